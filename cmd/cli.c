@@ -1,0 +1,339 @@
+/* cli: messages, standard descriptors, files, progress and signals. */
+#include "cmd/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <omp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/save.h"
+
+static const char *tool_name = "tg";
+static bool line_open; /* a redrawn line stands on the terminal, without its newline */
+
+/* ---- start, messages, end of stdout */
+
+/* Put /dev/null on `fd` if that is closed.  The lowest free descriptor is what
+ * open() takes, so this goes upwards from 0. */
+static void fill_descriptor(int fd, int flags)
+{
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+        (void)!open("/dev/null", flags);
+}
+
+void cli_init(const char *name)
+{
+    tool_name = name;
+    fill_descriptor(STDIN_FILENO, O_WRONLY); /* reading it fails with EBADF, as it should */
+    fill_descriptor(STDOUT_FILENO, O_RDONLY);
+    fill_descriptor(STDERR_FILENO, O_WRONLY);
+}
+
+/* One line, whatever a file or an argument put into it. */
+TG_PRINTF(1, 0)
+static void say(const char *format, va_list ap, const char *tail)
+{
+    char text[2048], shown[4096];
+
+    if (vsnprintf(text, sizeof text, format, ap) < 0)
+        return;
+    cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
+    cli_progress_end();
+    fprintf(stderr, "%s: %s%s\n", tool_name, shown, tail);
+}
+
+void cli_say(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(format, ap, "");
+    va_end(ap);
+}
+
+int cli_usage(const char *format, ...)
+{
+    char hint[64];
+    va_list ap;
+
+    snprintf(hint, sizeof hint, " (see %s --help)", tool_name);
+    va_start(ap, format);
+    say(format, ap, hint);
+    va_end(ap);
+    return CLI_USAGE;
+}
+
+int cli_report(const tg_err *err)
+{
+    cli_say("%s", err->message);
+    switch (err->code) {
+    case TG_OK:
+        return CLI_OK;
+    case TG_EDATA:
+        return CLI_DATA;
+    case TG_EUSAGE:
+        return CLI_USAGE;
+    case TG_EIO:
+    case TG_ENOMEM:
+        break;
+    }
+    return CLI_IO;
+}
+
+int cli_close_stdout(void)
+{
+    bool failed;
+
+    errno = 0;
+    failed = fflush(stdout) != 0 || ferror(stdout);
+    if (!failed)
+        failed = fclose(stdout) != 0;
+    if (!failed)
+        return CLI_OK;
+    /* A write that failed earlier has left its mark, but no errno. */
+    cli_say("standard output: %s", errno ? strerror(errno) : "write error");
+    return CLI_IO;
+}
+
+/* ---- files */
+
+const char *cli_model_path(const char *given)
+{
+    const char *path = given ? given : getenv("TG_MODEL");
+
+    return path && *path != '\0' ? path : "model.npz";
+}
+
+static bool is_dash(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+tg_status cli_open_input(int *fd, const char *path, tg_err *err)
+{
+    struct stat st;
+    int sys = 0;
+
+    *fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &st))
+        sys = errno;
+    else if (S_ISDIR(st.st_mode))
+        sys = EISDIR; /* what reading it would say, said before anything is written */
+    if (!sys)
+        return TG_OK;
+    cli_close_input(*fd);
+    (void)tg_fail(err, TG_EIO, "%s", strerror(sys));
+    err->sys = sys;
+    return TG_EIO;
+}
+
+const char *cli_input_name(const char *path)
+{
+    return is_dash(path) ? "standard input" : path;
+}
+
+void cli_close_input(int fd)
+{
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static tg_status refuse_terminal(tg_err *err)
+{
+    return tg_fail(err, TG_EUSAGE,
+                   "an archive is binary, and this is a terminal: use -o FILE, > FILE or a pipe");
+}
+
+static tg_status begin_file(cli_output *out, const char *path, tg_err *err)
+{
+    tg_save *save = malloc(sizeof *save);
+    tg_status status;
+
+    if (!save)
+        return tg_fail_memory(err, sizeof *save, "an output file");
+    if ((status = tg_save_begin(save, path, err))) {
+        free(save);
+        return status;
+    }
+    *out = (cli_output){.fd = save->fd, .save = save};
+    if (isatty(out->fd)) {
+        cli_output_abort(out);
+        return refuse_terminal(err);
+    }
+    return TG_OK;
+}
+
+tg_status cli_output_begin(cli_output *out, const char *path, tg_err *err)
+{
+    *out = (cli_output){0};
+    if (path && !is_dash(path))
+        return begin_file(out, path, err);
+    if (isatty(STDOUT_FILENO))
+        return refuse_terminal(err);
+    out->fd = STDOUT_FILENO;
+    return TG_OK;
+}
+
+tg_status cli_output_commit(cli_output *out, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (out->save) {
+        status = tg_save_commit(out->save, err);
+        free(out->save);
+    }
+    *out = (cli_output){0};
+    return status;
+}
+
+void cli_output_abort(cli_output *out)
+{
+    if (out->save) {
+        tg_save_abort(out->save);
+        free(out->save);
+    }
+    *out = (cli_output){0};
+}
+
+bool cli_stdin_has_data(void)
+{
+    struct stat in, null;
+
+    if (fstat(STDIN_FILENO, &in) || !S_ISCHR(in.st_mode))
+        return true; /* when it cannot be told, reading it will */
+    if (isatty(STDIN_FILENO))
+        return false;
+    return stat("/dev/null", &null) != 0 || in.st_rdev != null.st_rdev;
+}
+
+/* ---- progress */
+
+bool cli_redraws(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && term && *term != '\0' && strcmp(term, "dumb") != 0;
+}
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 2)
+        return 80;
+    return size.ws_col;
+}
+
+/* Bytes of `line` that fit into `columns`, counting a character as one column. */
+static size_t fitting(const char *line, size_t columns)
+{
+    size_t n = 0;
+
+    for (size_t seen = 0; line[n] != '\0'; n++)
+        if (((unsigned char)line[n] & 0xC0) != 0x80 && ++seen > columns)
+            break;
+    return n;
+}
+
+void cli_progress(const char *line)
+{
+    if (!cli_redraws()) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    /* One column stays free: writing the last one makes some terminals wrap. */
+    fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, terminal_width() - 1), line);
+    line_open = true;
+}
+
+void cli_progress_end(void)
+{
+    if (line_open)
+        fputc('\n', stderr);
+    line_open = false;
+}
+
+/* ---- signals */
+
+static volatile sig_atomic_t stop_signal;
+static volatile sig_atomic_t status_asked;
+
+static void set_action(int number, void (*action)(int))
+{
+    struct sigaction sa = {.sa_handler = action, .sa_flags = SA_RESTART};
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(number, &sa, NULL);
+}
+
+static void on_stop(int number)
+{
+    const int sys = errno;
+
+    if (stop_signal) { /* the second: end at once, when this handler returns */
+        set_action(number, SIG_DFL);
+        raise(number);
+    }
+    stop_signal = number;
+    errno = sys;
+}
+
+static void on_status(int number)
+{
+    (void)number;
+    status_asked = 1;
+}
+
+/* What the parent ignores (nohup, a job in the background of a script) stays so. */
+static void catch_signal(int number, void (*action)(int))
+{
+    struct sigaction old;
+
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        set_action(number, action);
+}
+
+void cli_catch_signals(void)
+{
+    catch_signal(SIGINT, on_stop);
+    catch_signal(SIGTERM, on_stop);
+    catch_signal(SIGUSR1, on_status);
+}
+
+int cli_stop_signal(void)
+{
+    return stop_signal;
+}
+
+bool cli_status_asked(void)
+{
+    const bool asked = status_asked != 0;
+
+    status_asked = 0;
+    return asked;
+}
+
+void cli_raise(int number)
+{
+    sigset_t set;
+
+    cli_progress_end();
+    set_action(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+    _exit(128 + number);
+}
+
+void cli_set_threads(size_t n)
+{
+    if (n > 0)
+        omp_set_num_threads((int)n);
+}

@@ -1,0 +1,146 @@
+/*
+ * cli: what all tools share -- options, messages, progress, the end of stdout.
+ * With the tools' own mains, the only code that prints or exits.
+ *
+ * A tool is parse(argc, argv, &options), free of side effects; then
+ * run(&options, &err); then cli_close_stdout().  See any tg-*.c.
+ */
+#ifndef TG_CMD_CLI_H
+#define TG_CMD_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/base/status.h"
+
+/* Exit codes: tg_status, as a shell sees it. */
+enum { CLI_OK = 0, CLI_DATA = 1, CLI_USAGE = 2, CLI_IO = 3 };
+
+typedef enum cli_type {
+    CLI_FLAG,   /* bool: set to true */
+    CLI_TEXT,   /* const char *: kept, not copied */
+    CLI_SIZE,   /* size_t in [min, max] */
+    CLI_U64,    /* uint64_t, any */
+    CLI_NUMBER, /* double in [min, max] */
+    CLI_CHOICE  /* size_t: index into choices, "a|b|c" */
+} cli_type;
+
+/* One option.  The table is the tool's whole interface: parsing, ranges and --help
+ * come from it. */
+typedef struct cli_option {
+    char letter;      /* 'm', or 0 */
+    const char *name; /* "model" */
+    cli_type type;
+    void *value;         /* where the value goes; holds the default before parsing */
+    const char *metavar; /* "FILE", or for CLI_CHOICE "text|tsv"; NULL for a flag */
+    const char *help;    /* one sentence, lower case, no full stop */
+    double min, max;     /* CLI_SIZE and CLI_NUMBER: the range; {0, 0}: no limit but the type's */
+    bool *given;         /* set when the option was there; may be NULL */
+} cli_option;
+
+typedef struct cli_tool {
+    const char *name;     /* "tg-sample" */
+    const char *usage;    /* "[-m MODEL] [-p TEXT] [OPTION]..." */
+    const char *summary;  /* one sentence: what it does */
+    const char *examples; /* lines for --help, each "  $ ..."; or NULL */
+    cli_option *options;  /* ends with an entry whose name is NULL */
+} cli_tool;
+
+/*
+ * First thing in main: remember the tool's name for messages, put a harmless file
+ * on standard descriptors that are closed (so that using one gives an error, and
+ * opening a file does not land there).
+ */
+void cli_init(const char *tool_name);
+
+/*
+ * Parse argv by tool->options (GNU manner: long names may be abbreviated, "--"
+ * ends options, options and operands may mix).  --help and --version print to
+ * stdout and exit 0.  Operands are moved to the front of argv + 1; returns how many,
+ * or -1 after an error has been reported (then: return CLI_USAGE).
+ * A number that is malformed or out of range is an error that names the range.
+ */
+int cli_parse(int argc, char **argv, const cli_tool *tool);
+
+/* "tg-x: message" and a hint at --help, on stderr; returns CLI_USAGE. */
+int cli_usage(const char *format, ...) TG_PRINTF(1, 2);
+
+/* "tg-x: message" on stderr; returns the exit code for err->code. */
+int cli_report(const tg_err *err);
+
+/* A line on stderr, "tg-x: ...". */
+void cli_say(const char *format, ...) TG_PRINTF(1, 2);
+
+/* Flush and close stdout; a failure is reported.  Returns the exit code. */
+int cli_close_stdout(void);
+
+/* ---- files */
+
+/* -m FILE, else $TG_MODEL, else "model.npz". */
+const char *cli_model_path(const char *given);
+
+/* Open for reading; "-" is standard input.  name_for_messages is the path, or
+ * "standard input".  TG_EIO. */
+TG_MUST_CHECK tg_status cli_open_input(int *fd, const char *path, tg_err *err);
+const char *cli_input_name(const char *path);
+void cli_close_input(int fd); /* leaves standard input open */
+
+/*
+ * Where an archive goes: to stdout (path NULL or "-"; refused with TG_EUSAGE and the
+ * remedy when that is a terminal) or to a file that is replaced whole on commit.
+ */
+typedef struct cli_output {
+    int fd;
+    void *save; /* cli.c's own */
+} cli_output;
+TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, tg_err *err);
+TG_MUST_CHECK tg_status cli_output_commit(cli_output *out, tg_err *err);
+void cli_output_abort(cli_output *out); /* harmless after commit, and on a zeroed one */
+
+/* Whether standard input is something to read: a file, a pipe or a socket; not a
+ * terminal and not /dev/null. */
+bool cli_stdin_has_data(void);
+
+/* ---- progress on stderr */
+
+/* Whether stderr takes a line that redraws: a terminal, TERM is not "dumb". */
+bool cli_redraws(void);
+
+/* Show `line` on stderr: redrawn in place (cut at the terminal's width) when
+ * cli_redraws(), else printed as a line of its own. */
+void cli_progress(const char *line);
+
+/* End the redrawn line, if there is one, so that what follows starts a new line.
+ * cli_say and cli_report do so themselves. */
+void cli_progress_end(void);
+
+/* ---- signals */
+
+/*
+ * From now on SIGINT and SIGTERM are remembered instead of ending the tool at once;
+ * a second one does end it.  SIGUSR1 is remembered too.
+ */
+void cli_catch_signals(void);
+int cli_stop_signal(void);  /* 0, or SIGINT or SIGTERM */
+bool cli_status_asked(void); /* SIGUSR1 came since the last call */
+
+/* Die of signal `number` as if it had never been caught: exit status 128 + number. */
+void cli_raise(int number);
+
+/* ---- words */
+
+/* "12,345"; "1.3 GiB"; "2m05s".  Each call has room in a ring of 8. */
+const char *cli_count(uint64_t n);
+const char *cli_bytes(uint64_t bytes);
+const char *cli_duration(double seconds);
+
+/* Text as a terminal can show it: control characters, and bytes that are not part
+ * of valid UTF-8, as \n \t \xNN.  Into out [size], cut to fit, always terminated. */
+void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
+
+/* Threads for OpenMP: 0 = what OpenMP takes by itself. */
+void cli_set_threads(size_t n);
+
+#endif

@@ -1,0 +1,383 @@
+/* tg-attn-dump: every score and probability of attention, with the place of each number. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli.h"
+#include "lib/attn/attn.h"
+#include "lib/attn/columns.h"
+#include "lib/attn/example.h"
+#include "lib/attn/prompt.h"
+#include "lib/attn/qkv.h"
+#include "lib/base/size.h"
+
+#define NONE SIZE_MAX  /* an option that was not given */
+#define INDEX_MAX 1e15 /* what --layer and the like take before the model is known */
+#define LABEL_SIZE 64  /* a token's text as shown, quotes and NUL included */
+#define ATT_WIDEST 8   /* show the weighted sum of heads up to this wide */
+#define STDOUT_BUFFER (1u << 18)
+
+enum format { FORMAT_TEXT, FORMAT_TSV };
+
+struct options {
+    const char *model, *text, *qkv;
+    bool text_given;
+    size_t example, heads, format;
+    tg_attn_pick pick;
+};
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    cli_option table[] = {
+        {'m', "model", CLI_TEXT, &o->model, "FILE",
+         "the model ('-': standard input); else $TG_MODEL, else model.npz", 0, 0, NULL},
+        {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
+         "the text to run; else standard input, text or tokens; else the model's probe", 0, 0,
+         &o->text_given},
+        {'l', "layer", CLI_SIZE, &o->pick.layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
+        {'a', "head", CLI_SIZE, &o->pick.head, "H", "only this head, from 0", 0, INDEX_MAX, NULL},
+        {'i', "query", CLI_SIZE, &o->pick.query, "I", "only this query position, from 0", 0, INDEX_MAX, NULL},
+        {'j', "key", CLI_SIZE, &o->pick.key, "J", "only this key position, from 0", 0, INDEX_MAX, NULL},
+        {'H', "heads", CLI_SIZE, &o->heads, "H",
+         "read the channels as this many heads; must divide their number", 1, INDEX_MAX, NULL},
+        {'f', "format", CLI_CHOICE, &o->format, "text|tsv", "aligned columns, or tab-separated values", 0, 0,
+         NULL},
+        {0, "example", CLI_CHOICE, &o->example, TG_ATTN_EXAMPLES, "a small worked example; needs no model", 0,
+         0, NULL},
+        {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
+         NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        "tg-attn-dump",
+        "[-m MODEL] [-p TEXT] [OPTION]...",
+        "Print every attention score and probability, with the place of each number in memory.",
+        "  $ tg-attn-dump | less\n"
+        "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
+        "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
+        "  $ tg-attn-dump --example baseline",
+        table,
+    };
+    int operands;
+
+    *o = (struct options){.example = NONE, .heads = NONE};
+    o->pick = (tg_attn_pick){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    if ((operands = cli_parse(argc, argv, &tool)) < 0)
+        return CLI_USAGE;
+    if (operands > 0)
+        return cli_usage("unexpected operand '%s': text is given with -p or on standard input", argv[1]);
+    if ((o->example != NONE) + (o->qkv != NULL) + (o->model != NULL || o->text_given) > 1)
+        return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
+    if (o->text_given && *o->text == '\0')
+        return cli_usage("--prompt is empty");
+    return CLI_OK;
+}
+
+/* ---- rows */
+
+struct dump {
+    const tg_attn_view *view;
+    bool tsv;
+    tg_attn_columns columns;
+    char (*label)[LABEL_SIZE]; /* [T] the tokens as shown, or NULL: there are none */
+    size_t label_width;
+    size_t layer, head, b; /* whose titles were printed last */
+};
+
+/* Once for each head, so that they are in sight of the numbers. */
+static void print_titles(struct dump *d, const tg_attn_row *row)
+{
+    tg_attn_line l = {0};
+
+    if (d->layer == row->layer && d->head == row->h && d->b == row->b)
+        return;
+    d->layer = row->layer;
+    d->head = row->h;
+    d->b = row->b;
+    tg_attn_put_titles(&l, &d->columns);
+    printf("\n%.*s%s\n", (int)l.n, l.text, d->label ? "  token i, token j" : "");
+}
+
+static void put_labels(tg_attn_line *l, const struct dump *d, size_t i, size_t j)
+{
+    tg_attn_put_text(l, "  ");
+    tg_attn_put_text(l, d->label[i]);
+    for (size_t n = strlen(d->label[i]); n < d->label_width + 2; n++)
+        tg_attn_put_text(l, " ");
+    tg_attn_put_text(l, d->label[j]);
+}
+
+/* The weighted sum lies in att [B,T,C] where q's row lies in q. */
+static void print_att(const tg_attn_row *row)
+{
+    const tg_attn_view *a = row->view;
+    size_t D = a->C / a->H, base = tg_attn_base(a, row->b, row->i, row->h);
+
+    if (D > ATT_WIDEST)
+        return;
+    printf("# att.data[%zu..%zu] =", base, base + D - 1);
+    for (size_t d = 0; d < D; d++)
+        printf(" %.8f", row->att[d]);
+    putchar('\n');
+}
+
+static bool print_row(void *context, const tg_attn_row *row)
+{
+    struct dump *d = context;
+    tg_attn_line l = {0};
+    size_t shared;
+
+    if (!d->tsv)
+        print_titles(d, row);
+    tg_attn_put_row(&l, &d->columns, row);
+    shared = l.n;
+    for (size_t j = row->j_begin; j < row->j_end; j++) {
+        l.n = shared;
+        tg_attn_put_element(&l, &d->columns, row, j);
+        if (d->label && !d->tsv)
+            put_labels(&l, d, row->i, j);
+        fwrite(l.text, 1, l.n, stdout);
+        putchar('\n');
+    }
+    if (!d->tsv)
+        print_att(row);
+    return !ferror(stdout);
+}
+
+/* ---- the header */
+
+static void print_formulas(const tg_attn_view *a)
+{
+    size_t B = a->B, T = a->T, C = a->C, H = a->H, D = C / H;
+
+    printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu]", B, T, C);
+    if (H == 1) {
+        printf("   scores, probs [B,T,T] = [%zu,%zu,%zu]   one head\n", B, T, T);
+        printf("# q base = (b*T + i)*C = (b*%zu + i)*%zu\n# k base = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C,
+               T, C);
+        printf("# offset of scores[b,i,j] = (b*T + i)*T + j = (b*%zu + i)*%zu + j\n", T, T);
+    } else {
+        printf(" seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]   scores, probs [B,H,T,T] = [%zu,%zu,%zu,%zu]\n", B, T,
+               H, D, B, H, T, T);
+        printf("# q base = ((b*T + i)*H + h)*D = ((b*%zu + i)*%zu + h)*%zu\n", T, H, D);
+        printf("# k base = ((b*T + j)*H + h)*D = ((b*%zu + j)*%zu + h)*%zu\n", T, H, D);
+        printf("# offset of scores[b,h,i,j] = ((b*H + h)*T + i)*T + j = ((b*%zu + h)*%zu + i)*%zu + j\n", H,
+               T, T);
+    }
+    printf("# score = scale * (q.data[q base + d] * k.data[k base + d], summed over d = 0 to %zu)\n", D - 1);
+    printf("# scale = 1/sqrt(D) = 1/sqrt(%zu) = %.8f\n", D, 1.0 / sqrt((double)D));
+    printf("# mask  = 1 where j > i: the score is -1e9 instead, and the probability 0\n");
+    printf("# prob  = exp(score), divided by its sum over j\n");
+    if (D <= ATT_WIDEST)
+        printf("# att   = prob * v.data[v base + d], summed over j; v base = k base, att base = q base\n");
+}
+
+/* The first line or lines say what is shown; then what all have in common. */
+static void print_header(struct dump *d, size_t L, const char *what, const char *more)
+{
+    tg_attn_line l = {0};
+
+    setvbuf(stdout, NULL, _IOFBF, STDOUT_BUFFER);
+    tg_attn_columns_set(&d->columns, d->view, L, d->tsv);
+    if (d->tsv) {
+        tg_attn_put_titles(&l, &d->columns);
+        printf("%.*s\n", (int)l.n, l.text);
+        return;
+    }
+    printf("# %s\n", what);
+    if (more)
+        printf("# %s\n", more);
+    print_formulas(d->view);
+}
+
+/* ---- what to show: an example, arrays, or a model on a text */
+
+static tg_status dump_view(const tg_attn_view *view, const struct options *o, const char *what,
+                           const char *more, tg_err *err)
+{
+    struct dump d = {.view = view, .tsv = o->format == FORMAT_TSV, .layer = NONE};
+    tg_arena arena = {0};
+    tg_attn_work work;
+    tg_status s = tg_attn_pick_check(&o->pick, 1, view->H, view->T, err);
+
+    if (s != TG_OK)
+        return s;
+    tg_attn_place(&arena, &work, view->T, view->C / view->H);
+    if ((s = tg_arena_alloc(&arena, err)) != TG_OK)
+        return s;
+    tg_attn_place(&arena, &work, view->T, view->C / view->H);
+    print_header(&d, 1, what, more);
+    tg_attn_walk(view, 0, &o->pick, &work, print_row, &d);
+    tg_arena_free(&arena);
+    return TG_OK;
+}
+
+static tg_status dump_example(const struct options *o, tg_err *err)
+{
+    const tg_attn_example *e = tg_attn_example_get(o->example);
+    tg_attn_view view = e->view;
+    tg_status s = o->heads == NONE ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
+
+    return s == TG_OK ? dump_view(&view, o, e->title, e->filled, err) : s;
+}
+
+static tg_status dump_qkv(const struct options *o, tg_err *err)
+{
+    tg_attn_qkv qkv;
+    tg_status s;
+    int fd;
+
+    if ((s = cli_open_input(&fd, o->qkv, err)) != TG_OK)
+        return tg_err_in(err, cli_input_name(o->qkv));
+    s = tg_attn_qkv_read(&qkv, fd, err);
+    cli_close_input(fd);
+    if (s != TG_OK)
+        return tg_err_in(err, cli_input_name(o->qkv));
+    if (o->heads != NONE)
+        s = tg_attn_set_heads(&qkv.view, o->heads, err);
+    if (s == TG_OK)
+        s = dump_view(&qkv.view, o, "q, k and v as given", NULL, err);
+    tg_attn_qkv_free(&qkv);
+    return s;
+}
+
+/* The tokens' texts, quoted and escaped: "T", "\n". */
+static tg_status make_labels(struct dump *d, const tg_model *model, const tg_prompt *p, tg_err *err)
+{
+    unsigned char text[TG_TOKEN_BYTES_MAX];
+    size_t n;
+
+    d->label = calloc(p->n, sizeof *d->label);
+    if (!d->label)
+        return tg_fail_memory(err, p->n * sizeof *d->label, "the tokens' texts");
+    for (size_t t = 0; t < p->n; t++) {
+        char *label = d->label[t];
+
+        n = tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]);
+        label[0] = '"';
+        cli_escape(label + 1, LABEL_SIZE - 2, text, n);
+        strcat(label, "\"");
+        d->label_width = tg_size_max(d->label_width, strlen(label));
+    }
+    return TG_OK;
+}
+
+static tg_status dump_prompt(const tg_model *model, const tg_prompt *p, const struct options *o, tg_err *err)
+{
+    const tg_config *c = &model->config;
+    const tg_attn_view shape = {.B = 1, .T = p->n, .C = c->n_embd, .H = c->n_head};
+    struct dump d = {.view = &shape, .tsv = o->format == FORMAT_TSV, .layer = NONE};
+    char what[80];
+    tg_status s = tg_attn_pick_check(&o->pick, c->n_layer, c->n_head, p->n, err);
+
+    if (s == TG_OK)
+        s = make_labels(&d, model, p, err);
+    if (s == TG_OK) {
+        snprintf(what, sizeof what, "%zu tokens through %zu layers of %zu heads", p->n, c->n_layer,
+                 c->n_head);
+        print_header(&d, c->n_layer, what,
+                     "q, k, v are the slices of [1,T,3C]; offsets count within a slice");
+        s = tg_attn_walk_model(model, p->ids, p->n, &o->pick, print_row, &d, err);
+    }
+    free(d.label);
+    return s;
+}
+
+static bool model_is_stdin(const struct options *o)
+{
+    return strcmp(cli_model_path(o->model), "-") == 0;
+}
+
+static tg_status find_text(tg_prompt *p, const tg_model *model, const struct options *o, tg_err *err)
+{
+    tg_status s;
+
+    if (o->text_given)
+        return tg_prompt_text(p, model, o->text, strlen(o->text), err);
+    if (!model_is_stdin(o) && cli_stdin_has_data()) {
+        s = tg_prompt_read(p, model, STDIN_FILENO, err);
+        return s == TG_OK ? TG_OK : tg_err_in(err, "standard input");
+    }
+    if (model->probe_count == 0)
+        return tg_fail(
+            err, TG_EUSAGE,
+            "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
+            "or on standard input");
+    return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
+}
+
+static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
+{
+    size_t n_ctx = model->config.n_ctx;
+
+    if (p->n == 0)
+        return tg_fail(err, TG_EDATA, "the text has no tokens");
+    if (p->n > n_ctx)
+        return tg_fail(err, TG_EDATA,
+                       "the text has %zu tokens, the model's context is %zu: give less, as with head -c %zu",
+                       p->n, n_ctx, n_ctx);
+    return TG_OK;
+}
+
+static tg_status dump_model(tg_model *model, const struct options *o, tg_err *err)
+{
+    tg_prompt p = {0};
+    tg_status s = o->heads == NONE ? TG_OK : tg_model_set_heads(model, o->heads, err);
+
+    if (s == TG_OK)
+        s = find_text(&p, model, o, err);
+    if (s == TG_OK)
+        s = check_length(&p, model, err);
+    if (s == TG_OK)
+        s = dump_prompt(model, &p, o, err);
+    tg_prompt_free(&p);
+    return s;
+}
+
+static tg_status read_model(tg_model *model, int *fd, const char *path, tg_err *err)
+{
+    tg_status s = cli_open_input(fd, path, err);
+
+    if (s != TG_OK && err->sys == ENOENT)
+        return tg_fail(err, TG_EIO,
+                       "%.200s: there is no such file; make a model with tg-tokenize < text | tg-train, "
+                       "or see --example %s",
+                       path, TG_ATTN_EXAMPLES);
+    if (s == TG_OK)
+        s = tg_model_read(model, *fd, false, NULL, NULL, err);
+    return s == TG_OK ? TG_OK : tg_err_in(err, cli_input_name(path));
+}
+
+static tg_status run(const struct options *o, tg_err *err)
+{
+    tg_model model = {0};
+    tg_status s;
+    int fd = -1;
+
+    if (o->example != NONE)
+        return dump_example(o, err);
+    if (o->qkv)
+        return dump_qkv(o, err);
+    s = read_model(&model, &fd, cli_model_path(o->model), err);
+    if (s == TG_OK) {
+        s = dump_model(&model, o, err);
+        tg_model_free(&model);
+    }
+    cli_close_input(fd);
+    return s;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    tg_err err = {0};
+
+    cli_init("tg-attn-dump");
+    if (parse(argc, argv, &o))
+        return CLI_USAGE;
+    if (run(&o, &err) != TG_OK)
+        return cli_report(&err);
+    return cli_close_stdout();
+}

@@ -1,0 +1,440 @@
+/* tg-train: train a model on token archives. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "cmd/cli.h"
+#include "cmd/train_report.h"
+#include "formats/save.h"
+#include "lib/text/tokens.h"
+#include "lib/train/trainer.h"
+
+struct options {
+    const char *model, *output, *log;
+    tg_settings asked;         /* values, of which those count that were given */
+    bool given[TG_SETTINGS];
+    size_t eval_every, eval_tokens, save_every, threads;
+    char **files;
+    size_t n_files;
+};
+
+/* Everything that a run holds. */
+struct job {
+    const struct options *o;
+    const char *target; /* where the model is saved; "-": standard output */
+    tg_tokens tokens;
+    tg_checkpoint run;
+    tg_batches batches;
+    tg_trainer trainer;
+    train_report report;
+    bool is_new;
+    size_t saved_step; /* step of the last save; SIZE_MAX: none */
+};
+
+/* ---- options */
+
+/* The setting's place among the given flags. */
+static bool *given(struct options *o, const char *name)
+{
+    for (size_t i = 0; i < TG_SETTINGS; i++)
+        if (strcmp(tg_setting_table[i].name, name) == 0)
+            return &o->given[i];
+    return NULL;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    tg_settings *a = &o->asked;
+    cli_option options[] = {
+        {'m', "model", CLI_TEXT, &o->model, "FILE",
+         "the model to train; made when missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "save there instead; - is standard output", 0, 0, NULL},
+        {'n', "steps", CLI_SIZE, &a->steps, "N", "steps in all, those already done included", 1, 1e12,
+         given(o, "steps")},
+        {'b', "batch", CLI_SIZE, &a->batch, "N", "sequences to a pass", 1, 65536, given(o, "batch")},
+        {'c', "context", CLI_SIZE, &a->context, "N", "tokens to a sequence (default: the model's context)", 1,
+         1e7, given(o, "context")},
+        {'a', "accumulate", CLI_SIZE, &a->accumulate, "N", "passes to a step", 1, 65536,
+         given(o, "accumulate")},
+        {'l', "lr", CLI_NUMBER, &a->lr, "X", "peak learning rate", 0, 1e3, given(o, "lr")},
+        {0, "min-lr", CLI_NUMBER, &a->min_lr, "X", "learning rate at the last step", 0, 1e3,
+         given(o, "min-lr")},
+        {0, "warmup", CLI_SIZE, &a->warmup, "N", "steps of linear warm-up", 0, 1e12, given(o, "warmup")},
+        {0, "beta1", CLI_NUMBER, &a->beta1, "X", "AdamW's first decay", 0, 0.999999, given(o, "beta1")},
+        {0, "beta2", CLI_NUMBER, &a->beta2, "X", "AdamW's second decay", 0, 0.999999, given(o, "beta2")},
+        {0, "weight-decay", CLI_NUMBER, &a->weight_decay, "X", "AdamW's decay of matrices", 0, 1e3,
+         given(o, "weight-decay")},
+        {0, "clip", CLI_NUMBER, &a->clip, "X", "largest norm of the gradient; 0 for no limit", 0, 1e9,
+         given(o, "clip")},
+        {0, "dropout", CLI_NUMBER, &a->dropout, "P", "probability of dropping an activation", 0, 0.99,
+         given(o, "dropout")},
+        {0, "val-fraction", CLI_NUMBER, &a->val_fraction, "X", "share of the text, its end, for validation",
+         0, 0.9, given(o, "val-fraction")},
+        {'s', "seed", CLI_U64, &a->seed, "N", "order of the text, dropout, and a new model's weights", 0, 0,
+         given(o, "seed")},
+        {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
+         1e12, NULL},
+        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens to a validation; 0 for all", 0, 1e15, NULL},
+        {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 for the end alone", 0, 1e12,
+         NULL},
+        {0, "log", CLI_TEXT, &o->log, "FILE", "append a line for each step to FILE, as TSV", 0, 0, NULL},
+        {'t', "threads", CLI_SIZE, &o->threads, "N", "threads; 0 for one a processor", 0, 1024, NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-train",
+        .usage = "[-m MODEL] [OPTION]... [TOKENS]...",
+        .summary = "Train a model on token archives, from standard input or files. The model is made when\n"
+                   "it does not exist. A run that was stopped goes on when the same command is given again.",
+        .examples = "  $ tg-tokenize < text | tg-train\n"
+                    "  $ tg-tokenize text > tokens.npz\n"
+                    "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
+        .options = options,
+    };
+    int n = cli_parse(argc, argv, &tool);
+
+    if (n < 0)
+        return CLI_USAGE;
+    o->files = argv + 1;
+    o->n_files = (size_t)n;
+    return CLI_OK;
+}
+
+/* ---- the text */
+
+static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
+{
+    int fd;
+    tg_status status = cli_open_input(&fd, path, err);
+
+    if (status)
+        return status;
+    status = tg_tokens_load(tokens, fd, err);
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+static tg_status load_text(struct job *job, tg_err *err)
+{
+    const struct options *o = job->o;
+    bool model_from_stdin = strcmp(cli_model_path(o->model), "-") == 0;
+    tg_status status;
+
+    if (o->n_files == 0) {
+        if (model_from_stdin)
+            return tg_fail(err, TG_EUSAGE,
+                           "the model comes from standard input, so name files for the tokens");
+        if (isatty(STDIN_FILENO))
+            return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
+        return load_file(&job->tokens, "-", err);
+    }
+    for (size_t i = 0; i < o->n_files; i++)
+        if ((status = load_file(&job->tokens, o->files[i], err)))
+            return status;
+    return TG_OK;
+}
+
+static size_t text_crc(const tg_tokens *tokens)
+{
+    return crc32_z(0, tokens->data, tokens->count * tokens->width);
+}
+
+/* ---- the model */
+
+static tg_status new_model(struct job *job, tg_err *err)
+{
+    const struct options *o = job->o;
+    tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_model model;
+    tg_status status;
+
+    if (*given((struct options *)(uintptr_t)o, "context"))
+        config.n_ctx = o->asked.context;
+    if ((status = tg_model_create(&model, &config, o->asked.seed, err)))
+        return status;
+    job->is_new = true;
+    return tg_checkpoint_begin(&job->run, &model, err);
+}
+
+static tg_status load_model(struct job *job, tg_err *err)
+{
+    const char *path = cli_model_path(job->o->model);
+    int fd;
+    tg_status status;
+
+    if (strcmp(path, "-") != 0 && access(path, F_OK) != 0 && errno == ENOENT)
+        return new_model(job, err);
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    status = tg_checkpoint_read(&job->run, fd, err);
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+/* Given options win over the settings that the run was saved with, and that is said. */
+static void merge_settings(struct job *job)
+{
+    const struct options *o = job->o;
+    tg_settings *s = &job->run.settings;
+    char before[32], now[32];
+
+    for (size_t i = 0; i < TG_SETTINGS; i++) {
+        if (!o->given[i] || tg_setting_same(s, &o->asked, i))
+            continue;
+        tg_setting_text(before, sizeof before, s, i);
+        tg_setting_copy(s, &o->asked, i);
+        tg_setting_text(now, sizeof now, s, i);
+        if (job->run.step > 0)
+            cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
+    }
+    if (s->context == 0)
+        s->context = job->run.model.config.n_ctx;
+}
+
+static tg_status check_settings(struct job *job, tg_err *err)
+{
+    const tg_settings *s = &job->run.settings;
+    const tg_model *m = &job->run.model;
+
+    if (!tg_tokenizer_equal(&job->tokens.tokenizer, &m->tokenizer))
+        return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
+                       job->tokens.tokenizer.kind, job->tokens.tokenizer.vocab_size, m->tokenizer.kind,
+                       m->tokenizer.vocab_size);
+    if (s->context > m->config.n_ctx)
+        return tg_fail(err, TG_EUSAGE, "--context %zu is more than the model's %zu", s->context,
+                       m->config.n_ctx);
+    return tg_settings_check(s, err);
+}
+
+/* Remember the text, or say that it is another one than the run began with. */
+static void note_text(struct job *job)
+{
+    tg_checkpoint *run = &job->run;
+    size_t crc = text_crc(&job->tokens);
+
+    if (run->step > 0 && (run->text_tokens != job->tokens.count || run->text_crc != crc))
+        cli_say("the text is not the one that the run began with (%s tokens then, %s now)",
+                cli_count(run->text_tokens), cli_count(job->tokens.count));
+    run->text_tokens = job->tokens.count;
+    run->text_crc = crc;
+}
+
+/* The model keeps the beginning of the validation text to show its attention on. */
+static void keep_probe(struct job *job)
+{
+    tg_model *m = &job->run.model;
+    const tg_batches *b = &job->batches;
+    size_t at = b->val_tokens > 0 ? b->train_tokens : 0;
+    size_t n = job->tokens.count - at;
+
+    n = n < TG_PROBE_MAX ? n : TG_PROBE_MAX;
+    n = n < m->config.n_ctx ? n : m->config.n_ctx;
+    tg_tokens_get(&job->tokens, m->probe, at, n);
+    m->probe_count = n;
+}
+
+/* ---- before the first step */
+
+static void announce(const struct job *job)
+{
+    const tg_checkpoint *run = &job->run;
+    const tg_config *c = &run->model.config;
+    const tg_batches *b = &job->batches;
+    size_t bytes = tg_trainer_bytes((tg_checkpoint *)(uintptr_t)run, b);
+
+    bytes += 3 * run->model.table.floats * sizeof(float) + job->tokens.count * job->tokens.width;
+    if (job->is_new)
+        cli_say("%s: a new model, %zu layers, %zu heads, width %zu, context %zu", job->target, c->n_layer,
+                c->n_head, c->n_embd, c->n_ctx);
+    else if (run->step == 0)
+        cli_say("%s: an untrained model", cli_input_name(cli_model_path(job->o->model)));
+    else
+        cli_say("%s: going on from step %s of %s", cli_input_name(cli_model_path(job->o->model)),
+                cli_count(run->step), cli_count(run->settings.steps));
+    cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
+            cli_count(run->model.table.count), cli_count(job->tokens.count), cli_count(b->train_tokens),
+            cli_count(b->val_tokens), cli_bytes(bytes));
+    if (b->val_tokens == 0)
+        cli_say("no validation: the last %g of the text is shorter than one window of %zu tokens",
+                run->settings.val_fraction, b->T + 1);
+}
+
+/* Better now than after hours: can the model be saved at all? */
+static tg_status check_target(const struct job *job, tg_err *err)
+{
+    tg_save save;
+
+    if (strcmp(job->target, "-") == 0)
+        return isatty(STDOUT_FILENO)
+                   ? tg_fail(err, TG_EUSAGE, "a model is binary: send it to a file with -o FILE")
+                   : TG_OK;
+    if (tg_save_begin(&save, job->target, err))
+        return tg_err_in(err, job->target);
+    tg_save_abort(&save);
+    return TG_OK;
+}
+
+static tg_status prepare(struct job *job, tg_err *err)
+{
+    const struct options *o = job->o;
+    tg_status status;
+
+    if ((status = load_text(job, err)) || (status = load_model(job, err)))
+        return status;
+    job->target = o->output ? o->output : cli_model_path(o->model);
+    merge_settings(job);
+    if ((status = check_settings(job, err)))
+        return status;
+    if ((status = tg_batches_init(&job->batches, &job->tokens, job->run.settings.seed,
+                                  job->run.settings.context, job->run.settings.val_fraction, err)))
+        return status;
+    note_text(job);
+    keep_probe(job);
+    return check_target(job, err);
+}
+
+/* ---- training */
+
+static tg_status save(struct job *job, tg_err *err)
+{
+    tg_status status;
+
+    if (job->saved_step == job->run.step)
+        return TG_OK;
+    if (strcmp(job->target, "-") == 0)
+        status = tg_checkpoint_write(&job->run, STDOUT_FILENO, err);
+    else
+        status = tg_checkpoint_save(&job->run, job->target, err);
+    if (status)
+        return tg_err_in(err, strcmp(job->target, "-") == 0 ? "standard output" : job->target);
+    job->saved_step = job->run.step;
+    return TG_OK;
+}
+
+/* Whether something that happens every `every` steps (0: at the end alone) is due. */
+static bool due(const struct job *job, size_t every)
+{
+    size_t step = job->run.step;
+
+    return step == job->run.settings.steps || (every > 0 && step % every == 0);
+}
+
+static tg_status one_step(struct job *job, tg_err *err)
+{
+    tg_step_report step;
+    bool evaluated = false;
+    double since;
+    tg_status status = tg_trainer_step(&job->trainer, &step, err);
+
+    if (status)
+        return status;
+    job->report.step = job->run.step;
+    since = train_report_pause();
+    if (job->batches.val_windows > 0 && due(job, job->o->eval_every)) {
+        job->report.val_loss = tg_trainer_evaluate(
+            &job->trainer, tg_trainer_val_windows(&job->batches, job->o->eval_tokens));
+        evaluated = true;
+    }
+    if (job->o->save_every > 0 && due(job, job->o->save_every) && strcmp(job->target, "-") != 0)
+        status = save(job, err);
+    train_report_resume(&job->report, since);
+    return status ? status : train_report_step(&job->report, &step, evaluated, err);
+}
+
+static tg_status train(struct job *job, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    while (!status && job->run.step < job->run.settings.steps && cli_stop_signal() == 0) {
+        status = one_step(job, err);
+        if (cli_status_asked())
+            train_report_say(&job->report);
+    }
+    if (status == TG_EDATA) {
+        cli_say("stopped; %s keeps its last good state", job->target);
+        return status;
+    }
+    return status ? status : save(job, err);
+}
+
+/* Nothing is left to do: say so, and how to go on. */
+static tg_status already_complete(struct job *job, tg_err *err)
+{
+    const tg_settings *s = &job->run.settings;
+
+    cli_say("%s is complete: %s of %s steps are done; to go on: tg-train --steps %zu",
+            cli_input_name(cli_model_path(job->o->model)), cli_count(job->run.step), cli_count(s->steps),
+            2 * job->run.step);
+    return job->o->output ? save(job, err) : TG_OK;
+}
+
+static void conclude(const struct job *job)
+{
+    if (!isnan(job->report.val_loss))
+        cli_say("step %s: loss %.4f, validation loss %.4f", cli_count(job->run.step), job->report.last.loss,
+                job->report.val_loss);
+    if (strcmp(job->target, "-") != 0)
+        cli_say("saved %s at step %s of %s", job->target, cli_count(job->run.step),
+                cli_count(job->run.settings.steps));
+}
+
+static tg_status work(struct job *job, tg_err *err)
+{
+    tg_status status, closed;
+
+    if ((status = prepare(job, err)))
+        return status;
+    if (job->run.step >= job->run.settings.steps)
+        return already_complete(job, err);
+    announce(job);
+    if ((status = tg_trainer_open(&job->trainer, &job->run, &job->batches, err)) ||
+        (status = train_report_open(&job->report, &job->run.settings, job->run.step, job->o->log, err)))
+        return status;
+    cli_catch_signals();
+    status = train(job, err);
+    cli_progress_end();
+    if (!status)
+        conclude(job);
+    closed = train_report_close(&job->report, status ? NULL : err);
+    return status ? status : closed;
+}
+
+static tg_status run(const struct options *o, tg_err *err)
+{
+    struct job job = {.o = o, .saved_step = SIZE_MAX};
+    tg_status status;
+
+    cli_set_threads(o->threads);
+    status = work(&job, err);
+    tg_trainer_close(&job.trainer);
+    tg_checkpoint_free(&job.run);
+    tg_tokens_free(&job.tokens);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {
+        .asked = tg_settings_default(),
+        .eval_every = 250,
+        .eval_tokens = 32768,
+        .save_every = 500,
+    };
+    tg_err err = {0};
+    int code;
+
+    cli_init("tg-train");
+    code = parse(argc, argv, &o);
+    if (code != CLI_OK)
+        return code;
+    if (run(&o, &err) != TG_OK)
+        return cli_report(&err);
+    if (cli_stop_signal() != 0)
+        cli_raise(cli_stop_signal());
+    return cli_close_stdout();
+}

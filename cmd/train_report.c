@@ -1,0 +1,127 @@
+#include "cmd/train_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/cli.h"
+
+#define REDRAW_SECONDS 0.1 /* a line that redraws, at most this often */
+#define LINE_SECONDS 10.0  /* lines of their own */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
+                            tg_err *err)
+{
+    *r = (train_report){.settings = settings, .first = first, .step = first, .val_loss = NAN};
+    r->start = now();
+    r->shown = -1;
+    if (!log_path)
+        return TG_OK;
+    r->log = fopen(log_path, "a");
+    if (!r->log) {
+        (void)tg_fail_sys(err, "cannot be opened for the log");
+        return tg_err_in(err, log_path);
+    }
+    if (ftell(r->log) <= 0)
+        fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
+    return TG_OK;
+}
+
+static double seconds(const train_report *r)
+{
+    return now() - r->start - r->paused;
+}
+
+static double tokens_per_second(const train_report *r)
+{
+    const tg_settings *s = r->settings;
+    double tokens = (double)(r->step - r->first) * (double)(s->batch * s->context * s->accumulate);
+    double t = seconds(r);
+
+    return t > 0 ? tokens / t : 0;
+}
+
+static void format(const train_report *r, char *line, size_t size)
+{
+    const tg_settings *s = r->settings;
+    size_t done = r->step - r->first, used;
+    double left = done > 0 ? seconds(r) / (double)done * (double)(s->steps - r->step) : 0;
+
+    used = (size_t)snprintf(line, size, "step %s/%s", cli_count(r->step), cli_count(s->steps));
+    if (done > 0)
+        used += (size_t)snprintf(line + used, size - used, "  loss %.4f", r->last.loss);
+    if (!isnan(r->val_loss))
+        used += (size_t)snprintf(line + used, size - used, "  val %.4f", r->val_loss);
+    if (done > 0)
+        snprintf(line + used, size - used, "  lr %.2e  %s tokens/s  %s left", r->last.lr,
+                 cli_count((uint64_t)tokens_per_second(r)), cli_duration(left));
+}
+
+void train_report_show(train_report *r)
+{
+    char line[256];
+
+    format(r, line, sizeof line);
+    cli_progress(line);
+    r->shown = now();
+}
+
+void train_report_say(const train_report *r)
+{
+    char line[256];
+
+    format(r, line, sizeof line);
+    cli_say("%s", line);
+}
+
+static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
+{
+    fprintf(r->log, "%zu\t%.6f\t", r->step, r->last.loss);
+    if (evaluated)
+        fprintf(r->log, "%.6f", r->val_loss);
+    fprintf(r->log, "\t%.6e\t%.6f\t%.0f\t%.3f\n", r->last.lr, r->last.grad_norm, tokens_per_second(r),
+            seconds(r));
+    if (fflush(r->log) != 0)
+        return tg_fail_sys(err, "the log cannot be written");
+    return TG_OK;
+}
+
+tg_status train_report_step(train_report *r, const tg_step_report *step, bool evaluated, tg_err *err)
+{
+    const double pause = cli_redraws() ? REDRAW_SECONDS : LINE_SECONDS;
+    bool due = evaluated || r->shown < 0 || now() - r->shown >= pause;
+
+    r->last = *step;
+    if (due)
+        train_report_show(r);
+    return r->log ? write_log(r, evaluated, err) : TG_OK;
+}
+
+double train_report_pause(void)
+{
+    return now();
+}
+
+void train_report_resume(train_report *r, double since)
+{
+    r->paused += now() - since;
+}
+
+tg_status train_report_close(train_report *r, tg_err *err)
+{
+    FILE *log = r->log;
+
+    r->log = NULL;
+    if (log && fclose(log) != 0)
+        return tg_fail_sys(err, "the log cannot be written");
+    return TG_OK;
+}

@@ -1,0 +1,336 @@
+#include "formats/archive.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/npy.h"
+#include "formats/zip.h"
+#include "lib/base/size.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "arrays are written as they lie in memory, which must be little-endian"
+#endif
+
+#define SUFFIX 4 /* bytes of ".npy" */
+
+struct tg_archive_reader {
+    tg_zip_reader *zip;
+    bool open;                 /* in an array, whose data may be left unread */
+    const unsigned char *data; /* what is left of it, when mapped */
+    size_t left;
+    char name[TG_NAME_MAX + 1];
+    unsigned char head[TG_NPY_HEAD_MAX];
+};
+
+struct tg_archive_writer {
+    tg_zip_writer *zip;
+};
+
+bool tg_archive_magic(const void *first, size_t n)
+{
+    return n >= 4 && memcmp(first, "PK\3\4", 4) == 0;
+}
+
+/* ---- reading */
+
+tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err)
+{
+    tg_archive_reader *r = calloc(1, sizeof *r);
+    tg_status status;
+
+    *reader = NULL;
+    if (!r)
+        return tg_fail_memory(err, sizeof *r, "the archive reader");
+    status = tg_zip_open(&r->zip, fd, err);
+    if (status != TG_OK) {
+        free(r);
+        return status;
+    }
+    *reader = r;
+    return TG_OK;
+}
+
+void tg_archive_close(tg_archive_reader *r)
+{
+    if (!r)
+        return;
+    tg_zip_close(r->zip);
+    free(r);
+}
+
+/* Put "array NAME: " in front of a message. */
+static tg_status in_array(const char *name, tg_err *err)
+{
+    char where[TG_NAME_MAX + 16] = "array \"";
+
+    strcat(where, name);
+    strcat(where, "\"");
+    return err ? tg_err_in(err, where) : TG_EDATA;
+}
+
+/* A member's name, without ".npy". */
+static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg_err *err)
+{
+    size_t n = strlen(e->name);
+
+    if (strcmp(e->name, "data.pkl") == 0 || (n >= 9 && strcmp(e->name + n - 9, "/data.pkl") == 0))
+        return tg_fail(err, TG_EDATA, "not an .npz archive: this is a PyTorch file (member \"%s\")", e->name);
+    if (n <= SUFFIX || strcmp(e->name + n - SUFFIX, ".npy") != 0)
+        return tg_fail(err, TG_EDATA, "not an .npz archive: its member \"%s\" is not an .npy array", e->name);
+    memcpy(name, e->name, n - SUFFIX);
+    name[n - SUFFIX] = '\0';
+    return TG_OK;
+}
+
+/* Read the .npy header; in an archive of ours it is what we would have written. */
+static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
+{
+    unsigned char want[TG_NPY_FORMAT_MAX];
+    tg_status status = tg_zip_read(r->zip, r->head, TG_NPY_PREFIX, err);
+
+    if (status != TG_OK)
+        return status;
+    if (tg_npy_length(r->head, length, err) != TG_OK)
+        return in_array(r->name, err);
+    status = tg_zip_read(r->zip, r->head + TG_NPY_PREFIX, *length - TG_NPY_PREFIX, err);
+    if (status != TG_OK)
+        return status;
+    if (tg_npy_parse(r->head, *length, a, err) != TG_OK)
+        return in_array(r->name, err);
+    if (tg_zip_canonical(r->zip) &&
+        (tg_npy_format(want, a) != *length || memcmp(want, r->head, *length) != 0))
+        return tg_fail(err, TG_EDATA, "array \"%s\": its .npy header is not as tg writes it", r->name);
+    return TG_OK;
+}
+
+static tg_status begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_array *a, tg_err *err)
+{
+    size_t length;
+    tg_status status = take_name(r->name, e, err);
+
+    if (status != TG_OK)
+        return status;
+    if ((status = take_head(r, a, &length, err)) != TG_OK ||
+        (status = tg_zip_expect(r->zip, (uint64_t)length + a->bytes, err)) != TG_OK ||
+        (status = tg_zip_map(r->zip, &a->data, a->bytes, err)) != TG_OK)
+        return status;
+    memcpy(a->name, r->name, sizeof a->name);
+    r->data = a->data;
+    r->left = a->bytes;
+    r->open = true;
+    return TG_OK;
+}
+
+/* Skip what is left, and verify. */
+static tg_status end_array(tg_archive_reader *r, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (!r->open)
+        return TG_OK;
+    if (!r->data)
+        status = tg_zip_read(r->zip, NULL, r->left, err);
+    if (status == TG_OK)
+        status = tg_zip_verify(r->zip, err);
+    r->open = false;
+    return status;
+}
+
+tg_status tg_archive_next(tg_archive_reader *r, tg_array *array, tg_archive_event *event, tg_err *err)
+{
+    const tg_zip_entry *e;
+    tg_zip_event found;
+    tg_status status;
+
+    *array = (tg_array){0};
+    if ((status = end_array(r, err)) != TG_OK || (status = tg_zip_next(r->zip, &e, &found, err)) != TG_OK)
+        return status;
+    *event = found == TG_ZIP_MEMBER ? TG_ARCHIVE_ARRAY : found == TG_ZIP_END ? TG_ARCHIVE_END : TG_ARCHIVE_EOF;
+    return found == TG_ZIP_MEMBER ? begin_array(r, e, array, err) : TG_OK;
+}
+
+tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err *err)
+{
+    tg_status status;
+
+    assert(bytes <= r->left);
+    if (bytes == 0)
+        return TG_OK;
+    if (r->data) {
+        memcpy(dst, r->data, bytes);
+        r->data += bytes;
+        r->left -= bytes;
+        return TG_OK;
+    }
+    status = tg_zip_read(r->zip, dst, bytes, err);
+    r->left -= bytes;
+    if (status == TG_OK && r->left == 0)
+        status = tg_zip_verify(r->zip, err);
+    return status;
+}
+
+/* ---- one value */
+
+static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
+{
+    char dtype[TG_NPY_TEXT_MAX], shape[TG_NPY_TEXT_MAX];
+
+    return tg_fail(err, TG_EDATA, "array \"%s\": expected %s, got %s of shape %s", a->name, what,
+                   tg_npy_dtype_text(dtype, a->dtype), tg_npy_shape_text(shape, a->ndim, a->shape));
+}
+
+/* A scalar integer: its 64 bits, and whether they mean a negative number. */
+static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *bits, bool *negative, tg_err *err)
+{
+    tg_status status;
+    size_t unused = 64 - 8 * tg_size_min(a->dtype.size, 8);
+
+    *bits = 0;
+    *negative = false;
+    if (a->ndim != 0 || (a->dtype.kind != 'i' && a->dtype.kind != 'u'))
+        return not_a(a, "one integer", err);
+    status = tg_archive_read(r, bits, a->bytes, err);
+    if (status == TG_OK && a->dtype.kind == 'i' && *bits >> (63 - unused) & 1) {
+        *negative = true;
+        *bits |= ~(UINT64_MAX >> unused);
+    }
+    return status;
+}
+
+tg_status tg_archive_get_i64(tg_archive_reader *r, const tg_array *a, int64_t *value, tg_err *err)
+{
+    uint64_t bits;
+    bool negative;
+    tg_status status = get_integer(r, a, &bits, &negative, err);
+
+    if (status != TG_OK)
+        return status;
+    if (!negative && bits > INT64_MAX)
+        return tg_fail(err, TG_EDATA, "array \"%s\": %llu is too large", a->name, (unsigned long long)bits);
+    memcpy(value, &bits, sizeof bits);
+    return TG_OK;
+}
+
+tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *value, tg_err *err)
+{
+    uint64_t bits;
+    bool negative;
+    tg_status status = get_integer(r, a, &bits, &negative, err);
+
+    if (status != TG_OK)
+        return status;
+    if (negative)
+        return tg_fail(err, TG_EDATA, "array \"%s\": -%llu is negative", a->name,
+                       (unsigned long long)(0 - bits));
+    if (bits > SIZE_MAX)
+        return tg_fail(err, TG_EDATA, "array \"%s\": %llu is too large", a->name, (unsigned long long)bits);
+    *value = (size_t)bits;
+    return TG_OK;
+}
+
+tg_status tg_archive_get_f64(tg_archive_reader *r, const tg_array *a, double *value, tg_err *err)
+{
+    float narrow;
+    tg_status status;
+
+    if (a->ndim != 0 || a->dtype.kind != 'f' || a->dtype.size < 4)
+        return not_a(a, "one <f8 or <f4", err);
+    if (a->dtype.size == 8)
+        return tg_archive_read(r, value, sizeof *value, err);
+    status = tg_archive_read(r, &narrow, sizeof narrow, err);
+    if (status == TG_OK)
+        *value = (double)narrow;
+    return status;
+}
+
+tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *text, size_t size, tg_err *err)
+{
+    size_t n = a->bytes;
+    tg_status status;
+
+    if (a->ndim != 0 || a->dtype.kind != 'S')
+        return not_a(a, "one text (|S)", err);
+    if (n >= size)
+        return tg_fail(err, TG_EDATA, "array \"%s\": a text of %zu bytes, expected at most %zu", a->name, n,
+                       size - 1);
+    status = tg_archive_read(r, text, n, err);
+    if (status != TG_OK)
+        return status;
+    while (n > 0 && text[n - 1] == '\0') /* NumPy's padding */
+        n--;
+    text[n] = '\0';
+    if (memchr(text, '\0', n))
+        return tg_fail(err, TG_EDATA, "array \"%s\": a NUL byte in a text", a->name);
+    return TG_OK;
+}
+
+/* ---- writing */
+
+tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, tg_err *err)
+{
+    tg_archive_writer *w = malloc(sizeof *w);
+    tg_status status;
+
+    *writer = NULL;
+    if (!w)
+        return tg_fail_memory(err, sizeof *w, "the archive writer");
+    status = tg_zip_create(&w->zip, fd, (flags & TG_ARCHIVE_DEFLATE) != 0, err);
+    if (status != TG_OK) {
+        free(w);
+        return status;
+    }
+    *writer = w;
+    return TG_OK;
+}
+
+void tg_archive_abandon(tg_archive_writer *w)
+{
+    if (!w)
+        return;
+    tg_zip_abandon(w->zip);
+    free(w);
+}
+
+tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
+                         const size_t *shape, const void *data, tg_err *err)
+{
+    tg_array a = {.dtype = dtype, .ndim = ndim};
+    char member[TG_ZIP_NAME_MAX + 1];
+    unsigned char head[TG_NPY_FORMAT_MAX];
+    size_t n = strlen(name);
+
+    if (n == 0 || n > TG_NAME_MAX)
+        return tg_fail(err, TG_EUSAGE, "an array's name has 1 to %d bytes, \"%.20s...\" has %zu", TG_NAME_MAX,
+                       name, n);
+    for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
+        a.shape[i] = shape[i];
+    if (!tg_npy_measure(&a))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": no archive holds an array of %zu dimensions of type %c%zu",
+                       name, ndim, dtype.kind, dtype.size);
+    memcpy(member, name, n);
+    memcpy(member + n, ".npy", SUFFIX + 1);
+    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, err);
+}
+
+tg_status tg_archive_put_i64(tg_archive_writer *w, const char *name, int64_t value, tg_err *err)
+{
+    return tg_archive_put(w, name, TG_I64, 0, NULL, &value, err);
+}
+
+tg_status tg_archive_put_f64(tg_archive_writer *w, const char *name, double value, tg_err *err)
+{
+    return tg_archive_put(w, name, TG_F64, 0, NULL, &value, err);
+}
+
+tg_status tg_archive_put_text(tg_archive_writer *w, const char *name, const char *text, tg_err *err)
+{
+    size_t n = tg_size_max(1, strlen(text)); /* "" is one NUL */
+
+    return tg_archive_put(w, name, (tg_dtype){'S', n}, 0, NULL, text, err);
+}
+
+tg_status tg_archive_finish(tg_archive_writer *w, tg_err *err)
+{
+    return tg_zip_finish(w->zip, err);
+}

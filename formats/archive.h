@@ -1,0 +1,145 @@
+/*
+ * archive: the one binary format, a strict profile of .npz.
+ *
+ * An archive is a sequence of named arrays.  It is written and read front to
+ * back, over files and pipes alike; archives may follow one another in a stream.
+ * The bytes are specified in formats/README.md.
+ *
+ * Reading
+ *
+ *     tg_archive_open(&r, fd, &err)
+ *     while (tg_archive_next(r, &a, &event, &err) == TG_OK && event != TG_ARCHIVE_EOF)
+ *         if (event == TG_ARCHIVE_ARRAY)
+ *             tg_archive_read(r, dst, a.bytes, &err)
+ *     tg_archive_close(r)
+ *
+ * Everything that a header claims (sizes, names, shapes) is checked before it is
+ * reported; nothing is allocated in proportion to a claim.  The CRC-32 of an
+ * array is verified by the time that its last byte has been read, or at the next
+ * tg_archive_next(); until TG_ARCHIVE_END the stream may still turn out to be
+ * truncated, so act on its content only then.
+ */
+#ifndef TG_FORMATS_ARCHIVE_H
+#define TG_FORMATS_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+
+#define TG_NAME_MAX 127  /* bytes of a name, [A-Za-z0-9._/-] */
+#define TG_NAMES_MAX 4096 /* arrays in an archive */
+#define TG_DIMS_MAX 8
+
+/* Element type, as in an .npy header: little-endian, or one byte. */
+typedef struct tg_dtype {
+    char kind;   /* 'u' 'i' unsigned, signed integer; 'f' float; 'b' bool; 'S' bytes */
+    size_t size; /* bytes an element: 1, 2, 4, 8; any number from 1 for 'S' */
+} tg_dtype;
+
+#define TG_U8 ((tg_dtype){'u', 1})
+#define TG_U16 ((tg_dtype){'u', 2})
+#define TG_U32 ((tg_dtype){'u', 4})
+#define TG_I64 ((tg_dtype){'i', 8})
+#define TG_F32 ((tg_dtype){'f', 4})
+#define TG_F64 ((tg_dtype){'f', 8})
+
+/* What an array's header says. */
+typedef struct tg_array {
+    char name[TG_NAME_MAX + 1]; /* without ".npy" */
+    tg_dtype dtype;
+    size_t ndim; /* 0: a scalar */
+    size_t shape[TG_DIMS_MAX];
+    size_t count; /* elements */
+    size_t bytes; /* count * dtype.size */
+    /* A mapped, stored array: its bytes, verified, readable until
+     * tg_archive_close().  NULL when the input is a pipe or the member is
+     * deflated: then tg_archive_read() it.  The start is a multiple of 64 bytes
+     * in the archives that we wrote, of nothing in foreign ones. */
+    const void *data;
+} tg_array;
+
+typedef struct tg_archive_reader tg_archive_reader;
+
+typedef enum tg_archive_event {
+    TG_ARCHIVE_ARRAY, /* *array describes the next array */
+    TG_ARCHIVE_END,   /* the archive is complete and verified; another may follow */
+    TG_ARCHIVE_EOF    /* the input ended, after at least one archive */
+} tg_archive_event;
+
+/*
+ * Begin to read from fd, which stays the caller's and must stay open; a regular
+ * file is mapped, from its current position on.
+ * TG_EDATA: empty input, or the first bytes are not an archive's (the message
+ * says what they look like: a PyTorch file, plain text, ...).  TG_EIO, TG_ENOMEM.
+ * *reader is NULL after a failure.
+ */
+TG_MUST_CHECK tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err);
+
+/*
+ * Go on to the next event.  What was left unread of the array before is skipped,
+ * and its checksum verified.  TG_EDATA: damaged, truncated, a member that is not
+ * .npy, Fortran order, an unknown dtype, a duplicate name ...; TG_EIO, TG_ENOMEM.
+ * After a failure only tg_archive_close() is legal.
+ */
+TG_MUST_CHECK tg_status tg_archive_next(tg_archive_reader *reader, tg_array *array,
+                                        tg_archive_event *event, tg_err *err);
+
+/* The next `bytes` bytes of the current array's data into dst.  At most as many as
+ * are left of it (asserted).  TG_EDATA, TG_EIO as above. */
+TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, size_t bytes,
+                                        tg_err *err);
+
+/* Free the reader and unmap.  NULL is fine. */
+void tg_archive_close(tg_archive_reader *reader);
+
+/* Whether `first`, the first n >= 4 bytes of an input, begin an archive. */
+bool tg_archive_magic(const void *first, size_t n);
+
+/*
+ * Read the current array whole as one value.  TG_EDATA, with the array's name and
+ * what it is instead, when it is not a scalar integer that fits (get_size: not
+ * negative), a scalar 'f8' or 'f4', or a scalar 'S' of less than `size` bytes
+ * (the copy ends with a NUL; a NUL inside is refused).
+ */
+TG_MUST_CHECK tg_status tg_archive_get_size(tg_archive_reader *, const tg_array *, size_t *, tg_err *);
+TG_MUST_CHECK tg_status tg_archive_get_i64(tg_archive_reader *, const tg_array *, int64_t *, tg_err *);
+TG_MUST_CHECK tg_status tg_archive_get_f64(tg_archive_reader *, const tg_array *, double *, tg_err *);
+TG_MUST_CHECK tg_status tg_archive_get_text(tg_archive_reader *, const tg_array *, char *, size_t size,
+                                            tg_err *);
+
+/*
+ * Writing
+ *
+ *     tg_archive_create(&w, fd, 0, &err)
+ *     tg_archive_put(w, "kind", ...) ...
+ *     tg_archive_finish(w, &err)
+ *     tg_archive_abandon(w)
+ *
+ * Equal calls give equal bytes.  A name that is not allowed, is there already, or
+ * is one too many is the caller's mistake: TG_EUSAGE.
+ */
+typedef struct tg_archive_writer tg_archive_writer;
+
+#define TG_ARCHIVE_DEFLATE 1u /* compress members that get smaller by it */
+
+TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, tg_err *err);
+
+/* Append one array: C order, little-endian, contiguous at `data`. */
+TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *name, tg_dtype dtype,
+                                       size_t ndim, const size_t *shape, const void *data, tg_err *err);
+
+/* Scalars: '<i8', '<f8', '|S<strlen>' (an empty text is written as one NUL). */
+TG_MUST_CHECK tg_status tg_archive_put_i64(tg_archive_writer *, const char *name, int64_t value, tg_err *);
+TG_MUST_CHECK tg_status tg_archive_put_f64(tg_archive_writer *, const char *name, double value, tg_err *);
+TG_MUST_CHECK tg_status tg_archive_put_text(tg_archive_writer *, const char *name, const char *text,
+                                            tg_err *);
+
+/* Write the central directory: without it readers call the archive truncated. */
+TG_MUST_CHECK tg_status tg_archive_finish(tg_archive_writer *writer, tg_err *err);
+
+/* Free the writer, finished or not; fd stays open.  NULL is fine. */
+void tg_archive_abandon(tg_archive_writer *writer);
+
+#endif

@@ -1,0 +1,203 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "formats/save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40
+#define TRIES_MAX 1000
+
+/* Bytes of path's directory part, with the slash; 0 when it has none. */
+static size_t directory_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* `name` beside `path`: path's directory, then name.  To be freed. */
+static char *beside(const char *path, const char *name)
+{
+    size_t n = name[0] == '/' ? 0 : directory_length(path), m = strlen(name);
+    char *joined = malloc(n + m + 1);
+
+    if (!joined)
+        return NULL;
+    memcpy(joined, path, n);
+    memcpy(joined + n, name, m + 1);
+    return joined;
+}
+
+/* Where a link points, to be freed; NULL with errno = EINVAL when it is not one. */
+static char *link_target(const char *path)
+{
+    char name[4096];
+    ssize_t n = readlink(path, name, sizeof name - 1);
+
+    if (n < 0)
+        return NULL;
+    name[n] = '\0';
+    return beside(path, name);
+}
+
+/* The file that a path which does not exist yet stands for: itself, or the end of a
+ * chain of links. */
+static char *missing_target(const char *path)
+{
+    char *target = beside(path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+
+    for (int i = 0; target && i < LINKS_MAX; i++) {
+        char *next = link_target(target);
+
+        if (!next && errno != ENOMEM)
+            return target;
+        free(target);
+        target = next;
+    }
+    if (target)
+        errno = ELOOP;
+    free(target);
+    return NULL;
+}
+
+static tg_status no_target(tg_err *err)
+{
+    return errno == ENOMEM ? tg_fail_memory(err, 4096, "a file name") : tg_fail_sys(err, "cannot be written");
+}
+
+/* Open a new file beside the target. */
+static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
+{
+    char name[64];
+
+    for (unsigned try = 0; try < TRIES_MAX; try++) {
+        snprintf(name, sizeof name, ".tg-%ld-%u.tmp", (long)getpid(), try);
+        save->temp = beside(save->target, name);
+        if (!save->temp)
+            return tg_fail_memory(err, sizeof name, "a file name");
+        save->fd = open(save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (save->fd >= 0)
+            return TG_OK;
+        free(save->temp);
+        save->temp = NULL;
+        if (errno != EEXIST && errno != EINTR)
+            break;
+    }
+    return tg_fail_sys(err, "no file can be made in its directory");
+}
+
+/* A device or pipe: written to as it is. */
+static tg_status begin_direct(tg_save *save, const char *path, tg_err *err)
+{
+    do
+        save->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    while (save->fd < 0 && errno == EINTR);
+    return save->fd < 0 ? tg_fail_sys(err, "cannot be written") : TG_OK;
+}
+
+/* A file, old (with its permissions) or new. */
+static tg_status begin_file(tg_save *save, const char *path, const struct stat *old, tg_err *err)
+{
+    tg_status status;
+
+    save->target = old ? realpath(path, NULL) : missing_target(path);
+    if (!save->target)
+        return no_target(err);
+    if (old && faccessat(AT_FDCWD, save->target, W_OK, AT_EACCESS) != 0)
+        return tg_fail_sys(err, "cannot be written");
+    status = open_temp(save, old ? 0600 : 0666, err);
+    if (status != TG_OK || !old)
+        return status;
+    /* Only root can keep the owner; the group often can be kept. */
+    if (fchown(save->fd, (uid_t)-1, old->st_gid) != 0 || fchown(save->fd, old->st_uid, (gid_t)-1) != 0)
+        errno = 0;
+    if (fchmod(save->fd, old->st_mode & 0777) != 0)
+        return tg_fail_sys(err, "its permissions cannot be kept");
+    return TG_OK;
+}
+
+tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err)
+{
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    tg_status status;
+
+    *save = (tg_save){.fd = -1};
+    if (!exists && (errno != ENOENT || path[0] == '\0' || path[strlen(path) - 1] == '/'))
+        return tg_fail_sys(err, "cannot be written");
+    if (exists && !S_ISREG(st.st_mode))
+        status = begin_direct(save, path, err);
+    else
+        status = begin_file(save, path, exists ? &st : NULL, err);
+    if (status != TG_OK)
+        tg_save_abort(save);
+    return status;
+}
+
+void tg_save_abort(tg_save *save)
+{
+    if (save->fd >= 0)
+        close(save->fd);
+    if (save->temp)
+        unlink(save->temp);
+    free(save->temp);
+    free(save->target);
+    *save = (tg_save){.fd = -1};
+}
+
+static int sync_fd(int fd)
+{
+    int r;
+
+    do
+        r = fsync(fd);
+    while (r != 0 && errno == EINTR);
+    /* Pipes, devices and some file systems have nothing to sync. */
+    return r != 0 && (errno == EINVAL || errno == ENOTSUP || errno == EROFS) ? 0 : r;
+}
+
+/* Make the new name durable.  A directory that may not be read cannot be synced. */
+static tg_status sync_directory(const char *target, tg_err *err)
+{
+    char *path = beside(target, ".");
+    int fd, r = 0;
+
+    if (!path)
+        return tg_fail_memory(err, strlen(target) + 2, "a file name");
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(path);
+    if (fd >= 0) {
+        r = sync_fd(fd);
+        close(fd);
+    }
+    return r != 0 ? tg_fail_sys(err, "in place, but its directory cannot be synced") : TG_OK;
+}
+
+tg_status tg_save_commit(tg_save *save, tg_err *err)
+{
+    int fd = save->fd;
+    tg_status status = TG_OK;
+
+    if (sync_fd(fd) != 0)
+        status = tg_fail_sys(err, "fsync failed");
+    save->fd = -1;
+    if (close(fd) != 0 && errno != EINTR && status == TG_OK)
+        status = tg_fail_sys(err, "close failed");
+    if (status == TG_OK && save->temp) {
+        if (rename(save->temp, save->target) != 0) {
+            status = tg_fail_sys(err, "cannot be put in place");
+        } else {
+            free(save->temp);
+            save->temp = NULL;
+            status = sync_directory(save->target, err);
+        }
+    }
+    tg_save_abort(save);
+    return status;
+}

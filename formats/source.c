@@ -1,0 +1,138 @@
+#include "formats/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/size.h"
+
+/* Map what follows fd's position.  Leaves the source unmapped when that is not
+ * possible: it is then read instead, which also finds out why. */
+static void try_map(tg_source *s)
+{
+    struct stat st;
+    off_t from;
+    size_t lead, size;
+    long page = sysconf(_SC_PAGESIZE);
+
+    if (page <= 0 || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    from = lseek(s->fd, 0, SEEK_CUR);
+    if (from < 0 || from >= st.st_size)
+        return;
+    lead = (size_t)(from % page);
+    if ((uint64_t)(st.st_size - from) > SIZE_MAX - lead)
+        return;
+    size = (size_t)(st.st_size - from);
+    s->map = mmap(NULL, size + lead, PROT_READ, MAP_PRIVATE, s->fd, from - (off_t)lead);
+    if (s->map == MAP_FAILED) {
+        s->map = NULL;
+        return;
+    }
+    s->map_size = size + lead;
+    s->next = (const unsigned char *)s->map + lead;
+    s->ready = size;
+}
+
+tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
+{
+    *s = (tg_source){.fd = fd};
+    try_map(s);
+    if (s->map)
+        return TG_OK;
+    s->buffer = malloc(TG_SOURCE_PEEK);
+    if (!s->buffer)
+        return tg_fail_memory(err, TG_SOURCE_PEEK, "the input buffer");
+    s->next = s->buffer;
+    return TG_OK;
+}
+
+/* One read of at most n bytes; *got = 0 at the end. */
+static tg_status read_some(tg_source *s, void *dst, size_t n, size_t *got, tg_err *err)
+{
+    ssize_t r;
+
+    do
+        r = read(s->fd, dst, tg_size_min(n, (size_t)1 << 30));
+    while (r < 0 && errno == EINTR);
+    if (r < 0)
+        return tg_fail_sys(err, "read failed at offset %llu", (unsigned long long)(s->at + s->ready));
+    *got = (size_t)r;
+    return TG_OK;
+}
+
+tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
+{
+    size_t got = 1;
+
+    if (s->map || s->ready >= n)
+        return TG_OK;
+    memmove(s->buffer, s->next, s->ready);
+    s->next = s->buffer;
+    while (s->ready < n && got > 0) {
+        tg_status status = read_some(s, s->buffer + s->ready, TG_SOURCE_PEEK - s->ready, &got, err);
+
+        if (status != TG_OK)
+            return status;
+        s->ready += got;
+    }
+    return TG_OK;
+}
+
+static tg_status truncated(tg_source *s, size_t wanted, size_t got, const char *what, tg_err *err)
+{
+    return tg_fail(err, TG_EDATA, "truncated: expected %zu bytes of %s at offset %llu, got %zu", wanted, what,
+                   (unsigned long long)s->at, got);
+}
+
+tg_status tg_source_need(tg_source *s, size_t n, const char *what, tg_err *err)
+{
+    tg_status status = tg_source_peek(s, n, err);
+
+    if (status == TG_OK && s->ready < n)
+        status = truncated(s, n, s->ready, what, err);
+    return status;
+}
+
+void tg_source_skip(tg_source *s, size_t n)
+{
+    s->next += n;
+    s->ready -= n;
+    s->at += n;
+}
+
+tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err)
+{
+    unsigned char *to = dst;
+    size_t done = tg_size_min(n, s->ready);
+    uint64_t begin = s->at;
+    size_t got = 1;
+
+    if (done > 0)
+        memcpy(to, s->next, done);
+    tg_source_skip(s, done);
+    while (done < n && !s->map && got > 0) {
+        tg_status status = read_some(s, to + done, n - done, &got, err);
+
+        if (status != TG_OK)
+            return status;
+        done += got;
+        s->at += got;
+    }
+    if (done < n) {
+        s->at = begin;
+        return truncated(s, n, done, what, err);
+    }
+    return TG_OK;
+}
+
+void tg_source_close(tg_source *s)
+{
+    if (s->map)
+        munmap(s->map, s->map_size);
+    free(s->buffer);
+    *s = (tg_source){.fd = -1};
+}

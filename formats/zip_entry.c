@@ -1,0 +1,258 @@
+/*
+ * The canonical form of every structure around a member's bytes.  The writer
+ * writes it; the reader makes it again from what it has seen and compares, so that
+ * no bit of an archive of ours can change unseen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/zip.h"
+#include "lib/base/size.h"
+
+#define MADE_BY 0x032D      /* Unix, 4.5 */
+#define NEEDED 20           /* deflate */
+#define NEEDED_ZIP64 45
+#define DATE_1980_01_01 0x0021
+#define ATTRIBUTES 0x81A40000u /* a regular file, rw-r--r-- */
+#define EXTRA_ID 0x6774        /* "tg" */
+#define EXTRA_MAGIC "npz1"
+#define EXTRA_LEAST 12 /* id, size, magic, packed_crc */
+#define ZIP64_ID 1
+#define FULL 0xFFFFFFFFu
+
+/* A place to write to; moves on. */
+typedef struct cursor {
+    unsigned char *p;
+} cursor;
+
+static void put(cursor *c, uint64_t value, size_t bytes)
+{
+    for (; bytes > 0; bytes--, value >>= 8)
+        *c->p++ = (unsigned char)(value & 0xFF);
+}
+
+static void put_bytes(cursor *c, const void *bytes, size_t n)
+{
+    memcpy(c->p, bytes, n);
+    c->p += n;
+}
+
+static void put_zeros(cursor *c, size_t n)
+{
+    memset(c->p, 0, n);
+    c->p += n;
+}
+
+/* What to add to `at`, at least `least`, to get to a boundary. */
+static size_t pad_to(uint64_t at, size_t least)
+{
+    return least + (size_t)(-(at + least) % TG_ZIP_ALIGN);
+}
+
+/* Both sizes are moved to a zip64 extra field as soon as one does not fit. */
+static bool wide_sizes(const tg_zip_entry *e)
+{
+    return e->size >= FULL || e->packed >= FULL;
+}
+
+static size_t zip64_bytes(const tg_zip_entry *e, bool central)
+{
+    size_t n = (wide_sizes(e) ? 16u : 0u) + (central && e->offset >= FULL ? 8u : 0u);
+
+    return n > 0 ? 4 + n : 0;
+}
+
+static void put_zip64(cursor *c, const tg_zip_entry *e, bool central)
+{
+    size_t n = zip64_bytes(e, central);
+
+    if (n == 0)
+        return;
+    put(c, ZIP64_ID, 2);
+    put(c, n - 4, 2);
+    if (wide_sizes(e)) {
+        put(c, e->size, 8);
+        put(c, e->packed, 8);
+    }
+    if (central && e->offset >= FULL)
+        put(c, e->offset, 8);
+}
+
+/* From "version needed" to the sizes: the same in both headers. */
+static void put_common(cursor *c, const tg_zip_entry *e, size_t zip64)
+{
+    put(c, zip64 > 0 ? NEEDED_ZIP64 : NEEDED, 2);
+    put(c, 0, 2); /* flags */
+    put(c, e->method, 2);
+    put(c, 0, 2); /* time */
+    put(c, DATE_1980_01_01, 2);
+    put(c, e->crc, 4);
+    put(c, wide_sizes(e) ? FULL : e->packed, 4);
+    put(c, wide_sizes(e) ? FULL : e->size, 4);
+    put(c, strlen(e->name), 2);
+}
+
+size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e)
+{
+    cursor c = {out};
+    size_t zip64 = zip64_bytes(e, false);
+    size_t pad = pad_to(e->offset + 30 + strlen(e->name) + zip64, EXTRA_LEAST);
+
+    put_bytes(&c, "PK\3\4", 4);
+    put_common(&c, e, zip64);
+    put(&c, pad + zip64, 2);
+    put_bytes(&c, e->name, strlen(e->name));
+    put(&c, EXTRA_ID, 2);
+    put(&c, pad - 4, 2);
+    put_bytes(&c, EXTRA_MAGIC, 4);
+    put(&c, e->packed_crc, 4);
+    put_zeros(&c, pad - EXTRA_LEAST);
+    put_zip64(&c, e, false);
+    return (size_t)(c.p - out);
+}
+
+size_t tg_zip_encode_central(unsigned char *out, const tg_zip_entry *e, size_t pad)
+{
+    cursor c = {out};
+    size_t zip64 = zip64_bytes(e, true);
+
+    put_bytes(&c, "PK\1\2", 4);
+    put(&c, MADE_BY, 2);
+    put_common(&c, e, zip64);
+    put(&c, pad + zip64, 2);
+    put_zeros(&c, 6); /* comment, disk, internal attributes */
+    put(&c, ATTRIBUTES, 4);
+    put(&c, e->offset >= FULL ? FULL : e->offset, 4);
+    put_bytes(&c, e->name, strlen(e->name));
+    if (pad > 0) {
+        put(&c, EXTRA_ID, 2);
+        put(&c, pad - 4, 2);
+        put_zeros(&c, pad - 4);
+    }
+    put_zip64(&c, e, true);
+    return (size_t)(c.p - out);
+}
+
+size_t tg_zip_encode_end(unsigned char *out, size_t count, uint64_t directory, uint64_t directory_size)
+{
+    cursor c = {out};
+
+    if (directory >= FULL) {
+        put_bytes(&c, "PK\6\6", 4);
+        put(&c, 44, 8); /* bytes that follow in this record */
+        put(&c, MADE_BY, 2);
+        put(&c, NEEDED_ZIP64, 2);
+        put_zeros(&c, 8); /* disks */
+        put(&c, count, 8);
+        put(&c, count, 8);
+        put(&c, directory_size, 8);
+        put(&c, directory, 8);
+        put_bytes(&c, "PK\6\7", 4);
+        put_zeros(&c, 4); /* disk */
+        put(&c, directory + directory_size, 8);
+        put(&c, 1, 4); /* disks in all */
+    }
+    put_bytes(&c, "PK\5\6", 4);
+    put_zeros(&c, 4); /* disks */
+    put(&c, count, 2);
+    put(&c, count, 2);
+    put(&c, directory_size, 4);
+    put(&c, directory >= FULL ? FULL : directory, 4);
+    put_zeros(&c, 2); /* comment */
+    return (size_t)(c.p - out);
+}
+
+size_t tg_zip_last_pad(const tg_zip_entry *entries, size_t count, uint64_t directory)
+{
+    uint64_t at = directory + (directory >= FULL ? TG_ZIP_END_MAX : 22);
+
+    for (size_t i = 0; i < count; i++)
+        at += 46 + strlen(entries[i].name) + zip64_bytes(&entries[i], true);
+    return pad_to(at, 4);
+}
+
+bool tg_zip_is_canonical_extra(const unsigned char *extra, size_t n)
+{
+    /* Either will do: one flipped bit must not make the archive a foreign one. */
+    return (n >= 2 && tg_get16(extra) == EXTRA_ID) || (n >= 8 && memcmp(extra + 4, EXTRA_MAGIC, 4) == 0);
+}
+
+uint32_t tg_zip_extra_crc(const unsigned char *extra, size_t n)
+{
+    return n >= EXTRA_LEAST ? tg_get32(extra + 8) : 0;
+}
+
+static bool allowed(char ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '.' ||
+           ch == '_' || ch == '/' || ch == '-';
+}
+
+const char *tg_zip_name_fault(const char *name, size_t n)
+{
+    size_t begin = 0; /* of the part between slashes */
+
+    if (n == 0)
+        return "is empty";
+    if (n > TG_ZIP_NAME_MAX)
+        return "is longer than 127 bytes and .npy";
+    for (size_t i = 0; i < n; i++)
+        if (!allowed(name[i]))
+            return "has bytes other than A-Z a-z 0-9 . _ / -";
+    if (name[0] == '/')
+        return "is an absolute path";
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && name[i] != '/')
+            continue;
+        if (i - begin == 2 && name[begin] == '.' && name[begin + 1] == '.')
+            return "has a part ..";
+        if (i == begin || (i - begin == 1 && name[begin] == '.'))
+            return "has an empty part";
+        begin = i + 1;
+    }
+    return NULL;
+}
+
+static uint32_t hash_name(const char *name, size_t n)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)name[i]) * 16777619u;
+    return h;
+}
+
+static tg_status list_grow(tg_zip_list *list, tg_err *err)
+{
+    size_t room = tg_size_max(16, list->room * 2);
+    tg_zip_entry *entry;
+
+    if (list->count < list->room)
+        return TG_OK;
+    entry = realloc(list->entry, room * sizeof *entry);
+    if (!entry)
+        return tg_fail_memory(err, room * sizeof *entry, "the list of members");
+    list->entry = entry;
+    list->room = room;
+    return TG_OK;
+}
+
+tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot, const char *name, size_t n, tg_err *err)
+{
+    uint32_t hash = hash_name(name, n);
+    tg_status status = list_grow(list, err);
+
+    *slot = NULL;
+    if (status != TG_OK)
+        return status;
+    for (size_t i = 0; i < list->count; i++) {
+        const tg_zip_entry *e = &list->entry[i];
+
+        if (e->hash == hash && strlen(e->name) == n && memcmp(e->name, name, n) == 0)
+            return TG_OK;
+    }
+    *slot = &list->entry[list->count];
+    **slot = (tg_zip_entry){.hash = hash};
+    memcpy((*slot)->name, name, n);
+    return TG_OK;
+}

@@ -1,0 +1,778 @@
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "formats/sniff.h"
+#include "formats/source.h"
+#include "formats/zip.h"
+#include "lib/base/size.h"
+
+#define LOCAL 30   /* bytes of a local header before the name */
+#define CENTRAL 46 /* ... of a central entry */
+#define FULL 0xFFFFFFFFu
+#define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
+#define INFLATE_MAX 1032       /* bytes that one byte of deflate can give */
+
+#define FLAG_ENCRYPTED 0x0001
+#define FLAG_DESCRIPTOR 0x0008
+#define FLAGS_KNOWN 0x080E /* with deflate's levels and UTF-8 names */
+
+struct tg_zip_reader {
+    tg_source source;
+    tg_zip_list list; /* members of the current archive */
+    uint64_t start;   /* offset of the archive in the input */
+    bool inside;      /* an archive has begun */
+    bool canonical;   /* it has our fingerprint */
+
+    /* the current member, list.entry[list.count - 1] */
+    bool open;         /* not yet verified */
+    bool sized;        /* its size is known */
+    bool packed_known; /* how many bytes it takes in the file is known */
+    bool wide;         /* its descriptor has 64-bit sizes */
+    bool ended;        /* its deflate stream has ended */
+    uint64_t done, packed_done;
+    uint32_t crc, packed_crc; /* of what was done */
+
+    z_stream z;
+    bool z_ready;
+    unsigned char scratch[16384]; /* output that nobody wants */
+};
+
+bool tg_zip_canonical(const tg_zip_reader *r)
+{
+    return r->canonical;
+}
+
+/* ---- messages */
+
+static tg_zip_entry *current(tg_zip_reader *r)
+{
+    return &r->list.entry[r->list.count - 1];
+}
+
+TG_PRINTF(3, 4) static tg_status bad(tg_zip_reader *r, tg_err *err, const char *format, ...)
+{
+    char why[TG_ERR_MAX / 2];
+    const tg_zip_entry *e = current(r);
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(why, sizeof why, format, ap);
+    va_end(ap);
+    return tg_fail(err, TG_EDATA, "member \"%s\" at offset %llu: %s", e->name,
+                   (unsigned long long)(r->start + e->offset), why);
+}
+
+/* What a header says against what was seen. */
+static tg_status same(tg_zip_reader *r, const tg_zip_entry *e, const char *what, uint64_t got, uint64_t want,
+                      tg_err *err)
+{
+    if (got == want)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s%s%sthe central directory says %s %llu, before it was %llu (offset %llu)",
+                   e ? "member \"" : "", e ? e->name : "", e ? "\": " : "", what, (unsigned long long)got,
+                   (unsigned long long)want, (unsigned long long)r->source.at);
+}
+
+/* ---- the beginning of an archive */
+
+/* Require the first bytes of an archive; *more = false at the end of the input. */
+static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
+{
+    tg_source *s = &r->source;
+    const char *what;
+    tg_status status = tg_source_peek(s, 4, err);
+
+    *more = s->ready > 0;
+    if (status != TG_OK || s->ready == 0)
+        return status;
+    r->start = s->at;
+    r->list.count = 0;
+    r->canonical = false;
+    r->inside = true;
+    if (tg_archive_magic(s->next, s->ready))
+        return TG_OK;
+    status = tg_source_peek(s, TG_SNIFF_BYTES, err);
+    if (status != TG_OK)
+        return status;
+    what = tg_sniff(s->next, tg_size_min(s->ready, TG_SNIFF_BYTES));
+    if (s->at > 0)
+        return tg_fail(err, TG_EDATA, "after an archive, at offset %llu, comes no other, but %s",
+                       (unsigned long long)s->at, what ? what : "something unknown");
+    if (what)
+        return tg_fail(err, TG_EDATA, "not an .npz archive: this is %s", what);
+    return tg_fail(err, TG_EDATA, "not an .npz archive: the first of %zu bytes is 0x%02x, not those of a zip",
+                   s->ready, s->next[0]);
+}
+
+tg_status tg_zip_open(tg_zip_reader **reader, int fd, tg_err *err)
+{
+    tg_zip_reader *r = calloc(1, sizeof *r);
+    bool more;
+    tg_status status;
+
+    *reader = NULL;
+    if (!r)
+        return tg_fail_memory(err, sizeof *r, "the archive reader");
+    status = tg_source_open(&r->source, fd, err);
+    if (status == TG_OK)
+        status = begin(r, &more, err);
+    if (status == TG_OK && !more)
+        status = tg_fail(err, TG_EDATA, "not an .npz archive: the input is empty");
+    if (status != TG_OK) {
+        tg_zip_close(r);
+        return status;
+    }
+    *reader = r;
+    return TG_OK;
+}
+
+void tg_zip_close(tg_zip_reader *r)
+{
+    if (!r)
+        return;
+    if (r->z_ready)
+        inflateEnd(&r->z);
+    tg_source_close(&r->source);
+    free(r->list.entry);
+    free(r);
+}
+
+/* ---- fields */
+
+/* The zip64 extra field in extra [n]: *at is its content, NULL when there is none.
+ * Also whether the fields fit in. */
+static const char *find_zip64(const unsigned char *extra, size_t n, const unsigned char **at, size_t *size)
+{
+    *at = NULL;
+    *size = 0;
+    while (n >= 4) {
+        size_t field = tg_get16(extra + 2);
+
+        if (field > n - 4)
+            return "an extra field is longer than the header";
+        if (tg_get16(extra) == 1) {
+            if (*at)
+                return "two zip64 extra fields";
+            *at = extra + 4;
+            *size = field;
+        }
+        extra += 4 + field;
+        n -= 4 + field;
+    }
+    return NULL;
+}
+
+/* A number of 32 bits, or when it is all ones the next 64 of the zip64 field. */
+static bool widen(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n)
+{
+    *value = narrow;
+    if (narrow != FULL)
+        return true;
+    if (*n < 8)
+        return false;
+    *value = tg_get64(*at);
+    *at += 8;
+    *n -= 8;
+    return true;
+}
+
+/* Sizes of a local header with its extra field. */
+static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n,
+                             tg_err *err)
+{
+    tg_zip_entry *e = current(r);
+    uint32_t size = tg_get32(p + 22), packed = tg_get32(p + 18);
+    const unsigned char *wide;
+    size_t left;
+    const char *fault = find_zip64(extra, n, &wide, &left);
+
+    if (fault)
+        return bad(r, err, "%s", fault);
+    r->wide = wide != NULL;
+    if (left >= 16) { /* both, even when the narrow ones would do */
+        e->size = tg_get64(wide);
+        e->packed = tg_get64(wide + 8);
+        if ((size != FULL && size != e->size) || (packed != FULL && packed != e->packed))
+            return bad(r, err, "the zip64 sizes are not the header's sizes");
+    } else if (!widen(&e->size, size, &wide, &left) || !widen(&e->packed, packed, &wide, &left)) {
+        return bad(r, err, "a zip64 size is missing");
+    }
+    return TG_OK;
+}
+
+/* ---- local headers */
+
+static tg_status check_method(tg_zip_reader *r, tg_err *err)
+{
+    const tg_zip_entry *e = current(r);
+
+    if (e->flags & FLAG_ENCRYPTED)
+        return bad(r, err, "it is encrypted");
+    if (e->flags & ~FLAGS_KNOWN)
+        return bad(r, err, "unknown flags 0x%04x", e->flags);
+    if (e->method != TG_ZIP_STORED && e->method != TG_ZIP_DEFLATED)
+        return bad(r, err, "compression method %u is neither stored (0) nor deflate (8)", e->method);
+    return TG_OK;
+}
+
+static tg_status check_sizes(tg_zip_reader *r, tg_err *err)
+{
+    const tg_zip_entry *e = current(r);
+
+    if (!r->packed_known)
+        return TG_OK;
+    if (e->method == TG_ZIP_STORED && e->size != e->packed)
+        return bad(r, err, "stored, yet %llu bytes take %llu", (unsigned long long)e->size,
+                   (unsigned long long)e->packed);
+    if (e->method == TG_ZIP_DEFLATED && e->size / INFLATE_MAX > e->packed)
+        return bad(r, err, "%llu bytes of deflate cannot hold %llu", (unsigned long long)e->packed,
+                   (unsigned long long)e->size);
+    return TG_OK;
+}
+
+/* What is mapped is all that there is, so that a size can be refused at once. */
+static tg_status check_room(tg_zip_reader *r, tg_err *err)
+{
+    const tg_source *s = &r->source;
+    const tg_zip_entry *e = current(r);
+
+    if (!s->map || !r->packed_known || e->packed <= s->ready)
+        return TG_OK;
+    return bad(r, err, "truncated: expected %llu bytes at offset %llu, got %zu", (unsigned long long)e->packed,
+               (unsigned long long)s->at, s->ready);
+}
+
+/* In an archive of ours the header p [n] is what we would have written. */
+static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n, tg_err *err)
+{
+    unsigned char want[TG_ZIP_LOCAL_MAX];
+    size_t i = 0, m = tg_zip_encode_local(want, current(r));
+
+    while (i < n && i < m && p[i] == want[i])
+        i++;
+    if (i < n || i < m)
+        return bad(r, err, "byte %zu of its header is not as tg writes it: damaged, or changed by another program",
+                   i);
+    return TG_OK;
+}
+
+/* Begin an entry for the member of that name. */
+static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t n, tg_err *err)
+{
+    unsigned long long at = r->source.at;
+    const char *fault = tg_zip_name_fault((const char *)name, n);
+    tg_zip_entry *e;
+    tg_status status;
+
+    if (fault)
+        return tg_fail(err, TG_EDATA, "the name of the member at offset %llu %s: damaged, or not an .npz archive", at,
+                       fault);
+    if (r->list.count == TG_NAMES_MAX)
+        return tg_fail(err, TG_EDATA, "more than %d members (offset %llu)", TG_NAMES_MAX, at);
+    status = tg_zip_list_slot(&r->list, &e, (const char *)name, n, err);
+    if (status != TG_OK)
+        return status;
+    if (!e)
+        return tg_fail(err, TG_EDATA, "a second member \"%.*s\" at offset %llu", (int)n, (const char *)name, at);
+    e->offset = r->source.at - r->start;
+    r->list.count++;
+    return TG_OK;
+}
+
+static void start_member(tg_zip_reader *r, const unsigned char *p)
+{
+    tg_zip_entry *e = current(r);
+
+    e->flags = tg_get16(p + 6);
+    e->method = tg_get16(p + 8);
+    e->time = tg_get16(p + 10);
+    e->date = tg_get16(p + 12);
+    e->crc = tg_get32(p + 14);
+    r->open = true;
+    r->sized = r->packed_known = !(e->flags & FLAG_DESCRIPTOR);
+    r->ended = false;
+    r->done = r->packed_done = 0;
+    r->crc = r->packed_crc = 0;
+}
+
+static tg_status inflate_start(tg_zip_reader *r, tg_err *err)
+{
+    if (current(r)->method != TG_ZIP_DEFLATED)
+        return TG_OK;
+    if (r->z_ready)
+        inflateReset(&r->z);
+    else if (inflateInit2(&r->z, -MAX_WBITS) != Z_OK)
+        return tg_fail_memory(err, 1u << 16, "the decompressor");
+    r->z_ready = true;
+    return TG_OK;
+}
+
+static tg_status read_local(tg_zip_reader *r, tg_err *err)
+{
+    tg_source *s = &r->source;
+    size_t name, extra;
+    const unsigned char *p;
+    tg_status status = tg_source_need(s, LOCAL, "a member's header", err);
+
+    if (status != TG_OK)
+        return status;
+    name = tg_get16(s->next + 26);
+    extra = tg_get16(s->next + 28);
+    if ((status = tg_source_need(s, LOCAL + name + extra, "a member's header", err)) != TG_OK)
+        return status;
+    p = s->next;
+    if ((status = add_member(r, p + LOCAL, name, err)) != TG_OK)
+        return status;
+    start_member(r, p);
+    if (r->list.count == 1)
+        r->canonical = tg_zip_is_canonical_extra(p + LOCAL + name, extra);
+    current(r)->packed_crc = current(r)->method == TG_ZIP_STORED
+                                 ? current(r)->crc
+                                 : tg_zip_extra_crc(p + LOCAL + name, extra);
+    if ((status = check_method(r, err)) != TG_OK ||
+        (status = local_sizes(r, p, p + LOCAL + name, extra, err)) != TG_OK ||
+        (status = check_sizes(r, err)) != TG_OK)
+        return status;
+    if (r->canonical && (status = check_canonical(r, p, LOCAL + name + extra, err)) != TG_OK)
+        return status;
+    tg_source_skip(s, LOCAL + name + extra);
+    if ((status = check_room(r, err)) != TG_OK)
+        return status;
+    return inflate_start(r, err);
+}
+
+/* ---- members' bytes */
+
+static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_err *err)
+{
+    tg_source *s = &r->source;
+
+    while (n > 0) {
+        size_t step = tg_size_min(n, STEP);
+        tg_status status;
+
+        if (dst) {
+            if ((status = tg_source_read(s, dst, step, current(r)->name, err)) != TG_OK)
+                return status;
+            r->crc = (uint32_t)crc32_z(r->crc, dst, step);
+            dst += step;
+        } else {
+            if ((status = tg_source_need(s, 1, current(r)->name, err)) != TG_OK)
+                return status;
+            step = tg_size_min(step, s->ready);
+            r->crc = (uint32_t)crc32_z(r->crc, s->next, step);
+            tg_source_skip(s, step);
+        }
+        n -= step;
+        r->done += step;
+        r->packed_done += step;
+    }
+    return TG_OK;
+}
+
+/* One call of inflate() with output room for n >= 1 bytes at dst; *made says how many
+ * came, 0 only when the stream has ended. */
+static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, size_t *made, tg_err *err)
+{
+    tg_source *s = &r->source;
+    z_stream *z = &r->z;
+    uint64_t left = r->packed_known ? current(r)->packed - r->packed_done : SIZE_MAX;
+    size_t used;
+    int result;
+
+    if (left > 0) {
+        tg_status status = tg_source_need(s, 1, current(r)->name, err);
+
+        if (status != TG_OK)
+            return status;
+    }
+    z->next_in = (z_const Bytef *)s->next;
+    z->avail_in = (uInt)tg_size_min(tg_size_min(s->ready, STEP), left > STEP ? STEP : (size_t)left);
+    z->next_out = dst;
+    z->avail_out = (uInt)tg_size_min(n, STEP);
+    result = inflate(z, Z_NO_FLUSH);
+    used = (size_t)(z->next_in - s->next);
+    *made = (size_t)(z->next_out - dst);
+    r->packed_crc = (uint32_t)crc32_z(r->packed_crc, s->next, used);
+    r->packed_done += used;
+    tg_source_skip(s, used);
+    if (result == Z_MEM_ERROR)
+        return tg_fail_memory(err, 1u << 16, "the decompressor");
+    if (result == Z_BUF_ERROR)
+        return bad(r, err, "its deflate data end after %llu bytes without an end mark",
+                   (unsigned long long)r->packed_done);
+    if (result != Z_OK && result != Z_STREAM_END)
+        return bad(r, err, "its deflate data are damaged near offset %llu (%s)", (unsigned long long)s->at,
+                   z->msg ? z->msg : "a dictionary is wanted");
+    r->ended = result == Z_STREAM_END;
+    return TG_OK;
+}
+
+static tg_status read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n, tg_err *err)
+{
+    while (n > 0) {
+        unsigned char *to = dst ? dst : r->scratch;
+        size_t made;
+        tg_status status;
+
+        if (r->ended)
+            return bad(r, err, "it holds only %llu bytes", (unsigned long long)r->done);
+        status = inflate_step(r, to, dst ? n : tg_size_min(n, sizeof r->scratch), &made, err);
+        if (status != TG_OK)
+            return status;
+        r->crc = (uint32_t)crc32_z(r->crc, to, made);
+        r->done += made;
+        n -= made;
+        if (dst)
+            dst += made;
+    }
+    return TG_OK;
+}
+
+tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err)
+{
+    if (r->sized && n > current(r)->size - r->done)
+        return bad(r, err, "it holds only %llu bytes", (unsigned long long)current(r)->size);
+    return current(r)->method == TG_ZIP_DEFLATED ? read_deflated(r, dst, n, err) : read_stored(r, dst, n, err);
+}
+
+tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err)
+{
+    tg_zip_entry *e = current(r);
+
+    if (r->sized && e->size != size)
+        return bad(r, err, "it holds %llu bytes, its array header says %llu", (unsigned long long)e->size,
+                   (unsigned long long)size);
+    e->size = size;
+    r->sized = true;
+    if (e->method == TG_ZIP_STORED) {
+        e->packed = size;
+        r->packed_known = true;
+    }
+    if (r->source.map && e->method == TG_ZIP_STORED && size - r->done > r->source.ready)
+        return bad(r, err, "truncated: expected %llu bytes at offset %llu, got %zu",
+                   (unsigned long long)(size - r->done), (unsigned long long)r->source.at, r->source.ready);
+    return TG_OK;
+}
+
+tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
+{
+    const unsigned char *here = r->source.next;
+    tg_status status;
+
+    *data = NULL;
+    if (!r->source.map || current(r)->method != TG_ZIP_STORED)
+        return TG_OK;
+    status = tg_zip_read(r, NULL, n, err);
+    if (status == TG_OK)
+        status = tg_zip_verify(r, err);
+    if (status == TG_OK)
+        *data = here;
+    return status;
+}
+
+/* ---- the end of a member */
+
+/* The deflate stream must end here, and where the header says. */
+static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
+{
+    tg_zip_entry *e = current(r);
+
+    while (!r->ended) {
+        size_t made;
+        tg_status status = inflate_step(r, r->scratch, 1, &made, err);
+
+        if (status != TG_OK)
+            return status;
+        if (made > 0)
+            return bad(r, err, "it inflates to more than %llu bytes", (unsigned long long)e->size);
+    }
+    if (r->packed_known && r->packed_done != e->packed)
+        return bad(r, err, "its deflate data end after %llu of %llu bytes", (unsigned long long)r->packed_done,
+                   (unsigned long long)e->packed);
+    if (r->canonical && r->packed_crc != e->packed_crc)
+        return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, not %08x", r->packed_crc,
+                   e->packed_crc);
+    e->packed = r->packed_done;
+    return TG_OK;
+}
+
+/* A descriptor repeats, behind the bytes, what the header left out. */
+static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
+{
+    tg_zip_entry *e = current(r);
+    tg_source *s = &r->source;
+    size_t n = r->wide ? 24 : 16;
+    tg_status status = tg_source_need(s, n, "a data descriptor", err);
+    uint64_t packed, size;
+
+    if (status != TG_OK)
+        return status;
+    if (memcmp(s->next, "PK\7\10", 4) != 0)
+        return bad(r, err, "no data descriptor at offset %llu", (unsigned long long)s->at);
+    e->crc = tg_get32(s->next + 4);
+    packed = r->wide ? tg_get64(s->next + 8) : tg_get32(s->next + 8);
+    size = r->wide ? tg_get64(s->next + 16) : tg_get32(s->next + 12);
+    if (packed != r->packed_done || size != r->done)
+        return bad(r, err, "its descriptor says %llu bytes in %llu, there were %llu in %llu",
+                   (unsigned long long)size, (unsigned long long)packed, (unsigned long long)r->done,
+                   (unsigned long long)r->packed_done);
+    tg_source_skip(s, n);
+    return TG_OK;
+}
+
+tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
+{
+    tg_zip_entry *e;
+    tg_status status = TG_OK;
+
+    if (!r->open)
+        return TG_OK;
+    e = current(r);
+    if (!r->sized || r->done != e->size)
+        return bad(r, err, "%llu bytes of it were not read", (unsigned long long)(e->size - r->done));
+    if (e->method == TG_ZIP_DEFLATED)
+        status = inflate_end(r, err);
+    if (status == TG_OK && (e->flags & FLAG_DESCRIPTOR))
+        status = read_descriptor(r, err);
+    if (status == TG_OK && r->crc != e->crc)
+        status = bad(r, err, "damaged: the CRC-32 of its %llu bytes is %08x, not %08x",
+                     (unsigned long long)e->size, r->crc, e->crc);
+    r->open = false;
+    return status;
+}
+
+/* ---- the end of an archive of ours: exactly what we would have written */
+
+static tg_status match(tg_zip_reader *r, const unsigned char *want, size_t n, const char *what, tg_err *err)
+{
+    tg_source *s = &r->source;
+    tg_status status = tg_source_need(s, n, what, err);
+    size_t i = 0;
+
+    if (status != TG_OK)
+        return status;
+    while (i < n && s->next[i] == want[i])
+        i++;
+    if (i < n)
+        return tg_fail(err, TG_EDATA, "%s at offset %llu: byte %zu is 0x%02x, expected 0x%02x", what,
+                       (unsigned long long)s->at, i, s->next[i], want[i]);
+    tg_source_skip(s, n);
+    return TG_OK;
+}
+
+static tg_status canonical_end(tg_zip_reader *r, tg_err *err)
+{
+    unsigned char want[TG_ZIP_CENTRAL_MAX > TG_ZIP_END_MAX ? TG_ZIP_CENTRAL_MAX : TG_ZIP_END_MAX];
+    uint64_t at = r->source.at - r->start;
+    size_t count = r->list.count;
+    size_t pad = tg_zip_last_pad(r->list.entry, count, at);
+
+    for (size_t i = 0; i < count; i++) {
+        size_t n = tg_zip_encode_central(want, &r->list.entry[i], i + 1 == count ? pad : 0);
+        tg_status status = match(r, want, n, "the central directory", err);
+
+        if (status != TG_OK)
+            return status;
+    }
+    return match(r, want, tg_zip_encode_end(want, count, at, r->source.at - r->start - at),
+                 "the end of the archive", err);
+}
+
+/* ---- the end of a foreign archive */
+
+/* One of several numbers that must be what was seen before. */
+typedef struct claim {
+    const char *what;
+    uint64_t got, want;
+} claim;
+
+static tg_status check_claims(tg_zip_reader *r, const tg_zip_entry *e, const claim *c, size_t n, tg_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        tg_status status = same(r, e, c[i].what, c[i].got, c[i].want, err);
+
+        if (status != TG_OK)
+            return status;
+    }
+    return TG_OK;
+}
+
+/* Sizes and offset of a central entry p with its extra field [n]. */
+static tg_status central_sizes(tg_zip_reader *r, const tg_zip_entry *e, const unsigned char *p,
+                               const unsigned char *extra, size_t n, tg_err *err)
+{
+    const unsigned char *wide;
+    size_t left;
+    uint64_t size, packed, offset;
+    const char *fault = find_zip64(extra, n, &wide, &left);
+
+    if (!fault && !(widen(&size, tg_get32(p + 24), &wide, &left) &&
+                    widen(&packed, tg_get32(p + 20), &wide, &left) &&
+                    widen(&offset, tg_get32(p + 42), &wide, &left)))
+        fault = "a zip64 size is missing";
+    if (fault)
+        return tg_fail(err, TG_EDATA, "member \"%s\" in the central directory: %s", e->name, fault);
+    return check_claims(r, e,
+                        (claim[]){
+                            {"size", size, e->size},
+                            {"packed size", packed, e->packed},
+                            {"offset", offset, e->offset},
+                        },
+                        3, err);
+}
+
+static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *err)
+{
+    tg_source *s = &r->source;
+    const unsigned char *p;
+    size_t name, extra, comment;
+    tg_status status = tg_source_need(s, CENTRAL, "the central directory", err);
+
+    if (status != TG_OK)
+        return status;
+    if (memcmp(s->next, "PK\1\2", 4) != 0)
+        return tg_fail(err, TG_EDATA, "the central directory lacks member \"%s\" (offset %llu)", e->name,
+                       (unsigned long long)s->at);
+    name = tg_get16(s->next + 28);
+    extra = tg_get16(s->next + 30);
+    comment = tg_get16(s->next + 32);
+    if (name != strlen(e->name) || comment > 1024)
+        return tg_fail(err, TG_EDATA, "the central directory has a name of %zu and a comment of %zu bytes"
+                       " for member \"%s\"", name, comment, e->name);
+    status = tg_source_need(s, CENTRAL + name + extra + comment, "the central directory", err);
+    if (status != TG_OK)
+        return status;
+    p = s->next;
+    if (memcmp(p + CENTRAL, e->name, name) != 0)
+        return tg_fail(err, TG_EDATA, "the central directory has another name for member \"%s\" (offset %llu)",
+                       e->name, (unsigned long long)s->at);
+    status = check_claims(r, e,
+                          (claim[]){
+                              {"flags", tg_get16(p + 8), e->flags},
+                              {"method", tg_get16(p + 10), e->method},
+                              {"time", tg_get16(p + 12), e->time},
+                              {"date", tg_get16(p + 14), e->date},
+                              {"CRC-32", tg_get32(p + 16), e->crc},
+                              {"disk", tg_get16(p + 34), 0},
+                          },
+                          6, err);
+    if (status == TG_OK)
+        status = central_sizes(r, e, p, p + CENTRAL + name, extra, err);
+    tg_source_skip(s, CENTRAL + name + extra + comment);
+    return status;
+}
+
+/* The zip64 end record and its locator. */
+static tg_status read_end64(tg_zip_reader *r, uint64_t directory, uint64_t size, tg_err *err)
+{
+    tg_source *s = &r->source;
+    const unsigned char *p;
+    tg_status status = tg_source_need(s, 56 + 20, "the zip64 end of the archive", err);
+
+    if (status != TG_OK)
+        return status;
+    p = s->next;
+    status = check_claims(r, NULL,
+                          (claim[]){
+                              {"zip64 end bytes", tg_get64(p + 4), 44},
+                              {"zip64 disk", tg_get32(p + 16) | tg_get32(p + 20), 0},
+                              {"zip64 members here", tg_get64(p + 24), r->list.count},
+                              {"zip64 members", tg_get64(p + 32), r->list.count},
+                              {"zip64 directory bytes", tg_get64(p + 40), size},
+                              {"zip64 directory offset", tg_get64(p + 48), directory},
+                              {"zip64 locator", tg_get32(p + 56), 0x07064B50},
+                              {"zip64 locator disk", tg_get32(p + 60), 0},
+                              {"zip64 end offset", tg_get64(p + 64), directory + size},
+                          },
+                          9, err);
+    if (status == TG_OK && tg_get32(p + 72) > 1)
+        status = same(r, NULL, "disks", tg_get32(p + 72), 1, err);
+    tg_source_skip(s, 56 + 20);
+    return status;
+}
+
+static tg_status read_end(tg_zip_reader *r, uint64_t directory, uint64_t size, bool zip64, tg_err *err)
+{
+    tg_source *s = &r->source;
+    const unsigned char *p;
+    size_t comment, count = r->list.count;
+    tg_status status = tg_source_need(s, 22, "the end of the archive", err);
+
+    if (status != TG_OK)
+        return status;
+    p = s->next;
+    if (memcmp(p, "PK\5\6", 4) != 0)
+        return tg_fail(err, TG_EDATA, "the central directory does not end after %zu members (offset %llu)", count,
+                       (unsigned long long)s->at);
+    status = check_claims(
+        r, NULL,
+        (claim[]){
+            {"disk", tg_get16(p + 4) | tg_get16(p + 6), 0},
+            {"members here", tg_get16(p + 8), zip64 && tg_get16(p + 8) == 0xFFFF ? 0xFFFF : count},
+            {"members", tg_get16(p + 10), zip64 && tg_get16(p + 10) == 0xFFFF ? 0xFFFF : count},
+            {"bytes", tg_get32(p + 12), zip64 && tg_get32(p + 12) == FULL ? FULL : size},
+            {"offset", tg_get32(p + 16), zip64 && tg_get32(p + 16) == FULL ? FULL : directory},
+        },
+        5, err);
+    if (status != TG_OK)
+        return status;
+    comment = tg_get16(p + 20);
+    status = tg_source_need(s, 22 + comment, "the archive's comment", err);
+    if (status == TG_OK)
+        tg_source_skip(s, 22 + comment);
+    return status;
+}
+
+static tg_status foreign_end(tg_zip_reader *r, tg_err *err)
+{
+    tg_source *s = &r->source;
+    uint64_t directory = s->at - r->start, size;
+    bool zip64;
+    tg_status status;
+
+    for (size_t i = 0; i < r->list.count; i++)
+        if ((status = read_central(r, &r->list.entry[i], err)) != TG_OK)
+            return status;
+    size = s->at - r->start - directory;
+    if ((status = tg_source_need(s, 4, "the end of the archive", err)) != TG_OK)
+        return status;
+    zip64 = memcmp(s->next, "PK\6\6", 4) == 0;
+    if (zip64 && (status = read_end64(r, directory, size, err)) != TG_OK)
+        return status;
+    return read_end(r, directory, size, zip64, err);
+}
+
+/* ---- the whole */
+
+tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event, tg_err *err)
+{
+    tg_source *s = &r->source;
+    bool more = true;
+    tg_status status;
+
+    assert(!r->open);
+    if (!r->inside && (status = begin(r, &more, err)) != TG_OK)
+        return status;
+    *event = TG_ZIP_EOF;
+    if (!more)
+        return TG_OK;
+    if ((status = tg_source_need(s, 4, "a header", err)) != TG_OK)
+        return status;
+    *event = TG_ZIP_MEMBER;
+    if (tg_archive_magic(s->next, 4)) {
+        status = read_local(r, err);
+        *e = status == TG_OK ? current(r) : NULL;
+        return status;
+    }
+    *event = TG_ZIP_END;
+    r->inside = false;
+    if (!r->canonical && memcmp(s->next, "PK\1\2", 4) != 0)
+        return tg_fail(err, TG_EDATA, "no zip header at offset %llu: 0x%08x", (unsigned long long)s->at,
+                       tg_get32(s->next));
+    return r->canonical ? canonical_end(r, err) : foreign_end(r, err);
+}

@@ -1,0 +1,247 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "formats/zip.h"
+#include "lib/base/size.h"
+
+#define BUFFER ((size_t)64 << 10)
+#define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
+
+struct tg_zip_writer {
+    int fd;
+    bool deflated;
+    bool closed; /* finished, or failed: nothing more can be written */
+    tg_zip_list list;
+    uint64_t at; /* bytes so far, those in the buffer included */
+    size_t used;
+    unsigned char buffer[BUFFER];
+};
+
+/* Two pieces of memory: a member's content. */
+typedef struct content {
+    const unsigned char *part[2];
+    size_t size[2];
+    size_t total;
+} content;
+
+tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err)
+{
+    tg_zip_writer *w = malloc(sizeof *w);
+
+    *writer = w;
+    if (!w)
+        return tg_fail_memory(err, sizeof *w, "the archive writer");
+    w->fd = fd;
+    w->deflated = deflated;
+    w->closed = false;
+    w->list = (tg_zip_list){0};
+    w->at = 0;
+    w->used = 0;
+    return TG_OK;
+}
+
+void tg_zip_abandon(tg_zip_writer *w)
+{
+    if (!w)
+        return;
+    free(w->list.entry);
+    free(w);
+}
+
+/* ---- bytes out */
+
+/* `at` is where p goes in the archive. */
+static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, uint64_t at, tg_err *err)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t r = write(w->fd, p + done, tg_size_min(n - done, STEP));
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0) {
+            w->closed = true;
+            if (r == 0)
+                errno = ENOSPC; /* a device that takes no more */
+            return tg_fail_sys(err, "write failed at offset %llu, after %zu of %zu bytes",
+                               (unsigned long long)(at + done), done, n);
+        }
+        done += (size_t)r;
+    }
+    return TG_OK;
+}
+
+static tg_status flush(tg_zip_writer *w, tg_err *err)
+{
+    size_t n = w->used;
+
+    w->used = 0;
+    return write_all(w, w->buffer, n, w->at - n, err);
+}
+
+static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, tg_err *err)
+{
+    if (n > BUFFER - w->used) {
+        tg_status status = flush(w, err);
+
+        if (status != TG_OK)
+            return status;
+    }
+    if (n > BUFFER) {
+        tg_status status = write_all(w, p, n, w->at, err);
+
+        w->at += n;
+        return status;
+    }
+    if (n > 0)
+        memcpy(w->buffer + w->used, p, n);
+    w->used += n;
+    w->at += n;
+    return TG_OK;
+}
+
+/* ---- deflate */
+
+/* Deflate one part; *fits = false when the output is full. */
+static void deflate_part(z_stream *z, const unsigned char *p, size_t n, bool last, bool *fits)
+{
+    int r = Z_OK;
+
+    do {
+        size_t step = tg_size_min(n, STEP);
+
+        z->next_in = (z_const Bytef *)p;
+        z->avail_in = (uInt)step;
+        r = deflate(z, last && step == n ? Z_FINISH : Z_NO_FLUSH);
+        *fits = z->avail_in == 0 && (!(last && step == n) || r == Z_STREAM_END);
+        p += step;
+        n -= step;
+    } while (n > 0 && *fits);
+}
+
+/* Deflate the content into memory.  *packed is to be freed; NULL when it does not
+ * get smaller, or is too large to be counted by zlib. */
+static tg_status deflate_all(unsigned char **packed, size_t *size, const content *c, tg_err *err)
+{
+    z_stream z = {0};
+    bool fits = true;
+    tg_status status = TG_OK;
+
+    *packed = NULL;
+    if (c->total < 2 || c->total > UINT32_MAX)
+        return TG_OK;
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return tg_fail_memory(err, 1u << 18, "the compressor");
+    *packed = malloc(c->total);
+    if (!*packed) {
+        status = tg_fail_memory(err, c->total, "compressed data");
+        goto done;
+    }
+    z.next_out = *packed;
+    z.avail_out = (uInt)(c->total - 1);
+    for (size_t i = 0; i < 2 && fits; i++)
+        deflate_part(&z, c->part[i], c->size[i], i == 1, &fits);
+    *size = c->total - 1 - z.avail_out;
+    if (!fits) {
+        free(*packed);
+        *packed = NULL;
+    }
+done:
+    deflateEnd(&z);
+    return status;
+}
+
+/* ---- members */
+
+static tg_status new_entry(tg_zip_writer *w, tg_zip_entry **e, const char *name, tg_err *err)
+{
+    const char *fault = tg_zip_name_fault(name, strlen(name));
+    tg_status status;
+
+    if (fault)
+        return tg_fail(err, TG_EUSAGE, "the member name \"%.*s\" %s", 2 * TG_ZIP_NAME_MAX, name, fault);
+    if (w->list.count == TG_NAMES_MAX)
+        return tg_fail(err, TG_EUSAGE, "\"%s\" is one member too many for an archive of %d", name,
+                       TG_NAMES_MAX);
+    status = tg_zip_list_slot(&w->list, e, name, strlen(name), err);
+    if (status == TG_OK && !*e)
+        status = tg_fail(err, TG_EUSAGE, "the archive has a member \"%s\" already", name);
+    return status;
+}
+
+static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, tg_err *err)
+{
+    unsigned char header[TG_ZIP_LOCAL_MAX];
+    tg_status status = out(w, header, tg_zip_encode_local(header, e), err);
+
+    for (size_t i = 0; i < 2 && status == TG_OK; i++)
+        status = out(w, c->part[i], c->size[i], err);
+    if (status == TG_OK)
+        w->list.count++;
+    return status;
+}
+
+static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
+{
+    uLong crc = crc32_z(0, c->part[0], c->size[0]);
+
+    if (c->size[1] > 0) /* a NULL would start the checksum anew */
+        crc = crc32_z(crc, c->part[1], c->size[1]);
+    e->crc = e->packed_crc = (uint32_t)crc;
+    e->size = e->packed = c->total;
+    e->offset = offset;
+}
+
+tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
+                     size_t size, tg_err *err)
+{
+    content plain = {{head, data}, {head_size, size}, head_size + size};
+    content deflated = {0};
+    unsigned char *packed = NULL;
+    tg_zip_entry *e;
+    tg_status status;
+
+    if (w->closed)
+        return tg_fail(err, TG_EUSAGE, "the archive is closed: \"%s\" comes too late", name);
+    status = new_entry(w, &e, name, err);
+    if (status == TG_OK && w->deflated)
+        status = deflate_all(&packed, &deflated.size[0], &plain, err);
+    if (status != TG_OK)
+        return status;
+    describe(e, &plain, w->at);
+    if (packed) {
+        deflated.part[0] = packed;
+        e->method = TG_ZIP_DEFLATED;
+        e->packed = deflated.size[0];
+        e->packed_crc = (uint32_t)crc32_z(0, packed, deflated.size[0]);
+    }
+    status = put_entry(w, e, packed ? &deflated : &plain, err);
+    free(packed);
+    return status;
+}
+
+tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
+{
+    unsigned char bytes[TG_ZIP_CENTRAL_MAX > TG_ZIP_END_MAX ? TG_ZIP_CENTRAL_MAX : TG_ZIP_END_MAX];
+    uint64_t directory = w->at;
+    size_t count = w->list.count;
+    size_t pad = tg_zip_last_pad(w->list.entry, count, directory);
+    tg_status status = TG_OK;
+
+    if (w->closed)
+        return tg_fail(err, TG_EUSAGE, "the archive is closed already");
+    if (count == 0)
+        return tg_fail(err, TG_EUSAGE, "an archive has at least one member");
+    for (size_t i = 0; i < count && status == TG_OK; i++)
+        status = out(w, bytes, tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0), err);
+    if (status == TG_OK)
+        status = out(w, bytes, tg_zip_encode_end(bytes, count, directory, w->at - directory), err);
+    if (status == TG_OK)
+        status = flush(w, err);
+    w->closed = true;
+    return status;
+}

@@ -1,0 +1,149 @@
+#include "lib/attn/attn.h"
+
+#include "lib/base/size.h"
+#include "lib/gpt/infer.h"
+#include "lib/nn/ref/ref.h"
+
+static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
+{
+    if (index == TG_ATTN_ALL || index < n)
+        return TG_OK;
+    if (n == 1)
+        return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there is only %s 0", what, index, what);
+    return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there are %zu, 0 to %zu", what, index, n, n - 1);
+}
+
+tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_t T, tg_err *err)
+{
+    tg_status s = check_index("layer", pick->layer, L, err);
+
+    if (s == TG_OK)
+        s = check_index("head", pick->head, H, err);
+    if (s == TG_OK)
+        s = check_index("query", pick->query, T, err);
+    if (s == TG_OK)
+        s = check_index("key", pick->key, T, err);
+    return s;
+}
+
+void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D)
+{
+    size_t panel;
+
+    if (!tg_size_mul(&panel, T, D))
+        panel = SIZE_MAX; /* which the arena will not find */
+    work->q = tg_arena_take(arena, D, sizeof *work->q);
+    work->k = tg_arena_take(arena, panel, sizeof *work->k);
+    work->v = tg_arena_take(arena, panel, sizeof *work->v);
+    work->scores = tg_arena_take(arena, T, sizeof *work->scores);
+    work->probs = tg_arena_take(arena, T, sizeof *work->probs);
+    work->att = tg_arena_take(arena, D, sizeof *work->att);
+}
+
+/* One head of x (q, k or v), tokens t0 .. t0+n-1 of sequence b, as doubles [n,D]. */
+static void gather(double *out, const tg_attn_view *a, const float *x, size_t b, size_t h, size_t t0,
+                   size_t n)
+{
+    size_t D = a->C / a->H;
+
+    for (size_t t = 0; t < n; t++) {
+        const float *x_bth = x + (b * a->T + t0 + t) * a->stride + h * D;
+
+        for (size_t d = 0; d < D; d++)
+            out[t * D + d] = (double)x_bth[d];
+    }
+}
+
+static void compute_row(tg_attn_work *w, const tg_attn_view *a, size_t b, size_t h, size_t i)
+{
+    size_t D = a->C / a->H;
+
+    gather(w->q, a, a->q, b, h, i, 1);
+    tg_attention_scores_row_ref64(w->scores, w->q, w->k, D, a->T, D, i);
+    tg_softmax_row_ref64(w->probs, w->scores, i + 1); /* a masked score takes no share, however */
+    for (size_t j = i + 1; j < a->T; j++)             /* low the others are */
+        w->probs[j] = 0.0;
+    tg_attention_values_row_ref64(w->att, w->probs, NULL, w->v, D, D, i);
+}
+
+/* The range that a picked index stands for: itself, or all of n. */
+static void range(size_t *begin, size_t *end, size_t index, size_t n)
+{
+    *begin = index == TG_ATTN_ALL ? 0 : index;
+    *end = index == TG_ATTN_ALL ? n : index + 1;
+}
+
+static bool walk_head(tg_attn_row *row, const tg_attn_pick *pick, tg_attn_work *work, tg_attn_visit visit,
+                      void *context)
+{
+    const tg_attn_view *a = row->view;
+    size_t i_begin, i_end;
+
+    range(&i_begin, &i_end, pick->query, a->T);
+    gather(work->k, a, a->k, row->b, row->h, 0, a->T);
+    gather(work->v, a, a->v, row->b, row->h, 0, a->T);
+    for (row->i = i_begin; row->i < i_end; row->i++) {
+        compute_row(work, a, row->b, row->h, row->i);
+        if (!visit(context, row))
+            return false;
+    }
+    return true;
+}
+
+bool tg_attn_walk(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
+                  tg_attn_visit visit, void *context)
+{
+    size_t h_begin, h_end;
+    tg_attn_row row = {
+        .view = view, .layer = layer, .scores = work->scores, .probs = work->probs, .att = work->att};
+
+    range(&row.j_begin, &row.j_end, pick->key, view->T);
+    range(&h_begin, &h_end, pick->head, view->H);
+    for (row.b = 0; row.b < view->B; row.b++) {
+        for (row.h = h_begin; row.h < h_end; row.h++) {
+            if (!walk_head(&row, pick, work, visit, context))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void walk_layers(tg_infer *f, const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_work *work,
+                        tg_attn_visit visit, void *context)
+{
+    size_t l_begin, l_end;
+
+    range(&l_begin, &l_end, pick->layer, f->model->config.n_layer);
+    for (size_t l = 0; l < l_end; l++) {
+        tg_infer_qkv(f, l);
+        if (l >= l_begin && !tg_attn_walk(view, l, pick, work, visit, context))
+            return;
+        if (l + 1 < l_end)
+            tg_infer_block(f, l);
+    }
+}
+
+tg_status tg_attn_walk_model(const tg_model *model, const int32_t *ids, size_t T, const tg_attn_pick *pick,
+                             tg_attn_visit visit, void *context, tg_err *err)
+{
+    size_t C = model->config.n_embd, H = model->config.n_head;
+    tg_arena arena = {0};
+    tg_infer f = {0};
+    tg_attn_work work;
+    tg_status s = tg_attn_pick_check(pick, model->config.n_layer, H, T, err);
+
+    if (s != TG_OK)
+        return s;
+    tg_infer_place(&arena, &f, model, T, false);
+    tg_attn_place(&arena, &work, T, C / H);
+    if ((s = tg_arena_alloc(&arena, err)) != TG_OK)
+        return s;
+    tg_infer_place(&arena, &f, model, T, false);
+    tg_attn_place(&arena, &work, T, C / H);
+
+    tg_infer_begin(&f, ids, T);
+    walk_layers(&f, &(tg_attn_view){1, T, C, H, 3 * C, f.qkv, f.qkv + C, f.qkv + 2 * C}, pick, &work, visit,
+                context);
+    tg_arena_free(&arena);
+    return TG_OK;
+}

@@ -1,0 +1,39 @@
+/*
+ * prompt: the text that a model is shown, as ids of its own tokenizer.
+ *
+ * It comes as text, or from a stream that is either text or a token archive.
+ */
+#ifndef TG_ATTN_PROMPT_H
+#define TG_ATTN_PROMPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/gpt/model.h"
+
+#define TG_PROMPT_MAX ((size_t)64 << 20) /* bytes of a stream: more is refused */
+
+typedef struct tg_prompt {
+    int32_t *ids; /* [n], each below the model's vocab_size; owned */
+    size_t n;
+} tg_prompt;
+
+/* Text [n bytes, 0 is fine].  TG_EDATA: the tokenizer has ids that the model lacks.
+ * TG_ENOMEM.  After a failure *p needs no free. */
+TG_MUST_CHECK tg_status tg_prompt_text(tg_prompt *p, const tg_model *model, const void *text, size_t n,
+                                       tg_err *err);
+
+/* Ids that are there already, copied.  TG_EDATA: one is not below the vocab_size. */
+TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const int32_t *ids, size_t n,
+                                      tg_err *err);
+
+/*
+ * All of fd: a token archive or several in a row when its first bytes say so, else
+ * text.  TG_EDATA: nothing there, more than TG_PROMPT_MAX bytes, tokens of another
+ * tokenizer; a damaged archive.  TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
+ */
+TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err);
+
+void tg_prompt_free(tg_prompt *p);
+
+#endif

@@ -1,0 +1,50 @@
+#include "lib/base/arena.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+
+void *tg_arena_take(tg_arena *arena, size_t count, size_t each)
+{
+    size_t bytes, end;
+    void *p;
+
+    if (!tg_size_mul(&bytes, count, each) || !tg_size_add(&bytes, bytes, TG_ALIGN - 1) ||
+        !tg_size_add(&end, arena->used, bytes / TG_ALIGN * TG_ALIGN)) {
+        assert(!arena->base);
+        arena->used = SIZE_MAX;
+        return NULL;
+    }
+    if (!arena->base) {
+        arena->used = end;
+        return NULL;
+    }
+    assert(end <= arena->size);
+    p = arena->base + arena->used;
+    arena->used = end;
+    return p;
+}
+
+tg_status tg_arena_alloc(tg_arena *arena, tg_err *err)
+{
+    size_t size = tg_size_max(arena->used, TG_ALIGN);
+
+    *arena = (tg_arena){0};
+    if (size > SIZE_MAX - TG_ALIGN)
+        return tg_fail(err, TG_ENOMEM, "out of memory: the sizes exceed the address space");
+    arena->base = aligned_alloc(TG_ALIGN, size);
+    if (!arena->base)
+        return tg_fail_memory(err, size, "one block");
+    arena->size = size;
+    memset(arena->base, 0, size);
+    return TG_OK;
+}
+
+void tg_arena_free(tg_arena *arena)
+{
+    free(arena->base);
+    *arena = (tg_arena){0};
+}

@@ -1,0 +1,39 @@
+/*
+ * arena: one block of memory, sized by a dry run, then handed out in order.
+ *
+ * Write the placement once, as a function that calls tg_arena_take() for each
+ * buffer.  Run it on a zeroed arena first: nothing is handed out (every pointer
+ * is NULL), and `used` ends as the size needed.  Announce it, tg_arena_alloc() it,
+ * run the same function again.
+ *
+ *     tg_arena arena = {0};
+ *     place(&arena, &buffers);                       dry run
+ *     if (tg_arena_alloc(&arena, &err)) ...
+ *     place(&arena, &buffers);                       for real
+ */
+#ifndef TG_BASE_ARENA_H
+#define TG_BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "lib/base/status.h"
+
+#define TG_ALIGN 64 /* bytes; every buffer starts on such a boundary */
+
+typedef struct tg_arena {
+    unsigned char *base; /* NULL during the dry run */
+    size_t size;         /* bytes behind base */
+    size_t used;         /* bytes taken; SIZE_MAX once a size overflowed */
+} tg_arena;
+
+/* count elements of `each` bytes.  NULL in a dry run.  Cannot fail after one. */
+void *tg_arena_take(tg_arena *arena, size_t count, size_t each);
+
+/* Memory for `used` bytes, zeroed; then used = 0.  TG_ENOMEM when there is none:
+ * the arena is then empty. */
+TG_MUST_CHECK tg_status tg_arena_alloc(tg_arena *arena, tg_err *err);
+
+/* Give the memory back and empty the arena.  An empty arena is fine. */
+void tg_arena_free(tg_arena *arena);
+
+#endif

@@ -1,0 +1,56 @@
+#include "lib/base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fill(tg_err *err, tg_status code, int sys, const char *format, va_list ap)
+{
+    err->code = code;
+    err->sys = sys;
+    if (vsnprintf(err->message, sizeof err->message, format, ap) < 0)
+        err->message[0] = '\0';
+}
+
+tg_status tg_fail(tg_err *err, tg_status code, const char *format, ...)
+{
+    va_list ap;
+
+    if (err) {
+        va_start(ap, format);
+        fill(err, code, 0, format, ap);
+        va_end(ap);
+    }
+    return code;
+}
+
+tg_status tg_fail_sys(tg_err *err, const char *format, ...)
+{
+    int sys = errno;
+    size_t used;
+    va_list ap;
+
+    if (err) {
+        va_start(ap, format);
+        fill(err, TG_EIO, sys, format, ap);
+        va_end(ap);
+        used = strlen(err->message);
+        snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(sys));
+    }
+    return TG_EIO;
+}
+
+tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what)
+{
+    return tg_fail(err, TG_ENOMEM, "out of memory: %llu bytes for %s", bytes, what);
+}
+
+tg_status tg_err_in(tg_err *err, const char *where)
+{
+    char said[TG_ERR_MAX];
+
+    memcpy(said, err->message, sizeof said);
+    snprintf(err->message, sizeof err->message, "%s: %.*s", where, TG_ERR_MAX / 2, said);
+    return err->code;
+}

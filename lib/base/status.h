@@ -1,0 +1,55 @@
+/*
+ * status: what a fallible function returns, and why it failed.
+ *
+ * Every function of the library that can fail returns a tg_status and, when it
+ * is not TG_OK, fills the caller's tg_err.  The callee says why; whoever knows
+ * the file puts its name in front with tg_err_in(); a tool prints the line once.
+ */
+#ifndef TG_BASE_STATUS_H
+#define TG_BASE_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The values of the first four are the tools' exit codes. */
+typedef enum tg_status {
+    TG_OK = 0,
+    TG_EDATA = 1,  /* what was read is wrong: damaged, foreign, out of range */
+    TG_EUSAGE = 2, /* what was asked for makes no sense */
+    TG_EIO = 3,    /* a system call failed: tg_err.sys says which way */
+    TG_ENOMEM = 4  /* no memory, or a size beyond the address space */
+} tg_status;
+
+#define TG_ERR_MAX 512
+
+typedef struct tg_err {
+    tg_status code;
+    int sys; /* errno of the failed call, or 0 */
+    char message[TG_ERR_MAX];
+} tg_err;
+
+#if defined(__GNUC__)
+#define TG_PRINTF(at, first) __attribute__((format(printf, at, first)))
+#define TG_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define TG_PRINTF(at, first)
+#define TG_MUST_CHECK
+#endif
+
+/* Fill err (which may be NULL) with the formatted message; returns code. */
+tg_status tg_fail(tg_err *err, tg_status code, const char *format, ...) TG_PRINTF(3, 4);
+
+/* The same for a failed system call: TG_EIO, with errno's text after the message. */
+tg_status tg_fail_sys(tg_err *err, const char *format, ...) TG_PRINTF(2, 3);
+
+/* No memory for `bytes` bytes of `what`: TG_ENOMEM. */
+tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what);
+
+/* Put "where: " in front of err's message; returns err's code. */
+tg_status tg_err_in(tg_err *err, const char *where);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,200 @@
+#include "lib/gpt/config.h"
+
+#include <string.h>
+
+#include "lib/base/size.h"
+
+/* Limits that keep every product of sizes far from overflow, and every index of a
+ * token or position within int32_t. */
+#define SIZE_LIMIT ((size_t)1 << 24)
+#define LAYER_LIMIT ((size_t)112) /* 12 tensors a layer, thrice with the optimizer, in 4,096 names */
+
+tg_config tg_config_preset(size_t i)
+{
+    static const struct {
+        size_t L, H, C, n_ctx, V;
+    } size[] = {
+        {2, 1, 64, 64, 256},          /* tinygpt: the documents' baseline */
+        {4, 4, 128, 64, 256},         /* baby: nanoGPT's CPU configuration, on bytes */
+        {12, 12, 768, 1024, 50257},   /* gpt2 */
+        {24, 16, 1024, 1024, 50257},  /* gpt2-medium */
+        {36, 20, 1280, 1024, 50257},  /* gpt2-large */
+        {48, 25, 1600, 1024, 50257},  /* gpt2-xl */
+    };
+    tg_config config = {
+        .n_layer = size[i].L,
+        .n_head = size[i].H,
+        .n_embd = size[i].C,
+        .n_ctx = size[i].n_ctx,
+        .vocab_size = size[i].V,
+        .layer_norm_epsilon = 1e-5,
+        .activation = TG_GELU_TANH,
+        .layer_norm_weight = true,
+        .layer_norm_bias = true,
+        .linear_bias = true,
+        .tied = true,
+        .head_bias = false,
+    };
+
+    if (i == 0) {
+        config.layer_norm_weight = config.layer_norm_bias = false;
+        config.tied = false;
+        config.head_bias = true;
+    }
+    return config;
+}
+
+static tg_status check_size(const char *name, size_t value, size_t most, tg_err *err)
+{
+    if (value >= 1 && value <= most)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s must be between 1 and %zu, got %zu", name, most, value);
+}
+
+tg_status tg_config_check(const tg_config *config, tg_err *err)
+{
+    const struct {
+        const char *name;
+        size_t value, most;
+    } sizes[] = {
+        {"n_layer", config->n_layer, LAYER_LIMIT},     {"n_head", config->n_head, SIZE_LIMIT},
+        {"n_embd", config->n_embd, SIZE_LIMIT},        {"n_ctx", config->n_ctx, SIZE_LIMIT},
+        {"vocab_size", config->vocab_size, SIZE_LIMIT},
+    };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (check_size(sizes[i].name, sizes[i].value, sizes[i].most, err))
+            return TG_EDATA;
+    if (config->n_embd % config->n_head != 0)
+        return tg_fail(err, TG_EDATA, "n_head %zu does not divide n_embd %zu", config->n_head,
+                       config->n_embd);
+    if (!(config->layer_norm_epsilon > 0 && config->layer_norm_epsilon <= 1))
+        return tg_fail(err, TG_EDATA, "layer_norm_epsilon must be above 0 and at most 1, got %g",
+                       config->layer_norm_epsilon);
+    return TG_OK;
+}
+
+/* ---- the archive's config/... arrays, one table for writing and reading */
+
+enum value_type { IS_SIZE, IS_REAL, IS_BOOL, IS_ACTIVATION };
+
+static const struct field {
+    const char *name;
+    enum value_type type;
+    size_t at;
+} fields[] = {
+    {"config/n_layer", IS_SIZE, offsetof(tg_config, n_layer)},
+    {"config/n_head", IS_SIZE, offsetof(tg_config, n_head)},
+    {"config/n_embd", IS_SIZE, offsetof(tg_config, n_embd)},
+    {"config/n_ctx", IS_SIZE, offsetof(tg_config, n_ctx)},
+    {"config/vocab_size", IS_SIZE, offsetof(tg_config, vocab_size)},
+    {"config/layer_norm_epsilon", IS_REAL, offsetof(tg_config, layer_norm_epsilon)},
+    {"config/activation", IS_ACTIVATION, offsetof(tg_config, activation)},
+    {"config/layer_norm_weight", IS_BOOL, offsetof(tg_config, layer_norm_weight)},
+    {"config/layer_norm_bias", IS_BOOL, offsetof(tg_config, layer_norm_bias)},
+    {"config/linear_bias", IS_BOOL, offsetof(tg_config, linear_bias)},
+    {"config/tied", IS_BOOL, offsetof(tg_config, tied)},
+    {"config/head_bias", IS_BOOL, offsetof(tg_config, head_bias)},
+};
+#define N_FIELDS (sizeof fields / sizeof fields[0])
+
+static const char *const activation_names[] = {
+    [TG_GELU_TANH] = "gelu_new",
+    [TG_GELU_ERF] = "gelu",
+};
+
+static tg_status put_field(const struct field *f, const tg_config *config, tg_archive_writer *w, tg_err *err)
+{
+    const void *at = (const char *)config + f->at;
+
+    switch (f->type) {
+    case IS_SIZE:
+        return tg_archive_put_i64(w, f->name, (int64_t) * (const size_t *)at, err);
+    case IS_REAL:
+        return tg_archive_put_f64(w, f->name, *(const double *)at, err);
+    case IS_BOOL:
+        return tg_archive_put_i64(w, f->name, *(const bool *)at, err);
+    case IS_ACTIVATION:
+        return tg_archive_put_text(w, f->name, activation_names[*(const tg_gelu_kind *)at], err);
+    }
+    return TG_OK;
+}
+
+tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err)
+{
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        tg_status status = put_field(&fields[i], config, w, err);
+
+        if (status)
+            return status;
+    }
+    return TG_OK;
+}
+
+static tg_status take_activation(tg_gelu_kind *kind, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    char text[32];
+    tg_status status = tg_archive_get_text(r, a, text, sizeof text, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < sizeof activation_names / sizeof activation_names[0]; i++)
+        if (strcmp(text, activation_names[i]) == 0) {
+            *kind = (tg_gelu_kind)i;
+            return TG_OK;
+        }
+    return tg_fail(err, TG_EDATA, "%s is \"%s\": known are gelu_new and gelu", a->name, text);
+}
+
+static tg_status take_bool(bool *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    size_t number;
+    tg_status status = tg_archive_get_size(r, a, &number, err);
+
+    if (status)
+        return status;
+    if (number > 1)
+        return tg_fail(err, TG_EDATA, "%s must be 0 or 1, got %zu", a->name, number);
+    *value = number == 1;
+    return TG_OK;
+}
+
+static tg_status take_field(const struct field *f, tg_config *config, tg_archive_reader *r,
+                            const tg_array *a, tg_err *err)
+{
+    void *at = (char *)config + f->at;
+
+    switch (f->type) {
+    case IS_SIZE:
+        return tg_archive_get_size(r, a, at, err);
+    case IS_REAL:
+        return tg_archive_get_f64(r, a, at, err);
+    case IS_BOOL:
+        return take_bool(at, r, a, err);
+    case IS_ACTIVATION:
+        return take_activation(at, r, a, err);
+    }
+    return TG_OK;
+}
+
+tg_status tg_config_take(tg_config *config, unsigned *seen, tg_archive_reader *r, const tg_array *a,
+                         bool *taken, tg_err *err)
+{
+    *taken = strncmp(a->name, "config/", 7) == 0;
+    if (!*taken)
+        return TG_OK;
+    for (size_t i = 0; i < N_FIELDS; i++)
+        if (strcmp(a->name, fields[i].name) == 0) {
+            *seen |= 1u << i;
+            return take_field(&fields[i], config, r, a, err);
+        }
+    return tg_fail(err, TG_EDATA, "%s is a setting that this version does not know", a->name);
+}
+
+tg_status tg_config_complete(const tg_config *config, unsigned seen, tg_err *err)
+{
+    for (size_t i = 0; i < N_FIELDS; i++)
+        if (!(seen & 1u << i))
+            return tg_fail(err, TG_EDATA, "%s is missing", fields[i].name);
+    return tg_config_check(config, err);
+}

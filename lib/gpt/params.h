@@ -1,0 +1,79 @@
+/*
+ * params: the one parameter table.
+ *
+ * It drives size, placement, initialisation, saving, loading, gradients, the
+ * optimizer and tests.  Names and layouts are Hugging Face's GPT-2 ones: linear
+ * weights are [in,out], y = x W + b.
+ */
+#ifndef TG_GPT_PARAMS_H
+#define TG_GPT_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/status.h"
+#include "lib/gpt/config.h"
+
+typedef enum tg_param_kind {
+    TG_WTE,         /* wte.weight                 [V,C]  */
+    TG_WPE,         /* wpe.weight                 [n_ctx,C] */
+    TG_LN1_W,       /* h.N.ln_1.weight            [C]    */
+    TG_LN1_B,       /* h.N.ln_1.bias              [C]    */
+    TG_QKV_W,       /* h.N.attn.c_attn.weight     [C,3C] */
+    TG_QKV_B,       /* h.N.attn.c_attn.bias       [3C]   */
+    TG_ATT_PROJ_W,  /* h.N.attn.c_proj.weight     [C,C]  */
+    TG_ATT_PROJ_B,  /* h.N.attn.c_proj.bias       [C]    */
+    TG_LN2_W,       /* h.N.ln_2.weight            [C]    */
+    TG_LN2_B,       /* h.N.ln_2.bias              [C]    */
+    TG_FC_W,        /* h.N.mlp.c_fc.weight        [C,4C] */
+    TG_FC_B,        /* h.N.mlp.c_fc.bias          [4C]   */
+    TG_FC_PROJ_W,   /* h.N.mlp.c_proj.weight      [4C,C] */
+    TG_FC_PROJ_B,   /* h.N.mlp.c_proj.bias        [C]    */
+    TG_LNF_W,       /* ln_f.weight                [C]    */
+    TG_LNF_B,       /* ln_f.bias                  [C]    */
+    TG_HEAD_W,      /* lm_head.weight             [V,C], only when untied */
+    TG_HEAD_B,      /* lm_head.bias               [V]    */
+    TG_PARAM_KINDS
+} tg_param_kind;
+
+typedef struct tg_param {
+    char name[40];
+    tg_param_kind kind;
+    size_t layer; /* 0 for those outside the blocks */
+    size_t ndim, shape[2];
+    size_t count;  /* elements */
+    size_t offset; /* in floats, of its place in a flat buffer; a multiple of 16 */
+    double mean, std; /* initialisation: normal, or the constant mean when std is 0 */
+    bool decay;       /* weight decay applies: matrices only */
+} tg_param;
+
+typedef struct tg_params {
+    tg_param *entry; /* [n], in the order of the file and of memory; owned */
+    size_t n;
+    size_t count;  /* parameters */
+    size_t floats; /* size of a flat buffer for all, padding included */
+    size_t first[TG_PARAM_KINDS]; /* index of a kind's (layer 0) entry, or n: left out */
+    size_t per_layer;             /* entries in one block */
+} tg_params;
+
+/* The table of a checked config.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_params_build(tg_params *table, const tg_config *config, tg_err *err);
+void tg_params_free(tg_params *table);
+
+/* The entry's index, or table->n when the config leaves this kind out. */
+size_t tg_params_index(const tg_params *table, tg_param_kind kind, size_t layer);
+
+/* The entry of that name, or NULL. */
+const tg_param *tg_params_find(const tg_params *table, const char *name);
+
+/*
+ * GPT-2's initialisation into flat [table->floats]: normal with standard deviation
+ * 0.02, residual projections 0.02/sqrt(2L), gains 1, biases 0.  A function of the
+ * seed, the tensor's number and the element alone.
+ */
+void tg_params_init(const tg_params *table, float *flat, unsigned long long seed);
+
+/* x [n] must be finite: else TG_EDATA, with the name, the place and the value. */
+TG_MUST_CHECK tg_status tg_params_check_finite(const char *name, const float *x, size_t n, tg_err *err);
+
+#endif

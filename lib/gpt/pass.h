@@ -1,0 +1,63 @@
+/*
+ * pass: forward and backward through the whole model for a batch.
+ *
+ * Holds every buffer that a training step needs, placed in an arena: a step
+ * allocates nothing.  Per block are kept the residual stream before and between the
+ * sublayers, q k v, the attention's output and the MLP before GELU; LayerNorm's and
+ * GELU's outputs are made again on the way back.
+ */
+#ifndef TG_GPT_PASS_H
+#define TG_GPT_PASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/gpt/model.h"
+#include "lib/nn/dropout.h"
+
+/* What one block keeps from forward for backward.  N = B*T. */
+typedef struct tg_block_state {
+    float *x;              /* [N,C] the block's input */
+    float *mean1, *rstd1;  /* [N] of ln_1 */
+    float *qkv;            /* [N,3C] */
+    float *att, *lse;      /* [N,C], [B,H,T] */
+    float *x2;             /* [N,C] after attention's residual */
+    float *mean2, *rstd2;  /* [N] of ln_2 */
+    float *fc;             /* [N,4C] before GELU */
+} tg_block_state;
+
+typedef struct tg_pass {
+    const tg_model *model;
+    size_t B, T;
+    float dropout;          /* p, at the embedding, the probabilities and the sublayers' ends */
+    tg_rng rng;             /* dropout's stream: seed and step; purpose and site are filled in */
+    tg_block_state *block;  /* [L]; a pass without gradients shares one */
+    float *x;               /* [N,C] the last block's output */
+    float *mean, *rstd;     /* [N] of ln_f */
+    float *normed;          /* [N,C] output of the LayerNorm at hand */
+    float *wide;            /* [N,4C] GELU's output */
+    float *losses;          /* [N] */
+    float *logits;          /* of a block of rows */
+    float *dx, *dnormed;    /* [N,C] */
+    float *dwide;           /* [N,4C] */
+    void *work, *att_work;  /* scratch of matmul and attention */
+} tg_pass;
+
+/*
+ * Place the buffers for batches of B sequences of T <= n_ctx tokens (see arena.h).
+ * gradients: for training; else only tg_pass_forward() without grads is legal, and
+ * memory does not grow with the number of layers.
+ * The number of threads must not be raised afterwards.
+ */
+void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t B, size_t T, bool gradients);
+
+/*
+ * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.
+ * With grads (a flat buffer by the model's table, else NULL) gradients are added to
+ * it, of the mean loss times `share` (1/n with n batches to a step).
+ */
+double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float share);
+
+#endif

@@ -1,0 +1,228 @@
+#include "lib/gpt/sample.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/rng.h"
+#include "lib/base/size.h"
+
+/* ---- choosing a token */
+
+/* Whether token a comes before token b: a total order, so that the choice does not
+ * depend on how the heap is built. */
+static bool before(const float *logits, int32_t a, int32_t b)
+{
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+}
+
+static size_t greatest(const float *logits, size_t n)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (logits[i] > logits[best])
+            best = i;
+    }
+    return best;
+}
+
+static void sift_down(int32_t *heap, size_t n, size_t at, const float *logits)
+{
+    int32_t id = heap[at];
+    size_t child;
+
+    while ((child = 2 * at + 1) < n) {
+        if (child + 1 < n && before(logits, heap[child + 1], heap[child]))
+            child++;
+        if (!before(logits, heap[child], id))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = id;
+}
+
+/* The token numbers as a heap, the greatest logit first. */
+static void heap_build(int32_t *heap, size_t n, const float *logits)
+{
+    for (size_t i = 0; i < n; i++)
+        heap[i] = (int32_t)i;
+    for (size_t i = n / 2; i-- > 0;)
+        sift_down(heap, n, i, logits);
+}
+
+/* Move the greatest of the heap's n tokens behind its end, to heap[n-1]. */
+static void heap_pop(int32_t *heap, size_t n, const float *logits)
+{
+    int32_t top = heap[0];
+
+    heap[0] = heap[n - 1];
+    heap[n - 1] = top;
+    sift_down(heap, n - 1, 0, logits);
+}
+
+typedef struct softmax {
+    const float *logits;
+    double max, temperature;
+} softmax;
+
+/* Not divided by the sum. */
+static double weight(const softmax *p, size_t id)
+{
+    return exp(((double)p->logits[id] - p->max) / p->temperature);
+}
+
+/* Of order[0..n), whose weights add up to `total`, the one where the running sum
+ * passes u * total; u in [0,1). */
+static int32_t draw(const softmax *p, const int32_t *order, size_t n, double total, double u)
+{
+    int32_t last = order[n - 1];
+    double sum = 0.0, w;
+
+    for (size_t i = 0; i < n && sum <= u * total; i++) {
+        w = weight(p, (size_t)order[i]);
+        sum += w;
+        if (w > 0.0) /* also what is left when rounding keeps the sum below */
+            last = order[i];
+    }
+    return last;
+}
+
+/*
+ * Gather the candidates at order[n-1], order[n-2], ... (the greatest first), and
+ * return how many; *total is the sum of their weights.
+ */
+static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sample_how *how, double *total)
+{
+    size_t most = how->top_k && how->top_k < n ? how->top_k : n, kept = 0;
+    double all = 0.0;
+
+    heap_build(order, n, p->logits);
+    if (most < n) { /* top_p is a share of what top_k leaves */
+        for (size_t k = 0; k < most; k++) {
+            heap_pop(order, n - k, p->logits);
+            all += weight(p, (size_t)order[n - 1 - k]);
+        }
+    } else {
+        for (size_t i = 0; i < n; i++)
+            all += weight(p, i);
+    }
+    for (*total = 0.0; kept < most && (kept == 0 || *total < how->top_p * all); kept++) {
+        if (most == n)
+            heap_pop(order, n - kept, p->logits);
+        *total += weight(p, (size_t)order[n - 1 - kept]);
+    }
+    return kept;
+}
+
+static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u, const tg_sample_how *how)
+{
+    softmax p = {logits, (double)logits[greatest(logits, n)], how->temperature};
+    size_t kept = n;
+    double total = 0.0;
+
+    if (how->top_p < 1.0 || (how->top_k && how->top_k < n)) {
+        kept = candidates(order, n, &p, how, &total);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            order[i] = (int32_t)i;
+            total += weight(&p, i);
+        }
+    }
+    return draw(&p, order + n - kept, kept, total, u);
+}
+
+static tg_status check_logits(const float *logits, size_t n, tg_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(logits[i]))
+            return tg_fail(err, TG_EDATA, "the logit of token %zu is %g", i, (double)logits[i]);
+    }
+    return TG_OK;
+}
+
+tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
+                    const tg_sample_how *how, tg_err *err)
+{
+    tg_rng rng = {how->seed, TG_RNG_SAMPLE, step};
+    tg_status s = check_logits(logits, n, err);
+
+    assert(n >= 1 && n <= INT32_MAX);
+    if (s != TG_OK)
+        return s;
+    if (how->greedy || how->temperature <= 0.0)
+        *id = (int32_t)greatest(logits, n);
+    else
+        *id = draw_from(logits, order, n, tg_rng_uniform(&rng, 0), how);
+    return TG_OK;
+}
+
+/* ---- a text under way */
+
+void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model)
+{
+    size_t n_ctx = model->config.n_ctx, V = model->config.vocab_size;
+
+    tg_infer_place(arena, &g->infer, model, n_ctx, true);
+    g->window = tg_arena_take(arena, n_ctx, sizeof *g->window);
+    g->logits = tg_arena_take(arena, V, sizeof *g->logits);
+    g->order = tg_arena_take(arena, V, sizeof *g->order);
+    g->choices = tg_size_min(V, model->tokenizer.vocab_size);
+}
+
+/* Run the first n tokens of the window, of which infer.past are in the cache. */
+static void run_to(tg_generator *g, size_t n)
+{
+    size_t past = g->infer.past;
+
+    tg_infer_run(&g->infer, g->window + past, n - past, g->logits);
+}
+
+static size_t half_context(const tg_generator *g)
+{
+    return tg_size_max(1, g->infer.model->config.n_ctx / 2);
+}
+
+size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
+{
+    size_t seen = n <= g->infer.model->config.n_ctx ? n : half_context(g);
+
+    assert(n >= 1);
+    g->step = n;
+    memcpy(g->window, ids + n - seen, seen * sizeof *ids);
+    tg_infer_reset(&g->infer);
+    run_to(g, seen);
+    return seen;
+}
+
+/* One more token; when the context is full, the older half makes room. */
+static void append(tg_generator *g, int32_t id)
+{
+    size_t n = g->infer.past, keep;
+
+    if (n == g->infer.model->config.n_ctx) {
+        keep = half_context(g) - 1;
+        memmove(g->window, g->window + n - keep, keep * sizeof *g->window);
+        tg_infer_reset(&g->infer);
+        n = keep;
+    }
+    g->window[n] = id;
+    run_to(g, n + 1);
+}
+
+tg_status tg_generator_next(tg_generator *g, int32_t *id, bool more, const tg_sample_how *how, tg_err *err)
+{
+    tg_status s = tg_sample(id, g->logits, g->order, g->choices, g->step, how, err);
+    char where[48];
+
+    if (s != TG_OK) {
+        snprintf(where, sizeof where, "position %llu", (unsigned long long)g->step);
+        return tg_err_in(err, where);
+    }
+    if (more)
+        append(g, *id);
+    g->step++;
+    return TG_OK;
+}

@@ -1,0 +1,40 @@
+/*
+ * attend: causal attention of one head, fused: scores, softmax and weighted sum of
+ * one query at a time, so that no [T,T] matrix is ever stored.
+ *
+ * Query i (0 <= i < queries) sees the keys j <= past + i, of which there are
+ * past + queries.  Vectors have D elements; row i of q lies at q + i*ldq, and so on.
+ *
+ *   s_j = scale * q_i . k_j      p_j = exp(s_j - lse_i)      out_i = sum_j p_j v_j
+ *   lse_i = log sum_j exp(s_j)
+ *
+ * `keep`, when not NULL, is called for each query to fill the factors [keys] that
+ * dropout multiplies the probabilities by.
+ */
+#ifndef TG_KERNELS_ATTEND_H
+#define TG_KERNELS_ATTEND_H
+
+#include <stddef.h>
+
+typedef struct tg_attend {
+    size_t queries, past, D;
+    float scale;
+    const float *q, *k, *v;
+    size_t ldq, ldk, ldv;
+    float *out; /* [queries] rows of D */
+    size_t ldo;
+    float *lse; /* [queries]; written forward (NULL: not wanted), read backward */
+    void (*keep)(float *factors, size_t query, size_t keys, const void *context);
+    const void *context;
+    /* backward only: dout like out; dq, dk, dv like q, k, v, overwritten (past = 0) */
+    const float *dout;
+    float *dq, *dk, *dv;
+} tg_attend;
+
+/* Floats of scratch that one call needs for up to `keys` keys; one a thread. */
+size_t tg_attend_work(size_t keys, size_t D);
+
+/* Keys are padded to a multiple of this in scratch. */
+#define TG_ATTEND_PAD ((size_t)64)
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * isa: what the files of this folder share.  Each is compiled once per instruction
+ * set, with TG_ISA naming it; K(name) is then tg_name_<isa>.
+ *
+ * Vectors are GNU C vector extensions of the instruction set's own width; loops
+ * without a reduction are left to the compiler's vectoriser.
+ */
+#ifndef TG_KERNELS_ISA_H
+#define TG_KERNELS_ISA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define TG_PASTE2(a, b) tg_##a##_##b
+#define TG_PASTE(a, b) TG_PASTE2(a, b)
+#define K(name) TG_PASTE(name, TG_ISA)
+
+#if defined(__AVX512F__)
+#define VL 16
+#define MR 14
+#elif defined(__AVX__)
+#define VL 8
+#define MR 6
+#else
+#define VL 4
+#define MR 6
+#endif
+#define NR (2 * VL)
+
+/* A vector of VL floats; vfu is the same at any address. */
+typedef float vf __attribute__((vector_size(VL * 4)));
+typedef float vfu __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vf load(const float *p)
+{
+    return *(const vfu *)p;
+}
+
+INLINE void store(float *p, vf x)
+{
+    *(vfu *)p = x;
+}
+
+INLINE vf splat(float x)
+{
+    return x - (vf){0};
+}
+
+/* The lanes' sum, pairwise: the same tree whatever the compiler. */
+INLINE float sum_lanes(vf x)
+{
+    float lane[VL];
+
+    store(lane, x);
+    for (size_t n = VL / 2; n > 0; n /= 2)
+        for (size_t i = 0; i < n; i++)
+            lane[i] += lane[i + n];
+    return lane[0];
+}
+
+/*
+ * exp(x), relative error below 2e-7 over the whole range; 0 below -87.3, the
+ * exponential of 88.37 above it, NaN for NaN.
+ * x = n ln 2 + r with |r| <= ln 2 / 2; Taylor polynomial of degree 7 in r (its
+ * remainder, r^8/8!, is below 5e-9); times 2^n by way of the exponent's bits.
+ */
+INLINE float exp_f32(float x)
+{
+    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
+    float clamped = x < -87.3f ? -87.3f : x;
+    float shifted, n, r, p;
+    int32_t bits;
+
+    clamped = clamped > 88.37f ? 88.37f : clamped;
+    shifted = clamped * 1.44269504f + magic;
+    n = shifted - magic;
+    r = clamped - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    memcpy(&bits, &p, sizeof bits);
+    bits += (int32_t)n * (1 << 23);
+    memcpy(&p, &bits, sizeof p);
+    p = x < -87.3f ? 0.0f : p;
+    return x == x ? p : x;
+}
+
+/* tanh(x) = 1 - 2 / (exp(2x) + 1); absolute error below 3e-7. */
+INLINE float tanh_f32(float x)
+{
+    return 1.0f - 2.0f / (exp_f32(2.0f * x) + 1.0f);
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* Element-wise and row-wise kernels: see kernels.h and, for the equations, the
+ * references in lib/nn/ref/. */
+#include <math.h>
+
+#include "lib/kernels/isa/isa.h"
+#include "lib/kernels/isa/kernels_isa.h"
+
+/* Independent partial sums of a reduction: enough to hide an addition's latency. */
+#define LANES 4
+
+/* ---- GELU, tanh form */
+
+#define GELU_SCALE 0.79788456080286535588f /* sqrt(2/pi) */
+#define GELU_CUBE 0.044715f
+
+void K(gelu_tanh_forward)(float *out, const float *inp, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = inp[i];
+        float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
+
+        out[i] = 0.5f * x * (1.0f + t);
+    }
+}
+
+void K(gelu_tanh_backward)(float *dinp, const float *dout, const float *inp, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = inp[i];
+        float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
+        float du = GELU_SCALE * (1.0f + 3.0f * GELU_CUBE * x * x);
+
+        dinp[i] = dout[i] * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * du);
+    }
+}
+
+/* ---- sums over a row */
+
+static float sum(const float *x, size_t n)
+{
+    vf part[LANES] = {0};
+    float rest = 0;
+    size_t i = 0;
+
+    for (; i + LANES * VL <= n; i += LANES * VL)
+        for (size_t l = 0; l < LANES; l++)
+            part[l] += load(x + i + l * VL);
+    for (; i < n; i++)
+        rest += x[i];
+    return sum_lanes((part[0] + part[1]) + (part[2] + part[3])) + rest;
+}
+
+/* sum (x - mean)^2 */
+static float sum_deviations(const float *x, float mean, size_t n)
+{
+    vf part[LANES] = {0};
+    float rest = 0;
+    size_t i = 0;
+
+    for (; i + LANES * VL <= n; i += LANES * VL)
+        for (size_t l = 0; l < LANES; l++) {
+            vf d = load(x + i + l * VL) - splat(mean);
+
+            part[l] += d * d;
+        }
+    for (; i < n; i++)
+        rest += (x[i] - mean) * (x[i] - mean);
+    return sum_lanes((part[0] + part[1]) + (part[2] + part[3])) + rest;
+}
+
+double K(sum_squares)(const float *x, size_t n)
+{
+    double part[16] = {0};
+    double total = 0;
+    size_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        for (size_t l = 0; l < 16; l++)
+            part[l] += (double)x[i + l] * (double)x[i + l];
+    for (; i < n; i++)
+        part[0] += (double)x[i] * (double)x[i];
+    for (size_t l = 0; l < 16; l++)
+        total += part[l];
+    return total;
+}
+
+/* ---- LayerNorm */
+
+void K(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
+                        size_t C)
+{
+    for (size_t c = 0; c < C; c++)
+        out[c] = (inp[c] - mean) * rstd;
+    if (w)
+        for (size_t c = 0; c < C; c++)
+            out[c] *= w[c];
+    if (b)
+        for (size_t c = 0; c < C; c++)
+            out[c] += b[c];
+}
+
+void K(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w, const float *b,
+                      size_t C, float epsilon)
+{
+    float m = sum(inp, C) / (float)C;
+    float variance = sum_deviations(inp, m, C) / (float)C;
+
+    *mean = m;
+    *rstd = 1.0f / sqrtf(variance + epsilon);
+    K(layernorm_apply)(out, m, *rstd, inp, w, b, C);
+}
+
+void K(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
+                               const float *w, size_t C)
+{
+    vf sums = {0}, sums_norm = {0};
+    float mean_d, mean_dn, rest = 0, rest_norm = 0;
+    size_t c = 0;
+
+    /* d = dout * w is the gradient of the normalised row; its means over c, plain
+     * and weighted with that row, are what normalising takes out again. */
+    for (; c + VL <= C; c += VL) {
+        vf d = load(dout + c);
+
+        if (w)
+            d *= load(w + c);
+        sums += d;
+        sums_norm += d * (load(inp + c) - splat(mean)) * splat(rstd);
+    }
+    for (; c < C; c++) {
+        float d = dout[c] * (w ? w[c] : 1.0f);
+
+        rest += d;
+        rest_norm += d * (inp[c] - mean) * rstd;
+    }
+    mean_d = (sum_lanes(sums) + rest) / (float)C;
+    mean_dn = (sum_lanes(sums_norm) + rest_norm) / (float)C;
+    for (c = 0; c < C; c++) {
+        float d = dout[c] * (w ? w[c] : 1.0f);
+        float norm = (inp[c] - mean) * rstd;
+
+        dinp[c] += (d - mean_d - norm * mean_dn) * rstd;
+    }
+}
+
+/* ---- softmax */
+
+static float maximum(const float *x, size_t n)
+{
+    float lane[16], most = x[0];
+    size_t i = 0;
+
+    for (size_t l = 0; l < 16; l++)
+        lane[l] = x[0];
+    for (; i + 16 <= n; i += 16)
+        for (size_t l = 0; l < 16; l++)
+            lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    for (size_t l = 0; l < 16; l++)
+        most = lane[l] > most ? lane[l] : most;
+    return most;
+}
+
+/* out = exp(x - most); returns the sum. */
+static float exponentials(float *out, const float *x, float most, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = exp_f32(x[i] - most);
+    return sum(out, n);
+}
+
+void K(softmax_row)(float *probs, const float *scores, size_t n)
+{
+    float total = exponentials(probs, scores, maximum(scores, n), n);
+    float scale = 1.0f / total;
+
+    for (size_t i = 0; i < n; i++)
+        probs[i] *= scale;
+}
+
+float K(crossentropy_row)(float *logits, size_t n, size_t target, float scale)
+{
+    float most = maximum(logits, n), at_target = logits[target];
+    float total = exponentials(logits, logits, most, n);
+    float factor = scale / total;
+
+    if (scale != 0) {
+        for (size_t i = 0; i < n; i++)
+            logits[i] *= factor;
+        logits[target] -= scale;
+    }
+    return logf(total) + most - at_target;
+}
+
+/* ---- sums of vectors */
+
+void K(add)(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += x[i];
+}
+
+void K(axpy)(float *y, float a, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x[i];
+}
+
+void K(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n)
+{
+    for (size_t r = 0; r < rows; r++)
+        K(add)(y, x + r * ld, n);
+}
+
+/* ---- AdamW */
+
+void K(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g, size_t n,
+              const tg_adamw_step *step)
+{
+    const tg_adamw_step s = *step;
+    const float shrink = 1.0f - s.learning_rate * s.weight_decay;
+
+    for (size_t i = 0; i < n; i++) {
+        float g_i = g[i] * s.grad_scale;
+        float m_i = s.beta1 * m[i] + (1.0f - s.beta1) * g_i;
+        float v_i = s.beta2 * v[i] + (1.0f - s.beta2) * g_i * g_i;
+
+        m[i] = m_i;
+        v[i] = v_i;
+        w[i] = shrink * w[i] -
+               s.learning_rate * (m_i / s.correction1) / (sqrtf(v_i / s.correction2) + s.epsilon);
+    }
+}

@@ -1,0 +1,39 @@
+/*
+ * matmul: the matrix product that everything else stands on.
+ *
+ *   C[m,n] = sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])
+ *
+ * A and B are strided views, so that transposition is a matter of two numbers:
+ * A[m,k] lies at a[m*a_row + k*a_col].  C is row-major with ldc >= N.
+ *
+ * Without `accumulate` C is overwritten: what it held, NaN included, does not
+ * matter.  C overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.
+ * Threads: OpenMP's.  Every C[m,n] is one sum over k in an order that does not
+ * depend on the number of threads.  Allocates nothing, cannot fail.
+ */
+#ifndef TG_KERNELS_MATMUL_H
+#define TG_KERNELS_MATMUL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tg_matmul {
+    size_t M, N, K;
+    const float *a;
+    size_t a_row, a_col;
+    const float *b;
+    size_t b_row, b_col;
+    float *c;
+    size_t ldc;
+    bool accumulate;   /* add to what is in C */
+    const float *bias; /* [N], or NULL */
+    const float *add;  /* [M,N] with row stride ldc, or NULL */
+} tg_matmul;
+
+/* Bytes of scratch that tg_matmul_run() needs, whatever the shape; 64-byte aligned. */
+size_t tg_matmul_work(void);
+
+
+void tg_matmul_run(const tg_matmul *op, void *work);
+
+#endif

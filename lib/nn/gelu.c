@@ -1,0 +1,47 @@
+#include "lib/nn/gelu.h"
+
+#include <math.h>
+
+#include "lib/base/size.h"
+#include "lib/kernels/kernels.h"
+
+#define CHUNK ((size_t)4096) /* elements that a thread takes at a time */
+
+static void erf_forward(float *out, const float *inp, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = 0.5f * inp[i] * (1.0f + erff(inp[i] * 0.70710678f));
+}
+
+/* gelu'(x) = Phi(x) + x phi(x) */
+static void erf_backward(float *dinp, const float *dout, const float *inp, size_t n)
+{
+    const float inv_sqrt_2pi = 0.39894228f;
+
+    for (size_t i = 0; i < n; i++) {
+        float x = inp[i];
+        float cdf = 0.5f * (1.0f + erff(x * 0.70710678f));
+
+        dinp[i] = dout[i] * (cdf + x * inv_sqrt_2pi * expf(-0.5f * x * x));
+    }
+}
+
+void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind)
+{
+    void (*forward)(float *, const float *, size_t) =
+        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
+
+    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
+    for (size_t i = 0; i < n; i += CHUNK)
+        forward(out + i, inp + i, tg_size_min(CHUNK, n - i));
+}
+
+void tg_gelu_backward(float *dinp, const float *dout, const float *inp, size_t n, tg_gelu_kind kind)
+{
+    void (*backward)(float *, const float *, const float *, size_t) =
+        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_backward : erf_backward;
+
+    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
+    for (size_t i = 0; i < n; i += CHUNK)
+        backward(dinp + i, dout + i, inp + i, tg_size_min(CHUNK, n - i));
+}

@@ -1,0 +1,31 @@
+/*
+ * gelu: the Gaussian error linear unit, in both forms in use.
+ * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415.
+ */
+#ifndef TG_NN_GELU_H
+#define TG_NN_GELU_H
+
+#include <stddef.h>
+
+typedef enum tg_gelu_kind {
+    TG_GELU_TANH, /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): GPT-2's */
+    TG_GELU_ERF   /* 0.5 x (1 + erf(x / sqrt 2)): exact */
+} tg_gelu_kind;
+
+/*
+ * tg_gelu_forward: out[i] = gelu(inp[i]).
+ *
+ *   out  [n]  written; may equal inp
+ *   inp  [n]  read
+ */
+void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind);
+
+/*
+ * tg_gelu_backward: dinp[i] = dout[i] * gelu'(inp[i]).
+ *
+ *   dinp  [n]  written; may equal dout
+ *   dout, inp  [n]  read
+ */
+void tg_gelu_backward(float *dinp, const float *dout, const float *inp, size_t n, tg_gelu_kind kind);
+
+#endif

@@ -1,0 +1,57 @@
+#include "lib/nn/linear.h"
+
+#include "lib/base/size.h"
+#include "lib/kernels/kernels.h"
+
+/* Columns that one thread sums at a time: whole cache lines. */
+#define COLUMNS ((size_t)64)
+
+void tg_linear_forward(float *out, const float *inp, const float *w, const float *bias, const float *add,
+                       size_t N, size_t in, size_t out_width, void *work)
+{
+    /* out = inp w (+ bias) (+ add) */
+    const tg_matmul op = {
+        .M = N, .N = out_width, .K = in,
+        .a = inp, .a_row = in, .a_col = 1,
+        .b = w, .b_row = out_width, .b_col = 1,
+        .c = out, .ldc = out_width,
+        .bias = bias, .add = add,
+    };
+
+    tg_matmul_run(&op, work);
+}
+
+void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+
+    #pragma omp parallel for schedule(static) if (N * width > 32768)
+    for (size_t c = 0; c < width; c += COLUMNS)
+        kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(COLUMNS, width - c));
+}
+
+void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,
+                        const float *w, size_t N, size_t in, size_t out_width, void *work)
+{
+    /* dinp = dout w^T */
+    const tg_matmul to_input = {
+        .M = N, .N = in, .K = out_width,
+        .a = dout, .a_row = out_width, .a_col = 1,
+        .b = w, .b_row = 1, .b_col = out_width,
+        .c = dinp, .ldc = in,
+    };
+    /* dw += inp^T dout */
+    const tg_matmul to_weight = {
+        .M = in, .N = out_width, .K = N,
+        .a = inp, .a_row = 1, .a_col = in,
+        .b = dout, .b_row = out_width, .b_col = 1,
+        .c = dw, .ldc = out_width,
+        .accumulate = true,
+    };
+
+    if (dinp)
+        tg_matmul_run(&to_input, work);
+    tg_matmul_run(&to_weight, work);
+    if (dbias)
+        tg_bias_backward(dbias, dout, out_width, N, out_width);
+}

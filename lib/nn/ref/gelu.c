@@ -1,0 +1,40 @@
+#include "lib/nn/ref/real.h"
+
+static const real sqrt_2_over_pi = (real)0.79788456080286535588;
+static const real sqrt_half = (real)0.70710678118654752440;
+static const real one_over_sqrt_2pi = (real)0.39894228040143267794;
+static const real cubic = (real)0.044715;
+static const real half = (real)0.5;
+
+void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_gelu_kind kind)
+{
+    for (size_t i = 0; i < n; i++) {
+        real x = inp[i];
+
+        if (kind == TG_GELU_TANH)
+            out[i] = half * x * (1 + tanh(sqrt_2_over_pi * (x + cubic * x * x * x)));
+        else
+            out[i] = half * x * (1 + erf(x * sqrt_half));
+    }
+}
+
+/* d/dx 0.5 x (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3) */
+static real tanh_slope(real x)
+{
+    real t = tanh(sqrt_2_over_pi * (x + cubic * x * x * x));
+    real du = sqrt_2_over_pi * (1 + 3 * cubic * x * x);
+
+    return half * (1 + t) + half * x * (1 - t * t) * du;
+}
+
+/* d/dx 0.5 x (1 + erf(x / sqrt 2)): the distribution plus x times the density */
+static real erf_slope(real x)
+{
+    return half * (1 + erf(x * sqrt_half)) + x * one_over_sqrt_2pi * exp(-half * x * x);
+}
+
+void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_gelu_kind kind)
+{
+    for (size_t i = 0; i < n; i++)
+        dinp[i] += dout[i] * (kind == TG_GELU_TANH ? tanh_slope(inp[i]) : erf_slope(inp[i]));
+}

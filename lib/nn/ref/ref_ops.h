@@ -1,0 +1,300 @@
+/*
+ * ref_ops: the contracts of the reference operations.  Include lib/nn/ref/ref.h,
+ * which has the rules for all of them and includes this file once per precision;
+ * there is no include guard on purpose.
+ */
+#ifndef REF
+#error "include lib/nn/ref/ref.h instead"
+#endif
+
+/* ---- embedding */
+
+/*
+ * embedding: the token's vector plus the position's.
+ *
+ *   out[b,t,c] = wte[ids[b,t],c] + wpe[t,c]
+ *
+ *   out  [B,T,C]  written
+ *   ids  [B,T]    read; in [0,V)
+ *   wte  [V,C]    read        wpe  [at least T,C]  read
+ *
+ * Backward: dwte[ids[b,t],c] += dout[b,t,c];  dwpe[t,c] += dout[b,t,c].
+ * Source: Radford et al. 2018, "Improving language understanding by generative
+ * pre-training", eq. 2 (learned positions).
+ */
+void REF(embedding_forward)(real *out, const int32_t *ids, const real *wte, const real *wpe, size_t B,
+                            size_t T, size_t C);
+void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int32_t *ids, size_t B,
+                             size_t T, size_t C);
+
+/* ---- linear */
+
+/*
+ * linear: a matrix product on the last dimension.
+ *
+ *   out[n,o] = (sum over c of inp[n,c] * w[c,o]) + bias[o]
+ *
+ *   out   [N,OC]  written
+ *   inp   [N,C]   read
+ *   w     [C,OC]  read; [in,out], as in the archive
+ *   bias  [OC]    read, or NULL for none
+ *
+ * Backward: dinp[n,c] += sum over o of dout[n,o] * w[c,o];
+ *           dw[c,o]   += sum over n of inp[n,c] * dout[n,o];
+ *           dbias[o]  += sum over n of dout[n,o]; dbias NULL for none.
+ */
+void REF(linear_forward)(real *out, const real *inp, const real *w, const real *bias, size_t N, size_t C,
+                         size_t OC);
+void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp,
+                          const real *w, size_t N, size_t C, size_t OC);
+
+/* ---- slice */
+
+/*
+ * slice: a range of the last dimension, copied.
+ *
+ *   out[n,c] = inp[n,start + c]
+ *
+ *   out  [N,len]    written
+ *   inp  [N,width]  read; start + len <= width
+ *
+ * Backward: dinp[n,start + c] += dout[n,c]; the rest of dinp is left alone.
+ */
+void REF(slice_forward)(real *out, const real *inp, size_t N, size_t width, size_t start, size_t len);
+void REF(slice_backward)(real *dinp, const real *dout, size_t N, size_t width, size_t start, size_t len);
+
+/* ---- layernorm */
+
+/*
+ * layernorm: normalise each C-vector, then scale and shift.
+ *
+ *   mean[n]  = (1/C) * sum over c of inp[n,c]
+ *   rstd[n]  = 1 / sqrt((1/C) * (sum over c of (inp[n,c] - mean[n])^2) + eps)
+ *   norm     = (inp[n,c] - mean[n]) * rstd[n]
+ *   out[n,c] = norm * w[c] + bias[c]
+ *
+ *   out   [N,C]  written; may equal inp
+ *   mean  [N]    written; saved for backward
+ *   rstd  [N]    written; saved for backward.  The variance is the biased one
+ *   inp   [N,C]  read
+ *   w     [C]    read, or NULL for ones
+ *   bias  [C]    read, or NULL for zeros
+ *
+ * Backward, with dnorm[c] = dout[n,c] * w[c]:
+ *   dinp[n,c] += rstd[n] * (dnorm[c] - average of dnorm - norm[c] * average of dnorm * norm)
+ *   dw[c]     += sum over n of dout[n,c] * norm;  dbias[c] += sum over n of dout[n,c]
+ *   dw, dbias: NULL for none.  inp is forward's, so out must not have overwritten it.
+ * Source: Ba et al. 2016, arXiv:1607.06450.
+ */
+void REF(layernorm_forward)(real *out, real *mean, real *rstd, const real *inp, const real *w,
+                            const real *bias, size_t N, size_t C, real eps);
+void REF(layernorm_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *mean,
+                             const real *rstd, const real *inp, const real *w, size_t N, size_t C);
+
+/* ---- gelu */
+
+/*
+ * gelu: x times the probability that a standard normal number is below x.
+ *
+ *   TG_GELU_ERF:   out[i] = 0.5 x (1 + erf(x / sqrt 2))
+ *   TG_GELU_TANH:  out[i] = 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+ *
+ *   out  [n]  written; may equal inp
+ *   inp  [n]  read
+ *
+ * Backward: dinp[i] += dout[i] * gelu'(inp[i]).
+ * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2.
+ */
+void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_gelu_kind kind);
+void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_gelu_kind kind);
+
+/* ---- softmax */
+
+/*
+ * softmax: along the last dimension.
+ *
+ *   probs[n,j] = exp(scores[n,j] - max) / sum over m of exp(scores[n,m] - max)
+ *
+ *   probs   [N,V]  written; may equal scores
+ *   scores  [N,V]  read; finite
+ *
+ * Backward: dscores[n,j] += probs[n,j] * (dprobs[n,j] - sum over m of probs[n,m] * dprobs[n,m]).
+ * The rows are softmax_row and softmax_row_backward with n = V.
+ */
+void REF(softmax_forward)(real *probs, const real *scores, size_t N, size_t V);
+void REF(softmax_backward)(real *dscores, const real *dprobs, const real *probs, size_t N, size_t V);
+void REF(softmax_row)(real *probs, const real *scores, size_t n);
+void REF(softmax_row_backward)(real *dscores, const real *dprobs, const real *probs, size_t n);
+
+/* ---- crossentropy */
+
+/*
+ * crossentropy: how badly the logits predict the target, in nats.
+ *
+ *   losses[n] = -log softmax(logits[n])[targets[n]]
+ *             = log(sum over v of exp(logits[n,v] - max)) - (logits[n,targets[n]] - max)
+ *
+ *   losses   [N]    written; 0 where the target is -1 (ignored)
+ *   logits   [N,V]  read; finite
+ *   targets  [N]    read; in [0,V), or -1
+ *
+ * Backward: dlogits[n,v] += dlosses[n] * (softmax(logits[n])[v] - (v == targets[n] ? 1 : 0));
+ *           nothing where the target is -1.
+ */
+void REF(crossentropy_forward)(real *losses, const real *logits, const int32_t *targets, size_t N, size_t V);
+void REF(crossentropy_backward)(real *dlogits, const real *dlosses, const real *logits,
+                                const int32_t *targets, size_t N, size_t V);
+
+/* ---- dropout */
+
+/*
+ * dropout: multiplication with a given mask.
+ *
+ *   out[i] = inp[i] * mask[i]
+ *
+ *   out   [n]  written; may equal inp
+ *   inp   [n]  read
+ *   mask  [n]  read; 0 (dropped) or 1/(1-p) (kept)
+ *
+ * Backward: dinp[i] += dout[i] * mask[i].
+ * Source: Srivastava et al. 2014, JMLR 15 ("inverted": scaled while training).
+ */
+void REF(dropout_forward)(real *out, const real *inp, const real *mask, size_t n);
+void REF(dropout_backward)(real *dinp, const real *dout, const real *mask, size_t n);
+
+/* ---- rows of causal attention: one query, one head */
+
+/*
+ * attention_scores_row: the scores of query i against all keys.
+ *
+ *   scores[j] = (sum over d of q[d] * k_j[d]) / sqrt(D)   for j <= i
+ *   scores[j] = TG_MASKED                                 for j > i
+ *
+ *   scores  [T]  written
+ *   q       [D]  read
+ *   k       T rows of D, row j at k + j*ldk; rows 0..i are read
+ *
+ * Backward, for j <= i; nothing flows to or from a masked score:
+ *   dq[d] += dscores[j] * k_j[d] / sqrt(D);  dk_j[d] += dscores[j] * q[d] / sqrt(D)
+ *   dk's row j is at dk + j*ldk, too.
+ * Source: Vaswani et al. 2017, arXiv:1706.03762, eq. 1, with the causal mask of
+ * section 3.2.3.
+ */
+void REF(attention_scores_row)(real *scores, const real *q, const real *k, size_t ldk, size_t T, size_t D,
+                               size_t i);
+void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores, const real *q,
+                                        const real *k, size_t ldk, size_t D, size_t i);
+
+/*
+ * attention_values_row: the values, weighted by the probabilities of query i.
+ *
+ *   att[d] = sum over j <= i of probs[j] * keep[j] * v_j[d]
+ *
+ *   att    [D]  written
+ *   probs  [T]  read up to i
+ *   keep   [T]  read up to i; dropout of the probabilities, or NULL for ones
+ *   v      row j at v + j*ldv; rows 0..i are read
+ *
+ * Backward, for j <= i; dv's row j is at dv + j*ldv, too:
+ *   dprobs[j] = keep[j] * sum over d of datt[d] * v_j[d]   written; 0 for j > i
+ *   dv_j[d]  += probs[j] * keep[j] * datt[d]
+ */
+void REF(attention_values_row)(real *att, const real *probs, const real *keep, const real *v, size_t ldv,
+                               size_t D, size_t i);
+void REF(attention_values_row_backward)(real *dprobs, real *dv, const real *datt, const real *probs,
+                                        const real *keep, const real *v, size_t ldv, size_t T, size_t D,
+                                        size_t i);
+
+/* ---- attention cores */
+
+/*
+ * attention_1h: causal attention with a single head.
+ *
+ *   scores[b,i,j] = (sum over c of q[b,i,c] * k[b,j,c]) / sqrt(C)   for j <= i, else TG_MASKED
+ *   probs[b,i,:]  = softmax(scores[b,i,:])
+ *   att[b,i,c]    = sum over j of probs[b,i,j] * v[b,j,c]
+ *
+ *   att            [B,T,C]  written
+ *   probs, scores  [B,T,T]  written; saved for backward (which needs only probs)
+ *   q, k, v        [B,T,C]  read
+ *
+ * Backward: dq, dk, dv are added to; dprobs, dscores [B,T,T] are written, 0 where
+ * the score is masked.
+ * Source: Vaswani et al. 2017, arXiv:1706.03762, eq. 1.
+ */
+void REF(attention_1h_forward)(real *att, real *probs, real *scores, const real *q, const real *k,
+                               const real *v, size_t B, size_t T, size_t C);
+void REF(attention_1h_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores, const real *datt,
+                                const real *probs, const real *q, const real *k, const real *v, size_t B,
+                                size_t T, size_t C);
+
+/*
+ * attention_mha: causal attention with H heads of size D, over the same channels.
+ * [B,T,C] is read as [B,T,H,D]: head h has the channels h*D ... h*D + D - 1.
+ *
+ *   scores[b,h,i,j] = (sum over d of q[b,i,h,d] * k[b,j,h,d]) / sqrt(D)   for j <= i, else TG_MASKED
+ *   probs[b,h,i,:]  = softmax(scores[b,h,i,:])
+ *   att[b,i,h,d]    = sum over j of probs[b,h,i,j] * keep[b,h,i,j] * v[b,j,h,d]
+ *
+ *   att            [B,T,H,D] = [B,T,C]  written
+ *   probs, scores  [B,H,T,T]            written; probs before keep
+ *   q, k, v        [B,T,H,D] = [B,T,C]  read
+ *   keep           [B,H,T,T]            read; a dropout mask, or NULL for ones
+ *
+ * H = 1 without keep is attention_1h, bit for bit.
+ * Backward: dq, dk, dv are added to; dprobs, dscores [B,H,T,T] are written, 0 where
+ * the score is masked.
+ * Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.
+ */
+void REF(attention_mha_forward)(real *att, real *probs, real *scores, const real *q, const real *k,
+                                const real *v, const real *keep, size_t B, size_t T, size_t H, size_t D);
+void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores,
+                                 const real *datt, const real *probs, const real *q, const real *k,
+                                 const real *v, const real *keep, size_t B, size_t T, size_t H, size_t D);
+
+/* ---- the self-attention sublayers */
+
+/* What lies between x and out.  The same struct serves for the gradients. */
+typedef struct REF(attention_buffers) {
+    real *qkv;    /* [B,T,3C] */
+    real *q;      /* [B,T,C] = qkv[:,:,0:C] */
+    real *k;      /* [B,T,C] = qkv[:,:,C:2C] */
+    real *v;      /* [B,T,C] = qkv[:,:,2C:3C] */
+    real *scores; /* [B,T,T] with one head, else [B,H,T,T] */
+    real *probs;  /* as scores */
+    real *att;    /* [B,T,C] */
+} REF(attention_buffers);
+
+/*
+ * self_attention: projection to q, k and v, attention, projection back.
+ *
+ *   qkv = x w_qkv + b_qkv;  q, k, v = slices of qkv;  att = attention(q, k, v)
+ *   out = att w_proj + b_proj
+ *
+ *   out     [B,T,C]   written
+ *   f                 all its buffers are written; saved for backward
+ *   x       [B,T,C]   read
+ *   w_qkv   [C,3C]    read        b_qkv   [3C]  read, or NULL for none
+ *   w_proj  [C,C]     read        b_proj  [C]   read, or NULL for none
+ *   keep    [B,H,T,T] read; mha only, dropout of the probabilities, or NULL for none
+ *
+ * Both variants have the same parameters; only the reading of C differs, C = H*D.
+ * Backward: dx, dw_qkv, db_qkv (or NULL), dw_proj, db_proj (or NULL) are added to;
+ * all buffers of d, the intermediate gradients, are written.
+ */
+void REF(self_attention_1h_forward)(real *out, const REF(attention_buffers) * f, const real *x,
+                                    const real *w_qkv, const real *b_qkv, const real *w_proj,
+                                    const real *b_proj, size_t B, size_t T, size_t C);
+void REF(self_attention_1h_backward)(real *dx, real *dw_qkv, real *db_qkv, real *dw_proj, real *db_proj,
+                                     const REF(attention_buffers) * d, const real *dout,
+                                     const REF(attention_buffers) * f, const real *x, const real *w_qkv,
+                                     const real *w_proj, size_t B, size_t T, size_t C);
+void REF(self_attention_mha_forward)(real *out, const REF(attention_buffers) * f, const real *x,
+                                     const real *w_qkv, const real *b_qkv, const real *w_proj,
+                                     const real *b_proj, const real *keep, size_t B, size_t T, size_t H,
+                                     size_t D);
+void REF(self_attention_mha_backward)(real *dx, real *dw_qkv, real *db_qkv, real *dw_proj, real *db_proj,
+                                      const REF(attention_buffers) * d, const real *dout,
+                                      const REF(attention_buffers) * f, const real *x, const real *w_qkv,
+                                      const real *w_proj, const real *keep, size_t B, size_t T, size_t H,
+                                      size_t D);

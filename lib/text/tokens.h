@@ -1,0 +1,74 @@
+/*
+ * tokens: token streams, written while text arrives, read whole or piece by piece.
+ *
+ * Archive: kind = "tokens", version = 1, tokenizer/..., then tokens/00000000,
+ * tokens/00000001, ... of at most TG_TOKENS_CHUNK ids each, in the smallest
+ * unsigned type that holds the vocabulary.
+ */
+#ifndef TG_TEXT_TOKENS_H
+#define TG_TEXT_TOKENS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/archive.h"
+#include "lib/base/status.h"
+#include "lib/text/tokenizer.h"
+
+#define TG_TOKENS_VERSION 1
+#define TG_TOKENS_CHUNK ((size_t)1 << 20)
+
+/* Bytes of one stored id for a vocabulary: 1, 2 or 4. */
+size_t tg_tokens_width(size_t vocab_size);
+
+/* ---- writing: memory for one chunk, however long the text */
+
+typedef struct tg_tokens_writer tg_tokens_writer;
+
+TG_MUST_CHECK tg_status tg_tokens_create(tg_tokens_writer **w, int fd, const tg_tokenizer *tok, tg_err *err);
+
+/* Append the ids of text [n bytes]; full chunks are written out. */
+TG_MUST_CHECK tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t n,
+                                        tg_err *err);
+
+/* Write the last chunk and close the archive. */
+TG_MUST_CHECK tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err);
+void tg_tokens_abandon(tg_tokens_writer *w);
+
+/* ---- reading piece by piece: memory for one chunk */
+
+typedef struct tg_tokens_reader tg_tokens_reader;
+
+/* Read from fd: one token archive or several in a row, all of one tokenizer.
+ * TG_EDATA: not a token archive (the message says what kind it is instead). */
+TG_MUST_CHECK tg_status tg_tokens_open(tg_tokens_reader **r, int fd, tg_err *err);
+
+/* The tokenizer; known from the first successful tg_tokens_next() on. */
+const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r);
+
+/*
+ * The next chunk: *ids points to *n ids of `tg_tokens_width` bytes each, valid
+ * until the next call; *n = 0 at the end of the input.  Every id is checked
+ * against the vocabulary (TG_EDATA with its position and value).
+ */
+TG_MUST_CHECK tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err);
+void tg_tokens_close(tg_tokens_reader *r);
+
+/* ---- reading whole */
+
+typedef struct tg_tokens {
+    tg_tokenizer tokenizer;
+    size_t count;
+    size_t width;        /* bytes an id: 1, 2 or 4 */
+    unsigned char *data; /* count * width bytes, little-endian; owned */
+} tg_tokens;
+
+/* All tokens from fd appended to *tokens (zeroed before the first call; later
+ * calls must bring the same tokenizer).  After a failure *tokens can only be freed. */
+TG_MUST_CHECK tg_status tg_tokens_load(tg_tokens *tokens, int fd, tg_err *err);
+void tg_tokens_free(tg_tokens *tokens);
+
+/* n ids from position `at` into ids.  at + n <= count. */
+void tg_tokens_get(const tg_tokens *tokens, int32_t *ids, size_t at, size_t n);
+
+#endif

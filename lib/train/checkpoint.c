@@ -1,0 +1,177 @@
+#include "lib/train/checkpoint.h"
+
+#include <string.h>
+
+#include "formats/save.h"
+
+void tg_checkpoint_free(tg_checkpoint *c)
+{
+    tg_arena_free(&c->moments);
+    tg_model_free(&c->model);
+    *c = (tg_checkpoint){0};
+}
+
+/* Zeroed memory for both moments. */
+static tg_status take_moments(tg_checkpoint *c, size_t floats, tg_err *err)
+{
+    tg_status status;
+
+    (void)tg_arena_take(&c->moments, 2 * floats, sizeof(float));
+    if ((status = tg_arena_alloc(&c->moments, err)))
+        return status;
+    c->m = tg_arena_take(&c->moments, floats, sizeof(float));
+    c->v = tg_arena_take(&c->moments, floats, sizeof(float));
+    return TG_OK;
+}
+
+tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err)
+{
+    c->model = *model;
+    c->settings = tg_settings_default();
+    return take_moments(c, model->table.floats, err);
+}
+
+/* ---- reading */
+
+/* opt/m/NAME or opt/v/NAME into its place. */
+static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_array *a, bool *taken,
+                             const tg_model *model, tg_err *err)
+{
+    const tg_param *p = tg_params_find(&model->table, a->name + strlen("opt/m/"));
+    const bool is_m = a->name[4] == 'm';
+    float *place;
+    tg_status status;
+
+    if (!p)
+        return TG_OK;
+    if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
+        return tg_fail(err, TG_EDATA, "%s must be %zu elements of type <f4, like %s", a->name, p->count,
+                       p->name);
+    if (!c->moments.base && (status = take_moments(c, model->table.floats, err)))
+        return status;
+    place = (is_m ? c->m : c->v) + p->offset;
+    if ((status = tg_archive_read(r, place, a->bytes, err)))
+        return status;
+    *taken = true;
+    c->moments_read++;
+    return tg_params_check_finite(a->name, place, p->count, err);
+}
+
+static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
+                      const tg_model *model, tg_err *err)
+{
+    tg_checkpoint *c = context;
+    const struct {
+        const char *name;
+        size_t *value;
+    } state[] = {
+        {"train/step", &c->step},
+        {"train/text_tokens", &c->text_tokens},
+        {"train/text_crc", &c->text_crc},
+    };
+
+    for (size_t i = 0; i < sizeof state / sizeof state[0]; i++)
+        if (strcmp(a->name, state[i].name) == 0) {
+            *taken = true;
+            return tg_archive_get_size(r, a, state[i].value, err);
+        }
+    if (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0)
+        return take_moment(c, r, a, taken, model, err);
+    return tg_settings_take(&c->settings, r, a, taken, err);
+}
+
+static tg_status check_state(const tg_checkpoint *c, tg_err *err)
+{
+    const size_t want = 2 * c->model.table.n;
+
+    if (c->step == 0 && c->moments_read == 0)
+        return TG_OK;
+    if (c->moments_read != want)
+        return tg_fail(err, TG_EDATA, "step %zu, but %zu of %zu arrays of the optimizer's state", c->step,
+                       c->moments_read, want);
+    return tg_settings_check(&c->settings, err);
+}
+
+tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
+{
+    tg_status status;
+
+    *c = (tg_checkpoint){.settings = tg_settings_default()};
+    if ((status = tg_model_read(&c->model, fd, true, take, c, err)) || (status = check_state(c, err)))
+        goto failed;
+    if (!c->moments.base && (status = take_moments(c, c->model.table.floats, err)))
+        goto failed;
+    return TG_OK;
+
+failed:
+    tg_checkpoint_free(c);
+    return status;
+}
+
+/* ---- writing */
+
+static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const float *flat,
+                             tg_archive_writer *w, tg_err *err)
+{
+    const tg_params *table = &c->model.table;
+    char name[TG_NAME_MAX + 1];
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
+
+        memcpy(name, prefix, strlen(prefix) + 1);
+        strcat(name, p->name);
+        status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat + p->offset, err);
+    }
+    return status;
+}
+
+static tg_status put_state(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = tg_settings_put(&c->settings, w, err)) ||
+        (status = tg_archive_put_i64(w, "train/step", (int64_t)c->step, err)) ||
+        (status = tg_archive_put_i64(w, "train/text_tokens", (int64_t)c->text_tokens, err)))
+        return status;
+    return tg_archive_put_i64(w, "train/text_crc", (int64_t)c->text_crc, err);
+}
+
+static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = tg_model_put_head(&c->model, w, err)) || (status = put_state(c, w, err)) ||
+        (status = tg_model_put_tensors(&c->model, w, err)) ||
+        (status = put_moments(c, "opt/m/", c->m, w, err)) ||
+        (status = put_moments(c, "opt/v/", c->v, w, err)))
+        return status;
+    return tg_archive_finish(w, err);
+}
+
+tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err)
+{
+    tg_archive_writer *w;
+    tg_status status = tg_archive_create(&w, fd, 0, err);
+
+    if (status)
+        return status;
+    status = put_all(c, w, err);
+    tg_archive_abandon(w);
+    return status;
+}
+
+tg_status tg_checkpoint_save(const tg_checkpoint *c, const char *path, tg_err *err)
+{
+    tg_save save;
+    tg_status status = tg_save_begin(&save, path, err);
+
+    if (status)
+        return status;
+    if ((status = tg_checkpoint_write(c, save.fd, err)))
+        tg_save_abort(&save);
+    else
+        status = tg_save_commit(&save, err);
+    return status;
+}

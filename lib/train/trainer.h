@@ -1,0 +1,56 @@
+/*
+ * trainer: the training step and the validation loss, on buffers placed once.
+ */
+#ifndef TG_TRAIN_TRAINER_H
+#define TG_TRAIN_TRAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/status.h"
+#include "lib/gpt/adamw.h"
+#include "lib/gpt/pass.h"
+#include "lib/train/batches.h"
+#include "lib/train/checkpoint.h"
+
+typedef struct tg_trainer {
+    tg_checkpoint *run; /* its model, settings, step; the caller's */
+    const tg_batches *batches;
+    tg_adamw optimizer;
+    tg_pass pass;
+    float *grads; /* flat */
+    double *norm_work;
+    int32_t *ids, *targets; /* [B,T] */
+    tg_arena arena;
+} tg_trainer;
+
+/* What one step did. */
+typedef struct tg_step_report {
+    double loss; /* mean over the step's tokens, before the update */
+    double lr;
+    double grad_norm; /* before clipping */
+} tg_step_report;
+
+/* Bytes that tg_trainer_open() will take: run->settings and batches must be final. */
+size_t tg_trainer_bytes(tg_checkpoint *run, const tg_batches *batches);
+
+/* Take all memory.  run and batches stay the caller's and must outlive the trainer.
+ * TG_ENOMEM: nothing to close. */
+TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches,
+                                        tg_err *err);
+void tg_trainer_close(tg_trainer *t);
+
+/*
+ * Do step number run->step and count it.  TG_EDATA when the loss or the gradient is
+ * not finite: then nothing was updated or counted, and *report holds the values.
+ */
+TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
+
+/* Windows that an evaluation over about `tokens` validation tokens takes (0 tokens: all). */
+size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
+
+/* Mean loss over that many (>= 1) windows, spread evenly over the validation part.  No dropout. */
+double tg_trainer_evaluate(tg_trainer *t, size_t windows);
+
+#endif

@@ -1,0 +1,117 @@
+#include "tests/unit/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/rng.h"
+
+static int failures;
+static int tests;
+
+void check_run(const char *name, void (*test)(void))
+{
+    int before = failures;
+
+    test();
+    tests++;
+    printf("%s %s\n", failures == before ? "ok" : "FAILED", name);
+}
+
+int check_done(void)
+{
+    if (tests == 0)
+        printf("FAILED: no test ran\n");
+    return failures > 0 || tests == 0;
+}
+
+static void failed(const char *file, int line)
+{
+    failures++;
+    printf("%s:%d: ", file, line);
+}
+
+void check_true(const char *file, int line, bool ok, const char *what)
+{
+    if (ok)
+        return;
+    failed(file, line);
+    printf("%s\n", what);
+}
+
+void check_equal(const char *file, int line, long long got, long long want, const char *what)
+{
+    if (got == want)
+        return;
+    failed(file, line);
+    printf("%s is %lld, not %lld\n", what, got, want);
+}
+
+void check_near(const char *file, int line, double got, double want, double tolerance, const char *what)
+{
+    if (fabs(got - want) <= tolerance)
+        return;
+    failed(file, line);
+    printf("%s is %.9g, not %.9g (off by %.3g, tolerance %.3g)\n", what, got, want, fabs(got - want),
+           tolerance);
+}
+
+void check_contains(const char *file, int line, const char *text, const char *part)
+{
+    if (strstr(text, part))
+        return;
+    failed(file, line);
+    printf("\"%s\" does not contain \"%s\"\n", text, part);
+}
+
+void check_ok(const char *file, int line, tg_status status, const tg_err *err)
+{
+    if (status == TG_OK)
+        return;
+    failed(file, line);
+    printf("status %d: %s\n", (int)status, err ? err->message : "");
+}
+
+double check_random(uint64_t seed, uint64_t index)
+{
+    tg_rng rng = {.seed = seed, .purpose = 1000};
+
+    return 2 * tg_rng_uniform(&rng, index) - 1;
+}
+
+void check_fill(float *x, size_t n, uint64_t seed, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(scale * check_random(seed, i));
+}
+
+void check_fill64(double *x, size_t n, uint64_t seed, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = scale * check_random(seed, i);
+}
+
+static double worst(double seen, double a, double b)
+{
+    double d = fabs(a - b) / fmax(1.0, fabs(b));
+
+    return d > seen || isnan(d) ? (isnan(d) ? HUGE_VAL : d) : seen;
+}
+
+double check_distance(const float *a, const float *b, size_t n)
+{
+    double seen = 0;
+
+    for (size_t i = 0; i < n; i++)
+        seen = worst(seen, (double)a[i], (double)b[i]);
+    return seen;
+}
+
+double check_distance64(const float *a, const double *b, size_t n)
+{
+    double seen = 0;
+
+    for (size_t i = 0; i < n; i++)
+        seen = worst(seen, (double)a[i], b[i]);
+    return seen;
+}

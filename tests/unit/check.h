@@ -1,0 +1,41 @@
+/*
+ * check: the few macros that the C tests share.  A test program is a list of
+ * functions run with RUN(); it prints a line for each and exits 1 when a check
+ * failed.
+ */
+#ifndef TG_TESTS_CHECK_H
+#define TG_TESTS_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+
+void check_run(const char *name, void (*test)(void));
+int check_done(void);
+
+void check_true(const char *file, int line, bool ok, const char *what);
+void check_equal(const char *file, int line, long long got, long long want, const char *what);
+void check_near(const char *file, int line, double got, double want, double tolerance, const char *what);
+void check_contains(const char *file, int line, const char *text, const char *part);
+void check_ok(const char *file, int line, tg_status status, const tg_err *err);
+
+#define RUN(test) check_run(#test, test)
+#define CHECK(ok) check_true(__FILE__, __LINE__, (ok), #ok)
+#define CHECK_EQ(got, want) check_equal(__FILE__, __LINE__, (long long)(got), (long long)(want), #got)
+/* |got - want| <= tolerance; a NaN fails. */
+#define CHECK_NEAR(got, want, tolerance) check_near(__FILE__, __LINE__, (got), (want), (tolerance), #got)
+#define CHECK_HAS(text, part) check_contains(__FILE__, __LINE__, (text), (part))
+#define CHECK_OK(status, err) check_ok(__FILE__, __LINE__, (status), (err))
+
+/* Numbers in [-1, 1), the same in every run. */
+double check_random(uint64_t seed, uint64_t index);
+void check_fill(float *x, size_t n, uint64_t seed, double scale);
+void check_fill64(double *x, size_t n, uint64_t seed, double scale);
+
+/* The largest |a - b| / max(1, |b|). */
+double check_distance(const float *a, const float *b, size_t n);
+double check_distance64(const float *a, const double *b, size_t n);
+
+#endif
