@@ -2,6 +2,7 @@
 # `make help` lists the targets; V=1 shows the commands.
 
 VERSION = 0.1.0
+SONAME = 0
 
 # ---- what the user may set
 CC ?= cc
@@ -35,7 +36,7 @@ endif
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(if $(WERROR),-Werror)
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -fopenmp -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
+ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
 LIBS = -lz -lm
 
@@ -49,9 +50,9 @@ LIB_SRC := $(filter-out lib/kernels/isa/% lib/nn/ref/%,$(wildcard lib/*/*.c form
 REF_SRC := $(wildcard lib/nn/ref/*.c)
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
-HEADERS := lib/tg.h $(wildcard lib/*/*.h lib/nn/ref/*.h formats/*.h)
-MAN1 := $(wildcard docs/man/*.1)
-MAN := $(wildcard docs/man/*.[1-9])
+# what is installed: what lib/tg.h includes, directly or not
+HEADERS := lib/tg.h $(filter-out formats/zip%.h formats/npy.h formats/sniff.h,$(wildcard lib/*/*.h lib/nn/ref/*.h formats/*.h))
+MAN := $(wildcard docs/man/*.1)
 
 # Kernels are compiled once per instruction set that the compiler targets.
 MACHINE := $(shell $(CC) -dumpmachine)
@@ -71,7 +72,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test asan bench demo lint fuzz install uninstall clean help
+.PHONY: all unit test asan lint fuzz demo install uninstall clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -114,20 +115,71 @@ $(BUILD)/libtg.a: $(LIB_OBJ)
 
 $(BUILD)/libtg.so: $(LIB_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libtg.so.0 -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libtg.so.$(SONAME) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 $(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(BUILD)/libtg.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
-$(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/unit/check.o $(BUILD)/libtg.a
+UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c))
+
+$(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(UNIT_LDFLAGS)
+
+-include tests/unit/unit.mk
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(REF_SRC)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)
+	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
+	    formats/*.c lib/base/*.c $(LIBS)
+
+# ---- checks
+test: all unit ## run all tests
+	TG_BUILD='$(abspath $(BUILD))' bats $(BATSFLAGS) tests/
+
+asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
+	$(MAKE) VARIANT=asan test
+
+lint: ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc)
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppress=missingIncludeSystem --error-exitcode=1 -I. -DTG_ISA=portable -DTG_VERSION='""' cmd formats lib
+	clang-tidy --quiet $(LIB_SRC) $(wildcard cmd/*.c) -- $(ALL_CPPFLAGS) -std=c11 -fopenmp
+	shellcheck --shell=bash tests/helper.bash tests/*.bats .ci/run docs/demo
+	mandoc -T lint -W warning $(MAN)
+
+fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c)) ## feed damaged archives to the reader for a minute (clang)
+	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
+
+demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
+	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
+
+# ---- installation
+install: all ## install the tools, the library, its headers and the man pages (DESTDIR, PREFIX, ...)
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg $(DESTDIR)$(MANDIR)/man1
+	$(INSTALL) -m 755 $(TOOL_BIN) $(DESTDIR)$(BINDIR)
+	$(INSTALL) -m 644 $(BUILD)/libtg.a $(DESTDIR)$(LIBDIR)
+	$(INSTALL) -m 755 $(BUILD)/libtg.so $(DESTDIR)$(LIBDIR)/libtg.so.$(VERSION)
+	ln -sf libtg.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libtg.so.$(SONAME)
+	ln -sf libtg.so.$(SONAME) $(DESTDIR)$(LIBDIR)/libtg.so
+	@for h in $(HEADERS); do \
+	    $(INSTALL) -d $(DESTDIR)$(INCLUDEDIR)/tg/$$(dirname $$h) && \
+	    $(INSTALL) -m 644 $$h $(DESTDIR)$(INCLUDEDIR)/tg/$$h || exit 1; done
+	$(INSTALL) -m 644 lib/tg.h $(DESTDIR)$(INCLUDEDIR)/tg/tg.h
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	    lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
+	$(INSTALL) -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man1
+
+uninstall: ## remove what install put there
+	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libtg.* $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
+	rm -f $(MAN:docs/man/%=$(DESTDIR)$(MANDIR)/man1/%)
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/tg
 
 clean: ## remove everything that was built
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

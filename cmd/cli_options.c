@@ -141,22 +141,22 @@ static int set_value(const cli_option *o, const char *text)
 
 /* ---- --help */
 
-/* Words from column `at` on, broken at HELP_WIDTH, later lines at HELP_INDENT. */
-static void print_words(const char *text, size_t *at)
+/* Words from column *at on, broken at HELP_WIDTH, later lines at `indent`. */
+static void print_words(const char *text, size_t *at, size_t indent)
 {
     while (*text != '\0') {
-        size_t n = strcspn(text, " ");
+        size_t n = strcspn(text, " \n");
 
-        if (*at > HELP_INDENT && *at + 1 + n > HELP_WIDTH) {
-            printf("\n%*s", HELP_INDENT, "");
-            *at = HELP_INDENT;
-        } else if (*at > HELP_INDENT) {
+        if (*at > indent && *at + 1 + n > HELP_WIDTH) {
+            printf("\n%*s", (int)indent, "");
+            *at = indent;
+        } else if (*at > indent) {
             putchar(' ');
             ++*at;
         }
         printf("%.*s", (int)n, text);
         *at += n;
-        text += n + strspn(text + n, " ");
+        text += n + strspn(text + n, " \n");
     }
 }
 
@@ -213,9 +213,9 @@ static void print_help_of_option(const cli_option *o)
     }
     printf("%*s", (int)(HELP_INDENT - at), "");
     at = HELP_INDENT;
-    print_words(o->help, &at);
+    print_words(o->help, &at, HELP_INDENT);
     format_default(text, sizeof text, o);
-    print_words(text, &at);
+    print_words(text, &at, HELP_INDENT);
     putchar('\n');
 }
 
@@ -238,7 +238,11 @@ static void print_help(const cli_tool *tool)
     const cli_option help = {.letter = h, .name = "help", .help = "show this help and exit"};
     const cli_option version = {.name = "version", .help = "show the version and exit"};
 
-    printf("Usage: %s %s\n%s\n\nOptions:\n", tool->name, tool->usage, tool->summary);
+    size_t at = 0;
+
+    printf("Usage: %s %s\n", tool->name, tool->usage);
+    print_words(tool->summary, &at, 0);
+    printf("\n\nOptions:\n");
     for (const cli_option *o = tool->options; o->name; o++)
         print_help_of_option(o);
     print_help_of_option(&help);

@@ -9,7 +9,7 @@
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
 #include "lib/attn/example.h"
-#include "lib/attn/prompt.h"
+#include "lib/gpt/prompt.h"
 #include "lib/attn/qkv.h"
 #include "lib/base/size.h"
 

@@ -28,8 +28,7 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'P', "preset", CLI_CHOICE, &o->preset, TG_PRESETS, "start from this model", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE, not to standard output", 0, 0, NULL},
-        {'s', "seed", CLI_U64, &o->seed, "N", "draw the weights from stream N of random numbers", 0, 0,
-         NULL},
+        {'s', "seed", CLI_U64, &o->seed, "N", "draw the weights from stream N of random numbers", 0, 0, NULL},
         {0, "n-layer", CLI_SIZE, &o->config.n_layer, "N", "blocks", 1, LAYERS_MAX, NULL},
         {0, "n-head", CLI_SIZE, &o->config.n_head, "N", "attention heads; must divide the width", 1,
          SIZE_LIMIT, NULL},
@@ -46,8 +45,8 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "layer-norm-bias", CLI_CHOICE, &o->layer_norm_bias, YES_NO, "LayerNorm has biases", 0, 0, NULL},
         {0, "layer-norm-epsilon", CLI_NUMBER, &o->config.layer_norm_epsilon, "X",
          "added to the variance in LayerNorm", 1e-12, 1, NULL},
-        {0, "linear-bias", CLI_CHOICE, &o->linear_bias, YES_NO, "the linear layers of a block have biases",
-         0, 0, NULL},
+        {0, "linear-bias", CLI_CHOICE, &o->linear_bias, YES_NO, "the linear layers of a block have biases", 0,
+         0, NULL},
         {0, "tied", CLI_CHOICE, &o->tied, YES_NO, "the head is the token embedding, not a matrix of its own",
          0, 0, NULL},
         {0, "head-bias", CLI_CHOICE, &o->head_bias, YES_NO, "the head has a bias", 0, 0, NULL},
@@ -56,7 +55,7 @@ static int parse(int argc, char **argv, struct options *o)
     const cli_tool tool = {
         .name = "tg-init",
         .usage = "[-P PRESET] [-o FILE] [OPTION]...",
-        .summary = "Make a new, untrained model, as an archive (.npz): a preset, changed by the\n"
+        .summary = "Make a new, untrained model, as an archive (.npz): a preset, changed by the "
                    "other options. The tokenizer is bytes.",
         .examples = "  $ tg-init -o model.npz\n"
                     "  $ tg-init --preset tinygpt --seed 7 > model.npz\n"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "lib/attn/prompt.h"
+#include "lib/gpt/prompt.h"
 #include "lib/base/size.h"
 #include "lib/gpt/sample.h"
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cmd/cli.h"
-#include "cmd/cli_sniff.h"
 #include "lib/text/tokens.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes read at a time */
@@ -31,7 +30,7 @@ static int parse(int argc, char **argv, struct options *o)
     const cli_tool tool = {
         .name = "tg-tokenize",
         .usage = "[-d | -c] [-o FILE] [FILE]...",
-        .summary = "Turn text into a token archive (.npz), one token a byte. Without FILE, or where\n"
+        .summary = "Turn text into a token archive (.npz), one token a byte. Without FILE, or where "
                    "it is -, read standard input.",
         .examples = "  $ tg-tokenize < text | tg-train\n"
                     "  $ tg-tokenize -o tokens.npz text\n"
@@ -190,12 +189,12 @@ static tg_status decode(struct job *job, tg_err *err)
 
 /* ---- counting */
 
-static tg_status count_tokens(uint64_t *count, int fd, tg_err *err)
+static tg_status count_tokens(uint64_t *count, tg_source *source, tg_err *err)
 {
     tg_tokens_reader *r;
     const void *ids;
     size_t n = 1;
-    tg_status status = tg_tokens_open(&r, fd, err);
+    tg_status status = tg_tokens_open_source(&r, source, err);
 
     while (!status && n > 0 && !(status = tg_tokens_next(r, &ids, &n, err)))
         *count += n;
@@ -203,30 +202,28 @@ static tg_status count_tokens(uint64_t *count, int fd, tg_err *err)
     return status;
 }
 
-static tg_status count_text(uint64_t *count, int fd, unsigned char *buf, tg_err *err)
+static tg_status count_text(uint64_t *count, tg_source *source, tg_err *err)
 {
     tg_status status;
-    size_t n;
 
-    while (!(status = read_piece(fd, buf, &n, err)) && n > 0)
-        *count += n; /* the one kind of tokenizer: a byte is a token */
+    while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
+        *count += source->ready; /* the one kind of tokenizer: a byte is a token */
+        tg_source_skip(source, source->ready);
+    }
     return status;
 }
 
 static tg_status count_file(struct job *job, int fd, const char *name, tg_err *err)
 {
+    tg_source source;
     bool archive;
-    int again;
-    tg_status status = cli_sniff(fd, name, &archive, &again, err);
+    tg_status status = tg_source_open(&source, fd, err);
 
     if (status)
         return tg_err_in(err, name);
-    if (archive)
-        status = count_tokens(&job->count, again, err);
-    else
-        status = count_text(&job->count, again, job->buf, err);
-    if (again != fd)
-        cli_close_input(again);
+    if (!(status = tg_archive_sniff(&source, &archive, err)))
+        status = archive ? count_tokens(&job->count, &source, err) : count_text(&job->count, &source, err);
+    tg_source_close(&source);
     return status ? tg_err_in(err, name) : TG_OK;
 }
 
@@ -263,8 +260,9 @@ static tg_status run(const struct options *o, tg_err *err)
 
     if (!job.buf)
         return tg_fail_memory(err, PIECE, "reading");
-    if ((status = begin_output(&job, err)) ||
-        (status = (o->count ? count : o->decode ? decode : encode)(&job, err)))
+    if ((status = begin_output(&job, err)) || (status = (o->count    ? count
+                                                         : o->decode ? decode
+                                                                     : encode)(&job, err)))
         goto done;
     if (cli_output_commit(&job.out, err))
         status = tg_err_in(err, o->output);

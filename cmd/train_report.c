@@ -21,7 +21,7 @@ static double now(void)
 tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
                             tg_err *err)
 {
-    *r = (train_report){.settings = settings, .first = first, .step = first, .val_loss = NAN};
+    *r = (train_report){.settings = settings, .first = first, .step = first, .val_loss = nan("")};
     r->start = now();
     r->shown = -1;
     if (!log_path)

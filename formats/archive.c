@@ -32,17 +32,36 @@ bool tg_archive_magic(const void *first, size_t n)
     return n >= 4 && memcmp(first, "PK\3\4", 4) == 0;
 }
 
+tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err)
+{
+    tg_status status = tg_source_peek(source, 4, err);
+
+    *archive = !status && tg_archive_magic(source->next, source->ready);
+    return status;
+}
+
 /* ---- reading */
 
 tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err)
+{
+    tg_source source;
+    tg_status status = tg_source_open(&source, fd, err);
+
+    *reader = NULL;
+    return status ? status : tg_archive_open_source(reader, &source, err);
+}
+
+tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err)
 {
     tg_archive_reader *r = calloc(1, sizeof *r);
     tg_status status;
 
     *reader = NULL;
-    if (!r)
+    if (!r) {
+        tg_source_close(source);
         return tg_fail_memory(err, sizeof *r, "the archive reader");
-    status = tg_zip_open(&r->zip, fd, err);
+    }
+    status = tg_zip_open(&r->zip, source, err);
     if (status != TG_OK) {
         free(r);
         return status;
@@ -146,7 +165,9 @@ tg_status tg_archive_next(tg_archive_reader *r, tg_array *array, tg_archive_even
     *array = (tg_array){0};
     if ((status = end_array(r, err)) != TG_OK || (status = tg_zip_next(r->zip, &e, &found, err)) != TG_OK)
         return status;
-    *event = found == TG_ZIP_MEMBER ? TG_ARCHIVE_ARRAY : found == TG_ZIP_END ? TG_ARCHIVE_END : TG_ARCHIVE_EOF;
+    *event = found == TG_ZIP_MEMBER ? TG_ARCHIVE_ARRAY
+             : found == TG_ZIP_END  ? TG_ARCHIVE_END
+                                    : TG_ARCHIVE_EOF;
     return found == TG_ZIP_MEMBER ? begin_array(r, e, array, err) : TG_OK;
 }
 
@@ -181,7 +202,8 @@ static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
 }
 
 /* A scalar integer: its 64 bits, and whether they mean a negative number. */
-static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *bits, bool *negative, tg_err *err)
+static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *bits, bool *negative,
+                             tg_err *err)
 {
     tg_status status;
     size_t unused = 64 - 8 * tg_size_min(a->dtype.size, 8);
@@ -306,8 +328,9 @@ tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype,
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
         a.shape[i] = shape[i];
     if (!tg_npy_measure(&a))
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": no archive holds an array of %zu dimensions of type %c%zu",
-                       name, ndim, dtype.kind, dtype.size);
+        return tg_fail(err, TG_EUSAGE,
+                       "array \"%s\": no archive holds an array of %zu dimensions of type %c%zu", name, ndim,
+                       dtype.kind, dtype.size);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
     return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, err);

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/source.h"
 #include "lib/base/status.h"
 
 #define TG_NAME_MAX 127  /* bytes of a name, [A-Za-z0-9._/-] */
@@ -78,6 +79,18 @@ typedef enum tg_archive_event {
 TG_MUST_CHECK tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err);
 
 /*
+ * The same on a source (formats/source.h) that the caller has opened, and may have
+ * peeked at.  The reader takes it over, also when it fails: *source is then closed.
+ */
+TG_MUST_CHECK tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err);
+
+/* Whether `first`, the first n bytes of an input, begin an archive. */
+bool tg_archive_magic(const void *first, size_t n);
+
+/* Whether an archive's first bytes come next in the source; nothing is consumed.  TG_EIO. */
+TG_MUST_CHECK tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err);
+
+/*
  * Go on to the next event.  What was left unread of the array before is skipped,
  * and its checksum verified.  TG_EDATA: damaged, truncated, a member that is not
  * .npy, Fortran order, an unknown dtype, a duplicate name ...; TG_EIO, TG_ENOMEM.
@@ -93,9 +106,6 @@ TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, si
 
 /* Free the reader and unmap.  NULL is fine. */
 void tg_archive_close(tg_archive_reader *reader);
-
-/* Whether `first`, the first n >= 4 bytes of an input, begin an archive. */
-bool tg_archive_magic(const void *first, size_t n);
 
 /*
  * Read the current array whole as one value.  TG_EDATA, with the array's name and

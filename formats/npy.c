@@ -175,7 +175,8 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
         inner.p += text[0] != '\0';
     *t = (tg_dtype){inner.p < inner.end ? *inner.p++ : '\0', 0};
     if (!is_digit(&inner) || !take_number(&inner, &t->size) || inner.p != inner.end || !known_dtype(*t))
-        return tg_fail(err, TG_EDATA, "element type '%s' is not one of u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 b1 S", text);
+        return tg_fail(err, TG_EDATA, "element type '%s' is not one of u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 b1 S",
+                       text);
     if (text[0] == '|' && t->size > 1 && t->kind != 'S')
         return tg_fail(err, TG_EDATA, "element type '%s' has no byte order", text);
     return TG_OK;
@@ -227,11 +228,12 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
         while (k < 3 && strcmp(key, keys[k]) != 0)
             k++;
         if (k == 3 || seen & 1u << k)
-            return tg_fail(err, TG_EDATA, "the .npy header has %s key '%s'", k == 3 ? "an unknown" : "a second",
-                           key);
+            return tg_fail(err, TG_EDATA, "the .npy header has %s key '%s'",
+                           k == 3 ? "an unknown" : "a second", key);
         seen |= 1u << k;
-        status = k == 0 ? parse_dtype(in, a, err) : k == 1 ? parse_order(in, fortran, err)
-                                                           : parse_shape(in, a, err);
+        status = k == 0   ? parse_dtype(in, a, err)
+                 : k == 1 ? parse_order(in, fortran, err)
+                          : parse_shape(in, a, err);
         if (status != TG_OK)
             return status;
         comma = take(in, ',');

@@ -9,9 +9,9 @@
 #include "formats/archive.h"
 #include "lib/base/status.h"
 
-#define TG_NPY_PREFIX 12        /* bytes to look at to know the header's length */
-#define TG_NPY_HEAD_MAX 10240   /* bytes of a header that is read, prefix included */
-#define TG_NPY_FORMAT_MAX 320   /* ... and of one that is written: a multiple of 64 */
+#define TG_NPY_PREFIX 12      /* bytes to look at to know the header's length */
+#define TG_NPY_HEAD_MAX 10240 /* bytes of a header that is read, prefix included */
+#define TG_NPY_FORMAT_MAX 320 /* ... and of one that is written: a multiple of 64 */
 
 /* Bytes from the start to the array's data, from the first TG_NPY_PREFIX ones.
  * TG_EDATA: not an .npy, an unknown version, a header of more than 10,000 bytes. */

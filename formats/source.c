@@ -59,7 +59,7 @@ static tg_status read_some(tg_source *s, void *dst, size_t n, size_t *got, tg_er
         r = read(s->fd, dst, tg_size_min(n, (size_t)1 << 30));
     while (r < 0 && errno == EINTR);
     if (r < 0)
-        return tg_fail_sys(err, "read failed at offset %llu", (unsigned long long)(s->at + s->ready));
+        return tg_fail_sys(err, "cannot read at offset %llu", (unsigned long long)(s->at + s->ready));
     *got = (size_t)r;
     return TG_OK;
 }

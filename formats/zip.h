@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "formats/source.h"
 #include "lib/base/status.h"
 
 #define TG_ZIP_NAME_MAX (TG_NAME_MAX + 4) /* with ".npy" */
-#define TG_ZIP_ALIGN 64 /* members' bytes, and archives, start on such a boundary */
+#define TG_ZIP_ALIGN 64                   /* members' bytes, and archives, start on such a boundary */
 
 #define TG_ZIP_STORED 0
 #define TG_ZIP_DEFLATED 8
@@ -74,8 +75,8 @@ typedef struct tg_zip_reader tg_zip_reader;
 
 typedef enum tg_zip_event { TG_ZIP_MEMBER, TG_ZIP_END, TG_ZIP_EOF } tg_zip_event;
 
-/* As tg_archive_open(). */
-TG_MUST_CHECK tg_status tg_zip_open(tg_zip_reader **reader, int fd, tg_err *err);
+/* As tg_archive_open_source(). */
+TG_MUST_CHECK tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err);
 void tg_zip_close(tg_zip_reader *reader);
 
 /*
@@ -83,7 +84,8 @@ void tg_zip_close(tg_zip_reader *reader);
  * The member before must have been read to its end.  *e is valid until the next
  * call.  TG_EDATA, TG_EIO, TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event, tg_err *err);
+TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
+                                    tg_err *err);
 
 /* Whether the current archive has our fingerprint, and so must be canonical. */
 bool tg_zip_canonical(const tg_zip_reader *r);

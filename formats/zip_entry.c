@@ -9,8 +9,8 @@
 #include "formats/zip.h"
 #include "lib/base/size.h"
 
-#define MADE_BY 0x032D      /* Unix, 4.5 */
-#define NEEDED 20           /* deflate */
+#define MADE_BY 0x032D /* Unix, 4.5 */
+#define NEEDED 20      /* deflate */
 #define NEEDED_ZIP64 45
 #define DATE_1980_01_01 0x0021
 #define ATTRIBUTES 0x81A40000u /* a regular file, rw-r--r-- */

@@ -3,43 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "formats/sniff.h"
-#include "formats/source.h"
 #include "formats/zip.h"
+#include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
-#define LOCAL 30   /* bytes of a local header before the name */
-#define CENTRAL 46 /* ... of a central entry */
-#define FULL 0xFFFFFFFFu
+#define LOCAL 30               /* bytes of a local header before the name */
 #define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
 #define INFLATE_MAX 1032       /* bytes that one byte of deflate can give */
 
 #define FLAG_ENCRYPTED 0x0001
 #define FLAG_DESCRIPTOR 0x0008
 #define FLAGS_KNOWN 0x080E /* with deflate's levels and UTF-8 names */
-
-struct tg_zip_reader {
-    tg_source source;
-    tg_zip_list list; /* members of the current archive */
-    uint64_t start;   /* offset of the archive in the input */
-    bool inside;      /* an archive has begun */
-    bool canonical;   /* it has our fingerprint */
-
-    /* the current member, list.entry[list.count - 1] */
-    bool open;         /* not yet verified */
-    bool sized;        /* its size is known */
-    bool packed_known; /* how many bytes it takes in the file is known */
-    bool wide;         /* its descriptor has 64-bit sizes */
-    bool ended;        /* its deflate stream has ended */
-    uint64_t done, packed_done;
-    uint32_t crc, packed_crc; /* of what was done */
-
-    z_stream z;
-    bool z_ready;
-    unsigned char scratch[16384]; /* output that nobody wants */
-};
 
 bool tg_zip_canonical(const tg_zip_reader *r)
 {
@@ -64,17 +40,6 @@ TG_PRINTF(3, 4) static tg_status bad(tg_zip_reader *r, tg_err *err, const char *
     va_end(ap);
     return tg_fail(err, TG_EDATA, "member \"%s\" at offset %llu: %s", e->name,
                    (unsigned long long)(r->start + e->offset), why);
-}
-
-/* What a header says against what was seen. */
-static tg_status same(tg_zip_reader *r, const tg_zip_entry *e, const char *what, uint64_t got, uint64_t want,
-                      tg_err *err)
-{
-    if (got == want)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s%s%sthe central directory says %s %llu, before it was %llu (offset %llu)",
-                   e ? "member \"" : "", e ? e->name : "", e ? "\": " : "", what, (unsigned long long)got,
-                   (unsigned long long)want, (unsigned long long)r->source.at);
 }
 
 /* ---- the beginning of an archive */
@@ -108,18 +73,20 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
                    s->ready, s->next[0]);
 }
 
-tg_status tg_zip_open(tg_zip_reader **reader, int fd, tg_err *err)
+tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
 {
     tg_zip_reader *r = calloc(1, sizeof *r);
     bool more;
     tg_status status;
 
     *reader = NULL;
-    if (!r)
+    if (!r) {
+        tg_source_close(source);
         return tg_fail_memory(err, sizeof *r, "the archive reader");
-    status = tg_source_open(&r->source, fd, err);
-    if (status == TG_OK)
-        status = begin(r, &more, err);
+    }
+    r->source = *source;
+    *source = (tg_source){.fd = -1};
+    status = begin(r, &more, err);
     if (status == TG_OK && !more)
         status = tg_fail(err, TG_EDATA, "not an .npz archive: the input is empty");
     if (status != TG_OK) {
@@ -143,43 +110,6 @@ void tg_zip_close(tg_zip_reader *r)
 
 /* ---- fields */
 
-/* The zip64 extra field in extra [n]: *at is its content, NULL when there is none.
- * Also whether the fields fit in. */
-static const char *find_zip64(const unsigned char *extra, size_t n, const unsigned char **at, size_t *size)
-{
-    *at = NULL;
-    *size = 0;
-    while (n >= 4) {
-        size_t field = tg_get16(extra + 2);
-
-        if (field > n - 4)
-            return "an extra field is longer than the header";
-        if (tg_get16(extra) == 1) {
-            if (*at)
-                return "two zip64 extra fields";
-            *at = extra + 4;
-            *size = field;
-        }
-        extra += 4 + field;
-        n -= 4 + field;
-    }
-    return NULL;
-}
-
-/* A number of 32 bits, or when it is all ones the next 64 of the zip64 field. */
-static bool widen(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n)
-{
-    *value = narrow;
-    if (narrow != FULL)
-        return true;
-    if (*n < 8)
-        return false;
-    *value = tg_get64(*at);
-    *at += 8;
-    *n -= 8;
-    return true;
-}
-
 /* Sizes of a local header with its extra field. */
 static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n,
                              tg_err *err)
@@ -188,7 +118,7 @@ static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const uns
     uint32_t size = tg_get32(p + 22), packed = tg_get32(p + 18);
     const unsigned char *wide;
     size_t left;
-    const char *fault = find_zip64(extra, n, &wide, &left);
+    const char *fault = tg_zip_find_wide(extra, n, &wide, &left);
 
     if (fault)
         return bad(r, err, "%s", fault);
@@ -196,9 +126,10 @@ static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const uns
     if (left >= 16) { /* both, even when the narrow ones would do */
         e->size = tg_get64(wide);
         e->packed = tg_get64(wide + 8);
-        if ((size != FULL && size != e->size) || (packed != FULL && packed != e->packed))
+        if ((size != TG_ZIP_FULL && size != e->size) || (packed != TG_ZIP_FULL && packed != e->packed))
             return bad(r, err, "the zip64 sizes are not the header's sizes");
-    } else if (!widen(&e->size, size, &wide, &left) || !widen(&e->packed, packed, &wide, &left)) {
+    } else if (!tg_zip_widen(&e->size, size, &wide, &left) ||
+               !tg_zip_widen(&e->packed, packed, &wide, &left)) {
         return bad(r, err, "a zip64 size is missing");
     }
     return TG_OK;
@@ -242,8 +173,8 @@ static tg_status check_room(tg_zip_reader *r, tg_err *err)
 
     if (!s->map || !r->packed_known || e->packed <= s->ready)
         return TG_OK;
-    return bad(r, err, "truncated: expected %llu bytes at offset %llu, got %zu", (unsigned long long)e->packed,
-               (unsigned long long)s->at, s->ready);
+    return bad(r, err, "truncated: expected %llu bytes at offset %llu, got %zu",
+               (unsigned long long)e->packed, (unsigned long long)s->at, s->ready);
 }
 
 /* In an archive of ours the header p [n] is what we would have written. */
@@ -255,7 +186,8 @@ static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_
     while (i < n && i < m && p[i] == want[i])
         i++;
     if (i < n || i < m)
-        return bad(r, err, "byte %zu of its header is not as tg writes it: damaged, or changed by another program",
+        return bad(r, err,
+                   "byte %zu of its header is not as tg writes it: damaged, or changed by another program",
                    i);
     return TG_OK;
 }
@@ -269,7 +201,8 @@ static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t 
     tg_status status;
 
     if (fault)
-        return tg_fail(err, TG_EDATA, "the name of the member at offset %llu %s: damaged, or not an .npz archive", at,
+        return tg_fail(err, TG_EDATA,
+                       "the name of the member at offset %llu %s: damaged, or not an .npz archive", at,
                        fault);
     if (r->list.count == TG_NAMES_MAX)
         return tg_fail(err, TG_EDATA, "more than %d members (offset %llu)", TG_NAMES_MAX, at);
@@ -277,7 +210,8 @@ static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t 
     if (status != TG_OK)
         return status;
     if (!e)
-        return tg_fail(err, TG_EDATA, "a second member \"%.*s\" at offset %llu", (int)n, (const char *)name, at);
+        return tg_fail(err, TG_EDATA, "a second member \"%.*s\" at offset %llu", (int)n, (const char *)name,
+                       at);
     e->offset = r->source.at - r->start;
     r->list.count++;
     return TG_OK;
@@ -330,9 +264,8 @@ static tg_status read_local(tg_zip_reader *r, tg_err *err)
     start_member(r, p);
     if (r->list.count == 1)
         r->canonical = tg_zip_is_canonical_extra(p + LOCAL + name, extra);
-    current(r)->packed_crc = current(r)->method == TG_ZIP_STORED
-                                 ? current(r)->crc
-                                 : tg_zip_extra_crc(p + LOCAL + name, extra);
+    current(r)->packed_crc =
+        current(r)->method == TG_ZIP_STORED ? current(r)->crc : tg_zip_extra_crc(p + LOCAL + name, extra);
     if ((status = check_method(r, err)) != TG_OK ||
         (status = local_sizes(r, p, p + LOCAL + name, extra, err)) != TG_OK ||
         (status = check_sizes(r, err)) != TG_OK)
@@ -437,7 +370,8 @@ tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err)
 {
     if (r->sized && n > current(r)->size - r->done)
         return bad(r, err, "it holds only %llu bytes", (unsigned long long)current(r)->size);
-    return current(r)->method == TG_ZIP_DEFLATED ? read_deflated(r, dst, n, err) : read_stored(r, dst, n, err);
+    return current(r)->method == TG_ZIP_DEFLATED ? read_deflated(r, dst, n, err)
+                                                 : read_stored(r, dst, n, err);
 }
 
 tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err)
@@ -492,8 +426,8 @@ static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
             return bad(r, err, "it inflates to more than %llu bytes", (unsigned long long)e->size);
     }
     if (r->packed_known && r->packed_done != e->packed)
-        return bad(r, err, "its deflate data end after %llu of %llu bytes", (unsigned long long)r->packed_done,
-                   (unsigned long long)e->packed);
+        return bad(r, err, "its deflate data end after %llu of %llu bytes",
+                   (unsigned long long)r->packed_done, (unsigned long long)e->packed);
     if (r->canonical && r->packed_crc != e->packed_crc)
         return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, not %08x", r->packed_crc,
                    e->packed_crc);
@@ -546,207 +480,6 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
     return status;
 }
 
-/* ---- the end of an archive of ours: exactly what we would have written */
-
-static tg_status match(tg_zip_reader *r, const unsigned char *want, size_t n, const char *what, tg_err *err)
-{
-    tg_source *s = &r->source;
-    tg_status status = tg_source_need(s, n, what, err);
-    size_t i = 0;
-
-    if (status != TG_OK)
-        return status;
-    while (i < n && s->next[i] == want[i])
-        i++;
-    if (i < n)
-        return tg_fail(err, TG_EDATA, "%s at offset %llu: byte %zu is 0x%02x, expected 0x%02x", what,
-                       (unsigned long long)s->at, i, s->next[i], want[i]);
-    tg_source_skip(s, n);
-    return TG_OK;
-}
-
-static tg_status canonical_end(tg_zip_reader *r, tg_err *err)
-{
-    unsigned char want[TG_ZIP_CENTRAL_MAX > TG_ZIP_END_MAX ? TG_ZIP_CENTRAL_MAX : TG_ZIP_END_MAX];
-    uint64_t at = r->source.at - r->start;
-    size_t count = r->list.count;
-    size_t pad = tg_zip_last_pad(r->list.entry, count, at);
-
-    for (size_t i = 0; i < count; i++) {
-        size_t n = tg_zip_encode_central(want, &r->list.entry[i], i + 1 == count ? pad : 0);
-        tg_status status = match(r, want, n, "the central directory", err);
-
-        if (status != TG_OK)
-            return status;
-    }
-    return match(r, want, tg_zip_encode_end(want, count, at, r->source.at - r->start - at),
-                 "the end of the archive", err);
-}
-
-/* ---- the end of a foreign archive */
-
-/* One of several numbers that must be what was seen before. */
-typedef struct claim {
-    const char *what;
-    uint64_t got, want;
-} claim;
-
-static tg_status check_claims(tg_zip_reader *r, const tg_zip_entry *e, const claim *c, size_t n, tg_err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        tg_status status = same(r, e, c[i].what, c[i].got, c[i].want, err);
-
-        if (status != TG_OK)
-            return status;
-    }
-    return TG_OK;
-}
-
-/* Sizes and offset of a central entry p with its extra field [n]. */
-static tg_status central_sizes(tg_zip_reader *r, const tg_zip_entry *e, const unsigned char *p,
-                               const unsigned char *extra, size_t n, tg_err *err)
-{
-    const unsigned char *wide;
-    size_t left;
-    uint64_t size, packed, offset;
-    const char *fault = find_zip64(extra, n, &wide, &left);
-
-    if (!fault && !(widen(&size, tg_get32(p + 24), &wide, &left) &&
-                    widen(&packed, tg_get32(p + 20), &wide, &left) &&
-                    widen(&offset, tg_get32(p + 42), &wide, &left)))
-        fault = "a zip64 size is missing";
-    if (fault)
-        return tg_fail(err, TG_EDATA, "member \"%s\" in the central directory: %s", e->name, fault);
-    return check_claims(r, e,
-                        (claim[]){
-                            {"size", size, e->size},
-                            {"packed size", packed, e->packed},
-                            {"offset", offset, e->offset},
-                        },
-                        3, err);
-}
-
-static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *err)
-{
-    tg_source *s = &r->source;
-    const unsigned char *p;
-    size_t name, extra, comment;
-    tg_status status = tg_source_need(s, CENTRAL, "the central directory", err);
-
-    if (status != TG_OK)
-        return status;
-    if (memcmp(s->next, "PK\1\2", 4) != 0)
-        return tg_fail(err, TG_EDATA, "the central directory lacks member \"%s\" (offset %llu)", e->name,
-                       (unsigned long long)s->at);
-    name = tg_get16(s->next + 28);
-    extra = tg_get16(s->next + 30);
-    comment = tg_get16(s->next + 32);
-    if (name != strlen(e->name) || comment > 1024)
-        return tg_fail(err, TG_EDATA, "the central directory has a name of %zu and a comment of %zu bytes"
-                       " for member \"%s\"", name, comment, e->name);
-    status = tg_source_need(s, CENTRAL + name + extra + comment, "the central directory", err);
-    if (status != TG_OK)
-        return status;
-    p = s->next;
-    if (memcmp(p + CENTRAL, e->name, name) != 0)
-        return tg_fail(err, TG_EDATA, "the central directory has another name for member \"%s\" (offset %llu)",
-                       e->name, (unsigned long long)s->at);
-    status = check_claims(r, e,
-                          (claim[]){
-                              {"flags", tg_get16(p + 8), e->flags},
-                              {"method", tg_get16(p + 10), e->method},
-                              {"time", tg_get16(p + 12), e->time},
-                              {"date", tg_get16(p + 14), e->date},
-                              {"CRC-32", tg_get32(p + 16), e->crc},
-                              {"disk", tg_get16(p + 34), 0},
-                          },
-                          6, err);
-    if (status == TG_OK)
-        status = central_sizes(r, e, p, p + CENTRAL + name, extra, err);
-    tg_source_skip(s, CENTRAL + name + extra + comment);
-    return status;
-}
-
-/* The zip64 end record and its locator. */
-static tg_status read_end64(tg_zip_reader *r, uint64_t directory, uint64_t size, tg_err *err)
-{
-    tg_source *s = &r->source;
-    const unsigned char *p;
-    tg_status status = tg_source_need(s, 56 + 20, "the zip64 end of the archive", err);
-
-    if (status != TG_OK)
-        return status;
-    p = s->next;
-    status = check_claims(r, NULL,
-                          (claim[]){
-                              {"zip64 end bytes", tg_get64(p + 4), 44},
-                              {"zip64 disk", tg_get32(p + 16) | tg_get32(p + 20), 0},
-                              {"zip64 members here", tg_get64(p + 24), r->list.count},
-                              {"zip64 members", tg_get64(p + 32), r->list.count},
-                              {"zip64 directory bytes", tg_get64(p + 40), size},
-                              {"zip64 directory offset", tg_get64(p + 48), directory},
-                              {"zip64 locator", tg_get32(p + 56), 0x07064B50},
-                              {"zip64 locator disk", tg_get32(p + 60), 0},
-                              {"zip64 end offset", tg_get64(p + 64), directory + size},
-                          },
-                          9, err);
-    if (status == TG_OK && tg_get32(p + 72) > 1)
-        status = same(r, NULL, "disks", tg_get32(p + 72), 1, err);
-    tg_source_skip(s, 56 + 20);
-    return status;
-}
-
-static tg_status read_end(tg_zip_reader *r, uint64_t directory, uint64_t size, bool zip64, tg_err *err)
-{
-    tg_source *s = &r->source;
-    const unsigned char *p;
-    size_t comment, count = r->list.count;
-    tg_status status = tg_source_need(s, 22, "the end of the archive", err);
-
-    if (status != TG_OK)
-        return status;
-    p = s->next;
-    if (memcmp(p, "PK\5\6", 4) != 0)
-        return tg_fail(err, TG_EDATA, "the central directory does not end after %zu members (offset %llu)", count,
-                       (unsigned long long)s->at);
-    status = check_claims(
-        r, NULL,
-        (claim[]){
-            {"disk", tg_get16(p + 4) | tg_get16(p + 6), 0},
-            {"members here", tg_get16(p + 8), zip64 && tg_get16(p + 8) == 0xFFFF ? 0xFFFF : count},
-            {"members", tg_get16(p + 10), zip64 && tg_get16(p + 10) == 0xFFFF ? 0xFFFF : count},
-            {"bytes", tg_get32(p + 12), zip64 && tg_get32(p + 12) == FULL ? FULL : size},
-            {"offset", tg_get32(p + 16), zip64 && tg_get32(p + 16) == FULL ? FULL : directory},
-        },
-        5, err);
-    if (status != TG_OK)
-        return status;
-    comment = tg_get16(p + 20);
-    status = tg_source_need(s, 22 + comment, "the archive's comment", err);
-    if (status == TG_OK)
-        tg_source_skip(s, 22 + comment);
-    return status;
-}
-
-static tg_status foreign_end(tg_zip_reader *r, tg_err *err)
-{
-    tg_source *s = &r->source;
-    uint64_t directory = s->at - r->start, size;
-    bool zip64;
-    tg_status status;
-
-    for (size_t i = 0; i < r->list.count; i++)
-        if ((status = read_central(r, &r->list.entry[i], err)) != TG_OK)
-            return status;
-    size = s->at - r->start - directory;
-    if ((status = tg_source_need(s, 4, "the end of the archive", err)) != TG_OK)
-        return status;
-    zip64 = memcmp(s->next, "PK\6\6", 4) == 0;
-    if (zip64 && (status = read_end64(r, directory, size, err)) != TG_OK)
-        return status;
-    return read_end(r, directory, size, zip64, err);
-}
-
 /* ---- the whole */
 
 tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event, tg_err *err)
@@ -771,8 +504,5 @@ tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *ev
     }
     *event = TG_ZIP_END;
     r->inside = false;
-    if (!r->canonical && memcmp(s->next, "PK\1\2", 4) != 0)
-        return tg_fail(err, TG_EDATA, "no zip header at offset %llu: 0x%08x", (unsigned long long)s->at,
-                       tg_get32(s->next));
-    return r->canonical ? canonical_end(r, err) : foreign_end(r, err);
+    return tg_zip_read_end(r, err);
 }

@@ -237,7 +237,8 @@ tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
     if (count == 0)
         return tg_fail(err, TG_EUSAGE, "an archive has at least one member");
     for (size_t i = 0; i < count && status == TG_OK; i++)
-        status = out(w, bytes, tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0), err);
+        status =
+            out(w, bytes, tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0), err);
     if (status == TG_OK)
         status = out(w, bytes, tg_zip_encode_end(bytes, count, directory, w->at - directory), err);
     if (status == TG_OK)

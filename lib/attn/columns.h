@@ -26,7 +26,7 @@ typedef struct tg_attn_line {
 typedef struct tg_attn_columns {
     bool tsv;
     const char *gap;
-    char masked[16]; /* a masked score */
+    char masked[16];               /* a masked score */
     size_t width[TG_ATTN_COLUMNS]; /* 0 each when tab-separated */
 } tg_attn_columns;
 

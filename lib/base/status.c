@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(tg_err *err, tg_status code, int sys, const char *format, va_list ap)
+__attribute__((format(printf, 4, 0))) static void fill(tg_err *err, tg_status code, int sys, const char *format, va_list ap)
 {
     err->code = code;
     err->sys = sys;

@@ -8,10 +8,6 @@
 #ifndef TG_BASE_STATUS_H
 #define TG_BASE_STATUS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The values of the first four are the tools' exit codes. */
 typedef enum tg_status {
     TG_OK = 0,
@@ -29,13 +25,9 @@ typedef struct tg_err {
     char message[TG_ERR_MAX];
 } tg_err;
 
-#if defined(__GNUC__)
+/* What a compiler is to check: a printf-like format, a result that must be looked at. */
 #define TG_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #define TG_MUST_CHECK __attribute__((warn_unused_result))
-#else
-#define TG_PRINTF(at, first)
-#define TG_MUST_CHECK
-#endif
 
 /* Fill err (which may be NULL) with the formatted message; returns code. */
 tg_status tg_fail(tg_err *err, tg_status code, const char *format, ...) TG_PRINTF(3, 4);
@@ -49,7 +41,4 @@ tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what
 /* Put "where: " in front of err's message; returns err's code. */
 tg_status tg_err_in(tg_err *err, const char *where);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

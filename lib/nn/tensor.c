@@ -20,8 +20,7 @@ tg_status tg_tensor_reshape(tg_tensor *view, const tg_tensor *t, const size_t *s
         return TG_EDATA;
     if (have != want)
         return tg_fail(err, TG_EDATA, "cannot reshape %s to %s: %zu elements are not %zu",
-                       tg_tensor_text(from, t->shape, t->ndim), tg_tensor_text(to, shape, ndim), have,
-                       want);
+                       tg_tensor_text(from, t->shape, t->ndim), tg_tensor_text(to, shape, ndim), have, want);
     for (size_t d = 0; d < ndim; d++)
         reshaped.shape[d] = shape[d];
     *view = reshaped;

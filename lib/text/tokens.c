@@ -240,15 +240,26 @@ static tg_status finish_head(tg_tokens_reader *r, tg_err *err)
 
 tg_status tg_tokens_open(tg_tokens_reader **out, int fd, tg_err *err)
 {
+    tg_source source;
+    tg_status status = tg_source_open(&source, fd, err);
+
+    *out = NULL;
+    return status ? status : tg_tokens_open_source(out, &source, err);
+}
+
+tg_status tg_tokens_open_source(tg_tokens_reader **out, tg_source *source, tg_err *err)
+{
     tg_tokens_reader *r = calloc(1, sizeof *r);
     tg_archive_event event;
     tg_array a;
     tg_status status;
 
     *out = NULL;
-    if (!r)
+    if (!r) {
+        tg_source_close(source);
         return tg_fail_memory(err, sizeof *r, "a token reader");
-    if ((status = tg_archive_open(&r->archive, fd, err)) ||
+    }
+    if ((status = tg_archive_open_source(&r->archive, source, err)) ||
         (status = tg_archive_next(r->archive, &a, &event, err)))
         goto done;
     if (event != TG_ARCHIVE_ARRAY)
@@ -360,7 +371,7 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
     if (!r->head_done && ((status = tg_tokenizer_take(&r->this_tok, r->archive, a, &taken, err)) || taken))
         return status;
     return tg_fail(err, TG_EDATA, "%s does not belong %s", a->name,
-                   r->head_done ? "behind tokens" : "into a token archive");
+                   r->head_done ? "behind tokens" : "in a token archive");
 }
 
 tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err)
@@ -438,11 +449,19 @@ static tg_status adopt_tokenizer(tg_tokens *t, const tg_tokens_reader *r, tg_err
 
 tg_status tg_tokens_load(tg_tokens *t, int fd, tg_err *err)
 {
+    tg_source source;
+    tg_status status = tg_source_open(&source, fd, err);
+
+    return status ? status : tg_tokens_load_source(t, &source, err);
+}
+
+tg_status tg_tokens_load_source(tg_tokens *t, tg_source *source, tg_err *err)
+{
     size_t room = t->count * t->width;
     tg_tokens_reader *r;
     const void *ids;
     size_t n;
-    tg_status status = tg_tokens_open(&r, fd, err);
+    tg_status status = tg_tokens_open_source(&r, source, err);
 
     if (status)
         return status;

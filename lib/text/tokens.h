@@ -43,6 +43,10 @@ typedef struct tg_tokens_reader tg_tokens_reader;
  * TG_EDATA: not a token archive (the message says what kind it is instead). */
 TG_MUST_CHECK tg_status tg_tokens_open(tg_tokens_reader **r, int fd, tg_err *err);
 
+/* The same on a source that the caller has opened and may have peeked at; it is taken
+ * over, also when this fails (formats/archive.h). */
+TG_MUST_CHECK tg_status tg_tokens_open_source(tg_tokens_reader **r, tg_source *source, tg_err *err);
+
 /* The tokenizer; known from the first successful tg_tokens_next() on. */
 const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r);
 
@@ -66,6 +70,7 @@ typedef struct tg_tokens {
 /* All tokens from fd appended to *tokens (zeroed before the first call; later
  * calls must bring the same tokenizer).  After a failure *tokens can only be freed. */
 TG_MUST_CHECK tg_status tg_tokens_load(tg_tokens *tokens, int fd, tg_err *err);
+TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *source, tg_err *err);
 void tg_tokens_free(tg_tokens *tokens);
 
 /* n ids from position `at` into ids.  at + n <= count. */

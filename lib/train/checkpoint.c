@@ -150,12 +150,22 @@ static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *e
     return tg_archive_finish(w, err);
 }
 
+/* An update can overflow where the loss before it did not. */
+static tg_status check_weights(const tg_model *m, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < m->table.n; i++)
+        status = tg_params_check_finite(m->table.entry[i].name, m->weight[i], m->table.entry[i].count, err);
+    return status;
+}
+
 tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err)
 {
     tg_archive_writer *w;
-    tg_status status = tg_archive_create(&w, fd, 0, err);
+    tg_status status;
 
-    if (status)
+    if ((status = check_weights(&c->model, err)) || (status = tg_archive_create(&w, fd, 0, err)))
         return status;
     status = put_all(c, w, err);
     tg_archive_abandon(w);

@@ -34,7 +34,7 @@ TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *mo
  * state that is incomplete.  After a failure *c needs no free. */
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
-/* Write it.  fd stays open. */
+/* Write it.  fd stays open.  TG_EDATA, and nothing written, when a weight is not finite. */
 TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
 
 /* Write it to a file, whole or not at all (formats/save.h). */

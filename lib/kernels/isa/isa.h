@@ -70,7 +70,7 @@ INLINE float sum_lanes(vf x)
 INLINE float exp_f32(float x)
 {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
-    float clamped = x < -87.3f ? -87.3f : x;
+    float clamped = x > -87.3f ? x : -87.3f; /* a NaN too: it comes back at the end */
     float shifted, n, r, p;
     int32_t bits;
 

@@ -27,15 +27,15 @@ void REF(attention_1h_backward)(real *dq, real *dk, real *dv, real *dprobs, real
             size_t square = (b * T + i) * T;
 
             /* att[i] = probs[i] v */
-            REF(attention_values_row_backward)(dprobs + square, dv + rows, datt + row, probs + square, NULL,
-                                               v + rows, C, T, C, i);
+            REF(attention_values_row_backward)
+            (dprobs + square, dv + rows, datt + row, probs + square, NULL, v + rows, C, T, C, i);
             /* probs[i] = softmax(scores[i]) */
             for (size_t j = 0; j < T; j++)
                 dscores[square + j] = 0;
             REF(softmax_row_backward)(dscores + square, dprobs + square, probs + square, T);
             /* scores[i] = q[i] k^T / sqrt(C) */
-            REF(attention_scores_row_backward)(dq + row, dk + rows, dscores + square, q + row, k + rows, C,
-                                               C, i);
+            REF(attention_scores_row_backward)
+            (dq + row, dk + rows, dscores + square, q + row, k + rows, C, C, i);
         }
     }
 }

@@ -15,16 +15,16 @@ void REF(attention_mha_forward)(real *att, real *probs, real *scores, const real
 
                 REF(attention_scores_row)(scores + square, q + row, k + rows, C, T, D, i);
                 REF(softmax_row)(probs + square, scores + square, T);
-                REF(attention_values_row)(att + row, probs + square, keep ? keep + square : NULL, v + rows,
-                                          C, D, i);
+                REF(attention_values_row)
+                (att + row, probs + square, keep ? keep + square : NULL, v + rows, C, D, i);
             }
         }
     }
 }
 
-void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores,
-                                 const real *datt, const real *probs, const real *q, const real *k,
-                                 const real *v, const real *keep, size_t B, size_t T, size_t H, size_t D)
+void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores, const real *datt,
+                                 const real *probs, const real *q, const real *k, const real *v,
+                                 const real *keep, size_t B, size_t T, size_t H, size_t D)
 {
     size_t C = H * D;
 
@@ -37,15 +37,16 @@ void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, rea
                 size_t square = ((b * H + h) * T + i) * T;
 
                 /* att[i,h] = (probs[h,i] * keep[h,i]) v[h] */
-                REF(attention_values_row_backward)(dprobs + square, dv + rows, datt + row, probs + square,
-                                                   keep ? keep + square : NULL, v + rows, C, T, D, i);
+                REF(attention_values_row_backward)
+                (dprobs + square, dv + rows, datt + row, probs + square, keep ? keep + square : NULL,
+                 v + rows, C, T, D, i);
                 /* probs[h,i] = softmax(scores[h,i]) */
                 for (size_t j = 0; j < T; j++)
                     dscores[square + j] = 0;
                 REF(softmax_row_backward)(dscores + square, dprobs + square, probs + square, T);
                 /* scores[h,i] = q[i,h] k[h]^T / sqrt(D) */
-                REF(attention_scores_row_backward)(dq + row, dk + rows, dscores + square, q + row, k + rows,
-                                                   C, D, i);
+                REF(attention_scores_row_backward)
+                (dq + row, dk + rows, dscores + square, q + row, k + rows, C, D, i);
             }
         }
     }

@@ -17,8 +17,8 @@ void REF(attention_scores_row)(real *scores, const real *q, const real *k, size_
         scores[j] = (real)TG_MASKED;
 }
 
-void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores, const real *q,
-                                        const real *k, size_t ldk, size_t D, size_t i)
+void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores, const real *q, const real *k,
+                                        size_t ldk, size_t D, size_t i)
 {
     /* scores[j] = sum over d of q[d] * k[j,d] / sqrt(D) */
     for (size_t j = 0; j <= i; j++) {

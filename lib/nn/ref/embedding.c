@@ -13,8 +13,8 @@ void REF(embedding_forward)(real *out, const int32_t *ids, const real *wte, cons
     }
 }
 
-void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int32_t *ids, size_t B,
-                             size_t T, size_t C)
+void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int32_t *ids, size_t B, size_t T,
+                             size_t C)
 {
     for (size_t b = 0; b < B; b++) {
         for (size_t t = 0; t < T; t++) {

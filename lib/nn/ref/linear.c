@@ -53,8 +53,8 @@ static void bias_gradient(real *dbias, const real *dout, size_t N, size_t OC)
     }
 }
 
-void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp,
-                          const real *w, size_t N, size_t C, size_t OC)
+void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp, const real *w,
+                          size_t N, size_t C, size_t OC)
 {
     /* out[n,o] = sum over c of inp[n,c] * w[c,o] + bias[o] */
     input_gradient(dinp, dout, w, N, C, OC);

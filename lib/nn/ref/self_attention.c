@@ -48,8 +48,8 @@ void REF(self_attention_1h_backward)(real *dx, real *dw_qkv, real *db_qkv, real 
 {
     clear(d, B * T, C);
     REF(linear_backward)(d->att, dw_proj, db_proj, dout, f->att, w_proj, B * T, C, C);
-    REF(attention_1h_backward)(d->q, d->k, d->v, d->probs, d->scores, d->att, f->probs, f->q, f->k, f->v, B,
-                               T, C);
+    REF(attention_1h_backward)
+    (d->q, d->k, d->v, d->probs, d->scores, d->att, f->probs, f->q, f->k, f->v, B, T, C);
     project_in_backward(dx, dw_qkv, db_qkv, d, x, w_qkv, B * T, C);
 }
 
@@ -73,7 +73,7 @@ void REF(self_attention_mha_backward)(real *dx, real *dw_qkv, real *db_qkv, real
 
     clear(d, B * T, C);
     REF(linear_backward)(d->att, dw_proj, db_proj, dout, f->att, w_proj, B * T, C, C);
-    REF(attention_mha_backward)(d->q, d->k, d->v, d->probs, d->scores, d->att, f->probs, f->q, f->k, f->v,
-                                keep, B, T, H, D);
+    REF(attention_mha_backward)
+    (d->q, d->k, d->v, d->probs, d->scores, d->att, f->probs, f->q, f->k, f->v, keep, B, T, H, D);
     project_in_backward(dx, dw_qkv, db_qkv, d, x, w_qkv, B * T, C);
 }

@@ -1,59 +1,10 @@
-#include "lib/attn/prompt.h"
+#include "lib/gpt/prompt.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/size.h"
 #include "lib/text/tokens.h"
-
-typedef struct input {
-    unsigned char *data; /* owned */
-    size_t n;
-} input;
-
-/* As many as n bytes, fewer only at the end of the input; -1 with errno. */
-static ssize_t read_up_to(int fd, unsigned char *dst, size_t n)
-{
-    size_t have = 0;
-    ssize_t got;
-
-    while (have < n) {
-        got = read(fd, dst + have, n - have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        have += (size_t)got;
-    }
-    return (ssize_t)have;
-}
-
-static tg_status read_all(input *in, int fd, tg_err *err)
-{
-    size_t room = 0;
-    unsigned char *bigger;
-    ssize_t got;
-
-    do {
-        room = room ? 2 * room : 64 << 10;
-        if (room > TG_PROMPT_MAX + 1)
-            room = TG_PROMPT_MAX + 1;
-        if (!(bigger = realloc(in->data, room)))
-            return tg_fail_memory(err, room, "the text");
-        in->data = bigger;
-        if ((got = read_up_to(fd, in->data + in->n, room - in->n)) < 0)
-            return tg_fail_sys(err, "cannot read at offset %zu", in->n);
-        in->n += (size_t)got;
-    } while (in->n == room && room <= TG_PROMPT_MAX);
-    if (in->n > TG_PROMPT_MAX)
-        return tg_fail(err, TG_EDATA, "more than %zu bytes of text", TG_PROMPT_MAX);
-    return TG_OK;
-}
 
 static tg_status check_ids(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
@@ -121,42 +72,67 @@ static tg_status from_tokens(tg_prompt *p, const tg_model *model, const tg_token
     return s;
 }
 
-/* The archive reader wants a descriptor, and a pipe cannot be wound back: what was
- * read goes through a temporary file. */
-static tg_status from_archive(tg_prompt *p, const tg_model *model, const input *in, tg_err *err)
+static tg_status from_archive(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
 {
     tg_tokens tokens = {0};
-    tg_status s;
-    FILE *f = tmpfile();
+    tg_status s = tg_tokens_load_source(&tokens, source, err);
 
-    if (!f)
-        return tg_fail_sys(err, "cannot make a temporary file");
-    if (fwrite(in->data, 1, in->n, f) != in->n || fflush(f) != 0 || lseek(fileno(f), 0, SEEK_SET) != 0)
-        s = tg_fail_sys(err, "cannot write a temporary file of %zu bytes", in->n);
-    else
-        s = tg_tokens_load(&tokens, fileno(f), err);
     if (s == TG_OK)
         s = from_tokens(p, model, &tokens, err);
     tg_tokens_free(&tokens);
-    fclose(f);
+    return s;
+}
+
+/* All that is left of the source into *text [*n], which the caller frees. */
+static tg_status read_text(unsigned char **text, size_t *n, tg_source *source, tg_err *err)
+{
+    size_t room = 0;
+    tg_status s;
+
+    while (!(s = tg_source_peek(source, 1, err)) && source->ready > 0) {
+        size_t more = source->ready;
+
+        if (more > TG_PROMPT_MAX - *n)
+            return tg_fail(err, TG_EDATA, "more than %zu bytes of text", TG_PROMPT_MAX);
+        if (*n + more > room) {
+            unsigned char *bigger = realloc(*text, room = 2 * (*n + more));
+
+            if (!bigger)
+                return tg_fail_memory(err, room, "the text");
+            *text = bigger;
+        }
+        memcpy(*text + *n, source->next, more);
+        *n += more;
+        tg_source_skip(source, more);
+    }
+    return s;
+}
+
+static tg_status from_text(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
+{
+    unsigned char *text = NULL;
+    size_t n = 0;
+    tg_status s = read_text(&text, &n, source, err);
+
+    if (s == TG_OK && n == 0)
+        s = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
+    if (s == TG_OK)
+        s = tg_prompt_text(p, model, text, n, err);
+    free(text);
     return s;
 }
 
 tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err)
 {
-    input in = {0};
-    tg_status s = read_all(&in, fd, err);
+    tg_source source;
+    bool archive;
+    tg_status s = tg_source_open(&source, fd, err);
 
     if (s != TG_OK)
-        goto done;
-    if (in.n == 0)
-        s = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
-    else if (in.n >= 4 && tg_archive_magic(in.data, in.n))
-        s = from_archive(p, model, &in, err);
-    else
-        s = tg_prompt_text(p, model, in.data, in.n, err);
-done:
-    free(in.data);
+        return s;
+    if ((s = tg_archive_sniff(&source, &archive, err)) == TG_OK)
+        s = archive ? from_archive(p, model, &source, err) : from_text(p, model, &source, err);
+    tg_source_close(&source);
     return s;
 }
 

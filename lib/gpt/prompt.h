@@ -3,8 +3,8 @@
  *
  * It comes as text, or from a stream that is either text or a token archive.
  */
-#ifndef TG_ATTN_PROMPT_H
-#define TG_ATTN_PROMPT_H
+#ifndef TG_GPT_PROMPT_H
+#define TG_GPT_PROMPT_H
 
 #include <stddef.h>
 #include <stdint.h>

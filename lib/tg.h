@@ -1,0 +1,56 @@
+/*
+ * tg: train, inspect and sample small GPT models on a CPU.
+ *
+ * The whole library.  Everything follows three rules: what can fail returns a
+ * tg_status and fills the caller's tg_err; memory is sized first and placed in an
+ * arena, and afterwards nothing allocates; nothing prints, exits or keeps state
+ * between calls.  docs/architecture.md shows how the parts stand on each other.
+ *
+ *     #include <tg.h>
+ *     cc program.c $(pkg-config --cflags --libs tg)
+ */
+#ifndef TG_H
+#define TG_H
+
+/* base: errors, memory, random numbers */
+#include "lib/base/arena.h"
+#include "lib/base/rng.h"
+#include "lib/base/status.h"
+
+/* formats: the archive (.npz), and replacing a file whole */
+#include "formats/archive.h"
+#include "formats/save.h"
+
+/* nn: operations forward and backward; lib/nn/ref/ref.h has the references */
+#include "lib/nn/attention.h"
+#include "lib/nn/crossentropy.h"
+#include "lib/nn/dropout.h"
+#include "lib/nn/embedding.h"
+#include "lib/nn/gelu.h"
+#include "lib/nn/layernorm.h"
+#include "lib/nn/linear.h"
+#include "lib/nn/ref/ref.h"
+#include "lib/nn/slice.h"
+#include "lib/nn/softmax.h"
+#include "lib/nn/tensor.h"
+
+/* text and gpt: tokenizers, the model, its passes, decoding */
+#include "lib/gpt/adamw.h"
+#include "lib/gpt/config.h"
+#include "lib/gpt/infer.h"
+#include "lib/gpt/model.h"
+#include "lib/gpt/params.h"
+#include "lib/gpt/pass.h"
+#include "lib/gpt/prompt.h"
+#include "lib/gpt/sample.h"
+#include "lib/text/tokenizer.h"
+#include "lib/text/tokens.h"
+
+/* train and attn: runs, and what tg-attn-dump shows */
+#include "lib/attn/attn.h"
+#include "lib/train/batches.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/settings.h"
+#include "lib/train/trainer.h"
+
+#endif

@@ -1,0 +1,233 @@
+# What all tools share: options, messages, standard descriptors, signals.
+load helper
+
+setup() {
+    tg_setup
+    TOOLS=$(cd "$BUILD/bin" && echo tg-*)
+    [[ $TOOLS != "tg-*" ]]
+}
+
+@test "--help: usage, options and exit codes on standard output, within 80 columns" {
+    local tool
+    for tool in $TOOLS; do
+        run -0 --separate-stderr "$tool" --help
+        [[ -z $stderr ]]
+        [[ ${lines[0]} = "Usage: $tool "* ]]
+        [[ $output = *"Options:"* && $output = *"--version"* && $output = *"Examples:"* ]]
+        [[ ${lines[-1]} = "Exit status: 0 ok, 1 the data is bad, 2 wrong usage, 3 I/O"* ]]
+        if grep -n '.\{80,\}' <<< "$output"; then
+            echo "$tool: lines of --help are too long"
+            return 1
+        fi
+        run -0 --separate-stderr "$tool" -h
+        [[ ${lines[0]} = "Usage: $tool "* ]]
+    done
+}
+
+@test "--help shows the defaults that there are" {
+    run -0 --separate-stderr tg-init --help
+    [[ $output = *"(default: baby)"* && $output = *"(default: 0)"* ]]
+    [[ $(grep -c default: <<< "$output") = 2 ]]
+}
+
+@test "--version" {
+    local tool
+    for tool in $TOOLS; do
+        run -0 --separate-stderr "$tool" --version
+        [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
+        [[ -z $stderr ]]
+    done
+}
+
+@test "an unknown option is one line and 2" {
+    local tool
+    for tool in $TOOLS; do
+        run -2 --separate-stderr "$tool" --no-such-thing
+        is_output ""
+        said "$tool: unknown option --no-such-thing (see $tool --help)"
+        run -2 --separate-stderr "$tool" -@
+        said "$tool: unknown option -@"
+    done
+}
+
+@test "long options may be abbreviated, but not so that they could be two" {
+    tg-init --n-l 2 --n-emb=32 --pre tinygpt --out got.npz
+    tg-init --n-layer 2 --n-embd 32 --preset tinygpt --output want.npz
+    cmp got.npz want.npz
+    run -2 --separate-stderr tg-init --n 2
+    said "--n may be --n-layer or --n-"
+    run -2 --separate-stderr tg-init --n-lay=x
+    said "--n-layer must be a whole number, got 'x'"
+    run -0 --separate-stderr tg-init --hel
+    [[ ${lines[0]} = "Usage: tg-init "* ]]
+}
+
+@test "values: --name=value, --name value, -xvalue, -x value" {
+    local form
+    tg-init -o want.npz --preset tinygpt
+    for form in "--preset=tinygpt" "-Ptinygpt" "-P tinygpt"; do
+        # shellcheck disable=SC2086
+        tg-init $form -o got.npz
+        cmp got.npz want.npz
+    done
+    run -2 --separate-stderr tg-init -P
+    said "--preset needs a value, tinygpt|"
+    run -2 --separate-stderr tg-init --preset
+    said "--preset needs a value, tinygpt|"
+    run -2 --separate-stderr tg-tokenize --count=yes
+    said "--count takes no value"
+    run -2 --separate-stderr tg-init --preset=
+    said "--preset must be one of tinygpt|"
+}
+
+@test "options and operands mix, -- ends options, letters go together" {
+    printf 'a\n' > -file
+    printf 'b\n' > b
+    run -0 --separate-stderr tg-tokenize b -c -- -file
+    is_output 4
+    run -0 --separate-stderr tg-tokenize -c -- -file -
+    is_output 2
+    run -2 --separate-stderr tg-tokenize -c -file
+    said "unknown option -f"
+    run -2 --separate-stderr tg-tokenize -dc b
+    said "exclude each other"
+}
+
+@test "numbers are strict" {
+    local bad
+    for bad in "" " 3" "3 " 3x 0x3 3.0 1e1 +3 -; do
+        run -2 --separate-stderr tg-init --n-layer "$bad"
+        said "--n-layer must be a whole number, got '$bad'"
+        run -2 --separate-stderr tg-init --seed "$bad"
+        said "--seed must be a whole number, got '$bad'"
+    done
+    for bad in -1 0 321 18446744073709551615 18446744073709551617; do
+        run -2 --separate-stderr tg-init --n-layer "$bad"
+        said "--n-layer must be between 1 and 320, got $bad"
+    done
+    run -2 --separate-stderr tg-init --seed -1
+    said "--seed must not be negative, got -1"
+    run -2 --separate-stderr tg-init --seed 18446744073709551616
+    said "--seed must be at most 18446744073709551615, got 18446744073709551616"
+    for bad in "" " 1" 1x nan inf -inf 0x1p-3 1e . --; do
+        run -2 --separate-stderr tg-init --layer-norm-epsilon "$bad"
+        said "--layer-norm-epsilon must be a number, got '$bad'"
+    done
+    run -2 --separate-stderr tg-init --layer-norm-epsilon 1e999
+    said "--layer-norm-epsilon is beyond what a double can hold: 1e999"
+    run -2 --separate-stderr tg-init --layer-norm-epsilon -0.5
+    said "--layer-norm-epsilon must be between 1e-12 and 1, got -0.5"
+}
+
+@test "a message is one line without control characters, whatever an argument holds" {
+    run -3 --separate-stderr tg-tokenize $'no\nsuch\e[31m\xff\xc2\x9bfile'
+    said 'tg-tokenize: no\nsuch\x1B[31m\xFF\xC2\x9Bfile: No such file or directory'
+    run -3 --separate-stderr tg-tokenize "ungefähr"
+    said "tg-tokenize: ungefähr: No such file or directory"
+}
+
+# ---- standard descriptors
+
+@test "closed standard input is an error where it is read" {
+    run_pipe 3 'tg-tokenize <&-'
+    is_output ""
+    said "tg-tokenize: standard input: cannot read at offset 0: Bad file descriptor"
+    run_pipe 3 'tg-tokenize -c <&-'
+    said "tg-tokenize: standard input: cannot read at offset 0: Bad file descriptor"
+    # and a file that is opened does not land there
+    echo x > text
+    run_pipe 0 'tg-tokenize -c text <&-'
+    is_output 2
+}
+
+@test "closed standard output is an error where it is written" {
+    echo x > text
+    run_pipe 3 'tg-tokenize text >&-'
+    said "tg-tokenize: standard output: "
+    [[ $stderr = *"Bad file descriptor" ]]
+    run_pipe 3 'tg-tokenize -c text >&-'
+    said "tg-tokenize: standard output: Bad file descriptor"
+    run_pipe 3 'tg-init --version >&-'
+    said "tg-init: standard output: Bad file descriptor"
+    run_pipe 0 'tg-tokenize -o t.npz text >&-'
+    tg-tokenize -d t.npz | cmp - text
+}
+
+@test "closed standard error: no message, the same status, and no file takes its place" {
+    echo x > text
+    run_pipe 3 'tg-tokenize missing 2>&-'
+    is_output ""
+    run_pipe 0 'tg-init -o model.npz 2>&-'
+    tg-init -o want.npz
+    cmp model.npz want.npz
+    run_pipe 0 'tg-tokenize -o t.npz text <&- >&- 2>&-'
+    tg-tokenize -d t.npz | cmp - text
+}
+
+@test "a full disk is noticed" {
+    need_dev_full
+    local tool
+    echo x > text
+    tg-tokenize -o t.npz text
+    for tool in $TOOLS; do
+        run_pipe 3 "$tool --help > /dev/full"
+        said "$tool: standard output: No space left on device"
+    done
+    run_pipe 3 'tg-tokenize text > /dev/full'
+    said "tg-tokenize: standard output: "
+    [[ $stderr = *"No space left on device" ]]
+    run_pipe 3 'tg-tokenize -c text > /dev/full'
+    said "tg-tokenize: standard output: No space left on device"
+    run_pipe 3 'tg-tokenize -d t.npz > /dev/full'
+    said "tg-tokenize: standard output: "
+    [[ $stderr = *"No space left on device" ]]
+    run_pipe 3 'tg-init > /dev/full'
+    [[ ${stderr_lines[-1]} = "tg-init: standard output: "*"No space left on device" ]]
+}
+
+@test "a reader that goes away ends the tool quietly" {
+    make_text 4000000 > text
+    tg-tokenize -o t.npz text
+    run -0 --separate-stderr bash -c 'tg-tokenize -d t.npz | head -n 1; echo "${PIPESTATUS[0]}"'
+    is_output "line 0: the quick brown fox, 0 jumps
+141"
+    [[ -z $stderr ]]
+    run -0 --separate-stderr bash -c 'tg-tokenize text | head -c 1 | wc -c; echo "${PIPESTATUS[0]}"'
+    is_output "1
+141"
+    [[ -z $stderr ]]
+}
+
+@test "where SIGPIPE is ignored, a reader that goes away is a write error" {
+    make_text 4000000 > text
+    run -0 --separate-stderr bash -c 'trap "" PIPE; tg-tokenize text | head -c 1 | wc -c; echo "${PIPESTATUS[0]}"'
+    is_output "1
+3"
+    said "tg-tokenize: standard output: "
+    [[ $stderr = *"Broken pipe" ]]
+}
+
+@test "an archive does not go to a terminal" {
+    need script
+    local status=0 shown
+    echo x > text
+    shown=$(on_terminal "tg-init") || status=$?
+    [[ $status = 2 ]]
+    [[ $shown = *"tg-init: standard output: an archive is binary"*"-o FILE"* ]]
+    status=0
+    shown=$(on_terminal "tg-tokenize text") || status=$?
+    [[ $status = 2 ]]
+    [[ $shown = *"tg-tokenize: standard output: an archive is binary"*"-o FILE"* ]]
+    status=0
+    shown=$(on_terminal "tg-tokenize -o /dev/tty text") || status=$?
+    [[ $status = 2 ]]
+    [[ $shown = *"tg-tokenize: /dev/tty: an archive is binary"* ]]
+}
+
+@test "decoded text and counts may go to a terminal" {
+    need script
+    echo hello > text
+    tg-tokenize -o t.npz text
+    [[ $(on_terminal "tg-tokenize -d t.npz") = hello* ]]
+    [[ $(on_terminal "tg-tokenize -c text") = 6* ]]
+}

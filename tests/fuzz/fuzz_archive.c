@@ -1,0 +1,225 @@
+/*
+ * The archive reader under libFuzzer:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_archive.c
+ *     ./fuzz_archive -max_len=8192 CORPUS
+ *
+ * Every input is read as a file and through a pipe, which must agree; what is
+ * accepted is written again and must come back the same.  The mutator repairs
+ * checksums now and then, for they would hide what lies behind them, and makes its
+ * seeds itself.
+ */
+#define _XOPEN_SOURCE 700
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "formats/archive.h"
+#include "formats/zip.h"
+
+#define INPUT_MAX 60000 /* fits in a pipe */
+#define DATA_MAX 100000 /* bytes of an array that are read at once */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+
+/* What reading gave. */
+typedef struct outcome {
+    tg_status status;
+    size_t arrays, ends;
+    uint32_t crc; /* of descriptions and data */
+    int skipped;  /* an array was too long to be read */
+} outcome;
+
+static void must(int ok)
+{
+    if (!ok)
+        abort();
+}
+
+static void add(outcome *o, const void *p, size_t n)
+{
+    if (n > 0)
+        o->crc = (uint32_t)crc32(o->crc, p, (uInt)n);
+}
+
+/* Read one array in pieces (from a pipe) or at once (mapped), into out when given. */
+static tg_status take(tg_archive_reader *r, const tg_array *a, outcome *o, tg_archive_writer *out,
+                      tg_err *err)
+{
+    static unsigned char data[DATA_MAX];
+    size_t half = a->bytes / 2;
+    tg_status status = TG_OK;
+
+    add(o, a->name, strlen(a->name));
+    add(o, &a->dtype.kind, 1);
+    add(o, &a->dtype.size, sizeof a->dtype.size);
+    add(o, a->shape, a->ndim * sizeof a->shape[0]);
+    o->skipped |= a->bytes > DATA_MAX;
+    if (a->bytes > DATA_MAX)
+        return TG_OK;
+    if ((status = tg_archive_read(r, data, half, err)) != TG_OK ||
+        (status = tg_archive_read(r, data + half, a->bytes - half, err)) != TG_OK)
+        return status;
+    if (a->data)
+        must(memcmp(a->data, data, a->bytes) == 0);
+    add(o, data, a->bytes);
+    if (out)
+        must(tg_archive_put(out, a->name, a->dtype, a->ndim, a->shape, data, err) == TG_OK);
+    return TG_OK;
+}
+
+static outcome read_fd(int fd, tg_archive_writer *out)
+{
+    outcome o = {0};
+    tg_archive_reader *r;
+    tg_array a;
+    tg_archive_event event = TG_ARCHIVE_END;
+    tg_err err = {0};
+
+    o.status = tg_archive_open(&r, fd, &err);
+    while (o.status == TG_OK && event != TG_ARCHIVE_EOF) {
+        o.status = tg_archive_next(r, &a, &event, &err);
+        if (o.status == TG_OK && event == TG_ARCHIVE_ARRAY) {
+            o.arrays++;
+            o.status = take(r, &a, &o, out, &err);
+        }
+        o.ends += o.status == TG_OK && event == TG_ARCHIVE_END;
+    }
+    must(o.status == TG_OK || (o.status == TG_EDATA && err.message[0] != '\0'));
+    tg_archive_close(r);
+    return o;
+}
+
+static int scratch_file(const uint8_t *data, size_t size)
+{
+    static FILE *f;
+
+    if (!f)
+        f = tmpfile();
+    must(f && ftruncate(fileno(f), 0) == 0 && pwrite(fileno(f), data, size, 0) == (ssize_t)size &&
+         lseek(fileno(f), 0, SEEK_SET) == 0);
+    return fileno(f);
+}
+
+static outcome read_pipe(const uint8_t *data, size_t size)
+{
+    int ends[2];
+    outcome o;
+
+    must(pipe(ends) == 0 && (size == 0 || write(ends[1], data, size) == (ssize_t)size));
+    close(ends[1]);
+    o = read_fd(ends[0], NULL);
+    close(ends[0]);
+    return o;
+}
+
+/* Write what the file holds, and read it again. */
+static void round_trip(const uint8_t *data, size_t size, const outcome *first, unsigned flags)
+{
+    static FILE *f;
+    tg_archive_writer *w;
+    tg_err err = {0};
+    outcome o;
+
+    if (!f)
+        f = tmpfile();
+    must(f && ftruncate(fileno(f), 0) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
+    must(tg_archive_create(&w, fileno(f), flags, &err) == TG_OK);
+    (void)read_fd(scratch_file(data, size), w);
+    must(tg_archive_finish(w, &err) == TG_OK && lseek(fileno(f), 0, SEEK_SET) == 0);
+    tg_archive_abandon(w);
+    o = read_fd(fileno(f), NULL);
+    must(o.status == TG_OK && o.arrays == first->arrays && o.crc == first->crc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    outcome file, piped;
+
+    if (size > INPUT_MAX)
+        return 0;
+    file = read_fd(scratch_file(data, size), NULL);
+    piped = read_pipe(data, size);
+    must(file.status == piped.status);
+    if (file.status != TG_OK)
+        return 0;
+    must(file.arrays == piped.arrays && file.ends == piped.ends && file.crc == piped.crc);
+    if (file.ends == 1 && !file.skipped) {
+        round_trip(data, size, &file, 0);
+        round_trip(data, size, &file, TG_ARCHIVE_DEFLATE);
+    }
+    return 0;
+}
+
+/* ---- mutation */
+
+/* A small archive of ours; the foreign kinds come from a corpus. */
+static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
+{
+    static FILE *f;
+    tg_archive_writer *w;
+    tg_err err = {0};
+    float x[4] = {0, 1, 2, 3};
+    ssize_t n;
+
+    if (!f)
+        f = tmpfile();
+    must(f && ftruncate(fileno(f), 0) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
+    must(tg_archive_create(&w, fileno(f), seed & 1 ? TG_ARCHIVE_DEFLATE : 0, &err) == TG_OK);
+    must(tg_archive_put_text(w, "kind", "seed", &err) == TG_OK);
+    must(tg_archive_put(w, "x", TG_F32, 2, (size_t[]){2, 2}, x, &err) == TG_OK);
+    must(tg_archive_finish(w, &err) == TG_OK);
+    tg_archive_abandon(w);
+    n = pread(fileno(f), out, max, 0);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+static void set32(uint8_t *p, uint32_t value)
+{
+    for (int i = 0; i < 4; i++, value >>= 8)
+        p[i] = (uint8_t)value;
+}
+
+/* Put the right CRC-32 into the headers of stored members, and into the directory. */
+static void repair(uint8_t *p, size_t size)
+{
+    size_t at = 0, count = 0;
+    uint32_t crc[64];
+
+    while (count < 64 && at + 30 <= size && memcmp(p + at, "PK\3\4", 4) == 0) {
+        size_t name = tg_get16(p + at + 26), extra = tg_get16(p + at + 28), n = tg_get32(p + at + 18);
+        uint8_t *h = p + at;
+
+        at += 30 + name + extra;
+        if (at > size || n > size - at)
+            return;
+        crc[count] = tg_get32(h + 14);
+        if (tg_get16(h + 8) == TG_ZIP_STORED) {
+            crc[count] = (uint32_t)crc32(0, p + at, (uInt)n);
+            set32(h + 14, crc[count]);
+        }
+        if (tg_zip_is_canonical_extra(h + 30 + name, extra) && extra >= 12)
+            set32(h + 30 + name + 8, (uint32_t)crc32(0, p + at, (uInt)n));
+        at += n;
+        count++;
+    }
+    for (size_t i = 0; i < count && at + 46 <= size && memcmp(p + at, "PK\1\2", 4) == 0; i++) {
+        set32(p + at + 16, crc[i]);
+        at += 46u + tg_get16(p + at + 28) + tg_get16(p + at + 30);
+    }
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    if (size < 30)
+        size = make_seed(data, max, seed);
+    size = LLVMFuzzerMutate(data, size, max);
+    if (seed % 4 != 0)
+        repair(data, size);
+    return size;
+}

@@ -1,0 +1,179 @@
+# What all .bats files share.  The tools come from ${TG_BUILD:-build/release}, and a
+# test runs in its own empty directory.  A file with a setup() of its own calls
+# tg_setup first.
+
+bats_require_minimum_version 1.7.0
+
+tg_setup() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    BUILD=${TG_BUILD:-build/release}
+    [[ $BUILD = /* ]] || BUILD=$ROOT/$BUILD
+    if [[ ! -d $BUILD/bin ]]; then
+        echo "no tools in $BUILD/bin: run make first" >&2
+        return 1
+    fi
+    PATH=$BUILD/bin:$PATH
+    # Nothing of the caller's surroundings changes what a test sees.
+    unset TG_MODEL NO_COLOR
+    export LC_ALL=C TERM=dumb
+    # A directory below, because bats puts files of its own into BATS_TEST_TMPDIR.
+    mkdir -p "$BATS_TEST_TMPDIR/work"
+    cd "$BATS_TEST_TMPDIR/work" || return 1
+}
+
+setup() {
+    tg_setup
+}
+
+# ---- what a test needs, or else is skipped
+
+need() {
+    command -v "$1" > /dev/null || skip "$1 is not installed"
+}
+
+need_numpy() {
+    need python3
+    python3 -c 'import numpy' 2> /dev/null || skip "python3 has no NumPy"
+}
+
+# need_data FILE: $DATA becomes its path.
+need_data() {
+    [[ -n ${TG_TEST_DATA:-} ]] || skip "TG_TEST_DATA does not name a directory with $1"
+    [[ -r $TG_TEST_DATA/$1 ]] || skip "there is no $1 in $TG_TEST_DATA"
+    DATA=$TG_TEST_DATA/$1
+}
+
+need_user() {
+    [[ $(id -u) != 0 ]] || skip "root can read and write everything"
+}
+
+need_dev_full() {
+    [[ -c /dev/full ]] || skip "there is no /dev/full"
+}
+
+# The sanitizers' shadow does not fit under a limit on memory.
+need_plain_build() {
+    [[ $BUILD != *asan* ]] || skip "the sanitizers need more memory"
+}
+
+# ---- running
+
+# run_pipe N COMMAND: a shell pipeline that must end with status N, any part's
+# failure being the whole's.
+run_pipe() {
+    run "-$1" --separate-stderr bash -o pipefail -c "$2"
+}
+
+# on_terminal COMMAND: run it with standard input, output and error on a terminal;
+# prints what it printed and returns its status.
+on_terminal() {
+    need script
+    TERM=${ON_TERM:-xterm} script -qec "$1" /dev/null < /dev/null
+}
+
+# ---- checks
+
+# said TEXT: standard error of the last run is one line, and contains TEXT.
+# (Compare as text, not as a pattern.)
+said() {
+    if [[ ${#stderr_lines[@]} != 1 || $stderr != *"$1"* ]]; then
+        echo "expected one line with: $1"
+        echo "standard error was: $stderr"
+        return 1
+    fi
+}
+
+# is_output TEXT: standard output of the last run is TEXT.
+is_output() {
+    if [[ $output != "$1" ]]; then
+        echo "expected: $1"
+        echo "output was: $output"
+        return 1
+    fi
+}
+
+# ---- files
+
+# A text of N bytes (default 10,000) that does not repeat itself soon.
+make_text() {
+    awk 'BEGIN { for (i = 0; ; i++) printf "line %d: the quick brown fox, %d jumps\n", i, i * i % 9973 }' |
+        head -c "${1:-10000}" || true
+}
+
+# All 256 byte values, in order.
+make_all_bytes() {
+    local i
+    for i in {0..255}; do
+        # shellcheck disable=SC2059
+        printf "\\x$(printf %02x "$i")"
+    done
+}
+
+# flip FILE OFFSET [BIT]: invert a bit in place.
+flip() {
+    local old
+    old=$(od -An -tu1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059
+    printf "\\x$(printf %02x $((old ^ 1 << ${3:-0})))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+# size FILE: in bytes.
+size() {
+    wc -c < "$1" | tr -d ' '
+}
+
+# npz FILE: write an .npz as another program might, of the arrays on standard
+# input, one a line: NAME DTYPE SHAPE VALUE..., where SHAPE is like 2,3 or - for a
+# scalar, and DTYPE is like u1, i8, f4 or S.
+npz() {
+    need python3
+    python3 -c '
+import struct, sys, zipfile
+code = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i1": "b", "i2": "h", "i4": "i", "i8": "q",
+        "f4": "f", "f8": "d"}
+with zipfile.ZipFile(sys.argv[1], "w") as z:
+    for line in sys.stdin:
+        name, dtype, shape, *values = line.split()
+        if dtype == "S":
+            data = values[0].encode()
+            descr = "|S%d" % len(data)
+        else:
+            number = float if dtype[0] == "f" else int
+            data = b"".join(struct.pack("<" + code[dtype], number(v)) for v in values)
+            descr = ("|" if dtype[1] == "1" else "<") + dtype
+        dims = "()" if shape == "-" else "(" + shape + ("," if "," not in shape else "") + ")"
+        text = "{\x27descr\x27: \x27%s\x27, \x27fortran_order\x27: False, \x27shape\x27: %s, }" % (descr, dims)
+        text += " " * (-(11 + len(text)) % 64) + "\n"
+        z.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+' "$1"
+}
+
+# names FILE: the arrays in an .npz, one a line.
+names() {
+    need python3
+    python3 -c '
+import sys, zipfile
+for name in zipfile.ZipFile(sys.argv[1]).namelist():
+    print(name[:-4] if name.endswith(".npy") else name)
+' "$1"
+}
+
+# scalars FILE NAME...: the values of scalars <i8, <f8 or |S in an .npz, one a line.
+scalars() {
+    need python3
+    python3 -c '
+import ast, struct, sys, zipfile
+z = zipfile.ZipFile(sys.argv[1])
+for name in sys.argv[2:]:
+    raw = z.read(name + ".npy")
+    end = 10 + struct.unpack("<H", raw[8:10])[0]
+    head = ast.literal_eval(raw[10:end].decode())
+    assert head["shape"] == (), head
+    kind = head["descr"]
+    if kind[1] == "S":
+        print(raw[end:].rstrip(b"\0").decode())
+    else:
+        print(*struct.unpack({"<i8": "<q", "<f8": "<d"}[kind], raw[end:]))
+' "$@"
+}

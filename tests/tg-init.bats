@@ -1,0 +1,165 @@
+load helper
+
+SETTINGS="n_layer n_head n_embd n_ctx vocab_size layer_norm_epsilon activation layer_norm_weight
+layer_norm_bias linear_bias tied head_bias"
+
+# What a config says, one setting a line.
+config_of() {
+    # shellcheck disable=SC2046,SC2086
+    scalars "$1" $(printf 'config/%s ' $SETTINGS) | paste -d ' ' <(printf '%s\n' $SETTINGS) -
+}
+
+@test "the default is baby, with as many parameters as the formula says" {
+    run -0 --separate-stderr tg-init -o model.npz
+    is_output ""
+    # V*C + T*C + L*(12*C*C + 13*C) + 2*C
+    [[ $((256 * 128 + 64 * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 2 * 128)) = 834304 ]]
+    said "tg-init: baby: 4 layers, 4 heads, width 128, context 64, vocabulary 256: 834,304 parameters"
+    run -0 config_of model.npz
+    is_output "n_layer 4
+n_head 4
+n_embd 128
+n_ctx 64
+vocab_size 256
+layer_norm_epsilon 1e-05
+activation gelu_new
+layer_norm_weight 1
+layer_norm_bias 1
+linear_bias 1
+tied 1
+head_bias 0"
+}
+
+@test "standard output and -o give the same bytes" {
+    run_pipe 0 'tg-init > a.npz'
+    tg-init -o b.npz
+    tg-init -o - > c.npz
+    tg-init --preset baby | cat > d.npz
+    cmp a.npz b.npz
+    cmp a.npz c.npz
+    cmp a.npz d.npz
+    python3 -m zipfile -t a.npz
+}
+
+@test "tinygpt: no LayerNorm affine, untied head with a bias, one head" {
+    run -0 --separate-stderr tg-init -P tinygpt -o model.npz
+    said "tinygpt: "
+    said ", 1 head, "
+    run -0 scalars model.npz config/n_head config/tied
+    is_output "1
+0"
+    run -0 names model.npz
+    [[ $output = *lm_head.weight* && $output = *lm_head.bias* ]]
+    [[ $output != *ln_1* && $output != *ln_f* ]]
+}
+
+@test "the bytes depend on the seed alone" {
+    local threads
+    tg-init --seed 7 -o want.npz
+    for threads in 1 2 3 4; do
+        OMP_NUM_THREADS=$threads tg-init --seed 7 -o got.npz
+        cmp want.npz got.npz
+    done
+    tg-init --seed 8 -o other.npz
+    run -1 cmp -s want.npz other.npz
+    tg-init --seed 18446744073709551615 -o other.npz
+}
+
+# changed OPTION VALUE NAME WANT: the option changes this setting and no other.
+changed() {
+    local got want
+    run -0 --separate-stderr tg-init --n-embd 32 "$1" "$2" -o model.npz
+    said "baby, changed: "
+    got=$(config_of model.npz)
+    want=$(sed "s/^$3 .*/$3 $4/" <<< "$BASE")
+    if [[ $got != "$want" || $got = "$BASE" ]]; then
+        echo "$1 $2 gave: $got"
+        return 1
+    fi
+}
+
+@test "every config value is an option" {
+    tg-init --n-embd 32 -o base.npz
+    BASE=$(config_of base.npz)
+    [[ $BASE = *"n_embd 32"* ]]
+    changed --n-layer 3 n_layer 3
+    changed --n-head 8 n_head 8
+    changed --n-ctx 17 n_ctx 17
+    changed --vocab-size 300 vocab_size 300
+    changed --layer-norm-epsilon 1e-6 layer_norm_epsilon 1e-06
+    changed --activation gelu activation gelu
+    changed --layer-norm-weight no layer_norm_weight 0
+    changed --layer-norm-bias no layer_norm_bias 0
+    changed --linear-bias no linear_bias 0
+    changed --tied no tied 0
+    changed --head-bias yes head_bias 1
+}
+
+@test "the choices decide which tensors there are" {
+    tg-init --n-embd 32 --n-layer 1 --layer-norm-bias no --linear-bias no --tied no -o model.npz
+    run -0 bash -c "python3 -m zipfile -l model.npz | grep -c bias.npy"
+    is_output 3 # config/layer_norm_bias, config/linear_bias, config/head_bias
+    run -0 names model.npz
+    [[ $output = *h.0.ln_1.weight* && $output = *lm_head.weight* ]]
+}
+
+@test "NumPy sees GPT-2's initialisation" {
+    need_numpy
+    tg-init --n-layer 8 -o model.npz
+    run -0 python3 -c '
+import numpy as np
+z = np.load("model.npz")
+near = lambda name, std: abs(z[name].std() / std - 1) < 0.03 and abs(z[name].mean()) < std / 20
+assert near("wte.weight", 0.02) and near("h.7.attn.c_attn.weight", 0.02)
+assert near("h.7.attn.c_proj.weight", 0.02 / 16 ** 0.5) and near("h.0.mlp.c_proj.weight", 0.02 / 16 ** 0.5)
+assert (z["ln_f.weight"] == 1).all() and (z["h.3.mlp.c_fc.bias"] == 0).all()
+assert z["h.0.attn.c_attn.weight"].shape == (128, 384) and z["wpe.weight"].shape == (64, 128)
+assert (z["h.0.mlp.c_fc.weight"] != z["h.1.mlp.c_fc.weight"]).any()
+print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
+'
+    is_output "$((256 * 128 + 64 * 128 + 8 * (12 * 128 * 128 + 13 * 128) + 2 * 128))"
+}
+
+# ---- bad usage
+
+@test "impossible shapes are refused with the numbers" {
+    run -2 --separate-stderr tg-init --n-head 3 -o model.npz
+    said "n_head 3 does not divide n_embd 128"
+    run -2 --separate-stderr tg-init --vocab-size 255 -o model.npz
+    said "--vocab-size must be between 256 and "
+    said ", got 255"
+    run -2 --separate-stderr tg-init --n-layer 0 -o model.npz
+    said "--n-layer must be between 1 and 320, got 0"
+    run -2 --separate-stderr tg-init --n-embd 99999999999999999999 -o model.npz
+    said "--n-embd must be between 1 and 16777216, got 99999999999999999999"
+    run -2 --separate-stderr tg-init --layer-norm-epsilon 0 -o model.npz
+    said "--layer-norm-epsilon must be between 1e-12 and 1, got 0"
+    run -2 --separate-stderr tg-init --preset gpt3 -o model.npz
+    said "--preset must be one of tinygpt|baby|"
+    run -2 --separate-stderr tg-init --tied maybe -o model.npz
+    said "--tied must be one of yes|no, got 'maybe'"
+    run -2 --separate-stderr tg-init model.npz
+    said "got 'model.npz'"
+    run -0 ls -A
+    is_output ""
+}
+
+@test "a model that no memory holds is refused" {
+    need_plain_build
+    run -3 --separate-stderr bash -c 'ulimit -v 4000000; exec tg-init -P gpt2-xl -o model.npz'
+    [[ ${stderr_lines[0]} = *"1,557,611,200 parameters" ]]
+    [[ ${stderr_lines[1]} = "tg-init: out of memory: "* ]]
+    run -0 ls -A
+    is_output ""
+}
+
+@test "a failed write leaves the old model as it was" {
+    need_dev_full
+    echo precious > model.npz
+    run -2 --separate-stderr tg-init --n-head 3 -o model.npz
+    [[ $(< model.npz) = precious ]]
+    run -3 --separate-stderr tg-init -o missing/model.npz
+    said "tg-init: missing/model.npz: "
+    run -3 --separate-stderr tg-init -o /dev/full
+    [[ ${stderr_lines[-1]} = "tg-init: /dev/full: "*"No space left on device" ]]
+}

@@ -1,0 +1,271 @@
+load helper
+
+# A model of 2 layers, 2 heads, 16 channels and 16 positions.
+tiny() {
+    tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 "$@" -o model.npz 2> /dev/null
+}
+
+# ---- defaults
+
+@test "prints the prompt and 256 tokens" {
+    tiny
+    tg-sample -p 'Once' > got
+    [[ $(size got) = 260 ]]
+    [[ $(head -c 4 got) = Once ]]
+    run_pipe 0 "tg-init 2> /dev/null | tg-sample -m - -p Once -n 2"
+}
+
+@test "without a prompt, as after a new line" {
+    tiny
+    tg-sample < /dev/null > got
+    [[ $(size got) = 256 ]]
+    tg-sample -p $'\n' | tail -c +2 | cmp - got
+    tg-sample -p '' | cmp - got
+}
+
+@test "the model by -m, from TG_MODEL and standard input" {
+    tiny
+    tg-sample -p x -n 20 > want
+    mv model.npz other.npz
+    tg-sample -m other.npz -p x -n 20 | cmp - want
+    TG_MODEL=other.npz tg-sample -p x -n 20 | cmp - want
+    tg-sample -m - -p x -n 20 < other.npz | cmp - want
+    cat other.npz | tg-sample --model - -p x -n 20 | cmp - want
+}
+
+@test "-p, text on standard input and a token archive give the same" {
+    tiny
+    tg-sample -p 'To be' -n 30 > want
+    printf 'To be' | tg-sample -n 30 | cmp - want
+    printf 'To be' > text
+    tg-sample -n 30 < text | cmp - want
+    tg-tokenize text | tg-sample -n 30 | cmp - want
+    printf 'else' | tg-sample -p 'To be' -n 30 | cmp - want
+}
+
+# ---- determinism
+
+@test "the same seed gives the same text, at any number of threads; another seed another" {
+    tiny
+    tg-sample -p x > a
+    tg-sample -p x --seed 0 | cmp - a
+    for n in 1 2 3 4; do
+        tg-sample -p x --threads $n | cmp - a
+    done
+    tg-sample -p x -s 1 > b
+    run -1 cmp -s a b
+    tg-sample -p x -s 18446744073709551615 > c
+    run -1 cmp -s a c
+}
+
+@test "fewer tokens are the beginning of more" {
+    tiny
+    tg-sample -p x -n 100 > long
+    for n in 0 1 15 16 50; do
+        tg-sample -p x -n $n > short
+        [[ $(size short) = $((n + 1)) ]]
+        cmp -n $((n + 1)) short long
+    done
+}
+
+# ---- the choice
+
+@test "greedy needs no seed; --top-k 1, a small --top-p and temperature 0 are greedy" {
+    tiny
+    tg-sample -p 'To be' -g > want
+    tg-sample -p 'To be' --greedy --seed 5 | cmp - want
+    tg-sample -p 'To be' -k 1 --seed 6 | cmp - want
+    tg-sample -p 'To be' -P 0.000001 --seed 7 | cmp - want
+    tg-sample -p 'To be' -t 0 --seed 8 | cmp - want
+    tg-sample -p 'To be' > other
+    run -1 cmp -s want other
+}
+
+@test "--top-k, --top-p and --temperature change the choice; their neutral values do not" {
+    tiny
+    tg-sample -p x -t 1 > plain
+    tg-sample -p x -t 1 --top-k 0 --top-p 1 | cmp - plain
+    tg-sample -p x -t 1 --top-k 256 | cmp - plain
+    tg-sample -p x -t 1 --top-k 1000 | cmp - plain
+    for option in '--top-k 3' '--top-p 0.5' '--temperature 2'; do
+        # shellcheck disable=SC2086
+        tg-sample -p x -t 1 $option > got
+        run -1 cmp -s plain got
+    done
+    # an untrained model finds all 256 bytes about equally probable: few of them, and many
+    [[ $(tg-sample -p x --no-prompt -n 400 -k 2 | od -An -v -tu1 -w1 | sort -u | wc -l) -lt 150 ]]
+    [[ $(tg-sample -p x --no-prompt -n 400 -t 100 | od -An -v -tu1 -w1 | sort -u | wc -l) -gt 150 ]]
+}
+
+@test "rows of the embedding that the tokenizer lacks are never chosen" {
+    tiny --vocab-size 5000
+    tg-sample -p x -n 500 -t 100 --no-prompt > got
+    [[ $(size got) = 500 ]]
+}
+
+# ---- the prompt
+
+@test "--no-prompt" {
+    tiny
+    tg-sample -p 'To be' -n 30 > with
+    tg-sample -p 'To be' -n 30 --no-prompt > without
+    tail -c 30 with | cmp - without
+    tg-sample -p 'To be' -n 0 --no-prompt > got
+    [[ $(size got) = 0 ]]
+}
+
+@test "a full context goes on with its newer half" {
+    tiny
+    # greedy: after 16 tokens, the 17th is chosen with all 16 in sight, the 18th with
+    # the last 8 only
+    tg-sample -p 0123456789abcde -n 3 --greedy > got
+    [[ $(size got) = 18 ]]
+    head -c 17 got | tail -c 8 > seen
+    tg-sample --greedy -n 1 < seen | tail -c 1 | cmp - <(tail -c 1 got)
+}
+
+@test "a prompt longer than the context: said, and printed in full" {
+    tiny
+    make_text 300 > text
+    run -0 --separate-stderr bash -c 'tg-sample -n 20 --greedy < text > got'
+    said 'the prompt has 300 tokens, the context 16: the model sees the last 8'
+    [[ $(size got) = 320 ]]
+    cmp -n 300 got text
+    tail -c 8 text | tg-sample -n 20 --greedy --no-prompt > want
+    tail -c 20 got | cmp - want
+    # a prompt of just the context fits
+    run -0 --separate-stderr bash -c 'head -c 16 text | tg-sample -n 1'
+    [[ -z $stderr ]]
+}
+
+# ---- --stop
+
+@test "--stop ends before the text, and holds nothing else back" {
+    tiny
+    tg-sample -p x -n 200 --no-prompt -t 1 > all
+    # three bytes of it, without NUL and new line, and where they stand first
+    for ((at = 20; at < 190; at++)); do
+        stop=$(tail -c +$((at + 1)) all | head -c 3 | tr '\0' '\n'; echo .)
+        [[ ${stop%.} = *$'\n'* ]] || break
+    done
+    stop=${stop%.}
+    at=$(grep -obaF -- "$stop" all | head -n 1 | cut -d : -f 1)
+    [[ ${#stop} = 3 && $at -lt 190 ]]
+    tg-sample -p x -n 200 --no-prompt -t 1 --stop "$stop" > got
+    [[ $(size got) = "$at" ]]
+    cmp -n "$at" got all
+    # no such text: all of it, the held-back end included
+    tg-sample -p x -n 200 --no-prompt -t 1 --stop 'no such text' | cmp - all
+    n=$((at + 2))
+    head -c $n all > want
+    tg-sample -p x -n $n --no-prompt -t 1 --stop "$stop" | cmp - want
+    # in the prompt it does not count
+    tg-sample -p 'no such text' -n 5 --stop 'no such text' > got
+    [[ $(size got) = 17 ]]
+    run -2 --separate-stderr tg-sample -p x --stop ''
+    said '--stop is empty'
+}
+
+# ---- output
+
+@test "tokens are written as they are generated" {
+    tiny
+    # 10^9 tokens would take hours: the first must come at once
+    run -0 timeout 20 bash -c 'tg-sample -p x -n 1000000000 | head -c 3 | wc -c'
+    is_output 3
+}
+
+@test "on a terminal the last line is ended, and control characters are shown" {
+    tiny
+    on_terminal 'tg-sample -p x -n 3 --greedy' > got
+    [[ $(tail -c 1 got | od -An -tx1) = ' 0a' ]]
+    on_terminal "tg-sample -p $'a\\033[31mb' -n 0" > got
+    [[ $(cat got) = 'a\x1B[31mb'* ]]
+    tg-sample -p $'a\033[31mb' -n 0 > got
+    printf 'a\033[31mb' | cmp - got
+}
+
+# ---- bad input
+
+@test "no model: how to get one" {
+    run -3 --separate-stderr tg-sample -p x
+    said 'model.npz: there is no such file'
+    said 'tg-tokenize < text | tg-train'
+    mkdir dir
+    run -3 --separate-stderr tg-sample -m dir -p x
+    said 'dir: '
+}
+
+@test "what is not a model, or not a whole one" {
+    tiny
+    printf 'hello, world\n' > text
+    run -1 --separate-stderr tg-sample -m text -p x
+    said 'text: '
+    echo 'a f4 2 1 2' | npz foreign.npz
+    run -1 --separate-stderr tg-sample -m foreign.npz -p x
+    said 'foreign.npz: '
+    head -c $(($(size model.npz) - 1)) model.npz > cut.npz
+    run -1 --separate-stderr tg-sample -m cut.npz -p x
+    said 'cut.npz: '
+    [[ -z $output ]]
+    cp model.npz bad.npz
+    flip bad.npz $(($(size bad.npz) / 2)) 3
+    run -1 --separate-stderr tg-sample -m bad.npz -p x
+    said 'bad.npz: '
+    : > empty
+    run -1 --separate-stderr bash -c 'tg-sample < empty'
+    said 'standard input: empty'
+    run -1 --separate-stderr bash -c 'tg-sample < model.npz'
+    said 'standard input: '
+}
+
+@test "options out of range, and wrong usage" {
+    tiny
+    for option in '-n -1' '-n 1.5' '-t -0.1' '-t 101' '-t nan' '-k -1' '-P 0' '-P 1.1' '-P -1' '--seed -1' \
+        '--seed 18446744073709551616' '--threads 0' '--threads x'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr tg-sample -p x $option
+        said 'must'
+        [[ -z $output ]]
+    done
+    run -2 --separate-stderr tg-sample text
+    said "unexpected operand 'text'"
+    run -2 --separate-stderr tg-sample --nonsense
+    said '--nonsense'
+    run -2 --separate-stderr tg-sample -p
+    said '--prompt needs a value'
+    run -0 --separate-stderr tg-sample --help
+    [[ $output = 'Usage: tg-sample '* && -z $stderr ]]
+    run -0 --separate-stderr tg-sample --version
+    [[ $output = 'tg-sample '* ]]
+}
+
+@test "a full disk, a closed output, and a reader that goes away" {
+    need_dev_full
+    tiny
+    # 10^9 tokens: only giving up at the first failed write ends this in time
+    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 > /dev/full'
+    said 'standard output: '
+    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 >&-'
+    said 'standard output: '
+    run -0 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 | head -n 1 > /dev/null'
+    [[ -z $stderr ]]
+}
+
+@test "numbers that overflow are an error, with the position" {
+    tiny
+    python3 - << 'END'
+import struct, zipfile
+# Gains of 3e38: finite weights whose products are not.
+a = zipfile.ZipFile("model.npz")
+with zipfile.ZipFile("huge.npz", "w") as z:
+    for name in a.namelist():
+        raw = a.read(name)
+        if name.endswith("ln_f.weight.npy") or name == "wte.weight.npy":
+            end = 10 + struct.unpack("<H", raw[8:10])[0]
+            raw = raw[:end] + struct.pack("<f", 3e38) * ((len(raw) - end) // 4)
+        z.writestr(name, raw)
+END
+    run -1 --separate-stderr tg-sample -m huge.npz -p ab
+    said 'position 2: the logit of token'
+}

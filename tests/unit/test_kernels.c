@@ -1,0 +1,255 @@
+/* Every instruction set's kernels that this processor runs, against plain loops in
+ * double precision.  docs/numerics.md derives the tolerances. */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/kernels/kernels.h"
+#include "tests/unit/check.h"
+
+#define EPS 0x1p-24 /* half a unit in the last place of 1 */
+
+static const tg_kernels *all[8];
+static size_t n_all;
+
+static float *floats(size_t n)
+{
+    float *p = malloc((n ? n : 1) * sizeof *p);
+
+    if (!p)
+        abort();
+    return p;
+}
+
+/* ---- matmul */
+
+struct shape {
+    size_t M, N, K;
+};
+
+/* One product with A and B stored plain or transposed; every epilogue in turn. */
+static void check_product(const tg_kernels *k, struct shape s, bool a_t, bool b_t, int epilogue, void *work)
+{
+    const size_t ldc = s.N + 3; /* not the width, so that strides count */
+    /* + 1: operands that are aligned to nothing but their type */
+    float *a = floats(s.M * s.K + 1), *b = floats(s.K * s.N + 1), *c = floats(s.M * ldc + 1);
+    float *bias = floats(s.N), *add = floats(s.M * ldc);
+    tg_matmul op = {
+        .M = s.M, .N = s.N, .K = s.K,
+        .a = a + 1, .a_row = a_t ? 1 : s.K, .a_col = a_t ? s.M : 1,
+        .b = b + 1, .b_row = b_t ? 1 : s.N, .b_col = b_t ? s.K : 1,
+        .c = c + 1, .ldc = ldc,
+        .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
+        .add = epilogue == 2 ? add : NULL,
+        .accumulate = epilogue == 3,
+    };
+    double worst = 0;
+    bool outside_kept = true;
+
+    check_fill(a + 1, s.M * s.K, 1, 1);
+    check_fill(b + 1, s.K * s.N, 2, 1);
+    check_fill(bias, s.N, 3, 1);
+    check_fill(add, s.M * ldc, 4, 1);
+    for (size_t i = 0; i < s.M * ldc; i++)
+        c[1 + i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
+    k->matmul(&op, work);
+    for (size_t m = 0; m < s.M; m++) {
+        for (size_t n = 0; n < s.N; n++) {
+            double want = 0, size = 0;
+
+            for (size_t i = 0; i < s.K; i++) {
+                double term = (double)op.a[m * op.a_row + i * op.a_col] * (double)op.b[i * op.b_row + n * op.b_col];
+
+                want += term;
+                size += fabs(term);
+            }
+            want += op.bias ? (double)bias[n] : 0;
+            want += op.add || op.accumulate ? (double)add[m * ldc + n] : 0;
+            /* a sum of K products and up to two more terms, each rounded */
+            worst = fmax(worst, fabs((double)op.c[m * ldc + n] - want) / ((size + 2) * (double)(s.K + 3) * EPS));
+            if (isnan(op.c[m * ldc + n]))
+                worst = HUGE_VAL;
+        }
+        for (size_t n = s.N; n < ldc; n++)
+            outside_kept = outside_kept && op.c[m * ldc + n] == 7.0f;
+    }
+    if (!(worst <= 1) || !outside_kept)
+        printf("%s %zux%zux%zu a_t=%d b_t=%d epilogue=%d:\n", k->isa, s.M, s.N, s.K, a_t, b_t, epilogue);
+    CHECK(worst <= 1);
+    CHECK(outside_kept);
+    free(a);
+    free(b);
+    free(c);
+    free(bias);
+    free(add);
+}
+
+static void matmul_at_all_edges(void)
+{
+    static const size_t edge[] = {1, 2, 5, 6, 7, 13, 14, 15, 16, 17, 31, 32, 33, 64, 65};
+    const size_t n = sizeof edge / sizeof edge[0];
+    void *work = aligned_alloc(64, tg_matmul_work());
+    size_t number = 0;
+
+    for (size_t k = 0; k < n_all; k++)
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                for (size_t l = 0; l < n; l += 3, number++)
+                    check_product(all[k], (struct shape){edge[i], edge[j], edge[l]}, number % 2, number / 2 % 2,
+                                  (int)(number / 4 % 4), work);
+    free(work);
+}
+
+static void matmul_across_blocks(void)
+{
+    static const struct shape shapes[] = {
+        {3, 5, 255}, {3, 5, 256}, {3, 5, 257}, {20, 40, 700}, {1, 300, 70}, {1, 129, 600}, {2000, 3, 300}, {5, 4100, 260},
+    };
+    void *work = aligned_alloc(64, tg_matmul_work());
+
+    for (size_t k = 0; k < n_all; k++)
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+            for (int form = 0; form < 16; form++)
+                check_product(all[k], shapes[i], form & 1, form >> 1 & 1, form >> 2, work);
+    free(work);
+}
+
+static void matmul_same_bits_at_any_thread_count(void)
+{
+    static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {768, 128, 512}};
+    void *work = aligned_alloc(64, tg_matmul_work());
+
+    for (size_t k = 0; k < n_all; k++)
+        for (size_t i = 0; i < 3; i++) {
+            struct shape s = shapes[i];
+            float *a = floats(s.M * s.K), *b = floats(s.K * s.N), *c = floats(2 * s.M * s.N);
+            tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
+                            .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N};
+
+            check_fill(a, s.M * s.K, 1, 1);
+            check_fill(b, s.K * s.N, 2, 1);
+            omp_set_num_threads(1);
+            all[k]->matmul(&op, work);
+            op.c = c + s.M * s.N;
+            for (int threads = 2; threads <= 4; threads++) {
+                omp_set_num_threads(threads);
+                all[k]->matmul(&op, work);
+                CHECK(memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
+            }
+            free(a);
+            free(b);
+            free(c);
+        }
+    free(work);
+}
+
+/* ---- exp and tanh, through the kernels that are made of them */
+
+/* softmax of {0, x}: its ratio is exp(x) up to two roundings. */
+static void exp_over_the_whole_range(void)
+{
+    for (size_t k = 0; k < n_all; k++) {
+        double worst = 0;
+
+        for (int i = 0; i < 200000; i++) {
+            float x = -87.0f * (float)i / 200000.0f, row[2] = {0, x}, probs[2];
+
+            all[k]->softmax_row(probs, row, 2);
+            worst = fmax(worst, fabs((double)probs[1] / (double)probs[0] / exp((double)x) - 1));
+        }
+        CHECK_NEAR(worst, 0, 2e-7 + 3 * EPS);
+    }
+}
+
+static void tanh_through_gelu(void)
+{
+    const double scale = sqrt(2 / 3.14159265358979323846);
+
+    for (size_t k = 0; k < n_all; k++) {
+        double worst = 0;
+        float x[1000], y[1000];
+
+        for (int i = 0; i < 1000; i++)
+            x[i] = (float)(i - 500) / 50.0f;
+        all[k]->gelu_tanh_forward(y, x, 1000);
+        for (int i = 0; i < 1000; i++) {
+            double v = (double)x[i], want = 0.5 * v * (1 + tanh(scale * (v + 0.044715 * v * v * v)));
+
+            /* half of x times tanh's error, and the roundings of the rest */
+            worst = fmax(worst, fabs((double)y[i] - want) / (0.5 * fabs(v) * 3e-7 + 4 * EPS * fabs(v) + 1e-30));
+        }
+        CHECK_NEAR(worst, 0, 1);
+    }
+}
+
+static void a_nan_stays_one(void)
+{
+    for (size_t k = 0; k < n_all; k++) {
+        float row[40] = {0}, out[40];
+
+        row[3] = NAN;
+        all[k]->gelu_tanh_forward(out, row, 40);
+        CHECK(isnan(out[3]) && !isnan(out[4]));
+        CHECK(isnan(all[k]->crossentropy_row(row, 40, 0, 0)));
+    }
+}
+
+/* ---- the optimizer and the norm */
+
+static void adamw_is_the_equation(void)
+{
+    const size_t n = 37;
+
+    for (size_t k = 0; k < n_all; k++) {
+        float w[37], m[37], v[37], g[37];
+        const tg_adamw_step s = {.learning_rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.99f, .epsilon = 1e-8f,
+                                 .weight_decay = 0.1f, .correction1 = 0.19f, .correction2 = 0.0199f,
+                                 .grad_scale = 0.5f};
+
+        check_fill(w, n, 1, 1);
+        check_fill(m, n, 2, 1);
+        check_fill(g, n, 3, 1);
+        for (size_t i = 0; i < n; i++)
+            v[i] = m[i] * m[i];
+        for (size_t i = 0; i < n; i++) {
+            double gi = 0.5 * (double)g[i], mi = 0.9 * (double)m[i] + 0.1 * gi;
+            double vi = 0.99 * (double)v[i] + 0.01 * gi * gi;
+            double wi = (double)w[i] - 0.01 * (mi / 0.19 / (sqrt(vi / 0.0199) + 1e-8) + 0.1 * (double)w[i]);
+
+            all[k]->adamw(w + i, m + i, v + i, g + i, 1, &s);
+            CHECK_NEAR((double)w[i], wi, 40 * EPS);
+            CHECK_NEAR((double)m[i], mi, 40 * EPS);
+            CHECK_NEAR((double)v[i], vi, 40 * EPS);
+        }
+    }
+}
+
+static void sum_of_squares(void)
+{
+    float x[1001];
+    double want = 0;
+
+    check_fill(x, 1001, 1, 3);
+    for (size_t i = 0; i < 1001; i++)
+        want += (double)x[i] * (double)x[i];
+    for (size_t k = 0; k < n_all; k++)
+        CHECK_NEAR(all[k]->sum_squares(x, 1001), want, 1e-12 * want);
+}
+
+int main(void)
+{
+    n_all = tg_kernels_list(all);
+    for (size_t i = 0; i < n_all; i++)
+        printf("# %s\n", all[i]->isa);
+    RUN(matmul_at_all_edges);
+    RUN(matmul_across_blocks);
+    RUN(matmul_same_bits_at_any_thread_count);
+    RUN(exp_over_the_whole_range);
+    RUN(tanh_through_gelu);
+    RUN(a_nan_stays_one);
+    RUN(adamw_is_the_equation);
+    RUN(sum_of_squares);
+    return check_done();
+}

@@ -1,0 +1,435 @@
+/*
+ * The whole model: every parameter's gradient against central differences of the
+ * double-precision reference; inference against training's forward pass; the
+ * parameter table and the archive.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/gpt/infer.h"
+#include "lib/gpt/model.h"
+#include "lib/gpt/pass.h"
+#include "tests/unit/check.h"
+#include "tests/unit/ref_gpt.h"
+
+enum { B = 2, T = 5 };
+
+static tg_config tiny(void)
+{
+    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+
+    c.n_layer = 2;
+    c.n_head = 2;
+    c.n_embd = 8;
+    c.n_ctx = 6;
+    c.vocab_size = 256;
+    return c;
+}
+
+static void tokens(int32_t *ids, int32_t *targets)
+{
+    for (int i = 0; i < B * T; i++) {
+        ids[i] = (i * 37 + 11) % 256;
+        targets[i] = (i * 53 + 7) % 256;
+    }
+    ids[3] = ids[4]; /* a row of the embedding that two places share */
+}
+
+/* Parameters far from their initial values, so that no gradient is near zero. */
+static void stir(tg_model *m)
+{
+    for (size_t i = 0; i < m->table.n; i++) {
+        const tg_param *p = &m->table.entry[i];
+
+        check_fill(m->params + p->offset, p->count, 100 + i, p->ndim == 2 ? 0.5 : 0.3);
+        for (size_t e = 0; p->mean > 0 && e < p->count; e++)
+            m->params[p->offset + e] += (float)p->mean;
+    }
+}
+
+struct setting {
+    tg_model model;
+    tg_pass pass;
+    tg_arena arena;
+    float *grads;
+    double *flat;
+    int32_t ids[B * T], targets[B * T];
+};
+
+static void set_up(struct setting *s, const tg_config *config)
+{
+    tg_err err;
+
+    memset(s, 0, sizeof *s);
+    CHECK_OK(tg_model_create(&s->model, config, 1, &err), &err);
+    stir(&s->model);
+    tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
+    CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
+    tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
+    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere ... */
+    tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model, B, T, true);
+    s->grads = calloc(s->model.table.floats, sizeof *s->grads);
+    s->flat = calloc(s->model.table.floats, sizeof *s->flat);
+    for (size_t i = 0; i < s->model.table.floats; i++)
+        s->flat[i] = (double)s->model.params[i];
+    tokens(s->ids, s->targets);
+}
+
+static void tear_down(struct setting *s)
+{
+    free(s->grads);
+    free(s->flat);
+    tg_arena_free(&s->arena);
+    tg_model_free(&s->model);
+}
+
+static double reference(const struct setting *s, const ref_gpt_masks *masks)
+{
+    return ref_gpt_loss(&s->model.config, &s->model.table, s->flat, s->ids, s->targets, B, T, masks, NULL);
+}
+
+/*
+ * Central differences with step h have an error of h^2 f'''/6 and of eps |f| / h; at
+ * 1e-5 both are about 1e-10.  What is left is the float32 backward pass itself:
+ * sums of up to 256 terms of order 1, so 1e-4 relative to the largest gradient of the
+ * tensor is a bound with an order of magnitude to spare.
+ */
+static void check_gradients(struct setting *s, const ref_gpt_masks *masks)
+{
+    const double h = 1e-5;
+
+    for (size_t i = 0; i < s->model.table.n; i++) {
+        const tg_param *p = &s->model.table.entry[i];
+        double worst = 0, largest = 0;
+
+        for (size_t e = p->offset; e < p->offset + p->count; e++) {
+            double was = s->flat[e], up, down, slope;
+
+            s->flat[e] = was + h;
+            up = reference(s, masks);
+            s->flat[e] = was - h;
+            down = reference(s, masks);
+            s->flat[e] = was;
+            slope = (up - down) / (2 * h);
+            largest = fmax(largest, fabs(slope));
+            worst = fmax(worst, fabs(slope - (double)s->grads[e]));
+        }
+        if (!(worst <= 1e-4 * largest + 1e-7))
+            printf("%s: off by %g of %g\n", p->name, worst, largest);
+        CHECK(worst <= 1e-4 * largest + 1e-7);
+        CHECK(largest > 1e-6);
+    }
+}
+
+static void gradients_of(const tg_config *config)
+{
+    struct setting s;
+    double loss;
+
+    set_up(&s, config);
+    loss = tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+    CHECK_NEAR(loss, reference(&s, NULL), 1e-5);
+    check_gradients(&s, NULL);
+    tear_down(&s);
+}
+
+static void gradients_gpt2(void)
+{
+    tg_config c = tiny();
+
+    gradients_of(&c);
+}
+
+static void gradients_tinygpt(void)
+{
+    tg_config c = tg_config_preset(0);
+
+    c.n_embd = 6;
+    c.n_ctx = 5;
+    gradients_of(&c);
+}
+
+static void gradients_nanogpt_without_biases(void)
+{
+    tg_config c = tiny();
+
+    c.layer_norm_bias = c.linear_bias = false;
+    c.activation = TG_GELU_ERF;
+    gradients_of(&c);
+}
+
+static void gradients_untied_with_head_bias(void)
+{
+    tg_config c = tiny();
+
+    c.n_head = 1;
+    c.tied = false;
+    c.head_bias = true;
+    gradients_of(&c);
+}
+
+/* The masks that the pass will draw, from its documented streams. */
+static void masks_of(const tg_pass *pass, double *out, uint32_t site, size_t l, size_t n)
+{
+    tg_dropout drop = {.p = pass->dropout, .rng = pass->rng};
+    float *factors = malloc(n * sizeof *factors);
+
+    drop.rng.purpose = TG_RNG_DROPOUT | (uint32_t)(l * 4 + site) << 8;
+    tg_dropout_factors(factors, &drop, 0, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (double)factors[i];
+    free(factors);
+}
+
+static void gradients_with_dropout(void)
+{
+    const tg_config c = tiny();
+    const size_t n = B * T * c.n_embd, probs = B * c.n_head * T * T;
+    double *m = calloc(5 * n + 2 * probs, sizeof *m);
+    const ref_gpt_masks masks = {.embedding = m, .att_proj = m + n, .fc_proj = m + 3 * n, .probs = m + 5 * n};
+    struct setting s;
+    double loss, plain;
+
+    set_up(&s, &c);
+    plain = reference(&s, NULL);
+    s.pass.dropout = 0.3f;
+    s.pass.rng = (tg_rng){.seed = 5, .step = 9};
+    masks_of(&s.pass, m, 0, 0, n);
+    for (size_t l = 0; l < 2; l++) {
+        masks_of(&s.pass, m + 5 * n + l * probs, 1, l, probs);
+        masks_of(&s.pass, m + (1 + l) * n, 2, l, n);
+        masks_of(&s.pass, m + (3 + l) * n, 3, l, n);
+    }
+    loss = tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+    CHECK_NEAR(loss, reference(&s, &masks), 1e-5);
+    CHECK(fabs(loss - plain) > 1e-3);
+    check_gradients(&s, &masks);
+    tear_down(&s);
+    free(m);
+}
+
+/* Two halves of a batch, each counted half, give the batch's gradient. */
+static void gradients_add_up(void)
+{
+    const tg_config c = tiny();
+    struct setting s;
+    float *whole;
+
+    set_up(&s, &c);
+    (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+    whole = s.grads;
+    s.grads = calloc(s.model.table.floats, sizeof *s.grads);
+    s.pass.B = 1;
+    (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 0.5f);
+    (void)tg_pass_run(&s.pass, s.ids + T, s.targets + T, s.grads, 0.5f);
+    CHECK(check_distance(s.grads, whole, s.model.table.floats) < 1e-6);
+    free(whole);
+    tear_down(&s);
+}
+
+static void same_bits_at_any_thread_count(void)
+{
+    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+    float *first = NULL;
+
+    c.n_embd = 68; /* of no block's size, but enough to go parallel */
+    for (int threads = 1; threads <= 4; threads++) {
+        struct setting s;
+
+        omp_set_num_threads(threads);
+        set_up(&s, &c);
+        (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+        if (first)
+            CHECK(memcmp(first, s.grads, s.model.table.floats * sizeof(float)) == 0);
+        else
+            first = s.grads, s.grads = NULL;
+        tear_down(&s);
+    }
+    free(first);
+}
+
+/* ---- inference */
+
+static void inference_is_the_forward_pass(void)
+{
+    const tg_config c = tiny();
+    tg_arena plain_arena = {0}, cache_arena = {0};
+    tg_infer plain, cached;
+    struct setting s;
+    float *logits = malloc(3 * c.vocab_size * sizeof *logits);
+    double *want = malloc(T * c.vocab_size * sizeof *want);
+    double row[256];
+    tg_err err;
+
+    set_up(&s, &c);
+    (void)ref_gpt_loss(&c, &s.model.table, s.flat, s.ids, s.targets, 1, T, NULL, want);
+    for (size_t v = 0; v < 256; v++)
+        row[v] = want[(T - 1) * 256 + v];
+
+    tg_infer_place(&plain_arena, &plain, &s.model, T, false);
+    CHECK_OK(tg_arena_alloc(&plain_arena, &err), &err);
+    tg_infer_place(&plain_arena, &plain, &s.model, T, false);
+    tg_infer_place(&cache_arena, &cached, &s.model, 3, true);
+    CHECK_OK(tg_arena_alloc(&cache_arena, &err), &err);
+    tg_infer_place(&cache_arena, &cached, &s.model, 3, true);
+
+    tg_infer_run(&plain, s.ids, T, logits);
+    CHECK(check_distance64(logits, row, 256) < 1e-5);
+
+    /* through the cache: three tokens, then one at a time; and again after a reset */
+    for (int again = 0; again < 2; again++) {
+        tg_infer_run(&cached, s.ids, 3, logits + 256);
+        tg_infer_run(&cached, s.ids + 3, 1, logits + 256);
+        tg_infer_run(&cached, s.ids + 4, 1, logits + 256);
+        CHECK_EQ(cached.past, T);
+        CHECK(check_distance64(logits + 256, row, 256) < 1e-5);
+        tg_infer_reset(&cached);
+    }
+    tg_arena_free(&plain_arena);
+    tg_arena_free(&cache_arena);
+    tear_down(&s);
+    free(logits);
+    free(want);
+}
+
+/* ---- the table and the archive */
+
+static void parameter_counts(void)
+{
+    /* by hand: 12 C^2 + 13 C a block, V C + n_ctx C outside, 2 C at the end; tinygpt:
+     * 12 C^2 + 9 C a block, and a head of its own, V C + V */
+    static const unsigned long long want[] = {136576, 834304, 124439808, 354823168, 774030080, 1557611200};
+
+    for (size_t i = 0; i < 6; i++) {
+        tg_config c = tg_config_preset(i);
+        tg_params table;
+        tg_err err;
+
+        CHECK_OK(tg_config_check(&c, &err), &err);
+        CHECK_OK(tg_params_build(&table, &c, &err), &err);
+        CHECK_EQ(table.count, want[i]);
+        tg_params_free(&table);
+    }
+}
+
+static void table_entries_do_not_overlap(void)
+{
+    const tg_config c = tiny();
+    tg_params t;
+    tg_err err;
+
+    CHECK_OK(tg_params_build(&t, &c, &err), &err);
+    for (size_t i = 0; i < t.n; i++) {
+        const tg_param *p = &t.entry[i];
+        size_t end = i + 1 < t.n ? t.entry[i + 1].offset : t.floats;
+
+        CHECK(p->offset % 16 == 0 && p->offset + p->count <= end);
+        CHECK_EQ(tg_params_index(&t, p->kind, p->layer), i);
+        CHECK(tg_params_find(&t, p->name) == p);
+    }
+    CHECK(tg_params_find(&t, "h.2.ln_1.weight") == NULL);
+    tg_params_free(&t);
+}
+
+static void initialisation(void)
+{
+    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_model m;
+    tg_err err;
+
+    CHECK_OK(tg_model_create(&m, &c, 42, &err), &err);
+    for (size_t i = 0; i < m.table.n; i++) {
+        const tg_param *p = &m.table.entry[i];
+        double sum = 0, squares = 0, n = (double)p->count;
+
+        for (size_t e = 0; e < p->count; e++) {
+            sum += (double)m.weight[i][e];
+            squares += (double)m.weight[i][e] * (double)m.weight[i][e];
+        }
+        /* five standard errors */
+        CHECK_NEAR(sum / n, p->mean, 5 * p->std / sqrt(n) + 1e-9);
+        CHECK_NEAR(sqrt(squares / n - p->mean * p->mean), p->std, 5 * p->std / sqrt(2 * n) + 1e-7);
+        if (p->kind == TG_FC_PROJ_W)
+            CHECK_NEAR(p->std, 0.02 / sqrt(8), 1e-12);
+    }
+    tg_model_free(&m);
+}
+
+static void archive_round_trip(void)
+{
+    for (int flat = 0; flat < 2; flat++) {
+        const tg_config c = tiny();
+        tg_model m, again;
+        tg_err err;
+        int fd = memfd_create("model", 0);
+
+        CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+        CHECK_OK(tg_model_write(&m, fd, &err), &err);
+        CHECK(lseek(fd, 0, SEEK_SET) == 0);
+        CHECK_OK(tg_model_read(&again, fd, flat, NULL, NULL, &err), &err);
+        CHECK((again.params != NULL) == (flat == 1));
+        CHECK_EQ(again.table.n, m.table.n);
+        for (size_t i = 0; i < m.table.n; i++)
+            CHECK(memcmp(again.weight[i], m.weight[i], m.table.entry[i].count * sizeof(float)) == 0);
+        tg_model_free(&again);
+        tg_model_free(&m);
+        close(fd);
+    }
+}
+
+static void weights_must_be_finite(void)
+{
+    const tg_config c = tiny();
+    tg_model m, again;
+    tg_err err;
+    int fd = memfd_create("model", 0);
+
+    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    m.params[tg_params_find(&m.table, "h.1.mlp.c_fc.weight")->offset + 17] = NAN;
+    CHECK_OK(tg_model_write(&m, fd, &err), &err);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_EQ(tg_model_read(&again, fd, true, NULL, NULL, &err), TG_EDATA);
+    CHECK_HAS(err.message, "h.1.mlp.c_fc.weight[17] is nan");
+    tg_model_free(&m);
+    close(fd);
+}
+
+static void heads_must_divide(void)
+{
+    const tg_config c = tiny();
+    tg_model m;
+    tg_err err;
+
+    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    CHECK_OK(tg_model_set_heads(&m, 8, &err), &err);
+    CHECK_EQ(tg_model_set_heads(&m, 3, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "1 2 4 8");
+    CHECK_EQ(tg_model_set_heads(&m, 0, &err), TG_EUSAGE);
+    CHECK_EQ(m.config.n_head, 8);
+    tg_model_free(&m);
+}
+
+int main(void)
+{
+    RUN(gradients_gpt2);
+    RUN(gradients_tinygpt);
+    RUN(gradients_nanogpt_without_biases);
+    RUN(gradients_untied_with_head_bias);
+    RUN(gradients_with_dropout);
+    RUN(gradients_add_up);
+    RUN(same_bits_at_any_thread_count);
+    RUN(inference_is_the_forward_pass);
+    RUN(parameter_counts);
+    RUN(table_entries_do_not_overlap);
+    RUN(initialisation);
+    RUN(archive_round_trip);
+    RUN(weights_must_be_finite);
+    RUN(heads_must_divide);
+    return check_done();
+}

@@ -1,0 +1,249 @@
+/* Saving: whole or not at all. */
+#define _XOPEN_SOURCE 700 /* mkdtemp is in 2008, RLIMIT_FSIZE in XSI */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/archive.h"
+#include "formats/save.h"
+#include "tests/unit/check.h"
+
+static void must(bool ok)
+{
+    if (!ok) {
+        perror("test_save");
+        abort();
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    must(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static bool holds(const char *path, const char *text)
+{
+    char got[64] = "";
+    FILE *f = fopen(path, "r");
+
+    if (!f)
+        return false;
+    got[fread(got, 1, sizeof got - 1, f)] = '\0';
+    fclose(f);
+    return strcmp(got, text) == 0;
+}
+
+/* Files here whose names end in .tmp. */
+static int leftovers(const char *directory)
+{
+    DIR *d = opendir(directory);
+    int n = 0;
+
+    must(d != NULL);
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        size_t m = strlen(e->d_name);
+
+        n += m > 4 && strcmp(e->d_name + m - 4, ".tmp") == 0;
+    }
+    closedir(d);
+    return n;
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+
+    must(stat(path, &st) == 0);
+    return st.st_mode & 07777;
+}
+
+static tg_status save_text(const char *path, const char *text, tg_err *err)
+{
+    tg_save save;
+    tg_status status = tg_save_begin(&save, path, err);
+
+    if (status != TG_OK)
+        return status;
+    must(write(save.fd, text, strlen(text)) == (ssize_t)strlen(text));
+    status = tg_save_commit(&save, err);
+    CHECK_EQ(save.fd, -1);
+    return status;
+}
+
+static void test_new_file(void)
+{
+    tg_err err = {0};
+
+    umask(027);
+    CHECK_OK(save_text("new", "one", &err), &err);
+    CHECK(holds("new", "one"));
+    CHECK_EQ(mode_of("new"), 0640);
+    CHECK_EQ(leftovers("."), 0);
+}
+
+static void test_permissions_stay(void)
+{
+    tg_err err = {0};
+
+    write_file("kept", "old");
+    must(chmod("kept", 0604) == 0);
+    CHECK_OK(save_text("./kept", "new", &err), &err);
+    CHECK(holds("kept", "new"));
+    CHECK_EQ(mode_of("kept"), 0604);
+}
+
+static void test_abort(void)
+{
+    tg_save save;
+    tg_err err = {0};
+
+    write_file("old", "old");
+    CHECK_OK(tg_save_begin(&save, "old", &err), &err);
+    must(write(save.fd, "new", 3) == 3);
+    CHECK_EQ(leftovers("."), 1);
+    CHECK(holds("old", "old"));
+    tg_save_abort(&save);
+    CHECK(holds("old", "old"));
+    CHECK_EQ(leftovers("."), 0);
+    tg_save_abort(&save); /* harmless */
+}
+
+static void test_links_stay(void)
+{
+    char to[64] = "";
+    tg_err err = {0};
+
+    must(mkdir("dir", 0755) == 0);
+    write_file("dir/real", "old");
+    must(symlink("dir/real", "link") == 0 && symlink("link", "link2") == 0);
+    must(symlink("missing", "dir/dangling") == 0 && symlink("dir/dangling", "dangling") == 0);
+    CHECK_OK(save_text("link2", "new", &err), &err);
+    CHECK(holds("dir/real", "new"));
+    CHECK_OK(save_text("dangling", "made", &err), &err);
+    CHECK(holds("dir/missing", "made"));
+    CHECK_EQ(readlink("link2", to, sizeof to - 1), 4);
+    CHECK_EQ(readlink("dangling", to, sizeof to - 1), 12);
+    CHECK_EQ(leftovers("dir") + leftovers("."), 0);
+    must(symlink("loop", "loop") == 0);
+    CHECK_EQ(save_text("loop", "x", &err), TG_EIO);
+    CHECK_EQ(err.sys, ELOOP);
+}
+
+static void test_bad_targets(void)
+{
+    static const char *const paths[] = {"", "dir", "dir/", "nowhere/file", "nofile/"};
+
+    for (size_t i = 0; i < 5; i++) {
+        tg_err err = {0};
+
+        CHECK_EQ(save_text(paths[i], "x", &err), TG_EIO);
+        CHECK(err.sys != 0);
+    }
+    CHECK_EQ(leftovers("."), 0);
+}
+
+/* The disk is full half way: a limit on the size of files stands in for it. */
+static void test_failed_write(void)
+{
+    static float numbers[100000];
+    struct rlimit small, old;
+    tg_archive_writer *w = NULL;
+    tg_save save;
+    tg_err err = {0};
+    tg_status status;
+
+    write_file("model", "the old model");
+    must(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    small = old;
+    small.rlim_cur = 100000;
+    signal(SIGXFSZ, SIG_IGN);
+    must(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    CHECK_OK(tg_save_begin(&save, "model", &err), &err);
+    CHECK_OK(tg_archive_create(&w, save.fd, 0, &err), &err);
+    status = tg_archive_put(w, "w", TG_F32, 1, (size_t[]){100000}, numbers, &err);
+    CHECK_EQ(status, TG_EIO);
+    CHECK_EQ(err.sys, EFBIG);
+    CHECK_HAS(err.message, "write failed at offset 100000, after 9");
+    CHECK_HAS(err.message, "of 400000 bytes: File too large");
+    CHECK_EQ(tg_archive_finish(w, &err), TG_EUSAGE);
+    tg_archive_abandon(w);
+    tg_save_abort(&save);
+    must(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    CHECK(holds("model", "the old model"));
+    CHECK_EQ(leftovers("."), 0);
+}
+
+/* The rename fails: something else took the name meanwhile. */
+static void test_failed_commit(void)
+{
+    tg_save save;
+    tg_err err = {0};
+
+    CHECK_OK(tg_save_begin(&save, "taken", &err), &err);
+    must(mkdir("taken", 0755) == 0);
+    write_file("taken/inside", "x");
+    CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
+    CHECK_HAS(err.message, "cannot be put in place");
+    CHECK(holds("taken/inside", "x"));
+    CHECK_EQ(leftovers("."), 0);
+}
+
+static void test_devices(void)
+{
+    struct stat st;
+    tg_save save;
+    tg_err err = {0};
+
+    CHECK_OK(save_text("/dev/null", "x", &err), &err);
+    must(stat("/dev/null", &st) == 0);
+    CHECK(S_ISCHR(st.st_mode));
+    if (access("/dev/full", W_OK) == 0) {
+        CHECK_OK(tg_save_begin(&save, "/dev/full", &err), &err);
+        CHECK_EQ(write(save.fd, "x", 1), -1);
+        tg_save_abort(&save);
+        CHECK_EQ(access("/dev/full", W_OK), 0);
+    }
+}
+
+/* Not for root, who may write anything. */
+static void test_read_only(void)
+{
+    tg_err err = {0};
+
+    if (geteuid() == 0)
+        return;
+    write_file("locked", "old");
+    must(chmod("locked", 0444) == 0);
+    CHECK_EQ(save_text("locked", "new", &err), TG_EIO);
+    CHECK(holds("locked", "old"));
+}
+
+int main(void)
+{
+    char directory[] = "/tmp/tg-save-XXXXXX";
+    char remove[64];
+    int failed;
+
+    must(mkdtemp(directory) != NULL && chdir(directory) == 0);
+    RUN(test_new_file);
+    RUN(test_permissions_stay);
+    RUN(test_abort);
+    RUN(test_links_stay);
+    RUN(test_bad_targets);
+    RUN(test_failed_write);
+    RUN(test_failed_commit);
+    RUN(test_devices);
+    RUN(test_read_only);
+    failed = check_done();
+    snprintf(remove, sizeof remove, "rm -rf %s", directory);
+    must(system(remove) == 0);
+    return failed;
+}

@@ -1,0 +1,427 @@
+/* Token streams: what is written is what is read, and what is wrong is refused. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/text/tokenizer.h"
+#include "lib/text/tokens.h"
+#include "tests/unit/check.h"
+
+/* An unnamed temporary file. */
+static int temp_file(void)
+{
+    char path[] = "/tmp/test_tokens.XXXXXX";
+    int fd = mkstemp(path);
+
+    CHECK(fd >= 0);
+    unlink(path);
+    return fd;
+}
+
+static void rewind_file(int fd)
+{
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+}
+
+static unsigned char byte_at(size_t i)
+{
+    return (unsigned char)((i * 2654435761u) >> 13);
+}
+
+/* A text of n bytes; the caller frees it. */
+static unsigned char *make_text(size_t n)
+{
+    unsigned char *text = malloc(n > 0 ? n : 1);
+
+    for (size_t i = 0; i < n; i++)
+        text[i] = byte_at(i);
+    return text;
+}
+
+/* Append an archive of text [n] to fd, given to the writer in pieces of `step`. */
+static void write_text(int fd, const unsigned char *text, size_t n, size_t step)
+{
+    const tg_tokenizer tok = tg_tokenizer_bytes();
+    tg_tokens_writer *w;
+    tg_err err;
+
+    CHECK_OK(tg_tokens_create(&w, fd, &tok, &err), &err);
+    for (size_t at = 0; at < n; at += step)
+        CHECK_OK(tg_tokens_write(w, text + at, n - at < step ? n - at : step, &err), &err);
+    CHECK_OK(tg_tokens_finish(w, &err), &err);
+    tg_tokens_abandon(w);
+}
+
+/* An archive with these head values, and one array of ids: what a test spoils. */
+struct forged {
+    const char *kind;
+    int64_t version;
+    const char *tokenizer; /* NULL: left out */
+    int64_t vocab_size;
+    const char *name;
+    tg_dtype dtype;
+    size_t count;
+    const void *ids;
+};
+
+static const struct forged good = {
+    .kind = "tokens",
+    .version = 1,
+    .tokenizer = "bytes",
+    .vocab_size = 256,
+    .name = "tokens/00000000",
+    .dtype = {'u', 1},
+    .count = 3,
+    .ids = "abc",
+};
+
+static void forge(int fd, const struct forged *f)
+{
+    tg_archive_writer *w;
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", f->kind, &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "version", f->version, &err), &err);
+    if (f->tokenizer)
+        CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", f->tokenizer, &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", f->vocab_size, &err), &err);
+    CHECK_OK(tg_archive_put(w, f->name, f->dtype, 1, &f->count, f->ids, &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+}
+
+/* Load what is forged: the status, and the message in *err. */
+static tg_status load_forged(const struct forged *f, tg_tokens *tokens, tg_err *err)
+{
+    int fd = temp_file();
+    tg_status status;
+
+    *tokens = (tg_tokens){0};
+    *err = (tg_err){0};
+    forge(fd, f);
+    rewind_file(fd);
+    status = tg_tokens_load(tokens, fd, err);
+    close(fd);
+    return status;
+}
+
+static void expect_refusal(const struct forged *f, const char *message)
+{
+    tg_tokens tokens;
+    tg_err err;
+
+    CHECK_EQ(load_forged(f, &tokens, &err), TG_EDATA);
+    CHECK_HAS(err.message, message);
+    tg_tokens_free(&tokens);
+}
+
+/* ---- tests */
+
+static void widths(void)
+{
+    CHECK_EQ(tg_tokens_width(1), 1);
+    CHECK_EQ(tg_tokens_width(256), 1);
+    CHECK_EQ(tg_tokens_width(257), 2);
+    CHECK_EQ(tg_tokens_width(50257), 2);
+    CHECK_EQ(tg_tokens_width(65536), 2);
+    CHECK_EQ(tg_tokens_width(65537), 4);
+}
+
+static void bytes_tokenizer(void)
+{
+    const tg_tokenizer tok = tg_tokenizer_bytes();
+    unsigned char text[256], back[TG_TOKEN_BYTES_MAX];
+    int32_t ids[256];
+    tg_err err;
+
+    for (size_t i = 0; i < 256; i++)
+        text[i] = (unsigned char)i;
+    CHECK_EQ(tg_tokenizer_encode(&tok, ids, text, 256), 256);
+    for (int32_t i = 0; i < 256; i++) {
+        CHECK_EQ(ids[i], i);
+        CHECK_EQ(tg_tokenizer_decode(&tok, back, i), 1);
+        CHECK_EQ(back[0], i);
+    }
+    CHECK_OK(tg_tokenizer_check(&tok, &err), &err);
+    CHECK(tg_tokenizer_equal(&tok, &tok));
+    CHECK(!tg_tokenizer_equal(&tok, &(tg_tokenizer){.kind = "bytes", .vocab_size = 257}));
+    CHECK(!tg_tokenizer_equal(&tok, &(tg_tokenizer){.kind = "gpt2", .vocab_size = 256}));
+}
+
+/* Load from fd and compare with the text. */
+static void expect_text(int fd, const unsigned char *text, size_t n)
+{
+    tg_tokens tokens = {0};
+    tg_err err = {0};
+
+    rewind_file(fd);
+    CHECK_OK(tg_tokens_load(&tokens, fd, &err), &err);
+    CHECK_EQ(tokens.count, n);
+    CHECK_EQ(tokens.width, 1);
+    CHECK(tokens.count == n && (n == 0 || memcmp(tokens.data, text, n) == 0));
+    tg_tokens_free(&tokens);
+}
+
+static void round_trips(void)
+{
+    const size_t sizes[] = {0,
+                            1,
+                            255,
+                            TG_TOKENS_CHUNK - 1,
+                            TG_TOKENS_CHUNK,
+                            TG_TOKENS_CHUNK + 1,
+                            2 * TG_TOKENS_CHUNK,
+                            3 * TG_TOKENS_CHUNK + 17};
+    unsigned char *text = make_text(3 * TG_TOKENS_CHUNK + 17);
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int fd = temp_file();
+
+        write_text(fd, text, sizes[i], 100000);
+        expect_text(fd, text, sizes[i]);
+        close(fd);
+    }
+    free(text);
+}
+
+static void pieces_do_not_matter(void)
+{
+    const size_t n = 2 * TG_TOKENS_CHUNK + 5;
+    const size_t steps[] = {999, TG_TOKENS_CHUNK - 1, TG_TOKENS_CHUNK, TG_TOKENS_CHUNK + 1};
+    unsigned char *text = make_text(n), *want = malloc(2 * n), *got = malloc(2 * n);
+    int fd = temp_file();
+    ssize_t size;
+
+    write_text(fd, text, n, n);
+    rewind_file(fd);
+    size = read(fd, want, 2 * n);
+    CHECK(size > (ssize_t)n);
+    close(fd);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        fd = temp_file();
+        write_text(fd, text, n, steps[i]);
+        rewind_file(fd);
+        CHECK_EQ(read(fd, got, 2 * n), size);
+        CHECK(memcmp(got, want, (size_t)size) == 0);
+        close(fd);
+    }
+    free(text);
+    free(want);
+    free(got);
+}
+
+/* Archives in a row, and loads one after another, add up. */
+static void appending(void)
+{
+    unsigned char *text = make_text(3000);
+    int fd = temp_file(), other = temp_file();
+    tg_tokens tokens = {0};
+    int32_t ids[4];
+    tg_err err;
+
+    write_text(fd, text, 1000, 1000);
+    write_text(fd, text + 1000, 500, 500);
+    write_text(other, text + 1500, 1500, 1500);
+    expect_text(fd, text, 1500);
+    rewind_file(fd);
+    rewind_file(other);
+    CHECK_OK(tg_tokens_load(&tokens, fd, &err), &err);
+    CHECK_OK(tg_tokens_load(&tokens, other, &err), &err);
+    CHECK_EQ(tokens.count, 3000);
+    CHECK(memcmp(tokens.data, text, 3000) == 0);
+    tg_tokens_get(&tokens, ids, 2996, 4);
+    for (size_t i = 0; i < 4; i++)
+        CHECK_EQ(ids[i], text[2996 + i]);
+    tg_tokens_get(&tokens, ids, 3000, 0);
+    tg_tokens_free(&tokens);
+    close(fd);
+    close(other);
+    free(text);
+}
+
+/* A pipe cannot be mapped: another path through the reader. */
+static void through_a_pipe(void)
+{
+    unsigned char *text = make_text(20000);
+    tg_tokens tokens = {0};
+    tg_err err;
+    int ends[2];
+
+    CHECK(pipe(ends) == 0);
+    write_text(ends[1], text, 20000, 777); /* fits into a pipe's buffer */
+    close(ends[1]);
+    CHECK_OK(tg_tokens_load(&tokens, ends[0], &err), &err);
+    CHECK_EQ(tokens.count, 20000);
+    CHECK(memcmp(tokens.data, text, 20000) == 0);
+    tg_tokens_free(&tokens);
+    close(ends[0]);
+    free(text);
+}
+
+static void ids_of_every_width(void)
+{
+    const uint16_t two[] = {1, 255, 7};
+    const uint32_t four[] = {1, 255, 7};
+    struct forged f = good;
+    tg_tokens tokens;
+    tg_err err;
+
+    f.dtype = TG_U16;
+    f.ids = two;
+    CHECK_OK(load_forged(&f, &tokens, &err), &err);
+    CHECK(tokens.count == 3 && tokens.width == 1 && memcmp(tokens.data, "\1\377\7", 3) == 0);
+    tg_tokens_free(&tokens);
+    f.dtype = TG_U32;
+    f.ids = four;
+    CHECK_OK(load_forged(&f, &tokens, &err), &err);
+    CHECK(tokens.count == 3 && tokens.width == 1 && memcmp(tokens.data, "\1\377\7", 3) == 0);
+    tg_tokens_free(&tokens);
+}
+
+static void tokens_of_every_width(void)
+{
+    unsigned char data[] = {0x78, 0x56, 0x34, 0x12, 0xFF, 0xFF, 0x00, 0x00};
+    tg_tokens tokens = {.count = 8, .width = 1, .data = data};
+    int32_t ids[2];
+
+    tg_tokens_get(&tokens, ids, 3, 2);
+    CHECK(ids[0] == 0x12 && ids[1] == 0xFF);
+    tokens = (tg_tokens){.count = 4, .width = 2, .data = data};
+    tg_tokens_get(&tokens, ids, 1, 2);
+    CHECK(ids[0] == 0x1234 && ids[1] == 0xFFFF);
+    tokens = (tg_tokens){.count = 2, .width = 4, .data = data};
+    tg_tokens_get(&tokens, ids, 0, 2);
+    CHECK(ids[0] == 0x12345678 && ids[1] == 0xFFFF);
+}
+
+static void refusals(void)
+{
+    const uint16_t large[] = {1, 2, 256};
+    struct forged f;
+
+    f = good, f.kind = "model";
+    expect_refusal(&f, "this is a model archive, not tokens");
+    f = good, f.version = 2;
+    expect_refusal(&f, "the tokens have version 2, this program reads version 1");
+    f = good, f.tokenizer = NULL;
+    expect_refusal(&f, "tokenizer/kind is missing");
+    f = good, f.tokenizer = "words";
+    expect_refusal(&f, "tokenizer/kind is \"words\"");
+    f = good, f.vocab_size = 255;
+    expect_refusal(&f, "tokenizer/vocab_size must be 256 for \"bytes\", got 255");
+    f = good, f.vocab_size = -1;
+    expect_refusal(&f, "tokenizer/vocab_size");
+    f = good, f.name = "tokens/00000001";
+    expect_refusal(&f, "tokens/00000001 is out of place: expected tokens/00000000");
+    f = good, f.name = "tokens/0";
+    expect_refusal(&f, "tokens/0 is out of place");
+    f = good, f.name = "tokenizer/merges";
+    expect_refusal(&f, "tokenizer/merges is an array that this version does not know");
+    f = good, f.name = "notes";
+    expect_refusal(&f, "notes does not belong in a token archive");
+    f = good, f.dtype = (tg_dtype){'i', 1};
+    expect_refusal(&f, "tokens/00000000 has type i1: ids are u1, u2 or u4");
+    f = good, f.dtype = TG_U16, f.ids = large;
+    expect_refusal(&f, "tokens/00000000[2] is 256: the vocabulary has 256 ids");
+}
+
+static void too_long_a_chunk(void)
+{
+    struct forged f = good;
+    unsigned char *ids = make_text(TG_TOKENS_CHUNK + 1);
+
+    f.count = TG_TOKENS_CHUNK + 1;
+    f.ids = ids;
+    expect_refusal(&f, "tokens/00000000 has 1048577 ids: a chunk has at most 1048576");
+    free(ids);
+}
+
+static void order_of_arrays(void)
+{
+    int fd = temp_file();
+    tg_tokens_reader *r;
+    tg_archive_writer *w;
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    rewind_file(fd);
+    CHECK_EQ(tg_tokens_open(&r, fd, &err), TG_EDATA);
+    CHECK(r == NULL);
+    CHECK_HAS(err.message, "its first array is version, not kind");
+    close(fd);
+}
+
+static void truncation(void)
+{
+    unsigned char *text = make_text(5000), *archive = malloc(10000);
+    int fd = temp_file();
+    ssize_t size;
+    tg_err err;
+
+    write_text(fd, text, 5000, 5000);
+    rewind_file(fd);
+    size = read(fd, archive, 10000);
+    CHECK(size > 5000);
+    for (ssize_t n = size - 1; n >= 0; n -= 61) {
+        tg_tokens tokens = {0};
+
+        CHECK(ftruncate(fd, n) == 0);
+        rewind_file(fd);
+        CHECK_EQ(tg_tokens_load(&tokens, fd, &err), TG_EDATA);
+        tg_tokens_free(&tokens);
+    }
+    close(fd);
+    free(text);
+    free(archive);
+}
+
+static void failed_writes(void)
+{
+    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer other = {.kind = "words", .vocab_size = 256};
+    unsigned char *text = make_text(TG_TOKENS_CHUNK);
+    int fd = open("/dev/full", O_WRONLY);
+    tg_tokens_writer *w = NULL;
+    tg_err err;
+    tg_status status;
+
+    CHECK_EQ(tg_tokens_create(&w, fd, &other, &err), TG_EDATA);
+    CHECK(w == NULL);
+    if (fd >= 0) {
+        status = tg_tokens_create(&w, fd, &tok, &err);
+        if (!status)
+            status = tg_tokens_write(w, text, TG_TOKENS_CHUNK, &err);
+        CHECK_EQ(status, TG_EIO);
+        CHECK_HAS(err.message, "No space left on device");
+        tg_tokens_abandon(w);
+        close(fd);
+    }
+    tg_tokens_abandon(NULL);
+    tg_tokens_close(NULL);
+    free(text);
+}
+
+int main(void)
+{
+    RUN(widths);
+    RUN(bytes_tokenizer);
+    RUN(round_trips);
+    RUN(pieces_do_not_matter);
+    RUN(appending);
+    RUN(through_a_pipe);
+    RUN(ids_of_every_width);
+    RUN(tokens_of_every_width);
+    RUN(refusals);
+    RUN(too_long_a_chunk);
+    RUN(order_of_arrays);
+    RUN(truncation);
+    RUN(failed_writes);
+    return check_done();
+}
