@@ -332,6 +332,21 @@ void cli_raise(int number)
     _exit(128 + number);
 }
 
+void cli_init_threads(char **argv)
+{
+    char self[4096];
+    ssize_t n;
+
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
+        return;
+    n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return;
+    self[n] = '\0';
+    if (setenv("GOMP_SPINCOUNT", "1000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
+        execv(self, argv); /* when it fails, this process does the work as it is */
+}
+
 void cli_set_threads(size_t n)
 {
     if (n > 0)

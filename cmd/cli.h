@@ -140,6 +140,15 @@ const char *cli_duration(double seconds);
  * of valid UTF-8, as \n \t \xNN.  Into out [size], cut to fit, always terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
+/*
+ * For a tool that computes: threads that wait for each other shall sleep soon, not
+ * spin for milliseconds.  Where another program wants the processors too, that makes
+ * training several times faster, and elsewhere it costs nothing that can be measured.
+ * OpenMP's libraries read this setting from the environment when they are loaded, so
+ * the tool starts itself once more with it; a setting of the user's own is left alone.
+ */
+void cli_init_threads(char **argv);
+
 /* Threads for OpenMP: 0 = what OpenMP takes by itself. */
 void cli_set_threads(size_t n);
 

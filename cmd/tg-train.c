@@ -4,6 +4,7 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -16,7 +17,7 @@
 
 struct options {
     const char *model, *output, *log;
-    tg_settings asked;         /* values, of which those count that were given */
+    tg_settings asked; /* values, of which those count that were given */
     bool given[TG_SETTINGS];
     size_t eval_every, eval_tokens, save_every, threads;
     char **files;
@@ -38,13 +39,19 @@ struct job {
 
 /* ---- options */
 
-/* The setting's place among the given flags. */
-static bool *given(struct options *o, const char *name)
+/* The setting's place among the given flags.  name is one of the table's. */
+static const bool *given(const struct options *o, const char *name)
 {
-    for (size_t i = 0; i < TG_SETTINGS; i++)
-        if (strcmp(tg_setting_table[i].name, name) == 0)
-            return &o->given[i];
-    return NULL;
+    size_t i = 0;
+
+    while (strcmp(tg_setting_table[i].name, name) != 0)
+        i++;
+    return &o->given[i];
+}
+
+static bool *give(struct options *o, const char *name)
+{
+    return &o->given[given(o, name) - o->given];
 }
 
 static int parse(int argc, char **argv, struct options *o)
@@ -55,31 +62,33 @@ static int parse(int argc, char **argv, struct options *o)
          "the model to train; made when missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "save there instead; - is standard output", 0, 0, NULL},
         {'n', "steps", CLI_SIZE, &a->steps, "N", "steps in all, those already done included", 1, 1e12,
-         given(o, "steps")},
-        {'b', "batch", CLI_SIZE, &a->batch, "N", "sequences to a pass", 1, 65536, given(o, "batch")},
+         give(o, "steps")},
+        {'b', "batch", CLI_SIZE, &a->batch, "N", "sequences to a pass", 1, 65536, give(o, "batch")},
         {'c', "context", CLI_SIZE, &a->context, "N", "tokens to a sequence (default: the model's context)", 1,
-         1e7, given(o, "context")},
+         1e7, give(o, "context")},
         {'a', "accumulate", CLI_SIZE, &a->accumulate, "N", "passes to a step", 1, 65536,
-         given(o, "accumulate")},
-        {'l', "lr", CLI_NUMBER, &a->lr, "X", "peak learning rate", 0, 1e3, given(o, "lr")},
-        {0, "min-lr", CLI_NUMBER, &a->min_lr, "X", "learning rate at the last step", 0, 1e3,
-         given(o, "min-lr")},
-        {0, "warmup", CLI_SIZE, &a->warmup, "N", "steps of linear warm-up", 0, 1e12, given(o, "warmup")},
-        {0, "beta1", CLI_NUMBER, &a->beta1, "X", "AdamW's first decay", 0, 0.999999, given(o, "beta1")},
-        {0, "beta2", CLI_NUMBER, &a->beta2, "X", "AdamW's second decay", 0, 0.999999, given(o, "beta2")},
+         give(o, "accumulate")},
+        {'l', "lr", CLI_NUMBER, &a->lr, "X", "peak learning rate; wide models want less, GPT-2's size 6e-4",
+         0, 1e3, give(o, "lr")},
+        {0, "min-lr", CLI_NUMBER, &a->min_lr, "X", "learning rate at the last step (default: a tenth of --lr)", 0, 1e3,
+         give(o, "min-lr")},
+        {0, "warmup", CLI_SIZE, &a->warmup, "N", "steps of linear warm-up", 0, 1e12, give(o, "warmup")},
+        {0, "beta1", CLI_NUMBER, &a->beta1, "X", "AdamW's first decay", 0, 0.999999, give(o, "beta1")},
+        {0, "beta2", CLI_NUMBER, &a->beta2, "X", "AdamW's second decay", 0, 0.999999, give(o, "beta2")},
         {0, "weight-decay", CLI_NUMBER, &a->weight_decay, "X", "AdamW's decay of matrices", 0, 1e3,
-         given(o, "weight-decay")},
+         give(o, "weight-decay")},
         {0, "clip", CLI_NUMBER, &a->clip, "X", "largest norm of the gradient; 0 for no limit", 0, 1e9,
-         given(o, "clip")},
+         give(o, "clip")},
         {0, "dropout", CLI_NUMBER, &a->dropout, "P", "probability of dropping an activation", 0, 0.99,
-         given(o, "dropout")},
+         give(o, "dropout")},
         {0, "val-fraction", CLI_NUMBER, &a->val_fraction, "X", "share of the text, its end, for validation",
-         0, 0.9, given(o, "val-fraction")},
+         0, 0.9, give(o, "val-fraction")},
         {'s', "seed", CLI_U64, &a->seed, "N", "order of the text, dropout, and a new model's weights", 0, 0,
-         given(o, "seed")},
+         give(o, "seed")},
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
          1e12, NULL},
-        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens to a validation; 0 for all", 0, 1e15, NULL},
+        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens to a validation; 0 for all", 0, 1e15,
+         NULL},
         {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 for the end alone", 0, 1e12,
          NULL},
         {0, "log", CLI_TEXT, &o->log, "FILE", "append a line for each step to FILE, as TSV", 0, 0, NULL},
@@ -107,16 +116,35 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- the text */
 
+/* Text where tokens should be is the commonest mistake. */
+static void suggest_tokenize(const char *path, tg_err *err)
+{
+    const size_t used = strlen(err->message);
+
+    snprintf(err->message + used, sizeof err->message - used, "; try  tg-tokenize %s%s | tg-train",
+             strcmp(path, "-") == 0 ? "< " : "", strcmp(path, "-") == 0 ? "text" : path);
+}
+
 static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
 {
     int fd;
     tg_status status = cli_open_input(&fd, path, err);
 
     if (status)
-        return status;
+        return tg_err_in(err, cli_input_name(path));
     status = tg_tokens_load(tokens, fd, err);
     cli_close_input(fd);
+    if (status == TG_EDATA && strstr(err->message, "plain text"))
+        suggest_tokenize(path, err);
     return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+static bool names_stdin(const struct options *o)
+{
+    for (size_t i = 0; i < o->n_files; i++)
+        if (strcmp(o->files[i], "-") == 0)
+            return true;
+    return o->n_files == 0;
 }
 
 static tg_status load_text(struct job *job, tg_err *err)
@@ -125,10 +153,9 @@ static tg_status load_text(struct job *job, tg_err *err)
     bool model_from_stdin = strcmp(cli_model_path(o->model), "-") == 0;
     tg_status status;
 
+    if (model_from_stdin && names_stdin(o))
+        return tg_fail(err, TG_EUSAGE, "the model comes from standard input, so name files for the tokens");
     if (o->n_files == 0) {
-        if (model_from_stdin)
-            return tg_fail(err, TG_EUSAGE,
-                           "the model comes from standard input, so name files for the tokens");
         if (isatty(STDIN_FILENO))
             return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
         return load_file(&job->tokens, "-", err);
@@ -153,9 +180,11 @@ static tg_status new_model(struct job *job, tg_err *err)
     tg_model model;
     tg_status status;
 
-    if (*given((struct options *)(uintptr_t)o, "context"))
+    if (*given(o, "context"))
         config.n_ctx = o->asked.context;
-    if ((status = tg_model_create(&model, &config, o->asked.seed, err)))
+    /* before memory is taken for a context that the text cannot fill */
+    if ((status = tg_batches_init(&job->batches, &job->tokens, 0, config.n_ctx, 0, err)) ||
+        (status = tg_model_create(&model, &config, o->asked.seed, err)))
         return status;
     job->is_new = true;
     return tg_checkpoint_begin(&job->run, &model, err);
@@ -169,8 +198,8 @@ static tg_status load_model(struct job *job, tg_err *err)
 
     if (strcmp(path, "-") != 0 && access(path, F_OK) != 0 && errno == ENOENT)
         return new_model(job, err);
-    if ((status = cli_open_input(&fd, path, err)))
-        return status;
+    if (cli_open_input(&fd, path, err))
+        return tg_err_in(err, cli_input_name(path));
     status = tg_checkpoint_read(&job->run, fd, err);
     cli_close_input(fd);
     return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
@@ -192,6 +221,8 @@ static void merge_settings(struct job *job)
         if (job->run.step > 0)
             cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
     }
+    if (*given(o, "lr") && !*given(o, "min-lr"))
+        s->min_lr = s->lr / 10;
     if (s->context == 0)
         s->context = job->run.model.config.n_ctx;
 }
@@ -259,24 +290,51 @@ static void announce(const struct job *job)
     cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
             cli_count(run->model.table.count), cli_count(job->tokens.count), cli_count(b->train_tokens),
             cli_count(b->val_tokens), cli_bytes(bytes));
-    if (b->val_tokens == 0)
+    if (b->val_tokens == 0 && run->settings.val_fraction > 0)
         cli_say("no validation: the last %g of the text is shorter than one window of %zu tokens",
                 run->settings.val_fraction, b->T + 1);
+}
+
+static bool to_stdout(const struct job *job)
+{
+    return strcmp(job->target, "-") == 0;
+}
+
+/* Standard output, a pipe or a device: it takes the model once, at the end. */
+static bool to_stream(const struct job *job)
+{
+    struct stat st;
+
+    return to_stdout(job) || (stat(job->target, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+static tg_status check_stdout(tg_err *err)
+{
+    const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+    if (isatty(STDOUT_FILENO))
+        return tg_fail(err, TG_EUSAGE, "a model is binary: send it to a file with -o FILE");
+    if (flags == -1 || (flags & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF;
+        (void)tg_fail_sys(err, "cannot be written");
+        return tg_err_in(err, "standard output");
+    }
+    return TG_OK;
 }
 
 /* Better now than after hours: can the model be saved at all? */
 static tg_status check_target(const struct job *job, tg_err *err)
 {
     tg_save save;
+    tg_status status;
 
-    if (strcmp(job->target, "-") == 0)
-        return isatty(STDOUT_FILENO)
-                   ? tg_fail(err, TG_EUSAGE, "a model is binary: send it to a file with -o FILE")
-                   : TG_OK;
-    if (tg_save_begin(&save, job->target, err))
-        return tg_err_in(err, job->target);
-    tg_save_abort(&save);
-    return TG_OK;
+    if (to_stdout(job))
+        return check_stdout(err);
+    if (to_stream(job)) /* opening a pipe and closing it again would end its reader */
+        status = access(job->target, W_OK) ? tg_fail_sys(err, "cannot be written") : TG_OK;
+    else if (!(status = tg_save_begin(&save, job->target, err)))
+        tg_save_abort(&save);
+    return status ? tg_err_in(err, job->target) : TG_OK;
 }
 
 static tg_status prepare(struct job *job, tg_err *err)
@@ -306,12 +364,12 @@ static tg_status save(struct job *job, tg_err *err)
 
     if (job->saved_step == job->run.step)
         return TG_OK;
-    if (strcmp(job->target, "-") == 0)
+    if (to_stdout(job))
         status = tg_checkpoint_write(&job->run, STDOUT_FILENO, err);
     else
         status = tg_checkpoint_save(&job->run, job->target, err);
     if (status)
-        return tg_err_in(err, strcmp(job->target, "-") == 0 ? "standard output" : job->target);
+        return tg_err_in(err, to_stdout(job) ? "standard output" : job->target);
     job->saved_step = job->run.step;
     return TG_OK;
 }
@@ -322,6 +380,14 @@ static bool due(const struct job *job, size_t every)
     size_t step = job->run.step;
 
     return step == job->run.settings.steps || (every > 0 && step % every == 0);
+}
+
+static tg_status check_val_loss(const struct job *job, tg_err *err)
+{
+    if (isfinite(job->report.val_loss))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g", job->run.step,
+                   fabs(job->report.val_loss));
 }
 
 static tg_status one_step(struct job *job, tg_err *err)
@@ -336,14 +402,32 @@ static tg_status one_step(struct job *job, tg_err *err)
     job->report.step = job->run.step;
     since = train_report_pause();
     if (job->batches.val_windows > 0 && due(job, job->o->eval_every)) {
-        job->report.val_loss = tg_trainer_evaluate(
-            &job->trainer, tg_trainer_val_windows(&job->batches, job->o->eval_tokens));
+        job->report.val_loss =
+            tg_trainer_evaluate(&job->trainer, tg_trainer_val_windows(&job->batches, job->o->eval_tokens));
         evaluated = true;
+        status = check_val_loss(job, err); /* before a save: not over the last good model */
     }
-    if (job->o->save_every > 0 && due(job, job->o->save_every) && strcmp(job->target, "-") != 0)
+    if (!status && job->o->save_every > 0 && due(job, job->o->save_every) && !to_stream(job))
         status = save(job, err);
     train_report_resume(&job->report, since);
-    return status ? status : train_report_step(&job->report, &step, evaluated, err);
+    if (!status && train_report_step(&job->report, &step, evaluated, err)) {
+        tg_err ignored;
+
+        (void)(save(job, &ignored)); /* the log is lost, the steps shall not be */
+        status = TG_EIO;
+    }
+    return status;
+}
+
+/* The loss or a weight is not finite: which model is there now? */
+static void say_what_is_left(const struct job *job)
+{
+    if (to_stream(job) || (job->saved_step == SIZE_MAX && access(job->target, F_OK) != 0))
+        cli_say("stopped; no model is saved");
+    else if (job->saved_step == SIZE_MAX)
+        cli_say("stopped; %s stays as it was", job->target);
+    else
+        cli_say("stopped; %s keeps step %s", job->target, cli_count(job->saved_step));
 }
 
 static tg_status train(struct job *job, tg_err *err)
@@ -355,11 +439,11 @@ static tg_status train(struct job *job, tg_err *err)
         if (cli_status_asked())
             train_report_say(&job->report);
     }
-    if (status == TG_EDATA) {
-        cli_say("stopped; %s keeps its last good state", job->target);
-        return status;
-    }
-    return status ? status : save(job, err);
+    if (!status)
+        status = save(job, err);
+    if (status == TG_EDATA)
+        say_what_is_left(job);
+    return status;
 }
 
 /* Nothing is left to do: say so, and how to go on. */
@@ -367,18 +451,22 @@ static tg_status already_complete(struct job *job, tg_err *err)
 {
     const tg_settings *s = &job->run.settings;
 
-    cli_say("%s is complete: %s of %s steps are done; to go on: tg-train --steps %zu",
+    cli_say("%s is complete: %s of %s steps are done; to go on: tg-train %s%s%s--steps %zu",
             cli_input_name(cli_model_path(job->o->model)), cli_count(job->run.step), cli_count(s->steps),
+            job->o->model ? "-m " : "", job->o->model ? job->o->model : "", job->o->model ? " " : "",
             2 * job->run.step);
     return job->o->output ? save(job, err) : TG_OK;
 }
 
 static void conclude(const struct job *job)
 {
+    char validation[48] = "";
+
     if (!isnan(job->report.val_loss))
-        cli_say("step %s: loss %.4f, validation loss %.4f", cli_count(job->run.step), job->report.last.loss,
-                job->report.val_loss);
-    if (strcmp(job->target, "-") != 0)
+        snprintf(validation, sizeof validation, ", validation loss %.4f", job->report.val_loss);
+    if (job->report.step > job->report.first)
+        cli_say("step %s: loss %.4f%s", cli_count(job->run.step), job->report.last.loss, validation);
+    if (!to_stdout(job))
         cli_say("saved %s at step %s of %s", job->target, cli_count(job->run.step),
                 cli_count(job->run.settings.steps));
 }
@@ -428,7 +516,9 @@ int main(int argc, char **argv)
     tg_err err = {0};
     int code;
 
+    o.asked.min_lr = -1; /* no number to show as the default: it follows --lr */
     cli_init("tg-train");
+    cli_init_threads(argv);
     code = parse(argc, argv, &o);
     if (code != CLI_OK)
         return code;

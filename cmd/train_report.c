@@ -18,20 +18,31 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static tg_status log_failed(const train_report *r, tg_err *err)
+{
+    (void)tg_fail_sys(err, "the log cannot be written");
+    return tg_err_in(err, r->log_path);
+}
+
 tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
                             tg_err *err)
 {
-    *r = (train_report){.settings = settings, .first = first, .step = first, .val_loss = nan("")};
+    *r = (train_report){
+        .settings = settings,
+        .log_path = log_path,
+        .first = first,
+        .step = first,
+        .val_loss = nan(""),
+    };
     r->start = now();
     r->shown = -1;
     if (!log_path)
         return TG_OK;
     r->log = fopen(log_path, "a");
-    if (!r->log) {
-        (void)tg_fail_sys(err, "cannot be opened for the log");
-        return tg_err_in(err, log_path);
-    }
-    if (ftell(r->log) <= 0)
+    if (!r->log)
+        return log_failed(r, err);
+    /* ISO C does not say where "a" begins; what has no end, a pipe, is new */
+    if (fseek(r->log, 0, SEEK_END) != 0 || ftell(r->log) == 0)
         fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
     return TG_OK;
 }
@@ -91,7 +102,7 @@ static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
     fprintf(r->log, "\t%.6e\t%.6f\t%.0f\t%.3f\n", r->last.lr, r->last.grad_norm, tokens_per_second(r),
             seconds(r));
     if (fflush(r->log) != 0)
-        return tg_fail_sys(err, "the log cannot be written");
+        return log_failed(r, err);
     return TG_OK;
 }
 
@@ -121,7 +132,5 @@ tg_status train_report_close(train_report *r, tg_err *err)
     FILE *log = r->log;
 
     r->log = NULL;
-    if (log && fclose(log) != 0)
-        return tg_fail_sys(err, "the log cannot be written");
-    return TG_OK;
+    return log && fclose(log) != 0 ? log_failed(r, err) : TG_OK;
 }

@@ -15,6 +15,7 @@
 typedef struct train_report {
     const tg_settings *settings;
     FILE *log;        /* NULL: none */
+    const char *log_path;
     double start;     /* seconds, monotonic clock */
     double shown;     /* when the progress line was last shown */
     double paused;    /* seconds spent evaluating and saving */

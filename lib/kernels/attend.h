@@ -1,6 +1,6 @@
 /*
- * attend: causal attention of one head, fused: scores, softmax and weighted sum of
- * one query at a time, so that no [T,T] matrix is ever stored.
+ * attend: causal attention of one head, fused: scores, softmax and weighted sum of a
+ * block of queries at a time, so that no [T,T] matrix is ever stored.
  *
  * Query i (0 <= i < queries) sees the keys j <= past + i, of which there are
  * past + queries.  Vectors have D elements; row i of q lies at q + i*ldq, and so on.
@@ -8,8 +8,8 @@
  *   s_j = scale * q_i . k_j      p_j = exp(s_j - lse_i)      out_i = sum_j p_j v_j
  *   lse_i = log sum_j exp(s_j)
  *
- * `keep`, when not NULL, is called for each query to fill the factors [keys] that
- * dropout multiplies the probabilities by.
+ * `keep`, when not NULL, is called to fill the factors [n] that dropout multiplies
+ * the probabilities of keys first .. first+n-1 by.
  */
 #ifndef TG_KERNELS_ATTEND_H
 #define TG_KERNELS_ATTEND_H
@@ -24,7 +24,7 @@ typedef struct tg_attend {
     float *out; /* [queries] rows of D */
     size_t ldo;
     float *lse; /* [queries]; written forward (NULL: not wanted), read backward */
-    void (*keep)(float *factors, size_t query, size_t keys, const void *context);
+    void (*keep)(float *factors, size_t query, size_t first, size_t n, const void *context);
     const void *context;
     /* backward only: dout like out; dq, dk, dv like q, k, v, overwritten (past = 0) */
     const float *dout;
@@ -34,7 +34,7 @@ typedef struct tg_attend {
 /* Floats of scratch that one call needs for up to `keys` keys; one a thread. */
 size_t tg_attend_work(size_t keys, size_t D);
 
-/* Keys are padded to a multiple of this in scratch. */
-#define TG_ATTEND_PAD ((size_t)64)
+/* Queries, and keys, of a block. */
+#define TG_ATTEND_BLOCK ((size_t)64)
 
 #endif

@@ -50,6 +50,9 @@ size_t tg_matmul_work(void)
 
 size_t tg_attend_work(size_t keys, size_t D)
 {
-    /* the keys and the values transposed, and three rows */
-    return tg_round_up(keys, TG_ATTEND_PAD) * (2 * D + 3);
+    /* backward's: five times the keys, three times the queries of a block, two blocks
+     * and a row of scores; rows are padded to the widest vector */
+    const size_t P = tg_round_up(keys, TG_ATTEND_BLOCK), Dp = tg_round_up(D, 16);
+
+    return (5 * P + 3 * TG_ATTEND_BLOCK) * Dp + (2 * TG_ATTEND_BLOCK + 1) * TG_ATTEND_BLOCK;
 }

@@ -29,11 +29,11 @@ struct rows {
     size_t first, T;
 };
 
-static void keep(float *factors, size_t query, size_t keys, const void *context)
+static void keep(float *factors, size_t query, size_t first, size_t n, const void *context)
 {
     const struct rows *rows = context;
 
-    tg_dropout_factors(factors, rows->drop, rows->first + query * rows->T, keys);
+    tg_dropout_factors(factors, rows->drop, rows->first + query * rows->T + first, n);
 }
 
 /* The view of head h of sequence b. */

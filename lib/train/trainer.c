@@ -76,9 +76,11 @@ tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
     report->lr = tg_settings_lr(&run->settings, run->step);
     report->loss = gradients(t);
     report->grad_norm = tg_adamw_norm(table, t->grads, t->norm_work);
+    /* fabs: a NaN has a sign, and would show it */
     if (!isfinite(report->loss) || !isfinite(report->grad_norm))
-        return tg_fail(err, TG_EDATA, "step %zu: the loss is %g and the gradient's norm %g at learning rate %g",
-                       run->step + 1, report->loss, report->grad_norm, report->lr);
+        return tg_fail(err, TG_EDATA,
+                       "step %zu: the loss is %g and the gradient's norm %g at learning rate %g",
+                       run->step + 1, fabs(report->loss), fabs(report->grad_norm), report->lr);
     run->step++;
     tg_adamw_update(&t->optimizer, table, run->model.params, run->m, run->v, t->grads, report->grad_norm,
                     report->lr, run->step);

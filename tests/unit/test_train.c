@@ -132,6 +132,8 @@ static void schedule(void)
     tg_settings s = tg_settings_default();
 
     s.steps = 1000;
+    s.lr = 1e-3;
+    s.min_lr = 1e-4;
     CHECK_NEAR(tg_settings_lr(&s, 0), 1e-3 / 101, 1e-12);
     CHECK_NEAR(tg_settings_lr(&s, 99), 1e-3 * 100 / 101, 1e-12);
     CHECK_NEAR(tg_settings_lr(&s, 100), 1e-3, 1e-12);

@@ -1,163 +1,389 @@
 /*
  * Causal attention of one head: see attend.h.
  *
- * The keys (and, backward, the values) are transposed into scratch once, so that a
- * query's scores come out a vector of keys at a time with no horizontal sums.
+ * Queries are taken QB at a time against KB keys at a time.  A block's scores never
+ * leave the first-level cache: forward keeps a running maximum and sum for each query
+ * and rescales what it has gathered when the maximum grows; backward makes the
+ * probabilities again from the saved logarithm of the sum.  Blocks that lie wholly
+ * behind the mask are skipped.
+ *
+ * The scheme is FlashAttention's: Dao et al. 2022, arXiv:2205.14135.
  */
 #include <math.h>
+#include <stdbool.h>
 
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
-/* Keys that are scored together: four vectors, to hide the multiply-add's latency. */
-#define WIDE (4 * VL)
+#define QB TG_ATTEND_BLOCK
+#define KB TG_ATTEND_BLOCK
 
-static size_t padded(size_t keys)
+/* The small products' tile in registers: TR rows of up to TV vectors. */
+#define TR 6
+#define TV (VL == 16 ? 4 : 2)
+
+INLINE size_t least(size_t a, size_t b)
 {
-    return (keys + TG_ATTEND_PAD - 1) / TG_ATTEND_PAD * TG_ATTEND_PAD;
+    return a < b ? a : b;
 }
 
-/* xt[d][j] = x[j][d], zeros in the padding. */
-static void transpose(float *restrict xt, const float *restrict x, size_t ld, size_t keys, size_t D)
+INLINE size_t round_up(size_t n, size_t to)
 {
-    const size_t P = padded(keys);
-
-    for (size_t d = 0; d < D; d++)
-        for (size_t j = keys; j < P; j++)
-            xt[d * P + j] = 0;
-    for (size_t j = 0; j < keys; j++)
-        for (size_t d = 0; d < D; d++)
-            xt[d * P + j] = x[j * ld + d];
+    return (n + to - 1) / to * to;
 }
 
-/* out[j] = scale * sum_d q[d] xt[d][j] for at least the first n keys. */
-static void dots(float *restrict out, const float *restrict q, const float *restrict xt, size_t P, size_t D,
-                 size_t n, float scale)
+/* ---- small products: c (+)= a b, with a strided either way */
+
+struct product {
+    float *c;
+    size_t ldc;
+    const float *a;
+    size_t a_row, a_col;
+    const float *b;
+    size_t ldb;
+    size_t M, N, K; /* N is a multiple of VL */
+    bool add;
+};
+
+/* Rows m.. and vectors n.. of the product; a row beyond M is computed from the last
+ * one and not stored. */
+INLINE void small_tile(const struct product *p, size_t m, size_t n, const size_t vectors)
 {
-    for (size_t j = 0; j < n; j += WIDE) {
-        vf sum[4] = {{0}, {0}, {0}, {0}};
+    const float *a[TR];
+    vf sum[TR][TV];
 
-        for (size_t d = 0; d < D; d++) {
-            vf q_d = splat(q[d]);
+    for (size_t r = 0; r < TR; r++) {
+        a[r] = p->a + least(m + r, p->M - 1) * p->a_row;
+        for (size_t v = 0; v < vectors; v++)
+            sum[r][v] = (vf){0};
+    }
+    for (size_t k = 0; k < p->K; k++) {
+        vf b[TV];
 
-            for (size_t l = 0; l < 4; l++)
-                sum[l] += q_d * load(xt + d * P + j + l * VL);
+        for (size_t v = 0; v < vectors; v++)
+            b[v] = load(p->b + k * p->ldb + n + v * VL);
+        for (size_t r = 0; r < TR; r++)
+            for (size_t v = 0; v < vectors; v++)
+                sum[r][v] += splat(a[r][k * p->a_col]) * b[v];
+    }
+    for (size_t r = 0; r < TR && m + r < p->M; r++)
+        for (size_t v = 0; v < vectors; v++) {
+            float *c = p->c + (m + r) * p->ldc + n + v * VL;
+
+            store(c, p->add ? load(c) + sum[r][v] : sum[r][v]);
         }
-        for (size_t l = 0; l < 4; l++)
-            store(out + j + l * VL, sum[l] * splat(scale));
+}
+
+static void small_product(const struct product *p)
+{
+    size_t n = 0;
+
+    for (; n + TV * VL <= p->N; n += TV * VL)
+        for (size_t m = 0; m < p->M; m += TR)
+            small_tile(p, m, n, TV);
+    for (; n < p->N; n += VL)
+        for (size_t m = 0; m < p->M; m += TR)
+            small_tile(p, m, n, 1);
+}
+
+/* ---- operands in scratch, padded with zeros */
+
+/* Blocks of KB rows of x, transposed: xt[block][d][j]. */
+static void pack_transposed(float *restrict xt, const float *restrict x, size_t ld, size_t rows, size_t D)
+{
+    for (size_t j0 = 0; j0 < rows; j0 += KB, xt += KB * D) {
+        const size_t n = least(KB, rows - j0);
+
+        if (n < KB)
+            memset(xt, 0, KB * D * sizeof *xt);
+        for (size_t j = 0; j < n; j++)
+            for (size_t d = 0; d < D; d++)
+                xt[d * KB + j] = x[(j0 + j) * ld + d];
     }
 }
 
-/* out[d] (+)= sum_j p[j] x[j][d], j in order. */
-static void weighted_sum(float *restrict out, const float *restrict p, const float *restrict x, size_t ld,
-                         size_t n, size_t D)
+/* Rows of x, each padded from D to Dp. */
+static void pack_rows(float *restrict to, size_t Dp, const float *restrict x, size_t ld, size_t rows, size_t D)
 {
-    size_t d = 0;
-
-    for (; d + 2 * VL <= D; d += 2 * VL) {
-        vf even[2] = {{0}, {0}}, odd[2] = {{0}, {0}};
-        size_t j = 0;
-
-        for (; j + 2 <= n; j += 2)
-            for (size_t l = 0; l < 2; l++) {
-                even[l] += splat(p[j]) * load(x + j * ld + d + l * VL);
-                odd[l] += splat(p[j + 1]) * load(x + (j + 1) * ld + d + l * VL);
-            }
-        for (size_t l = 0; j < n && l < 2; l++)
-            even[l] += splat(p[j]) * load(x + j * ld + d + l * VL);
-        store(out + d, even[0] + odd[0]);
-        store(out + d + VL, even[1] + odd[1]);
+    for (size_t j = 0; j < rows; j++) {
+        for (size_t d = 0; d < D; d++)
+            to[j * Dp + d] = x[j * ld + d];
+        for (size_t d = D; d < Dp; d++)
+            to[j * Dp + d] = 0;
     }
-    for (; d < D; d++) {
-        float sum = 0;
+}
 
+static void unpack_rows(float *restrict x, size_t ld, const float *restrict from, size_t Dp, size_t rows, size_t D)
+{
+    for (size_t j = 0; j < rows; j++)
+        for (size_t d = 0; d < D; d++)
+            x[j * ld + d] = from[j * Dp + d];
+}
+
+/* The largest of, and the sum of, the KB elements of a row. */
+INLINE float row_largest(const float *x)
+{
+    float lane[VL], most;
+    vf v = load(x);
+
+    for (size_t j = VL; j < KB; j += VL)
+        v = larger(v, load(x + j));
+    store(lane, v);
+    most = lane[0];
+    for (size_t l = 1; l < VL; l++)
+        most = lane[l] > most ? lane[l] : most;
+    return most;
+}
+
+INLINE float row_sum(const float *x)
+{
+    vf v = load(x);
+
+    for (size_t j = VL; j < KB; j += VL)
+        v += load(x + j);
+    return sum_lanes(v);
+}
+
+/* How many of the keys k0 .. k0 + KB - 1 query i sees. */
+INLINE size_t seen(const tg_attend *op, size_t i, size_t k0)
+{
+    const size_t keys = op->past + i + 1;
+
+    return keys <= k0 ? 0 : least(KB, keys - k0);
+}
+
+/* ---- forward */
+
+struct forward {
+    float *kt, *v;     /* [keys/KB][D][KB], [keys][Dp] */
+    float *s;          /* [QB][KB] scores, then probabilities */
+    float *o;          /* [QB][Dp] */
+    float *most, *sum; /* [QB] */
+    float *factors;    /* [KB] */
+    size_t Dp;
+};
+
+/* Scores of row r to unnormalised probabilities, and what came before rescaled. */
+static void softmax_step(const tg_attend *op, const struct forward *f, size_t i, size_t r, size_t k0)
+{
+    const size_t n = seen(op, i, k0);
+    float *s = f->s + r * KB, *o = f->o + r * f->Dp;
+    float most, rescale;
+
+    if (n == 0) {
+        memset(s, 0, KB * sizeof *s);
+        return;
+    }
+    for (size_t j = 0; j < KB; j++)
+        s[j] *= op->scale;
+    for (size_t j = n; j < KB; j++)
+        s[j] = -INFINITY; /* masked: its exponential is 0 */
+    most = fmaxf(f->most[r], row_largest(s));
+    for (size_t j = 0; j < KB; j++)
+        s[j] = exp_f32(s[j] - most);
+    if (most > f->most[r]) {
+        rescale = exp_f32(f->most[r] - most); /* 0 for the first block: from -inf */
+        f->sum[r] *= rescale;
+        for (size_t d = 0; d < f->Dp; d++)
+            o[d] *= rescale;
+    }
+    f->sum[r] += row_sum(s);
+    f->most[r] = most;
+    if (op->keep) {
+        op->keep(f->factors, i, k0, n, op->context);
         for (size_t j = 0; j < n; j++)
-            sum += p[j] * x[j * ld + d];
-        out[d] = sum;
+            s[j] *= f->factors[j];
+    }
+}
+
+static void forward_block(const tg_attend *op, const struct forward *f, size_t q0, size_t rows)
+{
+    const size_t D = op->D, Dp = f->Dp, keys = op->past + q0 + rows;
+
+    for (size_t r = 0; r < rows; r++) {
+        f->most[r] = -INFINITY;
+        f->sum[r] = 0;
+    }
+    memset(f->o, 0, rows * Dp * sizeof(float));
+    for (size_t k0 = 0; k0 < keys; k0 += KB) {
+        const struct product scores = {
+            .c = f->s, .ldc = KB, .a = op->q + q0 * op->ldq, .a_row = op->ldq, .a_col = 1,
+            .b = f->kt + k0 * D, .ldb = KB, .M = rows, .N = KB, .K = D,
+        };
+        const struct product gather = {
+            .c = f->o, .ldc = Dp, .a = f->s, .a_row = KB, .a_col = 1,
+            .b = f->v + k0 * Dp, .ldb = Dp, .M = rows, .N = Dp, .K = least(KB, keys - k0), .add = true,
+        };
+
+        small_product(&scores);
+        for (size_t r = 0; r < rows; r++)
+            softmax_step(op, f, q0 + r, r, k0);
+        small_product(&gather);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        float *out = op->out + (q0 + r) * op->ldo, inverse = 1.0f / f->sum[r];
+
+        for (size_t d = 0; d < D; d++)
+            out[d] = f->o[r * Dp + d] * inverse;
+        if (op->lse)
+            op->lse[q0 + r] = f->most[r] + logf(f->sum[r]);
+    }
+}
+
+INLINE float dot(const float *restrict a, const float *restrict b, size_t n)
+{
+    vf sums = {0};
+    float rest = 0;
+    size_t i = 0;
+
+    for (; i + VL <= n; i += VL)
+        sums += load(a + i) * load(b + i);
+    for (; i < n; i++)
+        rest += a[i] * b[i];
+    return sum_lanes(sums) + rest;
+}
+
+/* A query or a few, as in decoding: nothing is packed, since each key is used once. */
+static void forward_few(const tg_attend *op, float *work)
+{
+    for (size_t i = 0; i < op->queries; i++) {
+        const size_t n = op->past + i + 1, D = op->D;
+        float *s = work, *out = op->out + i * op->ldo, most = -INFINITY, sum = 0;
+
+        for (size_t j = 0; j < n; j++) {
+            s[j] = op->scale * dot(op->q + i * op->ldq, op->k + j * op->ldk, D);
+            most = fmaxf(most, s[j]);
+        }
+        for (size_t j = 0; j < n; j++)
+            s[j] = exp_f32(s[j] - most);
+        for (size_t j = 0; j < n; j++)
+            sum += s[j];
+        for (size_t d = 0; d < D; d++)
+            out[d] = 0;
+        for (size_t j = 0; j < n; j++)
+            K(axpy)(out, s[j] / sum, op->v + j * op->ldv, D);
+        if (op->lse)
+            op->lse[i] = most + logf(sum);
     }
 }
 
 void K(attend_forward)(const tg_attend *op, float *work)
 {
-    const size_t keys = op->past + op->queries, P = padded(keys), D = op->D;
-    float *kt = work, *row = kt + P * D, *factors = row + P;
+    const size_t keys = op->past + op->queries, D = op->D;
+    const size_t P = round_up(keys, KB), Dp = round_up(D, VL);
+    struct forward f = {.Dp = Dp};
 
-    transpose(kt, op->k, op->ldk, keys, D);
-    for (size_t i = 0; i < op->queries; i++) {
-        const size_t n = op->past + i + 1;
-        float most, total = 0, inverse;
-
-        dots(row, op->q + i * op->ldq, kt, P, D, n, op->scale);
-        most = row[0];
-        for (size_t j = 1; j < n; j++)
-            most = row[j] > most ? row[j] : most;
-        for (size_t j = 0; j < n; j++)
-            row[j] = exp_f32(row[j] - most);
-        for (size_t j = 0; j < n; j++)
-            total += row[j];
-        inverse = 1.0f / total;
-        for (size_t j = 0; j < n; j++)
-            row[j] *= inverse;
-        if (op->lse)
-            op->lse[i] = most + logf(total);
-        if (op->keep) {
-            op->keep(factors, i, n, op->context);
-            for (size_t j = 0; j < n; j++)
-                row[j] *= factors[j];
-        }
-        weighted_sum(op->out + i * op->ldo, row, op->v, op->ldv, n, D);
+    if (op->queries < 4 && !op->keep) {
+        forward_few(op, work);
+        return;
     }
+    f.kt = work;
+    f.v = f.kt + P * D;
+    f.s = f.v + P * Dp;
+    f.o = f.s + QB * KB;
+    f.most = f.o + QB * Dp;
+    f.sum = f.most + QB;
+    f.factors = f.sum + QB;
+    pack_transposed(f.kt, op->k, op->ldk, keys, D);
+    pack_rows(f.v, Dp, op->v, op->ldv, keys, D);
+    for (size_t q0 = 0; q0 < op->queries; q0 += QB)
+        forward_block(op, &f, q0, least(QB, op->queries - q0));
 }
 
-static float dot(const float *a, const float *b, size_t n)
-{
-    float sum = 0;
+/* ---- backward */
 
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
+struct backward {
+    float *kt, *vt;   /* [keys/KB][D][KB] */
+    float *k, *q, *dout; /* [keys][Dp], [QB][Dp], [QB][Dp] */
+    float *dk, *dv, *dq; /* [keys][Dp] twice, [QB][Dp] */
+    float *p, *ds;    /* [QB][KB] */
+    float *factors;   /* [KB] */
+    size_t Dp;
+};
 
 /*
  * With p the probabilities and f dropout's factors (1 without):
  *   dv_j = sum_i p_ij f_ij dout_i        dp_ij = f_ij dout_i . v_j
  *   ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  where that sum is dout_i . out_i
  *   dq_i = scale sum_j ds_ij k_j         dk_j = scale sum_i ds_ij q_i
+ *
+ * Row r: scores in p become p f, and dout . v in ds becomes scale ds.
  */
+static void softmax_backward(const tg_attend *op, const struct backward *b, size_t i, size_t r, size_t k0)
+{
+    const size_t n = seen(op, i, k0);
+    const float through = dot(op->dout + i * op->ldo, op->out + i * op->ldo, op->D);
+    float *p = b->p + r * KB, *ds = b->ds + r * KB;
+
+    for (size_t j = n; j < KB; j++)
+        p[j] = ds[j] = 0;
+    if (op->keep && n > 0)
+        op->keep(b->factors, i, k0, n, op->context);
+    for (size_t j = 0; j < n; j++)
+        p[j] = exp_f32(p[j] * op->scale - op->lse[i]);
+    if (op->keep) {
+        for (size_t j = 0; j < n; j++) {
+            ds[j] = p[j] * (ds[j] * b->factors[j] - through) * op->scale;
+            p[j] *= b->factors[j];
+        }
+    } else {
+        for (size_t j = 0; j < n; j++)
+            ds[j] = p[j] * (ds[j] - through) * op->scale;
+    }
+}
+
+static void backward_block(const tg_attend *op, const struct backward *b, size_t q0, size_t rows)
+{
+    const size_t D = op->D, Dp = b->Dp, keys = q0 + rows;
+
+    pack_rows(b->q, Dp, op->q + q0 * op->ldq, op->ldq, rows, D);
+    pack_rows(b->dout, Dp, op->dout + q0 * op->ldo, op->ldo, rows, D);
+    memset(b->dq, 0, rows * Dp * sizeof(float));
+    for (size_t k0 = 0; k0 < keys; k0 += KB) {
+        const size_t n = least(KB, keys - k0);
+        const struct product products[] = {
+            /* scores = q k^T, ds = dout v^T */
+            {b->p, KB, b->q, Dp, 1, b->kt + k0 * D, KB, rows, KB, D, false},
+            {b->ds, KB, b->dout, Dp, 1, b->vt + k0 * D, KB, rows, KB, D, false},
+            /* dq += ds k, dk += ds^T q, dv += p^T dout */
+            {b->dq, Dp, b->ds, KB, 1, b->k + k0 * Dp, Dp, rows, Dp, n, true},
+            {b->dk + k0 * Dp, Dp, b->ds, 1, KB, b->q, Dp, n, Dp, rows, true},
+            {b->dv + k0 * Dp, Dp, b->p, 1, KB, b->dout, Dp, n, Dp, rows, true},
+        };
+
+        small_product(&products[0]);
+        small_product(&products[1]);
+        for (size_t r = 0; r < rows; r++)
+            softmax_backward(op, b, q0 + r, r, k0);
+        for (size_t i = 2; i < 5; i++)
+            small_product(&products[i]);
+    }
+    unpack_rows(op->dq + q0 * op->ldq, op->ldq, b->dq, Dp, rows, D);
+}
+
 void K(attend_backward)(const tg_attend *op, float *work)
 {
-    const size_t T = op->queries, P = padded(T), D = op->D;
-    float *kt = work, *vt = kt + P * D, *p = vt + P * D, *ds = p + P, *factors = ds + P;
+    const size_t keys = op->queries, D = op->D;
+    const size_t P = round_up(keys, KB), Dp = round_up(D, VL);
+    struct backward b = {.Dp = Dp};
 
-    transpose(kt, op->k, op->ldk, T, D);
-    transpose(vt, op->v, op->ldv, T, D);
-    for (size_t j = 0; j < T; j++) {
-        memset(op->dk + j * op->ldk, 0, D * sizeof(float));
-        memset(op->dv + j * op->ldv, 0, D * sizeof(float));
-    }
-    for (size_t i = 0; i < T; i++) {
-        const size_t n = i + 1;
-        const float *q = op->q + i * op->ldq, *dout = op->dout + i * op->ldo;
-        const float through = dot(dout, op->out + i * op->ldo, D);
-
-        dots(p, q, kt, P, D, n, op->scale);
-        for (size_t j = 0; j < n; j++)
-            p[j] = exp_f32(p[j] - op->lse[i]);
-        dots(ds, dout, vt, P, D, n, 1.0f);
-        if (op->keep) {
-            op->keep(factors, i, n, op->context);
-            for (size_t j = 0; j < n; j++)
-                ds[j] = p[j] * (ds[j] * factors[j] - through) * op->scale;
-            for (size_t j = 0; j < n; j++)
-                p[j] *= factors[j];
-        } else {
-            for (size_t j = 0; j < n; j++)
-                ds[j] = p[j] * (ds[j] - through) * op->scale;
-        }
-        weighted_sum(op->dq + i * op->ldq, ds, op->k, op->ldk, n, D);
-        for (size_t j = 0; j < n; j++) {
-            K(axpy)(op->dk + j * op->ldk, ds[j], q, D);
-            K(axpy)(op->dv + j * op->ldv, p[j], dout, D);
-        }
-    }
+    b.kt = work;
+    b.vt = b.kt + P * D;
+    b.k = b.vt + P * D;
+    b.dk = b.k + P * Dp;
+    b.dv = b.dk + P * Dp;
+    b.q = b.dv + P * Dp;
+    b.dout = b.q + QB * Dp;
+    b.dq = b.dout + QB * Dp;
+    b.p = b.dq + QB * Dp;
+    b.ds = b.p + QB * KB;
+    b.factors = b.ds + QB * KB;
+    pack_transposed(b.kt, op->k, op->ldk, keys, D);
+    pack_transposed(b.vt, op->v, op->ldv, keys, D);
+    pack_rows(b.k, Dp, op->k, op->ldk, keys, D);
+    memset(b.dk, 0, 2 * P * Dp * sizeof(float));
+    for (size_t q0 = 0; q0 < keys; q0 += QB)
+        backward_block(op, &b, q0, least(QB, keys - q0));
+    unpack_rows(op->dk, op->ldk, b.dk, Dp, keys, D);
+    unpack_rows(op->dv, op->ldv, b.dv, Dp, keys, D);
 }

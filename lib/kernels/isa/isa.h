@@ -49,6 +49,14 @@ INLINE vf splat(float x)
     return x - (vf){0};
 }
 
+INLINE vf larger(vf a, vf b)
+{
+    typedef int32_t vi __attribute__((vector_size(VL * 4)));
+    vi a_is = a > b;
+
+    return (vf)(((vi)a & a_is) | ((vi)b & ~a_is));
+}
+
 /* The lanes' sum, pairwise: the same tree whatever the compiler. */
 INLINE float sum_lanes(vf x)
 {

@@ -1,0 +1,86 @@
+# Every line that begins with "$ " in README, docs/ and the man pages is run, in order,
+# a file's lines together in one directory that holds a file named text.
+
+load helper
+
+setup_file() {
+    # One trained model for the pages that take a model as given.
+    export MODEL_DIR=$BATS_FILE_TMPDIR/model
+    local build=${TG_BUILD:-build/release}
+    [[ $build = /* ]] || build=$BATS_TEST_DIRNAME/../$build
+    mkdir -p "$MODEL_DIR"
+    head -c 50000 "$BATS_TEST_DIRNAME"/../docs/numerics.md "$BATS_TEST_DIRNAME"/../formats/README.md -q \
+        > "$MODEL_DIR/text"
+    (cd "$MODEL_DIR" && "$build/bin/tg-tokenize" < text | "$build/bin/tg-train" --steps 30 2> /dev/null)
+}
+
+# The commands of a Markdown file or man page, one a line.
+commands() {
+    case $1 in
+        *.md) sed -n 's/^\$ //p' "$1" ;;
+        *) mandoc -T ascii -O width=500 "$1" | col -bx | sed -n 's/^ *\$ //p' ;;
+    esac
+}
+
+# Run all of FILE's commands; each must succeed, but a writer may end by SIGPIPE when
+# the last part of its pipeline is head.
+run_examples() {
+    local line n=0
+    cp "$MODEL_DIR/text" .
+    while IFS= read -r line; do
+        n=$((n + 1))
+        run bash -o pipefail -c "$line" < /dev/null
+        if [[ $status != 0 && ! ($status = 141 && $line = *'| head'*) ]]; then
+            echo "\$ $line"
+            echo "$output"
+            echo "status $status"
+            return 1
+        fi
+    done < <(commands "$1")
+    echo "$n examples"
+    [[ $n -ge ${2:-1} ]]
+}
+
+@test "README.md" { run_examples "$ROOT/README.md" 15; }
+
+@test "docs and formats" {
+    for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
+        cp "$MODEL_DIR/model.npz" .
+        run_examples "$page" 0
+    done
+}
+
+@test "man pages" {
+    need mandoc
+    for page in "$ROOT"/docs/man/*.1; do
+        cp "$MODEL_DIR/model.npz" .
+        run_examples "$page" 2
+    done
+}
+
+@test "each tool has a man page that names all its options" {
+    need mandoc
+    for tool in "$ROOT"/cmd/tg-*.c; do
+        name=$(basename "$tool" .c)
+        mandoc -T ascii "$ROOT/docs/man/$name.1" | col -bx > page
+        "$name" --help | sed -n 's/^ *\(-[A-Za-z], \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' > options
+        [[ $(wc -l < options) -ge 4 ]]
+        while read -r option; do
+            grep -q -e "$option" page || { echo "$name.1 does not name $option"; false; }
+        done < options
+    done
+}
+
+@test "man pages are well-formed" {
+    need mandoc
+    mandoc -T lint -W warning "$ROOT"/docs/man/*.1
+}
+
+@test "files that the docs name exist" {
+    cd "$ROOT"
+    for page in README.md docs/*.md formats/README.md; do
+        for path in $(grep -o '`\(lib\|cmd\|formats\|tests\|docs\)/[a-zA-Z0-9_./-]*\.[a-z]*`' "$page" | tr -d '`'); do
+            [[ -e $path ]] || { echo "$page names $path"; false; }
+        done
+    done
+}

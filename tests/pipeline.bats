@@ -1,0 +1,136 @@
+# The tools together: every command of the design as typed, and whole runs.
+
+load helper
+
+@test "tg-init | tg-attn-dump -m - -p 'To be'" {
+    run_pipe 0 "tg-init | tg-attn-dump -m - -p 'To be'"
+    [[ $output = *"[1,5,128]"* ]]
+}
+
+@test "all the commands that need a trained model, as typed" {
+    make_text 20000 > text
+    tg-tokenize < text | tg-train --steps 20
+    run_pipe 0 "tg-attn-dump < /dev/null | less"
+    [[ ${#lines[@]} -gt 1000 ]]
+    run_pipe 0 "tg-attn-dump --heads 2 < /dev/null | less"
+    [[ $output = *"[1,2,32,32]"* ]]
+    run -0 --separate-stderr tg-sample -p 'Once' < /dev/null
+    [[ $output = Once* ]]
+}
+
+@test "cat a.npz b.npz | tg-train is training on both texts" {
+    make_text 3000 > a
+    make_text 9000 | tail -c 5000 > b
+    tg-tokenize < a > a.npz
+    tg-tokenize < b > b.npz
+    cat a.npz b.npz | tg-train --steps 3 -o joined.npz
+    cat a b | tg-tokenize | tg-train --steps 3 -o whole.npz
+    cmp joined.npz whole.npz
+}
+
+# As typed, with nothing left out: 2,000 steps of the default model.  nanoGPT's
+# README gives 1.88 for this configuration (12x64 characters, no dropout).
+@test "tg-tokenize < text | tg-train reaches nanoGPT's validation loss on Shakespeare" {
+    need_plain_build
+    need_data tinyshakespeare.txt
+    cp "$DATA" text
+    run_pipe 0 "tg-tokenize < text | tg-train --eval-tokens 0"
+    echo "$stderr"
+    loss=$(sed -n 's/.*step 2,000: .*validation loss \([0-9.]*\)$/\1/p' <<< "$stderr")
+    [[ -n $loss ]]
+    awk "BEGIN { exit !($loss <= 1.88) }"
+    # and what it writes is made of the text's own letters
+    run -0 --separate-stderr tg-sample -p 'ROMEO:' -n 300 < /dev/null
+    [[ $(grep -o '[a-z]\{2,\}' <<< "$output" | wc -l) -gt 20 ]]
+}
+
+@test "a model goes through every tool by pipes alone" {
+    make_text 3000 > text
+    tg-tokenize text > tokens.npz
+    tg-init --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 | tg-train -m - --steps 3 -o - tokens.npz > trained.npz
+    tg-sample -m - -p 'line' -n 5 < trained.npz > one
+    tg-sample -m trained.npz -p 'line' -n 5 > two < /dev/null
+    cmp one two
+    tg-tokenize < text | tg-tokenize -d | cmp - text
+}
+
+@test "other programs read a trained model" {
+    need_numpy
+    make_text 3000 > text
+    tg-tokenize text > tokens.npz
+    tg-train --steps 2 tokens.npz
+    python3 - << 'END'
+import numpy as np
+m = np.load("model.npz")
+assert m["kind"] == b"model" and m["train/step"] == 2
+assert m["wte.weight"].shape == (256, 128) and m["wte.weight"].dtype == np.float32
+assert m["h.3.mlp.c_fc.weight"].shape == (128, 512)
+assert m["opt/v/wpe.weight"].min() >= 0
+t = np.load("tokens.npz")
+assert bytes(t["tokens/00000000"]) == open("text", "rb").read()
+END
+    need unzip
+    unzip -tq model.npz
+}
+
+# NumPy recomputes the attention of layer 0 from the model's own arrays.
+@test "attention scores agree with NumPy's" {
+    need_numpy
+    tg-init --n-layer 1 --n-head 4 --n-embd 32 --n-ctx 16 -o model.npz
+    tg-attn-dump -p 'Hello there' --format tsv < /dev/null > scores.tsv
+    python3 - << 'END'
+import numpy as np
+m = np.load("model.npz")
+ids = np.frombuffer(b"Hello there", np.uint8)
+T, H, C = len(ids), 4, 32
+x = m["wte.weight"][ids].astype(np.float64) + m["wpe.weight"][:T]
+n = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+n = n * m["h.0.ln_1.weight"] + m["h.0.ln_1.bias"]
+qkv = n @ m["h.0.attn.c_attn.weight"].astype(np.float64) + m["h.0.attn.c_attn.bias"]
+q, k, v = (a.reshape(T, H, C // H).transpose(1, 0, 2) for a in np.split(qkv, 3, -1))
+s = q @ k.transpose(0, 2, 1) / np.sqrt(C // H)
+s = np.where(np.tril(np.ones((T, T), bool)), s, -1e9)
+p = np.exp(s - s.max(-1, keepdims=True))
+p /= p.sum(-1, keepdims=True)
+rows = 0
+for line in open("scores.tsv"):
+    if line.startswith("#") or line.startswith("layer"):
+        continue
+    l, h, b, i, j, qb, kb, off, score, masked, prob = line.split("\t")
+    h, i, j = int(h), int(i), int(j)
+    assert int(off) == (h * T + i) * T + j and int(qb) == (i * H + h) * (C // H)
+    assert abs(s.ravel()[int(off)] - float(score)) < 1e-5 and abs(p.ravel()[int(off)] - float(prob)) < 1e-6
+    assert (j > i) == (masked == "1")
+    rows += 1
+assert rows == H * T * T
+END
+}
+
+@test "make install puts everything in its place, and a program builds against it" {
+    need pkg-config
+    [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
+    make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
+    [[ -x root/usr/bin/tg-train && -f root/usr/share/man/man1/tg-train.1 ]]
+    cat > program.c << 'END'
+#include <stdio.h>
+#include <tg.h>
+int main(void)
+{
+    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_model m;
+    tg_err err;
+    if (tg_model_create(&m, &c, 1, &err) != TG_OK)
+        return 1;
+    printf("%zu\n", m.table.count);
+    tg_model_free(&m);
+    return 0;
+}
+END
+    export PKG_CONFIG_LIBDIR=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
+    # shellcheck disable=SC2046
+    cc -o program program.c $(pkg-config --cflags --libs tg)
+    run -0 env LD_LIBRARY_PATH="$PWD/root/usr/lib" ./program
+    is_output 834304
+    make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
+    [[ -z $(find root -type f) ]]
+}

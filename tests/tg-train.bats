@@ -1,0 +1,834 @@
+load helper
+
+# A model of 2 layers, 2 heads, 32 channels and 16 positions, and 10,000 tokens.
+setup() {
+    tg_setup
+    # Threads that wait by spinning take the processors from each other.
+    export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+    make_text > text
+    tg-tokenize text > t.npz
+    tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
+    cp untrained.npz model.npz
+}
+
+# quick ARGUMENT...: train on 4 sequences to a step, silently.
+quick() {
+    tg-train -b 4 "$@" 2> quick.err || {
+        cat quick.err
+        return 1
+    }
+}
+
+# says TEXT: a line of the last run's standard error is TEXT, or begins so when TEXT ends in "...".
+says() {
+    local line
+    for line in "${stderr_lines[@]}"; do
+        [[ $line = "$1" || ($1 = *... && $line = "${1%...}"*) ]] && return 0
+    done
+    echo "expected a line: $1"
+    echo "standard error was: $stderr"
+    return 1
+}
+
+# signalled STEP HOW SIGNAL... -- COMMAND...: run it, and send it the signals once its log
+# has STEP lines.  The log is a pipe that holds few lines, so that the command cannot be
+# far ahead of them, and cannot be done.  HOW is drain: read the rest of the log then; or
+# stuck: wait until the command is blocked in writing it, and leave it so.  Each signal is
+# sent when the one before has been delivered.  Returns the command's status as a shell does.
+signalled() {
+    need python3
+    [[ $(uname) = Linux ]] || skip "pipes of a chosen size are Linux's"
+    python3 -c '
+import fcntl, os, signal, struct, subprocess, sys, termios, time
+cut = sys.argv.index("--")
+lines, how, signals, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:cut], sys.argv[cut + 1:]
+r, w = os.pipe()
+fcntl.fcntl(w, 1031, 4096)  # F_SETPIPE_SZ
+child = subprocess.Popen(command + ["--log", "/dev/fd/%d" % w], pass_fds=[w])
+os.close(w)
+log = os.fdopen(r, "rb", buffering=0)
+for _ in range(lines + 1):  # the first is the header
+    assert log.readline(), "the command ended early"
+def waiting():
+    return struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, b"0000"))[0]
+before, same = -1, 0
+while how == "stuck" and same < 4:  # full, and stays so
+    now = waiting()
+    same = same + 1 if now == before and now > 3900 else 0
+    before = now
+    time.sleep(0.1)
+for name in signals:
+    child.send_signal(getattr(signal, name))
+    for _ in range(1000):
+        status = open("/proc/%d/status" % child.pid).read()
+        pending = [line.split()[1] for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
+        if not any(int(p, 16) for p in pending) or "\nState:\tZ" in status:
+            break
+        time.sleep(0.005)
+if how == "drain":
+    log.read()
+code = child.wait(60)
+sys.exit(code if code >= 0 else 128 - code)
+' "$@"
+}
+
+# step_of MODEL
+step_of() {
+    scalars "$1" train/step
+}
+
+# ---- new, continued, complete
+
+@test "a new default model is made, and said" {
+    rm model.npz
+    run_pipe 0 'tg-tokenize < text | tg-train -n 2 -b 2'
+    is_output ""
+    [[ ${stderr_lines[0]} = "tg-train: model.npz: a new model, 4 layers, 4 heads, width 128, context 64" ]]
+    says "tg-train: 834,304 parameters, 10,000 tokens (9,000 to train, 1,000 to validate), needs "...
+    says "tg-train: step 2: loss "...
+    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step 2 of 2" ]]
+    run -0 scalars model.npz kind config/n_layer train/step
+    is_output "model
+4
+2"
+    python3 -m zipfile -t model.npz
+}
+
+@test "--context is a new model's context" {
+    run -0 --separate-stderr tg-train -m new.npz -n 1 -b 2 --context 24 t.npz
+    says "tg-train: new.npz: a new model, 4 layers, 4 heads, width 128, context 24"
+    [[ $(scalars new.npz config/n_ctx) = 24 ]]
+}
+
+@test "an untrained model is trained, a trained one goes on, and both are said" {
+    run -0 --separate-stderr tg-train -n 3 t.npz
+    [[ ${stderr_lines[0]} = "tg-train: model.npz: an untrained model" ]]
+    says "tg-train: 34,176 parameters, 10,000 tokens (9,000 to train, 1,000 to validate), needs "...
+    says "tg-train: saved model.npz at step 3 of 3"
+    run -0 --separate-stderr tg-train -n 5 t.npz
+    [[ ${stderr_lines[0]} = "tg-train: --steps was 3, is 5 from here on" ]]
+    [[ ${stderr_lines[1]} = "tg-train: model.npz: going on from step 3 of 5" ]]
+    says "tg-train: saved model.npz at step 5 of 5"
+    [[ $(step_of model.npz) = 5 ]]
+}
+
+@test "a complete run says so and how to go on, and changes nothing" {
+    local before
+    quick -n 4 t.npz
+    cp model.npz want.npz
+    before=$(stat -c '%i %Y %Z' model.npz)
+    run -0 --separate-stderr tg-train t.npz
+    is_output ""
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train --steps 8"
+    run -0 --separate-stderr tg-train -n 4 -m model.npz --log log.tsv t.npz
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train -m model.npz --steps 8"
+    run -0 --separate-stderr tg-train -n 2 t.npz
+    [[ ${stderr_lines[-1]} = "tg-train: model.npz is complete: 4 of 2 steps are done"* ]]
+    cmp model.npz want.npz
+    [[ $(stat -c '%i %Y %Z' model.npz) = "$before" && ! -e log.tsv ]]
+    # with -o the model is there, as whoever asked for it expects
+    run -0 --separate-stderr tg-train -o out.npz t.npz
+    cmp out.npz want.npz
+    tg-train --steps 8 t.npz 2> /dev/null
+    [[ $(step_of model.npz) = 8 ]]
+}
+
+@test "settings are kept with the run, and a changed one is said" {
+    quick -n 4 -s 7 --lr 5e-4 --dropout 0.1 -c 8 t.npz
+    run -0 --separate-stderr tg-train -n 6 t.npz
+    [[ $stderr != *"--seed"* && $stderr != *"--lr"* && $stderr != *"--batch"* && $stderr != *"--context"* ]]
+    run -0 scalars model.npz train/lr train/dropout train/batch train/context train/steps
+    is_output "0.0005
+0.1
+4
+8
+6"
+    run -0 --separate-stderr tg-train -n 8 -s 7 --lr 1e-3 -b 5 t.npz
+    says "tg-train: --steps was 6, is 8 from here on"
+    says "tg-train: --lr was 0.0005, is 0.001 from here on"
+    says "tg-train: --batch was 4, is 5 from here on"
+    [[ $stderr != *"--seed"* ]]
+    [[ $(scalars model.npz train/lr) = 0.001 ]]
+}
+
+@test "another text is said" {
+    quick -n 2 t.npz
+    run -0 --separate-stderr tg-train -n 4 t.npz
+    [[ $stderr != *"the text is not"* ]]
+    make_text 9000 | tg-tokenize > other.npz
+    run -0 --separate-stderr tg-train -n 6 other.npz
+    says "tg-train: the text is not the one that the run began with (10,000 tokens then, 9,000 now)"
+    tr e E < text | head -c 9000 | tg-tokenize > other.npz # as long as before
+    run -0 --separate-stderr tg-train -n 8 other.npz
+    says "tg-train: the text is not the one that the run began with (9,000 tokens then, 9,000 now)"
+}
+
+# ---- exactness
+
+@test "the number of threads does not change a byte" {
+    local n options
+    for options in "" "--dropout 0.2 --accumulate 3" "-b 3 --clip 0 -c 13"; do
+        # shellcheck disable=SC2086
+        quick -m untrained.npz -o want.npz -n 5 --threads 1 $options t.npz
+        for n in 2 3 4; do
+            # shellcheck disable=SC2086
+            quick -m untrained.npz -o got.npz -n 5 --threads $n $options t.npz
+            cmp got.npz want.npz
+        done
+    done
+    quick -m none.npz -o want.npz -n 2 --threads 1 --dropout 0.1 t.npz
+    for n in 2 3 4; do
+        quick -m none.npz -o got.npz -n 2 --threads $n --dropout 0.1 t.npz
+        cmp got.npz want.npz
+    done
+}
+
+@test "the same seed gives the same bytes, another seed others" {
+    quick -m none.npz -o a.npz -n 2 -s 5 t.npz
+    quick -m none.npz -o b.npz -n 2 -s 5 t.npz
+    cmp a.npz b.npz
+    quick -m none.npz -o c.npz -n 2 -s 18446744073709551615 t.npz
+    run -1 cmp -s a.npz c.npz
+    # the weights differ, and so does the order of the text for the same weights
+    quick -o a.npz -n 3 -s 5 --log a.tsv t.npz
+    quick -o c.npz -n 3 -s 6 --log c.tsv t.npz
+    run -1 cmp -s a.npz c.npz
+    [[ $(cut -f 2 a.tsv) != "$(cut -f 2 c.tsv)" ]]
+    # dropout, accumulation and batch count too
+    quick -o a.npz -n 3 t.npz
+    quick -o c.npz -n 3 --dropout 0.1 t.npz
+    run -1 cmp -s a.npz c.npz
+}
+
+@test "a run of --accumulate 2 is nearly one of twice the batch" {
+    tg-train -o a.npz -n 10 -b 8 -a 1 --log a.tsv t.npz 2> /dev/null
+    tg-train -o b.npz -n 10 -b 4 -a 2 --log b.tsv t.npz 2> /dev/null
+    # the same windows; sums in another order.  1e-4 is a thousand units in the last
+    # place of a float32 loss near 5
+    paste <(cut -f 2 a.tsv) <(cut -f 2 b.tsv) | tail -n +2 |
+        awk '{ d = $1 - $2; n++; if (d * d > 1e-8) bad = 1 } END { exit bad || n != 10 }'
+}
+
+@test "the loss goes down" {
+    tg-train -n 150 --warmup 10 --log log.tsv t.npz 2> /dev/null
+    awk -F '\t' 'NR == 2 { first = $2 } END { exit !(first > 5.4 && $2 < 3 && $3 < 3) }' log.tsv
+}
+
+# ---- stopping and going on
+
+# stoppable [STEPS]: COMMAND runs 120 steps, or so many; whole.npz is what a run that was
+# never stopped gives.
+stoppable() {
+    local steps=${1:-120}
+
+    COMMAND=(tg-train -t 2 -b 4 -n "$steps" --dropout 0.1 --eval-every 50 --save-every 20 t.npz)
+    cp untrained.npz whole.npz
+    "${COMMAND[@]}" -m whole.npz 2> /dev/null
+    [[ $(step_of whole.npz) = "$steps" ]]
+}
+
+@test "SIGINT saves, says so and exits 130; the same command finishes, byte for byte" {
+    local at
+    stoppable
+    run -130 --separate-stderr signalled 10 drain SIGINT -- "${COMMAND[@]}"
+    is_output ""
+    at=$(step_of model.npz)
+    [[ $at -ge 10 && $at -lt 120 ]]
+    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step $at of 120" ]]
+    run -0 --separate-stderr "${COMMAND[@]}"
+    [[ ${stderr_lines[0]} = "tg-train: model.npz: going on from step $at of 120" ]]
+    cmp model.npz whole.npz
+    run -0 ls -A
+    [[ $output != *.tmp* ]]
+}
+
+@test "SIGTERM, more than once: 143 each time, and the end is the same" {
+    local at
+    stoppable 240
+    for at in 1 2 7; do
+        run -143 --separate-stderr signalled $at drain SIGTERM -- "${COMMAND[@]}"
+        [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+        [[ $(step_of model.npz) -lt 240 ]]
+    done
+    "${COMMAND[@]}" -t 1 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a new model that was stopped goes on too" {
+    rm model.npz
+    tg-train -b 1 -n 90 -c 8 -m whole.npz t.npz 2> /dev/null
+    run -130 --separate-stderr signalled 1 drain SIGINT -- tg-train -b 1 -n 90 -c 8 t.npz
+    says "tg-train: model.npz: a new model, "...
+    [[ $(step_of model.npz) -lt 90 ]]
+    tg-train -b 1 -n 90 -c 8 t.npz 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a second signal ends at once and leaves the model of the last save" {
+    stoppable
+    run -130 --separate-stderr signalled 1 stuck SIGINT SIGINT -- "${COMMAND[@]}" --save-every 0
+    [[ $stderr != *saved* ]]
+    cmp model.npz untrained.npz
+    run -143 --separate-stderr signalled 1 stuck SIGINT SIGTERM -- "${COMMAND[@]}" --save-every 0
+    cmp model.npz untrained.npz
+    "${COMMAND[@]}" 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "kill -9: the same command goes on from the last save" {
+    local at
+    stoppable
+    run -137 --separate-stderr signalled 25 stuck SIGKILL -- "${COMMAND[@]}"
+    at=$(step_of model.npz)
+    [[ $at -ge 20 && $at -lt 120 && $((at % 20)) = 0 ]]
+    run -0 --separate-stderr "${COMMAND[@]}"
+    [[ ${stderr_lines[0]} = "tg-train: model.npz: going on from step $at of 120" ]]
+    cmp model.npz whole.npz
+}
+
+@test "SIGUSR1 prints a status line, and training goes on" {
+    stoppable
+    run -0 --separate-stderr signalled 10 drain SIGUSR1 -- "${COMMAND[@]}"
+    says "tg-train: step "...
+    [[ $(grep -cE '^tg-train: step [0-9]+/120  loss [0-9.]+  .*tokens/s  .* left$' <<< "$stderr") = 1 ]]
+    cmp model.npz whole.npz
+}
+
+@test "a signal that the parent ignores stays ignored" {
+    stoppable
+    run -0 --separate-stderr signalled 10 drain SIGINT -- \
+        sh -c 'trap "" INT; exec "$@"' sh "${COMMAND[@]}"
+    cmp model.npz whole.npz
+}
+
+# ---- the log
+
+@test "the log: seven columns, a line a step, val_loss where it was measured" {
+    run -0 --separate-stderr tg-train -n 10 --eval-every 4 --log log.tsv t.npz
+    [[ $(head -n 1 log.tsv) = $'step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s' ]]
+    [[ $(wc -l < log.tsv) = 11 ]]
+    awk -F '\t' 'NF != 7 { exit 1 }' log.tsv
+    [[ $(tail -n +2 log.tsv | cut -f 1 | tr '\n' ' ') = "1 2 3 4 5 6 7 8 9 10 " ]]
+    [[ $(awk -F '\t' 'NR > 1 && $3 != "" { printf "%s ", $1 }' log.tsv) = "4 8 10 " ]]
+    # every other value is a number, and time does not run backwards
+    awk -F '\t' 'NR > 1 { for (i = 1; i <= 7; i++) if (i != 3 && $i !~ /^[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?$/) exit 1
+                 if ($7 < time) exit 1; time = $7 }' log.tsv
+    says "tg-train: step 10: loss $(tail -n 1 log.tsv | awk -F '\t' '{ printf "%.4f, validation loss %.4f", $2, $3 }')"
+}
+
+@test "the log is appended to when a run goes on, with one header" {
+    tg-train -n 3 --log log.tsv t.npz 2> /dev/null
+    cp log.tsv first.tsv
+    tg-train -n 5 --log log.tsv t.npz 2> /dev/null
+    [[ $(cut -f 1 log.tsv | tr '\n' ' ') = "step 1 2 3 4 5 " ]]
+    head -n 4 log.tsv | cmp - first.tsv
+    : > empty.tsv
+    tg-train -n 6 --log empty.tsv t.npz 2> /dev/null
+    [[ $(cut -f 1 empty.tsv | tr '\n' ' ') = "step 6 " ]]
+}
+
+@test "the learning rate: warm-up, peak, cosine" {
+    tg-train -n 20 --warmup 4 --lr 0.01 --min-lr 0.001 --log log.tsv t.npz 2> /dev/null
+    # linear for 4 steps; the 5th has the peak; then 0.001 + 0.0045 (1 + cos(pi (n - 4) / 16))
+    awk -F '\t' 'NR > 1 { n = $1 - 1
+                          want = n < 4 ? 0.01 * (n + 1) / 5 : 0.001 + 0.0045 * (1 + cos(3.14159265358979 * (n - 4) / 16))
+                          d = $4 / want - 1; if (d * d > 1e-11) exit 1 }' log.tsv
+    tg-train -o out.npz -m untrained.npz -n 3 --warmup 0 --lr 0 --min-lr 0 --log zero.tsv t.npz 2> /dev/null
+    [[ $(cut -f 4 zero.tsv | tail -n 1) = 0.000000e+00 ]]
+}
+
+@test "a log that cannot be opened stops before training, one that cannot be written names itself" {
+    run -3 --separate-stderr tg-train -n 2 --log missing/log.tsv t.npz
+    [[ ${stderr_lines[-1]} = "tg-train: missing/log.tsv: "*"No such file or directory" ]]
+    [[ $stderr != *"step 1"* ]]
+    cmp model.npz untrained.npz
+    need_dev_full
+    run -3 --separate-stderr tg-train -n 2 --log /dev/full t.npz
+    [[ ${stderr_lines[-1]} = "tg-train: /dev/full: "*"No space left on device" ]]
+    cmp model.npz untrained.npz
+}
+
+# ---- validation
+
+@test "validation: the last tenth, another share, none" {
+    run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0.25 t.npz
+    says "tg-train: 34,176 parameters, 10,000 tokens (7,500 to train, 2,500 to validate), needs "...
+    run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0 --log log.tsv t.npz
+    says "tg-train: 34,176 parameters, 10,000 tokens (10,000 to train, 0 to validate), needs "...
+    [[ $stderr != *" val "* && $stderr != *"validation loss"* ]]
+    [[ $(tail -n 1 log.tsv | cut -f 3) = "" ]]
+    head -c 150 text | tg-tokenize > short.npz
+    run -0 --separate-stderr tg-train -o out.npz -n 1 short.npz
+    says "tg-train: no validation: the last 0.1 of the text is shorter than one window of 17 tokens"
+}
+
+@test "how often and how much is validated and saved does not change the model" {
+    quick -o want.npz -n 12 --dropout 0.1 t.npz
+    quick -o got.npz -n 12 --dropout 0.1 --eval-every 1 --save-every 1 t.npz
+    cmp got.npz want.npz
+    quick -o got.npz -n 12 --dropout 0.1 --eval-every 0 --eval-tokens 100 --save-every 5 t.npz
+    cmp got.npz want.npz
+}
+
+# ---- where things come from and go to
+
+@test "the model: -m, TG_MODEL, model.npz" {
+    quick -n 2 t.npz
+    cp untrained.npz a.npz
+    cp untrained.npz b.npz
+    TG_MODEL=a.npz quick -n 2 t.npz
+    cmp a.npz model.npz
+    TG_MODEL=missing/x quick -m b.npz -n 2 t.npz
+    cmp b.npz model.npz
+}
+
+@test "-o leaves the model alone" {
+    quick -o out.npz -n 2 t.npz
+    cmp model.npz untrained.npz
+    [[ $(step_of out.npz) = 2 ]]
+}
+
+@test "-o - is the model on standard output, and nothing else is" {
+    run_pipe 0 'tg-train -b 4 -o - -n 3 --save-every 1 t.npz | cat > out.npz'
+    [[ $stderr != *saved* && $stderr != *"stopped"* ]]
+    cmp model.npz untrained.npz
+    quick -n 3 t.npz
+    cmp out.npz model.npz
+}
+
+@test "-m - reads the model from standard input, and writes it to standard output" {
+    quick -n 3 t.npz
+    run_pipe 0 'cat untrained.npz | tg-train -b 4 -m - -n 3 t.npz > out.npz'
+    says "tg-train: standard input: an untrained model"
+    cmp out.npz model.npz
+    tg-train -b 4 -m - -o out2.npz -n 3 t.npz < untrained.npz 2> /dev/null
+    cmp out2.npz model.npz
+    run_pipe 2 'tg-train -m - < untrained.npz'
+    said "tg-train: the model comes from standard input, so name files for the tokens"
+    run_pipe 2 'tg-train -m - t.npz - < untrained.npz'
+    said "tg-train: the model comes from standard input, so name files for the tokens"
+    run_pipe 2 'TG_MODEL=- tg-train < untrained.npz'
+    said "tg-train: the model comes from standard input, so name files for the tokens"
+}
+
+@test "a named pipe gets the model once" {
+    mkfifo pipe
+    timeout 60 cat pipe > got.npz 3>&- &
+    run -0 --separate-stderr timeout 60 tg-train -b 4 -n 3 --save-every 1 -o pipe t.npz
+    wait $!
+    quick -n 3 t.npz
+    cmp got.npz model.npz
+}
+
+@test "a symbolic link stays one" {
+    mkdir real
+    mv model.npz real/
+    ln -s real/model.npz model.npz
+    quick -n 2 t.npz
+    [[ -L model.npz && $(step_of real/model.npz) = 2 ]]
+}
+
+@test "archives in a row, and several files, are one text" {
+    head -c 6000 text | tg-tokenize > a.npz
+    tail -c +6001 text | tg-tokenize > b.npz
+    quick -o want.npz -n 3 t.npz
+    run_pipe 0 'cat a.npz b.npz | tg-train -b 4 -o got.npz -n 3'
+    cmp got.npz want.npz
+    quick -o got.npz -n 3 a.npz b.npz
+    cmp got.npz want.npz
+    quick -o got.npz -n 3 a.npz - < b.npz
+    cmp got.npz want.npz
+    quick -o got.npz -n 3 b.npz a.npz
+    run -1 cmp -s got.npz want.npz
+}
+
+@test "a trained model keeps a piece of its validation text" {
+    need_numpy
+    quick -n 1 t.npz
+    run -0 python3 -c '
+import numpy as np
+print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text", "rb").read()[9000:9016])'
+    is_output True
+}
+
+# ---- bad input
+
+@test "a text shorter than a window is refused with the numbers" {
+    local n
+    for n in 1 16; do
+        head -c $n text | tg-tokenize > short.npz
+        run -1 --separate-stderr tg-train short.npz
+        said "tg-train: the text has $n tokens, one window of context 16 needs 17"
+    done
+    cmp model.npz untrained.npz
+    head -c 17 text | tg-tokenize > short.npz
+    quick -n 1 short.npz
+    run_pipe 1 'printf x | tg-tokenize | tg-train -m new.npz'
+    said "tg-train: the text has 1 tokens, one window of context 64 needs 65"
+    # before memory is taken for it
+    run -1 --separate-stderr tg-train -m new.npz --context 10000000 t.npz
+    said "tg-train: the text has 10000 tokens, one window of context 10000000 needs 10000001"
+    [[ ! -e new.npz ]]
+}
+
+@test "nothing at all is refused" {
+    run_pipe 1 'tg-train < /dev/null'
+    said "tg-train: standard input: "
+    [[ $stderr = *empty* ]]
+    : > empty
+    run -1 --separate-stderr tg-train empty
+    said "tg-train: empty: "
+    printf '%s\n' "kind S - tokens" "version i8 - 1" "tokenizer/kind S - bytes" "tokenizer/vocab_size i8 - 256" |
+        npz none.npz
+    run -1 --separate-stderr tg-train none.npz
+    said "tg-train: the text has 0 tokens, one window of context 16 needs 17"
+    # and a failure upstream is not taken for a text
+    run_pipe 1 'tg-tokenize < /dev/null | tg-train'
+    [[ ${stderr_lines[*]} = *"tg-train: standard input: "*empty* ]]
+    cmp model.npz untrained.npz
+}
+
+@test "plain text is refused with the remedy" {
+    run_pipe 1 'tg-train < text'
+    said "tg-train: standard input: not an .npz archive: this is plain text; try  tg-tokenize < text | tg-train"
+    run -1 --separate-stderr tg-train text
+    said "tg-train: text: not an .npz archive: this is plain text; try  tg-tokenize text | tg-train"
+}
+
+@test "tokens of another tokenizer, and a model with one, are refused" {
+    local ids=" 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84"
+    printf '%s\n' "kind S - tokens" "version i8 - 1" "tokenizer/kind S - words" "tokenizer/vocab_size i8 - 300" \
+        "tokens/00000000 u2 20$ids" | npz words.npz
+    run -1 --separate-stderr tg-train words.npz
+    said 'tg-train: words.npz: tokenizer/kind is "words"'
+    run -1 --separate-stderr tg-train t.npz words.npz
+    said 'tg-train: words.npz: tokenizer/kind is "words"'
+    cmp model.npz untrained.npz
+}
+
+@test "ids out of range are refused" {
+    { printf '%s\n' "kind S - tokens" "version i8 - 1" "tokenizer/kind S - bytes" "tokenizer/vocab_size i8 - 256" &&
+        echo "tokens/00000000 u2 3 65 256 67"; } | npz bad.npz
+    run -1 --separate-stderr tg-train bad.npz
+    said "tg-train: bad.npz: tokens/00000000[1] is 256: the vocabulary has 256 ids"
+}
+
+@test "a model where tokens should be, and the other way round" {
+    run -1 --separate-stderr tg-train model.npz
+    said "tg-train: model.npz: this is a model archive, not tokens"
+    cp t.npz t2.npz
+    run -1 --separate-stderr tg-train -m t2.npz t.npz
+    said "tg-train: t2.npz: this is a tokens archive, not a model"
+    cmp t2.npz t.npz
+    cp text plain
+    run -1 --separate-stderr tg-train -m plain t.npz
+    said "tg-train: plain: not an .npz archive: this is plain text"
+    cmp plain text
+}
+
+@test "tokens that are cut short or have a bit flipped are refused" {
+    local at
+    for at in 1 100 4000 $(($(size t.npz) - 1)); do
+        head -c "$at" t.npz > bad.npz
+        run -1 --separate-stderr tg-train bad.npz
+        said "tg-train: bad.npz: "
+        run_pipe 1 'cat bad.npz | tg-train'
+        said "tg-train: standard input: "
+    done
+    for at in 14 700 5000 $(($(size t.npz) - 30)); do
+        cp t.npz bad.npz
+        flip bad.npz "$at"
+        run -1 --separate-stderr tg-train bad.npz
+        said "tg-train: bad.npz: "
+    done
+    cat t.npz bad.npz > both.npz
+    run -1 --separate-stderr tg-train both.npz
+    said "tg-train: both.npz: "
+    cmp model.npz untrained.npz
+}
+
+@test "a model that is cut short or has a bit flipped is refused and stays as it is" {
+    local at
+    quick -n 2 t.npz
+    cp model.npz good.npz
+    for at in 0 1 1000 100000 $(($(size good.npz) - 1)); do
+        head -c "$at" good.npz > model.npz
+        cp model.npz before.npz
+        run -1 --separate-stderr tg-train -n 4 t.npz
+        said "tg-train: model.npz: "
+        cmp model.npz before.npz
+    done
+    # the head, a weight, the optimizer's state, the directory
+    for at in 14 20000 300000 $(($(size good.npz) - 30)); do
+        cp good.npz model.npz
+        flip model.npz "$at"
+        cp model.npz before.npz
+        run -1 --separate-stderr tg-train -n 4 t.npz
+        said "tg-train: model.npz: "
+        cmp model.npz before.npz
+    done
+    cat good.npz good.npz > model.npz
+    run -1 --separate-stderr tg-train -n 4 t.npz
+    said "tg-train: model.npz: another archive follows the model"
+}
+
+# changed PYTHON: good.npz with its members (name: bytes of .npy) changed, as model.npz.
+changed() {
+    python3 -c '
+import struct, sys, zipfile
+z = zipfile.ZipFile("good.npz")
+members = {n[:-4]: z.read(n) for n in z.namelist()}
+exec(sys.argv[1])
+with zipfile.ZipFile("model.npz", "w") as out:
+    for name, data in members.items():
+        out.writestr(name + ".npy", data)
+' "$1"
+    cp model.npz before.npz
+}
+
+# refused TEXT: so is model.npz, and nothing happens to it.
+refused() {
+    run -1 --separate-stderr tg-train -n 4 t.npz
+    said "$1"
+    cmp model.npz before.npz
+}
+
+@test "NaN and infinity in weights or the optimizer's state are refused" {
+    need python3
+    local name
+    quick -n 2 t.npz
+    cp model.npz good.npz
+    changed '' # the archive of another program
+    quick -n 4 t.npz
+    for name in wte.weight h.1.mlp.c_fc.bias opt/m/wpe.weight opt/v/ln_f.bias; do
+        changed "n = '$name'; members[n] = members[n][:-8] + struct.pack('<ff', float('nan'), 0)"
+        refused "tg-train: model.npz: $name"
+        changed "n = '$name'; members[n] = members[n][:-4] + struct.pack('<f', float('-inf'))"
+        refused "tg-train: model.npz: $name"
+    done
+}
+
+@test "a run's state that is incomplete or makes no sense is refused" {
+    need python3
+    quick -n 2 t.npz
+    cp model.npz good.npz
+    changed "del members['opt/v/h.0.ln_1.weight']"
+    refused "step 2, but 55 of 56 arrays of the optimizer's state"
+    changed "members = {n: d for n, d in members.items() if not n.startswith('opt/')}"
+    refused "step 2, but 0 of 56 arrays of the optimizer's state"
+    changed "del members['wpe.weight']"
+    refused "wpe.weight is missing"
+    changed "members['opt/m/wpe.weight'] = members['opt/m/wte.weight']"
+    refused "opt/m/wpe.weight must be 512 elements"
+    changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', 0)"
+    refused "batch must be between 1 and 65536, got 0"
+    changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', -1)"
+    refused "train/batch"
+    changed "members['train/lr'] = members['train/lr'][:-8] + struct.pack('<d', float('nan'))"
+    refused "lr"
+    changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 1 << 40)"
+    run --separate-stderr tg-train -n 4 t.npz
+    [[ $status = 1 || $status = 2 ]]
+    said "context"
+    cmp model.npz before.npz
+}
+
+@test "a loss that is not finite stops, and the last good model stays" {
+    run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 t.npz
+    says "tg-train: stopped; model.npz stays as it was"
+    [[ ${stderr_lines[-1]} =~ ^"tg-train: step "[0-9]+": the loss is " ]]
+    cmp model.npz untrained.npz
+    run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 --save-every 1 t.npz
+    [[ $stderr =~ "tg-train: stopped; model.npz keeps step "([0-9]+) ]]
+    [[ $(step_of model.npz) = "${BASH_REMATCH[1]}" ]]
+    tg-sample -n 1 -p x > /dev/null # it can be read
+    run -1 --separate-stderr tg-train -m new.npz -c 8 -n 100 --lr 1000 --warmup 0 t.npz
+    says "tg-train: stopped; no model is saved"
+    [[ ! -e new.npz ]]
+    run_pipe 1 'tg-train -m untrained.npz -o - -n 100 --lr 1000 --warmup 0 t.npz > out'
+    [[ $(size out) = 0 ]]
+}
+
+@test "a model whose validation loss is not finite is not saved over a good one" {
+    local n seen=no
+    # the step at which the weights are finite, and the loss is not, depends on rounding
+    for n in 1 2 3 4 5 6; do
+        cp untrained.npz model.npz
+        run --separate-stderr tg-train -n $n --lr 1000 --weight-decay 1000 --warmup 0 t.npz
+        if [[ $status = 0 ]]; then
+            [[ $stderr != *nan* && $stderr != *inf* ]]
+        else
+            [[ $status = 1 ]]
+            cmp model.npz untrained.npz
+            [[ $stderr = *"the validation loss is "* ]] && seen=yes
+        fi
+    done
+    [[ $seen = yes ]]
+}
+
+# ---- where nothing can be written
+
+@test "a target that cannot be written is refused before training" {
+    run -3 --separate-stderr tg-train -n 2 -o missing/out.npz t.npz
+    said "tg-train: missing/out.npz: "
+    run -3 --separate-stderr tg-train -n 2 -m missing/new.npz t.npz
+    said "tg-train: missing/new.npz: "
+    run -3 --separate-stderr tg-train -n 2 -o / t.npz
+    said "tg-train: /: "
+    run -3 --separate-stderr tg-train -n 2 -m . t.npz
+    said "tg-train: .: Is a directory"
+    run_pipe 3 'tg-train -n 2 -o - t.npz >&-'
+    said "tg-train: standard output: cannot be written: Bad file descriptor"
+    cmp model.npz untrained.npz
+}
+
+@test "a directory or a model that may not be written" {
+    need_user
+    mkdir sealed
+    cp untrained.npz sealed/model.npz
+    chmod 500 sealed
+    run -3 --separate-stderr tg-train -n 2 -m sealed/model.npz t.npz
+    said "tg-train: sealed/model.npz: "
+    [[ $stderr = *"Permission denied" ]]
+    cmp sealed/model.npz untrained.npz
+    chmod 700 sealed
+    chmod 400 model.npz
+    run -3 --separate-stderr tg-train -n 2 t.npz
+    said "tg-train: model.npz: cannot be written: Permission denied"
+    chmod 000 model.npz
+    run -3 --separate-stderr tg-train -n 2 t.npz
+    said "tg-train: model.npz: Permission denied"
+    chmod 600 model.npz
+    cmp model.npz untrained.npz
+}
+
+@test "a full disk" {
+    need_dev_full
+    run -3 --separate-stderr tg-train -n 2 -o /dev/full t.npz
+    [[ ${stderr_lines[-1]} = "tg-train: /dev/full: "*"No space left on device" ]]
+    [[ $stderr != *saved* ]]
+    run_pipe 3 'tg-train -n 2 -o - t.npz > /dev/full'
+    [[ ${stderr_lines[-1]} = "tg-train: standard output: "*"No space left on device" ]]
+    cmp model.npz untrained.npz
+}
+
+@test "a file size limit in the middle of saving: the old model stays, nothing is left behind" {
+    run -3 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 100; exec tg-train -n 2 t.npz'
+    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large" ]]
+    cmp model.npz untrained.npz
+    run -0 find . -name '.tg-*'
+    is_output ""
+}
+
+@test "a reader that goes away" {
+    run bash -o pipefail -c 'tg-train -n 2 -o - t.npz 2> /dev/null | head -c 1 > /dev/null'
+    [[ $status = 141 ]]
+    cmp model.npz untrained.npz
+}
+
+@test "memory that there is not" {
+    need_plain_build
+    run -3 --separate-stderr bash -c 'ulimit -v 2000000; exec tg-train -n 2 -b 65536 t.npz'
+    [[ ${stderr_lines[-1]} = "tg-train: out of memory: "* ]]
+    [[ ${stderr_lines[-2]} =~ "needs "[0-9.]+" GiB" ]]
+    cmp model.npz untrained.npz
+}
+
+@test "missing files, a directory" {
+    mkdir dir
+    run -3 --separate-stderr tg-train missing.npz
+    said "tg-train: missing.npz: No such file or directory"
+    run -3 --separate-stderr tg-train dir
+    said "tg-train: dir: Is a directory"
+    run_pipe 3 'tg-train < dir'
+    said "tg-train: standard input: Is a directory"
+    run_pipe 3 'tg-train <&-'
+    said "tg-train: standard input: "
+    cmp model.npz untrained.npz
+}
+
+@test "closed standard output and error do no harm" {
+    quick -o want.npz -n 2 t.npz
+    tg-train -b 4 -n 2 t.npz 2> /dev/null >&-
+    cmp model.npz want.npz
+    cp untrained.npz model.npz
+    tg-train -b 4 -n 2 t.npz 2>&-
+    cmp model.npz want.npz
+    cp untrained.npz model.npz
+    tg-train -b 4 -n 2 t.npz <&- >&- 2>&-
+    cmp model.npz want.npz
+}
+
+# ---- on a terminal
+
+@test "on a terminal one line redraws, elsewhere lines are printed" {
+    run -0 on_terminal "tg-train -n 3 t.npz"
+    [[ $output = *$'\rstep 1/3  loss '*$'\e[K'*$'\rstep 3/3  loss '* ]]
+    cp untrained.npz model.npz
+    ON_TERM=dumb run -0 on_terminal "tg-train -n 3 t.npz"
+    [[ $output != *$'\e'* && $output = *$'\nstep 3/3  loss '* ]]
+    cp untrained.npz model.npz
+    run -0 --separate-stderr tg-train -n 3 t.npz
+    [[ $stderr != *$'\e'* && $stderr != *$'\r'* ]]
+    [[ $(grep -cE '^step [13]/3  loss [0-9.]+  (val [0-9.]+  )?lr [0-9.e-]+  [0-9,]+ tokens/s  [0-9.]+s left$' \
+        <<< "$stderr") = 2 ]]
+}
+
+@test "a terminal is no place for a model, and no source of text" {
+    run -2 on_terminal "tg-train"
+    [[ $output = *"tg-train: no text: try  tg-tokenize < text | tg-train"* ]]
+    run -2 on_terminal "tg-train -n 2 -o - t.npz"
+    [[ $output = *"tg-train: a model is binary: send it to a file with -o FILE"* ]]
+    run -2 on_terminal "tg-train -n 2 -m - t.npz < untrained.npz"
+    [[ $output = *"a model is binary"* ]]
+    cmp model.npz untrained.npz
+}
+
+# ---- usage
+
+# outside OPTION LOW HIGH BAD...: each BAD is refused with the range.
+outside() {
+    local option=$1 low=$2 high=$3 bad
+    shift 3
+    for bad; do
+        run -2 --separate-stderr tg-train "$option" "$bad" t.npz
+        is_output ""
+        said "tg-train: $option must be between $low and $high, got $bad"
+    done
+}
+
+@test "numbers out of range are refused with the range" {
+    outside --steps 1 1000000000000 0 -1 1000000000001
+    outside --batch 1 65536 0 65537
+    outside --context 1 10000000 0 10000001
+    outside --accumulate 1 65536 0 65537
+    outside --lr 0 1000 -1 1001
+    outside --min-lr 0 1000 -1e-9 1e4
+    outside --warmup 0 1000000000000 -1
+    outside --beta1 0 0.999999 1 -0.1
+    outside --beta2 0 0.999999 1 -0.1
+    outside --weight-decay 0 1000 -1 1001
+    outside --clip 0 1000000000 -1
+    outside --dropout 0 0.99 1 -0.5
+    outside --val-fraction 0 0.9 1 -0.1
+    outside --eval-every 0 1000000000000 -1
+    outside --save-every 0 1000000000000 -1
+    outside --threads 0 1024 -1 1025
+    cmp model.npz untrained.npz
+}
+
+@test "other usage errors" {
+    run -2 --separate-stderr tg-train --lr nan t.npz
+    said "--lr must be a number, got 'nan'"
+    run -2 --separate-stderr tg-train --steps 1e3 t.npz
+    said "--steps must be a whole number, got '1e3'"
+    run -2 --separate-stderr tg-train --seed -1 t.npz
+    said "--seed must not be negative, got -1"
+    run -2 --separate-stderr tg-train --n-layer 3 t.npz
+    said "unknown option --n-layer"
+    run -2 --separate-stderr tg-train -n
+    said "--steps needs a value"
+    run -2 --separate-stderr tg-train --context 17 t.npz
+    said "tg-train: --context 17 is more than the model's 16"
+    cmp model.npz untrained.npz
+}
