@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "lib/kernels/matmul.h"
-#include "lib/nn/attention.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
@@ -24,7 +23,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     f->stats = tg_arena_take(arena, rows_max * 2, sizeof(float));
     f->lse = tg_arena_take(arena, rows_max * c->n_head, sizeof(float));
     f->work = tg_arena_take(arena, 1, tg_matmul_work());
-    f->att_work = tg_arena_take(arena, 1, tg_attention_work(keys, C / c->n_head));
+    tg_attention_place(arena, &f->scratch, keys, C / c->n_head);
     if (cache) {
         f->k = tg_arena_take(arena, c->n_layer * c->n_ctx * C, sizeof(float));
         f->v = tg_arena_take(arena, c->n_layer * c->n_ctx * C, sizeof(float));
@@ -73,14 +72,14 @@ static void attend(tg_infer *f, size_t l)
     float *k, *v;
 
     if (!f->k) {
-        tg_attention_forward(f->att, f->lse, f->qkv, NULL, 1, f->rows, C, c->n_head, f->att_work);
+        tg_attention_forward(f->att, f->lse, f->qkv, NULL, 1, f->rows, C, c->n_head, &f->scratch);
         return;
     }
     k = f->k + l * c->n_ctx * C;
     v = f->v + l * c->n_ctx * C;
     tg_slice_forward(k + f->past * C, f->qkv, f->rows, 3 * C, C, C);
     tg_slice_forward(v + f->past * C, f->qkv, f->rows, 3 * C, 2 * C, C);
-    tg_attention_cached(f->att, f->qkv, k, v, f->rows, f->past, C, c->n_head, f->att_work);
+    tg_attention_cached(f->att, f->qkv, k, v, f->rows, f->past, C, c->n_head, &f->scratch);
 }
 
 void tg_infer_block(tg_infer *f, size_t l)

@@ -23,6 +23,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
+#include "lib/nn/attention.h"
 
 typedef struct tg_infer {
     const tg_model *model;
@@ -37,12 +38,12 @@ typedef struct tg_infer {
     float *k, *v;    /* [L,n_ctx,C] each; NULL: no cache */
     float *stats;    /* LayerNorm's means, then its 1/deviations */
     float *lse;      /* attention's, not used further */
-    void *work, *att_work; /* scratch of the matrix product and of attention */
+    void *work;      /* scratch of the matrix product */
+    tg_attention_scratch scratch; /* and of attention */
 } tg_infer;
 
 /* Place the buffers in an arena (see arena.h), for up to rows_max <= n_ctx new
- * tokens at a time.  Without a cache, past stays 0.
- * The number of threads must not be raised afterwards. */
+ * tokens at a time.  Without a cache, past stays 0. */
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, bool cache);
 
 /* x = token + position embeddings.  past + n <= n_ctx, n <= rows_max, ids in range. */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "lib/base/size.h"
 #include "lib/kernels/matmul.h"
-#include "lib/nn/attention.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/gelu.h"
@@ -14,9 +14,8 @@ static float *take(tg_arena *arena, size_t rows, size_t width)
 {
     size_t floats;
 
-    /* an overflow here becomes one in the arena, which remembers it */
-    if (__builtin_mul_overflow(rows, width, &floats))
-        floats = SIZE_MAX;
+    if (!tg_size_mul(&floats, rows, width))
+        floats = SIZE_MAX; /* the arena will overflow on it, and remember */
     return tg_arena_take(arena, floats, sizeof(float));
 }
 
@@ -62,7 +61,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     pass->losses = take(arena, N, 1);
     pass->logits = take(arena, tg_head_logits(N, c->vocab_size), 1);
     pass->work = tg_arena_take(arena, 1, tg_matmul_work());
-    pass->att_work = tg_arena_take(arena, 1, tg_attention_work(T, C / c->n_head));
+    tg_attention_place(arena, &pass->scratch, T, C / c->n_head);
     if (gradients) {
         pass->dx = take(arena, N, C);
         pass->dnormed = take(arena, N, C);
@@ -136,7 +135,7 @@ static void block_forward(tg_pass *p, size_t l, float *out)
                          N, C, epsilon);
     tg_linear_forward(s->qkv, p->normed, weight(p, TG_QKV_W, l), weight(p, TG_QKV_B, l), NULL, N, C, 3 * C,
                       p->work);
-    tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, p->att_work);
+    tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, &p->scratch);
     add_sublayer(p, s->x2, s->x, s->att, C, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
 
     /* out = x2 + proj(gelu(fc(ln_2(x2)))) */
@@ -211,7 +210,7 @@ static void attention_backward(tg_pass *p, size_t l, float *grads)
 
     sublayer_backward(p, p->dnormed, s->att, C, grads, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
     tg_attention_backward(dqkv, p->dnormed, s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head,
-                          p->att_work);
+                          &p->scratch);
     tg_layernorm_again(p->normed, s->mean1, s->rstd1, s->x, weight(p, TG_LN1_W, l), weight(p, TG_LN1_B, l), N,
                        C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_QKV_W, l), gradient(p, grads, TG_QKV_B, l), dqkv,

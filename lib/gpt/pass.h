@@ -15,7 +15,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
-#include "lib/nn/dropout.h"
+#include "lib/nn/attention.h"
 
 /* What one block keeps from forward for backward.  N = B*T. */
 typedef struct tg_block_state {
@@ -42,14 +42,14 @@ typedef struct tg_pass {
     float *logits;          /* of a block of rows */
     float *dx, *dnormed;    /* [N,C] */
     float *dwide;           /* [N,4C] */
-    void *work, *att_work;  /* scratch of matmul and attention */
+    void *work;             /* scratch of the matrix product */
+    tg_attention_scratch scratch; /* and of attention */
 } tg_pass;
 
 /*
  * Place the buffers for batches of B sequences of T <= n_ctx tokens (see arena.h).
- * gradients: for training; else only tg_pass_forward() without grads is legal, and
+ * gradients: for training; else only tg_pass_run() without grads is legal, and
  * memory does not grow with the number of layers.
- * The number of threads must not be raised afterwards.
  */
 void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t B, size_t T, bool gradients);
 

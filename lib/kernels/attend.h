@@ -21,13 +21,15 @@ typedef struct tg_attend {
     float scale;
     const float *q, *k, *v;
     size_t ldq, ldk, ldv;
-    float *out; /* [queries] rows of D */
-    size_t ldo;
-    float *lse; /* [queries]; written forward (NULL: not wanted), read backward */
+    size_t ldo; /* row stride of out and dout */
     void (*keep)(float *factors, size_t query, size_t first, size_t n, const void *context);
     const void *context;
-    /* backward only: dout like out; dq, dk, dv like q, k, v, overwritten (past = 0) */
-    const float *dout;
+    /* forward writes */
+    float *out; /* [queries] rows of D */
+    float *lse; /* [queries], or NULL */
+    /* backward (past = 0) reads what forward wrote, and dout like it, and writes dq, dk,
+     * dv, laid out like q, k, v */
+    const float *saved_out, *saved_lse, *dout;
     float *dq, *dk, *dv;
 } tg_attend;
 

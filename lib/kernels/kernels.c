@@ -1,7 +1,11 @@
 #include "lib/kernels/kernels.h"
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
 
@@ -19,7 +23,7 @@ size_t tg_kernels_list(const tg_kernels *list[8])
 
 #ifdef TG_HAVE_avx512
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
         list[n++] = &tg_kernels_avx512;
 #endif
 #ifdef TG_HAVE_avx2
@@ -30,13 +34,117 @@ size_t tg_kernels_list(const tg_kernels *list[8])
     return n;
 }
 
+/* ---- the choice */
+
+static const tg_kernels *in_use;
+
 const tg_kernels *tg_kernels_get(void)
 {
-    const tg_kernels *list[8];
+    const tg_kernels *list[8], *k;
 
+    #pragma omp atomic read
+    k = in_use;
+    if (k)
+        return k;
     (void)tg_kernels_list(list);
     return list[0];
 }
+
+static void use(const tg_kernels *k)
+{
+    #pragma omp atomic write
+    in_use = k;
+}
+
+static float value(size_t i)
+{
+    return (float)(i * 7 % 13) / 13.0f - 0.5f;
+}
+
+/* Whether n values are those of the portable kernels, within what rounding explains. */
+static bool agree(const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(b[i]))))
+            return false;
+    return true;
+}
+
+enum { SIDE = 19, SQUARE = SIDE * SIDE }; /* of no vector's width */
+
+struct trial {
+    float product[SQUARE], gelu[SQUARE], softmax[SQUARE], norm[SQUARE], att[SQUARE];
+};
+
+static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
+{
+    float x[SQUARE], lse[SIDE], mean, rstd;
+    const tg_matmul product = {.M = SIDE, .N = SIDE, .K = SIDE, .a = x, .a_row = 1, .a_col = SIDE,
+                               .b = x, .b_row = SIDE, .b_col = 1, .c = t->product, .ldc = SIDE};
+    const tg_attend attend = {.queries = SIDE, .D = SIDE, .scale = 0.3f, .q = x, .k = x, .v = x,
+                              .ldq = SIDE, .ldk = SIDE, .ldv = SIDE, .out = t->att, .ldo = SIDE, .lse = lse};
+
+    for (size_t i = 0; i < SQUARE; i++)
+        x[i] = value(i);
+    k->matmul(&product, work);
+    k->gelu_tanh_forward(t->gelu, x, SQUARE);
+    k->softmax_row(t->softmax, x, SQUARE);
+    k->layernorm_row(t->norm, &mean, &rstd, x, NULL, NULL, SQUARE, 1e-5f);
+    k->attend_forward(&attend, work);
+}
+
+static tg_status self_test(const tg_kernels *k, tg_err *err)
+{
+    const tg_kernels *reference = &tg_kernels_portable;
+    struct trial *t = calloc(2, sizeof *t);
+    void *work = aligned_alloc(TG_ALIGN, tg_matmul_work()); /* attention's is smaller here */
+    tg_status status = TG_OK;
+
+    if (!t || !work) {
+        status = tg_fail_memory(err, tg_matmul_work(), "the self-test");
+        goto done;
+    }
+    try_kernels(reference, &t[0], work);
+    try_kernels(k, &t[1], work);
+    if (!agree((const float *)&t[1], (const float *)&t[0], sizeof *t / sizeof(float)))
+        status = tg_fail(err, TG_EDATA, "the %s kernels compute wrongly here; using the %s ones", k->isa,
+                         reference->isa);
+
+done:
+    free(work);
+    free(t);
+    return status;
+}
+
+static tg_status find(const char *isa, const tg_kernels **k, tg_err *err)
+{
+    const tg_kernels *list[8];
+    char names[128] = "";
+    size_t n = tg_kernels_list(list);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isa || strcmp(isa, list[i]->isa) == 0) {
+            *k = list[i];
+            return TG_OK;
+        }
+        strcat(strcat(names, " "), list[i]->isa);
+    }
+    return tg_fail(err, TG_EUSAGE, "there is no instruction set %s here; there are%s", isa, names);
+}
+
+tg_status tg_kernels_choose(const char *isa, tg_err *err)
+{
+    const tg_kernels *k = NULL;
+    tg_status status = find(isa, &k, err);
+
+    if (status)
+        return status;
+    status = self_test(k, err);
+    use(status ? &tg_kernels_portable : k);
+    return status;
+}
+
+/* ---- sizes and shorthands */
 
 void tg_matmul_run(const tg_matmul *op, void *work)
 {

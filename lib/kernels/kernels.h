@@ -12,8 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/matmul.h"
+
+/* Columns that a thread sums over rows at a time: some whole cache lines. */
+#define TG_COLUMNS ((size_t)64)
 
 /* The values of one optimizer step that all elements share. */
 typedef struct tg_adamw_step {
@@ -48,19 +52,28 @@ typedef struct tg_kernels {
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
-    /* y += x; y += a x; y[c] += sum_r x[r*ld + c] over rows in order. */
+    /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
-    void (*axpy)(float *y, float a, const float *x, size_t n);
     void (*add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);
 
     double (*sum_squares)(const float *x, size_t n);
     void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);
 } tg_kernels;
 
-/* The table in use; the same one in every call of a process. */
-const tg_kernels *tg_kernels_get(void);
-
 /* All tables that this processor can run, best first; returns how many (at most 8). */
 size_t tg_kernels_list(const tg_kernels *list[8]);
+
+/* The table in use: the best one, unless tg_kernels_choose() was called before. */
+const tg_kernels *tg_kernels_get(void);
+
+/*
+ * Use the instruction set of that name from now on, or the best (isa NULL), after a
+ * test of its kernels on a tiny case.  To be called before other threads run: what is
+ * in use is the one thing that the library remembers between calls.
+ * TG_EUSAGE: this program or this processor has no such set; the message lists those
+ * that it has; nothing changes.  TG_EDATA: its kernels compute wrongly; the portable
+ * ones are in use now.
+ */
+TG_MUST_CHECK tg_status tg_kernels_choose(const char *isa, tg_err *err);
 
 #endif

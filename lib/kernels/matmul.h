@@ -33,7 +33,6 @@ typedef struct tg_matmul {
 /* Bytes of scratch that tg_matmul_run() needs, whatever the shape; 64-byte aligned. */
 size_t tg_matmul_work(void);
 
-
 void tg_matmul_run(const tg_matmul *op, void *work);
 
 #endif

@@ -7,20 +7,16 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-/* Floats of scratch of one thread, in whole cache lines. */
-static size_t thread_work(size_t keys, size_t D)
+void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
 {
-    return tg_round_up(tg_attend_work(keys, D), TG_ALIGN / sizeof(float));
+    scratch->threads = (size_t)omp_get_max_threads();
+    scratch->each = tg_round_up(tg_attend_work(keys, D), TG_ALIGN / sizeof(float));
+    scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
 }
 
-size_t tg_attention_work(size_t keys, size_t D)
+static float *own(const tg_attention_scratch *scratch)
 {
-    return (size_t)omp_get_max_threads() * thread_work(keys, D) * sizeof(float);
-}
-
-static float *own_work(void *work, size_t keys, size_t D)
-{
-    return (float *)work + (size_t)omp_get_thread_num() * thread_work(keys, D);
+    return scratch->floats + (size_t)omp_get_thread_num() * scratch->each;
 }
 
 /* Where in [B,H,T,T] the rows of one (b,h) begin. */
@@ -36,9 +32,15 @@ static void keep(float *factors, size_t query, size_t first, size_t n, const voi
     tg_dropout_factors(factors, rows->drop, rows->first + query * rows->T + first, n);
 }
 
-/* The view of head h of sequence b. */
-static tg_attend head(const float *qkv, float *out, float *lse, const struct rows *rows, size_t b, size_t h,
-                      size_t T, size_t C, size_t H)
+/* Where in [B,T,H,D] the first row of one (b,h) begins. */
+static size_t row_of(size_t bh, size_t T, size_t C, size_t H)
+{
+    return bh / H * T * C + bh % H * (C / H);
+}
+
+/* The view of head h of sequence b, without what it writes. */
+static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_t h, size_t T, size_t C,
+                      size_t H)
 {
     const size_t D = C / H, at = b * T * 3 * C + h * D;
 
@@ -52,56 +54,56 @@ static tg_attend head(const float *qkv, float *out, float *lse, const struct row
         .ldq = 3 * C,
         .ldk = 3 * C,
         .ldv = 3 * C,
-        .out = out + b * T * C + h * D,
         .ldo = C,
-        .lse = lse + (b * H + h) * T,
         .keep = rows->drop && rows->drop->p > 0 ? keep : NULL,
         .context = rows,
     };
 }
 
 void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_dropout *drop, size_t B,
-                          size_t T, size_t C, size_t H, void *work)
+                          size_t T, size_t C, size_t H, const tg_attention_scratch *scratch)
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) if (B * T * T * C > 65536)
+    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const struct rows rows = {.drop = drop, .first = bh * T * T, .T = T};
-        tg_attend op = head(qkv, out, lse, &rows, bh / H, bh % H, T, C, H);
+        tg_attend op = head(qkv, &rows, bh / H, bh % H, T, C, H);
 
-        kernels->attend_forward(&op, own_work(work, T, C / H));
+        op.out = out + row_of(bh, T, C, H);
+        op.lse = lse + bh * T;
+        kernels->attend_forward(&op, own(scratch));
     }
 }
 
 void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
                            const float *qkv, const tg_dropout *drop, size_t B, size_t T, size_t C, size_t H,
-                           void *work)
+                           const tg_attention_scratch *scratch)
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) if (B * T * T * C > 65536)
+    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const struct rows rows = {.drop = drop, .first = bh * T * T, .T = T};
-        /* backward reads out and lse; the view has them writable for forward's sake */
-        tg_attend op = head(qkv, (float *)(uintptr_t)out, (float *)(uintptr_t)lse, &rows, bh / H, bh % H, T,
-                            C, H);
+        tg_attend op = head(qkv, &rows, bh / H, bh % H, T, C, H);
 
-        op.dout = dout + (op.out - out);
+        op.saved_out = out + row_of(bh, T, C, H);
+        op.saved_lse = lse + bh * T;
+        op.dout = dout + row_of(bh, T, C, H);
         op.dq = dqkv + (op.q - qkv);
         op.dk = dqkv + (op.k - qkv);
         op.dv = dqkv + (op.v - qkv);
-        kernels->attend_backward(&op, own_work(work, T, C / H));
+        kernels->attend_backward(&op, own(scratch));
     }
 }
 
 void tg_attention_cached(float *out, const float *qkv, const float *k, const float *v, size_t n, size_t past,
-                         size_t C, size_t H, void *work)
+                         size_t C, size_t H, const tg_attention_scratch *scratch)
 {
     const tg_kernels *kernels = tg_kernels_get();
     const size_t D = C / H;
 
-    #pragma omp parallel for schedule(static) if (n * (past + n) * C > 65536)
+    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) if (n * (past + n) * C > 65536)
     for (size_t h = 0; h < H; h++) {
         tg_attend op = {
             .queries = n, .past = past, .D = D,
@@ -112,6 +114,6 @@ void tg_attention_cached(float *out, const float *qkv, const float *k, const flo
             .out = out + h * D, .ldo = C,
         };
 
-        kernels->attend_forward(&op, own_work(work, past + n, D));
+        kernels->attend_forward(&op, own(scratch));
     }
 }

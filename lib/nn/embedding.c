@@ -3,8 +3,6 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-#define COLUMNS ((size_t)64)
-
 void tg_embedding_forward(float *out, const int32_t *ids, const float *wte, const float *wpe, size_t first,
                           size_t B, size_t T, size_t C)
 {
@@ -25,8 +23,8 @@ void tg_embedding_backward(float *dwte, float *dwpe, const float *dout, const in
     const tg_kernels *kernels = tg_kernels_get();
 
     #pragma omp parallel for schedule(static) if (B * T * C > 32768)
-    for (size_t c = 0; c < C; c += COLUMNS) {
-        size_t n = tg_size_min(COLUMNS, C - c);
+    for (size_t c = 0; c < C; c += TG_COLUMNS) {
+        size_t n = tg_size_min(TG_COLUMNS, C - c);
 
         for (size_t bt = 0; bt < B * T; bt++) {
             kernels->add(dwte + (size_t)ids[bt] * C + c, dout + bt * C + c, n);

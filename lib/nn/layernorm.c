@@ -4,8 +4,6 @@
 #include "lib/kernels/kernels.h"
 #include "lib/nn/linear.h"
 
-#define COLUMNS ((size_t)64)
-
 void tg_layernorm_forward(float *out, float *mean, float *rstd, const float *inp, const float *w,
                           const float *bias, size_t N, size_t C, float epsilon)
 {
@@ -48,8 +46,8 @@ void tg_layernorm_backward(float *dinp, float *dw, float *dbias, const float *do
         kernels->layernorm_row_backward(dinp + n * C, dout + n * C, inp + n * C, mean[n], rstd[n], w, C);
     if (dw) {
         #pragma omp parallel for schedule(static) if (N * C > 16384)
-        for (size_t c = 0; c < C; c += COLUMNS)
-            weight_backward(dw, dout, inp, mean, rstd, N, C, c, tg_size_min(C, c + COLUMNS));
+        for (size_t c = 0; c < C; c += TG_COLUMNS)
+            weight_backward(dw, dout, inp, mean, rstd, N, C, c, tg_size_min(C, c + TG_COLUMNS));
     }
     if (dbias)
         tg_bias_backward(dbias, dout, C, N, C);

@@ -3,9 +3,6 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-/* Columns that one thread sums at a time: whole cache lines. */
-#define COLUMNS ((size_t)64)
-
 void tg_linear_forward(float *out, const float *inp, const float *w, const float *bias, const float *add,
                        size_t N, size_t in, size_t out_width, void *work)
 {
@@ -26,8 +23,8 @@ void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t 
     const tg_kernels *kernels = tg_kernels_get();
 
     #pragma omp parallel for schedule(static) if (N * width > 32768)
-    for (size_t c = 0; c < width; c += COLUMNS)
-        kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(COLUMNS, width - c));
+    for (size_t c = 0; c < width; c += TG_COLUMNS)
+        kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(TG_COLUMNS, width - c));
 }
 
 void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,

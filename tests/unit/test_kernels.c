@@ -238,6 +238,22 @@ static void sum_of_squares(void)
         CHECK_NEAR(all[k]->sum_squares(x, 1001), want, 1e-12 * want);
 }
 
+static void choosing(void)
+{
+    tg_err err;
+
+    for (size_t k = 0; k < n_all; k++) {
+        CHECK_OK(tg_kernels_choose(all[k]->isa, &err), &err);
+        CHECK(tg_kernels_get() == all[k]);
+    }
+    CHECK_EQ(tg_kernels_choose("z80", &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "z80");
+    CHECK_HAS(err.message, "portable");
+    CHECK(tg_kernels_get() == all[n_all - 1]);
+    CHECK_OK(tg_kernels_choose(NULL, &err), &err);
+    CHECK(tg_kernels_get() == all[0]);
+}
+
 int main(void)
 {
     n_all = tg_kernels_list(all);
@@ -251,5 +267,6 @@ int main(void)
     RUN(a_nan_stays_one);
     RUN(adamw_is_the_equation);
     RUN(sum_of_squares);
+    RUN(choosing);
     return check_done();
 }

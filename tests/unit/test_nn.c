@@ -56,6 +56,16 @@ static void *take_exactly(size_t count, size_t each)
     return taken[taken_count++] = p;
 }
 
+static tg_attention_scratch take_scratch(size_t keys, size_t D)
+{
+    tg_attention_scratch scratch;
+    tg_arena arena = {0};
+
+    tg_attention_place(&arena, &scratch, keys, D);
+    scratch.floats = take(scratch.threads * scratch.each, sizeof(float));
+    return scratch;
+}
+
 static void done(void)
 {
     while (taken_count > 0)
@@ -652,14 +662,14 @@ static void check_attention(size_t B, size_t T, size_t C, size_t H, float p)
     struct attention a = {.B = B, .T = T, .C = C, .H = H, .drop = p > 0 ? &drop : NULL};
     size_t n = B * T * C;
     float *out = nans(n), *lse = nans(B * H * T), *dqkv = nans(3 * n);
-    void *work = take(tg_attention_work(T, C / H), 1);
+    const tg_attention_scratch scratch = take_scratch(T, C / H);
     double tolerance = attention_tolerance(T, C / H);
 
     a.qkv = randoms(3 * n);
     a.dout = randoms(n);
     attention_reference(&a);
-    tg_attention_forward(out, lse, a.qkv, a.drop, B, T, C, H, work);
-    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, a.drop, B, T, C, H, work);
+    tg_attention_forward(out, lse, a.qkv, a.drop, B, T, C, H, &scratch);
+    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, a.drop, B, T, C, H, &scratch);
     CLOSE(out, a.out, n, tolerance);
     CLOSE(lse, a.lse, B * H * T, tolerance);
     CLOSE(dqkv, a.dqkv, 3 * n, 4 * tolerance * sqrt((double)(C / H)));
@@ -684,10 +694,10 @@ static void attention_without_dropout(void)
     enum { B = 2, T = 9, C = 10, H = 2 };
     tg_dropout drop = dropping(0);
     float *qkv = randoms(B * T * 3 * C), *out[2] = {nans(B * T * C), nans(B * T * C)}, *lse = nans(B * H * T);
-    void *work = take(tg_attention_work(T, C / H), 1);
+    const tg_attention_scratch scratch = take_scratch(T, C / H);
 
-    tg_attention_forward(out[0], lse, qkv, NULL, B, T, C, H, work);
-    tg_attention_forward(out[1], lse, qkv, &drop, B, T, C, H, work);
+    tg_attention_forward(out[0], lse, qkv, NULL, B, T, C, H, &scratch);
+    tg_attention_forward(out[1], lse, qkv, &drop, B, T, C, H, &scratch);
     SAME(out[0], out[1], B * T * C);
     done();
 }
@@ -698,7 +708,7 @@ static void attention_of_large_scores(void)
     enum { T = 21, C = 8 };
     struct attention a = {.B = 1, .T = T, .C = C, .H = 1};
     float *out = nans(T * C), *lse = nans(T), *dqkv = nans(T * 3 * C);
-    void *work = take(tg_attention_work(T, C), 1);
+    const tg_attention_scratch scratch = take_scratch(T, C);
     double scores = 400 / sqrt(8.0) * 8; /* the most that a score can be */
 
     a.qkv = randoms(T * 3 * C);
@@ -707,8 +717,8 @@ static void attention_of_large_scores(void)
         for (size_t c = 0; c < 2 * C; c++) /* q and k, not v */
             a.qkv[t * 3 * C + c] *= 20;
     attention_reference(&a);
-    tg_attention_forward(out, lse, a.qkv, NULL, 1, T, C, 1, work);
-    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, NULL, 1, T, C, 1, work);
+    tg_attention_forward(out, lse, a.qkv, NULL, 1, T, C, 1, &scratch);
+    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, NULL, 1, T, C, 1, &scratch);
     CLOSE(out, a.out, T * C, 2 * (C + 2) * EPS * scores);
     CLOSE(lse, a.lse, T, 2 * (C + 2) * EPS * scores);
     CLOSE(dqkv, a.dqkv, T * 3 * C, 4 * 20 * (C + 2) * EPS * scores);
@@ -721,14 +731,14 @@ static void check_cached(size_t past, size_t n, size_t C, size_t H)
     size_t T = past + n;
     struct attention a = {.B = 1, .T = T, .C = C, .H = H};
     float *k = nans(T * C), *v = nans(T * C), *out = nans(n * C);
-    void *work = take(tg_attention_work(T, C / H), 1);
+    const tg_attention_scratch scratch = take_scratch(T, C / H);
 
     a.qkv = randoms(T * 3 * C);
     a.dout = randoms(T * C);
     attention_reference(&a);
     tg_slice_forward_ref(k, a.qkv, T, 3 * C, C, C);
     tg_slice_forward_ref(v, a.qkv, T, 3 * C, 2 * C, C);
-    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, n, past, C, H, work);
+    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, n, past, C, H, &scratch);
     CLOSE(out, a.out + past * C, n * C, attention_tolerance(T, C / H));
     done();
 }
@@ -840,11 +850,11 @@ static void all_attention(float *out)
     float *lse = out + BIG_N * BIG_C, *dqkv = lse + BIG_H * BIG_N, *cached = dqkv + BIG_N * 3 * BIG_C;
     float *k = randoms(BIG_N * BIG_C), *v = randoms(BIG_N * BIG_C);
     tg_dropout drop = dropping(0.1f);
-    void *work = take(tg_attention_work(BIG_N, BIG_C / BIG_H), 1);
+    const tg_attention_scratch scratch = take_scratch(BIG_N, BIG_C / BIG_H);
 
-    tg_attention_forward(out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, work);
-    tg_attention_backward(dqkv, dout, out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, work);
-    tg_attention_cached(cached, qkv, k, v, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, work);
+    tg_attention_forward(out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
+    tg_attention_backward(dqkv, dout, out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
+    tg_attention_cached(cached, qkv, k, v, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, &scratch);
 }
 
 /* Run with 1 and with 3 threads; same bits in all that was written. */

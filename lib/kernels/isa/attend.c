@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "lib/base/size.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
@@ -21,16 +22,6 @@
 /* The small products' tile in registers: TR rows of up to TV vectors. */
 #define TR 6
 #define TV (VL == 16 ? 4 : 2)
-
-INLINE size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-INLINE size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
 
 /* ---- small products: c (+)= a b, with a strided either way */
 
@@ -53,7 +44,7 @@ INLINE void small_tile(const struct product *p, size_t m, size_t n, const size_t
     vf sum[TR][TV];
 
     for (size_t r = 0; r < TR; r++) {
-        a[r] = p->a + least(m + r, p->M - 1) * p->a_row;
+        a[r] = p->a + tg_size_min(m + r, p->M - 1) * p->a_row;
         for (size_t v = 0; v < vectors; v++)
             sum[r][v] = (vf){0};
     }
@@ -92,7 +83,7 @@ static void small_product(const struct product *p)
 static void pack_transposed(float *restrict xt, const float *restrict x, size_t ld, size_t rows, size_t D)
 {
     for (size_t j0 = 0; j0 < rows; j0 += KB, xt += KB * D) {
-        const size_t n = least(KB, rows - j0);
+        const size_t n = tg_size_min(KB, rows - j0);
 
         if (n < KB)
             memset(xt, 0, KB * D * sizeof *xt);
@@ -149,7 +140,7 @@ INLINE size_t seen(const tg_attend *op, size_t i, size_t k0)
 {
     const size_t keys = op->past + i + 1;
 
-    return keys <= k0 ? 0 : least(KB, keys - k0);
+    return keys <= k0 ? 0 : tg_size_min(KB, keys - k0);
 }
 
 /* ---- forward */
@@ -212,7 +203,7 @@ static void forward_block(const tg_attend *op, const struct forward *f, size_t q
         };
         const struct product gather = {
             .c = f->o, .ldc = Dp, .a = f->s, .a_row = KB, .a_col = 1,
-            .b = f->v + k0 * Dp, .ldb = Dp, .M = rows, .N = Dp, .K = least(KB, keys - k0), .add = true,
+            .b = f->v + k0 * Dp, .ldb = Dp, .M = rows, .N = Dp, .K = tg_size_min(KB, keys - k0), .add = true,
         };
 
         small_product(&scores);
@@ -248,7 +239,7 @@ static void forward_few(const tg_attend *op, float *work)
 {
     for (size_t i = 0; i < op->queries; i++) {
         const size_t n = op->past + i + 1, D = op->D;
-        float *s = work, *out = op->out + i * op->ldo, most = -INFINITY, sum = 0;
+        float *restrict s = work, *restrict out = op->out + i * op->ldo, most = -INFINITY, sum = 0;
 
         for (size_t j = 0; j < n; j++) {
             s[j] = op->scale * dot(op->q + i * op->ldq, op->k + j * op->ldk, D);
@@ -261,7 +252,8 @@ static void forward_few(const tg_attend *op, float *work)
         for (size_t d = 0; d < D; d++)
             out[d] = 0;
         for (size_t j = 0; j < n; j++)
-            K(axpy)(out, s[j] / sum, op->v + j * op->ldv, D);
+            for (size_t d = 0; d < D; d++)
+                out[d] += s[j] / sum * op->v[j * op->ldv + d];
         if (op->lse)
             op->lse[i] = most + logf(sum);
     }
@@ -270,7 +262,7 @@ static void forward_few(const tg_attend *op, float *work)
 void K(attend_forward)(const tg_attend *op, float *work)
 {
     const size_t keys = op->past + op->queries, D = op->D;
-    const size_t P = round_up(keys, KB), Dp = round_up(D, VL);
+    const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);
     struct forward f = {.Dp = Dp};
 
     if (op->queries < 4 && !op->keep) {
@@ -287,7 +279,7 @@ void K(attend_forward)(const tg_attend *op, float *work)
     pack_transposed(f.kt, op->k, op->ldk, keys, D);
     pack_rows(f.v, Dp, op->v, op->ldv, keys, D);
     for (size_t q0 = 0; q0 < op->queries; q0 += QB)
-        forward_block(op, &f, q0, least(QB, op->queries - q0));
+        forward_block(op, &f, q0, tg_size_min(QB, op->queries - q0));
 }
 
 /* ---- backward */
@@ -312,7 +304,7 @@ struct backward {
 static void softmax_backward(const tg_attend *op, const struct backward *b, size_t i, size_t r, size_t k0)
 {
     const size_t n = seen(op, i, k0);
-    const float through = dot(op->dout + i * op->ldo, op->out + i * op->ldo, op->D);
+    const float through = dot(op->dout + i * op->ldo, op->saved_out + i * op->ldo, op->D);
     float *p = b->p + r * KB, *ds = b->ds + r * KB;
 
     for (size_t j = n; j < KB; j++)
@@ -320,7 +312,7 @@ static void softmax_backward(const tg_attend *op, const struct backward *b, size
     if (op->keep && n > 0)
         op->keep(b->factors, i, k0, n, op->context);
     for (size_t j = 0; j < n; j++)
-        p[j] = exp_f32(p[j] * op->scale - op->lse[i]);
+        p[j] = exp_f32(p[j] * op->scale - op->saved_lse[i]);
     if (op->keep) {
         for (size_t j = 0; j < n; j++) {
             ds[j] = p[j] * (ds[j] * b->factors[j] - through) * op->scale;
@@ -340,7 +332,7 @@ static void backward_block(const tg_attend *op, const struct backward *b, size_t
     pack_rows(b->dout, Dp, op->dout + q0 * op->ldo, op->ldo, rows, D);
     memset(b->dq, 0, rows * Dp * sizeof(float));
     for (size_t k0 = 0; k0 < keys; k0 += KB) {
-        const size_t n = least(KB, keys - k0);
+        const size_t n = tg_size_min(KB, keys - k0);
         const struct product products[] = {
             /* scores = q k^T, ds = dout v^T */
             {b->p, KB, b->q, Dp, 1, b->kt + k0 * D, KB, rows, KB, D, false},
@@ -364,7 +356,7 @@ static void backward_block(const tg_attend *op, const struct backward *b, size_t
 void K(attend_backward)(const tg_attend *op, float *work)
 {
     const size_t keys = op->queries, D = op->D;
-    const size_t P = round_up(keys, KB), Dp = round_up(D, VL);
+    const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);
     struct backward b = {.Dp = Dp};
 
     b.kt = work;
@@ -383,7 +375,7 @@ void K(attend_backward)(const tg_attend *op, float *work)
     pack_rows(b.k, Dp, op->k, op->ldk, keys, D);
     memset(b.dk, 0, 2 * P * Dp * sizeof(float));
     for (size_t q0 = 0; q0 < keys; q0 += QB)
-        backward_block(op, &b, q0, least(QB, keys - q0));
+        backward_block(op, &b, q0, tg_size_min(QB, keys - q0));
     unpack_rows(op->dk, op->ldk, b.dk, Dp, keys, D);
     unpack_rows(op->dv, op->ldv, b.dv, Dp, keys, D);
 }

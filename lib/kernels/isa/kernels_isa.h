@@ -16,7 +16,6 @@ void K(layernorm_row_backward)(float *dinp, const float *dout, const float *inp,
 void K(softmax_row)(float *probs, const float *scores, size_t n);
 float K(crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 void K(add)(float *y, const float *x, size_t n);
-void K(axpy)(float *y, float a, const float *x, size_t n);
 void K(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);
 double K(sum_squares)(const float *x, size_t n);
 void K(adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);

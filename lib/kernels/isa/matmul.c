@@ -12,17 +12,13 @@
  */
 #include <stdbool.h>
 
+#include "lib/base/size.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 #include "lib/kernels/isa/blocks.h"
 
 /* Products below this many multiply-adds are not worth waking the threads for. */
 #define PARALLEL_FROM 32768
-
-INLINE size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /*
  * Pack a panel of up to `width` vectors (rows of A, or columns of B) over k:
@@ -123,18 +119,18 @@ static void tile(const float *a, const float *b, size_t kc, const struct epilogu
 static void block(const tg_matmul *op, size_t i0, size_t mc, size_t j0, size_t nc, size_t k0, size_t kc,
                   bool pack_b, float *a_panels, float *b_panels)
 {
-    const size_t rows = (mc + MR - 1) / MR, columns = (nc + NR - 1) / NR;
+    const size_t rows = tg_ceil_div(mc, MR), columns = tg_ceil_div(nc, NR);
 
     if (pack_b) {
         #pragma omp for schedule(static) nowait
         for (size_t j = 0; j < columns; j++)
             pack(b_panels + j * NR * kc, op->b + k0 * op->b_row + (j0 + j * NR) * op->b_col, op->b_col,
-                 op->b_row, least(NR, nc - j * NR), kc, NR);
+                 op->b_row, tg_size_min(NR, nc - j * NR), kc, NR);
     }
     #pragma omp for schedule(static)
     for (size_t i = 0; i < rows; i++)
         pack(a_panels + i * MR * kc, op->a + (i0 + i * MR) * op->a_row + k0 * op->a_col, op->a_row, op->a_col,
-             least(MR, mc - i * MR), kc, MR);
+             tg_size_min(MR, mc - i * MR), kc, MR);
 
     #pragma omp for schedule(static) collapse(2)
     for (size_t j = 0; j < columns; j++)
@@ -150,14 +146,14 @@ static void block(const tg_matmul *op, size_t i0, size_t mc, size_t j0, size_t n
                 e.add = e.c;
             else if (op->add)
                 e.add = op->add + at;
-            tile(a_panels + i * MR * kc, b_panels + j * NR * kc, kc, &e, least(MR, mc - i * MR),
-                 least(NR, nc - j * NR));
+            tile(a_panels + i * MR * kc, b_panels + j * NR * kc, kc, &e, tg_size_min(MR, mc - i * MR),
+                 tg_size_min(NR, nc - j * NR));
         }
 }
 
 static void multiply_blocks(const tg_matmul *op, float *work)
 {
-    const size_t kc_most = least(op->K, KC);
+    const size_t kc_most = tg_size_min(op->K, KC);
     const size_t mc_most = A_FLOATS / kc_most / MR * MR;
     const size_t nc_most = B_FLOATS / kc_most / NR * NR;
     float *a_panels = work, *b_panels = work + A_FLOATS;
@@ -165,8 +161,8 @@ static void multiply_blocks(const tg_matmul *op, float *work)
     for (size_t j0 = 0; j0 < op->N; j0 += nc_most)
         for (size_t k0 = 0; k0 < op->K; k0 += KC)
             for (size_t i0 = 0; i0 < op->M; i0 += mc_most)
-                block(op, i0, least(mc_most, op->M - i0), j0, least(nc_most, op->N - j0), k0,
-                      least(KC, op->K - k0), i0 == 0, a_panels, b_panels);
+                block(op, i0, tg_size_min(mc_most, op->M - i0), j0, tg_size_min(nc_most, op->N - j0), k0,
+                      tg_size_min(KC, op->K - k0), i0 == 0, a_panels, b_panels);
 }
 
 /* One row: y[n] = sum_k x[k] B[k,n] for the columns j0..j1, B read once. */
@@ -208,11 +204,11 @@ static void row_dots(const tg_matmul *op, size_t j0, size_t j1)
 /* M = 1: limited by reading B, so nothing is packed. */
 static void multiply_row(const tg_matmul *op)
 {
-    const size_t pieces = (op->N + COLUMNS - 1) / COLUMNS;
+    const size_t pieces = tg_ceil_div(op->N, COLUMNS);
 
     #pragma omp for schedule(static)
     for (size_t p = 0; p < pieces; p++) {
-        size_t j0 = p * COLUMNS, j1 = least(op->N, j0 + COLUMNS);
+        size_t j0 = p * COLUMNS, j1 = tg_size_min(op->N, j0 + COLUMNS);
         float before[COLUMNS];
         const float *add = op->accumulate ? op->c : op->add;
 

@@ -19,7 +19,6 @@ const tg_kernels K(kernels) = {
     .softmax_row = K(softmax_row),
     .crossentropy_row = K(crossentropy_row),
     .add = K(add),
-    .axpy = K(axpy),
     .add_rows = K(add_rows),
     .sum_squares = K(sum_squares),
     .adamw = K(adamw),

@@ -201,12 +201,6 @@ void K(add)(float *y, const float *x, size_t n)
         y[i] += x[i];
 }
 
-void K(axpy)(float *y, float a, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        y[i] += a * x[i];
-}
-
 void K(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n)
 {
     for (size_t r = 0; r < rows; r++)
