@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "lib/kernels/matmul.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
@@ -22,8 +21,8 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     f->fc = tg_arena_take(arena, rows_max * 4 * C, sizeof(float));
     f->stats = tg_arena_take(arena, rows_max * 2, sizeof(float));
     f->lse = tg_arena_take(arena, rows_max * c->n_head, sizeof(float));
-    f->work = tg_arena_take(arena, 1, tg_matmul_work());
-    tg_attention_place(arena, &f->scratch, keys, C / c->n_head);
+    tg_matmul_place(arena, &f->matmul);
+    tg_attention_place(arena, &f->attention, keys, C / c->n_head);
     if (cache) {
         f->k = tg_arena_take(arena, c->n_layer * c->n_ctx * C, sizeof(float));
         f->v = tg_arena_take(arena, c->n_layer * c->n_ctx * C, sizeof(float));
@@ -46,7 +45,7 @@ static void normalise(tg_infer *f, const float *x, size_t rows, tg_param_kind w,
 static void linear(tg_infer *f, float *out, const float *inp, tg_param_kind w, tg_param_kind b, size_t l,
                    const float *add, size_t in, size_t out_width)
 {
-    tg_linear_forward(out, inp, weight(f, w, l), weight(f, b, l), add, f->rows, in, out_width, f->work);
+    tg_linear_forward(out, inp, weight(f, w, l), weight(f, b, l), add, f->rows, in, out_width, &f->matmul);
 }
 
 void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
@@ -72,14 +71,14 @@ static void attend(tg_infer *f, size_t l)
     float *k, *v;
 
     if (!f->k) {
-        tg_attention_forward(f->att, f->lse, f->qkv, NULL, 1, f->rows, C, c->n_head, &f->scratch);
+        tg_attention_forward(f->att, f->lse, f->qkv, NULL, 1, f->rows, C, c->n_head, &f->attention);
         return;
     }
     k = f->k + l * c->n_ctx * C;
     v = f->v + l * c->n_ctx * C;
     tg_slice_forward(k + f->past * C, f->qkv, f->rows, 3 * C, C, C);
     tg_slice_forward(v + f->past * C, f->qkv, f->rows, 3 * C, 2 * C, C);
-    tg_attention_cached(f->att, f->qkv, k, v, f->rows, f->past, C, c->n_head, &f->scratch);
+    tg_attention_cached(f->att, f->qkv, k, v, f->rows, f->past, C, c->n_head, &f->attention);
 }
 
 void tg_infer_block(tg_infer *f, size_t l)
@@ -114,7 +113,7 @@ void tg_infer_logits(tg_infer *f, size_t row, float *logits)
     };
 
     normalise(f, f->x + row * C, 1, TG_LNF_W, TG_LNF_B, 0);
-    tg_matmul_run(&op, f->work);
+    tg_matmul_run(&op, &f->matmul);
 }
 
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)

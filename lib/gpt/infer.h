@@ -23,6 +23,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
+#include "lib/kernels/matmul.h"
 #include "lib/nn/attention.h"
 
 typedef struct tg_infer {
@@ -38,8 +39,8 @@ typedef struct tg_infer {
     float *k, *v;    /* [L,n_ctx,C] each; NULL: no cache */
     float *stats;    /* LayerNorm's means, then its 1/deviations */
     float *lse;      /* attention's, not used further */
-    void *work;      /* scratch of the matrix product */
-    tg_attention_scratch scratch; /* and of attention */
+    tg_matmul_scratch matmul; /* scratch of the matrix product */
+    tg_attention_scratch attention;
 } tg_infer;
 
 /* Place the buffers in an arena (see arena.h), for up to rows_max <= n_ctx new

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/kernels/matmul.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/gelu.h"
@@ -60,8 +59,8 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     pass->wide = take(arena, N, 4 * C);
     pass->losses = take(arena, N, 1);
     pass->logits = take(arena, tg_head_logits(N, c->vocab_size), 1);
-    pass->work = tg_arena_take(arena, 1, tg_matmul_work());
-    tg_attention_place(arena, &pass->scratch, T, C / c->n_head);
+    tg_matmul_place(arena, &pass->matmul);
+    tg_attention_place(arena, &pass->attention, T, C / c->n_head);
     if (gradients) {
         pass->dx = take(arena, N, C);
         pass->dnormed = take(arena, N, C);
@@ -112,14 +111,14 @@ static void add_sublayer(tg_pass *p, float *out, const float *residual, const fl
     const size_t N = p->B * p->T, C = p->model->config.n_embd;
 
     if (p->dropout > 0) {
-        tg_linear_forward(p->normed, inp, weight(p, w, l), weight(p, b, l), NULL, N, width, C, p->work);
+        tg_linear_forward(p->normed, inp, weight(p, w, l), weight(p, b, l), NULL, N, width, C, &p->matmul);
         drop(p, site, l, p->normed);
         #pragma omp parallel for schedule(static)
         for (size_t i = 0; i < N * C; i++)
             out[i] = residual[i] + p->normed[i];
         return;
     }
-    tg_linear_forward(out, inp, weight(p, w, l), weight(p, b, l), residual, N, width, C, p->work);
+    tg_linear_forward(out, inp, weight(p, w, l), weight(p, b, l), residual, N, width, C, &p->matmul);
 }
 
 static void block_forward(tg_pass *p, size_t l, float *out)
@@ -134,15 +133,15 @@ static void block_forward(tg_pass *p, size_t l, float *out)
     tg_layernorm_forward(p->normed, s->mean1, s->rstd1, s->x, weight(p, TG_LN1_W, l), weight(p, TG_LN1_B, l),
                          N, C, epsilon);
     tg_linear_forward(s->qkv, p->normed, weight(p, TG_QKV_W, l), weight(p, TG_QKV_B, l), NULL, N, C, 3 * C,
-                      p->work);
-    tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, &p->scratch);
+                      &p->matmul);
+    tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, &p->attention);
     add_sublayer(p, s->x2, s->x, s->att, C, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
 
     /* out = x2 + proj(gelu(fc(ln_2(x2)))) */
     tg_layernorm_forward(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l),
                          weight(p, TG_LN2_B, l), N, C, epsilon);
     tg_linear_forward(s->fc, p->normed, weight(p, TG_FC_W, l), weight(p, TG_FC_B, l), NULL, N, C, 4 * C,
-                      p->work);
+                      &p->matmul);
     tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
     add_sublayer(p, out, s->x2, p->wide, 4 * C, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
 }
@@ -177,8 +176,8 @@ static void sublayer_backward(tg_pass *p, float *dinp, const float *inp, size_t 
         drop(p, site, l, p->normed);
         dout = p->normed;
     }
-    tg_linear_backward(dinp, gradient(p, grads, w, l), gradient(p, grads, b, l), dout, inp, weight(p, w, l), N,
-                       width, C, p->work);
+    tg_linear_backward(dinp, gradient(p, grads, w, l), gradient(p, grads, b, l), dout, inp, weight(p, w, l),
+                       N, width, C, &p->matmul);
 }
 
 /* The second half: from dx of the block's output to dx of x2. */
@@ -191,10 +190,10 @@ static void mlp_backward(tg_pass *p, size_t l, float *grads)
     tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
     sublayer_backward(p, p->dwide, p->wide, 4 * C, grads, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
     tg_gelu_backward(p->dwide, p->dwide, s->fc, N * 4 * C, c->activation);
-    tg_layernorm_again(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l), N,
-                       C);
+    tg_layernorm_again(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l),
+                       N, C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_FC_W, l), gradient(p, grads, TG_FC_B, l), p->dwide,
-                       p->normed, weight(p, TG_FC_W, l), N, C, 4 * C, p->work);
+                       p->normed, weight(p, TG_FC_W, l), N, C, 4 * C, &p->matmul);
     tg_layernorm_backward(p->dx, gradient(p, grads, TG_LN2_W, l), gradient(p, grads, TG_LN2_B, l), p->dnormed,
                           s->x2, s->mean2, s->rstd2, weight(p, TG_LN2_W, l), N, C);
 }
@@ -210,11 +209,11 @@ static void attention_backward(tg_pass *p, size_t l, float *grads)
 
     sublayer_backward(p, p->dnormed, s->att, C, grads, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
     tg_attention_backward(dqkv, p->dnormed, s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head,
-                          &p->scratch);
+                          &p->attention);
     tg_layernorm_again(p->normed, s->mean1, s->rstd1, s->x, weight(p, TG_LN1_W, l), weight(p, TG_LN1_B, l), N,
                        C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_QKV_W, l), gradient(p, grads, TG_QKV_B, l), dqkv,
-                       p->normed, weight(p, TG_QKV_W, l), N, C, 3 * C, p->work);
+                       p->normed, weight(p, TG_QKV_W, l), N, C, 3 * C, &p->matmul);
     tg_layernorm_backward(p->dx, gradient(p, grads, TG_LN1_W, l), gradient(p, grads, TG_LN1_B, l), p->dnormed,
                           s->x, s->mean1, s->rstd1, weight(p, TG_LN1_W, l), N, C);
 }
@@ -233,8 +232,8 @@ static void backward(tg_pass *p, const int32_t *ids, float *grads)
         attention_backward(p, l, grads);
     }
     drop(p, SITE_EMBEDDING, 0, p->dx);
-    tg_embedding_backward(gradient(p, grads, TG_WTE, 0), gradient(p, grads, TG_WPE, 0), p->dx, ids, p->B, p->T,
-                          C);
+    tg_embedding_backward(gradient(p, grads, TG_WTE, 0), gradient(p, grads, TG_WPE, 0), p->dx, ids, p->B,
+                          p->T, C);
 }
 
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float share)
@@ -254,7 +253,7 @@ double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float
 
     forward(p, ids);
     tg_head_loss(p->losses, grads ? p->dnormed : NULL, p->normed, targets, &head, share / (float)N, N,
-                 p->logits, p->work);
+                 p->logits, &p->matmul);
     if (grads)
         backward(p, ids, grads);
     for (size_t n = 0; n < N; n++)

@@ -15,6 +15,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
+#include "lib/kernels/matmul.h"
 #include "lib/nn/attention.h"
 
 /* What one block keeps from forward for backward.  N = B*T. */
@@ -42,8 +43,8 @@ typedef struct tg_pass {
     float *logits;          /* of a block of rows */
     float *dx, *dnormed;    /* [N,C] */
     float *dwide;           /* [N,4C] */
-    void *work;             /* scratch of the matrix product */
-    tg_attention_scratch scratch; /* and of attention */
+    tg_matmul_scratch matmul; /* scratch of the matrix product; its precision may be set */
+    tg_attention_scratch attention;
 } tg_pass;
 
 /*

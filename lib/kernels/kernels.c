@@ -16,14 +16,29 @@ extern const tg_kernels tg_kernels_avx2;
 #ifdef TG_HAVE_avx512
 extern const tg_kernels tg_kernels_avx512;
 #endif
+#ifdef TG_HAVE_avx512bf16
+extern const tg_kernels tg_kernels_avx512bf16;
+#endif
+
+#ifdef TG_HAVE_avx512
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("fma");
+}
+#endif
 
 size_t tg_kernels_list(const tg_kernels *list[8])
 {
     size_t n = 0;
 
+#ifdef TG_HAVE_avx512bf16
+    if (has_avx512() && __builtin_cpu_supports("avx512bf16"))
+        list[n++] = &tg_kernels_avx512bf16;
+#endif
 #ifdef TG_HAVE_avx512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
+    if (has_avx512())
         list[n++] = &tg_kernels_avx512;
 #endif
 #ifdef TG_HAVE_avx2
@@ -36,24 +51,16 @@ size_t tg_kernels_list(const tg_kernels *list[8])
 
 /* ---- the choice */
 
-static const tg_kernels *in_use;
+static const tg_kernels *_Atomic in_use;
 
 const tg_kernels *tg_kernels_get(void)
 {
-    const tg_kernels *list[8], *k;
+    const tg_kernels *list[8], *k = in_use;
 
-    #pragma omp atomic read
-    k = in_use;
     if (k)
         return k;
     (void)tg_kernels_list(list);
     return list[0];
-}
-
-static void use(const tg_kernels *k)
-{
-    #pragma omp atomic write
-    in_use = k;
 }
 
 static float value(size_t i)
@@ -140,15 +147,28 @@ tg_status tg_kernels_choose(const char *isa, tg_err *err)
     if (status)
         return status;
     status = self_test(k, err);
-    use(status ? &tg_kernels_portable : k);
+    in_use = status ? &tg_kernels_portable : k;
     return status;
 }
 
 /* ---- sizes and shorthands */
 
-void tg_matmul_run(const tg_matmul *op, void *work)
+bool tg_matmul_has(tg_precision precision)
 {
-    tg_kernels_get()->matmul(op, work);
+    return precision == TG_PRECISION_FLOAT32 || tg_kernels_get()->matmul_bf16;
+}
+
+void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
+{
+    const tg_kernels *k = tg_kernels_get();
+
+    (scratch->precision == TG_PRECISION_BF16 ? k->matmul_bf16 : k->matmul)(op, scratch->packed);
+}
+
+void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch)
+{
+    scratch->precision = TG_PRECISION_FLOAT32;
+    scratch->packed = tg_arena_take(arena, 1, tg_matmul_work());
 }
 
 size_t tg_matmul_work(void)

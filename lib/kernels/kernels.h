@@ -30,6 +30,9 @@ typedef struct tg_kernels {
     const char *isa;
 
     void (*matmul)(const tg_matmul *op, void *work);
+    /* The same with A and B rounded to bf16; NULL where the processor has no such
+     * instruction. */
+    void (*matmul_bf16)(const tg_matmul *op, void *work);
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 

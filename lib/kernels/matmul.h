@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/arena.h"
+
 typedef struct tg_matmul {
     size_t M, N, K;
     const float *a;
@@ -30,9 +32,27 @@ typedef struct tg_matmul {
     const float *add;  /* [M,N] with row stride ldc, or NULL */
 } tg_matmul;
 
-/* Bytes of scratch that tg_matmul_run() needs, whatever the shape; 64-byte aligned. */
-size_t tg_matmul_work(void);
+/* What the operands are rounded to before they are multiplied; sums are float32's. */
+typedef enum tg_precision {
+    TG_PRECISION_FLOAT32,
+    TG_PRECISION_BF16 /* where the processor has the instruction: tg_matmul_has() */
+} tg_precision;
 
-void tg_matmul_run(const tg_matmul *op, void *work);
+/* Where operands are packed, of one size for all shapes, and in which precision. */
+typedef struct tg_matmul_scratch {
+    void *packed;
+    tg_precision precision;
+} tg_matmul_scratch;
+
+/* Place scratch for products in float32 (see arena.h); set precision for another. */
+void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
+
+bool tg_matmul_has(tg_precision precision);
+
+/* The precision must be one that tg_matmul_has(). */
+void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
+
+/* Bytes of scratch->packed. */
+size_t tg_matmul_work(void);
 
 #endif

@@ -65,7 +65,8 @@ void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_dro
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) if (B * T * T * C > 65536)
+    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
+        if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const struct rows rows = {.drop = drop, .first = bh * T * T, .T = T};
         tg_attend op = head(qkv, &rows, bh / H, bh % H, T, C, H);
@@ -82,7 +83,8 @@ void tg_attention_backward(float *dqkv, const float *dout, const float *out, con
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) if (B * T * T * C > 65536)
+    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
+        if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const struct rows rows = {.drop = drop, .first = bh * T * T, .T = T};
         tg_attend op = head(qkv, &rows, bh / H, bh % H, T, C, H);
@@ -103,7 +105,8 @@ void tg_attention_cached(float *out, const float *qkv, const float *k, const flo
     const tg_kernels *kernels = tg_kernels_get();
     const size_t D = C / H;
 
-    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) if (n * (past + n) * C > 65536)
+    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
+        if (n * (past + n) * C > 65536)
     for (size_t h = 0; h < H; h++) {
         tg_attend op = {
             .queries = n, .past = past, .D = D,

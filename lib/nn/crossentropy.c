@@ -38,7 +38,8 @@ void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targe
     each_row(losses, logits, targets, scale, N, V);
 }
 
-static void block_forward(float *logits, const float *inp, const tg_head *head, size_t rows, void *work)
+static void block_forward(float *logits, const float *inp, const tg_head *head, size_t rows,
+                          const tg_matmul_scratch *scratch)
 {
     /* logits = inp w^T + bias */
     const tg_matmul op = {
@@ -49,11 +50,11 @@ static void block_forward(float *logits, const float *inp, const tg_head *head, 
         .bias = head->bias,
     };
 
-    tg_matmul_run(&op, work);
+    tg_matmul_run(&op, scratch);
 }
 
 static void block_backward(float *dinp, const float *dlogits, const float *inp, const tg_head *head,
-                           size_t rows, void *work)
+                           size_t rows, const tg_matmul_scratch *scratch)
 {
     /* dinp = dlogits w */
     const tg_matmul to_input = {
@@ -71,24 +72,24 @@ static void block_backward(float *dinp, const float *dlogits, const float *inp, 
         .accumulate = true,
     };
 
-    tg_matmul_run(&to_input, work);
-    tg_matmul_run(&to_weight, work);
+    tg_matmul_run(&to_input, scratch);
+    tg_matmul_run(&to_weight, scratch);
     if (head->dbias)
         tg_bias_backward(head->dbias, dlogits, head->V, rows, head->V);
 }
 
 void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_head *head,
-                  float scale, size_t N, float *logits, void *work)
+                  float scale, size_t N, float *logits, const tg_matmul_scratch *scratch)
 {
     const size_t most = block_rows(N, head->V), C = head->C;
 
     for (size_t n = 0; n < N; n += most) {
         size_t rows = tg_size_min(most, N - n);
 
-        block_forward(logits, inp + n * C, head, rows, work);
+        block_forward(logits, inp + n * C, head, rows, scratch);
         if (dinp) {
             tg_crossentropy_backward(losses + n, logits, targets + n, scale, rows, head->V);
-            block_backward(dinp + n * C, logits, inp + n * C, head, rows, work);
+            block_backward(dinp + n * C, logits, inp + n * C, head, rows, scratch);
         } else {
             tg_crossentropy_forward(losses + n, logits, targets + n, rows, head->V);
         }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/kernels/matmul.h"
+
 /* losses [N] written; logits [N,V] destroyed. */
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V);
 
@@ -37,9 +39,9 @@ size_t tg_head_logits(size_t N, size_t V);
  * Losses [N] of inp [N,C] through the head, in blocks of rows, so that [N,V] is
  * never stored.  With dinp (else NULL) the gradients too, when every loss counts
  * `scale`: dinp [N,C] is written, head->dw and dbias are added to.
- * logits: tg_head_logits() floats; work: tg_matmul_work() bytes.
+ * logits: tg_head_logits() floats; scratch: see lib/kernels/matmul.h.
  */
 void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_head *head,
-                  float scale, size_t N, float *logits, void *work);
+                  float scale, size_t N, float *logits, const tg_matmul_scratch *scratch);
 
 #endif

@@ -4,7 +4,7 @@
 #include "lib/kernels/kernels.h"
 
 void tg_linear_forward(float *out, const float *inp, const float *w, const float *bias, const float *add,
-                       size_t N, size_t in, size_t out_width, void *work)
+                       size_t N, size_t in, size_t out_width, const tg_matmul_scratch *scratch)
 {
     /* out = inp w (+ bias) (+ add) */
     const tg_matmul op = {
@@ -15,7 +15,7 @@ void tg_linear_forward(float *out, const float *inp, const float *w, const float
         .bias = bias, .add = add,
     };
 
-    tg_matmul_run(&op, work);
+    tg_matmul_run(&op, scratch);
 }
 
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width)
@@ -28,7 +28,8 @@ void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t 
 }
 
 void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,
-                        const float *w, size_t N, size_t in, size_t out_width, void *work)
+                        const float *w, size_t N, size_t in, size_t out_width,
+                        const tg_matmul_scratch *scratch)
 {
     /* dinp = dout w^T */
     const tg_matmul to_input = {
@@ -47,8 +48,8 @@ void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout,
     };
 
     if (dinp)
-        tg_matmul_run(&to_input, work);
-    tg_matmul_run(&to_weight, work);
+        tg_matmul_run(&to_input, scratch);
+    tg_matmul_run(&to_weight, scratch);
     if (dbias)
         tg_bias_backward(dbias, dout, out_width, N, out_width);
 }

@@ -2,13 +2,15 @@
  * linear: y = x W + b on the last dimension.
  *
  * Weights are [in,out].  N is the number of rows (B*T).  Row-major, contiguous,
- * float32.  work: scratch of tg_matmul_work() bytes (lib/kernels/matmul.h).
+ * float32.  scratch: see lib/kernels/matmul.h.
  * Reference: tg_linear_*_ref.  Tolerances: docs/numerics.md
  */
 #ifndef TG_NN_LINEAR_H
 #define TG_NN_LINEAR_H
 
 #include <stddef.h>
+
+#include "lib/kernels/matmul.h"
 
 /*
  * tg_linear_forward: out[n,o] = sum_i inp[n,i] w[i,o] + bias[o] + add[n,o]
@@ -19,7 +21,7 @@
  *   add   [N,out]  read, or NULL for none: the residual; may be out itself
  */
 void tg_linear_forward(float *out, const float *inp, const float *w, const float *bias, const float *add,
-                       size_t N, size_t in, size_t out_width, void *work);
+                       size_t N, size_t in, size_t out_width, const tg_matmul_scratch *scratch);
 
 /*
  * tg_linear_backward:
@@ -31,7 +33,8 @@ void tg_linear_forward(float *out, const float *inp, const float *w, const float
  * dinp overlaps neither dout nor inp.
  */
 void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,
-                        const float *w, size_t N, size_t in, size_t out_width, void *work);
+                        const float *w, size_t N, size_t in, size_t out_width,
+                        const tg_matmul_scratch *scratch);
 
 /* db[c] += sum_n dout[n,c], n in order.  dout has row stride ld >= width. */
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width);

@@ -29,8 +29,21 @@ struct shape {
     size_t M, N, K;
 };
 
-/* One product with A and B stored plain or transposed; every epilogue in turn. */
-static void check_product(const tg_kernels *k, struct shape s, bool a_t, bool b_t, int epilogue, void *work)
+/* x rounded to bf16: to nearest, ties to even. */
+static double rounded(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+/* One product with A and B stored plain or transposed; every epilogue in turn.  With
+ * bf16 the operands are rounded first, and the sum is float32's all the same. */
+static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a_t, bool b_t, int epilogue,
+                          void *work)
 {
     const size_t ldc = s.N + 3; /* not the width, so that strides count */
     /* + 1: operands that are aligned to nothing but their type */
@@ -54,13 +67,14 @@ static void check_product(const tg_kernels *k, struct shape s, bool a_t, bool b_
     check_fill(add, s.M * ldc, 4, 1);
     for (size_t i = 0; i < s.M * ldc; i++)
         c[1 + i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
-    k->matmul(&op, work);
+    (bf16 ? k->matmul_bf16 : k->matmul)(&op, work);
     for (size_t m = 0; m < s.M; m++) {
         for (size_t n = 0; n < s.N; n++) {
             double want = 0, size = 0;
 
             for (size_t i = 0; i < s.K; i++) {
-                double term = (double)op.a[m * op.a_row + i * op.a_col] * (double)op.b[i * op.b_row + n * op.b_col];
+                float x = op.a[m * op.a_row + i * op.a_col], y = op.b[i * op.b_row + n * op.b_col];
+                double term = bf16 ? rounded(x) * rounded(y) : (double)x * (double)y;
 
                 want += term;
                 size += fabs(term);
@@ -76,7 +90,7 @@ static void check_product(const tg_kernels *k, struct shape s, bool a_t, bool b_
             outside_kept = outside_kept && op.c[m * ldc + n] == 7.0f;
     }
     if (!(worst <= 1) || !outside_kept)
-        printf("%s %zux%zux%zu a_t=%d b_t=%d epilogue=%d:\n", k->isa, s.M, s.N, s.K, a_t, b_t, epilogue);
+        printf("%s%s %zux%zux%zu a_t=%d b_t=%d epilogue=%d:\n", k->isa, bf16 ? " bf16" : "", s.M, s.N, s.K, a_t, b_t, epilogue);
     CHECK(worst <= 1);
     CHECK(outside_kept);
     free(a);
@@ -86,34 +100,47 @@ static void check_product(const tg_kernels *k, struct shape s, bool a_t, bool b_
     free(add);
 }
 
-static void matmul_at_all_edges(void)
+static void matmul_at_all_edges(bool bf16)
 {
-    static const size_t edge[] = {1, 2, 5, 6, 7, 13, 14, 15, 16, 17, 31, 32, 33, 64, 65};
+    static const size_t edge[] = {1, 2, 5, 6, 7, 11, 12, 13, 15, 16, 17, 31, 32, 33, 64, 65};
     const size_t n = sizeof edge / sizeof edge[0];
     void *work = aligned_alloc(64, tg_matmul_work());
     size_t number = 0;
 
     for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; (!bf16 || all[k]->matmul_bf16) && i < n; i++)
             for (size_t j = 0; j < n; j++)
                 for (size_t l = 0; l < n; l += 3, number++)
-                    check_product(all[k], (struct shape){edge[i], edge[j], edge[l]}, number % 2, number / 2 % 2,
-                                  (int)(number / 4 % 4), work);
+                    check_product(all[k], bf16, (struct shape){edge[i], edge[j], edge[l]}, number % 2,
+                                  number / 2 % 2, (int)(number / 4 % 4), work);
     free(work);
 }
 
-static void matmul_across_blocks(void)
+static void matmul_across_blocks(bool bf16)
 {
     static const struct shape shapes[] = {
-        {3, 5, 255}, {3, 5, 256}, {3, 5, 257}, {20, 40, 700}, {1, 300, 70}, {1, 129, 600}, {2000, 3, 300}, {5, 4100, 260},
+        {3, 5, 255},  {3, 5, 257},   {20, 40, 511},  {20, 40, 513}, {20, 40, 1100},
+        {1, 300, 70}, {1, 129, 600}, {2000, 3, 300}, {5, 4100, 260},
     };
     void *work = aligned_alloc(64, tg_matmul_work());
 
     for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (size_t i = 0; (!bf16 || all[k]->matmul_bf16) && i < sizeof shapes / sizeof shapes[0]; i++)
             for (int form = 0; form < 16; form++)
-                check_product(all[k], shapes[i], form & 1, form >> 1 & 1, form >> 2, work);
+                check_product(all[k], bf16, shapes[i], form & 1, form >> 1 & 1, form >> 2, work);
     free(work);
+}
+
+static void matmul_float32(void)
+{
+    matmul_at_all_edges(false);
+    matmul_across_blocks(false);
+}
+
+static void matmul_bf16(void)
+{
+    matmul_at_all_edges(true);
+    matmul_across_blocks(true);
 }
 
 static void matmul_same_bits_at_any_thread_count(void)
@@ -258,9 +285,9 @@ int main(void)
 {
     n_all = tg_kernels_list(all);
     for (size_t i = 0; i < n_all; i++)
-        printf("# %s\n", all[i]->isa);
-    RUN(matmul_at_all_edges);
-    RUN(matmul_across_blocks);
+        printf("# %s%s\n", all[i]->isa, all[i]->matmul_bf16 ? ", with bf16" : "");
+    RUN(matmul_float32);
+    RUN(matmul_bf16);
     RUN(matmul_same_bits_at_any_thread_count);
     RUN(exp_over_the_whole_range);
     RUN(tanh_through_gelu);

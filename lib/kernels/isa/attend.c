@@ -94,7 +94,8 @@ static void pack_transposed(float *restrict xt, const float *restrict x, size_t 
 }
 
 /* Rows of x, each padded from D to Dp. */
-static void pack_rows(float *restrict to, size_t Dp, const float *restrict x, size_t ld, size_t rows, size_t D)
+static void pack_rows(float *restrict to, size_t Dp, const float *restrict x, size_t ld, size_t rows,
+                      size_t D)
 {
     for (size_t j = 0; j < rows; j++) {
         for (size_t d = 0; d < D; d++)
@@ -104,7 +105,8 @@ static void pack_rows(float *restrict to, size_t Dp, const float *restrict x, si
     }
 }
 
-static void unpack_rows(float *restrict x, size_t ld, const float *restrict from, size_t Dp, size_t rows, size_t D)
+static void unpack_rows(float *restrict x, size_t ld, const float *restrict from, size_t Dp, size_t rows,
+                        size_t D)
 {
     for (size_t j = 0; j < rows; j++)
         for (size_t d = 0; d < D; d++)

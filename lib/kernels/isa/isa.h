@@ -18,15 +18,11 @@
 
 #if defined(__AVX512F__)
 #define VL 16
-#define MR 14
 #elif defined(__AVX__)
 #define VL 8
-#define MR 6
 #else
 #define VL 4
-#define MR 6
 #endif
-#define NR (2 * VL)
 
 /* A vector of VL floats; vfu is the same at any address. */
 typedef float vf __attribute__((vector_size(VL * 4)));

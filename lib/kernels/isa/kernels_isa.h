@@ -3,6 +3,9 @@
 #include "lib/kernels/kernels.h"
 
 void K(matmul)(const tg_matmul *op, void *work);
+#ifdef __AVX512BF16__
+void K(matmul_bf16)(const tg_matmul *op, void *work);
+#endif
 void K(attend_forward)(const tg_attend *op, float *work);
 void K(attend_backward)(const tg_attend *op, float *work);
 void K(gelu_tanh_forward)(float *out, const float *inp, size_t n);

@@ -1,24 +1,28 @@
-/*
- * The matrix product: packed, register-blocked, threaded.
- *
- * C is cut into blocks of MC x NC over KC of k.  The threads together pack the
- * block's A into panels of MR rows and its B into panels of NR columns, both with k
- * outermost, so that the micro-kernel reads memory in order; then they share out
- * the MR x NR tiles, columns outermost, so that a B panel stays in the first-level
- * cache while A panels stream past it from the second.
- *
- * The scheme is Goto's: Goto & van de Geijn 2008, "Anatomy of high-performance
- * matrix multiplication"; Van Zee & van de Geijn 2015, "BLIS".
- */
+/* The matrix product in float32: see matmul_body.h. */
 #include <stdbool.h>
 
 #include "lib/base/size.h"
-#include "lib/kernels/isa/isa.h"
-#include "lib/kernels/isa/kernels_isa.h"
 #include "lib/kernels/isa/blocks.h"
+#include "lib/kernels/isa/kernels_isa.h"
+#include "lib/kernels/isa/matmul_tile.h"
+#include "lib/kernels/isa/transpose.h"
 
-/* Products below this many multiply-adds are not worth waking the threads for. */
-#define PARALLEL_FROM 32768
+/* ---- packing */
+
+/* panel[k*width + i] = x[i*step + k] for all i < width and VL k's, by way of blocks
+ * in registers. */
+INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t width)
+{
+    for (size_t i0 = 0; i0 < width; i0 += VL) {
+        vf row[VL];
+
+        for (size_t i = 0; i < VL; i++)
+            row[i] = load(x + tg_size_min(i0 + i, width - 1) * step);
+        transpose(row);
+        for (size_t k = 0; k < VL; k++)
+            memcpy(panel + k * width + i0, &row[k], tg_size_min(VL, width - i0) * sizeof(float));
+    }
+}
 
 /*
  * Pack a panel of up to `width` vectors (rows of A, or columns of B) over k:
@@ -27,143 +31,32 @@
 INLINE void pack(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
                  size_t kc, const size_t width)
 {
+    size_t k = 0;
+
     if (n < width)
         memset(panel, 0, kc * width * sizeof *panel);
-    if (step == 1 && n == width) {
-        for (size_t k = 0; k < kc; k++)
-            for (size_t i = 0; i < width; i++)
-                panel[k * width + i] = x[k * k_step + i];
+    if (n == width && step == 1) {
+        for (; k < kc; k++)
+            memcpy(panel + k * width, x + k * k_step, width * sizeof *panel);
         return;
     }
+    if (n == width && k_step == 1)
+        for (; k + VL <= kc; k += VL)
+            pack_block(panel + k * width, x + k, step, width);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < kc; k++)
-            panel[k * width + i] = x[i * step + k * k_step];
+        for (size_t j = k; j < kc; j++)
+            panel[j * width + i] = x[i * step + j * k_step];
 }
 
-/* The tile's sums over kc, in registers. */
-INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restrict b, size_t kc)
+INLINE vf multiply_add(vf sum, float a, vf b)
 {
-    for (size_t r = 0; r < MR; r++)
-        sum[r][0] = sum[r][1] = (vf){0};
-    for (size_t k = 0; k < kc; k++, a += MR, b += NR) {
-        vf b0 = load(b), b1 = load(b + VL);
-
-        for (size_t r = 0; r < MR; r++) {
-            vf a_r = splat(a[r]);
-
-            sum[r][0] += a_r * b0;
-            sum[r][1] += a_r * b1;
-        }
-    }
+    return sum + splat(a) * b;
 }
 
-/* What the tile's store adds to the sums. */
-struct epilogue {
-    float *c;
-    size_t ldc;
-    const float *bias; /* at the tile's column, or NULL */
-    const float *add;  /* at the tile, or NULL; C itself to accumulate */
-};
+#define DEPTH 1
+#include "lib/kernels/isa/matmul_body.h"
 
-INLINE void store_full(vf sum[MR][2], const struct epilogue *e)
-{
-    for (size_t r = 0; r < MR; r++) {
-        vf s0 = sum[r][0], s1 = sum[r][1];
-
-        if (e->bias) {
-            s0 += load(e->bias);
-            s1 += load(e->bias + VL);
-        }
-        if (e->add) {
-            s0 += load(e->add + r * e->ldc);
-            s1 += load(e->add + r * e->ldc + VL);
-        }
-        store(e->c + r * e->ldc, s0);
-        store(e->c + r * e->ldc + VL, s1);
-    }
-}
-
-/* A tile at the edge: m rows and n columns of it count. */
-static void store_edge(vf sum[MR][2], const struct epilogue *e, size_t m, size_t n)
-{
-    float row[NR];
-
-    for (size_t r = 0; r < m; r++) {
-        store(row, sum[r][0]);
-        store(row + VL, sum[r][1]);
-        for (size_t j = 0; j < n; j++) {
-            float s = row[j];
-
-            if (e->bias)
-                s += e->bias[j];
-            if (e->add)
-                s += e->add[r * e->ldc + j];
-            e->c[r * e->ldc + j] = s;
-        }
-    }
-}
-
-static void tile(const float *a, const float *b, size_t kc, const struct epilogue *e, size_t m, size_t n)
-{
-    vf sum[MR][2];
-
-    multiply(sum, a, b, kc);
-    if (m == MR && n == NR)
-        store_full(sum, e);
-    else
-        store_edge(sum, e, m, n);
-}
-
-/* One block: rows i0.. of height mc, columns j0.. of width nc, k0.. of depth kc.
- * Called by all threads of the team. */
-static void block(const tg_matmul *op, size_t i0, size_t mc, size_t j0, size_t nc, size_t k0, size_t kc,
-                  bool pack_b, float *a_panels, float *b_panels)
-{
-    const size_t rows = tg_ceil_div(mc, MR), columns = tg_ceil_div(nc, NR);
-
-    if (pack_b) {
-        #pragma omp for schedule(static) nowait
-        for (size_t j = 0; j < columns; j++)
-            pack(b_panels + j * NR * kc, op->b + k0 * op->b_row + (j0 + j * NR) * op->b_col, op->b_col,
-                 op->b_row, tg_size_min(NR, nc - j * NR), kc, NR);
-    }
-    #pragma omp for schedule(static)
-    for (size_t i = 0; i < rows; i++)
-        pack(a_panels + i * MR * kc, op->a + (i0 + i * MR) * op->a_row + k0 * op->a_col, op->a_row, op->a_col,
-             tg_size_min(MR, mc - i * MR), kc, MR);
-
-    #pragma omp for schedule(static) collapse(2)
-    for (size_t j = 0; j < columns; j++)
-        for (size_t i = 0; i < rows; i++) {
-            size_t at = (i0 + i * MR) * op->ldc + j0 + j * NR;
-            struct epilogue e = {
-                .c = op->c + at,
-                .ldc = op->ldc,
-                .bias = op->bias && k0 == 0 ? op->bias + j0 + j * NR : NULL,
-            };
-
-            if (op->accumulate || k0 > 0)
-                e.add = e.c;
-            else if (op->add)
-                e.add = op->add + at;
-            tile(a_panels + i * MR * kc, b_panels + j * NR * kc, kc, &e, tg_size_min(MR, mc - i * MR),
-                 tg_size_min(NR, nc - j * NR));
-        }
-}
-
-static void multiply_blocks(const tg_matmul *op, float *work)
-{
-    const size_t kc_most = tg_size_min(op->K, KC);
-    const size_t mc_most = A_FLOATS / kc_most / MR * MR;
-    const size_t nc_most = B_FLOATS / kc_most / NR * NR;
-    float *a_panels = work, *b_panels = work + A_FLOATS;
-
-    for (size_t j0 = 0; j0 < op->N; j0 += nc_most)
-        for (size_t k0 = 0; k0 < op->K; k0 += KC)
-            for (size_t i0 = 0; i0 < op->M; i0 += mc_most)
-                block(op, i0, tg_size_min(mc_most, op->M - i0), j0, tg_size_min(nc_most, op->N - j0), k0,
-                      tg_size_min(KC, op->K - k0), i0 == 0, a_panels, b_panels);
-}
+/* ---- one row */
 
 /* One row: y[n] = sum_k x[k] B[k,n] for the columns j0..j1, B read once. */
 static void row_columns(const tg_matmul *op, size_t j0, size_t j1)

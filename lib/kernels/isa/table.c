@@ -9,6 +9,9 @@ extern const tg_kernels K(kernels);
 const tg_kernels K(kernels) = {
     .isa = TEXT(TG_ISA),
     .matmul = K(matmul),
+#ifdef __AVX512BF16__
+    .matmul_bf16 = K(matmul_bf16),
+#endif
     .attend_forward = K(attend_forward),
     .attend_backward = K(attend_backward),
     .gelu_tanh_forward = K(gelu_tanh_forward),

@@ -11,7 +11,7 @@ static real log_sum_exp(const real *logits, size_t V)
         max = logits[v] > max ? logits[v] : max;
     for (size_t v = 0; v < V; v++)
         sum += exp(logits[v] - max);
-    return log(sum) + max;
+    return log(sum) + max; // cppcheck-suppress invalidFunctionArg ; V >= 1, so that sum >= 1
 }
 
 void REF(crossentropy_forward)(real *losses, const real *logits, const int32_t *targets, size_t N, size_t V)
@@ -37,7 +37,7 @@ void REF(crossentropy_backward)(real *dlogits, const real *dlosses, const real *
         for (size_t v = 0; v < V; v++) {
             real prob = exp(logits[n * V + v] - log_sum);
 
-            dlogits[n * V + v] += dlosses[n] * (prob - (v == (size_t)targets[n] ? 1 : 0));
+            dlogits[n * V + v] += dlosses[n] * (prob - (real)(v == (size_t)targets[n]));
         }
     }
 }
