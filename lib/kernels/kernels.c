@@ -1,4 +1,11 @@
+#define _DEFAULT_SOURCE /* syscall */
 #include "lib/kernels/kernels.h"
+
+#ifdef TG_HAVE_amx
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <math.h>
 #include <stdbool.h>
@@ -19,6 +26,9 @@ extern const tg_kernels tg_kernels_avx512;
 #ifdef TG_HAVE_avx512bf16
 extern const tg_kernels tg_kernels_avx512bf16;
 #endif
+#ifdef TG_HAVE_amx
+extern const tg_kernels tg_kernels_amx;
+#endif
 
 #ifdef TG_HAVE_avx512
 static bool has_avx512(void)
@@ -29,10 +39,28 @@ static bool has_avx512(void)
 }
 #endif
 
+#ifdef TG_HAVE_amx
+/* The processor's tile unit, and the kernel's leave to use its registers, which this
+ * asks for: they are large, so a process does not get them unasked. */
+static bool has_amx(void)
+{
+    const unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24;
+    const long request_permission = 0x1023, tile_data = 18;
+    unsigned a, b, c, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_bf16) && (d & amx_tile) &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+#endif
+
 size_t tg_kernels_list(const tg_kernels *list[8])
 {
     size_t n = 0;
 
+#ifdef TG_HAVE_amx
+    if (has_avx512() && __builtin_cpu_supports("avx512bf16") && has_amx())
+        list[n++] = &tg_kernels_amx;
+#endif
 #ifdef TG_HAVE_avx512bf16
     if (has_avx512() && __builtin_cpu_supports("avx512bf16"))
         list[n++] = &tg_kernels_avx512bf16;
@@ -57,10 +85,11 @@ const tg_kernels *tg_kernels_get(void)
 {
     const tg_kernels *list[8], *k = in_use;
 
-    if (k)
-        return k;
-    (void)tg_kernels_list(list);
-    return list[0];
+    if (!k) {
+        (void)tg_kernels_list(list);
+        in_use = k = list[0];
+    }
+    return k;
 }
 
 static float value(size_t i)

@@ -15,8 +15,7 @@ tg_status tg_tensor_reshape(tg_tensor *view, const tg_tensor *t, const size_t *s
     if (ndim > TG_TENSOR_NDIM_MAX)
         return tg_fail(err, TG_EDATA, "cannot reshape %s to %zu dimensions, at most %d are possible",
                        tg_tensor_text(from, t->shape, t->ndim), ndim, TG_TENSOR_NDIM_MAX);
-    if (tg_tensor_count(&have, t->shape, t->ndim, err) != TG_OK ||
-        tg_tensor_count(&want, shape, ndim, err) != TG_OK)
+    if (tg_tensor_count(&have, t->shape, t->ndim, err) || tg_tensor_count(&want, shape, ndim, err))
         return TG_EDATA;
     if (have != want)
         return tg_fail(err, TG_EDATA, "cannot reshape %s to %s: %zu elements are not %zu",

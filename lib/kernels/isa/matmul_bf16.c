@@ -6,40 +6,15 @@
  */
 #include "lib/kernels/isa/kernels_isa.h"
 
-#ifdef __AVX512BF16__
+#if defined(__AVX512BF16__) && !defined(__AMX_BF16__)
 
-#include <immintrin.h>
 #include <stdbool.h>
 
 #include "lib/base/size.h"
+#include "lib/kernels/isa/bf16.h"
 #include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/isa/matmul_tile.h"
 #include "lib/kernels/isa/transpose.h"
-
-/* A word of two values; k even lies in the lower half. */
-INLINE float word(float even, float odd)
-{
-    __m128bh pair = _mm_cvtne2ps_pbh(_mm_setzero_ps(), _mm_setr_ps(even, odd, 0, 0));
-    float w;
-
-    memcpy(&w, &pair, sizeof w);
-    return w;
-}
-
-/* The words of 2 VL values that lie side by side. */
-INLINE vf words_along(const float *x)
-{
-    return (vf)_mm512_cvtne2ps_pbh((__m512)load(x + VL), (__m512)load(x));
-}
-
-/* The words of VL values and the VL that follow each in k. */
-INLINE vf words_across(const float *even, const float *odd)
-{
-    __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)load(even)));
-    __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)load(odd)));
-
-    return (vf)_mm512_or_si512(low, _mm512_slli_epi32(high, 16));
-}
 
 /* As in matmul.c, VL words at a time. */
 INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t width)
@@ -87,7 +62,20 @@ INLINE vf multiply_add(vf sum, float a, vf b)
     return (vf)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)pair), (__m512bh)b);
 }
 
+#include "lib/kernels/isa/matmul_vectors.h"
+
+INLINE void pack_a(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
+{
+    pack(panel, x, step, k_step, n, kc, MR);
+}
+
+INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
+{
+    pack(panel, x, step, k_step, n, kc, NR);
+}
+
 #define DEPTH 2
+#define ROUND 1
 #include "lib/kernels/isa/matmul_body.h"
 
 void K(matmul_bf16)(const tg_matmul *op, void *work)

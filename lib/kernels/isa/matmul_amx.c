@@ -1,0 +1,192 @@
+/*
+ * The matrix product with bf16 operands on the tile unit (AMX): see matmul_body.h.
+ *
+ * A tile register holds 16 rows of 64 bytes.  Four of them are a 32 x 32 tile of C in
+ * float32; two hold 32 rows of A with 32 k's each, two hold 16 pairs of k for 32
+ * columns of B.  One instruction multiplies 16 x 32 by 32 x 16.
+ */
+#include "lib/kernels/isa/kernels_isa.h"
+
+#ifdef __AMX_BF16__
+
+#include <stdbool.h>
+
+#include "lib/base/size.h"
+#include "lib/kernels/isa/bf16.h"
+#include "lib/kernels/isa/blocks.h"
+#include "lib/kernels/isa/matmul_tile.h"
+#include "lib/kernels/isa/transpose.h"
+
+#define DEPTH 2
+#define ROUND 16
+#define MR 32
+#define NR 32
+
+/* A thread's tile registers: all of them 16 rows of 64 bytes. */
+struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+};
+
+static void begin_tiles(void)
+{
+    struct tile_config config = {.palette = 1};
+
+    for (size_t i = 0; i < 8; i++) {
+        config.row_bytes[i] = 64;
+        config.rows[i] = 16;
+    }
+    __asm__ volatile("" ::"r"(&config) : "memory"); /* gcc believes that 8 bytes are read */
+    _tile_loadconfig(&config);
+}
+
+/* ---- packing */
+
+/* Words k0/2 .. of one vector, for n <= 32 k's. */
+INLINE void some_words(float *to, size_t stride, const float *x, size_t k_step, size_t n)
+{
+    for (size_t k = 0; k < n; k += 2)
+        to[k / 2 * stride] = word(x[k * k_step], k + 1 < n ? x[(k + 1) * k_step] : 0);
+}
+
+/* panel[k/32][row][16 words], for rows of x: x[row*step + k*k_step]. */
+static void pack_a(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
+                   size_t kc)
+{
+    if (n < MR || kc % 32 != 0)
+        memset(panel, 0, tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * MR * sizeof *panel);
+    for (size_t k = 0; k < kc; k += 32, panel += MR * 16) {
+        const size_t k_n = tg_size_min(32, kc - k);
+
+        if (k_step == 1 && k_n == 32) {
+            for (size_t i = 0; i < n; i++)
+                store(panel + i * 16, words_along(x + i * step + k));
+        } else if (step == 1 && k_n == 32 && n == MR) {
+            for (size_t i = 0; i < MR; i += VL) {
+                vf row[VL];
+
+                for (size_t p = 0; p < VL; p++)
+                    row[p] = words_across(x + (k + 2 * p) * k_step + i, x + (k + 2 * p + 1) * k_step + i);
+                transpose(row);
+                for (size_t r = 0; r < VL; r++)
+                    store(panel + (i + r) * 16, row[r]);
+            }
+        } else {
+            for (size_t i = 0; i < n; i++)
+                some_words(panel + i * 16, 1, x + i * step + k * k_step, k_step, k_n);
+        }
+    }
+}
+
+/* panel[word][column], for columns of x: x[column*step + k*k_step]. */
+static void pack_b(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
+                   size_t kc)
+{
+    if (n < NR || kc % 32 != 0)
+        memset(panel, 0, tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * NR * sizeof *panel);
+    for (size_t k = 0; k < kc; k += 32, panel += NR * 16) {
+        const size_t k_n = tg_size_min(32, kc - k);
+
+        if (step == 1 && k_n == 32 && n == NR) {
+            for (size_t p = 0; p < 16; p++)
+                for (size_t i = 0; i < NR; i += VL)
+                    store(panel + p * NR + i,
+                          words_across(x + (k + 2 * p) * k_step + i, x + (k + 2 * p + 1) * k_step + i));
+        } else if (k_step == 1 && k_n == 32 && n == NR) {
+            for (size_t i = 0; i < NR; i += VL) {
+                vf row[VL];
+
+                for (size_t r = 0; r < VL; r++)
+                    row[r] = words_along(x + (i + r) * step + k);
+                transpose(row);
+                for (size_t p = 0; p < 16; p++)
+                    store(panel + p * NR + i, row[p]);
+            }
+        } else {
+            for (size_t i = 0; i < n; i++)
+                some_words(panel + i, NR, x + i * step + k * k_step, k_step, k_n);
+        }
+    }
+}
+
+/* ---- the tile */
+
+/* C's registers: 0 1 / 2 3; A's: 4 above 5; B's: 6 left of 7. */
+INLINE void load_sums(const float *from, size_t ld)
+{
+    const size_t stride = ld * sizeof(float);
+
+    _tile_loadd(0, from, stride);
+    _tile_loadd(1, from + 16, stride);
+    _tile_loadd(2, from + 16 * ld, stride);
+    _tile_loadd(3, from + 16 * ld + 16, stride);
+}
+
+INLINE void store_sums(float *to, size_t ld)
+{
+    const size_t stride = ld * sizeof(float);
+
+    _tile_stored(0, to, stride);
+    _tile_stored(1, to + 16, stride);
+    _tile_stored(2, to + 16 * ld, stride);
+    _tile_stored(3, to + 16 * ld + 16, stride);
+}
+
+INLINE void multiply(const float *a, const float *b, size_t words)
+{
+    for (size_t w = 0; w < words; w += 16, a += MR * 16, b += NR * 16) {
+        _tile_loadd(4, a, 64);
+        _tile_loadd(6, b, NR * sizeof(float));
+        _tile_loadd(7, b + 16, NR * sizeof(float));
+        _tile_loadd(5, a + 16 * 16, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+}
+
+INLINE void zero_sums(void)
+{
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
+{
+    float sums[MR * NR];
+
+    if (m == MR && n == NR && !e->bias) {
+        if (e->add)
+            load_sums(e->add, e->ldc);
+        else
+            zero_sums();
+        multiply(a, b, words);
+        store_sums(e->c, e->ldc);
+        return;
+    }
+    zero_sums();
+    multiply(a, b, words);
+    store_sums(sums, NR);
+    for (size_t r = 0; r < m; r++)
+        for (size_t j = 0; j < n; j++)
+            e->c[r * e->ldc + j] = sums[r * NR + j] + (e->bias ? e->bias[j] : 0) +
+                                   (e->add ? e->add[r * e->ldc + j] : 0);
+}
+
+#include "lib/kernels/isa/matmul_body.h"
+
+void K(matmul_bf16)(const tg_matmul *op, void *work)
+{
+    #pragma omp parallel if (op->M * op->N * op->K >= PARALLEL_FROM)
+    {
+        begin_tiles();
+        multiply_blocks(op, work);
+        _tile_release();
+    }
+}
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * matmul_vectors: the tile of the matrix product, MR x NR sums in vector registers;
+ * included by matmul.c and matmul_bf16.c, which define multiply_add(), sum + a b for
+ * the k's that a word holds.
+ */
+
+/* MR rows of two vectors. */
+#if VL == 16
+#define MR 12
+#else
+#define MR 6
+#endif
+#define NR (2 * VL)
+
+/* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
+ * counts words. */
+INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restrict b, size_t words,
+                     const size_t rows, const size_t vectors)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vectors; v++)
+            sum[r][v] = (vf){0};
+    for (size_t k = 0; k < words; k++, a += MR, b += NR) {
+        vf b_k[2];
+
+        for (size_t v = 0; v < vectors; v++)
+            b_k[v] = load(b + v * VL);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t v = 0; v < vectors; v++)
+                sum[r][v] = multiply_add(sum[r][v], a[r], b_k[v]);
+    }
+}
+
+/* Store the sums where whole vectors fit. */
+INLINE void store_rows(vf sum[MR][2], const struct epilogue *e, size_t m, const size_t vectors)
+{
+    for (size_t r = 0; r < m; r++)
+        for (size_t v = 0; v < vectors; v++) {
+            vf s = sum[r][v];
+
+            if (e->bias)
+                s += load(e->bias + v * VL);
+            if (e->add)
+                s += load(e->add + r * e->ldc + v * VL);
+            store(e->c + r * e->ldc + v * VL, s);
+        }
+}
+
+/* n columns, which are not whole vectors. */
+static void store_columns(vf sum[MR][2], const struct epilogue *e, size_t m, size_t n)
+{
+    float row[NR];
+
+    for (size_t r = 0; r < m; r++) {
+        store(row, sum[r][0]);
+        store(row + VL, sum[r][1]);
+        for (size_t j = 0; j < n; j++) {
+            float s = row[j];
+
+            if (e->bias)
+                s += e->bias[j];
+            if (e->add)
+                s += e->add[r * e->ldc + j];
+            e->c[r * e->ldc + j] = s;
+        }
+    }
+}
+
+/* A tile of which m rows, at most `rows`, and n columns count. */
+INLINE void some_rows(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
+                      size_t n, const size_t rows)
+{
+    vf sum[MR][2];
+
+    if (n == VL) {
+        multiply(sum, a, b, words, rows, 1);
+        store_rows(sum, e, m, 1);
+        return;
+    }
+    multiply(sum, a, b, words, rows, 2);
+    if (n == NR)
+        store_rows(sum, e, m, 2);
+    else
+        store_columns(sum, e, m, n);
+}
+
+static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
+{
+    if (m == MR && n == NR) {
+        vf sum[MR][2];
+
+        multiply(sum, a, b, words, MR, 2);
+        store_rows(sum, e, MR, 2);
+    } else if (m <= MR / 3) {
+        some_rows(a, b, words, e, m, n, MR / 3);
+    } else if (m <= 2 * MR / 3) {
+        some_rows(a, b, words, e, m, n, 2 * MR / 3);
+    } else {
+        some_rows(a, b, words, e, m, n, MR);
+    }
+}

@@ -1,0 +1,599 @@
+/*
+ * bench: what the library reaches of what the processor can do.
+ *
+ * Each row is measured in a process of its own, which takes turns between the figure
+ * and its limit, on the same threads: the share stays right when the machine's speed
+ * drifts.  Figures, limits and shares are medians over the turns.
+ *
+ *     bench [NAME...]        only rows whose name contains a NAME
+ *     BENCH_FORMAT=tsv       for machines
+ */
+#define _DEFAULT_SOURCE /* wait4 */
+#include <fcntl.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/rng.h"
+#include "lib/gpt/infer.h"
+#include "lib/kernels/kernels.h"
+#include "lib/nn/attention.h"
+#include "lib/text/tokens.h"
+#include "lib/train/trainer.h"
+
+enum { TURNS = 5 };
+
+struct figure {
+    double value, limit, share;
+    double megabytes; /* resident, at its peak */
+    bool there;       /* false: this processor cannot */
+};
+
+/* One measurement: units of work done (operations, bytes, tokens), to be divided by
+ * the seconds that it took.  context is the row's set-up. */
+typedef double (*work)(void *context);
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *must(void *p)
+{
+    if (!p) {
+        fputs("bench: out of memory\n", stderr);
+        exit(3);
+    }
+    return p;
+}
+
+static void check(tg_status status, const tg_err *err)
+{
+    if (status) {
+        fprintf(stderr, "bench: %s\n", err->message);
+        exit(1);
+    }
+}
+
+/* Work repeated for at least `seconds`: units per second. */
+static double rate(work f, void *context, double seconds)
+{
+    double start = now(), units = 0, t;
+
+    do
+        units += f(context);
+    while ((t = now() - start) < seconds);
+    return units / t;
+}
+
+/* ---- limits */
+
+typedef double (*peak)(size_t rounds);
+
+#define PEAKS(isa)                                                                                           \
+    double tg_peak_float32_##isa(size_t rounds);                                                             \
+    double tg_peak_bf16_##isa(size_t rounds);
+PEAKS(portable)
+#ifdef TG_HAVE_avx2
+PEAKS(avx2)
+#endif
+#ifdef TG_HAVE_avx512
+PEAKS(avx512)
+#endif
+#ifdef TG_HAVE_avx512bf16
+PEAKS(avx512bf16)
+#endif
+#ifdef TG_HAVE_amx
+PEAKS(amx)
+#endif
+
+static peak peak_of(bool bf16)
+{
+    static const struct {
+        const char *isa;
+        peak float32, bf16;
+    } all[] = {
+#ifdef TG_HAVE_amx
+        {"amx", tg_peak_float32_amx, tg_peak_bf16_amx},
+#endif
+#ifdef TG_HAVE_avx512bf16
+        {"avx512bf16", tg_peak_float32_avx512bf16, tg_peak_bf16_avx512bf16},
+#endif
+#ifdef TG_HAVE_avx512
+        {"avx512", tg_peak_float32_avx512, tg_peak_bf16_avx512},
+#endif
+#ifdef TG_HAVE_avx2
+        {"avx2", tg_peak_float32_avx2, tg_peak_bf16_avx2},
+#endif
+        {"portable", tg_peak_float32_portable, tg_peak_bf16_portable},
+    };
+    size_t i = 0;
+
+    while (strcmp(all[i].isa, tg_kernels_get()->isa) != 0)
+        i++;
+    return bf16 ? all[i].bf16 : all[i].float32;
+}
+
+static double run_peak(void *context)
+{
+    peak f = *(peak *)context;
+    double operations = 0;
+
+    #pragma omp parallel reduction(+ : operations)
+    operations += f(1000000);
+    return operations;
+}
+
+#define MEMORY ((size_t)512 << 20) /* beyond any cache */
+
+/* All threads read a big buffer. */
+static double read_memory(void *context)
+{
+    const float *x = context;
+    const size_t n = MEMORY / sizeof(float), piece = (size_t)1 << 18;
+    double sum = 0;
+
+    #pragma omp parallel for reduction(+ : sum)
+    for (size_t i = 0; i < n; i += piece) {
+        float lane[64] = {0};
+
+        for (size_t j = 0; j < piece; j += 64)
+            for (size_t l = 0; l < 64; l++)
+                lane[l] += x[i + j + l];
+        sum += (double)lane[0] + (double)lane[63];
+    }
+    return sum < 0 ? 0 : (double)MEMORY;
+}
+
+/* One thread copies; the bytes count once. */
+static double copy_memory(void *context)
+{
+    char *x = context;
+
+    memcpy(x, x + MEMORY / 2, MEMORY / 2);
+    return (double)(MEMORY / 2);
+}
+
+static void *big_buffer(void)
+{
+    char *x = must(aligned_alloc(64, MEMORY));
+
+    memset(x, 1, MEMORY);
+    return x;
+}
+
+/* ---- turns */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *x)
+{
+    qsort(x, TURNS, sizeof *x, ascending);
+    return x[TURNS / 2];
+}
+
+static struct figure compare(work f, void *context, double seconds, work limit, void *limit_context)
+{
+    double value[TURNS], most[TURNS], share[TURNS];
+
+    (void)f(context); /* warm up */
+    for (size_t i = 0; i < TURNS; i++) {
+        most[i] = rate(limit, limit_context, 0.1);
+        value[i] = rate(f, context, seconds);
+        most[i] = 0.5 * (most[i] + rate(limit, limit_context, 0.1));
+        share[i] = value[i] / most[i];
+    }
+    return (struct figure){.value = median(value), .limit = median(most), .share = median(share), .there = true};
+}
+
+static struct figure against_peak(work f, void *context, double seconds, bool bf16)
+{
+    peak p = peak_of(bf16);
+
+    if (bf16 && !tg_matmul_has(TG_PRECISION_BF16))
+        return (struct figure){0};
+    return compare(f, context, seconds, run_peak, &p);
+}
+
+/* ---- products */
+
+struct product {
+    tg_matmul op;
+    tg_matmul_scratch scratch;
+};
+
+static double run_product(void *context)
+{
+    struct product *p = context;
+
+    tg_matmul_run(&p->op, &p->scratch);
+    return 2.0 * (double)p->op.M * (double)p->op.N * (double)p->op.K;
+}
+
+static float *filled(size_t n)
+{
+    float *x = must(aligned_alloc(64, (n + 16) * sizeof *x / 64 * 64 + 64));
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(i * 7 % 13) / 13.0f - 0.5f;
+    return x;
+}
+
+struct row {
+    const char *name;
+    struct figure (*measure)(const struct row *row);
+    size_t a, b, c, d; /* the row's numbers */
+    bool bf16;
+    const char *unit, *of;
+};
+
+/* a x c times c x b; d: 0 forward, 1 to the input (B transposed), 2 to the weight (A). */
+static struct figure product(const struct row *row)
+{
+    const size_t M = row->a, N = row->b, K = row->c;
+    struct product p = {
+        .op = {.M = M, .N = N, .K = K, .a = filled(M * K), .b = filled(K * N), .c = filled(M * N), .ldc = N},
+        .scratch = {.packed = must(aligned_alloc(64, tg_matmul_work())),
+                    .precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32},
+    };
+
+    p.op.a_row = row->d == 2 ? 1 : K;
+    p.op.a_col = row->d == 2 ? M : 1;
+    p.op.b_row = row->d == 1 ? 1 : N;
+    p.op.b_col = row->d == 1 ? K : 1;
+    return against_peak(run_product, &p, 0.2, row->bf16);
+}
+
+/* ---- attention */
+
+struct attention {
+    size_t B, T, C, H;
+    bool backward;
+    float *qkv, *dqkv, *out, *dout, *lse;
+    tg_attention_scratch scratch;
+    tg_arena arena;
+};
+
+static double run_attention(void *context)
+{
+    struct attention *a = context;
+    double operations = 2.0 * (double)a->B * (double)a->C * (double)a->T * (double)(a->T + 1);
+
+    if (a->backward) {
+        tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H, &a->scratch);
+        return 2.5 * operations; /* five products for forward's two */
+    }
+    tg_attention_forward(a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H, &a->scratch);
+    return operations;
+}
+
+/* B, T, C, H = a..d; bf16 stands for backward here. */
+static struct figure attention(const struct row *row)
+{
+    struct attention a = {.B = row->a, .T = row->b, .C = row->c, .H = row->d};
+    size_t n = a.B * a.T * a.C;
+    tg_err err;
+
+    a.qkv = filled(3 * n);
+    a.dqkv = filled(3 * n);
+    a.out = filled(n);
+    a.dout = filled(n);
+    a.lse = filled(a.B * a.H * a.T);
+    tg_attention_place(&a.arena, &a.scratch, a.T, a.C / a.H);
+    check(tg_arena_alloc(&a.arena, &err), &err);
+    tg_attention_place(&a.arena, &a.scratch, a.T, a.C / a.H);
+    (void)run_attention(&a);
+    a.backward = row->bf16;
+    return against_peak(run_attention, &a, 0.2, false);
+}
+
+/* ---- training steps */
+
+static tg_model new_model(size_t preset)
+{
+    tg_config config = tg_config_preset(preset);
+    tg_model m;
+    tg_err err;
+
+    check(tg_model_create(&m, &config, 1, &err), &err);
+    return m;
+}
+
+static tg_tokens random_text(size_t n)
+{
+    const tg_rng rng = {.seed = 1, .purpose = TG_RNG_SAMPLE};
+    tg_tokens t = {.tokenizer = tg_tokenizer_bytes(), .count = n, .width = 1, .data = must(malloc(n))};
+
+    for (size_t i = 0; i < n; i++)
+        t.data[i] = (unsigned char)tg_rng_u64(&rng, i);
+    return t;
+}
+
+static double run_step(void *context)
+{
+    tg_trainer *t = context;
+    const tg_settings *s = &t->run->settings;
+    const tg_config *c = &t->run->model.config;
+    tg_step_report report;
+    tg_err err;
+    double tokens = (double)(s->batch * s->context);
+
+    check(tg_trainer_step(t, &report, &err), &err);
+    /* the model's operations: 6 for each parameter and token, and attention's 12 L T C
+     * a token, of which the causal mask leaves half */
+    return tokens * (6.0 * (double)t->run->model.table.count +
+                     6.0 * (double)c->n_layer * (double)(s->context + 1) * (double)c->n_embd);
+}
+
+/* preset a, batch b x c */
+static struct figure step(const struct row *row)
+{
+    tg_checkpoint run = {0};
+    tg_batches batches;
+    tg_trainer t;
+    tg_err err;
+    tg_model m = new_model(row->a);
+    tg_tokens text = random_text(200000);
+
+    if (row->bf16 && !tg_matmul_has(TG_PRECISION_BF16))
+        return (struct figure){0};
+    check(tg_checkpoint_begin(&run, &m, &err), &err);
+    run.settings.batch = row->b;
+    run.settings.context = row->c;
+    run.settings.lr = 1e-5;
+    check(tg_batches_init(&batches, &text, 1, row->c, 0, &err), &err);
+    check(tg_trainer_open(&t, &run, &batches, &err), &err);
+    t.pass.matmul.precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
+    return against_peak(run_step, &t, 0.5, row->bf16);
+}
+
+/* ---- sampling */
+
+struct sampling {
+    tg_infer f;
+    float *logits;
+    double bytes; /* of weights, read for each token */
+};
+
+static double run_token(void *context)
+{
+    struct sampling *s = context;
+    const int32_t id = 65;
+
+    if (s->f.past + 1 >= s->f.model->config.n_ctx)
+        tg_infer_reset(&s->f);
+    tg_infer_run(&s->f, &id, 1, s->logits);
+    return s->bytes;
+}
+
+/* preset a: bytes of weights read a second, one sequence */
+static struct figure sampling(const struct row *row)
+{
+    static tg_model m;
+    struct sampling s;
+    tg_arena arena = {0};
+    tg_err err;
+
+    m = new_model(row->a);
+    tg_infer_place(&arena, &s.f, &m, 1, true);
+    check(tg_arena_alloc(&arena, &err), &err);
+    tg_infer_place(&arena, &s.f, &m, 1, true);
+    s.logits = filled(m.config.vocab_size);
+    /* all but the positions' embeddings */
+    s.bytes = (double)((m.table.count - m.config.n_ctx * m.config.n_embd) * sizeof(float));
+    return compare(run_token, &s, 0.5, read_memory, big_buffer());
+}
+
+/* ---- files */
+
+struct file {
+    const tg_model *model;
+    unsigned char *text;
+    size_t n;
+    int fd;
+};
+
+static double run_archive_write(void *context)
+{
+    struct file *f = context;
+    tg_err err;
+
+    if (lseek(f->fd, 0, SEEK_SET) != 0)
+        exit(3);
+    check(tg_model_write(f->model, f->fd, &err), &err);
+    return (double)lseek(f->fd, 0, SEEK_CUR);
+}
+
+static double run_archive_read(void *context)
+{
+    struct file *f = context;
+    tg_model m;
+    tg_err err;
+    double bytes = (double)lseek(f->fd, 0, SEEK_END);
+
+    if (lseek(f->fd, 0, SEEK_SET) != 0)
+        exit(3);
+    check(tg_model_read(&m, f->fd, false, NULL, NULL, &err), &err);
+    tg_model_free(&m);
+    return bytes;
+}
+
+/* a: 0 writing, 1 reading (mapped) a model of GPT-2's size, in the page cache */
+static struct figure archive(const struct row *row)
+{
+    static tg_model m;
+    char path[] = "/tmp/bench-XXXXXX";
+    struct file f = {.model = &m, .fd = mkstemp(path)};
+    void *buffer = big_buffer();
+
+    m = new_model(2);
+    if (f.fd < 0)
+        exit(3);
+    unlink(path);
+    (void)run_archive_write(&f);
+    return compare(row->a ? run_archive_read : run_archive_write, &f, 0.3, copy_memory, buffer);
+}
+
+static double run_tokenize(void *context)
+{
+    struct file *f = context;
+    const tg_tokenizer tok = tg_tokenizer_bytes();
+    tg_tokens_writer *w;
+    tg_err err;
+
+    check(tg_tokens_create(&w, f->fd, &tok, &err), &err);
+    for (size_t at = 0; at < f->n; at += (size_t)1 << 18)
+        check(tg_tokens_write(w, f->text + at, (size_t)1 << 18, &err), &err);
+    check(tg_tokens_finish(w, &err), &err);
+    tg_tokens_abandon(w);
+    return (double)f->n;
+}
+
+/* To a pipe, which another process empties. */
+static struct figure tokenize(const struct row *row)
+{
+    struct file f = {.text = big_buffer(), .n = (size_t)64 << 20};
+    int ends[2];
+    pid_t reader;
+    struct figure result;
+
+    (void)row;
+    if (pipe(ends) != 0 || (reader = fork()) < 0)
+        exit(3);
+    if (reader == 0) {
+        static char sink[1 << 20];
+
+        close(ends[1]);
+        while (read(ends[0], sink, sizeof sink) > 0)
+            ;
+        _exit(0);
+    }
+    close(ends[0]);
+    f.fd = ends[1];
+    result = compare(run_tokenize, &f, 0.3, copy_memory, f.text);
+    close(ends[1]);
+    waitpid(reader, NULL, 0);
+    return result;
+}
+
+/* ---- the table */
+
+#define GF 1e9
+#define FLOPS "GFLOP/s", "peak"
+#define BYTES "GB/s"
+
+static const struct row rows[] = {
+    {"product gpt2 qkv 256x2304x768", product, 256, 2304, 768, 0, false, FLOPS},
+    {"product gpt2 fc 1024x3072x768", product, 1024, 3072, 768, 0, false, FLOPS},
+    {"product gpt2 fc to input 1024x768x3072", product, 1024, 768, 3072, 1, false, FLOPS},
+    {"product gpt2 fc to weight 768x3072x1024", product, 768, 3072, 1024, 2, false, FLOPS},
+    {"product gpt2 head 256x50257x768", product, 256, 50257, 768, 1, false, FLOPS},
+    {"product baby fc 768x512x128", product, 768, 512, 128, 0, false, FLOPS},
+    {"product baby proj 768x128x512", product, 768, 128, 512, 0, false, FLOPS},
+    {"product baby to weight 128x512x768", product, 128, 512, 768, 2, false, FLOPS},
+    {"product bf16 gpt2 qkv 256x2304x768", product, 256, 2304, 768, 0, true, FLOPS},
+    {"product bf16 gpt2 fc 1024x3072x768", product, 1024, 3072, 768, 0, true, FLOPS},
+    {"product bf16 gpt2 fc to input 1024x768x3072", product, 1024, 768, 3072, 1, true, FLOPS},
+    {"product bf16 gpt2 fc to weight 768x3072x1024", product, 768, 3072, 1024, 2, true, FLOPS},
+    {"product bf16 baby fc 768x512x128", product, 768, 512, 128, 0, true, FLOPS},
+    {"attention forward gpt2 4x1024", attention, 4, 1024, 768, 12, false, FLOPS},
+    {"attention backward gpt2 4x1024", attention, 4, 1024, 768, 12, true, FLOPS},
+    {"attention forward baby 12x64", attention, 12, 64, 128, 4, false, FLOPS},
+    {"attention backward baby 12x64", attention, 12, 64, 128, 4, true, FLOPS},
+    {"step baby 12x64", step, 1, 12, 64, 0, false, FLOPS},
+    {"step bf16 baby 12x64", step, 1, 12, 64, 0, true, FLOPS},
+    {"step gpt2 4x64", step, 2, 4, 64, 0, false, FLOPS},
+    {"step bf16 gpt2 4x64", step, 2, 4, 64, 0, true, FLOPS},
+    {"step gpt2 4x1024", step, 2, 4, 1024, 0, false, FLOPS},
+    {"step bf16 gpt2 4x1024", step, 2, 4, 1024, 0, true, FLOPS},
+    {"sample gpt2 one sequence", sampling, 2, 0, 0, 0, false, BYTES, "reading"},
+    {"sample baby one sequence", sampling, 1, 0, 0, 0, false, BYTES, "reading"},
+    {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
+    {"archive write gpt2", archive, 0, 0, 0, 0, false, BYTES, "memcpy"},
+    {"archive read gpt2", archive, 1, 0, 0, 0, false, BYTES, "memcpy"},
+};
+
+static bool wanted(const struct row *row, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strstr(row->name, argv[i]))
+            return true;
+    return argc == 1;
+}
+
+/* Measure a row in a child, which leaves nothing behind for the next one. */
+static struct figure in_child(const struct row *row)
+{
+    struct figure f = {0};
+    struct rusage usage;
+    int ends[2], status;
+    pid_t child;
+
+    if (pipe(ends) != 0 || (child = fork()) < 0) {
+        perror("bench");
+        exit(3);
+    }
+    if (child == 0) {
+        close(ends[0]);
+        f = row->measure(row);
+        _exit(write(ends[1], &f, sizeof f) == (ssize_t)sizeof f ? 0 : 3);
+    }
+    close(ends[1]);
+    if (read(ends[0], &f, sizeof f) != (ssize_t)sizeof f)
+        f = (struct figure){0};
+    close(ends[0]);
+    if (wait4(child, &status, 0, &usage) != child || status != 0) {
+        fprintf(stderr, "bench: %s failed\n", row->name);
+        exit(1);
+    }
+    f.megabytes = (double)usage.ru_maxrss / 1024;
+    return f;
+}
+
+static void print(const struct row *row, const struct figure *f, bool tsv)
+{
+    if (tsv)
+        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\n", row->name, f->value / GF, row->unit, f->limit / GF, row->of,
+               f->share, f->megabytes);
+    else if (!f->there)
+        printf("%-45s %9s\n", row->name, "not here");
+    else
+        printf("%-45s %9.1f %-8s of %7.1f %-8s %5.1f %%  %6.0f MiB\n", row->name, f->value / GF, row->unit,
+               f->limit / GF, row->of, 100 * f->share, f->megabytes);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *format = getenv("BENCH_FORMAT"), *isa = getenv("TG_ISA");
+    const bool tsv = format && strcmp(format, "tsv") == 0;
+    tg_err err;
+
+    if (isa)
+        check(tg_kernels_choose(isa, &err), &err);
+    if (tsv)
+        puts("row\tvalue\tunit\tlimit\tof\tshare\tmib");
+    else
+        printf("%s kernels\n\n%-45s %18s    %-20s\n", tg_kernels_get()->isa, "", "figure", "limit, share, memory");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (wanted(&rows[i], argc, argv)) {
+            struct figure f = in_child(&rows[i]);
+
+            print(&rows[i], &f, tsv);
+        }
+    return 0;
+}
