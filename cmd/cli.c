@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/save.h"
-
 static const char *tool_name = "tg";
 static bool line_open; /* a redrawn line stands on the terminal, without its newline */
 
@@ -110,7 +108,7 @@ const char *cli_model_path(const char *given)
     return path && *path != '\0' ? path : "model.npz";
 }
 
-static bool is_dash(const char *path)
+bool cli_is_dash(const char *path)
 {
     return strcmp(path, "-") == 0;
 }
@@ -120,7 +118,7 @@ tg_status cli_open_input(int *fd, const char *path, tg_err *err)
     struct stat st;
     int sys = 0;
 
-    *fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    *fd = cli_is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &st))
         sys = errno;
     else if (S_ISDIR(st.st_mode))
@@ -128,14 +126,15 @@ tg_status cli_open_input(int *fd, const char *path, tg_err *err)
     if (!sys)
         return TG_OK;
     cli_close_input(*fd);
+    *fd = -1;
     (void)tg_fail(err, TG_EIO, "%s", strerror(sys));
     err->sys = sys;
-    return TG_EIO;
+    return tg_err_in(err, cli_input_name(path));
 }
 
 const char *cli_input_name(const char *path)
 {
-    return is_dash(path) ? "standard input" : path;
+    return cli_is_dash(path) ? "standard input" : path;
 }
 
 void cli_close_input(int fd)
@@ -144,61 +143,82 @@ void cli_close_input(int fd)
         close(fd);
 }
 
-static tg_status refuse_terminal(tg_err *err)
+/* Standard output can be written to.  (What cli_init put there when it was closed cannot.) */
+static tg_status check_stdout(tg_err *err)
 {
-    return tg_fail(err, TG_EUSAGE,
-                   "an archive is binary, and this is a terminal: use -o FILE, > FILE or a pipe");
+    const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+    if (flags != -1 && (flags & O_ACCMODE) != O_RDONLY)
+        return TG_OK;
+    errno = EBADF;
+    return tg_fail_sys(err, "cannot be written");
 }
 
-static tg_status begin_file(cli_output *out, const char *path, tg_err *err)
+tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_err *err)
 {
-    tg_save *save = malloc(sizeof *save);
+    const char *name;
     tg_status status;
 
-    if (!save)
-        return tg_fail_memory(err, sizeof *save, "an output file");
-    if ((status = tg_save_begin(save, path, err))) {
-        free(save);
-        return status;
+    *out = (cli_output){.fd = STDOUT_FILENO, .name = "standard output"};
+    if (!path || cli_is_dash(path)) {
+        status = check_stdout(err);
+    } else {
+        out->name = path;
+        status = tg_save_begin(&out->save, path, err);
+        out->file = status == TG_OK;
+        out->fd = out->save.fd;
     }
-    *out = (cli_output){.fd = save->fd, .save = save};
-    if (isatty(out->fd)) {
-        cli_output_abort(out);
-        return refuse_terminal(err);
-    }
-    return TG_OK;
-}
-
-tg_status cli_output_begin(cli_output *out, const char *path, tg_err *err)
-{
-    *out = (cli_output){0};
-    if (path && !is_dash(path))
-        return begin_file(out, path, err);
-    if (isatty(STDOUT_FILENO))
-        return refuse_terminal(err);
-    out->fd = STDOUT_FILENO;
-    return TG_OK;
+    if (!status && binary && isatty(out->fd))
+        status = tg_fail(err, TG_EUSAGE,
+                         "an archive is binary, and this is a terminal: use -o FILE, > FILE or a pipe");
+    if (!status)
+        return TG_OK;
+    name = out->name;
+    cli_output_abort(out);
+    return tg_err_in(err, name);
 }
 
 tg_status cli_output_commit(cli_output *out, tg_err *err)
 {
     tg_status status = TG_OK;
 
-    if (out->save) {
-        status = tg_save_commit(out->save, err);
-        free(out->save);
-    }
+    if (out->file && tg_save_commit(&out->save, err))
+        status = tg_err_in(err, out->name);
     *out = (cli_output){0};
     return status;
 }
 
 void cli_output_abort(cli_output *out)
 {
-    if (out->save) {
-        tg_save_abort(out->save);
-        free(out->save);
-    }
+    if (out->file)
+        tg_save_abort(&out->save);
     *out = (cli_output){0};
+}
+
+tg_status cli_output_check(const char *path, tg_err *err)
+{
+    cli_output out;
+    struct stat st;
+    tg_status status;
+
+    /* Opening a pipe and closing it again would end its reader. */
+    if (path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
+        if (access(path, W_OK) == 0)
+            return TG_OK;
+        (void)tg_fail_sys(err, "cannot be written");
+        return tg_err_in(err, path);
+    }
+    status = cli_output_begin(&out, path, true, err);
+    cli_output_abort(&out);
+    return status;
+}
+
+bool cli_output_is_stream(const char *path)
+{
+    struct stat st;
+
+    return !path || cli_is_dash(path) ||
+           (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
 bool cli_stdin_has_data(void)
@@ -299,11 +319,15 @@ static void catch_signal(int number, void (*action)(int))
         set_action(number, action);
 }
 
-void cli_catch_signals(void)
+void cli_catch_status(void)
+{
+    catch_signal(SIGUSR1, on_status);
+}
+
+void cli_catch_stop(void)
 {
     catch_signal(SIGINT, on_stop);
     catch_signal(SIGTERM, on_stop);
-    catch_signal(SIGUSR1, on_status);
 }
 
 int cli_stop_signal(void)
@@ -332,9 +356,12 @@ void cli_raise(int number)
     _exit(128 + number);
 }
 
+/* ---- threads */
+
 void cli_init_threads(char **argv)
 {
     char self[4096];
+    const char *name;
     ssize_t n;
 
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
@@ -343,6 +370,10 @@ void cli_init_threads(char **argv)
     if (n <= 0)
         return;
     self[n] = '\0';
+    /* When a loader was told to run the tool, this is the loader: it would take argv for its own. */
+    name = strrchr(self, '/');
+    if (!name || strcmp(name + 1, tool_name) != 0)
+        return;
     if (setenv("GOMP_SPINCOUNT", "1000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
         execv(self, argv); /* when it fails, this process does the work as it is */
 }

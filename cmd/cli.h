@@ -13,9 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "formats/save.h"
 #include "lib/base/status.h"
 
-/* Exit codes: tg_status, as a shell sees it. */
+/* Exit codes: tg_status, as a shell sees it; without memory it is CLI_IO, too. */
 enum { CLI_OK = 0, CLI_DATA = 1, CLI_USAGE = 2, CLI_IO = 3 };
 
 typedef enum cli_type {
@@ -24,7 +25,7 @@ typedef enum cli_type {
     CLI_SIZE,   /* size_t in [min, max] */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
-    CLI_CHOICE  /* size_t: index into choices, "a|b|c" */
+    CLI_CHOICE  /* size_t: index into the choices that metavar lists, "a|b|c" */
 } cli_type;
 
 /* One option.  The table is the tool's whole interface: parsing, ranges and --help
@@ -33,10 +34,11 @@ typedef struct cli_option {
     char letter;      /* 'm', or 0 */
     const char *name; /* "model" */
     cli_type type;
-    void *value;         /* where the value goes; holds the default before parsing */
+    void *value;         /* where the value goes; holds the default before parsing, or
+                          * what the option itself would refuse when there is none */
     const char *metavar; /* "FILE", or for CLI_CHOICE "text|tsv"; NULL for a flag */
     const char *help;    /* one sentence, lower case, no full stop */
-    double min, max;     /* CLI_SIZE and CLI_NUMBER: the range; {0, 0}: no limit but the type's */
+    double min, max;     /* CLI_SIZE and CLI_NUMBER: the range */
     bool *given;         /* set when the option was there; may be NULL */
 } cli_option;
 
@@ -81,23 +83,36 @@ int cli_close_stdout(void);
 /* -m FILE, else $TG_MODEL, else "model.npz". */
 const char *cli_model_path(const char *given);
 
-/* Open for reading; "-" is standard input.  name_for_messages is the path, or
- * "standard input".  TG_EIO. */
+/* Open for reading; "-" is standard input.  TG_EIO, with the file's name in the message:
+ * *fd is then -1. */
 TG_MUST_CHECK tg_status cli_open_input(int *fd, const char *path, tg_err *err);
-const char *cli_input_name(const char *path);
-void cli_close_input(int fd); /* leaves standard input open */
+const char *cli_input_name(const char *path); /* path, or "standard input" */
+void cli_close_input(int fd);                 /* leaves standard input open; -1 is fine */
+
+/* Whether a path is "-": standard input or output. */
+bool cli_is_dash(const char *path);
 
 /*
- * Where an archive goes: to stdout (path NULL or "-"; refused with TG_EUSAGE and the
- * remedy when that is a terminal) or to a file that is replaced whole on commit.
+ * Where a result goes: to stdout (path NULL or "-") or to a file that is replaced whole
+ * on commit.  What is binary does not go to a terminal: TG_EUSAGE, with the remedy.
+ * All errors name the file; for those of the caller's own writing there is `name`.
  */
 typedef struct cli_output {
-    int fd;
-    void *save; /* cli.c's own */
+    int fd;           /* write here */
+    const char *name; /* the path, or "standard output" */
+    bool file;        /* `save` is under way */
+    tg_save save;
 } cli_output;
-TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, tg_err *err);
+TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_err *err);
 TG_MUST_CHECK tg_status cli_output_commit(cli_output *out, tg_err *err);
 void cli_output_abort(cli_output *out); /* harmless after commit, and on a zeroed one */
+
+/* Whether cli_output_begin() for something binary is going to work; leaves no trace. */
+TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
+
+/* Whether a path is standard output, a pipe or a device: what is written there cannot
+ * be replaced later. */
+bool cli_output_is_stream(const char *path);
 
 /* Whether standard input is something to read: a file, a pipe or a socket; not a
  * terminal and not /dev/null. */
@@ -118,12 +133,14 @@ void cli_progress_end(void);
 
 /* ---- signals */
 
-/*
- * From now on SIGINT and SIGTERM are remembered instead of ending the tool at once;
- * a second one does end it.  SIGUSR1 is remembered too.
- */
-void cli_catch_signals(void);
-int cli_stop_signal(void);  /* 0, or SIGINT or SIGTERM */
+/* From now on SIGUSR1 is remembered. */
+void cli_catch_status(void);
+
+/* From now on SIGINT and SIGTERM are remembered instead of ending the tool at once; a
+ * second one does end it. */
+void cli_catch_stop(void);
+
+int cli_stop_signal(void);   /* 0, or SIGINT or SIGTERM */
 bool cli_status_asked(void); /* SIGUSR1 came since the last call */
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */
@@ -140,12 +157,16 @@ const char *cli_duration(double seconds);
  * of valid UTF-8, as \n \t \xNN.  Into out [size], cut to fit, always terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
+/* Bytes of a UTF-8 character that begins with `first`; 1 when none does. */
+size_t cli_character(unsigned char first);
+
 /*
  * For a tool that computes: threads that wait for each other shall sleep soon, not
  * spin for milliseconds.  Where another program wants the processors too, that makes
  * training several times faster, and elsewhere it costs nothing that can be measured.
  * OpenMP's libraries read this setting from the environment when they are loaded, so
  * the tool starts itself once more with it; a setting of the user's own is left alone.
+ * After cli_init().
  */
 void cli_init_threads(char **argv);
 

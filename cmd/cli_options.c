@@ -16,27 +16,20 @@ static bool made_of(const char *text, const char *set)
     return *text != '\0' && text[strspn(text, set)] == '\0';
 }
 
+/* CLI_SIZE and CLI_NUMBER have a range, CLI_U64 has none. */
 static bool has_range(const cli_option *o)
 {
-    return o->min != 0 || o->max != 0; /* {0, 0}: none, by definition */
-}
-
-/* Upper limit of 0 above a positive lower one: none. */
-static bool has_max(const cli_option *o)
-{
-    return has_range(o) && o->max >= o->min;
+    return o->type != CLI_U64;
 }
 
 static bool in_range(const cli_option *o, double value)
 {
-    return !has_range(o) || (value >= o->min && (!has_max(o) || value <= o->max));
+    return value >= o->min && value <= o->max;
 }
 
 static int out_of_range(const cli_option *o, const char *text)
 {
-    if (has_max(o))
-        return cli_usage("--%s must be between %.15g and %.15g, got %s", o->name, o->min, o->max, text);
-    return cli_usage("--%s must be at least %.15g, got %s", o->name, o->min, text);
+    return cli_usage("--%s must be between %.15g and %.15g, got %s", o->name, o->min, o->max, text);
 }
 
 /* A whole number of digits alone, at most `most`. */
@@ -54,7 +47,7 @@ static int parse_whole(const cli_option *o, const char *text, uint64_t most, uin
     errno = 0;
     n = strtoull(text, NULL, 10);
     if (errno == ERANGE || n > most) {
-        if (has_max(o))
+        if (has_range(o))
             return out_of_range(o, text);
         return cli_usage("--%s must be at most %llu, got %s", o->name, (unsigned long long)most, text);
     }

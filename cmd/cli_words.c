@@ -71,17 +71,22 @@ const char *cli_duration(double seconds)
     return out;
 }
 
+size_t cli_character(unsigned char first)
+{
+    return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1;
+}
+
 /* Bytes of the printable UTF-8 character that text [n] begins with, 0 when it is none. */
 static size_t printable(const unsigned char *text, size_t n)
 {
     static const uint32_t least[] = {0, 0, 0xA0, 0x800, 0x10000}; /* C1 controls begin at U+0080 */
     const unsigned char c = text[0];
-    const size_t length = c < 0x80 ? 1 : c < 0xC0 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF8 ? 4 : 0;
+    const size_t length = cli_character(c);
     uint32_t code = c;
 
     if (length == 1)
-        return c >= 0x20 && c != 0x7F;
-    if (length == 0 || length > n)
+        return c >= 0x20 && c < 0x7F;
+    if (length > n)
         return 0;
     code &= 0xFFu >> (length + 1);
     for (size_t i = 1; i < length; i++) {

@@ -1,15 +1,13 @@
 /* tg-attn-dump: every score and probability of attention, with the place of each number. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/cli.h"
+#include "cmd/cli_model.h"
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
 #include "lib/attn/example.h"
-#include "lib/gpt/prompt.h"
 #include "lib/attn/qkv.h"
 #include "lib/base/size.h"
 
@@ -23,19 +21,17 @@ enum format { FORMAT_TEXT, FORMAT_TSV };
 
 struct options {
     const char *model, *text, *qkv;
-    bool text_given;
-    size_t example, heads, format;
+    size_t example, heads, format, threads;
     tg_attn_pick pick;
 };
 
 static int parse(int argc, char **argv, struct options *o)
 {
-    cli_option table[] = {
+    cli_option options[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
          "the model ('-': standard input); else $TG_MODEL, else model.npz", 0, 0, NULL},
         {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
-         "the text to run; else standard input, text or tokens; else the model's probe", 0, 0,
-         &o->text_given},
+         "the text to run; else standard input, text or tokens; else the model's probe", 0, 0, NULL},
         {'l', "layer", CLI_SIZE, &o->pick.layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->pick.head, "H", "only this head, from 0", 0, INDEX_MAX, NULL},
         {'i', "query", CLI_SIZE, &o->pick.query, "I", "only this query position, from 0", 0, INDEX_MAX, NULL},
@@ -48,29 +44,29 @@ static int parse(int argc, char **argv, struct options *o)
          0, NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
          NULL},
+        {0, "threads", CLI_SIZE, &o->threads, "N",
+         "threads, which do not change a number; 0 for one a processor", 0, 1024, NULL},
         {0},
     };
     const cli_tool tool = {
-        "tg-attn-dump",
-        "[-m MODEL] [-p TEXT] [OPTION]...",
-        "Print every attention score and probability, with the place of each number in memory.",
-        "  $ tg-attn-dump | less\n"
-        "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
-        "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
-        "  $ tg-attn-dump --example baseline",
-        table,
+        .name = "tg-attn-dump",
+        .usage = "[-m MODEL] [-p TEXT] [OPTION]...",
+        .summary = "Print every attention score and probability, with the place of each number in memory.",
+        .examples = "  $ tg-attn-dump | less\n"
+                    "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
+                    "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
+                    "  $ tg-attn-dump --example baseline",
+        .options = options,
     };
-    int operands;
+    const int n = cli_parse(argc, argv, &tool);
 
-    *o = (struct options){.example = NONE, .heads = NONE};
-    o->pick = (tg_attn_pick){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
-    if ((operands = cli_parse(argc, argv, &tool)) < 0)
+    if (n < 0)
         return CLI_USAGE;
-    if (operands > 0)
+    if (n > 0)
         return cli_usage("unexpected operand '%s': text is given with -p or on standard input", argv[1]);
-    if ((o->example != NONE) + (o->qkv != NULL) + (o->model != NULL || o->text_given) > 1)
+    if ((o->example != NONE) + (o->qkv != NULL) + (o->model != NULL || o->text != NULL) > 1)
         return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
-    if (o->text_given && *o->text == '\0')
+    if (o->text && *o->text == '\0')
         return cli_usage("--prompt is empty");
     return CLI_OK;
 }
@@ -200,13 +196,13 @@ static tg_status dump_view(const tg_attn_view *view, const struct options *o, co
     struct dump d = {.view = view, .tsv = o->format == FORMAT_TSV, .layer = NONE};
     tg_arena arena = {0};
     tg_attn_work work;
-    tg_status s = tg_attn_pick_check(&o->pick, 1, view->H, view->T, err);
+    tg_status status = tg_attn_pick_check(&o->pick, 1, view->H, view->T, err);
 
-    if (s != TG_OK)
-        return s;
+    if (status)
+        return status;
     tg_attn_place(&arena, &work, view->T, view->C / view->H);
-    if ((s = tg_arena_alloc(&arena, err)) != TG_OK)
-        return s;
+    if ((status = tg_arena_alloc(&arena, err)))
+        return status;
     tg_attn_place(&arena, &work, view->T, view->C / view->H);
     print_header(&d, 1, what, more);
     tg_attn_walk(view, 0, &o->pick, &work, print_row, &d);
@@ -218,29 +214,29 @@ static tg_status dump_example(const struct options *o, tg_err *err)
 {
     const tg_attn_example *e = tg_attn_example_get(o->example);
     tg_attn_view view = e->view;
-    tg_status s = o->heads == NONE ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
+    tg_status status = o->heads == NONE ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
 
-    return s == TG_OK ? dump_view(&view, o, e->title, e->filled, err) : s;
+    return status ? status : dump_view(&view, o, e->title, e->filled, err);
 }
 
 static tg_status dump_qkv(const struct options *o, tg_err *err)
 {
     tg_attn_qkv qkv;
-    tg_status s;
+    tg_status status;
     int fd;
 
-    if ((s = cli_open_input(&fd, o->qkv, err)) != TG_OK)
-        return tg_err_in(err, cli_input_name(o->qkv));
-    s = tg_attn_qkv_read(&qkv, fd, err);
+    if ((status = cli_open_input(&fd, o->qkv, err)))
+        return status;
+    status = tg_attn_qkv_read(&qkv, fd, err);
     cli_close_input(fd);
-    if (s != TG_OK)
+    if (status)
         return tg_err_in(err, cli_input_name(o->qkv));
     if (o->heads != NONE)
-        s = tg_attn_set_heads(&qkv.view, o->heads, err);
-    if (s == TG_OK)
-        s = dump_view(&qkv.view, o, "q, k and v as given", NULL, err);
+        status = tg_attn_set_heads(&qkv.view, o->heads, err);
+    if (!status)
+        status = dump_view(&qkv.view, o, "q, k and v as given", NULL, err);
     tg_attn_qkv_free(&qkv);
-    return s;
+    return status;
 }
 
 /* The tokens' texts, quoted and escaped: "T", "\n". */
@@ -270,36 +266,26 @@ static tg_status dump_prompt(const tg_model *model, const tg_prompt *p, const st
     const tg_attn_view shape = {.B = 1, .T = p->n, .C = c->n_embd, .H = c->n_head};
     struct dump d = {.view = &shape, .tsv = o->format == FORMAT_TSV, .layer = NONE};
     char what[80];
-    tg_status s = tg_attn_pick_check(&o->pick, c->n_layer, c->n_head, p->n, err);
+    tg_status status;
 
-    if (s == TG_OK)
-        s = make_labels(&d, model, p, err);
-    if (s == TG_OK) {
-        snprintf(what, sizeof what, "%zu tokens through %zu layers of %zu heads", p->n, c->n_layer,
-                 c->n_head);
-        print_header(&d, c->n_layer, what,
-                     "q, k, v are the slices of [1,T,3C]; offsets count within a slice");
-        s = tg_attn_walk_model(model, p->ids, p->n, &o->pick, print_row, &d, err);
-    }
+    if ((status = tg_attn_pick_check(&o->pick, c->n_layer, c->n_head, p->n, err)) ||
+        (status = make_labels(&d, model, p, err)))
+        return status;
+    snprintf(what, sizeof what, "%zu tokens through %zu layers of %zu heads", p->n, c->n_layer, c->n_head);
+    print_header(&d, c->n_layer, what, "q, k, v are the slices of [1,T,3C]; offsets count within a slice");
+    status = tg_attn_walk_model(model, p->ids, p->n, &o->pick, print_row, &d, err);
     free(d.label);
-    return s;
+    return status;
 }
 
-static bool model_is_stdin(const struct options *o)
+/* The text that was given, else the probe. */
+static tg_status find_text(tg_prompt *p, const cli_model *m, const struct options *o, tg_err *err)
 {
-    return strcmp(cli_model_path(o->model), "-") == 0;
-}
+    const tg_model *model = &m->model;
+    tg_status status = cli_model_prompt(m, p, o->text, err);
 
-static tg_status find_text(tg_prompt *p, const tg_model *model, const struct options *o, tg_err *err)
-{
-    tg_status s;
-
-    if (o->text_given)
-        return tg_prompt_text(p, model, o->text, strlen(o->text), err);
-    if (!model_is_stdin(o) && cli_stdin_has_data()) {
-        s = tg_prompt_read(p, model, STDIN_FILENO, err);
-        return s == TG_OK ? TG_OK : tg_err_in(err, "standard input");
-    }
+    if (status || p->ids)
+        return status;
     if (model->probe_count == 0)
         return tg_fail(
             err, TG_EUSAGE,
@@ -310,7 +296,7 @@ static tg_status find_text(tg_prompt *p, const tg_model *model, const struct opt
 
 static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
-    size_t n_ctx = model->config.n_ctx;
+    const size_t n_ctx = model->config.n_ctx;
 
     if (p->n == 0)
         return tg_fail(err, TG_EDATA, "the text has no tokens");
@@ -321,64 +307,51 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
     return TG_OK;
 }
 
-static tg_status dump_model(tg_model *model, const struct options *o, tg_err *err)
+static tg_status dump_model(const struct options *o, tg_err *err)
 {
+    cli_model m;
     tg_prompt p = {0};
-    tg_status s = o->heads == NONE ? TG_OK : tg_model_set_heads(model, o->heads, err);
+    tg_status status = cli_model_open(
+        &m, o->model, "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES,
+        err);
 
-    if (s == TG_OK)
-        s = find_text(&p, model, o, err);
-    if (s == TG_OK)
-        s = check_length(&p, model, err);
-    if (s == TG_OK)
-        s = dump_prompt(model, &p, o, err);
+    if (status)
+        return status;
+    if ((o->heads != NONE && (status = tg_model_set_heads(&m.model, o->heads, err))) ||
+        (status = find_text(&p, &m, o, err)) || (status = check_length(&p, &m.model, err)))
+        goto done;
+    status = dump_prompt(&m.model, &p, o, err);
+
+done:
     tg_prompt_free(&p);
-    return s;
-}
-
-static tg_status read_model(tg_model *model, int *fd, const char *path, tg_err *err)
-{
-    tg_status s = cli_open_input(fd, path, err);
-
-    if (s != TG_OK && err->sys == ENOENT)
-        return tg_fail(err, TG_EIO,
-                       "%.200s: there is no such file; make a model with tg-tokenize < text | tg-train, "
-                       "or see --example %s",
-                       path, TG_ATTN_EXAMPLES);
-    if (s == TG_OK)
-        s = tg_model_read(model, *fd, false, NULL, NULL, err);
-    return s == TG_OK ? TG_OK : tg_err_in(err, cli_input_name(path));
+    cli_model_close(&m);
+    return status;
 }
 
 static tg_status run(const struct options *o, tg_err *err)
 {
-    tg_model model = {0};
-    tg_status s;
-    int fd = -1;
-
+    cli_set_threads(o->threads);
     if (o->example != NONE)
         return dump_example(o, err);
     if (o->qkv)
         return dump_qkv(o, err);
-    s = read_model(&model, &fd, cli_model_path(o->model), err);
-    if (s == TG_OK) {
-        s = dump_model(&model, o, err);
-        tg_model_free(&model);
-    }
-    cli_close_input(fd);
-    return s;
+    return dump_model(o, err);
 }
 
 int main(int argc, char **argv)
 {
-    struct options o;
+    struct options o = {
+        .example = NONE,
+        .heads = NONE,
+        .pick = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL},
+    };
     tg_err err = {0};
 
     cli_init("tg-attn-dump");
     cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err) != TG_OK)
+    if (run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

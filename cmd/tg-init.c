@@ -1,16 +1,8 @@
 /* tg-init: a new, untrained model. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/cli.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
-
-/* Limits of what an option takes; tg_config_check() has the rules between them. */
-#define LAYERS_MAX 320
-#define SIZE_LIMIT 16777216
 
 #define YES_NO "yes|no"
 #define NOT_GIVEN SIZE_MAX /* a choice left to the preset */
@@ -29,15 +21,15 @@ static int parse(int argc, char **argv, struct options *o)
         {'P', "preset", CLI_CHOICE, &o->preset, TG_PRESETS, "start from this model", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE, not to standard output", 0, 0, NULL},
         {'s', "seed", CLI_U64, &o->seed, "N", "draw the weights from stream N of random numbers", 0, 0, NULL},
-        {0, "n-layer", CLI_SIZE, &o->config.n_layer, "N", "blocks", 1, LAYERS_MAX, NULL},
+        {0, "n-layer", CLI_SIZE, &o->config.n_layer, "N", "blocks", 1, TG_LAYERS_MAX, NULL},
         {0, "n-head", CLI_SIZE, &o->config.n_head, "N", "attention heads; must divide the width", 1,
-         SIZE_LIMIT, NULL},
-        {0, "n-embd", CLI_SIZE, &o->config.n_embd, "N", "width: channels of an embedding", 1, SIZE_LIMIT,
+         TG_SIZE_LIMIT, NULL},
+        {0, "n-embd", CLI_SIZE, &o->config.n_embd, "N", "width: channels of an embedding", 1, TG_SIZE_LIMIT,
          NULL},
         {0, "n-ctx", CLI_SIZE, &o->config.n_ctx, "N", "context: the most tokens that it sees at a time", 1,
-         SIZE_LIMIT, NULL},
+         TG_SIZE_LIMIT, NULL},
         {0, "vocab-size", CLI_SIZE, &o->config.vocab_size, "N",
-         "rows of the token embedding; at least the tokenizer's 256", 256, SIZE_LIMIT, NULL},
+         "rows of the token embedding; at least the tokenizer's 256", 256, TG_SIZE_LIMIT, NULL},
         {0, "activation", CLI_CHOICE, &o->activation, "gelu_new|gelu",
          "GELU by its tanh formula (GPT-2's) or exact", 0, 0, NULL},
         {0, "layer-norm-weight", CLI_CHOICE, &o->layer_norm_weight, YES_NO, "LayerNorm has gains", 0, 0,
@@ -130,16 +122,13 @@ static const char *plural(size_t n)
 /* Check the shape and say what it is, before the time and memory of making it are spent. */
 static tg_status announce(const struct options *o, const tg_config *c, bool changed, tg_err *err)
 {
-    const char *preset = TG_PRESETS;
     tg_params table;
     tg_status status;
 
     if ((status = tg_config_check(c, err)) || (status = tg_params_build(&table, c, err)))
         return status;
-    for (size_t i = 0; i < o->preset; i++)
-        preset = strchr(preset, '|') + 1;
-    cli_say("%.*s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
-            (int)strcspn(preset, "|"), preset, changed ? ", changed" : "", c->n_layer, plural(c->n_layer),
+    cli_say("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
+            tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, plural(c->n_layer),
             c->n_head, plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
     tg_params_free(&table);
     return TG_OK;
@@ -147,16 +136,15 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
 
 /* ---- the tool */
 
-static tg_status write_model(const struct options *o, const tg_config *c, cli_output *out, tg_err *err)
+static tg_status write_model(const struct options *o, const tg_config *c, const cli_output *out, tg_err *err)
 {
-    const char *name = out->save ? o->output : "standard output";
     tg_model m;
     tg_status status = tg_model_create(&m, c, o->seed, err);
 
     if (status)
         return status;
     if (tg_model_write(&m, out->fd, err))
-        status = tg_err_in(err, name);
+        status = tg_err_in(err, out->name);
     tg_model_free(&m);
     return status;
 }
@@ -165,21 +153,20 @@ static tg_status run(const struct options *o, tg_err *err)
 {
     bool changed;
     const tg_config c = make_config(o, &changed);
-    cli_output out = {0};
-    tg_status status = cli_output_begin(&out, o->output, err);
+    cli_output out;
+    tg_status status;
 
-    if (status)
-        return tg_err_in(err, o->output && strcmp(o->output, "-") != 0 ? o->output : "standard output");
+    if ((status = cli_output_begin(&out, o->output, true, err)))
+        return status;
     if ((status = announce(o, &c, changed, err)) || (status = write_model(o, &c, &out, err)))
         goto done;
-    if (cli_output_commit(&out, err))
-        status = tg_err_in(err, o->output);
+    status = cli_output_commit(&out, err);
 
 done:
     cli_output_abort(&out);
     /* All that can be wrong with a config came from the options. */
     if (status == TG_EDATA)
-        err->code = TG_EUSAGE;
+        status = err->code = TG_EUSAGE;
     return status;
 }
 
@@ -199,7 +186,7 @@ int main(int argc, char **argv)
     cli_init("tg-init");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err) != TG_OK)
+    if (run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

@@ -1,12 +1,13 @@
 /* tg-tokenize: text to tokens and back, in constant memory. */
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <stdint.h>
 
 #include "cmd/cli.h"
+#include "formats/sink.h"
+#include "formats/source.h"
+#include "lib/base/size.h"
 #include "lib/text/tokens.h"
 
-#define PIECE ((size_t)1 << 20) /* bytes read at a time */
+#define PIECE ((size_t)1 << 20) /* bytes of a mapped text that are passed on at a time */
 
 struct options {
     bool decode, count;
@@ -53,93 +54,70 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- what the three jobs share */
 
-/* Up to PIECE bytes into buf; *n = 0 at the end.  Returns what one read gives, so
- * that what arrives slowly is passed on at once. */
-static tg_status read_piece(int fd, unsigned char *buf, size_t *n, tg_err *err)
-{
-    ssize_t got;
-
-    do
-        got = read(fd, buf, PIECE);
-    while (got < 0 && errno == EINTR);
-    *n = got > 0 ? (size_t)got : 0;
-    return got < 0 ? tg_fail_sys(err, "cannot read") : TG_OK;
-}
-
-static tg_status write_all(int fd, const unsigned char *data, size_t n, tg_err *err)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, data, n);
-
-        if (put < 0 && errno != EINTR)
-            return tg_fail_sys(err, "cannot write");
-        if (put > 0) {
-            data += put;
-            n -= (size_t)put;
-        }
-    }
-    return TG_OK;
-}
-
 struct job {
     const struct options *o;
-    unsigned char *buf;  /* [PIECE] */
     cli_output out;      /* where an archive, or decoded text, goes */
     tg_tokens_writer *w; /* NULL until the first byte of text is there */
     uint64_t count;
 };
 
-/* What to do with a FILE; an error comes back with the name of what it is about,
- * the input or the output, in front. */
-typedef tg_status (*visitor)(struct job *job, int fd, const char *name, tg_err *err);
+/* What to do with a FILE, whose source it may take over; an error comes back with the
+ * name of what it is about, the input or the output, in front. */
+typedef tg_status (*visitor)(struct job *job, tg_source *source, const char *name, tg_err *err);
+
+static tg_status visit_file(struct job *job, const char *path, visitor visit, tg_err *err)
+{
+    tg_source source;
+    tg_status status;
+    int fd;
+
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    if (tg_source_open(&source, fd, err)) {
+        status = tg_err_in(err, cli_input_name(path));
+    } else {
+        status = visit(job, &source, cli_input_name(path), err);
+        tg_source_close(&source);
+    }
+    cli_close_input(fd);
+    return status;
+}
 
 static tg_status visit_files(struct job *job, visitor visit, tg_err *err)
 {
-    for (size_t i = 0; i < job->o->n_files; i++) {
-        const char *name = cli_input_name(job->o->files[i]);
-        tg_status status;
-        int fd;
+    tg_status status = TG_OK;
 
-        if (cli_open_input(&fd, job->o->files[i], err))
-            return tg_err_in(err, name);
-        status = visit(job, fd, name, err);
-        cli_close_input(fd);
-        if (status)
-            return status;
-    }
-    return TG_OK;
-}
-
-static tg_status out_failed(const struct job *job, tg_err *err)
-{
-    const bool file = job->o->output && job->out.save;
-
-    return tg_err_in(err, file ? job->o->output : "standard output");
+    for (size_t i = 0; !status && i < job->o->n_files; i++)
+        status = visit_file(job, job->o->files[i], visit, err);
+    return status;
 }
 
 /* ---- text to tokens */
 
 /* Tokens are written from the first byte on, so that empty text leaves nothing. */
-static tg_status encode_piece(struct job *job, size_t n, tg_err *err)
+static tg_status encode_piece(struct job *job, const unsigned char *text, size_t n, tg_err *err)
 {
     const tg_tokenizer tok = tg_tokenizer_bytes();
 
     if ((!job->w && tg_tokens_create(&job->w, job->out.fd, &tok, err)) ||
-        tg_tokens_write(job->w, job->buf, n, err))
-        return out_failed(job, err);
+        tg_tokens_write(job->w, text, n, err))
+        return tg_err_in(err, job->out.name);
     return TG_OK;
 }
 
-static tg_status encode_file(struct job *job, int fd, const char *name, tg_err *err)
+static tg_status encode_file(struct job *job, tg_source *source, const char *name, tg_err *err)
 {
-    tg_status status;
-    size_t n;
+    tg_status status = TG_OK;
+    size_t n = 1;
 
-    do {
-        if (read_piece(fd, job->buf, &n, err))
+    while (!status && n > 0) {
+        if (tg_source_peek(source, 1, err)) /* what arrives slowly is passed on at once */
             return tg_err_in(err, name);
-        status = n > 0 ? encode_piece(job, n, err) : TG_OK;
-    } while (!status && n > 0);
+        n = tg_size_min(source->ready, PIECE);
+        if (n > 0)
+            status = encode_piece(job, source->next, n, err);
+        tg_source_skip(source, n);
+    }
     return status;
 }
 
@@ -152,7 +130,7 @@ static tg_status encode(struct job *job, tg_err *err)
     if (!job->w)
         return tg_fail(err, TG_EDATA, "%s: empty text: no tokens",
                        job->o->n_files == 1 ? cli_input_name(job->o->files[0]) : "all files");
-    return tg_tokens_finish(job->w, err) ? out_failed(job, err) : TG_OK;
+    return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 /* ---- tokens to text */
@@ -160,17 +138,17 @@ static tg_status encode(struct job *job, tg_err *err)
 static tg_status decode_chunk(struct job *job, const void *ids, size_t n, tg_err *err)
 {
     /* The one kind of tokenizer: an id is a byte of text. */
-    return write_all(job->out.fd, ids, n, err) ? out_failed(job, err) : TG_OK;
+    return tg_write_all(job->out.fd, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
-static tg_status decode_file(struct job *job, int fd, const char *name, tg_err *err)
+static tg_status decode_file(struct job *job, tg_source *source, const char *name, tg_err *err)
 {
     tg_tokens_reader *r;
     const void *ids;
     tg_status status = TG_OK;
     size_t n = 1;
 
-    if (tg_tokens_open(&r, fd, err))
+    if (tg_tokens_open_source(&r, source, err))
         return tg_err_in(err, name);
     while (!status && n > 0) {
         if (tg_tokens_next(r, &ids, &n, err))
@@ -213,17 +191,13 @@ static tg_status count_text(uint64_t *count, tg_source *source, tg_err *err)
     return status;
 }
 
-static tg_status count_file(struct job *job, int fd, const char *name, tg_err *err)
+static tg_status count_file(struct job *job, tg_source *source, const char *name, tg_err *err)
 {
-    tg_source source;
     bool archive;
-    tg_status status = tg_source_open(&source, fd, err);
+    tg_status status = tg_archive_sniff(source, &archive, err);
 
-    if (status)
-        return tg_err_in(err, name);
-    if (!(status = tg_archive_sniff(&source, &archive, err)))
-        status = archive ? count_tokens(&job->count, &source, err) : count_text(&job->count, &source, err);
-    tg_source_close(&source);
+    if (!status)
+        status = archive ? count_tokens(&job->count, source, err) : count_text(&job->count, source, err);
     return status ? tg_err_in(err, name) : TG_OK;
 }
 
@@ -238,40 +212,28 @@ static tg_status count(struct job *job, tg_err *err)
 
 /* ---- the tool */
 
-/* Where the result goes.  Decoded text may go to a terminal, an archive may not. */
-static tg_status begin_output(struct job *job, tg_err *err)
+/* Decoded text may go to a terminal, an archive may not. */
+static tg_status convert(struct job *job, tg_err *err)
 {
     const struct options *o = job->o;
-    const bool to_stdout = !o->output || (o->output[0] == '-' && o->output[1] == '\0');
+    tg_status status;
 
-    if (to_stdout && (o->decode || o->count)) {
-        job->out.fd = STDOUT_FILENO;
-        return TG_OK;
-    }
-    if (cli_output_begin(&job->out, o->output, err))
-        return tg_err_in(err, to_stdout ? "standard output" : o->output);
-    return TG_OK;
+    if ((status = cli_output_begin(&job->out, o->output, !o->decode, err)) ||
+        (status = o->decode ? decode(job, err) : encode(job, err)))
+        goto done;
+    status = cli_output_commit(&job->out, err);
+
+done:
+    tg_tokens_abandon(job->w);
+    cli_output_abort(&job->out);
+    return status;
 }
 
 static tg_status run(const struct options *o, tg_err *err)
 {
-    struct job job = {.o = o, .buf = malloc(PIECE)};
-    tg_status status;
+    struct job job = {.o = o};
 
-    if (!job.buf)
-        return tg_fail_memory(err, PIECE, "reading");
-    if ((status = begin_output(&job, err)) || (status = (o->count    ? count
-                                                         : o->decode ? decode
-                                                                     : encode)(&job, err)))
-        goto done;
-    if (cli_output_commit(&job.out, err))
-        status = tg_err_in(err, o->output);
-
-done:
-    tg_tokens_abandon(job.w);
-    cli_output_abort(&job.out);
-    free(job.buf);
-    return status;
+    return o->count ? count(&job, err) : convert(&job, err);
 }
 
 int main(int argc, char **argv)
@@ -282,7 +244,7 @@ int main(int argc, char **argv)
     cli_init("tg-tokenize");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err) != TG_OK)
+    if (run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

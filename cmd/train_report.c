@@ -1,8 +1,7 @@
 #include "cmd/train_report.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "cmd/cli.h"
@@ -27,6 +26,8 @@ static tg_status log_failed(const train_report *r, tg_err *err)
 tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
                             tg_err *err)
 {
+    struct stat st;
+
     *r = (train_report){
         .settings = settings,
         .log_path = log_path,
@@ -41,8 +42,8 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
     r->log = fopen(log_path, "a");
     if (!r->log)
         return log_failed(r, err);
-    /* ISO C does not say where "a" begins; what has no end, a pipe, is new */
-    if (fseek(r->log, 0, SEEK_END) != 0 || ftell(r->log) == 0)
+    /* what has no size, a pipe, is new */
+    if (fstat(fileno(r->log), &st) || st.st_size == 0)
         fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
     return TG_OK;
 }
@@ -77,7 +78,7 @@ static void format(const train_report *r, char *line, size_t size)
                  cli_count((uint64_t)tokens_per_second(r)), cli_duration(left));
 }
 
-void train_report_show(train_report *r)
+static void show(train_report *r)
 {
     char line[256];
 
@@ -94,7 +95,7 @@ void train_report_say(const train_report *r)
     cli_say("%s", line);
 }
 
-static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
+static tg_status write_log(const train_report *r, bool evaluated, tg_err *err)
 {
     fprintf(r->log, "%zu\t%.6f\t", r->step, r->last.loss);
     if (evaluated)
@@ -106,25 +107,39 @@ static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
     return TG_OK;
 }
 
-tg_status train_report_step(train_report *r, const tg_step_report *step, bool evaluated, tg_err *err)
+tg_status train_report_step(train_report *r, tg_err *err)
 {
-    const double pause = cli_redraws() ? REDRAW_SECONDS : LINE_SECONDS;
-    bool due = evaluated || r->shown < 0 || now() - r->shown >= pause;
+    const double wait = cli_redraws() ? REDRAW_SECONDS : LINE_SECONDS;
+    const bool evaluated = r->val_step == r->step;
 
-    r->last = *step;
-    if (due)
-        train_report_show(r);
+    if (evaluated || r->shown < 0 || now() - r->shown >= wait)
+        show(r);
     return r->log ? write_log(r, evaluated, err) : TG_OK;
 }
 
-double train_report_pause(void)
+void train_report_conclude(const train_report *r)
 {
-    return now();
+    char validation[80] = "";
+    size_t used;
+
+    if (r->step == r->first)
+        return;
+    if (!isnan(r->val_loss)) {
+        used = (size_t)snprintf(validation, sizeof validation, ", validation loss %.4f", r->val_loss);
+        if (r->val_step != r->step)
+            snprintf(validation + used, sizeof validation - used, " (at step %s)", cli_count(r->val_step));
+    }
+    cli_say("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);
 }
 
-void train_report_resume(train_report *r, double since)
+void train_report_pause(train_report *r)
 {
-    r->paused += now() - since;
+    r->pause_began = now();
+}
+
+void train_report_resume(train_report *r)
+{
+    r->paused += now() - r->pause_began;
 }
 
 tg_status train_report_close(train_report *r, tg_err *err)

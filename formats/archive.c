@@ -1,6 +1,6 @@
 #include "formats/archive.h"
 
-#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, 
         return tg_fail_memory(err, sizeof *r, "the archive reader");
     }
     status = tg_zip_open(&r->zip, source, err);
-    if (status != TG_OK) {
+    if (status) {
         free(r);
         return status;
     }
@@ -78,14 +78,13 @@ void tg_archive_close(tg_archive_reader *r)
     free(r);
 }
 
-/* Put "array NAME: " in front of a message. */
+/* Put "array NAME: " in front of a message about its header. */
 static tg_status in_array(const char *name, tg_err *err)
 {
-    char where[TG_NAME_MAX + 16] = "array \"";
+    char where[TG_NAME_MAX + 16];
 
-    strcat(where, name);
-    strcat(where, "\"");
-    return err ? tg_err_in(err, where) : TG_EDATA;
+    snprintf(where, sizeof where, "array \"%s\"", name);
+    return tg_err_in(err, where);
 }
 
 /* A member's name, without ".npy". */
@@ -108,14 +107,14 @@ static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg
     unsigned char want[TG_NPY_FORMAT_MAX];
     tg_status status = tg_zip_read(r->zip, r->head, TG_NPY_PREFIX, err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
-    if (tg_npy_length(r->head, length, err) != TG_OK)
+    if (tg_npy_length(r->head, length, err))
         return in_array(r->name, err);
     status = tg_zip_read(r->zip, r->head + TG_NPY_PREFIX, *length - TG_NPY_PREFIX, err);
-    if (status != TG_OK)
+    if (status)
         return status;
-    if (tg_npy_parse(r->head, *length, a, err) != TG_OK)
+    if (tg_npy_parse(r->head, *length, a, err))
         return in_array(r->name, err);
     if (tg_zip_canonical(r->zip) &&
         (tg_npy_format(want, a) != *length || memcmp(want, r->head, *length) != 0))
@@ -128,11 +127,11 @@ static tg_status begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_arr
     size_t length;
     tg_status status = take_name(r->name, e, err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
-    if ((status = take_head(r, a, &length, err)) != TG_OK ||
-        (status = tg_zip_expect(r->zip, (uint64_t)length + a->bytes, err)) != TG_OK ||
-        (status = tg_zip_map(r->zip, &a->data, a->bytes, err)) != TG_OK)
+    if ((status = take_head(r, a, &length, err)) ||
+        (status = tg_zip_expect(r->zip, (uint64_t)length + a->bytes, err)) ||
+        (status = tg_zip_map(r->zip, &a->data, a->bytes, err)))
         return status;
     memcpy(a->name, r->name, sizeof a->name);
     r->data = a->data;
@@ -150,7 +149,7 @@ static tg_status end_array(tg_archive_reader *r, tg_err *err)
         return TG_OK;
     if (!r->data)
         status = tg_zip_read(r->zip, NULL, r->left, err);
-    if (status == TG_OK)
+    if (!status)
         status = tg_zip_verify(r->zip, err);
     r->open = false;
     return status;
@@ -163,7 +162,7 @@ tg_status tg_archive_next(tg_archive_reader *r, tg_array *array, tg_archive_even
     tg_status status;
 
     *array = (tg_array){0};
-    if ((status = end_array(r, err)) != TG_OK || (status = tg_zip_next(r->zip, &e, &found, err)) != TG_OK)
+    if ((status = end_array(r, err)) || (status = tg_zip_next(r->zip, &e, &found, err)))
         return status;
     *event = found == TG_ZIP_MEMBER ? TG_ARCHIVE_ARRAY
              : found == TG_ZIP_END  ? TG_ARCHIVE_END
@@ -175,7 +174,9 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
 {
     tg_status status;
 
-    assert(bytes <= r->left);
+    if (bytes > r->left)
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": %zu bytes are wanted, %zu are left", r->name, bytes,
+                       r->left);
     if (bytes == 0)
         return TG_OK;
     if (r->data) {
@@ -186,7 +187,7 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
     }
     status = tg_zip_read(r->zip, dst, bytes, err);
     r->left -= bytes;
-    if (status == TG_OK && r->left == 0)
+    if (!status && r->left == 0)
         status = tg_zip_verify(r->zip, err);
     return status;
 }
@@ -213,7 +214,7 @@ static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *
     if (a->ndim != 0 || (a->dtype.kind != 'i' && a->dtype.kind != 'u'))
         return not_a(a, "one integer", err);
     status = tg_archive_read(r, bits, a->bytes, err);
-    if (status == TG_OK && a->dtype.kind == 'i' && *bits >> (63 - unused) & 1) {
+    if (!status && a->dtype.kind == 'i' && *bits >> (63 - unused) & 1) {
         *negative = true;
         *bits |= ~(UINT64_MAX >> unused);
     }
@@ -226,7 +227,7 @@ tg_status tg_archive_get_i64(tg_archive_reader *r, const tg_array *a, int64_t *v
     bool negative;
     tg_status status = get_integer(r, a, &bits, &negative, err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     if (!negative && bits > INT64_MAX)
         return tg_fail(err, TG_EDATA, "array \"%s\": %llu is too large", a->name, (unsigned long long)bits);
@@ -240,7 +241,7 @@ tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *v
     bool negative;
     tg_status status = get_integer(r, a, &bits, &negative, err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     if (negative)
         return tg_fail(err, TG_EDATA, "array \"%s\": -%llu is negative", a->name,
@@ -261,7 +262,7 @@ tg_status tg_archive_get_f64(tg_archive_reader *r, const tg_array *a, double *va
     if (a->dtype.size == 8)
         return tg_archive_read(r, value, sizeof *value, err);
     status = tg_archive_read(r, &narrow, sizeof narrow, err);
-    if (status == TG_OK)
+    if (!status)
         *value = (double)narrow;
     return status;
 }
@@ -277,7 +278,7 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
         return tg_fail(err, TG_EDATA, "array \"%s\": a text of %zu bytes, expected at most %zu", a->name, n,
                        size - 1);
     status = tg_archive_read(r, text, n, err);
-    if (status != TG_OK)
+    if (status)
         return status;
     while (n > 0 && text[n - 1] == '\0') /* NumPy's padding */
         n--;
@@ -285,6 +286,42 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
     if (memchr(text, '\0', n))
         return tg_fail(err, TG_EDATA, "array \"%s\": a NUL byte in a text", a->name);
     return TG_OK;
+}
+
+/* ---- what our own archives begin with */
+
+tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const char *kind, tg_err *err)
+{
+    char found[32];
+    tg_status status;
+
+    if (strcmp(a->name, "kind") != 0)
+        return tg_fail(err, TG_EDATA, "this archive is not ours: its first array is %s, not kind", a->name);
+    if ((status = tg_archive_get_text(r, a, found, sizeof found, err)))
+        return status;
+    if (strcmp(found, kind) != 0)
+        return tg_fail(err, TG_EDATA, "this archive is of kind \"%s\", not \"%s\"", found, kind);
+    return TG_OK;
+}
+
+tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, size_t version, tg_err *err)
+{
+    size_t found;
+    tg_status status;
+
+    if (strcmp(a->name, "version") != 0)
+        return tg_fail(err, TG_EDATA, "the second array is %s, not version", a->name);
+    if ((status = tg_archive_get_size(r, a, &found, err)))
+        return status;
+    if (found != version)
+        return tg_fail(err, TG_EDATA, "the archive has version %zu, this program reads version %zu", found,
+                       version);
+    return TG_OK;
+}
+
+uint64_t tg_archive_most(const tg_archive_reader *r)
+{
+    return tg_zip_most(r->zip);
 }
 
 /* ---- writing */
@@ -298,7 +335,7 @@ tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, 
     if (!w)
         return tg_fail_memory(err, sizeof *w, "the archive writer");
     status = tg_zip_create(&w->zip, fd, (flags & TG_ARCHIVE_DEFLATE) != 0, err);
-    if (status != TG_OK) {
+    if (status) {
         free(w);
         return status;
     }

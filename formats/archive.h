@@ -29,7 +29,7 @@
 #include "formats/source.h"
 #include "lib/base/status.h"
 
-#define TG_NAME_MAX 127  /* bytes of a name, [A-Za-z0-9._/-] */
+#define TG_NAME_MAX 127   /* bytes of a name, [A-Za-z0-9._/-] */
 #define TG_NAMES_MAX 4096 /* arrays in an archive */
 #define TG_DIMS_MAX 8
 
@@ -96,13 +96,12 @@ TG_MUST_CHECK tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_er
  * .npy, Fortran order, an unknown dtype, a duplicate name ...; TG_EIO, TG_ENOMEM.
  * After a failure only tg_archive_close() is legal.
  */
-TG_MUST_CHECK tg_status tg_archive_next(tg_archive_reader *reader, tg_array *array,
-                                        tg_archive_event *event, tg_err *err);
-
-/* The next `bytes` bytes of the current array's data into dst.  At most as many as
- * are left of it (asserted).  TG_EDATA, TG_EIO as above. */
-TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, size_t bytes,
+TG_MUST_CHECK tg_status tg_archive_next(tg_archive_reader *reader, tg_array *array, tg_archive_event *event,
                                         tg_err *err);
+
+/* The next `bytes` bytes of the current array's data into dst.  TG_EUSAGE: fewer are
+ * left of it.  TG_EDATA, TG_EIO as above. */
+TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, size_t bytes, tg_err *err);
 
 /* Free the reader and unmap.  NULL is fine. */
 void tg_archive_close(tg_archive_reader *reader);
@@ -118,6 +117,19 @@ TG_MUST_CHECK tg_status tg_archive_get_i64(tg_archive_reader *, const tg_array *
 TG_MUST_CHECK tg_status tg_archive_get_f64(tg_archive_reader *, const tg_array *, double *, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_get_text(tg_archive_reader *, const tg_array *, char *, size_t size,
                                             tg_err *);
+
+/*
+ * What our own archives begin with: `a` must be "kind", a text which is `kind`; or
+ * "version", a number which is `version`.  TG_EDATA, with what there is instead.
+ */
+TG_MUST_CHECK tg_status tg_archive_expect_kind(tg_archive_reader *, const tg_array *a, const char *kind,
+                                               tg_err *);
+TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_array *a, size_t version,
+                                                  tg_err *);
+
+/* A bound on the bytes of arrays in the whole input, compressed as they may be;
+ * UINT64_MAX for a pipe, of which nothing is known. */
+uint64_t tg_archive_most(const tg_archive_reader *reader);
 
 /*
  * Writing

@@ -173,7 +173,9 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
     inner = (parser){text, text + strlen(text)};
     if (strchr("<|=", text[0]))
         inner.p += text[0] != '\0';
-    *t = (tg_dtype){inner.p < inner.end ? *inner.p++ : '\0', 0};
+    *t = (tg_dtype){0};
+    if (inner.p < inner.end)
+        t->kind = *inner.p++;
     if (!is_digit(&inner) || !take_number(&inner, &t->size) || inner.p != inner.end || !known_dtype(*t))
         return tg_fail(err, TG_EDATA, "element type '%s' is not one of u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 b1 S",
                        text);
@@ -234,7 +236,7 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
         status = k == 0   ? parse_dtype(in, a, err)
                  : k == 1 ? parse_order(in, fortran, err)
                           : parse_shape(in, a, err);
-        if (status != TG_OK)
+        if (status)
             return status;
         comma = take(in, ',');
     }
@@ -271,7 +273,7 @@ tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg
     size_t long_dims = 0;
     tg_status status = parse_dict(&in, a, &fortran, err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     spaces(&in);
     if (in.p != in.end || in.end[-1] != '\n')

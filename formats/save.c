@@ -112,11 +112,11 @@ static tg_status begin_file(tg_save *save, const char *path, const struct stat *
     if (old && faccessat(AT_FDCWD, save->target, W_OK, AT_EACCESS) != 0)
         return tg_fail_sys(err, "cannot be written");
     status = open_temp(save, old ? 0600 : 0666, err);
-    if (status != TG_OK || !old)
+    if (status || !old)
         return status;
     /* Only root can keep the owner; the group often can be kept. */
-    if (fchown(save->fd, (uid_t)-1, old->st_gid) != 0 || fchown(save->fd, old->st_uid, (gid_t)-1) != 0)
-        errno = 0;
+    (void)!fchown(save->fd, (uid_t)-1, old->st_gid);
+    (void)!fchown(save->fd, old->st_uid, (gid_t)-1);
     if (fchmod(save->fd, old->st_mode & 0777) != 0)
         return tg_fail_sys(err, "its permissions cannot be kept");
     return TG_OK;
@@ -135,7 +135,7 @@ tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err)
         status = begin_direct(save, path, err);
     else
         status = begin_file(save, path, exists ? &st : NULL, err);
-    if (status != TG_OK)
+    if (status)
         tg_save_abort(save);
     return status;
 }
@@ -187,9 +187,9 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
     if (sync_fd(fd) != 0)
         status = tg_fail_sys(err, "fsync failed");
     save->fd = -1;
-    if (close(fd) != 0 && errno != EINTR && status == TG_OK)
+    if (close(fd) != 0 && errno != EINTR && !status)
         status = tg_fail_sys(err, "close failed");
-    if (status == TG_OK && save->temp) {
+    if (!status && save->temp) {
         if (rename(save->temp, save->target) != 0) {
             status = tg_fail_sys(err, "cannot be put in place");
         } else {

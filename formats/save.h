@@ -7,7 +7,9 @@
  *     tg_save_abort(&save)                 on any failure before
  *
  * Only after a successful commit is the new content there, and durably so; until
- * then, and after any failure, the old file is as it was.
+ * then, and after a failure, the old file is as it was.  There is one exception: when
+ * the last step fails, which makes the new name durable, the new file is in place,
+ * whole, and only a crash of the system soon after might bring the old one back.
  */
 #ifndef TG_FORMATS_SAVE_H
 #define TG_FORMATS_SAVE_H
@@ -27,7 +29,8 @@ typedef struct tg_save {
  */
 TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err);
 
-/* Put it in place.  After a failure the temporary file is gone, the old one intact. */
+/* Put it in place.  TG_EIO, TG_ENOMEM: the temporary file is gone, the old one intact,
+ * but for the exception above ("in place, but ..."). */
 TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
 
 /* Drop it.  Harmless when nothing is under way ({.fd = -1}). */

@@ -1,5 +1,6 @@
 #include "formats/source.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,7 @@ tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
 {
     size_t got = 1;
 
+    assert(n <= TG_SOURCE_PEEK);
     if (s->map || s->ready >= n)
         return TG_OK;
     memmove(s->buffer, s->next, s->ready);
@@ -75,7 +77,7 @@ tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
     while (s->ready < n && got > 0) {
         tg_status status = read_some(s, s->buffer + s->ready, TG_SOURCE_PEEK - s->ready, &got, err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
         s->ready += got;
     }
@@ -92,7 +94,7 @@ tg_status tg_source_need(tg_source *s, size_t n, const char *what, tg_err *err)
 {
     tg_status status = tg_source_peek(s, n, err);
 
-    if (status == TG_OK && s->ready < n)
+    if (!status && s->ready < n)
         status = truncated(s, n, s->ready, what, err);
     return status;
 }
@@ -117,7 +119,7 @@ tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg
     while (done < n && !s->map && got > 0) {
         tg_status status = read_some(s, to + done, n - done, &got, err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
         done += got;
         s->at += got;

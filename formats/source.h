@@ -32,7 +32,7 @@ typedef struct tg_source {
 /* Start at fd's position.  TG_ENOMEM; the source then needs no close. */
 TG_MUST_CHECK tg_status tg_source_open(tg_source *s, int fd, tg_err *err);
 
-/* Make `ready` at least n <= TG_SOURCE_PEEK, unless the input ends before.  What a
+/* Make `ready` at least n <= TG_SOURCE_PEEK (asserted), unless the input ends before.  What a
  * mapped source has at hand is all that there is.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err);
 

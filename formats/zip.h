@@ -87,6 +87,9 @@ void tg_zip_close(tg_zip_reader *reader);
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);
 
+/* As tg_archive_most(). */
+uint64_t tg_zip_most(const tg_zip_reader *r);
+
 /* Whether the current archive has our fingerprint, and so must be canonical. */
 bool tg_zip_canonical(const tg_zip_reader *r);
 

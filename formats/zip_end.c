@@ -53,7 +53,7 @@ static tg_status match(tg_zip_reader *r, const unsigned char *want, size_t n, co
     tg_status status = tg_source_need(s, n, what, err);
     size_t i = 0;
 
-    if (status != TG_OK)
+    if (status)
         return status;
     while (i < n && s->next[i] == want[i])
         i++;
@@ -75,7 +75,7 @@ static tg_status canonical_end(tg_zip_reader *r, tg_err *err)
         size_t n = tg_zip_encode_central(want, &r->list.entry[i], i + 1 == count ? pad : 0);
         tg_status status = match(r, want, n, "the central directory", err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
     }
     return match(r, want, tg_zip_encode_end(want, count, at, r->source.at - r->start - at),
@@ -107,7 +107,7 @@ static tg_status check_claims(tg_zip_reader *r, const tg_zip_entry *e, const cla
     for (size_t i = 0; i < n; i++) {
         tg_status status = same(r, e, c[i].what, c[i].got, c[i].want, err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
     }
     return TG_OK;
@@ -144,7 +144,7 @@ static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *e
     size_t name, extra, comment;
     tg_status status = tg_source_need(s, CENTRAL, "the central directory", err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     if (memcmp(s->next, "PK\1\2", 4) != 0)
         return tg_fail(err, TG_EDATA, "the central directory lacks member \"%s\" (offset %llu)", e->name,
@@ -158,7 +158,7 @@ static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *e
                        " for member \"%s\"",
                        name, comment, e->name);
     status = tg_source_need(s, CENTRAL + name + extra + comment, "the central directory", err);
-    if (status != TG_OK)
+    if (status)
         return status;
     p = s->next;
     if (memcmp(p + CENTRAL, e->name, name) != 0)
@@ -175,7 +175,7 @@ static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *e
                               {"disk", tg_get16(p + 34), 0},
                           },
                           6, err);
-    if (status == TG_OK)
+    if (!status)
         status = central_sizes(r, e, p, p + CENTRAL + name, extra, err);
     tg_source_skip(s, CENTRAL + name + extra + comment);
     return status;
@@ -188,7 +188,7 @@ static tg_status read_end64(tg_zip_reader *r, uint64_t directory, uint64_t size,
     const unsigned char *p;
     tg_status status = tg_source_need(s, 56 + 20, "the zip64 end of the archive", err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     p = s->next;
     status = check_claims(r, NULL,
@@ -204,7 +204,7 @@ static tg_status read_end64(tg_zip_reader *r, uint64_t directory, uint64_t size,
                               {"zip64 end offset", tg_get64(p + 64), directory + size},
                           },
                           9, err);
-    if (status == TG_OK && tg_get32(p + 72) > 1)
+    if (!status && tg_get32(p + 72) > 1)
         status = same(r, NULL, "disks", tg_get32(p + 72), 1, err);
     tg_source_skip(s, 56 + 20);
     return status;
@@ -217,7 +217,7 @@ static tg_status read_end(tg_zip_reader *r, uint64_t directory, uint64_t size, b
     size_t comment, count = r->list.count;
     tg_status status = tg_source_need(s, 22, "the end of the archive", err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     p = s->next;
     if (memcmp(p, "PK\5\6", 4) != 0)
@@ -233,11 +233,11 @@ static tg_status read_end(tg_zip_reader *r, uint64_t directory, uint64_t size, b
             {"offset", tg_get32(p + 16), zip64 && tg_get32(p + 16) == TG_ZIP_FULL ? TG_ZIP_FULL : directory},
         },
         5, err);
-    if (status != TG_OK)
+    if (status)
         return status;
     comment = tg_get16(p + 20);
     status = tg_source_need(s, 22 + comment, "the archive's comment", err);
-    if (status == TG_OK)
+    if (!status)
         tg_source_skip(s, 22 + comment);
     return status;
 }
@@ -250,13 +250,13 @@ static tg_status foreign_end(tg_zip_reader *r, tg_err *err)
     tg_status status;
 
     for (size_t i = 0; i < r->list.count; i++)
-        if ((status = read_central(r, &r->list.entry[i], err)) != TG_OK)
+        if ((status = read_central(r, &r->list.entry[i], err)))
             return status;
     size = s->at - r->start - directory;
-    if ((status = tg_source_need(s, 4, "the end of the archive", err)) != TG_OK)
+    if ((status = tg_source_need(s, 4, "the end of the archive", err)))
         return status;
     zip64 = memcmp(s->next, "PK\6\6", 4) == 0;
-    if (zip64 && (status = read_end64(r, directory, size, err)) != TG_OK)
+    if (zip64 && (status = read_end64(r, directory, size, err)))
         return status;
     return read_end(r, directory, size, zip64, err);
 }

@@ -243,7 +243,7 @@ tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot, const char *n
     tg_status status = list_grow(list, err);
 
     *slot = NULL;
-    if (status != TG_OK)
+    if (status)
         return status;
     for (size_t i = 0; i < list->count; i++) {
         const tg_zip_entry *e = &list->entry[i];

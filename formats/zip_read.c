@@ -22,6 +22,13 @@ bool tg_zip_canonical(const tg_zip_reader *r)
     return r->canonical;
 }
 
+uint64_t tg_zip_most(const tg_zip_reader *r)
+{
+    const uint64_t size = r->source.at + r->source.ready;
+
+    return !r->source.map || size > UINT64_MAX / INFLATE_MAX ? UINT64_MAX : size * INFLATE_MAX;
+}
+
 /* ---- messages */
 
 static tg_zip_entry *current(tg_zip_reader *r)
@@ -52,7 +59,7 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
     tg_status status = tg_source_peek(s, 4, err);
 
     *more = s->ready > 0;
-    if (status != TG_OK || s->ready == 0)
+    if (status || s->ready == 0)
         return status;
     r->start = s->at;
     r->list.count = 0;
@@ -61,7 +68,7 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
     if (tg_archive_magic(s->next, s->ready))
         return TG_OK;
     status = tg_source_peek(s, TG_SNIFF_BYTES, err);
-    if (status != TG_OK)
+    if (status)
         return status;
     what = tg_sniff(s->next, tg_size_min(s->ready, TG_SNIFF_BYTES));
     if (s->at > 0)
@@ -87,9 +94,9 @@ tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
     r->source = *source;
     *source = (tg_source){.fd = -1};
     status = begin(r, &more, err);
-    if (status == TG_OK && !more)
+    if (!status && !more)
         status = tg_fail(err, TG_EDATA, "not an .npz archive: the input is empty");
-    if (status != TG_OK) {
+    if (status) {
         tg_zip_close(r);
         return status;
     }
@@ -207,7 +214,7 @@ static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t 
     if (r->list.count == TG_NAMES_MAX)
         return tg_fail(err, TG_EDATA, "more than %d members (offset %llu)", TG_NAMES_MAX, at);
     status = tg_zip_list_slot(&r->list, &e, (const char *)name, n, err);
-    if (status != TG_OK)
+    if (status)
         return status;
     if (!e)
         return tg_fail(err, TG_EDATA, "a second member \"%.*s\" at offset %llu", (int)n, (const char *)name,
@@ -252,28 +259,30 @@ static tg_status read_local(tg_zip_reader *r, tg_err *err)
     const unsigned char *p;
     tg_status status = tg_source_need(s, LOCAL, "a member's header", err);
 
-    if (status != TG_OK)
+    if (status)
         return status;
     name = tg_get16(s->next + 26);
     extra = tg_get16(s->next + 28);
-    if ((status = tg_source_need(s, LOCAL + name + extra, "a member's header", err)) != TG_OK)
+    if (name > TG_ZIP_NAME_MAX) /* nor would it all fit in what can be looked at */
+        return tg_fail(err, TG_EDATA, "the name of the member at offset %llu has %zu bytes, more than %d",
+                       (unsigned long long)s->at, name, TG_ZIP_NAME_MAX);
+    if ((status = tg_source_need(s, LOCAL + name + extra, "a member's header", err)))
         return status;
     p = s->next;
-    if ((status = add_member(r, p + LOCAL, name, err)) != TG_OK)
+    if ((status = add_member(r, p + LOCAL, name, err)))
         return status;
     start_member(r, p);
     if (r->list.count == 1)
         r->canonical = tg_zip_is_canonical_extra(p + LOCAL + name, extra);
     current(r)->packed_crc =
         current(r)->method == TG_ZIP_STORED ? current(r)->crc : tg_zip_extra_crc(p + LOCAL + name, extra);
-    if ((status = check_method(r, err)) != TG_OK ||
-        (status = local_sizes(r, p, p + LOCAL + name, extra, err)) != TG_OK ||
-        (status = check_sizes(r, err)) != TG_OK)
+    if ((status = check_method(r, err)) || (status = local_sizes(r, p, p + LOCAL + name, extra, err)) ||
+        (status = check_sizes(r, err)))
         return status;
-    if (r->canonical && (status = check_canonical(r, p, LOCAL + name + extra, err)) != TG_OK)
+    if (r->canonical && (status = check_canonical(r, p, LOCAL + name + extra, err)))
         return status;
     tg_source_skip(s, LOCAL + name + extra);
-    if ((status = check_room(r, err)) != TG_OK)
+    if ((status = check_room(r, err)))
         return status;
     return inflate_start(r, err);
 }
@@ -289,12 +298,12 @@ static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_
         tg_status status;
 
         if (dst) {
-            if ((status = tg_source_read(s, dst, step, current(r)->name, err)) != TG_OK)
+            if ((status = tg_source_read(s, dst, step, current(r)->name, err)))
                 return status;
             r->crc = (uint32_t)crc32_z(r->crc, dst, step);
             dst += step;
         } else {
-            if ((status = tg_source_need(s, 1, current(r)->name, err)) != TG_OK)
+            if ((status = tg_source_need(s, 1, current(r)->name, err)))
                 return status;
             step = tg_size_min(step, s->ready);
             r->crc = (uint32_t)crc32_z(r->crc, s->next, step);
@@ -308,7 +317,7 @@ static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_
 }
 
 /* One call of inflate() with output room for n >= 1 bytes at dst; *made says how many
- * came, 0 only when the stream has ended. */
+ * came.  None may: then input was consumed, or the stream has ended. */
 static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, size_t *made, tg_err *err)
 {
     tg_source *s = &r->source;
@@ -320,7 +329,7 @@ static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, si
     if (left > 0) {
         tg_status status = tg_source_need(s, 1, current(r)->name, err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
     }
     z->next_in = (z_const Bytef *)s->next;
@@ -355,7 +364,7 @@ static tg_status read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n, t
         if (r->ended)
             return bad(r, err, "it holds only %llu bytes", (unsigned long long)r->done);
         status = inflate_step(r, to, dst ? n : tg_size_min(n, sizeof r->scratch), &made, err);
-        if (status != TG_OK)
+        if (status)
             return status;
         r->crc = (uint32_t)crc32_z(r->crc, to, made);
         r->done += made;
@@ -402,9 +411,9 @@ tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
     if (!r->source.map || current(r)->method != TG_ZIP_STORED)
         return TG_OK;
     status = tg_zip_read(r, NULL, n, err);
-    if (status == TG_OK)
+    if (!status)
         status = tg_zip_verify(r, err);
-    if (status == TG_OK)
+    if (!status)
         *data = here;
     return status;
 }
@@ -420,7 +429,7 @@ static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
         size_t made;
         tg_status status = inflate_step(r, r->scratch, 1, &made, err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
         if (made > 0)
             return bad(r, err, "it inflates to more than %llu bytes", (unsigned long long)e->size);
@@ -444,7 +453,7 @@ static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
     tg_status status = tg_source_need(s, n, "a data descriptor", err);
     uint64_t packed, size;
 
-    if (status != TG_OK)
+    if (status)
         return status;
     if (memcmp(s->next, "PK\7\10", 4) != 0)
         return bad(r, err, "no data descriptor at offset %llu", (unsigned long long)s->at);
@@ -467,13 +476,15 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
     if (!r->open)
         return TG_OK;
     e = current(r);
-    if (!r->sized || r->done != e->size)
+    if (!r->sized)
+        return bad(r, err, "its size is not known behind %llu bytes", (unsigned long long)r->done);
+    if (r->done != e->size)
         return bad(r, err, "%llu bytes of it were not read", (unsigned long long)(e->size - r->done));
     if (e->method == TG_ZIP_DEFLATED)
         status = inflate_end(r, err);
-    if (status == TG_OK && (e->flags & FLAG_DESCRIPTOR))
+    if (!status && (e->flags & FLAG_DESCRIPTOR))
         status = read_descriptor(r, err);
-    if (status == TG_OK && r->crc != e->crc)
+    if (!status && r->crc != e->crc)
         status = bad(r, err, "damaged: the CRC-32 of its %llu bytes is %08x, not %08x",
                      (unsigned long long)e->size, r->crc, e->crc);
     r->open = false;
@@ -489,17 +500,17 @@ tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *ev
     tg_status status;
 
     assert(!r->open);
-    if (!r->inside && (status = begin(r, &more, err)) != TG_OK)
+    if (!r->inside && (status = begin(r, &more, err)))
         return status;
     *event = TG_ZIP_EOF;
     if (!more)
         return TG_OK;
-    if ((status = tg_source_need(s, 4, "a header", err)) != TG_OK)
+    if ((status = tg_source_need(s, 4, "a header", err)))
         return status;
     *event = TG_ZIP_MEMBER;
     if (tg_archive_magic(s->next, 4)) {
         status = read_local(r, err);
-        *e = status == TG_OK ? current(r) : NULL;
+        *e = status ? NULL : current(r);
         return status;
     }
     *event = TG_ZIP_END;

@@ -1,9 +1,9 @@
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
+#include "formats/sink.h"
 #include "formats/zip.h"
 #include "lib/base/size.h"
 
@@ -56,23 +56,15 @@ void tg_zip_abandon(tg_zip_writer *w)
 /* `at` is where p goes in the archive. */
 static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, uint64_t at, tg_err *err)
 {
-    size_t done = 0;
+    char where[32];
+    tg_status status = tg_write_all(w->fd, p, n, err);
 
-    while (done < n) {
-        ssize_t r = write(w->fd, p + done, tg_size_min(n - done, STEP));
-
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0) {
-            w->closed = true;
-            if (r == 0)
-                errno = ENOSPC; /* a device that takes no more */
-            return tg_fail_sys(err, "write failed at offset %llu, after %zu of %zu bytes",
-                               (unsigned long long)(at + done), done, n);
-        }
-        done += (size_t)r;
-    }
-    return TG_OK;
+    if (!status)
+        return TG_OK;
+    w->closed = true;
+    snprintf(where, sizeof where, "at offset %llu", (unsigned long long)at);
+    (void)tg_err_in(err, where);
+    return status;
 }
 
 static tg_status flush(tg_zip_writer *w, tg_err *err)
@@ -88,7 +80,7 @@ static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, tg_err 
     if (n > BUFFER - w->used) {
         tg_status status = flush(w, err);
 
-        if (status != TG_OK)
+        if (status)
             return status;
     }
     if (n > BUFFER) {
@@ -168,7 +160,7 @@ static tg_status new_entry(tg_zip_writer *w, tg_zip_entry **e, const char *name,
         return tg_fail(err, TG_EUSAGE, "\"%s\" is one member too many for an archive of %d", name,
                        TG_NAMES_MAX);
     status = tg_zip_list_slot(&w->list, e, name, strlen(name), err);
-    if (status == TG_OK && !*e)
+    if (!status && !*e)
         status = tg_fail(err, TG_EUSAGE, "the archive has a member \"%s\" already", name);
     return status;
 }
@@ -176,11 +168,12 @@ static tg_status new_entry(tg_zip_writer *w, tg_zip_entry **e, const char *name,
 static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, tg_err *err)
 {
     unsigned char header[TG_ZIP_LOCAL_MAX];
-    tg_status status = out(w, header, tg_zip_encode_local(header, e), err);
+    size_t n = tg_zip_encode_local(header, e);
+    tg_status status = out(w, header, n, err);
 
-    for (size_t i = 0; i < 2 && status == TG_OK; i++)
+    for (size_t i = 0; i < 2 && !status; i++)
         status = out(w, c->part[i], c->size[i], err);
-    if (status == TG_OK)
+    if (!status)
         w->list.count++;
     return status;
 }
@@ -208,9 +201,9 @@ tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_
     if (w->closed)
         return tg_fail(err, TG_EUSAGE, "the archive is closed: \"%s\" comes too late", name);
     status = new_entry(w, &e, name, err);
-    if (status == TG_OK && w->deflated)
+    if (!status && w->deflated)
         status = deflate_all(&packed, &deflated.size[0], &plain, err);
-    if (status != TG_OK)
+    if (status)
         return status;
     describe(e, &plain, w->at);
     if (packed) {
@@ -236,12 +229,17 @@ tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "the archive is closed already");
     if (count == 0)
         return tg_fail(err, TG_EUSAGE, "an archive has at least one member");
-    for (size_t i = 0; i < count && status == TG_OK; i++)
-        status =
-            out(w, bytes, tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0), err);
-    if (status == TG_OK)
-        status = out(w, bytes, tg_zip_encode_end(bytes, count, directory, w->at - directory), err);
-    if (status == TG_OK)
+    for (size_t i = 0; i < count && !status; i++) {
+        size_t n = tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0);
+
+        status = out(w, bytes, n, err);
+    }
+    if (!status) {
+        size_t n = tg_zip_encode_end(bytes, count, directory, w->at - directory);
+
+        status = out(w, bytes, n, err);
+    }
+    if (!status)
         status = flush(w, err);
     w->closed = true;
     return status;

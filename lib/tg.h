@@ -17,9 +17,11 @@
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 
-/* formats: the archive (.npz), and replacing a file whole */
+/* formats: the archive (.npz), descriptors as sources and sinks, replacing a file whole */
 #include "formats/archive.h"
 #include "formats/save.h"
+#include "formats/sink.h"
+#include "formats/source.h"
 
 /* nn: operations forward and backward; lib/nn/ref/ref.h has the references */
 #include "lib/nn/attention.h"
@@ -48,6 +50,9 @@
 
 /* train and attn: runs, and what tg-attn-dump shows */
 #include "lib/attn/attn.h"
+#include "lib/attn/columns.h"
+#include "lib/attn/example.h"
+#include "lib/attn/qkv.h"
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/settings.h"

@@ -198,3 +198,26 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
     [ -s said ]
     diff said dump
 }
+
+@test "a model whose config asks for weights that a file of its size cannot hold costs no memory" {
+    need python3
+    need_plain_build
+    {
+        printf '%s\n' 'kind S - model' 'version i8 - 1' 'config/n_layer i8 - 1' 'config/n_head i8 - 1' \
+            'config/n_embd i8 - 8' 'config/n_ctx i8 - 16777216' 'config/vocab_size i8 - 256' \
+            'config/layer_norm_epsilon f8 - 1e-5' 'config/activation S - gelu_new' \
+            'config/layer_norm_weight i8 - 0' 'config/layer_norm_bias i8 - 0' 'config/linear_bias i8 - 0' \
+            'config/tied i8 - 1' 'config/head_bias i8 - 0' 'tokenizer/kind S - bytes' \
+            'tokenizer/vocab_size i8 - 256'
+        printf 'wte.weight f4 256,8'
+        printf ' 0.5%.0s' {1..2048}
+        echo
+    } | npz claim.npz
+    [ "$(size claim.npz)" -lt 20000 ]
+    # 512 MiB of positions alone, below a limit of 400 MB
+    run -1 --separate-stderr bash -c 'ulimit -v 400000 && tg-sample -m claim.npz'
+    said "claim.npz: the config asks for 536"
+    said "bytes of weights: the file cannot hold more than "
+    run_pipe 1 'cat claim.npz | tg-sample -m -'
+    said "wpe.weight is missing"
+}

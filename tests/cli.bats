@@ -101,9 +101,9 @@ setup() {
         run -2 --separate-stderr tg-init --seed "$bad"
         said "--seed must be a whole number, got '$bad'"
     done
-    for bad in -1 0 321 18446744073709551615 18446744073709551617; do
+    for bad in -1 0 113 18446744073709551615 18446744073709551617; do
         run -2 --separate-stderr tg-init --n-layer "$bad"
-        said "--n-layer must be between 1 and 320, got $bad"
+        said "--n-layer must be between 1 and 112, got $bad"
     done
     run -2 --separate-stderr tg-init --seed -1
     said "--seed must not be negative, got -1"
@@ -124,6 +124,32 @@ setup() {
     said 'tg-tokenize: no\nsuch\x1B[31m\xFF\xC2\x9Bfile: No such file or directory'
     run -3 --separate-stderr tg-tokenize "ungefähr"
     said "tg-tokenize: ungefähr: No such file or directory"
+}
+
+@test "a name longer than a message leaves room for the reason" {
+    local long
+    long=$(printf 'directory/%.0s' {1..100})file
+    run -3 --separate-stderr tg-tokenize "$long"
+    said "directory/file: No such file or directory"
+    run -3 --separate-stderr tg-sample -p x -m "$long"
+    said "directory/file: there is no such file; make a model with tg-tokenize < text | tg-train"
+    run -3 --separate-stderr tg-init -o "$long"
+    [[ ${stderr_lines[-1]} = *"directory/file: "*": No such file or directory" ]]
+}
+
+@test "a tool that a loader starts is that tool" {
+    local loader tool
+    [[ $(uname) = Linux ]] || skip "Linux's loader"
+    loader=$(echo /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.* /lib/ld-musl-*.so.*)
+    for loader in $loader none; do
+        [[ -x $loader ]] && break
+    done
+    [[ -x $loader ]] || skip "no loader was found"
+    for tool in $TOOLS; do
+        run -0 env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME \
+            "$loader" "$(command -v "$tool")" --version
+        [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
+    done
 }
 
 # ---- standard descriptors
@@ -222,6 +248,11 @@ setup() {
     shown=$(on_terminal "tg-tokenize -o /dev/tty text") || status=$?
     [[ $status = 2 ]]
     [[ $shown = *"tg-tokenize: /dev/tty: an archive is binary"* ]]
+    tg-tokenize -o t.npz text
+    status=0
+    shown=$(on_terminal "tg-train -c 1 -n 1 -b 1 -m new.npz -o /dev/tty t.npz") || status=$?
+    [[ $status = 2 ]]
+    [[ $shown = *"tg-train: /dev/tty: an archive is binary"* && $shown != *"needs"* ]]
 }
 
 @test "decoded text and counts may go to a terminal" {
@@ -229,5 +260,6 @@ setup() {
     echo hello > text
     tg-tokenize -o t.npz text
     [[ $(on_terminal "tg-tokenize -d t.npz") = hello* ]]
+    [[ $(on_terminal "tg-tokenize -d -o /dev/tty t.npz") = hello* ]]
     [[ $(on_terminal "tg-tokenize -c text") = 6* ]]
 }

@@ -41,12 +41,24 @@ run_examples() {
     [[ $n -ge ${2:-1} ]]
 }
 
+@test "commands are found in Markdown and in man pages" {
+    need mandoc
+    # shellcheck disable=SC2016
+    printf '%s\n' 'Words, $ 5.' '```' '$ echo one | cat' 'one' '$ echo two' '```' '    $ echo no' > page.md
+    run -0 commands page.md
+    is_output $'echo one | cat\necho two'
+    printf '%s\n' '.Dd May 1, 2026' '.Dt PAGE 1' '.Os' '.Sh NAME' '.Nm page' '.Nd none' '.Sh EXAMPLES' \
+        '.Bd -literal -offset indent' '$ echo one | cat' '$ echo two' '.Ed' > page.1
+    run -0 commands page.1
+    is_output $'echo one | cat\necho two'
+}
+
 @test "README.md" { run_examples "$ROOT/README.md" 15; }
 
 @test "docs and formats" {
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
         cp "$MODEL_DIR/model.npz" .
-        run_examples "$page" 0
+        run_examples "$page" "$(grep -c '^ *\$ ' "$page")"
     done
 }
 
@@ -66,7 +78,7 @@ run_examples() {
         "$name" --help | sed -n 's/^ *\(-[A-Za-z], \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' > options
         [[ $(wc -l < options) -ge 4 ]]
         while read -r option; do
-            grep -q -e "$option" page || { echo "$name.1 does not name $option"; false; }
+            grep -qE -e "(^|[^-[:alnum:]])$option([^-[:alnum:]]|\$)" page || { echo "$name.1 does not name $option"; false; }
         done < options
     done
 }

@@ -111,6 +111,7 @@ END
     [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
     make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
     [[ -x root/usr/bin/tg-train && -f root/usr/share/man/man1/tg-train.1 ]]
+    [[ -f root/usr/include/tg/lib/attn/qkv.h && ! -e root/usr/include/tg/formats/zip.h ]]
     cat > program.c << 'END'
 #include <stdio.h>
 #include <tg.h>

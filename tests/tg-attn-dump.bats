@@ -83,6 +83,19 @@ rows() {
               exit bad || n != 100 || rows != 20 }' dump
 }
 
+@test "the number of threads does not change a byte" {
+    local n
+    # large enough for the threads to share the work
+    tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 128 -o model.npz 2> /dev/null
+    make_text 101 > text
+    tg-attn-dump --threads 1 < text > want
+    for n in 0 2 3 4; do
+        tg-attn-dump --threads $n < text | cmp - want
+    done
+    run -2 --separate-stderr tg-attn-dump --threads 1025 < text
+    said '--threads must be between 0 and 1024, got 1025'
+}
+
 @test "text and tsv say the same" {
     tiny
     tg-attn-dump -p 'To:be' > text

@@ -124,12 +124,12 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
 
 @test "impossible shapes are refused with the numbers" {
     run -2 --separate-stderr tg-init --n-head 3 -o model.npz
-    said "n_head 3 does not divide n_embd 128"
+    said "3 heads do not divide C = 128"
     run -2 --separate-stderr tg-init --vocab-size 255 -o model.npz
     said "--vocab-size must be between 256 and "
     said ", got 255"
     run -2 --separate-stderr tg-init --n-layer 0 -o model.npz
-    said "--n-layer must be between 1 and 320, got 0"
+    said "--n-layer must be between 1 and 112, got 0"
     run -2 --separate-stderr tg-init --n-embd 99999999999999999999 -o model.npz
     said "--n-embd must be between 1 and 16777216, got 99999999999999999999"
     run -2 --separate-stderr tg-init --layer-norm-epsilon 0 -o model.npz

@@ -49,7 +49,7 @@ tiny() {
     tiny
     tg-sample -p x > a
     tg-sample -p x --seed 0 | cmp - a
-    for n in 1 2 3 4; do
+    for n in 0 1 2 3 4; do
         tg-sample -p x --threads $n | cmp - a
     done
     tg-sample -p x -s 1 > b
@@ -185,6 +185,18 @@ tiny() {
     printf 'a\033[31mb' | cmp - got
 }
 
+@test "on a terminal: C1 control characters and broken UTF-8 are shown, whole characters are as they are" {
+    tiny
+    # U+009B is the control sequence introducer, as two bytes
+    on_terminal "tg-sample -p $'a\\xc2\\x9b31mb' -n 0" > got
+    [[ $(cat got) = 'a\xC2\x9B31mb'* ]]
+    on_terminal "tg-sample -p $'\\xc3\\xa4\\xe2\\x82\\xac\\xf0\\x9f\\x98\\x80\\t1\\n2' -n 0" > got
+    [[ $(tr -d '\r' < got) = $'\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\t1\n2' ]]
+    # cut short: by another character, by a new line, at the end
+    on_terminal "tg-sample -p $'\\xe2\\x82x\\xc3\\n\\x80\\xf0\\x9f' -n 0" > got
+    [[ $(tr -d '\r' < got) = $'\\xE2\\x82x\\xC3\n\\x80\\xF0\\x9F' ]]
+}
+
 # ---- bad input
 
 @test "no model: how to get one" {
@@ -222,7 +234,7 @@ tiny() {
 @test "options out of range, and wrong usage" {
     tiny
     for option in '-n -1' '-n 1.5' '-t -0.1' '-t 101' '-t nan' '-k -1' '-P 0' '-P 1.1' '-P -1' '--seed -1' \
-        '--seed 18446744073709551616' '--threads 0' '--threads x'; do
+        '--seed 18446744073709551616' '--threads -1' '--threads 1025' '--threads x'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-sample -p x $option
         said 'must'
@@ -245,9 +257,12 @@ tiny() {
     tiny
     # 10^9 tokens: only giving up at the first failed write ends this in time
     run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 > /dev/full'
-    said 'standard output: '
+    said 'tg-sample: standard output: cannot write: No space left on device'
     run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 >&-'
-    said 'standard output: '
+    said 'tg-sample: standard output: cannot write: Bad file descriptor'
+    head -c 100000 /dev/zero | tr '\0' a > text
+    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -n 1 < text > /dev/full'
+    said 'tg-sample: standard output: cannot write: No space left on device'
     run -0 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 | head -n 1 > /dev/null'
     [[ -z $stderr ]]
 }

@@ -255,7 +255,7 @@ text"
     said "tg-tokenize: /dev/null: "
     npz model.npz <<< "kind S - model"
     run -1 --separate-stderr tg-tokenize -d model.npz
-    said "model.npz: this is a model archive, not tokens"
+    said 'model.npz: this archive is of kind "model", not "tokens"'
     npz foreign.npz <<< "weights f4 2 1.5 2.5"
     run -1 --separate-stderr tg-tokenize -d foreign.npz
     said "foreign.npz: this archive is not ours: its first array is weights"
@@ -325,7 +325,7 @@ head_of_tokens() {
     said "the second array is tokenizer/kind, not version"
     head_of_tokens | sed 's/version i8 - 1/version i8 - 2/' | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
-    said "the tokens have version 2, this program reads version 1"
+    said "the archive has version 2, this program reads version 1"
     { head_of_tokens | grep -v tokenizer/kind; echo "tokens/00000000 u1 1 65"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
     said "tokenizer/kind is missing"

@@ -100,6 +100,26 @@ step_of() {
     [[ $(scalars new.npz config/n_ctx) = 24 ]]
 }
 
+@test "--context 0 is the model's context, also where the run had another" {
+    quick -n 2 -c 8 t.npz
+    run -0 --separate-stderr tg-train -n 4 -c 0 t.npz
+    [[ $(scalars model.npz train/context) = 16 ]]
+    tg-train -m new.npz -n 1 -b 2 -c 0 t.npz 2> /dev/null
+    [[ $(scalars new.npz train/context) = 64 ]]
+}
+
+@test "a step that a greater number of steps would make too many" {
+    need python3
+    quick -n 2 t.npz
+    cp model.npz good.npz
+    # a run that is complete, as far as runs go
+    changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', (1 << 40) - 1)"
+    run -0 --separate-stderr tg-train t.npz
+    said "to go on: tg-train --steps 2199023255550"
+    run -2 --separate-stderr tg-train -n 1000000000000 -b 4 t.npz
+    cmp model.npz before.npz
+}
+
 @test "an untrained model is trained, a trained one goes on, and both are said" {
     run -0 --separate-stderr tg-train -n 3 t.npz
     [[ ${stderr_lines[0]} = "tg-train: model.npz: an untrained model" ]]
@@ -167,12 +187,14 @@ step_of() {
 
 @test "the number of threads does not change a byte" {
     local n options
-    for options in "" "--dropout 0.2 --accumulate 3" "-b 3 --clip 0 -c 13"; do
+    # so large that the threads share attention, too, and not in equal parts
+    tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 64 -o untrained.npz 2> /dev/null
+    for options in "" "--dropout 0.2 --accumulate 3 -b 3 -c 37" "-b 3 --clip 0 -c 61"; do
         # shellcheck disable=SC2086
-        quick -m untrained.npz -o want.npz -n 5 --threads 1 $options t.npz
+        quick -m untrained.npz -o want.npz -n 3 --threads 1 $options t.npz
         for n in 2 3 4; do
             # shellcheck disable=SC2086
-            quick -m untrained.npz -o got.npz -n 5 --threads $n $options t.npz
+            quick -m untrained.npz -o got.npz -n 3 --threads $n $options t.npz
             cmp got.npz want.npz
         done
     done
@@ -221,7 +243,7 @@ step_of() {
 stoppable() {
     local steps=${1:-120}
 
-    COMMAND=(tg-train -t 2 -b 4 -n "$steps" --dropout 0.1 --eval-every 50 --save-every 20 t.npz)
+    COMMAND=(tg-train --threads 2 -b 4 -n "$steps" --dropout 0.1 --eval-every 50 --save-every 20 t.npz)
     cp untrained.npz whole.npz
     "${COMMAND[@]}" -m whole.npz 2> /dev/null
     [[ $(step_of whole.npz) = "$steps" ]]
@@ -250,7 +272,7 @@ stoppable() {
         [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
         [[ $(step_of model.npz) -lt 240 ]]
     done
-    "${COMMAND[@]}" -t 1 2> /dev/null
+    "${COMMAND[@]}" --threads 1 2> /dev/null
     cmp model.npz whole.npz
 }
 
@@ -292,6 +314,42 @@ stoppable() {
     says "tg-train: step "...
     [[ $(grep -cE '^tg-train: step [0-9]+/120  loss [0-9.]+  .*tokens/s  .* left$' <<< "$stderr") = 1 ]]
     cmp model.npz whole.npz
+}
+
+@test "SIGUSR1 while the text is still being read is answered when training begins" {
+    local child mask=0 i
+    [[ $(uname) = Linux ]] || skip "looks into Linux's /proc"
+    mkfifo pipe
+    tg-train -b 1 -n 2 pipe 2> err 3>&- &
+    child=$!
+    exec 8<> pipe
+    for i in {1..200}; do
+        mask=$(sed -n 's/^SigCgt:[^0-9a-f]*//p' "/proc/$child/status")
+        # SIGUSR1 is caught, and the pipe is open
+        (( 16#$mask & 0x200 )) && find "/proc/$child/fd" -lname '*/pipe' | grep -q . && break
+        sleep 0.05
+    done
+    kill -USR1 $child
+    sleep 0.1
+    cat t.npz >&8
+    exec 8>&-
+    wait $child
+    [[ $(grep -c '^tg-train: step [012]/2' err) = 1 ]]
+    [[ $(step_of model.npz) = 2 ]]
+}
+
+@test "a validation loss that is not of the last step says so" {
+    local at want
+    stoppable
+    run -130 --separate-stderr signalled 20 drain SIGINT -- "${COMMAND[@]}" --eval-every 17
+    at=$(step_of model.npz)
+    [[ $at -ge 20 && $at -lt 120 ]]
+    want=" (at step $((at / 17 * 17)))"
+    [[ $((at % 17)) != 0 ]] || want=""
+    [[ ${stderr_lines[-2]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+"$want"$ ]]
+    # as it does not where it was just measured
+    run -0 --separate-stderr "${COMMAND[@]}"
+    [[ ${stderr_lines[-2]} =~ ^"tg-train: step 120: loss "[0-9.]+", validation loss "[0-9.]+$ ]]
 }
 
 @test "a signal that the parent ignores stays ignored" {
@@ -345,7 +403,34 @@ stoppable() {
     need_dev_full
     run -3 --separate-stderr tg-train -n 2 --log /dev/full t.npz
     [[ ${stderr_lines[-1]} = "tg-train: /dev/full: "*"No space left on device" ]]
-    cmp model.npz untrained.npz
+    # the step that was done is kept
+    says "tg-train: saved model.npz at step 1 of 2"
+    [[ $(step_of model.npz) = 1 ]]
+    cp untrained.npz want.npz
+    tg-train -m want.npz -n 2 t.npz 2> /dev/null
+    tg-train -n 2 t.npz 2> /dev/null
+    cmp model.npz want.npz
+}
+
+@test "a log that fails in the middle does not cost the run" {
+    local at
+    stoppable
+    run -3 --separate-stderr bash -c 'trap "" PIPE; exec "$@" --save-every 0 --log >(head -n 9 > lines)' \
+        bash "${COMMAND[@]}"
+    [[ ${stderr_lines[-1]} = "tg-train: /dev/fd/"*": the log cannot be written: Broken pipe" ]]
+    at=$(step_of model.npz)
+    says "tg-train: saved model.npz at step $at of 120"
+    [[ $at -ge 8 && $at -lt 120 ]]
+    "${COMMAND[@]}" 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a log that fails, and a model that cannot be saved: both are said" {
+    need_dev_full
+    run -3 --separate-stderr tg-train -n 2 -o /dev/full --log /dev/full t.npz
+    [[ ${stderr_lines[-2]} = "tg-train: /dev/full: "*" bytes"*"No space left on device" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: /dev/full: the log cannot be written: No space left on device" ]]
+    [[ $stderr != *saved* ]]
 }
 
 # ---- validation
@@ -359,7 +444,11 @@ stoppable() {
     [[ $(tail -n 1 log.tsv | cut -f 3) = "" ]]
     head -c 150 text | tg-tokenize > short.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 short.npz
-    says "tg-train: no validation: the last 0.1 of the text is shorter than one window of 17 tokens"
+    says "tg-train: no validation: the last 0.1 of the text, or what is before it, is shorter than one window of 17 tokens"
+    # and the other way round: 18 of 20 tokens to validate would leave 2
+    head -c 20 text | tg-tokenize > short.npz
+    run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0.9 short.npz
+    says "tg-train: no validation: the last 0.9 of the text, or what is before it, is shorter than one window of 17 tokens"
 }
 
 @test "how often and how much is validated and saved does not change the model" {
@@ -515,10 +604,10 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 
 @test "a model where tokens should be, and the other way round" {
     run -1 --separate-stderr tg-train model.npz
-    said "tg-train: model.npz: this is a model archive, not tokens"
+    said 'tg-train: model.npz: this archive is of kind "model", not "tokens"'
     cp t.npz t2.npz
     run -1 --separate-stderr tg-train -m t2.npz t.npz
-    said "tg-train: t2.npz: this is a tokens archive, not a model"
+    said 'tg-train: t2.npz: this archive is of kind "tokens", not "model"'
     cmp t2.npz t.npz
     cp text plain
     run -1 --separate-stderr tg-train -m plain t.npz
@@ -624,6 +713,15 @@ refused() {
     refused "batch must be between 1 and 65536, got 0"
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', -1)"
     refused "train/batch"
+    changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', 1 << 62)"
+    refused "train/step must be below 1099511627776, got 4611686018427387904"
+    changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', 1 << 40)"
+    refused "train/step must be below 1099511627776, got 1099511627776"
+    changed "for n, x in ('steps', 10**12), ('batch', 65536), ('accumulate', 65536):
+    members['train/' + n] = members['train/' + n][:-8] + struct.pack('<q', x)"
+    refused "1000000000000 steps of 65536 passes of 65536 sequences are too many"
+    changed "members['opt/v/wpe.weight'] = members['opt/v/wpe.weight'][:-4] + struct.pack('<f', -1)"
+    refused "opt/v/wpe.weight[511] is -1: it must not be negative"
     changed "members['train/lr'] = members['train/lr'][:-8] + struct.pack('<d', float('nan'))"
     refused "lr"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 1 << 40)"
@@ -778,9 +876,11 @@ refused() {
     run -2 on_terminal "tg-train"
     [[ $output = *"tg-train: no text: try  tg-tokenize < text | tg-train"* ]]
     run -2 on_terminal "tg-train -n 2 -o - t.npz"
-    [[ $output = *"tg-train: a model is binary: send it to a file with -o FILE"* ]]
+    [[ $output = *"tg-train: standard output: an archive is binary"*"-o FILE"* && $output != *needs* ]]
     run -2 on_terminal "tg-train -n 2 -m - t.npz < untrained.npz"
-    [[ $output = *"a model is binary"* ]]
+    [[ $output = *"tg-train: standard output: an archive is binary"* ]]
+    run -2 on_terminal "tg-train -n 2 -o /dev/tty t.npz"
+    [[ $output = *"tg-train: /dev/tty: an archive is binary"* && $output != *needs* ]]
     cmp model.npz untrained.npz
 }
 
@@ -800,7 +900,7 @@ outside() {
 @test "numbers out of range are refused with the range" {
     outside --steps 1 1000000000000 0 -1 1000000000001
     outside --batch 1 65536 0 65537
-    outside --context 1 10000000 0 10000001
+    outside --context 0 10000000 -1 10000001
     outside --accumulate 1 65536 0 65537
     outside --lr 0 1000 -1 1001
     outside --min-lr 0 1000 -1e-9 1e4
@@ -829,6 +929,10 @@ outside() {
     run -2 --separate-stderr tg-train -n
     said "--steps needs a value"
     run -2 --separate-stderr tg-train --context 17 t.npz
-    said "tg-train: --context 17 is more than the model's 16"
+    said "tg-train: context 17 is more than the model's 16"
+    run -2 --separate-stderr tg-train -n 1000000000000 -b 2 t.npz
+    said "tg-train: 1000000000000 steps of 1 passes of 2 sequences are too many: 1099511627776 or more"
+    run -2 --separate-stderr tg-train -t 2 t.npz
+    said "unknown option -t"
     cmp model.npz untrained.npz
 }

@@ -13,6 +13,7 @@ unit() {
     [[ $status = 0 ]]
 }
 
+@test "unit: base" { unit base; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }

@@ -15,15 +15,15 @@ static tg_status check_index(const char *what, size_t index, size_t n, tg_err *e
 
 tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_t T, tg_err *err)
 {
-    tg_status s = check_index("layer", pick->layer, L, err);
+    tg_status status = check_index("layer", pick->layer, L, err);
 
-    if (s == TG_OK)
-        s = check_index("head", pick->head, H, err);
-    if (s == TG_OK)
-        s = check_index("query", pick->query, T, err);
-    if (s == TG_OK)
-        s = check_index("key", pick->key, T, err);
-    return s;
+    if (!status)
+        status = check_index("head", pick->head, H, err);
+    if (!status)
+        status = check_index("query", pick->query, T, err);
+    if (!status)
+        status = check_index("key", pick->key, T, err);
+    return status;
 }
 
 void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D)
@@ -130,14 +130,14 @@ tg_status tg_attn_walk_model(const tg_model *model, const int32_t *ids, size_t T
     tg_arena arena = {0};
     tg_infer f = {0};
     tg_attn_work work;
-    tg_status s = tg_attn_pick_check(pick, model->config.n_layer, H, T, err);
+    tg_status status = tg_attn_pick_check(pick, model->config.n_layer, H, T, err);
 
-    if (s != TG_OK)
-        return s;
+    if (status)
+        return status;
     tg_infer_place(&arena, &f, model, T, false);
     tg_attn_place(&arena, &work, T, C / H);
-    if ((s = tg_arena_alloc(&arena, err)) != TG_OK)
-        return s;
+    if ((status = tg_arena_alloc(&arena, err)))
+        return status;
     tg_infer_place(&arena, &f, model, T, false);
     tg_attn_place(&arena, &work, T, C / H);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/gpt/config.h"
 
 #define PIECE 1024 /* elements converted at a time */
 
@@ -18,15 +19,15 @@ static tg_status read_piece(float *out, tg_archive_reader *r, const tg_array *a,
         float f4[PIECE];
         double f8[PIECE];
     } in;
-    tg_status s = tg_archive_read(r, &in, n * a->dtype.size, err);
+    tg_status status = tg_archive_read(r, &in, n * a->dtype.size, err);
 
-    for (size_t i = 0; s == TG_OK && i < n; i++) {
+    for (size_t i = 0; !status && i < n; i++) {
         out[i] = a->dtype.size == 4 ? in.f4[i] : (float)in.f8[i];
         if (!isfinite(out[i]))
-            s = tg_fail(err, TG_EDATA, "array %s: element %zu is %g: not a finite float32 number", a->name,
-                        at + i, a->dtype.size == 4 ? (double)in.f4[i] : in.f8[i]);
+            status = tg_fail(err, TG_EDATA, "array %s: element %zu is %g: not a finite float32 number",
+                             a->name, at + i, a->dtype.size == 4 ? (double)in.f4[i] : in.f8[i]);
     }
-    return s;
+    return status;
 }
 
 static tg_status check_shape(tg_attn_view *view, const tg_array *a, tg_err *err)
@@ -64,7 +65,7 @@ static tg_status check_offsets(const tg_attn_view *a, tg_err *err)
 
 static tg_status take(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_array *a, tg_err *err)
 {
-    tg_status s;
+    tg_status status;
     float **data;
     size_t which = 0;
 
@@ -72,18 +73,16 @@ static tg_status take(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_array *a,
         which++;
     if (which == 3)
         return TG_OK;
-    if ((s = check_shape(&qkv->view, a, err)) != TG_OK || (s = check_offsets(&qkv->view, err)) != TG_OK)
-        return s;
-    data = &qkv->data[which];
-    if (*data)
-        return tg_fail(err, TG_EDATA, "there are two arrays %s", a->name);
+    if ((status = check_shape(&qkv->view, a, err)) || (status = check_offsets(&qkv->view, err)))
+        return status;
+    data = &qkv->data[which]; /* NULL: an archive's names differ */
     if (!(*data = calloc(a->count, sizeof **data)))
         return tg_fail_memory(err, (unsigned long long)a->count * sizeof **data, a->name);
-    for (size_t at = 0, n; s == TG_OK && at < a->count; at += n) {
+    for (size_t at = 0, n; !status && at < a->count; at += n) {
         n = tg_size_min(PIECE, a->count - at);
-        s = read_piece(*data + at, r, a, at, n, err);
+        status = read_piece(*data + at, r, a, at, n, err);
     }
-    return s;
+    return status;
 }
 
 static tg_status check_complete(const tg_attn_qkv *qkv, tg_err *err)
@@ -100,29 +99,29 @@ tg_status tg_attn_qkv_read(tg_attn_qkv *qkv, int fd, tg_err *err)
     tg_archive_reader *r = NULL;
     tg_archive_event event = TG_ARCHIVE_ARRAY;
     tg_array a;
-    tg_status s;
+    tg_status status;
 
     memset(qkv, 0, sizeof *qkv);
-    if ((s = tg_archive_open(&r, fd, err)) != TG_OK)
-        return s;
-    while (s == TG_OK && event != TG_ARCHIVE_END) {
-        s = tg_archive_next(r, &a, &event, err);
-        if (s == TG_OK && event == TG_ARCHIVE_ARRAY)
-            s = take(qkv, r, &a, err);
+    if ((status = tg_archive_open(&r, fd, err)))
+        return status;
+    while (!status && event != TG_ARCHIVE_END) {
+        status = tg_archive_next(r, &a, &event, err);
+        if (!status && event == TG_ARCHIVE_ARRAY)
+            status = take(qkv, r, &a, err);
     }
-    if (s == TG_OK)
-        s = check_complete(qkv, err);
-    if (s == TG_OK)
-        s = tg_archive_next(r, &a, &event, err);
-    if (s == TG_OK && event != TG_ARCHIVE_EOF)
-        s = tg_fail(err, TG_EDATA, "another archive follows the one with q, k and v");
+    if (!status)
+        status = check_complete(qkv, err);
+    if (!status)
+        status = tg_archive_next(r, &a, &event, err);
+    if (!status && event != TG_ARCHIVE_EOF)
+        status = tg_fail(err, TG_EDATA, "another archive follows the one with q, k and v");
     tg_archive_close(r);
-    if (s != TG_OK)
+    if (status)
         tg_attn_qkv_free(qkv);
     qkv->view.q = qkv->data[0];
     qkv->view.k = qkv->data[1];
     qkv->view.v = qkv->data[2];
-    return s;
+    return status;
 }
 
 void tg_attn_qkv_free(tg_attn_qkv *qkv)
@@ -135,8 +134,8 @@ void tg_attn_qkv_free(tg_attn_qkv *qkv)
 
 tg_status tg_attn_set_heads(tg_attn_view *view, size_t H, tg_err *err)
 {
-    if (H == 0 || view->C % H != 0)
-        return tg_fail(err, TG_EUSAGE, "%zu heads do not divide C = %zu", H, view->C);
+    if (tg_heads_check(H, view->C, TG_EUSAGE, err))
+        return TG_EUSAGE;
     view->H = H;
     return TG_OK;
 }

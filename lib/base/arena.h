@@ -26,11 +26,13 @@ typedef struct tg_arena {
     size_t used;         /* bytes taken; SIZE_MAX once a size overflowed */
 } tg_arena;
 
-/* count elements of `each` bytes.  NULL in a dry run.  Cannot fail after one. */
+/* count elements of `each` bytes.  NULL in a dry run.  Cannot fail after one: taking
+ * more than it asked for is a mistake of the program's (asserted). */
 void *tg_arena_take(tg_arena *arena, size_t count, size_t each);
 
-/* Memory for `used` bytes, zeroed; then used = 0.  TG_ENOMEM when there is none:
- * the arena is then empty. */
+/* Memory for `used` bytes; then used = 0.  It reads as zeros, and the system provides a
+ * page of it when that is first written, so that room which is never used costs nothing.
+ * TG_ENOMEM when there is none: the arena is then empty. */
 TG_MUST_CHECK tg_status tg_arena_alloc(tg_arena *arena, tg_err *err);
 
 /* Give the memory back and empty the arena.  An empty arena is fine. */

@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 4, 0))) static void fill(tg_err *err, tg_status code, int sys, const char *format, va_list ap)
+#include "lib/base/size.h"
+
+#define WHERE_MIN ((size_t)64) /* bytes of where it happened that are kept, whatever was said */
+
+__attribute__((format(printf, 4, 0))) static void fill(tg_err *err, tg_status code, int sys,
+                                                       const char *format, va_list ap)
 {
     err->code = code;
     err->sys = sys;
@@ -49,8 +54,18 @@ tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what
 tg_status tg_err_in(tg_err *err, const char *where)
 {
     char said[TG_ERR_MAX];
+    size_t length = strlen(where), room;
 
+    if (!err)
+        return TG_EDATA;
     memcpy(said, err->message, sizeof said);
-    snprintf(err->message, sizeof err->message, "%s: %.*s", where, TG_ERR_MAX / 2, said);
+    room = tg_size_max(WHERE_MIN, sizeof said - tg_size_min(sizeof said, strlen(said) + sizeof "...: "));
+    if (length > room) {
+        where += length - room;
+        while (((unsigned char)*where & 0xC0) == 0x80) /* not from the middle of a character */
+            where++;
+    }
+    if (snprintf(err->message, sizeof err->message, "%s%s: %s", length > room ? "..." : "", where, said) < 0)
+        err->message[0] = '\0';
     return err->code;
 }

@@ -38,7 +38,11 @@ tg_status tg_fail_sys(tg_err *err, const char *format, ...) TG_PRINTF(2, 3);
 /* No memory for `bytes` bytes of `what`: TG_ENOMEM. */
 tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what);
 
-/* Put "where: " in front of err's message; returns err's code. */
+/*
+ * Put "where: " in front of err's message; returns err's code.  When both are too long
+ * for the message, the beginning of `where` is left out, which of a path says least.
+ * err may be NULL: then nothing is known of the code, and TG_EDATA is returned.
+ */
 tg_status tg_err_in(tg_err *err, const char *where);
 
 #endif

@@ -14,7 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/arena.h"
 #include "lib/gpt/params.h"
 
 typedef struct tg_adamw {

@@ -1,32 +1,37 @@
 #include "lib/gpt/config.h"
 
+#include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/size.h"
 
-/* Limits that keep every product of sizes far from overflow, and every index of a
- * token or position within int32_t. */
-#define SIZE_LIMIT ((size_t)1 << 24)
-#define LAYER_LIMIT ((size_t)112) /* 12 tensors a layer, thrice with the optimizer, in 4,096 names */
+static const struct preset {
+    const char *name;
+    size_t L, H, C, n_ctx, V;
+} presets[] = {
+    {"tinygpt", 2, 1, 64, 64, 256}, /* the documents' baseline */
+    {"baby", 4, 4, 128, 64, 256},   /* nanoGPT's CPU configuration, on bytes */
+    {"gpt2", 12, 12, 768, 1024, 50257},
+    {"gpt2-medium", 24, 16, 1024, 1024, 50257},
+    {"gpt2-large", 36, 20, 1280, 1024, 50257},
+    {"gpt2-xl", 48, 25, 1600, 1024, 50257},
+};
+#define N_PRESETS (sizeof presets / sizeof presets[0])
+
+const char *tg_config_preset_name(size_t i)
+{
+    return i < N_PRESETS ? presets[i].name : NULL;
+}
 
 tg_config tg_config_preset(size_t i)
 {
-    static const struct {
-        size_t L, H, C, n_ctx, V;
-    } size[] = {
-        {2, 1, 64, 64, 256},          /* tinygpt: the documents' baseline */
-        {4, 4, 128, 64, 256},         /* baby: nanoGPT's CPU configuration, on bytes */
-        {12, 12, 768, 1024, 50257},   /* gpt2 */
-        {24, 16, 1024, 1024, 50257},  /* gpt2-medium */
-        {36, 20, 1280, 1024, 50257},  /* gpt2-large */
-        {48, 25, 1600, 1024, 50257},  /* gpt2-xl */
-    };
     tg_config config = {
-        .n_layer = size[i].L,
-        .n_head = size[i].H,
-        .n_embd = size[i].C,
-        .n_ctx = size[i].n_ctx,
-        .vocab_size = size[i].V,
+        .n_layer = presets[i].L,
+        .n_head = presets[i].H,
+        .n_embd = presets[i].C,
+        .n_ctx = presets[i].n_ctx,
+        .vocab_size = presets[i].V,
         .layer_norm_epsilon = 1e-5,
         .activation = TG_GELU_TANH,
         .layer_norm_weight = true,
@@ -51,25 +56,38 @@ static tg_status check_size(const char *name, size_t value, size_t most, tg_err 
     return tg_fail(err, TG_EDATA, "%s must be between 1 and %zu, got %zu", name, most, value);
 }
 
+tg_status tg_heads_check(size_t H, size_t C, tg_status code, tg_err *err)
+{
+    char possible[TG_ERR_MAX / 2] = "";
+    size_t used = 0;
+
+    if (H >= 1 && C % H == 0)
+        return TG_OK;
+    for (size_t h = 1; h <= tg_size_min(C, TG_SIZE_LIMIT) && used < sizeof possible - 24; h++)
+        if (C % h == 0)
+            used += (size_t)snprintf(possible + used, sizeof possible - used, " %zu", h);
+    return tg_fail(err, code, "%zu heads do not divide C = %zu: possible are%s", H, C, possible);
+}
+
 tg_status tg_config_check(const tg_config *config, tg_err *err)
 {
     const struct {
         const char *name;
         size_t value, most;
     } sizes[] = {
-        {"n_layer", config->n_layer, LAYER_LIMIT},     {"n_head", config->n_head, SIZE_LIMIT},
-        {"n_embd", config->n_embd, SIZE_LIMIT},        {"n_ctx", config->n_ctx, SIZE_LIMIT},
-        {"vocab_size", config->vocab_size, SIZE_LIMIT},
+        {"n_layer", config->n_layer, TG_LAYERS_MAX},       {"n_head", config->n_head, TG_SIZE_LIMIT},
+        {"n_embd", config->n_embd, TG_SIZE_LIMIT},         {"n_ctx", config->n_ctx, TG_SIZE_LIMIT},
+        {"vocab_size", config->vocab_size, TG_SIZE_LIMIT},
     };
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (check_size(sizes[i].name, sizes[i].value, sizes[i].most, err))
             return TG_EDATA;
-    if (config->n_embd % config->n_head != 0)
-        return tg_fail(err, TG_EDATA, "n_head %zu does not divide n_embd %zu", config->n_head,
-                       config->n_embd);
-    if (!(config->layer_norm_epsilon > 0 && config->layer_norm_epsilon <= 1))
-        return tg_fail(err, TG_EDATA, "layer_norm_epsilon must be above 0 and at most 1, got %g",
+    if (tg_heads_check(config->n_head, config->n_embd, TG_EDATA, err))
+        return TG_EDATA;
+    /* the operations use it as a float, which must be a normal one */
+    if (!((float)config->layer_norm_epsilon >= FLT_MIN && config->layer_norm_epsilon <= 1))
+        return tg_fail(err, TG_EDATA, "layer_norm_epsilon must be between %g and 1, got %g", (double)FLT_MIN,
                        config->layer_norm_epsilon);
     return TG_OK;
 }
@@ -159,8 +177,8 @@ static tg_status take_bool(bool *value, tg_archive_reader *r, const tg_array *a,
     return TG_OK;
 }
 
-static tg_status take_field(const struct field *f, tg_config *config, tg_archive_reader *r,
-                            const tg_array *a, tg_err *err)
+static tg_status take_field(const struct field *f, tg_config *config, tg_archive_reader *r, const tg_array *a,
+                            tg_err *err)
 {
     void *at = (char *)config + f->at;
 

@@ -29,12 +29,22 @@ typedef struct tg_config {
     bool head_bias;   /* lm_head.bias */
 } tg_config;
 
+/* Limits that keep every product of sizes far from overflow, and every index of a
+ * token or position within int32_t. */
+#define TG_SIZE_LIMIT 16777216
+#define TG_LAYERS_MAX 112 /* 12 tensors a layer, thrice with the optimizer, in 4,096 names */
+
 /* The presets' names, "tinygpt|baby|gpt2|gpt2-medium|gpt2-large|gpt2-xl". */
 #define TG_PRESETS "tinygpt|baby|gpt2|gpt2-medium|gpt2-large|gpt2-xl"
 #define TG_PRESET_DEFAULT 1 /* baby */
 
-/* Preset number i of that list. */
+/* Preset number i of that list; its name, or NULL when there are not that many. */
 tg_config tg_config_preset(size_t i);
+const char *tg_config_preset_name(size_t i);
+
+/* H heads are at least one and divide the width C.  Else `code` (TG_EDATA when a file
+ * says so, TG_EUSAGE when the user does), with the numbers that are possible. */
+TG_MUST_CHECK tg_status tg_heads_check(size_t H, size_t C, tg_status code, tg_err *err);
 
 /* Every value in range, H divides C, sizes do not overflow.  TG_EDATA, with the
  * names and numbers. */

@@ -1,12 +1,7 @@
 #include "lib/gpt/model.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lib/base/arena.h"
-#include "lib/base/size.h"
 
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
 {
@@ -15,15 +10,17 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
     return i == m->table.n ? NULL : m->weight[i];
 }
 
-/* Memory for all parameters.  Zeroed, since the padding takes part in whole-buffer
- * passes; pages that are never written cost nothing. */
+/* Memory for all parameters.  Its zeros matter: the padding takes part in whole-buffer
+ * passes. */
 static tg_status take_memory(tg_model *m, tg_err *err)
 {
-    tg_arena arena = {.used = m->table.floats * sizeof(float)};
-    tg_status status = tg_arena_alloc(&arena, err);
+    tg_status status;
 
-    m->params = (float *)(void *)arena.base;
-    return status;
+    (void)tg_arena_take(&m->memory, m->table.floats, sizeof(float));
+    if ((status = tg_arena_alloc(&m->memory, err)))
+        return status;
+    m->params = tg_arena_take(&m->memory, m->table.floats, sizeof(float));
+    return TG_OK;
 }
 
 /* The table, with no tensor in it yet. */
@@ -41,7 +38,7 @@ static tg_status set_up(tg_model *m, tg_err *err)
 
 void tg_model_free(tg_model *m)
 {
-    free(m->params);
+    tg_arena_free(&m->memory);
     free(m->weight);
     tg_params_free(&m->table);
     tg_archive_close(m->source);
@@ -76,20 +73,10 @@ done:
 
 tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err)
 {
-    const size_t C = m->config.n_embd;
-    char possible[TG_ERR_MAX / 2];
-    size_t used = 0;
-
-    if (heads >= 1 && C % heads == 0) {
-        m->config.n_head = heads;
-        return TG_OK;
-    }
-    possible[0] = '\0';
-    for (size_t h = 1; h <= C && used < sizeof possible - 24; h++)
-        if (C % h == 0)
-            used += (size_t)snprintf(possible + used, sizeof possible - used, " %zu", h);
-    return tg_fail(err, TG_EUSAGE, "%zu heads do not divide the width %zu: possible are%s", heads, C,
-                   possible);
+    if (tg_heads_check(heads, m->config.n_embd, TG_EUSAGE, err))
+        return TG_EUSAGE;
+    m->config.n_head = heads;
+    return TG_OK;
 }
 
 /* ---- the archive */
@@ -100,8 +87,7 @@ tg_status tg_model_put_head(const tg_model *m, tg_archive_writer *w, tg_err *err
 
     if ((status = tg_archive_put_text(w, "kind", "model", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_MODEL_VERSION, err)) ||
-        (status = tg_config_put(&m->config, w, err)) ||
-        (status = tg_tokenizer_put(&m->tokenizer, w, err)))
+        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(&m->tokenizer, w, err)))
         return status;
     if (m->probe_count > 0)
         return tg_archive_put(w, "probe/tokens", (tg_dtype){'i', 4}, 1, &m->probe_count, m->probe, err);
@@ -141,38 +127,11 @@ struct load {
     tg_archive_reader *r;
     bool flat;
     bool table_built; /* the head is complete: tensors may come */
-    bool has_kind, has_version;
+    size_t arrays;    /* seen before this one */
     unsigned config_seen;
     tg_model_extra extra;
     void *context;
 };
-
-static tg_status take_kind(struct load *load, const tg_array *a, tg_err *err)
-{
-    char kind[32];
-    tg_status status = tg_archive_get_text(load->r, a, kind, sizeof kind, err);
-
-    if (status)
-        return status;
-    if (strcmp(kind, "model") != 0)
-        return tg_fail(err, TG_EDATA, "this is a %s archive, not a model", kind);
-    load->has_kind = true;
-    return TG_OK;
-}
-
-static tg_status take_version(struct load *load, const tg_array *a, tg_err *err)
-{
-    size_t version;
-    tg_status status = tg_archive_get_size(load->r, a, &version, err);
-
-    if (status)
-        return status;
-    if (version != TG_MODEL_VERSION)
-        return tg_fail(err, TG_EDATA, "the model has version %zu, this program reads version %d", version,
-                       TG_MODEL_VERSION);
-    load->has_version = true;
-    return TG_OK;
-}
 
 static tg_status take_probe(struct load *load, const tg_array *a, tg_err *err)
 {
@@ -194,17 +153,28 @@ static bool is_extra(const char *name)
     return strncmp(name, "train/", 6) == 0 || strncmp(name, "opt/", 4) == 0;
 }
 
+/* Weights that cannot be in the input are refused before there is memory for them. */
+static tg_status check_claim(const struct load *load, tg_err *err)
+{
+    const uint64_t bytes = (uint64_t)load->m->table.count * sizeof(float);
+    const uint64_t most = tg_archive_most(load->r);
+
+    if (bytes <= most)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "the config asks for %llu bytes of weights: the file cannot hold more than %llu",
+                   (unsigned long long)bytes, (unsigned long long)most);
+}
+
 /* The settings are complete: build the table that tensors are checked against. */
 static tg_status finish_head(struct load *load, tg_err *err)
 {
     tg_model *m = load->m;
     tg_status status;
 
-    if (!load->has_version)
-        return tg_fail(err, TG_EDATA, "version is missing");
     if ((status = tg_config_complete(&m->config, load->config_seen, err)) ||
         (status = tg_tokenizer_check(&m->tokenizer, err)) || (status = check_fit(m, err)) ||
-        (status = set_up(m, err)))
+        (status = set_up(m, err)) || (status = check_claim(load, err)))
         return status;
     for (size_t i = 0; i < m->probe_count; i++)
         if (m->probe[i] < 0 || (size_t)m->probe[i] >= m->tokenizer.vocab_size)
@@ -274,14 +244,12 @@ static tg_status take_array(struct load *load, const tg_array *a, tg_err *err)
     bool taken = false;
     tg_status status;
 
-    if (strcmp(a->name, "kind") == 0)
-        return take_kind(load, a, err);
-    if (!load->has_kind)
-        return tg_fail(err, TG_EDATA, "this is not a tg archive: it begins with %s, not with kind", a->name);
+    if (load->arrays == 0)
+        return tg_archive_expect_kind(load->r, a, "model", err);
+    if (load->arrays == 1)
+        return tg_archive_expect_version(load->r, a, TG_MODEL_VERSION, err);
     if (load->table_built)
         return take_body(load, a, err);
-    if (strcmp(a->name, "version") == 0)
-        return take_version(load, a, err);
     if (strcmp(a->name, "probe/tokens") == 0)
         return take_probe(load, a, err);
     if ((status = tg_config_take(&m->config, &load->config_seen, load->r, a, &taken, err)) || taken)
@@ -314,6 +282,8 @@ static tg_status read_all(struct load *load, tg_err *err)
     while (!(status = tg_archive_next(load->r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
         if ((status = take_array(load, &a, err)))
             return status;
+        else
+            load->arrays++;
     if (status || (status = check_complete(load, err)) ||
         (status = tg_archive_next(load->r, &a, &event, err)))
         return status;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/params.h"
@@ -25,7 +26,8 @@ typedef struct tg_model {
     tg_params table;
     tg_tokenizer tokenizer;
     const float **weight; /* [table.n], where each tensor lies; owned */
-    float *params;        /* flat buffer behind weight, owned; NULL when mapped */
+    tg_arena memory;      /* of params */
+    float *params;        /* flat buffer behind weight; NULL when mapped */
     int32_t probe[TG_PROBE_MAX]; /* a piece of the validation text */
     size_t probe_count;          /* 0: not trained yet */
     tg_archive_reader *source;   /* keeps mapped tensors readable */
@@ -52,8 +54,8 @@ typedef tg_status (*tg_model_extra)(void *context, tg_archive_reader *r, const t
  * flat: copy the tensors into m->params; otherwise they stay mapped where they can.
  * extra may be NULL: then train/... and opt/... are skipped (their checksums are
  * still verified).  An array that nobody takes, a missing or misshapen tensor, a NaN
- * or infinity in one, another kind of archive, a second archive behind it: TG_EDATA.
- * After a failure *m needs no free.
+ * or infinity in one, weights that a file of that size cannot hold, another kind of
+ * archive, a second archive behind it: TG_EDATA.  After a failure *m needs no free.
  */
 TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context,
                                       tg_err *err);

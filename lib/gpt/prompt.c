@@ -31,65 +31,65 @@ static tg_status alloc_ids(tg_prompt *p, size_t n, tg_err *err)
 
 tg_status tg_prompt_text(tg_prompt *p, const tg_model *model, const void *text, size_t n, tg_err *err)
 {
-    tg_status s = alloc_ids(p, n, err);
+    tg_status status = alloc_ids(p, n, err);
 
-    if (s != TG_OK)
-        return s;
+    if (status)
+        return status;
     p->n = tg_tokenizer_encode(&model->tokenizer, p->ids, text, n);
-    if ((s = check_ids(p, model, err)) != TG_OK)
+    if ((status = check_ids(p, model, err)))
         tg_prompt_free(p);
-    return s;
+    return status;
 }
 
 tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const int32_t *ids, size_t n, tg_err *err)
 {
-    tg_status s = alloc_ids(p, n, err);
+    tg_status status = alloc_ids(p, n, err);
 
-    if (s != TG_OK)
-        return s;
+    if (status)
+        return status;
     memcpy(p->ids, ids, n * sizeof *ids);
     p->n = n;
-    if ((s = check_ids(p, model, err)) != TG_OK)
+    if ((status = check_ids(p, model, err)))
         tg_prompt_free(p);
-    return s;
+    return status;
 }
 
 static tg_status from_tokens(tg_prompt *p, const tg_model *model, const tg_tokens *tokens, tg_err *err)
 {
-    tg_status s;
+    tg_status status;
 
     if (!tg_tokenizer_equal(&tokens->tokenizer, &model->tokenizer))
         return tg_fail(err, TG_EDATA,
                        "the tokens are of tokenizer \"%s\" with %zu ids, the model's is \"%s\" with %zu",
                        tokens->tokenizer.kind, tokens->tokenizer.vocab_size, model->tokenizer.kind,
                        model->tokenizer.vocab_size);
-    if ((s = alloc_ids(p, tokens->count, err)) != TG_OK)
-        return s;
+    if ((status = alloc_ids(p, tokens->count, err)))
+        return status;
     tg_tokens_get(tokens, p->ids, 0, tokens->count);
     p->n = tokens->count;
-    if ((s = check_ids(p, model, err)) != TG_OK)
+    if ((status = check_ids(p, model, err)))
         tg_prompt_free(p);
-    return s;
+    return status;
 }
 
 static tg_status from_archive(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
 {
     tg_tokens tokens = {0};
-    tg_status s = tg_tokens_load_source(&tokens, source, err);
+    tg_status status = tg_tokens_load_source(&tokens, source, TG_PROMPT_MAX, err);
 
-    if (s == TG_OK)
-        s = from_tokens(p, model, &tokens, err);
+    if (!status)
+        status = from_tokens(p, model, &tokens, err);
     tg_tokens_free(&tokens);
-    return s;
+    return status;
 }
 
 /* All that is left of the source into *text [*n], which the caller frees. */
 static tg_status read_text(unsigned char **text, size_t *n, tg_source *source, tg_err *err)
 {
     size_t room = 0;
-    tg_status s;
+    tg_status status;
 
-    while (!(s = tg_source_peek(source, 1, err)) && source->ready > 0) {
+    while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
         size_t more = source->ready;
 
         if (more > TG_PROMPT_MAX - *n)
@@ -105,35 +105,35 @@ static tg_status read_text(unsigned char **text, size_t *n, tg_source *source, t
         *n += more;
         tg_source_skip(source, more);
     }
-    return s;
+    return status;
 }
 
 static tg_status from_text(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
 {
     unsigned char *text = NULL;
     size_t n = 0;
-    tg_status s = read_text(&text, &n, source, err);
+    tg_status status = read_text(&text, &n, source, err);
 
-    if (s == TG_OK && n == 0)
-        s = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
-    if (s == TG_OK)
-        s = tg_prompt_text(p, model, text, n, err);
+    if (!status && n == 0)
+        status = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
+    if (!status)
+        status = tg_prompt_text(p, model, text, n, err);
     free(text);
-    return s;
+    return status;
 }
 
 tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err)
 {
     tg_source source;
     bool archive;
-    tg_status s = tg_source_open(&source, fd, err);
+    tg_status status = tg_source_open(&source, fd, err);
 
-    if (s != TG_OK)
-        return s;
-    if ((s = tg_archive_sniff(&source, &archive, err)) == TG_OK)
-        s = archive ? from_archive(p, model, &source, err) : from_text(p, model, &source, err);
+    if (status)
+        return status;
+    if (!(status = tg_archive_sniff(&source, &archive, err)))
+        status = archive ? from_archive(p, model, &source, err) : from_text(p, model, &source, err);
     tg_source_close(&source);
-    return s;
+    return status;
 }
 
 void tg_prompt_free(tg_prompt *p)

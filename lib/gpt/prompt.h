@@ -11,7 +11,7 @@
 
 #include "lib/gpt/model.h"
 
-#define TG_PROMPT_MAX ((size_t)64 << 20) /* bytes of a stream: more is refused */
+#define TG_PROMPT_MAX ((size_t)64 << 20) /* bytes of text, or tokens, of a stream: more is refused */
 
 typedef struct tg_prompt {
     int32_t *ids; /* [n], each below the model's vocab_size; owned */
@@ -29,7 +29,7 @@ TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const
 
 /*
  * All of fd: a token archive or several in a row when its first bytes say so, else
- * text.  TG_EDATA: nothing there, more than TG_PROMPT_MAX bytes, tokens of another
+ * text.  TG_EDATA: nothing there, more than TG_PROMPT_MAX, tokens of another
  * tokenizer; a damaged archive.  TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
  */
 TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err);

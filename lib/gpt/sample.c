@@ -147,11 +147,11 @@ tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, 
                     const tg_sample_how *how, tg_err *err)
 {
     tg_rng rng = {how->seed, TG_RNG_SAMPLE, step};
-    tg_status s = check_logits(logits, n, err);
+    tg_status status = check_logits(logits, n, err);
 
     assert(n >= 1 && n <= INT32_MAX);
-    if (s != TG_OK)
-        return s;
+    if (status)
+        return status;
     if (how->greedy || how->temperature <= 0.0)
         *id = (int32_t)greatest(logits, n);
     else
@@ -214,10 +214,10 @@ static void append(tg_generator *g, int32_t id)
 
 tg_status tg_generator_next(tg_generator *g, int32_t *id, bool more, const tg_sample_how *how, tg_err *err)
 {
-    tg_status s = tg_sample(id, g->logits, g->order, g->choices, g->step, how, err);
+    tg_status status = tg_sample(id, g->logits, g->order, g->choices, g->step, how, err);
     char where[48];
 
-    if (s != TG_OK) {
+    if (status) {
         snprintf(where, sizeof where, "position %llu", (unsigned long long)g->step);
         return tg_err_in(err, where);
     }

@@ -39,12 +39,9 @@ void tg_tokens_abandon(tg_tokens_writer *w);
 
 typedef struct tg_tokens_reader tg_tokens_reader;
 
-/* Read from fd: one token archive or several in a row, all of one tokenizer.
- * TG_EDATA: not a token archive (the message says what kind it is instead). */
-TG_MUST_CHECK tg_status tg_tokens_open(tg_tokens_reader **r, int fd, tg_err *err);
-
-/* The same on a source that the caller has opened and may have peeked at; it is taken
- * over, also when this fails (formats/archive.h). */
+/* Read one token archive or several in a row, all of one tokenizer, from a source that
+ * the caller has opened and may have peeked at; it is taken over, also when this fails
+ * (formats/archive.h).  TG_EDATA: not a token archive (the message says what it is). */
 TG_MUST_CHECK tg_status tg_tokens_open_source(tg_tokens_reader **r, tg_source *source, tg_err *err);
 
 /* The tokenizer; known from the first successful tg_tokens_next() on. */
@@ -67,11 +64,15 @@ typedef struct tg_tokens {
     unsigned char *data; /* count * width bytes, little-endian; owned */
 } tg_tokens;
 
-/* All tokens from fd appended to *tokens (zeroed before the first call; later
- * calls must bring the same tokenizer).  After a failure *tokens can only be freed. */
-TG_MUST_CHECK tg_status tg_tokens_load(tg_tokens *tokens, int fd, tg_err *err);
-TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *source, tg_err *err);
+/* All tokens of the source, which is taken over, appended to *tokens (zeroed before the
+ * first call; later calls must bring the same tokenizer).  TG_EDATA when there would be
+ * more than `most` of them, before there is memory for those.  After a failure *tokens
+ * can only be freed. */
+TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *source, size_t most, tg_err *err);
 void tg_tokens_free(tg_tokens *tokens);
+
+/* CRC-32 of the ids as they lie in memory: which text this is. */
+uint32_t tg_tokens_crc(const tg_tokens *tokens);
 
 /* n ids from position `at` into ids.  at + n <= count. */
 void tg_tokens_get(const tg_tokens *tokens, int32_t *ids, size_t at, size_t n);

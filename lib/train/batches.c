@@ -1,9 +1,10 @@
 #include "lib/train/batches.h"
 
 #include "lib/base/rng.h"
+#include "lib/base/size.h"
 
-tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T, double val_fraction,
-                          tg_err *err)
+tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
+                          double val_fraction, tg_err *err)
 {
     const size_t n = tokens->count;
 
@@ -36,9 +37,7 @@ void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint6
 
     for (size_t i = 0; i < n; i++) {
         const tg_rng rng = {
-            .seed = b->seed,
-            .purpose = TG_RNG_SHUFFLE,
-            .step = (first + i) / b->windows, /* the epoch */
+            .seed = b->seed, .purpose = TG_RNG_SHUFFLE, .step = (first + i) / b->windows, /* the epoch */
         };
         size_t shift = (size_t)tg_rng_below(&rng, 0, room + 1);
         size_t place = (size_t)tg_rng_permute(&rng, b->windows, (first + i) % b->windows);
@@ -54,4 +53,13 @@ void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t 
 
         window(b, ids + i * b->T, targets + i * b->T, b->train_tokens + place * b->T);
     }
+}
+
+size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n)
+{
+    const size_t at = b->val_tokens > 0 ? b->train_tokens : 0;
+
+    n = tg_size_min(n, b->tokens->count - at);
+    tg_tokens_get(b->tokens, ids, at, n);
+    return n;
 }

@@ -27,7 +27,7 @@ typedef struct tg_batches {
 
 /*
  * Split tokens (which must stay there) for windows of T + 1.  TG_EDATA, with the
- * numbers, when there is not one window to train on.  When the validation part is
+ * numbers, when there is not one window to train on.  When either part would be
  * shorter than a window, val_tokens is 0 and the whole text is for training.
  */
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
@@ -40,5 +40,9 @@ void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint6
 /* Validation windows i = first .. first + n - 1 of `of` <= val_windows that are spread
  * evenly over the validation part. */
 void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
+
+/* The first ids, n at most, of the validation part, or of the text when there is none;
+ * returns how many. */
+size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n);
 
 #endif

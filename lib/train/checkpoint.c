@@ -1,8 +1,7 @@
 #include "lib/train/checkpoint.h"
 
+#include <stdio.h>
 #include <string.h>
-
-#include "formats/save.h"
 
 void tg_checkpoint_free(tg_checkpoint *c)
 {
@@ -33,6 +32,15 @@ tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *e
 
 /* ---- reading */
 
+/* The optimizer takes the root of v. */
+static tg_status check_not_negative(const char *name, const float *x, size_t n, tg_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] < 0)
+            return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must not be negative", name, i, (double)x[i]);
+    return TG_OK;
+}
+
 /* opt/m/NAME or opt/v/NAME into its place. */
 static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_array *a, bool *taken,
                              const tg_model *model, tg_err *err)
@@ -54,7 +62,9 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
         return status;
     *taken = true;
     c->moments_read++;
-    return tg_params_check_finite(a->name, place, p->count, err);
+    if ((status = tg_params_check_finite(a->name, place, p->count, err)))
+        return status;
+    return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
 }
 
 static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
@@ -80,16 +90,26 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
     return tg_settings_take(&c->settings, r, a, taken, err);
 }
 
+static tg_status check_settings(const tg_checkpoint *c, tg_err *err)
+{
+    const size_t context = c->settings.context, n_ctx = c->model.config.n_ctx;
+    tg_status status = tg_settings_check(&c->settings, err);
+
+    if (!status && context > n_ctx)
+        status = tg_fail(err, TG_EDATA, "context %zu is more than the model's %zu", context, n_ctx);
+    return status;
+}
+
 static tg_status check_state(const tg_checkpoint *c, tg_err *err)
 {
     const size_t want = 2 * c->model.table.n;
 
-    if (c->step == 0 && c->moments_read == 0)
-        return TG_OK;
-    if (c->moments_read != want)
+    if (c->step >= TG_RUN_LIMIT)
+        return tg_fail(err, TG_EDATA, "train/step must be below %zu, got %zu", TG_RUN_LIMIT, c->step);
+    if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
         return tg_fail(err, TG_EDATA, "step %zu, but %zu of %zu arrays of the optimizer's state", c->step,
                        c->moments_read, want);
-    return tg_settings_check(&c->settings, err);
+    return check_settings(c, err);
 }
 
 tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
@@ -108,7 +128,20 @@ failed:
     return status;
 }
 
+tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
+{
+    if (c->settings.context == 0)
+        c->settings.context = c->model.config.n_ctx;
+    return check_settings(c, err);
+}
+
 /* ---- writing */
+
+/* The name of a tensor, or with a prefix of its moments. */
+static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
+{
+    snprintf(name, TG_NAME_MAX + 1, "%s%s", prefix, p->name);
+}
 
 static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const float *flat,
                              tg_archive_writer *w, tg_err *err)
@@ -120,8 +153,7 @@ static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const f
     for (size_t i = 0; !status && i < table->n; i++) {
         const tg_param *p = &table->entry[i];
 
-        memcpy(name, prefix, strlen(prefix) + 1);
-        strcat(name, p->name);
+        tensor_name(name, prefix, p);
         status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat + p->offset, err);
     }
     return status;
@@ -150,13 +182,24 @@ static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *e
     return tg_archive_finish(w, err);
 }
 
-/* An update can overflow where the loss before it did not. */
-static tg_status check_weights(const tg_model *m, tg_err *err)
+/* An update can overflow where the loss before it did not.  What would be refused when
+ * it is read is not written. */
+static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
 {
+    const tg_params *table = &c->model.table;
+    const struct {
+        const char *prefix;
+        const float *flat;
+    } all[] = {{"", c->model.params}, {"opt/m/", c->m}, {"opt/v/", c->v}};
+    char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < m->table.n; i++)
-        status = tg_params_check_finite(m->table.entry[i].name, m->weight[i], m->table.entry[i].count, err);
+    for (size_t i = 0; !status && i < 3 * table->n; i++) {
+        const tg_param *p = &table->entry[i % table->n];
+
+        tensor_name(name, all[i / table->n].prefix, p);
+        status = tg_params_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
+    }
     return status;
 }
 
@@ -165,23 +208,9 @@ tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err)
     tg_archive_writer *w;
     tg_status status;
 
-    if ((status = check_weights(&c->model, err)) || (status = tg_archive_create(&w, fd, 0, err)))
+    if ((status = check_finite(c, err)) || (status = tg_archive_create(&w, fd, 0, err)))
         return status;
     status = put_all(c, w, err);
     tg_archive_abandon(w);
-    return status;
-}
-
-tg_status tg_checkpoint_save(const tg_checkpoint *c, const char *path, tg_err *err)
-{
-    tg_save save;
-    tg_status status = tg_save_begin(&save, path, err);
-
-    if (status)
-        return status;
-    if ((status = tg_checkpoint_write(c, save.fd, err)))
-        tg_save_abort(&save);
-    else
-        status = tg_save_commit(&save, err);
     return status;
 }

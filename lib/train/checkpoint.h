@@ -16,14 +16,14 @@
 #include "lib/train/settings.h"
 
 typedef struct tg_checkpoint {
-    tg_model model;       /* with flat parameters */
+    tg_model model; /* with flat parameters */
     tg_settings settings;
-    size_t step;          /* steps done; 0: not trained yet */
-    size_t text_tokens;   /* the text trained on: its length ... */
-    size_t text_crc;      /* ... and the CRC-32 of its ids */
-    float *m, *v;         /* AdamW's moments, flat by the model's table */
-    tg_arena moments;     /* behind m and v */
-    size_t moments_read;  /* while reading */
+    size_t step;         /* steps done; 0: not trained yet */
+    size_t text_tokens;  /* the text trained on: its length ... */
+    size_t text_crc;     /* ... and the CRC-32 of its ids */
+    float *m, *v;        /* AdamW's moments, flat by the model's table */
+    tg_arena moments;    /* behind m and v */
+    size_t moments_read; /* while reading */
 } tg_checkpoint;
 
 /* Put a new, untrained model (created by the caller, who hands it over) in a zeroed
@@ -31,14 +31,16 @@ typedef struct tg_checkpoint {
 TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err);
 
 /* Read a model archive, trained or not.  Failures as tg_model_read(); also a run's
- * state that is incomplete.  After a failure *c needs no free. */
+ * state that is incomplete or cannot be.  After a failure *c needs no free. */
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
-/* Write it.  fd stays open.  TG_EDATA, and nothing written, when a weight is not finite. */
-TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
+/* The settings are as the run shall have them: a context of 0 becomes the model's, and
+ * all are checked, by themselves and against the model.  TG_EDATA, with the numbers. */
+TG_MUST_CHECK tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err);
 
-/* Write it to a file, whole or not at all (formats/save.h). */
-TG_MUST_CHECK tg_status tg_checkpoint_save(const tg_checkpoint *c, const char *path, tg_err *err);
+/* Write it.  fd stays open.  TG_EDATA, and nothing written, when a weight or a moment is
+ * not finite. */
+TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
 
 void tg_checkpoint_free(tg_checkpoint *c);
 

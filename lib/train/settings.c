@@ -4,23 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIELD(name, type, member) {name, type, offsetof(tg_settings, member)}
+#include "lib/base/size.h"
+
+#define FIELD(name, type, member, min, max)                                                                  \
+    {                                                                                                        \
+        name, TG_SETTING_##type, offsetof(tg_settings, member), min, max                                     \
+    }
 
 const tg_setting tg_setting_table[TG_SETTINGS] = {
-    FIELD("seed", TG_SETTING_U64, seed),
-    FIELD("steps", TG_SETTING_SIZE, steps),
-    FIELD("batch", TG_SETTING_SIZE, batch),
-    FIELD("context", TG_SETTING_SIZE, context),
-    FIELD("accumulate", TG_SETTING_SIZE, accumulate),
-    FIELD("warmup", TG_SETTING_SIZE, warmup),
-    FIELD("lr", TG_SETTING_REAL, lr),
-    FIELD("min-lr", TG_SETTING_REAL, min_lr),
-    FIELD("beta1", TG_SETTING_REAL, beta1),
-    FIELD("beta2", TG_SETTING_REAL, beta2),
-    FIELD("weight-decay", TG_SETTING_REAL, weight_decay),
-    FIELD("clip", TG_SETTING_REAL, clip),
-    FIELD("dropout", TG_SETTING_REAL, dropout),
-    FIELD("val-fraction", TG_SETTING_REAL, val_fraction),
+    [TG_SET_SEED] = FIELD("seed", U64, seed, 0, 0),
+    [TG_SET_STEPS] = FIELD("steps", SIZE, steps, 1, 1e12),
+    [TG_SET_BATCH] = FIELD("batch", SIZE, batch, 1, 65536),
+    [TG_SET_CONTEXT] = FIELD("context", SIZE, context, 0, 1e7),
+    [TG_SET_ACCUMULATE] = FIELD("accumulate", SIZE, accumulate, 1, 65536),
+    [TG_SET_WARMUP] = FIELD("warmup", SIZE, warmup, 0, 1e12),
+    [TG_SET_LR] = FIELD("lr", REAL, lr, 0, 1e3),
+    [TG_SET_MIN_LR] = FIELD("min-lr", REAL, min_lr, 0, 1e3),
+    [TG_SET_BETA1] = FIELD("beta1", REAL, beta1, 0, 0.999999),
+    [TG_SET_BETA2] = FIELD("beta2", REAL, beta2, 0, 0.999999),
+    [TG_SET_WEIGHT_DECAY] = FIELD("weight-decay", REAL, weight_decay, 0, 1e3),
+    [TG_SET_CLIP] = FIELD("clip", REAL, clip, 0, 1e9),
+    [TG_SET_DROPOUT] = FIELD("dropout", REAL, dropout, 0, 0.99),
+    [TG_SET_VAL_FRACTION] = FIELD("val-fraction", REAL, val_fraction, 0, 0.9),
 };
 
 tg_settings tg_settings_default(void)
@@ -48,7 +53,7 @@ static size_t width(tg_setting_type type)
     return type == TG_SETTING_SIZE ? sizeof(size_t) : 8;
 }
 
-static void *place(tg_settings *s, size_t i)
+void *tg_setting_place(tg_settings *s, size_t i)
 {
     return (char *)s + tg_setting_table[i].at;
 }
@@ -60,7 +65,7 @@ static const void *value(const tg_settings *s, size_t i)
 
 void tg_setting_copy(tg_settings *to, const tg_settings *from, size_t i)
 {
-    memcpy(place(to, i), value(from, i), width(tg_setting_table[i].type));
+    memcpy(tg_setting_place(to, i), value(from, i), width(tg_setting_table[i].type));
 }
 
 bool tg_setting_same(const tg_settings *a, const tg_settings *b, size_t i)
@@ -124,11 +129,11 @@ static tg_status take_value(tg_settings *s, size_t i, tg_archive_reader *r, cons
     case TG_SETTING_U64:
         if (a->ndim != 0 || a->dtype.kind != 'u' || a->dtype.size != 8)
             return tg_fail(err, TG_EDATA, "%s must be a scalar of type <u8", a->name);
-        return tg_archive_read(r, place(s, i), 8, err);
+        return tg_archive_read(r, tg_setting_place(s, i), 8, err);
     case TG_SETTING_SIZE:
-        return tg_archive_get_size(r, a, place(s, i), err);
+        return tg_archive_get_size(r, a, tg_setting_place(s, i), err);
     case TG_SETTING_REAL:
-        return tg_archive_get_f64(r, a, place(s, i), err);
+        return tg_archive_get_f64(r, a, tg_setting_place(s, i), err);
     }
     return TG_OK;
 }
@@ -147,25 +152,32 @@ tg_status tg_settings_take(tg_settings *s, tg_archive_reader *r, const tg_array 
     return TG_OK;
 }
 
+static tg_status check_range(const tg_settings *s, size_t i, tg_err *err)
+{
+    const tg_setting *f = &tg_setting_table[i];
+    const void *at = value(s, i);
+    double x;
+
+    if (f->min == 0 && f->max == 0)
+        return TG_OK;
+    x = f->type == TG_SETTING_SIZE ? (double)*(const size_t *)at : *(const double *)at;
+    if (x >= f->min && x <= f->max) /* a NaN is not */
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s must be between %g and %g, got %g", f->name, f->min, f->max, x);
+}
+
 tg_status tg_settings_check(const tg_settings *s, tg_err *err)
 {
-    const struct {
-        const char *name;
-        double value, least, most;
-    } ranges[] = {
-        {"steps", (double)s->steps, 1, 1e12},      {"batch", (double)s->batch, 1, 65536},
-        {"context", (double)s->context, 1, 1e9},   {"accumulate", (double)s->accumulate, 1, 65536},
-        {"warmup", (double)s->warmup, 0, 1e12},    {"lr", s->lr, 0, 1e3},
-        {"min-lr", s->min_lr, 0, 1e3},             {"beta1", s->beta1, 0, 0.999999},
-        {"beta2", s->beta2, 0, 0.999999},          {"weight-decay", s->weight_decay, 0, 1e3},
-        {"clip", s->clip, 0, 1e9},                 {"dropout", s->dropout, 0, 0.99},
-        {"val-fraction", s->val_fraction, 0, 0.9},
-    };
+    tg_status status = TG_OK;
+    size_t n;
 
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
-        if (!(ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most))
-            return tg_fail(err, TG_EDATA, "%s must be between %g and %g, got %g", ranges[i].name,
-                           ranges[i].least, ranges[i].most, ranges[i].value);
+    for (size_t i = 0; !status && i < TG_SETTINGS; i++)
+        status = check_range(s, i, err);
+    if (status)
+        return status;
+    if (!tg_size_mul(&n, s->steps, s->accumulate) || !tg_size_mul(&n, n, s->batch) || n >= TG_RUN_LIMIT)
+        return tg_fail(err, TG_EDATA, "%zu steps of %zu passes of %zu sequences are too many: %zu or more",
+                       s->steps, s->accumulate, s->batch, TG_RUN_LIMIT);
     return TG_OK;
 }
 

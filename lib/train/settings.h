@@ -24,8 +24,8 @@ typedef struct tg_settings {
     double lr, min_lr;   /* the peak; where the cosine ends */
     double beta1, beta2; /* AdamW */
     double weight_decay;
-    double clip;    /* of the gradient's global norm; 0: none */
-    double dropout; /* p */
+    double clip;         /* of the gradient's global norm; 0: none */
+    double dropout;      /* p */
     double val_fraction; /* share of the text, its end, kept for validation */
 } tg_settings;
 
@@ -33,18 +33,40 @@ typedef struct tg_settings {
  * this small model takes well.  Wide models want less: GPT-2 124M about 6e-4. */
 tg_settings tg_settings_default(void);
 
+/* The fields, in the order in which they are saved. */
+typedef enum tg_setting_id {
+    TG_SET_SEED,
+    TG_SET_STEPS,
+    TG_SET_BATCH,
+    TG_SET_CONTEXT,
+    TG_SET_ACCUMULATE,
+    TG_SET_WARMUP,
+    TG_SET_LR,
+    TG_SET_MIN_LR,
+    TG_SET_BETA1,
+    TG_SET_BETA2,
+    TG_SET_WEIGHT_DECAY,
+    TG_SET_CLIP,
+    TG_SET_DROPOUT,
+    TG_SET_VAL_FRACTION,
+    TG_SETTINGS /* how many */
+} tg_setting_id;
+
 typedef enum tg_setting_type { TG_SETTING_U64, TG_SETTING_SIZE, TG_SETTING_REAL } tg_setting_type;
 
-/* One field: its name (an option's, and after "train/" with _ for - an array's), type
- * and place. */
+/* One field: its name (an option's, and after "train/" with _ for - an array's), type,
+ * place and range. */
 typedef struct tg_setting {
     const char *name;
     tg_setting_type type;
-    size_t at; /* offset in tg_settings */
+    size_t at;       /* offset in tg_settings */
+    double min, max; /* {0, 0}: any value of the type */
 } tg_setting;
 
-#define TG_SETTINGS 14
 extern const tg_setting tg_setting_table[TG_SETTINGS];
+
+/* Where field i is. */
+void *tg_setting_place(tg_settings *s, size_t i);
 
 /* Copy field i; whether field i is the same in both; its value as text. */
 void tg_setting_copy(tg_settings *to, const tg_settings *from, size_t i);
@@ -58,11 +80,16 @@ TG_MUST_CHECK tg_status tg_settings_put(const tg_settings *s, tg_archive_writer 
 TG_MUST_CHECK tg_status tg_settings_take(tg_settings *s, tg_archive_reader *r, const tg_array *a, bool *taken,
                                          tg_err *err);
 
-/* Every value in its range: TG_EDATA, with the name and the number. */
+/* What a run counts -- its steps, passes and sequences -- stays below this: random
+ * numbers are numbered by it (lib/base/rng.h). */
+#define TG_RUN_LIMIT ((size_t)1 << 40)
+
+/* Every value in its range, and steps * accumulate * batch below TG_RUN_LIMIT: else
+ * TG_EDATA, with the names and the numbers. */
 TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 
 /* The learning rate of step `step` (from 0): linear warm-up to lr, then half a cosine
- * down to min_lr at the last step. */
+ * down to min_lr, which the step behind the last one would have. */
 double tg_settings_lr(const tg_settings *s, size_t step);
 
 #endif

@@ -5,23 +5,26 @@
 
 #include "lib/base/size.h"
 
-static void place(tg_arena *arena, tg_trainer *t)
+static void place(tg_arena *arena, tg_trainer *t, const tg_checkpoint *run, const tg_batches *batches)
 {
-    const tg_settings *s = &t->run->settings;
-    const tg_params *table = &t->run->model.table;
+    const size_t B = run->settings.batch, T = batches->T;
+    const tg_params *table = &run->model.table;
+    size_t N;
 
-    tg_pass_place(arena, &t->pass, &t->run->model, s->batch, s->context, true);
+    if (!tg_size_mul(&N, B, T))
+        N = SIZE_MAX; /* which the arena will not find */
+    tg_pass_place(arena, &t->pass, &run->model, B, T, true);
     t->grads = tg_arena_take(arena, table->floats, sizeof(float));
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
-    t->ids = tg_arena_take(arena, s->batch * s->context, sizeof(int32_t));
-    t->targets = tg_arena_take(arena, s->batch * s->context, sizeof(int32_t));
+    t->ids = tg_arena_take(arena, N, sizeof(int32_t));
+    t->targets = tg_arena_take(arena, N, sizeof(int32_t));
 }
 
-size_t tg_trainer_bytes(tg_checkpoint *run, const tg_batches *batches)
+size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches)
 {
-    tg_trainer t = {.run = run, .batches = batches};
+    tg_trainer t = {0};
 
-    place(&t.arena, &t);
+    place(&t.arena, &t, run, batches);
     return t.arena.used;
 }
 
@@ -31,10 +34,10 @@ tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *b
     tg_status status;
 
     *t = (tg_trainer){.run = run, .batches = batches};
-    place(&t->arena, t);
+    place(&t->arena, t, run, batches);
     if ((status = tg_arena_alloc(&t->arena, err)))
         return status;
-    place(&t->arena, t);
+    place(&t->arena, t, run, batches);
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,
         .beta2 = s->beta2,

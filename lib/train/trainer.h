@@ -32,10 +32,12 @@ typedef struct tg_step_report {
     double grad_norm; /* before clipping */
 } tg_step_report;
 
-/* Bytes that tg_trainer_open() will take: run->settings and batches must be final. */
-size_t tg_trainer_bytes(tg_checkpoint *run, const tg_batches *batches);
+/* Bytes that tg_trainer_open() will take, SIZE_MAX when that is beyond what a size can
+ * hold: run->settings and batches must be final. */
+size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches);
 
-/* Take all memory.  run and batches stay the caller's and must outlive the trainer.
+/* Take all memory.  run, whose settings are settled, and batches stay the caller's and
+ * must outlive the trainer.  The number of threads must not be raised afterwards.
  * TG_ENOMEM: nothing to close. */
 TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches,
                                         tg_err *err);

@@ -527,6 +527,68 @@ static void test_usage(void)
     close(fd);
 }
 
+/* More than an array has is not given; what it has still is. */
+static void test_read_too_much(void)
+{
+    for (size_t way = 0; way < 2; way++) {
+        const bytes *b = sample(0);
+        tg_archive_reader *r;
+        tg_archive_event event;
+        tg_array a;
+        unsigned char piece[4096];
+        tg_err err = {0};
+        int fd = ways[way].open(b->p, b->n);
+
+        CHECK_OK(tg_archive_open(&r, fd, &err), &err);
+        CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
+        CHECK(a.bytes > 0 && a.bytes < sizeof piece);
+        CHECK_EQ(tg_archive_read(r, piece, a.bytes + 1, &err), TG_EUSAGE);
+        CHECK_HAS(err.message, "are wanted");
+        CHECK_OK(tg_archive_read(r, piece, a.bytes, &err), &err);
+        CHECK_EQ(tg_archive_read(r, piece, 1, &err), TG_EUSAGE);
+        CHECK_HAS(err.message, "1 bytes are wanted, 0 are left");
+        CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
+        tg_archive_close(r);
+        close(fd);
+    }
+}
+
+/* A name and an extra field that together are longer than what can be looked at. */
+static void test_long_name(void)
+{
+    unsigned char header[64] = "PK\3\4\24";
+
+    memset(header + 26, 0xff, 4);
+    for (size_t way = 0; way < 2; way++) {
+        size_t arrays, ends;
+        tg_err err = {0};
+
+        CHECK_EQ(read_bytes(ways[way].open, header, sizeof header, &arrays, &ends, &err), TG_EDATA);
+        CHECK_HAS(err.message, "the name of the member at offset 0 has 65535 bytes, more than 131");
+    }
+}
+
+/* What an input can hold is known of a file only. */
+static void test_most_bytes(void)
+{
+    for (size_t way = 0; way < 2; way++) {
+        const bytes *b = sample(0);
+        int fd = ways[way].open(b->p, b->n);
+        tg_archive_reader *r;
+        tg_archive_event event;
+        tg_array a;
+        tg_err err = {0};
+
+        CHECK_OK(tg_archive_open(&r, fd, &err), &err);
+        for (int i = 0; i < 2; i++) {
+            CHECK(tg_archive_most(r) == (ways[way].open == as_file ? 1032 * (uint64_t)b->n : UINT64_MAX));
+            CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
+        }
+        tg_archive_close(r);
+        close(fd);
+    }
+}
+
 static void test_most_names(void)
 {
     char name[16];
@@ -558,7 +620,7 @@ static void test_full_device(void)
     if (!full)
         return;
     CHECK_EQ(write_sample(fileno(full), 0, &err), TG_EIO);
-    CHECK_HAS(err.message, "write failed at offset 0, after 0 of ");
+    CHECK_HAS(err.message, "at offset 0: write failed after 0 of ");
     CHECK_EQ(err.sys, ENOSPC);
     fclose(full);
 }
@@ -627,6 +689,9 @@ int main(void)
     RUN(test_integers);
     RUN(test_others);
     RUN(test_usage);
+    RUN(test_read_too_much);
+    RUN(test_long_name);
+    RUN(test_most_bytes);
     RUN(test_most_names);
     RUN(test_full_device);
     RUN(test_not_archives);

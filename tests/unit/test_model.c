@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
+#include "lib/gpt/prompt.h"
+#include "lib/text/tokens.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
 
@@ -415,6 +418,125 @@ static void heads_must_divide(void)
     tg_model_free(&m);
 }
 
+/* A model whose config asks for weights that are not there: 2^24 positions, 512 MiB. */
+static int claim(void)
+{
+    tg_config c = tiny();
+    tg_model m;
+    tg_archive_writer *w;
+    tg_err err;
+    int fd = memfd_create("claim", 0);
+
+    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    m.config.n_ctx = TG_SIZE_LIMIT;
+    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_model_put_head(&m, w, &err), &err);
+    CHECK_OK(tg_archive_put(w, "wte.weight", TG_F32, 2, (size_t[]){256, 8}, m.weight[0], &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    tg_model_free(&m);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    return fd;
+}
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+
+    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_maxrss;
+}
+
+/* Nothing is paid for a claim: a file that cannot hold it is refused at once, and a pipe,
+ * of which that is not known, when it ends. */
+static void claims_cost_nothing(void)
+{
+    static unsigned char bytes[65536];
+    long before = peak_kib();
+    int fd = claim(), ends[2];
+    ssize_t n;
+    tg_model m;
+    tg_err err;
+
+    CHECK_EQ(tg_model_read(&m, fd, true, NULL, NULL, &err), TG_EDATA);
+    CHECK_HAS(err.message, "the config asks for 5368");
+    CHECK_HAS(err.message, "bytes of weights: the file cannot hold more than ");
+    CHECK(lseek(fd, 0, SEEK_SET) == 0 && pipe(ends) == 0);
+    n = read(fd, bytes, sizeof bytes);
+    CHECK(n > 8192 && n < (ssize_t)sizeof bytes && write(ends[1], bytes, (size_t)n) == n);
+    close(ends[1]);
+    CHECK_EQ(tg_model_read(&m, ends[0], true, NULL, NULL, &err), TG_EDATA);
+    CHECK_HAS(err.message, "wpe.weight is missing");
+    CHECK(peak_kib() - before < 100 * 1024);
+    close(ends[0]);
+    close(fd);
+}
+
+/* Tokens in an archive can be a thousandth of their size: the limit counts them, too. */
+static void prompts_have_an_end(void)
+{
+    const size_t chunk = TG_TOKENS_CHUNK;
+    unsigned char *zeros = calloc(chunk, 1);
+    const tg_config c = tiny();
+    tg_archive_writer *w;
+    tg_model m;
+    tg_prompt prompt;
+    tg_err err;
+    int fd = memfd_create("tokens", 0);
+
+    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, TG_ARCHIVE_DEFLATE, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "version", TG_TOKENS_VERSION, &err), &err);
+    CHECK_OK(tg_tokenizer_put(&m.tokenizer, w, &err), &err);
+    for (size_t i = 0; i <= TG_PROMPT_MAX / chunk; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "tokens/%08zu", i);
+        CHECK_OK(tg_archive_put(w, name, TG_U8, 1, &chunk, zeros, &err), &err);
+    }
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_EQ(tg_prompt_read(&prompt, &m, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "more than 67108864 tokens");
+    tg_model_free(&m);
+    free(zeros);
+    close(fd);
+}
+
+static void presets_have_names(void)
+{
+    char joined[128] = "";
+
+    for (size_t i = 0; tg_config_preset_name(i); i++) {
+        size_t used = strlen(joined);
+
+        snprintf(joined + used, sizeof joined - used, "%s%s", i > 0 ? "|" : "", tg_config_preset_name(i));
+    }
+    CHECK(strcmp(joined, TG_PRESETS) == 0);
+    CHECK(strcmp(tg_config_preset_name(TG_PRESET_DEFAULT), "baby") == 0);
+}
+
+/* Below the smallest normal float an epsilon may be 0 by the time that it is used. */
+static void epsilon_is_a_float(void)
+{
+    const double bad[] = {0, -1e-5, 1e-40, 1e-300, 1.1, nan("")};
+    static const double good[] = {1.2e-38, 1e-5, 1};
+    tg_config c = tiny();
+    tg_err err;
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        c.layer_norm_epsilon = bad[i];
+        CHECK_EQ(tg_config_check(&c, &err), TG_EDATA);
+        CHECK_HAS(err.message, "layer_norm_epsilon must be between 1.17549e-38 and 1, got ");
+    }
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        c.layer_norm_epsilon = good[i];
+        CHECK_OK(tg_config_check(&c, &err), &err);
+    }
+}
+
 int main(void)
 {
     RUN(gradients_gpt2);
@@ -431,5 +553,9 @@ int main(void)
     RUN(archive_round_trip);
     RUN(weights_must_be_finite);
     RUN(heads_must_divide);
+    RUN(claims_cost_nothing);
+    RUN(prompts_have_an_end);
+    RUN(presets_have_names);
+    RUN(epsilon_is_a_float);
     return check_done();
 }

@@ -171,8 +171,7 @@ static void test_failed_write(void)
     status = tg_archive_put(w, "w", TG_F32, 1, (size_t[]){100000}, numbers, &err);
     CHECK_EQ(status, TG_EIO);
     CHECK_EQ(err.sys, EFBIG);
-    CHECK_HAS(err.message, "write failed at offset 100000, after 9");
-    CHECK_HAS(err.message, "of 400000 bytes: File too large");
+    CHECK_HAS(err.message, "at offset 192: write failed after 99808 of 400000 bytes: File too large");
     CHECK_EQ(tg_archive_finish(w, &err), TG_EUSAGE);
     tg_archive_abandon(w);
     tg_save_abort(&save);

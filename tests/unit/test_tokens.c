@@ -20,6 +20,14 @@ static int temp_file(void)
     return fd;
 }
 
+static tg_status load(tg_tokens *tokens, int fd, tg_err *err)
+{
+    tg_source source;
+
+    CHECK_OK(tg_source_open(&source, fd, err), err);
+    return tg_tokens_load_source(tokens, &source, SIZE_MAX, err);
+}
+
 static void rewind_file(int fd)
 {
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
@@ -103,7 +111,7 @@ static tg_status load_forged(const struct forged *f, tg_tokens *tokens, tg_err *
     *err = (tg_err){0};
     forge(fd, f);
     rewind_file(fd);
-    status = tg_tokens_load(tokens, fd, err);
+    status = load(tokens, fd, err);
     close(fd);
     return status;
 }
@@ -158,7 +166,7 @@ static void expect_text(int fd, const unsigned char *text, size_t n)
     tg_err err = {0};
 
     rewind_file(fd);
-    CHECK_OK(tg_tokens_load(&tokens, fd, &err), &err);
+    CHECK_OK(load(&tokens, fd, &err), &err);
     CHECK_EQ(tokens.count, n);
     CHECK_EQ(tokens.width, 1);
     CHECK(tokens.count == n && (n == 0 || memcmp(tokens.data, text, n) == 0));
@@ -228,8 +236,8 @@ static void appending(void)
     expect_text(fd, text, 1500);
     rewind_file(fd);
     rewind_file(other);
-    CHECK_OK(tg_tokens_load(&tokens, fd, &err), &err);
-    CHECK_OK(tg_tokens_load(&tokens, other, &err), &err);
+    CHECK_OK(load(&tokens, fd, &err), &err);
+    CHECK_OK(load(&tokens, other, &err), &err);
     CHECK_EQ(tokens.count, 3000);
     CHECK(memcmp(tokens.data, text, 3000) == 0);
     tg_tokens_get(&tokens, ids, 2996, 4);
@@ -253,7 +261,7 @@ static void through_a_pipe(void)
     CHECK(pipe(ends) == 0);
     write_text(ends[1], text, 20000, 777); /* fits into a pipe's buffer */
     close(ends[1]);
-    CHECK_OK(tg_tokens_load(&tokens, ends[0], &err), &err);
+    CHECK_OK(load(&tokens, ends[0], &err), &err);
     CHECK_EQ(tokens.count, 20000);
     CHECK(memcmp(tokens.data, text, 20000) == 0);
     tg_tokens_free(&tokens);
@@ -303,9 +311,9 @@ static void refusals(void)
     struct forged f;
 
     f = good, f.kind = "model";
-    expect_refusal(&f, "this is a model archive, not tokens");
+    expect_refusal(&f, "this archive is of kind \"model\", not \"tokens\"");
     f = good, f.version = 2;
-    expect_refusal(&f, "the tokens have version 2, this program reads version 1");
+    expect_refusal(&f, "the archive has version 2, this program reads version 1");
     f = good, f.tokenizer = NULL;
     expect_refusal(&f, "tokenizer/kind is missing");
     f = good, f.tokenizer = "words";
@@ -344,6 +352,7 @@ static void order_of_arrays(void)
     int fd = temp_file();
     tg_tokens_reader *r;
     tg_archive_writer *w;
+    tg_source source;
     tg_err err;
 
     CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
@@ -352,9 +361,54 @@ static void order_of_arrays(void)
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
     rewind_file(fd);
-    CHECK_EQ(tg_tokens_open(&r, fd, &err), TG_EDATA);
+    CHECK_OK(tg_source_open(&source, fd, &err), &err);
+    CHECK_EQ(tg_tokens_open_source(&r, &source, &err), TG_EDATA);
     CHECK(r == NULL);
     CHECK_HAS(err.message, "its first array is version, not kind");
+    close(fd);
+}
+
+/* All tokens are bytes of two archives: the limit counts those of both. */
+static void no_more_than(void)
+{
+    static const char text[] = "abcdefghij";
+    int fd = temp_file();
+
+    write_text(fd, (const unsigned char *)text, 10, 10);
+    for (size_t most = 18; most <= 21; most++) {
+        tg_tokens tokens = {0};
+        tg_status status = TG_OK;
+        tg_err err = {0};
+
+        for (int i = 0; i < 2 && !status; i++) {
+            tg_source source;
+
+            rewind_file(fd);
+            CHECK_OK(tg_source_open(&source, fd, &err), &err);
+            status = tg_tokens_load_source(&tokens, &source, most, &err);
+        }
+        CHECK_EQ(status, most < 20 ? TG_EDATA : TG_OK);
+        if (status)
+            CHECK_HAS(err.message, most == 18 ? "more than 18 tokens" : "more than 19 tokens");
+        CHECK_EQ(tokens.count, status ? 10 : 20);
+        tg_tokens_free(&tokens);
+    }
+    close(fd);
+}
+
+/* 0xCBF43926 is the check value of CRC-32, of the digits 1 to 9. */
+static void crc(void)
+{
+    tg_tokens tokens = {0};
+    int fd = temp_file();
+    tg_err err;
+
+    CHECK_EQ(tg_tokens_crc(&tokens), 0);
+    write_text(fd, (const unsigned char *)"123456789", 9, 4);
+    rewind_file(fd);
+    CHECK_OK(load(&tokens, fd, &err), &err);
+    CHECK_EQ(tg_tokens_crc(&tokens), 0xCBF43926);
+    tg_tokens_free(&tokens);
     close(fd);
 }
 
@@ -374,7 +428,7 @@ static void truncation(void)
 
         CHECK(ftruncate(fd, n) == 0);
         rewind_file(fd);
-        CHECK_EQ(tg_tokens_load(&tokens, fd, &err), TG_EDATA);
+        CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
         tg_tokens_free(&tokens);
     }
     close(fd);
@@ -421,6 +475,8 @@ int main(void)
     RUN(refusals);
     RUN(too_long_a_chunk);
     RUN(order_of_arrays);
+    RUN(no_more_than);
+    RUN(crc);
     RUN(truncation);
     RUN(failed_writes);
     return check_done();

@@ -127,6 +127,31 @@ static void texts_at_the_limit(void)
     CHECK_EQ(targets[63], text[64]);
 }
 
+/* The validation part is used when both parts hold a window, and only then. */
+static void parts_shorter_than_a_window(void)
+{
+    const struct {
+        double fraction;
+        size_t val;
+    } known[] = {{0.16, 0}, {0.17, 17}, {0.5, 50}, {0.83, 83}, {0.84, 0}, {0.9, 0}};
+    tg_tokens some = stream;
+    tg_batches b;
+    tg_err err;
+    int32_t probe[32];
+
+    some.count = 100;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        CHECK_OK(tg_batches_init(&b, &some, 1, 16, known[i].fraction, &err), &err);
+        CHECK_EQ(b.val_tokens, known[i].val);
+        CHECK_EQ(b.train_tokens, 100 - known[i].val);
+        CHECK_EQ(b.val_windows > 0, known[i].val > 0);
+        /* the probe is the beginning of the validation part, or else of the text */
+        CHECK_EQ(tg_batches_probe(&b, probe, 32), known[i].val == 17 ? 17 : 32);
+        CHECK_EQ(probe[16], text[(known[i].val > 0 ? b.train_tokens : 0) + 16]);
+        CHECK_EQ(tg_batches_probe(&b, probe, 1), 1);
+    }
+}
+
 static void schedule(void)
 {
     tg_settings s = tg_settings_default();
@@ -142,6 +167,57 @@ static void schedule(void)
     CHECK_NEAR(tg_settings_lr(&s, 1000), 1e-4, 1e-12);
     s.warmup = 2000; /* longer than the run: it just never ends */
     CHECK(tg_settings_lr(&s, 999) < s.lr);
+}
+
+/* ---- settings */
+
+static void check_setting(tg_settings s, const char *why)
+{
+    tg_err err = {0};
+
+    CHECK_EQ(tg_settings_check(&s, &err), TG_EDATA);
+    CHECK_HAS(err.message, why);
+}
+
+static tg_settings with(size_t id, double x)
+{
+    tg_settings s = tg_settings_default();
+
+    if (tg_setting_table[id].type == TG_SETTING_SIZE)
+        *(size_t *)tg_setting_place(&s, id) = (size_t)x;
+    else
+        *(double *)tg_setting_place(&s, id) = x;
+    return s;
+}
+
+static void settings_are_checked(void)
+{
+    tg_settings s = tg_settings_default();
+    tg_err err = {0};
+
+    CHECK_OK(tg_settings_check(&s, &err), &err);
+    for (size_t i = 0; i < TG_SETTINGS; i++) {
+        const tg_setting *f = &tg_setting_table[i];
+
+        if (f->type == TG_SETTING_U64)
+            continue;
+        s = with(i, f->min);
+        CHECK_OK(tg_settings_check(&s, &err), &err);
+        check_setting(with(i, f->max * 1.5), f->name);
+        if (f->type == TG_SETTING_SIZE && f->min > 0)
+            check_setting(with(i, f->min - 1), f->name);
+        if (f->type == TG_SETTING_REAL) {
+            check_setting(with(i, -1e-9), f->name);
+            check_setting(with(i, (double)NAN), f->name);
+        }
+    }
+    /* 2^40 sequences are one too many */
+    s = tg_settings_default();
+    s.steps = (size_t)1 << 20;
+    s.batch = s.accumulate = (size_t)1 << 10;
+    check_setting(s, "1048576 steps of 1024 passes of 1024 sequences are too many");
+    s.steps--;
+    CHECK_OK(tg_settings_check(&s, &err), &err);
 }
 
 /* ---- runs */
@@ -207,6 +283,101 @@ static tg_checkpoint save_and_read(tg_checkpoint *run)
     close(fd);
     tg_checkpoint_free(run);
     return again;
+}
+
+/* What has not been trained yet, with the context left to the model. */
+static void a_fresh_checkpoint_is_read_again(void)
+{
+    tg_checkpoint run;
+    tg_err err = {0};
+
+    begin(&run);
+    run.settings = tg_settings_default();
+    CHECK_EQ(run.settings.context, 0);
+    run = save_and_read(&run);
+    CHECK_EQ(run.step, 0);
+    CHECK_EQ(run.settings.context, 0);
+    CHECK_OK(tg_checkpoint_settle(&run, &err), &err);
+    CHECK_EQ(run.settings.context, 16);
+    run = save_and_read(&run);
+    CHECK_EQ(run.settings.context, 16);
+    run.settings.context = 17;
+    CHECK_EQ(tg_checkpoint_settle(&run, &err), TG_EDATA);
+    CHECK_HAS(err.message, "context 17 is more than the model's 16");
+    tg_checkpoint_free(&run);
+}
+
+/* A checkpoint that is written although it should not be is refused when it is read. */
+static void check_not_read(const tg_checkpoint *run, const char *why)
+{
+    tg_checkpoint again;
+    int fd = memfd_create("run", 0);
+    tg_err err = {0};
+
+    CHECK_OK(tg_checkpoint_write(run, fd, &err), &err);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_EQ(tg_checkpoint_read(&again, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, why);
+    close(fd);
+}
+
+static void states_that_cannot_be_are_refused(void)
+{
+    tg_checkpoint run;
+
+    begin(&run);
+    run.step = TG_RUN_LIMIT;
+    check_not_read(&run, "train/step must be below 1099511627776, got 1099511627776");
+    run.step = 0;
+    run.v[3] = -1e-30f;
+    check_not_read(&run, "opt/v/wte.weight[3] is -1e-30: it must not be negative");
+    run.v[3] = 0;
+    run.settings.context = 17;
+    check_not_read(&run, "context 17");
+    run.settings.context = 16;
+    run.settings.steps = (size_t)1e12;
+    run.settings.batch = 2;
+    check_not_read(&run, "are too many");
+    tg_checkpoint_free(&run);
+}
+
+static void moments_that_are_not_finite_are_not_written(void)
+{
+    tg_checkpoint run;
+    float *places[3];
+    static const char *const why[] = {"h.1.ln_1.bias[2] is inf", "opt/m/h.1.ln_1.bias[2] is inf",
+                                      "opt/v/h.1.ln_1.bias[2] is inf"};
+    size_t at;
+    tg_err err = {0};
+
+    begin(&run);
+    at = tg_params_find(&run.model.table, "h.1.ln_1.bias")->offset + 2;
+    places[0] = run.model.params + at;
+    places[1] = run.m + at;
+    places[2] = run.v + at;
+    for (size_t i = 0; i < 3; i++) {
+        *places[i] = INFINITY;
+        CHECK_EQ(tg_checkpoint_write(&run, -1, &err), TG_EDATA);
+        CHECK(strncmp(err.message, why[i], strlen(why[i])) == 0);
+        *places[i] = 0;
+    }
+    tg_checkpoint_free(&run);
+}
+
+static void sizes_beyond_all_memory(void)
+{
+    tg_checkpoint run;
+    tg_trainer t;
+    tg_batches b;
+    tg_err err = {0};
+
+    begin(&run);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
+    CHECK(tg_trainer_bytes(&run, &b) < 10 << 20);
+    run.settings.batch = SIZE_MAX / 8;
+    CHECK(tg_trainer_bytes(&run, &b) == SIZE_MAX);
+    CHECK_EQ(tg_trainer_open(&t, &run, &b, &err), TG_ENOMEM);
+    tg_checkpoint_free(&run);
 }
 
 static void stopped_anywhere_ends_the_same(void)
@@ -307,7 +478,13 @@ int main(void)
     RUN(permutation_hits_every_item_once);
     RUN(an_epoch_uses_every_window_once);
     RUN(texts_at_the_limit);
+    RUN(parts_shorter_than_a_window);
     RUN(schedule);
+    RUN(settings_are_checked);
+    RUN(a_fresh_checkpoint_is_read_again);
+    RUN(states_that_cannot_be_are_refused);
+    RUN(moments_that_are_not_finite_are_not_written);
+    RUN(sizes_beyond_all_memory);
     RUN(stopped_anywhere_ends_the_same);
     RUN(same_bytes_at_any_thread_count);
     RUN(training_lowers_the_loss);

@@ -1,0 +1,28 @@
+#include "formats/sink.h"
+
+#include <errno.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "lib/base/size.h"
+
+#define STEP ((size_t)1 << 30) /* what a write() is sure to count */
+
+tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
+{
+    const unsigned char *p = data;
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t put = write(fd, p + done, tg_size_min(n - done, STEP));
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put == 0)
+            errno = ENOSPC;
+        if (put <= 0)
+            return tg_fail_sys(err, "write failed after %zu of %zu bytes", done, n);
+        done += (size_t)put;
+    }
+    return TG_OK;
+}

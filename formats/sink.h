@@ -1,0 +1,15 @@
+/*
+ * sink: bytes to a descriptor.
+ */
+#ifndef TG_FORMATS_SINK_H
+#define TG_FORMATS_SINK_H
+
+#include <stddef.h>
+
+#include "lib/base/status.h"
+
+/* Write all n bytes, in as many pieces as it takes.  TG_EIO, with how many of them
+ * went out; a device that takes none counts as full. */
+TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err);
+
+#endif

@@ -1,0 +1,193 @@
+/* What everything stands on: messages, one block of memory, bytes written out. */
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "formats/sink.h"
+#include "lib/base/arena.h"
+#include "lib/base/status.h"
+#include "tests/unit/check.h"
+
+/* ---- where it happened, and why */
+
+static void names_in_front(void)
+{
+    tg_err err;
+
+    CHECK_EQ(tg_fail(&err, TG_EDATA, "got %d", 17), TG_EDATA);
+    CHECK_EQ(tg_err_in(&err, "array \"x\""), TG_EDATA);
+    CHECK_EQ(tg_err_in(&err, "a.npz"), TG_EDATA);
+    CHECK(strcmp(err.message, "a.npz: array \"x\": got 17") == 0);
+    CHECK_EQ(tg_err_in(NULL, "a.npz"), TG_EDATA);
+    errno = ENOENT;
+    CHECK_EQ(tg_fail_sys(&err, "cannot be read"), TG_EIO);
+    CHECK_EQ(tg_err_in(&err, "a.npz"), TG_EIO);
+    CHECK_EQ(err.sys, ENOENT);
+}
+
+/* A path of any length: the reason stays whole, and the end of the path. */
+static void long_paths(void)
+{
+    static const char reason[] = "the config asks for 5368 bytes: the file cannot hold more than 17";
+    char path[1200];
+
+    for (size_t n = 400; n < sizeof path; n++) {
+        tg_err err;
+        size_t length;
+
+        memset(path, 'd', n);
+        memcpy(path + n - 10, "/model.npz", 11);
+        (void)tg_fail(&err, TG_EDATA, "%s", reason);
+        CHECK_EQ(tg_err_in(&err, path), TG_EDATA);
+        length = strlen(err.message);
+        CHECK_HAS(err.message, "ddd/model.npz: the config");
+        CHECK(strcmp(err.message + length - strlen(reason), reason) == 0);
+        if (n + 2 + strlen(reason) < TG_ERR_MAX - 3)
+            CHECK_EQ(length, n + 2 + strlen(reason));
+        else
+            CHECK(strncmp(err.message, "...d", 4) == 0 && length == TG_ERR_MAX - 1);
+    }
+}
+
+/* What is left of a path does not begin in the middle of a character. */
+static void long_paths_in_utf8(void)
+{
+    char path[1200];
+    tg_err err;
+
+    for (size_t n = 0; n < 3; n++) {
+        memset(path, 'x', n);
+        for (size_t i = n; i < 900; i += 3)
+            memcpy(path + i, "\xE2\x82\xAC", 4);
+        (void)tg_fail(&err, TG_EDATA, "reason");
+        CHECK_EQ(tg_err_in(&err, path), TG_EDATA);
+        CHECK(strncmp(err.message, "...\xE2\x82\xAC", 6) == 0);
+        CHECK_HAS(err.message, "\xE2\x82\xAC: reason");
+    }
+}
+
+/* Both too long: something of the path is there all the same. */
+static void long_reasons(void)
+{
+    char path[600], reason[600];
+    tg_err err;
+
+    memset(path, 'p', sizeof path - 1);
+    memset(reason, 'r', sizeof reason - 1);
+    path[sizeof path - 1] = reason[sizeof reason - 1] = '\0';
+    (void)tg_fail(&err, TG_EDATA, "%s", reason);
+    CHECK_EQ(strlen(err.message), TG_ERR_MAX - 1);
+    CHECK_EQ(tg_err_in(&err, path), TG_EDATA);
+    CHECK_EQ(strlen(err.message), TG_ERR_MAX - 1);
+    CHECK_EQ(strspn(err.message + 3, "p"), 64);
+    CHECK_HAS(err.message, "p: rrr");
+}
+
+/* ---- the arena */
+
+static void place(tg_arena *arena, unsigned char **a, double **b)
+{
+    *a = tg_arena_take(arena, 100, 1);
+    *b = tg_arena_take(arena, 1000, sizeof **b);
+}
+
+static void placement(void)
+{
+    tg_arena arena = {0};
+    unsigned char *a;
+    double *b;
+    tg_err err;
+
+    place(&arena, &a, &b);
+    CHECK(!a && !b);
+    CHECK_EQ(arena.used, 128 + 8000);
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    place(&arena, &a, &b);
+    CHECK((uintptr_t)a % TG_ALIGN == 0 && (uintptr_t)b % TG_ALIGN == 0);
+    CHECK((unsigned char *)b - a == 128);
+    for (size_t i = 0; i < 128 + 8000; i++)
+        CHECK(a[i] == 0);
+    memset(a, 0xff, 128 + 8000);
+    tg_arena_free(&arena);
+    CHECK(!arena.base && arena.size == 0);
+    tg_arena_free(&arena);
+}
+
+static void too_large(void)
+{
+    const size_t sizes[][2] = {{SIZE_MAX, 2}, {SIZE_MAX, 1}, {SIZE_MAX - 70, 1}, {SIZE_MAX / 4, 1}};
+
+    for (size_t i = 0; i < 4; i++) {
+        tg_arena arena = {0};
+        tg_err err;
+
+        CHECK(tg_arena_take(&arena, sizes[i][0], sizes[i][1]) == NULL);
+        CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
+        CHECK_HAS(err.message, "out of memory");
+        CHECK(!arena.base && arena.size == 0 && arena.used == 0);
+        tg_arena_free(&arena);
+    }
+}
+
+/* ---- writing */
+
+/* More than a pipe holds, so that it takes several writes. */
+static void writing_through_a_pipe(void)
+{
+    static unsigned char out[300000], in[sizeof out + 1];
+    int ends[2], status;
+    size_t n = 0;
+    ssize_t got;
+    pid_t child;
+    tg_err err;
+
+    for (size_t i = 0; i < sizeof out; i++)
+        out[i] = (unsigned char)(i * 2654435761u >> 9);
+    CHECK(pipe(ends) == 0);
+    if ((child = fork()) == 0)
+        _exit(tg_write_all(ends[1], out, sizeof out, &err) == TG_OK ? 0 : 1);
+    close(ends[1]);
+    while ((got = read(ends[0], in + n, sizeof in - n)) > 0)
+        n += (size_t)got;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(n == sizeof out && memcmp(in, out, n) == 0);
+    close(ends[0]);
+}
+
+/* What went out is said: a pipe takes 4,096 bytes and then no more. */
+static void writing_to_what_is_full(void)
+{
+    static const unsigned char out[5000];
+    int ends[2];
+    tg_err err;
+
+    CHECK(pipe(ends) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) == 4096);
+    CHECK(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+    CHECK_EQ(tg_write_all(ends[1], out, sizeof out, &err), TG_EIO);
+    CHECK_HAS(err.message, "write failed after 4096 of 5000 bytes: ");
+    CHECK_EQ(err.sys, EAGAIN);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    CHECK_EQ(tg_write_all(ends[1], out, 1, &err), TG_EIO);
+    CHECK_EQ(err.sys, EPIPE);
+    CHECK_OK(tg_write_all(ends[1], NULL, 0, &err), &err);
+    close(ends[1]);
+    CHECK_EQ(tg_write_all(-1, out, 1, NULL), TG_EIO);
+}
+
+int main(void)
+{
+    RUN(names_in_front);
+    RUN(long_paths);
+    RUN(long_paths_in_utf8);
+    RUN(long_reasons);
+    RUN(placement);
+    RUN(too_large);
+    RUN(writing_through_a_pipe);
+    RUN(writing_to_what_is_full);
+    return check_done();
+}
