@@ -23,6 +23,7 @@ INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restri
     for (size_t k = 0; k < words; k++, a += MR, b += NR) {
         vf b_k[2];
 
+
         for (size_t v = 0; v < vectors; v++)
             b_k[v] = load(b + v * VL);
         for (size_t r = 0; r < rows; r++)
@@ -89,6 +90,10 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
     if (m == MR && n == NR) {
         vf sum[MR][2];
 
+        for (size_t r = 0; r < MR; r++) { /* where the sums will go, while they are made */
+            __builtin_prefetch(e->c + r * e->ldc, 1);
+            __builtin_prefetch(e->c + r * e->ldc + VL, 1);
+        }
         multiply(sum, a, b, words, MR, 2);
         store_rows(sum, e, MR, 2);
     } else if (m <= MR / 3) {
