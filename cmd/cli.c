@@ -10,10 +10,84 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *tool_name = "tg";
 static bool line_open; /* a redrawn line stands on the terminal, without its newline */
+
+/* ---- signals: what comes before the rest, which uses it */
+
+#define N_STOPS 3
+#define SAME_REQUEST 1.0 /* seconds in which another stop signal is the same request */
+
+static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t stop_signal;
+static struct timespec stop_time; /* when that came; for on_stop alone */
+static volatile sig_atomic_t status_asked;
+static char temporary[8192];                  /* the path of a save under way ... */
+static volatile sig_atomic_t temporary_there; /* ... when there is one */
+
+static void stop_set(sigset_t *set)
+{
+    sigemptyset(set);
+    for (size_t i = 0; i < N_STOPS; i++)
+        sigaddset(set, stops[i]);
+}
+
+/* One stop signal at a time is handled. */
+static void set_action(int number, void (*action)(int))
+{
+    struct sigaction sa = {.sa_handler = action, .sa_flags = SA_RESTART};
+
+    stop_set(&sa.sa_mask);
+    sigaction(number, &sa, NULL);
+}
+
+/* The signal ends the tool when its handler returns, and leaves no temporary file. */
+static void end_at_once(int number)
+{
+    const int sys = errno;
+
+    if (temporary_there)
+        unlink(temporary);
+    set_action(number, SIG_DFL);
+    raise(number);
+    errno = sys;
+}
+
+static void on_stop(int number)
+{
+    const int sys = errno;
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    if (!stop_signal) {
+        stop_signal = number;
+        stop_time = t;
+    } else if ((double)(t.tv_sec - stop_time.tv_sec) + 1e-9 * (double)(t.tv_nsec - stop_time.tv_nsec) >
+               SAME_REQUEST) {
+        end_at_once(number);
+    }
+    errno = sys;
+}
+
+static void on_status(int number)
+{
+    (void)number;
+    status_asked = 1;
+}
+
+/* What the parent ignores (nohup, a job in the background of a script) stays so; if `mildly`,
+ * another handler, too. */
+static void catch_signal(int number, void (*action)(int), bool mildly)
+{
+    struct sigaction old;
+
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN &&
+        (!mildly || old.sa_handler == SIG_DFL))
+        set_action(number, action);
+}
 
 /* ---- start, messages, end of stdout */
 
@@ -31,6 +105,7 @@ void cli_init(const char *name)
     fill_descriptor(STDIN_FILENO, O_WRONLY); /* reading it fails with EBADF, as it should */
     fill_descriptor(STDOUT_FILENO, O_RDONLY);
     fill_descriptor(STDERR_FILENO, O_WRONLY);
+    set_action(SIGXFSZ, SIG_IGN);
 }
 
 /* One line, whatever a file or an argument put into it. */
@@ -154,6 +229,36 @@ static tg_status check_stdout(tg_err *err)
     return tg_fail_sys(err, "cannot be written");
 }
 
+/* Remember the temporary file for end_at_once(). */
+static void keep_temporary(const tg_save *save)
+{
+    const size_t n = save->temp ? strlen(save->temp) + 1 : 0;
+
+    if (n == 0 || n > sizeof temporary)
+        return;
+    memcpy(temporary, save->temp, n);
+    temporary_there = 1;
+    for (size_t i = 0; i < N_STOPS; i++)
+        catch_signal(stops[i], end_at_once, true);
+}
+
+/* No signal shall come between making the temporary file and remembering it.  (But opening a
+ * pipe can take any time, and makes none.) */
+static tg_status begin_save(tg_save *save, const char *path, tg_err *err)
+{
+    sigset_t set, old;
+    tg_status status;
+
+    if (cli_output_is_stream(path))
+        return tg_save_begin(save, path, err);
+    stop_set(&set);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    if (!(status = tg_save_begin(save, path, err)))
+        keep_temporary(save);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return status;
+}
+
 tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_err *err)
 {
     const char *name;
@@ -164,7 +269,7 @@ tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_er
         status = check_stdout(err);
     } else {
         out->name = path;
-        status = tg_save_begin(&out->save, path, err);
+        status = begin_save(&out->save, path, err);
         out->file = status == TG_OK;
         out->fd = out->save.fd;
     }
@@ -184,14 +289,17 @@ tg_status cli_output_commit(cli_output *out, tg_err *err)
 
     if (out->file && tg_save_commit(&out->save, err))
         status = tg_err_in(err, out->name);
+    temporary_there = 0;
     *out = (cli_output){0};
     return status;
 }
 
 void cli_output_abort(cli_output *out)
 {
-    if (out->file)
+    if (out->file) {
         tg_save_abort(&out->save);
+        temporary_there = 0;
+    }
     *out = (cli_output){0};
 }
 
@@ -238,6 +346,10 @@ bool cli_redraws(void)
 {
     const char *term = getenv("TERM");
 
+    const char *no_color = getenv("NO_COLOR");
+
+    if (no_color && *no_color != '\0')
+        return false;
     return isatty(STDERR_FILENO) && term && *term != '\0' && strcmp(term, "dumb") != 0;
 }
 
@@ -281,53 +393,15 @@ void cli_progress_end(void)
 
 /* ---- signals */
 
-static volatile sig_atomic_t stop_signal;
-static volatile sig_atomic_t status_asked;
-
-static void set_action(int number, void (*action)(int))
-{
-    struct sigaction sa = {.sa_handler = action, .sa_flags = SA_RESTART};
-
-    sigemptyset(&sa.sa_mask);
-    sigaction(number, &sa, NULL);
-}
-
-static void on_stop(int number)
-{
-    const int sys = errno;
-
-    if (stop_signal) { /* the second: end at once, when this handler returns */
-        set_action(number, SIG_DFL);
-        raise(number);
-    }
-    stop_signal = number;
-    errno = sys;
-}
-
-static void on_status(int number)
-{
-    (void)number;
-    status_asked = 1;
-}
-
-/* What the parent ignores (nohup, a job in the background of a script) stays so. */
-static void catch_signal(int number, void (*action)(int))
-{
-    struct sigaction old;
-
-    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-        set_action(number, action);
-}
-
 void cli_catch_status(void)
 {
-    catch_signal(SIGUSR1, on_status);
+    catch_signal(SIGUSR1, on_status, false);
 }
 
 void cli_catch_stop(void)
 {
-    catch_signal(SIGINT, on_stop);
-    catch_signal(SIGTERM, on_stop);
+    for (size_t i = 0; i < N_STOPS; i++)
+        catch_signal(stops[i], on_stop, false);
 }
 
 int cli_stop_signal(void)
@@ -358,6 +432,8 @@ void cli_raise(int number)
 
 /* ---- threads */
 
+#define THREADS_EACH 8 /* processors are not helped by more */
+
 void cli_init_threads(char **argv)
 {
     char self[4096];
@@ -378,8 +454,15 @@ void cli_init_threads(char **argv)
         execv(self, argv); /* when it fails, this process does the work as it is */
 }
 
-void cli_set_threads(size_t n)
+tg_status cli_set_threads(size_t n, tg_err *err)
 {
+    const size_t processors = (size_t)omp_get_num_procs();
+
+    if (n > THREADS_EACH * processors)
+        return tg_fail(err, TG_EUSAGE,
+                       "--threads must be at most %zu, %d for each of %zu processor%s, got %zu",
+                       THREADS_EACH * processors, THREADS_EACH, processors, cli_plural(processors), n);
     if (n > 0)
         omp_set_num_threads((int)n);
+    return TG_OK;
 }

@@ -53,7 +53,8 @@ typedef struct cli_tool {
 /*
  * First thing in main: remember the tool's name for messages, put a harmless file
  * on standard descriptors that are closed (so that using one gives an error, and
- * opening a file does not land there).
+ * opening a file does not land there), let a file that grows too large be an error of
+ * the write, not a signal.
  */
 void cli_init(const char *tool_name);
 
@@ -62,7 +63,8 @@ void cli_init(const char *tool_name);
  * ends options, options and operands may mix).  --help and --version print to
  * stdout and exit 0.  Operands are moved to the front of argv + 1; returns how many,
  * or -1 after an error has been reported (then: return CLI_USAGE).
- * A number that is malformed or out of range is an error that names the range.
+ * A number that is malformed or out of range is an error that names the range; an empty
+ * name of a file, and a second "-" among the operands, are errors too.
  */
 int cli_parse(int argc, char **argv, const cli_tool *tool);
 
@@ -96,6 +98,8 @@ bool cli_is_dash(const char *path);
  * Where a result goes: to stdout (path NULL or "-") or to a file that is replaced whole
  * on commit.  What is binary does not go to a terminal: TG_EUSAGE, with the remedy.
  * All errors name the file; for those of the caller's own writing there is `name`.
+ * One output at a time is under way; SIGINT, SIGTERM and SIGHUP take its temporary file
+ * away before they end the tool.  What is left of a tool that was killed stays.
  */
 typedef struct cli_output {
     int fd;           /* write here */
@@ -120,7 +124,8 @@ bool cli_stdin_has_data(void);
 
 /* ---- progress on stderr */
 
-/* Whether stderr takes a line that redraws: a terminal, TERM is not "dumb". */
+/* Whether stderr takes a line that redraws: a terminal, TERM is not "dumb", NO_COLOR is
+ * not set (whoever sets it wants no escape sequences). */
 bool cli_redraws(void);
 
 /* Show `line` on stderr: redrawn in place (cut at the terminal's width) when
@@ -136,17 +141,21 @@ void cli_progress_end(void);
 /* From now on SIGUSR1 is remembered. */
 void cli_catch_status(void);
 
-/* From now on SIGINT and SIGTERM are remembered instead of ending the tool at once; a
- * second one does end it. */
+/* From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the tool at
+ * once; another one ends it, unless it comes within a second of the first: some programs
+ * send the same request twice. */
 void cli_catch_stop(void);
 
-int cli_stop_signal(void);   /* 0, or SIGINT or SIGTERM */
+int cli_stop_signal(void);   /* 0, or SIGINT, SIGTERM or SIGHUP */
 bool cli_status_asked(void); /* SIGUSR1 came since the last call */
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */
 void cli_raise(int number);
 
 /* ---- words */
+
+/* What makes a word a plural: "s", or nothing where n is 1. */
+const char *cli_plural(uint64_t n);
 
 /* "12,345"; "1.3 GiB"; "2m05s".  Each call has room in a ring of 8. */
 const char *cli_count(uint64_t n);
@@ -170,7 +179,8 @@ size_t cli_character(unsigned char first);
  */
 void cli_init_threads(char **argv);
 
-/* Threads for OpenMP: 0 = what OpenMP takes by itself. */
-void cli_set_threads(size_t n);
+/* Threads for OpenMP: 0 = what OpenMP takes by itself.  TG_EUSAGE, with the numbers, when
+ * that is more than 8 a processor. */
+TG_MUST_CHECK tg_status cli_set_threads(size_t n, tg_err *err);
 
 #endif

@@ -112,6 +112,8 @@ static int set_value(const cli_option *o, const char *text)
         *(bool *)o->value = true;
         break;
     case CLI_TEXT:
+        if (*text == '\0' && strcmp(o->metavar, "FILE") == 0)
+            failed = cli_usage("--%s needs the name of a file, got ''", o->name);
         *(const char **)o->value = text;
         break;
     case CLI_SIZE:
@@ -281,8 +283,9 @@ static enum match match_name(const char *name, const char *typed, size_t n)
 static const cli_option *find_name(const cli_tool *tool, const char *typed, size_t n)
 {
     static const cli_option built_in[] = {{.name = "help"}, {.name = "version"}};
-    const cli_option *found = NULL, *other = NULL;
-    size_t own = 0;
+    const cli_option *found = NULL;
+    size_t own = 0, matches = 0;
+    char all[512] = "";
 
     while (tool->options[own].name)
         own++;
@@ -292,16 +295,18 @@ static const cli_option *find_name(const cli_tool *tool, const char *typed, size
 
         if (match == EXACT_MATCH)
             return o;
-        if (match == PREFIX_MATCH && !found)
+        if (match == PREFIX_MATCH) {
+            const size_t used = strlen(all);
+
+            snprintf(all + used, sizeof all - used, "%s--%s", matches++ > 0 ? " or " : "", o->name);
             found = o;
-        else if (match == PREFIX_MATCH)
-            other = o;
+        }
     }
-    if (!found)
+    if (matches == 0)
         cli_usage("unknown option --%.*s", (int)n, typed);
-    else if (other)
-        cli_usage("--%.*s may be --%s or --%s", (int)n, typed, found->name, other->name);
-    return other ? NULL : found;
+    else if (matches > 1)
+        cli_usage("--%.*s may be %s", (int)n, typed, all);
+    return matches > 1 ? NULL : found;
 }
 
 /* The next argument, as the value of `o`. */
@@ -357,7 +362,7 @@ int cli_parse(int argc, char **argv, const cli_tool *tool)
 {
     struct parser p = {.tool = tool, .argc = argc, .argv = argv, .next = 1};
     bool ended = false;
-    int operands = 0;
+    int operands = 0, dashes = 0;
 
     while (p.next < argc) {
         char *arg = argv[p.next++];
@@ -369,6 +374,12 @@ int cli_parse(int argc, char **argv, const cli_tool *tool)
         } else if (arg[1] == '-' ? parse_long(&p, arg + 2) : parse_letters(&p, arg + 1)) {
             return -1;
         }
+    }
+    for (int i = 1; i <= operands; i++)
+        dashes += cli_is_dash(argv[i]);
+    if (dashes > 1) {
+        cli_usage("standard input, -, can be read once, but is given %d times", dashes);
+        return -1;
     }
     return operands;
 }

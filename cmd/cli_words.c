@@ -15,6 +15,11 @@ static char *ring_next(size_t *size)
     return ring[at++ % RING];
 }
 
+const char *cli_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 const char *cli_count(uint64_t n)
 {
     char digits[24];

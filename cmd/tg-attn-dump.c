@@ -80,6 +80,8 @@ struct dump {
     char (*label)[LABEL_SIZE]; /* [T] the tokens as shown, or NULL: there are none */
     size_t label_width;
     size_t layer, head, b; /* whose titles were printed last */
+    tg_status status;      /* why print_row() ended the walk */
+    tg_err *err;
 };
 
 /* Once for each head, so that they are in sight of the numbers. */
@@ -119,12 +121,30 @@ static void print_att(const tg_attn_row *row)
     putchar('\n');
 }
 
+/* Weights that are finite, but huge, overflow on the way. */
+static bool is_finite(const tg_attn_row *row)
+{
+    const size_t D = row->view->C / row->view->H;
+    bool finite = true;
+
+    for (size_t j = 0; j <= row->i; j++)
+        finite = finite && isfinite(row->scores[j]) && isfinite(row->probs[j]);
+    for (size_t d = 0; d < D; d++)
+        finite = finite && isfinite(row->att[d]);
+    return finite;
+}
+
 static bool print_row(void *context, const tg_attn_row *row)
 {
     struct dump *d = context;
     tg_attn_line l = {0};
     size_t shared;
 
+    if (!is_finite(row)) {
+        d->status = tg_fail(d->err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite",
+                            row->layer, row->h, row->i);
+        return false;
+    }
     if (!d->tsv)
         print_titles(d, row);
     tg_attn_put_row(&l, &d->columns, row);
@@ -193,7 +213,7 @@ static void print_header(struct dump *d, size_t L, const char *what, const char 
 static tg_status dump_view(const tg_attn_view *view, const struct options *o, const char *what,
                            const char *more, tg_err *err)
 {
-    struct dump d = {.view = view, .tsv = o->format == FORMAT_TSV, .layer = NONE};
+    struct dump d = {.view = view, .tsv = o->format == FORMAT_TSV, .layer = NONE, .err = err};
     tg_arena arena = {0};
     tg_attn_work work;
     tg_status status = tg_attn_pick_check(&o->pick, 1, view->H, view->T, err);
@@ -207,7 +227,7 @@ static tg_status dump_view(const tg_attn_view *view, const struct options *o, co
     print_header(&d, 1, what, more);
     tg_attn_walk(view, 0, &o->pick, &work, print_row, &d);
     tg_arena_free(&arena);
-    return TG_OK;
+    return d.status;
 }
 
 static tg_status dump_example(const struct options *o, tg_err *err)
@@ -235,6 +255,8 @@ static tg_status dump_qkv(const struct options *o, tg_err *err)
         status = tg_attn_set_heads(&qkv.view, o->heads, err);
     if (!status)
         status = dump_view(&qkv.view, o, "q, k and v as given", NULL, err);
+    if (status == TG_EDATA)
+        status = tg_err_in(err, cli_input_name(o->qkv));
     tg_attn_qkv_free(&qkv);
     return status;
 }
@@ -264,18 +286,19 @@ static tg_status dump_prompt(const tg_model *model, const tg_prompt *p, const st
 {
     const tg_config *c = &model->config;
     const tg_attn_view shape = {.B = 1, .T = p->n, .C = c->n_embd, .H = c->n_head};
-    struct dump d = {.view = &shape, .tsv = o->format == FORMAT_TSV, .layer = NONE};
-    char what[80];
+    struct dump d = {.view = &shape, .tsv = o->format == FORMAT_TSV, .layer = NONE, .err = err};
+    char what[128];
     tg_status status;
 
     if ((status = tg_attn_pick_check(&o->pick, c->n_layer, c->n_head, p->n, err)) ||
         (status = make_labels(&d, model, p, err)))
         return status;
-    snprintf(what, sizeof what, "%zu tokens through %zu layers of %zu heads", p->n, c->n_layer, c->n_head);
+    snprintf(what, sizeof what, "%zu token%s through %zu layer%s of %zu head%s", p->n, cli_plural(p->n),
+             c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
     print_header(&d, c->n_layer, what, "q, k, v are the slices of [1,T,3C]; offsets count within a slice");
     status = tg_attn_walk_model(model, p->ids, p->n, &o->pick, print_row, &d, err);
     free(d.label);
-    return status;
+    return status ? status : d.status;
 }
 
 /* The text that was given, else the probe. */
@@ -321,6 +344,8 @@ static tg_status dump_model(const struct options *o, tg_err *err)
         (status = find_text(&p, &m, o, err)) || (status = check_length(&p, &m.model, err)))
         goto done;
     status = dump_prompt(&m.model, &p, o, err);
+    if (status == TG_EDATA)
+        status = tg_err_in(err, cli_input_name(m.path));
 
 done:
     tg_prompt_free(&p);
@@ -330,7 +355,10 @@ done:
 
 static tg_status run(const struct options *o, tg_err *err)
 {
-    cli_set_threads(o->threads);
+    tg_status status = cli_set_threads(o->threads, err);
+
+    if (status)
+        return status;
     if (o->example != NONE)
         return dump_example(o, err);
     if (o->qkv)

@@ -113,12 +113,6 @@ static tg_config make_config(const struct options *o, bool *changed)
     return c;
 }
 
-/* "1 layer", "4 layers" */
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* Check the shape and say what it is, before the time and memory of making it are spent. */
 static tg_status announce(const struct options *o, const tg_config *c, bool changed, tg_err *err)
 {
@@ -128,8 +122,8 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
     if ((status = tg_config_check(c, err)) || (status = tg_params_build(&table, c, err)))
         return status;
     cli_say("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
-            tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, plural(c->n_layer),
-            c->n_head, plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
+            tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
+            c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
     tg_params_free(&table);
     return TG_OK;
 }

@@ -1,6 +1,7 @@
 /* tg-train: train a model on token archives. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli.h"
@@ -35,7 +36,8 @@ static int parse(int argc, char **argv, train_options *o)
     cli_option options[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
          "the model to train; made when missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "save there instead; - is standard output", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE",
+         "save there, and go on from there when it exists; - is standard output", 0, 0, NULL},
         setting(o, 'n', TG_SET_STEPS, "N", "steps in all, those already done included"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences to a pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens to a sequence; 0 for the model's context"),
@@ -65,7 +67,8 @@ static int parse(int argc, char **argv, train_options *o)
         .name = "tg-train",
         .usage = "[-m MODEL] [OPTION]... [TOKENS]...",
         .summary = "Train a model on token archives, from standard input or files. The model is made when\n"
-                   "it does not exist. A run that was stopped goes on when the same command is given again.",
+                   "it does not exist. A run that was stopped goes on when the same command is given again,\n"
+                   "with -o too.",
         .examples = "  $ tg-tokenize < text | tg-train\n"
                     "  $ tg-tokenize text > tokens.npz\n"
                     "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
@@ -208,16 +211,51 @@ static tg_status train(struct job *job, tg_err *err)
     return TG_OK;
 }
 
-/* Nothing is left to do: say so, and how to go on. */
+/* Append a word to `line`, as much of it as fits. */
+static void add_word(char *line, size_t size, const char *word)
+{
+    const size_t used = strlen(line);
+
+    snprintf(line + used, size - used, " %s", word);
+}
+
+/* The command that goes on with a complete run. */
+static void format_command(char *line, size_t size, const struct job *job)
+{
+    const train_options *o = job->o;
+    char steps[32];
+
+    snprintf(line, size, "tg-train");
+    if (o->model) {
+        add_word(line, size, "-m");
+        add_word(line, size, o->model);
+    }
+    if (o->output) {
+        add_word(line, size, "-o");
+        add_word(line, size, o->output);
+    }
+    snprintf(steps, sizeof steps, "--steps %zu", 2 * job->setup.run.step);
+    add_word(line, size, steps);
+    for (size_t i = 0; i < o->n_files; i++)
+        add_word(line, size, o->files[i]);
+}
+
+/* Nothing is left to do: say so, and how to go on.  Whoever asked for the model elsewhere
+ * gets it as it is. */
 static tg_status already_complete(struct job *job, tg_err *err)
 {
-    const tg_checkpoint *c = &job->setup.run;
-    const char *model = job->o->model;
+    const train_setup *s = &job->setup;
+    char command[1024];
+    tg_status status;
 
-    cli_say("%s is complete: %s of %s steps are done; to go on: tg-train %s%s%s--steps %zu",
-            cli_input_name(job->setup.source), cli_count(c->step), cli_count(c->settings.steps),
-            model ? "-m " : "", model ? model : "", model ? " " : "", 2 * c->step);
-    return job->o->output ? save_model(job, err) : TG_OK;
+    format_command(command, sizeof command, job);
+    cli_say("%s is complete: %s of %s steps are done; to go on: %s", cli_input_name(s->source),
+            cli_count(s->run.step), cli_count(s->steps), command);
+    if (s->source == s->target && !cli_is_dash(s->target))
+        return TG_OK;
+    if (!(status = save_model(job, err)))
+        say_saved(job);
+    return status;
 }
 
 static tg_status work(struct job *job, tg_err *err)
@@ -227,14 +265,16 @@ static tg_status work(struct job *job, tg_err *err)
 
     if ((status = train_setup_load(s, job->o, err)))
         return status;
-    if (s->run.step >= s->run.settings.steps)
+    if (s->complete)
         return already_complete(job, err);
-    if ((status = train_setup_announce(s, err)) ||
-        (status = tg_trainer_open(&job->trainer, &s->run, &s->batches, err)) ||
-        (status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
+    if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
         return status;
-    cli_catch_stop();
-    status = train(job, err);
+    if (!(status = train_setup_announce(s, err)) &&
+        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, err))) {
+        cli_catch_stop();
+        train_report_begin(&job->report);
+        status = train(job, err);
+    }
     if (train_report_close(&job->report, status ? NULL : err) && !status)
         status = TG_EIO;
     return status;
@@ -245,7 +285,8 @@ static tg_status run(const train_options *o, tg_err *err)
     struct job job = {.o = o, .saved_step = SIZE_MAX};
     tg_status status;
 
-    cli_set_threads(o->threads);
+    if ((status = cli_set_threads(o->threads, err)))
+        return status;
     status = work(&job, err);
     tg_trainer_close(&job.trainer);
     train_setup_free(&job.setup);

@@ -35,7 +35,6 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
         .step = first,
         .val_loss = nan(""),
     };
-    r->start = now();
     r->shown = -1;
     if (!log_path)
         return TG_OK;
@@ -46,6 +45,11 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
     if (fstat(fileno(r->log), &st) || st.st_size == 0)
         fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
     return TG_OK;
+}
+
+void train_report_begin(train_report *r)
+{
+    r->start = now();
 }
 
 static double seconds(const train_report *r)
@@ -74,7 +78,7 @@ static void format(const train_report *r, char *line, size_t size)
     if (!isnan(r->val_loss))
         used += (size_t)snprintf(line + used, size - used, "  val %.4f", r->val_loss);
     if (done > 0)
-        snprintf(line + used, size - used, "  lr %.2e  %s tokens/s  %s left", r->last.lr,
+        snprintf(line + used, size - used, "  lr %.1e  %s tok/s  %s left", r->last.lr,
                  cli_count((uint64_t)tokens_per_second(r)), cli_duration(left));
 }
 

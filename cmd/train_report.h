@@ -27,10 +27,13 @@ typedef struct train_report {
     size_t val_step;     /* and after how many steps it was measured */
 } train_report;
 
-/* Begin at step `first`.  log_path NULL: no log; the file is appended to, and gets its
+/* For a run that begins at step `first`.  log_path NULL: no log; the file is appended to, and gets its
  * header line when it is new or empty.  TG_EIO with the path. */
 TG_MUST_CHECK tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first,
                                           const char *log_path, tg_err *err);
+
+/* The clock starts: training begins now. */
+void train_report_begin(train_report *r);
 
 /* r->step, r->last and r->val_loss are those of one more step: its log line, with the validation loss when it
  * was measured just now, and the progress line when it is time for one.  TG_EIO with the log's path. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli.h"
@@ -63,7 +64,7 @@ static tg_status load_text(train_setup *s, tg_err *err)
     const train_options *o = s->options;
     tg_status status = TG_OK;
 
-    if (cli_is_dash(s->source) && text_is_stdin(o))
+    if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
         return tg_fail(err, TG_EUSAGE, "the model comes from standard input, so name files for the tokens");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
         return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
@@ -107,37 +108,48 @@ static tg_status load_model(train_setup *s, tg_err *err)
 
 /* ---- the run */
 
-/* Given options win over the settings that the run was saved with, and that is said. */
-static void merge_settings(train_setup *setup)
+/* Given options win over the settings that the run was saved with ... */
+static void merge_settings(tg_settings *s, const train_options *o)
 {
-    const train_options *o = setup->options;
-    tg_settings *s = &setup->run.settings;
+    for (size_t i = 0; i < TG_SETTINGS; i++)
+        if (o->given[i])
+            tg_setting_copy(s, &o->asked, i);
+    if (o->given[TG_SET_LR] && !o->given[TG_SET_MIN_LR])
+        s->min_lr = s->lr / 10;
+}
+
+/* ... and that is said. */
+static void say_changes(const tg_settings *old, const train_options *o)
+{
     char before[32], now[32];
 
     for (size_t i = 0; i < TG_SETTINGS; i++) {
-        if (!o->given[i] || tg_setting_same(s, &o->asked, i))
+        if (!o->given[i] || tg_setting_same(old, &o->asked, i))
             continue;
-        tg_setting_text(before, sizeof before, s, i);
-        tg_setting_copy(s, &o->asked, i);
-        tg_setting_text(now, sizeof now, s, i);
-        if (setup->run.step > 0)
-            cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
+        tg_setting_text(before, sizeof before, old, i);
+        tg_setting_text(now, sizeof now, &o->asked, i);
+        cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
     }
-    if (o->given[TG_SET_LR] && !o->given[TG_SET_MIN_LR])
-        s->min_lr = s->lr / 10;
 }
 
 static tg_status settle(train_setup *s, tg_err *err)
 {
     const tg_tokenizer *mine = &s->tokens.tokenizer, *models = &s->run.model.tokenizer;
+    const tg_settings saved = s->run.settings;
 
     if (!tg_tokenizer_equal(mine, models))
         return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
                        mine->kind, mine->vocab_size, models->kind, models->vocab_size);
-    merge_settings(s);
-    if (!tg_checkpoint_settle(&s->run, err))
-        return TG_OK;
-    return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */
+    merge_settings(&s->run.settings, s->options);
+    if (tg_checkpoint_settle(&s->run, err))
+        return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */
+    s->steps = s->run.settings.steps;
+    s->complete = s->run.step >= s->steps;
+    if (s->complete)
+        s->run.settings = saved;
+    else if (s->run.step > 0)
+        say_changes(&saved, s->options);
+    return TG_OK;
 }
 
 /* Remember the text, or say that it is another one than the run began with. */
@@ -147,28 +159,50 @@ static void note_text(train_setup *s)
     tg_model *m = &run->model;
     const size_t crc = tg_tokens_crc(&s->tokens);
 
-    if (run->step > 0 && (run->text_tokens != s->tokens.count || run->text_crc != crc))
+    if (run->step > 0 && run->text_tokens != s->tokens.count)
         cli_say("the text is not the one that the run began with (%s tokens then, %s now)",
                 cli_count(run->text_tokens), cli_count(s->tokens.count));
+    else if (run->step > 0 && run->text_crc != crc)
+        cli_say("the text is not the one that the run began with, but another of the same length");
     run->text_tokens = s->tokens.count;
     run->text_crc = crc;
     /* The model keeps a piece of the validation text to show its attention on. */
     m->probe_count = tg_batches_probe(&s->batches, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
 }
 
-tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
+/* Cut the text into windows, and remember it with the run. */
+static tg_status begin_text(train_setup *s, tg_err *err)
 {
     const tg_settings *settings = &s->run.settings;
+    tg_status status = tg_batches_init(&s->batches, &s->tokens, settings->seed, settings->context,
+                                       settings->val_fraction, err);
+
+    if (!status)
+        note_text(s);
+    return status;
+}
+
+/* A file in which an earlier run may have left its model; an empty one holds none. */
+static bool has_content(const char *path)
+{
+    struct stat st;
+
+    return path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
+{
     tg_status status;
 
     *s = (train_setup){.options = o, .source = cli_model_path(o->model)};
     s->target = o->output ? o->output : s->source;
     s->stream = cli_output_is_stream(s->target);
-    if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)) ||
-        (status = tg_batches_init(&s->batches, &s->tokens, settings->seed, settings->context,
-                                  settings->val_fraction, err)))
+    if (has_content(o->output))
+        s->source = s->target;
+    if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)))
         return status;
-    note_text(s);
+    if (!s->complete && (status = begin_text(s, err)))
+        return status;
     return cli_output_check(s->target, err); /* better now than after hours */
 }
 
@@ -207,8 +241,8 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
     if (status)
         return status;
     if (s->is_new)
-        cli_say("%s: a new model, %zu layers, %zu heads, width %zu, context %zu", s->target, c->n_layer,
-                c->n_head, c->n_embd, c->n_ctx);
+        cli_say("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
+                cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
     else if (run->step == 0)
         cli_say("%s: an untrained model", cli_input_name(s->source));
     else

@@ -24,10 +24,13 @@ typedef struct train_options {
 /* What a run works on. */
 typedef struct train_setup {
     const train_options *options;
-    const char *source; /* where the model is read; "-": standard input */
+    const char *source; /* where the model is read; "-": standard input.  The target, where
+                         * an earlier run has left something there */
     const char *target; /* where it is saved; "-": standard output */
     bool stream;        /* ... which takes it once, at the end */
     bool is_new;        /* there was no model */
+    bool complete;      /* no step is left to do: the run is as it was read */
+    size_t steps;       /* how many are wanted in all */
     tg_tokens tokens;
     tg_batches batches;
     tg_checkpoint run;

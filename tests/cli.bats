@@ -56,6 +56,8 @@ setup() {
     cmp got.npz want.npz
     run -2 --separate-stderr tg-init --n 2
     said "--n may be --n-layer or --n-"
+    run -2 --separate-stderr tg-init --l
+    said "--l may be --layer-norm-weight or --layer-norm-bias or --layer-norm-epsilon or --linear-bias"
     run -2 --separate-stderr tg-init --n-lay=x
     said "--n-layer must be a whole number, got 'x'"
     run -0 --separate-stderr tg-init --hel
@@ -150,6 +152,56 @@ setup() {
             "$loader" "$(command -v "$tool")" --version
         [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
     done
+}
+
+@test "standard input is read once, and a file has a name" {
+    run_pipe 2 'echo x | tg-tokenize -c - -'
+    said "tg-tokenize: standard input, -, can be read once, but is given 2 times"
+    run_pipe 2 'echo x | tg-tokenize -o t.npz - -- -'
+    said "tg-tokenize: standard input, -, can be read once"
+    [[ ! -e t.npz ]]
+    run -2 --separate-stderr tg-init --output=
+    said "tg-init: --output needs the name of a file, got ''"
+    run -2 --separate-stderr tg-sample -m "" -p x
+    said "tg-sample: --model needs the name of a file, got ''"
+}
+
+# ---- signals
+
+@test "a signal that ends a tool leaves no temporary file, and the old file as it was" {
+    local signal child i
+    mkfifo pipe
+    echo old > t.npz
+    for signal in INT TERM HUP; do
+        # python: a shell starts what is in its background with SIGINT ignored
+        need python3
+        python3 -c '
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
+        child=$!
+        exec 8> pipe
+        for i in {1..200}; do
+            compgen -G '.tg-*.tmp' > /dev/null && break
+            sleep 0.02
+        done
+        compgen -G '.tg-*.tmp'
+        kill -s $signal $child
+        i=0
+        wait $child || i=$?
+        exec 8>&-
+        [[ $i = $((128 + $(kill -l $signal))) ]]
+        run -1 compgen -G '.tg-*.tmp'
+        [[ $(cat t.npz) = old ]]
+    done
+}
+
+@test "a file size limit is an error of the write, and leaves nothing" {
+    echo old > model.npz
+    run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-init -o model.npz'
+    [[ ${stderr_lines[-1]} = "tg-init: model.npz: "*"File too large" ]]
+    [[ $(cat model.npz) = old ]]
+    run -1 compgen -G '.tg-*.tmp'
 }
 
 # ---- standard descriptors

@@ -283,4 +283,6 @@ with zipfile.ZipFile("huge.npz", "w") as z:
 END
     run -1 --separate-stderr tg-sample -m huge.npz -p ab
     said 'position 2: the logit of token'
+    # a NaN has no sign worth showing
+    [[ $stderr =~ " is "(nan|-?inf)$ ]]
 }

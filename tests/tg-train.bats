@@ -11,8 +11,12 @@ setup() {
     cp untrained.npz model.npz
 }
 
-# quick ARGUMENT...: train on 4 sequences to a step, silently.
+# quick ARGUMENT...: train on 4 sequences to a step, silently.  The FILE of -o is made anew.
 quick() {
+    local i
+    for ((i = 1; i < $#; i++)); do
+        [[ ${!i} != -o ]] || rm -f "${@:i + 1:1}"
+    done
     tg-train -b 4 "$@" 2> quick.err || {
         cat quick.err
         return 1
@@ -33,8 +37,8 @@ says() {
 # signalled STEP HOW SIGNAL... -- COMMAND...: run it, and send it the signals once its log
 # has STEP lines.  The log is a pipe that holds few lines, so that the command cannot be
 # far ahead of them, and cannot be done.  HOW is drain: read the rest of the log then; or
-# stuck: wait until the command is blocked in writing it, and leave it so.  Each signal is
-# sent when the one before has been delivered.  Returns the command's status as a shell does.
+# stuck: wait until the command is blocked in writing it, and leave it so; or stuck+drain.  Each signal is
+# sent when the one before has been delivered; a number among them is seconds to wait.  Returns the command's status as a shell does.
 signalled() {
     need python3
     [[ $(uname) = Linux ]] || skip "pipes of a chosen size are Linux's"
@@ -52,12 +56,15 @@ for _ in range(lines + 1):  # the first is the header
 def waiting():
     return struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, b"0000"))[0]
 before, same = -1, 0
-while how == "stuck" and same < 4:  # full, and stays so
+while how.startswith("stuck") and same < 4:  # full, and stays so
     now = waiting()
     same = same + 1 if now == before and now > 3900 else 0
     before = now
     time.sleep(0.1)
 for name in signals:
+    if name[0].isdigit():
+        time.sleep(float(name))
+        continue
     child.send_signal(getattr(signal, name))
     for _ in range(1000):
         status = open("/proc/%d/status" % child.pid).read()
@@ -65,7 +72,7 @@ for name in signals:
         if not any(int(p, 16) for p in pending) or "\nState:\tZ" in status:
             break
         time.sleep(0.005)
-if how == "drain":
+if how.endswith("drain"):
     log.read()
 code = child.wait(60)
 sys.exit(code if code >= 0 else 128 - code)
@@ -115,7 +122,7 @@ step_of() {
     # a run that is complete, as far as runs go
     changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', (1 << 40) - 1)"
     run -0 --separate-stderr tg-train t.npz
-    said "to go on: tg-train --steps 2199023255550"
+    said "to go on: tg-train --steps 2199023255550 t.npz"
     run -2 --separate-stderr tg-train -n 1000000000000 -b 4 t.npz
     cmp model.npz before.npz
 }
@@ -139,16 +146,30 @@ step_of() {
     before=$(stat -c '%i %Y %Z' model.npz)
     run -0 --separate-stderr tg-train t.npz
     is_output ""
-    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train --steps 8"
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train --steps 8 t.npz"
     run -0 --separate-stderr tg-train -n 4 -m model.npz --log log.tsv t.npz
-    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train -m model.npz --steps 8"
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train -m model.npz --steps 8 t.npz"
     run -0 --separate-stderr tg-train -n 2 t.npz
-    [[ ${stderr_lines[-1]} = "tg-train: model.npz is complete: 4 of 2 steps are done"* ]]
+    said "tg-train: model.npz is complete: 4 of 2 steps are done; to go on: tg-train --steps 8 t.npz"
+    run_pipe 0 'tg-train < t.npz'
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train --steps 8"
     cmp model.npz want.npz
     [[ $(stat -c '%i %Y %Z' model.npz) = "$before" && ! -e log.tsv ]]
-    # with -o the model is there, as whoever asked for it expects
-    run -0 --separate-stderr tg-train -o out.npz t.npz
+    # with -o the model is there, as whoever asked for it expects, and as it was, whatever is given
+    make_text 9000 | tg-tokenize > other.npz
+    run -0 --separate-stderr tg-train -o out.npz -n 3 --lr 1 other.npz
+    [[ ${#stderr_lines[@]} = 2 ]]
+    says "tg-train: model.npz is complete: 4 of 3 steps are done; to go on: tg-train -o out.npz --steps 8 other.npz"
+    says "tg-train: saved out.npz at step 4 of 4"
     cmp out.npz want.npz
+    run -0 --separate-stderr tg-train -o out.npz t.npz
+    said "tg-train: out.npz is complete: 4 of 4 steps are done; to go on: tg-train -o out.npz --steps 8 t.npz"
+    cmp out.npz want.npz
+    # and so it is on standard output
+    tg-train -m - t.npz < model.npz > out2.npz 2> /dev/null
+    cmp out2.npz want.npz
+    tg-train -o - t.npz > out2.npz 2> /dev/null
+    cmp out2.npz want.npz
     tg-train --steps 8 t.npz 2> /dev/null
     [[ $(step_of model.npz) = 8 ]]
 }
@@ -180,7 +201,7 @@ step_of() {
     says "tg-train: the text is not the one that the run began with (10,000 tokens then, 9,000 now)"
     tr e E < text | head -c 9000 | tg-tokenize > other.npz # as long as before
     run -0 --separate-stderr tg-train -n 8 other.npz
-    says "tg-train: the text is not the one that the run began with (9,000 tokens then, 9,000 now)"
+    says "tg-train: the text is not the one that the run began with, but another of the same length"
 }
 
 # ---- exactness
@@ -276,6 +297,43 @@ stoppable() {
     cmp model.npz whole.npz
 }
 
+@test "SIGHUP stops like SIGTERM, with 129" {
+    stoppable
+    run -129 --separate-stderr signalled 5 drain SIGHUP -- "${COMMAND[@]}"
+    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+    "${COMMAND[@]}" 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a second signal within a second is the same request" {
+    stoppable
+    run -143 --separate-stderr signalled 5 stuck+drain SIGTERM SIGTERM SIGTERM -- "${COMMAND[@]}"
+    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+    [[ $(step_of model.npz) -ge 5 ]]
+    "${COMMAND[@]}" 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a run with -o that was stopped is finished by the same command" {
+    local at
+    stoppable
+    run -143 --separate-stderr signalled 10 drain SIGTERM -- "${COMMAND[@]}" -o out.npz
+    at=$(step_of out.npz)
+    [[ $at -ge 10 && $at -lt 120 ]]
+    run -0 --separate-stderr "${COMMAND[@]}" -o out.npz
+    [[ ${stderr_lines[0]} = "tg-train: out.npz: going on from step $at of 120" ]]
+    cmp out.npz whole.npz
+    cmp model.npz untrained.npz
+    # an empty file holds no run
+    : > empty.npz
+    tg-train -b 4 -n 2 -o empty.npz t.npz 2> /dev/null
+    [[ $(step_of empty.npz) = 2 ]]
+    # what is no model is not replaced
+    run -1 --separate-stderr tg-train -o text t.npz
+    said "tg-train: text: not an .npz archive"
+    make_text | cmp - text
+}
+
 @test "a new model that was stopped goes on too" {
     rm model.npz
     tg-train -b 1 -n 90 -c 8 -m whole.npz t.npz 2> /dev/null
@@ -288,10 +346,10 @@ stoppable() {
 
 @test "a second signal ends at once and leaves the model of the last save" {
     stoppable
-    run -130 --separate-stderr signalled 1 stuck SIGINT SIGINT -- "${COMMAND[@]}" --save-every 0
+    run -130 --separate-stderr signalled 1 stuck SIGINT 1.1 SIGINT -- "${COMMAND[@]}" --save-every 0
     [[ $stderr != *saved* ]]
     cmp model.npz untrained.npz
-    run -143 --separate-stderr signalled 1 stuck SIGINT SIGTERM -- "${COMMAND[@]}" --save-every 0
+    run -143 --separate-stderr signalled 1 stuck SIGINT 1.1 SIGTERM -- "${COMMAND[@]}" --save-every 0
     cmp model.npz untrained.npz
     "${COMMAND[@]}" 2> /dev/null
     cmp model.npz whole.npz
@@ -312,7 +370,7 @@ stoppable() {
     stoppable
     run -0 --separate-stderr signalled 10 drain SIGUSR1 -- "${COMMAND[@]}"
     says "tg-train: step "...
-    [[ $(grep -cE '^tg-train: step [0-9]+/120  loss [0-9.]+  .*tokens/s  .* left$' <<< "$stderr") = 1 ]]
+    [[ $(grep -cE '^tg-train: step [0-9]+/120  loss [0-9.]+  .*tok/s  .* left$' <<< "$stderr") = 1 ]]
     cmp model.npz whole.npz
 }
 
@@ -396,8 +454,9 @@ stoppable() {
 }
 
 @test "a log that cannot be opened stops before training, one that cannot be written names itself" {
-    run -3 --separate-stderr tg-train -n 2 --log missing/log.tsv t.npz
-    [[ ${stderr_lines[-1]} = "tg-train: missing/log.tsv: "*"No such file or directory" ]]
+    run -3 --separate-stderr tg-train -n 2 --log missing/log.tsv -m new.npz t.npz
+    said "tg-train: missing/log.tsv: the log cannot be written: No such file or directory"
+    [[ ! -e new.npz ]]
     [[ $stderr != *"step 1"* ]]
     cmp model.npz untrained.npz
     need_dev_full
@@ -438,15 +497,18 @@ stoppable() {
 @test "validation: the last tenth, another share, none" {
     run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0.25 t.npz
     says "tg-train: 34,176 parameters, 10,000 tokens (7,500 to train, 2,500 to validate), needs "...
+    rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0 --log log.tsv t.npz
     says "tg-train: 34,176 parameters, 10,000 tokens (10,000 to train, 0 to validate), needs "...
     [[ $stderr != *" val "* && $stderr != *"validation loss"* ]]
     [[ $(tail -n 1 log.tsv | cut -f 3) = "" ]]
     head -c 150 text | tg-tokenize > short.npz
+    rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 short.npz
     says "tg-train: no validation: the last 0.1 of the text, or what is before it, is shorter than one window of 17 tokens"
     # and the other way round: 18 of 20 tokens to validate would leave 2
     head -c 20 text | tg-tokenize > short.npz
+    rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0.9 short.npz
     says "tg-train: no validation: the last 0.9 of the text, or what is before it, is shorter than one window of 17 tokens"
 }
@@ -543,17 +605,18 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 # ---- bad input
 
 @test "a text shorter than a window is refused with the numbers" {
-    local n
+    local n s
     for n in 1 16; do
         head -c $n text | tg-tokenize > short.npz
         run -1 --separate-stderr tg-train short.npz
-        said "tg-train: the text has $n tokens, one window of context 16 needs 17"
+        [[ $n = 1 ]] && s="" || s=s
+        said "tg-train: the text has $n token$s, one window of context 16 needs 17"
     done
     cmp model.npz untrained.npz
     head -c 17 text | tg-tokenize > short.npz
     quick -n 1 short.npz
     run_pipe 1 'printf x | tg-tokenize | tg-train -m new.npz'
-    said "tg-train: the text has 1 tokens, one window of context 64 needs 65"
+    said "tg-train: the text has 1 token, one window of context 64 needs 65"
     # before memory is taken for it
     run -1 --separate-stderr tg-train -m new.npz --context 10000000 t.npz
     said "tg-train: the text has 10000 tokens, one window of context 10000000 needs 10000001"
@@ -690,8 +753,9 @@ refused() {
     changed '' # the archive of another program
     quick -n 4 t.npz
     for name in wte.weight h.1.mlp.c_fc.bias opt/m/wpe.weight opt/v/ln_f.bias; do
-        changed "n = '$name'; members[n] = members[n][:-8] + struct.pack('<ff', float('nan'), 0)"
+        changed "n = '$name'; members[n] = members[n][:-8] + struct.pack('<ff', float('-nan'), 0)"
         refused "tg-train: model.npz: $name"
+        [[ $stderr = *" is nan: it must be finite" ]]
         changed "n = '$name'; members[n] = members[n][:-4] + struct.pack('<f', float('-inf'))"
         refused "tg-train: model.npz: $name"
     done
@@ -725,10 +789,9 @@ refused() {
     changed "members['train/lr'] = members['train/lr'][:-8] + struct.pack('<d', float('nan'))"
     refused "lr"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 1 << 40)"
-    run --separate-stderr tg-train -n 4 t.npz
-    [[ $status = 1 || $status = 2 ]]
-    said "context"
-    cmp model.npz before.npz
+    refused "tg-train: model.npz: context must be between 0 and"
+    changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 99)"
+    refused "tg-train: model.npz: context 99 is more than the model's 16"
 }
 
 @test "a loss that is not finite stops, and the last good model stays" {
@@ -811,7 +874,7 @@ refused() {
 }
 
 @test "a file size limit in the middle of saving: the old model stays, nothing is left behind" {
-    run -3 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 100; exec tg-train -n 2 t.npz'
+    run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-train -n 2 t.npz'
     [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large" ]]
     cmp model.npz untrained.npz
     run -0 find . -name '.tg-*'
@@ -868,8 +931,28 @@ refused() {
     cp untrained.npz model.npz
     run -0 --separate-stderr tg-train -n 3 t.npz
     [[ $stderr != *$'\e'* && $stderr != *$'\r'* ]]
-    [[ $(grep -cE '^step [13]/3  loss [0-9.]+  (val [0-9.]+  )?lr [0-9.e-]+  [0-9,]+ tokens/s  [0-9.]+s left$' \
+    [[ $(grep -cE '^step [13]/3  loss [0-9.]+  (val [0-9.]+  )?lr [0-9.e-]+  [0-9,]+ tok/s  [0-9.]+s left$' \
         <<< "$stderr") = 2 ]]
+}
+
+@test "NO_COLOR: no line redraws" {
+    NO_COLOR=1 run -0 on_terminal "tg-train -n 3 t.npz"
+    [[ $output != *$'\e'* && $output = *$'\nstep 3/3  loss '* ]]
+}
+
+@test "the progress line of a usual run fits in 79 columns" {
+    tg-train -n 2000 --log /dev/null t.npz 2> err >&2 &
+    local child=$! i
+    for i in {1..100}; do
+        grep -q '^step' err && break
+        sleep 0.1
+    done
+    kill -USR1 $child
+    sleep 0.3
+    kill -TERM $child
+    wait $child || [[ $? = 143 ]]
+    [[ $(grep -c '/2,000  loss' err) -ge 2 ]]
+    run -1 grep -n '^\(tg-train: \)\?step.\{76,\} left$' err
 }
 
 @test "a terminal is no place for a model, and no source of text" {
@@ -914,6 +997,23 @@ outside() {
     outside --eval-every 0 1000000000000 -1
     outside --save-every 0 1000000000000 -1
     outside --threads 0 1024 -1 1025
+    cmp model.npz untrained.npz
+}
+
+@test "standard input once, names that are not empty, a plain number of threads" {
+    run_pipe 2 'tg-train -n 2 t.npz - - < t.npz'
+    said "tg-train: standard input, -, can be read once, but is given 2 times"
+    run -2 --separate-stderr tg-train -m "" t.npz
+    said "tg-train: --model needs the name of a file, got ''"
+    run -2 --separate-stderr tg-train -o "" t.npz
+    said "tg-train: --output needs the name of a file, got ''"
+    run -2 --separate-stderr tg-train --log= t.npz
+    said "tg-train: --log needs the name of a file, got ''"
+    if [[ $(getconf _NPROCESSORS_ONLN) -lt 128 ]]; then
+        run -2 --separate-stderr tg-train --threads 1024 t.npz
+        said "tg-train: --threads must be at most "
+        [[ $stderr =~ ", 8 for each of "[0-9]+" processor"s?", got 1024"$ ]]
+    fi
     cmp model.npz untrained.npz
 }
 

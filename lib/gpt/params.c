@@ -187,5 +187,5 @@ tg_status tg_params_check_finite(const char *name, const float *x, size_t n, tg_
             bad = i < bad ? i : bad;
     if (bad == n)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: weights must be finite", name, bad, (double)x[bad]);
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite", name, bad, isnan(x[bad]) ? fabs((double)x[bad]) : (double)x[bad]);
 }

@@ -138,7 +138,8 @@ static tg_status check_logits(const float *logits, size_t n, tg_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(logits[i]))
-            return tg_fail(err, TG_EDATA, "the logit of token %zu is %g", i, (double)logits[i]);
+            return tg_fail(err, TG_EDATA, "the logit of token %zu is %g", i,
+                           isnan(logits[i]) ? fabs((double)logits[i]) : (double)logits[i]);
     }
     return TG_OK;
 }
