@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/kernels/kernels.h"
+
 static const char *tool_name = "tg";
 static bool line_open; /* a redrawn line stands on the terminal, without its newline */
 
@@ -454,7 +456,7 @@ void cli_init_threads(char **argv)
         execv(self, argv); /* when it fails, this process does the work as it is */
 }
 
-tg_status cli_set_threads(size_t n, tg_err *err)
+static tg_status set_threads(size_t n, tg_err *err)
 {
     const size_t processors = (size_t)omp_get_num_procs();
 
@@ -464,5 +466,19 @@ tg_status cli_set_threads(size_t n, tg_err *err)
                        THREADS_EACH * processors, THREADS_EACH, processors, cli_plural(processors), n);
     if (n > 0)
         omp_set_num_threads((int)n);
+    return TG_OK;
+}
+
+tg_status cli_begin_compute(size_t threads, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = set_threads(threads, err)))
+        return status;
+    status = tg_kernels_choose(getenv("TG_ISA"), err);
+    if (status == TG_EUSAGE)
+        return tg_err_in(err, "$TG_ISA");
+    if (status)
+        cli_say("%s", err->message);
     return TG_OK;
 }

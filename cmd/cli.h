@@ -179,8 +179,12 @@ size_t cli_character(unsigned char first);
  */
 void cli_init_threads(char **argv);
 
-/* Threads for OpenMP: 0 = what OpenMP takes by itself.  TG_EUSAGE, with the numbers, when
- * that is more than 8 a processor. */
-TG_MUST_CHECK tg_status cli_set_threads(size_t n, tg_err *err);
+/*
+ * Before the first computation: the threads (0 = what OpenMP takes by itself), and the
+ * instruction set, $TG_ISA or the best one, whose kernels are tested on a tiny case; when
+ * that fails it is said, and the portable ones are used.  TG_EUSAGE: more than 8 threads a
+ * processor, or an instruction set that is not here.
+ */
+TG_MUST_CHECK tg_status cli_begin_compute(size_t threads, tg_err *err);
 
 #endif

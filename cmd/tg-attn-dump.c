@@ -355,7 +355,7 @@ done:
 
 static tg_status run(const struct options *o, tg_err *err)
 {
-    tg_status status = cli_set_threads(o->threads, err);
+    tg_status status = cli_begin_compute(o->threads, err);
 
     if (status)
         return status;

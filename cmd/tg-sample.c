@@ -240,7 +240,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_prompt prompt;
     tg_status status;
 
-    if ((status = cli_set_threads(o->threads, err)) ||
+    if ((status = cli_begin_compute(o->threads, err)) ||
         ((status = cli_model_open(&m, o->model, "make a model with tg-tokenize < text | tg-train", err))))
         return status;
     if (!(status = cli_model_prompt(&m, &prompt, o->text, err)))

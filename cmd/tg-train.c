@@ -15,7 +15,8 @@ static cli_option setting(train_options *o, char letter, tg_setting_id id, const
                           const char *help)
 {
     static const cli_type types[] = {
-        [TG_SETTING_U64] = CLI_U64, [TG_SETTING_SIZE] = CLI_SIZE, [TG_SETTING_REAL] = CLI_NUMBER};
+        [TG_SETTING_U64] = CLI_U64, [TG_SETTING_SIZE] = CLI_SIZE, [TG_SETTING_REAL] = CLI_NUMBER,
+        [TG_SETTING_PRECISION] = CLI_CHOICE};
     const tg_setting *s = &tg_setting_table[id];
 
     return (cli_option){
@@ -51,6 +52,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_CLIP, "X", "largest norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, its end, for validation"),
+        setting(o, 0, TG_SET_PRECISION, TG_PRECISIONS, "of what products multiply; sums are float32's"),
         setting(o, 's', TG_SET_SEED, "N", "order of the text, dropout, and a new model's weights"),
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
          1e12, NULL},
@@ -285,7 +287,7 @@ static tg_status run(const train_options *o, tg_err *err)
     struct job job = {.o = o, .saved_step = SIZE_MAX};
     tg_status status;
 
-    if ((status = cli_set_threads(o->threads, err)))
+    if ((status = cli_begin_compute(o->threads, err)))
         return status;
     status = work(&job, err);
     tg_trainer_close(&job.trainer);

@@ -1036,3 +1036,42 @@ outside() {
     said "unknown option -t"
     cmp model.npz untrained.npz
 }
+
+# ---- precision and instruction sets
+
+@test "--precision bf16 trains like float32, or is refused where there is no such product" {
+    make_text 20000 > text
+    tg-tokenize text > t.npz
+    tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
+    tg-train -m start.npz -o plain.npz -n 60 t.npz 2> plain
+    if tg-train -m start.npz -o bf16.npz -n 60 --precision bf16 t.npz 2> bf16; then
+        a=$(sed -n 's/.*step 60: .*validation loss //p' plain)
+        b=$(sed -n 's/.*step 60: .*validation loss //p' bf16)
+        awk "BEGIN { exit !($a - $b < 0.02 && $b - $a < 0.02) }"
+        [[ $(scalars bf16.npz train/precision) = bf16 ]]
+        run ! cmp -s plain.npz bf16.npz
+        # at any number of threads
+        tg-train -m start.npz -o one.npz -n 60 --precision bf16 --threads 1 t.npz
+        tg-train -m start.npz -o three.npz -n 60 --precision bf16 --threads 3 t.npz
+        cmp one.npz bf16.npz
+        cmp three.npz bf16.npz
+    else
+        grep -q 'precision bf16 needs bf16 products' bf16
+    fi
+    TG_ISA=portable run -2 --separate-stderr tg-train -m start.npz -o no.npz -n 2 --precision bf16 t.npz
+    said "precision bf16 needs bf16 products, which the portable kernels do not have"
+}
+
+@test "TG_ISA names the instruction set; all of them train to nearly the same loss" {
+    make_text 20000 > text
+    tg-tokenize text > t.npz
+    tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
+    tg-train -m start.npz -o best.npz -n 30 t.npz 2> best
+    TG_ISA=portable tg-train -m start.npz -o portable.npz -n 30 t.npz 2> portable
+    a=$(sed -n 's/.*step 30: .*validation loss //p' best)
+    b=$(sed -n 's/.*step 30: .*validation loss //p' portable)
+    awk "BEGIN { exit !($a - $b < 0.01 && $b - $a < 0.01) }"
+    TG_ISA=z80 run -2 --separate-stderr tg-train -m start.npz -o no.npz t.npz
+    said 'there is no instruction set z80 here; there are'
+    [[ ! -e no.npz ]]
+}

@@ -1,4 +1,5 @@
 #include "lib/train/checkpoint.h"
+#include "lib/kernels/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -132,6 +133,9 @@ tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
 {
     if (c->settings.context == 0)
         c->settings.context = c->model.config.n_ctx;
+    if (!tg_matmul_has((tg_precision)c->settings.precision))
+        return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products, which the %s kernels do not have",
+                       tg_kernels_get()->isa);
     return check_settings(c, err);
 }
 

@@ -35,7 +35,8 @@ TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *mo
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
 /* The settings are as the run shall have them: a context of 0 becomes the model's, and
- * all are checked, by themselves and against the model.  TG_EDATA, with the numbers. */
+ * all are checked, by themselves and against the model.  TG_EDATA, with the numbers;
+ * TG_EUSAGE: a precision that the kernels in use do not have. */
 TG_MUST_CHECK tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err);
 
 /* Write it.  fd stays open.  TG_EDATA, and nothing written, when a weight or a moment is

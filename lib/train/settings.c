@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/kernels/matmul.h"
 
 #define FIELD(name, type, member, min, max)                                                                  \
     {                                                                                                        \
@@ -26,6 +27,12 @@ const tg_setting tg_setting_table[TG_SETTINGS] = {
     [TG_SET_CLIP] = FIELD("clip", REAL, clip, 0, 1e9),
     [TG_SET_DROPOUT] = FIELD("dropout", REAL, dropout, 0, 0.99),
     [TG_SET_VAL_FRACTION] = FIELD("val-fraction", REAL, val_fraction, 0, 0.9),
+    [TG_SET_PRECISION] = FIELD("precision", PRECISION, precision, 0, 0),
+};
+
+static const char *const precision_names[] = {
+    [TG_PRECISION_FLOAT32] = "float32",
+    [TG_PRECISION_BF16] = "bf16",
 };
 
 tg_settings tg_settings_default(void)
@@ -45,12 +52,13 @@ tg_settings tg_settings_default(void)
         .clip = 1.0,
         .dropout = 0.0,
         .val_fraction = 0.1,
+        .precision = TG_PRECISION_FLOAT32,
     };
 }
 
 static size_t width(tg_setting_type type)
 {
-    return type == TG_SETTING_SIZE ? sizeof(size_t) : 8;
+    return type == TG_SETTING_SIZE || type == TG_SETTING_PRECISION ? sizeof(size_t) : 8;
 }
 
 void *tg_setting_place(tg_settings *s, size_t i)
@@ -87,6 +95,9 @@ void tg_setting_text(char *text, size_t size, const tg_settings *s, size_t i)
     case TG_SETTING_REAL:
         snprintf(text, size, "%g", *(const double *)at);
         break;
+    case TG_SETTING_PRECISION:
+        snprintf(text, size, "%s", precision_names[*(const size_t *)at]);
+        break;
     }
 }
 
@@ -118,9 +129,27 @@ tg_status tg_settings_put(const tg_settings *s, tg_archive_writer *w, tg_err *er
         case TG_SETTING_REAL:
             status = tg_archive_put_f64(w, name, *(const double *)at, err);
             break;
+        case TG_SETTING_PRECISION:
+            status = tg_archive_put_text(w, name, precision_names[*(const size_t *)at], err);
+            break;
         }
     }
     return status;
+}
+
+static tg_status take_precision(size_t *precision, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    char text[16];
+    tg_status status = tg_archive_get_text(r, a, text, sizeof text, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < sizeof precision_names / sizeof precision_names[0]; i++)
+        if (strcmp(text, precision_names[i]) == 0) {
+            *precision = i;
+            return TG_OK;
+        }
+    return tg_fail(err, TG_EDATA, "%s is \"%s\": known are float32 and bf16", a->name, text);
 }
 
 static tg_status take_value(tg_settings *s, size_t i, tg_archive_reader *r, const tg_array *a, tg_err *err)
@@ -134,6 +163,8 @@ static tg_status take_value(tg_settings *s, size_t i, tg_archive_reader *r, cons
         return tg_archive_get_size(r, a, tg_setting_place(s, i), err);
     case TG_SETTING_REAL:
         return tg_archive_get_f64(r, a, tg_setting_place(s, i), err);
+    case TG_SETTING_PRECISION:
+        return take_precision(tg_setting_place(s, i), r, a, err);
     }
     return TG_OK;
 }

@@ -27,6 +27,7 @@ typedef struct tg_settings {
     double clip;         /* of the gradient's global norm; 0: none */
     double dropout;      /* p */
     double val_fraction; /* share of the text, its end, kept for validation */
+    size_t precision;    /* tg_precision: what products round their operands to */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -49,10 +50,18 @@ typedef enum tg_setting_id {
     TG_SET_CLIP,
     TG_SET_DROPOUT,
     TG_SET_VAL_FRACTION,
+    TG_SET_PRECISION,
     TG_SETTINGS /* how many */
 } tg_setting_id;
 
-typedef enum tg_setting_type { TG_SETTING_U64, TG_SETTING_SIZE, TG_SETTING_REAL } tg_setting_type;
+typedef enum tg_setting_type {
+    TG_SETTING_U64,
+    TG_SETTING_SIZE,
+    TG_SETTING_REAL,
+    TG_SETTING_PRECISION /* a size_t; "float32" or "bf16" in words */
+} tg_setting_type;
+
+#define TG_PRECISIONS "float32|bf16"
 
 /* One field: its name (an option's, and after "train/" with _ for - an array's), type,
  * place and range. */

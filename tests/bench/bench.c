@@ -355,9 +355,9 @@ static struct figure step(const struct row *row)
     run.settings.batch = row->b;
     run.settings.context = row->c;
     run.settings.lr = 1e-5;
+    run.settings.precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
     check(tg_batches_init(&batches, &text, 1, row->c, 0, &err), &err);
     check(tg_trainer_open(&t, &run, &batches, &err), &err);
-    t.pass.matmul.precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
     return against_peak(run_step, &t, 0.5, row->bf16);
 }
 
