@@ -27,16 +27,11 @@ struct tg_archive_writer {
     tg_zip_writer *zip;
 };
 
-bool tg_archive_magic(const void *first, size_t n)
-{
-    return n >= 4 && memcmp(first, "PK\3\4", 4) == 0;
-}
-
 tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err)
 {
     tg_status status = tg_source_peek(source, 4, err);
 
-    *archive = !status && tg_archive_magic(source->next, source->ready);
+    *archive = !status && tg_zip_magic(source->next, source->ready);
     return status;
 }
 

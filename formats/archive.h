@@ -26,12 +26,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/limits.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
-
-#define TG_NAME_MAX 127   /* bytes of a name, [A-Za-z0-9._/-] */
-#define TG_NAMES_MAX 4096 /* arrays in an archive */
-#define TG_DIMS_MAX 8
 
 /* Element type, as in an .npy header: little-endian, or one byte. */
 typedef struct tg_dtype {
@@ -83,9 +80,6 @@ TG_MUST_CHECK tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_e
  * peeked at.  The reader takes it over, also when it fails: *source is then closed.
  */
 TG_MUST_CHECK tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err);
-
-/* Whether `first`, the first n bytes of an input, begin an archive. */
-bool tg_archive_magic(const void *first, size_t n);
 
 /* Whether an archive's first bytes come next in the source; nothing is consumed.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/archive.h"
+#include "formats/limits.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
 
@@ -74,6 +74,9 @@ TG_MUST_CHECK tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot,
 typedef struct tg_zip_reader tg_zip_reader;
 
 typedef enum tg_zip_event { TG_ZIP_MEMBER, TG_ZIP_END, TG_ZIP_EOF } tg_zip_event;
+
+/* Whether `first`, the first n bytes of an input, begin a zip file with a member. */
+bool tg_zip_magic(const void *first, size_t n);
 
 /* As tg_archive_open_source(). */
 TG_MUST_CHECK tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err);

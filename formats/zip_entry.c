@@ -256,3 +256,8 @@ tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot, const char *n
     memcpy((*slot)->name, name, n);
     return TG_OK;
 }
+
+bool tg_zip_magic(const void *first, size_t n)
+{
+    return n >= 4 && memcmp(first, "PK\3\4", 4) == 0;
+}

@@ -65,7 +65,7 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
     r->list.count = 0;
     r->canonical = false;
     r->inside = true;
-    if (tg_archive_magic(s->next, s->ready))
+    if (tg_zip_magic(s->next, s->ready))
         return TG_OK;
     status = tg_source_peek(s, TG_SNIFF_BYTES, err);
     if (status)
@@ -508,7 +508,7 @@ tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *ev
     if ((status = tg_source_need(s, 4, "a header", err)))
         return status;
     *event = TG_ZIP_MEMBER;
-    if (tg_archive_magic(s->next, 4)) {
+    if (tg_zip_magic(s->next, 4)) {
         status = read_local(r, err);
         *e = status ? NULL : current(r);
         return status;

@@ -27,7 +27,7 @@ const tg_setting tg_setting_table[TG_SETTINGS] = {
     [TG_SET_CLIP] = FIELD("clip", REAL, clip, 0, 1e9),
     [TG_SET_DROPOUT] = FIELD("dropout", REAL, dropout, 0, 0.99),
     [TG_SET_VAL_FRACTION] = FIELD("val-fraction", REAL, val_fraction, 0, 0.9),
-    [TG_SET_PRECISION] = FIELD("precision", PRECISION, precision, 0, 0),
+    [TG_SET_PRECISION] = FIELD("precision", PRECISION, precision, TG_PRECISION_FLOAT32, TG_PRECISION_BF16),
 };
 
 static const char *const precision_names[] = {
@@ -191,7 +191,7 @@ static tg_status check_range(const tg_settings *s, size_t i, tg_err *err)
 
     if (f->min == 0 && f->max == 0)
         return TG_OK;
-    x = f->type == TG_SETTING_SIZE ? (double)*(const size_t *)at : *(const double *)at;
+    x = f->type == TG_SETTING_REAL ? *(const double *)at : (double)*(const size_t *)at;
     if (x >= f->min && x <= f->max) /* a NaN is not */
         return TG_OK;
     return tg_fail(err, TG_EDATA, "%s must be between %g and %g, got %g", f->name, f->min, f->max, x);

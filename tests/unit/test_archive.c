@@ -659,8 +659,8 @@ static void test_not_archives(void)
             CHECK_HAS(err.message, list[i].what);
         }
     }
-    CHECK(tg_archive_magic("PK\3\4", 4));
-    CHECK(!tg_archive_magic("PK\3\4", 3));
+    CHECK(tg_zip_magic("PK\3\4", 4));
+    CHECK(!tg_zip_magic("PK\3\4", 3));
 }
 
 static void test_unreadable(void)
