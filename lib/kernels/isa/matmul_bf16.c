@@ -63,17 +63,6 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 }
 
 #include "lib/kernels/isa/matmul_vectors.h"
-
-INLINE void pack_a(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
-{
-    pack(panel, x, step, k_step, n, kc, MR);
-}
-
-INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
-{
-    pack(panel, x, step, k_step, n, kc, NR);
-}
-
 #define DEPTH 2
 #define ROUND 1
 #include "lib/kernels/isa/matmul_body.h"

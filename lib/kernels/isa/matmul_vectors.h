@@ -1,7 +1,7 @@
 /*
  * matmul_vectors: the tile of the matrix product, MR x NR sums in vector registers;
- * included by matmul.c and matmul_bf16.c, which define multiply_add(), sum + a b for
- * the k's that a word holds.
+ * included by matmul.c and matmul_bf16.c, which define pack(), for panels of any
+ * width, and multiply_add(), sum + a b for the k's that a word holds.
  */
 
 /* MR rows of two vectors. */
@@ -11,6 +11,16 @@
 #define MR 6
 #endif
 #define NR (2 * VL)
+
+INLINE void pack_a(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
+{
+    pack(panel, x, step, k_step, n, kc, MR);
+}
+
+INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
+{
+    pack(panel, x, step, k_step, n, kc, NR);
+}
 
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
