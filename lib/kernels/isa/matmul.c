@@ -5,47 +5,23 @@
 #include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/isa/kernels_isa.h"
 #include "lib/kernels/isa/matmul_tile.h"
-#include "lib/kernels/isa/transpose.h"
 
-/* ---- packing */
-
-/* panel[k*width + i] = x[i*step + k] for all i < width and VL k's, by way of blocks
- * in registers. */
-INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t width)
+/* A word is one value; k and the one behind it are the same. */
+INLINE float word(float x, float same)
 {
-    for (size_t i0 = 0; i0 < width; i0 += VL) {
-        vf row[VL];
-
-        for (size_t i = 0; i < VL; i++)
-            row[i] = load(x + tg_size_min(i0 + i, width - 1) * step);
-        transpose(row);
-        for (size_t k = 0; k < VL; k++)
-            memcpy(panel + k * width + i0, &row[k], tg_size_min(VL, width - i0) * sizeof(float));
-    }
+    (void)same;
+    return x;
 }
 
-/*
- * Pack a panel of up to `width` vectors (rows of A, or columns of B) over k:
- * panel[k*width + i] = x[i*step + k*k_step], zeros beyond n.
- */
-INLINE void pack(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
-                 size_t kc, const size_t width)
+INLINE vf words_along(const float *x)
 {
-    size_t k = 0;
+    return load(x);
+}
 
-    if (n < width)
-        memset(panel, 0, kc * width * sizeof *panel);
-    if (n == width && step == 1) {
-        for (; k < kc; k++)
-            memcpy(panel + k * width, x + k * k_step, width * sizeof *panel);
-        return;
-    }
-    if (n == width && k_step == 1)
-        for (; k + VL <= kc; k += VL)
-            pack_block(panel + k * width, x + k, step, width);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = k; j < kc; j++)
-            panel[j * width + i] = x[i * step + j * k_step];
+INLINE vf words_across(const float *x, const float *same)
+{
+    (void)same;
+    return load(x);
 }
 
 INLINE vf multiply_add(vf sum, float a, vf b)
@@ -53,8 +29,8 @@ INLINE vf multiply_add(vf sum, float a, vf b)
     return sum + splat(a) * b;
 }
 
-#include "lib/kernels/isa/matmul_vectors.h"
 #define DEPTH 1
+#include "lib/kernels/isa/matmul_vectors.h"
 #define ROUND 1
 #include "lib/kernels/isa/matmul_body.h"
 

@@ -1,8 +1,15 @@
 /*
- * matmul_vectors: the tile of the matrix product, MR x NR sums in vector registers;
- * included by matmul.c and matmul_bf16.c, which define pack(), for panels of any
- * width, and multiply_add(), sum + a b for the k's that a word holds.
+ * matmul_vectors: the matrix product's packing and its tile, MR x NR sums in vector
+ * registers; included by matmul.c and matmul_bf16.c, which define
+ *
+ *   DEPTH           how many k's a word holds: 1 or 2
+ *   word()          the word of a value and of the last one that shares it
+ *   words_along()   VL words of values that lie side by side in k
+ *   words_across()  VL words, each of a value and of the last one that shares it
+ *   multiply_add()  sum + a b for the k's of a word
  */
+#include "lib/kernels/isa/transpose.h"
+
 
 /* MR rows of two vectors. */
 #if VL == 16
@@ -11,6 +18,64 @@
 #define MR 6
 #endif
 #define NR (2 * VL)
+
+/* ---- packing */
+
+/* panel[i] = the word of x[i] and what shares it, for all i < width. */
+INLINE void pack_across(float *restrict panel, const float *restrict x, size_t k_step, const size_t width)
+{
+    for (size_t i = 0; i < width; i += VL) {
+        const size_t bytes = tg_size_min(VL, width - i) * sizeof(float);
+        float first[VL] = {0}, last[VL] = {0};
+        vf words;
+
+        memcpy(first, x + i, bytes);
+        memcpy(last, x + i + (DEPTH - 1) * k_step, bytes);
+        words = words_across(first, last);
+        memcpy(panel + i, &words, bytes);
+    }
+}
+
+/* panel[w*width + i] = word w of x + i*step, for all i < width and VL words, by way of
+ * blocks in registers. */
+INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t width)
+{
+    for (size_t i0 = 0; i0 < width; i0 += VL) {
+        vf row[VL];
+
+        for (size_t i = 0; i < VL; i++)
+            row[i] = words_along(x + tg_size_min(i0 + i, width - 1) * step);
+        transpose(row);
+        for (size_t w = 0; w < VL; w++)
+            memcpy(panel + w * width + i0, &row[w], tg_size_min(VL, width - i0) * sizeof(float));
+    }
+}
+
+/*
+ * A panel of up to `width` vectors (rows of A, or columns of B) over k:
+ * panel[w*width + i] = word w of x[i*step + k*k_step], zeros beyond n and kc.
+ */
+INLINE void pack(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
+                 size_t kc, const size_t width)
+{
+    const size_t words = tg_ceil_div(kc, DEPTH);
+    size_t w = 0;
+
+    if (n < width)
+        memset(panel, 0, words * width * sizeof *panel);
+    else if (step == 1)
+        for (; (w + 1) * DEPTH <= kc; w++)
+            pack_across(panel + w * width, x + w * DEPTH * k_step, k_step, width);
+    else if (k_step == 1)
+        for (; (w + VL) * DEPTH <= kc; w += VL)
+            pack_block(panel + w * width, x + w * DEPTH, step, width);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = w; j < words; j++) {
+            const float *at = x + i * step + j * DEPTH * k_step;
+
+            panel[j * width + i] = word(at[0], (j + 1) * DEPTH <= kc ? at[(DEPTH - 1) * k_step] : 0);
+        }
+}
 
 INLINE void pack_a(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
 {
@@ -22,6 +87,8 @@ INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, siz
     pack(panel, x, step, k_step, n, kc, NR);
 }
 
+/* ---- the tile */
+
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
 INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restrict b, size_t words,
@@ -32,7 +99,6 @@ INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restri
             sum[r][v] = (vf){0};
     for (size_t k = 0; k < words; k++, a += MR, b += NR) {
         vf b_k[2];
-
 
         for (size_t v = 0; v < vectors; v++)
             b_k[v] = load(b + v * VL);
