@@ -68,7 +68,7 @@ run_pipe() {
 # prints what it printed and returns its status.
 on_terminal() {
     need script
-    TERM=${ON_TERM:-xterm} script -qec "$1" /dev/null < /dev/null
+    SHELL=$(command -v bash) TERM=${ON_TERM:-xterm} script -qec "$1" /dev/null < /dev/null
 }
 
 # ---- checks
