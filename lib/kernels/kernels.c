@@ -8,6 +8,7 @@
 #endif
 
 #include <math.h>
+#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
 
     for (size_t i = 0; i < SQUARE; i++)
         x[i] = value(i);
-    k->matmul(&product, work);
+    k->matmul(&product, &(tg_matmul_scratch){.packed = work, .threads = 1});
     k->gelu_tanh_forward(t->gelu, x, SQUARE);
     k->softmax_row(t->softmax, x, SQUARE);
     k->layernorm_row(t->norm, &mean, &rstd, x, NULL, NULL, SQUARE, 1e-5f);
@@ -133,11 +134,11 @@ static tg_status self_test(const tg_kernels *k, tg_err *err)
 {
     const tg_kernels *reference = &tg_kernels_portable;
     struct trial *t = calloc(2, sizeof *t);
-    void *work = aligned_alloc(TG_ALIGN, tg_matmul_work()); /* attention's is smaller here */
+    void *work = aligned_alloc(TG_ALIGN, tg_matmul_work(1)); /* attention's is smaller here */
     tg_status status = TG_OK;
 
     if (!t || !work) {
-        status = tg_fail_memory(err, tg_matmul_work(), "the self-test");
+        status = tg_fail_memory(err, tg_matmul_work(1), "the self-test");
         goto done;
     }
     try_kernels(reference, &t[0], work);
@@ -191,18 +192,19 @@ void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     const tg_kernels *k = tg_kernels_get();
 
-    (scratch->precision == TG_PRECISION_BF16 ? k->matmul_bf16 : k->matmul)(op, scratch->packed);
+    (scratch->precision == TG_PRECISION_BF16 ? k->matmul_bf16 : k->matmul)(op, scratch);
 }
 
 void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch)
 {
     scratch->precision = TG_PRECISION_FLOAT32;
-    scratch->packed = tg_arena_take(arena, 1, tg_matmul_work());
+    scratch->threads = (size_t)omp_get_max_threads();
+    scratch->packed = tg_arena_take(arena, 1, tg_matmul_work(scratch->threads));
 }
 
-size_t tg_matmul_work(void)
+size_t tg_matmul_work(size_t threads)
 {
-    return (A_FLOATS + B_FLOATS) * sizeof(float);
+    return (A_FLOATS + threads * B_FLOATS) * sizeof(float);
 }
 
 size_t tg_attend_work(size_t keys, size_t D)

@@ -29,10 +29,10 @@ typedef struct tg_adamw_step {
 typedef struct tg_kernels {
     const char *isa;
 
-    void (*matmul)(const tg_matmul *op, void *work);
+    void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* The same with A and B rounded to bf16; NULL where the processor has no such
      * instruction. */
-    void (*matmul_bf16)(const tg_matmul *op, void *work);
+    void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 

@@ -41,10 +41,12 @@ typedef enum tg_precision {
 /* Where operands are packed, of one size for all shapes, and in which precision. */
 typedef struct tg_matmul_scratch {
     void *packed;
+    size_t threads; /* that there is room for: no more will run */
     tg_precision precision;
 } tg_matmul_scratch;
 
-/* Place scratch for products in float32 (see arena.h); set precision for another. */
+/* Place scratch for products in float32 on omp_get_max_threads() threads (see arena.h);
+ * set precision for another. */
 void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
 
 bool tg_matmul_has(tg_precision precision);
@@ -52,7 +54,7 @@ bool tg_matmul_has(tg_precision precision);
 /* The precision must be one that tg_matmul_has(). */
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
 
-/* Bytes of scratch->packed. */
-size_t tg_matmul_work(void);
+/* Bytes of scratch->packed for that many threads. */
+size_t tg_matmul_work(size_t threads);
 
 #endif

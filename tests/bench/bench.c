@@ -247,7 +247,8 @@ static struct figure product(const struct row *row)
     const size_t M = row->a, N = row->b, K = row->c;
     struct product p = {
         .op = {.M = M, .N = N, .K = K, .a = filled(M * K), .b = filled(K * N), .c = filled(M * N), .ldc = N},
-        .scratch = {.packed = must(aligned_alloc(64, tg_matmul_work())),
+        .scratch = {.packed = must(aligned_alloc(64, tg_matmul_work((size_t)omp_get_max_threads()))),
+                    .threads = (size_t)omp_get_max_threads(),
                     .precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32},
     };
 

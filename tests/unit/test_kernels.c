@@ -43,7 +43,7 @@ static double rounded(float x)
 /* One product with A and B stored plain or transposed; every epilogue in turn.  With
  * bf16 the operands are rounded first, and the sum is float32's all the same. */
 static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a_t, bool b_t, int epilogue,
-                          void *work)
+                          const tg_matmul_scratch *scratch)
 {
     const size_t ldc = s.N + 3; /* not the width, so that strides count */
     /* + 1: operands that are aligned to nothing but their type */
@@ -67,7 +67,7 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
     check_fill(add, s.M * ldc, 4, 1);
     for (size_t i = 0; i < s.M * ldc; i++)
         c[1 + i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
-    (bf16 ? k->matmul_bf16 : k->matmul)(&op, work);
+    (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
     for (size_t m = 0; m < s.M; m++) {
         for (size_t n = 0; n < s.N; n++) {
             double want = 0, size = 0;
@@ -100,11 +100,17 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
     free(add);
 }
 
+/* Scratch for more threads than the tests run. */
+static tg_matmul_scratch room(void)
+{
+    return (tg_matmul_scratch){.packed = aligned_alloc(64, tg_matmul_work(4)), .threads = 4};
+}
+
 static void matmul_at_all_edges(bool bf16)
 {
     static const size_t edge[] = {1, 2, 5, 6, 7, 11, 12, 13, 15, 16, 17, 31, 32, 33, 64, 65};
     const size_t n = sizeof edge / sizeof edge[0];
-    void *work = aligned_alloc(64, tg_matmul_work());
+    const tg_matmul_scratch scratch = room();
     size_t number = 0;
 
     for (size_t k = 0; k < n_all; k++)
@@ -112,8 +118,8 @@ static void matmul_at_all_edges(bool bf16)
             for (size_t j = 0; j < n; j++)
                 for (size_t l = 0; l < n; l += 3, number++)
                     check_product(all[k], bf16, (struct shape){edge[i], edge[j], edge[l]}, number % 2,
-                                  number / 2 % 2, (int)(number / 4 % 4), work);
-    free(work);
+                                  number / 2 % 2, (int)(number / 4 % 4), &scratch);
+    free(scratch.packed);
 }
 
 static void matmul_across_blocks(bool bf16)
@@ -122,13 +128,13 @@ static void matmul_across_blocks(bool bf16)
         {3, 5, 255},  {3, 5, 257},   {20, 40, 511},  {20, 40, 513}, {20, 40, 1100},
         {1, 300, 70}, {1, 129, 600}, {2000, 3, 300}, {5, 4100, 260},
     };
-    void *work = aligned_alloc(64, tg_matmul_work());
+    const tg_matmul_scratch scratch = room();
 
     for (size_t k = 0; k < n_all; k++)
         for (size_t i = 0; (!bf16 || all[k]->matmul_bf16) && i < sizeof shapes / sizeof shapes[0]; i++)
             for (int form = 0; form < 16; form++)
-                check_product(all[k], bf16, shapes[i], form & 1, form >> 1 & 1, form >> 2, work);
-    free(work);
+                check_product(all[k], bf16, shapes[i], form & 1, form >> 1 & 1, form >> 2, &scratch);
+    free(scratch.packed);
 }
 
 static void matmul_float32(void)
@@ -146,7 +152,7 @@ static void matmul_bf16(void)
 static void matmul_same_bits_at_any_thread_count(void)
 {
     static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {768, 128, 512}};
-    void *work = aligned_alloc(64, tg_matmul_work());
+    const tg_matmul_scratch scratch = room();
 
     for (size_t k = 0; k < n_all; k++)
         for (size_t i = 0; i < 3; i++) {
@@ -158,18 +164,18 @@ static void matmul_same_bits_at_any_thread_count(void)
             check_fill(a, s.M * s.K, 1, 1);
             check_fill(b, s.K * s.N, 2, 1);
             omp_set_num_threads(1);
-            all[k]->matmul(&op, work);
+            all[k]->matmul(&op, &scratch);
             op.c = c + s.M * s.N;
             for (int threads = 2; threads <= 4; threads++) {
                 omp_set_num_threads(threads);
-                all[k]->matmul(&op, work);
+                all[k]->matmul(&op, &scratch);
                 CHECK(memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
             }
             free(a);
             free(b);
             free(c);
         }
-    free(work);
+    free(scratch.packed);
 }
 
 /* ---- exp and tanh, through the kernels that are made of them */

@@ -4,9 +4,10 @@
 
 #include <stddef.h>
 
-#define KC_WORDS ((size_t)256)        /* words of k of a block: a B panel fills half a first-level cache */
-#define A_FLOATS ((size_t)192 * 1024) /* of a packed A block: less than half of a second-level cache */
-#define B_FLOATS ((size_t)768 * 1024) /* of a packed B block */
-#define COLUMNS ((size_t)64)          /* of the one-row product, at a time */
+/* Measured, not derived: a tile that sums over much k at once stores C seldom, and a tall
+ * block of A packs each panel of B seldom, even where both spill from nearer caches. */
+#define KC_WORDS ((size_t)768)        /* words of k of a block, at most */
+#define A_FLOATS ((size_t)288 * 1024) /* of a packed block of A */
+#define B_FLOATS (KC_WORDS * 32)      /* of a thread's packed panel of B */
 
 #endif

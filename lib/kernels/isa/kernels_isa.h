@@ -2,9 +2,9 @@
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/kernels.h"
 
-void K(matmul)(const tg_matmul *op, void *work);
+void K(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
 #ifdef __AVX512BF16__
-void K(matmul_bf16)(const tg_matmul *op, void *work);
+void K(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
 #endif
 void K(attend_forward)(const tg_attend *op, float *work);
 void K(attend_backward)(const tg_attend *op, float *work);

@@ -36,22 +36,32 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 
 /* ---- one row */
 
-/* One row: y[n] = sum_k x[k] B[k,n] for the columns j0..j1, B read once. */
+#define COLUMNS ((size_t)512) /* of B that a thread takes at a time, at most */
+#define ROWS 8                /* of B that are read side by side */
+
+/* One row: y[n] = sum_k x[k] B[k,n] for the columns j0..j1, B read once, some of its rows
+ * side by side: the processor fetches ahead along each. */
 static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
 {
-    float sum[COLUMNS];
+    const size_t n = j1 - j0;
+    float sum[COLUMNS] = {0};
+    size_t k = 0;
 
-    for (size_t j = j0; j < j1; j++)
-        sum[j - j0] = 0;
-    for (size_t k = 0; k < op->K; k++) {
-        const float x = op->a[k * op->a_col];
+    for (; k + ROWS <= op->K; k += ROWS) {
         const float *b = op->b + k * op->b_row + j0;
+        float x[ROWS];
 
-        for (size_t j = 0; j < j1 - j0; j++)
-            sum[j] += x * b[j];
+        for (size_t r = 0; r < ROWS; r++)
+            x[r] = op->a[(k + r) * op->a_col];
+        for (size_t j = 0; j < n; j++)
+            for (size_t r = 0; r < ROWS; r++)
+                sum[j] += x[r] * b[r * op->b_row + j];
     }
-    for (size_t j = j0; j < j1; j++)
-        op->c[j] = sum[j - j0];
+    for (; k < op->K; k++)
+        for (size_t j = 0; j < n; j++)
+            sum[j] += op->a[k * op->a_col] * op->b[k * op->b_row + j0 + j];
+    for (size_t j = 0; j < n; j++)
+        op->c[j0 + j] = sum[j];
 }
 
 /* The same where B's columns are contiguous (or nothing is): dot products. */
@@ -75,11 +85,12 @@ static void row_dots(const tg_matmul *op, size_t j0, size_t j1)
 /* M = 1: limited by reading B, so nothing is packed. */
 static void multiply_row(const tg_matmul *op)
 {
-    const size_t pieces = tg_ceil_div(op->N, COLUMNS);
+    const size_t even = tg_round_up(tg_ceil_div(op->N, (size_t)omp_get_num_threads()), VL);
+    const size_t width = tg_size_min(COLUMNS, even), pieces = tg_ceil_div(op->N, width);
 
     #pragma omp for schedule(static)
     for (size_t p = 0; p < pieces; p++) {
-        size_t j0 = p * COLUMNS, j1 = tg_size_min(op->N, j0 + COLUMNS);
+        size_t j0 = p * width, j1 = tg_size_min(op->N, j0 + width);
         float before[COLUMNS];
         const float *add = op->accumulate ? op->c : op->add;
 
@@ -94,13 +105,13 @@ static void multiply_row(const tg_matmul *op)
     }
 }
 
-void K(matmul)(const tg_matmul *op, void *work)
+void K(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel if (op->M * op->N * op->K >= PARALLEL_FROM)
+    #pragma omp parallel num_threads(threads_for(op, scratch))
     {
         if (op->M == 1)
             multiply_row(op);
         else
-            multiply_blocks(op, work);
+            multiply_blocks(op, scratch->packed);
     }
 }

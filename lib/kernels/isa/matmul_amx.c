@@ -155,8 +155,10 @@ INLINE void zero_sums(void)
     _tile_zero(3);
 }
 
-static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
+static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
+                 struct wanted *next)
 {
+    (void)next;
     float sums[MR * NR];
 
     if (m == MR && n == NR && !e->bias) {
@@ -179,12 +181,12 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
 
 #include "lib/kernels/isa/matmul_body.h"
 
-void K(matmul_bf16)(const tg_matmul *op, void *work)
+void K(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel if (op->M * op->N * op->K >= PARALLEL_FROM)
+    #pragma omp parallel num_threads(threads_for(op, scratch))
     {
         begin_tiles();
-        multiply_blocks(op, work);
+        multiply_blocks(op, scratch->packed);
         _tile_release();
     }
 }

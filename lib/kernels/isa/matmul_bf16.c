@@ -28,10 +28,10 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 #define ROUND 1
 #include "lib/kernels/isa/matmul_body.h"
 
-void K(matmul_bf16)(const tg_matmul *op, void *work)
+void K(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel if (op->M * op->N * op->K >= PARALLEL_FROM)
-    multiply_blocks(op, work);
+    #pragma omp parallel num_threads(threads_for(op, scratch))
+    multiply_blocks(op, scratch->packed);
 }
 
 #endif

@@ -5,16 +5,20 @@
  *   DEPTH             how many k's a packed word (a float's four bytes) holds
  *   MR, NR            rows and columns of a tile
  *   ROUND             words of k are rounded up to a multiple of this
+ *   KC_WORDS          words of k of a block, at most
  *   pack_a, pack_b()  a panel of MR rows of A, of NR columns of B, words of k outermost
  *   tile()            a tile of C from two panels
  *
- * C is cut into blocks of MC x NC over KC of k.  The threads together pack the
- * block's A and B into panels, so that the tile's inner loop reads memory in order;
- * then they share out the tiles, columns outermost, so that a B panel stays in the
- * first-level cache while A panels stream past it from the second.
+ * A is cut into blocks of MC rows by KC of k.  The threads together pack a block into
+ * panels of MR rows, which stay in each one's second-level cache.  Then they share out
+ * the block's tiles of C in equal runs, columns outermost; each thread packs a panel of
+ * B's columns for itself when its run comes to one, and runs all of the block's rows
+ * past it.  While it does, it asks for the next panel's part of B, so that packing
+ * finds it in the cache.
  *
- * The scheme is Goto's: Goto & van de Geijn 2008, "Anatomy of high-performance
- * matrix multiplication"; Van Zee & van de Geijn 2015, "BLIS".
+ * The scheme is Goto's, with B's panels made where they are used: Goto & van de Geijn
+ * 2008, "Anatomy of high-performance matrix multiplication"; Van Zee & van de Geijn
+ * 2015, "BLIS".
  */
 
 /* Words of k in a packed panel. */
@@ -23,53 +27,83 @@ INLINE size_t words_of(size_t kc)
     return tg_round_up(tg_ceil_div(kc, DEPTH), ROUND);
 }
 
-/* One block: rows i0.. of height mc, columns j0.. of width nc, k0.. of depth kc.
- * Called by all threads of the team. */
-static void block(const tg_matmul *op, size_t i0, size_t mc, size_t j0, size_t nc, size_t k0, size_t kc,
-                  bool b_is_new, float *a_panels, float *b_panels)
+/* The largest part when n is cut into equal parts of at most `most`, multiples of unit. */
+INLINE size_t part_of(size_t n, size_t most, size_t unit)
 {
-    const size_t rows = tg_ceil_div(mc, MR), columns = tg_ceil_div(nc, NR), words = words_of(kc);
+    return tg_round_up(tg_ceil_div(n, tg_ceil_div(n, most)), unit);
+}
 
-    if (b_is_new) {
-        #pragma omp for schedule(static) nowait
-        for (size_t j = 0; j < columns; j++)
-            pack_b(b_panels + j * NR * words, op->b + k0 * op->b_row + (j0 + j * NR) * op->b_col, op->b_col,
-                 op->b_row, tg_size_min(NR, nc - j * NR), kc);
-    }
+/* A block: rows i0.. of height mc, k0.. of depth kc. */
+struct block {
+    size_t i0, mc, k0, kc;
+};
+
+static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j)
+{
+    pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row,
+           tg_size_min(NR, op->N - j), at->kc);
+}
+
+/* The values that share i of n of the panel at column j is made of. */
+INLINE struct wanted wanted_of(const tg_matmul *op, const struct block *at, size_t j, size_t i, size_t n)
+{
+    const float *b = op->b + at->k0 * op->b_row + j * op->b_col;
+
+    if (j + NR > op->N)
+        return (struct wanted){(const char *)op->a, 0};
+    if (op->b_col == 1)
+        return (struct wanted){(const char *)(b + at->kc * i / n * op->b_row), op->b_row * sizeof *b};
+    return (struct wanted){(const char *)(b + NR * i / n * op->b_col), 128};
+}
+
+INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a, const float *b, size_t i,
+                    size_t j, struct wanted *next)
+{
+    const size_t c = (at->i0 + i) * op->ldc + j;
+    struct epilogue e = {
+        .c = op->c + c,
+        .ldc = op->ldc,
+        .bias = op->bias && at->k0 == 0 ? op->bias + j : NULL,
+    };
+
+    if (op->accumulate || at->k0 > 0)
+        e.add = e.c;
+    else if (op->add)
+        e.add = op->add + c;
+    tile(a, b, words_of(at->kc), &e, tg_size_min(MR, at->mc - i), tg_size_min(NR, op->N - j), next);
+}
+
+/* Called by all threads of the team. */
+static void block(const tg_matmul *op, const struct block *at, float *a_panels, float *b_panel)
+{
+    const size_t rows = tg_ceil_div(at->mc, MR), tiles = rows * tg_ceil_div(op->N, NR);
+    const size_t words = words_of(at->kc), threads = (size_t)omp_get_num_threads();
+    const size_t me = (size_t)omp_get_thread_num(), from = tiles * me / threads, to = tiles * (me + 1) / threads;
+
     #pragma omp for schedule(static)
     for (size_t i = 0; i < rows; i++)
-        pack_a(a_panels + i * MR * words, op->a + (i0 + i * MR) * op->a_row + k0 * op->a_col, op->a_row,
-             op->a_col, tg_size_min(MR, mc - i * MR), kc);
+        pack_a(a_panels + i * MR * words, op->a + (at->i0 + i * MR) * op->a_row + at->k0 * op->a_col, op->a_row,
+               op->a_col, tg_size_min(MR, at->mc - i * MR), at->kc);
+    for (size_t t = from; t < to; t++) {
+        const size_t i = t % rows, j = t / rows * NR;
 
-    #pragma omp for schedule(static) collapse(2)
-    for (size_t j = 0; j < columns; j++)
-        for (size_t i = 0; i < rows; i++) {
-            size_t at = (i0 + i * MR) * op->ldc + j0 + j * NR;
-            struct epilogue e = {
-                .c = op->c + at,
-                .ldc = op->ldc,
-                .bias = op->bias && k0 == 0 ? op->bias + j0 + j * NR : NULL,
-            };
+        struct wanted next = wanted_of(op, at, j + NR, i, rows);
 
-            if (op->accumulate || k0 > 0)
-                e.add = e.c;
-            else if (op->add)
-                e.add = op->add + at;
-            tile(a_panels + i * MR * words, b_panels + j * NR * words, words, &e,
-                 tg_size_min(MR, mc - i * MR), tg_size_min(NR, nc - j * NR));
-        }
+        if (t == from || i == 0)
+            pack_b_panel(b_panel, op, at, j);
+        tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, &next);
+    }
+    #pragma omp barrier
 }
 
 static void multiply_blocks(const tg_matmul *op, float *work)
 {
-    const size_t kc_most = KC_WORDS * DEPTH, words = words_of(tg_size_min(op->K, kc_most));
-    const size_t mc_most = A_FLOATS / words / MR * MR;
-    const size_t nc_most = B_FLOATS / words / NR * NR;
-    float *a_panels = work, *b_panels = work + A_FLOATS;
+    const size_t kc = part_of(op->K, KC_WORDS * DEPTH, DEPTH * ROUND);
+    const size_t mc = part_of(op->M, A_FLOATS / words_of(kc) / MR * MR, MR);
+    float *b_panel = work + A_FLOATS + (size_t)omp_get_thread_num() * B_FLOATS;
 
-    for (size_t j0 = 0; j0 < op->N; j0 += nc_most)
-        for (size_t k0 = 0; k0 < op->K; k0 += kc_most)
-            for (size_t i0 = 0; i0 < op->M; i0 += mc_most)
-                block(op, i0, tg_size_min(mc_most, op->M - i0), j0, tg_size_min(nc_most, op->N - j0), k0,
-                      tg_size_min(kc_most, op->K - k0), i0 == 0, a_panels, b_panels);
+    for (size_t k0 = 0; k0 < op->K; k0 += kc)
+        for (size_t i0 = 0; i0 < op->M; i0 += mc)
+            block(op, &(struct block){i0, tg_size_min(mc, op->M - i0), k0, tg_size_min(kc, op->K - k0)}, work,
+                  b_panel);
 }

@@ -92,13 +92,20 @@ INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, siz
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
 INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restrict b, size_t words,
-                     const size_t rows, const size_t vectors)
+                     const size_t rows, const size_t vectors, struct wanted *next)
 {
+    const char *p = next->at;
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vectors; v++)
             sum[r][v] = (vf){0};
     for (size_t k = 0; k < words; k++, a += MR, b += NR) {
         vf b_k[2];
+
+        if (k % 16 == 0) { /* a little at a time: the processor has few misses in flight */
+            __builtin_prefetch(p, 0, 2);
+            __builtin_prefetch(p + 64, 0, 2);
+            p += next->step;
+        }
 
         for (size_t v = 0; v < vectors; v++)
             b_k[v] = load(b + v * VL);
@@ -106,6 +113,7 @@ INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restri
             for (size_t v = 0; v < vectors; v++)
                 sum[r][v] = multiply_add(sum[r][v], a[r], b_k[v]);
     }
+    next->at = p;
 }
 
 /* Store the sums where whole vectors fit. */
@@ -145,23 +153,24 @@ static void store_columns(vf sum[MR][2], const struct epilogue *e, size_t m, siz
 
 /* A tile of which m rows, at most `rows`, and n columns count. */
 INLINE void some_rows(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
-                      size_t n, const size_t rows)
+                      size_t n, const size_t rows, struct wanted *next)
 {
     vf sum[MR][2];
 
     if (n == VL) {
-        multiply(sum, a, b, words, rows, 1);
+        multiply(sum, a, b, words, rows, 1, next);
         store_rows(sum, e, m, 1);
         return;
     }
-    multiply(sum, a, b, words, rows, 2);
+    multiply(sum, a, b, words, rows, 2, next);
     if (n == NR)
         store_rows(sum, e, m, 2);
     else
         store_columns(sum, e, m, n);
 }
 
-static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
+static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
+                 struct wanted *next)
 {
     if (m == MR && n == NR) {
         vf sum[MR][2];
@@ -170,13 +179,13 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
             __builtin_prefetch(e->c + r * e->ldc, 1);
             __builtin_prefetch(e->c + r * e->ldc + VL, 1);
         }
-        multiply(sum, a, b, words, MR, 2);
+        multiply(sum, a, b, words, MR, 2, next);
         store_rows(sum, e, MR, 2);
     } else if (m <= MR / 3) {
-        some_rows(a, b, words, e, m, n, MR / 3);
+        some_rows(a, b, words, e, m, n, MR / 3, next);
     } else if (m <= 2 * MR / 3) {
-        some_rows(a, b, words, e, m, n, 2 * MR / 3);
+        some_rows(a, b, words, e, m, n, 2 * MR / 3, next);
     } else {
-        some_rows(a, b, words, e, m, n, MR);
+        some_rows(a, b, words, e, m, n, MR, next);
     }
 }
