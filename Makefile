@@ -38,7 +38,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wst
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
-LIBS = -lz -lm
+LIBS = -ldeflate -lz -lm
 
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')

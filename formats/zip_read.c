@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/crc.h"
 #include "formats/sniff.h"
 #include "formats/zip.h"
 #include "formats/zip_reader.h"
@@ -300,13 +301,13 @@ static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_
         if (dst) {
             if ((status = tg_source_read(s, dst, step, current(r)->name, err)))
                 return status;
-            r->crc = (uint32_t)crc32_z(r->crc, dst, step);
+            r->crc = tg_crc32(r->crc, dst, step);
             dst += step;
         } else {
             if ((status = tg_source_need(s, 1, current(r)->name, err)))
                 return status;
             step = tg_size_min(step, s->ready);
-            r->crc = (uint32_t)crc32_z(r->crc, s->next, step);
+            r->crc = tg_crc32(r->crc, s->next, step);
             tg_source_skip(s, step);
         }
         n -= step;
@@ -339,7 +340,7 @@ static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, si
     result = inflate(z, Z_NO_FLUSH);
     used = (size_t)(z->next_in - s->next);
     *made = (size_t)(z->next_out - dst);
-    r->packed_crc = (uint32_t)crc32_z(r->packed_crc, s->next, used);
+    r->packed_crc = tg_crc32(r->packed_crc, s->next, used);
     r->packed_done += used;
     tg_source_skip(s, used);
     if (result == Z_MEM_ERROR)
@@ -366,7 +367,7 @@ static tg_status read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n, t
         status = inflate_step(r, to, dst ? n : tg_size_min(n, sizeof r->scratch), &made, err);
         if (status)
             return status;
-        r->crc = (uint32_t)crc32_z(r->crc, to, made);
+        r->crc = tg_crc32(r->crc, to, made);
         r->done += made;
         n -= made;
         if (dst)

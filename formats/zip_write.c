@@ -3,6 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "formats/crc.h"
 #include "formats/sink.h"
 #include "formats/zip.h"
 #include "lib/base/size.h"
@@ -180,11 +181,7 @@ static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, 
 
 static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
 {
-    uLong crc = crc32_z(0, c->part[0], c->size[0]);
-
-    if (c->size[1] > 0) /* a NULL would start the checksum anew */
-        crc = crc32_z(crc, c->part[1], c->size[1]);
-    e->crc = e->packed_crc = (uint32_t)crc;
+    e->crc = e->packed_crc = tg_crc32(tg_crc32(0, c->part[0], c->size[0]), c->part[1], c->size[1]);
     e->size = e->packed = c->total;
     e->offset = offset;
 }
@@ -210,7 +207,7 @@ tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_
         deflated.part[0] = packed;
         e->method = TG_ZIP_DEFLATED;
         e->packed = deflated.size[0];
-        e->packed_crc = (uint32_t)crc32_z(0, packed, deflated.size[0]);
+        e->packed_crc = tg_crc32(0, packed, deflated.size[0]);
     }
     status = put_entry(w, e, packed ? &deflated : &plain, err);
     free(packed);

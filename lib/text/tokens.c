@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "formats/crc.h"
 #include "lib/base/size.h"
 #include "lib/text/tokens_parts.h"
 
@@ -105,7 +105,7 @@ void tg_tokens_free(tg_tokens *t)
 
 uint32_t tg_tokens_crc(const tg_tokens *t)
 {
-    return (uint32_t)crc32_z(0, t->data, t->count * t->width);
+    return tg_crc32(0, t->data, t->count * t->width);
 }
 
 void tg_tokens_get(const tg_tokens *t, int32_t *ids, size_t at, size_t n)
