@@ -12,4 +12,8 @@
  * went out; a device that takes none counts as full. */
 TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err);
 
+/* If fd is a pipe, ask the system to let it hold more: its two ends then wait for each
+ * other less often.  A pipe that stays as it was does as well. */
+void tg_widen_pipe(int fd);
+
 #endif

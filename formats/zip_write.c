@@ -41,6 +41,7 @@ tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *e
     w->list = (tg_zip_list){0};
     w->at = 0;
     w->used = 0;
+    tg_widen_pipe(fd);
     return TG_OK;
 }
 
