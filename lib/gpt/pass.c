@@ -18,7 +18,11 @@ static float *take(tg_arena *arena, size_t rows, size_t width)
     return tg_arena_take(arena, floats, sizeof(float));
 }
 
-static void place_block(tg_arena *arena, tg_block_state *s, size_t N, size_t C, size_t H)
+/* Bytes of all blocks' x2, beyond which they share one: backward makes each again, at the
+ * cost of one small product a block. */
+#define X2_MOST ((size_t)128 << 20)
+
+static void place_block(tg_arena *arena, tg_block_state *s, const tg_pass *p, size_t N, size_t C, size_t H)
 {
     tg_block_state placed = {
         .x = take(arena, N, C),
@@ -27,7 +31,7 @@ static void place_block(tg_arena *arena, tg_block_state *s, size_t N, size_t C, 
         .qkv = take(arena, N, 3 * C),
         .att = take(arena, N, C),
         .lse = take(arena, N, H),
-        .x2 = take(arena, N, C),
+        .x2 = p->shares_x2 ? p->x2 : take(arena, N, C),
         .mean2 = take(arena, N, 1),
         .rstd2 = take(arena, N, 1),
         .fc = take(arena, N, 4 * C),
@@ -45,8 +49,10 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
 
     *pass = (tg_pass){.model = model, .B = B, .T = T};
     pass->block = tg_arena_take(arena, c->n_layer, sizeof *pass->block);
+    pass->shares_x2 = N > X2_MOST / sizeof(float) / C / states;
+    pass->x2 = take(arena, pass->shares_x2 ? N : 0, C);
     for (size_t l = 0; l < states; l++)
-        place_block(arena, pass->block ? &pass->block[l] : NULL, N, C, c->n_head);
+        place_block(arena, pass->block ? &pass->block[l] : NULL, pass, N, C, c->n_head);
     for (size_t l = states; pass->block && l < c->n_layer; l++)
         pass->block[l] = pass->block[0];
     if (gradients)
@@ -56,15 +62,14 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     pass->mean = take(arena, N, 1);
     pass->rstd = take(arena, N, 1);
     pass->normed = take(arena, N, C);
-    pass->wide = take(arena, N, 4 * C);
+    pass->wide = take(arena, tg_size_max(4 * N, tg_ceil_div(tg_head_logits(N, c->vocab_size), C)), C);
+    pass->logits = pass->wide; /* the head's are there between forward and backward */
     pass->losses = take(arena, N, 1);
-    pass->logits = take(arena, tg_head_logits(N, c->vocab_size), 1);
     tg_matmul_place(arena, &pass->matmul);
     tg_attention_place(arena, &pass->attention, T, C / c->n_head);
     if (gradients) {
         pass->dx = take(arena, N, C);
         pass->dnormed = take(arena, N, C);
-        pass->dwide = take(arena, N, 4 * C);
     }
 }
 
@@ -121,6 +126,15 @@ static void add_sublayer(tg_pass *p, float *out, const float *residual, const fl
     tg_linear_forward(out, inp, weight(p, w, l), weight(p, b, l), residual, N, width, C, &p->matmul);
 }
 
+/* x2 = x + proj(att) */
+static void first_sublayer(tg_pass *p, size_t l)
+{
+    const tg_block_state *s = &p->block[l];
+
+    add_sublayer(p, s->x2, s->x, s->att, p->model->config.n_embd, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION,
+                 l);
+}
+
 static void block_forward(tg_pass *p, size_t l, float *out)
 {
     const tg_config *c = &p->model->config;
@@ -135,7 +149,7 @@ static void block_forward(tg_pass *p, size_t l, float *out)
     tg_linear_forward(s->qkv, p->normed, weight(p, TG_QKV_W, l), weight(p, TG_QKV_B, l), NULL, N, C, 3 * C,
                       &p->matmul);
     tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, &p->attention);
-    add_sublayer(p, s->x2, s->x, s->att, C, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
+    first_sublayer(p, l);
 
     /* out = x2 + proj(gelu(fc(ln_2(x2)))) */
     tg_layernorm_forward(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l),
@@ -163,7 +177,7 @@ static void forward(tg_pass *p, const int32_t *ids)
 
 /*
  * The end of a sublayer, out = residual + drop(inp w + b): adds into dw and db, writes
- * dinp.  dx, the gradient of out, is the residual's too and stays as it is.
+ * dinp, which may be inp.  dx, the gradient of out, is the residual's too and stays as it is.
  */
 static void sublayer_backward(tg_pass *p, float *dinp, const float *inp, size_t width, float *grads,
                               tg_param_kind w, tg_param_kind b, enum site site, size_t l)
@@ -187,12 +201,14 @@ static void mlp_backward(tg_pass *p, size_t l, float *grads)
     const size_t N = p->B * p->T, C = c->n_embd;
     const tg_block_state *s = &p->block[l];
 
+    if (p->shares_x2)
+        first_sublayer(p, l);
     tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
-    sublayer_backward(p, p->dwide, p->wide, 4 * C, grads, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
-    tg_gelu_backward(p->dwide, p->dwide, s->fc, N * 4 * C, c->activation);
+    sublayer_backward(p, p->wide, p->wide, 4 * C, grads, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
+    tg_gelu_backward(p->wide, p->wide, s->fc, N * 4 * C, c->activation);
     tg_layernorm_again(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l),
                        N, C);
-    tg_linear_backward(p->dnormed, gradient(p, grads, TG_FC_W, l), gradient(p, grads, TG_FC_B, l), p->dwide,
+    tg_linear_backward(p->dnormed, gradient(p, grads, TG_FC_W, l), gradient(p, grads, TG_FC_B, l), p->wide,
                        p->normed, weight(p, TG_FC_W, l), N, C, 4 * C, &p->matmul);
     tg_layernorm_backward(p->dx, gradient(p, grads, TG_LN2_W, l), gradient(p, grads, TG_LN2_B, l), p->dnormed,
                           s->x2, s->mean2, s->rstd2, weight(p, TG_LN2_W, l), N, C);
@@ -205,7 +221,7 @@ static void attention_backward(tg_pass *p, size_t l, float *grads)
     const size_t N = p->B * p->T, C = c->n_embd;
     const tg_dropout probs = dropout_at(p, SITE_PROBS, l);
     const tg_block_state *s = &p->block[l];
-    float *dqkv = p->dwide;
+    float *dqkv = p->wide;
 
     sublayer_backward(p, p->dnormed, s->att, C, grads, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
     tg_attention_backward(dqkv, p->dnormed, s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head,

@@ -24,7 +24,7 @@ typedef struct tg_block_state {
     float *mean1, *rstd1;  /* [N] of ln_1 */
     float *qkv;            /* [N,3C] */
     float *att, *lse;      /* [N,C], [B,H,T] */
-    float *x2;             /* [N,C] after attention's residual */
+    float *x2;             /* [N,C] after attention's residual; all blocks' the same if they share it */
     float *mean2, *rstd2;  /* [N] of ln_2 */
     float *fc;             /* [N,4C] before GELU */
 } tg_block_state;
@@ -35,14 +35,15 @@ typedef struct tg_pass {
     float dropout;          /* p, at the embedding, the probabilities and the sublayers' ends */
     tg_rng rng;             /* dropout's stream: seed and step; purpose and site are filled in */
     tg_block_state *block;  /* [L]; a pass without gradients shares one */
+    bool shares_x2;         /* the blocks share this one, to save memory: */
+    float *x2;              /* [N,C] */
     float *x;               /* [N,C] the last block's output */
     float *mean, *rstd;     /* [N] of ln_f */
     float *normed;          /* [N,C] output of the LayerNorm at hand */
-    float *wide;            /* [N,4C] GELU's output */
+    float *wide;            /* [N,4C] GELU's output; in backward the gradients of fc and of qkv */
     float *losses;          /* [N] */
-    float *logits;          /* of a block of rows */
+    float *logits;          /* of a block of rows: in wide's memory */
     float *dx, *dnormed;    /* [N,C] */
-    float *dwide;           /* [N,4C] */
     tg_matmul_scratch matmul; /* scratch of the matrix product; its precision may be set */
     tg_attention_scratch attention;
 } tg_pass;

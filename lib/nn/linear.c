@@ -47,9 +47,9 @@ void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout,
         .accumulate = true,
     };
 
-    if (dinp)
-        tg_matmul_run(&to_input, scratch);
-    tg_matmul_run(&to_weight, scratch);
+    tg_matmul_run(&to_weight, scratch); /* first: dinp may be inp */
     if (dbias)
         tg_bias_backward(dbias, dout, out_width, N, out_width);
+    if (dinp)
+        tg_matmul_run(&to_input, scratch);
 }

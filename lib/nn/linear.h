@@ -30,7 +30,7 @@ void tg_linear_forward(float *out, const float *inp, const float *w, const float
  *   dw[i,o]   += sum_n inp[n,i] dout[n,o]
  *   dbias[o]  += sum_n dout[n,o]               NULL for none
  *
- * dinp overlaps neither dout nor inp.
+ * dinp may be inp (it is written last), else overlaps neither it nor dout.
  */
 void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,
                         const float *w, size_t N, size_t in, size_t out_width,

@@ -54,13 +54,22 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
+static void zero_gradients(tg_trainer *t)
+{
+    const size_t n = t->run->model.table.floats, piece = (size_t)1 << 16;
+
+    #pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < n; i += piece)
+        memset(t->grads + i, 0, tg_size_min(piece, n - i) * sizeof *t->grads);
+}
+
 /* The step's gradients, summed over its passes; returns the mean loss. */
 static double gradients(tg_trainer *t)
 {
     const tg_settings *s = &t->run->settings;
     double loss = 0;
 
-    memset(t->grads, 0, t->run->model.table.floats * sizeof(float));
+    zero_gradients(t);
     for (size_t i = 0; i < s->accumulate; i++) {
         uint64_t number = (uint64_t)t->run->step * s->accumulate + i;
 
