@@ -60,7 +60,11 @@ ISAS := portable
 ifneq ($(filter x86_64-%,$(MACHINE)),)
 ISAS += avx2 avx512 avx512bf16 amx
 endif
+ifneq ($(filter aarch64-%,$(MACHINE)),)
+ISAS += neon
+endif
 ISA_FLAGS_portable =
+ISA_FLAGS_neon = # part of every such processor
 ISA_FLAGS_avx2 = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma
 ISA_FLAGS_avx512bf16 = $(ISA_FLAGS_avx512) -mavx512bf16

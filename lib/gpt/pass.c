@@ -130,9 +130,9 @@ static void add_sublayer(tg_pass *p, float *out, const float *residual, const fl
 static void first_sublayer(tg_pass *p, size_t l)
 {
     const tg_block_state *s = &p->block[l];
+    const size_t C = p->model->config.n_embd;
 
-    add_sublayer(p, s->x2, s->x, s->att, p->model->config.n_embd, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION,
-                 l);
+    add_sublayer(p, s->x2, s->x, s->att, C, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
 }
 
 static void block_forward(tg_pass *p, size_t l, float *out)

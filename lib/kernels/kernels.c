@@ -31,6 +31,10 @@ extern const tg_kernels tg_kernels_avx512bf16;
 extern const tg_kernels tg_kernels_amx;
 #endif
 
+#ifdef TG_HAVE_neon
+extern const tg_kernels tg_kernels_neon;
+#endif
+
 #ifdef TG_HAVE_avx512
 static bool has_avx512(void)
 {
@@ -73,6 +77,9 @@ size_t tg_kernels_list(const tg_kernels *list[8])
 #ifdef TG_HAVE_avx2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         list[n++] = &tg_kernels_avx2;
+#endif
+#ifdef TG_HAVE_neon
+    list[n++] = &tg_kernels_neon;
 #endif
     list[n++] = &tg_kernels_portable;
     return n;

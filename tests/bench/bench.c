@@ -165,10 +165,12 @@ static double copy_memory(void *context)
 
 static void *big_buffer(void)
 {
-    char *x = must(aligned_alloc(64, MEMORY));
+    tg_arena arena = {0};
+    tg_err err;
 
-    memset(x, 1, MEMORY);
-    return x;
+    (void)tg_arena_take(&arena, 1, MEMORY);
+    check(tg_arena_alloc(&arena, &err), &err);
+    return memset(arena.base, 1, MEMORY);
 }
 
 /* ---- turns */

@@ -257,6 +257,28 @@ static void same_bits_at_any_thread_count(void)
     free(first);
 }
 
+/* What a large pass does to save memory: the same numbers, made twice. */
+static void blocks_may_share_x2(void)
+{
+    const tg_config c = tiny();
+    struct setting s;
+    float *kept, loss;
+
+    set_up(&s, &c);
+    s.pass.dropout = 0.25f;
+    CHECK(!s.pass.shares_x2);
+    loss = (float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+    kept = s.grads;
+    s.grads = calloc(s.model.table.floats, sizeof *s.grads);
+    s.pass.shares_x2 = true;
+    for (size_t l = 0; l < c.n_layer; l++)
+        s.pass.block[l].x2 = s.pass.block[0].x2;
+    CHECK((float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1) == loss);
+    CHECK(memcmp(s.grads, kept, s.model.table.floats * sizeof *kept) == 0);
+    free(kept);
+    tear_down(&s);
+}
+
 /* ---- inference */
 
 static void inference_is_the_forward_pass(void)
@@ -546,6 +568,7 @@ int main(void)
     RUN(gradients_with_dropout);
     RUN(gradients_add_up);
     RUN(same_bits_at_any_thread_count);
+    RUN(blocks_may_share_x2);
     RUN(inference_is_the_forward_pass);
     RUN(parameter_counts);
     RUN(table_entries_do_not_overlap);

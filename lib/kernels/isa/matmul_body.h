@@ -77,13 +77,15 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
 static void block(const tg_matmul *op, const struct block *at, float *a_panels, float *b_panel)
 {
     const size_t rows = tg_ceil_div(at->mc, MR), tiles = rows * tg_ceil_div(op->N, NR);
-    const size_t words = words_of(at->kc), threads = (size_t)omp_get_num_threads();
-    const size_t me = (size_t)omp_get_thread_num(), from = tiles * me / threads, to = tiles * (me + 1) / threads;
+    const size_t words = words_of(at->kc);
+    const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+    const size_t from = tiles * me / threads, to = tiles * (me + 1) / threads;
+    const float *a = op->a + at->i0 * op->a_row + at->k0 * op->a_col;
 
     #pragma omp for schedule(static)
     for (size_t i = 0; i < rows; i++)
-        pack_a(a_panels + i * MR * words, op->a + (at->i0 + i * MR) * op->a_row + at->k0 * op->a_col, op->a_row,
-               op->a_col, tg_size_min(MR, at->mc - i * MR), at->kc);
+        pack_a(a_panels + i * MR * words, a + i * MR * op->a_row, op->a_row, op->a_col,
+               tg_size_min(MR, at->mc - i * MR), at->kc);
     for (size_t t = from; t < to; t++) {
         const size_t i = t % rows, j = t / rows * NR;
 

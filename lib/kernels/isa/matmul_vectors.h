@@ -12,7 +12,7 @@
 
 
 /* MR rows of two vectors. */
-#if VL == 16
+#if VL == 16 || defined(__aarch64__) /* 32 vector registers */
 #define MR 12
 #else
 #define MR 6
