@@ -50,10 +50,20 @@ static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
     for (; k + ROWS <= op->K; k += ROWS) {
         const float *b = op->b + k * op->b_row + j0;
         float x[ROWS];
+        size_t j;
 
         for (size_t r = 0; r < ROWS; r++)
             x[r] = op->a[(k + r) * op->a_col];
-        for (size_t j = 0; j < n; j++)
+        for (j = 0; j + VL <= n; j += VL) {
+            vf s = load(sum + j);
+
+            for (size_t r = 0; r < ROWS; r++) {
+                s += splat(x[r]) * load(b + r * op->b_row + j);
+                __builtin_prefetch(b + (r + ROWS) * op->b_row + j, 0, 3);
+            }
+            store(sum + j, s);
+        }
+        for (; j < n; j++)
             for (size_t r = 0; r < ROWS; r++)
                 sum[j] += x[r] * b[r * op->b_row + j];
     }
