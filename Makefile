@@ -178,7 +178,7 @@ fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c)) ## f
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
-	@GOMP_SPINCOUNT=1000 $< $(BENCH)
+	@GOMP_SPINCOUNT=3000 $< $(BENCH)
 
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'

@@ -452,7 +452,7 @@ void cli_init_threads(char **argv)
     name = strrchr(self, '/');
     if (!name || strcmp(name + 1, tool_name) != 0)
         return;
-    if (setenv("GOMP_SPINCOUNT", "1000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
+    if (setenv("GOMP_SPINCOUNT", "3000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
         execv(self, argv); /* when it fails, this process does the work as it is */
 }
 

@@ -15,6 +15,7 @@
 #include "lib/base/size.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
+#include "lib/kernels/isa/transpose.h"
 
 #define QB TG_ATTEND_BLOCK
 #define KB TG_ATTEND_BLOCK
@@ -79,15 +80,37 @@ static void small_product(const struct product *p)
 
 /* ---- operands in scratch, padded with zeros */
 
+/* xt[d][j] = x[j][d] for VL rows, by squares in registers. */
+INLINE void transpose_rows(float *restrict xt, const float *restrict x, size_t ld, size_t D)
+{
+    size_t d = 0;
+
+    for (; d + VL <= D; d += VL) {
+        vf row[VL];
+
+        for (size_t r = 0; r < VL; r++)
+            row[r] = load(x + r * ld + d);
+        transpose(row);
+        for (size_t r = 0; r < VL; r++)
+            store(xt + (d + r) * KB, row[r]);
+    }
+    for (; d < D; d++)
+        for (size_t r = 0; r < VL; r++)
+            xt[d * KB + r] = x[r * ld + d];
+}
+
 /* Blocks of KB rows of x, transposed: xt[block][d][j]. */
 static void pack_transposed(float *restrict xt, const float *restrict x, size_t ld, size_t rows, size_t D)
 {
     for (size_t j0 = 0; j0 < rows; j0 += KB, xt += KB * D) {
         const size_t n = tg_size_min(KB, rows - j0);
+        size_t j = 0;
 
         if (n < KB)
             memset(xt, 0, KB * D * sizeof *xt);
-        for (size_t j = 0; j < n; j++)
+        for (; j + VL <= n; j += VL)
+            transpose_rows(xt + j, x + (j0 + j) * ld, ld, D);
+        for (; j < n; j++)
             for (size_t d = 0; d < D; d++)
                 xt[d * KB + j] = x[(j0 + j) * ld + d];
     }
