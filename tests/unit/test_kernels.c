@@ -100,7 +100,7 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
     free(add);
 }
 
-/* Scratch for more threads than the tests run. */
+/* Scratch for four threads. */
 static tg_matmul_scratch room(void)
 {
     return (tg_matmul_scratch){.packed = aligned_alloc(64, tg_matmul_work(4)), .threads = 4};
@@ -125,8 +125,11 @@ static void matmul_at_all_edges(bool bf16)
 static void matmul_across_blocks(bool bf16)
 {
     static const struct shape shapes[] = {
-        {3, 5, 255},  {3, 5, 257},   {20, 40, 511},  {20, 40, 513}, {20, 40, 1100},
-        {1, 300, 70}, {1, 129, 600}, {2000, 3, 300}, {5, 4100, 260},
+        {3, 5, 255},    {3, 5, 257},     {20, 40, 511},  {20, 40, 513}, {20, 40, 1100},
+        {1, 300, 70},   {1, 129, 600},   {2000, 3, 300}, {5, 4100, 260},
+        /* a block's depth in float32, in bf16, and either side of it; more rows than one's */
+        {13, 33, 767},  {13, 33, 769},   {13, 33, 1535}, {13, 33, 1537}, {20, 40, 3100},
+        {390, 33, 769}, {770, 33, 1537}, {1, 1100, 20},  {1, 513, 9},
     };
     const tg_matmul_scratch scratch = room();
 
@@ -149,31 +152,38 @@ static void matmul_bf16(void)
     matmul_across_blocks(true);
 }
 
+static void same_bits(const tg_kernels *k, bool bf16, struct shape s, const tg_matmul_scratch *scratch)
+{
+    float *a = floats(s.M * s.K), *b = floats(s.K * s.N), *c = floats(2 * s.M * s.N);
+    tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
+                    .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N};
+
+    check_fill(a, s.M * s.K, 1, 1);
+    check_fill(b, s.K * s.N, 2, 1);
+    omp_set_num_threads(1);
+    (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
+    op.c = c + s.M * s.N;
+    for (int threads = 2; threads <= 5; threads++) { /* more than there is room for, too */
+        omp_set_num_threads(threads);
+        check_fill(op.c, s.M * s.N, 3, 1);
+        (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
+        CHECK(memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
 static void matmul_same_bits_at_any_thread_count(void)
 {
-    static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {768, 128, 512}};
+    static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {768, 128, 512}, {390, 70, 1600}};
     const tg_matmul_scratch scratch = room();
 
     for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; i < 3; i++) {
-            struct shape s = shapes[i];
-            float *a = floats(s.M * s.K), *b = floats(s.K * s.N), *c = floats(2 * s.M * s.N);
-            tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
-                            .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N};
-
-            check_fill(a, s.M * s.K, 1, 1);
-            check_fill(b, s.K * s.N, 2, 1);
-            omp_set_num_threads(1);
-            all[k]->matmul(&op, &scratch);
-            op.c = c + s.M * s.N;
-            for (int threads = 2; threads <= 4; threads++) {
-                omp_set_num_threads(threads);
-                all[k]->matmul(&op, &scratch);
-                CHECK(memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
-            }
-            free(a);
-            free(b);
-            free(c);
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            same_bits(all[k], false, shapes[i], &scratch);
+            if (all[k]->matmul_bf16)
+                same_bits(all[k], true, shapes[i], &scratch);
         }
     free(scratch.packed);
 }

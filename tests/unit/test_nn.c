@@ -66,6 +66,17 @@ static tg_attention_scratch take_scratch(size_t keys, size_t D)
     return scratch;
 }
 
+/* For as many threads as run now. */
+static tg_matmul_scratch take_product_scratch(void)
+{
+    tg_matmul_scratch scratch;
+    tg_arena arena = {0};
+
+    tg_matmul_place(&arena, &scratch);
+    scratch.packed = take(arena.used, 1);
+    return scratch;
+}
+
 static void done(void)
 {
     while (taken_count > 0)
@@ -177,7 +188,7 @@ static void check_linear_forward(size_t N, size_t K, size_t M, bool with_bias, b
     float *x = randoms(N * K), *w = randoms(K * M), *out = nans(N * M), *in_place = randoms(N * M);
     float *bias = with_bias ? randoms(M) : NULL, *add = with_add ? randoms(N * M) : NULL;
     double *want = results(N * M), *size = results(N * M);
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
 
     tg_linear_forward_ref64(want, wide(x, N * K), wide(w, K * M), with_bias ? wide(bias, M) : NULL, N, K, M);
     tg_linear_forward_ref64(size, wide_abs(x, N * K), wide_abs(w, K * M),
@@ -211,7 +222,7 @@ static void check_linear_backward(size_t N, size_t K, size_t M, bool with_bias)
     double *want_dx = zeros(N * K), *want_dw = wide(dw, K * M), *want_db = with_bias ? wide(db, M) : NULL;
     double *size_dx = zeros(N * K), *size_dw = wide_abs(dw, K * M),
            *size_db = with_bias ? wide_abs(db, M) : NULL;
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
 
     tg_linear_backward_ref64(want_dx, want_dw, want_db, wide(dout, N * M), wide(x, N * K), wide(w, K * M), N,
                              K, M);
@@ -239,7 +250,7 @@ static void linear_backward_parameters_only(void)
     enum { N = 19, K = 21, M = 23 };
     float *x = randoms(N * K), *w = randoms(K * M), *dout = randoms(N * M), *dx = nans(N * K);
     float *dw[2] = {randoms(K * M), randoms(K * M)}, *db[2] = {randoms(M), randoms(M)};
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
     memcpy(db[1], db[0], M * sizeof(float));
@@ -498,7 +509,7 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     struct head_case h = {.N = N, .V = V, .C = C, .scale = 1 / (float)N};
     float *losses = nans(N), *losses2 = nans(N), *dx = nans(N * C), *logits;
     double *want = results(N), *want_dx = zeros(N * C), *want_dw, *want_db, *dw_t = results(V * C);
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
     tg_head head;
     /* the logits' error, a sum of C terms, then a sum of V or of N */
     double tolerance = EXP_ERROR + (double)(2 * C + tg_size_max(V, N) + 8) * EPS;
@@ -761,7 +772,7 @@ static void all_linear(float *out)
     float *x = randoms(BIG_N * BIG_C), *w = randoms(BIG_C * OC), *b = randoms(OC),
           *dout = randoms(BIG_N * OC);
     float *dx = out + BIG_N * OC, *dw = dx + BIG_N * BIG_C, *db = dw + BIG_C * OC;
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
 
     memset(dw, 0, (BIG_C * OC + OC) * sizeof *dw);
     tg_linear_forward(out, x, w, b, NULL, BIG_N, BIG_C, OC, &scratch);
@@ -773,7 +784,7 @@ static void all_linear_row(float *out)
 {
     float *x = randoms(BIG_N), *w = randoms(BIG_N * BIG_V), *dout = randoms(BIG_V);
     float *dx = out + BIG_V, *dw = dx + BIG_N;
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
 
     memset(dw, 0, BIG_N * BIG_V * sizeof *dw);
     tg_linear_forward(out, x, w, NULL, NULL, 1, BIG_N, BIG_V, &scratch);
@@ -830,7 +841,7 @@ static void all_head(float *out)
     float *logits = nans(tg_head_logits(BIG_N, BIG_V));
     int32_t *targets = ids(BIG_N, BIG_V);
     tg_head head = {w, b, dw, db, BIG_C, BIG_V};
-    const tg_matmul_scratch scratch = {.packed = take(tg_matmul_work(1), 1), .threads = 1};
+    const tg_matmul_scratch scratch = take_product_scratch();
 
     memset(dw, 0, (BIG_V * BIG_C + BIG_V) * sizeof *dw);
     tg_head_loss(losses, dx, x, targets, &head, 0.01f, BIG_N, logits, &scratch);
