@@ -155,10 +155,8 @@ INLINE void zero_sums(void)
     _tile_zero(3);
 }
 
-static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
-                 struct wanted *next)
+static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
-    (void)next;
     float sums[MR * NR];
 
     if (m == MR && n == NR && !e->bias) {

@@ -44,33 +44,36 @@ static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *
            tg_size_min(NR, op->N - j), at->kc);
 }
 
-/* The values that share i of n of the panel at column j is made of. */
+/* Where to ask for share i of n of what the panel at column j is made of; a panel that is
+ * not full is not worth it. */
 INLINE struct wanted wanted_of(const tg_matmul *op, const struct block *at, size_t j, size_t i, size_t n)
 {
-    const float *b = op->b + at->k0 * op->b_row + j * op->b_col;
+    const float *b;
 
     if (j + NR > op->N)
-        return (struct wanted){(const char *)op->a, 0};
+        return (struct wanted){(const char *)op->b, 0};
+    b = op->b + at->k0 * op->b_row + j * op->b_col;
     if (op->b_col == 1)
         return (struct wanted){(const char *)(b + at->kc * i / n * op->b_row), op->b_row * sizeof *b};
     return (struct wanted){(const char *)(b + NR * i / n * op->b_col), 128};
 }
 
 INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a, const float *b, size_t i,
-                    size_t j, struct wanted *next)
+                    size_t j, struct wanted next)
 {
     const size_t c = (at->i0 + i) * op->ldc + j;
     struct epilogue e = {
         .c = op->c + c,
         .ldc = op->ldc,
         .bias = op->bias && at->k0 == 0 ? op->bias + j : NULL,
+        .next = next,
     };
 
     if (op->accumulate || at->k0 > 0)
         e.add = e.c;
     else if (op->add)
         e.add = op->add + c;
-    tile(a, b, words_of(at->kc), &e, tg_size_min(MR, at->mc - i), tg_size_min(NR, op->N - j), next);
+    tile(a, b, words_of(at->kc), &e, tg_size_min(MR, at->mc - i), tg_size_min(NR, op->N - j));
 }
 
 /* Called by all threads of the team. */
@@ -89,11 +92,9 @@ static void block(const tg_matmul *op, const struct block *at, float *a_panels, 
     for (size_t t = from; t < to; t++) {
         const size_t i = t % rows, j = t / rows * NR;
 
-        struct wanted next = wanted_of(op, at, j + NR, i, rows);
-
         if (t == from || i == 0)
             pack_b_panel(b_panel, op, at, j);
-        tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, &next);
+        tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, wanted_of(op, at, j + NR, i, rows));
     }
     #pragma omp barrier
 }

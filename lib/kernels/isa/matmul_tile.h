@@ -18,18 +18,19 @@ INLINE int threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
     return (int)tg_size_min(scratch->threads, (size_t)omp_get_max_threads());
 }
 
-/* What the tile's store adds to the sums. */
+/* Memory to be asked for while a tile is computed: two lines at a time. */
+struct wanted {
+    const char *at;
+    size_t step; /* bytes to the next two */
+};
+
+/* What the tile's store adds to the sums, and what the next panel will need. */
 struct epilogue {
     float *c;
     size_t ldc;
     const float *bias; /* at the tile's column, or NULL */
     const float *add;  /* at the tile, or NULL; C itself to accumulate */
-};
-
-/* Memory to be asked for while a tile is computed: two lines at a time. */
-struct wanted {
-    const char *at;
-    size_t step; /* bytes to the next two */
+    struct wanted next;
 };
 
 #endif

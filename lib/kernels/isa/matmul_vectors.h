@@ -10,7 +10,6 @@
  */
 #include "lib/kernels/isa/transpose.h"
 
-
 /* MR rows of two vectors. */
 #if VL == 16 || defined(__aarch64__) /* 32 vector registers */
 #define MR 12
@@ -92,9 +91,8 @@ INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, siz
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
 INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restrict b, size_t words,
-                     const size_t rows, const size_t vectors, struct wanted *next)
+                     const size_t rows, const size_t vectors, struct wanted next)
 {
-    const char *p = next->at;
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vectors; v++)
             sum[r][v] = (vf){0};
@@ -102,18 +100,16 @@ INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restri
         vf b_k[2];
 
         if (k % 16 == 0) { /* a little at a time: the processor has few misses in flight */
-            __builtin_prefetch(p, 0, 2);
-            __builtin_prefetch(p + 64, 0, 2);
-            p += next->step;
+            __builtin_prefetch(next.at, 0, 2);
+            __builtin_prefetch(next.at + 64, 0, 2);
+            next.at += next.step;
         }
-
         for (size_t v = 0; v < vectors; v++)
             b_k[v] = load(b + v * VL);
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++)
                 sum[r][v] = multiply_add(sum[r][v], a[r], b_k[v]);
     }
-    next->at = p;
 }
 
 /* Store the sums where whole vectors fit. */
@@ -153,24 +149,23 @@ static void store_columns(vf sum[MR][2], const struct epilogue *e, size_t m, siz
 
 /* A tile of which m rows, at most `rows`, and n columns count. */
 INLINE void some_rows(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
-                      size_t n, const size_t rows, struct wanted *next)
+                      size_t n, const size_t rows)
 {
     vf sum[MR][2];
 
     if (n == VL) {
-        multiply(sum, a, b, words, rows, 1, next);
+        multiply(sum, a, b, words, rows, 1, e->next);
         store_rows(sum, e, m, 1);
         return;
     }
-    multiply(sum, a, b, words, rows, 2, next);
+    multiply(sum, a, b, words, rows, 2, e->next);
     if (n == NR)
         store_rows(sum, e, m, 2);
     else
         store_columns(sum, e, m, n);
 }
 
-static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
-                 struct wanted *next)
+static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
     if (m == MR && n == NR) {
         vf sum[MR][2];
@@ -179,13 +174,13 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
             __builtin_prefetch(e->c + r * e->ldc, 1);
             __builtin_prefetch(e->c + r * e->ldc + VL, 1);
         }
-        multiply(sum, a, b, words, MR, 2, next);
+        multiply(sum, a, b, words, MR, 2, e->next);
         store_rows(sum, e, MR, 2);
     } else if (m <= MR / 3) {
-        some_rows(a, b, words, e, m, n, MR / 3, next);
+        some_rows(a, b, words, e, m, n, MR / 3);
     } else if (m <= 2 * MR / 3) {
-        some_rows(a, b, words, e, m, n, 2 * MR / 3, next);
+        some_rows(a, b, words, e, m, n, 2 * MR / 3);
     } else {
-        some_rows(a, b, words, e, m, n, MR, next);
+        some_rows(a, b, words, e, m, n, MR);
     }
 }
