@@ -52,6 +52,7 @@
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
 #include "lib/attn/example.h"
+#include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"

@@ -1,7 +1,6 @@
 #include "lib/attn/attn.h"
 
 #include "lib/base/size.h"
-#include "lib/gpt/infer.h"
 #include "lib/nn/ref/ref.h"
 
 static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
@@ -106,44 +105,4 @@ bool tg_attn_walk(const tg_attn_view *view, size_t layer, const tg_attn_pick *pi
         }
     }
     return true;
-}
-
-static void walk_layers(tg_infer *f, const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_work *work,
-                        tg_attn_visit visit, void *context)
-{
-    size_t l_begin, l_end;
-
-    range(&l_begin, &l_end, pick->layer, f->model->config.n_layer);
-    for (size_t l = 0; l < l_end; l++) {
-        tg_infer_qkv(f, l);
-        if (l >= l_begin && !tg_attn_walk(view, l, pick, work, visit, context))
-            return;
-        if (l + 1 < l_end)
-            tg_infer_block(f, l);
-    }
-}
-
-tg_status tg_attn_walk_model(const tg_model *model, const int32_t *ids, size_t T, const tg_attn_pick *pick,
-                             tg_attn_visit visit, void *context, tg_err *err)
-{
-    size_t C = model->config.n_embd, H = model->config.n_head;
-    tg_arena arena = {0};
-    tg_infer f = {0};
-    tg_attn_work work;
-    tg_status status = tg_attn_pick_check(pick, model->config.n_layer, H, T, err);
-
-    if (status)
-        return status;
-    tg_infer_place(&arena, &f, model, T, false);
-    tg_attn_place(&arena, &work, T, C / H);
-    if ((status = tg_arena_alloc(&arena, err)))
-        return status;
-    tg_infer_place(&arena, &f, model, T, false);
-    tg_attn_place(&arena, &work, T, C / H);
-
-    tg_infer_begin(&f, ids, T);
-    walk_layers(&f, &(tg_attn_view){1, T, C, H, 3 * C, f.qkv, f.qkv + C, f.qkv + 2 * C}, pick, &work, visit,
-                context);
-    tg_arena_free(&arena);
-    return TG_OK;
 }

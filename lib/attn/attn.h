@@ -18,10 +18,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "lib/base/arena.h"
-#include "lib/gpt/model.h"
+#include "lib/base/status.h"
 
 /* Where q, k and v lie: the C-vector of token (b,t) starts at `stride` floats
  * times (b*T + t).  In a model they are slices of qkv [T,3C], stride 3C. */
@@ -75,14 +74,5 @@ void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D);
  * what the rows say.  False when visit ended it. */
 bool tg_attn_walk(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
                   tg_attn_visit visit, void *context);
-
-/*
- * Walk over the model's layers, run on one text: ids [T], 1 <= T <= n_ctx, each
- * below vocab_size.  TG_OK also when visit ended the walk.  TG_EUSAGE: the pick is
- * out of range.  TG_ENOMEM.
- */
-TG_MUST_CHECK tg_status tg_attn_walk_model(const tg_model *model, const int32_t *ids, size_t T,
-                                           const tg_attn_pick *pick, tg_attn_visit visit, void *context,
-                                           tg_err *err);
 
 #endif

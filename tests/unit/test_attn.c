@@ -9,6 +9,7 @@
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
 #include "lib/attn/example.h"
+#include "lib/attn/layers.h"
 #include "lib/gpt/prompt.h"
 #include "lib/attn/qkv.h"
 #include "lib/gpt/infer.h"
@@ -184,6 +185,19 @@ struct rows {
     size_t layer, head;
 };
 
+static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_pick *pick,
+                            tg_attn_visit visit, void *context, tg_err *err)
+{
+    tg_attn_layers layers;
+    tg_status status = tg_attn_layers_model(&layers, m, ids, n, err);
+
+    if (status)
+        return status;
+    status = tg_attn_layers_walk(&layers, pick, visit, context, err);
+    tg_attn_layers_close(&layers);
+    return status;
+}
+
 static bool keep_att(void *context, const tg_attn_row *row)
 {
     struct rows *r = context;
@@ -231,7 +245,7 @@ static void model_equals_fused(void)
         if (tg_model_set_heads(&m, heads, &err) != TG_OK)
             continue; /* 8 */
         memset(&got, 0, sizeof got);
-        CHECK_OK(tg_attn_walk_model(&m, ids, T, &all, keep_att, &got, &err), &err);
+        CHECK_OK(walk_model(&m, ids, T, &all, keep_att, &got, &err), &err);
         fused_att(&want, &m, ids);
         CHECK_EQ(got.n, L * heads * T);
         CHECK_NEAR(check_distance(got.att[0][0], want.att[0][0], L * T * C), 0, FUSED_TOLERANCE);
@@ -248,12 +262,12 @@ static void model_picks(void)
     tg_err err = {0};
 
     small_model(&m);
-    CHECK_OK(tg_attn_walk_model(&m, ids, T, &pick, keep_att, &got, &err), &err);
+    CHECK_OK(walk_model(&m, ids, T, &pick, keep_att, &got, &err), &err);
     CHECK_EQ(got.n, 1);
     CHECK_EQ(got.layer, 1);
     CHECK_EQ(got.head, 1);
     pick.layer = L;
-    CHECK_EQ(tg_attn_walk_model(&m, ids, T, &pick, keep_att, &got, &err), TG_EUSAGE);
+    CHECK_EQ(walk_model(&m, ids, T, &pick, keep_att, &got, &err), TG_EUSAGE);
     CHECK_EQ(got.n, 1);
     tg_model_free(&m);
 }
