@@ -71,7 +71,7 @@ static void multiply(tg_infer *f, const tg_matmul *op, tg_param_kind w, size_t l
 }
 
 static void linear(tg_infer *f, float *out, const float *inp, tg_param_kind w, tg_param_kind b, size_t l,
-                   const float *add, size_t in, size_t out_width)
+                   const float *add, size_t in, size_t out_width, tg_gelu_function gelu)
 {
     const tg_matmul op = {
         .M = f->rows, .N = out_width, .K = in,
@@ -79,6 +79,7 @@ static void linear(tg_infer *f, float *out, const float *inp, tg_param_kind w, t
         .b = weight(f, w, l), .b_row = out_width, .b_col = 1,
         .c = out, .ldc = out_width,
         .bias = weight(f, b, l), .add = add,
+        .map = gelu, .mapped = out,
     };
 
     multiply(f, &op, w, l);
@@ -99,7 +100,7 @@ void tg_infer_qkv(tg_infer *f, size_t l)
     const size_t C = f->model->config.n_embd;
 
     normalise(f, f->x, f->rows, TG_LN1_W, TG_LN1_B, l);
-    linear(f, f->qkv, f->normed, TG_QKV_W, TG_QKV_B, l, NULL, C, 3 * C);
+    linear(f, f->qkv, f->normed, TG_QKV_W, TG_QKV_B, l, NULL, C, 3 * C, NULL);
 }
 
 /* Where layer l of a sequence begins in the cache. */
@@ -144,11 +145,10 @@ void tg_infer_block(tg_infer *f, size_t l)
     const size_t C = c->n_embd;
 
     attend(f, l);
-    linear(f, f->x, f->att, TG_ATT_PROJ_W, TG_ATT_PROJ_B, l, f->x, C, C);
+    linear(f, f->x, f->att, TG_ATT_PROJ_W, TG_ATT_PROJ_B, l, f->x, C, C, NULL);
     normalise(f, f->x, f->rows, TG_LN2_W, TG_LN2_B, l);
-    linear(f, f->fc, f->normed, TG_FC_W, TG_FC_B, l, NULL, C, 4 * C);
-    tg_gelu_forward(f->fc, f->fc, f->rows * 4 * C, c->activation);
-    linear(f, f->x, f->fc, TG_FC_PROJ_W, TG_FC_PROJ_B, l, f->x, 4 * C, C);
+    linear(f, f->fc, f->normed, TG_FC_W, TG_FC_B, l, NULL, C, 4 * C, tg_gelu_elements(c->activation));
+    linear(f, f->x, f->fc, TG_FC_PROJ_W, TG_FC_PROJ_B, l, f->x, 4 * C, C, NULL);
 }
 
 void tg_infer_end(tg_infer *f)

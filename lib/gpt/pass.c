@@ -154,9 +154,8 @@ static void block_forward(tg_pass *p, size_t l, float *out)
     /* out = x2 + proj(gelu(fc(ln_2(x2)))) */
     tg_layernorm_forward(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l),
                          weight(p, TG_LN2_B, l), N, C, epsilon);
-    tg_linear_forward(s->fc, p->normed, weight(p, TG_FC_W, l), weight(p, TG_FC_B, l), NULL, N, C, 4 * C,
-                      &p->matmul);
-    tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
+    tg_linear_gelu_forward(p->wide, s->fc, p->normed, weight(p, TG_FC_W, l), weight(p, TG_FC_B, l), N, C,
+                           4 * C, c->activation, &p->matmul);
     add_sublayer(p, out, s->x2, p->wide, 4 * C, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
 }
 

@@ -29,6 +29,13 @@ struct shape {
     size_t M, N, K;
 };
 
+/* What is checked of `map`: that it saw each element once, when it was complete. */
+static void twice(float *out, const float *inp, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = 2 * inp[i];
+}
+
 /* x rounded to bf16: to nearest, ties to even. */
 static double rounded(float x)
 {
@@ -48,7 +55,7 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
     const size_t ldc = s.N + 3; /* not the width, so that strides count */
     /* + 1: operands that are aligned to nothing but their type */
     float *a = floats(s.M * s.K + 1), *b = floats(s.K * s.N + 1), *c = floats(s.M * ldc + 1);
-    float *bias = floats(s.N), *add = floats(s.M * ldc);
+    float *bias = floats(s.N), *add = floats(s.M * ldc), *mapped = floats(s.M * ldc);
     tg_matmul op = {
         .M = s.M, .N = s.N, .K = s.K,
         .a = a + 1, .a_row = a_t ? 1 : s.K, .a_col = a_t ? s.M : 1,
@@ -57,9 +64,10 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
         .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
         .add = epilogue == 2 ? add : NULL,
         .accumulate = epilogue == 3,
+        .map = epilogue == 1 ? twice : NULL, .mapped = mapped,
     };
     double worst = 0;
-    bool outside_kept = true;
+    bool outside_kept = true, map_kept = true;
 
     check_fill(a + 1, s.M * s.K, 1, 1);
     check_fill(b + 1, s.K * s.N, 2, 1);
@@ -88,16 +96,20 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
         }
         for (size_t n = s.N; n < ldc; n++)
             outside_kept = outside_kept && op.c[m * ldc + n] == 7.0f;
+        for (size_t n = 0; op.map && n < s.N; n++)
+            map_kept = map_kept && mapped[m * ldc + n] == 2 * op.c[m * ldc + n];
     }
-    if (!(worst <= 1) || !outside_kept)
+    if (!(worst <= 1) || !outside_kept || !map_kept)
         printf("%s%s %zux%zux%zu a_t=%d b_t=%d epilogue=%d:\n", k->isa, bf16 ? " bf16" : "", s.M, s.N, s.K, a_t, b_t, epilogue);
     CHECK(worst <= 1);
     CHECK(outside_kept);
+    CHECK(map_kept);
     free(a);
     free(b);
     free(c);
     free(bias);
     free(add);
+    free(mapped);
 }
 
 /* Scratch for four threads. */
@@ -178,9 +190,10 @@ static void check_weights(const tg_kernels *k, tg_precision precision, struct sh
     const tg_weights w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, b_t));
     tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = lda, .a_col = 1, .c = c, .ldc = ldc,
                     .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
-                    .add = epilogue == 2 ? add : NULL, .accumulate = epilogue == 3};
+                    .add = epilogue == 2 ? add : NULL, .accumulate = epilogue == 3,
+                    .map = epilogue == 0 ? twice : NULL, .mapped = add};
     double worst = 0;
-    bool outside_kept = true, rows_alike = true;
+    bool outside_kept = true, rows_alike = true, map_kept = true;
 
     check_fill(a, s.M * lda, 1, 1);
     check_fill(bias, s.N, 3, 1);
@@ -208,11 +221,15 @@ static void check_weights(const tg_kernels *k, tg_precision precision, struct sh
         }
         for (size_t n = s.N; n < ldc; n++)
             outside_kept = outside_kept && c[m * ldc + n] == 7.0f;
+        for (size_t n = 0; op.map && n < s.N; n++)
+            map_kept = map_kept && add[m * ldc + n] == 2 * c[m * ldc + n];
     }
+    CHECK(map_kept);
     for (size_t m = 0; m < s.M; m++) {
         tg_matmul alone = op;
 
         alone.M = 1;
+        alone.map = NULL;
         alone.a = a + m * lda;
         alone.c = memcpy(row, add + m * ldc, s.N * sizeof *row);
         alone.add = op.add ? add + m * ldc : NULL;

@@ -65,6 +65,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
                     size_t j, struct wanted next)
 {
     const size_t c = (at->i0 + i) * op->ldc + j;
+    const size_t m = tg_size_min(MR, at->mc - i), n = tg_size_min(NR, op->N - j);
     struct epilogue e = {
         .c = op->c + c,
         .ldc = op->ldc,
@@ -76,7 +77,9 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
         e.add = e.c;
     else if (op->add)
         e.add = op->add + c;
-    tile(a, b, words_of(at->kc), &e, tg_size_min(MR, at->mc - i), tg_size_min(NR, op->N - j));
+    tile(a, b, words_of(at->kc), &e, m, n);
+    if (at->k0 + at->kc == op->K)
+        map_block(op, at->i0 + i, j, m, n);
 }
 
 /* A thread's part of C: whole panels, in rows and columns. */

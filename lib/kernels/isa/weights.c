@@ -82,6 +82,7 @@ INLINE void put_row(const tg_matmul *op, size_t m, size_t j, vf low, vf high)
     store(sum, low);
     store(sum + VL, high);
     memcpy(c, sum, n * sizeof *sum);
+    map_block(op, m, j, 1, n);
 }
 
 /* Memory to be asked for while rows pass a panel: `lines` cache lines every STRIDE k's. */
