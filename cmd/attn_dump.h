@@ -21,6 +21,8 @@ typedef struct attn_options {
     const char *model, *text, *qkv;
     size_t example, heads, format, threads;
     tg_attn_pick pick;
+    bool summary;
+    const char *ablate;
 } attn_options;
 
 typedef struct attn_subject {
@@ -42,7 +44,22 @@ typedef struct attn_subject {
 TG_MUST_CHECK tg_status attn_subject_open(attn_subject *s, const attn_options *o, tg_err *err);
 void attn_subject_close(attn_subject *s);
 
+/* Its parts, for what has no subject: the model, read with the heads that were asked for,
+ * to be closed; and the error that there is no text for it. */
+TG_MUST_CHECK tg_status attn_open_model(cli_model *m, const attn_options *o, tg_err *err);
+TG_MUST_CHECK tg_status attn_no_text(tg_err *err);
+
 /* A line for each element: the numbers and where they lie.  (attn_rows.c) */
 TG_MUST_CHECK tg_status attn_show_rows(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* A line for each head.  (attn_summary.c) */
+TG_MUST_CHECK tg_status attn_show_summary(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* What the loss of a model on a text, however long, becomes without some heads; the text
+ * is not kept, so that this has no subject.  (attn_ablate.c) */
+TG_MUST_CHECK tg_status attn_show_ablation(const attn_options *o, tg_err *err);
+
+/* Whether --ablate and what is given beside it make sense; CLI_USAGE after a message. */
+int attn_ablate_check(const attn_options *o);
 
 #endif

@@ -63,6 +63,13 @@ static tg_status make_labels(attn_subject *s, tg_err *err)
     return TG_OK;
 }
 
+tg_status attn_no_text(tg_err *err)
+{
+    return tg_fail(err, TG_EUSAGE,
+                   "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
+                   "or on standard input");
+}
+
 /* The text that was given, else the probe. */
 static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options *o, tg_err *err)
 {
@@ -72,10 +79,7 @@ static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options 
     if (status || p->ids)
         return status;
     if (model->probe_count == 0)
-        return tg_fail(
-            err, TG_EUSAGE,
-            "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
-            "or on standard input");
+        return attn_no_text(err);
     return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
 }
 
@@ -94,12 +98,11 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
 
 static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *err)
 {
-    tg_model *model = &s->model.model;
+    const tg_model *model = &s->model.model;
     const tg_config *c = &model->config;
     tg_status status;
 
-    if ((o->heads != ATTN_NONE && (status = tg_model_set_heads(model, o->heads, err))) ||
-        (status = find_text(&s->prompt, &s->model, o, err)) ||
+    if ((status = find_text(&s->prompt, &s->model, o, err)) ||
         (status = check_length(&s->prompt, model, err)) || (status = make_labels(s, err)))
         return status;
     snprintf(s->title, sizeof s->title, "%zu token%s through %zu layer%s of %zu head%s", s->prompt.n,
@@ -108,11 +111,21 @@ static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *er
     return tg_attn_layers_model(&s->layers, model, s->prompt.ids, s->prompt.n, err);
 }
 
-static tg_status open_model(attn_subject *s, const attn_options *o, tg_err *err)
+tg_status attn_open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
     tg_status status = cli_model_open(
-        &s->model, o->model,
-        "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES, err);
+        m, o->model, "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES,
+        err);
+
+    if (status || o->heads == ATTN_NONE || !(status = tg_model_set_heads(&m->model, o->heads, err)))
+        return status;
+    cli_model_close(m);
+    return status;
+}
+
+static tg_status open_model(attn_subject *s, const attn_options *o, tg_err *err)
+{
+    tg_status status = attn_open_model(&s->model, o, err);
 
     if (status)
         return status;

@@ -4,6 +4,16 @@
 
 #define INDEX_MAX 1e15 /* what --layer and the like take before the model is known */
 
+/* --summary and --ablate show something of their own, and do not take all that rows do. */
+static int check_views(const attn_options *o)
+{
+    if (o->summary && o->ablate)
+        return cli_usage("--summary and --ablate each show something else: give one");
+    if ((o->summary || o->ablate) && o->pick.key != TG_ATTN_ALL)
+        return cli_usage("--key is for single scores: it does not go with --%s", o->ablate ? "ablate" : "summary");
+    return o->ablate ? attn_ablate_check(o) : CLI_OK;
+}
+
 static int parse(int argc, char **argv, attn_options *o)
 {
     cli_option options[] = {
@@ -23,6 +33,9 @@ static int parse(int argc, char **argv, attn_options *o)
          0, NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
          NULL},
+        {0, "summary", CLI_FLAG, &o->summary, NULL, "a line for each head: what it is like", 0, 0, NULL},
+        {0, "ablate", CLI_TEXT, &o->ablate, "L.H,...|all",
+         "the change in loss without these heads, or without each in turn", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change a number; 0 for one a processor", 0, 1024, NULL},
         {0},
@@ -47,17 +60,19 @@ static int parse(int argc, char **argv, attn_options *o)
         return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
     if (o->text && *o->text == '\0')
         return cli_usage("--prompt is empty");
-    return CLI_OK;
+    return check_views(o);
 }
 
 static tg_status run(const attn_options *o, tg_err *err)
 {
     attn_subject s;
-    tg_status status;
+    tg_status status = cli_begin_compute(o->threads, err);
 
-    if ((status = cli_begin_compute(o->threads, err)) || (status = attn_subject_open(&s, o, err)))
+    if (status || o->ablate)
+        return status ? status : attn_show_ablation(o, err);
+    if ((status = attn_subject_open(&s, o, err)))
         return status;
-    status = attn_show_rows(&s, o, err);
+    status = (o->summary ? attn_show_summary : attn_show_rows)(&s, o, err);
     if (status == TG_EDATA && s.path)
         status = tg_err_in(err, cli_input_name(s.path));
     attn_subject_close(&s);
