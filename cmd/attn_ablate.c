@@ -53,11 +53,13 @@ int attn_ablate_check(const attn_options *o)
     if (is_all(o))
         return CLI_OK;
     if (o->pick.layer != TG_ATTN_ALL || o->pick.head != TG_ATTN_ALL)
-        return cli_usage("--layer and --head choose from --ablate all: '%s' names its heads itself", o->ablate);
+        return cli_usage("--layer and --head choose from --ablate all: '%s' names its heads itself",
+                         o->ablate);
     do {
         if (!take_item(&at, &pick))
-            return cli_usage("--ablate takes heads as LAYER.HEAD or LAYER.*, with commas between, or all: got '%s'",
-                             o->ablate);
+            return cli_usage(
+                "--ablate takes heads as LAYER.HEAD or LAYER.*, with commas between, or all: got '%s'",
+                o->ablate);
     } while (*at != '\0');
     return CLI_OK;
 }
@@ -66,7 +68,8 @@ static void mark(bool *marked, const tg_attn_pick *pick, const tg_config *c)
 {
     for (size_t l = 0; l < c->n_layer; l++)
         for (size_t h = 0; h < c->n_head; h++)
-            if ((pick->layer == TG_ATTN_ALL || pick->layer == l) && (pick->head == TG_ATTN_ALL || pick->head == h))
+            if ((pick->layer == TG_ATTN_ALL || pick->layer == l) &&
+                (pick->head == TG_ATTN_ALL || pick->head == h))
                 marked[l * c->n_head + h] = true;
 }
 
@@ -87,7 +90,8 @@ static tg_status mark_items(bool *marked, const attn_options *o, const tg_config
 }
 
 /* The heads that are meant, in ascending order; *out is the caller's to free. */
-static tg_status find_heads(tg_ablate_head **out, size_t *n, const attn_options *o, const tg_config *c, tg_err *err)
+static tg_status find_heads(tg_ablate_head **out, size_t *n, const attn_options *o, const tg_config *c,
+                            tg_err *err)
 {
     const size_t most = c->n_layer * c->n_head;
     tg_ablate_head *heads = malloc(most * sizeof *heads);
@@ -169,8 +173,12 @@ static void show_progress(void *context, size_t done)
     if (t - p->shown < (cli_redraws() ? 0.2 : 10))
         return;
     p->shown = t;
-    snprintf(line, sizeof line, "%s tokens done; the next: %zu of %zu; %s", cli_count(p->a->tokens), done,
-             p->a->cases, cli_duration(t - p->begun));
+    if (p->a->cases == 1)
+        snprintf(line, sizeof line, "%s tokens, %s", cli_count(p->a->tokens), cli_duration(t - p->begun));
+    else
+        snprintf(line, sizeof line, "%s tokens, the next %s: %s of %s heads, %s", cli_count(p->a->tokens),
+                 cli_count(p->a->pass.B * p->a->pass.T), cli_count(done), cli_count(p->a->cases),
+                 cli_duration(t - p->begun));
     cli_progress(line);
 }
 
@@ -224,7 +232,8 @@ static void print_case(const tg_ablate *a, const char *heads, size_t number, boo
     const double loss = tg_ablate_loss(a, TG_ABLATE_NONE), ablated = tg_ablate_loss(a, number);
 
     if (tsv)
-        printf("%s\t%llu\t%.9g\t%.9g\t%.9g\n", heads, (unsigned long long)a->tokens, loss, ablated, ablated - loss);
+        printf("%s\t%llu\t%.9g\t%.9g\t%.9g\n", heads, (unsigned long long)a->tokens, loss, ablated,
+               ablated - loss);
     else
         printf("%7s %11.7f %11.7f %+12.7f\n", heads, loss, ablated, ablated - loss);
 }

@@ -30,19 +30,19 @@ static void place(tg_arena *arena, struct summary *s)
 
 static void print_titles(const struct summary *s)
 {
-    printf("# layer head%s entropy    dist  diag  prev first induct %*s %*s  prob%s\n", s->batch ? "    b" : "",
-           s->positions, "i", s->positions, "j", s->subject->label ? "  token i, token j" : "");
+    printf("# layer head%s entropy    dist  diag  prev first induct %*s %*s  prob%s\n",
+           s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
+           s->subject->label ? "  token i, token j" : "");
 }
 
-static void print_numbers(const struct summary *s, const tg_heads_sum *head)
+static void print_numbers(const tg_heads_sum *head)
 {
     const tg_heads_row m = tg_heads_means(head);
 
-    if (head->rows == 0) {
+    if (head->rows > 0)
+        printf(" %7.4f %7.2f %5.3f %5.3f %5.3f", m.entropy, m.distance, m.diagonal, m.previous, m.first);
+    else
         printf(" %7s %7s %5s %5s %5s", "-", "-", "-", "-", "-");
-        return;
-    }
-    printf(" %7.4f %7.2f %5.3f %5.3f %5.3f", m.entropy, m.distance, m.diagonal, m.previous, m.first);
     if (m.repeats)
         printf(" %6.3f", m.induction);
     else
@@ -53,10 +53,11 @@ static void print_pair(const struct summary *s, const tg_heads_pair *pair)
 {
     const attn_subject *of = s->subject;
 
-    if (!pair->found)
-        return;
-    printf(" %*zu %*zu %5.3f", s->positions, pair->i, s->positions, pair->j, pair->prob);
-    if (of->label)
+    if (pair->found)
+        printf(" %*zu %*zu %5.3f", s->positions, pair->i, s->positions, pair->j, pair->prob);
+    else
+        printf(" %*s %*s %5s", s->positions, "-", s->positions, "-", "-");
+    if (pair->found && of->label)
         printf("  %-*s %s", (int)of->label_width, of->label[pair->i], of->label[pair->j]);
 }
 
@@ -65,7 +66,7 @@ static void print_text(const struct summary *s, const tg_heads_sum *head, size_t
     printf("%7zu %4zu", layer, h);
     if (s->batch)
         printf(" %4zu", b);
-    print_numbers(s, head);
+    print_numbers(head);
     print_pair(s, &head->pair);
     putchar('\n');
 }
@@ -76,8 +77,8 @@ static void print_uniform(const struct summary *s, const tg_attn_pick *pick)
     tg_heads_sum uniform;
 
     tg_heads_uniform(&uniform, s->row, s->subject->layers.T, s->subject->layers.ids, pick);
-    printf("# all alike:%s", s->batch ? "     " : "");
-    print_numbers(s, &uniform);
+    printf("# uniform:  %s", s->batch ? "     " : "");
+    print_numbers(&uniform);
     putchar('\n');
 }
 
@@ -177,7 +178,8 @@ tg_status attn_show_summary(attn_subject *subject, const attn_options *o, tg_err
         return status;
     place(&arena, &s);
     if (s.tsv)
-        puts("layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_i\ttoken_j");
+        puts("layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_"
+             "i\ttoken_j");
     else
         print_header(&s, &o->pick);
     status = each_layer(&s, &subject->layers, &o->pick, err);

@@ -10,7 +10,8 @@ static int check_views(const attn_options *o)
     if (o->summary && o->ablate)
         return cli_usage("--summary and --ablate each show something else: give one");
     if ((o->summary || o->ablate) && o->pick.key != TG_ATTN_ALL)
-        return cli_usage("--key is for single scores: it does not go with --%s", o->ablate ? "ablate" : "summary");
+        return cli_usage("--key is for single scores: it does not go with --%s",
+                         o->ablate ? "ablate" : "summary");
     return o->ablate ? attn_ablate_check(o) : CLI_OK;
 }
 

@@ -45,14 +45,14 @@ typedef struct tg_ablate {
     tg_ablate_heads heads;
     size_t cases;
     tg_pass pass;
-    size_t T;         /* n_ctx */
-    size_t room;      /* tokens that are predicted at a time: windows of T */
-    int32_t *ids;     /* [room + 1] for the caller to fill */
-    float *x, *att;   /* [room,C] of a layer, kept while its cases are run from there */
-    double *sum;      /* [cases] of losses */
-    double base;      /* the same with no head silent */
-    uint64_t tokens;  /* that were predicted */
-    size_t done;      /* cases of the batch under way */
+    size_t T;        /* n_ctx */
+    size_t room;     /* tokens that are predicted at a time: windows of T */
+    int32_t *ids;    /* [room + 1] for the caller to fill */
+    float *x, *att;  /* [room,C] of a layer, kept while its cases are run from there */
+    double *sum;     /* [cases] of losses */
+    double base;     /* the same with no head silent */
+    uint64_t tokens; /* that were predicted */
+    size_t done;     /* cases of the batch under way */
     tg_arena arena;
 } tg_ablate;
 

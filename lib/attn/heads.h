@@ -67,7 +67,8 @@ tg_heads_row tg_heads_means(const tg_heads_sum *head);
 
 /* What a head would be that looks at all keys alike: the queries as picked of T tokens.
  * row [T] is scratch. */
-void tg_heads_uniform(tg_heads_sum *head, double *row, size_t T, const int32_t *ids, const tg_attn_pick *pick);
+void tg_heads_uniform(tg_heads_sum *head, double *row, size_t T, const int32_t *ids,
+                      const tg_attn_pick *pick);
 
 /* ---- of a model, or of arrays */
 

@@ -19,8 +19,8 @@
 
 typedef struct tg_stream {
     const tg_model *model;
-    const int32_t *given;      /* ids in memory; or */
-    tg_tokens_reader *tokens;  /* archives; or */
+    const int32_t *given;     /* ids in memory; or */
+    tg_tokens_reader *tokens; /* archives; or */
     tg_source text;
     const unsigned char *chunk; /* the ids of an archive that are at hand, `width` bytes each */
     size_t width;
