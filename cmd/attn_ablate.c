@@ -211,8 +211,8 @@ static tg_status run_text(tg_ablate *a, struct text *t, tg_err *err)
     }
     if (a->tokens > 0)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s has %llu token%s: the loss needs one and another to predict", t->name,
-                   (unsigned long long)t->stream.count, cli_plural(t->stream.count));
+    return tg_fail(err, TG_EDATA, "%s has %s: a loss needs two, one to predict the other from", t->name,
+                   t->stream.count == 0 ? "no tokens" : "one token");
 }
 
 /* ---- showing it */

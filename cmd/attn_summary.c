@@ -30,9 +30,9 @@ static void place(tg_arena *arena, struct summary *s)
 
 static void print_titles(const struct summary *s)
 {
-    printf("# layer head%s entropy    dist  diag  prev first induct %*s %*s  prob%s\n",
+    printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
            s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
-           s->subject->label ? "  token i, token j" : "");
+           s->subject->label ? "  tokens i, j" : "");
 }
 
 static void print_numbers(const tg_heads_sum *head)
@@ -40,9 +40,9 @@ static void print_numbers(const tg_heads_sum *head)
     const tg_heads_row m = tg_heads_means(head);
 
     if (head->rows > 0)
-        printf(" %7.4f %7.2f %5.3f %5.3f %5.3f", m.entropy, m.distance, m.diagonal, m.previous, m.first);
+        printf(" %7.4f %6.2f %5.3f %5.3f %5.3f", m.entropy, m.distance, m.diagonal, m.previous, m.first);
     else
-        printf(" %7s %7s %5s %5s %5s", "-", "-", "-", "-", "-");
+        printf(" %7s %6s %5s %5s %5s", "-", "-", "-", "-", "-");
     if (m.repeats)
         printf(" %6.3f", m.induction);
     else
@@ -89,7 +89,7 @@ static void print_header(const struct summary *s, const tg_attn_pick *pick)
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
     if (s->subject->label)
-        printf("# induct   p at all j < i whose token j - 1 is token i; of the i that have such j\n");
+        printf("# induct   p at all j < i behind a token like i; of the queries with such a j\n");
     printf("# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
     print_titles(s);
     print_uniform(s, pick);

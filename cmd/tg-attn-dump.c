@@ -48,6 +48,8 @@ static int parse(int argc, char **argv, attn_options *o)
         .examples = "  $ tg-attn-dump | less\n"
                     "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
                     "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
+                    "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
+                    "  $ tg-attn-dump --ablate all < text\n"
                     "  $ tg-attn-dump --example baseline",
         .options = options,
     };

@@ -45,13 +45,16 @@
 #include "lib/gpt/pass.h"
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
+#include "lib/gpt/stream.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 
 /* train and attn: runs, and what tg-attn-dump shows */
+#include "lib/attn/ablate.h"
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
 #include "lib/attn/example.h"
+#include "lib/attn/heads.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
 #include "lib/train/batches.h"
