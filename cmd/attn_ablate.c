@@ -222,8 +222,9 @@ static void print_header(const tg_ablate *a, const tg_config *c)
     printf("# %s predicted token%s, in windows of at most %s, through %zu layer%s of %zu head%s\n",
            cli_count(a->tokens), cli_plural(a->tokens), cli_count(a->T), c->n_layer, cli_plural(c->n_layer),
            c->n_head, cli_plural(c->n_head));
-    printf("# loss: of the model as it is; ablated: with zeros for what these heads give; both in\n"
-           "# nats a token.  change: ablated - loss, above 0 where the heads help\n");
+    printf("# loss     nats a token, of the model as it is\n"
+           "# ablated  the same with zeros for what these heads give\n"
+           "# change   ablated - loss: above 0 where the heads help\n");
     printf("# heads        loss     ablated       change\n");
 }
 

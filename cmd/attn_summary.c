@@ -32,7 +32,7 @@ static void print_titles(const struct summary *s)
 {
     printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
            s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
-           s->subject->label ? "  tokens i, j" : "");
+           s->subject->label ? " tokens i, j" : "");
 }
 
 static void print_numbers(const tg_heads_sum *head)
@@ -58,7 +58,7 @@ static void print_pair(const struct summary *s, const tg_heads_pair *pair)
     else
         printf(" %*s %*s %5s", s->positions, "-", s->positions, "-", "-");
     if (pair->found && of->label)
-        printf("  %-*s %s", (int)of->label_width, of->label[pair->i], of->label[pair->j]);
+        printf(" %-*s %s", (int)of->label_width, of->label[pair->i], of->label[pair->j]);
 }
 
 static void print_text(const struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
