@@ -277,6 +277,18 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     tg-attn-dump --ablate 0.1 -f tsv < /dev/null | tail -n 1 | cut -f 2 | grep -x 15
 }
 
+@test "--ablate: a long text is its windows, side by side, every token but the first predicted once" {
+    trained 20
+    make_text 1103 > text # more than are run at a time
+    for ((at = 0; at < 1102; at += 16)); do
+        tail -c +$((at + 1)) text | head -c 17 | tg-attn-dump --ablate 0.1 -f tsv | tail -n 1
+    done > windows
+    tg-attn-dump --ablate 0.1 -f tsv < text | tail -n 1 > got
+    awk -F '\t' 'NR == FNR { n += $2; loss += $2 * $3; ablated += $2 * $4; next }
+        function off(a, b) { return a - b > 1e-7 || b - a > 1e-7 }
+        END { exit NR != 70 || n != 1102 || $2 != n || off($3, loss / n) || off($4, ablated / n) }' windows got
+}
+
 @test "--ablate: memory does not grow with the text" {
     need_plain_build
     tg-init --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 64 -o model.npz 2> /dev/null
