@@ -198,10 +198,9 @@ static tg_status check_finite(const tg_ablate *a, tg_err *err)
 static tg_status run_text(tg_ablate *a, struct text *t, tg_err *err)
 {
     size_t kept = 0, n = 1;
-    tg_status status;
 
     while (n > 0) {
-        if ((status = tg_stream_next(&t->stream, a->ids + kept, a->room + 1 - kept, &n, err)))
+        if (tg_stream_next(&t->stream, a->ids + kept, a->room + 1 - kept, &n, err))
             return tg_err_in(err, t->name);
         if (n == 0 || kept + n < 2)
             continue; /* to the end */
