@@ -323,7 +323,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     said 'layer 3 is out of range: there are 2, 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --layer 7
     said 'layer 7 is out of range'
-    for bad in '' 0 0. .0 0.0, ,0.0 0.0,,0.1 0.0.0 -1.0 +1.0 0.-1 ' 0.0' '0.0 ' 0,0 a.b '*.0' '*' 0.0x ALL all, all,0.0 \
+    for bad in '' 0 0. .0 '0.0,' ,0.0 0.0,,0.1 0.0.0 -1.0 +1.0 0.-1 ' 0.0' '0.0 ' 0,0 a.b '*.0' '*' 0.0x ALL 'all,' all,0.0 \
         99999999999999999999.0 0.99999999999999999999; do
         run -2 --separate-stderr tg-attn-dump -p abc --ablate "$bad"
         said "--ablate takes heads as LAYER.HEAD or LAYER.*, with commas between, or all: got '$bad'"
