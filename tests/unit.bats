@@ -14,6 +14,7 @@ unit() {
 }
 
 @test "unit: base" { unit base; }
+@test "unit: decimal" { unit decimal; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
