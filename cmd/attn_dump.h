@@ -8,19 +8,25 @@
 
 #include "cmd/cli.h"
 #include "cmd/cli_model.h"
+#include "lib/attn/columns.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
+#include "lib/attn/stage.h"
 
 #define ATTN_NONE SIZE_MAX /* an option that was not given */
 #define ATTN_LABEL_SIZE 64 /* a token's text as shown, quotes and NUL included */
-#define ATTN_ATT_WIDEST 8  /* show the weighted sum of heads up to this wide */
-
-enum attn_format { ATTN_TEXT, ATTN_TSV };
+#define ATTN_ATT_WIDEST 8  /* show the weighted sum of heads up to this wide, */
+#define ATTN_ATT_IN_LINE 4 /* so many numbers in a line, */
+#define ATTN_ATT_ROOM 512  /* in so many bytes for all of them */
 
 typedef struct attn_options {
     const char *model, *text, *qkv;
     size_t example, heads, format, threads;
     tg_attn_pick pick;
+    /* stages, formats */
+    size_t stage, layout, mask; /* tg_attn_stage, _layout, _mask; stage TG_ATTN_EVERY: none alone */
+    bool format_given;
+    const char *output; /* an archive; NULL: lines */
 } attn_options;
 
 typedef struct attn_subject {
@@ -42,7 +48,25 @@ typedef struct attn_subject {
 TG_MUST_CHECK tg_status attn_subject_open(attn_subject *s, const attn_options *o, tg_err *err);
 void attn_subject_close(attn_subject *s);
 
+/* The shape of what is shown, in its layout; the pointers are NULL. */
+tg_attn_view attn_shape(const attn_subject *s);
+tg_attn_labels attn_labels(const attn_subject *s);
+
 /* A line for each element: the numbers and where they lie.  (attn_rows.c) */
 TG_MUST_CHECK tg_status attn_show_rows(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* Parts of a header: what is shown; "((b*T + t)*H + h)*D + d", or with numbers; "1,2,3";
+ * the columns' titles. */
+void attn_print_title(const attn_subject *s);
+void attn_print_indices(const tg_attn_shape *shape, bool numbers);
+void attn_print_list(const size_t *numbers, size_t n);
+void attn_print_titles(const tg_attn_columns *columns);
+
+/* The same for one stage that is not scores or probabilities.  (attn_stage.c) */
+TG_MUST_CHECK tg_status attn_show_stage(attn_subject *s, const attn_options *o, tg_err *err);
+TG_MUST_CHECK tg_status attn_check_stage(const attn_subject *s, const attn_options *o, tg_err *err);
+
+/* All of it, or one stage, as an archive.  (attn_archive.c) */
+TG_MUST_CHECK tg_status attn_write_archive(attn_subject *s, const attn_options *o, tg_err *err);
 
 #endif

@@ -63,6 +63,11 @@ static tg_status make_labels(attn_subject *s, tg_err *err)
     return TG_OK;
 }
 
+tg_attn_labels attn_labels(const attn_subject *s)
+{
+    return (tg_attn_labels){s->label ? s->label[0] : NULL, ATTN_LABEL_SIZE, s->label_width};
+}
+
 /* The text that was given, else the probe. */
 static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options *o, tg_err *err)
 {
@@ -104,7 +109,9 @@ static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *er
         return status;
     snprintf(s->title, sizeof s->title, "%zu token%s through %zu layer%s of %zu head%s", s->prompt.n,
              cli_plural(s->prompt.n), c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
-    s->remark = "q, k, v are the slices of [1,T,3C]; offsets count within a slice";
+    s->remark = o->layout == TG_ATTN_BTHD
+                    ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
+                    : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
     return tg_attn_layers_model(&s->layers, model, s->prompt.ids, s->prompt.n, err);
 }
 
@@ -136,6 +143,7 @@ tg_status attn_subject_open(attn_subject *s, const attn_options *o, tg_err *err)
         status = open_model(s, o, err);
     if (status)
         attn_subject_close(s);
+    s->layers.layout = (tg_attn_layout)o->layout;
     return status;
 }
 

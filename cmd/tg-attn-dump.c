@@ -4,6 +4,17 @@
 
 #define INDEX_MAX 1e15 /* what --layer and the like take before the model is known */
 
+/* A part of an array would have other offsets, and an archive has one format. */
+static int check_output(const attn_options *o)
+{
+    if (o->output && (o->pick.head != TG_ATTN_ALL || o->pick.query != TG_ATTN_ALL || o->pick.key != TG_ATTN_ALL))
+        return cli_usage("--output writes whole arrays, in which offsets hold: --head, --query and --key are "
+                         "for lines");
+    if (o->output && o->format_given)
+        return cli_usage("--output writes an archive: --format is for lines");
+    return CLI_OK;
+}
+
 static int parse(int argc, char **argv, attn_options *o)
 {
     cli_option options[] = {
@@ -17,8 +28,16 @@ static int parse(int argc, char **argv, attn_options *o)
         {'j', "key", CLI_SIZE, &o->pick.key, "J", "only this key position, from 0", 0, INDEX_MAX, NULL},
         {'H', "heads", CLI_SIZE, &o->heads, "H",
          "read the channels as this many heads; must divide their number", 1, INDEX_MAX, NULL},
-        {'f', "format", CLI_CHOICE, &o->format, "text|tsv", "aligned columns, or tab-separated values", 0, 0,
-         NULL},
+        {'f', "format", CLI_CHOICE, &o->format, TG_ATTN_FORMATS,
+         "aligned columns, tab-separated values, or a JSON object a line", 0, 0, &o->format_given},
+        {'s', "stage", CLI_CHOICE, &o->stage, TG_ATTN_STAGES,
+         "this stage alone, not scores with probabilities; of an archive, not all stages", 0, 0, NULL},
+        {0, "layout", CLI_CHOICE, &o->layout, TG_ATTN_LAYOUTS,
+         "the order of q, k, v and att: as they lie in [B,T,C], or heads first, copied", 0, 0, NULL},
+        {0, "mask", CLI_CHOICE, &o->mask, TG_ATTN_MASKS,
+         "what stands for a masked score; min is the least float32; probabilities stay", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE",
+         "an archive (.npz) of whole layers, not lines; '-': standard output", 0, 0, NULL},
         {0, "example", CLI_CHOICE, &o->example, TG_ATTN_EXAMPLES, "a small worked example; needs no model", 0,
          0, NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
@@ -47,7 +66,17 @@ static int parse(int argc, char **argv, attn_options *o)
         return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
     if (o->text && *o->text == '\0')
         return cli_usage("--prompt is empty");
-    return CLI_OK;
+    return check_output(o);
+}
+
+/* The way to show it that the options ask for. */
+static tg_status show(attn_subject *s, const attn_options *o, tg_err *err)
+{
+    const bool rows = o->stage == TG_ATTN_EVERY || tg_attn_stage_square((tg_attn_stage)o->stage);
+
+    if (o->output)
+        return attn_write_archive(s, o, err);
+    return rows ? attn_show_rows(s, o, err) : attn_show_stage(s, o, err);
 }
 
 static tg_status run(const attn_options *o, tg_err *err)
@@ -57,7 +86,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 
     if ((status = cli_begin_compute(o->threads, err)) || (status = attn_subject_open(&s, o, err)))
         return status;
-    status = attn_show_rows(&s, o, err);
+    status = show(&s, o, err);
     if (status == TG_EDATA && s.path)
         status = tg_err_in(err, cli_input_name(s.path));
     attn_subject_close(&s);
@@ -69,6 +98,7 @@ int main(int argc, char **argv)
     attn_options o = {
         .example = ATTN_NONE,
         .heads = ATTN_NONE,
+        .stage = TG_ATTN_EVERY,
         .pick = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL},
     };
     tg_err err = {0};
