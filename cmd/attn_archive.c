@@ -5,9 +5,7 @@
 #include "cmd/attn_dump.h"
 #include "lib/attn/dump_write.h"
 
-/* The labels without their quotes, in rows as wide as the longest: an array of text.
- * *text is NULL when there are none. */
-static tg_status pack_text(char **text, size_t *width, const attn_subject *s, tg_err *err)
+tg_status attn_pack_text(char **text, size_t *width, const attn_subject *s, tg_err *err)
 {
     const size_t T = s->layers.T;
 
@@ -43,7 +41,7 @@ tg_status attn_write_archive(attn_subject *s, const attn_options *o, tg_err *err
 
     if (!status)
         status = tg_attn_pick_check(&o->pick, s->layers.L, s->layers.H, s->layers.T, err);
-    if (status || (status = pack_text(&text, &dump.text_size, s, err)))
+    if (status || (status = attn_pack_text(&text, &dump.text_size, s, err)))
         return status;
     dump.text = text;
     if ((status = cli_output_begin(&out, o->output, true, err)) || (status = write_dump(&out, s, &dump, err)))

@@ -25,15 +25,20 @@ typedef struct attn_options {
     tg_attn_pick pick;
     /* stages, formats */
     size_t stage, layout, mask; /* tg_attn_stage, _layout, _mask; stage TG_ATTN_EVERY: none alone */
-    bool format_given;
+    bool format_given, layout_given, mask_given;
     const char *output; /* an archive; NULL: lines */
+    const char *check;  /* an archive to compute again */
+    double tolerance;
+    bool tolerance_given;
+    const int64_t *ids; /* [n_ids] the text, from that archive; NULL: from the user */
+    size_t n_ids;
 } attn_options;
 
 typedef struct attn_subject {
-    tg_attn_layers layers; /* to be walked once */
-    const char *path;      /* the file it came from, for messages; NULL: from none */
-    char title[128];       /* what it is, in a line, */
-    const char *remark;    /* and another line or NULL */
+    tg_attn_layers layers;          /* to be walked once */
+    const char *path;               /* the file it came from, for messages; NULL: from none */
+    char title[128];                /* what it is, in a line, */
+    const char *remark;             /* and another line or NULL */
     char (*label)[ATTN_LABEL_SIZE]; /* [T] the tokens as shown, or NULL: there are none */
     size_t label_width;
     /* owned, as far as there */
@@ -68,5 +73,12 @@ TG_MUST_CHECK tg_status attn_check_stage(const attn_subject *s, const attn_optio
 
 /* All of it, or one stage, as an archive.  (attn_archive.c) */
 TG_MUST_CHECK tg_status attn_write_archive(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* The tokens' texts without their quotes, NUL-padded to *width each, which is freed by the
+ * caller; NULL when there are no tokens. */
+TG_MUST_CHECK tg_status attn_pack_text(char **text, size_t *width, const attn_subject *s, tg_err *err);
+
+/* Compute such an archive again, and compare; opens its own subject.  (attn_check.c) */
+TG_MUST_CHECK tg_status attn_check_archive(const attn_options *o, tg_err *err);
 
 #endif

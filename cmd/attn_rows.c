@@ -39,19 +39,21 @@ static void print_places(const tg_attn_view *a, const tg_attn_shape *q, const tg
     if (H == 1) {
         printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu], strides %zu,%zu,1\n", B, T, C, T * C, C);
         printf("# scores, probs [B,T,T] = [%zu,%zu,%zu], strides %zu,%zu,1; one head\n", B, T, T, T * T, T);
-        printf("# qbase = (b*T + i)*C = (b*%zu + i)*%zu\n# kbase = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C, T, C);
+        printf("# qbase = (b*T + i)*C = (b*%zu + i)*%zu\n# kbase = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C, T,
+               C);
         printf("# offset of scores[b,i,j] = (b*T + i)*T + j = (b*%zu + i)*%zu + j\n", T, T);
         return;
     }
     if (a->layout == TG_ATTN_BTHD) {
-        printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu] seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]\n#   strides ", B,
-               T, C, B, T, H, D);
+        printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu] seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]\n#   strides ",
+               B, T, C, B, T, H, D);
         attn_print_list(q->stride, q->n);
         printf("\n# qbase = ((b*T + i)*H + h)*D = ((b*%zu + i)*%zu + h)*%zu\n", T, H, D);
         printf("# kbase = ((b*T + j)*H + h)*D = ((b*%zu + j)*%zu + h)*%zu\n", T, H, D);
     } else {
-        printf("# q, k, v, att [B,H,T,D] = [%zu,%zu,%zu,%zu], a copy of [B,T,C] = [%zu,%zu,%zu]\n#   strides ",
-               B, H, T, D, B, T, C);
+        printf(
+            "# q, k, v, att [B,H,T,D] = [%zu,%zu,%zu,%zu], a copy of [B,T,C] = [%zu,%zu,%zu]\n#   strides ",
+            B, H, T, D, B, T, C);
         attn_print_list(q->stride, q->n);
         printf("\n# qbase = ((b*H + h)*T + i)*D = ((b*%zu + h)*%zu + i)*%zu\n", H, T, D);
         printf("# kbase = ((b*H + h)*T + j)*D = ((b*%zu + h)*%zu + j)*%zu\n", H, T, D);
@@ -115,7 +117,7 @@ struct lane {
 
 struct dump {
     tg_attn_columns columns;
-    bool att; /* shown behind each row */
+    bool att;     /* shown behind each row */
     size_t first; /* query of a head, above which the titles stand */
     struct lane *lane;
     size_t lanes;
@@ -162,9 +164,9 @@ static void put_row(void *context, const tg_attn_row *row, size_t thread)
     if (lane->status)
         return;
     if (!is_finite(row)) {
-        lane->status = tg_fail(&lane->err, TG_EDATA,
-                               "layer %zu, head %zu, position %zu: attention is not finite", row->layer, row->h,
-                               row->i);
+        lane->status =
+            tg_fail(&lane->err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite",
+                    row->layer, row->h, row->i);
         return;
     }
     if (d->columns.format == TG_ATTN_TEXT && row->i == d->first) {

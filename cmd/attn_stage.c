@@ -35,7 +35,8 @@ static void print_shape(const tg_attn_shape *s, const char *name)
     printf("\n#   = ");
     attn_print_indices(s, true);
     printf("\n# l layer, %sb sequence, t position, %s: all count from 0\n\n",
-           s->n == TG_ATTN_DIMS ? "h head, " : "", s->n == TG_ATTN_DIMS ? "d channel of the head" : "c channel");
+           s->n == TG_ATTN_DIMS ? "h head, " : "",
+           s->n == TG_ATTN_DIMS ? "d channel of the head" : "c channel");
 }
 
 /* ---- lines */
@@ -68,7 +69,8 @@ static tg_status check_finite(const tg_attn_run *run, const char *name, tg_err *
 
 /* The picked rows of one layer. */
 static tg_status print_layer(const tg_attn_layer *layer, const double *values, tg_attn_stage stage,
-                             const tg_attn_pick *pick, const tg_attn_columns *columns, char *room, tg_err *err)
+                             const tg_attn_pick *pick, const tg_attn_columns *columns, char *room,
+                             tg_err *err)
 {
     const size_t pick_t = pick->key == TG_ATTN_ALL ? pick->query : pick->key;
     tg_attn_shape s;
@@ -104,7 +106,8 @@ static char *place(tg_arena *arena, tg_attn_stages *stages, const tg_attn_column
     return tg_arena_take(arena, tg_attn_columns_room(columns, 3 * n->C), 1);
 }
 
-static tg_status print_layers(attn_subject *s, const attn_options *o, const tg_attn_columns *columns, tg_err *err)
+static tg_status print_layers(attn_subject *s, const attn_options *o, const tg_attn_columns *columns,
+                              tg_err *err)
 {
     const tg_attn_stage stage = (tg_attn_stage)o->stage;
     tg_arena arena = {0};

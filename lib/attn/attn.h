@@ -81,8 +81,8 @@ typedef bool (*tg_attn_visit)(void *context, const tg_attn_row *row);
 /* Scratch of a walk: one head, and for each thread a row. */
 typedef struct tg_attn_work {
     tg_attn_panel panel;
-    size_t threads;    /* omp_get_max_threads() when it was placed */
-    double *rows;      /* [threads, row_width] */
+    size_t threads; /* omp_get_max_threads() when it was placed */
+    double *rows;   /* [threads, row_width] */
     size_t row_width;
 } tg_attn_work;
 void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D);

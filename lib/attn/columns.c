@@ -12,7 +12,7 @@
 enum { LAYER, HEAD, B, I, J, T, D, C, Q_BASE, K_BASE, OFFSET, MASK, SCORE, PROB, VALUE, KINDS };
 #define REALS SCORE /* the first of them */
 
-static const char titles[KINDS][8] = {"l", "h",     "b",     "i",      "j",    "t",     "d",    "c",
+static const char titles[KINDS][8] = {"l",     "h",     "b",      "i",    "j",     "t",    "d",    "c",
                                       "qbase", "kbase", "offset", "mask", "score", "prob", "value"};
 static const char names[KINDS][8] = {"layer",  "head",   "b",      "i",      "j",     "t",    "d",    "c",
                                      "q_base", "k_base", "offset", "masked", "score", "prob", "value"};
@@ -23,8 +23,8 @@ static const unsigned char of_heads[] = {HEAD, B, T, D, OFFSET, VALUE, KINDS};
 static const unsigned char scores[] = {HEAD, B, I, J, Q_BASE, K_BASE, OFFSET, SCORE, MASK, KINDS};
 static const unsigned char probs[] = {HEAD, B, I, J, OFFSET, PROB, KINDS};
 static const unsigned char both[] = {HEAD, B, I, J, Q_BASE, K_BASE, OFFSET, SCORE, MASK, PROB, KINDS};
-static const unsigned char *const kinds[TG_ATTN_EVERY + 1] = {channels, channels, of_heads, of_heads, of_heads,
-                                                              scores,   probs,    of_heads, channels, both};
+static const unsigned char *const kinds[TG_ATTN_EVERY + 1] = {
+    channels, channels, of_heads, of_heads, of_heads, scores, probs, of_heads, channels, both};
 
 /* ---- pieces of text */
 
@@ -95,9 +95,9 @@ static void put_before(tg_attn_text *to, const tg_attn_columns *c, size_t column
 static void set_most(size_t most[KINDS], const tg_attn_columns *c, const tg_attn_view *a, size_t L)
 {
     const size_t base = tg_attn_base(a, a->B - 1, a->T - 1, a->H - 1), channel = 3 * a->C - 1;
-    const size_t offset = c->square ? tg_attn_offset(a, a->B - 1, a->H - 1, a->T - 1, a->T - 1)
-                                    : a->B * a->T * 3 * a->C - 1;
-    const size_t greatest[MASK] = {L - 1,    a->H - 1, a->B - 1, a->T - 1, a->T - 1, a->T - 1,
+    const size_t offset =
+        c->square ? tg_attn_offset(a, a->B - 1, a->H - 1, a->T - 1, a->T - 1) : a->B * a->T * 3 * a->C - 1;
+    const size_t greatest[MASK] = {L - 1,   a->H - 1, a->B - 1, a->T - 1, a->T - 1, a->T - 1,
                                    channel, channel,  base,     base,     offset};
 
     for (size_t kind = 0; kind < MASK; kind++)
@@ -113,7 +113,8 @@ static void set_widths(tg_attn_columns *c, const size_t most[KINDS])
     for (size_t n = 0; n < c->n; n++) {
         const size_t kind = c->kind[n];
 
-        c->width[n] = tg_size_max(strlen(titles[kind]) + (n == 0), kind < REALS ? most[kind] : strlen("-10.00000000"));
+        c->width[n] =
+            tg_size_max(strlen(titles[kind]) + (n == 0), kind < REALS ? most[kind] : strlen("-10.00000000"));
         if (kind == PROB)
             c->width[n] = strlen("0.00000000");
         if (kind == SCORE)

@@ -95,7 +95,8 @@ static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage sta
 }
 
 /* All but masked scores, which may be infinite. */
-static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name, tg_err *err)
+static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
+                              tg_err *err)
 {
     const size_t width = s->size[s->n - 1], rows = tg_attn_shape_count(s) / width;
 

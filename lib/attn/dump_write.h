@@ -10,12 +10,12 @@
 
 /* What goes into it, beside what the layers say themselves. */
 typedef struct tg_attn_dump {
-    tg_attn_stage stage;  /* only this one; TG_ATTN_EVERY: all that the layers have */
-    size_t layer;         /* only this one, or TG_ATTN_ALL */
-    tg_attn_mask mask;    /* what stands for a masked score */
-    const int32_t *ids;   /* [T] the tokens; NULL: there are none, nor text */
-    const char *text;     /* [T][text_size] each token's text, NUL-padded */
-    size_t text_size;     /* >= 1 */
+    tg_attn_stage stage; /* only this one; TG_ATTN_EVERY: all that the layers have */
+    size_t layer;        /* only this one, or TG_ATTN_ALL */
+    tg_attn_mask mask;   /* what stands for a masked score */
+    const int32_t *ids;  /* [T] the tokens; NULL: there are none, nor text */
+    const char *text;    /* [T][text_size] each token's text, NUL-padded */
+    size_t text_size;    /* >= 1 */
 } tg_attn_dump;
 
 /*

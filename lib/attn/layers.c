@@ -17,8 +17,8 @@ tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, co
 
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_attn_view *view)
 {
-    *layers = (tg_attn_layers){
-        .L = 1, .B = view->B, .T = view->T, .C = view->C, .H = view->H, .given = *view};
+    *layers =
+        (tg_attn_layers){.L = 1, .B = view->B, .T = view->T, .C = view->C, .H = view->H, .given = *view};
 }
 
 static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
@@ -77,8 +77,8 @@ void tg_attn_layers_close(tg_attn_layers *layers)
 typedef bool (*walk_layer)(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
                            const void *how);
 
-static tg_status walk_layers(tg_attn_layers *layers, const tg_attn_pick *pick, walk_layer walk, const void *how,
-                             tg_err *err)
+static tg_status walk_layers(tg_attn_layers *layers, const tg_attn_pick *pick, walk_layer walk,
+                             const void *how, tg_err *err)
 {
     const size_t D = layers->C / layers->H;
     tg_arena arena = {0};
@@ -103,7 +103,8 @@ struct visitor {
     void *context;
 };
 
-static bool walk_alone(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work, const void *how)
+static bool walk_alone(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                       const void *how)
 {
     const struct visitor *v = how;
 

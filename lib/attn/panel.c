@@ -45,8 +45,8 @@ void tg_attn_panel_place(tg_arena *arena, tg_attn_panel *panel, size_t T, size_t
 
     panel->T = T;
     panel->D = D;
-    if (T > SIZE_MAX - TG_PANEL || D > SIZE_MAX - TG_PANEL ||
-        !tg_size_mul(&k, tg_round_up(T, TG_PANEL), D) || !tg_size_mul(&v, T, tg_round_up(D, TG_PANEL)))
+    if (T > SIZE_MAX - TG_PANEL || D > SIZE_MAX - TG_PANEL || !tg_size_mul(&k, tg_round_up(T, TG_PANEL), D) ||
+        !tg_size_mul(&v, T, tg_round_up(D, TG_PANEL)))
         k = v = SIZE_MAX; /* which the arena will not find */
     panel->k = tg_arena_take(arena, k, sizeof *panel->k);
     panel->v = tg_arena_take(arena, v, sizeof *panel->v);

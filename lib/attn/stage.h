@@ -47,8 +47,8 @@ bool tg_attn_stage_square(tg_attn_stage stage);
 #define TG_ATTN_DIMS 4
 typedef struct tg_attn_shape {
     size_t n;
-    const char *dim[TG_ATTN_DIMS]; /* "B" */
-    char index[TG_ATTN_DIMS + 1];  /* "bthd" */
+    const char *dim[TG_ATTN_DIMS];                   /* "B" */
+    char index[TG_ATTN_DIMS + 1];                    /* "bthd" */
     size_t size[TG_ATTN_DIMS], stride[TG_ATTN_DIMS]; /* strides in elements */
 } tg_attn_shape;
 
