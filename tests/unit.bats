@@ -28,6 +28,8 @@ unit() {
 @test "unit: model" { unit model; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
+@test "unit: rows" { unit rows; }
+@test "unit: stage" { unit stage; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {
