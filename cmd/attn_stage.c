@@ -34,9 +34,8 @@ static void print_shape(const tg_attn_shape *s, const char *name)
     attn_print_indices(s, false);
     printf("\n#   = ");
     attn_print_indices(s, true);
-    printf("\n# l layer, %sb sequence, t position, %s: all count from 0\n\n",
-           s->n == TG_ATTN_DIMS ? "h head, " : "",
-           s->n == TG_ATTN_DIMS ? "d channel of the head" : "c channel");
+    printf("\n# l layer, %sb sequence, t position, %s channel: all count from 0\n\n",
+           s->n == TG_ATTN_DIMS ? "h head, " : "", s->n == TG_ATTN_DIMS ? "d" : "c");
 }
 
 /* ---- lines */

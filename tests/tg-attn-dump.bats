@@ -118,7 +118,7 @@ rows() {
     tiny
     tg-attn-dump -p $'T\nb\t\x80' > dump
     [[ $(grep -v -e '^#' -e '^$' dump | cut -c -58 | awk '{ print length, NF }' | sort -u) = "58 11" ]]
-    [[ $(grep -c '^#l h b i j qbase kbase offset        score mask       prob tokens i, j$' dump) = 4 ]]
+    [[ $(grep -c '^#l h b i j qbase kbase offset        score mask       prob tokens i,j$' dump) = 4 ]]
     grep -F '"\x80" "\n"' dump
     grep -F '"\t"   "\x80"' dump
     [[ $(grep -c -v '^#l ' dump) = $(($(wc -l < dump) - 4)) ]]

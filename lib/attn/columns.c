@@ -148,7 +148,7 @@ void tg_attn_columns_set(tg_attn_columns *c, tg_attn_stage stage, const tg_attn_
         set_widths(c, most);
         c->labels = *labels;
     }
-    c->line_most = 2 * (c->labels.width + 1) + strlen(" tokens i, j{}\n");
+    c->line_most = 2 * (c->labels.width + 1) + strlen(" tokens i,j{}\n");
     for (size_t n = 0; n < c->n; n++)
         c->line_most += tg_size_max(c->width[n], most[c->kind[n]]) + sizeof names[0] + strlen(",\"\":");
 }
@@ -176,7 +176,7 @@ void tg_attn_put_titles(tg_attn_text *to, const tg_attn_columns *c)
         }
     }
     if (c->labels.text)
-        put_word(to, c->square ? " tokens i, j" : " token");
+        put_word(to, c->square ? " tokens i,j" : " token");
     put_text(to, "\n", 1);
 }
 
