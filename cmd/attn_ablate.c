@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/attn_dump.h"
+#include "cmd/attn_record.h"
 #include "lib/attn/ablate.h"
 #include "lib/gpt/stream.h"
 
@@ -227,31 +228,43 @@ static void print_header(const tg_ablate *a, const tg_config *c)
     printf("# heads        loss     ablated       change\n");
 }
 
-static void print_case(const tg_ablate *a, const char *heads, size_t number, bool tsv)
+static void print_text(const tg_ablate *a, const char *heads, size_t number)
 {
     const double loss = tg_ablate_loss(a, TG_ABLATE_NONE), ablated = tg_ablate_loss(a, number);
 
-    if (tsv)
-        printf("%s\t%llu\t%.9g\t%.9g\t%.9g\n", heads, (unsigned long long)a->tokens, loss, ablated,
-               ablated - loss);
-    else
-        printf("%7s %11.7f %11.7f %+12.7f\n", heads, loss, ablated, ablated - loss);
+    printf("%7s %11.7f %11.7f %+12.7f\n", heads, loss, ablated, ablated - loss);
+}
+
+static void print_record(attn_record *r, const tg_ablate *a, const char *heads, size_t number)
+{
+    const double loss = tg_ablate_loss(a, TG_ABLATE_NONE), ablated = tg_ablate_loss(a, number);
+
+    attn_put_text(r, "heads", true, heads, strlen(heads));
+    attn_put_size(r, "tokens", true, a->tokens);
+    attn_put_real(r, "loss", true, loss);
+    attn_put_real(r, "ablated", true, ablated);
+    attn_put_real(r, "change", true, ablated - loss);
+    attn_end_record(r);
 }
 
 static void print_all(const tg_ablate *a, const attn_options *o, const tg_config *c)
 {
-    const bool tsv = o->format == ATTN_TSV;
+    attn_record record = {.json = o->format == TG_ATTN_JSONL, .titles = true};
 
-    if (tsv)
-        puts("heads\ttokens\tloss\tablated\tchange");
-    else
+    if (o->format == TG_ATTN_TEXT)
         print_header(a, c);
+    else if (!record.json)
+        print_record(&record, a, "", 0);
+    record.titles = false;
     for (size_t n = 0; n < a->cases; n++) {
         const tg_ablate_head *h = &a->heads.head[n];
         char name[48];
 
         snprintf(name, sizeof name, "%zu.%zu", h->layer, h->head);
-        print_case(a, is_all(o) ? name : o->ablate, n, tsv);
+        if (o->format == TG_ATTN_TEXT)
+            print_text(a, is_all(o) ? name : o->ablate, n);
+        else
+            print_record(&record, a, is_all(o) ? name : o->ablate, n);
     }
 }
 

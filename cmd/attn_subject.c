@@ -70,11 +70,35 @@ tg_status attn_no_text(tg_err *err)
                    "or on standard input");
 }
 
+tg_attn_labels attn_labels(const attn_subject *s)
+{
+    return (tg_attn_labels){s->label ? s->label[0] : NULL, ATTN_LABEL_SIZE, s->label_width};
+}
+
+/* Tokens of a dump. */
+static tg_status take_ids(tg_prompt *p, const tg_model *model, const attn_options *o, tg_err *err)
+{
+    int32_t *ids = calloc(o->n_ids, sizeof *ids);
+    tg_status status = TG_OK;
+
+    if (!ids)
+        return tg_fail_memory(err, o->n_ids * sizeof *ids, "the tokens");
+    for (size_t t = 0; t < o->n_ids && !status; t++) {
+        ids[t] = (int32_t)o->ids[t];
+        if (o->ids[t] < 0 || o->ids[t] > INT32_MAX)
+            status = tg_fail(err, TG_EDATA, "token %zu of the dump is %lld", t, (long long)o->ids[t]);
+    }
+    if (!status)
+        status = tg_prompt_ids(p, model, ids, o->n_ids, err);
+    free(ids);
+    return status;
+}
+
 /* The text that was given, else the probe. */
 static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options *o, tg_err *err)
 {
     const tg_model *model = &m->model;
-    tg_status status = cli_model_prompt(m, p, o->text, err);
+    tg_status status = o->ids ? take_ids(p, model, o, err) : cli_model_prompt(m, p, o->text, err);
 
     if (status || p->ids)
         return status;
@@ -107,7 +131,9 @@ static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *er
         return status;
     snprintf(s->title, sizeof s->title, "%zu token%s through %zu layer%s of %zu head%s", s->prompt.n,
              cli_plural(s->prompt.n), c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
-    s->remark = "q, k, v are the slices of [1,T,3C]; offsets count within a slice";
+    s->remark = o->layout == TG_ATTN_BTHD
+                    ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
+                    : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
     return tg_attn_layers_model(&s->layers, model, s->prompt.ids, s->prompt.n, err);
 }
 
@@ -149,6 +175,7 @@ tg_status attn_subject_open(attn_subject *s, const attn_options *o, tg_err *err)
         status = open_model(s, o, err);
     if (status)
         attn_subject_close(s);
+    s->layers.layout = (tg_attn_layout)o->layout;
     return status;
 }
 

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "cmd/attn_dump.h"
+#include "cmd/attn_record.h"
 #include "lib/attn/heads.h"
 #include "lib/base/size.h"
 
 struct summary {
     const attn_subject *subject;
-    bool tsv;
+    bool text; /* else records */
+    attn_record record;
     bool batch;    /* there is more than one sequence: say which */
     int positions; /* columns that a position takes */
     tg_heads_sum *heads;
@@ -82,7 +84,7 @@ static void print_uniform(const struct summary *s, const tg_attn_pick *pick)
     putchar('\n');
 }
 
-static void print_header(const struct summary *s, const tg_attn_pick *pick)
+static void print_explanation(const struct summary *s, const tg_attn_pick *pick)
 {
     printf("# %s\n", s->subject->title);
     printf("# means over the queries i > 0 of p, the probabilities of a head:\n"
@@ -95,48 +97,66 @@ static void print_header(const struct summary *s, const tg_attn_pick *pick)
     print_uniform(s, pick);
 }
 
-/* ---- as tab-separated values */
+/* ---- for a program */
 
-static void print_label(const char *quoted)
+static void put_label(attn_record *r, const char *name, const char *quoted)
 {
-    printf("\t%.*s", (int)strlen(quoted) - 2, quoted + 1);
+    attn_put_text(r, name, quoted != NULL, quoted ? quoted + 1 : NULL, quoted ? strlen(quoted) - 2 : 0);
 }
 
-static void print_tsv(const struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
+static void print_record(struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
 {
+    attn_record *r = &s->record;
     const tg_heads_row m = tg_heads_means(head);
     const tg_heads_pair *pair = &head->pair;
+    const bool rows = head->rows > 0, labels = pair->found && s->subject->label;
 
-    printf("%zu\t%zu\t%zu", layer, h, b);
-    if (head->rows > 0)
-        printf("\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t", m.entropy, m.distance, m.diagonal, m.previous, m.first);
-    else
-        printf("\t\t\t\t\t\t");
-    if (m.repeats)
-        printf("%.9g", m.induction);
-    if (pair->found)
-        printf("\t%zu\t%zu\t%.9g", pair->i, pair->j, pair->prob);
-    else
-        printf("\t\t\t");
-    if (pair->found && s->subject->label) {
-        print_label(s->subject->label[pair->i]);
-        print_label(s->subject->label[pair->j]);
-        putchar('\n');
-    } else {
-        puts("\t\t");
-    }
+    attn_put_size(r, "layer", true, layer);
+    attn_put_size(r, "head", true, h);
+    attn_put_size(r, "b", true, b);
+    attn_put_real(r, "entropy", rows, m.entropy);
+    attn_put_real(r, "distance", rows, m.distance);
+    attn_put_real(r, "diagonal", rows, m.diagonal);
+    attn_put_real(r, "previous", rows, m.previous);
+    attn_put_real(r, "first", rows, m.first);
+    attn_put_real(r, "induction", m.repeats, m.induction);
+    attn_put_size(r, "i", pair->found, pair->i);
+    attn_put_size(r, "j", pair->found, pair->j);
+    attn_put_real(r, "prob", pair->found, (double)(float)pair->prob); /* as its own line has it */
+    put_label(r, "token_i", labels ? s->subject->label[pair->i] : NULL);
+    put_label(r, "token_j", labels ? s->subject->label[pair->j] : NULL);
+    attn_end_record(r);
 }
 
 /* ---- */
 
-static void print_layer(const struct summary *s, size_t layer, const tg_attn_pick *pick)
+static void print_header(struct summary *s, const tg_attn_pick *pick)
+{
+    if (s->text) {
+        print_explanation(s, pick);
+    } else if (!s->record.json) {
+        s->record.titles = true;
+        print_record(s, &(tg_heads_sum){0}, 0, 0, 0);
+        s->record.titles = false;
+    }
+}
+
+static void print_head(struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
+{
+    if (s->text)
+        print_text(s, head, layer, h, b);
+    else
+        print_record(s, head, layer, h, b);
+}
+
+static void print_layer(struct summary *s, size_t layer, const tg_attn_pick *pick)
 {
     const tg_attn_layers *n = &s->subject->layers;
 
     for (size_t b = 0; b < n->B; b++) {
         for (size_t h = 0; h < n->H; h++) {
             if (pick->head == TG_ATTN_ALL || pick->head == h)
-                (s->tsv ? print_tsv : print_text)(s, &s->heads[b * n->H + h], layer, h, b);
+                print_head(s, &s->heads[b * n->H + h], layer, h, b);
         }
     }
 }
@@ -164,7 +184,8 @@ tg_status attn_show_summary(attn_subject *subject, const attn_options *o, tg_err
     const tg_attn_layers *n = &subject->layers;
     struct summary s = {
         .subject = subject,
-        .tsv = o->format == ATTN_TSV,
+        .text = o->format == TG_ATTN_TEXT,
+        .record.json = o->format == TG_ATTN_JSONL,
         .batch = n->B > 1,
         .positions = (int)tg_size_max(3, (size_t)snprintf(NULL, 0, "%zu", n->T - 1)),
     };
@@ -177,11 +198,7 @@ tg_status attn_show_summary(attn_subject *subject, const attn_options *o, tg_err
     if ((status = tg_arena_alloc(&arena, err)))
         return status;
     place(&arena, &s);
-    if (s.tsv)
-        puts("layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_"
-             "i\ttoken_j");
-    else
-        print_header(&s, &o->pick);
+    print_header(&s, &o->pick);
     status = each_layer(&s, &subject->layers, &o->pick, err);
     tg_arena_free(&arena);
     return status;

@@ -185,7 +185,7 @@ static void same_at_any_thread_count(void)
 {
     static float x[B * T * C];
     static tg_heads_sum one[B * H], three[B * H];
-    const tg_attn_view view = {B, T, C, H, C, x, x, x};
+    const tg_attn_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
     const int before = omp_get_max_threads();
     int32_t ids[T];
     tg_err err = {0};
@@ -210,7 +210,7 @@ static void picked_heads_alone(void)
 {
     static float x[B * T * C];
     static tg_heads_sum every[B * H], one[B * H];
-    const tg_attn_view view = {B, T, C, H, C, x, x, x};
+    const tg_attn_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
     tg_attn_pick pick = all;
     int32_t ids[T];
     tg_err err = {0};
@@ -229,7 +229,7 @@ static void not_finite(void)
 {
     static float x[B * T * C];
     static tg_heads_sum heads[B * H];
-    const tg_attn_view view = {B, T, C, H, C, x, x, x};
+    const tg_attn_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
     int32_t ids[T];
     tg_err err = {0};
 
