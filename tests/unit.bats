@@ -30,6 +30,8 @@ unit() {
 @test "unit: attn" { unit attn; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
+@test "unit: heads" { unit heads; }
+@test "unit: ablate" { unit ablate; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {
