@@ -63,19 +63,47 @@ static tg_status make_labels(attn_subject *s, tg_err *err)
     return TG_OK;
 }
 
+tg_status attn_no_text(tg_err *err)
+{
+    return tg_fail(err, TG_EUSAGE,
+                   "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
+                   "or on standard input");
+}
+
+tg_attn_labels attn_labels(const attn_subject *s)
+{
+    return (tg_attn_labels){s->label ? s->label[0] : NULL, ATTN_LABEL_SIZE, s->label_width};
+}
+
+/* Tokens of a dump. */
+static tg_status take_ids(tg_prompt *p, const tg_model *model, const attn_options *o, tg_err *err)
+{
+    int32_t *ids = calloc(o->n_ids, sizeof *ids);
+    tg_status status = TG_OK;
+
+    if (!ids)
+        return tg_fail_memory(err, o->n_ids * sizeof *ids, "the tokens");
+    for (size_t t = 0; t < o->n_ids && !status; t++) {
+        ids[t] = (int32_t)o->ids[t];
+        if (o->ids[t] < 0 || o->ids[t] > INT32_MAX)
+            status = tg_fail(err, TG_EDATA, "token %zu of the dump is %lld", t, (long long)o->ids[t]);
+    }
+    if (!status)
+        status = tg_prompt_ids(p, model, ids, o->n_ids, err);
+    free(ids);
+    return status;
+}
+
 /* The text that was given, else the probe. */
 static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options *o, tg_err *err)
 {
     const tg_model *model = &m->model;
-    tg_status status = cli_model_prompt(m, p, o->text, err);
+    tg_status status = o->ids ? take_ids(p, model, o, err) : cli_model_prompt(m, p, o->text, err);
 
     if (status || p->ids)
         return status;
     if (model->probe_count == 0)
-        return tg_fail(
-            err, TG_EUSAGE,
-            "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
-            "or on standard input");
+        return attn_no_text(err);
     return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
 }
 
@@ -94,25 +122,36 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
 
 static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *err)
 {
-    tg_model *model = &s->model.model;
+    const tg_model *model = &s->model.model;
     const tg_config *c = &model->config;
     tg_status status;
 
-    if ((o->heads != ATTN_NONE && (status = tg_model_set_heads(model, o->heads, err))) ||
-        (status = find_text(&s->prompt, &s->model, o, err)) ||
+    if ((status = find_text(&s->prompt, &s->model, o, err)) ||
         (status = check_length(&s->prompt, model, err)) || (status = make_labels(s, err)))
         return status;
     snprintf(s->title, sizeof s->title, "%zu token%s through %zu layer%s of %zu head%s", s->prompt.n,
              cli_plural(s->prompt.n), c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
-    s->remark = "q, k, v are the slices of [1,T,3C]; offsets count within a slice";
+    s->remark = o->layout == TG_ATTN_BTHD
+                    ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
+                    : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
     return tg_attn_layers_model(&s->layers, model, s->prompt.ids, s->prompt.n, err);
+}
+
+tg_status attn_open_model(cli_model *m, const attn_options *o, tg_err *err)
+{
+    tg_status status = cli_model_open(
+        m, o->model, "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES,
+        err);
+
+    if (status || o->heads == ATTN_NONE || !(status = tg_model_set_heads(&m->model, o->heads, err)))
+        return status;
+    cli_model_close(m);
+    return status;
 }
 
 static tg_status open_model(attn_subject *s, const attn_options *o, tg_err *err)
 {
-    tg_status status = cli_model_open(
-        &s->model, o->model,
-        "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES, err);
+    tg_status status = attn_open_model(&s->model, o, err);
 
     if (status)
         return status;
@@ -136,6 +175,7 @@ tg_status attn_subject_open(attn_subject *s, const attn_options *o, tg_err *err)
         status = open_model(s, o, err);
     if (status)
         attn_subject_close(s);
+    s->layers.layout = (tg_attn_layout)o->layout;
     return status;
 }
 

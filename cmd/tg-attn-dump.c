@@ -4,6 +4,53 @@
 
 #define INDEX_MAX 1e15 /* what --layer and the like take before the model is known */
 
+/* --summary and --ablate show something of their own, and do not take all that rows do. */
+static int check_views(const attn_options *o)
+{
+    const char *view = o->ablate ? "ablate" : "summary";
+
+    if (!o->summary && !o->ablate)
+        return CLI_OK;
+    if (o->summary && o->ablate)
+        return cli_usage("--summary and --ablate each show something else: give one");
+    if (o->pick.key != TG_ATTN_ALL)
+        return cli_usage("--key is for single scores: it does not go with --%s", view);
+    if (o->stage != TG_ATTN_EVERY || o->layout_given || o->mask_given || o->output || o->check)
+        return cli_usage("--stage, --layout, --mask, --output and --check are for numbers with places: they "
+                         "do not go with --%s",
+                         view);
+    return o->ablate ? attn_ablate_check(o) : CLI_OK;
+}
+
+/* A part of an array would have other offsets, and an archive has one format. */
+static int check_output(const attn_options *o)
+{
+    if (o->output &&
+        (o->pick.head != TG_ATTN_ALL || o->pick.query != TG_ATTN_ALL || o->pick.key != TG_ATTN_ALL))
+        return cli_usage("--output writes whole arrays, in which offsets hold: --head, --query and --key are "
+                         "for lines");
+    if (o->output && o->format_given)
+        return cli_usage("--output writes an archive: --format is for lines");
+    return CLI_OK;
+}
+
+static int check_check(const attn_options *o)
+{
+    const tg_attn_pick *p = &o->pick;
+    const bool picked =
+        p->layer != TG_ATTN_ALL || p->head != TG_ATTN_ALL || p->query != TG_ATTN_ALL || p->key != TG_ATTN_ALL;
+
+    if (o->tolerance_given && !o->check)
+        return cli_usage("--tolerance is for --check");
+    if (o->check && (picked || o->text || o->heads != ATTN_NONE || o->stage != TG_ATTN_EVERY ||
+                     o->format_given || o->layout_given || o->mask_given || o->output))
+        return cli_usage("--check takes all from the dump but the model, or --qkv or --example");
+    if (o->check && cli_is_dash(o->check) &&
+        ((o->model && cli_is_dash(o->model)) || (o->qkv && cli_is_dash(o->qkv))))
+        return cli_usage("standard input cannot be both the dump and what it was made from");
+    return CLI_OK;
+}
+
 static int parse(int argc, char **argv, attn_options *o)
 {
     cli_option options[] = {
@@ -17,12 +64,29 @@ static int parse(int argc, char **argv, attn_options *o)
         {'j', "key", CLI_SIZE, &o->pick.key, "J", "only this key position, from 0", 0, INDEX_MAX, NULL},
         {'H', "heads", CLI_SIZE, &o->heads, "H",
          "read the channels as this many heads; must divide their number", 1, INDEX_MAX, NULL},
-        {'f', "format", CLI_CHOICE, &o->format, "text|tsv", "aligned columns, or tab-separated values", 0, 0,
-         NULL},
+        {'f', "format", CLI_CHOICE, &o->format, TG_ATTN_FORMATS,
+         "aligned columns, tab-separated values, or a JSON object a line", 0, 0, &o->format_given},
+        {'s', "stage", CLI_CHOICE, &o->stage, TG_ATTN_STAGES,
+         "this stage alone, not scores with probabilities; of an archive, not all stages", 0, 0, NULL},
+        {0, "layout", CLI_CHOICE, &o->layout, TG_ATTN_LAYOUTS,
+         "the order of q, k, v and att: as they lie in [B,T,C], or heads first, copied", 0, 0,
+         &o->layout_given},
+        {0, "mask", CLI_CHOICE, &o->mask, TG_ATTN_MASKS,
+         "what stands for a masked score; min is the least float32; probabilities stay", 0, 0,
+         &o->mask_given},
+        {'o', "output", CLI_TEXT, &o->output, "FILE",
+         "an archive (.npz) of whole layers, not lines; '-': standard output", 0, 0, NULL},
+        {0, "check", CLI_TEXT, &o->check, "FILE",
+         "compute such an archive again, and compare it element by element", 0, 0, NULL},
+        {0, "tolerance", CLI_NUMBER, &o->tolerance, "X",
+         "with --check: a difference that counts as equal, relative above 1", 0, 1, &o->tolerance_given},
         {0, "example", CLI_CHOICE, &o->example, TG_ATTN_EXAMPLES, "a small worked example; needs no model", 0,
          0, NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
          NULL},
+        {0, "summary", CLI_FLAG, &o->summary, NULL, "a line for each head: what it is like", 0, 0, NULL},
+        {0, "ablate", CLI_TEXT, &o->ablate, "L.H,...|all",
+         "the change in loss without these heads, or without each in turn", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change a number; 0 for one a processor", 0, 1024, NULL},
         {0},
@@ -34,6 +98,8 @@ static int parse(int argc, char **argv, attn_options *o)
         .examples = "  $ tg-attn-dump | less\n"
                     "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
                     "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
+                    "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
+                    "  $ tg-attn-dump --ablate all < text\n"
                     "  $ tg-attn-dump --example baseline",
         .options = options,
     };
@@ -47,17 +113,35 @@ static int parse(int argc, char **argv, attn_options *o)
         return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
     if (o->text && *o->text == '\0')
         return cli_usage("--prompt is empty");
-    return CLI_OK;
+    return check_views(o) || check_output(o) ? CLI_USAGE : check_check(o);
+}
+
+/* The way to show it that the options ask for. */
+static tg_status show(attn_subject *s, const attn_options *o, tg_err *err)
+{
+    const bool rows = o->stage == TG_ATTN_EVERY || tg_attn_stage_square((tg_attn_stage)o->stage);
+
+    if (o->summary)
+        return attn_show_summary(s, o, err);
+    if (o->output)
+        return attn_write_archive(s, o, err);
+    return rows ? attn_show_rows(s, o, err) : attn_show_stage(s, o, err);
 }
 
 static tg_status run(const attn_options *o, tg_err *err)
 {
     attn_subject s;
-    tg_status status;
+    tg_status status = cli_begin_compute(o->threads, err);
 
-    if ((status = cli_begin_compute(o->threads, err)) || (status = attn_subject_open(&s, o, err)))
+    if (status)
         return status;
-    status = attn_show_rows(&s, o, err);
+    if (o->ablate)
+        return attn_show_ablation(o, err);
+    if (o->check)
+        return attn_check_archive(o, err);
+    if ((status = attn_subject_open(&s, o, err)))
+        return status;
+    status = show(&s, o, err);
     if (status == TG_EDATA && s.path)
         status = tg_err_in(err, cli_input_name(s.path));
     attn_subject_close(&s);
@@ -69,6 +153,7 @@ int main(int argc, char **argv)
     attn_options o = {
         .example = ATTN_NONE,
         .heads = ATTN_NONE,
+        .stage = TG_ATTN_EVERY,
         .pick = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL},
     };
     tg_err err = {0};

@@ -14,6 +14,7 @@ unit() {
 }
 
 @test "unit: base" { unit base; }
+@test "unit: decimal" { unit decimal; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
@@ -27,6 +28,10 @@ unit() {
 @test "unit: model" { unit model; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
+@test "unit: rows" { unit rows; }
+@test "unit: stage" { unit stage; }
+@test "unit: heads" { unit heads; }
+@test "unit: ablate" { unit ablate; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {

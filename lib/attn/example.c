@@ -39,10 +39,10 @@ static const float mha_v[T * C] = {
 };
 
 static const tg_attn_example examples[] = {
-    {{1, T, C, 1, C, baseline_q, baseline_k, baseline_v},
+    {{1, T, C, 1, C, baseline_q, baseline_k, baseline_v, TG_ATTN_BTHD},
      "baseline: one head, T = 3, C = 4",
      "the example is query 2; queries 0 and 1 are filled in"},
-    {{1, T, C, 2, C, mha_q, mha_k, mha_v},
+    {{1, T, C, 2, C, mha_q, mha_k, mha_v, TG_ATTN_BTHD},
      "mha: two heads, T = 3, C = 4, D = 2",
      "the example is query 2 of head 1; head 0, and queries 0 and 1, are filled in"},
 };

@@ -17,8 +17,8 @@ tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, co
 
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_attn_view *view)
 {
-    *layers = (tg_attn_layers){
-        .L = 1, .B = view->B, .T = view->T, .C = view->C, .H = view->H, .given = *view};
+    *layers =
+        (tg_attn_layers){.L = 1, .B = view->B, .T = view->T, .C = view->C, .H = view->H, .given = *view};
 }
 
 static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
@@ -34,7 +34,7 @@ static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
     tg_infer_qkv(f, l);
     *layer = (tg_attn_layer){
         .number = l,
-        .view = {1, T, C, layers->H, 3 * C, f->qkv, f->qkv + C, f->qkv + 2 * C},
+        .view = {1, T, C, layers->H, 3 * C, f->qkv, f->qkv + C, f->qkv + 2 * C, TG_ATTN_BTHD},
         .x = f->normed,
         .qkv = f->qkv,
         .w_qkv = tg_model_weight(m, TG_QKV_W, l),
@@ -52,8 +52,20 @@ bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
         next_of_model(layers, layer);
     else
         *layer = (tg_attn_layer){.view = layers->given};
+    layer->view.layout = layers->layout;
     layers->next++;
     return true;
+}
+
+bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer)
+{
+    while (number == TG_ATTN_ALL || layers->next <= number) {
+        if (!tg_attn_layers_next(layers, layer))
+            return false;
+        if (number == TG_ATTN_ALL || layer->number == number)
+            return true;
+    }
+    return false;
 }
 
 void tg_attn_layers_close(tg_attn_layers *layers)
@@ -61,10 +73,14 @@ void tg_attn_layers_close(tg_attn_layers *layers)
     tg_arena_free(&layers->arena);
 }
 
-tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick, tg_attn_visit visit,
-                              void *context, tg_err *err)
+/* Walk over one layer's picked rows; false ends the walk. */
+typedef bool (*walk_layer)(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                           const void *how);
+
+static tg_status walk_layers(tg_attn_layers *layers, const tg_attn_pick *pick, walk_layer walk,
+                             const void *how, tg_err *err)
 {
-    const size_t l_end = pick->layer == TG_ATTN_ALL ? layers->L : pick->layer + 1;
+    const size_t D = layers->C / layers->H;
     tg_arena arena = {0};
     tg_attn_layer layer;
     tg_attn_work work;
@@ -72,16 +88,43 @@ tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick, 
 
     if (status)
         return status;
-    tg_attn_place(&arena, &work, layers->T, layers->C / layers->H);
+    tg_attn_place(&arena, &work, layers->T, D);
     if ((status = tg_arena_alloc(&arena, err)))
         return status;
-    tg_attn_place(&arena, &work, layers->T, layers->C / layers->H);
-    while (layers->next < l_end && tg_attn_layers_next(layers, &layer)) {
-        if (pick->layer != TG_ATTN_ALL && layer.number != pick->layer)
-            continue;
-        if (!tg_attn_walk(&layer.view, layer.number, pick, &work, visit, context))
-            break;
+    tg_attn_place(&arena, &work, layers->T, D);
+    while (tg_attn_layers_find(layers, pick->layer, &layer) && walk(&layer, pick, &work, how)) {
     }
     tg_arena_free(&arena);
     return TG_OK;
+}
+
+struct visitor {
+    tg_attn_visit visit;
+    void *context;
+};
+
+static bool walk_alone(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                       const void *how)
+{
+    const struct visitor *v = how;
+
+    return tg_attn_walk(&layer->view, layer->number, pick, work, v->visit, v->context);
+}
+
+tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick, tg_attn_visit visit,
+                              void *context, tg_err *err)
+{
+    return walk_layers(layers, pick, walk_alone, &(struct visitor){visit, context}, err);
+}
+
+static bool walk_together(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                          const void *how)
+{
+    return tg_attn_walk_team(&layer->view, layer->number, pick, work, how);
+}
+
+tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick, const tg_attn_team *team,
+                                   tg_err *err)
+{
+    return walk_layers(layers, pick, walk_together, team, err);
 }

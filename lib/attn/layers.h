@@ -37,7 +37,8 @@ typedef struct tg_attn_layers {
     const tg_model *model; /* NULL: arrays as given */
     const int32_t *ids;    /* [T] of the model's text */
     tg_attn_view given;
-    size_t next; /* the number of the next layer */
+    tg_attn_layout layout; /* of the layers' views; for the caller to set: [B,T,H,D] at first */
+    size_t next;           /* the number of the next layer */
     tg_infer infer;
     tg_arena arena;
 } tg_attn_layers;
@@ -53,6 +54,10 @@ void tg_attn_layers_given(tg_attn_layers *layers, const tg_attn_view *view);
 /* The next layer; false: that was the last. */
 bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
 
+/* The same, running past all layers before the one of this number; TG_ATTN_ALL: none.  False, too,
+ * when that layer has been seen. */
+bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
+
 void tg_attn_layers_close(tg_attn_layers *layers);
 
 /*
@@ -61,5 +66,9 @@ void tg_attn_layers_close(tg_attn_layers *layers);
  */
 TG_MUST_CHECK tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick,
                                             tg_attn_visit visit, void *context, tg_err *err);
+
+/* The same by all threads (see tg_attn_walk_team). */
+TG_MUST_CHECK tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick,
+                                                 const tg_attn_team *team, tg_err *err);
 
 #endif

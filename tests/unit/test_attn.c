@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "lib/attn/attn.h"
-#include "lib/attn/columns.h"
 #include "lib/attn/example.h"
 #include "lib/attn/layers.h"
 #include "lib/gpt/prompt.h"
@@ -121,7 +120,7 @@ static bool count_rows(void *context, const tg_attn_row *row)
 static void order_of_rows(void)
 {
     float x[3 * 5 * 12];
-    const tg_attn_view view = {3, 5, 12, 4, 12, x, x, x};
+    const tg_attn_view view = {3, 5, 12, 4, 12, x, x, x, TG_ATTN_BTHD};
     struct visits v = {0}, stopped = {.stop_after = 7};
 
     check_fill(x, 3 * 5 * 12, 3, 1);
@@ -136,7 +135,7 @@ static void order_of_rows(void)
 static void scores_below_the_mask(void)
 {
     const float q[] = {1e20F, 1e20F}, k[] = {-1e20F, -1e20F};
-    const tg_attn_view view = {1, 2, 1, 1, 1, q, k, q};
+    const tg_attn_view view = {1, 2, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
     struct visits v = {0};
 
     CHECK(walk(&view, &all, count_rows, &v));
@@ -270,37 +269,6 @@ static void model_picks(void)
     CHECK_EQ(walk_model(&m, ids, T, &pick, keep_att, &got, &err), TG_EUSAGE);
     CHECK_EQ(got.n, 1);
     tg_model_free(&m);
-}
-
-/* ---- columns */
-
-static bool put_rows(void *context, const tg_attn_row *row)
-{
-    tg_attn_line *l = context;
-    tg_attn_columns columns;
-
-    tg_attn_columns_set(&columns, row->view, 1, true);
-    tg_attn_put_row(l, &columns, row);
-    for (size_t j = row->j_begin; j < row->j_end; j++)
-        tg_attn_put_element(l, &columns, row, j);
-    return true;
-}
-
-static void columns(void)
-{
-    const tg_attn_pick masked = {0, 1, 1, 2}, plain = {0, 1, 2, 1};
-    tg_attn_line l = {0};
-
-    walk(&tg_attn_example_get(1)->view, &plain, put_rows, &l);
-    l.text[l.n] = '\0';
-    CHECK_HAS(l.text, "0\t1\t0\t2\t1\t10\t6\t16\t-0.707106781\t0\t0.140029245");
-    l.n = 0;
-    walk(&tg_attn_example_get(1)->view, &masked, put_rows, &l);
-    l.text[l.n] = '\0';
-    CHECK_HAS(l.text, "0\t1\t0\t1\t2\t6\t10\t14\t-1e+09\t1\t0");
-    for (int i = 0; i < 1000; i++)
-        tg_attn_put_text(&l, "longer than the line"); /* is cut */
-    CHECK_EQ(l.n, sizeof l.text);
 }
 
 /* ---- q, k and v from an archive */
@@ -478,7 +446,6 @@ int main(void)
     RUN(picks_are_checked);
     RUN(model_equals_fused);
     RUN(model_picks);
-    RUN(columns);
     RUN(qkv_is_read);
     RUN(bad_qkv_is_refused);
     RUN(prompt_of_text);
