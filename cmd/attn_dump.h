@@ -10,6 +10,7 @@
 #include "cmd/cli_model.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
+#include "lib/attn/trace.h"
 
 #define ATTN_NONE SIZE_MAX /* an option that was not given */
 #define ATTN_LABEL_SIZE 64 /* a token's text as shown, quotes and NUL included */
@@ -17,10 +18,21 @@
 
 enum attn_format { ATTN_TEXT, ATTN_TSV };
 
+/* --trace and what belongs to it; NULL, ATTN_NONE and false: not given. */
+typedef struct attn_trace_options {
+    const char *element, *channel, *target;
+    size_t through, target_id;
+    bool backward;
+    /* read from the texts by attn_trace_parse() */
+    tg_attn_index at; /* h is ATTN_NONE when b,i,j were given */
+    size_t att_channel, out_channel; /* ATTN_NONE: the same column */
+} attn_trace_options;
+
 typedef struct attn_options {
     const char *model, *text, *qkv;
     size_t example, heads, format, threads;
     tg_attn_pick pick;
+    attn_trace_options trace;
 } attn_options;
 
 typedef struct attn_subject {
@@ -31,6 +43,7 @@ typedef struct attn_subject {
     char (*label)[ATTN_LABEL_SIZE]; /* [T] the tokens as shown, or NULL: there are none */
     size_t label_width;
     /* owned, as far as there */
+    float *numbers; /* of an example that a formula gives */
     bool has_model;
     cli_model model;
     tg_prompt prompt;
@@ -44,5 +57,10 @@ void attn_subject_close(attn_subject *s);
 
 /* A line for each element: the numbers and where they lie.  (attn_rows.c) */
 TG_MUST_CHECK tg_status attn_show_rows(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* One score as a derivation.  Parsing looks at the texts and at what fits together;
+ * returns CLI_OK, or CLI_USAGE after an error has been reported.  (attn_trace.c) */
+TG_MUST_CHECK int attn_trace_parse(attn_options *o);
+TG_MUST_CHECK tg_status attn_show_trace(attn_subject *s, const attn_options *o, tg_err *err);
 
 #endif

@@ -23,6 +23,16 @@ static int parse(int argc, char **argv, attn_options *o)
          0, NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
          NULL},
+        {0, "trace", CLI_TEXT, &o->trace.element, "B,H,I,J",
+         "show how this score comes about; B,I,J with one head", 0, 0, NULL},
+        {0, "through", CLI_CHOICE, &o->trace.through, "att|out",
+         "trace on to the weighted sum, or to the output projection", 0, 0, NULL},
+        {0, "channel", CLI_TEXT, &o->trace.channel, "D[,C]",
+         "trace channel D of the head's weighted sum, and C of the output", 0, 0, NULL},
+        {0, "backward", CLI_FLAG, &o->trace.backward, NULL, "trace the score's gradient, too", 0, 0, NULL},
+        {0, "target", CLI_TEXT, &o->trace.target, "TOKEN",
+         "the gradient of the loss when this token is to follow the text", 0, 0, NULL},
+        {0, "target-id", CLI_SIZE, &o->trace.target_id, "ID", "the same, by its number", 0, INDEX_MAX, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change a number; 0 for one a processor", 0, 1024, NULL},
         {0},
@@ -34,7 +44,8 @@ static int parse(int argc, char **argv, attn_options *o)
         .examples = "  $ tg-attn-dump | less\n"
                     "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
                     "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
-                    "  $ tg-attn-dump --example baseline",
+                    "  $ tg-attn-dump --example baseline\n"
+                    "  $ tg-attn-dump --example baseline --trace 0,2,1 --through att",
         .options = options,
     };
     const int n = cli_parse(argc, argv, &tool);
@@ -47,7 +58,7 @@ static int parse(int argc, char **argv, attn_options *o)
         return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
     if (o->text && *o->text == '\0')
         return cli_usage("--prompt is empty");
-    return CLI_OK;
+    return attn_trace_parse(o);
 }
 
 static tg_status run(const attn_options *o, tg_err *err)
@@ -57,7 +68,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 
     if ((status = cli_begin_compute(o->threads, err)) || (status = attn_subject_open(&s, o, err)))
         return status;
-    status = attn_show_rows(&s, o, err);
+    status = o->trace.element ? attn_show_trace(&s, o, err) : attn_show_rows(&s, o, err);
     if (status == TG_EDATA && s.path)
         status = tg_err_in(err, cli_input_name(s.path));
     attn_subject_close(&s);
@@ -70,6 +81,7 @@ int main(int argc, char **argv)
         .example = ATTN_NONE,
         .heads = ATTN_NONE,
         .pick = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL},
+        .trace = {.through = ATTN_NONE, .target_id = ATTN_NONE},
     };
     tg_err err = {0};
 
