@@ -120,8 +120,8 @@ static void print_adds(attn_page *p)
            attn_number(sqrt((double)p->D)), attn_number(p->t.dscores[p->at.j] / sqrt((double)p->D)));
     attn_print_adds(p->d, p->D, &k, &dq);
     attn_print_adds(p->d, p->D, &q, &dk);
-    printf("dq.data[%zu..%zu] sums this over the keys, dk.data[%zu..%zu] over the queries\n", p->q_base,
-           p->q_base + p->D - 1, p->k_base, p->k_base + p->D - 1);
+    printf("dq.data[%zu..%zu] sums this over the keys j <= i,\ndk.data[%zu..%zu] over the queries i >= j\n",
+           p->q_base, p->q_base + p->D - 1, p->k_base, p->k_base + p->D - 1);
 }
 
 void attn_trace_print_backward(attn_page *p)

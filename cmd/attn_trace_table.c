@@ -73,11 +73,13 @@ void attn_heading(attn_page *p, const char *title, const char *where)
 
 /* ---- tables */
 
-static const char *place(const attn_factor *f, size_t m)
+/* "q.data[8]", or "[8]" in a column whose title says the rest. */
+static const char *place(const attn_factor *f, size_t m, bool named)
 {
     char *text = next_text();
 
-    snprintf(text, TEXT_SIZE, "%s.data[%zu]", f->name, f->offset + m * f->step);
+    snprintf(text, TEXT_SIZE, "%s%s[%zu]", named ? f->name : "", named ? ".data" : "",
+             f->offset + m * f->step);
     return text;
 }
 
@@ -91,67 +93,104 @@ static void widen(size_t *width, const char *text)
     *width = tg_size_max(*width, strlen(text));
 }
 
-struct widths {
+/* The columns of a table, and how much it can say within WIDTH. */
+struct layout {
     size_t index, place[2], value[2], product, sum;
+    bool named;
     const char *gap, *equals;
 };
 
-static struct widths measure(size_t n, const attn_factor *x, const attn_factor *y)
+static struct layout measure(size_t n, const attn_factor *x, const attn_factor *y, struct layout w)
 {
-    struct widths w = {.product = strlen("product"), .sum = strlen("sum"), .gap = "  "};
     double sum = 0;
     char last[24];
 
+    w.product = strlen("product");
     snprintf(last, sizeof last, "%zu", n - 1);
     widen(&w.index, last);
     for (size_t m = 0; m < n; m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
-        widen(&w.place[0], place(x, m));
-        widen(&w.place[1], place(y, m));
+        widen(&w.place[0], place(x, m, w.named));
+        widen(&w.place[1], place(y, m, w.named));
         widen(&w.value[0], attn_number(value(x, m)));
         widen(&w.value[1], attn_number(value(y, m)));
         widen(&w.product, attn_number(product));
         widen(&w.sum, attn_number(sum));
     }
-    w.equals = " = ";
-    if (2 + w.index + w.place[0] + w.place[1] + w.value[0] + w.value[1] + w.product + w.sum + 4 * 2 + 2 * 3 >
-        WIDTH) {
-        w.gap = " ";
-        w.equals = "=";
-    }
     return w;
+}
+
+static size_t width(const struct layout *w)
+{
+    return 2 + w->index + w->place[0] + w->place[1] + w->value[0] + w->value[1] + w->product + w->sum +
+           4 * strlen(w->gap) + 2 * strlen(w->equals);
+}
+
+static struct layout choose(size_t n, const attn_factor *x, const attn_factor *y)
+{
+    static const struct layout styles[] = {
+        {.named = true, .gap = "  ", .equals = " = "},
+        {.named = true, .gap = " ", .equals = "="},
+        {.gap = "  ", .equals = " = "},
+    };
+    struct layout w = measure(n, x, y, styles[0]);
+
+    for (size_t s = 1; width(&w) > WIDTH && s < sizeof styles / sizeof styles[0]; s++)
+        w = measure(n, x, y, styles[s]);
+    return w;
+}
+
+/* A cell's title, as wide as the cell. */
+static void print_title(const struct layout *w, size_t which, const attn_factor *f)
+{
+    const size_t cell = w->place[which] + strlen(w->equals) + w->value[which];
+
+    char *text = next_text();
+
+    snprintf(text, TEXT_SIZE, "%s%s", f->name, w->named ? "" : ".data");
+    printf("%s%-*s", w->gap, (int)cell, text);
+}
+
+static void print_cell(const struct layout *w, size_t which, const attn_factor *f, size_t m)
+{
+    printf("%s%-*s%s%*s", w->gap, (int)w->place[which], place(f, m, w->named), w->equals,
+           (int)w->value[which], attn_number(value(f, m)));
 }
 
 void attn_print_sum(char letter, size_t n, const attn_factor *x, const attn_factor *y, size_t mark)
 {
-    const struct widths w = measure(n, x, y);
-    const int x_width = (int)(w.place[0] + strlen(w.equals) + w.value[0]);
-    const int y_width = (int)(w.place[1] + strlen(w.equals) + w.value[1]);
+    const struct layout w = choose(n, x, y);
     double sum = 0;
 
-    printf("# %*c%s%-*s%s%-*s%s%*s%s%*s\n", (int)w.index, letter, w.gap, x_width, x->name, w.gap, y_width,
-           y->name, w.gap, (int)w.product, "product", w.gap, (int)w.sum, "sum");
+    printf("# %*c", (int)w.index, letter);
+    print_title(&w, 0, x);
+    print_title(&w, 1, y);
+    printf("%s%*s%s%*s\n", w.gap, (int)w.product, "product", w.gap, (int)w.sum, "sum");
     for (size_t m = 0; m < n; m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
-        printf("%c %*zu%s%-*s%s%*s%s", m == mark ? '>' : ' ', (int)w.index, m, w.gap, (int)w.place[0], place(x, m), w.equals,
-               (int)w.value[0], attn_number(value(x, m)), w.gap);
-        printf("%-*s%s%*s%s%*s%s%*s\n", (int)w.place[1], place(y, m), w.equals, (int)w.value[1],
-               attn_number(value(y, m)), w.gap, (int)w.product, attn_number(product), w.gap, (int)w.sum,
+        printf("%c %*zu", m == mark ? '>' : ' ', (int)w.index, m);
+        print_cell(&w, 0, x, m);
+        print_cell(&w, 1, y, m);
+        printf("%s%*s%s%*s\n", w.gap, (int)w.product, attn_number(product), w.gap, (int)w.sum,
                attn_number(sum));
     }
 }
 
 void attn_print_adds(char letter, size_t n, const attn_factor *x, const attn_factor *dy)
 {
-    const struct widths w = measure(n, x, dy);
+    const struct layout w = measure(n, x, dy, (struct layout){.named = true, .gap = "  ", .equals = " = "});
 
-    printf("# %*c  %-*s  adds\n", (int)w.index, letter, (int)(w.place[0] + 3 + w.value[0]), x->name);
-    for (size_t m = 0; m < n; m++)
-        printf("  %*zu  %-*s = %*s  %-*s += %*s\n", (int)w.index, m, (int)w.place[0], place(x, m),
-               (int)w.value[0], attn_number(value(x, m)), (int)w.place[1], place(dy, m), (int)w.value[1],
+    printf("# %*c", (int)w.index, letter);
+    print_title(&w, 0, x);
+    printf("  adds\n");
+    for (size_t m = 0; m < n; m++) {
+        printf("  %*zu", (int)w.index, m);
+        print_cell(&w, 0, x, m);
+        printf("  %-*s += %*s\n", (int)w.place[1], place(dy, m, true), (int)w.value[1],
                attn_number(value(dy, m)));
+    }
 }

@@ -27,6 +27,8 @@ unit() {
 @test "unit: model" { unit model; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
+@test "unit: trace" { unit trace; }
+@test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {

@@ -3,7 +3,7 @@
  *
  * The sums are those of tg_linear_*_ref64 on the same weights as doubles, bit for bit:
  * each is taken in ascending order by one thread.  Only the loops are turned, so that
- * a weight is read once for several rows, side by side with its neighbours: some fifty
+ * a weight is read once for several rows, side by side with its neighbours: ten to thirty
  * times as fast as the reference where the weights do not fit into a cache.
  *
  * Row-major, contiguous; w is [C,OC].  Nothing allocates or fails.
