@@ -407,16 +407,8 @@ if layer + 1 < L or i == T - 1:
     python3 -c '
 import numpy as np
 a = dict(np.load("model.npz"))
-b = dict(a)
 a["h.1.attn.c_attn.weight"] = np.full_like(a["h.1.attn.c_attn.weight"], 3e38)
-np.savez("huge.npz", **a)
-b["h.0.mlp.c_fc.weight"] = np.full_like(b["h.0.mlp.c_fc.weight"], 3e38)
-b["h.0.mlp.c_proj.weight"] = np.full_like(b["h.0.mlp.c_proj.weight"], 3e38)
-b["h.1.mlp.c_fc.weight"] = b["h.0.mlp.c_fc.weight"]
-b["h.1.mlp.c_proj.weight"] = b["h.0.mlp.c_proj.weight"]
-b["wte.weight"] = b["wte.weight"] * np.float32(1e37)
-b["ln_f.weight"] = np.full_like(b["ln_f.weight"], 3e38)
-np.savez("steep.npz", **b)'
+np.savez("huge.npz", **a)'
     run -1 --separate-stderr tg-attn-dump -m huge.npz -p abc --layer 1 --trace 0,1,2,1
     said 'huge.npz: layer 1, head 1, position 2: attention is not finite'
     [[ -z $output ]]
