@@ -61,7 +61,8 @@ static int parse_channel(attn_trace_options *o)
 static int check_backward(const attn_options *o)
 {
     const attn_trace_options *t = &o->trace;
-    const bool has_model = o->example == ATTN_NONE && !o->qkv, targets = t->target || t->target_id != ATTN_NONE;
+    const bool has_model = o->example == ATTN_NONE && !o->qkv,
+               targets = t->target || t->target_id != ATTN_NONE;
 
     if (t->target && t->target_id != ATTN_NONE)
         return cli_usage("--target and --target-id name the same token: give one");
@@ -85,7 +86,8 @@ int attn_trace_parse(attn_options *o)
         return CLI_OK;
     }
     if (o->pick.head != TG_ATTN_ALL || o->pick.query != TG_ATTN_ALL || o->pick.key != TG_ATTN_ALL)
-        return cli_usage("--trace says which head, query and key: --head, --query and --key do not go with it");
+        return cli_usage(
+            "--trace says which head, query and key: --head, --query and --key do not go with it");
     if (o->format != ATTN_TEXT)
         return cli_usage("--trace is text for reading: --format does not go with it");
     if (t->through == ATTN_OUT && (o->example != ATTN_NONE || o->qkv))
@@ -101,8 +103,8 @@ static tg_status check_channel(size_t channel, size_t n, const char *what, tg_er
 {
     if (channel < n)
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "channel %zu of %s is out of range: there are %zu, 0 to %zu", channel, what,
-                   n, n - 1);
+    return tg_fail(err, TG_EUSAGE, "channel %zu of %s is out of range: there are %zu, 0 to %zu", channel,
+                   what, n, n - 1);
 }
 
 static tg_status find_element(attn_page *p, const attn_options *o, tg_err *err)
@@ -222,8 +224,8 @@ static tg_status check_finite(const attn_page *p, tg_err *err)
     const size_t l = p->layer.number, n = p->at.i + 1;
 
     if (!all_finite(p->t.scores, n) || !all_finite(p->t.probs, n) || !all_finite(p->t.att, p->C))
-        return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite", l, p->at.h,
-                       p->at.i);
+        return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite", l,
+                       p->at.h, p->at.i);
     if (p->o->backward && !(isfinite(p->g.loss) && all_finite(p->datt, p->D) && all_finite(p->t.dscores, n)))
         return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: the gradient is not finite", l,
                        p->at.h, p->at.i);

@@ -67,7 +67,9 @@ static void print_qkv(const attn_page *p)
 
     if (!p->layer.qkv)
         return;
-    printf("in qkv [B,T,3C] = [1,%zu,%zu], of which q, k and v are slices:\n", T, 3 * C);
+    printf("in qkv [B,T,3C] = [1,%zu,%zu], of which q, k and v are slices\n"
+           "(lib/gpt/infer.c: tg_infer_qkv):\n",
+           T, 3 * C);
     printf("  q.data[%zu] is qkv.data[(b*T + i)*3C + h*D]\n"
            "    = qkv.data[(%zu*%zu + %zu)*%zu + %zu*%zu] = qkv.data[%zu]\n",
            p->q_base, b, T, i, 3 * C, h, D, q);
@@ -82,9 +84,10 @@ static void print_terms(attn_page *p)
     const attn_factor q = {"q", p->q_base, 1, p->t.q + p->at.i * p->C + h_d, 1};
     const attn_factor k = {"k", p->k_base, 1, p->t.k + p->at.j * p->C + h_d, 1};
 
-    attn_heading(p, "the product terms", "attention_scores_row: sum += q[d] * k[j * ldk + d]");
+    attn_heading(p, "the product terms", "lib/nn/ref/attention_rows.c: sum += q[d] * k[j * ldk + d]");
     if (p->masked) {
-        printf("none: the loop over keys ends at j = i = %zu, and key %zu lies behind it\n", p->at.i, p->at.j);
+        printf("none: the loop over keys ends at j = i = %zu, and key %zu lies behind it\n", p->at.i,
+               p->at.j);
         return;
     }
     attn_print_sum(p->d, p->D, &q, &k, ATTN_NONE);
@@ -96,7 +99,7 @@ static void print_scale(attn_page *p)
     const double root = sqrt((double)p->D), score = p->t.scores[p->at.j];
     const char width = p->H == 1 ? 'C' : 'D';
 
-    attn_heading(p, "the scale", "attention_scores_row: sum / sqrt(D)");
+    attn_heading(p, "the scale", "lib/nn/ref/attention_rows.c: scores[j] = sum / sqrt((real)D)");
     printf("scale = 1/sqrt(%c) = 1/sqrt(%zu) = %s\n", width, p->D, attn_number(1 / root));
     if (p->masked)
         printf("there is no sum to scale\n");
@@ -109,7 +112,7 @@ static void print_mask(attn_page *p)
 {
     const size_t i = p->at.i, j = p->at.j;
 
-    attn_heading(p, "the mask", "attention_scores_row: j <= i, or TG_MASKED");
+    attn_heading(p, "the mask", "lib/nn/ref/attention_rows.c: scores[j] = (real)TG_MASKED");
     printf("j > i is %zu > %zu: %s\n", j, i, p->masked ? "true" : "false");
     if (p->masked) {
         printf("key %zu comes after query %zu, which must not see it: masked\n", j, i);
@@ -134,8 +137,9 @@ static void print_row(const attn_page *p)
 
     printf("#    j  %*s  %12s  %12s  %12s\n", width, "offset", "score", "exp(s - max)", "prob");
     for (size_t j = 0; j <= i; j++)
-        printf("%c %4zu  %*zu  %12s  %12s  %12s%s\n", j == p->at.j ? '>' : ' ', j, width, row + j, attn_number(t->scores[j]),
-               attn_number(t->exps[j]), attn_number(t->probs[j]), attn_token(p, j));
+        printf("%c %4zu  %*zu  %12s  %12s  %12s%s\n", j == p->at.j ? '>' : ' ', j, width, row + j,
+               attn_number(t->scores[j]), attn_number(t->exps[j]), attn_number(t->probs[j]),
+               attn_token(p, j));
     if (i + 1 == p->T)
         return;
     printf(i + 2 < p->T ? "keys %zu to %zu" : "key %zu", i + 1, p->T - 1);

@@ -177,7 +177,7 @@ for row in got:
     tiny
     trace -p 'To be' --trace 0,1,4,2
     has '# trace of scores[0,1,4,2], layer 0 of 0 to 1 (choose with --layer)' '# query i = 4 "e", key j = 2 " "' \
-        'in qkv [B,T,3C] = [1,5,24], of which q, k and v are slices:' \
+        'in qkv [B,T,3C] = [1,5,24], of which q, k and v are slices' \
         '    = qkv.data[(0*5 + 4)*24 + 1*4] = qkv.data[100]' \
         '    = qkv.data[(0*5 + 2)*24 + 8 + 1*4] = qkv.data[60]'
     trace -p 'To be' --layer 1 --trace 0,1,4,2
@@ -321,12 +321,13 @@ if layer + 1 < L or i == T - 1:
     tg-attn-dump --trace 0,3,31,17 --through out --backward --target x < text > trace
     [[ $(awk 'length > 80' trace | wc -l) = 0 ]]
     [[ $(grep -c '^# [0-9]*\. ' trace) = 13 ]]
-    sed -n 's/^#    \(lib[^:]*\): \(.*\)/\1 \2/p' trace | tr -d , > places
-    [[ $(wc -l < places) -ge 8 ]]
-    while read -r file names; do
-        for name in $names; do
-            grep -q "$name" "$ROOT/$file" || { echo "$file has no $name"; false; }
-        done
+    # "#    FILE: NAME, NAME" or "#    FILE: CODE"
+    sed -n 's/^#    \(lib[^:]*\): \(.*\)/\1 \2/p' trace > places
+    [[ $(wc -l < places) = 13 ]]
+    while read -r file code; do
+        while read -r code; do
+            grep -qF -e "$code" "$ROOT/$file" || { echo "$file has no $code"; false; }
+        done <<< "${code//, /$'\n'}"
     done < places
 }
 
@@ -354,7 +355,7 @@ if layer + 1 < L or i == T - 1:
     said 'key 5 is out of range: there are 5, 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layer 2 --trace 0,1,4,4
     said 'layer 2 is out of range: there are 2, 0 to 1'
-    for bad in 1,2 '' , 1 1,2,3,4,5 1,2,x 0,-1,0 ' 0,1,0' 0,1,0, 0,,1,0 0,0,1000000000000000000000; do
+    for bad in 1,2 '' ',' 1 1,2,3,4,5 1,2,x 0,-1,0 ' 0,1,0' '0,1,0,' 0,,1,0 0,0,1000000000000000000000; do
         run -2 --separate-stderr tg-attn-dump --example baseline --trace "$bad"
         said "--trace must be B,H,I,J, or B,I,J with one head, got '$bad'"
     done

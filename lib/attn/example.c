@@ -93,10 +93,10 @@ void tg_attn_example_fill(tg_attn_view *view, float *numbers)
     const size_t count = view->B * view->T * view->C;
 
     for (size_t which = 0; which < 3; which++) {
-        const float middle = (float)(prime[which] / 2);
+        const size_t middle = prime[which] / 2;
 
         for (size_t n = 0; n < count; n++)
-            numbers[which * count + n] = ((float)(factor[which] * n % prime[which]) - middle) / 64;
+            numbers[which * count + n] = ((float)(factor[which] * n % prime[which]) - (float)middle) / 64;
     }
     view->q = numbers;
     view->k = numbers + count;

@@ -43,7 +43,8 @@ static void products_of(size_t N, size_t C, size_t OC)
     tg_linear_backward_ref64(dwant, dw, NULL, want, inp, w64, N, C, OC);
     tg_linear64_backward(dinp, want, w, N, C, OC);
     CHECK(memcmp(dinp, dwant, N * C * sizeof *dinp) == 0);
-    free(inp), free(out), free(want), free(dinp), free(dwant), free(w64), free(dw), free(b64), free(w), free(b);
+    free(inp), free(out), free(want), free(dinp), free(dwant), free(w64), free(dw), free(b64), free(w),
+        free(b);
 }
 
 static void products_are_the_references(void)
@@ -280,8 +281,8 @@ static void add_weight_gradient(double *dw, double sign, const struct setting *s
     }
     tg_attention_mha_forward_ref64(att, probs, scores, q, k, v, NULL, 1, T, H, C / H);
     CHECK(memcmp(att, s->g.block[0].att, n * sizeof *att) == 0);
-    tg_attention_mha_backward_ref64(dq, dk, dv, dprobs, dprobs + H * T * T, s->g.datt, probs, q, k, v, NULL, 1, T,
-                                    H, C / H);
+    tg_attention_mha_backward_ref64(dq, dk, dv, dprobs, dprobs + H * T * T, s->g.datt, probs, q, k, v, NULL,
+                                    1, T, H, C / H);
     for (size_t t = 0; t < T; t++)
         for (size_t c = 0; c < C; c++)
             for (size_t o = 0; o < 3 * C; o++)
