@@ -163,7 +163,8 @@ for row in got:
     while IFS=$'\t' read -r layer head b i j q k offset score masked prob; do
         tg-attn-dump -p 'To be' --layer "$layer" --trace "$b,$head,$i,$j" > trace
         awk -v q="$q" -v k="$k" -v o="$offset" -v s="$score" -v m="$masked" -v p="$prob" '
-            function off(a, b) { d = a - b; return d > 5.1e-9 || d < -5.1e-9 }
+            # eight decimals here, a float32 there
+            function off(a, b) { d = a - b; most = 5.1e-9 + 6e-8 * (b < 0 ? -b : b); return d > most || d < -most }
             /^q base/ { n += $NF == q }
             /^k base/ { n += $NF == k }
             $1 ~ /^scores\[/ && $3 == "scores.data[" o "]" { n++; if (m ? $5 != "-1e9" : off($5, s)) exit bad = 1 }
