@@ -12,12 +12,23 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
 #include "lib/attn/stage.h"
+#include "lib/attn/trace.h"
 
 #define ATTN_NONE SIZE_MAX /* an option that was not given */
 #define ATTN_LABEL_SIZE 64 /* a token's text as shown, quotes and NUL included */
 #define ATTN_ATT_WIDEST 8  /* show the weighted sum of heads up to this wide, */
 #define ATTN_ATT_IN_LINE 4 /* so many numbers in a line, */
 #define ATTN_ATT_ROOM 512  /* in so many bytes for all of them */
+
+/* --trace and what belongs to it; NULL, ATTN_NONE and false: not given. */
+typedef struct attn_trace_options {
+    const char *element, *channel, *target;
+    size_t through, target_id;
+    bool backward;
+    /* read from the texts by attn_trace_parse() */
+    tg_attn_index at; /* h is ATTN_NONE when b,i,j were given */
+    size_t att_channel, out_channel; /* ATTN_NONE: the same column */
+} attn_trace_options;
 
 typedef struct attn_options {
     const char *model, *text, *qkv;
@@ -35,6 +46,7 @@ typedef struct attn_options {
     bool tolerance_given;
     const int64_t *ids; /* [n_ids] the text, from that archive; NULL: from the user */
     size_t n_ids;
+    attn_trace_options trace;
 } attn_options;
 
 typedef struct attn_subject {
@@ -45,6 +57,7 @@ typedef struct attn_subject {
     char (*label)[ATTN_LABEL_SIZE]; /* [T] the tokens as shown, or NULL: there are none */
     size_t label_width;
     /* owned, as far as there */
+    float *numbers; /* of an example that a formula gives */
     bool has_model;
     cli_model model;
     tg_prompt prompt;
@@ -98,5 +111,9 @@ TG_MUST_CHECK tg_status attn_pack_text(char **text, size_t *width, const attn_su
 
 /* Compute such an archive again, and compare; opens its own subject.  (attn_check.c) */
 TG_MUST_CHECK tg_status attn_check_archive(const attn_options *o, tg_err *err);
+/* One score as a derivation.  Parsing looks at the texts and at what fits together;
+ * returns CLI_OK, or CLI_USAGE after an error has been reported.  (attn_trace.c) */
+TG_MUST_CHECK int attn_trace_parse(attn_options *o);
+TG_MUST_CHECK tg_status attn_show_trace(attn_subject *s, const attn_options *o, tg_err *err);
 
 #endif

@@ -10,10 +10,16 @@ static tg_status open_example(attn_subject *s, const attn_options *o, tg_err *er
 {
     const tg_attn_example *e = tg_attn_example_get(o->example);
     tg_attn_view view = e->view;
+    const size_t floats = tg_attn_example_floats(e);
     tg_status status = o->heads == ATTN_NONE ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
 
     if (status)
         return status;
+    if (floats > 0) {
+        if (!(s->numbers = calloc(floats, sizeof *s->numbers)))
+            return tg_fail_memory(err, floats * sizeof *s->numbers, "the example");
+        tg_attn_example_fill(&view, s->numbers);
+    }
     tg_attn_layers_given(&s->layers, &view);
     snprintf(s->title, sizeof s->title, "%s", e->title);
     s->remark = e->filled;
@@ -183,6 +189,7 @@ void attn_subject_close(attn_subject *s)
 {
     tg_attn_layers_close(&s->layers);
     free(s->label);
+    free(s->numbers);
     tg_attn_qkv_free(&s->qkv);
     tg_prompt_free(&s->prompt);
     if (s->has_model)

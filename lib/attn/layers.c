@@ -41,6 +41,7 @@ static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
         .b_qkv = tg_model_weight(m, TG_QKV_B, l),
         .w_proj = tg_model_weight(m, TG_ATT_PROJ_W, l),
         .b_proj = tg_model_weight(m, TG_ATT_PROJ_B, l),
+        .residual = f->x,
     };
 }
 
