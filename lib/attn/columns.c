@@ -185,18 +185,20 @@ void tg_attn_put_titles(tg_attn_text *to, const tg_attn_columns *c)
 /* The numbers of a line, by kind. */
 struct element {
     size_t whole[REALS];
-    double real[KINDS - REALS];
+    double real[KINDS];
 };
 
 /* A column whose numbers change, and all the text before it. */
 struct piece {
-    size_t kind, width, n;
-    char before[TG_ATTN_COLUMNS * (TG_DECIMAL_ROOM + 12) + STEP];
+    size_t kind, width;
+    const char *before;
+    size_t n;
 };
 
 struct plan {
-    struct piece piece[TG_ATTN_COLUMNS + 1]; /* the last is only text: kind = KINDS */
     tg_attn_format format;
+    struct piece piece[TG_ATTN_COLUMNS + 1]; /* the last is only text: kind = KINDS */
+    char text[TG_ATTN_COLUMNS * (TG_DECIMAL_ROOM + 12) + STEP];
 };
 
 static void put_constant(tg_attn_text *to, const tg_attn_columns *c, size_t column, const struct element *e,
@@ -214,30 +216,29 @@ static void put_constant(tg_attn_text *to, const tg_attn_columns *c, size_t colu
         put_size(to, kind == MASK ? masked : e->whole[kind], width);
 }
 
+#define BIT(kind) (1u << (kind))
+
 /* `varying`: the kinds that change, as bits; the others stay as they are in *e.  A masked
  * line's score and probability do not change. */
 static void make_plan(struct plan *plan, const tg_attn_columns *c, const struct element *e, unsigned varying,
                       bool masked)
 {
     struct piece *p = plan->piece;
-    tg_attn_text before = {p->before, 0};
+    tg_attn_text text = {plan->text, 0};
+    size_t begin = 0;
 
     plan->format = c->format;
     for (size_t n = 0; n < c->n; n++) {
-        put_before(&before, c, n);
-        if (!(varying & 1u << c->kind[n])) {
-            put_constant(&before, c, n, e, masked);
+        put_before(&text, c, n);
+        if (!(varying & BIT(c->kind[n]))) {
+            put_constant(&text, c, n, e, masked);
             continue;
         }
-        p->kind = c->kind[n];
-        p->width = c->width[n];
-        p->n = before.n;
-        p++;
-        before = (tg_attn_text){p->before, 0};
+        *p++ = (struct piece){c->kind[n], c->width[n], plan->text + begin, text.n - begin};
+        begin = text.n;
     }
-    put_word(&before, c->format == TG_ATTN_JSONL ? "}" : "");
-    p->kind = KINDS;
-    p->n = before.n;
+    put_word(&text, c->format == TG_ATTN_JSONL ? "}" : "");
+    *p = (struct piece){KINDS, 0, plan->text + begin, text.n - begin};
 }
 
 static inline void put_line(tg_attn_text *to, const struct plan *plan, const struct element *e)
@@ -251,7 +252,7 @@ static inline void put_line(tg_attn_text *to, const struct plan *plan, const str
         if (p->kind < REALS)
             put_size(to, e->whole[p->kind], p->width);
         else
-            put_real(to, e->real[p->kind - REALS], plan->format, p->width);
+            put_real(to, e->real[p->kind], plan->format, p->width);
     }
 }
 
@@ -268,14 +269,12 @@ static void put_labels(tg_attn_text *to, const tg_attn_labels *l, size_t i, cons
     }
 }
 
-#define BIT(kind) (1u << (kind))
-
 void tg_attn_put_row(tg_attn_text *to, const tg_attn_columns *c, const tg_attn_row *row)
 {
     const tg_attn_view *a = row->view;
     struct element e = {.whole = {[LAYER] = row->layer, [HEAD] = row->h, [B] = row->b, [I] = row->i}};
     const unsigned places = BIT(J) | BIT(K_BASE) | BIT(OFFSET);
-    struct plan seen, masked;
+    struct plan seen = {0}, masked = {0};
 
     e.whole[Q_BASE] = tg_attn_base(a, row->b, row->i, row->h);
     make_plan(&seen, c, &e, places | BIT(SCORE) | BIT(PROB), false);
@@ -284,8 +283,8 @@ void tg_attn_put_row(tg_attn_text *to, const tg_attn_columns *c, const tg_attn_r
         e.whole[J] = j;
         e.whole[K_BASE] = tg_attn_base(a, row->b, j, row->h);
         e.whole[OFFSET] = tg_attn_offset(a, row->b, row->h, row->i, j);
-        e.real[SCORE - REALS] = row->scores[j];
-        e.real[PROB - REALS] = row->probs[j];
+        e.real[SCORE] = row->scores[j];
+        e.real[PROB] = row->probs[j];
         put_line(to, j <= row->i ? &seen : &masked, &e);
         if (c->labels.text)
             put_labels(to, &c->labels, row->i, &j);
@@ -296,13 +295,13 @@ void tg_attn_put_row(tg_attn_text *to, const tg_attn_columns *c, const tg_attn_r
 void tg_attn_put_run(tg_attn_text *to, const tg_attn_columns *c, const tg_attn_run *run)
 {
     struct element e = {.whole = {[LAYER] = run->layer, [HEAD] = run->h, [B] = run->b, [T] = run->t}};
-    struct plan plan;
+    struct plan plan = {0};
 
     make_plan(&plan, c, &e, BIT(D) | BIT(C) | BIT(OFFSET) | BIT(VALUE), false);
     for (size_t n = 0; n < run->n; n++) {
         e.whole[D] = e.whole[C] = n;
         e.whole[OFFSET] = run->offset + n;
-        e.real[VALUE - REALS] = run->values[n];
+        e.real[VALUE] = run->values[n];
         put_line(to, &plan, &e);
         if (c->labels.text)
             put_labels(to, &c->labels, run->t, NULL);

@@ -16,6 +16,7 @@ struct writer {
     tg_archive_writer *archive;
     const tg_attn_dump *dump;
     tg_attn_stages stages;
+    int64_t *ids; /* [T] */
     float *array; /* one stage, as it is written */
 };
 
@@ -25,12 +26,11 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 {
     const tg_attn_dump *dump = w->dump;
     const tg_dtype text = {'S', dump->text_size};
-    int64_t *ids = (int64_t *)w->stages.values; /* [T] of 8 bytes: there is room for 3C times as many */
     tg_status status;
 
     for (size_t t = 0; t < T; t++)
-        ids[t] = dump->ids[t];
-    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, ids, err)))
+        w->ids[t] = dump->ids[t];
+    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->ids, err)))
         return status;
     return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
 }
@@ -150,6 +150,7 @@ static void place(tg_arena *arena, struct writer *w, const tg_attn_layers *n)
          (tg_size_mul(&square, rows, n->H) && tg_size_mul(&square, square, n->T))) &&
         tg_size_mul(&rows, rows, n->C) && tg_size_mul(&rows, rows, 3))
         most = tg_size_max(rows, square);
+    w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
     w->array = tg_arena_take(arena, most, sizeof *w->array);
 }
 
