@@ -247,9 +247,9 @@ static void mlp_backward(tg_pass *p, size_t l, float *grads)
 
     if (p->shares_x2)
         first_sublayer(p, l);
-    tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
+    tg_gelu_slope(p->wide, s->fc, s->fc, N * 4 * C, c->activation); /* fc is not needed again */
     sublayer_backward(p, p->wide, p->wide, 4 * C, grads, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
-    tg_gelu_backward(p->wide, p->wide, s->fc, N * 4 * C, c->activation);
+    tg_gelu_backward(p->wide, p->wide, s->fc, N * 4 * C);
     tg_layernorm_again(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l),
                        N, C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_FC_W, l), gradient(p, grads, TG_FC_B, l), p->wide,

@@ -40,9 +40,9 @@ typedef struct tg_kernels {
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 
-    /* gelu over n elements; dinp = dout * gelu'(inp). */
+    /* gelu over n elements; and with its slope, gelu'(inp), which may overwrite inp. */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);
-    void (*gelu_tanh_backward)(float *dinp, const float *dout, const float *inp, size_t n);
+    void (*gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
 
     /* One row of C: out = (inp - mean) * rstd * w + b; w, b may be NULL. */
     void (*layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
@@ -59,6 +59,8 @@ typedef struct tg_kernels {
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
+    /* out = x y, of which either may be out. */
+    void (*multiply)(float *out, const float *x, const float *y, size_t n);
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
     void (*add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);
