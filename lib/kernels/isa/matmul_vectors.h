@@ -23,6 +23,10 @@
 /* panel[i] = the word of x[i] and what shares it, for all i < width. */
 INLINE void pack_across(float *restrict panel, const float *restrict x, size_t k_step, const size_t width)
 {
+    if (DEPTH == 1) { /* not by way of a vector, which would wait for its parts to be stored */
+        memcpy(panel, x, width * sizeof *panel);
+        return;
+    }
     for (size_t i = 0; i < width; i += VL) {
         const size_t bytes = tg_size_min(VL, width - i) * sizeof(float);
         float first[VL] = {0}, last[VL] = {0};
