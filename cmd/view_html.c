@@ -1,0 +1,2 @@
+#include "cmd/view.h"
+tg_status view_html(view *v, view_out *out, tg_err *err){(void)v;(void)out;return tg_fail(err,TG_EUSAGE,"html");}
