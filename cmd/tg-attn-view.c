@@ -113,6 +113,7 @@ static tg_status run(const struct options *o, tg_err *err)
     view v = {.dump = &dump,
               .name = cli_input_name(o->input),
               .show = o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES,
+              .page = o->html,
               .b = o->batch,
               .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
     tg_status status;

@@ -40,8 +40,9 @@ size_t view_columns(const char *text);
 /* Print text in exactly `columns` columns, cut with `more` at its end if it is longer. */
 void view_field(view_out *out, const char *text, size_t columns, const char *more);
 
-/* The same text with what is not ASCII as \uNNNN, into out [size], cut to fit. */
-void view_ascii(char *out, size_t size, const char *text);
+/* The same text into out [size], cut to fit, with invisible characters that direct others as \uNNNN;
+ * or all that is not ASCII. */
+void view_escape(char *out, size_t size, const char *text, bool ascii);
 
 /* ---- what is drawn */
 
@@ -55,6 +56,7 @@ typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
     tg_dump_stage show; /* TG_DUMP_PROBS or TG_DUMP_SCORES */
+    bool page;          /* what is drawn is computed from q and k, whatever else the dump holds */
     size_t b;
     char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: only their positions are known */
     view_map *map;             /* [n] layer by layer */

@@ -175,6 +175,8 @@ static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
     room = tg_size_max(room, 2);
     if (a->color != VIEW_NEVER && a->utf8 && 2 * T > room)
         l = (struct layout){.n = tg_ceil_div(T, room), .columns = 1, .halves = true};
+    else if (2 * T > room && T <= room)
+        l.columns = 1; /* taller than wide, but every number is there */
     else
         l.n = tg_ceil_div(2 * T, room);
     l.side = tg_ceil_div(T, l.n);
@@ -233,7 +235,7 @@ static const char *token(const struct ansi *a, size_t t, char *room, size_t size
     size_t used = 0;
 
     if (!a->utf8) {
-        view_ascii(ascii, sizeof ascii, from);
+        view_escape(ascii, sizeof ascii, from, true);
         from = ascii;
     }
     for (; *from != '\0' && used + 3 < size; from++) {
@@ -262,14 +264,14 @@ static size_t label_width(const struct ansi *a)
     return tg_size_min(widest, LABEL_MOST);
 }
 
-/* "12 token" before a line; "12-25" where it stands for more queries than two. */
-static void put_query(struct ansi *a, size_t first, size_t n, size_t columns)
+/* "12 token" before a line; "12-25" where cells stand for more queries than one. */
+static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t columns)
 {
     const size_t T = a->v->dump->T, last = tg_size_min(first + n, T) - 1, digits = number_width(T - 1);
     char room[2 * VIEW_LABEL], text[4 * VIEW_LABEL];
     int used;
 
-    if (n > 2) {
+    if (range) {
         snprintf(text, sizeof text, "%*zu-%zu", (int)digits, first, last);
     } else {
         used = snprintf(text, sizeof text, "%*zu", (int)digits, first);
@@ -408,7 +410,7 @@ static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t c
 {
     put_table_head(a, columns, cell);
     for (size_t i = 0; i < g->side; i++) {
-        put_query(a, i, 1, columns);
+        put_query(a, i, 1, false, columns);
         for (size_t j = 0; j < g->side; j++)
             put_number(a, (double)g->cell[i * g->side + j], cell);
         new_line(a);
@@ -424,7 +426,7 @@ static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, 
     else
         put_ticks(a, l, columns);
     for (size_t line = 0; line < l->lines; line++) {
-        put_query(a, line * queries, queries, columns);
+        put_query(a, line * queries, queries, l->n > 1, columns);
         put_map_line(a, l, g, line);
         new_line(a);
     }

@@ -41,6 +41,9 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "no layer has arrays to draw");
     for (size_t l = 0; l < dump->n; l++) {
+        if (v->page && !(dump->layer[l].data[TG_DUMP_Q] && dump->layer[l].data[TG_DUMP_K]))
+            return tg_fail(err, TG_EDATA, "layer %zu has no q and k, from which the page computes the rest",
+                           dump->layer[l].number);
         if (!tg_dump_rows_there(&dump->layer[l], v->show))
             return tg_fail(err, TG_EDATA, "layer %zu has neither %s nor q and k", dump->layer[l].number,
                            v->show == TG_DUMP_PROBS ? "probs, nor scores," : "scores");
@@ -59,8 +62,10 @@ static tg_status make_labels(view *v, tg_err *err)
         return tg_fail_memory(err, dump->T * sizeof *v->label, "the tokens' texts");
     for (size_t t = 0; t < dump->T; t++) {
         const char *text = dump->text + t * dump->text_size;
+        char shown[VIEW_LABEL];
 
-        cli_escape(v->label[t], VIEW_LABEL, (const unsigned char *)text, strnlen(text, dump->text_size));
+        cli_escape(shown, sizeof shown, (const unsigned char *)text, strnlen(text, dump->text_size));
+        view_escape(v->label[t], sizeof v->label[t], shown, false);
     }
     return TG_OK;
 }

@@ -59,8 +59,14 @@ static const uint32_t wide[][2] = {
 };
 static const uint32_t none[][2] = {
     {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x064B, 0x065F}, {0x0E31, 0x0E31},
-    {0x0E34, 0x0E3A}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x202A, 0x202E},
-    {0x2060, 0x206F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF},
+    {0x0E34, 0x0E3A}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
+    {0xFE20, 0xFE2F},
+};
+
+/* What a terminal or a browser obeys and does not show: directions, joiners, marks of byte order. */
+static const uint32_t formats[][2] = {
+    {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},
+    {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
 };
 
 static bool within(uint32_t code, const uint32_t (*ranges)[2], size_t n)
@@ -131,15 +137,17 @@ void view_field(view_out *out, const char *text, size_t columns, const char *mor
         view_put(out, " ", 1);
 }
 
-void view_ascii(char *out, size_t size, const char *text)
+void view_escape(char *out, size_t size, const char *text, bool ascii)
 {
     size_t used = 0;
 
     while (*text != '\0') {
         char piece[16];
         const size_t length = tg_size_min(cli_character((unsigned char)*text), strlen(text));
-        const int n = length == 1 ? snprintf(piece, sizeof piece, "%c", *text)
-                                  : snprintf(piece, sizeof piece, "\\u%04X", (unsigned)decode(text, length));
+        const uint32_t code = decode(text, length);
+        const bool escape = length > 1 && (ascii || within(code, formats, sizeof formats / sizeof formats[0]));
+        const int n = escape ? snprintf(piece, sizeof piece, "\\u%04X", (unsigned)code)
+                             : snprintf(piece, sizeof piece, "%.*s", (int)length, text);
 
         if (used + (size_t)n >= size)
             break;

@@ -4,10 +4,10 @@
 #include <stddef.h>
 
 /* Control points at equal distances: lightness, chroma and hue in degrees.  Hue runs from violet
- * over blue and green to yellow; chroma is what sRGB can show at each. */
+ * over blue and green to yellow; chroma stays below what sRGB can show all along. */
 static const double points[][3] = {
-    {0.20, 0.090, 305}, {0.355, 0.120, 285}, {0.51, 0.105, 245},
-    {0.665, 0.115, 175}, {0.82, 0.175, 135}, {0.975, 0.150, 105},
+    {0.200, 0.090, 305}, {0.355, 0.120, 285}, {0.510, 0.099, 245},
+    {0.665, 0.100, 175}, {0.820, 0.175, 135}, {0.975, 0.150, 105},
 };
 
 #define LAST (sizeof points / sizeof points[0] - 1)
