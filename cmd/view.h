@@ -76,7 +76,7 @@ void view_free(view *v);
 /* "probability" or "score" */
 const char *view_quantity(const view *v);
 
-/* "square root" and the like, or NULL for a linear scale */
+/* "square root", "logarithm", or NULL for a linear scale */
 const char *view_scale_name(const view *v);
 
 /* ---- the three ways of drawing */

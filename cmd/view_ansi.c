@@ -1,13 +1,9 @@
 /* view: heat maps in a terminal. */
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "cmd/view.h"
+#include "cmd/view_term.h"
 #include "lib/base/size.h"
 
 #define SHADES ".:-=+*#%@" /* from the least to the greatest; blank is masked */
@@ -15,9 +11,9 @@
 #define MAP_LEAST 16       /* columns of a map on a sheet, where there is room */
 #define MAP_MOST 48
 #define LABEL_MOST 14   /* columns of a query's token */
-#define KEY_LINES 8     /* lines of tokens above the keys */
+#define KEY_LINES 8     /* lines of tokens above the keys ... */
+#define DENSE_LINES 4   /* ... where nothing is between them: more cannot be read */
 #define SCALE_COLUMNS 24
-#define NO_COLOR 0xFFFFFFFFu
 
 /* How the cells of maps are put on lines. */
 struct layout {
@@ -30,128 +26,10 @@ struct layout {
 struct ansi {
     view *v;
     view_out *out;
-    view_color color;
-    bool utf8;
-    size_t width;
-    unsigned fg, bg; /* as they are set: 0xRRGGBB, or NO_COLOR */
+    view_term term;
+    size_t width; /* the terminal's */
     const char *more, *blank;
-    tg_rgb map[TG_COLORMAP_SIZE];
 };
-
-/* ---- what the terminal can do */
-
-static bool is_set(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value != '\0';
-}
-
-static bool contains(const char *name, const char *part)
-{
-    const char *value = getenv(name);
-
-    return value && strstr(value, part);
-}
-
-static view_color find_color(int fd)
-{
-    const char *term = getenv("TERM");
-
-    if (is_set("NO_COLOR") || !isatty(fd) || !term || *term == '\0' || strcmp(term, "dumb") == 0)
-        return VIEW_NEVER;
-    if (contains("COLORTERM", "truecolor") || contains("COLORTERM", "24bit") || contains("TERM", "direct"))
-        return VIEW_TRUECOLOR;
-    return contains("TERM", "256color") ? VIEW_256 : VIEW_NEVER;
-}
-
-/* The locale that is asked for, whether the system has it or not: what counts is what the terminal
- * shows. */
-static bool find_utf8(void)
-{
-    const char *name = is_set("LC_ALL") ? "LC_ALL" : is_set("LC_CTYPE") ? "LC_CTYPE" : "LANG";
-
-    return contains(name, "UTF-8") || contains(name, "utf8") || contains(name, "UTF8") || contains(name, "utf-8");
-}
-
-static size_t find_width(int fd)
-{
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    if (columns && *columns != '\0' && strspn(columns, "0123456789") == strlen(columns) && strlen(columns) < 5)
-        return (size_t)atoi(columns);
-    return 80;
-}
-
-/* ---- colours */
-
-/* The nearest colour of the 6x6x6 cube and the 24 greys that 256-colour terminals agree on. */
-static unsigned nearest_256(tg_rgb c)
-{
-    const int rgb[3] = {c.r, c.g, c.b};
-    unsigned best = 16, least = ~0u;
-
-    for (unsigned n = 16; n < 256; n++) {
-        unsigned distance = 0;
-
-        for (unsigned i = 0; i < 3; i++) {
-            const unsigned step = (n - 16) / (i == 0 ? 36 : i == 1 ? 6 : 1) % 6;
-            const int level = n >= 232 ? (int)(8 + 10 * (n - 232)) : (int)(step > 0 ? 55 + 40 * step : 0);
-
-            distance += (unsigned)((rgb[i] - level) * (rgb[i] - level));
-        }
-        if (distance < least) {
-            least = distance;
-            best = n;
-        }
-    }
-    return best;
-}
-
-static void set_color(struct ansi *a, bool back, unsigned color)
-{
-    unsigned *now = back ? &a->bg : &a->fg;
-    const tg_rgb c = {(unsigned char)(color >> 16), (unsigned char)(color >> 8), (unsigned char)color};
-
-    if (*now == color || a->color == VIEW_NEVER)
-        return;
-    *now = color;
-    if (color == NO_COLOR)
-        view_print(a->out, "\033[%um", back ? 49u : 39u);
-    else if (a->color == VIEW_TRUECOLOR)
-        view_print(a->out, "\033[%u;2;%u;%u;%um", back ? 48u : 38u, c.r, c.g, c.b);
-    else
-        view_print(a->out, "\033[%u;5;%um", back ? 48u : 38u, nearest_256(c));
-}
-
-static void set_colors(struct ansi *a, unsigned fg, unsigned bg)
-{
-    set_color(a, false, fg);
-    set_color(a, true, bg);
-}
-
-static void new_line(struct ansi *a)
-{
-    set_colors(a, NO_COLOR, NO_COLOR);
-    view_put(a->out, "\n", 1);
-}
-
-static unsigned color_at(const struct ansi *a, double place)
-{
-    const tg_rgb c = a->map[tg_colormap_step(place)];
-
-    return (unsigned)c.r << 16 | (unsigned)c.g << 8 | c.b;
-}
-
-static unsigned ink_on(unsigned color)
-{
-    const tg_rgb c = {(unsigned char)(color >> 16), (unsigned char)(color >> 8), (unsigned char)color};
-
-    return tg_rgb_luma(c) > 128 ? 0x000000 : 0xFFFFFF;
-}
 
 static char shade_at(double place)
 {
@@ -173,7 +51,7 @@ static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
     struct layout l = {.n = 1, .columns = 2};
 
     room = tg_size_max(room, 2);
-    if (a->color != VIEW_NEVER && a->utf8 && 2 * T > room)
+    if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > room)
         l = (struct layout){.n = tg_ceil_div(T, room), .columns = 1, .halves = true};
     else if (2 * T > room && T <= room)
         l.columns = 1; /* taller than wide, but every number is there */
@@ -184,21 +62,21 @@ static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
     return l;
 }
 
-/* The colour of a cell, or NO_COLOR for a masked one, or one below the map. */
+/* The colour of a cell, or VIEW_NONE for a masked one, or one below the map. */
 static unsigned cell_color(const struct ansi *a, const tg_grid *g, size_t i, size_t j)
 {
     if (i >= g->side || !isfinite(g->cell[i * g->side + j]))
-        return NO_COLOR;
-    return color_at(a, tg_scale_place(&a->v->scale, (double)g->cell[i * g->side + j]));
+        return VIEW_NONE;
+    return tg_colormap_step(tg_scale_place(&a->v->scale, (double)g->cell[i * g->side + j]));
 }
 
 static void put_halves(struct ansi *a, unsigned upper, unsigned lower)
 {
-    if (upper == NO_COLOR) {
-        set_colors(a, lower, NO_COLOR);
-        repeat(a, lower == NO_COLOR ? " " : "▄", 1);
+    if (upper == VIEW_NONE) {
+        view_term_colors(&a->term, lower, VIEW_NONE);
+        repeat(a, lower == VIEW_NONE ? " " : "▄", 1);
     } else {
-        set_colors(a, upper, lower);
+        view_term_colors(&a->term, upper, lower);
         repeat(a, "▀", 1);
     }
 }
@@ -208,8 +86,8 @@ static void put_cell(struct ansi *a, const struct layout *l, const tg_grid *g, s
     const float x = g->cell[i * g->side + j];
     char shade[2] = " ";
 
-    set_colors(a, NO_COLOR, cell_color(a, g, i, j));
-    if (a->color == VIEW_NEVER && isfinite(x))
+    view_term_colors(&a->term, VIEW_NONE, cell_color(a, g, i, j));
+    if (a->term.color == VIEW_NEVER && isfinite(x))
         shade[0] = shade_at(tg_scale_place(&a->v->scale, (double)x));
     repeat(a, shade, l->columns);
 }
@@ -222,7 +100,7 @@ static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *
         else
             put_cell(a, l, g, line, j);
     }
-    set_colors(a, NO_COLOR, NO_COLOR);
+    view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
 }
 
 /* ---- labels */
@@ -234,7 +112,7 @@ static const char *token(const struct ansi *a, size_t t, char *room, size_t size
     const char *from = a->v->label[t];
     size_t used = 0;
 
-    if (!a->utf8) {
+    if (!a->term.utf8) {
         view_escape(ascii, sizeof ascii, from, true);
         from = ascii;
     }
@@ -253,15 +131,15 @@ static size_t number_width(size_t n)
     return (size_t)snprintf(NULL, 0, "%zu", n);
 }
 
-/* Tokens in a label of this map: one, or the two of a line in halves. */
-static size_t label_width(const struct ansi *a)
+/* The widest token, in columns; at most `most`. */
+static size_t widest_token(const struct ansi *a, size_t most)
 {
     size_t widest = 0;
     char room[2 * VIEW_LABEL];
 
     for (size_t t = 0; a->v->label && t < a->v->dump->T; t++)
         widest = tg_size_max(widest, view_columns(token(a, t, room, sizeof room)));
-    return tg_size_min(widest, LABEL_MOST);
+    return tg_size_min(widest, most);
 }
 
 /* "12 token" before a line; "12-25" where cells stand for more queries than one. */
@@ -309,7 +187,7 @@ static void put_upright(struct ansi *a, size_t columns, size_t cell)
                 snprintf(letter, sizeof letter, "%s", a->more);
             view_field(a->out, letter, cell, cell < 2 ? "+" : a->more);
         }
-        new_line(a);
+        view_term_line(&a->term);
     }
 }
 
@@ -321,10 +199,12 @@ static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
 
     view_field(a->out, "key", columns, a->more);
     for (size_t j = 0; j < l->side; j += step) {
+        const size_t room = l->columns * tg_size_min(step, l->side - j);
+
         snprintf(number, sizeof number, "%zu", j * l->n);
-        view_field(a->out, number, l->columns * tg_size_min(step, l->side - j), "");
+        view_field(a->out, strlen(number) <= room ? number : "", room, "");
     }
-    new_line(a);
+    view_term_line(&a->term);
 }
 
 /* ---- words around the maps */
@@ -334,29 +214,29 @@ static void put_scale(struct ansi *a)
     const tg_scale *s = &a->v->scale;
     const char *name = view_scale_name(a->v);
     char shade[2] = " ";
-    const size_t n = a->color == VIEW_NEVER ? strlen(SHADES) : SCALE_COLUMNS;
+    const size_t n = a->term.color == VIEW_NEVER ? strlen(SHADES) : SCALE_COLUMNS;
 
     view_print(a->out, "%s %.4g ", view_quantity(a->v), tg_scale_number(s, 0));
     for (size_t c = 0; c < n; c++) {
         const double place = (double)c / (double)(n - 1);
 
-        set_colors(a, NO_COLOR, color_at(a, place));
-        if (a->color == VIEW_NEVER)
+        view_term_colors(&a->term, VIEW_NONE, tg_colormap_step(place));
+        if (a->term.color == VIEW_NEVER)
             shade[0] = shade_at(place);
         view_put(a->out, shade, 1);
     }
-    set_colors(a, NO_COLOR, NO_COLOR);
+    view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
     view_print(a->out, " %.4g", tg_scale_number(s, 1));
+    view_term_line(&a->term);
     if (name)
-        view_print(a->out, "  (%s scale, %.2g in the middle)", name, tg_scale_number(s, 0.5));
-    new_line(a);
+        view_print(a->out, "colours follow the %s: %.2g is in the middle\n", name, tg_scale_number(s, 0.5));
 }
 
 static void put_cells_note(struct ansi *a, const struct layout *l)
 {
     if (l->n > 1)
         view_print(a->out, "each cell: the greatest of %zu x %zu\n", l->n, l->n);
-    view_print(a->out, "query down, key across; blank: masked\n");
+    view_print(a->out, "query down, key across; blank or -: masked\n");
 }
 
 /* ---- one map, with tokens along its sides */
@@ -373,10 +253,10 @@ static size_t table_column(const view *v)
 static void put_number(struct ansi *a, double x, size_t columns)
 {
     char text[64];
-    const unsigned color = isfinite(x) ? color_at(a, tg_scale_place(&a->v->scale, x)) : NO_COLOR;
+    const unsigned color = isfinite(x) ? tg_colormap_step(tg_scale_place(&a->v->scale, x)) : VIEW_NONE;
 
-    set_colors(a, color == NO_COLOR ? NO_COLOR : ink_on(color), color);
-    if (color == NO_COLOR)
+    view_term_colors(&a->term, color == VIEW_NONE ? VIEW_NONE : view_term_ink(&a->term, color), color);
+    if (color == VIEW_NONE)
         snprintf(text, sizeof text, "%*s ", (int)columns - 1, "-");
     else
         snprintf(text, sizeof text, "%*.2f ", (int)columns - 1, x);
@@ -391,7 +271,7 @@ static void put_table_head(struct ansi *a, size_t columns, size_t cell)
     view_field(a->out, "key", columns, a->more);
     for (size_t t = 0; t < T; t++)
         view_print(a->out, "%*zu ", (int)cell - 1, t);
-    new_line(a);
+    view_term_line(&a->term);
     if (!a->v->label)
         return;
     view_field(a->out, "", columns, a->more);
@@ -403,7 +283,7 @@ static void put_table_head(struct ansi *a, size_t columns, size_t cell)
         view_field(a->out, text, used, a->more);
         view_put(a->out, " ", 1);
     }
-    new_line(a);
+    view_term_line(&a->term);
 }
 
 static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t cell)
@@ -413,7 +293,7 @@ static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t c
         put_query(a, i, 1, false, columns);
         for (size_t j = 0; j < g->side; j++)
             put_number(a, (double)g->cell[i * g->side + j], cell);
-        new_line(a);
+        view_term_line(&a->term);
     }
 }
 
@@ -421,21 +301,21 @@ static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, 
 {
     const size_t queries = l->n * (l->halves ? 2 : 1);
 
-    if (l->n == 1 && a->v->label)
+    if (l->n == 1 && a->v->label && widest_token(a, KEY_LINES) <= (l->columns > 1 ? KEY_LINES : DENSE_LINES))
         put_upright(a, columns, l->columns);
     else
         put_ticks(a, l, columns);
     for (size_t line = 0; line < l->lines; line++) {
         put_query(a, line * queries, queries, l->n > 1, columns);
         put_map_line(a, l, g, line);
-        new_line(a);
+        view_term_line(&a->term);
     }
 }
 
 static tg_status draw_one(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
-    const size_t T = v->dump->T, digits = number_width(T - 1), label = label_width(a);
+    const size_t T = v->dump->T, digits = number_width(T - 1), label = widest_token(a, LABEL_MOST);
     size_t columns = digits + 1 + (label > 0 ? label + 1 : 0), cell;
     struct layout l;
     tg_status status;
@@ -474,7 +354,7 @@ static void put_titles(struct ansi *a, const view_map *map, size_t n, size_t col
         if (m + 1 < n)
             repeat(a, " ", GAP);
     }
-    new_line(a);
+    view_term_line(&a->term);
 }
 
 static void put_maps(struct ansi *a, const struct layout *l, const view_map *map, size_t n, size_t columns)
@@ -486,9 +366,9 @@ static void put_maps(struct ansi *a, const struct layout *l, const view_map *map
             if (m + 1 < n)
                 repeat(a, " ", columns - l->side * l->columns + GAP);
         }
-        new_line(a);
+        view_term_line(&a->term);
     }
-    new_line(a);
+    view_term_line(&a->term);
 }
 
 /* Maps of one layer begin a new line of maps. */
@@ -526,15 +406,11 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
 
 tg_status view_ansi(view *v, view_out *out, view_color color, size_t width, tg_err *err)
 {
-    struct ansi a = {.v = v, .out = out, .color = color, .utf8 = find_utf8(), .width = width,
-                     .fg = NO_COLOR, .bg = NO_COLOR};
+    struct ansi a = {.v = v, .out = out};
 
-    if (color == VIEW_AUTO)
-        a.color = find_color(out->fd);
-    if (width == 0)
-        a.width = find_width(out->fd);
-    a.more = a.utf8 ? "…" : "~";
-    a.blank = a.utf8 ? "·" : "_";
-    tg_colormap_fill(a.map);
+    view_term_begin(&a.term, out, color, width);
+    a.width = a.term.width;
+    a.more = a.term.utf8 ? "…" : "~";
+    a.blank = a.term.utf8 ? "·" : "_";
     return v->n == 1 ? draw_one(&a, err) : draw_sheet(&a, err);
 }

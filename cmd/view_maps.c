@@ -16,7 +16,7 @@ const char *view_quantity(const view *v)
 
 const char *view_scale_name(const view *v)
 {
-    static const char *const names[] = {"square root", NULL, "logarithmic"};
+    static const char *const names[] = {"square root", NULL, "logarithm"};
 
     return names[v->scale.kind];
 }

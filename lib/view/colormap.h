@@ -16,6 +16,10 @@ typedef struct tg_rgb {
 
 void tg_colormap_fill(tg_rgb map[TG_COLORMAP_SIZE]);
 
+/* The same in the 6x6x6 cube of terminals with 256 colours: of each step the nearest one, lightness
+ * counting most, so that it never falls. */
+void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE]);
+
 /* The step for x in [0,1]; what is beyond takes the end. */
 unsigned tg_colormap_step(double x);
 
