@@ -21,9 +21,10 @@ static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
         {0, "ansi", CLI_FLAG, &o->ansi, NULL, "draw in the terminal, or as text (the default)", 0, 0, NULL},
-        {0, "png", CLI_FLAG, &o->png, NULL, "make an image: one head with its tokens, or a sheet of all", 0, 0,
+        {0, "png", CLI_FLAG, &o->png, NULL, "make an image: one head with its tokens, or a sheet of all", 0,
+         0, NULL},
+        {0, "html", CLI_FLAG, &o->html, NULL, "make one page that shows every number, for a browser", 0, 0,
          NULL},
-        {0, "html", CLI_FLAG, &o->html, NULL, "make one page that shows every number, for a browser", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write there, not to standard output", 0, 0, NULL},
         {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page begins with it", 0, INDEX_MAX,
@@ -34,14 +35,15 @@ static int parse(int argc, char **argv, struct options *o)
          "how colours follow probabilities; scores are always linear", 0, 0, &o->scale_given},
         {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS, "in the terminal: by default what it can show", 0, 0,
          NULL},
-        {'w', "width", CLI_SIZE, &o->width, "N", "columns of text to fill; by default the terminal's", WIDTH_LEAST,
-         WIDTH_MOST, NULL},
+        {'w', "width", CLI_SIZE, &o->width, "N", "columns of text to fill; by default the terminal's",
+         WIDTH_LEAST, WIDTH_MOST, NULL},
         {0},
     };
     const cli_tool tool = {
         .name = "tg-attn-view",
         .usage = "[--ansi|--png|--html] [OPTION]... [DUMP]",
-        .summary = "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
+        .summary =
+            "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
         .examples = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                     "  $ tg-attn-view dump.npz\n"
                     "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
@@ -103,7 +105,8 @@ static tg_dump_want wanted(const struct options *o)
 
     return (tg_dump_want){
         .layer = o->layer,
-        .stages = o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES),
+        .stages =
+            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES),
     };
 }
 
@@ -121,8 +124,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
     if ((status = cli_open_input(&fd, o->input, err)))
         return status;
-    if ((status = tg_dump_read(&dump, fd, wanted(o), err)) ||
-        (status = view_choose(&v, o->layer, o->head, err))) {
+    if (tg_dump_read(&dump, fd, wanted(o), err) || view_choose(&v, o->layer, o->head, err)) {
         status = tg_err_in(err, v.name);
         goto done;
     }

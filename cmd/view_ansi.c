@@ -1,5 +1,6 @@
 /* view: heat maps in a terminal. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +11,9 @@
 #define GAP 2              /* columns between maps on a sheet */
 #define MAP_LEAST 16       /* columns of a map on a sheet, where there is room */
 #define MAP_MOST 48
-#define LABEL_MOST 14   /* columns of a query's token */
-#define KEY_LINES 8     /* lines of tokens above the keys ... */
-#define DENSE_LINES 4   /* ... where nothing is between them: more cannot be read */
+#define LABEL_MOST 14 /* columns of a query's token */
+#define KEY_LINES 8   /* lines of tokens above the keys ... */
+#define DENSE_LINES 4 /* ... where nothing is between them: more cannot be read */
 #define SCALE_COLUMNS 24
 
 /* How the cells of maps are put on lines. */
@@ -56,7 +57,7 @@ static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
     else if (2 * T > room && T <= room)
         l.columns = 1; /* taller than wide, but every number is there */
     else
-        l.n = tg_ceil_div(2 * T, room);
+        l.n = tg_size_max(tg_ceil_div(2 * T, room), 1);
     l.side = tg_ceil_div(T, l.n);
     l.lines = l.halves ? tg_ceil_div(l.side, 2) : l.side;
     return l;
@@ -209,14 +210,33 @@ static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
 
 /* ---- words around the maps */
 
-static void put_scale(struct ansi *a)
+/* A sentence, broken at blanks where the terminal ends. */
+TG_PRINTF(2, 3)
+static void put_words(struct ansi *a, const char *format, ...)
 {
-    const tg_scale *s = &a->v->scale;
-    const char *name = view_scale_name(a->v);
-    char shade[2] = " ";
-    const size_t n = a->term.color == VIEW_NEVER ? strlen(SHADES) : SCALE_COLUMNS;
+    char text[256];
+    size_t at = 0;
+    va_list ap;
 
-    view_print(a->out, "%s %.4g ", view_quantity(a->v), tg_scale_number(s, 0));
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    for (const char *word = text; *word != '\0'; word += strspn(word, " ")) {
+        const size_t n = strcspn(word, " ");
+
+        if (at > 0)
+            view_put(a->out, at + 1 + n > a->width ? "\n" : " ", 1);
+        at = at > 0 && at + 1 + n <= a->width ? at + 1 + n : n;
+        view_put(a->out, word, n);
+        word += n;
+    }
+    view_put(a->out, "\n", 1);
+}
+
+static void put_bar(struct ansi *a, size_t n)
+{
+    char shade[2] = " ";
+
     for (size_t c = 0; c < n; c++) {
         const double place = (double)c / (double)(n - 1);
 
@@ -226,17 +246,31 @@ static void put_scale(struct ansi *a)
         view_put(a->out, shade, 1);
     }
     view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
-    view_print(a->out, " %.4g", tg_scale_number(s, 1));
-    view_term_line(&a->term);
+}
+
+static void put_scale(struct ansi *a)
+{
+    const tg_scale *s = &a->v->scale;
+    const char *name = view_scale_name(a->v);
+    char low[32], high[32];
+    size_t room, least = strlen(SHADES);
+
+    snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
+    snprintf(high, sizeof high, "%.4g", tg_scale_number(s, 1));
+    view_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
+    room = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
+    view_print(a->out, "%s ", low);
+    put_bar(a, a->term.color == VIEW_NEVER ? least : tg_size_max(tg_size_min(SCALE_COLUMNS, room), least));
+    view_print(a->out, " %s\n", high);
     if (name)
-        view_print(a->out, "colours follow the %s: %.2g is in the middle\n", name, tg_scale_number(s, 0.5));
+        put_words(a, "colours follow the %s: %.2g is in the middle", name, tg_scale_number(s, 0.5));
 }
 
 static void put_cells_note(struct ansi *a, const struct layout *l)
 {
     if (l->n > 1)
-        view_print(a->out, "each cell: the greatest of %zu x %zu\n", l->n, l->n);
-    view_print(a->out, "query down, key across; blank or -: masked\n");
+        put_words(a, "each cell: the greatest of %zu x %zu", l->n, l->n);
+    put_words(a, "query down, key across; blank or -: masked");
 }
 
 /* ---- one map, with tokens along its sides */
@@ -385,7 +419,7 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
     const size_t fit = tg_size_max((a->width + GAP) / (MAP_LEAST + GAP), 1);
-    const size_t per_line = tg_size_min(same_layer(v, 0, SIZE_MAX), fit);
+    const size_t per_line = tg_size_max(tg_size_min(same_layer(v, 0, SIZE_MAX), fit), 1);
     const size_t room = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MOST);
     const struct layout l = choose_layout(a, v->dump->T, room);
     const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_LEAST), tg_size_max(room, 2));
@@ -399,8 +433,8 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
     }
     put_scale(a);
     put_cells_note(a, &l);
-    view_print(a->out, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD\n", v->dump->T,
-               v->dump->T - 1);
+    put_words(a, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD", v->dump->T,
+              v->dump->T - 1);
     return TG_OK;
 }
 

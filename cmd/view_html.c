@@ -94,8 +94,8 @@ static void put_facts(view_out *out, const view *v)
     view_print(out, "<script type=\"application/json\" id=\"dump\">");
     put_name(out, v);
     view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"", a->heads_first ? "bhtd" : "bthd", a->mask);
-    view_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu", a->n_layer, a->B,
-               v->b, a->T, a->H, a->D);
+    view_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
+               a->n_layer, a->B, v->b, a->T, a->H, a->D);
     view_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
     view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_dump_stage_name(v->show),
                v->show == TG_DUMP_PROBS ? scales[v->scale.kind] : scales[0]);

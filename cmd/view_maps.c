@@ -81,7 +81,8 @@ tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
         (status = check_index("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
         return status;
     if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
-        return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map, "the maps");
+        return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
+                              "the maps");
     for (size_t l = 0; l < dump->n; l++) {
         for (size_t h = h_begin; (layer == TG_DUMP_ALL || layer == dump->layer[l].number) && h < h_end; h++)
             v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};

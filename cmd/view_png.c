@@ -53,7 +53,7 @@ static void make_label(char out[2 * VIEW_LABEL], const view *v, size_t t)
     if (v->label) {
         view_escape(token, sizeof token, v->label[t], true);
         for (char *c = token; *c != '\0'; c++)
-            *c = *c == ' ' ? TG_FONT_BLANK : *c;
+            *c = (char)(*c == ' ' ? TG_FONT_BLANK : *c);
         n += snprintf(out + n, 2 * VIEW_LABEL - (size_t)n, " %s", token);
     }
     if (n > LABEL_MOST)
@@ -134,9 +134,10 @@ static tg_status measure(struct layout *l, tg_err *err)
     l->height = 2 * GAP + line_height(l) + l->rows * (l->map_height + GAP) + 5 * line_height(l);
     if (tg_size_mul(&pixels, l->width, l->height) && pixels <= PIXELS_MAX)
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE,
-                   "the image would have %s x %s pixels, more than %s: choose a layer and a head with -l and -a",
-                   cli_count(l->width), cli_count(l->height), cli_count(PIXELS_MAX));
+    return tg_fail(
+        err, TG_EUSAGE,
+        "the image would have %s x %s pixels, more than %s: choose a layer and a head with -l and -a",
+        cli_count(l->width), cli_count(l->height), cli_count(PIXELS_MAX));
 }
 
 /* ---- one map */
@@ -153,9 +154,10 @@ static void draw_axes(struct png *p, size_t x, size_t y)
 
         make_label(label, p->v, t);
         tg_raster_text(&p->raster, x + l->left - 4 * l->dot - text_width(l, strlen(label)) + l->dot,
-                       y + l->top + middle - tg_size_min(half, middle + l->top), l->dot, TG_RIGHT, TG_INK_BLACK, label);
-        tg_raster_text(&p->raster, x + l->left + middle - half, y + l->top - 4 * l->dot, l->dot, TG_UP, TG_INK_BLACK,
-                       label);
+                       y + l->top + middle - tg_size_min(half, middle + l->top), l->dot, TG_RIGHT,
+                       TG_INK_BLACK, label);
+        tg_raster_text(&p->raster, x + l->left + middle - half, y + l->top - 4 * l->dot, l->dot, TG_UP,
+                       TG_INK_BLACK, label);
     }
 }
 
@@ -170,8 +172,9 @@ static void draw_value(struct png *p, size_t x, size_t y, double number, unsigne
     if (l->cell < VALUE_LEAST || width > l->cell)
         return;
     tg_raster_palette(palette);
-    tg_raster_text(&p->raster, x + (l->cell - width + dot) / 2, y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot,
-                   TG_RIGHT, tg_rgb_luma(palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
+    tg_raster_text(&p->raster, x + (l->cell - width + dot) / 2,
+                   y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot, TG_RIGHT,
+                   tg_rgb_luma(palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
 }
 
 static void draw_cells(struct png *p, const tg_grid *g, size_t x, size_t y)
@@ -273,7 +276,8 @@ tg_status view_png(view *v, view_out *out, tg_err *err)
     tg_raster_palette(palette);
     for (size_t n = 0; n < TG_INK_END; n++)
         memcpy(bytes[n], (unsigned char[3]){palette[n].r, palette[n].g, palette[n].b}, 3);
-    if (tg_png_write(out->fd, p.raster.pixel, p.l.width, p.l.height, (const unsigned char (*)[3])bytes, TG_INK_END, err))
+    if (tg_png_write(out->fd, p.raster.pixel, p.l.width, p.l.height, (const unsigned char(*)[3])bytes,
+                     TG_INK_END, err))
         status = err->code;
     tg_raster_free(&p.raster);
     return status;

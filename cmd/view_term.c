@@ -39,7 +39,8 @@ static bool find_utf8(void)
 {
     const char *name = is_set("LC_ALL") ? "LC_ALL" : is_set("LC_CTYPE") ? "LC_CTYPE" : "LANG";
 
-    return contains(name, "UTF-8") || contains(name, "utf8") || contains(name, "UTF8") || contains(name, "utf-8");
+    return contains(name, "UTF-8") || contains(name, "utf8") || contains(name, "UTF8") ||
+           contains(name, "utf-8");
 }
 
 static size_t find_width(int fd)
@@ -49,8 +50,9 @@ static size_t find_width(int fd)
 
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
-    if (columns && *columns != '\0' && strspn(columns, "0123456789") == strlen(columns) && strlen(columns) < 5)
-        return (size_t)atoi(columns);
+    if (columns && *columns != '\0' && strspn(columns, "0123456789") == strlen(columns) &&
+        strlen(columns) < 5)
+        return (size_t)strtoul(columns, NULL, 10);
     return 80;
 }
 
@@ -91,7 +93,8 @@ void view_term_line(view_term *t)
 
 void view_term_begin(view_term *t, view_out *out, view_color color, size_t width)
 {
-    *t = (view_term){.out = out, .color = color, .utf8 = find_utf8(), .width = width, .fg = VIEW_NONE, .bg = VIEW_NONE};
+    *t = (view_term){
+        .out = out, .color = color, .utf8 = find_utf8(), .width = width, .fg = VIEW_NONE, .bg = VIEW_NONE};
     if (color == VIEW_AUTO)
         t->color = find_color(out->fd);
     if (width == 0)

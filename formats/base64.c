@@ -21,7 +21,7 @@ size_t tg_base64_encode(char *out, const void *data, size_t n)
 
         *at++ = digits[x >> 18];
         *at++ = digits[x >> 12 & 63];
-        *at++ = n > 1 ? digits[x >> 6 & 63] : '=';
+        *at++ = (char)(n > 1 ? digits[x >> 6 & 63] : '=');
         *at++ = '=';
     }
     return (size_t)(at - out);

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define ZLIB_CONST /* zlib does not write to its input, and says so */
 #include <zlib.h>
 
 #include "formats/crc.h"
@@ -39,7 +40,7 @@ static tg_status put_data(int fd, z_stream *z, unsigned char *chunk, const unsig
     tg_status status = TG_OK;
     int end = Z_OK;
 
-    z->next_in = (unsigned char *)(uintptr_t)data; /* zlib does not write there */
+    z->next_in = data;
     z->avail_in = (uInt)n;
     while (!status && (z->avail_in > 0 || (flush == Z_FINISH && end != Z_STREAM_END))) {
         end = deflate(z, flush);
@@ -83,7 +84,8 @@ tg_status tg_png_write(int fd, const unsigned char *pixel, size_t width, size_t 
 
     if (width == 0 || height == 0 || width > TG_PNG_SIDE_MAX || height > TG_PNG_SIDE_MAX || colors == 0 ||
         colors > COLORS_MAX)
-        return tg_fail(err, TG_EUSAGE, "an image of %zu x %zu pixels with %zu colours", width, height, colors);
+        return tg_fail(err, TG_EUSAGE, "an image of %zu x %zu pixels with %zu colours", width, height,
+                       colors);
     put_u32(header, (uint32_t)width);
     put_u32(header + 4, (uint32_t)height);
     header[8] = 8; /* bits a pixel */

@@ -1,6 +1,7 @@
 """A dump archive for tests, as NumPy writes it; see lib/attn/dump_read.h for the arrays.
 
 make_dump.py FILE [KEY=VALUE]...   T= H= D= B= L= (layers in the archive) N= (of the model)
+    example=1 (the worked example: one head, T = 3, C = 4; the rest as it comes)
     layout=bthd|bhtd mask=-1e9|-inf|min seed= stages=q,k,... text=none|letters|words|hostile|FILE
 
 Scores and probabilities are computed in the order of the reference (ascending d, ascending j)
@@ -11,11 +12,14 @@ import sys
 import numpy as np
 
 o = dict(T=5, H=2, D=4, B=1, L=2, N=0, layout="bthd", mask="-1e9", seed=1, text="letters",
-         stages="q,k,v,scores,probs,att")
+         stages="q,k,v,scores,probs,att",
+         example=0)
 for arg in sys.argv[2:]:
     key, value = arg.split("=", 1)
     assert key in o, key
     o[key] = int(value) if isinstance(o[key], int) else value
+if o["example"]:
+    o.update(T=3, H=1, D=4, B=1, L=1)
 T, H, D, B, L = (o[key] for key in "THDBL")
 rng = np.random.default_rng(o["seed"])
 
@@ -68,6 +72,10 @@ for layer in range(L):
             k[:, 1, 0] += 3 * q[:, 1].mean(axis=1)
             q[:, 1] = q[:, 1] * 0.4 + 1
             k[:, 1, 0] = 3
+    if o["example"]:
+        q = np.array([[[[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0]]]], "f4")
+        k = np.array([[[[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]]]], "f4")
+        v = np.array([[[[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0]]]], "f4")
     scores, probs, att = attention(q, k, v)
     lay = (lambda x: x.swapaxes(1, 2).copy()) if o["layout"] == "bthd" else (lambda x: x)
     stages = {"q": lay(q), "k": lay(k), "v": lay(v), "scores": scores, "probs": probs, "att": lay(att)}

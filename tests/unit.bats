@@ -27,6 +27,7 @@ unit() {
 @test "unit: model" { unit model; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
+@test "unit: view" { unit view; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {

@@ -77,13 +77,15 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_dump_stage sta
     size_t shape[NDIM_MAX], ndim;
 
     if (dump->C == 0)
-        return tg_fail(err, TG_EDATA, "array %s comes before dump/layout, dump/n_layer, dump/n_head and dump/n_embd",
+        return tg_fail(err, TG_EDATA,
+                       "array %s comes before dump/layout, dump/n_layer, dump/n_head and dump/n_embd",
                        a->name);
     if (a->dtype.kind != 'f' || a->dtype.size != 4)
         return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4'", a->name, a->dtype.kind,
                        a->dtype.size);
     if (a->count == 0 || a->ndim < 3 || a->ndim > NDIM_MAX)
-        return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim, a->count);
+        return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim,
+                       a->count);
     learn(dump, a, stage);
     ndim = expected_shape(shape, dump, stage);
     if (a->ndim != ndim || memcmp(a->shape, shape, ndim * sizeof *shape) != 0)
@@ -99,8 +101,8 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
     if (tg_size_mul(&n, a->B, a->H) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T) &&
         tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, sizeof(double)))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "scores of [%zu,%zu,%zu,%zu] would have offsets beyond %zu", a->B, a->H, a->T,
-                   a->T, SIZE_MAX);
+    return tg_fail(err, TG_EDATA, "scores of [%zu,%zu,%zu,%zu] would have offsets beyond %zu", a->B, a->H,
+                   a->T, a->T, SIZE_MAX);
 }
 
 /* ---- values */
@@ -210,7 +212,8 @@ static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
 
 /* ---- the tokens */
 
-static tg_status check_tokens(tg_dump *dump, const tg_array *a, bool right_type, const char *type, tg_err *err)
+static tg_status check_tokens(tg_dump *dump, const tg_array *a, bool right_type, const char *type,
+                              tg_err *err)
 {
     if (!right_type || a->ndim != 1 || a->count == 0)
         return tg_fail(err, TG_EDATA, "array %s: expected %s, one or more", a->name, type);

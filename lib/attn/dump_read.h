@@ -48,14 +48,14 @@ typedef struct tg_dump_layer {
 } tg_dump_layer;
 
 typedef struct tg_dump {
-    bool heads_first;       /* layout "bhtd": a head's tokens lie side by side */
-    char mask[8];           /* "-1e9", "-inf" or "min" */
-    size_t n_layer;         /* of the model */
-    size_t B, T, C, H, D;   /* B = T = 0: neither layers nor tokens are in the archive */
-    tg_dump_layer *layer;   /* [n] those in the archive and wanted, by ascending number */
+    bool heads_first;     /* layout "bhtd": a head's tokens lie side by side */
+    char mask[8];         /* "-1e9", "-inf" or "min" */
+    size_t n_layer;       /* of the model */
+    size_t B, T, C, H, D; /* B = T = 0: neither layers nor tokens are in the archive */
+    tg_dump_layer *layer; /* [n] those in the archive and wanted, by ascending number */
     size_t n;
-    int64_t *ids;           /* [T], or NULL */
-    char *text;             /* [T][text_size], NUL-padded; or NULL */
+    int64_t *ids; /* [T], or NULL */
+    char *text;   /* [T][text_size], NUL-padded; or NULL */
     size_t text_size;
     tg_archive_reader *reader; /* keeps mapped arrays */
 } tg_dump;

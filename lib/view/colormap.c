@@ -10,7 +10,7 @@ static const double points[][3] = {
     {0.665, 0.100, 175}, {0.820, 0.175, 135}, {0.975, 0.150, 105},
 };
 
-#define LAST (sizeof points / sizeof points[0] - 1)
+enum { LAST = sizeof points / sizeof points[0] - 1 };
 
 struct lab {
     double l, a, b;
