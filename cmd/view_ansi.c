@@ -253,15 +253,23 @@ static void put_scale(struct ansi *a)
     const tg_scale *s = &a->v->scale;
     const char *name = view_scale_name(a->v);
     char low[32], high[32];
-    size_t room, least = strlen(SHADES);
+    size_t room, bar = strlen(SHADES);
 
     snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
     snprintf(high, sizeof high, "%.4g", tg_scale_number(s, 1));
     view_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
     room = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
-    view_print(a->out, "%s ", low);
-    put_bar(a, a->term.color == VIEW_NEVER ? least : tg_size_max(tg_size_min(SCALE_COLUMNS, room), least));
-    view_print(a->out, " %s\n", high);
+    if (a->term.color != VIEW_NEVER)
+        bar = tg_size_min(SCALE_COLUMNS, tg_size_max(room, bar));
+    if (bar <= room) {
+        view_print(a->out, "%s ", low);
+        put_bar(a, bar);
+        view_print(a->out, " %s\n", high);
+    } else {
+        put_bar(a, bar);
+        view_print(a->out, "\n");
+        put_words(a, "%s to %s", low, high);
+    }
     if (name)
         put_words(a, "colours follow the %s: %.2g is in the middle", name, tg_scale_number(s, 0.5));
 }
@@ -362,8 +370,8 @@ static tg_status draw_one(struct ansi *a, tg_err *err)
     }
     if ((status = view_fill(v, l.n, err)))
         return status;
-    view_print(a->out, "layer %zu, head %zu: %zu token%s\n", v->map->layer->number, v->map->head, T,
-               T == 1 ? "" : "s");
+    put_words(a, "layer %zu, head %zu: %zu token%s", v->map->layer->number, v->map->head, T,
+              T == 1 ? "" : "s");
     cell = table_column(v);
     if (columns + T * cell <= a->width)
         put_table(a, &v->map->grid, columns, cell);

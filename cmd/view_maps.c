@@ -32,21 +32,29 @@ static tg_status check_index(const char *what, size_t index, size_t n, tg_err *e
     return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there are %zu, 0 to %zu", what, index, n, n - 1);
 }
 
+/* Whether a layer holds what the picture is made of; `needs` says what that is. */
+static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
+{
+    if (v->page) {
+        *needs = "q and k, from which the page computes the rest";
+        return layer && layer->data[TG_DUMP_Q] && layer->data[TG_DUMP_K];
+    }
+    *needs = v->show == TG_DUMP_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
+    return layer && tg_dump_rows_there(layer, v->show);
+}
+
 static tg_status check_layers(const view *v, size_t layer, tg_err *err)
 {
     const tg_dump *dump = v->dump;
+    const char *needs;
 
+    if (dump->n == 0 && !has_enough(v, NULL, &needs))
+        return tg_fail(err, TG_EDATA, "no layer has %s", needs);
     if (layer != TG_DUMP_ALL && !tg_dump_find(dump, layer))
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
-    if (dump->n == 0)
-        return tg_fail(err, TG_EDATA, "no layer has arrays to draw");
     for (size_t l = 0; l < dump->n; l++) {
-        if (v->page && !(dump->layer[l].data[TG_DUMP_Q] && dump->layer[l].data[TG_DUMP_K]))
-            return tg_fail(err, TG_EDATA, "layer %zu has no q and k, from which the page computes the rest",
-                           dump->layer[l].number);
-        if (!tg_dump_rows_there(&dump->layer[l], v->show))
-            return tg_fail(err, TG_EDATA, "layer %zu has neither %s nor q and k", dump->layer[l].number,
-                           v->show == TG_DUMP_PROBS ? "probs, nor scores," : "scores");
+        if (!has_enough(v, &dump->layer[l], &needs))
+            return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
     }
     return TG_OK;
 }

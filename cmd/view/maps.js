@@ -70,12 +70,12 @@ class Thumb {
 
 const FONT = "12px system-ui, sans-serif";
 const LABEL_STEP = 14;  // pixels between labels along a side, at least
-const LABEL_MOST = 130; // pixels of a label
+const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels
 const VALUE_LEAST = 38; // a cell of so many pixels has its number in it
 
 // Where the map lies on its canvas, in pixels of the page.
-let frame = {left: 0, top: 0, size: 0, cell: 1};
+let frame = {left: 0, top: 0, size: 0, cell: 1, label: LABEL_MOST};
 
 const numberOf = (t) => String(t);
 
@@ -95,23 +95,24 @@ function fit(context, text, width) {
 
 const axisLabel = (t) => dump.tokens ? `${numberOf(t)} ${labelAt(t)}` : numberOf(t);
 
-// The widest of the labels in sight, but not more than LABEL_MOST.
-function marginFor(context, first, n, step) {
+// Room for the widest of the labels in sight, but for not more than `most` of it.
+function marginFor(context, first, n, step, most) {
     let widest = 0;
     context.font = "bold " + FONT; // as the chosen one's
     for (let t = first; t < first + n; t += step)
         widest = Math.max(widest, context.measureText(axisLabel(t)).width);
-    return Math.min(Math.ceil(widest), LABEL_MOST) + 10;
+    return Math.min(Math.ceil(widest), most) + 10;
 }
 
 function layOut(context, room) {
     const {i, j, n} = view.from;
-    const guess = Math.max((room - LABEL_MOST) / n, 0.01), step = Math.max(1, Math.ceil(LABEL_STEP / guess));
-    const left = Math.max(marginFor(context, i, Math.min(n, T - i), step), 58);
-    const top = Math.max(marginFor(context, j, Math.min(n, T - j), step), 46);
-    const most = Math.max(Math.min(room - left, window.innerHeight - top - 60) - EDGE, 200), cell = most / n;
+    const label = Math.min(LABEL_MOST, Math.floor(room / 4));
+    const guess = Math.max((room - label) / n, 0.01), step = Math.max(1, Math.ceil(LABEL_STEP / guess));
+    const left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58);
+    const top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
+    const most = Math.max(Math.min(room - left, window.innerHeight - top - 60) - EDGE, 120), cell = most / n;
     const whole = cell >= 2 ? Math.min(Math.floor(cell), 64) : cell;
-    frame = {left, top, size: whole * n, cell: whole};
+    frame = {left, top, size: whole * n, cell: whole, label};
 }
 
 // The masked part, behind the cells.
@@ -168,13 +169,13 @@ function drawValues(context, head, scale) {
 function drawLabel(context, t, chosen) {
     context.fillStyle = styleOf(chosen ? "--accent" : "--ink");
     context.font = (chosen ? "bold " : "") + FONT;
-    context.fillText(fit(context, axisLabel(t), LABEL_MOST), 0, 0);
+    context.fillText(fit(context, axisLabel(t), frame.label), 0, 0);
 }
 
 // The chosen token's label lies on its neighbours'.
 function drawChosenLabel(context, t, side) {
     context.font = "bold " + FONT;
-    const width = Math.min(context.measureText(axisLabel(t)).width, LABEL_MOST) + 4;
+    const width = Math.min(context.measureText(axisLabel(t)).width, frame.label) + 4;
     context.fillStyle = styleOf("--paper");
     context.fillRect(side === "left" ? -width : -2, -8, width + 2, 16);
     drawLabel(context, t, true);
