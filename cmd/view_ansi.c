@@ -57,7 +57,7 @@ static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
     else if (2 * T > room && T <= room)
         l.columns = 1; /* taller than wide, but every number is there */
     else
-        l.n = tg_size_max(tg_ceil_div(2 * T, room), 1);
+        l.n = tg_ceil_div(T, tg_size_max(room / 2, 1));
     l.side = tg_ceil_div(T, l.n);
     l.lines = l.halves ? tg_ceil_div(l.side, 2) : l.side;
     return l;

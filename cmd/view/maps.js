@@ -75,7 +75,7 @@ const EDGE = 10;        // beside the map, for the halves of the last labels
 const VALUE_LEAST = 38; // a cell of so many pixels has its number in it
 
 // Where the map lies on its canvas, in pixels of the page.
-let frame = {left: 0, top: 0, size: 0, cell: 1, label: LABEL_MOST};
+let frame = {left: 0, top: 0, size: 0, cell: 1};
 
 const numberOf = (t) => String(t);
 
@@ -112,7 +112,7 @@ function layOut(context, room) {
     const top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
     const most = Math.max(Math.min(room - left, window.innerHeight - top - 60) - EDGE, 120), cell = most / n;
     const whole = cell >= 2 ? Math.min(Math.floor(cell), 64) : cell;
-    frame = {left, top, size: whole * n, cell: whole, label};
+    frame = {left, top, size: whole * n, cell: whole};
 }
 
 // The masked part, behind the cells.
@@ -166,19 +166,19 @@ function drawValues(context, head, scale) {
     }
 }
 
-function drawLabel(context, t, chosen) {
+function drawLabel(context, t, side, chosen) {
     context.fillStyle = styleOf(chosen ? "--accent" : "--ink");
     context.font = (chosen ? "bold " : "") + FONT;
-    context.fillText(fit(context, axisLabel(t), frame.label), 0, 0);
+    context.fillText(fit(context, axisLabel(t), frame[side] - 8), 0, 0);
 }
 
 // The chosen token's label lies on its neighbours'.
 function drawChosenLabel(context, t, side) {
     context.font = "bold " + FONT;
-    const width = Math.min(context.measureText(axisLabel(t)).width, frame.label) + 4;
+    const width = Math.min(context.measureText(axisLabel(t)).width, frame[side] - 8) + 4;
     context.fillStyle = styleOf("--paper");
     context.fillRect(side === "left" ? -width : -2, -8, width + 2, 16);
-    drawLabel(context, t, true);
+    drawLabel(context, t, side, true);
 }
 
 function drawAxis(context, side, first, chosen) {
@@ -195,7 +195,7 @@ function drawAxis(context, side, first, chosen) {
     context.textAlign = side === "left" ? "right" : "left";
     context.textBaseline = "middle";
     for (let t = first; t < first + n; t += step)
-        at(t, (pen) => drawLabel(pen, t, false));
+        at(t, (pen) => drawLabel(pen, t, side, false));
     at(chosen, drawChosenLabel);
 }
 
@@ -247,7 +247,7 @@ function drawMap(head) {
 
 function drawLegend(head) {
     const canvas = byId("legend"), ratio = window.devicePixelRatio || 1, scale = scaleOf(head);
-    const width = Math.min(byId("frame").clientWidth, 460), bar = width - 110, height = 44;
+    const width = Math.min(byId("frame").clientWidth, 480), bar = width - 120, height = 44;
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.width = `${width}px`;
@@ -258,14 +258,14 @@ function drawLegend(head) {
     context.textBaseline = "top";
     for (let x = 0; x < bar; x++) {
         context.fillStyle = colors[stepOf(x / (bar - 1))];
-        context.fillRect(16 + x, 2, 1.5, 14);
+        context.fillRect(24 + x, 2, 1.5, 14);
     }
     context.fillStyle = styleOf("--ink");
     context.textAlign = "center";
     const numbers = [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), 3));
     numbers.forEach((text, n) => {
-        context.fillRect(16 + Math.round(n * (bar - 1) / 4), 16, 1, 4);
-        context.fillText(n === 0 && scale.kind === "log" ? "\u2264" + text : text, 16 + n * (bar - 1) / 4, 23);
+        context.fillRect(24 + Math.round(n * (bar - 1) / 4), 16, 1, 4);
+        context.fillText(n === 0 && scale.kind === "log" ? "\u2264" + text : text, 24 + n * (bar - 1) / 4, 23);
     });
     context.fillStyle = hatch(context, 1);
     context.fillRect(width - 78, 2, 20, 14);
