@@ -60,6 +60,8 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("--ansi, --png and --html each say what to make: give one");
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR)
         return cli_usage("--scale is for probabilities: scores may be negative, and are drawn linearly");
+    if (n == 0 && !cli_stdin_has_data())
+        return cli_usage("there is no dump: name a file, or give one on standard input");
     o->input = n == 1 ? argv[1] : "-";
     return CLI_OK;
 }

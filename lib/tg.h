@@ -48,9 +48,11 @@
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 
-/* train and attn: runs, and what tg-attn-dump shows */
+/* train and attn: runs, and what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
+#include "lib/attn/dump_read.h"
+#include "lib/attn/dump_rows.h"
 #include "lib/attn/example.h"
 #include "lib/attn/qkv.h"
 #include "lib/train/batches.h"

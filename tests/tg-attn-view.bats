@@ -260,6 +260,8 @@ END
     dump dump.npz T=4 L=1 N=3
     run -2 --separate-stderr tg-attn-view -l 1 dump.npz
     said 'dump.npz: layer 1 is not in the dump'
+    run -2 --separate-stderr tg-attn-view < /dev/null
+    said 'there is no dump'
     run -3 --separate-stderr tg-attn-view none.npz
     said 'none.npz: No such file'
     need_dev_full
