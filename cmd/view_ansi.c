@@ -147,7 +147,7 @@ static size_t widest_token(const struct ansi *a, size_t most)
 static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t columns)
 {
     const size_t T = a->v->dump->T, last = tg_size_min(first + n, T) - 1, digits = number_width(T - 1);
-    char room[2 * VIEW_LABEL], text[4 * VIEW_LABEL];
+    char room[2 * VIEW_LABEL], text[6 * VIEW_LABEL];
     int used;
 
     if (range) {

@@ -37,10 +37,10 @@ static bool has_enough(const view *v, const tg_dump_layer *layer, const char **n
 {
     if (v->page) {
         *needs = "q and k, from which the page computes the rest";
-        return layer && layer->data[TG_DUMP_Q] && layer->data[TG_DUMP_K];
+        return layer->data[TG_DUMP_Q] && layer->data[TG_DUMP_K];
     }
     *needs = v->show == TG_DUMP_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
-    return layer && tg_dump_rows_there(layer, v->show);
+    return tg_dump_rows_there(layer, v->show);
 }
 
 static tg_status check_layers(const view *v, size_t layer, tg_err *err)
@@ -48,10 +48,10 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     const tg_dump *dump = v->dump;
     const char *needs;
 
-    if (dump->n == 0 && !has_enough(v, NULL, &needs))
-        return tg_fail(err, TG_EDATA, "no layer has %s", needs);
     if (layer != TG_DUMP_ALL && !tg_dump_find(dump, layer))
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
+    if (dump->n == 0)
+        return tg_fail(err, TG_EDATA, "there is no layer in the dump");
     for (size_t l = 0; l < dump->n; l++) {
         if (!has_enough(v, &dump->layer[l], &needs))
             return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
@@ -113,7 +113,7 @@ void view_free(view *v)
 
 static void set_range(view *v)
 {
-    double low = INFINITY, high = -INFINITY;
+    double low = HUGE_VAL, high = -HUGE_VAL;
 
     for (size_t m = 0; m < v->n; m++)
         tg_grid_range(&v->map[m].grid, &low, &high);

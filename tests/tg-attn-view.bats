@@ -217,12 +217,12 @@ END
     done
     dump part.npz stages=probs
     run -1 --separate-stderr tg-attn-view --show scores part.npz
-    said 'part.npz: no layer has scores, or q and k'
+    said 'part.npz: layer 0 lacks scores, or q and k'
     run -1 --separate-stderr tg-attn-view --html part.npz
-    said 'part.npz: no layer has q and k'
+    said 'part.npz: layer 0 lacks q and k'
     dump part.npz stages=v
     run -1 --separate-stderr tg-attn-view part.npz
-    said 'part.npz: no layer has probs, or scores, or q and k'
+    said 'part.npz: layer 0 lacks probs, or scores, or q and k'
     dump part.npz stages=k
     run -1 --separate-stderr tg-attn-view part.npz
     said 'part.npz: layer 0 lacks probs, or scores, or q and k'
@@ -260,6 +260,9 @@ END
     dump dump.npz T=4 L=1 N=3
     run -2 --separate-stderr tg-attn-view -l 1 dump.npz
     said 'dump.npz: layer 1 is not in the dump'
+    alter dump.npz bad.npz 'for n in list(a): n.startswith("h.") and a.pop(n)'
+    run -1 --separate-stderr tg-attn-view bad.npz
+    said 'bad.npz: there is no layer in the dump'
     run -2 --separate-stderr tg-attn-view < /dev/null
     said 'there is no dump'
     run -3 --separate-stderr tg-attn-view none.npz

@@ -155,14 +155,12 @@ static tg_status get_layer(tg_dump_layer **layer, tg_dump *dump, size_t number, 
     return TG_OK;
 }
 
-static tg_status take_layer(tg_dump *dump, const tg_array *a, size_t number, tg_dump_stage stage, tg_err *err)
+static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *a, tg_dump_stage stage,
+                           tg_err *err)
 {
-    tg_dump_layer *layer;
     const float *data = a->data;
-    tg_status status = get_layer(&layer, dump, number, err);
+    tg_status status;
 
-    if (status)
-        return status;
     if (!data || (uintptr_t)data % sizeof *data != 0) {
         if (!(layer->owned[stage] = malloc(a->bytes)))
             return tg_fail_memory(err, a->bytes, a->name);
@@ -195,6 +193,7 @@ static bool parse_name(const char *name, size_t *number, tg_dump_stage *stage)
 
 static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
 {
+    tg_dump_layer *layer;
     tg_dump_stage stage;
     size_t number;
     tg_status status;
@@ -205,9 +204,11 @@ static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
         return status;
     if (number >= dump->n_layer)
         return tg_fail(err, TG_EDATA, "array %s: dump/n_layer is %zu", a->name, dump->n_layer);
-    if ((want.layer != TG_DUMP_ALL && want.layer != number) || !(want.stages & TG_DUMP_BIT(stage)))
+    if (want.layer != TG_DUMP_ALL && want.layer != number)
         return TG_OK;
-    return take_layer(dump, a, number, stage, err);
+    if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
+        return status;
+    return take_data(layer, dump, a, stage, err);
 }
 
 /* ---- the tokens */

@@ -52,7 +52,7 @@ typedef struct tg_dump {
     char mask[8];         /* "-1e9", "-inf" or "min" */
     size_t n_layer;       /* of the model */
     size_t B, T, C, H, D; /* B = T = 0: neither layers nor tokens are in the archive */
-    tg_dump_layer *layer; /* [n] those in the archive and wanted, by ascending number */
+    tg_dump_layer *layer; /* [n] those wanted of which the archive has an array, by ascending number */
     size_t n;
     int64_t *ids; /* [T], or NULL */
     char *text;   /* [T][text_size], NUL-padded; or NULL */

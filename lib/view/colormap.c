@@ -93,7 +93,7 @@ void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE])
         cube[n] = lab_of((tg_rgb){cube_level(n / 36), cube_level(n / 6 % 6), cube_level(n % 6)});
     for (size_t step = 0; step < TG_COLORMAP_SIZE; step++) {
         const struct lab want = color_of_step(step);
-        double least = INFINITY;
+        double least = HUGE_VAL;
 
         for (size_t n = 0; n < CUBE_SIZE; n++) {
             const double l = 2 * (cube[n].l - want.l), a = cube[n].a - want.a, b = cube[n].b - want.b;

@@ -115,7 +115,7 @@ static void steps_and_ends(void)
 {
     CHECK_EQ(tg_colormap_step(0), 0);
     CHECK_EQ(tg_colormap_step(-1), 0);
-    CHECK_EQ(tg_colormap_step(NAN), 0);
+    CHECK_EQ(tg_colormap_step((double)NAN), 0);
     CHECK_EQ(tg_colormap_step(1), TG_COLORMAP_SIZE - 1);
     CHECK_EQ(tg_colormap_step(7), TG_COLORMAP_SIZE - 1);
     CHECK_EQ(tg_colormap_step(0.5), TG_COLORMAP_SIZE / 2);
@@ -150,7 +150,7 @@ static void cells_are_the_greatest(void)
     for (size_t T = 1; T <= 13; T++) {
         for (size_t n = 1; n <= T + 1; n++) {
             float want[13 * 13];
-            double low = INFINITY, high = -INFINITY;
+            double low = HUGE_VAL, high = -HUGE_VAL;
 
             CHECK_OK(tg_grid_make(&g, T, n, &err), &err);
             CHECK_EQ(g.side, (T + n - 1) / n);
