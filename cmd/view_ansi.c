@@ -132,14 +132,19 @@ static size_t number_width(size_t n)
     return (size_t)snprintf(NULL, 0, "%zu", n);
 }
 
-/* The widest token, in columns; at most `most`. */
-static size_t widest_token(const struct ansi *a, size_t most)
+/* The widest label of `n` tokens beside each other, in columns; at most `most`. */
+static size_t widest_tokens(const struct ansi *a, size_t n, size_t most)
 {
     size_t widest = 0;
     char room[2 * VIEW_LABEL];
 
-    for (size_t t = 0; a->v->label && t < a->v->dump->T; t++)
-        widest = tg_size_max(widest, view_columns(token(a, t, room, sizeof room)));
+    for (size_t first = 0; a->v->label && first < a->v->dump->T && widest < most; first += n) {
+        size_t columns = n - 1;
+
+        for (size_t t = first; t < tg_size_min(first + n, a->v->dump->T); t++)
+            columns += view_columns(token(a, t, room, sizeof room));
+        widest = tg_size_max(widest, columns);
+    }
     return tg_size_min(widest, most);
 }
 
@@ -343,7 +348,8 @@ static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, 
 {
     const size_t queries = l->n * (l->halves ? 2 : 1);
 
-    if (l->n == 1 && a->v->label && widest_token(a, KEY_LINES) <= (l->columns > 1 ? KEY_LINES : DENSE_LINES))
+    if (l->n == 1 && a->v->label &&
+        widest_tokens(a, 1, KEY_LINES) <= (l->columns > 1 ? KEY_LINES : DENSE_LINES))
         put_upright(a, columns, l->columns);
     else
         put_ticks(a, l, columns);
@@ -354,20 +360,39 @@ static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, 
     }
 }
 
+/* Where a map begins: behind "12 token", two tokens in halves, or a range of positions. */
+static size_t query_columns(const struct ansi *a, const struct layout *l)
+{
+    const size_t digits = number_width(a->v->dump->T - 1);
+    const size_t label = widest_tokens(a, l->halves ? 2 : 1, LABEL_MOST);
+    const size_t columns = l->n > 1 ? 2 * digits + 2 : digits + 1 + (label > 0 ? label + 1 : 0);
+
+    return tg_size_max(columns, strlen("key") + 1);
+}
+
+/* The layout and the labels' room depend on each other: fewer columns for the map may need more for
+ * the labels, but not the other way round. */
+static size_t choose_columns(const struct ansi *a, struct layout *l)
+{
+    size_t columns = 0, before;
+
+    do {
+        before = columns;
+        *l = choose_layout(a, a->v->dump->T, a->width > columns ? a->width - columns : 0);
+        columns = tg_size_max(columns, query_columns(a, l));
+    } while (columns > before);
+    return columns;
+}
+
 static tg_status draw_one(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
-    const size_t T = v->dump->T, digits = number_width(T - 1), label = widest_token(a, LABEL_MOST);
-    size_t columns = digits + 1 + (label > 0 ? label + 1 : 0), cell;
+    const size_t T = v->dump->T;
     struct layout l;
+    const size_t columns = choose_columns(a, &l);
+    size_t cell;
     tg_status status;
 
-    columns = tg_size_max(columns, strlen("key") + 1);
-    l = choose_layout(a, T, a->width > columns ? a->width - columns : 0);
-    if (l.n > 1 || !label) {
-        columns = tg_size_max(2 * digits + 2, strlen("key") + 1);
-        l = choose_layout(a, T, a->width > columns ? a->width - columns : 0);
-    }
     if ((status = view_fill(v, l.n, err)))
         return status;
     put_words(a, "layer %zu, head %zu: %zu token%s", v->map->layer->number, v->map->head, T,

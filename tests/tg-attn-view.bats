@@ -18,7 +18,7 @@ END
 
 need_chromium() {
     need python3
-    PYTHONPATH=$ROOT/tests python3 -c 'import browser, sys; sys.exit(browser.find() is None)' ||
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 -c 'import browser, sys; sys.exit(browser.find() is None)' ||
         skip "Chromium is not installed"
 }
 
@@ -26,7 +26,7 @@ need_chromium() {
 # has been refused, thrown or fetched.
 page() {
     cat > page.py
-    PYTHONPATH=$ROOT/tests python3 - "$@" << 'END'
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 - "$@" << 'END'
 import os, sys
 from browser import Browser
 with Browser(1400, 1000) as page:
@@ -654,6 +654,21 @@ END
     tg-attn-view --html -o few.html few.npz
     cat > widths.py << 'END'
 import time
+# whatever is written on a canvas lies on it
+page.run("""window.outside = [];
+window.written = 0;
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const box = this.measureText(text), transform = this.getTransform();
+    for (const [dx, dy] of [[-box.actualBoundingBoxLeft, -box.actualBoundingBoxAscent],
+        [box.actualBoundingBoxRight, box.actualBoundingBoxDescent]]) {
+        const at = transform.transformPoint(new DOMPoint(x + dx, y + dy));
+        if (at.x < -1 || at.y < -1 || at.x > this.canvas.width + 1 || at.y > this.canvas.height + 1)
+            outside.push([innerWidth, text]);
+    }
+    window.written++;
+    fillText.apply(this, arguments);
+}; 0""")
 page.wait("headOf(view.layer, view.head).rows === T && thumbs.every((thumb) => thumb.rows === T)", 60)
 for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
     page.size(width, height)
@@ -666,6 +681,9 @@ for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 
     assert cut == [], (width, cut)
     assert page.run("byId('map').getBoundingClientRect().width <= byId('frame').clientWidth"), width
     assert page.run("frame.size >= 150"), width
+for key in ("s", "+", "+", "+", "ArrowUp", "s"):
+    page.key(key)
+assert page.run("outside") == [] and page.run("written") > 100, page.run("outside")
 start = time.monotonic()
 for n in range(20):
     page.key("ArrowUp" if n % 2 else "ArrowRight")

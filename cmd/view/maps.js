@@ -23,7 +23,7 @@ const styleOf = (name) => getComputedStyle(document.documentElement).getProperty
 
 // ---- thumbnails
 
-const THUMB = 54; // cells along a side, at most: the pixels that page.css gives them
+const THUMB = 46; // cells along a side, at most: the pixels that page.css gives them
 
 function paint(canvas, cells, side, scale) {
     const image = new ImageData(side, side), out = new Uint32Array(image.data.buffer);
