@@ -27,6 +27,7 @@ unit() {
 @test "unit: model" { unit model; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
+@test "unit: dump" { unit dump; }
 @test "unit: view" { unit view; }
 @test "unit: train" { unit train; }
 

@@ -125,15 +125,14 @@ function showText(head) {
             (t === view.j ? " key" : "");
         word.title = `${t}: ${step < 0 ? "masked" : textOf(x, 5)}`;
     }
-    keepInSight(words[view.way === "row" ? view.i : view.j]);
+    keepInSight(byId("text"), words[view.way === "row" ? view.i : view.j]);
 }
 
-// The text scrolls with its chosen token, unless the pointer is in it.
-function keepInSight(word) {
-    const box = byId("text"), at = word.offsetTop - box.offsetTop;
-    if (box.matches(":hover") || (at >= box.scrollTop && at + word.offsetHeight <= box.scrollTop + box.clientHeight))
-        return;
-    box.scrollTop = at - box.clientHeight / 2;
+// A box scrolls with what is chosen in it, unless the pointer is there.
+function keepInSight(box, chosen) {
+    const outer = box.getBoundingClientRect(), inner = chosen.getBoundingClientRect();
+    if (!box.matches(":hover") && (inner.top < outer.top || inner.bottom > outer.bottom))
+        box.scrollTop += inner.top - outer.top - box.clientHeight / 2;
 }
 
 // ---- drawing when something has changed, and the thumbnails when nothing has
@@ -159,8 +158,10 @@ function draw() {
     showText(head);
     showCell();
     for (const thumb of thumbs) {
-        const chosen = thumb.layer === view.layer && thumb.h === view.head;
-        thumb.canvas.parentNode.setAttribute("aria-pressed", String(chosen));
+        const chosen = thumb.layer === view.layer && thumb.h === view.head, button = thumb.canvas.parentNode;
+        button.setAttribute("aria-pressed", String(chosen));
+        if (chosen)
+            keepInSight(byId("heads"), button);
     }
     if (!done)
         refresh();
