@@ -41,7 +41,8 @@ def texts():
 
 
 def attention(q, k, v):
-    scores = np.full((B, H, T, T), {"-1e9": -1e9, "-inf": -np.inf, "min": np.finfo(np.float32).min}[o["mask"]])
+    masked = {"-1e9": -1e9, "-inf": -np.inf, "min": np.finfo(np.float32).min}[o["mask"]]
+    scores = np.full((B, H, T, T), masked)
     probs = np.zeros((B, H, T, T))
     for b in range(B):
         for h in range(H):

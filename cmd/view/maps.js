@@ -17,7 +17,7 @@ const scaleOf = (head) => view.show === "probs"
 const tokenAt = (t) => dump.tokens ? dump.tokens[t] : "";
 
 // A token with its blanks visible.
-const labelAt = (t) => tokenAt(t).replaceAll(" ", "\u00b7");
+const labelAt = (t) => tokenAt(t).replaceAll(" ", "·");
 
 const styleOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -85,12 +85,12 @@ function fit(context, text, width) {
     let low = 0, high = text.length;
     while (low < high) {
         const middle = (low + high + 1) >> 1;
-        if (context.measureText(text.slice(0, middle) + "\u2026").width <= width)
+        if (context.measureText(text.slice(0, middle) + "…").width <= width)
             low = middle;
         else
             high = middle - 1;
     }
-    return text.slice(0, low) + "\u2026";
+    return text.slice(0, low) + "…";
 }
 
 const axisLabel = (t) => dump.tokens ? `${numberOf(t)} ${labelAt(t)}` : numberOf(t);
@@ -205,8 +205,8 @@ function drawCorner(context) {
     context.fillStyle = styleOf("--faint");
     context.textBaseline = "alphabetic";
     context.textAlign = "left";
-    context.fillText("key \u2192", 1, 12);
-    context.fillText("query \u2193", 1, 28);
+    context.fillText("key →", 1, 12);
+    context.fillText("query ↓", 1, 28);
 }
 
 function drawCursor(context) {
@@ -265,7 +265,8 @@ function drawLegend(head) {
     const numbers = [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), 3));
     numbers.forEach((text, n) => {
         context.fillRect(24 + Math.round(n * (bar - 1) / 4), 16, 1, 4);
-        context.fillText(n === 0 && scale.kind === "log" ? "\u2264" + text : text, 24 + n * (bar - 1) / 4, 23);
+        const least = n === 0 && scale.kind === "log"; // what is less looks the same
+        context.fillText(least ? "≤" + text : text, 24 + n * (bar - 1) / 4, 23);
     });
     context.fillStyle = hatch(context, 1);
     context.fillRect(width - 78, 2, 20, 14);

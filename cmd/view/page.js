@@ -20,12 +20,12 @@ function setRows(table, rows) {
     }));
 }
 
-const quoted = (t) => dump.tokens ? ` \u201c${labelAt(t)}\u201d` : "";
+const quoted = (t) => dump.tokens ? ` “${labelAt(t)}”` : "";
 
 function basesOf({i, j, head: h}) {
     const formula = (t, letter) => dump.layout === "bhtd"
-        ? [`((b\u00b7H + h)\u00b7T + ${letter})\u00b7D`, `((${b}\u00b7${H} + ${h})\u00b7${T} + ${t})\u00b7${D}`]
-        : [`((b\u00b7T + ${letter})\u00b7H + h)\u00b7D`, `((${b}\u00b7${T} + ${t})\u00b7${H} + ${h})\u00b7${D}`];
+        ? [`((b·H + h)·T + ${letter})·D`, `((${b}·${H} + ${h})·${T} + ${t})·${D}`]
+        : [`((b·T + ${letter})·H + h)·D`, `((${b}·${T} + ${t})·${H} + ${h})·${D}`];
     return [["q base", i, "i"], ["k base", j, "j"]].map(([name, t, letter]) => {
         const [symbols, numbers] = formula(t, letter);
         return [name, String(baseOf(t, h)), `= ${symbols} = ${numbers}`];
@@ -33,16 +33,17 @@ function basesOf({i, j, head: h}) {
 }
 
 function showFacts(row) {
-    const {i, j, head: h, layer} = view, masked = j > i, id = (t) => dump.ids ? ` \u2014 id ${dump.ids[t]}` : "";
+    const {i, j, head: h, layer} = view, masked = j > i;
+    const id = (t) => dump.ids ? ` — id ${dump.ids[t]}` : "";
     setRows(byId("facts"), [
         ["query i", String(i), quoted(i) + id(i)],
         ["key j", String(j), quoted(j) + id(j)],
         ["layer, head", `${layer}, ${h}`, `h.${layer}; sequence b = ${b} of ${B}`],
         ...basesOf(view),
         ["offset", String(offsetOf(h, i, j)),
-            `= ((b\u00b7H + h)\u00b7T + i)\u00b7T + j = ((${b}\u00b7${H} + ${h})\u00b7${T} + ${i})\u00b7${T} + ${j}`],
+            `= ((b·H + h)·T + i)·T + j = ((${b}·${H} + ${h})·${T} + ${i})·${T} + ${j}`],
         ["score", masked ? MASKED : textOf(Math.fround(row.scores[j])), ""],
-        ["mask", masked ? "1" : "0", masked ? "j > i: the score stands for \u201cnot looked at\u201d" : "j \u2264 i"],
+        ["mask", masked ? "1" : "0", masked ? "j > i: the score stands for “not looked at”" : "j ≤ i"],
         ["probability", masked ? "0" : textOf(Math.fround(row.probs[j])), ""],
     ]);
 }
@@ -73,8 +74,8 @@ function showSteps(row, sum) {
     const score = row.scores[j], greatest = row.scores.indexOf(row.max), e = Math.exp(score - row.max);
     setRows(byId("steps"), [
         ["sum", `${textOf(sum)}`],
-        ["scale", `1/\u221aD = 1/\u221a${D} = ${textOf(1 / Math.sqrt(D))}`],
-        ["score", `sum/\u221aD = ${textOf(score)}`],
+        ["scale", `1/√D = 1/√${D} = ${textOf(1 / Math.sqrt(D))}`],
+        ["score", `sum/√D = ${textOf(score)}`],
         ["greatest", `m = ${textOf(row.max)}, at key ${greatest}${quoted(greatest)}`],
         ["exponential", `exp(score \u2212 m) = ${textOf(e)}`],
         ["their sum", `over j = 0 to ${i}: ${textOf(row.sum)}`],
@@ -354,8 +355,9 @@ function makeControls() {
 function start() {
     document.title = `Attention: ${dump.name}`;
     byId("name").textContent = dump.name;
-    byId("shape").textContent = `${T} token${T === 1 ? "" : "s"}, ${dump.nLayer} layer${dump.nLayer === 1 ? "" : "s"}` +
-        ` of ${H} head${H === 1 ? "" : "s"}, C = ${C}, D = ${D}` + (B > 1 ? `, sequence ${b} of ${B}` : "") +
+    const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+    byId("shape").textContent = `${count(T, "token")}, ${count(dump.nLayer, "layer")} of ` +
+        `${count(H, "head")}, C = ${C}, D = ${D}` + (B > 1 ? `, sequence ${b} of ${B}` : "") +
         `; q and k lie as ${dump.layout === "bhtd" ? "[B,H,T,D]" : "[B,T,H,D]"}`;
     makeControls();
     makeThumbs();
