@@ -14,6 +14,7 @@
 
 /* base: errors, memory, random numbers */
 #include "lib/base/arena.h"
+#include "lib/base/decimal.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 
@@ -45,16 +46,27 @@
 #include "lib/gpt/pass.h"
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
+#include "lib/gpt/stream.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 
 /* train and attn: runs, and what tg-attn-dump and tg-attn-view show */
+#include "lib/attn/ablate.h"
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
+#include "lib/attn/dump_check.h"
 #include "lib/attn/dump_read.h"
 #include "lib/attn/dump_rows.h"
+#include "lib/attn/dump_write.h"
 #include "lib/attn/example.h"
+#include "lib/attn/gradient.h"
+#include "lib/attn/heads.h"
+#include "lib/attn/layers.h"
+#include "lib/attn/linear64.h"
+#include "lib/attn/panel.h"
 #include "lib/attn/qkv.h"
+#include "lib/attn/stage.h"
+#include "lib/attn/trace.h"
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/settings.h"

@@ -14,6 +14,7 @@ unit() {
 }
 
 @test "unit: base" { unit base; }
+@test "unit: decimal" { unit decimal; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
@@ -29,6 +30,12 @@ unit() {
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }
 @test "unit: view" { unit view; }
+@test "unit: rows" { unit rows; }
+@test "unit: stage" { unit stage; }
+@test "unit: heads" { unit heads; }
+@test "unit: ablate" { unit ablate; }
+@test "unit: trace" { unit trace; }
+@test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {

@@ -1,7 +1,10 @@
 #include "lib/attn/attn.h"
 
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+
 #include "lib/base/size.h"
-#include "lib/gpt/infer.h"
 #include "lib/nn/ref/ref.h"
 
 static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
@@ -26,45 +29,72 @@ tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_
     return status;
 }
 
-void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D)
+float tg_attn_mask_value(tg_attn_mask mask)
 {
-    size_t panel;
+    static const float value[] = {(float)TG_MASKED, -INFINITY, -FLT_MAX};
 
-    if (!tg_size_mul(&panel, T, D))
-        panel = SIZE_MAX; /* which the arena will not find */
-    work->q = tg_arena_take(arena, D, sizeof *work->q);
-    work->k = tg_arena_take(arena, panel, sizeof *work->k);
-    work->v = tg_arena_take(arena, panel, sizeof *work->v);
-    work->scores = tg_arena_take(arena, T, sizeof *work->scores);
-    work->probs = tg_arena_take(arena, T, sizeof *work->probs);
-    work->att = tg_arena_take(arena, D, sizeof *work->att);
+    return value[mask];
 }
 
-/* One head of x (q, k or v), tokens t0 .. t0+n-1 of sequence b, as doubles [n,D]. */
-static void gather(double *out, const tg_attn_view *a, const float *x, size_t b, size_t h, size_t t0,
-                   size_t n)
+/* ---- one row */
+
+/* One thread's; scores and probs are as long as the panel, att as its channels. */
+typedef struct lane {
+    double *q, *scores, *probs, *att;
+} lane;
+
+void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D)
 {
-    size_t D = a->C / a->H;
+    size_t n;
 
-    for (size_t t = 0; t < n; t++) {
-        const float *x_bth = x + (b * a->T + t0 + t) * a->stride + h * D;
+    tg_attn_panel_place(arena, &work->panel, T, D);
+    work->threads = (size_t)omp_get_max_threads();
+    work->row_width = 2 * (tg_attn_panel_width(T) + tg_attn_panel_width(D));
+    if (T > SIZE_MAX / 8 || D > SIZE_MAX / 8 || !tg_size_mul(&n, work->threads, work->row_width))
+        n = SIZE_MAX; /* which the arena will not find */
+    work->rows = tg_arena_take(arena, n, sizeof *work->rows);
+}
 
-        for (size_t d = 0; d < D; d++)
-            out[t * D + d] = (double)x_bth[d];
+static lane lane_of(const tg_attn_work *work, size_t thread)
+{
+    const size_t T = tg_attn_panel_width(work->panel.T), D = tg_attn_panel_width(work->panel.D);
+    double *row = work->rows + thread * work->row_width;
+
+    return (lane){row, row + D, row + D + T, row + D + 2 * T};
+}
+
+static void load_head(tg_attn_panel *panel, const tg_attn_view *a, size_t b, size_t h)
+{
+    for (size_t t = 0; t < a->T; t++) {
+        const size_t at = (b * a->T + t) * a->stride + h * panel->D;
+
+        tg_attn_panel_put(panel, t, a->k + at, a->v + at);
     }
 }
 
-static void compute_row(tg_attn_work *w, const tg_attn_view *a, size_t b, size_t h, size_t i)
+/* Row i of row->b, row->h. */
+static void compute_row(tg_attn_row *row, const tg_attn_work *work, size_t thread, size_t i, bool att)
 {
-    size_t D = a->C / a->H;
+    const tg_attn_view *a = row->view;
+    const tg_attn_panel *panel = &work->panel;
+    const lane l = lane_of(work, thread);
+    const float *q = a->q + (row->b * a->T + i) * a->stride + row->h * panel->D;
 
-    gather(w->q, a, a->q, b, h, i, 1);
-    tg_attention_scores_row_ref64(w->scores, w->q, w->k, D, a->T, D, i);
-    tg_softmax_row_ref64(w->probs, w->scores, i + 1); /* a masked score takes no share, however */
-    for (size_t j = i + 1; j < a->T; j++)             /* low the others are */
-        w->probs[j] = 0.0;
-    tg_attention_values_row_ref64(w->att, w->probs, NULL, w->v, D, D, i);
+    for (size_t d = 0; d < panel->D; d++)
+        l.q[d] = (double)q[d];
+    tg_attn_panel_scores(l.scores, panel, l.q, i);
+    tg_softmax_row_ref64(l.probs, l.scores, i + 1); /* a masked score takes no share, however */
+    for (size_t j = i + 1; j < a->T; j++)           /* low the others are */
+        l.probs[j] = 0.0;
+    if (att)
+        tg_attn_panel_values(l.att, panel, l.probs, i);
+    row->i = i;
+    row->scores = l.scores;
+    row->probs = l.probs;
+    row->att = att ? l.att : NULL;
 }
+
+/* ---- walks */
 
 /* The range that a picked index stands for: itself, or all of n. */
 static void range(size_t *begin, size_t *end, size_t index, size_t n)
@@ -73,18 +103,43 @@ static void range(size_t *begin, size_t *end, size_t index, size_t n)
     *end = index == TG_ATTN_ALL ? n : index + 1;
 }
 
-static bool walk_head(tg_attn_row *row, const tg_attn_pick *pick, tg_attn_work *work, tg_attn_visit visit,
-                      void *context)
+/* Walk over the picked queries of row->b, row->h. */
+typedef bool (*walk_head)(const tg_attn_row *head, const tg_attn_pick *pick, tg_attn_work *work,
+                          const void *how);
+
+static bool walk_heads(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
+                       walk_head walk, const void *how)
 {
-    const tg_attn_view *a = row->view;
+    tg_attn_row head = {.view = view, .layer = layer};
+    size_t h_begin, h_end;
+
+    range(&head.j_begin, &head.j_end, pick->key, view->T);
+    range(&h_begin, &h_end, pick->head, view->H);
+    for (head.b = 0; head.b < view->B; head.b++) {
+        for (head.h = h_begin; head.h < h_end; head.h++) {
+            load_head(&work->panel, view, head.b, head.h);
+            if (!walk(&head, pick, work, how))
+                return false;
+        }
+    }
+    return true;
+}
+
+struct visitor {
+    tg_attn_visit visit;
+    void *context;
+};
+
+static bool walk_alone(const tg_attn_row *head, const tg_attn_pick *pick, tg_attn_work *work, const void *how)
+{
+    const struct visitor *visitor = how;
+    tg_attn_row row = *head;
     size_t i_begin, i_end;
 
-    range(&i_begin, &i_end, pick->query, a->T);
-    gather(work->k, a, a->k, row->b, row->h, 0, a->T);
-    gather(work->v, a, a->v, row->b, row->h, 0, a->T);
-    for (row->i = i_begin; row->i < i_end; row->i++) {
-        compute_row(work, a, row->b, row->h, row->i);
-        if (!visit(context, row))
+    range(&i_begin, &i_end, pick->query, head->view->T);
+    for (size_t i = i_begin; i < i_end; i++) {
+        compute_row(&row, work, 0, i, true);
+        if (!visitor->visit(visitor->context, &row))
             return false;
     }
     return true;
@@ -93,57 +148,49 @@ static bool walk_head(tg_attn_row *row, const tg_attn_pick *pick, tg_attn_work *
 bool tg_attn_walk(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
                   tg_attn_visit visit, void *context)
 {
-    size_t h_begin, h_end;
-    tg_attn_row row = {
-        .view = view, .layer = layer, .scores = work->scores, .probs = work->probs, .att = work->att};
+    return walk_heads(view, layer, pick, work, walk_alone, &(struct visitor){visit, context});
+}
 
-    range(&row.j_begin, &row.j_end, pick->key, view->T);
-    range(&h_begin, &h_end, pick->head, view->H);
-    for (row.b = 0; row.b < view->B; row.b++) {
-        for (row.h = h_begin; row.h < h_end; row.h++) {
-            if (!walk_head(&row, pick, work, visit, context))
-                return false;
+/* So long that a turn is little beside the work on what it hands on. */
+size_t tg_attn_chunk(size_t T)
+{
+    return T < 1024 ? 1024 / T : 1;
+}
+
+static bool walk_together(const tg_attn_row *head, const tg_attn_pick *pick, tg_attn_work *work,
+                          const void *how)
+{
+    const tg_attn_team *team = how;
+    const size_t chunk = tg_attn_chunk(head->view->T);
+    bool going = true;
+    size_t i_begin, i_end;
+
+    range(&i_begin, &i_end, pick->query, head->view->T);
+    #pragma omp parallel for ordered schedule(static, 1) num_threads((int)work->threads)
+    for (size_t first = i_begin; first < i_end; first += chunk) {
+        const size_t thread = (size_t)omp_get_thread_num(), end = tg_size_min(first + chunk, i_end);
+        tg_attn_row row = *head;
+        bool wanted;
+
+        #pragma omp atomic read
+        wanted = going;
+        for (size_t i = first; wanted && i < end; i++) {
+            compute_row(&row, work, thread, i, team->att);
+            team->row(team->context, &row, thread);
+        }
+        if (team->turn) {
+            #pragma omp ordered
+            if (going && !team->turn(team->context, thread)) {
+                #pragma omp atomic write
+                going = false;
+            }
         }
     }
-    return true;
+    return going;
 }
 
-static void walk_layers(tg_infer *f, const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_work *work,
-                        tg_attn_visit visit, void *context)
+bool tg_attn_walk_team(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
+                       const tg_attn_team *team)
 {
-    size_t l_begin, l_end;
-
-    range(&l_begin, &l_end, pick->layer, f->model->config.n_layer);
-    for (size_t l = 0; l < l_end; l++) {
-        tg_infer_qkv(f, l);
-        if (l >= l_begin && !tg_attn_walk(view, l, pick, work, visit, context))
-            return;
-        if (l + 1 < l_end)
-            tg_infer_block(f, l);
-    }
-}
-
-tg_status tg_attn_walk_model(const tg_model *model, const int32_t *ids, size_t T, const tg_attn_pick *pick,
-                             tg_attn_visit visit, void *context, tg_err *err)
-{
-    size_t C = model->config.n_embd, H = model->config.n_head;
-    tg_arena arena = {0};
-    tg_infer f = {0};
-    tg_attn_work work;
-    tg_status status = tg_attn_pick_check(pick, model->config.n_layer, H, T, err);
-
-    if (status)
-        return status;
-    tg_infer_place(&arena, &f, model, T, false);
-    tg_attn_place(&arena, &work, T, C / H);
-    if ((status = tg_arena_alloc(&arena, err)))
-        return status;
-    tg_infer_place(&arena, &f, model, T, false);
-    tg_attn_place(&arena, &work, T, C / H);
-
-    tg_infer_begin(&f, ids, T);
-    walk_layers(&f, &(tg_attn_view){1, T, C, H, 3 * C, f.qkv, f.qkv + C, f.qkv + 2 * C}, pick, &work, visit,
-                context);
-    tg_arena_free(&arena);
-    return TG_OK;
+    return walk_heads(view, layer, pick, work, walk_together, team);
 }

@@ -3,7 +3,7 @@
  *
  * lib/kernels/isa/ is compiled for each instruction set that the compiler targets;
  * tg_kernels_get() picks the best one that the processor has.  All functions are
- * single-threaded over the range that they are given (matmul alone runs threads),
+ * single-threaded over the range that they are given (products alone run threads),
  * allocate nothing and cannot fail.  float32 throughout.
  */
 #ifndef TG_KERNELS_KERNELS_H
@@ -15,6 +15,7 @@
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/matmul.h"
+#include "lib/kernels/weights.h"
 
 /* Columns that a thread sums over rows at a time: some whole cache lines. */
 #define TG_COLUMNS ((size_t)64)
@@ -33,6 +34,9 @@ typedef struct tg_kernels {
     /* The same with A and B rounded to bf16; NULL where the processor has no such
      * instruction. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
+    /* see lib/kernels/weights.h */
+    void (*weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col);
+    void (*weights_run)(const tg_matmul *op, const tg_weights *w);
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 

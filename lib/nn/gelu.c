@@ -26,10 +26,14 @@ static void erf_backward(float *dinp, const float *dout, const float *inp, size_
     }
 }
 
+tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
+{
+    return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
+}
+
 void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind)
 {
-    void (*forward)(float *, const float *, size_t) =
-        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
+    const tg_gelu_function forward = tg_gelu_elements(kind);
 
     #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t i = 0; i < n; i += CHUNK)

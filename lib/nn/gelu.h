@@ -20,6 +20,10 @@ typedef enum tg_gelu_kind {
  */
 void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind);
 
+/* The same on one thread, as a function of its own. */
+typedef void (*tg_gelu_function)(float *out, const float *inp, size_t n);
+tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
+
 /*
  * tg_gelu_backward: dinp[i] = dout[i] * gelu'(inp[i]).
  *

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "lib/attn/attn.h"
-#include "lib/attn/columns.h"
 #include "lib/attn/example.h"
+#include "lib/attn/layers.h"
 #include "lib/gpt/prompt.h"
 #include "lib/attn/qkv.h"
 #include "lib/gpt/infer.h"
@@ -120,7 +120,7 @@ static bool count_rows(void *context, const tg_attn_row *row)
 static void order_of_rows(void)
 {
     float x[3 * 5 * 12];
-    const tg_attn_view view = {3, 5, 12, 4, 12, x, x, x};
+    const tg_attn_view view = {3, 5, 12, 4, 12, x, x, x, TG_ATTN_BTHD};
     struct visits v = {0}, stopped = {.stop_after = 7};
 
     check_fill(x, 3 * 5 * 12, 3, 1);
@@ -135,7 +135,7 @@ static void order_of_rows(void)
 static void scores_below_the_mask(void)
 {
     const float q[] = {1e20F, 1e20F}, k[] = {-1e20F, -1e20F};
-    const tg_attn_view view = {1, 2, 1, 1, 1, q, k, q};
+    const tg_attn_view view = {1, 2, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
     struct visits v = {0};
 
     CHECK(walk(&view, &all, count_rows, &v));
@@ -184,6 +184,19 @@ struct rows {
     size_t layer, head;
 };
 
+static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_pick *pick,
+                            tg_attn_visit visit, void *context, tg_err *err)
+{
+    tg_attn_layers layers;
+    tg_status status = tg_attn_layers_model(&layers, m, ids, n, err);
+
+    if (status)
+        return status;
+    status = tg_attn_layers_walk(&layers, pick, visit, context, err);
+    tg_attn_layers_close(&layers);
+    return status;
+}
+
 static bool keep_att(void *context, const tg_attn_row *row)
 {
     struct rows *r = context;
@@ -203,9 +216,9 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     tg_infer f;
     tg_err err = {0};
 
-    tg_infer_place(&arena, &f, m, T, false);
+    tg_infer_place(&arena, &f, m, T, 0, 0);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_infer_place(&arena, &f, m, T, false);
+    tg_infer_place(&arena, &f, m, T, 0, 0);
     tg_infer_begin(&f, ids, T);
     for (size_t l = 0; l < L; l++) {
         tg_infer_qkv(&f, l);
@@ -231,7 +244,7 @@ static void model_equals_fused(void)
         if (tg_model_set_heads(&m, heads, &err) != TG_OK)
             continue; /* 8 */
         memset(&got, 0, sizeof got);
-        CHECK_OK(tg_attn_walk_model(&m, ids, T, &all, keep_att, &got, &err), &err);
+        CHECK_OK(walk_model(&m, ids, T, &all, keep_att, &got, &err), &err);
         fused_att(&want, &m, ids);
         CHECK_EQ(got.n, L * heads * T);
         CHECK_NEAR(check_distance(got.att[0][0], want.att[0][0], L * T * C), 0, FUSED_TOLERANCE);
@@ -248,45 +261,14 @@ static void model_picks(void)
     tg_err err = {0};
 
     small_model(&m);
-    CHECK_OK(tg_attn_walk_model(&m, ids, T, &pick, keep_att, &got, &err), &err);
+    CHECK_OK(walk_model(&m, ids, T, &pick, keep_att, &got, &err), &err);
     CHECK_EQ(got.n, 1);
     CHECK_EQ(got.layer, 1);
     CHECK_EQ(got.head, 1);
     pick.layer = L;
-    CHECK_EQ(tg_attn_walk_model(&m, ids, T, &pick, keep_att, &got, &err), TG_EUSAGE);
+    CHECK_EQ(walk_model(&m, ids, T, &pick, keep_att, &got, &err), TG_EUSAGE);
     CHECK_EQ(got.n, 1);
     tg_model_free(&m);
-}
-
-/* ---- columns */
-
-static bool put_rows(void *context, const tg_attn_row *row)
-{
-    tg_attn_line *l = context;
-    tg_attn_columns columns;
-
-    tg_attn_columns_set(&columns, row->view, 1, true);
-    tg_attn_put_row(l, &columns, row);
-    for (size_t j = row->j_begin; j < row->j_end; j++)
-        tg_attn_put_element(l, &columns, row, j);
-    return true;
-}
-
-static void columns(void)
-{
-    const tg_attn_pick masked = {0, 1, 1, 2}, plain = {0, 1, 2, 1};
-    tg_attn_line l = {0};
-
-    walk(&tg_attn_example_get(1)->view, &plain, put_rows, &l);
-    l.text[l.n] = '\0';
-    CHECK_HAS(l.text, "0\t1\t0\t2\t1\t10\t6\t16\t-0.707106781\t0\t0.140029245");
-    l.n = 0;
-    walk(&tg_attn_example_get(1)->view, &masked, put_rows, &l);
-    l.text[l.n] = '\0';
-    CHECK_HAS(l.text, "0\t1\t0\t1\t2\t6\t10\t14\t-1e+09\t1\t0");
-    for (int i = 0; i < 1000; i++)
-        tg_attn_put_text(&l, "longer than the line"); /* is cut */
-    CHECK_EQ(l.n, sizeof l.text);
 }
 
 /* ---- q, k and v from an archive */
@@ -464,7 +446,6 @@ int main(void)
     RUN(picks_are_checked);
     RUN(model_equals_fused);
     RUN(model_picks);
-    RUN(columns);
     RUN(qkv_is_read);
     RUN(bad_qkv_is_refused);
     RUN(prompt_of_text);

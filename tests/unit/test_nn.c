@@ -749,7 +749,7 @@ static void check_cached(size_t past, size_t n, size_t C, size_t H)
     attention_reference(&a);
     tg_slice_forward_ref(k, a.qkv, T, 3 * C, C, C);
     tg_slice_forward_ref(v, a.qkv, T, 3 * C, 2 * C, C);
-    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, n, past, C, H, &scratch);
+    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, 0, 1, n, past, C, H, &scratch);
     CLOSE(out, a.out + past * C, n * C, attention_tolerance(T, C / H));
     done();
 }
@@ -865,7 +865,7 @@ static void all_attention(float *out)
 
     tg_attention_forward(out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
     tg_attention_backward(dqkv, dout, out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
-    tg_attention_cached(cached, qkv, k, v, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, &scratch);
+    tg_attention_cached(cached, qkv, k, v, 0, 1, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, &scratch);
 }
 
 /* Run with 1 and with 3 threads; same bits in all that was written. */

@@ -6,6 +6,8 @@ void K(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
 #ifdef __AVX512BF16__
 void K(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
 #endif
+void K(weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col);
+void K(weights_run)(const tg_matmul *op, const tg_weights *w);
 void K(attend_forward)(const tg_attend *op, float *work);
 void K(attend_backward)(const tg_attend *op, float *work);
 void K(gelu_tanh_forward)(float *out, const float *inp, size_t n);

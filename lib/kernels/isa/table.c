@@ -12,6 +12,8 @@ const tg_kernels K(kernels) = {
 #ifdef __AVX512BF16__
     .matmul_bf16 = K(matmul_bf16),
 #endif
+    .weights_pack = K(weights_pack),
+    .weights_run = K(weights_run),
     .attend_forward = K(attend_forward),
     .attend_backward = K(attend_backward),
     .gelu_tanh_forward = K(gelu_tanh_forward),

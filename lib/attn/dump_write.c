@@ -1,0 +1,182 @@
+#include "lib/attn/dump_write.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "formats/archive.h"
+#include "lib/base/size.h"
+
+#define VERSION 1
+
+static const char *const layouts[] = {"bthd", "bhtd"};
+static const char *const masks[] = {"-1e9", "-inf", "min"};
+static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+
+struct writer {
+    tg_archive_writer *archive;
+    const tg_attn_dump *dump;
+    tg_attn_stages stages;
+    int64_t *ids; /* [T] */
+    float *array; /* one stage, as it is written */
+};
+
+/* ---- what comes first */
+
+static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
+{
+    const tg_attn_dump *dump = w->dump;
+    const tg_dtype text = {'S', dump->text_size};
+    tg_status status;
+
+    for (size_t t = 0; t < T; t++)
+        w->ids[t] = dump->ids[t];
+    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->ids, err)))
+        return status;
+    return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
+}
+
+static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err *err)
+{
+    tg_archive_writer *a = w->archive;
+    tg_status status;
+
+    if ((status = tg_archive_put_text(a, "kind", "attention", err)) ||
+        (status = tg_archive_put_i64(a, "version", VERSION, err)) ||
+        (status = tg_archive_put_text(a, "dump/layout", layouts[n->layout], err)) ||
+        (status = tg_archive_put_i64(a, "dump/n_layer", (int64_t)n->L, err)) ||
+        (status = tg_archive_put_i64(a, "dump/n_head", (int64_t)n->H, err)) ||
+        (status = tg_archive_put_i64(a, "dump/n_embd", (int64_t)n->C, err)) ||
+        (status = tg_archive_put_text(a, "dump/mask", masks[w->dump->mask], err)))
+        return status;
+    return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
+}
+
+/* ---- a layer's stages */
+
+/* Rows of scores or probabilities on their way into the array. */
+struct square {
+    float *array;
+    float masked;
+    bool probs;
+};
+
+static void keep_row(void *context, const tg_attn_row *row, size_t thread)
+{
+    const struct square *s = context;
+    const size_t i = row->i, T = row->view->T;
+    float *array = s->array + tg_attn_offset(row->view, row->b, row->h, i, 0);
+    const double *from = s->probs ? row->probs : row->scores;
+
+    (void)thread;
+    for (size_t j = 0; j <= i; j++)
+        array[j] = (float)from[j];
+    for (size_t j = i + 1; j < T; j++)
+        array[j] = s->masked;
+}
+
+static void fill_square(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage)
+{
+    const bool probs = stage == TG_ATTN_PROBS;
+    struct square s = {w->array, probs ? 0.0f : tg_attn_mask_value(w->dump->mask), probs};
+    const tg_attn_team team = {.row = keep_row, .context = &s};
+
+    (void)tg_attn_walk_team(&layer->view, 0, &all, &w->stages.work, &team);
+}
+
+static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
+{
+    if (tg_attn_stage_square(stage)) {
+        fill_square(w, layer, stage);
+        return;
+    }
+    tg_attn_stages_fill(&w->stages, stage, layer, &all);
+    for (size_t i = 0; i < count; i++)
+        w->array[i] = (float)w->stages.values[i];
+}
+
+/* All but masked scores, which may be infinite. */
+static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
+                              tg_err *err)
+{
+    const size_t width = s->size[s->n - 1], rows = tg_attn_shape_count(s) / width;
+
+    for (size_t row = 0; row < rows; row++) {
+        const size_t end = square ? row % width + 1 : width;
+
+        for (size_t n = 0; n < end; n++) {
+            if (!isfinite(array[row * width + n]))
+                return tg_fail(err, TG_EDATA, "%s is not finite at offset %zu", name, row * width + n);
+        }
+    }
+    return TG_OK;
+}
+
+static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)
+{
+    char name[64];
+    tg_attn_shape s;
+    tg_status status;
+
+    snprintf(name, sizeof name, "h.%zu.%s", layer->number, tg_attn_stage_name(stage));
+    tg_attn_stage_shape(&s, stage, &layer->view);
+    fill(w, layer, stage, tg_attn_shape_count(&s));
+    if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
+        return status;
+    return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
+}
+
+static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY && !status; stage++) {
+        if ((w->dump->stage == TG_ATTN_EVERY || w->dump->stage == stage) &&
+            (layer->x || !tg_attn_stage_of_model(stage)))
+            status = put_stage(w, layer, stage, err);
+    }
+    return status;
+}
+
+/* ---- the archive */
+
+static void place(tg_arena *arena, struct writer *w, const tg_attn_layers *n)
+{
+    const tg_attn_stage one = w->dump->stage;
+    size_t rows, square = 0, most = SIZE_MAX; /* which the arena will not find */
+
+    tg_attn_stages_place(arena, &w->stages, n->B, n->T, n->C, n->H);
+    if (tg_size_mul(&rows, n->B, n->T) &&
+        (!(one == TG_ATTN_EVERY || tg_attn_stage_square(one)) ||
+         (tg_size_mul(&square, rows, n->H) && tg_size_mul(&square, square, n->T))) &&
+        tg_size_mul(&rows, rows, n->C) && tg_size_mul(&rows, rows, 3))
+        most = tg_size_max(rows, square);
+    w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
+    w->array = tg_arena_take(arena, most, sizeof *w->array);
+}
+
+tg_status tg_attn_dump_write(int fd, tg_attn_layers *layers, const tg_attn_dump *dump, tg_err *err)
+{
+    const tg_attn_pick pick = {dump->layer, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    struct writer w = {.dump = dump};
+    tg_arena arena = {0};
+    tg_attn_layer layer;
+    tg_status status = tg_attn_pick_check(&pick, layers->L, layers->H, layers->T, err);
+
+    if (status)
+        return status;
+    place(&arena, &w, layers);
+    if ((status = tg_arena_alloc(&arena, err)))
+        return status;
+    place(&arena, &w, layers);
+    if ((status = tg_archive_create(&w.archive, fd, 0, err)) || (status = put_settings(&w, layers, err)))
+        goto done;
+    while (!status && tg_attn_layers_find(layers, dump->layer, &layer))
+        status = put_layer(&w, &layer, err);
+    if (!status)
+        status = tg_archive_finish(w.archive, err);
+
+done:
+    tg_archive_abandon(w.archive);
+    tg_arena_free(&arena);
+    return status;
+}

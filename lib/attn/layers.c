@@ -1,0 +1,131 @@
+#include "lib/attn/layers.h"
+
+tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, const int32_t *ids, size_t T,
+                               tg_err *err)
+{
+    const tg_config *c = &model->config;
+    tg_status status;
+
+    *layers = (tg_attn_layers){
+        .L = c->n_layer, .B = 1, .T = T, .C = c->n_embd, .H = c->n_head, .model = model, .ids = ids};
+    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
+    if ((status = tg_arena_alloc(&layers->arena, err)))
+        return status;
+    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
+    return TG_OK;
+}
+
+void tg_attn_layers_given(tg_attn_layers *layers, const tg_attn_view *view)
+{
+    *layers =
+        (tg_attn_layers){.L = 1, .B = view->B, .T = view->T, .C = view->C, .H = view->H, .given = *view};
+}
+
+static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
+{
+    const tg_model *m = layers->model;
+    tg_infer *f = &layers->infer;
+    const size_t l = layers->next, T = layers->T, C = layers->C;
+
+    if (l == 0)
+        tg_infer_begin(f, layers->ids, T);
+    else
+        tg_infer_block(f, l - 1);
+    tg_infer_qkv(f, l);
+    *layer = (tg_attn_layer){
+        .number = l,
+        .view = {1, T, C, layers->H, 3 * C, f->qkv, f->qkv + C, f->qkv + 2 * C, TG_ATTN_BTHD},
+        .x = f->normed,
+        .qkv = f->qkv,
+        .w_qkv = tg_model_weight(m, TG_QKV_W, l),
+        .b_qkv = tg_model_weight(m, TG_QKV_B, l),
+        .w_proj = tg_model_weight(m, TG_ATT_PROJ_W, l),
+        .b_proj = tg_model_weight(m, TG_ATT_PROJ_B, l),
+        .residual = f->x,
+    };
+}
+
+bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
+{
+    if (layers->next == layers->L)
+        return false;
+    if (layers->model)
+        next_of_model(layers, layer);
+    else
+        *layer = (tg_attn_layer){.view = layers->given};
+    layer->view.layout = layers->layout;
+    layers->next++;
+    return true;
+}
+
+bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer)
+{
+    while (number == TG_ATTN_ALL || layers->next <= number) {
+        if (!tg_attn_layers_next(layers, layer))
+            return false;
+        if (number == TG_ATTN_ALL || layer->number == number)
+            return true;
+    }
+    return false;
+}
+
+void tg_attn_layers_close(tg_attn_layers *layers)
+{
+    tg_arena_free(&layers->arena);
+}
+
+/* Walk over one layer's picked rows; false ends the walk. */
+typedef bool (*walk_layer)(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                           const void *how);
+
+static tg_status walk_layers(tg_attn_layers *layers, const tg_attn_pick *pick, walk_layer walk,
+                             const void *how, tg_err *err)
+{
+    const size_t D = layers->C / layers->H;
+    tg_arena arena = {0};
+    tg_attn_layer layer;
+    tg_attn_work work;
+    tg_status status = tg_attn_pick_check(pick, layers->L, layers->H, layers->T, err);
+
+    if (status)
+        return status;
+    tg_attn_place(&arena, &work, layers->T, D);
+    if ((status = tg_arena_alloc(&arena, err)))
+        return status;
+    tg_attn_place(&arena, &work, layers->T, D);
+    while (tg_attn_layers_find(layers, pick->layer, &layer) && walk(&layer, pick, &work, how)) {
+    }
+    tg_arena_free(&arena);
+    return TG_OK;
+}
+
+struct visitor {
+    tg_attn_visit visit;
+    void *context;
+};
+
+static bool walk_alone(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                       const void *how)
+{
+    const struct visitor *v = how;
+
+    return tg_attn_walk(&layer->view, layer->number, pick, work, v->visit, v->context);
+}
+
+tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick, tg_attn_visit visit,
+                              void *context, tg_err *err)
+{
+    return walk_layers(layers, pick, walk_alone, &(struct visitor){visit, context}, err);
+}
+
+static bool walk_together(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
+                          const void *how)
+{
+    return tg_attn_walk_team(&layer->view, layer->number, pick, work, how);
+}
+
+tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick, const tg_attn_team *team,
+                                   tg_err *err)
+{
+    return walk_layers(layers, pick, walk_together, team, err);
+}

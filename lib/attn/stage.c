@@ -1,0 +1,153 @@
+#include "lib/attn/stage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+
+static const char names[TG_ATTN_EVERY][8] = {"x", "qkv", "q", "k", "v", "scores", "probs", "att", "out"};
+
+const char *tg_attn_stage_name(tg_attn_stage stage)
+{
+    assert(stage < TG_ATTN_EVERY);
+    return names[stage];
+}
+
+bool tg_attn_stage_of_model(tg_attn_stage stage)
+{
+    return stage == TG_ATTN_X || stage == TG_ATTN_QKV || stage == TG_ATTN_OUT;
+}
+
+bool tg_attn_stage_square(tg_attn_stage stage)
+{
+    return stage == TG_ATTN_SCORES || stage == TG_ATTN_PROBS;
+}
+
+/* ---- shapes */
+
+static void add_index(tg_attn_shape *s, const char *dim, char index, size_t size)
+{
+    s->dim[s->n] = dim;
+    s->index[s->n] = index;
+    s->size[s->n] = size;
+    s->n++;
+}
+
+void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_attn_view *a)
+{
+    const bool square = tg_attn_stage_square(stage), of_model = tg_attn_stage_of_model(stage);
+    const bool heads_first = square || (!of_model && a->layout == TG_ATTN_BHTD);
+    size_t stride = 1;
+
+    *s = (tg_attn_shape){0};
+    add_index(s, "B", 'b', a->B);
+    if (heads_first)
+        add_index(s, "H", 'h', a->H);
+    add_index(s, "T", square ? 'i' : 't', a->T);
+    if (!heads_first && !of_model)
+        add_index(s, "H", 'h', a->H);
+    if (square)
+        add_index(s, "T", 'j', a->T);
+    else if (of_model)
+        add_index(s, stage == TG_ATTN_QKV ? "3C" : "C", 'c', stage == TG_ATTN_QKV ? 3 * a->C : a->C);
+    else
+        add_index(s, "D", 'd', a->C / a->H);
+    for (size_t n = s->n; n-- > 0; stride *= s->size[n])
+        s->stride[n] = stride;
+}
+
+size_t tg_attn_shape_count(const tg_attn_shape *s)
+{
+    return s->size[0] * s->stride[0];
+}
+
+/* ---- values */
+
+void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H)
+{
+    size_t rows, most;
+
+    if (!tg_size_mul(&rows, B, T) || !tg_size_mul(&rows, rows, C) || !tg_size_mul(&most, rows, 3))
+        rows = most = SIZE_MAX; /* which the arena will not find */
+    tg_attn_place(arena, &stages->work, T, C / H);
+    stages->values = tg_arena_take(arena, most, sizeof *stages->values);
+    stages->att = tg_arena_take(arena, rows, sizeof *stages->att);
+}
+
+static void copy(double *out, const float *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (double)in[i];
+}
+
+/* q, k or v, from where they lie into the view's layout. */
+static void gather(double *out, const tg_attn_view *a, const float *in)
+{
+    const size_t D = a->C / a->H;
+
+    for (size_t b = 0; b < a->B; b++)
+        for (size_t t = 0; t < a->T; t++)
+            for (size_t h = 0; h < a->H; h++)
+                copy(out + tg_attn_base(a, b, t, h), in + (b * a->T + t) * a->stride + h * D, D);
+}
+
+static void keep_att(void *context, const tg_attn_row *row, size_t thread)
+{
+    double *att = context;
+    const tg_attn_view *a = row->view;
+
+    (void)thread;
+    memcpy(att + tg_attn_base(a, row->b, row->i, row->h), row->att, a->C / a->H * sizeof *att);
+}
+
+static void attend(double *att, const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_work *work)
+{
+    const tg_attn_team team = {.row = keep_att, .context = att, .att = true};
+
+    (void)tg_attn_walk_team(view, 0, pick, work, &team); /* without turns it goes to the end */
+}
+
+/*
+ * out[n,o] = (sum over c of att[n,c] * w[c,o]) + bias[o], the sums as linear_forward in
+ * lib/nn/ref/ref_ops.h takes them in double precision; bias NULL for none.
+ */
+static void project(double *out, const double *att, const float *w, const float *bias, size_t N, size_t C)
+{
+    #pragma omp parallel for schedule(static)
+    for (size_t n = 0; n < N; n++) {
+        double *out_n = out + n * C;
+
+        memset(out_n, 0, C * sizeof *out_n);
+        for (size_t c = 0; c < C; c++) {
+            const double factor = att[n * C + c];
+            const float *w_c = w + c * C;
+
+            #pragma omp simd
+            for (size_t o = 0; o < C; o++)
+                out_n[o] += factor * (double)w_c[o];
+        }
+        for (size_t o = 0; bias && o < C; o++)
+            out_n[o] += (double)bias[o];
+    }
+}
+
+void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,
+                         const tg_attn_pick *pick)
+{
+    static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    tg_attn_view view = layer->view;
+    const size_t n = view.B * view.T * view.C;
+
+    assert(!tg_attn_stage_square(stage) && (layer->x || !tg_attn_stage_of_model(stage)));
+    if (stage == TG_ATTN_X || stage == TG_ATTN_QKV)
+        copy(stages->values, stage == TG_ATTN_X ? layer->x : layer->qkv, stage == TG_ATTN_X ? n : 3 * n);
+    else if (stage == TG_ATTN_ATT)
+        attend(stages->values, &view, pick, &stages->work);
+    else if (stage != TG_ATTN_OUT)
+        gather(stages->values, &view, stage == TG_ATTN_Q ? view.q : stage == TG_ATTN_K ? view.k : view.v);
+    else {
+        view.layout = TG_ATTN_BTHD; /* as the projection reads it */
+        attend(stages->att, &view, &all, &stages->work);
+        project(stages->values, stages->att, layer->w_proj, layer->b_proj, view.B * view.T, view.C);
+    }
+}
