@@ -487,6 +487,29 @@ END
     done
 }
 
+@test "page: a model's attention, as tg-attn-dump stores it" {
+    need_chromium
+    need_numpy
+    tg-init --n-layer 2 --n-head 2 --n-embd 12 --n-ctx 32 --seed 3 -o model.npz 2> /dev/null
+    for layout in bthd bhtd; do
+        tg-attn-dump -p 'To be, or not to be: that is it' --layout $layout -o dump.npz
+        tg-attn-view --html -o page.html dump.npz
+        page page.html << 'END'
+import numpy as np
+dump = np.load("dump.npz")
+i, j = np.tril_indices(31)
+for layer in range(2):
+    for h in range(2):
+        got = page.run(f"(h => (h.work(Infinity), [Array.from(h.scores), Array.from(h.probs)]))(headOf({layer}, {h}))")
+        for numbers, name in zip(got, ("scores", "probs")):
+            assert np.array_equal(np.array(numbers, "f4"), dump[f"h.{layer}.{name}"][0, h][i, j]), (layer, h, name)
+assert page.run("words.map((word) => word.textContent).join('')") == "To be, or not to be: that is it"
+END
+        tg-attn-view -w 60 dump.npz > one
+        tg-attn-dump -p 'To be, or not to be: that is it' --layout $layout -s probs -o - | tg-attn-view -w 60 | cmp - one
+    done
+}
+
 @test "page: a cell's facts and trace, by keys and by pointer" {
     need_chromium
     dump dump.npz example=1
