@@ -89,8 +89,13 @@ void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE])
 {
     struct lab cube[CUBE_SIZE];
 
-    for (size_t n = 0; n < CUBE_SIZE; n++)
-        cube[n] = lab_of((tg_rgb){cube_level(n / 36), cube_level(n / 6 % 6), cube_level(n % 6)});
+    for (size_t n = 0; n < CUBE_SIZE; n++) {
+        const tg_rgb c = {cube_level(n / 36), cube_level(n / 6 % 6), cube_level(n % 6)};
+
+        cube[n] = lab_of(c);
+        if (cube[n].l < 0.5 && c.r >= c.b) /* the dark ones shall be violet and blue, not a magenta */
+            cube[n].l = HUGE_VAL;
+    }
     for (size_t step = 0; step < TG_COLORMAP_SIZE; step++) {
         const struct lab want = color_of_step(step);
         double least = HUGE_VAL;
