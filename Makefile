@@ -105,6 +105,9 @@ $(BUILD)/obj/%.f64.o: %.c
 	$(call say,CC,$< (double))
 	$(Q)$(COMPILE) -DTG_REAL=64 -c -o $@ $<
 
+# The page of tg-attn-view, which becomes part of the program.
+$(BUILD)/obj/cmd/view_page.o: $(wildcard cmd/view/*)
+
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c
 	@mkdir -p $$(@D)

@@ -50,12 +50,13 @@
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 
-/* train and attn: runs, and what tg-attn-dump shows */
+/* train and attn: runs, and what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/ablate.h"
 #include "lib/attn/attn.h"
 #include "lib/attn/columns.h"
 #include "lib/attn/dump_check.h"
 #include "lib/attn/dump_read.h"
+#include "lib/attn/dump_rows.h"
 #include "lib/attn/dump_write.h"
 #include "lib/attn/example.h"
 #include "lib/attn/gradient.h"

@@ -28,6 +28,8 @@ unit() {
 @test "unit: model" { unit model; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
+@test "unit: dump" { unit dump; }
+@test "unit: view" { unit view; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
 @test "unit: heads" { unit heads; }

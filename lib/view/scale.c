@@ -1,0 +1,34 @@
+#include "lib/view/scale.h"
+
+#include <math.h>
+
+static double clamp(double x)
+{
+    return x > 0 ? x < 1 ? x : 1 : 0;
+}
+
+double tg_scale_place(const tg_scale *s, double x)
+{
+    switch (s->kind) {
+    case TG_SCALE_SQRT:
+        return s->high > 0 ? sqrt(clamp(x / s->high)) : 0;
+    case TG_SCALE_LOG:
+        return x > 0 && s->high > 0 ? clamp(1 + log10(x / s->high) / TG_SCALE_DECADES) : 0;
+    case TG_SCALE_LINEAR:
+        break;
+    }
+    return s->high > s->low ? clamp((x - s->low) / (s->high - s->low)) : 0.5;
+}
+
+double tg_scale_number(const tg_scale *s, double place)
+{
+    switch (s->kind) {
+    case TG_SCALE_SQRT:
+        return place * place * s->high;
+    case TG_SCALE_LOG:
+        return s->high * pow(10, (place - 1) * TG_SCALE_DECADES);
+    case TG_SCALE_LINEAR:
+        break;
+    }
+    return s->low + place * (s->high - s->low);
+}

@@ -1,0 +1,25 @@
+/*
+ * scale: where a number lies between the ends of a colour scale.
+ */
+#ifndef TG_VIEW_SCALE_H
+#define TG_VIEW_SCALE_H
+
+typedef enum tg_scale_kind {
+    TG_SCALE_SQRT,   /* 0 to high; small numbers take more room */
+    TG_SCALE_LINEAR, /* low to high */
+    TG_SCALE_LOG     /* high/10^4 to high: four decades, and less looks like the lowest */
+} tg_scale_kind;
+#define TG_SCALE_KINDS "sqrt|linear|log" /* in that order, for an option */
+
+#define TG_SCALE_DECADES 4
+
+typedef struct tg_scale {
+    tg_scale_kind kind;
+    double low, high;
+} tg_scale;
+
+/* A number's place, 0 to 1; and the number at a place. */
+double tg_scale_place(const tg_scale *scale, double x);
+double tg_scale_number(const tg_scale *scale, double place);
+
+#endif

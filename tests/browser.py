@@ -1,0 +1,156 @@
+"""A headless Chromium for tests, driven through its DevTools pipe with the standard library.
+
+    with Browser(width=1200, height=900) as page:
+        page.open("file:///tmp/page.html")
+        page.run("document.title")
+        page.key("ArrowDown")
+        page.shot("page.png")
+
+run() returns an expression's value, and raises what the page throws.  What the page writes to the
+console, and what its policy refuses, is in page.problems; what it asks the network for in
+page.requests.
+"""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+
+def find():
+    return next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+
+
+class Browser:
+    def __init__(self, width=1200, height=900, dark=False, scale=1):
+        self.profile = tempfile.mkdtemp(prefix="browser.")
+        to_read, self.to = os.pipe()
+        self.back, to_write = os.pipe()
+        command = [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+                   "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
+                   f"--user-data-dir={self.profile}", f"--window-size={width},{height}", "about:blank"]
+
+        def as_3_and_4():  # where Chromium wants the pipe
+            r, w = os.dup(to_read), os.dup(to_write)
+            os.dup2(r, 3)
+            os.dup2(w, 4)
+
+        self.process = subprocess.Popen(command, preexec_fn=as_3_and_4, close_fds=False,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        os.close(to_read)
+        os.close(to_write)
+        self.pending, self.sent, self.session = b"", 0, None
+        self.problems, self.requests, self.loaded = [], [], False
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
+                  mobile=False)
+        self.theme("dark" if dark else "light")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def receive(self, seconds):
+        end = time.monotonic() + seconds
+        while b"\0" not in self.pending:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.back], [], [], left)[0]:
+                raise TimeoutError("the browser does not answer")
+            data = os.read(self.back, 1 << 20)
+            if not data:
+                raise EOFError("the browser has ended")
+            self.pending += data
+        message, self.pending = self.pending.split(b"\0", 1)
+        message = json.loads(message)
+        self.note(message)
+        return message
+
+    def note(self, message):
+        method, about = message.get("method"), message.get("params", {})
+        if method == "Runtime.exceptionThrown":
+            self.problems.append(json.dumps(about["exceptionDetails"])[:2000])
+        elif method == "Runtime.consoleAPICalled":
+            self.problems.append(" ".join(str(a.get("value")) for a in about["args"]))
+        elif method == "Log.entryAdded":
+            self.problems.append(about["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(about["request"]["url"])
+        elif method == "Page.loadEventFired":
+            self.loaded = True
+
+    def call(self, method, seconds=60, **params):
+        self.sent += 1
+        message = {"id": self.sent, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.to, data):]
+        while True:
+            answer = self.receive(seconds)
+            if answer.get("id") == self.sent:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def open(self, url):
+        self.loaded = False
+        self.call("Page.navigate", url=url)
+        while not self.loaded:
+            self.receive(60)
+
+    def run(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(json.dumps(result["exceptionDetails"])[:2000])
+        return result["result"].get("value")
+
+    def settle(self):
+        """Until two frames have been drawn."""
+        self.run("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
+
+    def wait(self, expression, seconds=30):
+        end = time.monotonic() + seconds
+        while not self.run(expression):
+            if time.monotonic() > end:
+                raise TimeoutError(expression)
+            time.sleep(0.05)
+
+    def key(self, key, **more):
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **more)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, **more)
+        self.settle()
+
+    def mouse(self, kind, x, y):
+        button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
+
+    def click(self, x, y):
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.mouse(kind, x, y)
+        self.settle()
+
+    def theme(self, name):
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def size(self, width, height, scale=1):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
+                  mobile=False)
+        self.settle()
+
+    def shot(self, path, whole=False):
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))

@@ -1,0 +1,181 @@
+/* A dump archive as tg writes it: used where it lies, or copied from a pipe; and rows from whatever
+ * stages there are.  Foreign and damaged ones: tests/tg-attn-view.bats. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/archive.h"
+#include "lib/attn/dump_read.h"
+#include "lib/attn/dump_rows.h"
+#include "lib/nn/ref/ref.h"
+#include "tests/unit/check.h"
+
+enum { B = 2, T = 5, H = 3, D = 2, C = H * D, LAYERS = 2 };
+
+static float data[LAYERS][2][B * T * C]; /* q, k [B,T,H,D] or [B,H,T,D] */
+static char text[T][3] = {"a", "b", "\\n", "c", "d"};
+
+static void put_header(tg_archive_writer *w, const char *layout, tg_err *err)
+{
+    const size_t shape[1] = {T};
+
+    CHECK_OK(tg_archive_put_text(w, "kind", "attention", err), err);
+    CHECK_OK(tg_archive_put_i64(w, "version", 1, err), err);
+    CHECK_OK(tg_archive_put_text(w, "dump/layout", layout, err), err);
+    CHECK_OK(tg_archive_put_i64(w, "dump/n_layer", 7, err), err);
+    CHECK_OK(tg_archive_put_i64(w, "dump/n_head", H, err), err);
+    CHECK_OK(tg_archive_put_i64(w, "dump/n_embd", C, err), err);
+    CHECK_OK(tg_archive_put_text(w, "dump/mask", "-inf", err), err);
+    CHECK_OK(tg_archive_put(w, "dump/text", (tg_dtype){'S', sizeof text[0]}, 1, shape, text, err), err);
+}
+
+/* Layers 5 and 3, in this order, with q and k. */
+static void put_dump(int fd, const char *layout)
+{
+    const size_t bthd[4] = {B, T, H, D}, bhtd[4] = {B, H, T, D};
+    const size_t *shape = strcmp(layout, "bhtd") == 0 ? bhtd : bthd;
+    tg_archive_writer *w;
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    put_header(w, layout, &err);
+    for (size_t l = 0; l < LAYERS; l++) {
+        check_fill(data[l][0], B * T * C, 2 * l, 2);
+        check_fill(data[l][1], B * T * C, 2 * l + 1, 2);
+        CHECK_OK(tg_archive_put(w, l == 0 ? "h.5.q" : "h.3.q", TG_F32, 4, shape, data[l][0], &err), &err);
+        CHECK_OK(tg_archive_put(w, l == 0 ? "h.5.k" : "h.3.k", TG_F32, 4, shape, data[l][1], &err), &err);
+    }
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+}
+
+static int dump_file(const char *layout)
+{
+    char path[] = "/tmp/test_dump.XXXXXX";
+    const int fd = mkstemp(path);
+
+    CHECK(fd >= 0);
+    unlink(path);
+    put_dump(fd, layout);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    return fd;
+}
+
+static const tg_dump_want everything = {TG_DUMP_ALL, TG_DUMP_EVERY};
+
+static void a_file_is_used_where_it_lies(void)
+{
+    const int fd = dump_file("bthd");
+    tg_dump dump;
+    tg_err err;
+
+    CHECK_OK(tg_dump_read(&dump, fd, everything, &err), &err);
+    CHECK(dump.B == B && dump.T == T && dump.C == C && dump.H == H && dump.D == D && !dump.heads_first);
+    CHECK(dump.n_layer == 7 && strcmp(dump.mask, "-inf") == 0);
+    CHECK(!dump.ids && dump.text_size == sizeof text[0] && memcmp(dump.text, text, sizeof text) == 0);
+    CHECK_EQ(dump.n, 2);
+    CHECK(dump.layer[0].number == 3 && dump.layer[1].number == 5);
+    CHECK(tg_dump_find(&dump, 5) == &dump.layer[1] && !tg_dump_find(&dump, 4));
+    for (size_t l = 0; l < LAYERS; l++) {
+        const tg_dump_layer *layer = &dump.layer[LAYERS - 1 - l];
+
+        for (size_t s = 0; s < TG_DUMP_STAGES; s++) {
+            CHECK(!layer->owned[s]);
+            CHECK((layer->data[s] != NULL) == (s == TG_DUMP_Q || s == TG_DUMP_K));
+        }
+        CHECK(memcmp(layer->data[TG_DUMP_Q], data[l][0], sizeof data[l][0]) == 0);
+        CHECK(memcmp(layer->data[TG_DUMP_K], data[l][1], sizeof data[l][1]) == 0);
+    }
+    tg_dump_free(&dump);
+    close(fd);
+}
+
+static void what_is_not_wanted_is_passed_over(void)
+{
+    const int fd = dump_file("bthd");
+    tg_dump dump;
+    tg_err err;
+
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_DUMP_K)}, &err), &err);
+    CHECK(dump.n == 1 && dump.layer[0].number == 3);
+    CHECK(!dump.layer[0].data[TG_DUMP_Q] && dump.layer[0].data[TG_DUMP_K]);
+    CHECK(!tg_dump_rows_there(&dump.layer[0], TG_DUMP_SCORES));
+    tg_dump_free(&dump);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_DUMP_ALL, TG_DUMP_BIT(TG_DUMP_PROBS)}, &err), &err);
+    CHECK_EQ(dump.n, 2); /* they are there, without anything */
+    tg_dump_free(&dump);
+    close(fd);
+}
+
+static void a_pipe_is_copied(void)
+{
+    int end[2];
+    tg_dump dump;
+    tg_err err;
+
+    CHECK(pipe(end) == 0);
+    put_dump(end[1], "bthd"); /* which fits into the pipe */
+    close(end[1]);
+    CHECK_OK(tg_dump_read(&dump, end[0], everything, &err), &err);
+    CHECK(dump.layer[0].owned[TG_DUMP_Q] == dump.layer[0].data[TG_DUMP_Q]);
+    CHECK(memcmp(dump.layer[1].data[TG_DUMP_K], data[0][1], sizeof data[0][1]) == 0);
+    tg_dump_free(&dump);
+    close(end[0]);
+}
+
+/* Reference: tg_attention_scores_row_ref64, tg_softmax_row_ref64. */
+static void check_row(const tg_dump *dump, const tg_dump_layer *layer, size_t b, size_t h, size_t i)
+{
+    double q[D], k[T * D], scores[T], probs[T], scratch[2 * T + 2 * D];
+    float row[T];
+
+    CHECK(tg_dump_row_scratch(dump) <= sizeof scratch / sizeof scratch[0]);
+    for (size_t t = 0; t < T; t++) {
+        for (size_t d = 0; d < D; d++) {
+            const size_t at =
+                dump->heads_first ? ((b * H + h) * T + t) * D + d : ((b * T + t) * H + h) * D + d;
+
+            CHECK_EQ(tg_dump_base(dump, b, t, h) + d, at);
+            k[t * D + d] = (double)layer->data[TG_DUMP_K][at];
+            if (t == i)
+                q[d] = (double)layer->data[TG_DUMP_Q][at];
+        }
+    }
+    tg_attention_scores_row_ref64(scores, q, k, D, T, D, i);
+    tg_softmax_row_ref64(probs, scores, i + 1);
+    tg_dump_row(row, dump, layer, TG_DUMP_SCORES, b, h, i, scratch);
+    for (size_t j = 0; j <= i; j++)
+        CHECK(row[j] == (float)scores[j]);
+    tg_dump_row(row, dump, layer, TG_DUMP_PROBS, b, h, i, scratch);
+    for (size_t j = 0; j <= i; j++)
+        CHECK(row[j] == (float)probs[j]);
+}
+
+static void rows_are_the_references(void)
+{
+    static const char *const layouts[] = {"bthd", "bhtd"};
+
+    for (size_t l = 0; l < 2; l++) {
+        const int fd = dump_file(layouts[l]);
+        tg_dump dump;
+        tg_err err;
+
+        CHECK_OK(tg_dump_read(&dump, fd, everything, &err), &err);
+        CHECK_EQ(dump.heads_first, l == 1);
+        for (size_t n = 0; n < B * H * T; n++)
+            check_row(&dump, &dump.layer[n % LAYERS], n / T / H, n / T % H, n % T);
+        tg_dump_free(&dump);
+        close(fd);
+    }
+}
+
+int main(void)
+{
+    RUN(a_file_is_used_where_it_lies);
+    RUN(what_is_not_wanted_is_passed_over);
+    RUN(a_pipe_is_copied);
+    RUN(rows_are_the_references);
+    return check_done();
+}

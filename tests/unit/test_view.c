@@ -1,0 +1,241 @@
+/* What tg-attn-view draws with: colours, scales, cells, letters; and the checksum and digits of its
+ * page. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base64.h"
+#include "formats/sha256.h"
+#include "lib/view/colormap.h"
+#include "lib/view/font.h"
+#include "lib/view/grid.h"
+#include "lib/view/raster.h"
+#include "lib/view/scale.h"
+#include "tests/unit/check.h"
+
+/* ---- the page's policy */
+
+static void check_hash(const char *text, size_t n, const char *want)
+{
+    unsigned char hash[TG_SHA256_SIZE];
+    char hex[2 * TG_SHA256_SIZE + 1];
+
+    tg_sha256(hash, text, n);
+    for (size_t i = 0; i < TG_SHA256_SIZE; i++) {
+        hex[2 * i] = "0123456789abcdef"[hash[i] >> 4];
+        hex[2 * i + 1] = "0123456789abcdef"[hash[i] & 15];
+    }
+    hex[2 * TG_SHA256_SIZE] = '\0';
+    CHECK_HAS(hex, want);
+}
+
+/* The examples of FIPS 180-2; lengths around the end of a block from another program. */
+static void sha256_known_answers(void)
+{
+    static char a[1000000];
+
+    memset(a, 'a', sizeof a);
+    check_hash("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    check_hash("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    check_hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56,
+               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    check_hash(a, sizeof a, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    check_hash(a, 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
+    check_hash(a, 63, "7d3e74a05d7db15bce4ad9ec0658ea98e3f06eeecf16b4c6fff2da457ddc2f34");
+    check_hash(a, 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
+    check_hash(a, 65, "635361c48bb9eab14198e76ea8ab7f1a41685d6ad62aa9146d301d4f17eb0ae0");
+}
+
+/* RFC 4648, section 10; and all digits. */
+static void base64_known_answers(void)
+{
+    static const char *const want[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+    unsigned char bytes[48];
+    char out[TG_BASE64_SIZE(sizeof bytes)];
+
+    for (size_t n = 0; n <= 6; n++) {
+        CHECK_EQ(tg_base64_encode(out, "foobar", n), strlen(want[n]));
+        CHECK_EQ(TG_BASE64_SIZE(n), strlen(want[n]));
+        CHECK(memcmp(out, want[n], strlen(want[n])) == 0);
+    }
+    for (unsigned i = 0; i < 16; i++) { /* the numbers 0 to 63, six bits each */
+        const unsigned x = (4 * i) << 18 | (4 * i + 1) << 12 | (4 * i + 2) << 6 | (4 * i + 3);
+
+        bytes[3 * i] = (unsigned char)(x >> 16);
+        bytes[3 * i + 1] = (unsigned char)(x >> 8);
+        bytes[3 * i + 2] = (unsigned char)x;
+    }
+    CHECK_EQ(tg_base64_encode(out, bytes, sizeof bytes), 64);
+    CHECK(memcmp(out, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64) == 0);
+}
+
+/* ---- colours */
+
+/* Lightness as CIE defines it, which is not the measure that the map was made by. */
+static double lightness(tg_rgb c)
+{
+    const double byte[3] = {c.r, c.g, c.b}, weight[3] = {0.2126, 0.7152, 0.0722};
+    double y = 0;
+
+    for (size_t i = 0; i < 3; i++) {
+        const double x = byte[i] / 255;
+
+        y += weight[i] * (x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4));
+    }
+    return y > 0.008856 ? 116 * cbrt(y) - 16 : 903.3 * y;
+}
+
+static void colors_grow_lighter(void)
+{
+    tg_rgb map[TG_COLORMAP_SIZE];
+    unsigned char cube[TG_COLORMAP_SIZE];
+    double before = 0, cube_before = 0;
+
+    tg_colormap_fill(map);
+    tg_colormap_fill_256(cube);
+    for (size_t n = 0; n < TG_COLORMAP_SIZE; n++) {
+        const unsigned at = cube[n] - 16u, level[3] = {at / 36, at / 6 % 6, at % 6};
+        const tg_rgb c = {(unsigned char)(level[0] ? 55 + 40 * level[0] : 0),
+                          (unsigned char)(level[1] ? 55 + 40 * level[1] : 0),
+                          (unsigned char)(level[2] ? 55 + 40 * level[2] : 0)};
+        const double l = lightness(map[n]), cube_l = lightness(c);
+
+        CHECK(n == 0 || l > before - 0.15); /* a byte's rounding */
+        CHECK(n == 0 || l - before < 1);
+        CHECK(cube[n] >= 16 && cube[n] < 232);
+        CHECK(cube_l > cube_before - 4); /* the two measures of lightness differ by as much */
+        before = l;
+        cube_before = cube_l;
+    }
+    CHECK(lightness(map[0]) < 15);
+    CHECK(before > 90);
+}
+
+static void steps_and_ends(void)
+{
+    CHECK_EQ(tg_colormap_step(0), 0);
+    CHECK_EQ(tg_colormap_step(-1), 0);
+    CHECK_EQ(tg_colormap_step((double)NAN), 0);
+    CHECK_EQ(tg_colormap_step(1), TG_COLORMAP_SIZE - 1);
+    CHECK_EQ(tg_colormap_step(7), TG_COLORMAP_SIZE - 1);
+    CHECK_EQ(tg_colormap_step(0.5), TG_COLORMAP_SIZE / 2);
+    CHECK(tg_rgb_luma((tg_rgb){255, 255, 255}) == 255 && tg_rgb_luma((tg_rgb){0, 0, 0}) == 0);
+}
+
+static void scales(void)
+{
+    for (unsigned kind = TG_SCALE_SQRT; kind <= TG_SCALE_LOG; kind++) {
+        const tg_scale s = {(tg_scale_kind)kind, kind == TG_SCALE_LINEAR ? -3 : 0, 2};
+
+        for (double place = 0; place <= 1; place += 0.125)
+            CHECK_NEAR(tg_scale_place(&s, tg_scale_number(&s, place)), place, 1e-12);
+        CHECK_NEAR(tg_scale_place(&s, -100), 0, 0);
+        CHECK_NEAR(tg_scale_place(&s, 100), 1, 0);
+    }
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_SQRT, 0, 1}, 0.25), 0.5, 1e-15);
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LOG, 0, 1}, 0.01), 0.5, 1e-15);
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LINEAR, -1, 1}, 0.5), 0.75, 1e-15);
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LINEAR, 3, 3}, 3), 0.5, 0); /* all are the same */
+}
+
+/* ---- cells */
+
+/* Each cell against the definition, for every size of map and cell. */
+static void cells_are_the_greatest(void)
+{
+    float row[13];
+    tg_grid g;
+    tg_err err;
+
+    for (size_t T = 1; T <= 13; T++) {
+        for (size_t n = 1; n <= T + 1; n++) {
+            float want[13 * 13];
+            double low = HUGE_VAL, high = -HUGE_VAL;
+
+            CHECK_OK(tg_grid_make(&g, T, n, &err), &err);
+            CHECK_EQ(g.side, (T + n - 1) / n);
+            for (size_t c = 0; c < 13 * 13; c++)
+                want[c] = -INFINITY;
+            for (size_t i = 0; i < T; i++) {
+                check_fill(row, i + 1, 100 * T + i, 1);
+                tg_grid_add(&g, i, row);
+                for (size_t j = 0; j <= i; j++)
+                    want[i / n * g.side + j / n] = fmaxf(want[i / n * g.side + j / n], row[j]);
+            }
+            CHECK(memcmp(g.cell, want, g.side * g.side * sizeof *want) == 0);
+            tg_grid_range(&g, &low, &high);
+            CHECK(isfinite(low) && isfinite(high) && low <= high);
+            tg_grid_free(&g);
+        }
+    }
+    CHECK_EQ(tg_grid_make(&g, (size_t)1 << 60, 1, &err), TG_ENOMEM);
+    tg_grid_free(&(tg_grid){0});
+}
+
+/* ---- letters */
+
+static void letters_differ(void)
+{
+    for (int a = 0x20; a <= 0x7f; a++) {
+        for (int b = 0x20; b < a; b++)
+            CHECK(memcmp(tg_font_glyph((char)a), tg_font_glyph((char)b), TG_FONT_HEIGHT) != 0);
+        for (size_t row = 0; row < TG_FONT_HEIGHT; row++)
+            CHECK(tg_font_glyph((char)a)[row] < 1 << TG_FONT_WIDTH);
+    }
+    CHECK(tg_font_glyph('\n') == tg_font_glyph((char)0xe9)); /* a box */
+}
+
+/* Text that turns upwards is the same text, turned. */
+static void text_upwards(void)
+{
+    const size_t width = 40, height = 50;
+    tg_raster a, b;
+    tg_err err;
+
+    CHECK_OK(tg_raster_make(&a, width, height, &err), &err);
+    CHECK_OK(tg_raster_make(&b, height, width, &err), &err);
+    tg_raster_text(&a, 3, 39, 1, TG_UP, TG_INK_BLACK, "Fag{");
+    tg_raster_text(&b, 10, 3, 1, TG_RIGHT, TG_INK_BLACK, "Fag{");
+    for (size_t y = 0; y < height; y++) {
+        for (size_t x = 0; x < width; x++)
+            CHECK_EQ(a.pixel[y * width + x], b.pixel[x * height + (height - 1 - y)]);
+    }
+    CHECK(memchr(a.pixel, TG_INK_BLACK, width * height) != NULL);
+    tg_raster_free(&a);
+    tg_raster_free(&b);
+}
+
+/* What reaches beyond the image is left out. */
+static void beyond_the_image(void)
+{
+    tg_raster r;
+    tg_err err;
+
+    CHECK_OK(tg_raster_make(&r, 4, 3, &err), &err);
+    tg_raster_fill(&r, 2, 1, 100, 100, TG_INK_BLACK);
+    tg_raster_fill(&r, 4, 0, 1, 1, TG_INK_BLACK);
+    tg_raster_fill(&r, 0, 3, 1, 1, TG_INK_BLACK);
+    for (size_t y = 0; y < 3; y++) {
+        for (size_t x = 0; x < 4; x++)
+            CHECK_EQ(r.pixel[y * 4 + x], x >= 2 && y >= 1 ? TG_INK_BLACK : TG_INK_PAPER);
+    }
+    tg_raster_text(&r, 1, 1, 3, TG_UP, TG_INK_BLACK, "WWWW");
+    tg_raster_text(&r, 1, 1, 3, TG_RIGHT, TG_INK_BLACK, "WWWW");
+    tg_raster_hatch(&r, 0, 0, 100, 100);
+    tg_raster_free(&r);
+    CHECK_EQ(tg_raster_make(&r, SIZE_MAX, 2, &err), TG_ENOMEM);
+}
+
+int main(void)
+{
+    RUN(sha256_known_answers);
+    RUN(base64_known_answers);
+    RUN(colors_grow_lighter);
+    RUN(steps_and_ends);
+    RUN(scales);
+    RUN(cells_are_the_greatest);
+    RUN(letters_differ);
+    RUN(text_upwards);
+    RUN(beyond_the_image);
+    return check_done();
+}
