@@ -117,13 +117,15 @@ static void cut(size_t *from, size_t *to, size_t length, size_t unit, size_t n, 
  * out the rows. */
 static size_t grid_rows(const tg_matmul *op, size_t threads)
 {
-    size_t best = 1;
+    size_t best = 1, least = op->M + op->N / threads;
 
-    for (size_t rows = 1; rows <= threads; rows++) {
-        const size_t columns = threads / rows, best_columns = threads / best;
+    for (size_t rows = 2; rows <= threads; rows++) {
+        const size_t columns = threads / rows, lines = op->M / rows + op->N / columns;
 
-        if (threads % rows == 0 && op->M / rows + op->N / columns < op->M / best + op->N / best_columns)
+        if (rows * columns == threads && lines < least) {
             best = rows;
+            least = lines;
+        }
     }
     return best;
 }

@@ -38,14 +38,24 @@ INLINE size_t words(tg_precision precision)
     return precision == TG_PRECISION_BF16 ? VL : NR;
 }
 
+/* Words of VL columns and the VL behind them. */
+INLINE void pack_pairs(float *words_of_k, const float *x)
+{
+    vu pair = {0};
+
+    for (size_t i = 0; i < VL; i++)
+        pair[i] = bf16(x[i]) | bf16(x[VL + i]) << 16;
+    store(words_of_k, (vf)pair);
+}
+
 void K(weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
 {
-    uint32_t *panels = w->panels;
+    float *panels = w->panels;
     const size_t width = words(w->precision);
 
     #pragma omp parallel for schedule(static)
     for (size_t j = 0; j < w->N; j += NR) {
-        uint32_t *panel = panels + j / NR * w->K * width;
+        float *panel = panels + j / NR * w->K * width;
         const size_t n = tg_size_min(NR, w->N - j);
         float x[NR] = {0};
 
@@ -55,8 +65,7 @@ void K(weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b
             if (width == NR)
                 memcpy(panel, x, sizeof x);
             else
-                for (size_t i = 0; i < VL; i++)
-                    panel[i] = bf16(x[i]) | bf16(x[VL + i]) << 16;
+                pack_pairs(panel, x);
         }
     }
 }
@@ -87,27 +96,26 @@ INLINE void put_row(const tg_matmul *op, size_t m, size_t j, vf low, vf high)
 
 /* Memory to be asked for while rows pass a panel: `lines` cache lines every STRIDE k's. */
 struct ahead {
-    const uint32_t *at;
+    const float *at;
     size_t lines;
 };
 
-INLINE void unpack(vf *low, vf *high, const uint32_t *words_of_k, const tg_precision precision)
+INLINE void unpack(vf *low, vf *high, const float *words_of_k, const tg_precision precision)
 {
-    const float *x = (const float *)words_of_k;
     vu word;
 
     if (precision == TG_PRECISION_FLOAT32) {
-        *low = load(x);
-        *high = load(x + VL);
+        *low = load(words_of_k);
+        *high = load(words_of_k + VL);
         return;
     }
-    word = (vu)load(x);
+    word = (vu)load(words_of_k);
     *low = (vf)(word << 16);
     *high = (vf)(word & 0xFFFF0000u);
 }
 
 /* Rows m .. m+rows-1 past the panel at column j. */
-INLINE void rows_of_panel(const tg_matmul *op, const uint32_t *panel, size_t m, size_t j, const size_t rows,
+INLINE void rows_of_panel(const tg_matmul *op, const float *panel, size_t m, size_t j, const size_t rows,
                           struct ahead next, const tg_precision precision)
 {
     const float *a = op->a + m * op->a_row;
@@ -133,7 +141,7 @@ INLINE void rows_of_panel(const tg_matmul *op, const uint32_t *panel, size_t m, 
 
 /* All rows.  Where they come in several groups, each asks for its part of the next panel:
  * otherwise the first would wait for memory, which would wait for the others. */
-INLINE void panel_product(const tg_matmul *op, const uint32_t *panel, size_t j, const tg_precision precision)
+INLINE void panel_product(const tg_matmul *op, const float *panel, size_t j, const tg_precision precision)
 {
     const size_t M = op->M, width = words(precision), lines = op->K * width / LINE;
     const size_t groups = M / ROWS + M % ROWS / (ROWS / 2) + M % (ROWS / 2);
@@ -158,7 +166,7 @@ INLINE void panel_product(const tg_matmul *op, const uint32_t *panel, size_t j, 
 
 void K(weights_run)(const tg_matmul *op, const tg_weights *w)
 {
-    const uint32_t *panels = w->panels;
+    const float *panels = w->panels;
     const bool large = op->M * op->N * op->K >= PARALLEL_FROM;
 
     #pragma omp parallel for schedule(static) if (large)
