@@ -59,7 +59,7 @@ quotes() {
 # places FILE: "path function" for every function that the prose names behind its file.
 places() {
     prose "$1" | tr '\n' ' ' |
-        grep -oE '`(lib|cmd|formats|tests)/[A-Za-z0-9_./-]+\.[a-z]+`((,| |、|和|的|and)*`[A-Za-z_][A-Za-z0-9_]*`)*' |
+        grep -oE '`(lib|cmd|formats|tests)/[A-Za-z0-9_./-]+\.[a-z]+`((,| |、|和|或|的|and|or)*`[A-Za-z_][A-Za-z0-9_]*`)*' |
         awk -F '`' '{ for (i = 4; i <= NF; i += 2) print $2, $i }' | sort -u
 }
 
@@ -109,6 +109,7 @@ runs() {
     cp "$MODEL_DIR/text" "$MODEL_DIR/model.npz" .
     steps "$1"
     for step in steps/*.command; do
+        [[ -e $step ]] || { echo "there are no commands"; return 1; }
         run_step "${step%.command}" || return 1
     done
 }
@@ -267,6 +268,7 @@ LINES
     page '```' '$ echo 1.0' 1.00 '```' && run -1 runs page.md
     page '```' '$ echo one' '$ seq 2' 1 2 '```' && run -1 runs page.md
     page '```' '$ false' '```' && run -1 runs page.md
+    page '$ true' && run -1 runs page.md
 
     page "$code" '```c' '    sum += probs[j];' '```' && run -0 quotes_code page.md
     page "$code" '```c' 'sum += probs[j];' ... 'probs[j] /= sum;' '```' && run -0 quotes_code page.md
