@@ -159,7 +159,6 @@ links() {
 }
 
 check_page() {
-    # shellcheck disable=SC2015 # a guide that fails any of these fails
     runs "$1" && quotes_code "$1" && names_places "$1" && shows_places "$1" && links "$1" ||
         { echo "in $1"; return 1; }
 }

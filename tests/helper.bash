@@ -74,7 +74,6 @@ on_terminal() {
 # ---- documents
 
 # docs/NAME.md and docs/NAME.zh-CN.md of each.
-# shellcheck disable=SC2034
 GUIDES=(walkthrough indexing multi-head shapes autograd)
 
 # make_docs_model DIR: what the documents' commands may take as given, a file text and
