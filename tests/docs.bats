@@ -6,12 +6,7 @@ load helper
 setup_file() {
     # One trained model for the pages that take a model as given.
     export MODEL_DIR=$BATS_FILE_TMPDIR/model
-    local build=${TG_BUILD:-build/release}
-    [[ $build = /* ]] || build=$BATS_TEST_DIRNAME/../$build
-    mkdir -p "$MODEL_DIR"
-    head -c 50000 "$BATS_TEST_DIRNAME"/../docs/numerics.md "$BATS_TEST_DIRNAME"/../formats/README.md -q \
-        > "$MODEL_DIR/text"
-    (cd "$MODEL_DIR" && "$build/bin/tg-tokenize" < text | "$build/bin/tg-train" --steps 30 2> /dev/null)
+    make_docs_model "$MODEL_DIR"
 }
 
 # The commands of a Markdown file or man page, one a line.
@@ -57,6 +52,9 @@ run_examples() {
 
 @test "docs and formats" {
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
+        # guides.bats runs the guides, and compares what they show
+        name=$(basename "$page" .md)
+        [[ " ${GUIDES[*]} " != *" ${name%.zh-CN} "* ]] || continue
         cp "$MODEL_DIR/model.npz" .
         run_examples "$page" "$(grep -c '^ *\$ ' "$page")"
     done

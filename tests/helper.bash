@@ -71,6 +71,22 @@ on_terminal() {
     SHELL=$(command -v bash) TERM=${ON_TERM:-xterm} script -qec "$1" /dev/null < /dev/null
 }
 
+# ---- documents
+
+# docs/NAME.md and docs/NAME.zh-CN.md of each.
+GUIDES=(walkthrough indexing multi-head shapes autograd)
+
+# make_docs_model DIR: what the documents' commands may take as given, a file text and
+# a trained model.npz.  Called from setup_file, before tg_setup.
+make_docs_model() {
+    local build=${TG_BUILD:-build/release}
+    [[ $build = /* ]] || build=$BATS_TEST_DIRNAME/../$build
+    mkdir -p "$1"
+    head -c 50000 "$BATS_TEST_DIRNAME"/../docs/numerics.md "$BATS_TEST_DIRNAME"/../formats/README.md -q \
+        > "$1/text"
+    (cd "$1" && "$build/bin/tg-tokenize" < text | "$build/bin/tg-train" --steps 30 2> /dev/null)
+}
+
 # ---- checks
 
 # said TEXT: standard error of the last run is one line, and contains TEXT.

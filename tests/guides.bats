@@ -1,0 +1,286 @@
+# The guides, docs/NAME.md and docs/NAME.zh-CN.md: what they show is what the tools
+# print, what they quote is what the code says, what they name is there.
+#
+# In a fenced block, a line that begins with "$ " is a command, and the lines behind it
+# are its standard output, where a line "..." stands for any number of lines.  A block
+# of nothing but commands runs, and shows nothing.  A block marked c quotes code of the
+# file that is named last before it.
+
+load helper
+
+setup_file() {
+    export MODEL_DIR=$BATS_FILE_TMPDIR/model
+    make_docs_model "$MODEL_DIR"
+}
+
+# ---- taking a guide apart
+
+# The fenced blocks, or everything else.
+blocks() { awk '/^```/ { inside = !inside; print; next } inside' "$1"; }
+prose() { awk '/^```/ { inside = !inside; next } !inside' "$1"; }
+
+# steps FILE: steps/NNN.command, and where its block shows output NNN.want.
+steps() {
+    rm -rf steps && mkdir steps
+    awk '
+        function flush(    i) {
+            for (i = first; i <= n; i++) {
+                name = sprintf("steps/%03d", i)
+                print command[i] > (name ".command")
+                if (shows)
+                    printf "%s", want[i] > (name ".want")
+                close(name ".command"); close(name ".want")
+            }
+            first = n + 1; shows = 0
+        }
+        BEGIN { first = 1 }
+        /^```/ { inside = !inside; flush(); started = 0; next }
+        !inside { next }
+        /^\$ / { command[++n] = substr($0, 3); started = 1; next }
+        started { want[n] = want[n] $0 "\n"; shows = 1 }' "$1"
+}
+
+# quotes FILE: quotes/NNN.code, a c block without indentation, and NNN.file, whose it is.
+quotes() {
+    rm -rf quotes && mkdir quotes
+    awk '
+        /^```c$/ { inside = 1; n++; printf "" > sprintf("quotes/%03d.code", n)
+                   print file > sprintf("quotes/%03d.file", n); next }
+        /^```/ { inside = inside ? 0 : 2; next }
+        inside == 1 { sub(/^ +/, ""); print > sprintf("quotes/%03d.code", n) }
+        !inside {
+            while (match($0, /`[a-z]+\/[A-Za-z0-9_.\/-]+\.[ch]`/)) {
+                file = substr($0, RSTART + 1, RLENGTH - 2)
+                $0 = substr($0, RSTART + RLENGTH)
+            }
+        }' "$1"
+}
+
+# places FILE: "path function" for every function that the prose names behind its file.
+places() {
+    prose "$1" | tr '\n' ' ' |
+        grep -oE '`(lib|cmd|formats|tests)/[A-Za-z0-9_./-]+\.[a-z]+`((,| |、|和|或|的|and|or)*`[A-Za-z_][A-Za-z0-9_]*`)*' |
+        awk -F '`' '{ for (i = 4; i <= NF; i += 2) print $2, $i }' | sort -u
+}
+
+# ---- comparing
+
+# matches WANT GOT: the same lines, where a line "..." in WANT stands for any number.
+# at[j] says that WANT so far can be the first j lines of GOT.
+matches() {
+    awk 'FILENAME == ARGV[1] { want[++n] = $0 ""; next }
+         { got[++m] = $0 "" }
+         END {
+             at[0] = 1
+             m += 0
+             for (i = 1; i <= n; i++) {
+                 if (want[i] == "...")
+                     for (j = 1; j <= m; j++)
+                         at[j] = at[j] || at[j - 1]
+                 else
+                     for (j = m; j >= 0; j--)
+                         at[j] = j > 0 && at[j - 1] && got[j] == want[i]
+             }
+             exit !at[m]
+         }' "$1" "$2"
+}
+
+run_step() {
+    local status=0
+    bash -o pipefail -c "$(cat "$1.command")" < /dev/null > got 2> err || status=$?
+    # a writer may end by SIGPIPE when the last part of its pipeline is head
+    if [[ $status != 0 && ! ($status = 141 && $(cat "$1.command") = *'| head'*) ]]; then
+        echo "\$ $(cat "$1.command")"
+        echo "status $status: $(cat err)"
+        return 1
+    fi
+    [[ -e $1.want ]] || return 0
+    if ! matches "$1.want" got; then
+        echo "\$ $(cat "$1.command")"
+        diff "$1.want" got | head -n 40
+        return 1
+    fi
+}
+
+# ---- what must hold of one page
+
+runs() {
+    local step
+    cp "$MODEL_DIR/text" "$MODEL_DIR/model.npz" .
+    steps "$1"
+    for step in steps/*.command; do
+        [[ -e $step ]] || { echo "there are no commands"; return 1; }
+        run_step "${step%.command}" || return 1
+    done
+}
+
+quotes_code() {
+    local quote file
+    quotes "$1"
+    for quote in quotes/*.code; do
+        [[ -e $quote ]] || return 0 # there are none
+        file=$(cat "${quote%.code}.file")
+        { echo ...; cat "$quote"; echo ...; } > want
+        sed 's/^ *//' "$ROOT/$file" > code || return 1
+        matches want code || { echo "$file does not say:"; cat "$quote"; return 1; }
+    done
+}
+
+names_places() {
+    local path name n=0
+    while read -r path name; do
+        n=$((n + 1))
+        grep -qsw -e "$name" "$ROOT/$path" || { echo "there is no $name in $path"; return 1; }
+    done < <(places "$1")
+    [[ $n -ge 5 ]] || { echo "only $n places are named"; return 1; }
+}
+
+# A trace names places, too: "path: function, function" or "path: a piece of its code".
+shows_places() {
+    local line path rest name
+    blocks "$1" | grep -oE '(lib|cmd)/[a-z0-9_/]+\.[ch]: [^:]*' | sort -u > shown || return 0
+    while IFS= read -r line; do
+        path=${line%%: *} rest=${line#*: }
+        rest=${rest%)}
+        grep -qsF -e "$rest" "$ROOT/$path" && continue
+        for name in ${rest//,/}; do
+            grep -qsw -e "$name" "$ROOT/$path" || { echo "there is no $name in $path"; return 1; }
+        done
+    done < shown
+}
+
+links() {
+    local link
+    while IFS= read -r link; do
+        [[ $link != http* ]] || continue
+        link=${link%%#*}
+        [[ -z $link || -e $(dirname "$1")/$link ]] || { echo "$1 links $link"; return 1; }
+    done < <(prose "$1" | grep -oE '\]\([^)]*\)' | sed 's/^](//; s/)$//')
+}
+
+check_page() {
+    runs "$1" && quotes_code "$1" && names_places "$1" && shows_places "$1" && links "$1" ||
+        { echo "in $1"; return 1; }
+}
+
+# check_guide NAME: both languages, and that they are one guide.
+check_guide() {
+    local en=$ROOT/docs/$1.md zh=$ROOT/docs/$1.zh-CN.md
+    [[ -r $en && -r $zh ]] || { echo "docs/$1.md or docs/$1.zh-CN.md is missing"; return 1; }
+    check_page "$en"
+    rm -rf -- *
+    check_page "$zh"
+    diff <(blocks "$en") <(blocks "$zh")
+    diff <(places "$en") <(places "$zh")
+    head -n 1 "$en" | grep -qF "]($1.zh-CN.md)"
+    head -n 1 "$zh" | grep -qF "]($1.md)"
+}
+
+# ---- the guides
+
+@test "walkthrough: one head and several, step by step" { check_guide walkthrough; }
+@test "indexing: from the equation to the offset" { check_guide indexing; }
+@test "multi-head: what changes, and what does not" { check_guide multi-head; }
+@test "shapes: from x to the output" { check_guide shapes; }
+@test "autograd: backward by hand" { check_guide autograd; }
+
+@test "there is a test here for each guide, and README links them" {
+    for guide in "${GUIDES[@]}"; do
+        grep -q "check_guide $guide; }" "$BATS_TEST_FILENAME"
+        grep -qF "](docs/$guide.md)" "$ROOT/README.md"
+        grep -qF "](docs/$guide.zh-CN.md)" "$ROOT/README.md"
+    done
+    for page in "$ROOT"/docs/*.zh-CN.md; do
+        [[ " ${GUIDES[*]} " = *" $(basename "$page" .zh-CN.md) "* ]]
+    done
+}
+
+# The lines that carry the worked examples' offsets and values, and the shapes.
+@test "the guides' commands print all worked examples" {
+    for guide in "${GUIDES[@]}"; do
+        steps "$ROOT/docs/$guide.md"
+        cat steps/*.want >> printed
+    done
+    while IFS= read -r line; do
+        grep -qF -e "$line" printed || { echo "no guide shows: $line"; false; }
+    done << 'LINES'
+q base = (b*T + i)*C = (0*3 + 2)*4 = 8
+k base = (b*T + j)*C = (0*3 + 1)*4 = 4
+scores offset = (b*T + i)*T + j = (0*3 + 2)*3 + 1 = 7
+q base = ((b*T + i)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10
+k base = ((b*T + j)*H + h)*D = ((0*3 + 1)*2 + 1)*2 = 6
+              = ((0*2 + 1)*3 + 2)*3 + 1 = 16
+q base = (b*T + i)*C = (0*3 + 1)*2 = 2
+k base = (b*T + j)*C = (0*3 + 0)*2 = 0
+scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 0 = 3
+  0  q.data[2] = 2.00000000  k.data[0] = 0.00000000  0.00000000  0.00000000
+  1  q.data[3] = 3.00000000  k.data[1] = 0.12500000  0.37500000  0.37500000
+k base = (b*T + j)*C = (0*3 + 2)*2 = 4
+scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 2 = 5
+scores[0,1,2] = scores.data[5] = -1e9
+scale = 1/sqrt(C) = 1/sqrt(4) = 0.50000000
+scale = 1/sqrt(D) = 1/sqrt(2) = 0.70710678
+ 0 0 0 2 0     8     0      6   0.50000000    0 0.38365173
+ 0 0 0 2 1     8     4      7   0.00000000    0 0.23269654
+ 0 0 0 2 2     8     8      8   0.50000000    0 0.38365173
+# att.data[8..11] = 0.38365173 0.46539308 1.15095519 0.00000000
+ 0 1 0 2 0    10     2     15   0.70710678    0 0.57597535
+ 0 1 0 2 1    10     6     16  -0.70710678    0 0.14002925
+ 0 1 0 2 2    10    10     17   0.00000000    0 0.28399541
+# att.data[10..11] = 7.17973050 2.82026950
+ 0.20000000    0 1.00000000
+ 0.50000000    0 0.57444252
+ 0.20000000    0 0.42555748
+ 0.30000000    0 0.33222499
+ 0.40000000    0 0.36716540
+ 0.20000000    0 0.30060961
+ 0.10000000    0 0.21383822
+ 0.30000000    0 0.26118259
+ 0.40000000    0 0.28865141
+ 0.20000000    0 0.23632778
+[2,4,512]
+[2,4,8,64]
+[2,8,4,64]
+[2,8,4,4]
+1536
+0.04419417
+0.12500000
+LINES
+}
+
+# ---- the checks themselves
+
+@test "a guide that shows, quotes or names something wrong is noticed" {
+    page() { printf '%s\n' "$@" > page.md; }
+    # shellcheck disable=SC2016
+    local code='`lib/nn/ref/softmax.c`, `softmax_row`:'
+
+    page '```' '$ seq 9' 1 ... 4 5 ... '```' '```' '$ echo quiet' '```'
+    run -0 runs page.md
+    [[ -e steps/001.want && ! -e steps/002.want ]]
+    page '```' '$ true' '$ seq 2' 1 2 '```' && run -0 runs page.md
+    page '```' '$ seq 2' 1 3 '```' && run -1 runs page.md
+    page '```' '$ seq 2' 1 '```' && run -1 runs page.md
+    page '```' '$ seq 2' 1 2 3 '```' && run -1 runs page.md
+    page '```' '$ seq 9' 1 ... 8 '```' && run -1 runs page.md
+    page '```' '$ seq 9' ... 5 4 ... '```' && run -1 runs page.md
+    page '```' '$ echo 1.0' 1.00 '```' && run -1 runs page.md
+    page '```' '$ echo one' '$ seq 2' 1 2 '```' && run -1 runs page.md
+    page '```' '$ false' '```' && run -1 runs page.md
+    page '$ true' && run -1 runs page.md
+
+    page "$code" '```c' '    sum += probs[j];' '```' && run -0 quotes_code page.md
+    page "$code" '```c' 'sum += probs[j];' ... 'probs[j] /= sum;' '```' && run -0 quotes_code page.md
+    page "$code" '```c' 'sum += probs[j];' 'probs[j] /= sum;' '```' && run -1 quotes_code page.md
+    page "$code" '```c' 'sum -= probs[j];' '```' && run -1 quotes_code page.md
+
+    # shellcheck disable=SC2016
+    page '`lib/nn/ref/softmax.c` `softmax_row`, `softmax_forward` and `softmax_backward`;' \
+        'also `lib/nn/ref/slice.c` `slice_forward`' '`slice_backward`.'
+    run -0 names_places page.md
+    [[ $(places page.md | wc -l) = 5 ]]
+    sed -i 's/slice_forward/slice_sideways/' page.md
+    run -1 names_places page.md
+    page '```' '$ true' '#    lib/nn/ref/softmax.c: softmax_row, softmax_column' '```' && run -1 shows_places page.md
+    page '[text](nowhere.md)' && run -1 links page.md
+}
