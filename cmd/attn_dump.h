@@ -12,6 +12,7 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
 #include "lib/attn/stage.h"
+#include "lib/attn/trace.h"
 
 #define ATTN_NONE SIZE_MAX /* an option that was not given */
 #define ATTN_LABEL_SIZE 64 /* a token's text as shown, quotes and NUL included */
@@ -19,10 +20,23 @@
 #define ATTN_ATT_IN_LINE 4 /* so many numbers in a line, */
 #define ATTN_ATT_ROOM 512  /* in so many bytes for all of them */
 
+/* --trace and what belongs to it; NULL, ATTN_NONE and false: not given. */
+typedef struct attn_trace_options {
+    const char *element, *channel, *target;
+    size_t through, target_id;
+    bool backward;
+    /* read from the texts by attn_trace_parse() */
+    tg_attn_index at; /* h is ATTN_NONE when b,i,j were given */
+    size_t att_channel, out_channel; /* ATTN_NONE: the same column */
+} attn_trace_options;
+
 typedef struct attn_options {
     const char *model, *text, *qkv;
     size_t example, heads, format, threads;
     tg_attn_pick pick;
+    /* reading heads */
+    bool summary;
+    const char *ablate;
     /* stages, formats */
     size_t stage, layout, mask; /* tg_attn_stage, _layout, _mask; stage TG_ATTN_EVERY: none alone */
     bool format_given, layout_given, mask_given;
@@ -32,6 +46,7 @@ typedef struct attn_options {
     bool tolerance_given;
     const int64_t *ids; /* [n_ids] the text, from that archive; NULL: from the user */
     size_t n_ids;
+    attn_trace_options trace;
 } attn_options;
 
 typedef struct attn_subject {
@@ -42,6 +57,7 @@ typedef struct attn_subject {
     char (*label)[ATTN_LABEL_SIZE]; /* [T] the tokens as shown, or NULL: there are none */
     size_t label_width;
     /* owned, as far as there */
+    float *numbers; /* of an example that a formula gives */
     bool has_model;
     cli_model model;
     tg_prompt prompt;
@@ -53,12 +69,27 @@ typedef struct attn_subject {
 TG_MUST_CHECK tg_status attn_subject_open(attn_subject *s, const attn_options *o, tg_err *err);
 void attn_subject_close(attn_subject *s);
 
+/* Its parts, for what has no subject: the model, read with the heads that were asked for,
+ * to be closed; and the error that there is no text for it. */
+TG_MUST_CHECK tg_status attn_open_model(cli_model *m, const attn_options *o, tg_err *err);
+TG_MUST_CHECK tg_status attn_no_text(tg_err *err);
+
 /* The shape of what is shown, in its layout; the pointers are NULL. */
 tg_attn_view attn_shape(const attn_subject *s);
 tg_attn_labels attn_labels(const attn_subject *s);
 
 /* A line for each element: the numbers and where they lie.  (attn_rows.c) */
 TG_MUST_CHECK tg_status attn_show_rows(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* A line for each head.  (attn_summary.c) */
+TG_MUST_CHECK tg_status attn_show_summary(attn_subject *s, const attn_options *o, tg_err *err);
+
+/* What the loss of a model on a text, however long, becomes without some heads; the text
+ * is not kept, so that this has no subject.  (attn_ablate.c) */
+TG_MUST_CHECK tg_status attn_show_ablation(const attn_options *o, tg_err *err);
+
+/* Whether --ablate and what is given beside it make sense; CLI_USAGE after a message. */
+int attn_ablate_check(const attn_options *o);
 
 /* Parts of a header: what is shown; "((b*T + t)*H + h)*D + d", or with numbers; "1,2,3";
  * the columns' titles. */
@@ -80,5 +111,9 @@ TG_MUST_CHECK tg_status attn_pack_text(char **text, size_t *width, const attn_su
 
 /* Compute such an archive again, and compare; opens its own subject.  (attn_check.c) */
 TG_MUST_CHECK tg_status attn_check_archive(const attn_options *o, tg_err *err);
+/* One score as a derivation.  Parsing looks at the texts and at what fits together;
+ * returns CLI_OK, or CLI_USAGE after an error has been reported.  (attn_trace.c) */
+TG_MUST_CHECK int attn_trace_parse(attn_options *o);
+TG_MUST_CHECK tg_status attn_show_trace(attn_subject *s, const attn_options *o, tg_err *err);
 
 #endif

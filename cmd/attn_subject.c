@@ -10,10 +10,16 @@ static tg_status open_example(attn_subject *s, const attn_options *o, tg_err *er
 {
     const tg_attn_example *e = tg_attn_example_get(o->example);
     tg_attn_view view = e->view;
+    const size_t floats = tg_attn_example_floats(e);
     tg_status status = o->heads == ATTN_NONE ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
 
     if (status)
         return status;
+    if (floats > 0) {
+        if (!(s->numbers = calloc(floats, sizeof *s->numbers)))
+            return tg_fail_memory(err, floats * sizeof *s->numbers, "the example");
+        tg_attn_example_fill(&view, s->numbers);
+    }
     tg_attn_layers_given(&s->layers, &view);
     snprintf(s->title, sizeof s->title, "%s", e->title);
     s->remark = e->filled;
@@ -63,6 +69,13 @@ static tg_status make_labels(attn_subject *s, tg_err *err)
     return TG_OK;
 }
 
+tg_status attn_no_text(tg_err *err)
+{
+    return tg_fail(err, TG_EUSAGE,
+                   "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
+                   "or on standard input");
+}
+
 tg_attn_labels attn_labels(const attn_subject *s)
 {
     return (tg_attn_labels){s->label ? s->label[0] : NULL, ATTN_LABEL_SIZE, s->label_width};
@@ -96,10 +109,7 @@ static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options 
     if (status || p->ids)
         return status;
     if (model->probe_count == 0)
-        return tg_fail(
-            err, TG_EUSAGE,
-            "the model is not trained, and so has no text of its own to show: give one with -p TEXT "
-            "or on standard input");
+        return attn_no_text(err);
     return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
 }
 
@@ -118,12 +128,11 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
 
 static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *err)
 {
-    tg_model *model = &s->model.model;
+    const tg_model *model = &s->model.model;
     const tg_config *c = &model->config;
     tg_status status;
 
-    if ((o->heads != ATTN_NONE && (status = tg_model_set_heads(model, o->heads, err))) ||
-        (status = find_text(&s->prompt, &s->model, o, err)) ||
+    if ((status = find_text(&s->prompt, &s->model, o, err)) ||
         (status = check_length(&s->prompt, model, err)) || (status = make_labels(s, err)))
         return status;
     snprintf(s->title, sizeof s->title, "%zu token%s through %zu layer%s of %zu head%s", s->prompt.n,
@@ -134,11 +143,21 @@ static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *er
     return tg_attn_layers_model(&s->layers, model, s->prompt.ids, s->prompt.n, err);
 }
 
-static tg_status open_model(attn_subject *s, const attn_options *o, tg_err *err)
+tg_status attn_open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
     tg_status status = cli_model_open(
-        &s->model, o->model,
-        "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES, err);
+        m, o->model, "make a model with tg-tokenize < text | tg-train, or see --example " TG_ATTN_EXAMPLES,
+        err);
+
+    if (status || o->heads == ATTN_NONE || !(status = tg_model_set_heads(&m->model, o->heads, err)))
+        return status;
+    cli_model_close(m);
+    return status;
+}
+
+static tg_status open_model(attn_subject *s, const attn_options *o, tg_err *err)
+{
+    tg_status status = attn_open_model(&s->model, o, err);
 
     if (status)
         return status;
@@ -170,6 +189,7 @@ void attn_subject_close(attn_subject *s)
 {
     tg_attn_layers_close(&s->layers);
     free(s->label);
+    free(s->numbers);
     tg_attn_qkv_free(&s->qkv);
     tg_prompt_free(&s->prompt);
     if (s->has_model)

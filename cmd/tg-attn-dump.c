@@ -4,6 +4,25 @@
 
 #define INDEX_MAX 1e15 /* what --layer and the like take before the model is known */
 
+/* --summary, --ablate and --trace show something of their own, and do not take all that
+ * rows do. */
+static int check_views(const attn_options *o)
+{
+    const char *view = o->ablate ? "ablate" : o->summary ? "summary" : o->trace.element ? "trace" : NULL;
+
+    if (!view)
+        return CLI_OK;
+    if (o->summary + (o->ablate != NULL) + (o->trace.element != NULL) > 1)
+        return cli_usage("--summary, --ablate and --trace each show something else: give one");
+    if (!o->trace.element && o->pick.key != TG_ATTN_ALL)
+        return cli_usage("--key is for single scores: it does not go with --%s", view);
+    if (o->stage != TG_ATTN_EVERY || o->layout_given || o->mask_given || o->output || o->check)
+        return cli_usage("--stage, --layout, --mask, --output and --check are for numbers with places: they "
+                         "do not go with --%s",
+                         view);
+    return o->ablate ? attn_ablate_check(o) : CLI_OK;
+}
+
 /* A part of an array would have other offsets, and an archive has one format. */
 static int check_output(const attn_options *o)
 {
@@ -66,6 +85,19 @@ static int parse(int argc, char **argv, attn_options *o)
          0, NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
          NULL},
+        {0, "summary", CLI_FLAG, &o->summary, NULL, "a line for each head: what it is like", 0, 0, NULL},
+        {0, "ablate", CLI_TEXT, &o->ablate, "L.H,...|all",
+         "the change in loss without these heads, or without each in turn", 0, 0, NULL},
+        {0, "trace", CLI_TEXT, &o->trace.element, "B,H,I,J",
+         "show how this score comes about; B,I,J with one head", 0, 0, NULL},
+        {0, "through", CLI_CHOICE, &o->trace.through, "att|out",
+         "trace on to the weighted sum, or to the output projection", 0, 0, NULL},
+        {0, "channel", CLI_TEXT, &o->trace.channel, "D[,C]",
+         "trace channel D of the head's weighted sum, and C of the output", 0, 0, NULL},
+        {0, "backward", CLI_FLAG, &o->trace.backward, NULL, "trace the score's gradient, too", 0, 0, NULL},
+        {0, "target", CLI_TEXT, &o->trace.target, "TOKEN",
+         "the gradient of the loss when this token is to follow the text", 0, 0, NULL},
+        {0, "target-id", CLI_SIZE, &o->trace.target_id, "ID", "the same, by its number", 0, INDEX_MAX, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change a number; 0 for one a processor", 0, 1024, NULL},
         {0},
@@ -77,7 +109,10 @@ static int parse(int argc, char **argv, attn_options *o)
         .examples = "  $ tg-attn-dump | less\n"
                     "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
                     "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
-                    "  $ tg-attn-dump --example baseline",
+                    "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
+                    "  $ tg-attn-dump --ablate all < text\n"
+                    "  $ tg-attn-dump --example baseline\n"
+                    "  $ tg-attn-dump --example baseline --trace 0,2,1 --through att",
         .options = options,
     };
     const int n = cli_parse(argc, argv, &tool);
@@ -90,7 +125,7 @@ static int parse(int argc, char **argv, attn_options *o)
         return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
     if (o->text && *o->text == '\0')
         return cli_usage("--prompt is empty");
-    return check_output(o) ? CLI_USAGE : check_check(o);
+    return check_views(o) || check_output(o) || check_check(o) || attn_trace_parse(o) ? CLI_USAGE : CLI_OK;
 }
 
 /* The way to show it that the options ask for. */
@@ -98,6 +133,10 @@ static tg_status show(attn_subject *s, const attn_options *o, tg_err *err)
 {
     const bool rows = o->stage == TG_ATTN_EVERY || tg_attn_stage_square((tg_attn_stage)o->stage);
 
+    if (o->trace.element)
+        return attn_show_trace(s, o, err);
+    if (o->summary)
+        return attn_show_summary(s, o, err);
     if (o->output)
         return attn_write_archive(s, o, err);
     return rows ? attn_show_rows(s, o, err) : attn_show_stage(s, o, err);
@@ -106,10 +145,12 @@ static tg_status show(attn_subject *s, const attn_options *o, tg_err *err)
 static tg_status run(const attn_options *o, tg_err *err)
 {
     attn_subject s;
-    tg_status status;
+    tg_status status = cli_begin_compute(o->threads, err);
 
-    if ((status = cli_begin_compute(o->threads, err)))
+    if (status)
         return status;
+    if (o->ablate)
+        return attn_show_ablation(o, err);
     if (o->check)
         return attn_check_archive(o, err);
     if ((status = attn_subject_open(&s, o, err)))
@@ -128,6 +169,7 @@ int main(int argc, char **argv)
         .heads = ATTN_NONE,
         .stage = TG_ATTN_EVERY,
         .pick = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL},
+        .trace = {.through = ATTN_NONE, .target_id = ATTN_NONE},
     };
     tg_err err = {0};
 

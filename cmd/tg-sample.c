@@ -1,16 +1,14 @@
 /* tg-sample: text from a model, written as it is generated. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmd/cli.h"
 #include "cmd/cli_model.h"
+#include "cmd/sample_output.h"
+#include "lib/base/size.h"
 #include "lib/gpt/sample.h"
 
 struct options {
     const char *model, *text, *stop;
-    bool no_prompt;
-    size_t n, threads;
+    bool no_prompt, zero;
+    size_t n, count, precision, threads;
     tg_sample_how how;
 };
 
@@ -30,8 +28,13 @@ static int parse(int argc, char **argv, struct options *o)
          "choose among the most probable tokens whose probabilities add up to X; 1: all", 1e-9, 1, NULL},
         {'g', "greedy", CLI_FLAG, &o->how.greedy, NULL, "always take the most probable token", 0, 0, NULL},
         {'s', "seed", CLI_U64, &o->how.seed, "N", "the same seed gives the same text", 0, 0, NULL},
+        {'c', "count", CLI_SIZE, &o->count, "N",
+         "generate N texts together; a line of three dashes is between them", 1, 65536, NULL},
+        {'0', "null", CLI_FLAG, &o->zero, NULL, "end each text with a byte 0 instead", 0, 0, NULL},
         {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end before this text, when it is generated", 0, 0, NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
+        {0, "precision", CLI_CHOICE, &o->precision, "float32|bf16",
+         "what the weights are rounded to; bf16 is faster", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change the text; 0 for one a processor", 0, 1024, NULL},
         {0},
@@ -42,6 +45,7 @@ static int parse(int argc, char **argv, struct options *o)
         .summary = "Generate text with a model and print it as it comes.",
         .examples = "  $ tg-sample -p 'Once'\n"
                     "  $ tg-sample -p 'Once' -n 100 --temperature 0.5 --seed 7\n"
+                    "  $ tg-sample -p 'Once' --count 8 --precision bf16\n"
                     "  $ head -c 16 text | tg-sample --greedy --stop '.'",
         .options = options,
     };
@@ -57,138 +61,39 @@ static int parse(int argc, char **argv, struct options *o)
     return CLI_OK;
 }
 
-/* ---- output */
-
-struct output {
-    bool terminal;
-    unsigned char last;         /* byte written */
-    unsigned char character[4]; /* for a terminal: the one that its bytes are coming of */
-    size_t n_character;
-    const char *stop; /* or NULL */
-    size_t stop_length;
-    unsigned char *held; /* bytes that may still turn out to begin `stop` */
-    size_t n_held;
-};
-
-static void show_character(struct output *out)
-{
-    char shown[4 * sizeof out->character + 1];
-
-    cli_escape(shown, sizeof shown, out->character, out->n_character);
-    fputs(shown, stdout);
-    out->n_character = 0;
-}
-
-/* A terminal gets no control characters, nor bytes that are none of valid UTF-8: they
- * could move its cursor or worse.  So it gets whole characters. */
-static void show_byte(struct output *out, unsigned char byte)
-{
-    const bool continues = (byte & 0xC0) == 0x80;
-
-    if (!continues)
-        show_character(out);
-    if (byte == '\n' || byte == '\t') {
-        putchar(byte);
-        return;
-    }
-    out->character[out->n_character++] = byte;
-    if (out->n_character >= cli_character(out->character[0]))
-        show_character(out);
-}
-
-/* Everything but a terminal gets the bytes as they are. */
-static void write_bytes(struct output *out, const unsigned char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        out->last = text[i];
-        if (out->terminal)
-            show_byte(out, text[i]);
-        else
-            putchar(text[i]);
-    }
-}
-
-static void release(struct output *out, size_t n)
-{
-    write_bytes(out, out->held, n);
-    out->n_held -= n;
-    memmove(out->held, out->held + n, out->n_held);
-}
-
-/* Write what of the text, and what was held back, cannot be part of `stop`; true
- * when `stop` is there in full, and with it the end. */
-static bool write_until_stop(struct output *out, const unsigned char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        out->held[out->n_held++] = text[i];
-        while (memcmp(out->held, out->stop, out->n_held) != 0)
-            release(out, 1);
-        if (out->n_held == out->stop_length)
-            return true;
-    }
-    return false;
-}
-
-static void end_output(struct output *out)
-{
-    if (out->held)
-        release(out, out->n_held < out->stop_length ? out->n_held : 0);
-    show_character(out);
-    if (out->terminal && out->last != '\n')
-        putchar('\n');
-    free(out->held);
-}
-
-static tg_status flush(tg_err *err)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return TG_OK;
-    (void)tg_fail_sys(err, "cannot write");
-    return tg_err_in(err, "standard output");
-}
-
-static tg_status begin_output(struct output *out, const char *stop, tg_err *err)
-{
-    *out = (struct output){.terminal = isatty(STDOUT_FILENO), .last = '\n', .stop = stop};
-    if (!stop)
-        return TG_OK;
-    out->stop_length = strlen(stop);
-    out->held = malloc(out->stop_length);
-    return out->held ? TG_OK : tg_fail_memory(err, out->stop_length, "the text that is held back");
-}
-
 /* ---- generating */
 
-static tg_status print_prompt(struct output *out, const tg_model *model, const tg_prompt *p, tg_err *err)
+/* The prompt, at the beginning of every text. */
+static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
     unsigned char text[TG_TOKEN_BYTES_MAX];
+    tg_status status = TG_OK;
 
-    for (size_t t = 0; t < p->n && !ferror(stdout); t++)
-        write_bytes(out, text, tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]));
-    return flush(err);
+    for (size_t s = 0; s < out->count; s++)
+        for (size_t t = 0; !status && t < p->n; t++)
+            status = sample_output_put(out, s, text, tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]), err);
+    return status ? status : sample_output_flush(out, err);
 }
 
-static tg_status generate(tg_generator *g, struct output *out, const struct options *o, tg_err *err)
+static tg_status generate(tg_generator *g, sample_output *out, const struct options *o, int32_t *ids,
+                          tg_err *err)
 {
     const tg_tokenizer *tok = &g->infer.model->tokenizer;
     unsigned char text[TG_TOKEN_BYTES_MAX];
-    int32_t id;
-    size_t n;
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < o->n; i++) {
-        if ((status = tg_generator_next(g, &id, i + 1 < o->n, &o->how, err)))
+    for (size_t i = 0; !status && i < o->n && !sample_output_all_done(out); i++) {
+        if ((status = tg_generator_next(g, ids, i + 1 < o->n, &o->how, err)))
             return status;
-        n = tg_tokenizer_decode(tok, text, id);
-        if (!o->stop)
-            write_bytes(out, text, n);
-        else if (write_until_stop(out, text, n))
-            break;
-        status = flush(err);
+        for (size_t s = 0; !status && s < g->S; s++)
+            status = sample_output_add(out, s, text, tg_tokenizer_decode(tok, text, ids[s]), err);
+        if (!status)
+            status = sample_output_flush(out, err);
     }
     return status;
 }
 
+/* What the model goes on from: the prompt, or as if a line had just ended. */
 static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
     static const unsigned char newline[] = "\n";
@@ -210,27 +115,57 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     return status;
 }
 
-static tg_status sample(const tg_model *model, const tg_prompt *p, const struct options *o, tg_err *err)
+/* All that generating needs. */
+struct work {
+    tg_arena arena;
+    tg_packed packed;
+    tg_generator g;
+    int32_t *ids; /* [count] the newest tokens */
+};
+
+/* One text in float32 reads the model's own weights nearly as fast, and needs no time and
+ * no memory for packing them. */
+static bool wants_packed(const struct options *o)
 {
-    tg_arena arena = {0};
-    tg_generator g = {0};
-    struct output out;
+    return o->precision == TG_PRECISION_BF16 || o->count > 1;
+}
+
+static void place(struct work *w, const tg_model *model, const struct options *o, size_t prompt)
+{
+    const tg_packed *packed = wants_packed(o) ? &w->packed : NULL;
+
+    tg_generator_place(&w->arena, &w->g, model, packed, o->count, tg_size_max(1, prompt) + o->n);
+    w->ids = tg_arena_take(&w->arena, o->count, sizeof *w->ids);
+}
+
+static tg_status prepare(struct work *w, const tg_model *model, const struct options *o, size_t prompt,
+                         tg_err *err)
+{
     tg_status status;
 
-    if ((status = begin_output(&out, o->stop, err)))
+    if (wants_packed(o) && (status = tg_packed_create(&w->packed, model, (tg_precision)o->precision, err)))
         return status;
-    tg_generator_place(&arena, &g, model);
-    if ((status = tg_arena_alloc(&arena, err)))
-        goto done;
-    tg_generator_place(&arena, &g, model);
-    if ((!o->no_prompt && (status = print_prompt(&out, model, p, err))) ||
-        (status = begin(&g, model, p, err)))
-        goto done;
-    status = generate(&g, &out, o, err);
+    place(w, model, o, prompt);
+    if ((status = tg_arena_alloc(&w->arena, err)))
+        return status;
+    place(w, model, o, prompt);
+    return TG_OK;
+}
 
-done:
-    end_output(&out);
-    tg_arena_free(&arena);
+static tg_status sample(const tg_model *model, const tg_prompt *p, const struct options *o, tg_err *err)
+{
+    struct work w = {0};
+    sample_output out;
+    tg_status status;
+
+    if (!(status = sample_output_begin(&out, o->count, o->stop, o->zero, err)) &&
+        !(status = prepare(&w, model, o, p->n, err)) &&
+        (o->no_prompt || !(status = add_prompt(&out, model, p, err))) &&
+        !(status = begin(&w.g, model, p, err)))
+        status = generate(&w.g, &out, o, w.ids, err);
+    sample_output_end(&out);
+    tg_arena_free(&w.arena);
+    tg_packed_free(&w.packed);
     return status;
 }
 
@@ -252,7 +187,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.n = 256, .how = {.temperature = 0.8, .top_p = 1.0}};
+    struct options o = {.n = 256, .count = 1, .how = {.temperature = 0.8, .top_p = 1.0}};
     tg_err err = {0};
 
     cli_init("tg-sample");

@@ -103,6 +103,58 @@ tiny() {
     [[ $(size got) = 500 ]]
 }
 
+# ---- several texts, and bf16
+
+@test "--count: the texts in order, a line between them, each its own" {
+    tiny
+    tg-sample -p x -n 40 -t 1 -g > one
+    tg-sample -p x -n 40 -t 1 -g --count 3 -0 > three
+    [[ $(tr -cd '\0' < three | wc -c) = 3 ]]
+    # greedy texts are all the same one
+    { cat one; printf '\0'; cat one; printf '\0'; cat one; printf '\0'; } | cmp - three
+    tg-sample -p x -n 40 --count 3 > lines
+    [[ $(grep -c -a -x -e --- lines) = 2 ]]
+    tg-sample -p x -n 40 --count 3 --null > zeros
+    tg-sample -p x -n 40 --count 3 --threads 1 --null | cmp - zeros
+    tg-sample -p x -n 40 --count 3 --seed 1 --null > other
+    run -1 cmp -s zeros other
+}
+
+@test "--count: texts differ, and the first ones do not depend on how many there are" {
+    tiny
+    tg-sample -p x -n 30 --no-prompt -t 5 --count 5 -0 > five
+    tg-sample -p x -n 30 --no-prompt -t 5 --count 2 -0 > two
+    cmp -n "$(size two)" two five
+    # cut by the bytes 0 that end texts: five of them, no two alike (bytes 0 inside are possible,
+    # but an untrained model would have to choose many)
+    python3 - <<'PY' || need python3
+import sys
+texts = open("five", "rb").read().split(b"\0")[:-1]
+sys.exit(len(texts) < 5 or len(set(texts)) != len(texts))
+PY
+}
+
+@test "--count: --stop ends each text for itself, and all of them the run" {
+    tiny
+    tg-sample -p x -n 2000 --no-prompt -t 1 --count 4 --stop e > got
+    [[ $(tr -cd e < got | wc -c) = 0 ]]
+    [[ $(grep -c -a -x -e --- got) = 3 ]]
+    # the run ends long before so many tokens
+    timeout 20 tg-sample -p x -n 100000000 --no-prompt -t 1 --count 4 --stop e | cmp - got
+}
+
+@test "--precision bf16: nearly the same probabilities, the same at any number of threads" {
+    tiny
+    tg-sample -p 'To be' -g -n 100 --precision float32 > a
+    tg-sample -p 'To be' -g -n 100 | cmp - a
+    tg-sample -p 'To be' -n 200 --precision bf16 > b
+    tg-sample -p 'To be' -n 200 --precision bf16 --threads 3 | cmp - b
+    # of many random choices, at most a few fall to the other side
+    tg-sample -p 'To be' -n 1 --no-prompt --count 500 -0 > c
+    tg-sample -p 'To be' -n 1 --no-prompt --count 500 -0 --precision bf16 > d
+    [[ $(cmp -l c d | wc -l) -lt 50 ]]
+}
+
 # ---- the prompt
 
 @test "--no-prompt" {
@@ -234,7 +286,8 @@ tiny() {
 @test "options out of range, and wrong usage" {
     tiny
     for option in '-n -1' '-n 1.5' '-t -0.1' '-t 101' '-t nan' '-k -1' '-P 0' '-P 1.1' '-P -1' '--seed -1' \
-        '--seed 18446744073709551616' '--threads -1' '--threads 1025' '--threads x'; do
+        '--seed 18446744073709551616' '--threads -1' '--threads 1025' '--threads x' \
+        '--count 0' '--count 65537' '--precision f16'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-sample -p x $option
         said 'must'

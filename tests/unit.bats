@@ -30,6 +30,10 @@ unit() {
 @test "unit: attn" { unit attn; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
+@test "unit: heads" { unit heads; }
+@test "unit: ablate" { unit ablate; }
+@test "unit: trace" { unit trace; }
+@test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }
 
 @test "unit: every C test is named here" {

@@ -8,10 +8,10 @@ tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, co
 
     *layers = (tg_attn_layers){
         .L = c->n_layer, .B = 1, .T = T, .C = c->n_embd, .H = c->n_head, .model = model, .ids = ids};
-    tg_infer_place(&layers->arena, &layers->infer, model, T, false);
+    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
     if ((status = tg_arena_alloc(&layers->arena, err)))
         return status;
-    tg_infer_place(&layers->arena, &layers->infer, model, T, false);
+    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
     return TG_OK;
 }
 
@@ -41,6 +41,7 @@ static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
         .b_qkv = tg_model_weight(m, TG_QKV_B, l),
         .w_proj = tg_model_weight(m, TG_ATT_PROJ_W, l),
         .b_proj = tg_model_weight(m, TG_ATT_PROJ_B, l),
+        .residual = f->x,
     };
 }
 

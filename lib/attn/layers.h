@@ -30,6 +30,7 @@ typedef struct tg_attn_layer {
     const float *b_qkv;  /* [3C], which a model may lack */
     const float *w_proj; /* [C,C] the output projection, a model's, and */
     const float *b_proj; /* [C], which a model may lack */
+    const float *residual; /* [B,T,C] what ln_1 reads, and attention's output is added to; a model's */
 } tg_attn_layer;
 
 typedef struct tg_attn_layers {

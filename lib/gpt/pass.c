@@ -135,42 +135,86 @@ static void first_sublayer(tg_pass *p, size_t l)
     add_sublayer(p, s->x2, s->x, s->att, C, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
 }
 
-static void block_forward(tg_pass *p, size_t l, float *out)
+void tg_pass_attend(tg_pass *p, size_t l)
 {
     const tg_config *c = &p->model->config;
     const size_t N = p->B * p->T, C = c->n_embd;
-    const float epsilon = (float)c->layer_norm_epsilon;
     const tg_dropout probs = dropout_at(p, SITE_PROBS, l);
     tg_block_state *s = &p->block[l];
 
-    /* x2 = x + proj(attention(ln_1(x))) */
+    /* att = attention(ln_1(x)) */
     tg_layernorm_forward(p->normed, s->mean1, s->rstd1, s->x, weight(p, TG_LN1_W, l), weight(p, TG_LN1_B, l),
-                         N, C, epsilon);
+                         N, C, (float)c->layer_norm_epsilon);
     tg_linear_forward(s->qkv, p->normed, weight(p, TG_QKV_W, l), weight(p, TG_QKV_B, l), NULL, N, C, 3 * C,
                       &p->matmul);
     tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, &p->attention);
+}
+
+void tg_pass_rest(tg_pass *p, size_t l)
+{
+    const tg_config *c = &p->model->config;
+    const size_t N = p->B * p->T, C = c->n_embd;
+    tg_block_state *s = &p->block[l];
+    float *out = l + 1 < c->n_layer ? p->block[l + 1].x : p->x;
+
+    /* x2 = x + proj(att) */
     first_sublayer(p, l);
 
     /* out = x2 + proj(gelu(fc(ln_2(x2)))) */
     tg_layernorm_forward(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l),
-                         weight(p, TG_LN2_B, l), N, C, epsilon);
-    tg_linear_forward(s->fc, p->normed, weight(p, TG_FC_W, l), weight(p, TG_FC_B, l), NULL, N, C, 4 * C,
-                      &p->matmul);
-    tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
+                         weight(p, TG_LN2_B, l), N, C, (float)c->layer_norm_epsilon);
+    tg_linear_gelu_forward(p->wide, s->fc, p->normed, weight(p, TG_FC_W, l), weight(p, TG_FC_B, l), N, C,
+                           4 * C, c->activation, &p->matmul);
     add_sublayer(p, out, s->x2, p->wide, 4 * C, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
+}
+
+void tg_pass_begin(tg_pass *p, const int32_t *ids)
+{
+    tg_embedding_forward(p->block[0].x, ids, weight(p, TG_WTE, 0), weight(p, TG_WPE, 0), 0, p->B, p->T,
+                         p->model->config.n_embd);
+    drop(p, SITE_EMBEDDING, 0, p->block[0].x);
 }
 
 static void forward(tg_pass *p, const int32_t *ids)
 {
-    const tg_config *c = &p->model->config;
-    const size_t N = p->B * p->T, C = c->n_embd, L = c->n_layer;
+    tg_pass_begin(p, ids);
+    for (size_t l = 0; l < p->model->config.n_layer; l++) {
+        tg_pass_attend(p, l);
+        tg_pass_rest(p, l);
+    }
+}
 
-    tg_embedding_forward(p->block[0].x, ids, weight(p, TG_WTE, 0), weight(p, TG_WPE, 0), 0, p->B, p->T, C);
-    drop(p, SITE_EMBEDDING, 0, p->block[0].x);
-    for (size_t l = 0; l < L; l++)
-        block_forward(p, l, l + 1 < L ? p->block[l + 1].x : p->x);
+/* ---- the head */
+
+/* The mean loss of the last block's output; with grads its gradients too, as p->dnormed and
+ * the head's own. */
+static double head_loss(tg_pass *p, const int32_t *targets, float *grads, float share)
+{
+    const tg_config *c = &p->model->config;
+    const size_t N = p->B * p->T;
+    const tg_param_kind head_w = c->tied ? TG_WTE : TG_HEAD_W;
+    const tg_head head = {
+        .w = weight(p, head_w, 0),
+        .bias = weight(p, TG_HEAD_B, 0),
+        .dw = grads ? gradient(p, grads, head_w, 0) : NULL,
+        .dbias = grads ? gradient(p, grads, TG_HEAD_B, 0) : NULL,
+        .C = c->n_embd,
+        .V = c->vocab_size,
+    };
+    double sum = 0;
+
     tg_layernorm_forward(p->normed, p->mean, p->rstd, p->x, weight(p, TG_LNF_W, 0), weight(p, TG_LNF_B, 0), N,
-                         C, (float)c->layer_norm_epsilon);
+                         c->n_embd, (float)c->layer_norm_epsilon);
+    tg_head_loss(p->losses, grads ? p->dnormed : NULL, p->normed, targets, &head, share / (float)N, N,
+                 p->logits, &p->matmul);
+    for (size_t n = 0; n < N; n++)
+        sum += (double)p->losses[n];
+    return sum / (double)N;
+}
+
+double tg_pass_loss(tg_pass *p, const int32_t *targets)
+{
+    return head_loss(p, targets, NULL, 1.0f);
 }
 
 /* ---- backward */
@@ -203,9 +247,9 @@ static void mlp_backward(tg_pass *p, size_t l, float *grads)
 
     if (p->shares_x2)
         first_sublayer(p, l);
-    tg_gelu_forward(p->wide, s->fc, N * 4 * C, c->activation);
+    tg_gelu_slope(p->wide, s->fc, s->fc, N * 4 * C, c->activation); /* fc is not needed again */
     sublayer_backward(p, p->wide, p->wide, 4 * C, grads, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
-    tg_gelu_backward(p->wide, p->wide, s->fc, N * 4 * C, c->activation);
+    tg_gelu_backward(p->wide, p->wide, s->fc, N * 4 * C);
     tg_layernorm_again(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l),
                        N, C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_FC_W, l), gradient(p, grads, TG_FC_B, l), p->wide,
@@ -254,25 +298,11 @@ static void backward(tg_pass *p, const int32_t *ids, float *grads)
 
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float share)
 {
-    const tg_config *c = &p->model->config;
-    const size_t N = p->B * p->T;
-    const tg_param_kind head_w = c->tied ? TG_WTE : TG_HEAD_W;
-    const tg_head head = {
-        .w = weight(p, head_w, 0),
-        .bias = weight(p, TG_HEAD_B, 0),
-        .dw = grads ? gradient(p, grads, head_w, 0) : NULL,
-        .dbias = grads ? gradient(p, grads, TG_HEAD_B, 0) : NULL,
-        .C = c->n_embd,
-        .V = c->vocab_size,
-    };
-    double sum = 0;
+    double loss;
 
     forward(p, ids);
-    tg_head_loss(p->losses, grads ? p->dnormed : NULL, p->normed, targets, &head, share / (float)N, N,
-                 p->logits, &p->matmul);
+    loss = head_loss(p, targets, grads, share);
     if (grads)
         backward(p, ids, grads);
-    for (size_t n = 0; n < N; n++)
-        sum += (double)p->losses[n];
-    return sum / (double)N;
+    return loss;
 }

@@ -62,4 +62,23 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
  */
 double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float share);
 
+/*
+ * The same without gradients and dropout, in steps, between which the state can be looked at
+ * and changed:
+ *
+ *     tg_pass_begin(p, ids)
+ *     for each layer l
+ *         tg_pass_attend(p, l)          p->block[l].att from p->block[l].x
+ *         tg_pass_rest(p, l)            the next block's x from both
+ *     tg_pass_loss(p, targets)
+ *
+ * p->block[l].x and .att are all that the steps after tg_pass_attend() go by: who puts back
+ * a copy of them can go on from there again.  Only for a pass that was placed without
+ * gradients.
+ */
+void tg_pass_begin(tg_pass *pass, const int32_t *ids);
+void tg_pass_attend(tg_pass *pass, size_t l);
+void tg_pass_rest(tg_pass *pass, size_t l);
+double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each in p->losses */
+
 #endif

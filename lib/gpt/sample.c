@@ -145,7 +145,7 @@ static tg_status check_logits(const float *logits, size_t n, tg_err *err)
 }
 
 tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
-                    const tg_sample_how *how, tg_err *err)
+                    size_t sequence, const tg_sample_how *how, tg_err *err)
 {
     tg_rng rng = {how->seed, TG_RNG_SAMPLE, step};
     tg_status status = check_logits(logits, n, err);
@@ -156,34 +156,42 @@ tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, 
     if (how->greedy || how->temperature <= 0.0)
         *id = (int32_t)greatest(logits, n);
     else
-        *id = draw_from(logits, order, n, tg_rng_uniform(&rng, 0), how);
+        *id = draw_from(logits, order, n, tg_rng_uniform(&rng, sequence), how);
     return TG_OK;
 }
 
-/* ---- a text under way */
+/* ---- texts under way */
 
-void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model)
+void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed *packed,
+                        size_t S, size_t tokens)
 {
-    size_t n_ctx = model->config.n_ctx, V = model->config.vocab_size;
+    const size_t n_ctx = model->config.n_ctx, V = model->config.vocab_size, keys = tg_size_min(n_ctx, tokens);
+    size_t cells;
 
-    tg_infer_place(arena, &g->infer, model, n_ctx, true);
-    g->window = tg_arena_take(arena, n_ctx, sizeof *g->window);
-    g->logits = tg_arena_take(arena, V, sizeof *g->logits);
+    tg_infer_place(arena, &g->infer, model, tg_size_max(keys, S), S, keys);
+    g->infer.packed = packed;
+    g->S = S;
+    if (!tg_size_mul(&cells, S, tg_size_max(n_ctx, V)))
+        cells = SIZE_MAX; /* which the arena will not find */
+    g->window = tg_arena_take(arena, cells == SIZE_MAX ? cells : S * n_ctx, sizeof *g->window);
+    g->logits = tg_arena_take(arena, cells == SIZE_MAX ? cells : S * V, sizeof *g->logits);
     g->order = tg_arena_take(arena, V, sizeof *g->order);
     g->choices = tg_size_min(V, model->tokenizer.vocab_size);
-}
-
-/* Run the first n tokens of the window, of which infer.past are in the cache. */
-static void run_to(tg_generator *g, size_t n)
-{
-    size_t past = g->infer.past;
-
-    tg_infer_run(&g->infer, g->window + past, n - past, g->logits);
 }
 
 static size_t half_context(const tg_generator *g)
 {
     return tg_size_max(1, g->infer.model->config.n_ctx / 2);
+}
+
+static int32_t *window(tg_generator *g, size_t s)
+{
+    return g->window + s * g->infer.model->config.n_ctx;
+}
+
+static float *logits(tg_generator *g, size_t s)
+{
+    return g->logits + s * g->infer.model->config.vocab_size;
 }
 
 size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
@@ -192,38 +200,61 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
 
     assert(n >= 1);
     g->step = n;
-    memcpy(g->window, ids + n - seen, seen * sizeof *ids);
     tg_infer_reset(&g->infer);
-    run_to(g, seen);
+    tg_infer_select(&g->infer, 0, 1);
+    tg_infer_run(&g->infer, ids + n - seen, seen, g->logits);
+    tg_infer_share(&g->infer);
+    for (size_t s = 0; s < g->S; s++) {
+        memcpy(window(g, s), ids + n - seen, seen * sizeof *ids);
+        if (s > 0)
+            memcpy(logits(g, s), g->logits, g->infer.model->config.vocab_size * sizeof *g->logits);
+    }
     return seen;
 }
 
-/* One more token; when the context is full, the older half makes room. */
-static void append(tg_generator *g, int32_t id)
+/* The context is full: its older half makes room for one more token. */
+static void shift(tg_generator *g, const int32_t *ids)
 {
-    size_t n = g->infer.past, keep;
+    const size_t n = g->infer.past, keep = half_context(g) - 1;
 
-    if (n == g->infer.model->config.n_ctx) {
-        keep = half_context(g) - 1;
-        memmove(g->window, g->window + n - keep, keep * sizeof *g->window);
+    for (size_t s = 0; s < g->S; s++) {
+        int32_t *w = window(g, s);
+
+        memmove(w, w + n - keep, keep * sizeof *w);
+        w[keep] = ids[s];
         tg_infer_reset(&g->infer);
-        n = keep;
+        tg_infer_select(&g->infer, s, 1);
+        tg_infer_run(&g->infer, w, keep + 1, logits(g, s));
     }
-    g->window[n] = id;
-    run_to(g, n + 1);
 }
 
-tg_status tg_generator_next(tg_generator *g, int32_t *id, bool more, const tg_sample_how *how, tg_err *err)
+/* One more token for each. */
+static void append(tg_generator *g, const int32_t *ids)
 {
-    tg_status status = tg_sample(id, g->logits, g->order, g->choices, g->step, how, err);
+    if (g->infer.past == g->infer.model->config.n_ctx) {
+        shift(g, ids);
+        return;
+    }
+    for (size_t s = 0; s < g->S; s++)
+        window(g, s)[g->infer.past] = ids[s];
+    tg_infer_select(&g->infer, 0, g->S);
+    tg_infer_run(&g->infer, ids, 1, g->logits);
+}
+
+tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sample_how *how, tg_err *err)
+{
+    tg_status status;
     char where[48];
 
-    if (status) {
-        snprintf(where, sizeof where, "position %llu", (unsigned long long)g->step);
-        return tg_err_in(err, where);
+    for (size_t s = 0; s < g->S; s++) {
+        status = tg_sample(&ids[s], logits(g, s), g->order, g->choices, g->step, s, how, err);
+        if (status) {
+            snprintf(where, sizeof where, "position %llu", (unsigned long long)g->step);
+            return tg_err_in(err, where);
+        }
     }
     if (more)
-        append(g, *id);
+        append(g, ids);
     g->step++;
     return TG_OK;
 }

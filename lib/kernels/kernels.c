@@ -211,7 +211,28 @@ void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch)
 
 size_t tg_matmul_work(size_t threads)
 {
-    return (A_FLOATS + threads * B_FLOATS) * sizeof(float);
+    return threads * (A_FLOATS + B_FLOATS) * sizeof(float);
+}
+
+void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_precision precision)
+{
+    const size_t widest = 32; /* columns of a panel, of the kernels with the longest vectors */
+    size_t values;
+
+    if (!tg_size_mul(&values, tg_round_up(N, widest), K))
+        values = SIZE_MAX; /* which the arena will not find */
+    *w = (tg_weights){.K = K, .N = N, .precision = precision};
+    w->panels = tg_arena_take(arena, values, precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
+}
+
+void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
+{
+    tg_kernels_get()->weights_pack(w, b, b_row, b_col);
+}
+
+void tg_weights_run(const tg_matmul *op, const tg_weights *w)
+{
+    tg_kernels_get()->weights_run(op, w);
 }
 
 size_t tg_attend_work(size_t keys, size_t D)

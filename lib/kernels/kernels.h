@@ -3,7 +3,7 @@
  *
  * lib/kernels/isa/ is compiled for each instruction set that the compiler targets;
  * tg_kernels_get() picks the best one that the processor has.  All functions are
- * single-threaded over the range that they are given (matmul alone runs threads),
+ * single-threaded over the range that they are given (products alone run threads),
  * allocate nothing and cannot fail.  float32 throughout.
  */
 #ifndef TG_KERNELS_KERNELS_H
@@ -15,6 +15,7 @@
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/matmul.h"
+#include "lib/kernels/weights.h"
 
 /* Columns that a thread sums over rows at a time: some whole cache lines. */
 #define TG_COLUMNS ((size_t)64)
@@ -33,12 +34,15 @@ typedef struct tg_kernels {
     /* The same with A and B rounded to bf16; NULL where the processor has no such
      * instruction. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
+    /* see lib/kernels/weights.h */
+    void (*weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col);
+    void (*weights_run)(const tg_matmul *op, const tg_weights *w);
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 
-    /* gelu over n elements; dinp = dout * gelu'(inp). */
+    /* gelu over n elements; and with its slope, gelu'(inp), which may overwrite inp. */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);
-    void (*gelu_tanh_backward)(float *dinp, const float *dout, const float *inp, size_t n);
+    void (*gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
 
     /* One row of C: out = (inp - mean) * rstd * w + b; w, b may be NULL. */
     void (*layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
@@ -55,6 +59,8 @@ typedef struct tg_kernels {
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
+    /* out = x y, of which either may be out. */
+    void (*multiply)(float *out, const float *x, const float *y, size_t n);
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
     void (*add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);

@@ -2,6 +2,7 @@
  * matmul: the matrix product that everything else stands on.
  *
  *   C[m,n] = sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])
+ *   mapped[m,n] = map(C[m,n])     an activation, made while C is still in the cache
  *
  * A and B are strided views, so that transposition is a matter of two numbers:
  * A[m,k] lies at a[m*a_row + k*a_col].  C is row-major with ldc >= N.
@@ -30,6 +31,8 @@ typedef struct tg_matmul {
     bool accumulate;   /* add to what is in C */
     const float *bias; /* [N], or NULL */
     const float *add;  /* [M,N] with row stride ldc, or NULL */
+    void (*map)(float *out, const float *inp, size_t n); /* of n elements, or NULL */
+    float *mapped;     /* [M,N] with row stride ldc: where map writes; may be c */
 } tg_matmul;
 
 /* What the operands are rounded to before they are multiplied; sums are float32's. */

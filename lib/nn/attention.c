@@ -99,22 +99,23 @@ void tg_attention_backward(float *dqkv, const float *dout, const float *out, con
     }
 }
 
-void tg_attention_cached(float *out, const float *qkv, const float *k, const float *v, size_t n, size_t past,
-                         size_t C, size_t H, const tg_attention_scratch *scratch)
+void tg_attention_cached(float *out, const float *qkv, const float *k, const float *v, size_t ld, size_t B,
+                         size_t n, size_t past, size_t C, size_t H, const tg_attention_scratch *scratch)
 {
     const tg_kernels *kernels = tg_kernels_get();
     const size_t D = C / H;
 
     #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
-        if (n * (past + n) * C > 65536)
-    for (size_t h = 0; h < H; h++) {
+        if (B * n * (past + n) * C > 65536)
+    for (size_t bh = 0; bh < B * H; bh++) {
+        const size_t b = bh / H, first = bh % H * D;
         tg_attend op = {
             .queries = n, .past = past, .D = D,
             .scale = 1.0f / sqrtf((float)D),
-            .q = qkv + h * D, .ldq = 3 * C,
-            .k = k + h * D, .ldk = C,
-            .v = v + h * D, .ldv = C,
-            .out = out + h * D, .ldo = C,
+            .q = qkv + b * n * 3 * C + first, .ldq = 3 * C,
+            .k = k + b * ld + first, .ldk = C,
+            .v = v + b * ld + first, .ldv = C,
+            .out = out + b * n * C + first, .ldo = C,
         };
 
         kernels->attend_forward(&op, own(scratch));

@@ -44,12 +44,13 @@ void tg_attention_backward(float *dqkv, const float *dout, const float *out, con
                            const tg_attention_scratch *scratch);
 
 /*
- * One sequence of which `past` tokens are in a cache: n new queries, the thirds of
- * rows of qkv [n,3C], over past + n keys and values [past + n, C].
+ * B sequences, of each of which `past` tokens are in a cache: n new queries a sequence, the
+ * thirds of rows of qkv [B,n,3C], over past + n keys and values.
  *
- *   out  [n,C]  written
+ *   out   [B,n,C]  written
+ *   k, v  [past + n,C] of sequence b at k + b*ld
  */
-void tg_attention_cached(float *out, const float *qkv, const float *k, const float *v, size_t n, size_t past,
-                         size_t C, size_t H, const tg_attention_scratch *scratch);
+void tg_attention_cached(float *out, const float *qkv, const float *k, const float *v, size_t ld, size_t B,
+                         size_t n, size_t past, size_t C, size_t H, const tg_attention_scratch *scratch);
 
 #endif

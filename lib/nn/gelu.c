@@ -14,7 +14,7 @@ static void erf_forward(float *out, const float *inp, size_t n)
 }
 
 /* gelu'(x) = Phi(x) + x phi(x) */
-static void erf_backward(float *dinp, const float *dout, const float *inp, size_t n)
+static void erf_slope(float *out, float *slope, const float *inp, size_t n)
 {
     const float inv_sqrt_2pi = 0.39894228f;
 
@@ -22,26 +22,40 @@ static void erf_backward(float *dinp, const float *dout, const float *inp, size_
         float x = inp[i];
         float cdf = 0.5f * (1.0f + erff(x * 0.70710678f));
 
-        dinp[i] = dout[i] * (cdf + x * inv_sqrt_2pi * expf(-0.5f * x * x));
+        out[i] = x * cdf;
+        slope[i] = cdf + x * inv_sqrt_2pi * expf(-0.5f * x * x);
     }
+}
+
+tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
+{
+    return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
 }
 
 void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind)
 {
-    void (*forward)(float *, const float *, size_t) =
-        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
+    const tg_gelu_function forward = tg_gelu_elements(kind);
 
     #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t i = 0; i < n; i += CHUNK)
         forward(out + i, inp + i, tg_size_min(CHUNK, n - i));
 }
 
-void tg_gelu_backward(float *dinp, const float *dout, const float *inp, size_t n, tg_gelu_kind kind)
+void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind)
 {
-    void (*backward)(float *, const float *, const float *, size_t) =
-        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_backward : erf_backward;
+    void (*both)(float *, float *, const float *, size_t) =
+        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_slope : erf_slope;
 
     #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t i = 0; i < n; i += CHUNK)
-        backward(dinp + i, dout + i, inp + i, tg_size_min(CHUNK, n - i));
+        both(out + i, slope + i, inp + i, tg_size_min(CHUNK, n - i));
+}
+
+void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t n)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+
+    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
+    for (size_t i = 0; i < n; i += CHUNK)
+        kernels->multiply(dinp + i, dout + i, slope + i, tg_size_min(CHUNK, n - i));
 }

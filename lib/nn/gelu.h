@@ -20,12 +20,25 @@ typedef enum tg_gelu_kind {
  */
 void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind);
 
+/* The same on one thread, as a function of its own. */
+typedef void (*tg_gelu_function)(float *out, const float *inp, size_t n);
+tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
+
 /*
- * tg_gelu_backward: dinp[i] = dout[i] * gelu'(inp[i]).
+ * tg_gelu_slope: out[i] = gelu(inp[i]), slope[i] = gelu'(inp[i]), for a backward pass that
+ * needs both: most of the work is the same.
  *
- *   dinp  [n]  written; may equal dout
- *   dout, inp  [n]  read
+ *   out, slope  [n]  written; slope may be inp, out neither of them
+ *   inp         [n]  read
  */
-void tg_gelu_backward(float *dinp, const float *dout, const float *inp, size_t n, tg_gelu_kind kind);
+void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind);
+
+/*
+ * tg_gelu_backward: dinp[i] = dout[i] * slope[i].
+ *
+ *   dinp         [n]  written; may be dout
+ *   dout, slope  [n]  read
+ */
+void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t n);
 
 #endif

@@ -18,6 +18,23 @@ void tg_linear_forward(float *out, const float *inp, const float *w, const float
     tg_matmul_run(&op, scratch);
 }
 
+void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const float *w, const float *bias,
+                            size_t N, size_t in, size_t out_width, tg_gelu_kind kind,
+                            const tg_matmul_scratch *scratch)
+{
+    /* pre = inp w (+ bias); out = gelu(pre) */
+    const tg_matmul op = {
+        .M = N, .N = out_width, .K = in,
+        .a = inp, .a_row = in, .a_col = 1,
+        .b = w, .b_row = out_width, .b_col = 1,
+        .c = pre, .ldc = out_width,
+        .bias = bias,
+        .map = tg_gelu_elements(kind), .mapped = out,
+    };
+
+    tg_matmul_run(&op, scratch);
+}
+
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width)
 {
     const tg_kernels *kernels = tg_kernels_get();

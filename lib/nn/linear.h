@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "lib/kernels/matmul.h"
+#include "lib/nn/gelu.h"
 
 /*
  * tg_linear_forward: out[n,o] = sum_i inp[n,i] w[i,o] + bias[o] + add[n,o]
@@ -22,6 +23,15 @@
  */
 void tg_linear_forward(float *out, const float *inp, const float *w, const float *bias, const float *add,
                        size_t N, size_t in, size_t out_width, const tg_matmul_scratch *scratch);
+
+/*
+ * tg_linear_gelu_forward: pre = inp w + bias, out = gelu(pre)
+ *
+ *   out, pre  [N,out]  written; out may be pre, of which then nothing is left
+ */
+void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const float *w, const float *bias,
+                            size_t N, size_t in, size_t out_width, tg_gelu_kind kind,
+                            const tg_matmul_scratch *scratch);
 
 /*
  * tg_linear_backward:

@@ -21,6 +21,9 @@
 /* Bytes of one stored id for a vocabulary: 1, 2 or 4. */
 size_t tg_tokens_width(size_t vocab_size);
 
+/* The id of `width` bytes at p, as it lies in files and in memory: little-endian. */
+uint32_t tg_tokens_load_id(const unsigned char *p, size_t width);
+
 /* ---- writing: memory for one chunk, however long the text */
 
 typedef struct tg_tokens_writer tg_tokens_writer;

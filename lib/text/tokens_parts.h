@@ -14,9 +14,6 @@
 /* "tokens/00000000", the name of a chunk. */
 void tg_tokens_chunk_name(char name[TG_TOKENS_NAME_SIZE], size_t number);
 
-/* The little-endian id of `width` bytes at p. */
-uint32_t tg_tokens_load_id(const unsigned char *p, size_t width);
-
 /* What follows must be of the same tokenizer: else TG_EDATA, with both. */
 TG_MUST_CHECK tg_status tg_tokens_check_same(const tg_tokenizer *first, const tg_tokenizer *other,
                                              tg_err *err);

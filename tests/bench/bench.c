@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "lib/base/rng.h"
+#include "lib/base/size.h"
 #include "lib/gpt/infer.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/attention.h"
@@ -369,36 +370,45 @@ static struct figure step(const struct row *row)
 
 struct sampling {
     tg_infer f;
+    tg_packed packed;
+    int32_t *ids;
     float *logits;
-    double bytes; /* of weights, read for each token */
+    double bytes; /* of weights, read for each token of all sequences */
 };
 
 static double run_token(void *context)
 {
     struct sampling *s = context;
-    const int32_t id = 65;
 
-    if (s->f.past + 1 >= s->f.model->config.n_ctx)
+    if (s->f.past + 1 >= s->f.keys)
         tg_infer_reset(&s->f);
-    tg_infer_run(&s->f, &id, 1, s->logits);
+    tg_infer_run(&s->f, s->ids, 1, s->logits);
     return s->bytes;
 }
 
-/* preset a: bytes of weights read a second, one sequence */
+/* preset a, b sequences together: bytes of weights read a second */
 static struct figure sampling(const struct row *row)
 {
     static tg_model m;
-    struct sampling s;
+    struct sampling s = {0};
     tg_arena arena = {0};
     tg_err err;
+    size_t keys;
 
     m = new_model(row->a);
-    tg_infer_place(&arena, &s.f, &m, 1, true);
+    keys = tg_size_min(m.config.n_ctx, 256);
+    tg_infer_place(&arena, &s.f, &m, row->b, row->b, keys);
     check(tg_arena_alloc(&arena, &err), &err);
-    tg_infer_place(&arena, &s.f, &m, 1, true);
-    s.logits = filled(m.config.vocab_size);
+    tg_infer_place(&arena, &s.f, &m, row->b, row->b, keys);
+    tg_infer_select(&s.f, 0, row->b);
+    if (row->bf16 || row->b > 1) {
+        check(tg_packed_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err), &err);
+        s.f.packed = &s.packed;
+    }
+    s.ids = must(calloc(row->b, sizeof *s.ids));
+    s.logits = filled(row->b * m.config.vocab_size);
     /* all but the positions' embeddings */
-    s.bytes = (double)((m.table.count - m.config.n_ctx * m.config.n_embd) * sizeof(float));
+    s.bytes = (double)((m.table.count - m.config.n_ctx * m.config.n_embd) * (row->bf16 ? 2 : sizeof(float)));
     return compare(run_token, &s, 0.5, read_memory, big_buffer());
 }
 
@@ -533,8 +543,11 @@ static const struct row rows[] = {
     {"step bf16 gpt2 4x64", step, 2, 4, 64, 0, true, FLOPS},
     {"step gpt2 4x1024", step, 2, 4, 1024, 0, false, FLOPS},
     {"step bf16 gpt2 4x1024", step, 2, 4, 1024, 0, true, FLOPS},
-    {"sample gpt2 one sequence", sampling, 2, 0, 0, 0, false, BYTES, "reading"},
-    {"sample baby one sequence", sampling, 1, 0, 0, 0, false, BYTES, "reading"},
+    {"sample gpt2 one sequence", sampling, 2, 1, 0, 0, false, BYTES, "reading"},
+    {"sample bf16 gpt2 one sequence", sampling, 2, 1, 0, 0, true, BYTES, "reading"},
+    {"sample gpt2 16 sequences", sampling, 2, 16, 0, 0, false, BYTES, "reading"},
+    {"sample bf16 gpt2 16 sequences", sampling, 2, 16, 0, 0, true, BYTES, "reading"},
+    {"sample baby one sequence", sampling, 1, 1, 0, 0, false, BYTES, "reading"},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"dump gpt2 scores as tsv 1024x12x64", dump, 1024, 12, 64, 0, false, BYTES, "formatting"},
     {"archive write gpt2", archive, 0, 0, 0, 0, false, BYTES, "memcpy"},

@@ -216,9 +216,9 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     tg_infer f;
     tg_err err = {0};
 
-    tg_infer_place(&arena, &f, m, T, false);
+    tg_infer_place(&arena, &f, m, T, 0, 0);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_infer_place(&arena, &f, m, T, false);
+    tg_infer_place(&arena, &f, m, T, 0, 0);
     tg_infer_begin(&f, ids, T);
     for (size_t l = 0; l < L; l++) {
         tg_infer_qkv(&f, l);

@@ -29,6 +29,13 @@ struct shape {
     size_t M, N, K;
 };
 
+/* What is checked of `map`: that it saw each element once, when it was complete. */
+static void twice(float *out, const float *inp, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = 2 * inp[i];
+}
+
 /* x rounded to bf16: to nearest, ties to even. */
 static double rounded(float x)
 {
@@ -48,7 +55,7 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
     const size_t ldc = s.N + 3; /* not the width, so that strides count */
     /* + 1: operands that are aligned to nothing but their type */
     float *a = floats(s.M * s.K + 1), *b = floats(s.K * s.N + 1), *c = floats(s.M * ldc + 1);
-    float *bias = floats(s.N), *add = floats(s.M * ldc);
+    float *bias = floats(s.N), *add = floats(s.M * ldc), *mapped = floats(s.M * ldc);
     tg_matmul op = {
         .M = s.M, .N = s.N, .K = s.K,
         .a = a + 1, .a_row = a_t ? 1 : s.K, .a_col = a_t ? s.M : 1,
@@ -57,9 +64,10 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
         .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
         .add = epilogue == 2 ? add : NULL,
         .accumulate = epilogue == 3,
+        .map = epilogue == 1 ? twice : NULL, .mapped = mapped,
     };
     double worst = 0;
-    bool outside_kept = true;
+    bool outside_kept = true, map_kept = true;
 
     check_fill(a + 1, s.M * s.K, 1, 1);
     check_fill(b + 1, s.K * s.N, 2, 1);
@@ -88,16 +96,20 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
         }
         for (size_t n = s.N; n < ldc; n++)
             outside_kept = outside_kept && op.c[m * ldc + n] == 7.0f;
+        for (size_t n = 0; op.map && n < s.N; n++)
+            map_kept = map_kept && mapped[m * ldc + n] == 2 * op.c[m * ldc + n];
     }
-    if (!(worst <= 1) || !outside_kept)
+    if (!(worst <= 1) || !outside_kept || !map_kept)
         printf("%s%s %zux%zux%zu a_t=%d b_t=%d epilogue=%d:\n", k->isa, bf16 ? " bf16" : "", s.M, s.N, s.K, a_t, b_t, epilogue);
     CHECK(worst <= 1);
     CHECK(outside_kept);
+    CHECK(map_kept);
     free(a);
     free(b);
     free(c);
     free(bias);
     free(add);
+    free(mapped);
 }
 
 /* Scratch for four threads. */
@@ -150,6 +162,109 @@ static void matmul_bf16(void)
 {
     matmul_at_all_edges(true);
     matmul_across_blocks(true);
+}
+
+/* ---- weights packed beforehand */
+
+/* w [K,N], b_row and b_col as given; to be freed by arena. */
+static tg_weights packed(tg_arena *arena, const tg_kernels *k, tg_precision precision, const float *b,
+                         const struct shape *s, bool b_t)
+{
+    tg_weights w;
+    tg_err err;
+
+    tg_weights_place(arena, &w, s->K, s->N, precision);
+    CHECK_OK(tg_arena_alloc(arena, &err), &err);
+    tg_weights_place(arena, &w, s->K, s->N, precision);
+    k->weights_pack(&w, b, b_t ? 1 : s->N, b_t ? s->K : 1);
+    return w;
+}
+
+/* Against the product's sum; and every row against the same row alone, bit for bit. */
+static void check_weights(const tg_kernels *k, tg_precision precision, struct shape s, bool b_t, int epilogue)
+{
+    const size_t ldc = s.N + 3, lda = s.K + 1;
+    float *a = floats(s.M * lda), *b = floats(s.K * s.N), *c = floats(s.M * ldc), *row = floats(s.N);
+    float *bias = floats(s.N), *add = floats(s.M * ldc);
+    tg_arena arena = {0};
+    const tg_weights w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, b_t));
+    tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = lda, .a_col = 1, .c = c, .ldc = ldc,
+                    .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
+                    .add = epilogue == 2 ? add : NULL, .accumulate = epilogue == 3,
+                    .map = epilogue == 0 ? twice : NULL, .mapped = add};
+    double worst = 0;
+    bool outside_kept = true, rows_alike = true, map_kept = true;
+
+    check_fill(a, s.M * lda, 1, 1);
+    check_fill(bias, s.N, 3, 1);
+    check_fill(add, s.M * ldc, 4, 1);
+    for (size_t i = 0; i < s.M * ldc; i++)
+        c[i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
+    k->weights_run(&op, &w);
+    for (size_t m = 0; m < s.M; m++) {
+        for (size_t n = 0; n < s.N; n++) {
+            double want = 0, size = 0;
+
+            for (size_t i = 0; i < s.K; i++) {
+                float y = b[b_t ? n * s.K + i : i * s.N + n];
+                double term = (double)a[m * lda + i] *
+                              (precision == TG_PRECISION_BF16 ? rounded(y) : (double)y);
+
+                want += term;
+                size += fabs(term);
+            }
+            want += op.bias ? (double)bias[n] : 0;
+            want += op.add || op.accumulate ? (double)add[m * ldc + n] : 0;
+            worst = fmax(worst, fabs((double)c[m * ldc + n] - want) / ((size + 2) * (double)(s.K + 3) * EPS));
+            if (isnan(c[m * ldc + n]))
+                worst = HUGE_VAL;
+        }
+        for (size_t n = s.N; n < ldc; n++)
+            outside_kept = outside_kept && c[m * ldc + n] == 7.0f;
+        for (size_t n = 0; op.map && n < s.N; n++)
+            map_kept = map_kept && add[m * ldc + n] == 2 * c[m * ldc + n];
+    }
+    CHECK(map_kept);
+    for (size_t m = 0; m < s.M; m++) {
+        tg_matmul alone = op;
+
+        alone.M = 1;
+        alone.map = NULL;
+        alone.a = a + m * lda;
+        alone.c = memcpy(row, add + m * ldc, s.N * sizeof *row);
+        alone.add = op.add ? add + m * ldc : NULL;
+        k->weights_run(&alone, &w);
+        rows_alike = rows_alike && memcmp(row, c + m * ldc, s.N * sizeof *row) == 0;
+    }
+    if (!(worst <= 1) || !outside_kept || !rows_alike)
+        printf("%s %zux%zux%zu precision %d b_t=%d epilogue=%d:\n", k->isa, s.M, s.N, s.K, (int)precision, b_t,
+               epilogue);
+    CHECK(worst <= 1);
+    CHECK(outside_kept);
+    CHECK(rows_alike);
+    tg_arena_free(&arena);
+    free(a);
+    free(b);
+    free(c);
+    free(row);
+    free(bias);
+    free(add);
+}
+
+static void weights_packed_beforehand(void)
+{
+    static const size_t rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 21};
+    static const size_t columns[] = {1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 200};
+    static const size_t depth[] = {1, 7, 8, 9, 300};
+    int number = 0;
+
+    for (size_t k = 0; k < n_all; k++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
+                for (size_t l = 0; l < sizeof depth / sizeof *depth; l++, number++)
+                    check_weights(all[k], number % 3 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32,
+                                  (struct shape){rows[i], columns[j], depth[l]}, number / 3 % 2,
+                                  number / 6 % 4);
 }
 
 static void same_bits(const tg_kernels *k, bool bf16, struct shape s, const tg_matmul_scratch *scratch)
@@ -304,6 +419,7 @@ int main(void)
         printf("# %s%s\n", all[i]->isa, all[i]->matmul_bf16 ? ", with bf16" : "");
     RUN(matmul_float32);
     RUN(matmul_bf16);
+    RUN(weights_packed_beforehand);
     RUN(matmul_same_bits_at_any_thread_count);
     RUN(exp_over_the_whole_range);
     RUN(tanh_through_gelu);

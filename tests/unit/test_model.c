@@ -297,12 +297,12 @@ static void inference_is_the_forward_pass(void)
     for (size_t v = 0; v < 256; v++)
         row[v] = want[(T - 1) * 256 + v];
 
-    tg_infer_place(&plain_arena, &plain, &s.model, T, false);
+    tg_infer_place(&plain_arena, &plain, &s.model, T, 0, 0);
     CHECK_OK(tg_arena_alloc(&plain_arena, &err), &err);
-    tg_infer_place(&plain_arena, &plain, &s.model, T, false);
-    tg_infer_place(&cache_arena, &cached, &s.model, 3, true);
+    tg_infer_place(&plain_arena, &plain, &s.model, T, 0, 0);
+    tg_infer_place(&cache_arena, &cached, &s.model, 3, 1, s.model.config.n_ctx);
     CHECK_OK(tg_arena_alloc(&cache_arena, &err), &err);
-    tg_infer_place(&cache_arena, &cached, &s.model, 3, true);
+    tg_infer_place(&cache_arena, &cached, &s.model, 3, 1, s.model.config.n_ctx);
 
     tg_infer_run(&plain, s.ids, T, logits);
     CHECK(check_distance64(logits, row, 256) < 1e-5);
@@ -321,6 +321,114 @@ static void inference_is_the_forward_pass(void)
     tear_down(&s);
     free(logits);
     free(want);
+}
+
+/* Three sequences after a common beginning, against each one alone: with packed matrices
+ * the rows of a product do not depend on one another, so the bits are the same. */
+static void sequences_do_not_meet(tg_precision precision)
+{
+    enum { S = 3, STEPS = 4, KEYS = 7 };
+    static const int32_t next[STEPS][S] = {{1, 200, 3}, {77, 8, 9}, {0, 255, 128}, {5, 5, 6}};
+    tg_config c = tiny();
+    const size_t V = c.vocab_size;
+    tg_arena arenas[2] = {{0}};
+    tg_infer all, one;
+    tg_packed packed;
+    struct setting s;
+    float *logits = malloc(S * V * sizeof *logits), *want = malloc(V * sizeof *want);
+    tg_err err;
+
+    c.n_ctx = KEYS + 1;
+    set_up(&s, &c);
+    CHECK_OK(tg_packed_create(&packed, &s.model, precision, &err), &err);
+    for (int pass = 0; pass < 2; pass++) {
+        tg_infer_place(&arenas[0], &all, &s.model, 3, S, KEYS);
+        tg_infer_place(&arenas[1], &one, &s.model, 3, 1, KEYS);
+        for (int i = 0; pass == 0 && i < 2; i++)
+            CHECK_OK(tg_arena_alloc(&arenas[i], &err), &err);
+    }
+    all.packed = one.packed = &packed;
+    tg_infer_run(&all, s.ids, 3, logits);
+    tg_infer_share(&all);
+    tg_infer_select(&all, 0, S);
+    for (size_t t = 0; t < STEPS; t++) {
+        tg_infer_run(&all, next[t], 1, logits);
+        for (size_t i = 0; i < S; i++) {
+            tg_infer_reset(&one);
+            tg_infer_run(&one, s.ids, 3, want);
+            for (size_t u = 0; u <= t; u++)
+                tg_infer_run(&one, &next[u][i], 1, want);
+            CHECK(memcmp(want, logits + i * V, V * sizeof *want) == 0);
+        }
+    }
+    tg_packed_free(&packed);
+    tg_arena_free(&arenas[0]);
+    tg_arena_free(&arenas[1]);
+    tear_down(&s);
+    free(logits);
+    free(want);
+}
+
+static void sequences_together(void)
+{
+    sequences_do_not_meet(TG_PRECISION_FLOAT32);
+    sequences_do_not_meet(TG_PRECISION_BF16);
+}
+
+static float to_bf16(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Packed matrices are the model's, or those rounded to bf16: embeddings, vectors and what
+ * flows between are not rounded. */
+static void packed_is_the_model(tg_precision precision, double most, double least)
+{
+    tg_config c = tiny();
+    tg_arena arenas[2] = {{0}};
+    tg_infer plain, fast;
+    tg_packed packed;
+    struct setting s;
+    float *logits = malloc(2 * c.vocab_size * sizeof *logits);
+    tg_err err;
+
+    c.tied = false; /* a tied head is rounded where it is a matrix, not where it is looked up */
+    set_up(&s, &c);
+    CHECK_OK(tg_packed_create(&packed, &s.model, precision, &err), &err);
+    for (int pass = 0; pass < 2; pass++) {
+        tg_infer_place(&arenas[0], &plain, &s.model, T, 0, 0);
+        tg_infer_place(&arenas[1], &fast, &s.model, T, 0, 0);
+        for (int i = 0; pass == 0 && i < 2; i++)
+            CHECK_OK(tg_arena_alloc(&arenas[i], &err), &err);
+    }
+    fast.packed = &packed;
+    tg_infer_run(&fast, s.ids, T, logits);
+    tg_infer_run(&plain, s.ids, T, logits + c.vocab_size);
+    CHECK(check_distance(logits, logits + c.vocab_size, c.vocab_size) >= least);
+    for (size_t i = 0; precision == TG_PRECISION_BF16 && i < s.model.table.n; i++) {
+        const tg_param *p = &s.model.table.entry[i];
+
+        for (size_t j = 0; p->ndim == 2 && p->kind != TG_WTE && p->kind != TG_WPE && j < p->count; j++)
+            s.model.params[p->offset + j] = to_bf16(s.model.params[p->offset + j]);
+    }
+    tg_infer_run(&plain, s.ids, T, logits + c.vocab_size);
+    CHECK(check_distance(logits, logits + c.vocab_size, c.vocab_size) < most);
+    tg_packed_free(&packed);
+    tg_arena_free(&arenas[0]);
+    tg_arena_free(&arenas[1]);
+    tear_down(&s);
+    free(logits);
+}
+
+static void packed_matrices(void)
+{
+    packed_is_the_model(TG_PRECISION_FLOAT32, 1e-5, 0);
+    packed_is_the_model(TG_PRECISION_BF16, 1e-5, 1e-4);
 }
 
 /* ---- the table and the archive */
@@ -570,6 +678,8 @@ int main(void)
     RUN(same_bits_at_any_thread_count);
     RUN(blocks_may_share_x2);
     RUN(inference_is_the_forward_pass);
+    RUN(sequences_together);
+    RUN(packed_matrices);
     RUN(parameter_counts);
     RUN(table_entries_do_not_overlap);
     RUN(initialisation);

@@ -380,7 +380,8 @@ static void layernorm(void)
 static void check_gelu(tg_gelu_kind kind)
 {
     enum { N = 4003 };
-    float *x = randoms(N), *out = nans(N), *dout = randoms(N), *dx = nans(N);
+    float *x = randoms(N), *out = nans(N), *dout = randoms(N), *dx = nans(N), *slope = nans(N);
+    float *again = nans(N);
     double *want = results(N), *want_dx = zeros(N), *size = results(N);
 
     for (size_t i = 0; i < N; i++) {
@@ -390,12 +391,17 @@ static void check_gelu(tg_gelu_kind kind)
     tg_gelu_forward_ref64(want, wide(x, N), N, kind);
     tg_gelu_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
     tg_gelu_forward(out, x, N, kind);
-    tg_gelu_backward(dx, dout, x, N, kind);
+    tg_gelu_slope(again, slope, x, N, kind);
+    tg_gelu_backward(dx, dout, slope, N);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
+    WITHIN(again, want, size, N, TANH_ERROR / 2 + 4 * EPS);
     CLOSE(dx, want_dx, N, 8 * TANH_ERROR);
 
-    tg_gelu_backward(dout, dout, x, N, kind); /* in place */
+    tg_gelu_backward(dout, dout, slope, N); /* in place */
     SAME(dout, dx, N);
+    memcpy(dx, x, N * sizeof *x);
+    tg_gelu_slope(again, dx, dx, N, kind);
+    SAME(dx, slope, N);
     tg_gelu_forward(x, x, N, kind);
     SAME(x, out, N);
     done();
@@ -749,7 +755,7 @@ static void check_cached(size_t past, size_t n, size_t C, size_t H)
     attention_reference(&a);
     tg_slice_forward_ref(k, a.qkv, T, 3 * C, C, C);
     tg_slice_forward_ref(v, a.qkv, T, 3 * C, 2 * C, C);
-    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, n, past, C, H, &scratch);
+    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, 0, 1, n, past, C, H, &scratch);
     CLOSE(out, a.out + past * C, n * C, attention_tolerance(T, C / H));
     done();
 }
@@ -810,9 +816,9 @@ static void all_gelu(float *out)
     float *x = randoms(n), *dout = randoms(n);
 
     tg_gelu_forward(out, x, n, TG_GELU_TANH);
-    tg_gelu_backward(out + n, dout, x, n, TG_GELU_TANH);
-    tg_gelu_forward(out + 2 * n, x, n, TG_GELU_ERF);
-    tg_gelu_backward(out + 3 * n, dout, x, n, TG_GELU_ERF);
+    tg_gelu_slope(out + n, out + 2 * n, x, n, TG_GELU_TANH);
+    tg_gelu_backward(out + 3 * n, dout, out + 2 * n, n);
+    tg_gelu_slope(out + 4 * n, out + 5 * n, x, n, TG_GELU_ERF);
 }
 
 static void all_embedding(float *out)
@@ -865,7 +871,7 @@ static void all_attention(float *out)
 
     tg_attention_forward(out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
     tg_attention_backward(dqkv, dout, out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
-    tg_attention_cached(cached, qkv, k, v, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, &scratch);
+    tg_attention_cached(cached, qkv, k, v, 0, 1, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, &scratch);
 }
 
 /* Run with 1 and with 3 threads; same bits in all that was written. */
@@ -895,7 +901,7 @@ static void threads(void)
     check_threads(all_linear, BIG_N * 99 + n + BIG_C * 99 + 99);
     check_threads(all_linear_row, BIG_V + BIG_N + BIG_N * BIG_V);
     check_threads(all_layernorm, 2 * n + 2 * BIG_N + 2 * BIG_C);
-    check_threads(all_gelu, 4 * n);
+    check_threads(all_gelu, 6 * n);
     check_threads(all_embedding, n + (BIG_V + BIG_T) * BIG_C);
     check_threads(all_softmax, 2 * BIG_N * BIG_V);
     check_threads(all_head, BIG_N + n + BIG_V * BIG_C + BIG_V);

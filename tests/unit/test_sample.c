@@ -18,7 +18,7 @@ static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sam
     tg_err err = {0};
     int32_t id = -1;
 
-    CHECK_OK(tg_sample(&id, logits, order, n, step, how, &err), &err);
+    CHECK_OK(tg_sample(&id, logits, order, n, step, 0, how, &err), &err);
     CHECK(id >= 0 && (size_t)id < n);
     return id;
 }
@@ -94,10 +94,10 @@ static void bad_logits_are_refused(void)
     for (size_t i = 0; i < 3; i++) {
         const float logits[] = {0, 1, bad[i], 2};
 
-        CHECK_EQ(tg_sample(&id, logits, order, 4, 0, &plain, &err), TG_EDATA);
+        CHECK_EQ(tg_sample(&id, logits, order, 4, 0, 0, &plain, &err), TG_EDATA);
         CHECK_HAS(err.message, "token 2");
-        CHECK_EQ(tg_sample(&id, logits, order, 4, 0, &greedy, &err), TG_EDATA);
-        CHECK_EQ(tg_sample(&id, logits, order, 2, 0, &plain, &err), TG_OK);
+        CHECK_EQ(tg_sample(&id, logits, order, 4, 0, 0, &greedy, &err), TG_EDATA);
+        CHECK_EQ(tg_sample(&id, logits, order, 2, 0, 0, &plain, &err), TG_OK);
     }
 }
 
@@ -249,9 +249,9 @@ static void logits_of(float *logits, const tg_model *m, const int32_t *ids, size
     tg_infer f;
     tg_err err = {0};
 
-    tg_infer_place(&arena, &f, m, n, false);
+    tg_infer_place(&arena, &f, m, n, 0, 0);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_infer_place(&arena, &f, m, n, false);
+    tg_infer_place(&arena, &f, m, n, 0, 0);
     tg_infer_run(&f, ids, n, logits);
     tg_arena_free(&arena);
 }
@@ -271,9 +271,9 @@ static void check_generator(size_t n_ctx, size_t prompt)
     size_t n = prompt, seen;
 
     tiny_model(&m, n_ctx);
-    tg_generator_place(&arena, &g, &m);
+    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_generator_place(&arena, &g, &m);
+    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
     for (size_t t = 0; t < prompt; t++)
         text[t] = (int32_t)(t * 37 % 256);
 
@@ -290,6 +290,57 @@ static void check_generator(size_t n_ctx, size_t prompt)
     }
     tg_arena_free(&arena);
     tg_model_free(&m);
+}
+
+/* The same for several texts at once: each goes its own way, also when all of them leave
+ * the older half of the context behind. */
+static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
+{
+    enum { TOKENS = 40, S = 3 };
+    const size_t half = n_ctx / 2 > 0 ? n_ctx / 2 : 1;
+    tg_model m;
+    tg_arena arena = {0};
+    tg_packed packed;
+    tg_generator g;
+    tg_err err = {0};
+    int32_t text[S][N_MAX], ids[S];
+    float want[N_MAX];
+    size_t n = prompt, seen;
+
+    tiny_model(&m, n_ctx);
+    CHECK_OK(tg_packed_create(&packed, &m, precision, &err), &err);
+    tg_generator_place(&arena, &g, &m, &packed, S, prompt + TOKENS);
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    tg_generator_place(&arena, &g, &m, &packed, S, prompt + TOKENS);
+    for (size_t t = 0; t < prompt; t++)
+        text[0][t] = text[1][t] = text[2][t] = (int32_t)(t * 37 % 256);
+
+    seen = tg_generator_begin(&g, text[0], n);
+    for (size_t i = 0; i + 1 < TOKENS; i++) {
+        for (size_t s = 0; s < S && precision == TG_PRECISION_FLOAT32; s++) {
+            logits_of(want, &m, text[s] + n - seen, seen);
+            CHECK_NEAR(check_distance(g.logits + s * m.config.vocab_size, want, m.config.vocab_size), 0, 1e-5);
+        }
+        CHECK_OK(tg_generator_next(&g, ids, true, &plain, &err), &err);
+        for (size_t s = 0; s < S; s++)
+            text[s][n] = ids[s];
+        n++;
+        seen = seen == n_ctx ? half : seen + 1;
+    }
+    CHECK(memcmp(text[0], text[1], n * sizeof text[0][0]) != 0);
+    CHECK(memcmp(text[1], text[2], n * sizeof text[0][0]) != 0);
+    tg_arena_free(&arena);
+    tg_packed_free(&packed);
+    tg_model_free(&m);
+}
+
+static void several_texts(void)
+{
+    check_texts(16, 3, TG_PRECISION_FLOAT32);
+    check_texts(16, 3, TG_PRECISION_BF16);
+    check_texts(15, 100, TG_PRECISION_FLOAT32);
+    check_texts(100, 5, TG_PRECISION_FLOAT32); /* the cache is smaller than the context */
+    check_texts(1, 1, TG_PRECISION_FLOAT32);
 }
 
 static void generating_equals_running_anew(void)
@@ -315,9 +366,9 @@ static void overflow_is_reported(void)
     tiny_model(&m, 8);
     for (size_t i = 0; i < m.table.floats; i++)
         m.params[i] = 1e38F;
-    tg_generator_place(&arena, &g, &m);
+    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_generator_place(&arena, &g, &m);
+    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
     tg_generator_begin(&g, &id, 1);
     CHECK_EQ(tg_generator_next(&g, &id, true, &plain, &err), TG_EDATA);
     CHECK_HAS(err.message, "position 1: the logit of token 0 is");
@@ -336,6 +387,7 @@ int main(void)
     RUN(frequencies_are_softmax);
     RUN(the_random_number);
     RUN(generating_equals_running_anew);
+    RUN(several_texts);
     RUN(overflow_is_reported);
     return check_done();
 }

@@ -112,6 +112,7 @@ static void multiply_row(const tg_matmul *op)
             row_dots(op, j0, j1);
         for (size_t j = j0; j < j1; j++)
             op->c[j] += before[j - j0];
+        map_block(op, 0, j0, 1, j1 - j0);
     }
 }
 

@@ -9,16 +9,19 @@
  *   pack_a, pack_b()  a panel of MR rows of A, of NR columns of B, words of k outermost
  *   tile()            a tile of C from two panels
  *
- * A is cut into blocks of MC rows by KC of k.  The threads together pack a block into
- * panels of MR rows, which stay in each one's second-level cache.  Then they share out
- * the block's tiles of C in equal runs, columns outermost; each thread packs a panel of
- * B's columns for itself when its run comes to one, and runs all of the block's rows
- * past it.  While it does, it asks for the next panel's part of B, so that packing
- * finds it in the cache.
+ * The threads are a grid over C: each computes its part from start to end, with memory of
+ * its own, and no thread waits for another.  What two of them need is packed by both, which
+ * costs less than passing it from one's cache to the other's; the grid is the one with the
+ * least to pack.
  *
- * The scheme is Goto's, with B's panels made where they are used: Goto & van de Geijn
- * 2008, "Anatomy of high-performance matrix multiplication"; Van Zee & van de Geijn
- * 2015, "BLIS".
+ * A thread cuts its rows of A into blocks of MC rows by KC of k, and packs a block into
+ * panels of MR rows, which stay in its second-level cache.  Then it packs panel after panel
+ * of B's columns, and runs all of the block's rows past each.  While it does, it asks for
+ * the next panel's part of B, so that packing finds it in the cache.
+ *
+ * Within a thread the scheme is Goto's, with B's panels made where they are used: Goto &
+ * van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; Van Zee & van de
+ * Geijn 2015, "BLIS".
  */
 
 /* Words of k in a packed panel. */
@@ -62,6 +65,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
                     size_t j, struct wanted next)
 {
     const size_t c = (at->i0 + i) * op->ldc + j;
+    const size_t m = tg_size_min(MR, at->mc - i), n = tg_size_min(NR, op->N - j);
     struct epilogue e = {
         .c = op->c + c,
         .ldc = op->ldc,
@@ -73,40 +77,74 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
         e.add = e.c;
     else if (op->add)
         e.add = op->add + c;
-    tile(a, b, words_of(at->kc), &e, tg_size_min(MR, at->mc - i), tg_size_min(NR, op->N - j));
+    tile(a, b, words_of(at->kc), &e, m, n);
+    if (at->k0 + at->kc == op->K)
+        map_block(op, at->i0 + i, j, m, n);
 }
 
-/* Called by all threads of the team. */
-static void block(const tg_matmul *op, const struct block *at, float *a_panels, float *b_panel)
+/* A thread's part of C: whole panels, in rows and columns. */
+struct part {
+    size_t i0, i1, j0, j1;
+};
+
+static void block(const tg_matmul *op, const struct block *at, const struct part *part, float *a_panels,
+                  float *b_panel)
 {
-    const size_t rows = tg_ceil_div(at->mc, MR), tiles = rows * tg_ceil_div(op->N, NR);
-    const size_t words = words_of(at->kc);
-    const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
-    const size_t from = tiles * me / threads, to = tiles * (me + 1) / threads;
+    const size_t rows = tg_ceil_div(at->mc, MR), words = words_of(at->kc);
     const float *a = op->a + at->i0 * op->a_row + at->k0 * op->a_col;
 
-    #pragma omp for schedule(static)
     for (size_t i = 0; i < rows; i++)
         pack_a(a_panels + i * MR * words, a + i * MR * op->a_row, op->a_row, op->a_col,
                tg_size_min(MR, at->mc - i * MR), at->kc);
-    for (size_t t = from; t < to; t++) {
-        const size_t i = t % rows, j = t / rows * NR;
-
-        if (t == from || i == 0)
-            pack_b_panel(b_panel, op, at, j);
-        tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, wanted_of(op, at, j + NR, i, rows));
+    for (size_t j = part->j0; j < part->j1; j += NR) {
+        pack_b_panel(b_panel, op, at, j);
+        for (size_t i = 0; i < rows; i++)
+            tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j,
+                    wanted_of(op, at, j + NR, i, rows));
     }
-    #pragma omp barrier
 }
 
+/* Part number n of `parts` of length's units, in elements. */
+static void cut(size_t *from, size_t *to, size_t length, size_t unit, size_t n, size_t parts)
+{
+    const size_t units = tg_ceil_div(length, unit);
+
+    *from = tg_size_min(length, units * n / parts * unit);
+    *to = tg_size_min(length, units * (n + 1) / parts * unit);
+}
+
+/* The threads as a grid over C, so that each packs as little as can be: how many share
+ * out the rows. */
+static size_t grid_rows(const tg_matmul *op, size_t threads)
+{
+    size_t best = 1;
+
+    for (size_t rows = 1; rows <= threads; rows++) {
+        const size_t columns = threads / rows, best_columns = threads / best;
+
+        if (threads % rows == 0 && op->M / rows + op->N / columns < op->M / best + op->N / best_columns)
+            best = rows;
+    }
+    return best;
+}
+
+/* Called by all threads of the team: each computes its part of C from start to end. */
 static void multiply_blocks(const tg_matmul *op, float *work)
 {
+    const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+    const size_t rows = grid_rows(op, threads), columns = threads / rows;
     const size_t kc = part_of(op->K, KC_WORDS * DEPTH, DEPTH * ROUND);
-    const size_t mc = part_of(op->M, A_FLOATS / words_of(kc) / MR * MR, MR);
-    float *b_panel = work + A_FLOATS + (size_t)omp_get_thread_num() * B_FLOATS;
+    float *a_panels = work + me * (A_FLOATS + B_FLOATS), *b_panel = a_panels + A_FLOATS;
+    struct part part;
+    size_t mc;
 
+    cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
+    cut(&part.j0, &part.j1, op->N, NR, me / rows, columns);
+    if (part.i0 == part.i1)
+        return;
+    mc = part_of(part.i1 - part.i0, A_FLOATS / words_of(kc) / MR * MR, MR);
     for (size_t k0 = 0; k0 < op->K; k0 += kc)
-        for (size_t i0 = 0; i0 < op->M; i0 += mc)
-            block(op, &(struct block){i0, tg_size_min(mc, op->M - i0), k0, tg_size_min(kc, op->K - k0)}, work,
-                  b_panel);
+        for (size_t i0 = part.i0; i0 < part.i1; i0 += mc)
+            block(op, &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
+                  &part, a_panels, b_panel);
 }

@@ -18,6 +18,15 @@ INLINE int threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
     return (int)tg_size_min(scratch->threads, (size_t)omp_get_max_threads());
 }
 
+/* The map of rows i .. i+m-1, columns j .. j+n-1 of C, which are complete. */
+INLINE void map_block(const tg_matmul *op, size_t i, size_t j, size_t m, size_t n)
+{
+    if (!op->map)
+        return;
+    for (size_t r = i; r < i + m; r++)
+        op->map(op->mapped + r * op->ldc + j, op->c + r * op->ldc + j, n);
+}
+
 /* Memory to be asked for while a tile is computed: two lines at a time. */
 struct wanted {
     const char *at;

@@ -23,14 +23,15 @@ void K(gelu_tanh_forward)(float *out, const float *inp, size_t n)
     }
 }
 
-void K(gelu_tanh_backward)(float *dinp, const float *dout, const float *inp, size_t n)
+void K(gelu_tanh_slope)(float *restrict out, float *slope, const float *inp, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float x = inp[i];
         float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
         float du = GELU_SCALE * (1.0f + 3.0f * GELU_CUBE * x * x);
 
-        dinp[i] = dout[i] * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * du);
+        out[i] = 0.5f * x * (1.0f + t);
+        slope[i] = 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * du;
     }
 }
 
@@ -194,6 +195,12 @@ float K(crossentropy_row)(float *logits, size_t n, size_t target, float scale)
 }
 
 /* ---- sums of vectors */
+
+void K(multiply)(float *out, const float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = x[i] * y[i];
+}
 
 void K(add)(float *y, const float *x, size_t n)
 {

@@ -1,0 +1,159 @@
+#include "lib/attn/ablate.h"
+
+#include <string.h>
+
+#include "lib/base/size.h"
+
+#define ROWS 1024 /* tokens at a time, when a window has fewer: enough for a product to be efficient */
+
+static void place(tg_arena *arena, tg_ablate *a, const tg_model *model)
+{
+    const size_t C = model->config.n_embd;
+
+    tg_pass_place(arena, &a->pass, model, a->room / a->T, a->T, false);
+    a->ids = tg_arena_take(arena, a->room + 1, sizeof *a->ids);
+    a->x = tg_arena_take(arena, a->room * C, sizeof *a->x);
+    a->att = tg_arena_take(arena, a->room * C, sizeof *a->att);
+    a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
+}
+
+tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
+{
+    const size_t T = model->config.n_ctx;
+    tg_status status;
+
+    *a = (tg_ablate){.heads = *heads,
+                     .cases = heads->in_turn ? heads->n : 1,
+                     .T = T,
+                     .room = tg_size_max(ROWS / T, 1) * T};
+    place(&a->arena, a, model);
+    if ((status = tg_arena_alloc(&a->arena, err)))
+        return status;
+    place(&a->arena, a, model);
+    return TG_OK;
+}
+
+void tg_ablate_close(tg_ablate *a)
+{
+    tg_arena_free(&a->arena);
+}
+
+/* ---- cases */
+
+/* Its heads: all of them, or one. */
+static tg_ablate_heads heads_of(const tg_ablate *a, size_t number)
+{
+    tg_ablate_heads of = a->heads;
+
+    if (of.in_turn) {
+        of.head += number;
+        of.n = 1;
+    }
+    return of;
+}
+
+static size_t first_layer(const tg_ablate *a, size_t number)
+{
+    const tg_ablate_heads of = heads_of(a, number);
+    size_t first = of.head[0].layer;
+
+    for (size_t n = 1; n < of.n; n++)
+        first = tg_size_min(first, of.head[n].layer);
+    return first;
+}
+
+/* Zeros in att, where the case's heads of layer l have written. */
+static void silence(tg_ablate *a, size_t number, size_t l)
+{
+    const tg_config *c = &a->pass.model->config;
+    const tg_ablate_heads of = heads_of(a, number);
+    const size_t N = a->pass.B * a->pass.T, C = c->n_embd, D = C / c->n_head;
+    float *att = a->pass.block[l].att;
+
+    for (size_t n = 0; n < of.n; n++)
+        for (size_t bt = 0; of.head[n].layer == l && bt < N; bt++)
+            memset(att + bt * C + of.head[n].head * D, 0, D * sizeof *att);
+}
+
+/* ---- a batch of windows */
+
+static void add_losses(double *sum, const tg_pass *p)
+{
+    for (size_t n = 0; n < p->B * p->T; n++)
+        *sum += (double)p->losses[n];
+}
+
+/* From layer l's x and att to the losses, with the case's heads silent. */
+static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targets)
+{
+    tg_pass *p = &a->pass;
+
+    for (size_t m = l; m < p->model->config.n_layer; m++) {
+        if (m > l)
+            tg_pass_attend(p, m);
+        silence(a, number, m);
+        tg_pass_rest(p, m);
+    }
+    (void)tg_pass_loss(p, targets);
+    add_losses(&a->sum[number], p);
+    if (a->watch)
+        a->watch(a->context, ++a->done);
+}
+
+static void copy(float *to_x, float *to_att, const float *x, const float *att, size_t n)
+{
+    memcpy(to_x, x, n * sizeof *x);
+    memcpy(to_att, att, n * sizeof *att);
+}
+
+/* The cases that begin in layer l, each from its x and att, which are then there again. */
+static void branch(tg_ablate *a, size_t l, const int32_t *targets)
+{
+    const tg_block_state *s = &a->pass.block[l];
+    const size_t n = a->pass.B * a->pass.T * a->pass.model->config.n_embd;
+    bool kept = false;
+
+    for (size_t number = 0; number < a->cases; number++) {
+        if (first_layer(a, number) != l)
+            continue;
+        if (!kept)
+            copy(a->x, a->att, s->x, s->att, n);
+        kept = true;
+        run_case(a, number, l, targets);
+        copy(s->x, s->att, a->x, a->att, n);
+    }
+}
+
+/* B windows of T from ids on; their targets are the ids one further on. */
+static void run_windows(tg_ablate *a, const int32_t *ids, size_t B, size_t T)
+{
+    tg_pass *p = &a->pass;
+
+    p->B = B;
+    p->T = T;
+    a->done = 0;
+    tg_pass_begin(p, ids);
+    for (size_t l = 0; l < p->model->config.n_layer; l++) {
+        tg_pass_attend(p, l);
+        branch(a, l, ids + 1);
+        tg_pass_rest(p, l);
+    }
+    (void)tg_pass_loss(p, ids + 1);
+    add_losses(&a->base, p);
+}
+
+void tg_ablate_add(tg_ablate *a, size_t n)
+{
+    const size_t whole = n / a->T, rest = n % a->T;
+
+    if (whole > 0)
+        run_windows(a, a->ids, whole, a->T);
+    if (rest > 0)
+        run_windows(a, a->ids + whole * a->T, 1, rest);
+    a->tokens += n;
+}
+
+double tg_ablate_loss(const tg_ablate *a, size_t number)
+{
+    return (number == TG_ABLATE_NONE ? a->base : a->sum[number]) / (double)a->tokens;
+}

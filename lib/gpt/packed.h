@@ -1,0 +1,28 @@
+/*
+ * packed: a model's matrices, laid out for decoding (lib/kernels/weights.h), in float32 or
+ * rounded to bf16, which is half the bytes to read for a token.
+ *
+ * Vectors and embeddings stay the model's own.
+ */
+#ifndef TG_GPT_PACKED_H
+#define TG_GPT_PACKED_H
+
+#include "lib/base/arena.h"
+#include "lib/gpt/model.h"
+#include "lib/kernels/weights.h"
+
+typedef struct tg_packed {
+    tg_weights *matrix; /* [table.n]; panels NULL for what is no matrix */
+    tg_arena arena;
+} tg_packed;
+
+/* Pack all matrices of the model.  TG_ENOMEM; *p then needs no free. */
+TG_MUST_CHECK tg_status tg_packed_create(tg_packed *p, const tg_model *model, tg_precision precision,
+                                         tg_err *err);
+void tg_packed_free(tg_packed *p);
+
+/* A linear layer's [in,out]; or, for the kind that holds the head (lm_head.weight, else
+ * wte.weight), its transpose [C,V]. */
+const tg_weights *tg_packed_get(const tg_packed *p, const tg_model *model, tg_param_kind kind, size_t layer);
+
+#endif

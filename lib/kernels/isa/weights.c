@@ -1,0 +1,171 @@
+/*
+ * Products with weights that were packed beforehand: see lib/kernels/weights.h.
+ *
+ * A panel holds 2 VL columns of B, k outermost.  In float32 they are two vectors for each
+ * k.  In bf16 they are one, whose word i has column i in the lower half and column VL + i
+ * in the upper one: a shift and a mask make two vectors of float32.  Panels lie one after
+ * the other, so a thread reads one long run of memory; all rows of A pass a panel while it
+ * is in the second-level cache.
+ */
+#include "lib/kernels/weights.h"
+
+#include <omp.h>
+#include <stdbool.h>
+
+#include "lib/base/size.h"
+#include "lib/kernels/isa/kernels_isa.h"
+#include "lib/kernels/isa/matmul_tile.h"
+
+#define NR (2 * VL)
+#define ROWS 8   /* of A that share what is loaded of B */
+#define LINE 16  /* words of a cache line */
+#define AHEAD 64 /* lines that are asked for before a single group of rows needs them */
+#define STRIDE 8 /* k's between asking for memory */
+
+typedef uint32_t vu __attribute__((vector_size(VL * 4)));
+
+INLINE uint32_t bf16(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+}
+
+/* Words of a panel for one k. */
+INLINE size_t words(tg_precision precision)
+{
+    return precision == TG_PRECISION_BF16 ? VL : NR;
+}
+
+void K(weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
+{
+    uint32_t *panels = w->panels;
+    const size_t width = words(w->precision);
+
+    #pragma omp parallel for schedule(static)
+    for (size_t j = 0; j < w->N; j += NR) {
+        uint32_t *panel = panels + j / NR * w->K * width;
+        const size_t n = tg_size_min(NR, w->N - j);
+        float x[NR] = {0};
+
+        for (size_t k = 0; k < w->K; k++, panel += width) {
+            for (size_t i = 0; i < n; i++)
+                x[i] = b[k * b_row + (j + i) * b_col];
+            if (width == NR)
+                memcpy(panel, x, sizeof x);
+            else
+                for (size_t i = 0; i < VL; i++)
+                    panel[i] = bf16(x[i]) | bf16(x[VL + i]) << 16;
+        }
+    }
+}
+
+/* What a panel's sums for one row become in C. */
+INLINE void put_row(const tg_matmul *op, size_t m, size_t j, vf low, vf high)
+{
+    const size_t n = tg_size_min(NR, op->N - j);
+    const float *add = op->accumulate ? op->c : op->add;
+    float *c = op->c + m * op->ldc + j;
+    float sum[NR] = {0};
+
+    if (op->bias) {
+        memcpy(sum, op->bias + j, n * sizeof *sum);
+        low += load(sum);
+        high += load(sum + VL);
+    }
+    if (add) {
+        memcpy(sum, add + m * op->ldc + j, n * sizeof *sum);
+        low += load(sum);
+        high += load(sum + VL);
+    }
+    store(sum, low);
+    store(sum + VL, high);
+    memcpy(c, sum, n * sizeof *sum);
+    map_block(op, m, j, 1, n);
+}
+
+/* Memory to be asked for while rows pass a panel: `lines` cache lines every STRIDE k's. */
+struct ahead {
+    const uint32_t *at;
+    size_t lines;
+};
+
+INLINE void unpack(vf *low, vf *high, const uint32_t *words_of_k, const tg_precision precision)
+{
+    const float *x = (const float *)words_of_k;
+    vu word;
+
+    if (precision == TG_PRECISION_FLOAT32) {
+        *low = load(x);
+        *high = load(x + VL);
+        return;
+    }
+    word = (vu)load(x);
+    *low = (vf)(word << 16);
+    *high = (vf)(word & 0xFFFF0000u);
+}
+
+/* Rows m .. m+rows-1 past the panel at column j. */
+INLINE void rows_of_panel(const tg_matmul *op, const uint32_t *panel, size_t m, size_t j, const size_t rows,
+                          struct ahead next, const tg_precision precision)
+{
+    const float *a = op->a + m * op->a_row;
+    vf low[ROWS], high[ROWS];
+
+    for (size_t r = 0; r < rows; r++)
+        low[r] = high[r] = (vf){0};
+    for (size_t k = 0; k < op->K; k++, panel += words(precision)) {
+        vf b_low, b_high;
+
+        unpack(&b_low, &b_high, panel, precision);
+        if (k % STRIDE == 0)
+            for (size_t l = 0; l < next.lines; l++, next.at += LINE)
+                __builtin_prefetch(next.at, 0, 2);
+        for (size_t r = 0; r < rows; r++) {
+            low[r] += splat(a[r * op->a_row + k]) * b_low;
+            high[r] += splat(a[r * op->a_row + k]) * b_high;
+        }
+    }
+    for (size_t r = 0; r < rows; r++)
+        put_row(op, m + r, j, low[r], high[r]);
+}
+
+/* All rows.  Where they come in several groups, each asks for its part of the next panel:
+ * otherwise the first would wait for memory, which would wait for the others. */
+INLINE void panel_product(const tg_matmul *op, const uint32_t *panel, size_t j, const tg_precision precision)
+{
+    const size_t M = op->M, width = words(precision), lines = op->K * width / LINE;
+    const size_t groups = M / ROWS + M % ROWS / (ROWS / 2) + M % (ROWS / 2);
+    struct ahead next = {panel + op->K * width, tg_ceil_div(STRIDE * width / LINE, groups)};
+    size_t m = 0;
+
+    if (groups == 1)
+        next.at = panel + AHEAD * LINE;
+    while (m < M) {
+        const size_t left = M - m;
+
+        if (left >= ROWS)
+            rows_of_panel(op, panel, m, j, ROWS, next, precision);
+        else if (left >= ROWS / 2)
+            rows_of_panel(op, panel, m, j, ROWS / 2, next, precision);
+        else
+            rows_of_panel(op, panel, m, j, 1, next, precision);
+        m += left >= ROWS ? ROWS : left >= ROWS / 2 ? ROWS / 2 : 1;
+        next.at += tg_ceil_div(lines, groups) * LINE;
+    }
+}
+
+void K(weights_run)(const tg_matmul *op, const tg_weights *w)
+{
+    const uint32_t *panels = w->panels;
+    const bool large = op->M * op->N * op->K >= PARALLEL_FROM;
+
+    #pragma omp parallel for schedule(static) if (large)
+    for (size_t j = 0; j < op->N; j += NR) {
+        if (w->precision == TG_PRECISION_BF16)
+            panel_product(op, panels + j / NR * op->K * VL, j, TG_PRECISION_BF16);
+        else
+            panel_product(op, panels + j / NR * op->K * NR, j, TG_PRECISION_FLOAT32);
+    }
+}

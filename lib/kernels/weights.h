@@ -1,0 +1,34 @@
+/*
+ * weights: the right-hand side of many products, kept in the order in which it is read,
+ * in float32 or rounded to bf16.  For decoding, which reads all weights for a few rows.
+ *
+ *   C[m,n] = sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])
+ *
+ * A and the sums are float32, so that any processor can do it.  Every C[m,n] is one sum
+ * in ascending k: it depends neither on M nor on the number of threads.
+ */
+#ifndef TG_KERNELS_WEIGHTS_H
+#define TG_KERNELS_WEIGHTS_H
+
+#include <stddef.h>
+
+#include "lib/base/arena.h"
+#include "lib/kernels/matmul.h"
+
+/* For the kernels in use when it was packed: tg_kernels_choose() comes before. */
+typedef struct tg_weights {
+    size_t K, N;
+    tg_precision precision;
+    void *panels;
+} tg_weights;
+
+/* Place room for a matrix [K,N] in an arena (see arena.h). */
+void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_precision precision);
+
+/* Keep B[k,n] = b[k*b_row + n*b_col], finite; bf16 is rounded to nearest, ties to even. */
+void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col);
+
+/* The product that op describes, with w in place of b; op->a_col is 1. */
+void tg_weights_run(const tg_matmul *op, const tg_weights *w);
+
+#endif

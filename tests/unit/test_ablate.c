@@ -1,0 +1,344 @@
+/* lib/attn/ablate: against a model whose output projection has zeros, and against the
+ * reference model in double; lib/gpt/stream, which brings the text. */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/attn/ablate.h"
+#include "lib/gpt/stream.h"
+#include "tests/unit/check.h"
+#include "tests/unit/ref_gpt.h"
+
+/* ---- ablation */
+
+enum { L = 3, H = 2, C = 8, CTX = 5, V = 256 };
+
+static void small_model(tg_model *m)
+{
+    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_err err = {0};
+
+    c.n_layer = L;
+    c.n_head = H;
+    c.n_embd = C;
+    c.n_ctx = CTX;
+    c.linear_bias = true;
+    CHECK_OK(tg_model_create(m, &c, 5, &err), &err);
+    for (size_t i = 0; i < m->table.n; i++) { /* so that every head matters */
+        const tg_param *p = &m->table.entry[i];
+
+        if (p->ndim == 2)
+            check_fill(m->params + p->offset, p->count, 70 + i, 0.7);
+    }
+}
+
+static void random_ids(int32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)((check_random(9, i) + 1) * V / 2);
+}
+
+/* The D rows of h.L.attn.c_proj.weight that the head's slice meets. */
+static void zero_projection(tg_model *m, const tg_ablate_head *head)
+{
+    const tg_param *p = &m->table.entry[tg_params_index(&m->table, TG_ATT_PROJ_W, head->layer)];
+    const size_t D = m->config.n_embd / m->config.n_head;
+
+    memset(m->params + p->offset + head->head * D * C, 0, D * C * sizeof(float));
+}
+
+/* The mean loss over windows of n_ctx, with nothing of lib/attn. */
+static double plain_loss(const tg_model *m, const int32_t *ids, size_t n)
+{
+    const size_t n_ctx = m->config.n_ctx;
+    tg_arena arena = {0};
+    tg_pass pass;
+    tg_err err = {0};
+    double sum = 0;
+
+    tg_pass_place(&arena, &pass, m, 1, n_ctx, false);
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    tg_pass_place(&arena, &pass, m, 1, n_ctx, false);
+    for (size_t t = 0; t < n; t += n_ctx) {
+        pass.T = n - t < n_ctx ? n - t : n_ctx;
+        (void)tg_pass_run(&pass, ids + t, ids + t + 1, NULL, 1);
+        for (size_t i = 0; i < pass.T; i++)
+            sum += (double)pass.losses[i];
+    }
+    tg_arena_free(&arena);
+    return sum / (double)n;
+}
+
+static double reference_loss(const tg_model *m, const int32_t *ids, size_t n)
+{
+    double *flat = malloc(m->table.floats * sizeof *flat), sum = 0;
+
+    for (size_t i = 0; i < m->table.floats; i++)
+        flat[i] = (double)m->params[i];
+    for (size_t t = 0; t < n; t += CTX) {
+        const size_t window = n - t < CTX ? n - t : CTX;
+
+        sum += ref_gpt_loss(&m->config, &m->table, flat, ids + t, ids + t + 1, 1, window, NULL, NULL) *
+               (double)window;
+    }
+    free(flat);
+    return sum / (double)n;
+}
+
+/* All of ids [n + 1] through an open ablation, and the losses: without silence, then each case's. */
+static void ablate(double *losses, const tg_model *m, const tg_ablate_heads *heads, const int32_t *ids,
+                   size_t n)
+{
+    tg_ablate a;
+    tg_err err = {0};
+
+    CHECK_OK(tg_ablate_open(&a, m, heads, &err), &err);
+    for (size_t t = 0; t < n; t += a.room) {
+        const size_t some = n - t < a.room ? n - t : a.room;
+
+        memcpy(a.ids, ids + t, (some + 1) * sizeof *ids);
+        tg_ablate_add(&a, some);
+    }
+    CHECK_EQ(a.tokens, n);
+    losses[0] = tg_ablate_loss(&a, TG_ABLATE_NONE);
+    for (size_t i = 0; i < a.cases; i++)
+        losses[1 + i] = tg_ablate_loss(&a, i);
+    tg_ablate_close(&a);
+}
+
+static const tg_ablate_head every_head[L * H] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}};
+
+/* More than twice the room, with a last window that is not full: every window's place counts. */
+#define LONG 2303
+
+static void in_turn(void)
+{
+    static int32_t ids[LONG + 1];
+    const tg_ablate_heads heads = {every_head, L * H, true};
+    double losses[1 + L * H];
+    tg_model m;
+
+    random_ids(ids, LONG + 1);
+    small_model(&m);
+    ablate(losses, &m, &heads, ids, LONG);
+    CHECK(losses[0] == plain_loss(&m, ids, LONG));
+    tg_model_free(&m);
+    for (size_t n = 0; n < L * H; n++) {
+        small_model(&m);
+        zero_projection(&m, &every_head[n]);
+        CHECK(losses[1 + n] == plain_loss(&m, ids, LONG)); /* the same bits: 0 x and x 0 are 0 */
+        CHECK(fabs(losses[1 + n] - losses[0]) > 1e-4);
+        tg_model_free(&m);
+    }
+}
+
+/* Of such a model the logits are off by up to 1e-5 (test_model.c), a loss by twice that. */
+#define REFERENCE_TOLERANCE 2e-5
+
+static void together(void)
+{
+    const tg_ablate_head some[] = {{2, 0}, {0, 1}, {2, 1}};
+    const tg_ablate_heads heads = {some, 3, false};
+    int32_t ids[18];
+    double losses[2];
+    tg_model m;
+
+    random_ids(ids, 18);
+    small_model(&m);
+    CHECK_NEAR((ablate(losses, &m, &heads, ids, 17), losses[0]), reference_loss(&m, ids, 17),
+               REFERENCE_TOLERANCE);
+    for (size_t n = 0; n < 3; n++)
+        zero_projection(&m, &some[n]);
+    CHECK_NEAR(losses[1], reference_loss(&m, ids, 17), REFERENCE_TOLERANCE);
+    CHECK(losses[1] == plain_loss(&m, ids, 17));
+    CHECK(fabs(losses[1] - losses[0]) > 0.01);
+    tg_model_free(&m);
+}
+
+/* Silencing what is silent already changes nothing, not even the last bit. */
+static void silent_heads_change_nothing(void)
+{
+    const tg_ablate_heads heads = {every_head, L * H, true};
+    int32_t ids[12];
+    double losses[1 + L * H];
+    tg_model m;
+
+    random_ids(ids, 12);
+    small_model(&m);
+    zero_projection(&m, &every_head[3]);
+    ablate(losses, &m, &heads, ids, 11);
+    CHECK(losses[1 + 3] == losses[0]);
+    CHECK(losses[1 + 2] != losses[0]);
+    tg_model_free(&m);
+}
+
+static void ablation_at_any_thread_count(void)
+{
+    static int32_t ids[300];
+    const tg_ablate_head some[] = {{0, 1}, {1, 3}};
+    const tg_ablate_heads heads = {some, 2, true};
+    const int before = omp_get_max_threads();
+    double one[3], three[3];
+    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_err err = {0};
+    tg_model m;
+
+    c.n_layer = 2;
+    c.n_ctx = 64;
+    CHECK_OK(tg_model_create(&m, &c, 5, &err), &err);
+    random_ids(ids, 300);
+    omp_set_num_threads(1);
+    ablate(one, &m, &heads, ids, 299);
+    omp_set_num_threads(3);
+    ablate(three, &m, &heads, ids, 299);
+    omp_set_num_threads(before);
+    CHECK(memcmp(one, three, sizeof one) == 0);
+    tg_model_free(&m);
+}
+
+/* ---- streams */
+
+static FILE *file_of(const void *data, size_t n)
+{
+    FILE *f = tmpfile();
+
+    CHECK(f != NULL && fwrite(data, 1, n, f) == n && fflush(f) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
+    return f;
+}
+
+static FILE *tokens_of(const unsigned char *text, size_t n, size_t copies)
+{
+    const tg_tokenizer tok = tg_tokenizer_bytes();
+    tg_tokens_writer *w;
+    tg_err err = {0};
+    FILE *f = tmpfile();
+
+    CHECK(f != NULL);
+    while (copies-- > 0) {
+        CHECK_OK(tg_tokens_create(&w, fileno(f), &tok, &err), &err);
+        CHECK_OK(tg_tokens_write(w, text, n, &err), &err);
+        CHECK_OK(tg_tokens_finish(w, &err), &err);
+        tg_tokens_abandon(w);
+    }
+    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
+    return f;
+}
+
+#define TEXT_SIZE 300000
+static unsigned char text[TEXT_SIZE];
+
+static void make_text(void)
+{
+    for (size_t i = 0; i < TEXT_SIZE; i++)
+        text[i] = (unsigned char)(i * i % 251);
+}
+
+/* All of an open stream, in pieces of `most`, is the text over and over, `n` ids in all. */
+static void drain(tg_stream *s, size_t most, size_t n)
+{
+    int32_t *ids = malloc(most * sizeof *ids);
+    size_t got = 1, seen = 0;
+    tg_err err = {0};
+
+    while (got > 0) {
+        bool same = true;
+
+        CHECK_OK(tg_stream_next(s, ids, most, &got, &err), &err);
+        for (size_t i = 0; i < got; i++)
+            same = same && ids[i] == text[(seen + i) % TEXT_SIZE];
+        CHECK(same);
+        seen += got;
+        CHECK(got == most || seen == n);
+    }
+    CHECK_EQ(seen, n);
+    CHECK_EQ(s->count, n);
+    CHECK_OK(tg_stream_next(s, ids, most, &got, &err), &err); /* stays at the end */
+    CHECK_EQ(got, 0);
+    tg_stream_close(s);
+    free(ids);
+}
+
+static void streams_in_pieces(void)
+{
+    static const size_t pieces[] = {1024, 99991, 1 << 20};
+    static int32_t ids[TEXT_SIZE];
+    tg_err err = {0};
+    tg_stream s;
+    tg_model m;
+
+    small_model(&m);
+    make_text();
+    for (size_t i = 0; i < TEXT_SIZE; i++)
+        ids[i] = text[i];
+    for (size_t i = 0; i < 3; i++) {
+        FILE *plain = file_of(text, TEXT_SIZE), *tokens = tokens_of(text, TEXT_SIZE, 5);
+
+        CHECK_OK(tg_stream_open(&s, &m, fileno(plain), &err), &err);
+        drain(&s, pieces[i], TEXT_SIZE);
+        CHECK_OK(tg_stream_open(&s, &m, fileno(tokens), &err), &err);
+        drain(&s, pieces[i], (size_t)5 * TEXT_SIZE);
+        tg_stream_open_ids(&s, &m, ids, TEXT_SIZE);
+        drain(&s, pieces[i], TEXT_SIZE);
+        fclose(plain);
+        fclose(tokens);
+    }
+    tg_model_free(&m);
+}
+
+static void stream_of_nothing(void)
+{
+    FILE *f = file_of("", 0);
+    tg_err err = {0};
+    tg_stream s;
+    tg_model m;
+
+    small_model(&m);
+    CHECK_OK(tg_stream_open(&s, &m, fileno(f), &err), &err);
+    drain(&s, 7, 0);
+    tg_model_free(&m);
+    fclose(f);
+}
+
+static void streams_are_checked(void)
+{
+    const int32_t ids[] = {1, 2, 255, 256};
+    int32_t got[4];
+    size_t n;
+    FILE *f;
+    tg_err err = {0};
+    tg_stream s;
+    tg_model m;
+
+    small_model(&m);
+    tg_stream_open_ids(&s, &m, ids, 4);
+    CHECK_OK(tg_stream_next(&s, got, 3, &n, &err), &err);
+    CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
+    CHECK_HAS(err.message, "token 3 is 256, the model's vocabulary has 256");
+    tg_stream_close(&s);
+
+    m.tokenizer.vocab_size = 255; /* another tokenizer */
+    make_text();
+    f = tokens_of(text, 10, 1);
+    CHECK_OK(tg_stream_open(&s, &m, fileno(f), &err), &err);
+    CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
+    CHECK_HAS(err.message,
+              "the tokens are of tokenizer \"bytes\" with 256 ids, the model's is \"bytes\" with 255");
+    tg_stream_close(&s);
+    fclose(f);
+    tg_model_free(&m);
+}
+
+int main(void)
+{
+    RUN(in_turn);
+    RUN(together);
+    RUN(silent_heads_change_nothing);
+    RUN(ablation_at_any_thread_count);
+    RUN(streams_in_pieces);
+    RUN(stream_of_nothing);
+    RUN(streams_are_checked);
+    return check_done();
+}

@@ -1,0 +1,282 @@
+/* lib/attn's trace of one score: the walk's own numbers, bit for bit; its gradient
+ * against the reference operations and central differences; the examples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/attn/example.h"
+#include "lib/attn/trace.h"
+#include "lib/nn/ref/ref.h"
+#include "tests/unit/check.h"
+
+#define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
+
+static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+
+struct setting {
+    tg_attn_view view;
+    tg_arena arena, walk_arena;
+    tg_attn_trace t;
+    tg_attn_work work;
+};
+
+static void set_up(struct setting *s, const tg_attn_view *view)
+{
+    tg_err err = {0};
+
+    *s = (struct setting){.view = *view};
+    tg_attn_trace_place(&s->arena, &s->t, view);
+    CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
+    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    tg_attn_trace_place(&s->arena, &s->t, view);
+    tg_attn_place(&s->walk_arena, &s->work, view->T, view->C / view->H);
+    CHECK_OK(tg_arena_alloc(&s->walk_arena, &err), &err);
+    tg_attn_place(&s->walk_arena, &s->work, view->T, view->C / view->H);
+}
+
+static void tear_down(struct setting *s)
+{
+    tg_arena_free(&s->arena);
+    tg_arena_free(&s->walk_arena);
+}
+
+/* ---- forward */
+
+static bool same(const double *a, const double *b, size_t n)
+{
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
+
+/* Every element of the row, traced. */
+static bool compare_row(void *context, const tg_attn_row *row)
+{
+    struct setting *s = context;
+    tg_attn_trace *t = &s->t;
+    const size_t T = s->view.T, D = s->view.C / s->view.H;
+
+    for (size_t j = 0; j < T; j++) {
+        const tg_attn_index at = {row->b, row->h, row->i, j};
+
+        tg_attn_trace_forward(t, &s->view, at);
+        CHECK(same(t->scores, row->scores, T));
+        CHECK(same(t->probs, row->probs, T));
+        CHECK(same(t->att + row->h * D, row->att, D));
+        if (j <= row->i) {
+            CHECK(t->sum / sqrt((double)D) == t->scores[j]);
+            CHECK(t->exps[j] / t->exp_sum == t->probs[j]);
+            CHECK(t->scores[j] <= t->max);
+        } else {
+            CHECK(t->scores[j] == TG_MASKED && t->exps[j] == 0 && t->probs[j] == 0);
+        }
+    }
+    return true;
+}
+
+static void equals_the_walk(void)
+{
+    enum { B = 2, T = 6, C = 12, STRIDE = 3 * C };
+    static float qkv[B * T * STRIDE];
+
+    check_fill(qkv, B * T * STRIDE, 3, 4);
+    for (size_t H = 1; H <= 12; H++) {
+        const tg_attn_view view = {
+            .B = B, .T = T, .C = C, .H = H, .stride = STRIDE, .q = qkv, .k = qkv + C, .v = qkv + 2 * C};
+        struct setting s;
+
+        if (C % H != 0)
+            continue;
+        set_up(&s, &view);
+        CHECK(tg_attn_walk(&view, 0, &all, &s.work, compare_row, &s));
+        tear_down(&s);
+    }
+}
+
+static void indices_are_checked(void)
+{
+    const tg_attn_index at = {1, 2, 4, 4};
+    tg_err err = {0};
+
+    CHECK_OK(tg_attn_index_check(&at, 2, 3, 5, &err), &err);
+    CHECK_EQ(tg_attn_index_check(&at, 1, 3, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "sequence b = 1 is out of range: there is only sequence 0");
+    CHECK_EQ(tg_attn_index_check(&(tg_attn_index){2, 0, 0, 0}, 2, 3, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "sequence b = 2 is out of range: there are 2, 0 to 1");
+    CHECK_EQ(tg_attn_index_check(&at, 2, 2, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "head 2 is out of range: there are 2, 0 to 1");
+    CHECK_EQ(tg_attn_index_check(&at, 2, 3, 4, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "query 4 is out of range");
+    CHECK_EQ(tg_attn_index_check(&(tg_attn_index){0, 0, 0, 5}, 2, 3, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "key 5 is out of range: there are 5, 0 to 4");
+}
+
+/* ---- backward */
+
+enum { T = 5, H = 2, D = 3, C = H * D };
+
+static tg_attn_view view_of(const float *x)
+{
+    return (tg_attn_view){
+        .B = 1, .T = T, .C = C, .H = H, .stride = 3 * C, .q = x, .k = x + C, .v = x + 2 * C};
+}
+
+/* The gradient of att . weights for query i and head h, by the reference. */
+static void reference_gradient(const struct setting *s, const double *datt, double *dq, double *dk,
+                               double *dprobs, double *dscores)
+{
+    double dv[T * C] = {0}, full[T * C] = {0}, probs[H * T * T], scores[H * T * T], att[T * C];
+    const tg_attn_trace *t = &s->t;
+
+    tg_attention_mha_forward_ref64(att, probs, scores, t->q, t->k, t->v, NULL, 1, T, H, D);
+    memcpy(full + t->at.i * C + t->at.h * D, datt, D * sizeof *datt);
+    tg_attention_mha_backward_ref64(dq, dk, dv, dprobs, dscores, full, probs, t->q, t->k, t->v, NULL, 1, T, H,
+                                    D);
+}
+
+static void check_element(struct setting *s, tg_attn_index at, const double *datt, double *dq_sum)
+{
+    double dq[T * C] = {0}, dk[T * C] = {0}, dprobs[H * T * T], dscores[H * T * T];
+    const size_t row = (at.h * T + at.i) * T;
+
+    tg_attn_trace_forward(&s->t, &s->view, at);
+    tg_attn_trace_backward(&s->t, datt);
+    reference_gradient(s, datt, dq, dk, dprobs, dscores);
+    CHECK(same(s->t.dprobs, dprobs + row, T));
+    CHECK(same(s->t.dscores, dscores + row, T));
+    for (size_t d = 0; d < D; d++) {
+        /* only this query has a gradient, and so key j gets nothing from another */
+        CHECK(s->t.dk[d] == dk[at.j * C + at.h * D + d]);
+        dq_sum[d] += s->t.dq[d];
+        if (at.j == T - 1)
+            CHECK_NEAR(dq_sum[d], dq[at.i * C + at.h * D + d], 1e-15);
+    }
+}
+
+static void backward_equals_the_reference(void)
+{
+    float x[T * 3 * C];
+    double datt[D];
+    const tg_attn_view view = view_of(x);
+    struct setting s;
+
+    check_fill(x, T * 3 * C, 9, 2);
+    check_fill64(datt, D, 10, 1);
+    set_up(&s, &view);
+    for (size_t h = 0; h < H; h++) {
+        for (size_t i = 0; i < T; i++) {
+            double dq_sum[D] = {0};
+
+            for (size_t j = 0; j < T; j++)
+                check_element(&s, (tg_attn_index){0, h, i, j}, datt, dq_sum);
+        }
+    }
+    tear_down(&s);
+}
+
+/* att of query 3 and head 1, channel 2, as a function of the scores, which are moved by
+ * moving q . k: the slope is dscores. */
+static double channel(const struct setting *s, size_t j, double by)
+{
+    double probs[T], scores[T], sum = 0;
+    const tg_attn_trace *t = &s->t;
+
+    memcpy(scores, t->scores, sizeof scores);
+    scores[j] += by;
+    tg_softmax_row_ref64(probs, scores, t->at.i + 1);
+    for (size_t m = 0; m <= t->at.i; m++)
+        sum += probs[m] * t->v[m * C + t->at.h * D + 2];
+    return sum;
+}
+
+static void backward_equals_central_differences(void)
+{
+    const double datt[D] = {0, 0, 1}, step = 1e-5;
+    float x[T * 3 * C];
+    const tg_attn_view view = view_of(x);
+    struct setting s;
+
+    check_fill(x, T * 3 * C, 11, 2);
+    set_up(&s, &view);
+    for (size_t j = 0; j < T; j++) {
+        tg_attn_trace_forward(&s.t, &view, (tg_attn_index){0, 1, 3, j});
+        tg_attn_trace_backward(&s.t, datt);
+        if (j > 3) /* the last key: masked */
+            CHECK(s.t.dscores[j] == 0 && s.t.dq[0] == 0 && s.t.dk[0] == 0);
+        else
+            CHECK_NEAR(s.t.dscores[j], (channel(&s, j, step) - channel(&s, j, -step)) / (2 * step), 1e-8);
+    }
+    tear_down(&s);
+}
+
+/* ---- the examples */
+
+static void check_row(size_t example, tg_attn_index at, const double *scores, const double *probs)
+{
+    struct setting s;
+
+    set_up(&s, &tg_attn_example_get(example)->view);
+    tg_attn_trace_forward(&s.t, &s.view, at);
+    for (size_t j = 0; j <= at.i; j++) {
+        CHECK(s.t.scores[j] == scores[j]);
+        CHECK_NEAR(s.t.probs[j], probs[j], TOLERANCE);
+    }
+    tear_down(&s);
+}
+
+static void example_mask(void)
+{
+    const double scores[4][4] = {{0.2}, {0.5, 0.2}, {0.3, 0.4, 0.2}, {0.1, 0.3, 0.4, 0.2}};
+    const double probs[4][4] = {{1},
+                                {0.57444252, 0.42555748},
+                                {0.33222499, 0.36716540, 0.30060961},
+                                {0.21383822, 0.26118259, 0.28865141, 0.23632778}};
+
+    for (size_t i = 0; i < 4; i++)
+        check_row(3, (tg_attn_index){0, 0, i, 0}, scores[i], probs[i]);
+}
+
+static void example_indexing(void)
+{
+    const tg_attn_example *e = tg_attn_example_get(2);
+    struct setting s;
+
+    CHECK_EQ(tg_attn_base(&e->view, 0, 1, 0), 2);
+    CHECK_EQ(tg_attn_offset(&e->view, 0, 0, 1, 0), 3);
+    CHECK_EQ(tg_attn_offset(&e->view, 0, 0, 1, 2), 5);
+    set_up(&s, &e->view);
+    tg_attn_trace_forward(&s.t, &s.view, (tg_attn_index){0, 0, 1, 0});
+    CHECK_NEAR(s.t.sum, 2 * 0 + 3 * 0.125, 0);
+    for (size_t n = 0; n < 6; n++)
+        CHECK(s.t.q[n] == (double)n && s.t.k[n] == (double)n / 8 && s.t.v[n] == (double)n);
+    tear_down(&s);
+}
+
+static void example_shapes(void)
+{
+    const tg_attn_example *e = tg_attn_example_get(4);
+    const size_t count = 2 * 4 * 512;
+    tg_attn_view view = e->view;
+    float *numbers = calloc(3 * count, sizeof *numbers);
+
+    CHECK_EQ(tg_attn_example_floats(tg_attn_example_get(0)), 0);
+    CHECK_EQ(tg_attn_example_floats(e), 3 * count);
+    tg_attn_example_fill(&view, numbers);
+    CHECK(view.q[0] == -50.0F / 64 && view.k[0] == -51.0F / 64 && view.v[0] == -53.0F / 64);
+    CHECK(view.q[4095] == (37 * 4095 % 101 - 50) / 64.0F);
+    CHECK(view.k[4095] == (53 * 4095 % 103 - 51) / 64.0F);
+    CHECK(view.v[4095] == (29 * 4095 % 107 - 53) / 64.0F);
+    CHECK_EQ(view.k - view.q, count);
+    CHECK_EQ(view.v - view.k, count);
+    free(numbers);
+}
+
+int main(void)
+{
+    RUN(equals_the_walk);
+    RUN(indices_are_checked);
+    RUN(backward_equals_the_reference);
+    RUN(backward_equals_central_differences);
+    RUN(example_mask);
+    RUN(example_indexing);
+    RUN(example_shapes);
+    return check_done();
+}
