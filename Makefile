@@ -118,7 +118,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 $(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISAS:%=-DTG_HAVE_%)
 
-$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
+$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 

@@ -33,8 +33,8 @@ with zipfile.ZipFile("model.npz", "w") as out:
     grep -Fx '# q [B,T,H,D] = [1,5,2,4], strides 40,8,4,1' dump
     grep -Fx '# offset of q[b,t,h,d] = ((b*T + t)*H + h)*D + d' dump
     grep -Fx '#   = ((b*5 + t)*2 + h)*4 + d' dump
-    grep -x '#l h b t  d offset        value token' dump
-    [[ $(grep -c '^ ' dump) = 80 && $(grep '^ ' dump | cut -c -28 | awk '{ print length }' | sort -u) = 28 ]]
+    grep -x '#l h b t d offset        value token' dump
+    [[ $(grep -c '^ ' dump) = 80 && $(grep '^ ' dump | cut -c -27 | awk '{ print length, NF }' | sort -u) = '27 7' ]]
     [[ $(grep '^ ' dump | awk '$1 == 1 && $2 == 1 && $4 == 3 && $5 == 2 { print $6, $8 }') = '30 "b"' ]]
     tg-attn-dump -p 'To be' --stage q --layout bhtd > dump
     grep -Fx '# q [B,H,T,D] = [1,2,5,4], strides 40,20,4,1' dump

@@ -92,14 +92,16 @@ static void put_before(tg_attn_text *to, const tg_attn_columns *c, size_t column
 /* ---- columns */
 
 /* The most that a number of each kind takes: the greatest place, or -999999999.12345678. */
-static void set_most(size_t most[KINDS], const tg_attn_columns *c, const tg_attn_view *a, size_t L)
+static void set_most(size_t most[KINDS], const tg_attn_columns *c, tg_attn_stage stage, const tg_attn_view *a,
+                     size_t L)
 {
-    const size_t base = tg_attn_base(a, a->B - 1, a->T - 1, a->H - 1), channel = 3 * a->C - 1;
-    const size_t offset =
-        c->square ? tg_attn_offset(a, a->B - 1, a->H - 1, a->T - 1, a->T - 1) : a->B * a->T * 3 * a->C - 1;
-    const size_t greatest[MASK] = {L - 1,   a->H - 1, a->B - 1, a->T - 1, a->T - 1, a->T - 1,
-                                   channel, channel,  base,     base,     offset};
+    const size_t base = tg_attn_base(a, a->B - 1, a->T - 1, a->H - 1);
+    size_t greatest[MASK] = {L - 1, a->H - 1, a->B - 1, a->T - 1, a->T - 1, a->T - 1, 0, 0, base, base, 0};
+    tg_attn_shape s;
 
+    tg_attn_stage_shape(&s, stage == TG_ATTN_EVERY ? TG_ATTN_SCORES : stage, a);
+    greatest[D] = greatest[C] = s.size[s.n - 1] - 1;
+    greatest[OFFSET] = tg_attn_shape_count(&s) - 1;
     for (size_t kind = 0; kind < MASK; kind++)
         most[kind] = tg_decimal_digits(greatest[kind]);
     most[MASK] = c->format == TG_ATTN_JSONL ? strlen("false") : 1;
@@ -143,7 +145,7 @@ void tg_attn_columns_set(tg_attn_columns *c, tg_attn_stage stage, const tg_attn_
         c->kind[c->n++] = *kind;
     c->square = stage == TG_ATTN_EVERY || tg_attn_stage_square(stage);
     set_masked(c, mask);
-    set_most(most, c, view, L);
+    set_most(most, c, stage, view, L);
     if (format == TG_ATTN_TEXT) {
         set_widths(c, most);
         c->labels = *labels;

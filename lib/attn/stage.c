@@ -111,30 +111,37 @@ static void attend(double *att, const tg_attn_view *view, const tg_attn_pick *pi
  * out[n,o] = (sum over c of att[n,c] * w[c,o]) + bias[o], the sums as linear_forward in
  * lib/nn/ref/ref_ops.h takes them in double precision; bias NULL for none.
  */
-static void project(double *out, const double *att, const float *w, const float *bias, size_t N, size_t C)
+static void project_row(double *out_n, const double *att_n, const float *w, const float *bias, size_t C)
 {
+    memset(out_n, 0, C * sizeof *out_n);
+    for (size_t c = 0; c < C; c++) {
+        const double factor = att_n[c];
+        const float *w_c = w + c * C;
+
+        #pragma omp simd
+        for (size_t o = 0; o < C; o++)
+            out_n[o] += factor * (double)w_c[o];
+    }
+    for (size_t o = 0; bias && o < C; o++)
+        out_n[o] += (double)bias[o];
+}
+
+static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
+{
+    const tg_attn_view *a = &layer->view;
+    const size_t C = a->C;
+
     #pragma omp parallel for schedule(static)
-    for (size_t n = 0; n < N; n++) {
-        double *out_n = out + n * C;
-
-        memset(out_n, 0, C * sizeof *out_n);
-        for (size_t c = 0; c < C; c++) {
-            const double factor = att[n * C + c];
-            const float *w_c = w + c * C;
-
-            #pragma omp simd
-            for (size_t o = 0; o < C; o++)
-                out_n[o] += factor * (double)w_c[o];
-        }
-        for (size_t o = 0; bias && o < C; o++)
-            out_n[o] += (double)bias[o];
+    for (size_t n = 0; n < a->B * a->T; n++) {
+        if (query == TG_ATTN_ALL || n % a->T == query)
+            project_row(out + n * C, att + n * C, layer->w_proj, layer->b_proj, C);
     }
 }
 
 void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,
                          const tg_attn_pick *pick)
 {
-    static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    const tg_attn_pick heads = {TG_ATTN_ALL, TG_ATTN_ALL, pick->query, TG_ATTN_ALL};
     tg_attn_view view = layer->view;
     const size_t n = view.B * view.T * view.C;
 
@@ -147,7 +154,7 @@ void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_a
         gather(stages->values, &view, stage == TG_ATTN_Q ? view.q : stage == TG_ATTN_K ? view.k : view.v);
     else {
         view.layout = TG_ATTN_BTHD; /* as the projection reads it */
-        attend(stages->att, &view, &all, &stages->work);
-        project(stages->values, stages->att, layer->w_proj, layer->b_proj, view.B * view.T, view.C);
+        attend(stages->att, &view, &heads, &stages->work);
+        project(stages->values, stages->att, layer, pick->query);
     }
 }

@@ -68,9 +68,9 @@ typedef struct tg_attn_stages {
 void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H);
 
 /*
- * A stage that is not square, as values [its shape]; one that the layer has.  Of att, only
- * the picked head's and query's numbers are computed: the others are not to be looked at.
- * q, k and v in values have the view's layout.
+ * A stage that is not square, as values [its shape]; one that the layer has.  Of att only the
+ * picked head's and query's numbers are computed, of out the query's: the others are not to be
+ * looked at.  q, k, v and att have the view's layout.
  */
 void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,
                          const tg_attn_pick *pick);

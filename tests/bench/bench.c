@@ -27,6 +27,7 @@
 #include "lib/nn/attention.h"
 #include "lib/text/tokens.h"
 #include "lib/train/trainer.h"
+#include "tests/bench/dump.h"
 
 enum { TURNS = 5 };
 
@@ -503,6 +504,15 @@ static struct figure tokenize(const struct row *row)
     return result;
 }
 
+/* Scores of a layer as TSV: how much computing them, and keeping the order, costs beside
+ * the text itself. */
+static struct figure dump(const struct row *row)
+{
+    struct dump *d = dump_open(row->a, row->b, row->c);
+
+    return compare(dump_rows, d, 0.3, dump_text, d);
+}
+
 /* ---- the table */
 
 #define GF 1e9
@@ -539,6 +549,7 @@ static const struct row rows[] = {
     {"sample bf16 gpt2 16 sequences", sampling, 2, 16, 0, 0, true, BYTES, "reading"},
     {"sample baby one sequence", sampling, 1, 1, 0, 0, false, BYTES, "reading"},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
+    {"dump gpt2 scores as tsv 1024x12x64", dump, 1024, 12, 64, 0, false, BYTES, "formatting"},
     {"archive write gpt2", archive, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"archive read gpt2", archive, 1, 0, 0, 0, false, BYTES, "memcpy"},
 };

@@ -290,9 +290,9 @@ static void lines_of_stages(void)
     tg_attn_put_titles(&text, &columns); /* none */
     tg_attn_put_run(&text, &columns, &run);
     room[text.n] = '\0';
-    CHECK_TEXT(room, "#l h b t  d offset        value token\n"
-                     " 0 1 0 1  0      6   1.00000000 \"\\n\"\n"
-                     " 0 1 0 1  1      7  -0.10000000 \"\\n\"\n"
+    CHECK_TEXT(room, "#l h b t d offset        value token\n"
+                     " 0 1 0 1 0      6   1.00000000 \"\\n\"\n"
+                     " 0 1 0 1 1      7  -0.10000000 \"\\n\"\n"
                      "{\"layer\":0,\"b\":0,\"t\":1,\"c\":0,\"offset\":6,\"value\":1}\n"
                      "{\"layer\":0,\"b\":0,\"t\":1,\"c\":1,\"offset\":7,\"value\":-0.100000001}\n");
 }
