@@ -117,14 +117,14 @@ static void cut(size_t *from, size_t *to, size_t length, size_t unit, size_t n, 
  * out the rows. */
 static size_t grid_rows(const tg_matmul *op, size_t threads)
 {
-    size_t best = 1, least = op->M + op->N / threads;
+    size_t best = 1, least = SIZE_MAX;
 
-    for (size_t rows = 2; rows <= threads; rows++) {
-        const size_t columns = threads / rows, lines = op->M / rows + op->N / columns;
+    for (size_t rows = 1; rows <= threads; rows++) {
+        const size_t columns = threads / rows, packed = op->M * columns + op->N * rows; /* lines */
 
-        if (rows * columns == threads && lines < least) {
+        if (rows * columns == threads && packed < least) {
             best = rows;
-            least = lines;
+            least = packed;
         }
     }
     return best;
