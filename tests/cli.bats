@@ -173,11 +173,12 @@ setup() {
     mkfifo pipe
     echo old > t.npz
     for signal in INT TERM HUP; do
-        # python: a shell starts what is in its background with SIGINT ignored
+        # python: a shell starts what is in its background with SIGINT ignored, nohup with SIGHUP
         need python3
         python3 -c '
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
         child=$!
         exec 8> pipe
