@@ -7,6 +7,7 @@
 #include <unistd.h>
 #endif
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdbool.h>
@@ -222,7 +223,8 @@ void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_pre
     if (!tg_size_mul(&values, tg_round_up(N, widest), K))
         values = SIZE_MAX; /* which the arena will not find */
     *w = (tg_weights){.K = K, .N = N, .precision = precision};
-    w->panels = tg_arena_take(arena, values, precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
+    w->panels = tg_arena_take(arena, values,
+                              precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
 }
 
 void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
@@ -232,6 +234,7 @@ void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b
 
 void tg_weights_run(const tg_matmul *op, const tg_weights *w)
 {
+    assert(op->K == w->K && op->N == w->N && op->a_col == 1);
     tg_kernels_get()->weights_run(op, w);
 }
 
