@@ -59,6 +59,8 @@ static void end_text(sample_output *out)
     if (!out->zero && out->turn + 1 < out->count)
         fputs("---\n", stdout);
     out->last = '\n';
+    out->turn++;
+    out->begun = false;
 }
 
 /* ---- texts */
@@ -127,9 +129,9 @@ tg_status sample_output_begin(sample_output *out, size_t count, const char *stop
     return TG_OK;
 }
 
-tg_status sample_output_put(sample_output *out, size_t i, const unsigned char *text, size_t n, tg_err *err)
+tg_status sample_output_prompt(sample_output *out, const unsigned char *text, size_t n, tg_err *err)
 {
-    return append(&out->text[i], text, n, err);
+    return append(&out->prompt, text, n, err);
 }
 
 tg_status sample_output_add(sample_output *out, size_t i, const unsigned char *text, size_t n, tg_err *err)
@@ -141,21 +143,24 @@ tg_status sample_output_add(sample_output *out, size_t i, const unsigned char *t
     return out->stop ? add_until_stop(out, t, text, n, err) : append(t, text, n, err);
 }
 
-static void write_waiting(sample_output *out, sample_text *t)
+/* What has come of the text whose turn it is. */
+static void write_waiting(sample_output *out)
 {
+    sample_text *t = &out->text[out->turn];
+
+    if (!out->begun)
+        write_bytes(out, out->prompt.bytes, out->prompt.n);
+    out->begun = true;
     write_bytes(out, t->bytes, t->n);
     t->n = 0;
 }
 
 tg_status sample_output_flush(sample_output *out, tg_err *err)
 {
-    for (; out->turn < out->count; out->turn++) {
-        sample_text *t = &out->text[out->turn];
-
-        write_waiting(out, t);
-        if (!t->done || out->turn + 1 == out->count)
-            break;
+    write_waiting(out);
+    while (out->text[out->turn].done && out->turn + 1 < out->count) {
         end_text(out);
+        write_waiting(out);
     }
     if (fflush(stdout) == 0 && !ferror(stdout))
         return TG_OK;
@@ -174,17 +179,26 @@ bool sample_output_all_done(const sample_output *out)
 
 void sample_output_end(sample_output *out)
 {
-    for (; out->turn < out->count; out->turn++) {
-        sample_text *t = &out->text[out->turn];
+    while (out->turn < out->count) {
+        const sample_text *t = &out->text[out->turn];
 
-        write_waiting(out, t);
+        write_waiting(out);
         if (!t->done) /* what was held back turned out to be text */
             write_bytes(out, t->held, t->n_held);
         end_text(out);
     }
+}
+
+void sample_output_free(sample_output *out)
+{
+    show_character(out);
+    if (out->terminal && out->last != '\n')
+        putchar('\n');
     for (size_t i = 0; i < out->count; i++) {
         free(out->text[i].bytes);
         free(out->text[i].held);
     }
+    free(out->prompt.bytes);
     free(out->text);
+    *out = (sample_output){0};
 }

@@ -69,9 +69,11 @@ static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_
     unsigned char text[TG_TOKEN_BYTES_MAX];
     tg_status status = TG_OK;
 
-    for (size_t s = 0; s < out->count; s++)
-        for (size_t t = 0; !status && t < p->n; t++)
-            status = sample_output_put(out, s, text, tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]), err);
+    for (size_t t = 0; !status && t < p->n; t++) {
+        const size_t n = tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]);
+
+        status = sample_output_prompt(out, text, n, err);
+    }
     return status ? status : sample_output_flush(out, err);
 }
 
@@ -138,32 +140,36 @@ static void place(struct work *w, const tg_model *model, const struct options *o
     w->ids = tg_arena_take(&w->arena, o->count, sizeof *w->ids);
 }
 
-static tg_status prepare(struct work *w, const tg_model *model, const struct options *o, size_t prompt,
+static tg_status prepare(struct work *w, const cli_model *m, const struct options *o, size_t prompt,
                          tg_err *err)
 {
     tg_status status;
 
-    if (wants_packed(o) && (status = tg_packed_create(&w->packed, model, (tg_precision)o->precision, err)))
-        return status;
-    place(w, model, o, prompt);
+    if (wants_packed(o) &&
+        (status = tg_packed_create(&w->packed, &m->model, (tg_precision)o->precision, err)))
+        return tg_err_in(err, cli_input_name(m->path));
+    place(w, &m->model, o, prompt);
     if ((status = tg_arena_alloc(&w->arena, err)))
         return status;
-    place(w, model, o, prompt);
+    place(w, &m->model, o, prompt);
     return TG_OK;
 }
 
-static tg_status sample(const tg_model *model, const tg_prompt *p, const struct options *o, tg_err *err)
+static tg_status sample(const cli_model *m, const tg_prompt *p, const struct options *o, tg_err *err)
 {
+    const tg_model *model = &m->model;
     struct work w = {0};
     sample_output out;
     tg_status status;
 
     if (!(status = sample_output_begin(&out, o->count, o->stop, o->zero, err)) &&
-        !(status = prepare(&w, model, o, p->n, err)) &&
+        !(status = prepare(&w, m, o, p->n, err)) &&
         (o->no_prompt || !(status = add_prompt(&out, model, p, err))) &&
         !(status = begin(&w.g, model, p, err)))
         status = generate(&w.g, &out, o, w.ids, err);
-    sample_output_end(&out);
+    if (!status)
+        sample_output_end(&out);
+    sample_output_free(&out);
     tg_arena_free(&w.arena);
     tg_packed_free(&w.packed);
     return status;
@@ -179,7 +185,7 @@ static tg_status run(const struct options *o, tg_err *err)
         ((status = cli_model_open(&m, o->model, "make a model with tg-tokenize < text | tg-train", err))))
         return status;
     if (!(status = cli_model_prompt(&m, &prompt, o->text, err)))
-        status = sample(&m.model, &prompt, o, err);
+        status = sample(&m, &prompt, o, err);
     tg_prompt_free(&prompt);
     cli_model_close(&m);
     return status;

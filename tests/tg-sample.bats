@@ -155,6 +155,102 @@ PY
     [[ $(cmp -l c d | wc -l) -lt 50 ]]
 }
 
+# cut_texts FILE STOP: the texts of FILE, each ended by a byte 0, up to STOP.
+cut_texts() {
+    python3 -c '
+import sys
+stop = sys.argv[2].encode()
+for text in open(sys.argv[1], "rb").read().split(b"\0")[:-1]:
+    sys.stdout.buffer.write(text.split(stop)[0] + b"\0")' "$@"
+}
+
+@test "--count: texts that end early wait for those before them; the prompt is before each" {
+    need python3
+    tiny
+    make_text | tg-tokenize | tg-train --steps 100 2> /dev/null
+    # a model of text: no bytes 0, which would look like ends
+    tg-sample -p To -n 60 --count 7 -0 -k 20 > whole
+    [[ $(tr -cd '\0' < whole | wc -c) = 7 ]]
+    tg-sample -p To -n 60 --count 7 -0 -k 20 --no-prompt > bare
+    python3 -c '
+import sys
+for text in open("bare", "rb").read().split(b"\0")[:-1]:
+    sys.stdout.buffer.write(b"To" + text + b"\0")' | cmp - whole
+    for stop in ' ' e 'ne'; do
+        cut_texts bare "$stop" > want
+        tg-sample -p To -n 60 --count 7 -0 -k 20 --no-prompt --stop "$stop" | cmp - want
+        # some texts end before others
+        [[ $(tr '\0\n' '\n.' < want | awk '{ print length($0) }' | sort -u | wc -l) -gt 1 ]]
+    done
+}
+
+@test "--count: with no tokens, and a prompt longer than the context" {
+    tiny
+    tg-sample -p ab -n 0 --count 3 > got
+    printf 'ab\n---\nab\n---\nab\n' | cmp - got
+    tg-sample -p '' -n 0 --count 2 -0 > got
+    printf '\0\0' | cmp - got
+    tg-sample -p $'ab\n' -n 0 --count 2 > got
+    printf 'ab\n---\nab\n' | cmp - got
+    make_text 300 > text
+    run -0 --separate-stderr bash -c 'tg-sample -n 30 --greedy --count 3 -0 < text > got'
+    said 'the prompt has 300 tokens, the context 16: the model sees the last 8'
+    { cat text; tail -c 8 text | tg-sample -n 30 --greedy --count 2 -0 --no-prompt | head -c 31; } > one
+    cat one one one | cmp - got
+}
+
+@test "--count: on a terminal, the same lines" {
+    tiny
+    on_terminal "tg-sample -p $'a\\xc3' -n 0 --count 2" > got
+    [[ $(tr -d '\r' < got) = $'a\\xC3\n---\na\\xC3' ]]
+    [[ $(tail -c 1 got | od -An -tx1) = ' 0a' ]]
+}
+
+@test "--count: a run that fails writes no ends of texts" {
+    tiny
+    python3 - << 'END' || need python3
+import struct, zipfile
+a = zipfile.ZipFile("model.npz")
+for out, value in ("inf.npz", 3.4e38), ("nan.npz", 3e38):
+    with zipfile.ZipFile(out, "w") as z:
+        for name in a.namelist():
+            raw = a.read(name)
+            if name == "h.1.mlp.c_fc.weight.npy":
+                end = 10 + struct.unpack("<H", raw[8:10])[0]
+                raw = raw[:end + 20] + struct.pack("<f", value) + raw[end + 24:]
+            z.writestr(name, raw)
+END
+    run -1 --separate-stderr tg-sample -m inf.npz -p ab --precision bf16
+    said 'inf.npz: h.1.mlp.c_fc.weight[5] is 3.4e+38: bf16 would round it to infinity'
+    [[ -z $output ]]
+    run -1 --separate-stderr tg-sample -m nan.npz -p ab --precision bf16 --count 3
+    said 'text 1 of 3: position 2: the logit of token'
+    is_output ab
+    need_plain_build
+    run -3 --separate-stderr bash -c 'ulimit -v 300000; tg-sample -p ab --count 65536 --threads 1 -n 100'
+    said 'out of memory: '
+    [[ -z $output ]]
+}
+
+@test "--count: as many as there may be" {
+    tiny
+    tg-sample -p x -n 2 -g --count 65536 -0 > got
+    [[ $(size got) = $((65536 * 4)) ]]
+    head -c 4 got > one
+    cmp -n $((65535 * 4)) got <(tail -c +5 got)
+}
+
+@test "--count: a full disk, and a reader that goes away" {
+    need_dev_full
+    tiny
+    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 --count 3 > /dev/full'
+    said 'tg-sample: standard output: cannot write: No space left on device'
+    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 3 --count 3 -0 > /dev/full'
+    said 'tg-sample: standard output: cannot write: No space left on device'
+    run -0 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 --count 3 | head -c 5 > /dev/null'
+    [[ -z $stderr ]]
+}
+
 # ---- the prompt
 
 @test "--no-prompt" {

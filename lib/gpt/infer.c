@@ -34,7 +34,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     f->stats = tg_arena_take(arena, rows_max * 2, sizeof(float));
     f->lse = tg_arena_take(arena, rows_max * c->n_head, sizeof(float));
     tg_matmul_place(arena, &f->matmul);
-    tg_attention_place(arena, &f->attention, tg_size_max(rows_max, keys), C / c->n_head);
+    tg_attention_place(arena, &f->attention, sequences > 0 ? keys : rows_max, C / c->n_head);
     if (sequences > 0) {
         f->k = take_cache(arena, f);
         f->v = take_cache(arena, f);
@@ -43,7 +43,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
 
 void tg_infer_select(tg_infer *f, size_t first, size_t count)
 {
-    assert(count >= 1 && first + count <= tg_size_max(1, f->sequences));
+    assert(count >= 1 && count <= f->rows_max && first + count <= tg_size_max(1, f->sequences));
     f->first = first;
     f->count = count;
 }

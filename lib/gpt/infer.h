@@ -28,7 +28,7 @@
 
 typedef struct tg_infer {
     const tg_model *model;
-    const tg_packed *packed; /* the matrices to multiply with, or NULL: the model's own */
+    const tg_packed *packed; /* of the model, to multiply with; NULL: its own matrices.  Set after placing */
     size_t rows_max;         /* most new tokens at a time, of all sequences */
     size_t sequences, keys;  /* that the cache has room for; 0: there is none */
     size_t first, count;     /* the sequences of a pass: tg_infer_select() */
@@ -51,7 +51,9 @@ typedef struct tg_infer {
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, size_t sequences,
                     size_t keys);
 
-/* The sequences that the next passes run; at first only number 0. */
+/* The sequences that the next passes run, first .. first + count - 1, of which there is at
+ * least one; at first only number 0.  All have the same `past`: who runs some alone runs the
+ * others for as many tokens before going on with all of them. */
 void tg_infer_select(tg_infer *f, size_t first, size_t count);
 
 /* x = token + position embeddings of ids [count,n].  past + n fits the cache and n_ctx,
@@ -61,16 +63,16 @@ void tg_infer_qkv(tg_infer *f, size_t layer);
 void tg_infer_block(tg_infer *f, size_t layer);
 void tg_infer_end(tg_infer *f);
 
-/* Logits [rows,V] of some rows of the pass just ended. */
+/* Logits [rows,V] of some rows of the pass just ended, whose rows of `normed` they overwrite. */
 void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits);
 
 /* All of it; logits [count,V] of each sequence's last row.  count or n is 1. */
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits);
 
-/* Let all sequences have in the cache what number 0 has. */
+/* Let all sequences have in the cache what number 0 has: a copy of its `past` tokens. */
 void tg_infer_share(tg_infer *f);
 
-/* Forget the cache. */
+/* Forget the cache, of all sequences. */
 void tg_infer_reset(tg_infer *f);
 
 #endif

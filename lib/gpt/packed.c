@@ -1,5 +1,8 @@
 #include "lib/gpt/packed.h"
 
+#include <math.h>
+#include <string.h>
+
 static bool is_head(const tg_model *model, const tg_param *t)
 {
     return t->kind == (model->config.tied ? TG_WTE : TG_HEAD_W);
@@ -28,12 +31,57 @@ static void place(tg_packed *p, const tg_model *model, tg_precision precision)
     }
 }
 
+/* Of the magnitudes of w [n]: a finite float's bits without the sign are in its order. */
+static uint32_t largest_bits(const float *w, size_t n)
+{
+    uint32_t most = 0;
+
+    #pragma omp parallel for simd reduction(max : most)
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &w[i], sizeof bits);
+        bits &= 0x7FFFFFFF;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+/* bf16 reaches as far as float32, but for its last few values, which round to infinity. */
+static tg_status check_bf16(const tg_param *t, const float *w, tg_err *err)
+{
+    const float limit = TG_BF16_MOST;
+    uint32_t limit_bits;
+    size_t i = 0;
+
+    memcpy(&limit_bits, &limit, sizeof limit_bits);
+    if (largest_bits(w, t->count) <= limit_bits)
+        return TG_OK;
+    while (fabsf(w[i]) <= limit)
+        i++;
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: bf16 would round it to infinity", t->name, i,
+                   (double)w[i]);
+}
+
+static tg_status check(const tg_model *model, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < model->table.n; i++) {
+        if (is_matrix(model, &model->table.entry[i]))
+            status = check_bf16(&model->table.entry[i], model->weight[i], err);
+    }
+    return status;
+}
+
 tg_status tg_packed_create(tg_packed *p, const tg_model *model, tg_precision precision, tg_err *err)
 {
     const tg_params *table = &model->table;
     tg_status status;
 
     *p = (tg_packed){0};
+    if (precision == TG_PRECISION_BF16 && (status = check(model, err)))
+        return status;
     place(p, model, precision);
     if ((status = tg_arena_alloc(&p->arena, err)))
         return status;

@@ -12,14 +12,19 @@
 #include "lib/kernels/weights.h"
 
 typedef struct tg_packed {
-    tg_weights *matrix; /* [table.n]; panels NULL for what is no matrix */
-    tg_arena arena;
+    tg_weights *matrix; /* [table.n]; panels NULL for what is no matrix; the arena's */
+    tg_arena arena;     /* owned */
 } tg_packed;
 
-/* Pack all matrices of the model.  TG_ENOMEM; *p then needs no free. */
+/*
+ * Pack all matrices of the model, which is not changed, and must stay: what is no matrix is
+ * read from it.  For the kernels in use now: tg_kernels_choose() comes before.  To be freed.
+ * TG_EDATA: bf16 has no finite value for a weight, which the message names.  TG_ENOMEM.
+ * After a failure *p needs no free.
+ */
 TG_MUST_CHECK tg_status tg_packed_create(tg_packed *p, const tg_model *model, tg_precision precision,
                                          tg_err *err);
-void tg_packed_free(tg_packed *p);
+void tg_packed_free(tg_packed *p); /* a zeroed one is fine */
 
 /* A linear layer's [in,out]; or, for the kind that holds the head (lm_head.weight, else
  * wte.weight), its transpose [C,V]. */

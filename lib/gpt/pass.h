@@ -26,7 +26,7 @@ typedef struct tg_block_state {
     float *att, *lse;      /* [N,C], [B,H,T] */
     float *x2;             /* [N,C] after attention's residual; all blocks' the same if they share it */
     float *mean2, *rstd2;  /* [N] of ln_2 */
-    float *fc;             /* [N,4C] before GELU */
+    float *fc;             /* [N,4C] before GELU; backward overwrites it with GELU's slope */
 } tg_block_state;
 
 typedef struct tg_pass {

@@ -244,13 +244,15 @@ static void append(tg_generator *g, const int32_t *ids)
 tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sample_how *how, tg_err *err)
 {
     tg_status status;
-    char where[48];
+    char where[64];
 
     for (size_t s = 0; s < g->S; s++) {
         status = tg_sample(&ids[s], logits(g, s), g->order, g->choices, g->step, s, how, err);
         if (status) {
             snprintf(where, sizeof where, "position %llu", (unsigned long long)g->step);
-            return tg_err_in(err, where);
+            (void)tg_err_in(err, where);
+            snprintf(where, sizeof where, "text %zu of %zu", s + 1, g->S);
+            return g->S > 1 ? tg_err_in(err, where) : status;
         }
     }
     if (more)

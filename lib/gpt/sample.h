@@ -63,7 +63,8 @@ void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model,
 size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
 
 /* Choose the next token of each text, into ids [S], and run them through the model when
- * `more` is to follow.  TG_EDATA as tg_sample, with the position. */
+ * `more` is to follow.  TG_EDATA as tg_sample, with the position,
+ * and the text when there are several. */
 TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sample_how *how,
                                           tg_err *err);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #endif
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdbool.h>
@@ -117,8 +118,19 @@ static bool agree(const float *a, const float *b, size_t n)
 enum { SIDE = 19, SQUARE = SIDE * SIDE }; /* of no vector's width */
 
 struct trial {
-    float product[SQUARE], gelu[SQUARE], softmax[SQUARE], norm[SQUARE], att[SQUARE];
+    float product[SQUARE], packed[2][SQUARE], gelu[SQUARE], softmax[SQUARE], norm[SQUARE], att[SQUARE];
 };
+
+/* x x by way of packed weights. */
+static void try_weights(const tg_kernels *k, float *out, const float *x, tg_precision precision, void *work)
+{
+    const tg_weights w = {.K = SIDE, .N = SIDE, .precision = precision, .panels = work};
+    const tg_matmul product = {.M = SIDE, .N = SIDE, .K = SIDE, .a = x, .a_row = SIDE, .a_col = 1,
+                               .c = out, .ldc = SIDE};
+
+    k->weights_pack(&w, x, SIDE, 1);
+    k->weights_run(&product, &w);
+}
 
 static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
 {
@@ -131,6 +143,8 @@ static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
     for (size_t i = 0; i < SQUARE; i++)
         x[i] = value(i);
     k->matmul(&product, &(tg_matmul_scratch){.packed = work, .threads = 1});
+    try_weights(k, t->packed[0], x, TG_PRECISION_FLOAT32, work);
+    try_weights(k, t->packed[1], x, TG_PRECISION_BF16, work);
     k->gelu_tanh_forward(t->gelu, x, SQUARE);
     k->softmax_row(t->softmax, x, SQUARE);
     k->layernorm_row(t->norm, &mean, &rstd, x, NULL, NULL, SQUARE, 1e-5f);
@@ -141,7 +155,7 @@ static tg_status self_test(const tg_kernels *k, tg_err *err)
 {
     const tg_kernels *reference = &tg_kernels_portable;
     struct trial *t = calloc(2, sizeof *t);
-    void *work = aligned_alloc(TG_ALIGN, tg_matmul_work(1)); /* attention's is smaller here */
+    void *work = aligned_alloc(TG_ALIGN, tg_matmul_work(1)); /* the others' are smaller */
     tg_status status = TG_OK;
 
     if (!t || !work) {
@@ -222,7 +236,8 @@ void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_pre
     if (!tg_size_mul(&values, tg_round_up(N, widest), K))
         values = SIZE_MAX; /* which the arena will not find */
     *w = (tg_weights){.K = K, .N = N, .precision = precision};
-    w->panels = tg_arena_take(arena, values, precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
+    w->panels = tg_arena_take(arena, values,
+                              precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
 }
 
 void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
@@ -232,6 +247,7 @@ void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b
 
 void tg_weights_run(const tg_matmul *op, const tg_weights *w)
 {
+    assert(op->K == w->K && op->N == w->N && op->a_col == 1);
     tg_kernels_get()->weights_run(op, w);
 }
 

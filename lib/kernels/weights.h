@@ -15,20 +15,33 @@
 #include "lib/base/arena.h"
 #include "lib/kernels/matmul.h"
 
+/* The largest magnitude that bf16 has a finite value for: what lies above is rounded to
+ * infinity. */
+#define TG_BF16_MOST 0x1.fefffep127f
+
 /* For the kernels in use when it was packed: tg_kernels_choose() comes before. */
 typedef struct tg_weights {
-    size_t K, N;
-    tg_precision precision;
-    void *panels;
+    size_t K, N; /* >= 1 */
+    tg_precision precision; /* either, on any processor: tg_matmul_has() does not matter */
+    void *panels;           /* the arena's */
 } tg_weights;
 
-/* Place room for a matrix [K,N] in an arena (see arena.h). */
+/* Place room for a matrix [K,N] in an arena (see arena.h): 4 bytes or, in bf16, 2 an element,
+ * N rounded up to a multiple of 32. */
 void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_precision precision);
 
-/* Keep B[k,n] = b[k*b_row + n*b_col], finite; bf16 is rounded to nearest, ties to even. */
+/*
+ * Keep B[k,n] = b[k*b_row + n*b_col], finite; bf16 is rounded to nearest, ties to even, and
+ * must not lie beyond TG_BF16_MOST.  b [K,N] is not needed again.  Threads: OpenMP's.
+ */
 void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col);
 
-/* The product that op describes, with w in place of b; op->a_col is 1. */
+/*
+ * The product that op describes, with w in place of b, b_row and b_col; op->K and op->N are
+ * w's, a_col is 1 (both asserted), M >= 1.  The rest, aliasing included, is as in matmul.h:
+ * map runs on up to 32 elements of a row at a time.  Threads: OpenMP's, each for panels of
+ * columns of its own; several callers may use the same w.  Allocates nothing, cannot fail.
+ */
 void tg_weights_run(const tg_matmul *op, const tg_weights *w);
 
 #endif

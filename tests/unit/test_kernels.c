@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 #include "tests/unit/check.h"
 
@@ -267,23 +268,36 @@ static void weights_packed_beforehand(void)
                                   number / 6 % 4);
 }
 
-static void same_bits(const tg_kernels *k, bool bf16, struct shape s, const tg_matmul_scratch *scratch)
+/* The product of every form, with an activation in place, as it is in decoding. */
+enum form { PRODUCT, PRODUCT_BF16, WEIGHTS, WEIGHTS_BF16 };
+
+static void same_bits(const tg_kernels *k, enum form form, struct shape s, const tg_matmul_scratch *scratch)
 {
+    const tg_precision precision = form == WEIGHTS_BF16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
     float *a = floats(s.M * s.K), *b = floats(s.K * s.N), *c = floats(2 * s.M * s.N);
+    tg_arena arena = {0};
+    tg_weights w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, false));
     tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
-                    .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N};
+                    .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N,
+                    .map = k->gelu_tanh_forward, .mapped = c};
+
+    static const int threads[] = {1, 2, 3, 5, 9}; /* more than there is room for, too */
 
     check_fill(a, s.M * s.K, 1, 1);
-    check_fill(b, s.K * s.N, 2, 1);
-    omp_set_num_threads(1);
-    (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
-    op.c = c + s.M * s.N;
-    for (int threads = 2; threads <= 5; threads++) { /* more than there is room for, too */
-        omp_set_num_threads(threads);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        omp_set_num_threads(threads[i]);
         check_fill(op.c, s.M * s.N, 3, 1);
-        (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
-        CHECK(memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
+        if (form == WEIGHTS || form == WEIGHTS_BF16) {
+            memset(w.panels, 1, tg_round_up(s.N, 32) * s.K * (form == WEIGHTS ? 4 : 2));
+            k->weights_pack(&w, b, s.N, 1);
+            k->weights_run(&op, &w);
+        } else {
+            (form == PRODUCT ? k->matmul : k->matmul_bf16)(&op, scratch);
+        }
+        CHECK(i == 0 || memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
+        op.c = op.mapped = c + s.M * s.N;
     }
+    tg_arena_free(&arena);
     free(a);
     free(b);
     free(c);
@@ -291,14 +305,17 @@ static void same_bits(const tg_kernels *k, bool bf16, struct shape s, const tg_m
 
 static void matmul_same_bits_at_any_thread_count(void)
 {
-    static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {768, 128, 512}, {390, 70, 1600}};
+    static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {1, 2001, 40},     {8, 40, 300},
+                                          {3, 33, 999},  {9, 333, 65},  {768, 128, 512}, {390, 70, 1600}};
     const tg_matmul_scratch scratch = room();
 
     for (size_t k = 0; k < n_all; k++)
         for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-            same_bits(all[k], false, shapes[i], &scratch);
+            same_bits(all[k], PRODUCT, shapes[i], &scratch);
+            same_bits(all[k], WEIGHTS, shapes[i], &scratch);
+            same_bits(all[k], WEIGHTS_BF16, shapes[i], &scratch);
             if (all[k]->matmul_bf16)
-                same_bits(all[k], true, shapes[i], &scratch);
+                same_bits(all[k], PRODUCT_BF16, shapes[i], &scratch);
         }
     free(scratch.packed);
 }

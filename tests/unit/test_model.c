@@ -387,17 +387,19 @@ static float to_bf16(float x)
 
 /* Packed matrices are the model's, or those rounded to bf16: embeddings, vectors and what
  * flows between are not rounded. */
-static void packed_is_the_model(tg_precision precision, double most, double least)
+static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_size, double most, double least)
 {
     tg_config c = tiny();
     tg_arena arenas[2] = {{0}};
     tg_infer plain, fast;
     tg_packed packed;
     struct setting s;
-    float *logits = malloc(2 * c.vocab_size * sizeof *logits);
+    float *logits = malloc(2 * vocab_size * sizeof *logits);
     tg_err err;
 
-    c.tied = false; /* a tied head is rounded where it is a matrix, not where it is looked up */
+    c.tied = tied; /* a tied head is rounded where it is a matrix, not where it is looked up */
+    c.vocab_size = vocab_size;
+    c.head_bias = !tied;
     set_up(&s, &c);
     CHECK_OK(tg_packed_create(&packed, &s.model, precision, &err), &err);
     for (int pass = 0; pass < 2; pass++) {
@@ -427,8 +429,50 @@ static void packed_is_the_model(tg_precision precision, double most, double leas
 
 static void packed_matrices(void)
 {
-    packed_is_the_model(TG_PRECISION_FLOAT32, 1e-5, 0);
-    packed_is_the_model(TG_PRECISION_BF16, 1e-5, 1e-4);
+    packed_is_the_model(TG_PRECISION_FLOAT32, false, 256, 1e-5, 0);
+    packed_is_the_model(TG_PRECISION_FLOAT32, false, 259, 1e-5, 0); /* of no panel's width */
+    packed_is_the_model(TG_PRECISION_FLOAT32, true, 256, 1e-5, 0);
+    packed_is_the_model(TG_PRECISION_FLOAT32, true, 287, 1e-5, 0);
+    packed_is_the_model(TG_PRECISION_BF16, false, 256, 1e-5, 1e-4);
+    packed_is_the_model(TG_PRECISION_BF16, false, 259, 1e-5, 1e-4);
+}
+
+/* The last value that bf16 rounds to a finite one, and the one above it; in matrices alone. */
+static void what_bf16_cannot_hold(void)
+{
+    static const struct {
+        tg_param_kind kind;
+        bool tied, matrix;
+    } places[] = {{TG_QKV_W, true, true},  {TG_ATT_PROJ_W, true, true}, {TG_FC_W, true, true},
+                  {TG_FC_PROJ_W, true, true}, {TG_WTE, true, true},     {TG_WTE, false, false},
+                  {TG_HEAD_W, false, true}, {TG_WPE, true, false},      {TG_FC_B, true, false}};
+    tg_config c = tiny();
+    tg_packed packed;
+    struct setting s;
+    tg_err err;
+
+    CHECK((double)to_bf16(TG_BF16_MOST) < HUGE_VAL);
+    CHECK(isinf(to_bf16(nextafterf(TG_BF16_MOST, INFINITY))));
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const tg_param *p;
+
+        c.tied = places[i].tied;
+        set_up(&s, &c);
+        p = &s.model.table.entry[tg_params_index(&s.model.table, places[i].kind, 0)];
+        s.model.params[p->offset + p->count - 1] = -TG_BF16_MOST;
+        CHECK_OK(tg_packed_create(&packed, &s.model, TG_PRECISION_BF16, &err), &err);
+        tg_packed_free(&packed);
+        s.model.params[p->offset + p->count - 1] = -nextafterf(TG_BF16_MOST, INFINITY);
+        CHECK_EQ(tg_packed_create(&packed, &s.model, TG_PRECISION_BF16, &err),
+                 places[i].matrix ? TG_EDATA : TG_OK);
+        if (places[i].matrix)
+            CHECK_HAS(err.message, p->name);
+        else
+            tg_packed_free(&packed);
+        CHECK_OK(tg_packed_create(&packed, &s.model, TG_PRECISION_FLOAT32, &err), &err);
+        tg_packed_free(&packed);
+        tear_down(&s);
+    }
 }
 
 /* ---- the table and the archive */
@@ -680,6 +724,7 @@ int main(void)
     RUN(inference_is_the_forward_pass);
     RUN(sequences_together);
     RUN(packed_matrices);
+    RUN(what_bf16_cannot_hold);
     RUN(parameter_counts);
     RUN(table_entries_do_not_overlap);
     RUN(initialisation);

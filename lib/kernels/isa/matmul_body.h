@@ -142,7 +142,7 @@ static void multiply_blocks(const tg_matmul *op, float *work)
 
     cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
     cut(&part.j0, &part.j1, op->N, NR, me / rows, columns);
-    if (part.i0 == part.i1)
+    if (part.i0 == part.i1 || part.j0 == part.j1)
         return;
     mc = part_of(part.i1 - part.i0, A_FLOATS / words_of(kc) / MR * MR, MR);
     for (size_t k0 = 0; k0 < op->K; k0 += kc)
