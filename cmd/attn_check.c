@@ -65,7 +65,7 @@ static tg_status check_text(struct check *c, const attn_subject *s, tg_err *err)
     tg_status status = attn_pack_text(&text, &width, s, err);
 
     if (status || !text || !dump->text)
-        return status;
+        goto done;
     for (size_t t = 0; t < dump->T; t++) {
         const char *dumped = dump->text + t * dump->text_size, *computed = text + t * width;
         const size_t n = strnlen(dumped, dump->text_size);
@@ -80,8 +80,10 @@ static tg_status check_text(struct check *c, const attn_subject *s, tg_err *err)
     c->arrays++;
     c->elements += dump->T;
     c->differ += differ;
+
+done:
     free(text);
-    return TG_OK;
+    return status;
 }
 
 /* ---- all of them */

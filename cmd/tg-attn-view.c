@@ -68,15 +68,11 @@ static int parse(int argc, char **argv, struct options *o)
 
 static tg_status draw(view *v, const struct options *o, view_out *out, tg_err *err)
 {
-    tg_status status;
-
     if (o->png)
-        status = view_png(v, out, err);
-    else if (o->html)
-        status = view_html(v, out, err);
-    else
-        status = view_ansi(v, out, (view_color)o->color, o->width, err);
-    return status;
+        return view_png(v, out, err);
+    if (o->html)
+        return view_html(v, out, err);
+    return view_ansi(v, out, (view_color)o->color, o->width, err);
 }
 
 /* Draw to a descriptor that may be a file's: it is kept only when all went well. */
@@ -90,8 +86,10 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
         return status;
     out = (view_out){.fd = output.fd, .err = err};
     status = draw(v, o, &out, err);
-    if (!status && view_flush(&out))
-        status = tg_err_in(err, output.name);
+    if (!status)
+        status = view_flush(&out);
+    if (status == TG_EIO)
+        (void)tg_err_in(err, output.name);
     if (!status)
         status = cli_output_commit(&output, err);
     else

@@ -438,6 +438,7 @@ write("score.npz", **{"h.1.scores": s})
 s = z["h.0.scores"].copy()
 s[0, 0, 2, 3] = -1e10
 write("masked.npz", **{"h.0.scores": s})
+np.savez("untold.npz", **{n: z[n] for n in z if n != "dump/text"})
 write("text.npz", **{"dump/text": np.array([b"T", b"o", b"_", b"b", b"e"])})
 for n in z:
     if n.startswith("h.0."):
@@ -447,6 +448,8 @@ for n in z:
 np.savez("same.npz", **z)
 END
     tg-attn-dump --check same.npz > /dev/null
+    run -0 --separate-stderr tg-attn-dump --check untold.npz
+    [[ ${lines[-1]} = '18 arrays, 920 elements: all equal' && -z $stderr ]]
     run -1 --separate-stderr tg-attn-dump --check score.npz
     said 'score.npz: 1 of 925 elements differ'
     [[ $output = *'h.1.scores [1,2,5,5]: 1 of 50 elements differ, the first at offset 36, [0,1,2,1]: '*' in the dump, '*' computed; the largest difference is '* ]]

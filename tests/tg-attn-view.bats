@@ -268,8 +268,10 @@ END
     run -3 --separate-stderr tg-attn-view none.npz
     said 'none.npz: No such file'
     need_dev_full
-    run -3 --separate-stderr bash -c 'tg-attn-view dump.npz > /dev/full'
-    said 'No space left'
+    for kind in --ansi --png --html; do
+        run -3 --separate-stderr bash -c "tg-attn-view $kind dump.npz > /dev/full"
+        said 'tg-attn-view: standard output: write failed'
+    done
 }
 
 @test "foreign and damaged archives are refused with their numbers" {
@@ -300,6 +302,7 @@ END
     refused 'a["dump/ids"] = np.arange(4, dtype="i4")' 'array dump/ids: expected numbers of type i8'
     refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'array h.0.q: element 14 is nan: it must be finite'
     refused 'a["h.1.k"][0, 3, 1, 3] = np.inf' 'array h.1.k: element 31 is inf: it must be finite'
+    refused 'a["h.00.q"] = a["h.0.q"]' 'array h.00.q: there is an h.0.q already'
     alter dump.npz bad.npz 'a["h.1.scores"][0, 1, 2, 1] = -np.inf'
     run -1 --separate-stderr tg-attn-view --show scores bad.npz
     said 'bad.npz: array h.1.scores: element 25 is -inf'

@@ -161,6 +161,9 @@ static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
     const float *data = a->data;
     tg_status status;
 
+    if (layer->data[stage])
+        return tg_fail(err, TG_EDATA, "array %s: there is an h.%zu.%s already", a->name, layer->number,
+                       stage_names[stage]);
     if (!data || (uintptr_t)data % sizeof *data != 0) {
         if (!(layer->owned[stage] = malloc(a->bytes)))
             return tg_fail_memory(err, a->bytes, a->name);
