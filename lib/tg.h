@@ -14,6 +14,7 @@
 
 /* base: errors, memory, random numbers */
 #include "lib/base/arena.h"
+#include "lib/base/choice.h"
 #include "lib/base/decimal.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
