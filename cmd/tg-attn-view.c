@@ -101,12 +101,12 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 
 static tg_dump_want wanted(const struct options *o)
 {
-    const unsigned page = TG_DUMP_BIT(TG_DUMP_Q) | TG_DUMP_BIT(TG_DUMP_K);
+    const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K);
 
     return (tg_dump_want){
         .layer = o->layer,
         .stages =
-            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES),
+            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES),
     };
 }
 
@@ -115,7 +115,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_dump dump = {0};
     view v = {.dump = &dump,
               .name = cli_input_name(o->input),
-              .show = o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES,
+              .show = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES,
               .page = o->html,
               .b = o->batch,
               .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
@@ -139,7 +139,7 @@ done:
 
 int main(int argc, char **argv)
 {
-    struct options o = {.layer = TG_DUMP_ALL, .head = TG_DUMP_ALL};
+    struct options o = {.layer = TG_ATTN_ALL, .head = TG_ATTN_ALL};
     tg_err err = {0};
 
     cli_init("tg-attn-view");

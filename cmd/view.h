@@ -55,7 +55,7 @@ typedef struct view_map {
 typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
-    tg_dump_stage show; /* TG_DUMP_PROBS or TG_DUMP_SCORES */
+    tg_attn_stage show; /* TG_ATTN_PROBS or TG_ATTN_SCORES */
     bool page;          /* what is drawn is computed from q and k, whatever else the dump holds */
     size_t b;
     char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: only their positions are known */
@@ -64,7 +64,7 @@ typedef struct view {
     tg_scale scale; /* view_fill() sets its ends */
 } view;
 
-/* The maps of a layer and a head, or of all (TG_DUMP_ALL); and the labels.  TG_EUSAGE: there is no
+/* The maps of a layer and a head, or of all (TG_ATTN_ALL); and the labels.  TG_EUSAGE: there is no
  * such layer, head or sequence; TG_EDATA: the dump lacks what they are made of. */
 TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
 

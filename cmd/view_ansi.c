@@ -294,7 +294,7 @@ static size_t table_column(const view *v)
     const double low = fabs(v->scale.low), high = fabs(v->scale.high);
     const int n = snprintf(NULL, 0, "%.2f", -(low > high ? low : high));
 
-    return v->show == TG_DUMP_PROBS ? 6 : (size_t)n + 2;
+    return v->show == TG_ATTN_PROBS ? 6 : (size_t)n + 2;
 }
 
 static void put_number(struct ansi *a, double x, size_t columns)

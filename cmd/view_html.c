@@ -7,6 +7,7 @@
 #include "cmd/view_page.h"
 #include "formats/base64.h"
 #include "formats/sha256.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 
 /* ---- the security policy: nothing but the page's own script and style runs, nothing is fetched */
@@ -88,17 +89,20 @@ static bool begins_layer(const view *v, size_t m)
 
 static void put_facts(view_out *out, const view *v)
 {
-    static const char *const scales[] = {"sqrt", "linear", "log"};
+    const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_SQRT;
     const tg_dump *a = v->dump;
+    char layout[TG_CHOICE_ROOM], mask[TG_CHOICE_ROOM], name[TG_CHOICE_ROOM];
 
     view_print(out, "<script type=\"application/json\" id=\"dump\">");
     put_name(out, v);
-    view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"", a->heads_first ? "bhtd" : "bthd", a->mask);
+    view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
+               tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
+               tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
     view_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
                a->n_layer, a->B, v->b, a->T, a->H, a->D);
     view_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
-    view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_dump_stage_name(v->show),
-               v->show == TG_DUMP_PROBS ? scales[v->scale.kind] : scales[0]);
+    view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
+               tg_choice_name(name, TG_SCALE_KINDS, scale));
     for (size_t m = 0; m < v->n; m++) {
         if (begins_layer(v, m))
             view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
@@ -114,14 +118,14 @@ static void put_facts(view_out *out, const view *v)
 #define PIECE 12288 /* bytes: whole groups of three, whole floats */
 
 /* Sequence b of an array, which lies together in either layout. */
-static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_dump_stage stage)
+static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
     const size_t size = a->T * a->C;
     const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
     char text[TG_BASE64_SIZE(PIECE)];
 
-    view_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_dump_stage_name(stage), layer->number);
+    view_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_attn_stage_name(stage), layer->number);
     for (size_t at = 0, n; at < size * sizeof(float); at += n) {
         n = tg_size_min(PIECE, size * sizeof(float) - at);
         view_put(out, text, tg_base64_encode(text, data + at, n));
@@ -135,8 +139,8 @@ static void put_data(view_out *out, const view *v)
     for (size_t m = 0; m < v->n; m++) {
         if (!begins_layer(v, m))
             continue;
-        put_array(out, v, v->map[m].layer, TG_DUMP_Q);
-        put_array(out, v, v->map[m].layer, TG_DUMP_K);
+        put_array(out, v, v->map[m].layer, TG_ATTN_Q);
+        put_array(out, v, v->map[m].layer, TG_ATTN_K);
     }
 }
 

@@ -11,7 +11,7 @@
 
 const char *view_quantity(const view *v)
 {
-    return v->show == TG_DUMP_PROBS ? "probability" : "score";
+    return v->show == TG_ATTN_PROBS ? "probability" : "score";
 }
 
 const char *view_scale_name(const view *v)
@@ -25,7 +25,7 @@ const char *view_scale_name(const view *v)
 
 static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
 {
-    if (index == TG_DUMP_ALL || index < n)
+    if (index == TG_ATTN_ALL || index < n)
         return TG_OK;
     if (n == 1)
         return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there is only %s 0", what, index, what);
@@ -37,9 +37,9 @@ static bool has_enough(const view *v, const tg_dump_layer *layer, const char **n
 {
     if (v->page) {
         *needs = "q and k, from which the page computes the rest";
-        return layer->data[TG_DUMP_Q] && layer->data[TG_DUMP_K];
+        return layer->data[TG_ATTN_Q] && layer->data[TG_ATTN_K];
     }
-    *needs = v->show == TG_DUMP_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
+    *needs = v->show == TG_ATTN_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
     return tg_dump_rows_there(layer, v->show);
 }
 
@@ -48,7 +48,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     const tg_dump *dump = v->dump;
     const char *needs;
 
-    if (layer != TG_DUMP_ALL && !tg_dump_find(dump, layer))
+    if (layer != TG_ATTN_ALL && !tg_dump_find(dump, layer))
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "there is no layer in the dump");
@@ -81,7 +81,7 @@ static tg_status make_labels(view *v, tg_err *err)
 tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
 {
     const tg_dump *dump = v->dump;
-    const size_t h_begin = head == TG_DUMP_ALL ? 0 : head, h_end = head == TG_DUMP_ALL ? dump->H : head + 1;
+    const size_t h_begin = head == TG_ATTN_ALL ? 0 : head, h_end = head == TG_ATTN_ALL ? dump->H : head + 1;
     tg_status status;
 
     if ((status = check_index("layer", layer, dump->n_layer, err)) ||
@@ -92,7 +92,7 @@ tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
         return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
                               "the maps");
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t h = h_begin; (layer == TG_DUMP_ALL || layer == dump->layer[l].number) && h < h_end; h++)
+        for (size_t h = h_begin; (layer == TG_ATTN_ALL || layer == dump->layer[l].number) && h < h_end; h++)
             v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
     }
     return TG_OK;
@@ -117,8 +117,8 @@ static void set_range(view *v)
 
     for (size_t m = 0; m < v->n; m++)
         tg_grid_range(&v->map[m].grid, &low, &high);
-    v->scale.low = v->show == TG_DUMP_PROBS ? 0 : low;
-    v->scale.high = v->show == TG_DUMP_PROBS ? 1 : high;
+    v->scale.low = v->show == TG_ATTN_PROBS ? 0 : low;
+    v->scale.high = v->show == TG_ATTN_PROBS ? 1 : high;
 }
 
 tg_status view_fill(view *v, size_t n, tg_err *err)

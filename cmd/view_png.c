@@ -212,7 +212,7 @@ static void draw_head(struct png *p)
     char text[1024], shown[1024], ascii[1024];
 
     snprintf(text, sizeof text, "%s: %s, %zu token%s", slash ? slash + 1 : p->v->name,
-             p->v->show == TG_DUMP_PROBS ? "probabilities" : "scores", T, cli_plural(T));
+             p->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
     cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
     view_escape(ascii, sizeof ascii, shown, true);
     tg_raster_text(&p->raster, GAP, GAP, p->l.dot, TG_RIGHT, TG_INK_BLACK, ascii);

@@ -66,6 +66,7 @@
 #include "lib/attn/linear64.h"
 #include "lib/attn/panel.h"
 #include "lib/attn/qkv.h"
+#include "lib/attn/shape.h"
 #include "lib/attn/stage.h"
 #include "lib/attn/trace.h"
 #include "lib/train/batches.h"

@@ -291,7 +291,8 @@ END
     refused 'a["dump/n_head"] = np.int64(0)' 'dump/n_layer is 2 and dump/n_head is 0'
     refused 'del a["dump/n_embd"]' 'array h.0.q comes before'
     refused 'a["dump/n_head"] = np.int64(1)' 'array h.0.q has shape (1, 4, 2, 4), where (1, 4, 1, 8) is expected'
-    refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0"'
+    refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0", expected one of -1e9|-inf|min'
+    refused 'del a["dump/mask"]' 'there is no array dump/mask'
     refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: dump/n_layer is 1'
     refused 'a["h.0.q"] = a["h.0.q"].astype("f8")' "array h.0.q: elements are 'f8', expected 'f4'"
     refused 'a["h.0.k"] = a["h.0.k"][:, :3].copy()' 'array h.0.k has shape (1, 3, 2, 4), where (1, 4, 2, 4) is expected'
