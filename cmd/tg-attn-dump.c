@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         .example = ATTN_NONE,
         .heads = ATTN_NONE,
         .stage = TG_ATTN_EVERY,
-        .pick = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL},
+        .pick = TG_ATTN_PICK_ALL,
         .trace = {.through = ATTN_NONE, .target_id = ATTN_NONE},
     };
     tg_err err = {0};

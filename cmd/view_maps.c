@@ -23,15 +23,6 @@ const char *view_scale_name(const view *v)
 
 /* ---- choosing */
 
-static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
-{
-    if (index == TG_ATTN_ALL || index < n)
-        return TG_OK;
-    if (n == 1)
-        return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there is only %s 0", what, index, what);
-    return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there are %zu, 0 to %zu", what, index, n, n - 1);
-}
-
 /* Whether a layer holds what the picture is made of; `needs` says what that is. */
 static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
 {
@@ -84,15 +75,15 @@ tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
     const size_t h_begin = head == TG_ATTN_ALL ? 0 : head, h_end = head == TG_ATTN_ALL ? dump->H : head + 1;
     tg_status status;
 
-    if ((status = check_index("layer", layer, dump->n_layer, err)) ||
-        (status = check_index("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
-        (status = check_index("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
+    if ((status = tg_attn_index_in("layer", layer, dump->n_layer, err)) ||
+        (status = tg_attn_index_in("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
+        (status = tg_attn_index_in("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
         return status;
     if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
         return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
                               "the maps");
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t h = h_begin; (layer == TG_ATTN_ALL || layer == dump->layer[l].number) && h < h_end; h++)
+        for (size_t h = h_begin; tg_attn_picks(layer, dump->layer[l].number) && h < h_end; h++)
             v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
     }
     return TG_OK;

@@ -313,7 +313,7 @@ if layer + 1 < L or i == T - 1:
         'scores offset = (b*T + i)*T + j = (1*2 + 1)*2 + 0 = 6'
     [[ $output = *'v.data[4] = 5.00000000'*'v.data[6] = 7.00000000'* ]]
     run -2 --separate-stderr tg-attn-dump --qkv a.npz --trace 2,1,0
-    said 'sequence b = 2 is out of range: there are 2, 0 to 1'
+    said 'sequence 2 is out of range: there are 2, 0 to 1'
 }
 
 @test "lines fit 80 columns, headings name code that exists" {
@@ -346,7 +346,7 @@ if layer + 1 < L or i == T - 1:
 @test "an index that is out of range, or no index" {
     tiny
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 1,0,0,0
-    said 'sequence b = 1 is out of range: there is only sequence 0'
+    said 'sequence 1 is out of range: there is only sequence 0'
     [[ -z $output ]]
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,2,0,0
     said 'head 2 is out of range: there are 2, 0 to 1'

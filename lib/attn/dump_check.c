@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
-
 static void add(tg_dump_difference *sum, const tg_dump_difference *d)
 {
     if (d->count > 0 && (sum->count == 0 || d->first < sum->first)) {
@@ -45,7 +43,7 @@ static void compare_row(void *context, const tg_attn_row *row, size_t thread)
     for (size_t j = 0; j < row->view->T; j++)
         compare(&d, at + j, s->dumped[at + j], j <= row->i ? (float)computed[j] : s->masked, s->tolerance);
     if (d.count > 0) {
-#pragma omp critical(tg_dump_difference)
+        #pragma omp critical(tg_dump_difference)
         add(s->difference, &d);
     }
 }
@@ -58,7 +56,7 @@ static void compare_square(tg_dump_difference *d, const tg_dump *dump, const flo
     struct square s = {dumped, probs ? 0.0f : tg_attn_mask_value(dump->mask), probs, tolerance, d};
     const tg_attn_team team = {.row = compare_row, .context = &s};
 
-    (void)tg_attn_walk_team(&layer->view, 0, &all, &stages->work, &team);
+    (void)tg_attn_walk_team(&layer->view, 0, &TG_ATTN_PICK_ALL, &stages->work, &team);
 }
 
 /* ---- */
@@ -76,7 +74,7 @@ void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_l
         compare_square(d, dump, data, stage, layer, stages, tolerance);
         return;
     }
-    tg_attn_stages_fill(stages, stage, layer, &all);
+    tg_attn_stages_fill(stages, stage, layer, &TG_ATTN_PICK_ALL);
     for (size_t i = 0; i < tg_attn_shape_count(&shape); i++)
         compare(d, i, data[i], (float)stages->values[i], tolerance);
 }

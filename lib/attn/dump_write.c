@@ -6,8 +6,6 @@
 #include "lib/attn/dump_read.h"
 #include "lib/base/size.h"
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
-
 struct writer {
     tg_archive_writer *archive;
     const tg_dump_settings *dump;
@@ -76,7 +74,7 @@ static void fill_square(struct writer *w, const tg_attn_layer *layer, tg_attn_st
     struct square s = {w->array, probs ? 0.0f : tg_attn_mask_value(w->dump->mask), probs};
     const tg_attn_team team = {.row = keep_row, .context = &s};
 
-    (void)tg_attn_walk_team(&layer->view, 0, &all, &w->stages.work, &team);
+    (void)tg_attn_walk_team(&layer->view, 0, &TG_ATTN_PICK_ALL, &w->stages.work, &team);
 }
 
 static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
@@ -85,7 +83,7 @@ static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage sta
         fill_square(w, layer, stage);
         return;
     }
-    tg_attn_stages_fill(&w->stages, stage, layer, &all);
+    tg_attn_stages_fill(&w->stages, stage, layer, &TG_ATTN_PICK_ALL);
     for (size_t i = 0; i < count; i++)
         w->array[i] = (float)w->stages.values[i];
 }

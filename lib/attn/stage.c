@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/attn/linear64.h"
 #include "lib/base/size.h"
 
 void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H)
@@ -49,35 +50,18 @@ static void attend(double *att, const tg_attn_view *view, const tg_attn_pick *pi
     (void)tg_attn_walk_team(view, 0, pick, work, &team); /* without turns it goes to the end */
 }
 
-/*
- * out[n,o] = (sum over c of att[n,c] * w[c,o]) + bias[o], the sums as linear_forward in
- * lib/nn/ref/ref_ops.h takes them in double precision; bias NULL for none.
- */
-static void project_row(double *out_n, const double *att_n, const float *w, const float *bias, size_t C)
-{
-    memset(out_n, 0, C * sizeof *out_n);
-    for (size_t c = 0; c < C; c++) {
-        const double factor = att_n[c];
-        const float *w_c = w + c * C;
-
-        #pragma omp simd
-        for (size_t o = 0; o < C; o++)
-            out_n[o] += factor * (double)w_c[o];
-    }
-    for (size_t o = 0; bias && o < C; o++)
-        out_n[o] += (double)bias[o];
-}
-
+/* All tokens' at once, or the query's in each sequence. */
 static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
 {
-    const tg_attn_view *a = &layer->view;
-    const size_t C = a->C;
+    const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C;
+    const float *w = layer->w_proj, *bias = layer->b_proj;
 
-    #pragma omp parallel for schedule(static)
-    for (size_t n = 0; n < a->B * a->T; n++) {
-        if (query == TG_ATTN_ALL || n % a->T == query)
-            project_row(out + n * C, att + n * C, layer->w_proj, layer->b_proj, C);
+    if (query == TG_ATTN_ALL) {
+        tg_linear64_forward(out, att, w, bias, B * T, C, C);
+        return;
     }
+    for (size_t n = query; n < B * T; n += T)
+        tg_linear64_forward(out + n * C, att + n * C, w, bias, 1, C, C);
 }
 
 void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,
