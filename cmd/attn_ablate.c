@@ -49,8 +49,6 @@ int attn_ablate_check(const attn_options *o)
 
     if (o->example != ATTN_NONE || o->qkv)
         return cli_usage("--ablate needs a model: arrays alone have no loss");
-    if (o->pick.query != TG_ATTN_ALL)
-        return cli_usage("--query does not go with --ablate: the loss is that of the whole text");
     if (is_all(o))
         return CLI_OK;
     if (o->pick.layer != TG_ATTN_ALL || o->pick.head != TG_ATTN_ALL)

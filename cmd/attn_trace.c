@@ -80,16 +80,6 @@ int attn_trace_parse(attn_options *o)
 {
     attn_trace_options *t = &o->trace;
 
-    if (!t->element) {
-        if (t->channel || t->through != ATTN_NONE || t->backward || t->target || t->target_id != ATTN_NONE)
-            return cli_usage("--through, --channel, --backward and --target go with --trace");
-        return CLI_OK;
-    }
-    if (o->pick.head != TG_ATTN_ALL || o->pick.query != TG_ATTN_ALL || o->pick.key != TG_ATTN_ALL)
-        return cli_usage(
-            "--trace says which head, query and key: --head, --query and --key do not go with it");
-    if (o->format > 0) /* text is the first of them */
-        return cli_usage("--trace is text for reading: --format does not go with it");
     if (t->through == ATTN_OUT && (o->example != ATTN_NONE || o->qkv))
         return cli_usage("--through out needs a model: only that has an output projection");
     if (parse_element(t) || parse_channel(t))

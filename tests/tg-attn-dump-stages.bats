@@ -349,10 +349,10 @@ END
     for option in '--head 1' '--query 1' '--key 1'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz $option
-        said '--output writes whole arrays'
+        said "${option% *} does not go with --output, which writes an archive of whole arrays"
     done
     run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz --format text
-    said '--format is for lines'
+    said '--format does not go with --output'
     run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz --layer 2
     said 'layer 2 is out of range: there are 2, 0 to 1'
     [[ ! -e d.npz ]]
@@ -496,13 +496,18 @@ END
     run -2 --separate-stderr tg-attn-dump --check e.npz
     said 'e.npz: there are no tokens in it: say with --qkv or --example'
     for option in '-p x' '--layer 0' '--head 0' '--query 0' '--key 0' '--heads 2' '--stage q' '-f text' \
-        '--layout bthd' '--mask min' '-o x.npz'; do
+        '--layout bthd' '--mask min'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-dump --check d.npz $option
-        said '--check takes all from the dump'
+        said ' does not go with --check, which takes all from the dump'
     done
+    run -2 --separate-stderr tg-attn-dump --check d.npz -o x.npz
+    said '--output and --check each say what to make: give one'
+    [[ ! -e x.npz ]]
     run -2 --separate-stderr tg-attn-dump -p x --tolerance 0.1
-    said '--tolerance is for --check'
+    said '--tolerance goes with --check'
+    run -2 --separate-stderr tg-attn-dump -p x -o x.npz --tolerance 0.1
+    said '--tolerance does not go with --output'
     run -2 --separate-stderr tg-attn-dump --check d.npz --tolerance 2
     said '--tolerance must be'
     run -2 --separate-stderr bash -c 'tg-attn-dump --check - -m - < d.npz'

@@ -370,14 +370,16 @@ if layer + 1 < L or i == T - 1:
 
 @test "options that do not fit together" {
     tiny
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --through att
-    said '--through, --channel, --backward and --target go with --trace'
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --backward
-    said 'go with --trace'
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --query 4
-    said '--head, --query and --key do not go with it'
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --format tsv
-    said '--format does not go with it'
+    for option in '--through att' '--channel 0' --backward '--target x' '--target-id 3'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr tg-attn-dump -p 'To be' $option
+        said "${option% *} goes with --trace"
+    done
+    for option in '--head 1' '--query 4' '--key 2' '--format tsv'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 $option
+        said "${option% *} does not go with --trace, which shows one score"
+    done
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through out
     said '--through out needs a model'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through else
