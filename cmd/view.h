@@ -73,6 +73,12 @@ TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *
 TG_MUST_CHECK tg_status view_fill(view *v, size_t n, tg_err *err);
 void view_free(view *v);
 
+/* How many of the maps from number `first` on are of one layer. */
+size_t view_same_layer(const view *v, size_t first);
+
+/* The input's name as text to show, without its folders, which who looks has no use for. */
+void view_input(const view *v, char *out, size_t size);
+
 /* "probability" or "score" */
 const char *view_quantity(const view *v);
 

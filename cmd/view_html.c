@@ -43,14 +43,11 @@ static void put_string(view_out *out, const char *text)
     view_put(out, "\"", 1);
 }
 
-/* The input's name, without its folders, which the page's readers have no use for; foreign text, like
- * the tokens. */
 static void put_name(view_out *out, const view *v)
 {
-    const char *slash = strrchr(v->name, '/'), *name = slash ? slash + 1 : v->name;
     char shown[1024];
 
-    cli_escape(shown, sizeof shown, (const unsigned char *)name, strlen(name));
+    view_input(v, shown, sizeof shown);
     view_print(out, "{\"name\": ");
     put_string(out, shown);
 }
@@ -81,12 +78,6 @@ static void put_colors(view_out *out)
     view_print(out, "\"");
 }
 
-/* Whether the layer of map m begins with it. */
-static bool begins_layer(const view *v, size_t m)
-{
-    return m == 0 || v->map[m].layer != v->map[m - 1].layer;
-}
-
 static void put_facts(view_out *out, const view *v)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_SQRT;
@@ -103,10 +94,8 @@ static void put_facts(view_out *out, const view *v)
     view_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
     view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
                tg_choice_name(name, TG_SCALE_KINDS, scale));
-    for (size_t m = 0; m < v->n; m++) {
-        if (begins_layer(v, m))
-            view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
-    }
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
+        view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
     view_put(out, "]", 1);
     put_tokens(out, v);
     put_colors(out);
@@ -136,9 +125,7 @@ static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, 
 static void put_data(view_out *out, const view *v)
 {
     put_facts(out, v);
-    for (size_t m = 0; m < v->n; m++) {
-        if (!begins_layer(v, m))
-            continue;
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
         put_array(out, v, v->map[m].layer, TG_ATTN_Q);
         put_array(out, v, v->map[m].layer, TG_ATTN_K);
     }

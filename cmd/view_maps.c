@@ -21,6 +21,22 @@ const char *view_scale_name(const view *v)
     return names[v->scale.kind];
 }
 
+void view_input(const view *v, char *out, size_t size)
+{
+    const char *slash = strrchr(v->name, '/'), *name = slash ? slash + 1 : v->name;
+
+    cli_escape(out, size, (const unsigned char *)name, strlen(name));
+}
+
+size_t view_same_layer(const view *v, size_t first)
+{
+    size_t n = 1;
+
+    while (first + n < v->n && v->map[first + n].layer == v->map[first].layer)
+        n++;
+    return n;
+}
+
 /* ---- choosing */
 
 /* Whether a layer holds what the picture is made of; `needs` says what that is. */
