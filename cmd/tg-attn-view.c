@@ -89,7 +89,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     if (!status)
         status = view_flush(&out);
     if (status == TG_EIO)
-        (void)tg_err_in(err, output.name);
+        status = tg_err_in(err, output.name);
     if (!status)
         status = cli_output_commit(&output, err);
     else

@@ -270,7 +270,8 @@ END
     need_dev_full
     for kind in --ansi --png --html; do
         run -3 --separate-stderr bash -c "tg-attn-view $kind dump.npz > /dev/full"
-        said 'tg-attn-view: standard output: write failed'
+        said 'tg-attn-view: standard output: write failed after 0 of '
+        said 'No space left'
     done
 }
 
