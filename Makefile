@@ -144,11 +144,15 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 
 -include tests/unit/unit.mk
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(REF_SRC)
+# The references that rows of a dump are made with are those in double precision.
+FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/attn/dump_read.c lib/attn/dump_rows.c \
+                lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
 	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
-	    formats/*.c lib/base/*.c $(LIBS)
+	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks
 test: all unit ## run all tests
@@ -177,7 +181,7 @@ $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null
 
-fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c)) ## feed damaged archives to the reader for a minute (clang)
+fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged archives and dumps to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv

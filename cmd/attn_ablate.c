@@ -32,7 +32,7 @@ static bool take_number(const char **at, size_t *value)
 /* The next item into *pick, whose head is all for L.*; false: there is none. */
 static bool take_item(const char **at, tg_attn_pick *pick)
 {
-    *pick = (tg_attn_pick){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    *pick = TG_ATTN_PICK_ALL;
     if (!take_number(at, &pick->layer) || *(*at)++ != '.')
         return false;
     if (**at == '*')
@@ -49,8 +49,6 @@ int attn_ablate_check(const attn_options *o)
 
     if (o->example != ATTN_NONE || o->qkv)
         return cli_usage("--ablate needs a model: arrays alone have no loss");
-    if (o->pick.query != TG_ATTN_ALL)
-        return cli_usage("--query does not go with --ablate: the loss is that of the whole text");
     if (is_all(o))
         return CLI_OK;
     if (o->pick.layer != TG_ATTN_ALL || o->pick.head != TG_ATTN_ALL)
@@ -69,8 +67,7 @@ static void mark(bool *marked, const tg_attn_pick *pick, const tg_config *c)
 {
     for (size_t l = 0; l < c->n_layer; l++)
         for (size_t h = 0; h < c->n_head; h++)
-            if ((pick->layer == TG_ATTN_ALL || pick->layer == l) &&
-                (pick->head == TG_ATTN_ALL || pick->head == h))
+            if (tg_attn_picks(pick->layer, l) && tg_attn_picks(pick->head, h))
                 marked[l * c->n_head + h] = true;
 }
 

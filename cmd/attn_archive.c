@@ -22,9 +22,9 @@ tg_status attn_pack_text(char **text, size_t *width, const attn_subject *s, tg_e
     return TG_OK;
 }
 
-static tg_status write_dump(const cli_output *out, attn_subject *s, const tg_attn_dump *dump, tg_err *err)
+static tg_status write_dump(const cli_output *out, attn_subject *s, const tg_dump_settings *dump, tg_err *err)
 {
-    const tg_status status = tg_attn_dump_write(out->fd, &s->layers, dump, err);
+    const tg_status status = tg_dump_write(out->fd, &s->layers, dump, err);
 
     return status == TG_EIO ? tg_err_in(err, out->name) : status;
 }
@@ -32,10 +32,10 @@ static tg_status write_dump(const cli_output *out, attn_subject *s, const tg_att
 tg_status attn_write_archive(attn_subject *s, const attn_options *o, tg_err *err)
 {
     cli_output out = {0};
-    tg_attn_dump dump = {.stage = (tg_attn_stage)o->stage,
-                         .layer = o->pick.layer,
-                         .mask = (tg_attn_mask)o->mask,
-                         .ids = s->layers.ids};
+    tg_dump_settings dump = {.stage = (tg_attn_stage)o->stage,
+                             .layer = o->pick.layer,
+                             .mask = (tg_attn_mask)o->mask,
+                             .ids = s->layers.ids};
     char *text = NULL;
     tg_status status = attn_check_stage(s, o, err);
 

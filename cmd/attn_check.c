@@ -39,11 +39,11 @@ static void print_difference(const tg_dump_difference *d, const tg_attn_shape *s
 static void check_stage(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
                         const tg_attn_layer *layer)
 {
-    char name[64];
+    char name[TG_DUMP_NAME_ROOM];
     tg_attn_shape shape;
     tg_dump_difference d;
 
-    snprintf(name, sizeof name, "h.%zu.%s", dumped->number, tg_attn_stage_name(stage));
+    tg_dump_array_name(name, dumped->number, stage);
     tg_attn_stage_shape(&shape, stage, &layer->view);
     tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->stages, c->tolerance);
     print_shape(name, shape.size, shape.n);
@@ -65,7 +65,7 @@ static tg_status check_text(struct check *c, const attn_subject *s, tg_err *err)
     tg_status status = attn_pack_text(&text, &width, s, err);
 
     if (status || !text || !dump->text)
-        return status;
+        goto done;
     for (size_t t = 0; t < dump->T; t++) {
         const char *dumped = dump->text + t * dump->text_size, *computed = text + t * width;
         const size_t n = strnlen(dumped, dump->text_size);
@@ -80,8 +80,10 @@ static tg_status check_text(struct check *c, const attn_subject *s, tg_err *err)
     c->arrays++;
     c->elements += dump->T;
     c->differ += differ;
+
+done:
     free(text);
-    return TG_OK;
+    return status;
 }
 
 /* ---- all of them */
@@ -150,8 +152,8 @@ static tg_status options_of(attn_options *o, const tg_dump *dump, tg_err *err)
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "it holds no layers");
     o->heads = dump->H;
-    o->layout = dump->heads_first ? TG_ATTN_BHTD : TG_ATTN_BTHD;
-    o->mask = tg_dump_mask(dump);
+    o->layout = dump->layout;
+    o->mask = dump->mask;
     if (o->qkv || o->example != ATTN_NONE)
         return TG_OK;
     o->ids = dump->ids;
@@ -180,7 +182,7 @@ static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
 
 tg_status attn_check_archive(const attn_options *given, tg_err *err)
 {
-    const tg_dump_want want = {TG_DUMP_ALL, TG_DUMP_EVERY};
+    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
     struct check c = {.name = cli_input_name(given->check), .tolerance = given->tolerance};
     attn_options o = *given;
     tg_status status;

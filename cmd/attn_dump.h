@@ -39,15 +39,17 @@ typedef struct attn_options {
     const char *ablate;
     /* stages, formats */
     size_t stage, layout, mask; /* tg_attn_stage, _layout, _mask; stage TG_ATTN_EVERY: none alone */
-    bool format_given, layout_given, mask_given;
     const char *output; /* an archive; NULL: lines */
     const char *check;  /* an archive to compute again */
     double tolerance;
-    bool tolerance_given;
     const int64_t *ids; /* [n_ids] the text, from that archive; NULL: from the user */
     size_t n_ids;
     attn_trace_options trace;
 } attn_options;
+
+/* Read the command line, and what is set up before it; CLI_USAGE after a message.
+ * (attn_options.c) */
+TG_MUST_CHECK int attn_parse(int argc, char **argv, attn_options *o);
 
 typedef struct attn_subject {
     tg_attn_layers layers;          /* to be walked once */
@@ -88,7 +90,7 @@ TG_MUST_CHECK tg_status attn_show_summary(attn_subject *s, const attn_options *o
  * is not kept, so that this has no subject.  (attn_ablate.c) */
 TG_MUST_CHECK tg_status attn_show_ablation(const attn_options *o, tg_err *err);
 
-/* Whether --ablate and what is given beside it make sense; CLI_USAGE after a message. */
+/* Whether an --ablate that is given and what stands beside it make sense; CLI_USAGE after a message. */
 int attn_ablate_check(const attn_options *o);
 
 /* Parts of a header: what is shown; "((b*T + t)*H + h)*D + d", or with numbers; "1,2,3";
@@ -111,8 +113,9 @@ TG_MUST_CHECK tg_status attn_pack_text(char **text, size_t *width, const attn_su
 
 /* Compute such an archive again, and compare; opens its own subject.  (attn_check.c) */
 TG_MUST_CHECK tg_status attn_check_archive(const attn_options *o, tg_err *err);
-/* One score as a derivation.  Parsing looks at the texts and at what fits together;
- * returns CLI_OK, or CLI_USAGE after an error has been reported.  (attn_trace.c) */
+
+/* One score as a derivation.  Parsing, for when there is a --trace, looks at the texts and at what
+ * fits together; returns CLI_OK, or CLI_USAGE after an error has been reported.  (attn_trace.c) */
 TG_MUST_CHECK int attn_trace_parse(attn_options *o);
 TG_MUST_CHECK tg_status attn_show_trace(attn_subject *s, const attn_options *o, tg_err *err);
 

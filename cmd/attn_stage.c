@@ -51,11 +51,6 @@ static size_t index_of(const tg_attn_shape *s, size_t row, char name)
     return TG_ATTN_ALL;
 }
 
-static bool picked(size_t pick, size_t index)
-{
-    return pick == TG_ATTN_ALL || index == TG_ATTN_ALL || pick == index;
-}
-
 static tg_status check_finite(const tg_attn_run *run, const char *name, tg_err *err)
 {
     for (size_t n = 0; n < run->n; n++) {
@@ -87,7 +82,7 @@ static tg_status print_layer(const tg_attn_layer *layer, const double *values, t
                                  .values = values + offset};
         tg_attn_text text = {room, 0};
 
-        if (!picked(pick->head, run.h) || !picked(pick_t, run.t))
+        if ((run.h != TG_ATTN_ALL && !tg_attn_picks(pick->head, run.h)) || !tg_attn_picks(pick_t, run.t))
             continue;
         if ((status = check_finite(&run, tg_attn_stage_name(stage), err)))
             return status;

@@ -155,7 +155,7 @@ static void print_layer(struct summary *s, size_t layer, const tg_attn_pick *pic
 
     for (size_t b = 0; b < n->B; b++) {
         for (size_t h = 0; h < n->H; h++) {
-            if (pick->head == TG_ATTN_ALL || pick->head == h)
+            if (tg_attn_picks(pick->head, h))
                 print_head(s, &s->heads[b * n->H + h], layer, h, b);
         }
     }
@@ -163,13 +163,10 @@ static void print_layer(struct summary *s, size_t layer, const tg_attn_pick *pic
 
 static tg_status each_layer(struct summary *s, tg_attn_layers *layers, const tg_attn_pick *pick, tg_err *err)
 {
-    const size_t l_end = pick->layer == TG_ATTN_ALL ? layers->L : pick->layer + 1;
     tg_attn_layer layer;
     tg_status status;
 
-    while (layers->next < l_end && tg_attn_layers_next(layers, &layer)) {
-        if (pick->layer != TG_ATTN_ALL && layer.number != pick->layer)
-            continue;
+    while (tg_attn_layers_find(layers, pick->layer, &layer)) {
         if ((status = tg_heads_of_layer(s->heads, &layer, layers->ids, pick, &s->work, err)))
             return status;
         print_layer(s, layer.number, pick);

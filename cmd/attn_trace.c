@@ -80,16 +80,6 @@ int attn_trace_parse(attn_options *o)
 {
     attn_trace_options *t = &o->trace;
 
-    if (!t->element) {
-        if (t->channel || t->through != ATTN_NONE || t->backward || t->target || t->target_id != ATTN_NONE)
-            return cli_usage("--through, --channel, --backward and --target go with --trace");
-        return CLI_OK;
-    }
-    if (o->pick.head != TG_ATTN_ALL || o->pick.query != TG_ATTN_ALL || o->pick.key != TG_ATTN_ALL)
-        return cli_usage(
-            "--trace says which head, query and key: --head, --query and --key do not go with it");
-    if (o->format > 0) /* text is the first of them */
-        return cli_usage("--trace is text for reading: --format does not go with it");
     if (t->through == ATTN_OUT && (o->example != ATTN_NONE || o->qkv))
         return cli_usage("--through out needs a model: only that has an output projection");
     if (parse_element(t) || parse_channel(t))
@@ -110,7 +100,6 @@ static tg_status check_channel(size_t channel, size_t n, const char *what, tg_er
 static tg_status find_element(attn_page *p, const attn_options *o, tg_err *err)
 {
     const tg_attn_layers *n = &p->subject->layers;
-    const tg_attn_pick layer = {o->pick.layer, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     const size_t D = n->C / n->H, c = o->trace.out_channel;
     tg_status status;
 
@@ -122,7 +111,7 @@ static tg_status find_element(attn_page *p, const attn_options *o, tg_err *err)
         p->at.h = 0;
     p->att_c = o->trace.att_channel;
     p->out_c = c == ATTN_NONE ? p->at.h * D + p->att_c : c;
-    if ((status = tg_attn_pick_check(&layer, n->L, n->H, n->T, err)) ||
+    if ((status = tg_attn_index_in("layer", o->pick.layer, n->L, err)) ||
         (status = tg_attn_index_check(&p->at, n->B, n->H, n->T, err)) ||
         (status = check_channel(p->att_c, D, "a head", err)))
         return status;
@@ -191,8 +180,7 @@ static void compute(attn_page *p)
 {
     tg_attn_layers *n = &p->subject->layers;
 
-    while (tg_attn_layers_next(n, &p->layer) && p->layer.number != p->layer_number)
-        continue;
+    (void)tg_attn_layers_find(n, p->layer_number, &p->layer); /* it is in range */
     p->T = n->T;
     p->C = n->C;
     p->H = n->H;

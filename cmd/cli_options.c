@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
+
 #define HELP_WIDTH 79
 #define HELP_INDENT 27 /* column of the options' descriptions */
 
@@ -87,20 +89,9 @@ static int set_number(const cli_option *o, const char *text)
 
 static int set_choice(const cli_option *o, const char *text)
 {
-    const size_t n = strlen(text);
-    size_t index = 0;
-
-    for (const char *at = o->metavar;; index++) {
-        size_t length = strcspn(at, "|");
-
-        if (length == n && memcmp(at, text, n) == 0) {
-            *(size_t *)o->value = index;
-            return CLI_OK;
-        }
-        if (at[length] == '\0')
-            return cli_usage("--%s must be one of %s, got '%s'", o->name, o->metavar, text);
-        at += length + 1;
-    }
+    if (tg_choice_find(o->value, o->metavar, text))
+        return CLI_OK;
+    return cli_usage("--%s must be one of %s, got '%s'", o->name, o->metavar, text);
 }
 
 static int set_value(const cli_option *o, const char *text)
@@ -158,8 +149,7 @@ static void print_words(const char *text, size_t *at, size_t indent)
 /* "(default: 12)".  A default that the option itself would refuse means: none. */
 static void format_default(char *out, size_t size, const cli_option *o)
 {
-    const char *at = o->metavar;
-    size_t choice;
+    char choice[TG_CHOICE_ROOM];
 
     *out = '\0';
     switch (o->type) {
@@ -181,10 +171,8 @@ static void format_default(char *out, size_t size, const cli_option *o)
             snprintf(out, size, "(default: %g)", *(double *)o->value);
         break;
     case CLI_CHOICE:
-        for (choice = *(size_t *)o->value; choice > 0 && at; choice--)
-            at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
-        if (at)
-            snprintf(out, size, "(default: %.*s)", (int)strcspn(at, "|"), at);
+        if (*tg_choice_name(choice, o->metavar, *(size_t *)o->value) != '\0')
+            snprintf(out, size, "(default: %s)", choice);
         break;
     }
 }

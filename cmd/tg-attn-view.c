@@ -68,15 +68,11 @@ static int parse(int argc, char **argv, struct options *o)
 
 static tg_status draw(view *v, const struct options *o, view_out *out, tg_err *err)
 {
-    tg_status status;
-
     if (o->png)
-        status = view_png(v, out, err);
-    else if (o->html)
-        status = view_html(v, out, err);
-    else
-        status = view_ansi(v, out, (view_color)o->color, o->width, err);
-    return status;
+        return view_png(v, out, err);
+    if (o->html)
+        return view_html(v, out, err);
+    return view_ansi(v, out, (view_color)o->color, o->width, err);
 }
 
 /* Draw to a descriptor that may be a file's: it is kept only when all went well. */
@@ -90,7 +86,9 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
         return status;
     out = (view_out){.fd = output.fd, .err = err};
     status = draw(v, o, &out, err);
-    if (!status && view_flush(&out))
+    if (!status)
+        status = view_flush(&out);
+    if (status == TG_EIO)
         status = tg_err_in(err, output.name);
     if (!status)
         status = cli_output_commit(&output, err);
@@ -103,12 +101,12 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 
 static tg_dump_want wanted(const struct options *o)
 {
-    const unsigned page = TG_DUMP_BIT(TG_DUMP_Q) | TG_DUMP_BIT(TG_DUMP_K);
+    const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K);
 
     return (tg_dump_want){
         .layer = o->layer,
         .stages =
-            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES),
+            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES),
     };
 }
 
@@ -117,7 +115,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_dump dump = {0};
     view v = {.dump = &dump,
               .name = cli_input_name(o->input),
-              .show = o->show == SHOW_PROBS ? TG_DUMP_PROBS : TG_DUMP_SCORES,
+              .show = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES,
               .page = o->html,
               .b = o->batch,
               .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
@@ -141,7 +139,7 @@ done:
 
 int main(int argc, char **argv)
 {
-    struct options o = {.layer = TG_DUMP_ALL, .head = TG_DUMP_ALL};
+    struct options o = {.layer = TG_ATTN_ALL, .head = TG_ATTN_ALL};
     tg_err err = {0};
 
     cli_init("tg-attn-view");

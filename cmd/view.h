@@ -55,7 +55,7 @@ typedef struct view_map {
 typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
-    tg_dump_stage show; /* TG_DUMP_PROBS or TG_DUMP_SCORES */
+    tg_attn_stage show; /* TG_ATTN_PROBS or TG_ATTN_SCORES */
     bool page;          /* what is drawn is computed from q and k, whatever else the dump holds */
     size_t b;
     char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: only their positions are known */
@@ -64,7 +64,7 @@ typedef struct view {
     tg_scale scale; /* view_fill() sets its ends */
 } view;
 
-/* The maps of a layer and a head, or of all (TG_DUMP_ALL); and the labels.  TG_EUSAGE: there is no
+/* The maps of a layer and a head, or of all (TG_ATTN_ALL); and the labels.  TG_EUSAGE: there is no
  * such layer, head or sequence; TG_EDATA: the dump lacks what they are made of. */
 TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
 
@@ -72,6 +72,12 @@ TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *
  * for scores the least and the greatest. */
 TG_MUST_CHECK tg_status view_fill(view *v, size_t n, tg_err *err);
 void view_free(view *v);
+
+/* How many of the maps from number `first` on are of one layer. */
+size_t view_same_layer(const view *v, size_t first);
+
+/* The input's name as text to show, without its folders, which who looks has no use for. */
+void view_input(const view *v, char *out, size_t size);
 
 /* "probability" or "score" */
 const char *view_quantity(const view *v);

@@ -294,7 +294,7 @@ static size_t table_column(const view *v)
     const double low = fabs(v->scale.low), high = fabs(v->scale.high);
     const int n = snprintf(NULL, 0, "%.2f", -(low > high ? low : high));
 
-    return v->show == TG_DUMP_PROBS ? 6 : (size_t)n + 2;
+    return v->show == TG_ATTN_PROBS ? 6 : (size_t)n + 2;
 }
 
 static void put_number(struct ansi *a, double x, size_t columns)
@@ -438,21 +438,11 @@ static void put_maps(struct ansi *a, const struct layout *l, const view_map *map
     view_term_line(&a->term);
 }
 
-/* Maps of one layer begin a new line of maps. */
-static size_t same_layer(const view *v, size_t first, size_t most)
-{
-    size_t n = 1;
-
-    while (n < most && first + n < v->n && v->map[first + n].layer == v->map[first].layer)
-        n++;
-    return n;
-}
-
 static tg_status draw_sheet(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
     const size_t fit = tg_size_max((a->width + GAP) / (MAP_LEAST + GAP), 1);
-    const size_t per_line = tg_size_max(tg_size_min(same_layer(v, 0, SIZE_MAX), fit), 1);
+    const size_t per_line = tg_size_max(tg_size_min(view_same_layer(v, 0), fit), 1);
     const size_t room = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MOST);
     const struct layout l = choose_layout(a, v->dump->T, room);
     const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_LEAST), tg_size_max(room, 2));
@@ -461,7 +451,7 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
     if (status)
         return status;
     for (size_t m = 0, n; m < v->n; m += n) {
-        n = same_layer(v, m, per_line);
+        n = tg_size_min(view_same_layer(v, m), per_line); /* a layer begins a new line of maps */
         put_maps(a, &l, v->map + m, n, columns);
     }
     put_scale(a);

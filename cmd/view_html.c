@@ -7,6 +7,7 @@
 #include "cmd/view_page.h"
 #include "formats/base64.h"
 #include "formats/sha256.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 
 /* ---- the security policy: nothing but the page's own script and style runs, nothing is fetched */
@@ -42,14 +43,11 @@ static void put_string(view_out *out, const char *text)
     view_put(out, "\"", 1);
 }
 
-/* The input's name, without its folders, which the page's readers have no use for; foreign text, like
- * the tokens. */
 static void put_name(view_out *out, const view *v)
 {
-    const char *slash = strrchr(v->name, '/'), *name = slash ? slash + 1 : v->name;
     char shown[1024];
 
-    cli_escape(shown, sizeof shown, (const unsigned char *)name, strlen(name));
+    view_input(v, shown, sizeof shown);
     view_print(out, "{\"name\": ");
     put_string(out, shown);
 }
@@ -80,29 +78,24 @@ static void put_colors(view_out *out)
     view_print(out, "\"");
 }
 
-/* Whether the layer of map m begins with it. */
-static bool begins_layer(const view *v, size_t m)
-{
-    return m == 0 || v->map[m].layer != v->map[m - 1].layer;
-}
-
 static void put_facts(view_out *out, const view *v)
 {
-    static const char *const scales[] = {"sqrt", "linear", "log"};
+    const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_SQRT;
     const tg_dump *a = v->dump;
+    char layout[TG_CHOICE_ROOM], mask[TG_CHOICE_ROOM], name[TG_CHOICE_ROOM];
 
     view_print(out, "<script type=\"application/json\" id=\"dump\">");
     put_name(out, v);
-    view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"", a->heads_first ? "bhtd" : "bthd", a->mask);
+    view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
+               tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
+               tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
     view_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
                a->n_layer, a->B, v->b, a->T, a->H, a->D);
     view_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
-    view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_dump_stage_name(v->show),
-               v->show == TG_DUMP_PROBS ? scales[v->scale.kind] : scales[0]);
-    for (size_t m = 0; m < v->n; m++) {
-        if (begins_layer(v, m))
-            view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
-    }
+    view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
+               tg_choice_name(name, TG_SCALE_KINDS, scale));
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
+        view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
     view_put(out, "]", 1);
     put_tokens(out, v);
     put_colors(out);
@@ -114,14 +107,14 @@ static void put_facts(view_out *out, const view *v)
 #define PIECE 12288 /* bytes: whole groups of three, whole floats */
 
 /* Sequence b of an array, which lies together in either layout. */
-static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_dump_stage stage)
+static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
     const size_t size = a->T * a->C;
     const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
     char text[TG_BASE64_SIZE(PIECE)];
 
-    view_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_dump_stage_name(stage), layer->number);
+    view_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_attn_stage_name(stage), layer->number);
     for (size_t at = 0, n; at < size * sizeof(float); at += n) {
         n = tg_size_min(PIECE, size * sizeof(float) - at);
         view_put(out, text, tg_base64_encode(text, data + at, n));
@@ -132,11 +125,9 @@ static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, 
 static void put_data(view_out *out, const view *v)
 {
     put_facts(out, v);
-    for (size_t m = 0; m < v->n; m++) {
-        if (!begins_layer(v, m))
-            continue;
-        put_array(out, v, v->map[m].layer, TG_DUMP_Q);
-        put_array(out, v, v->map[m].layer, TG_DUMP_K);
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
+        put_array(out, v, v->map[m].layer, TG_ATTN_Q);
+        put_array(out, v, v->map[m].layer, TG_ATTN_K);
     }
 }
 

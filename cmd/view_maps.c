@@ -11,7 +11,7 @@
 
 const char *view_quantity(const view *v)
 {
-    return v->show == TG_DUMP_PROBS ? "probability" : "score";
+    return v->show == TG_ATTN_PROBS ? "probability" : "score";
 }
 
 const char *view_scale_name(const view *v)
@@ -21,25 +21,32 @@ const char *view_scale_name(const view *v)
     return names[v->scale.kind];
 }
 
-/* ---- choosing */
-
-static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
+void view_input(const view *v, char *out, size_t size)
 {
-    if (index == TG_DUMP_ALL || index < n)
-        return TG_OK;
-    if (n == 1)
-        return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there is only %s 0", what, index, what);
-    return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there are %zu, 0 to %zu", what, index, n, n - 1);
+    const char *slash = strrchr(v->name, '/'), *name = slash ? slash + 1 : v->name;
+
+    cli_escape(out, size, (const unsigned char *)name, strlen(name));
 }
+
+size_t view_same_layer(const view *v, size_t first)
+{
+    size_t n = 1;
+
+    while (first + n < v->n && v->map[first + n].layer == v->map[first].layer)
+        n++;
+    return n;
+}
+
+/* ---- choosing */
 
 /* Whether a layer holds what the picture is made of; `needs` says what that is. */
 static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
 {
     if (v->page) {
         *needs = "q and k, from which the page computes the rest";
-        return layer->data[TG_DUMP_Q] && layer->data[TG_DUMP_K];
+        return layer->data[TG_ATTN_Q] && layer->data[TG_ATTN_K];
     }
-    *needs = v->show == TG_DUMP_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
+    *needs = v->show == TG_ATTN_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
     return tg_dump_rows_there(layer, v->show);
 }
 
@@ -48,7 +55,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     const tg_dump *dump = v->dump;
     const char *needs;
 
-    if (layer != TG_DUMP_ALL && !tg_dump_find(dump, layer))
+    if (layer != TG_ATTN_ALL && !tg_dump_find(dump, layer))
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "there is no layer in the dump");
@@ -81,18 +88,18 @@ static tg_status make_labels(view *v, tg_err *err)
 tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
 {
     const tg_dump *dump = v->dump;
-    const size_t h_begin = head == TG_DUMP_ALL ? 0 : head, h_end = head == TG_DUMP_ALL ? dump->H : head + 1;
+    const size_t h_begin = head == TG_ATTN_ALL ? 0 : head, h_end = head == TG_ATTN_ALL ? dump->H : head + 1;
     tg_status status;
 
-    if ((status = check_index("layer", layer, dump->n_layer, err)) ||
-        (status = check_index("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
-        (status = check_index("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
+    if ((status = tg_attn_index_in("layer", layer, dump->n_layer, err)) ||
+        (status = tg_attn_index_in("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
+        (status = tg_attn_index_in("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
         return status;
     if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
         return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
                               "the maps");
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t h = h_begin; (layer == TG_DUMP_ALL || layer == dump->layer[l].number) && h < h_end; h++)
+        for (size_t h = h_begin; tg_attn_picks(layer, dump->layer[l].number) && h < h_end; h++)
             v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
     }
     return TG_OK;
@@ -117,8 +124,8 @@ static void set_range(view *v)
 
     for (size_t m = 0; m < v->n; m++)
         tg_grid_range(&v->map[m].grid, &low, &high);
-    v->scale.low = v->show == TG_DUMP_PROBS ? 0 : low;
-    v->scale.high = v->show == TG_DUMP_PROBS ? 1 : high;
+    v->scale.low = v->show == TG_ATTN_PROBS ? 0 : low;
+    v->scale.high = v->show == TG_ATTN_PROBS ? 1 : high;
 }
 
 tg_status view_fill(view *v, size_t n, tg_err *err)

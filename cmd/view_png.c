@@ -81,19 +81,10 @@ static void make_title(char *out, size_t size, const struct png *p, const view_m
 
 /* ---- layout */
 
-static size_t heads_of_layer(const view *v)
-{
-    size_t n = 1;
-
-    while (n < v->n && v->map[n].layer == v->map->layer)
-        n++;
-    return n;
-}
-
 /* One layer's maps make a square; each of several has rows of its own. */
 static void arrange(struct layout *l, const view *v)
 {
-    const size_t heads = heads_of_layer(v), layers = v->n / heads;
+    const size_t heads = view_same_layer(v, 0), layers = v->n / heads;
 
     l->columns = 1;
     while (layers == 1 && l->columns * l->columns < heads)
@@ -207,13 +198,12 @@ static void draw_map(struct png *p, const view_map *map, size_t x, size_t y)
 
 static void draw_head(struct png *p)
 {
-    const char *slash = strrchr(p->v->name, '/');
     const size_t T = p->v->dump->T;
-    char text[1024], shown[1024], ascii[1024];
+    char name[1024], shown[1100], ascii[1024];
 
-    snprintf(text, sizeof text, "%s: %s, %zu token%s", slash ? slash + 1 : p->v->name,
-             p->v->show == TG_DUMP_PROBS ? "probabilities" : "scores", T, cli_plural(T));
-    cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
+    view_input(p->v, name, sizeof name);
+    snprintf(shown, sizeof shown, "%s: %s, %zu token%s", name,
+             p->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
     view_escape(ascii, sizeof ascii, shown, true);
     tg_raster_text(&p->raster, GAP, GAP, p->l.dot, TG_RIGHT, TG_INK_BLACK, ascii);
 }
@@ -248,15 +238,14 @@ static void draw(struct png *p)
     const view *v = p->v;
     const struct layout *l = &p->l;
     const size_t first = 2 * GAP + line_height(l);
-    size_t row = 0, column = 0;
+    size_t row = 0, heads;
 
     draw_head(p);
-    for (size_t m = 0; m < v->n; m++) {
-        if (m > 0 && (column == l->columns || v->map[m].layer != v->map[m - 1].layer)) {
-            column = 0;
-            row++;
-        }
-        draw_map(p, &v->map[m], GAP + column++ * (l->map_width + GAP), first + row * (l->map_height + GAP));
+    for (size_t m = 0; m < v->n; m += heads, row += tg_ceil_div(heads, l->columns)) {
+        heads = view_same_layer(v, m);
+        for (size_t h = 0; h < heads; h++)
+            draw_map(p, &v->map[m + h], GAP + h % l->columns * (l->map_width + GAP),
+                     first + (row + h / l->columns) * (l->map_height + GAP));
     }
     draw_scale(p, first + l->rows * (l->map_height + GAP));
 }

@@ -6,6 +6,7 @@
 
 #include "formats/npy.h"
 #include "formats/zip.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -283,6 +284,17 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
     return TG_OK;
 }
 
+tg_status tg_archive_get_choice(tg_archive_reader *r, const tg_array *a, const char *list, size_t *number,
+                                tg_err *err)
+{
+    char name[TG_CHOICE_ROOM];
+    tg_status status = tg_archive_get_text(r, a, name, sizeof name, err);
+
+    if (status || tg_choice_find(number, list, name))
+        return status;
+    return tg_fail(err, TG_EDATA, "%s is \"%s\", expected one of %s", a->name, name, list);
+}
+
 /* ---- what our own archives begin with */
 
 tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const char *kind, tg_err *err)
@@ -383,6 +395,14 @@ tg_status tg_archive_put_text(tg_archive_writer *w, const char *name, const char
     size_t n = tg_size_max(1, strlen(text)); /* "" is one NUL */
 
     return tg_archive_put(w, name, (tg_dtype){'S', n}, 0, NULL, text, err);
+}
+
+tg_status tg_archive_put_choice(tg_archive_writer *w, const char *name, const char *list, size_t number,
+                                tg_err *err)
+{
+    char text[TG_CHOICE_ROOM];
+
+    return tg_archive_put_text(w, name, tg_choice_name(text, list, number), err);
 }
 
 tg_status tg_archive_finish(tg_archive_writer *w, tg_err *err)

@@ -112,6 +112,10 @@ TG_MUST_CHECK tg_status tg_archive_get_f64(tg_archive_reader *, const tg_array *
 TG_MUST_CHECK tg_status tg_archive_get_text(tg_archive_reader *, const tg_array *, char *, size_t size,
                                             tg_err *);
 
+/* A text that must be one of a list (lib/base/choice.h): its number.  TG_EDATA, with the list. */
+TG_MUST_CHECK tg_status tg_archive_get_choice(tg_archive_reader *, const tg_array *, const char *list,
+                                              size_t *, tg_err *);
+
 /*
  * What our own archives begin with: `a` must be "kind", a text which is `kind`; or
  * "version", a number which is `version`.  TG_EDATA, with what there is instead.
@@ -151,6 +155,10 @@ TG_MUST_CHECK tg_status tg_archive_put_i64(tg_archive_writer *, const char *name
 TG_MUST_CHECK tg_status tg_archive_put_f64(tg_archive_writer *, const char *name, double value, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_put_text(tg_archive_writer *, const char *name, const char *text,
                                             tg_err *);
+
+/* A name of a list (lib/base/choice.h), as a text. */
+TG_MUST_CHECK tg_status tg_archive_put_choice(tg_archive_writer *, const char *name, const char *list,
+                                              size_t number, tg_err *);
 
 /* Write the central directory: without it readers call the archive truncated. */
 TG_MUST_CHECK tg_status tg_archive_finish(tg_archive_writer *writer, tg_err *err);

@@ -14,6 +14,7 @@
 
 /* base: errors, memory, random numbers */
 #include "lib/base/arena.h"
+#include "lib/base/choice.h"
 #include "lib/base/decimal.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
@@ -65,6 +66,7 @@
 #include "lib/attn/linear64.h"
 #include "lib/attn/panel.h"
 #include "lib/attn/qkv.h"
+#include "lib/attn/shape.h"
 #include "lib/attn/stage.h"
 #include "lib/attn/trace.h"
 #include "lib/train/batches.h"

@@ -157,7 +157,7 @@ assert any(set(line["token_i"]) & set("\"\\") for line in map(json.loads, open("
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --query 5
     said 'query 5 is out of range: there are 5, 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --key 1
-    said '--key is for single scores: it does not go with --summary'
+    said '--key does not go with --summary, which shows heads'
     run -1 --separate-stderr tg-attn-dump -p 'To be, or not to be' --summary
     said 'the text has 19 tokens'
 }
@@ -360,10 +360,15 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 @test "--summary and --ablate refuse what is for numbers with places" {
     tiny
     for view in --summary '--ablate all'; do
-        for option in '--stage q' '--layout bthd' '--mask min' '--output x.npz' '--check model.npz'; do
+        for option in '--stage q' '--layout bthd' '--mask min' '--key 0' '--through att'; do
             # shellcheck disable=SC2086
             run -2 --separate-stderr tg-attn-dump $view $option
-            said "--stage, --layout, --mask, --output and --check are for numbers with places: they do not go with ${view%% *}"
+            said "${option% *} does not go with ${view%% *}, which shows "
+        done
+        for option in '--output x.npz' '--check model.npz' '--trace 0,0,0,0'; do
+            # shellcheck disable=SC2086
+            run -2 --separate-stderr tg-attn-dump $view $option
+            said ' each say what to make: give one'
         done
     done
     [[ ! -e x.npz ]]
@@ -380,7 +385,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --query 0
     said '--query does not go with --ablate'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --key 0
-    said '--key is for single scores: it does not go with --ablate'
+    said '--key does not go with --ablate'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --summary
     said 'give one'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0 --heads 3

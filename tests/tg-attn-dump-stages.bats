@@ -349,10 +349,10 @@ END
     for option in '--head 1' '--query 1' '--key 1'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz $option
-        said '--output writes whole arrays'
+        said "${option% *} does not go with --output, which writes an archive of whole arrays"
     done
     run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz --format text
-    said '--format is for lines'
+    said '--format does not go with --output'
     run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz --layer 2
     said 'layer 2 is out of range: there are 2, 0 to 1'
     [[ ! -e d.npz ]]
@@ -438,6 +438,7 @@ write("score.npz", **{"h.1.scores": s})
 s = z["h.0.scores"].copy()
 s[0, 0, 2, 3] = -1e10
 write("masked.npz", **{"h.0.scores": s})
+np.savez("untold.npz", **{n: z[n] for n in z if n != "dump/text"})
 write("text.npz", **{"dump/text": np.array([b"T", b"o", b"_", b"b", b"e"])})
 for n in z:
     if n.startswith("h.0."):
@@ -447,6 +448,8 @@ for n in z:
 np.savez("same.npz", **z)
 END
     tg-attn-dump --check same.npz > /dev/null
+    run -0 --separate-stderr tg-attn-dump --check untold.npz
+    [[ ${lines[-1]} = '18 arrays, 920 elements: all equal' && -z $stderr ]]
     run -1 --separate-stderr tg-attn-dump --check score.npz
     said 'score.npz: 1 of 925 elements differ'
     [[ $output = *'h.1.scores [1,2,5,5]: 1 of 50 elements differ, the first at offset 36, [0,1,2,1]: '*' in the dump, '*' computed; the largest difference is '* ]]
@@ -493,13 +496,18 @@ END
     run -2 --separate-stderr tg-attn-dump --check e.npz
     said 'e.npz: there are no tokens in it: say with --qkv or --example'
     for option in '-p x' '--layer 0' '--head 0' '--query 0' '--key 0' '--heads 2' '--stage q' '-f text' \
-        '--layout bthd' '--mask min' '-o x.npz'; do
+        '--layout bthd' '--mask min'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-dump --check d.npz $option
-        said '--check takes all from the dump'
+        said ' does not go with --check, which takes all from the dump'
     done
+    run -2 --separate-stderr tg-attn-dump --check d.npz -o x.npz
+    said '--output and --check each say what to make: give one'
+    [[ ! -e x.npz ]]
     run -2 --separate-stderr tg-attn-dump -p x --tolerance 0.1
-    said '--tolerance is for --check'
+    said '--tolerance goes with --check'
+    run -2 --separate-stderr tg-attn-dump -p x -o x.npz --tolerance 0.1
+    said '--tolerance does not go with --output'
     run -2 --separate-stderr tg-attn-dump --check d.npz --tolerance 2
     said '--tolerance must be'
     run -2 --separate-stderr bash -c 'tg-attn-dump --check - -m - < d.npz'

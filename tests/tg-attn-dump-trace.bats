@@ -313,7 +313,7 @@ if layer + 1 < L or i == T - 1:
         'scores offset = (b*T + i)*T + j = (1*2 + 1)*2 + 0 = 6'
     [[ $output = *'v.data[4] = 5.00000000'*'v.data[6] = 7.00000000'* ]]
     run -2 --separate-stderr tg-attn-dump --qkv a.npz --trace 2,1,0
-    said 'sequence b = 2 is out of range: there are 2, 0 to 1'
+    said 'sequence 2 is out of range: there are 2, 0 to 1'
 }
 
 @test "lines fit 80 columns, headings name code that exists" {
@@ -346,7 +346,7 @@ if layer + 1 < L or i == T - 1:
 @test "an index that is out of range, or no index" {
     tiny
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 1,0,0,0
-    said 'sequence b = 1 is out of range: there is only sequence 0'
+    said 'sequence 1 is out of range: there is only sequence 0'
     [[ -z $output ]]
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,2,0,0
     said 'head 2 is out of range: there are 2, 0 to 1'
@@ -370,14 +370,16 @@ if layer + 1 < L or i == T - 1:
 
 @test "options that do not fit together" {
     tiny
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --through att
-    said '--through, --channel, --backward and --target go with --trace'
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --backward
-    said 'go with --trace'
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --query 4
-    said '--head, --query and --key do not go with it'
-    run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --format tsv
-    said '--format does not go with it'
+    for option in '--through att' '--channel 0' --backward '--target x' '--target-id 3'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr tg-attn-dump -p 'To be' $option
+        said "${option% *} goes with --trace"
+    done
+    for option in '--head 1' '--query 4' '--key 2' '--format tsv'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 $option
+        said "${option% *} does not go with --trace, which shows one score"
+    done
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through out
     said '--through out needs a model'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through else

@@ -268,8 +268,11 @@ END
     run -3 --separate-stderr tg-attn-view none.npz
     said 'none.npz: No such file'
     need_dev_full
-    run -3 --separate-stderr bash -c 'tg-attn-view dump.npz > /dev/full'
-    said 'No space left'
+    for kind in --ansi --png --html; do
+        run -3 --separate-stderr bash -c "tg-attn-view $kind dump.npz > /dev/full"
+        said 'tg-attn-view: standard output: write failed after 0 of '
+        said 'No space left'
+    done
 }
 
 @test "foreign and damaged archives are refused with their numbers" {
@@ -289,7 +292,8 @@ END
     refused 'a["dump/n_head"] = np.int64(0)' 'dump/n_layer is 2 and dump/n_head is 0'
     refused 'del a["dump/n_embd"]' 'array h.0.q comes before'
     refused 'a["dump/n_head"] = np.int64(1)' 'array h.0.q has shape (1, 4, 2, 4), where (1, 4, 1, 8) is expected'
-    refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0"'
+    refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0", expected one of -1e9|-inf|min'
+    refused 'del a["dump/mask"]' 'there is no array dump/mask'
     refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: dump/n_layer is 1'
     refused 'a["h.0.q"] = a["h.0.q"].astype("f8")' "array h.0.q: elements are 'f8', expected 'f4'"
     refused 'a["h.0.k"] = a["h.0.k"][:, :3].copy()' 'array h.0.k has shape (1, 3, 2, 4), where (1, 4, 2, 4) is expected'
@@ -300,6 +304,7 @@ END
     refused 'a["dump/ids"] = np.arange(4, dtype="i4")' 'array dump/ids: expected numbers of type i8'
     refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'array h.0.q: element 14 is nan: it must be finite'
     refused 'a["h.1.k"][0, 3, 1, 3] = np.inf' 'array h.1.k: element 31 is inf: it must be finite'
+    refused 'a["h.00.q"] = a["h.0.q"]' 'array h.00.q: there is an h.0.q already'
     alter dump.npz bad.npz 'a["h.1.scores"][0, 1, 2, 1] = -np.inf'
     run -1 --separate-stderr tg-attn-view --show scores bad.npz
     said 'bad.npz: array h.1.scores: element 25 is -inf'

@@ -7,7 +7,7 @@
 #include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 
-static tg_status check_index(const char *what, size_t index, size_t n, tg_err *err)
+tg_status tg_attn_index_in(const char *what, size_t index, size_t n, tg_err *err)
 {
     if (index == TG_ATTN_ALL || index < n)
         return TG_OK;
@@ -18,14 +18,14 @@ static tg_status check_index(const char *what, size_t index, size_t n, tg_err *e
 
 tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_t T, tg_err *err)
 {
-    tg_status status = check_index("layer", pick->layer, L, err);
+    tg_status status = tg_attn_index_in("layer", pick->layer, L, err);
 
     if (!status)
-        status = check_index("head", pick->head, H, err);
+        status = tg_attn_index_in("head", pick->head, H, err);
     if (!status)
-        status = check_index("query", pick->query, T, err);
+        status = tg_attn_index_in("query", pick->query, T, err);
     if (!status)
-        status = check_index("key", pick->key, T, err);
+        status = tg_attn_index_in("key", pick->key, T, err);
     return status;
 }
 

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/attn/panel.h"
 #include "lib/base/arena.h"
@@ -60,6 +61,16 @@ float tg_attn_mask_value(tg_attn_mask mask); /* -1e9, -infinity, -FLT_MAX */
 typedef struct tg_attn_pick {
     size_t layer, head, query, key;
 } tg_attn_pick;
+#define TG_ATTN_PICK_ALL ((tg_attn_pick){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL})
+
+/* Whether an index, or all of them, stands for this one too. */
+static inline bool tg_attn_picks(size_t pick, size_t index)
+{
+    return pick == TG_ATTN_ALL || pick == index;
+}
+
+/* An index, or all, of the n that there are of `what` ("layer"); TG_EUSAGE with the range otherwise. */
+TG_MUST_CHECK tg_status tg_attn_index_in(const char *what, size_t index, size_t n, tg_err *err);
 
 /* Each picked index is below L, H, T, T; TG_EUSAGE with the range otherwise. */
 TG_MUST_CHECK tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_t T,

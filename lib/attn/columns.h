@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "lib/attn/attn.h"
-#include "lib/attn/stage.h"
+#include "lib/attn/shape.h"
 
 typedef enum tg_attn_format { TG_ATTN_TEXT, TG_ATTN_TSV, TG_ATTN_JSONL } tg_attn_format;
 #define TG_ATTN_FORMATS "text|tsv|jsonl"

@@ -1,21 +1,6 @@
 #include "lib/attn/dump_check.h"
 
 #include <math.h>
-#include <string.h>
-
-/* A reader and a writer of one format count its stages alike. */
-_Static_assert((int)TG_DUMP_SCORES == (int)TG_ATTN_SCORES && (int)TG_DUMP_OUT == (int)TG_ATTN_OUT &&
-                   (int)TG_DUMP_STAGES == (int)TG_ATTN_EVERY,
-               "stages in one order");
-
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
-
-tg_attn_mask tg_dump_mask(const tg_dump *dump)
-{
-    return strcmp(dump->mask, "-inf") == 0  ? TG_ATTN_INF
-           : strcmp(dump->mask, "min") == 0 ? TG_ATTN_MIN
-                                            : TG_ATTN_1E9;
-}
 
 static void add(tg_dump_difference *sum, const tg_dump_difference *d)
 {
@@ -68,10 +53,10 @@ static void compare_square(tg_dump_difference *d, const tg_dump *dump, const flo
                            double tolerance)
 {
     const bool probs = stage == TG_ATTN_PROBS;
-    struct square s = {dumped, probs ? 0.0f : tg_attn_mask_value(tg_dump_mask(dump)), probs, tolerance, d};
+    struct square s = {dumped, probs ? 0.0f : tg_attn_mask_value(dump->mask), probs, tolerance, d};
     const tg_attn_team team = {.row = compare_row, .context = &s};
 
-    (void)tg_attn_walk_team(&layer->view, 0, &all, &stages->work, &team);
+    (void)tg_attn_walk_team(&layer->view, 0, &TG_ATTN_PICK_ALL, &stages->work, &team);
 }
 
 /* ---- */
@@ -89,7 +74,7 @@ void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_l
         compare_square(d, dump, data, stage, layer, stages, tolerance);
         return;
     }
-    tg_attn_stages_fill(stages, stage, layer, &all);
+    tg_attn_stages_fill(stages, stage, layer, &TG_ATTN_PICK_ALL);
     for (size_t i = 0; i < tg_attn_shape_count(&shape); i++)
         compare(d, i, data[i], (float)stages->values[i], tolerance);
 }

@@ -25,7 +25,4 @@ void tg_dump_compare(tg_dump_difference *difference, const tg_dump *dump, const 
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_attn_stages *stages,
                      double tolerance);
 
-/* The mask that the dump names. */
-tg_attn_mask tg_dump_mask(const tg_dump *dump);
-
 #endif

@@ -1,20 +1,22 @@
 #include "lib/attn/dump_read.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/npy.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 
-#define VERSION 1
-
-static const char stage_names[TG_DUMP_STAGES][8] = {"x",      "qkv",   "q",   "k",  "v",
-                                                    "scores", "probs", "att", "out"};
-
-const char *tg_dump_stage_name(tg_dump_stage stage)
+tg_attn_view tg_dump_shape(const tg_dump *dump)
 {
-    return stage_names[stage];
+    return (tg_attn_view){.B = dump->B, .T = dump->T, .C = dump->C, .H = dump->H, .layout = dump->layout};
+}
+
+void tg_dump_array_name(char name[TG_DUMP_NAME_ROOM], size_t layer, tg_attn_stage stage)
+{
+    snprintf(name, TG_DUMP_NAME_ROOM, "h.%zu.%s", layer, tg_attn_stage_name(stage));
 }
 
 const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number)
@@ -28,30 +30,6 @@ const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number)
 
 /* ---- shapes */
 
-#define NDIM_MAX 4
-
-/* The shape that a stage has, from what is known; returns its dimensions. */
-static size_t expected_shape(size_t shape[NDIM_MAX], const tg_dump *a, tg_dump_stage stage)
-{
-    const size_t thc[NDIM_MAX] = {a->B, a->T, a->H, a->D}, htc[NDIM_MAX] = {a->B, a->H, a->T, a->D};
-    const size_t htt[NDIM_MAX] = {a->B, a->H, a->T, a->T};
-
-    switch (stage) {
-    case TG_DUMP_X:
-    case TG_DUMP_OUT:
-    case TG_DUMP_QKV:
-        memcpy(shape, (size_t[3]){a->B, a->T, stage == TG_DUMP_QKV ? 3 * a->C : a->C}, 3 * sizeof *shape);
-        return 3;
-    case TG_DUMP_SCORES:
-    case TG_DUMP_PROBS:
-        memcpy(shape, htt, sizeof htt);
-        return 4;
-    default:
-        memcpy(shape, a->heads_first ? htc : thc, sizeof thc);
-        return 4;
-    }
-}
-
 static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape, tg_err *err)
 {
     char got[TG_NPY_TEXT_MAX], want[TG_NPY_TEXT_MAX];
@@ -61,20 +39,23 @@ static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape
 }
 
 /* The first array tells B, and T unless the tokens did. */
-static void learn(tg_dump *dump, const tg_array *a, tg_dump_stage stage)
+static void learn(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
 {
-    const bool heads_second =
-        stage == TG_DUMP_SCORES || stage == TG_DUMP_PROBS || (dump->heads_first && a->ndim == NDIM_MAX);
+    const tg_attn_view view = tg_dump_shape(dump);
+    tg_attn_shape shape;
+
+    tg_attn_stage_shape(&shape, stage, &view);
 
     if (dump->B == 0)
         dump->B = a->shape[0];
     if (dump->T == 0)
-        dump->T = a->shape[heads_second ? 2 : 1];
+        dump->T = a->shape[shape.index[1] == 'h' ? 2 : 1];
 }
 
-static tg_status check_array(tg_dump *dump, const tg_array *a, tg_dump_stage stage, tg_err *err)
+static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage stage, tg_err *err)
 {
-    size_t shape[NDIM_MAX], ndim;
+    tg_attn_view view;
+    tg_attn_shape shape;
 
     if (dump->C == 0)
         return tg_fail(err, TG_EDATA,
@@ -83,13 +64,14 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_dump_stage sta
     if (a->dtype.kind != 'f' || a->dtype.size != 4)
         return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4'", a->name, a->dtype.kind,
                        a->dtype.size);
-    if (a->count == 0 || a->ndim < 3 || a->ndim > NDIM_MAX)
+    if (a->count == 0 || a->ndim < 3 || a->ndim > TG_ATTN_DIMS)
         return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim,
                        a->count);
     learn(dump, a, stage);
-    ndim = expected_shape(shape, dump, stage);
-    if (a->ndim != ndim || memcmp(a->shape, shape, ndim * sizeof *shape) != 0)
-        return wrong_shape(a, ndim, shape, err);
+    view = tg_dump_shape(dump);
+    tg_attn_stage_shape(&shape, stage, &view);
+    if (a->ndim != shape.n || memcmp(a->shape, shape.size, shape.n * sizeof *shape.size) != 0)
+        return wrong_shape(a, shape.n, shape.size, err);
     return TG_OK;
 }
 
@@ -113,13 +95,13 @@ static tg_status not_finite(const char *name, size_t at, float x, tg_err *err)
 }
 
 /* All elements are finite, of scores those with j <= i.  (The sum of x*0 is 0 unless one is not.) */
-static tg_status check_finite(const tg_dump *dump, const char *name, tg_dump_stage stage, const float *x,
+static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
                               size_t count, tg_err *err)
 {
-    const size_t row = stage == TG_DUMP_SCORES ? dump->T : tg_size_min(count, 4096);
+    const size_t row = stage == TG_ATTN_SCORES ? dump->T : tg_size_min(count, 4096);
 
     for (size_t at = 0; at < count; at += row) {
-        const size_t n = stage == TG_DUMP_SCORES ? at / row % row + 1 : tg_size_min(row, count - at);
+        const size_t n = stage == TG_ATTN_SCORES ? at / row % row + 1 : tg_size_min(row, count - at);
         float zero = 0;
 
         for (size_t i = 0; i < n; i++)
@@ -155,12 +137,15 @@ static tg_status get_layer(tg_dump_layer **layer, tg_dump *dump, size_t number, 
     return TG_OK;
 }
 
-static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *a, tg_dump_stage stage,
+static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *a, tg_attn_stage stage,
                            tg_err *err)
 {
     const float *data = a->data;
     tg_status status;
 
+    if (layer->data[stage])
+        return tg_fail(err, TG_EDATA, "array %s: there is an h.%zu.%s already", a->name, layer->number,
+                       tg_attn_stage_name(stage));
     if (!data || (uintptr_t)data % sizeof *data != 0) {
         if (!(layer->owned[stage] = malloc(a->bytes)))
             return tg_fail_memory(err, a->bytes, a->name);
@@ -173,9 +158,10 @@ static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
 }
 
 /* "h.N.stage": false for any other name. */
-static bool parse_name(const char *name, size_t *number, tg_dump_stage *stage)
+static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
 {
     const char *at = name + 2;
+    size_t found;
 
     if (strncmp(name, "h.", 2) != 0)
         return false;
@@ -184,17 +170,16 @@ static bool parse_name(const char *name, size_t *number, tg_dump_stage *stage)
         *number = *number * 10 + (size_t)(*at - '0');
     if (at == name + 2 || *at++ != '.')
         return false;
-    for (*stage = 0; *stage < TG_DUMP_STAGES; *stage = *stage + 1) {
-        if (strcmp(at, stage_names[*stage]) == 0)
-            return true;
-    }
-    return false;
+    if (!tg_choice_find(&found, TG_ATTN_STAGES, at))
+        return false;
+    *stage = (tg_attn_stage)found;
+    return true;
 }
 
 static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
 {
     tg_dump_layer *layer;
-    tg_dump_stage stage;
+    tg_attn_stage stage;
     size_t number;
     tg_status status;
 
@@ -204,7 +189,7 @@ static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
         return status;
     if (number >= dump->n_layer)
         return tg_fail(err, TG_EDATA, "array %s: dump/n_layer is %zu", a->name, dump->n_layer);
-    if (want.layer != TG_DUMP_ALL && want.layer != number)
+    if (want.layer != TG_ATTN_ALL && want.layer != number)
         return TG_OK;
     if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
         return status;
@@ -256,15 +241,24 @@ static tg_status take_text(tg_dump *dump, const tg_array *a, tg_err *err)
 
 /* ---- the archive */
 
+#define NO_MASK ((tg_attn_mask)~0u) /* none has been read */
+
 static tg_status take_layout(tg_dump *dump, const tg_array *a, tg_err *err)
 {
-    char layout[16];
-    tg_status status = tg_archive_get_text(dump->reader, a, layout, sizeof layout, err);
+    size_t layout = 0;
+    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_LAYOUTS, &layout, err);
 
-    dump->heads_first = !status && strcmp(layout, "bhtd") == 0;
-    if (status || dump->heads_first || strcmp(layout, "bthd") == 0)
-        return status;
-    return tg_fail(err, TG_EDATA, "dump/layout is \"%s\", expected bthd or bhtd", layout);
+    dump->layout = (tg_attn_layout)layout;
+    return status;
+}
+
+static tg_status take_mask(tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    size_t mask = 0;
+    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_MASKS, &mask, err);
+
+    dump->mask = (tg_attn_mask)mask;
+    return status;
 }
 
 /* The last of the settings that shapes depend on makes C, and with it D. */
@@ -290,9 +284,9 @@ static tg_status take(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want
     tg_archive_reader *r = dump->reader;
 
     if (nth == 0)
-        return tg_archive_expect_kind(r, a, "attention", err);
+        return tg_archive_expect_kind(r, a, TG_DUMP_KIND, err);
     if (nth == 1)
-        return tg_archive_expect_version(r, a, VERSION, err);
+        return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
     if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
         return tg_fail(err, TG_EDATA, "the third array is %s, not dump/layout", a->name);
     if (strcmp(a->name, "dump/layout") == 0)
@@ -304,7 +298,7 @@ static tg_status take(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want
     if (strcmp(a->name, "dump/n_embd") == 0)
         return take_channels(dump, a, err);
     if (strcmp(a->name, "dump/mask") == 0)
-        return tg_archive_get_text(r, a, dump->mask, sizeof dump->mask, err);
+        return take_mask(dump, a, err);
     if (strcmp(a->name, "dump/ids") == 0)
         return take_ids(dump, a, err);
     if (strcmp(a->name, "dump/text") == 0)
@@ -316,8 +310,8 @@ static tg_status check_complete(const tg_dump *dump, tg_err *err)
 {
     if (dump->C == 0)
         return tg_fail(err, TG_EDATA, "there is no array dump/n_embd");
-    if (strcmp(dump->mask, "-1e9") != 0 && strcmp(dump->mask, "-inf") != 0 && strcmp(dump->mask, "min") != 0)
-        return tg_fail(err, TG_EDATA, "dump/mask is \"%s\", expected -1e9, -inf or min", dump->mask);
+    if (dump->mask == NO_MASK)
+        return tg_fail(err, TG_EDATA, "there is no array dump/mask");
     return TG_OK;
 }
 
@@ -327,7 +321,7 @@ tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
     tg_array a;
     tg_status status;
 
-    *dump = (tg_dump){0};
+    *dump = (tg_dump){.mask = NO_MASK};
     if ((status = tg_archive_open(&dump->reader, fd, err)))
         return status;
     for (size_t nth = 0; !status && event != TG_ARCHIVE_END; nth++) {
@@ -349,7 +343,7 @@ tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
 void tg_dump_free(tg_dump *dump)
 {
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t s = 0; s < TG_DUMP_STAGES; s++)
+        for (size_t s = 0; s < TG_ATTN_STAGE_COUNT; s++)
             free(dump->layer[l].owned[s]);
     }
     free(dump->layer);

@@ -7,11 +7,11 @@
 
 #include "lib/attn/dump_read.h"
 
-/* The stages that rows of `show`, TG_DUMP_SCORES or TG_DUMP_PROBS, can be made of: for tg_dump_want. */
-unsigned tg_dump_rows_stages(tg_dump_stage show);
+/* The stages that rows of `show`, TG_ATTN_SCORES or TG_ATTN_PROBS, can be made of: for tg_dump_want. */
+unsigned tg_dump_rows_stages(tg_attn_stage show);
 
 /* Whether a layer holds enough for rows of `show`. */
-bool tg_dump_rows_there(const tg_dump_layer *layer, tg_dump_stage show);
+bool tg_dump_rows_there(const tg_dump_layer *layer, tg_attn_stage show);
 
 /* Doubles that tg_dump_row() wants as scratch. */
 size_t tg_dump_row_scratch(const tg_dump *dump);
@@ -21,7 +21,7 @@ size_t tg_dump_row_scratch(const tg_dump *dump);
  * its scores; else computed from q and k by the reference operations in double precision,
  * and rounded.  tg_dump_rows_there() must hold.
  */
-void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg_dump_stage show, size_t b,
+void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg_attn_stage show, size_t b,
                  size_t h, size_t i, double *scratch);
 
 #endif

@@ -1,20 +1,14 @@
 #include "lib/attn/dump_write.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "formats/archive.h"
+#include "lib/attn/dump_read.h"
 #include "lib/base/size.h"
-
-#define VERSION 1
-
-static const char *const layouts[] = {"bthd", "bhtd"};
-static const char *const masks[] = {"-1e9", "-inf", "min"};
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
 struct writer {
     tg_archive_writer *archive;
-    const tg_attn_dump *dump;
+    const tg_dump_settings *dump;
     tg_attn_stages stages;
     int64_t *ids; /* [T] */
     float *array; /* one stage, as it is written */
@@ -24,7 +18,7 @@ struct writer {
 
 static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 {
-    const tg_attn_dump *dump = w->dump;
+    const tg_dump_settings *dump = w->dump;
     const tg_dtype text = {'S', dump->text_size};
     tg_status status;
 
@@ -40,13 +34,13 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
     tg_archive_writer *a = w->archive;
     tg_status status;
 
-    if ((status = tg_archive_put_text(a, "kind", "attention", err)) ||
-        (status = tg_archive_put_i64(a, "version", VERSION, err)) ||
-        (status = tg_archive_put_text(a, "dump/layout", layouts[n->layout], err)) ||
+    if ((status = tg_archive_put_text(a, "kind", TG_DUMP_KIND, err)) ||
+        (status = tg_archive_put_i64(a, "version", TG_DUMP_VERSION, err)) ||
+        (status = tg_archive_put_choice(a, "dump/layout", TG_ATTN_LAYOUTS, n->layout, err)) ||
         (status = tg_archive_put_i64(a, "dump/n_layer", (int64_t)n->L, err)) ||
         (status = tg_archive_put_i64(a, "dump/n_head", (int64_t)n->H, err)) ||
         (status = tg_archive_put_i64(a, "dump/n_embd", (int64_t)n->C, err)) ||
-        (status = tg_archive_put_text(a, "dump/mask", masks[w->dump->mask], err)))
+        (status = tg_archive_put_choice(a, "dump/mask", TG_ATTN_MASKS, w->dump->mask, err)))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
 }
@@ -80,7 +74,7 @@ static void fill_square(struct writer *w, const tg_attn_layer *layer, tg_attn_st
     struct square s = {w->array, probs ? 0.0f : tg_attn_mask_value(w->dump->mask), probs};
     const tg_attn_team team = {.row = keep_row, .context = &s};
 
-    (void)tg_attn_walk_team(&layer->view, 0, &all, &w->stages.work, &team);
+    (void)tg_attn_walk_team(&layer->view, 0, &TG_ATTN_PICK_ALL, &w->stages.work, &team);
 }
 
 static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
@@ -89,7 +83,7 @@ static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage sta
         fill_square(w, layer, stage);
         return;
     }
-    tg_attn_stages_fill(&w->stages, stage, layer, &all);
+    tg_attn_stages_fill(&w->stages, stage, layer, &TG_ATTN_PICK_ALL);
     for (size_t i = 0; i < count; i++)
         w->array[i] = (float)w->stages.values[i];
 }
@@ -113,11 +107,11 @@ static tg_status check_finite(const float *array, const tg_attn_shape *s, bool s
 
 static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)
 {
-    char name[64];
+    char name[TG_DUMP_NAME_ROOM];
     tg_attn_shape s;
     tg_status status;
 
-    snprintf(name, sizeof name, "h.%zu.%s", layer->number, tg_attn_stage_name(stage));
+    tg_dump_array_name(name, layer->number, stage);
     tg_attn_stage_shape(&s, stage, &layer->view);
     fill(w, layer, stage, tg_attn_shape_count(&s));
     if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
@@ -154,7 +148,7 @@ static void place(tg_arena *arena, struct writer *w, const tg_attn_layers *n)
     w->array = tg_arena_take(arena, most, sizeof *w->array);
 }
 
-tg_status tg_attn_dump_write(int fd, tg_attn_layers *layers, const tg_attn_dump *dump, tg_err *err)
+tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
 {
     const tg_attn_pick pick = {dump->layer, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     struct writer w = {.dump = dump};

@@ -96,7 +96,7 @@ void tg_heads_uniform(tg_heads_sum *head, double *row, size_t T, const int32_t *
 {
     *head = (tg_heads_sum){0};
     for (size_t i = 0; i < T; i++) {
-        if (pick->query != TG_ATTN_ALL && pick->query != i)
+        if (!tg_attn_picks(pick->query, i))
             continue;
         for (size_t j = 0; j <= i; j++)
             row[j] = 1.0 / (double)(i + 1);
@@ -156,14 +156,14 @@ tg_status tg_heads_of_layer(tg_heads_sum *heads, const tg_attn_layer *layer, con
 
     for (size_t n = 0; n < view->B * view->H; n++)
         heads[n] = (tg_heads_sum){0};
-#pragma omp parallel for schedule(dynamic) num_threads((int)work->threads)
+    #pragma omp parallel for schedule(dynamic) num_threads((int)work->threads)
     for (size_t h = h_begin; h < h_end; h++) {
         struct taking taking = {.heads = heads, .ids = ids, .finite = true};
         tg_attn_pick one = *pick;
 
         one.head = h;
         (void)tg_attn_walk(view, layer->number, &one, &work->each[omp_get_thread_num()], take_row, &taking);
-#pragma omp critical(tg_heads)
+        #pragma omp critical(tg_heads)
         if (!taking.finite && h < bad_head) {
             bad_head = h;
             bad_row = taking.i;

@@ -3,65 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/attn/linear64.h"
 #include "lib/base/size.h"
-
-static const char names[TG_ATTN_EVERY][8] = {"x", "qkv", "q", "k", "v", "scores", "probs", "att", "out"};
-
-const char *tg_attn_stage_name(tg_attn_stage stage)
-{
-    assert(stage < TG_ATTN_EVERY);
-    return names[stage];
-}
-
-bool tg_attn_stage_of_model(tg_attn_stage stage)
-{
-    return stage == TG_ATTN_X || stage == TG_ATTN_QKV || stage == TG_ATTN_OUT;
-}
-
-bool tg_attn_stage_square(tg_attn_stage stage)
-{
-    return stage == TG_ATTN_SCORES || stage == TG_ATTN_PROBS;
-}
-
-/* ---- shapes */
-
-static void add_index(tg_attn_shape *s, const char *dim, char index, size_t size)
-{
-    s->dim[s->n] = dim;
-    s->index[s->n] = index;
-    s->size[s->n] = size;
-    s->n++;
-}
-
-void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_attn_view *a)
-{
-    const bool square = tg_attn_stage_square(stage), of_model = tg_attn_stage_of_model(stage);
-    const bool heads_first = square || (!of_model && a->layout == TG_ATTN_BHTD);
-    size_t stride = 1;
-
-    *s = (tg_attn_shape){0};
-    add_index(s, "B", 'b', a->B);
-    if (heads_first)
-        add_index(s, "H", 'h', a->H);
-    add_index(s, "T", square ? 'i' : 't', a->T);
-    if (!heads_first && !of_model)
-        add_index(s, "H", 'h', a->H);
-    if (square)
-        add_index(s, "T", 'j', a->T);
-    else if (of_model)
-        add_index(s, stage == TG_ATTN_QKV ? "3C" : "C", 'c', stage == TG_ATTN_QKV ? 3 * a->C : a->C);
-    else
-        add_index(s, "D", 'd', a->C / a->H);
-    for (size_t n = s->n; n-- > 0; stride *= s->size[n])
-        s->stride[n] = stride;
-}
-
-size_t tg_attn_shape_count(const tg_attn_shape *s)
-{
-    return s->size[0] * s->stride[0];
-}
-
-/* ---- values */
 
 void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H)
 {
@@ -107,35 +50,18 @@ static void attend(double *att, const tg_attn_view *view, const tg_attn_pick *pi
     (void)tg_attn_walk_team(view, 0, pick, work, &team); /* without turns it goes to the end */
 }
 
-/*
- * out[n,o] = (sum over c of att[n,c] * w[c,o]) + bias[o], the sums as linear_forward in
- * lib/nn/ref/ref_ops.h takes them in double precision; bias NULL for none.
- */
-static void project_row(double *out_n, const double *att_n, const float *w, const float *bias, size_t C)
-{
-    memset(out_n, 0, C * sizeof *out_n);
-    for (size_t c = 0; c < C; c++) {
-        const double factor = att_n[c];
-        const float *w_c = w + c * C;
-
-        #pragma omp simd
-        for (size_t o = 0; o < C; o++)
-            out_n[o] += factor * (double)w_c[o];
-    }
-    for (size_t o = 0; bias && o < C; o++)
-        out_n[o] += (double)bias[o];
-}
-
+/* All tokens' at once, or the query's in each sequence. */
 static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
 {
-    const tg_attn_view *a = &layer->view;
-    const size_t C = a->C;
+    const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C;
+    const float *w = layer->w_proj, *bias = layer->b_proj;
 
-    #pragma omp parallel for schedule(static)
-    for (size_t n = 0; n < a->B * a->T; n++) {
-        if (query == TG_ATTN_ALL || n % a->T == query)
-            project_row(out + n * C, att + n * C, layer->w_proj, layer->b_proj, C);
+    if (query == TG_ATTN_ALL) {
+        tg_linear64_forward(out, att, w, bias, B * T, C, C);
+        return;
     }
+    for (size_t n = query; n < B * T; n += T)
+        tg_linear64_forward(out + n * C, att + n * C, w, bias, 1, C, C);
 }
 
 void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,

@@ -9,13 +9,9 @@
 tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T, tg_err *err)
 {
     const tg_attn_pick pick = {TG_ATTN_ALL, at->h, at->i, at->j};
+    const tg_status status = tg_attn_index_in("sequence", at->b, B, err);
 
-    if (at->b >= B && B == 1)
-        return tg_fail(err, TG_EUSAGE, "sequence b = %zu is out of range: there is only sequence 0", at->b);
-    if (at->b >= B)
-        return tg_fail(err, TG_EUSAGE, "sequence b = %zu is out of range: there are %zu, 0 to %zu", at->b, B,
-                       B - 1);
-    return tg_attn_pick_check(&pick, 1, H, T, err);
+    return status ? status : tg_attn_pick_check(&pick, 1, H, T, err);
 }
 
 static double *take(tg_arena *arena, size_t rows, size_t width)

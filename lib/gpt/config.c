@@ -116,10 +116,7 @@ static const struct field {
 };
 #define N_FIELDS (sizeof fields / sizeof fields[0])
 
-static const char *const activation_names[] = {
-    [TG_GELU_TANH] = "gelu_new",
-    [TG_GELU_ERF] = "gelu",
-};
+#define ACTIVATIONS "gelu_new|gelu" /* in tg_gelu_kind's order */
 
 static tg_status put_field(const struct field *f, const tg_config *config, tg_archive_writer *w, tg_err *err)
 {
@@ -133,7 +130,7 @@ static tg_status put_field(const struct field *f, const tg_config *config, tg_ar
     case IS_BOOL:
         return tg_archive_put_i64(w, f->name, *(const bool *)at, err);
     case IS_ACTIVATION:
-        return tg_archive_put_text(w, f->name, activation_names[*(const tg_gelu_kind *)at], err);
+        return tg_archive_put_choice(w, f->name, ACTIVATIONS, *(const tg_gelu_kind *)at, err);
     }
     return TG_OK;
 }
@@ -151,17 +148,11 @@ tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *e
 
 static tg_status take_activation(tg_gelu_kind *kind, tg_archive_reader *r, const tg_array *a, tg_err *err)
 {
-    char text[32];
-    tg_status status = tg_archive_get_text(r, a, text, sizeof text, err);
+    size_t number = 0;
+    const tg_status status = tg_archive_get_choice(r, a, ACTIVATIONS, &number, err);
 
-    if (status)
-        return status;
-    for (size_t i = 0; i < sizeof activation_names / sizeof activation_names[0]; i++)
-        if (strcmp(text, activation_names[i]) == 0) {
-            *kind = (tg_gelu_kind)i;
-            return TG_OK;
-        }
-    return tg_fail(err, TG_EDATA, "%s is \"%s\": known are gelu_new and gelu", a->name, text);
+    *kind = (tg_gelu_kind)number;
+    return status;
 }
 
 static tg_status take_bool(bool *value, tg_archive_reader *r, const tg_array *a, tg_err *err)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/kernels/matmul.h"
 
@@ -28,11 +29,6 @@ const tg_setting tg_setting_table[TG_SETTINGS] = {
     [TG_SET_DROPOUT] = FIELD("dropout", REAL, dropout, 0, 0.99),
     [TG_SET_VAL_FRACTION] = FIELD("val-fraction", REAL, val_fraction, 0, 0.9),
     [TG_SET_PRECISION] = FIELD("precision", PRECISION, precision, TG_PRECISION_FLOAT32, TG_PRECISION_BF16),
-};
-
-static const char *const precision_names[] = {
-    [TG_PRECISION_FLOAT32] = "float32",
-    [TG_PRECISION_BF16] = "bf16",
 };
 
 tg_settings tg_settings_default(void)
@@ -84,6 +80,7 @@ bool tg_setting_same(const tg_settings *a, const tg_settings *b, size_t i)
 void tg_setting_text(char *text, size_t size, const tg_settings *s, size_t i)
 {
     const void *at = value(s, i);
+    char name[TG_CHOICE_ROOM];
 
     switch (tg_setting_table[i].type) {
     case TG_SETTING_U64:
@@ -96,7 +93,7 @@ void tg_setting_text(char *text, size_t size, const tg_settings *s, size_t i)
         snprintf(text, size, "%g", *(const double *)at);
         break;
     case TG_SETTING_PRECISION:
-        snprintf(text, size, "%s", precision_names[*(const size_t *)at]);
+        snprintf(text, size, "%s", tg_choice_name(name, TG_PRECISIONS, *(const size_t *)at));
         break;
     }
 }
@@ -130,26 +127,11 @@ tg_status tg_settings_put(const tg_settings *s, tg_archive_writer *w, tg_err *er
             status = tg_archive_put_f64(w, name, *(const double *)at, err);
             break;
         case TG_SETTING_PRECISION:
-            status = tg_archive_put_text(w, name, precision_names[*(const size_t *)at], err);
+            status = tg_archive_put_choice(w, name, TG_PRECISIONS, *(const size_t *)at, err);
             break;
         }
     }
     return status;
-}
-
-static tg_status take_precision(size_t *precision, tg_archive_reader *r, const tg_array *a, tg_err *err)
-{
-    char text[16];
-    tg_status status = tg_archive_get_text(r, a, text, sizeof text, err);
-
-    if (status)
-        return status;
-    for (size_t i = 0; i < sizeof precision_names / sizeof precision_names[0]; i++)
-        if (strcmp(text, precision_names[i]) == 0) {
-            *precision = i;
-            return TG_OK;
-        }
-    return tg_fail(err, TG_EDATA, "%s is \"%s\": known are float32 and bf16", a->name, text);
 }
 
 static tg_status take_value(tg_settings *s, size_t i, tg_archive_reader *r, const tg_array *a, tg_err *err)
@@ -164,7 +146,7 @@ static tg_status take_value(tg_settings *s, size_t i, tg_archive_reader *r, cons
     case TG_SETTING_REAL:
         return tg_archive_get_f64(r, a, tg_setting_place(s, i), err);
     case TG_SETTING_PRECISION:
-        return take_precision(tg_setting_place(s, i), r, a, err);
+        return tg_archive_get_choice(r, a, TG_PRECISIONS, tg_setting_place(s, i), err);
     }
     return TG_OK;
 }

@@ -1,31 +1,23 @@
 /*
  * The archive reader under libFuzzer:
  *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_archive.c
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_archive.c tests/fuzz/input.c
  *     ./fuzz_archive -max_len=8192 CORPUS
  *
  * Every input is read as a file and through a pipe, which must agree; what is
- * accepted is written again and must come back the same.  The mutator repairs
- * checksums now and then, for they would hide what lies behind them, and makes its
- * seeds itself.
+ * accepted is written again and must come back the same.  The seeds are made here.
  */
 #define _XOPEN_SOURCE 700
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "formats/zip.h"
+#include "tests/fuzz/input.h"
 
-#define INPUT_MAX 60000 /* fits in a pipe */
 #define DATA_MAX 100000 /* bytes of an array that are read at once */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
 /* What reading gave. */
 typedef struct outcome {
@@ -34,12 +26,6 @@ typedef struct outcome {
     uint32_t crc; /* of descriptions and data */
     int skipped;  /* an array was too long to be read */
 } outcome;
-
-static void must(int ok)
-{
-    if (!ok)
-        abort();
-}
 
 static void add(outcome *o, const void *p, size_t n)
 {
@@ -95,26 +81,12 @@ static outcome read_fd(int fd, tg_archive_writer *out)
     return o;
 }
 
-static int scratch_file(const uint8_t *data, size_t size)
-{
-    static FILE *f;
-
-    if (!f)
-        f = tmpfile();
-    must(f && ftruncate(fileno(f), 0) == 0 && pwrite(fileno(f), data, size, 0) == (ssize_t)size &&
-         lseek(fileno(f), 0, SEEK_SET) == 0);
-    return fileno(f);
-}
-
 static outcome read_pipe(const uint8_t *data, size_t size)
 {
-    int ends[2];
-    outcome o;
+    const int fd = input_pipe(data, size);
+    const outcome o = read_fd(fd, NULL);
 
-    must(pipe(ends) == 0 && (size == 0 || write(ends[1], data, size) == (ssize_t)size));
-    close(ends[1]);
-    o = read_fd(ends[0], NULL);
-    close(ends[0]);
+    close(fd);
     return o;
 }
 
@@ -130,7 +102,7 @@ static void round_trip(const uint8_t *data, size_t size, const outcome *first, u
         f = tmpfile();
     must(f && ftruncate(fileno(f), 0) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
     must(tg_archive_create(&w, fileno(f), flags, &err) == TG_OK);
-    (void)read_fd(scratch_file(data, size), w);
+    (void)read_fd(input_file(data, size), w);
     must(tg_archive_finish(w, &err) == TG_OK && lseek(fileno(f), 0, SEEK_SET) == 0);
     tg_archive_abandon(w);
     o = read_fd(fileno(f), NULL);
@@ -143,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > INPUT_MAX)
         return 0;
-    file = read_fd(scratch_file(data, size), NULL);
+    file = read_fd(input_file(data, size), NULL);
     piped = read_pipe(data, size);
     must(file.status == piped.status);
     if (file.status != TG_OK)
@@ -165,7 +137,6 @@ static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
     tg_archive_writer *w;
     tg_err err = {0};
     float x[4] = {0, 1, 2, 3};
-    ssize_t n;
 
     if (!f)
         f = tmpfile();
@@ -175,51 +146,10 @@ static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
     must(tg_archive_put(w, "x", TG_F32, 2, (size_t[]){2, 2}, x, &err) == TG_OK);
     must(tg_archive_finish(w, &err) == TG_OK);
     tg_archive_abandon(w);
-    n = pread(fileno(f), out, max, 0);
-    return n < 0 ? 0 : (size_t)n;
-}
-
-static void set32(uint8_t *p, uint32_t value)
-{
-    for (int i = 0; i < 4; i++, value >>= 8)
-        p[i] = (uint8_t)value;
-}
-
-/* Put the right CRC-32 into the headers of stored members, and into the directory. */
-static void repair(uint8_t *p, size_t size)
-{
-    size_t at = 0, count = 0;
-    uint32_t crc[64];
-
-    while (count < 64 && at + 30 <= size && memcmp(p + at, "PK\3\4", 4) == 0) {
-        size_t name = tg_get16(p + at + 26), extra = tg_get16(p + at + 28), n = tg_get32(p + at + 18);
-        uint8_t *h = p + at;
-
-        at += 30 + name + extra;
-        if (at > size || n > size - at)
-            return;
-        crc[count] = tg_get32(h + 14);
-        if (tg_get16(h + 8) == TG_ZIP_STORED) {
-            crc[count] = (uint32_t)crc32(0, p + at, (uInt)n);
-            set32(h + 14, crc[count]);
-        }
-        if (tg_zip_is_canonical_extra(h + 30 + name, extra) && extra >= 12)
-            set32(h + 30 + name + 8, (uint32_t)crc32(0, p + at, (uInt)n));
-        at += n;
-        count++;
-    }
-    for (size_t i = 0; i < count && at + 46 <= size && memcmp(p + at, "PK\1\2", 4) == 0; i++) {
-        set32(p + at + 16, crc[i]);
-        at += 46u + tg_get16(p + at + 28) + tg_get16(p + at + 30);
-    }
+    return input_take(fileno(f), out, max);
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-    if (size < 30)
-        size = make_seed(data, max, seed);
-    size = LLVMFuzzerMutate(data, size, max);
-    if (seed % 4 != 0)
-        repair(data, size);
-    return size;
+    return input_mutate(data, size < 30 ? make_seed(data, max, seed) : size, max, seed);
 }

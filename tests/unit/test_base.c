@@ -9,6 +9,7 @@
 
 #include "formats/sink.h"
 #include "lib/base/arena.h"
+#include "lib/base/choice.h"
 #include "lib/base/status.h"
 #include "tests/unit/check.h"
 
@@ -179,8 +180,29 @@ static void writing_to_what_is_full(void)
     CHECK_EQ(tg_write_all(-1, out, 1, NULL), TG_EIO);
 }
 
+/* ---- names in a list */
+
+static void choices(void)
+{
+    static const char *const names[] = {"text", "tsv", "jsonl"};
+    char room[TG_CHOICE_ROOM];
+    size_t number = 7;
+
+    for (size_t n = 0; n < 3; n++) {
+        CHECK(tg_choice_find(&number, "text|tsv|jsonl", names[n]) && number == n);
+        CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", n), names[n]) == 0);
+    }
+    number = 7;
+    CHECK(!tg_choice_find(&number, "text|tsv|jsonl", "t") && number == 7);
+    CHECK(!tg_choice_find(&number, "text|tsv|jsonl", "text|tsv"));
+    CHECK(!tg_choice_find(&number, "text|tsv|jsonl", ""));
+    CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", 3), "") == 0);
+    CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", SIZE_MAX), "") == 0);
+}
+
 int main(void)
 {
+    RUN(choices);
     RUN(names_in_front);
     RUN(long_paths);
     RUN(long_paths_in_utf8);

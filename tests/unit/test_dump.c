@@ -62,7 +62,7 @@ static int dump_file(const char *layout)
     return fd;
 }
 
-static const tg_dump_want everything = {TG_DUMP_ALL, TG_DUMP_EVERY};
+static const tg_dump_want everything = {TG_ATTN_ALL, TG_DUMP_EVERY};
 
 static void a_file_is_used_where_it_lies(void)
 {
@@ -71,8 +71,9 @@ static void a_file_is_used_where_it_lies(void)
     tg_err err;
 
     CHECK_OK(tg_dump_read(&dump, fd, everything, &err), &err);
-    CHECK(dump.B == B && dump.T == T && dump.C == C && dump.H == H && dump.D == D && !dump.heads_first);
-    CHECK(dump.n_layer == 7 && strcmp(dump.mask, "-inf") == 0);
+    CHECK(dump.B == B && dump.T == T && dump.C == C && dump.H == H && dump.D == D &&
+          dump.layout == TG_ATTN_BTHD);
+    CHECK(dump.n_layer == 7 && dump.mask == TG_ATTN_INF);
     CHECK(!dump.ids && dump.text_size == sizeof text[0] && memcmp(dump.text, text, sizeof text) == 0);
     CHECK_EQ(dump.n, 2);
     CHECK(dump.layer[0].number == 3 && dump.layer[1].number == 5);
@@ -80,12 +81,12 @@ static void a_file_is_used_where_it_lies(void)
     for (size_t l = 0; l < LAYERS; l++) {
         const tg_dump_layer *layer = &dump.layer[LAYERS - 1 - l];
 
-        for (size_t s = 0; s < TG_DUMP_STAGES; s++) {
+        for (size_t s = 0; s < TG_ATTN_STAGE_COUNT; s++) {
             CHECK(!layer->owned[s]);
-            CHECK((layer->data[s] != NULL) == (s == TG_DUMP_Q || s == TG_DUMP_K));
+            CHECK((layer->data[s] != NULL) == (s == TG_ATTN_Q || s == TG_ATTN_K));
         }
-        CHECK(memcmp(layer->data[TG_DUMP_Q], data[l][0], sizeof data[l][0]) == 0);
-        CHECK(memcmp(layer->data[TG_DUMP_K], data[l][1], sizeof data[l][1]) == 0);
+        CHECK(memcmp(layer->data[TG_ATTN_Q], data[l][0], sizeof data[l][0]) == 0);
+        CHECK(memcmp(layer->data[TG_ATTN_K], data[l][1], sizeof data[l][1]) == 0);
     }
     tg_dump_free(&dump);
     close(fd);
@@ -97,13 +98,13 @@ static void what_is_not_wanted_is_passed_over(void)
     tg_dump dump;
     tg_err err;
 
-    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_DUMP_K)}, &err), &err);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_ATTN_K)}, &err), &err);
     CHECK(dump.n == 1 && dump.layer[0].number == 3);
-    CHECK(!dump.layer[0].data[TG_DUMP_Q] && dump.layer[0].data[TG_DUMP_K]);
-    CHECK(!tg_dump_rows_there(&dump.layer[0], TG_DUMP_SCORES));
+    CHECK(!dump.layer[0].data[TG_ATTN_Q] && dump.layer[0].data[TG_ATTN_K]);
+    CHECK(!tg_dump_rows_there(&dump.layer[0], TG_ATTN_SCORES));
     tg_dump_free(&dump);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_DUMP_ALL, TG_DUMP_BIT(TG_DUMP_PROBS)}, &err), &err);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS)}, &err), &err);
     CHECK_EQ(dump.n, 2); /* they are there, without anything */
     tg_dump_free(&dump);
     close(fd);
@@ -119,8 +120,8 @@ static void a_pipe_is_copied(void)
     put_dump(end[1], "bthd"); /* which fits into the pipe */
     close(end[1]);
     CHECK_OK(tg_dump_read(&dump, end[0], everything, &err), &err);
-    CHECK(dump.layer[0].owned[TG_DUMP_Q] == dump.layer[0].data[TG_DUMP_Q]);
-    CHECK(memcmp(dump.layer[1].data[TG_DUMP_K], data[0][1], sizeof data[0][1]) == 0);
+    CHECK(dump.layer[0].owned[TG_ATTN_Q] == dump.layer[0].data[TG_ATTN_Q]);
+    CHECK(memcmp(dump.layer[1].data[TG_ATTN_K], data[0][1], sizeof data[0][1]) == 0);
     tg_dump_free(&dump);
     close(end[0]);
 }
@@ -129,26 +130,27 @@ static void a_pipe_is_copied(void)
 static void check_row(const tg_dump *dump, const tg_dump_layer *layer, size_t b, size_t h, size_t i)
 {
     double q[D], k[T * D], scores[T], probs[T], scratch[2 * T + 2 * D];
+    const tg_attn_view shape = tg_dump_shape(dump);
     float row[T];
 
     CHECK(tg_dump_row_scratch(dump) <= sizeof scratch / sizeof scratch[0]);
     for (size_t t = 0; t < T; t++) {
         for (size_t d = 0; d < D; d++) {
             const size_t at =
-                dump->heads_first ? ((b * H + h) * T + t) * D + d : ((b * T + t) * H + h) * D + d;
+                dump->layout == TG_ATTN_BHTD ? ((b * H + h) * T + t) * D + d : ((b * T + t) * H + h) * D + d;
 
-            CHECK_EQ(tg_dump_base(dump, b, t, h) + d, at);
-            k[t * D + d] = (double)layer->data[TG_DUMP_K][at];
+            CHECK_EQ(tg_attn_base(&shape, b, t, h) + d, at);
+            k[t * D + d] = (double)layer->data[TG_ATTN_K][at];
             if (t == i)
-                q[d] = (double)layer->data[TG_DUMP_Q][at];
+                q[d] = (double)layer->data[TG_ATTN_Q][at];
         }
     }
     tg_attention_scores_row_ref64(scores, q, k, D, T, D, i);
     tg_softmax_row_ref64(probs, scores, i + 1);
-    tg_dump_row(row, dump, layer, TG_DUMP_SCORES, b, h, i, scratch);
+    tg_dump_row(row, dump, layer, TG_ATTN_SCORES, b, h, i, scratch);
     for (size_t j = 0; j <= i; j++)
         CHECK(row[j] == (float)scores[j]);
-    tg_dump_row(row, dump, layer, TG_DUMP_PROBS, b, h, i, scratch);
+    tg_dump_row(row, dump, layer, TG_ATTN_PROBS, b, h, i, scratch);
     for (size_t j = 0; j <= i; j++)
         CHECK(row[j] == (float)probs[j]);
 }
@@ -163,7 +165,7 @@ static void rows_are_the_references(void)
         tg_err err;
 
         CHECK_OK(tg_dump_read(&dump, fd, everything, &err), &err);
-        CHECK_EQ(dump.heads_first, l == 1);
+        CHECK_EQ(dump.layout, l == 1 ? TG_ATTN_BHTD : TG_ATTN_BTHD);
         for (size_t n = 0; n < B * H * T; n++)
             check_row(&dump, &dump.layer[n % LAYERS], n / T / H, n / T % H, n % T);
         tg_dump_free(&dump);

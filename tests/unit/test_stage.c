@@ -11,6 +11,7 @@
 #include "lib/attn/dump_write.h"
 #include "lib/attn/example.h"
 #include "lib/attn/stage.h"
+#include "lib/base/choice.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/ref/ref.h"
@@ -50,6 +51,14 @@ static void shapes(void)
     check_shape(TG_ATTN_X, TG_ATTN_BHTD, "btc", c, c_by);
     check_shape(TG_ATTN_OUT, TG_ATTN_BTHD, "btc", c, c_by);
     check_shape(TG_ATTN_QKV, TG_ATTN_BTHD, "btc", c3, c3_by);
+}
+
+static void names(void)
+{
+    size_t stage;
+
+    for (tg_attn_stage n = TG_ATTN_X; n < TG_ATTN_STAGE_COUNT; n++)
+        CHECK(tg_choice_find(&stage, TG_ATTN_STAGES, tg_attn_stage_name(n)) && stage == n);
 }
 
 /* The strides lead to the same place as tg_attn_base(), and that is another one in each layout. */
@@ -299,12 +308,12 @@ static void lines_of_stages(void)
 
 /* ---- archives */
 
-static FILE *dump_of(tg_attn_layers *layers, const tg_attn_dump *what, tg_status expected, tg_err *err)
+static FILE *dump_of(tg_attn_layers *layers, const tg_dump_settings *what, tg_status expected, tg_err *err)
 {
     FILE *f = tmpfile();
 
     CHECK(f != NULL);
-    CHECK_EQ(tg_attn_dump_write(fileno(f), layers, what, err), expected);
+    CHECK_EQ(tg_dump_write(fileno(f), layers, what, err), expected);
     CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
     return f;
 }
@@ -336,8 +345,8 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
 
 static void archive_of_a_model(void)
 {
-    const tg_dump_want want = {TG_DUMP_ALL, TG_DUMP_EVERY};
-    tg_attn_dump what = {
+    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    tg_dump_settings what = {
         .stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .ids = ids, .text = "To be, or", .text_size = 1};
     tg_dump_difference none = {0};
     tg_model m;
@@ -358,11 +367,11 @@ static void archive_of_a_model(void)
             CHECK_OK(tg_dump_read(&dump, fileno(f), want, &err), &err);
             CHECK_EQ(dump.n, L);
             CHECK_EQ(dump.n_layer, L);
-            CHECK_EQ(dump.heads_first, layout == TG_ATTN_BHTD);
-            CHECK_EQ(tg_dump_mask(&dump), mask);
+            CHECK_EQ(dump.layout, layout);
+            CHECK_EQ(dump.mask, mask);
             CHECK_EQ(dump.ids[T - 1], 114);
             CHECK(dump.text_size == 1 && memcmp(dump.text, "To be, or", T) == 0);
-            CHECK(dump.layer[0].data[TG_DUMP_SCORES][1] == tg_attn_mask_value(what.mask));
+            CHECK(dump.layer[0].data[TG_ATTN_SCORES][1] == tg_attn_mask_value(what.mask));
             CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
             layers.layout = (tg_attn_layout)layout;
             CHECK_EQ(compare_all(&dump, &layers, 0, &none), L * TG_ATTN_EVERY);
@@ -377,8 +386,8 @@ static void archive_of_a_model(void)
 /* One stage of arrays as given, in two sequences; then one number is another. */
 static void archive_of_one_stage(void)
 {
-    const tg_dump_want want = {TG_DUMP_ALL, TG_DUMP_EVERY};
-    const tg_attn_dump what = {.stage = TG_ATTN_PROBS, .layer = 0, .text_size = 1};
+    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    const tg_dump_settings what = {.stage = TG_ATTN_PROBS, .layer = 0, .text_size = 1};
     float x[3 * 2 * 5 * 6];
     const tg_attn_view view = {2, 5, 6, 3, 18, x, x + 6, x + 12, TG_ATTN_BTHD};
     tg_attn_layers layers;
@@ -394,8 +403,8 @@ static void archive_of_one_stage(void)
     CHECK_OK(tg_dump_read(&dump, fileno(f), want, &err), &err);
     CHECK_EQ(dump.B, 2);
     CHECK(!dump.ids && !dump.text);
-    memcpy(other, dump.layer[0].data[TG_DUMP_PROBS], sizeof other);
-    dump.layer[0].data[TG_DUMP_PROBS] = other;
+    memcpy(other, dump.layer[0].data[TG_ATTN_PROBS], sizeof other);
+    dump.layer[0].data[TG_ATTN_PROBS] = other;
     other[77] += 0x1p-24f;
     other[103] += 0.5f;
     tg_attn_layers_given(&layers, &view);
@@ -417,8 +426,8 @@ static void archive_is_finite(void)
 {
     const float q[] = {1e20F, 1e20F, 1, 1}, v[] = {1, 2, 3, 4};
     const tg_attn_view view = {1, 4, 1, 1, 1, q, q, v, TG_ATTN_BTHD};
-    const tg_attn_dump what = {.stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .text_size = 1};
-    tg_attn_dump no_layer = what;
+    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .text_size = 1};
+    tg_dump_settings no_layer = what;
     tg_attn_layers layers;
     tg_err err = {0};
 
@@ -436,7 +445,7 @@ static void too_large(void)
 {
     const float x = 1;
     const tg_attn_view view = {1, SIZE_MAX / 64, 1, 1, 1, &x, &x, &x, TG_ATTN_BTHD};
-    const tg_attn_dump what = {.stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .text_size = 1};
+    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .text_size = 1};
     tg_attn_layers layers;
     tg_err err = {0};
 
@@ -447,6 +456,7 @@ static void too_large(void)
 int main(void)
 {
     RUN(shapes);
+    RUN(names);
     RUN(bases);
     RUN(stages_of_a_model);
     RUN(layers_are_found);

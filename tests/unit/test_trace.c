@@ -98,9 +98,9 @@ static void indices_are_checked(void)
 
     CHECK_OK(tg_attn_index_check(&at, 2, 3, 5, &err), &err);
     CHECK_EQ(tg_attn_index_check(&at, 1, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "sequence b = 1 is out of range: there is only sequence 0");
+    CHECK_HAS(err.message, "sequence 1 is out of range: there is only sequence 0");
     CHECK_EQ(tg_attn_index_check(&(tg_attn_index){2, 0, 0, 0}, 2, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "sequence b = 2 is out of range: there are 2, 0 to 1");
+    CHECK_HAS(err.message, "sequence 2 is out of range: there are 2, 0 to 1");
     CHECK_EQ(tg_attn_index_check(&at, 2, 2, 5, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "head 2 is out of range: there are 2, 0 to 1");
     CHECK_EQ(tg_attn_index_check(&at, 2, 3, 4, &err), TG_EUSAGE);

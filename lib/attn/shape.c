@@ -1,0 +1,58 @@
+#include "lib/attn/shape.h"
+
+#include <assert.h>
+
+const char *tg_attn_stage_name(tg_attn_stage stage)
+{
+    static const char names[TG_ATTN_STAGE_COUNT][8] = {"x",      "qkv",   "q",   "k",  "v",
+                                                       "scores", "probs", "att", "out"};
+
+    assert(stage < TG_ATTN_STAGE_COUNT);
+    return names[stage];
+}
+
+bool tg_attn_stage_of_model(tg_attn_stage stage)
+{
+    return stage == TG_ATTN_X || stage == TG_ATTN_QKV || stage == TG_ATTN_OUT;
+}
+
+bool tg_attn_stage_square(tg_attn_stage stage)
+{
+    return stage == TG_ATTN_SCORES || stage == TG_ATTN_PROBS;
+}
+
+static void add_index(tg_attn_shape *s, const char *dim, char index, size_t size)
+{
+    s->dim[s->n] = dim;
+    s->index[s->n] = index;
+    s->size[s->n] = size;
+    s->n++;
+}
+
+void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_attn_view *a)
+{
+    const bool square = tg_attn_stage_square(stage), of_model = tg_attn_stage_of_model(stage);
+    const bool heads_first = square || (!of_model && a->layout == TG_ATTN_BHTD);
+    size_t stride = 1;
+
+    *s = (tg_attn_shape){0};
+    add_index(s, "B", 'b', a->B);
+    if (heads_first)
+        add_index(s, "H", 'h', a->H);
+    add_index(s, "T", square ? 'i' : 't', a->T);
+    if (!heads_first && !of_model)
+        add_index(s, "H", 'h', a->H);
+    if (square)
+        add_index(s, "T", 'j', a->T);
+    else if (of_model)
+        add_index(s, stage == TG_ATTN_QKV ? "3C" : "C", 'c', stage == TG_ATTN_QKV ? 3 * a->C : a->C);
+    else
+        add_index(s, "D", 'd', a->C / a->H);
+    for (size_t n = s->n; n-- > 0; stride *= s->size[n])
+        s->stride[n] = stride;
+}
+
+size_t tg_attn_shape_count(const tg_attn_shape *s)
+{
+    return s->size[0] * s->stride[0];
+}
