@@ -34,7 +34,7 @@ static void print_titles(const struct summary *s)
 {
     printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
            s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
-           s->subject->label ? " tokens i, j" : "");
+           s->subject->label ? " tokens i,j" : "");
 }
 
 static void print_numbers(const tg_heads_sum *head)

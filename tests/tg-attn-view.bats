@@ -518,7 +518,7 @@ END
 text = lambda id: page.run(f"document.getElementById('{id}').innerText").replace("\u2212", "-")
 facts = lambda: dict(row.split("\t")[:2] for row in text("facts").split("\n"))
 page.key("ArrowRight")
-assert facts() == {"query i": "2", "key j": "1", "layer, head": "0, 0", "q base": "8", "k base": "4", "offset": "7",
+assert facts() == {"query i": "2", "key j": "1", "layer, head": "0, 0", "q_base": "8", "k_base": "4", "offset": "7",
                    "score": "0", "mask": "0", "probability": "0.232696533"}, facts()
 page.key("ArrowLeft")
 terms = [row.split("\t") for row in text("terms").split("\n")]

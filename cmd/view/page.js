@@ -26,7 +26,7 @@ function basesOf({i, j, head: h}) {
     const formula = (t, letter) => dump.layout === "bhtd"
         ? [`((b·H + h)·T + ${letter})·D`, `((${b}·${H} + ${h})·${T} + ${t})·${D}`]
         : [`((b·T + ${letter})·H + h)·D`, `((${b}·${T} + ${t})·${H} + ${h})·${D}`];
-    return [["q base", i, "i"], ["k base", j, "j"]].map(([name, t, letter]) => {
+    return [["q_base", i, "i"], ["k_base", j, "j"]].map(([name, t, letter]) => {
         const [symbols, numbers] = formula(t, letter);
         return [name, String(baseOf(t, h)), `= ${symbols} = ${numbers}`];
     });
