@@ -187,7 +187,7 @@ static bool print_rows(void *context, size_t thread)
     lane->text.n = 0;
     if (lane->status)
         *d->err = lane->err;
-    return !lane->status && !ferror(stdout);
+    return !cli_stdout_failed() && !lane->status;
 }
 
 /* A lane holds a chunk of rows, with titles and what stands behind a row. */

@@ -76,7 +76,7 @@ static tg_status print_layer(const tg_attn_layer *layer, const double *values, t
     tg_status status;
 
     tg_attn_stage_shape(&s, stage, &layer->view);
-    for (size_t row = 0; row < tg_attn_shape_count(&s) / s.size[s.n - 1] && !ferror(stdout); row++) {
+    for (size_t row = 0; row < tg_attn_shape_count(&s) / s.size[s.n - 1] && !cli_stdout_failed(); row++) {
         const size_t offset = row * s.size[s.n - 1];
         const tg_attn_run run = {.layer = layer->number,
                                  .b = index_of(&s, row, 'b'),
@@ -119,7 +119,7 @@ static tg_status print_layers(attn_subject *s, const attn_options *o, const tg_a
     if ((status = tg_arena_alloc(&arena, err)))
         return status;
     room = place(&arena, &stages, columns, &s->layers);
-    while (!status && !ferror(stdout) && tg_attn_layers_find(&s->layers, o->pick.layer, &layer)) {
+    while (!status && !cli_stdout_failed() && tg_attn_layers_find(&s->layers, o->pick.layer, &layer)) {
         tg_attn_stages_fill(&stages, stage, &layer, &o->pick);
         status = print_layer(&layer, stages.values, stage, &o->pick, columns, room, err);
     }

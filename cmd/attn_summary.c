@@ -71,6 +71,7 @@ static void print_text(const struct summary *s, const tg_heads_sum *head, size_t
     print_numbers(head);
     print_pair(s, &head->pair);
     putchar('\n');
+    (void)cli_stdout_failed();
 }
 
 /* What a head that looks everywhere alike would have: what the others are to be measured by. */

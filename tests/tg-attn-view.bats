@@ -246,7 +246,7 @@ END
 
 @test "wrong usage" {
     dump dump.npz T=4
-    for more in '--png --html' '--ansi --png' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores'; do
+    for more in '--png --html' '--ansi --png' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--html --color 256'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-view $more dump.npz
         said 'tg-attn-view: '
@@ -268,8 +268,11 @@ END
     run -3 --separate-stderr tg-attn-view none.npz
     said 'none.npz: No such file'
     need_dev_full
-    run -3 --separate-stderr bash -c 'tg-attn-view dump.npz > /dev/full'
-    said 'No space left'
+    for kind in --ansi --png --html; do
+        run -3 --separate-stderr bash -c "tg-attn-view $kind dump.npz > /dev/full"
+        said 'tg-attn-view: standard output: write failed after 0 of '
+        said 'No space left'
+    done
 }
 
 @test "foreign and damaged archives are refused with their numbers" {
@@ -526,7 +529,7 @@ assert terms[1:] == [["0", "8", "1", "0", "1", "1", "1"], ["1", "9", "0", "1", "
                      ["2", "10", "1", "2", "0", "0", "1"], ["3", "11", "0", "3", "0", "0", "1"]], terms
 steps = dict(row.split("\t") for row in text("steps").split("\n"))
 assert steps["sum"] == "1" and steps["scale"].endswith("= 0.5") and steps["score"].endswith("= 0.5"), steps
-assert steps["greatest"].startswith("m = 0.5, at key 0"), steps
+assert steps["max"].startswith("of the row: 0.5, at key 0"), steps
 assert steps["their sum"].endswith(": 2.60653066"), steps  # 1 + exp(-0.5) + 1
 assert steps["probability"] == "1 / 2.60653066 = 0.383651731", steps
 page.key("ArrowUp"), page.key("ArrowRight"), page.key("ArrowRight")
