@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include "cmd/cli.h"
-
 /* What stands before a value; false: nothing is to follow. */
 static bool begin(attn_record *r, const char *name, bool there)
 {
@@ -47,6 +45,5 @@ void attn_put_text(attn_record *r, const char *name, bool there, const char *tex
 void attn_end_record(attn_record *r)
 {
     puts(r->json ? "}" : "");
-    (void)cli_stdout_failed();
     r->n = 0;
 }

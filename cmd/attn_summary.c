@@ -71,7 +71,6 @@ static void print_text(const struct summary *s, const tg_heads_sum *head, size_t
     print_numbers(head);
     print_pair(s, &head->pair);
     putchar('\n');
-    (void)cli_stdout_failed();
 }
 
 /* What a head that looks everywhere alike would have: what the others are to be measured by. */
@@ -174,7 +173,8 @@ static tg_status each_layer(struct summary *s, tg_attn_layers *layers, const tg_
         if ((status = tg_heads_of_layer(s->heads, &layer, layers->ids, pick, &s->work, err)))
             return status;
         print_layer(s, layer.number, pick);
-        if (fflush(stdout) != 0)
+        (void)fflush(stdout);
+        if (cli_stdout_failed())
             return TG_OK; /* which closing it is going to report */
     }
     return TG_OK;
