@@ -196,6 +196,16 @@ check_guide() {
 }
 
 # The lines that carry the worked examples' offsets and values, and the shapes.
+@test "README.md: what it shows is what its commands print" {
+    local step n=0
+    steps "$ROOT/README.md"
+    for step in steps/*.want; do # docs.bats runs the others
+        run_step "${step%.want}"
+        n=$((n + 1))
+    done
+    [[ $n -ge 1 ]]
+}
+
 @test "the guides' commands print all worked examples" {
     for guide in "${GUIDES[@]}"; do
         steps "$ROOT/docs/$guide.md"
