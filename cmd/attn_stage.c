@@ -134,7 +134,8 @@ tg_status attn_check_stage(const attn_subject *s, const attn_options *o, tg_err 
     const tg_attn_stage stage = (tg_attn_stage)o->stage;
 
     if (stage != TG_ATTN_EVERY && tg_attn_stage_of_model(stage) && !s->has_model)
-        return tg_fail(err, TG_EUSAGE, "stage %s is a model's: of q, k and v as given there is none",
+        return tg_fail(err, TG_EUSAGE,
+                       "stage %s is a model's: without one there are q, k, v and what follows from them",
                        tg_attn_stage_name(stage));
     return TG_OK;
 }
