@@ -39,8 +39,8 @@ static void print_places(const tg_attn_view *a, const tg_attn_shape *q, const tg
     if (H == 1) {
         printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu], strides %zu,%zu,1\n", B, T, C, T * C, C);
         printf("# scores, probs [B,T,T] = [%zu,%zu,%zu], strides %zu,%zu,1; one head\n", B, T, T, T * T, T);
-        printf("# q_base = (b*T + i)*C = (b*%zu + i)*%zu\n# k_base = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C, T,
-               C);
+        printf("# q_base = (b*T + i)*C = (b*%zu + i)*%zu\n# k_base = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C,
+               T, C);
         printf("# offset of scores[b,i,j] = (b*T + i)*T + j = (b*%zu + i)*%zu + j\n", T, T);
         return;
     }

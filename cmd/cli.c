@@ -17,7 +17,7 @@
 
 static const char *tool_name = "tg";
 static int stdout_errno; /* why writing to stdout failed, when that was seen */
-static bool line_open; /* a redrawn line stands on the terminal, without its newline */
+static bool line_open;   /* a redrawn line stands on the terminal, without its newline */
 
 /* ---- signals: what comes before the rest, which uses it */
 
