@@ -137,9 +137,9 @@ int attn_parse(int argc, char **argv, attn_options *o)
         {0, "mask", CLI_CHOICE, &o->mask, TG_ATTN_MASKS,
          "what stands for a masked score; min is the least float32; probabilities stay", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE",
-         "an archive (.npz) of whole layers, not lines; '-': standard output", 0, 0, NULL},
+         "write a dump, an archive (.npz) of whole arrays, not lines; '-': standard output", 0, 0, NULL},
         {0, "check", CLI_TEXT, &o->check, "FILE",
-         "compute such an archive again, and compare it element by element", 0, 0, NULL},
+         "compute the dump in FILE again, and compare it element by element", 0, 0, NULL},
         {0, "tolerance", CLI_NUMBER, &o->tolerance, "X",
          "with --check: a difference that counts as equal, relative above 1", 0, 1, NULL},
         {0, "example", CLI_CHOICE, &o->example, TG_ATTN_EXAMPLES, "a small worked example; needs no model", 0,
@@ -173,6 +173,7 @@ int attn_parse(int argc, char **argv, attn_options *o)
                     "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
                     "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
                     "  $ tg-attn-dump --ablate all < text\n"
+                    "  $ tg-attn-dump -p 'To be' -o - | tg-attn-view\n"
                     "  $ tg-attn-dump --example baseline\n"
                     "  $ tg-attn-dump --example baseline --trace 0,2,1 --through att",
         .options = options,

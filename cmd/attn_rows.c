@@ -39,8 +39,8 @@ static void print_places(const tg_attn_view *a, const tg_attn_shape *q, const tg
     if (H == 1) {
         printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu], strides %zu,%zu,1\n", B, T, C, T * C, C);
         printf("# scores, probs [B,T,T] = [%zu,%zu,%zu], strides %zu,%zu,1; one head\n", B, T, T, T * T, T);
-        printf("# qbase = (b*T + i)*C = (b*%zu + i)*%zu\n# kbase = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C, T,
-               C);
+        printf("# q_base = (b*T + i)*C = (b*%zu + i)*%zu\n# k_base = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C,
+               T, C);
         printf("# offset of scores[b,i,j] = (b*T + i)*T + j = (b*%zu + i)*%zu + j\n", T, T);
         return;
     }
@@ -48,15 +48,15 @@ static void print_places(const tg_attn_view *a, const tg_attn_shape *q, const tg
         printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu] seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]\n#   strides ",
                B, T, C, B, T, H, D);
         attn_print_list(q->stride, q->n);
-        printf("\n# qbase = ((b*T + i)*H + h)*D = ((b*%zu + i)*%zu + h)*%zu\n", T, H, D);
-        printf("# kbase = ((b*T + j)*H + h)*D = ((b*%zu + j)*%zu + h)*%zu\n", T, H, D);
+        printf("\n# q_base = ((b*T + i)*H + h)*D = ((b*%zu + i)*%zu + h)*%zu\n", T, H, D);
+        printf("# k_base = ((b*T + j)*H + h)*D = ((b*%zu + j)*%zu + h)*%zu\n", T, H, D);
     } else {
         printf(
             "# q, k, v, att [B,H,T,D] = [%zu,%zu,%zu,%zu], a copy of [B,T,C] = [%zu,%zu,%zu]\n#   strides ",
             B, H, T, D, B, T, C);
         attn_print_list(q->stride, q->n);
-        printf("\n# qbase = ((b*H + h)*T + i)*D = ((b*%zu + h)*%zu + i)*%zu\n", H, T, D);
-        printf("# kbase = ((b*H + h)*T + j)*D = ((b*%zu + h)*%zu + j)*%zu\n", H, T, D);
+        printf("\n# q_base = ((b*H + h)*T + i)*D = ((b*%zu + h)*%zu + i)*%zu\n", H, T, D);
+        printf("# k_base = ((b*H + h)*T + j)*D = ((b*%zu + h)*%zu + j)*%zu\n", H, T, D);
     }
     printf("# scores, probs [B,H,T,T] = [%zu,%zu,%zu,%zu], strides ", B, H, T, T);
     attn_print_list(scores->stride, scores->n);
@@ -69,13 +69,13 @@ static void print_formulas(const tg_attn_view *a, tg_attn_mask mask)
 {
     const size_t D = a->C / a->H;
 
-    printf("# score = scale * sum of q.data[qbase + d] * k.data[kbase + d], d = 0..%zu\n", D - 1);
+    printf("# score = scale * sum of q.data[q_base + d] * k.data[k_base + d], d = 0..%zu\n", D - 1);
     printf("# scale = 1/sqrt(D) = 1/sqrt(%zu) = %.8f\n", D, 1.0 / sqrt((double)D));
-    printf("# mask  = 1 where j > i: the score is %.9g instead, the probability 0\n",
+    printf("# mask = 1 where j > i: the score is %.9g instead, the probability 0\n",
            (double)tg_attn_mask_value(mask));
-    printf("# prob  = exp(score), divided by its sum over j\n");
+    printf("# prob = exp(score), divided by its sum over j\n");
     if (D <= ATTN_ATT_WIDEST)
-        printf("# att   = sum over j of prob * v.data[kbase + d]; it lies at qbase + d\n");
+        printf("# att = sum over j of prob * v.data[k_base + d]; it lies at q_base + d\n");
     printf("# l layer, h head, b sequence, i query, j key: all count from 0\n");
 }
 
@@ -187,7 +187,7 @@ static bool print_rows(void *context, size_t thread)
     lane->text.n = 0;
     if (lane->status)
         *d->err = lane->err;
-    return !lane->status && !ferror(stdout);
+    return !cli_stdout_failed() && !lane->status;
 }
 
 /* A lane holds a chunk of rows, with titles and what stands behind a row. */

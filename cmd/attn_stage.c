@@ -71,7 +71,7 @@ static tg_status print_layer(const tg_attn_layer *layer, const double *values, t
     tg_status status;
 
     tg_attn_stage_shape(&s, stage, &layer->view);
-    for (size_t row = 0; row < tg_attn_shape_count(&s) / s.size[s.n - 1] && !ferror(stdout); row++) {
+    for (size_t row = 0; row < tg_attn_shape_count(&s) / s.size[s.n - 1] && !cli_stdout_failed(); row++) {
         const size_t offset = row * s.size[s.n - 1];
         const tg_attn_run run = {.layer = layer->number,
                                  .b = index_of(&s, row, 'b'),
@@ -114,7 +114,7 @@ static tg_status print_layers(attn_subject *s, const attn_options *o, const tg_a
     if ((status = tg_arena_alloc(&arena, err)))
         return status;
     room = place(&arena, &stages, columns, &s->layers);
-    while (!status && !ferror(stdout) && tg_attn_layers_find(&s->layers, o->pick.layer, &layer)) {
+    while (!status && !cli_stdout_failed() && tg_attn_layers_find(&s->layers, o->pick.layer, &layer)) {
         tg_attn_stages_fill(&stages, stage, &layer, &o->pick);
         status = print_layer(&layer, stages.values, stage, &o->pick, columns, room, err);
     }
@@ -129,7 +129,8 @@ tg_status attn_check_stage(const attn_subject *s, const attn_options *o, tg_err 
     const tg_attn_stage stage = (tg_attn_stage)o->stage;
 
     if (stage != TG_ATTN_EVERY && tg_attn_stage_of_model(stage) && !s->has_model)
-        return tg_fail(err, TG_EUSAGE, "stage %s is a model's: of q, k and v as given there is none",
+        return tg_fail(err, TG_EUSAGE,
+                       "stage %s is a model's: without one there are q, k, v and what follows from them",
                        tg_attn_stage_name(stage));
     return TG_OK;
 }

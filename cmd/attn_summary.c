@@ -34,7 +34,7 @@ static void print_titles(const struct summary *s)
 {
     printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
            s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
-           s->subject->label ? " tokens i, j" : "");
+           s->subject->label ? " tokens i,j" : "");
 }
 
 static void print_numbers(const tg_heads_sum *head)
@@ -170,7 +170,8 @@ static tg_status each_layer(struct summary *s, tg_attn_layers *layers, const tg_
         if ((status = tg_heads_of_layer(s->heads, &layer, layers->ids, pick, &s->work, err)))
             return status;
         print_layer(s, layer.number, pick);
-        if (fflush(stdout) != 0)
+        (void)fflush(stdout);
+        if (cli_stdout_failed())
             return TG_OK; /* which closing it is going to report */
     }
     return TG_OK;

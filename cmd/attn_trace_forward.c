@@ -42,16 +42,16 @@ static void print_offsets(attn_page *p)
     printf("q, k, v [B,T,C] = [%zu,%zu,%zu]", p->t.view.B, T, C);
     if (H == 1) {
         printf("   scores, probs [B,T,T] = [%zu,%zu,%zu]\n", p->t.view.B, T, T);
-        printf("q base = (b*T + i)*C = (%zu*%zu + %zu)*%zu = %zu\n", b, T, i, C, p->q_base);
-        printf("k base = (b*T + j)*C = (%zu*%zu + %zu)*%zu = %zu\n", b, T, j, C, p->k_base);
+        printf("q_base = (b*T + i)*C = (%zu*%zu + %zu)*%zu = %zu\n", b, T, i, C, p->q_base);
+        printf("k_base = (b*T + j)*C = (%zu*%zu + %zu)*%zu = %zu\n", b, T, j, C, p->k_base);
         printf("scores offset = (b*T + i)*T + j = (%zu*%zu + %zu)*%zu + %zu = %zu\n", b, T, i, T, j,
                p->offset);
     } else {
         printf(" seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]\n", p->t.view.B, T, H, D);
         printf("scores, probs [B,H,T,T] = [%zu,%zu,%zu,%zu]\n", p->t.view.B, H, T, T);
-        printf("q base = ((b*T + i)*H + h)*D = ((%zu*%zu + %zu)*%zu + %zu)*%zu = %zu\n", b, T, i, H, h, D,
+        printf("q_base = ((b*T + i)*H + h)*D = ((%zu*%zu + %zu)*%zu + %zu)*%zu = %zu\n", b, T, i, H, h, D,
                p->q_base);
-        printf("k base = ((b*T + j)*H + h)*D = ((%zu*%zu + %zu)*%zu + %zu)*%zu = %zu\n", b, T, j, H, h, D,
+        printf("k_base = ((b*T + j)*H + h)*D = ((%zu*%zu + %zu)*%zu + %zu)*%zu = %zu\n", b, T, j, H, h, D,
                p->k_base);
         printf("scores offset = ((b*H + h)*T + i)*T + j\n              = ((%zu*%zu + %zu)*%zu + %zu)*%zu + "
                "%zu = %zu\n",

@@ -16,7 +16,8 @@
 #include "lib/kernels/kernels.h"
 
 static const char *tool_name = "tg";
-static bool line_open; /* a redrawn line stands on the terminal, without its newline */
+static int stdout_errno; /* why writing to stdout failed, when that was seen */
+static bool line_open;   /* a redrawn line stands on the terminal, without its newline */
 
 /* ---- signals: what comes before the rest, which uses it */
 
@@ -161,6 +162,15 @@ int cli_report(const tg_err *err)
     return CLI_IO;
 }
 
+bool cli_stdout_failed(void)
+{
+    if (!ferror(stdout))
+        return false;
+    if (!stdout_errno)
+        stdout_errno = errno;
+    return true;
+}
+
 int cli_close_stdout(void)
 {
     bool failed;
@@ -171,7 +181,9 @@ int cli_close_stdout(void)
         failed = fclose(stdout) != 0;
     if (!failed)
         return CLI_OK;
-    /* A write that failed earlier has left its mark, but no errno. */
+    /* A write that failed earlier has left its mark, but no errno of its own. */
+    if (!errno)
+        errno = stdout_errno;
     cli_say("standard output: %s", errno ? strerror(errno) : "write error");
     return CLI_IO;
 }

@@ -77,7 +77,11 @@ int cli_report(const tg_err *err);
 /* A line on stderr, "tg-x: ...". */
 void cli_say(const char *format, ...) TG_PRINTF(1, 2);
 
-/* Flush and close stdout; a failure is reported.  Returns the exit code. */
+/* Whether writing to stdout has failed; right after a write, so that the reason, which
+ * stdio does not keep, is still there to be remembered.  For any thread, one at a time. */
+bool cli_stdout_failed(void);
+
+/* Flush and close stdout; a failure, now or before, is reported.  Returns the exit code. */
 int cli_close_stdout(void);
 
 /* ---- files */

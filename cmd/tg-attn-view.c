@@ -13,7 +13,7 @@ enum show { SHOW_PROBS, SHOW_SCORES };
 
 struct options {
     const char *input, *output;
-    bool ansi, png, html, scale_given;
+    bool ansi, png, html, scale_given, color_given;
     size_t layer, head, batch, show, scale, color, width;
 };
 
@@ -34,7 +34,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "scale", CLI_CHOICE, &o->scale, TG_SCALE_KINDS,
          "how colours follow probabilities; scores are always linear", 0, 0, &o->scale_given},
         {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS, "in the terminal: by default what it can show", 0, 0,
-         NULL},
+         &o->color_given},
         {'w', "width", CLI_SIZE, &o->width, "N", "columns of text to fill; by default the terminal's",
          WIDTH_LEAST, WIDTH_MOST, NULL},
         {0},
@@ -58,6 +58,9 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("unexpected operand '%s': one dump is drawn", argv[2]);
     if (o->ansi + o->png + o->html > 1)
         return cli_usage("--ansi, --png and --html each say what to make: give one");
+    if ((o->png || o->html) && (o->color_given || o->width > 0))
+        return cli_usage("--color and --width are for the terminal: they do not go with --%s",
+                         o->png ? "png" : "html");
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR)
         return cli_usage("--scale is for probabilities: scores may be negative, and are drawn linearly");
     if (n == 0 && !cli_stdin_has_data())

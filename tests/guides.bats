@@ -196,6 +196,16 @@ check_guide() {
 }
 
 # The lines that carry the worked examples' offsets and values, and the shapes.
+@test "README.md: what it shows is what its commands print" {
+    local step n=0
+    steps "$ROOT/README.md"
+    for step in steps/*.want; do # docs.bats runs the others
+        run_step "${step%.want}"
+        n=$((n + 1))
+    done
+    [[ $n -ge 1 ]]
+}
+
 @test "the guides' commands print all worked examples" {
     for guide in "${GUIDES[@]}"; do
         steps "$ROOT/docs/$guide.md"
@@ -204,29 +214,29 @@ check_guide() {
     while IFS= read -r line; do
         grep -qF -e "$line" printed || { echo "no guide shows: $line"; false; }
     done << 'LINES'
-q base = (b*T + i)*C = (0*3 + 2)*4 = 8
-k base = (b*T + j)*C = (0*3 + 1)*4 = 4
+q_base = (b*T + i)*C = (0*3 + 2)*4 = 8
+k_base = (b*T + j)*C = (0*3 + 1)*4 = 4
 scores offset = (b*T + i)*T + j = (0*3 + 2)*3 + 1 = 7
-q base = ((b*T + i)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10
-k base = ((b*T + j)*H + h)*D = ((0*3 + 1)*2 + 1)*2 = 6
+q_base = ((b*T + i)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10
+k_base = ((b*T + j)*H + h)*D = ((0*3 + 1)*2 + 1)*2 = 6
               = ((0*2 + 1)*3 + 2)*3 + 1 = 16
-q base = (b*T + i)*C = (0*3 + 1)*2 = 2
-k base = (b*T + j)*C = (0*3 + 0)*2 = 0
+q_base = (b*T + i)*C = (0*3 + 1)*2 = 2
+k_base = (b*T + j)*C = (0*3 + 0)*2 = 0
 scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 0 = 3
   0  q.data[2] = 2.00000000  k.data[0] = 0.00000000  0.00000000  0.00000000
   1  q.data[3] = 3.00000000  k.data[1] = 0.12500000  0.37500000  0.37500000
-k base = (b*T + j)*C = (0*3 + 2)*2 = 4
+k_base = (b*T + j)*C = (0*3 + 2)*2 = 4
 scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 2 = 5
 scores[0,1,2] = scores.data[5] = -1e9
 scale = 1/sqrt(C) = 1/sqrt(4) = 0.50000000
 scale = 1/sqrt(D) = 1/sqrt(2) = 0.70710678
- 0 0 0 2 0     8     0      6   0.50000000    0 0.38365173
- 0 0 0 2 1     8     4      7   0.00000000    0 0.23269654
- 0 0 0 2 2     8     8      8   0.50000000    0 0.38365173
+ 0 0 0 2 0      8      0      6   0.50000000    0 0.38365173
+ 0 0 0 2 1      8      4      7   0.00000000    0 0.23269654
+ 0 0 0 2 2      8      8      8   0.50000000    0 0.38365173
 # att.data[8..11] = 0.38365173 0.46539308 1.15095519 0.00000000
- 0 1 0 2 0    10     2     15   0.70710678    0 0.57597535
- 0 1 0 2 1    10     6     16  -0.70710678    0 0.14002925
- 0 1 0 2 2    10    10     17   0.00000000    0 0.28399541
+ 0 1 0 2 0     10      2     15   0.70710678    0 0.57597535
+ 0 1 0 2 1     10      6     16  -0.70710678    0 0.14002925
+ 0 1 0 2 2     10     10     17   0.00000000    0 0.28399541
 # att.data[10..11] = 7.17973050 2.82026950
  0.20000000    0 1.00000000
  0.50000000    0 0.57444252

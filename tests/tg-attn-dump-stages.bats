@@ -67,7 +67,7 @@ with zipfile.ZipFile("model.npz", "w") as out:
     printf '0\t1\t0\t1\t1\t9\t10\n' | cmp - got
 }
 
-@test "--layout moves q base and k base, and no score" {
+@test "--layout moves q_base and k_base, and no score" {
     tiny
     tg-attn-dump -p 'To be' -f tsv > bthd
     tg-attn-dump -p 'To be' -f tsv --layout bthd | cmp - bthd
@@ -79,7 +79,7 @@ with zipfile.ZipFile("model.npz", "w") as out:
     run -1 cmp -s bthd bhtd
     tg-attn-dump -p 'To be' --layout bhtd > text
     grep -Fx '# q, k, v, att [B,H,T,D] = [1,2,5,4], a copy of [B,T,C] = [1,5,8]' text
-    grep -Fx '# qbase = ((b*H + h)*T + i)*D = ((b*2 + h)*5 + i)*4' text
+    grep -Fx '# q_base = ((b*H + h)*T + i)*D = ((b*2 + h)*5 + i)*4' text
     grep -F '# att.data[36..39] =' text
     # with one head the layouts are the same
     tg-attn-dump --example baseline -f tsv > one
@@ -138,7 +138,7 @@ with zipfile.ZipFile("model.npz", "w") as out:
         [[ ${#lines[@]} = 40 ]]
     done
     tg-attn-dump -p 'To be' --mask -inf > text
-    grep -Fx '# mask  = 1 where j > i: the score is -inf instead, the probability 0' text
+    grep -Fx '# mask = 1 where j > i: the score is -inf instead, the probability 0' text
     [[ $(grep -c -- ' -inf    1          0 ' text) = 40 ]]
     run -2 --separate-stderr tg-attn-dump -p x --mask -1e10
     said -- '-1e9|-inf|min'

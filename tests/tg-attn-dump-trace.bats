@@ -41,8 +41,8 @@ trace() {
     trace --example baseline --trace 0,2,1 --through att
     has 'scores[b,i,j] = (sum over c of q[b,i,c] * k[b,j,c]) / sqrt(C)  for j <= i' \
         'q, k, v [B,T,C] = [1,3,4]   scores, probs [B,T,T] = [1,3,3]' \
-        'q base = (b*T + i)*C = (0*3 + 2)*4 = 8' \
-        'k base = (b*T + j)*C = (0*3 + 1)*4 = 4' \
+        'q_base = (b*T + i)*C = (0*3 + 2)*4 = 8' \
+        'k_base = (b*T + j)*C = (0*3 + 1)*4 = 4' \
         'scores offset = (b*T + i)*T + j = (0*3 + 2)*3 + 1 = 7' \
         '  0  q.data[8]  = 1.00000000  k.data[4] = 0.00000000  0.00000000  0.00000000' \
         '  1  q.data[9]  = 0.00000000  k.data[5] = 1.00000000  0.00000000  0.00000000' \
@@ -73,8 +73,8 @@ trace() {
     has 'scores[b,h,i,j] = (sum over d of q[b,i,h,d] * k[b,j,h,d]) / sqrt(D)  for j <= i' \
         'q, k, v [B,T,C] = [1,3,4] seen as [B,T,H,D] = [1,3,2,2]' \
         'scores, probs [B,H,T,T] = [1,2,3,3]' \
-        'q base = ((b*T + i)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10' \
-        'k base = ((b*T + j)*H + h)*D = ((0*3 + 1)*2 + 1)*2 = 6' \
+        'q_base = ((b*T + i)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10' \
+        'k_base = ((b*T + j)*H + h)*D = ((0*3 + 1)*2 + 1)*2 = 6' \
         '              = ((0*2 + 1)*3 + 2)*3 + 1 = 16' \
         '  0  q.data[10] =  1.00000000  k.data[6] = 0.00000000   0.00000000   0.00000000' \
         '  1  q.data[11] = -1.00000000  k.data[7] = 1.00000000  -1.00000000  -1.00000000' \
@@ -93,15 +93,15 @@ trace() {
 
 @test "indexing: the terms of scores[0,1,0], and why scores[0,1,2] is masked" {
     trace --example indexing --trace 0,1,0
-    has 'q base = (b*T + i)*C = (0*3 + 1)*2 = 2' \
-        'k base = (b*T + j)*C = (0*3 + 0)*2 = 0' \
+    has 'q_base = (b*T + i)*C = (0*3 + 1)*2 = 2' \
+        'k_base = (b*T + j)*C = (0*3 + 0)*2 = 0' \
         'scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 0 = 3' \
         '  0  q.data[2] = 2.00000000  k.data[0] = 0.00000000  0.00000000  0.00000000' \
         '  1  q.data[3] = 3.00000000  k.data[1] = 0.12500000  0.37500000  0.37500000' \
         'scale = 1/sqrt(C) = 1/sqrt(2) = 0.70710678'
     trace --example indexing --trace 0,1,2 --through att --backward
-    has 'q base = (b*T + i)*C = (0*3 + 1)*2 = 2' \
-        'k base = (b*T + j)*C = (0*3 + 2)*2 = 4' \
+    has 'q_base = (b*T + i)*C = (0*3 + 1)*2 = 2' \
+        'k_base = (b*T + j)*C = (0*3 + 2)*2 = 4' \
         'scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 2 = 5' \
         'none: the loop over keys ends at j = i = 1, and key 2 lies behind it' \
         'j > i is 2 > 1: true' \
@@ -133,8 +133,8 @@ trace() {
     trace --example shapes --trace 1,5,3,2
     has 'q, k, v [B,T,C] = [2,4,512] seen as [B,T,H,D] = [2,4,8,64]' \
         'scores, probs [B,H,T,T] = [2,8,4,4]' \
-        'q base = ((b*T + i)*H + h)*D = ((1*4 + 3)*8 + 5)*64 = 3904' \
-        'k base = ((b*T + j)*H + h)*D = ((1*4 + 2)*8 + 5)*64 = 3392' \
+        'q_base = ((b*T + i)*H + h)*D = ((1*4 + 3)*8 + 5)*64 = 3904' \
+        'k_base = ((b*T + j)*H + h)*D = ((1*4 + 2)*8 + 5)*64 = 3392' \
         '              = ((1*8 + 5)*4 + 3)*4 + 2 = 222' \
         'scale = 1/sqrt(D) = 1/sqrt(64) = 0.12500000'
     [[ $(grep -c '^ .*q.data\[' <<< "$output") = 64 ]]
@@ -165,8 +165,8 @@ for row in got:
         awk -v q="$q" -v k="$k" -v o="$offset" -v s="$score" -v m="$masked" -v p="$prob" '
             # eight decimals here, a float32 there
             function off(a, b) { d = a - b; most = 5.1e-9 + 6e-8 * (b < 0 ? -b : b); return d > most || d < -most }
-            /^q base/ { n += $NF == q }
-            /^k base/ { n += $NF == k }
+            /^q_base/ { n += $NF == q }
+            /^k_base/ { n += $NF == k }
             $1 ~ /^scores\[/ && $3 == "scores.data[" o "]" { n++; if (m ? $5 != "-1e9" : off($5, s)) exit bad = 1 }
             $1 ~ /^probs\[/ && $3 == "probs.data[" o "]" { n++; if (off(m ? $5 + 0 : $NF, p)) exit bad = 1 }
             END { exit bad || n != 4 }' trace || { echo "$layer $head $i $j"; cat trace; false; }
@@ -185,7 +185,7 @@ for row in got:
     has '# trace of scores[0,1,4,2], layer 1 of 0 to 1'
     # one head has the formulas of one head
     trace -p 'To be' --heads 1 --trace 0,4,2
-    has 'q base = (b*T + i)*C = (0*5 + 4)*8 = 32' 'scale = 1/sqrt(C) = 1/sqrt(8) = 0.35355339'
+    has 'q_base = (b*T + i)*C = (0*5 + 4)*8 = 32' 'scale = 1/sqrt(C) = 1/sqrt(8) = 0.35355339'
 }
 
 # What an independent GPT says: out, loss, and by central differences the gradient of
@@ -308,8 +308,8 @@ if layer + 1 < L or i == T - 1:
 @test "q, k and v as given" {
     printf '%s\n' 'q f4 2,2,2 1 2 3 4 5 6 7 8' 'k f4 2,2,2 1 0 0 1 1 1 0 2' 'v f4 2,2,2 1 2 3 4 5 6 7 8' | npz a.npz
     trace --qkv a.npz --trace 1,1,0 --through att --backward
-    has '# q, k and v as given' 'q base = (b*T + i)*C = (1*2 + 1)*2 = 6' \
-        'k base = (b*T + j)*C = (1*2 + 0)*2 = 4' 'sum = 15.00000000' \
+    has '# q, k and v as given' 'q_base = (b*T + i)*C = (1*2 + 1)*2 = 6' \
+        'k_base = (b*T + j)*C = (1*2 + 0)*2 = 4' 'sum = 15.00000000' \
         'scores offset = (b*T + i)*T + j = (1*2 + 1)*2 + 0 = 6'
     [[ $output = *'v.data[4] = 5.00000000'*'v.data[6] = 7.00000000'* ]]
     run -2 --separate-stderr tg-attn-dump --qkv a.npz --trace 2,1,0

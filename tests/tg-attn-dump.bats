@@ -24,7 +24,7 @@ rows() {
     grep -Fx '# q, k, v, att [B,T,C] = [1,3,4], strides 12,4,1' dump
     grep -Fx '# scores, probs [B,T,T] = [1,3,3], strides 9,3,1; one head' dump
     grep -Fx '# scale = 1/sqrt(D) = 1/sqrt(4) = 0.50000000' dump
-    grep -Fx '# qbase = (b*T + i)*C = (b*3 + i)*4' dump
+    grep -Fx '# q_base = (b*T + i)*C = (b*3 + i)*4' dump
     grep -Fx '# offset of scores[b,i,j] = (b*T + i)*T + j = (b*3 + i)*3 + j' dump
     [[ $(rows dump) = 9 ]]
     awk '$4 == 2 && $5 == 0 && $9 == "0.50000000" && $11 == "0.38365173"' dump | grep .
@@ -44,7 +44,7 @@ rows() {
     grep -Fx '# scores, probs [B,H,T,T] = [1,2,3,3], strides 18,9,3,1' dump
     grep -Fx '#   = ((b*2 + h)*3 + i)*3 + j' dump
     grep -Fx '# scale = 1/sqrt(D) = 1/sqrt(2) = 0.70710678' dump
-    grep -Fx '# qbase = ((b*T + i)*H + h)*D = ((b*3 + i)*2 + h)*2' dump
+    grep -Fx '# q_base = ((b*T + i)*H + h)*D = ((b*3 + i)*2 + h)*2' dump
     grep -F 'filled in' dump
     [[ $(rows dump) = 18 ]]
     for number in 0.70710678 -0.70710678 0.57597535 0.14002925 0.28399541; do
@@ -117,8 +117,8 @@ rows() {
 @test "text is aligned, and shows the tokens" {
     tiny
     tg-attn-dump -p $'T\nb\t\x80' > dump
-    [[ $(grep -v -e '^#' -e '^$' dump | cut -c -58 | awk '{ print length, NF }' | sort -u) = "58 11" ]]
-    [[ $(grep -c '^#l h b i j qbase kbase offset        score mask       prob tokens i,j$' dump) = 4 ]]
+    [[ $(grep -v -e '^#' -e '^$' dump | cut -c -60 | awk '{ print length, NF }' | sort -u) = "60 11" ]]
+    [[ $(grep -c '^#l h b i j q_base k_base offset        score mask       prob tokens i,j$' dump) = 4 ]]
     grep -F '"\x80" "\n"' dump
     grep -F '"\t"   "\x80"' dump
     [[ $(grep -c -v '^#l ' dump) = $(($(wc -l < dump) - 4)) ]]
@@ -414,7 +414,12 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
     tg-init --n-layer 12 --n-head 8 --n-embd 64 --n-ctx 1024 -o big.npz 2> /dev/null
     make_text 1024 > text
     # 100 million lines: only giving up early ends this in time
-    run -3 timeout 20 bash -c 'tg-attn-dump -m big.npz < text > /dev/full'
+    run -3 --separate-stderr timeout 20 bash -c 'tg-attn-dump -m big.npz < text > /dev/full'
+    said 'tg-attn-dump: standard output: No space left on device'
+    for what in '-f tsv' '--stage q' '--summary -f jsonl' --summary; do
+        run -3 --separate-stderr bash -c "head -c 16 text | tg-attn-dump -m big.npz $what > /dev/full"
+        said 'tg-attn-dump: standard output: No space left on device'
+    done
 }
 
 @test "1024 positions need no table of scores" {

@@ -246,7 +246,7 @@ END
 
 @test "wrong usage" {
     dump dump.npz T=4
-    for more in '--png --html' '--ansi --png' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores'; do
+    for more in '--png --html' '--ansi --png' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--html --color 256'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-view $more dump.npz
         said 'tg-attn-view: '
@@ -523,7 +523,7 @@ END
 text = lambda id: page.run(f"document.getElementById('{id}').innerText").replace("\u2212", "-")
 facts = lambda: dict(row.split("\t")[:2] for row in text("facts").split("\n"))
 page.key("ArrowRight")
-assert facts() == {"query i": "2", "key j": "1", "layer, head": "0, 0", "q base": "8", "k base": "4", "offset": "7",
+assert facts() == {"query i": "2", "key j": "1", "layer, head": "0, 0", "q_base": "8", "k_base": "4", "offset": "7",
                    "score": "0", "mask": "0", "probability": "0.232696533"}, facts()
 page.key("ArrowLeft")
 terms = [row.split("\t") for row in text("terms").split("\n")]
@@ -531,7 +531,7 @@ assert terms[1:] == [["0", "8", "1", "0", "1", "1", "1"], ["1", "9", "0", "1", "
                      ["2", "10", "1", "2", "0", "0", "1"], ["3", "11", "0", "3", "0", "0", "1"]], terms
 steps = dict(row.split("\t") for row in text("steps").split("\n"))
 assert steps["sum"] == "1" and steps["scale"].endswith("= 0.5") and steps["score"].endswith("= 0.5"), steps
-assert steps["greatest"].startswith("m = 0.5, at key 0"), steps
+assert steps["max"].startswith("of the row: 0.5, at key 0"), steps
 assert steps["their sum"].endswith(": 2.60653066"), steps  # 1 + exp(-0.5) + 1
 assert steps["probability"] == "1 / 2.60653066 = 0.383651731", steps
 page.key("ArrowUp"), page.key("ArrowRight"), page.key("ArrowRight")

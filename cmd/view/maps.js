@@ -104,13 +104,19 @@ function marginFor(context, first, n, step, most) {
     return Math.min(Math.ceil(widest), most) + 10;
 }
 
+const BELOW = 110; // the colour scale, and what is said of the cell
+const HEIGHT_LEAST = 320; // of a map that would have more room in width
+
+// As large as lets the whole of it stand in the window, with what is above and below.
 function layOut(context, room) {
     const {i, j, n} = view.from;
     const label = Math.min(LABEL_MOST, Math.floor(room / 4));
     const guess = Math.max((room - label) / n, 0.01), step = Math.max(1, Math.ceil(LABEL_STEP / guess));
     const left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58);
     const top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
-    const most = Math.max(Math.min(room - left, window.innerHeight - top - 60) - EDGE, 120), cell = most / n;
+    const above = byId("frame").getBoundingClientRect().top + window.scrollY + top;
+    const height = Math.max(window.innerHeight - above - BELOW, HEIGHT_LEAST);
+    const most = Math.max(Math.min(room - left, height) - EDGE, 120), cell = most / n;
     const whole = cell >= 2 ? Math.min(Math.floor(cell), 64) : cell;
     frame = {left, top, size: whole * n, cell: whole};
 }

@@ -26,7 +26,7 @@ function basesOf({i, j, head: h}) {
     const formula = (t, letter) => dump.layout === "bhtd"
         ? [`((b·H + h)·T + ${letter})·D`, `((${b}·${H} + ${h})·${T} + ${t})·${D}`]
         : [`((b·T + ${letter})·H + h)·D`, `((${b}·${T} + ${t})·${H} + ${h})·${D}`];
-    return [["q base", i, "i"], ["k base", j, "j"]].map(([name, t, letter]) => {
+    return [["q_base", i, "i"], ["k_base", j, "j"]].map(([name, t, letter]) => {
         const [symbols, numbers] = formula(t, letter);
         return [name, String(baseOf(t, h)), `= ${symbols} = ${numbers}`];
     });
@@ -42,9 +42,10 @@ function showFacts(row) {
         ...basesOf(view),
         ["offset", String(offsetOf(h, i, j)),
             `= ((b·H + h)·T + i)·T + j = ((${b}·${H} + ${h})·${T} + ${i})·${T} + ${j}`],
-        ["score", masked ? MASKED : textOf(Math.fround(row.scores[j])), ""],
+        ["score", masked ? MASKED : textOf(Math.fround(row.scores[j])),
+            masked ? "" : "as float32"],
         ["mask", masked ? "1" : "0", masked ? "j > i: the score stands for “not looked at”" : "j ≤ i"],
-        ["probability", masked ? "0" : textOf(Math.fround(row.probs[j])), ""],
+        ["probability", masked ? "0" : textOf(Math.fround(row.probs[j])), masked ? "" : "as float32"],
     ]);
 }
 
@@ -76,8 +77,8 @@ function showSteps(row, sum) {
         ["sum", `${textOf(sum)}`],
         ["scale", `1/√D = 1/√${D} = ${textOf(1 / Math.sqrt(D))}`],
         ["score", `sum/√D = ${textOf(score)}`],
-        ["greatest", `m = ${textOf(row.max)}, at key ${greatest}${quoted(greatest)}`],
-        ["exponential", `exp(score \u2212 m) = ${textOf(e)}`],
+        ["max", `of the row: ${textOf(row.max)}, at key ${greatest}${quoted(greatest)}`],
+        ["exponential", `exp(score \u2212 max) = ${textOf(e)}`],
         ["their sum", `over j = 0 to ${i}: ${textOf(row.sum)}`],
         ["probability", `${textOf(e)} / ${textOf(row.sum)} = ${textOf(row.probs[j])}`],
     ]);

@@ -80,7 +80,7 @@ TG_MUST_CHECK tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, s
 typedef struct tg_attn_row {
     const tg_attn_view *view;
     size_t layer, b, h, i;
-    size_t j_begin, j_end; /* the keys that were picked; k base and offset by the functions above */
+    size_t j_begin, j_end; /* the keys that were picked; k_base and offset by the functions above */
     const double *scores;  /* [T] (q_i . k_j)/sqrt(D) for j <= i, TG_MASKED for j > i */
     const double *probs;   /* [T] softmax of scores; 0 for j > i */
     const double *att;     /* [D] sum over j of probs[j] * v_j */

@@ -12,8 +12,9 @@
 enum { LAYER, HEAD, B, I, J, T, D, C, Q_BASE, K_BASE, OFFSET, MASK, SCORE, PROB, VALUE, KINDS };
 #define REALS SCORE /* the first of them */
 
-static const char titles[KINDS][8] = {"l",     "h",     "b",      "i",    "j",     "t",    "d",    "c",
-                                      "qbase", "kbase", "offset", "mask", "score", "prob", "value"};
+/* The text's titles are the names, but for three that would not leave GPT-2's lines 80 columns. */
+static const char titles[KINDS][8] = {"l",      "h",      "b",      "i",    "j",     "t",    "d",    "c",
+                                      "q_base", "k_base", "offset", "mask", "score", "prob", "value"};
 static const char names[KINDS][8] = {"layer",  "head",   "b",      "i",      "j",     "t",    "d",    "c",
                                      "q_base", "k_base", "offset", "masked", "score", "prob", "value"};
 

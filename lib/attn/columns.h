@@ -2,7 +2,7 @@
  * columns: numbers and their places as lines of text: aligned columns for the eye, or
  * tab-separated values or JSON objects for a program.
  *
- *     a row of scores   layer head b i j, q base, k base, offset, score, mask, prob
+ *     a row of scores   layer head b i j, q_base, k_base, offset, score, mask, prob
  *     of stage scores   ... score, mask       of stage probs   layer head b i j offset prob
  *     of q, k, v, att   layer head b t d offset value
  *     of x, qkv, out    layer b t c offset value

@@ -268,10 +268,10 @@ static void lines_of_scores(void)
                "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":2,\"q_base\":6,\"k_base\":10,\"offset\":14,"
                "\"score\":null,\"masked\":true,\"prob\":0}\n");
     CHECK_TEXT(row_text(view, TG_ATTN_EVERY, TG_ATTN_TEXT, TG_ATTN_INF, &row),
-               "#l h b i j qbase kbase offset        score mask       prob\n"
-               "11 1 0 1 0     6     2     12   0.70710678    0 0.57597530\n"
-               "11 1 0 1 1     6     6     13  -0.70710678    0 0.14002920\n"
-               "11 1 0 1 2     6    10     14         -inf    1          0\n");
+               "#l h b i j q_base k_base offset        score mask       prob\n"
+               "11 1 0 1 0      6      2     12   0.70710678    0 0.57597530\n"
+               "11 1 0 1 1      6      6     13  -0.70710678    0 0.14002920\n"
+               "11 1 0 1 2      6     10     14         -inf    1          0\n");
     CHECK_TEXT(row_text(view, TG_ATTN_SCORES, TG_ATTN_TSV, TG_ATTN_MIN, &row),
                "layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\n"
                "11\t1\t0\t1\t0\t6\t2\t12\t0.707106769\t0\n"
