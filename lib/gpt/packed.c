@@ -36,7 +36,7 @@ static uint32_t largest_bits(const float *w, size_t n)
 {
     uint32_t most = 0;
 
-    #pragma omp parallel for simd reduction(max : most)
+    #pragma omp parallel for reduction(max : most)
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
 
