@@ -145,8 +145,7 @@ static tg_status prepare(struct work *w, const cli_model *m, const struct option
 {
     tg_status status;
 
-    if (wants_packed(o) &&
-        (status = tg_packed_create(&w->packed, &m->model, (tg_precision)o->precision, err)))
+    if (wants_packed(o) && tg_packed_create(&w->packed, &m->model, (tg_precision)o->precision, err))
         return tg_err_in(err, cli_input_name(m->path));
     place(w, &m->model, o, prompt);
     if ((status = tg_arena_alloc(&w->arena, err)))
