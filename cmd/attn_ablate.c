@@ -1,9 +1,7 @@
 /* The change in loss without some heads. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/attn_dump.h"
@@ -13,31 +11,20 @@
 
 /* ---- which heads: L.H or L.*, with commas between, or all */
 
-#define DIGITS_MAX 9
-
 static bool is_all(const attn_options *o)
 {
     return strcmp(o->ablate, "all") == 0;
-}
-
-static bool take_number(const char **at, size_t *value)
-{
-    const char *begin = *at;
-
-    for (*value = 0; isdigit((unsigned char)**at) && *at - begin < DIGITS_MAX; ++*at)
-        *value = *value * 10 + (size_t)(**at - '0');
-    return *at > begin;
 }
 
 /* The next item into *pick, whose head is all for L.*; false: there is none. */
 static bool take_item(const char **at, tg_attn_pick *pick)
 {
     *pick = TG_ATTN_PICK_ALL;
-    if (!take_number(at, &pick->layer) || *(*at)++ != '.')
+    if (!cli_take_size(at, &pick->layer) || *(*at)++ != '.')
         return false;
     if (**at == '*')
         ++*at;
-    else if (!take_number(at, &pick->head))
+    else if (!cli_take_size(at, &pick->head))
         return false;
     return **at == '\0' || (**at == ',' && *++*at != '\0');
 }
@@ -136,7 +123,7 @@ static tg_status open_text(struct text *t, const cli_model *m, const attn_option
         tg_stream_open_ids(&t->stream, model, t->prompt.ids, t->prompt.n);
         return TG_OK;
     }
-    if (!cli_is_dash(m->path) && cli_stdin_has_data()) {
+    if (cli_model_has_input(m)) {
         t->name = "standard input";
         status = tg_stream_open(&t->stream, model, STDIN_FILENO, err);
         return status ? tg_err_in(err, t->name) : TG_OK;
@@ -154,29 +141,19 @@ struct progress {
     double begun, shown;
 };
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void show_progress(void *context, size_t done)
 {
     struct progress *p = context;
-    const double t = now();
     char line[256];
 
-    if (t - p->shown < (cli_redraws() ? 0.2 : 10))
+    if (!cli_progress_due(&p->shown))
         return;
-    p->shown = t;
     if (p->a->cases == 1)
-        snprintf(line, sizeof line, "%s tokens, %s", cli_count(p->a->tokens), cli_duration(t - p->begun));
+        snprintf(line, sizeof line, "%s tokens, %s", cli_count(p->a->tokens), cli_duration(p->shown - p->begun));
     else
         snprintf(line, sizeof line, "%s tokens, the next %s: %s of %s heads, %s", cli_count(p->a->tokens),
                  cli_count(p->a->pass.B * p->a->pass.T), cli_count(done), cli_count(p->a->cases),
-                 cli_duration(t - p->begun));
+                 cli_duration(p->shown - p->begun));
     cli_progress(line);
 }
 
@@ -269,7 +246,7 @@ static void print_all(const tg_ablate *a, const attn_options *o, const tg_config
 
 static tg_status ablate(const cli_model *m, const tg_ablate_heads *heads, const attn_options *o, tg_err *err)
 {
-    struct progress progress = {.begun = now(), .shown = now()};
+    struct progress progress = {.begun = cli_now(), .shown = cli_now()};
     struct text text = {0};
     tg_ablate a;
     tg_status status = tg_ablate_open(&a, &m->model, heads, err);

@@ -143,19 +143,6 @@ static void put_att(tg_attn_text *to, const tg_attn_row *row)
     to->n = (size_t)(at - to->text);
 }
 
-/* Weights that are finite, but huge, overflow on the way, if only to float32. */
-static bool is_finite(const tg_attn_row *row)
-{
-    const size_t D = row->view->C / row->view->H;
-    bool finite = true;
-
-    for (size_t j = 0; j <= row->i; j++)
-        finite = finite && isfinite((float)row->scores[j]) && isfinite((float)row->probs[j]);
-    for (size_t d = 0; row->att && d < D; d++)
-        finite = finite && isfinite((float)row->att[d]);
-    return finite;
-}
-
 static void put_row(void *context, const tg_attn_row *row, size_t thread)
 {
     struct dump *d = context;
@@ -163,10 +150,8 @@ static void put_row(void *context, const tg_attn_row *row, size_t thread)
 
     if (lane->status)
         return;
-    if (!is_finite(row)) {
-        lane->status =
-            tg_fail(&lane->err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite",
-                    row->layer, row->h, row->i);
+    if (!tg_attn_row_is_finite(row)) {
+        lane->status = tg_attn_not_finite(row->layer, row->h, row->i, &lane->err);
         return;
     }
     if (d->columns.format == TG_ATTN_TEXT && row->i == d->first) {

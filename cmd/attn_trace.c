@@ -4,28 +4,19 @@
 
 #include "cmd/attn_trace.h"
 
-#define DIGITS_MAX 15 /* of an index, before the model is known */
-
 /* ---- options */
 
 /* "1,2,3": up to `most` whole numbers; how many, 0 when the text is something else. */
 static size_t parse_numbers(size_t *out, size_t most, const char *text)
 {
-    size_t n = 0;
-
-    for (;; text++) {
-        size_t digits = strspn(text, "0123456789");
-
-        if (digits == 0 || digits > DIGITS_MAX || n == most)
-            return 0;
-        for (out[n] = 0; digits > 0; digits--, text++)
-            out[n] = out[n] * 10 + (size_t)(*text - '0');
+    for (size_t n = 0; n < most && cli_take_size(&text, &out[n]); text++) {
         n++;
         if (*text == '\0')
             return n;
         if (*text != ',')
-            return 0;
+            break;
     }
+    return 0;
 }
 
 static int parse_element(attn_trace_options *o)
@@ -212,8 +203,7 @@ static tg_status check_finite(const attn_page *p, tg_err *err)
     const size_t l = p->layer.number, n = p->at.i + 1;
 
     if (!all_finite(p->t.scores, n) || !all_finite(p->t.probs, n) || !all_finite(p->t.att, p->C))
-        return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite", l,
-                       p->at.h, p->at.i);
+        return tg_attn_not_finite(l, p->at.h, p->at.i, err);
     if (p->o->backward && !(isfinite(p->g.loss) && all_finite(p->datt, p->D) && all_finite(p->t.dscores, n)))
         return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: the gradient is not finite", l,
                        p->at.h, p->at.i);

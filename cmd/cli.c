@@ -22,11 +22,13 @@ static bool line_open;   /* a redrawn line stands on the terminal, without its n
 /* ---- signals: what comes before the rest, which uses it */
 
 #define N_STOPS 3
+#define REDRAW_SECONDS 0.1 /* between lines of progress that redraw */
+#define LINE_SECONDS 10    /* and those that do not */
 #define SAME_REQUEST 1.0 /* seconds in which another stop signal is the same request */
 
 static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t stop_signal;
-static struct timespec stop_time; /* when that came; for on_stop alone */
+static double stop_time; /* when that came; for on_stop alone */
 static volatile sig_atomic_t status_asked;
 static char temporary[8192];                  /* the path of a save under way ... */
 static volatile sig_atomic_t temporary_there; /* ... when there is one */
@@ -59,17 +61,23 @@ static void end_at_once(int number)
     errno = sys;
 }
 
-static void on_stop(int number)
+double cli_now(void)
 {
-    const int sys = errno;
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void on_stop(int number)
+{
+    const int sys = errno;
+    const double t = cli_now();
+
     if (!stop_signal) {
         stop_signal = number;
         stop_time = t;
-    } else if ((double)(t.tv_sec - stop_time.tv_sec) + 1e-9 * (double)(t.tv_nsec - stop_time.tv_nsec) >
-               SAME_REQUEST) {
+    } else if (t - stop_time > SAME_REQUEST) {
         end_at_once(number);
     }
     errno = sys;
@@ -356,24 +364,35 @@ bool cli_stdin_has_data(void)
 
 /* ---- progress */
 
-bool cli_redraws(void)
+bool cli_takes_escapes(int fd)
 {
-    const char *term = getenv("TERM");
-
-    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
     if (no_color && *no_color != '\0')
         return false;
-    return isatty(STDERR_FILENO) && term && *term != '\0' && strcmp(term, "dumb") != 0;
+    return isatty(fd) && term && *term != '\0' && strcmp(term, "dumb") != 0;
 }
 
-static size_t terminal_width(void)
+size_t cli_terminal_width(int fd)
 {
     struct winsize size;
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 2)
-        return 80;
-    return size.ws_col;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+bool cli_redraws(void)
+{
+    return cli_takes_escapes(STDERR_FILENO);
+}
+
+bool cli_progress_due(double *shown)
+{
+    const double t = cli_now();
+
+    if (*shown >= 0 && t - *shown < (cli_redraws() ? REDRAW_SECONDS : LINE_SECONDS))
+        return false;
+    *shown = t;
+    return true;
 }
 
 /* Bytes of `line` that fit into `columns`, counting a character as one column. */
@@ -389,12 +408,14 @@ static size_t fitting(const char *line, size_t columns)
 
 void cli_progress(const char *line)
 {
+    const size_t width = cli_terminal_width(STDERR_FILENO);
+
     if (!cli_redraws()) {
         fprintf(stderr, "%s\n", line);
         return;
     }
     /* One column stays free: writing the last one makes some terminals wrap. */
-    fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, terminal_width() - 1), line);
+    fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
     line_open = true;
 }
 

@@ -68,6 +68,10 @@ void cli_init(const char *tool_name);
  */
 int cli_parse(int argc, char **argv, const cli_tool *tool);
 
+/* Take a whole number of up to 15 digits from the text at *at, which is then behind it; false:
+ * there is none. */
+bool cli_take_size(const char **at, size_t *value);
+
 /* "tg-x: message" and a hint at --help, on stderr; returns CLI_USAGE. */
 int cli_usage(const char *format, ...) TG_PRINTF(1, 2);
 
@@ -128,9 +132,21 @@ bool cli_stdin_has_data(void);
 
 /* ---- progress on stderr */
 
+/* Whether a descriptor takes escape sequences: a terminal, TERM is not "dumb", NO_COLOR is
+ * not set; and its columns, 0 when it is no terminal. */
+bool cli_takes_escapes(int fd);
+size_t cli_terminal_width(int fd);
+
 /* Whether stderr takes a line that redraws: a terminal, TERM is not "dumb", NO_COLOR is
  * not set (whoever sets it wants no escape sequences). */
 bool cli_redraws(void);
+
+/* Whether a new line is due: 0.1 s after *shown where it redraws, else 10 s; *shown (seconds of
+ * cli_now(), or below 0 for never) is then the present. */
+bool cli_progress_due(double *shown);
+
+/* Seconds since some moment in the past. */
+double cli_now(void);
 
 /* Show `line` on stderr: redrawn in place (cut at the terminal's width) when
  * cli_redraws(), else printed as a line of its own. */

@@ -29,12 +29,17 @@ void cli_model_close(cli_model *m)
     cli_close_input(m->fd);
 }
 
+bool cli_model_has_input(const cli_model *m)
+{
+    return !cli_is_dash(m->path) && cli_stdin_has_data();
+}
+
 tg_status cli_model_prompt(const cli_model *m, tg_prompt *p, const char *text, tg_err *err)
 {
     *p = (tg_prompt){0};
     if (text)
         return tg_prompt_text(p, &m->model, text, strlen(text), err);
-    if (cli_is_dash(m->path) || !cli_stdin_has_data())
+    if (!cli_model_has_input(m))
         return TG_OK;
     return tg_prompt_read(p, &m->model, STDIN_FILENO, err) ? tg_err_in(err, "standard input") : TG_OK;
 }

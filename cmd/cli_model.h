@@ -18,6 +18,9 @@ typedef struct cli_model {
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
 void cli_model_close(cli_model *m);
 
+/* Whether standard input holds the text: something is there, and the model did not come from it. */
+bool cli_model_has_input(const cli_model *m);
+
 /* The text of -p TEXT (or NULL), else what standard input holds, unless the model came
  * from there; else there is none: p->ids is NULL.  To be freed. */
 TG_MUST_CHECK tg_status cli_model_prompt(const cli_model *m, tg_prompt *p, const char *text, tg_err *err);

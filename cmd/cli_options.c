@@ -18,6 +18,17 @@ static bool made_of(const char *text, const char *set)
     return *text != '\0' && text[strspn(text, set)] == '\0';
 }
 
+#define DIGITS_MAX 15
+
+bool cli_take_size(const char **at, size_t *value)
+{
+    const char *begin = *at;
+
+    for (*value = 0; **at >= '0' && **at <= '9' && *at - begin < DIGITS_MAX; ++*at)
+        *value = *value * 10 + (size_t)(**at - '0');
+    return *at > begin;
+}
+
 /* CLI_SIZE and CLI_NUMBER have a range, CLI_U64 has none. */
 static bool has_range(const cli_option *o)
 {

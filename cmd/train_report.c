@@ -2,20 +2,8 @@
 
 #include <math.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "cmd/cli.h"
-
-#define REDRAW_SECONDS 0.1 /* a line that redraws, at most this often */
-#define LINE_SECONDS 10.0  /* lines of their own */
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static tg_status log_failed(const train_report *r, tg_err *err)
 {
@@ -49,12 +37,12 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
 
 void train_report_begin(train_report *r)
 {
-    r->start = now();
+    r->start = cli_now();
 }
 
 static double seconds(const train_report *r)
 {
-    return now() - r->start - r->paused;
+    return cli_now() - r->start - r->paused;
 }
 
 static double tokens_per_second(const train_report *r)
@@ -88,7 +76,6 @@ static void show(train_report *r)
 
     format(r, line, sizeof line);
     cli_progress(line);
-    r->shown = now();
 }
 
 void train_report_say(const train_report *r)
@@ -113,10 +100,11 @@ static tg_status write_log(const train_report *r, bool evaluated, tg_err *err)
 
 tg_status train_report_step(train_report *r, tg_err *err)
 {
-    const double wait = cli_redraws() ? REDRAW_SECONDS : LINE_SECONDS;
     const bool evaluated = r->val_step == r->step;
 
-    if (evaluated || r->shown < 0 || now() - r->shown >= wait)
+    if (evaluated)
+        r->shown = -1; /* worth a line at once */
+    if (cli_progress_due(&r->shown))
         show(r);
     return r->log ? write_log(r, evaluated, err) : TG_OK;
 }
@@ -138,12 +126,12 @@ void train_report_conclude(const train_report *r)
 
 void train_report_pause(train_report *r)
 {
-    r->pause_began = now();
+    r->pause_began = cli_now();
 }
 
 void train_report_resume(train_report *r)
 {
-    r->paused += now() - r->pause_began;
+    r->paused += cli_now() - r->pause_began;
 }
 
 tg_status train_report_close(train_report *r, tg_err *err)

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
+
+#include "cmd/cli.h"
 
 /* ---- what the terminal can do */
 
@@ -24,9 +24,7 @@ static bool contains(const char *name, const char *part)
 
 static view_color find_color(int fd)
 {
-    const char *term = getenv("TERM");
-
-    if (is_set("NO_COLOR") || !isatty(fd) || !term || *term == '\0' || strcmp(term, "dumb") == 0)
+    if (!cli_takes_escapes(fd))
         return VIEW_NEVER;
     if (contains("COLORTERM", "truecolor") || contains("COLORTERM", "24bit") || contains("TERM", "direct"))
         return VIEW_TRUECOLOR;
@@ -45,11 +43,11 @@ static bool find_utf8(void)
 
 static size_t find_width(int fd)
 {
-    struct winsize size;
+    const size_t width = cli_terminal_width(fd);
     const char *columns = getenv("COLUMNS");
 
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
+    if (width > 0)
+        return width;
     if (columns && *columns != '\0' && strspn(columns, "0123456789") == strlen(columns) &&
         strlen(columns) < 5)
         return (size_t)strtoul(columns, NULL, 10);

@@ -43,16 +43,14 @@ typedef struct lane {
     double *q, *scores, *probs, *att;
 } lane;
 
-void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D)
+void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t threads, size_t T, size_t D)
 {
-    size_t n;
-
     tg_attn_panel_place(arena, &work->panel, T, D);
-    work->threads = (size_t)omp_get_max_threads();
+    work->threads = threads > 0 ? threads : (size_t)omp_get_max_threads();
     work->row_width = 2 * (tg_attn_panel_width(T) + tg_attn_panel_width(D));
-    if (T > SIZE_MAX / 8 || D > SIZE_MAX / 8 || !tg_size_mul(&n, work->threads, work->row_width))
-        n = SIZE_MAX; /* which the arena will not find */
-    work->rows = tg_arena_take(arena, n, sizeof *work->rows);
+    if (T > SIZE_MAX / 8 || D > SIZE_MAX / 8)
+        work->row_width = SIZE_MAX; /* which the arena will not find */
+    work->rows = tg_arena_take_rows(arena, work->threads, work->row_width, sizeof *work->rows);
 }
 
 static lane lane_of(const tg_attn_work *work, size_t thread)
@@ -92,6 +90,24 @@ static void compute_row(tg_attn_row *row, const tg_attn_work *work, size_t threa
     row->scores = l.scores;
     row->probs = l.probs;
     row->att = att ? l.att : NULL;
+}
+
+bool tg_attn_row_is_finite(const tg_attn_row *row)
+{
+    const size_t D = row->view->C / row->view->H;
+    bool finite = true;
+
+    for (size_t j = 0; j <= row->i; j++)
+        finite = finite && isfinite((float)row->scores[j]) && isfinite((float)row->probs[j]);
+    for (size_t d = 0; row->att && d < D; d++)
+        finite = finite && isfinite((float)row->att[d]);
+    return finite;
+}
+
+tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *err)
+{
+    return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite", layer, head,
+                   query);
 }
 
 /* ---- walks */

@@ -86,17 +86,22 @@ typedef struct tg_attn_row {
     const double *att;     /* [D] sum over j of probs[j] * v_j */
 } tg_attn_row;
 
+/* Whether its numbers, rounded to float32, are finite: weights that are finite but huge overflow on
+ * the way.  And the error when they are not: TG_EDATA, with the place. */
+bool tg_attn_row_is_finite(const tg_attn_row *row);
+tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *err);
+
 /* Shown each row in the order b, h, i, so that offsets ascend; false ends the walk. */
 typedef bool (*tg_attn_visit)(void *context, const tg_attn_row *row);
 
-/* Scratch of a walk: one head, and for each thread a row. */
+/* Scratch of a walk: one head, and for each thread a row.  threads 0: as many as OpenMP has. */
 typedef struct tg_attn_work {
     tg_attn_panel panel;
-    size_t threads; /* omp_get_max_threads() when it was placed */
+    size_t threads;
     double *rows;   /* [threads, row_width] */
     size_t row_width;
 } tg_attn_work;
-void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t T, size_t D);
+void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t threads, size_t T, size_t D);
 
 /* Walk over one layer's picked rows (pick->layer is not looked at).  `layer` is
  * what the rows say.  False when visit ended it. */

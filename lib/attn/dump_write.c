@@ -136,16 +136,16 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 static void place(tg_arena *arena, struct writer *w, const tg_attn_layers *n)
 {
     const tg_attn_stage one = w->dump->stage;
-    size_t rows, square = 0, most = SIZE_MAX; /* which the arena will not find */
+    const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
+    size_t rows, width = 3 * n->C; /* the widest row of a stage, of all heads together */
 
+    if (square && !tg_size_mul(&width, n->H, n->T))
+        width = SIZE_MAX; /* which the arena will not find */
+    if (!tg_size_mul(&rows, n->B, n->T))
+        rows = SIZE_MAX;
     tg_attn_stages_place(arena, &w->stages, n->B, n->T, n->C, n->H);
-    if (tg_size_mul(&rows, n->B, n->T) &&
-        (!(one == TG_ATTN_EVERY || tg_attn_stage_square(one)) ||
-         (tg_size_mul(&square, rows, n->H) && tg_size_mul(&square, square, n->T))) &&
-        tg_size_mul(&rows, rows, n->C) && tg_size_mul(&rows, rows, 3))
-        most = tg_size_max(rows, square);
     w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
-    w->array = tg_arena_take(arena, most, sizeof *w->array);
+    w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, 3 * n->C), sizeof *w->array);
 }
 
 tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)

@@ -3,16 +3,11 @@
 #include <string.h>
 
 #include "lib/attn/linear64.h"
-#include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 
 static double *take(tg_arena *arena, size_t rows, size_t width)
 {
-    size_t n;
-
-    if (!tg_size_mul(&n, rows, width))
-        n = SIZE_MAX; /* which the arena will not find */
-    return tg_arena_take(arena, n, sizeof(double));
+    return tg_arena_take_rows(arena, rows, width, sizeof(double));
 }
 
 static void place_block(tg_arena *arena, tg_attn_block64 *s, size_t T, size_t C)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <omp.h>
 
+#include "lib/base/size.h"
+
 /* ---- a row */
 
 double tg_heads_entropy(const double *p, size_t i)
@@ -113,7 +115,7 @@ void tg_heads_place(tg_arena *arena, tg_heads_work *work, size_t T, size_t D)
     for (size_t n = 0; n < work->threads; n++) {
         tg_attn_work placed = {0};
 
-        tg_attn_place(arena, &placed, T, D);
+        tg_attn_place(arena, &placed, 1, T, D);
         if (work->each)
             work->each[n] = placed;
     }
@@ -126,21 +128,12 @@ struct taking {
     size_t i; /* of the row that is not */
 };
 
-static bool row_is_finite(const tg_attn_row *row)
-{
-    bool finite = true;
-
-    for (size_t j = 0; j <= row->i; j++)
-        finite = finite && isfinite(row->scores[j]) && isfinite(row->probs[j]);
-    return finite;
-}
-
 static bool take_row(void *context, const tg_attn_row *row)
 {
     struct taking *t = context;
 
     t->i = row->i;
-    t->finite = row_is_finite(row);
+    t->finite = tg_attn_row_is_finite(row);
     if (t->finite)
         tg_heads_add(&t->heads[row->b * row->view->H + row->h], row->probs, row->i, t->ids);
     return t->finite;
@@ -150,27 +143,21 @@ tg_status tg_heads_of_layer(tg_heads_sum *heads, const tg_attn_layer *layer, con
                             const tg_attn_pick *pick, const tg_heads_work *work, tg_err *err)
 {
     const tg_attn_view *view = &layer->view;
-    const size_t h_begin = pick->head == TG_ATTN_ALL ? 0 : pick->head;
+    const size_t T = view->T, h_begin = pick->head == TG_ATTN_ALL ? 0 : pick->head;
     const size_t h_end = pick->head == TG_ATTN_ALL ? view->H : pick->head + 1;
-    size_t bad_head = h_end, bad_row = 0; /* the first head that is not finite */
+    size_t bad = h_end * T; /* the first row that is not finite: h*T + i */
 
     for (size_t n = 0; n < view->B * view->H; n++)
         heads[n] = (tg_heads_sum){0};
-    #pragma omp parallel for schedule(dynamic) num_threads((int)work->threads)
+    #pragma omp parallel for schedule(dynamic) num_threads((int)work->threads) reduction(min : bad)
     for (size_t h = h_begin; h < h_end; h++) {
         struct taking taking = {.heads = heads, .ids = ids, .finite = true};
         tg_attn_pick one = *pick;
 
         one.head = h;
         (void)tg_attn_walk(view, layer->number, &one, &work->each[omp_get_thread_num()], take_row, &taking);
-        #pragma omp critical(tg_heads)
-        if (!taking.finite && h < bad_head) {
-            bad_head = h;
-            bad_row = taking.i;
-        }
+        if (!taking.finite)
+            bad = tg_size_min(bad, h * T + taking.i);
     }
-    if (bad_head < h_end)
-        return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: attention is not finite",
-                       layer->number, bad_head, bad_row);
-    return TG_OK;
+    return bad < h_end * T ? tg_attn_not_finite(layer->number, bad / T, bad % T, err) : TG_OK;
 }

@@ -74,12 +74,8 @@ void tg_attn_layers_close(tg_attn_layers *layers)
     tg_arena_free(&layers->arena);
 }
 
-/* Walk over one layer's picked rows; false ends the walk. */
-typedef bool (*walk_layer)(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
-                           const void *how);
-
-static tg_status walk_layers(tg_attn_layers *layers, const tg_attn_pick *pick, walk_layer walk,
-                             const void *how, tg_err *err)
+tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick, const tg_attn_team *team,
+                                   tg_err *err)
 {
     const size_t D = layers->C / layers->H;
     tg_arena arena = {0};
@@ -89,43 +85,13 @@ static tg_status walk_layers(tg_attn_layers *layers, const tg_attn_pick *pick, w
 
     if (status)
         return status;
-    tg_attn_place(&arena, &work, layers->T, D);
+    tg_attn_place(&arena, &work, 0, layers->T, D);
     if ((status = tg_arena_alloc(&arena, err)))
         return status;
-    tg_attn_place(&arena, &work, layers->T, D);
-    while (tg_attn_layers_find(layers, pick->layer, &layer) && walk(&layer, pick, &work, how)) {
+    tg_attn_place(&arena, &work, 0, layers->T, D);
+    while (tg_attn_layers_find(layers, pick->layer, &layer) &&
+           tg_attn_walk_team(&layer.view, layer.number, pick, &work, team)) {
     }
     tg_arena_free(&arena);
     return TG_OK;
-}
-
-struct visitor {
-    tg_attn_visit visit;
-    void *context;
-};
-
-static bool walk_alone(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
-                       const void *how)
-{
-    const struct visitor *v = how;
-
-    return tg_attn_walk(&layer->view, layer->number, pick, work, v->visit, v->context);
-}
-
-tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick, tg_attn_visit visit,
-                              void *context, tg_err *err)
-{
-    return walk_layers(layers, pick, walk_alone, &(struct visitor){visit, context}, err);
-}
-
-static bool walk_together(const tg_attn_layer *layer, const tg_attn_pick *pick, tg_attn_work *work,
-                          const void *how)
-{
-    return tg_attn_walk_team(&layer->view, layer->number, pick, work, how);
-}
-
-tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick, const tg_attn_team *team,
-                                   tg_err *err)
-{
-    return walk_layers(layers, pick, walk_together, team, err);
 }

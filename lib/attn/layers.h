@@ -62,13 +62,9 @@ bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *l
 void tg_attn_layers_close(tg_attn_layers *layers);
 
 /*
- * Walk over the picked rows of the layers that are left (see tg_attn_walk).  TG_OK also
- * when visit ended the walk.  TG_EUSAGE: the pick is out of range.  TG_ENOMEM.
+ * Walk by all threads over the picked rows of the layers that are left (see tg_attn_walk_team).
+ * TG_OK also when a turn ended the walk.  TG_EUSAGE: the pick is out of range.  TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_attn_layers_walk(tg_attn_layers *layers, const tg_attn_pick *pick,
-                                            tg_attn_visit visit, void *context, tg_err *err);
-
-/* The same by all threads (see tg_attn_walk_team). */
 TG_MUST_CHECK tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick,
                                                  const tg_attn_team *team, tg_err *err);
 

@@ -39,17 +39,18 @@ static inline void add(sums *s, double factor, const double *p)
     s->s3 += f * load(p + 3 * LANES);
 }
 
+/* Rounded up to TG_PANEL; more than the arena can find when there is no such number. */
+static size_t padded(size_t n)
+{
+    return n > SIZE_MAX - TG_PANEL ? SIZE_MAX : tg_round_up(n, TG_PANEL);
+}
+
 void tg_attn_panel_place(tg_arena *arena, tg_attn_panel *panel, size_t T, size_t D)
 {
-    size_t k, v;
-
     panel->T = T;
     panel->D = D;
-    if (T > SIZE_MAX - TG_PANEL || D > SIZE_MAX - TG_PANEL || !tg_size_mul(&k, tg_round_up(T, TG_PANEL), D) ||
-        !tg_size_mul(&v, T, tg_round_up(D, TG_PANEL)))
-        k = v = SIZE_MAX; /* which the arena will not find */
-    panel->k = tg_arena_take(arena, k, sizeof *panel->k);
-    panel->v = tg_arena_take(arena, v, sizeof *panel->v);
+    panel->k = tg_arena_take_rows(arena, padded(T), D, sizeof *panel->k);
+    panel->v = tg_arena_take_rows(arena, T, padded(D), sizeof *panel->v);
 }
 
 void tg_attn_panel_put(tg_attn_panel *panel, size_t t, const float *k, const float *v)

@@ -8,13 +8,13 @@
 
 void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H)
 {
-    size_t rows, most;
+    size_t rows;
 
-    if (!tg_size_mul(&rows, B, T) || !tg_size_mul(&rows, rows, C) || !tg_size_mul(&most, rows, 3))
-        rows = most = SIZE_MAX; /* which the arena will not find */
-    tg_attn_place(arena, &stages->work, T, C / H);
-    stages->values = tg_arena_take(arena, most, sizeof *stages->values);
-    stages->att = tg_arena_take(arena, rows, sizeof *stages->att);
+    if (!tg_size_mul(&rows, B, T))
+        rows = SIZE_MAX; /* which the arena will not find */
+    tg_attn_place(arena, &stages->work, 0, T, C / H);
+    stages->values = tg_arena_take_rows(arena, rows, 3 * C, sizeof *stages->values);
+    stages->att = tg_arena_take_rows(arena, rows, C, sizeof *stages->att);
 }
 
 static void copy(double *out, const float *in, size_t n)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 
 tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T, tg_err *err)
@@ -16,11 +15,7 @@ tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_
 
 static double *take(tg_arena *arena, size_t rows, size_t width)
 {
-    size_t n;
-
-    if (!tg_size_mul(&n, rows, width))
-        n = SIZE_MAX; /* which the arena will not find */
-    return tg_arena_take(arena, n, sizeof(double));
+    return tg_arena_take_rows(arena, rows, width, sizeof(double));
 }
 
 void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_attn_view *view)

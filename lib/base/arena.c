@@ -32,6 +32,13 @@ void *tg_arena_take(tg_arena *arena, size_t count, size_t each)
     return p;
 }
 
+void *tg_arena_take_rows(tg_arena *arena, size_t rows, size_t width, size_t each)
+{
+    size_t count;
+
+    return tg_arena_take(arena, tg_size_mul(&count, rows, width) ? count : SIZE_MAX, each);
+}
+
 tg_status tg_arena_alloc(tg_arena *arena, tg_err *err)
 {
     size_t size = tg_size_max(arena->used, TG_ALIGN);

@@ -30,6 +30,10 @@ typedef struct tg_arena {
  * more than it asked for is a mistake of the program's (asserted). */
 void *tg_arena_take(tg_arena *arena, size_t count, size_t each);
 
+/* rows * width elements; a product beyond size_t is remembered like any size that overflows:
+ * tg_arena_alloc() is going to fail. */
+void *tg_arena_take_rows(tg_arena *arena, size_t rows, size_t width, size_t each);
+
 /* Memory for `used` bytes; then used = 0.  It reads as zeros, and the system provides a
  * page of it when that is first written, so that room which is never used costs nothing.
  * TG_ENOMEM when there is none: the arena is then empty. */

@@ -12,11 +12,8 @@
 static float *take_cache(tg_arena *arena, const tg_infer *f)
 {
     const tg_config *c = &f->model->config;
-    size_t floats;
 
-    if (!tg_size_mul(&floats, c->n_layer * f->keys * c->n_embd, f->sequences))
-        floats = SIZE_MAX; /* which the arena will not find */
-    return tg_arena_take(arena, floats, sizeof(float));
+    return tg_arena_take_rows(arena, f->sequences, c->n_layer * f->keys * c->n_embd, sizeof(float));
 }
 
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, size_t sequences,

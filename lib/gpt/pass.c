@@ -11,11 +11,7 @@
 
 static float *take(tg_arena *arena, size_t rows, size_t width)
 {
-    size_t floats;
-
-    if (!tg_size_mul(&floats, rows, width))
-        floats = SIZE_MAX; /* the arena will overflow on it, and remember */
-    return tg_arena_take(arena, floats, sizeof(float));
+    return tg_arena_take_rows(arena, rows, width, sizeof(float));
 }
 
 /* Bytes of all blocks' x2, beyond which they share one: backward makes each again, at the

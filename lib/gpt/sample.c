@@ -166,15 +166,12 @@ void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model,
                         size_t S, size_t tokens)
 {
     const size_t n_ctx = model->config.n_ctx, V = model->config.vocab_size, keys = tg_size_min(n_ctx, tokens);
-    size_t cells;
 
     tg_infer_place(arena, &g->infer, model, tg_size_max(keys, S), S, keys);
     g->infer.packed = packed;
     g->S = S;
-    if (!tg_size_mul(&cells, S, tg_size_max(n_ctx, V)))
-        cells = SIZE_MAX; /* which the arena will not find */
-    g->window = tg_arena_take(arena, cells == SIZE_MAX ? cells : S * n_ctx, sizeof *g->window);
-    g->logits = tg_arena_take(arena, cells == SIZE_MAX ? cells : S * V, sizeof *g->logits);
+    g->window = tg_arena_take_rows(arena, S, n_ctx, sizeof *g->window);
+    g->logits = tg_arena_take_rows(arena, S, V, sizeof *g->logits);
     g->order = tg_arena_take(arena, V, sizeof *g->order);
     g->choices = tg_size_min(V, model->tokenizer.vocab_size);
 }

@@ -231,13 +231,10 @@ size_t tg_matmul_work(size_t threads)
 void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_precision precision)
 {
     const size_t widest = 32; /* columns of a panel, of the kernels with the longest vectors */
-    size_t values;
+    const size_t each = precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
 
-    if (!tg_size_mul(&values, tg_round_up(N, widest), K))
-        values = SIZE_MAX; /* which the arena will not find */
     *w = (tg_weights){.K = K, .N = N, .precision = precision};
-    w->panels = tg_arena_take(arena, values,
-                              precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
+    w->panels = tg_arena_take_rows(arena, tg_round_up(N, widest), K, each);
 }
 
 void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col)

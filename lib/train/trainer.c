@@ -9,15 +9,12 @@ static void place(tg_arena *arena, tg_trainer *t, const tg_checkpoint *run, cons
 {
     const size_t B = run->settings.batch, T = batches->T;
     const tg_params *table = &run->model.table;
-    size_t N;
 
-    if (!tg_size_mul(&N, B, T))
-        N = SIZE_MAX; /* which the arena will not find */
     tg_pass_place(arena, &t->pass, &run->model, B, T, true);
     t->grads = tg_arena_take(arena, table->floats, sizeof(float));
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
-    t->ids = tg_arena_take(arena, N, sizeof(int32_t));
-    t->targets = tg_arena_take(arena, N, sizeof(int32_t));
+    t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
+    t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
 
 size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches)

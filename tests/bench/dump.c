@@ -29,7 +29,7 @@ static void place(tg_arena *arena, struct dump *d)
     d->view.v = qkv ? qkv + 2 * a->C : NULL;
     for (size_t i = 0; qkv && i < n; i++)
         qkv[i] = (float)tg_rng_normal(&rng, i);
-    tg_attn_place(arena, &d->work, a->T, a->C / a->H);
+    tg_attn_place(arena, &d->work, 0, a->T, a->C / a->H);
     d->scores = tg_arena_take(arena, a->T, sizeof *d->scores);
     d->probs = tg_arena_take(arena, a->T, sizeof *d->probs);
     d->text = tg_arena_take(arena, d->threads, sizeof *d->text);

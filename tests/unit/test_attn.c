@@ -27,9 +27,9 @@ static bool walk(const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_vis
     tg_err err = {0};
     bool done;
 
-    tg_attn_place(&arena, &work, view->T, view->C / view->H);
+    tg_attn_place(&arena, &work, 0, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_attn_place(&arena, &work, view->T, view->C / view->H);
+    tg_attn_place(&arena, &work, 0, view->T, view->C / view->H);
     done = tg_attn_walk(view, 0, pick, &work, visit, context);
     tg_arena_free(&arena);
     return done;
@@ -184,29 +184,34 @@ struct rows {
     size_t layer, head;
 };
 
-static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_pick *pick,
-                            tg_attn_visit visit, void *context, tg_err *err)
+static void keep_att(void *context, const tg_attn_row *row, size_t thread)
 {
+    const size_t D = C / row->view->H;
+    struct rows *r = context;
+
+    (void)thread;
+    for (size_t d = 0; d < D; d++)
+        r->att[row->layer][row->i][row->h * D + d] = (float)row->att[d];
+    #pragma omp critical
+    {
+        r->n++;
+        r->layer = row->layer;
+        r->head = row->h;
+    }
+}
+
+static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_pick *pick,
+                            struct rows *rows, tg_err *err)
+{
+    const tg_attn_team team = {.row = keep_att, .context = rows, .att = true};
     tg_attn_layers layers;
     tg_status status = tg_attn_layers_model(&layers, m, ids, n, err);
 
     if (status)
         return status;
-    status = tg_attn_layers_walk(&layers, pick, visit, context, err);
+    status = tg_attn_layers_walk_team(&layers, pick, &team, err);
     tg_attn_layers_close(&layers);
     return status;
-}
-
-static bool keep_att(void *context, const tg_attn_row *row)
-{
-    struct rows *r = context;
-
-    r->n++;
-    r->layer = row->layer;
-    r->head = row->h;
-    for (size_t d = 0; d < C / row->view->H; d++)
-        r->att[row->layer][row->i][row->h * (C / row->view->H) + d] = (float)row->att[d];
-    return true;
 }
 
 /* What lib/nn's fused attention gives for each layer. */
@@ -244,7 +249,7 @@ static void model_equals_fused(void)
         if (tg_model_set_heads(&m, heads, &err) != TG_OK)
             continue; /* 8 */
         memset(&got, 0, sizeof got);
-        CHECK_OK(walk_model(&m, ids, T, &all, keep_att, &got, &err), &err);
+        CHECK_OK(walk_model(&m, ids, T, &all, &got, &err), &err);
         fused_att(&want, &m, ids);
         CHECK_EQ(got.n, L * heads * T);
         CHECK_NEAR(check_distance(got.att[0][0], want.att[0][0], L * T * C), 0, FUSED_TOLERANCE);
@@ -261,12 +266,12 @@ static void model_picks(void)
     tg_err err = {0};
 
     small_model(&m);
-    CHECK_OK(walk_model(&m, ids, T, &pick, keep_att, &got, &err), &err);
+    CHECK_OK(walk_model(&m, ids, T, &pick, &got, &err), &err);
     CHECK_EQ(got.n, 1);
     CHECK_EQ(got.layer, 1);
     CHECK_EQ(got.head, 1);
     pick.layer = L;
-    CHECK_EQ(walk_model(&m, ids, T, &pick, keep_att, &got, &err), TG_EUSAGE);
+    CHECK_EQ(walk_model(&m, ids, T, &pick, &got, &err), TG_EUSAGE);
     CHECK_EQ(got.n, 1);
     tg_model_free(&m);
 }

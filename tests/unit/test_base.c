@@ -134,6 +134,21 @@ static void too_large(void)
     }
 }
 
+static void rows_of_a_width(void)
+{
+    tg_arena arena = {0};
+    tg_err err;
+
+    CHECK(tg_arena_take_rows(&arena, 10, 100, 8) == NULL);
+    CHECK_EQ(arena.used, 8000);
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    CHECK(tg_arena_take_rows(&arena, 10, 100, 8) == arena.base);
+    tg_arena_free(&arena);
+    /* the product wraps around to 0 */
+    CHECK(tg_arena_take_rows(&arena, SIZE_MAX / 2 + 1, 2, 1) == NULL);
+    CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
+}
+
 /* ---- writing */
 
 /* More than a pipe holds, so that it takes several writes. */
@@ -209,6 +224,7 @@ int main(void)
     RUN(long_reasons);
     RUN(placement);
     RUN(too_large);
+    RUN(rows_of_a_width);
     RUN(writing_through_a_pipe);
     RUN(writing_to_what_is_full);
     return check_done();

@@ -118,9 +118,9 @@ static tg_attn_work work_of(tg_arena *arena, const tg_attn_view *a)
     tg_attn_work work;
     tg_err err = {0};
 
-    tg_attn_place(arena, &work, a->T, a->C / a->H);
+    tg_attn_place(arena, &work, 0, a->T, a->C / a->H);
     CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_attn_place(arena, &work, a->T, a->C / a->H);
+    tg_attn_place(arena, &work, 0, a->T, a->C / a->H);
     return work;
 }
 

@@ -29,9 +29,9 @@ static void set_up(struct setting *s, const tg_attn_view *view)
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
     tg_attn_trace_place(&s->arena, &s->t, view);
-    tg_attn_place(&s->walk_arena, &s->work, view->T, view->C / view->H);
+    tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&s->walk_arena, &err), &err);
-    tg_attn_place(&s->walk_arena, &s->work, view->T, view->C / view->H);
+    tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
 }
 
 static void tear_down(struct setting *s)
