@@ -21,6 +21,7 @@
 #define ROUND 16
 #define MR 32
 #define NR 32
+#define NR_UNIT 32
 
 /* A thread's tile registers: all of them 16 rows of 64 bytes. */
 struct tile_config {

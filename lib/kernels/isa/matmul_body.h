@@ -3,7 +3,8 @@
  * matmul_bf16.c and matmul_amx.c, which define
  *
  *   DEPTH             how many k's a packed word (a float's four bytes) holds
- *   MR, NR            rows and columns of a tile
+ *   MR, NR            rows and columns of a tile, at most
+ *   NR_UNIT           columns of a narrower tile are rounded up to a multiple of this
  *   ROUND             words of k are rounded up to a multiple of this
  *   KC_WORDS          words of k of a block, at most
  *   pack_a, pack_b()  a panel of MR rows of A, of NR columns of B, words of k outermost
@@ -41,31 +42,41 @@ struct block {
     size_t i0, mc, k0, kc;
 };
 
-static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j)
+/* The columns of a panel when `left` of them are to be cut: 64 are twice 32, not 48 and 16. */
+INLINE size_t panel_of(size_t left)
+{
+    return tg_size_min(left, part_of(left, NR, NR_UNIT));
+}
+
+static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
 {
     pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row,
-           tg_size_min(NR, op->N - j), at->kc);
+           n, at->kc);
 }
 
 /* Where to ask for share i of n of what the panel at column j is made of; a panel that is
  * not full is not worth it. */
 INLINE struct wanted wanted_of(const tg_matmul *op, const struct block *at, size_t j, size_t i, size_t n)
 {
+    const size_t row = at->kc * i / n;
     const float *b;
 
     if (j + NR > op->N)
-        return (struct wanted){(const char *)op->b, 0};
+        return (struct wanted){0};
     b = op->b + at->k0 * op->b_row + j * op->b_col;
     if (op->b_col == 1)
-        return (struct wanted){(const char *)(b + at->kc * i / n * op->b_row), op->b_row * sizeof *b};
-    return (struct wanted){(const char *)(b + NR * i / n * op->b_col), 128};
+        return (struct wanted){.at = (const char *)(b + row * op->b_row),
+                               .step = op->b_row * sizeof *b,
+                               .times = at->kc * (i + 1) / n - row};
+    return (struct wanted){.at = (const char *)(b + NR * i / n * op->b_col),
+                           .step = NR * sizeof *b,
+                           .times = tg_ceil_div(at->kc, NR)};
 }
 
 INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a, const float *b, size_t i,
-                    size_t j, struct wanted next)
+                    size_t j, size_t n, struct wanted next)
 {
-    const size_t c = (at->i0 + i) * op->ldc + j;
-    const size_t m = tg_size_min(MR, at->mc - i), n = tg_size_min(NR, op->N - j);
+    const size_t c = (at->i0 + i) * op->ldc + j, m = tg_size_min(MR, at->mc - i);
     struct epilogue e = {
         .c = op->c + c,
         .ldc = op->ldc,
@@ -82,7 +93,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
         map_block(op, at->i0 + i, j, m, n);
 }
 
-/* A thread's part of C: whole panels, in rows and columns. */
+/* A thread's part of C. */
 struct part {
     size_t i0, i1, j0, j1;
 };
@@ -96,11 +107,15 @@ static void block(const tg_matmul *op, const struct block *at, const struct part
     for (size_t i = 0; i < rows; i++)
         pack_a(a_panels + i * MR * words, a + i * MR * op->a_row, op->a_row, op->a_col,
                tg_size_min(MR, at->mc - i * MR), at->kc);
-    for (size_t j = part->j0; j < part->j1; j += NR) {
-        pack_b_panel(b_panel, op, at, j);
-        for (size_t i = 0; i < rows; i++)
-            tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j,
-                    wanted_of(op, at, j + NR, i, rows));
+    for (size_t j = part->j0, n; j < part->j1; j += n) {
+        n = panel_of(part->j1 - j);
+        pack_b_panel(b_panel, op, at, j, n);
+        for (size_t i = 0; i < rows; i++) {
+            struct wanted next = wanted_of(op, at, j + n, i, rows);
+
+            next.a = a_panels + (i + 1) % rows * MR * words;
+            tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, n, next);
+        }
     }
 }
 
@@ -141,7 +156,7 @@ static void multiply_blocks(const tg_matmul *op, float *work)
     size_t mc;
 
     cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
-    cut(&part.j0, &part.j1, op->N, NR, me / rows, columns);
+    cut(&part.j0, &part.j1, op->N, NR_UNIT, me / rows, columns);
     if (part.i0 == part.i1 || part.j0 == part.j1)
         return;
     mc = part_of(part.i1 - part.i0, A_FLOATS / words_of(kc) / MR * MR, MR);

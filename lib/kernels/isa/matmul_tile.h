@@ -27,10 +27,13 @@ INLINE void map_block(const tg_matmul *op, size_t i, size_t j, size_t m, size_t 
         op->map(op->mapped + r * op->ldc + j, op->c + r * op->ldc + j, n);
 }
 
-/* Memory to be asked for while a tile is computed: two lines at a time. */
+/* Memory to be asked for while a tile is computed: what the next panel of B will be made of, for
+ * the second-level cache, and the next tile's panel of A, for the first. */
 struct wanted {
-    const char *at;
-    size_t step; /* bytes to the next two */
+    const char *at; /* a panel's width in floats */
+    size_t step;    /* bytes to the next */
+    size_t times;
+    const float *a;
 };
 
 /* What the tile's store adds to the sums, and what the next panel will need. */

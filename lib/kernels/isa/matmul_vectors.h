@@ -10,13 +10,17 @@
  */
 #include "lib/kernels/isa/transpose.h"
 
-/* MR rows of two vectors. */
+/* MR rows of NV vectors. */
 #if VL == 16 || defined(__aarch64__) /* 32 vector registers */
-#define MR 12
+#define MR 8
+#define NV 3
 #else
 #define MR 6
+#define NV 2
 #endif
-#define NR (2 * VL)
+#define NR (NV * VL)
+#define NR_UNIT VL
+#define STEP 4 /* words of k between two looks at what to ask for */
 
 /* ---- packing */
 
@@ -39,39 +43,54 @@ INLINE void pack_across(float *restrict panel, const float *restrict x, size_t k
     }
 }
 
-/* panel[w*width + i] = word w of x + i*step, for all i < width and VL words, by way of
+/* panel[w*width + i] = word w of x + i*step, for all i < n and VL words, by way of
  * blocks in registers. */
-INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t width)
+INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t n,
+                       const size_t width)
 {
-    for (size_t i0 = 0; i0 < width; i0 += VL) {
+    for (size_t i0 = 0; i0 < n; i0 += VL) {
         vf row[VL];
 
         for (size_t i = 0; i < VL; i++)
-            row[i] = words_along(x + tg_size_min(i0 + i, width - 1) * step);
+            row[i] = words_along(x + tg_size_min(i0 + i, n - 1) * step);
         transpose(row);
         for (size_t w = 0; w < VL; w++)
-            memcpy(panel + w * width + i0, &row[w], tg_size_min(VL, width - i0) * sizeof(float));
+            memcpy(panel + w * width + i0, &row[w], tg_size_min(VL, n - i0) * sizeof(float));
     }
+}
+
+/* The words of n vectors that can be packed several at a time; returns how many words those are. */
+INLINE size_t pack_words(float *restrict panel, const float *restrict x, size_t step, size_t k_step,
+                         const size_t n, size_t kc, const size_t width)
+{
+    size_t w = 0;
+
+    if (step == 1)
+        for (; (w + 1) * DEPTH <= kc; w++)
+            pack_across(panel + w * width, x + w * DEPTH * k_step, k_step, n);
+    else if (k_step == 1)
+        for (; (w + VL) * DEPTH <= kc; w += VL)
+            pack_block(panel + w * width, x + w * DEPTH, step, n, width);
+    return w;
 }
 
 /*
  * A panel of up to `width` vectors (rows of A, or columns of B) over k:
- * panel[w*width + i] = word w of x[i*step + k*k_step], zeros beyond n and kc.
+ * panel[w*width + i] = word w of x[i*step + k*k_step], zeros beyond kc.  Beyond n: zeros, or
+ * what was there, if n is `part` vectors.
  */
 INLINE void pack(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
-                 size_t kc, const size_t width)
+                 size_t kc, const size_t width, const size_t part)
 {
     const size_t words = tg_ceil_div(kc, DEPTH);
     size_t w = 0;
 
-    if (n < width)
+    if (n == width)
+        w = pack_words(panel, x, step, k_step, width, kc, width);
+    else if (n == part)
+        w = pack_words(panel, x, step, k_step, part, kc, width);
+    else
         memset(panel, 0, words * width * sizeof *panel);
-    else if (step == 1)
-        for (; (w + 1) * DEPTH <= kc; w++)
-            pack_across(panel + w * width, x + w * DEPTH * k_step, k_step, width);
-    else if (k_step == 1)
-        for (; (w + VL) * DEPTH <= kc; w += VL)
-            pack_block(panel + w * width, x + w * DEPTH, step, width);
     for (size_t i = 0; i < n; i++)
         for (size_t j = w; j < words; j++) {
             const float *at = x + i * step + j * DEPTH * k_step;
@@ -82,45 +101,61 @@ INLINE void pack(float *restrict panel, const float *restrict x, size_t step, si
 
 INLINE void pack_a(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
 {
-    pack(panel, x, step, k_step, n, kc, MR);
+    pack(panel, x, step, k_step, n, kc, MR, MR);
 }
 
 INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
 {
-    pack(panel, x, step, k_step, n, kc, NR);
+    pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL);
 }
 
 /* ---- the tile */
 
+/* sum[r][v] += a[r] b[v], for a word of k. */
+INLINE void multiply_word(vf sum[MR][NV], const float *restrict a, const float *restrict b, const size_t rows,
+                          const size_t vectors)
+{
+    vf b_k[NV];
+
+    for (size_t v = 0; v < vectors; v++)
+        b_k[v] = load(b + v * VL);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vectors; v++)
+            sum[r][v] = multiply_add(sum[r][v], a[r], b_k[v]);
+}
+
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
-INLINE void multiply(vf sum[MR][2], const float *restrict a, const float *restrict b, size_t words,
+INLINE void multiply(vf sum[MR][NV], const float *restrict a, const float *restrict b, size_t words,
                      const size_t rows, const size_t vectors, struct wanted next)
 {
+    size_t k = 0;
+
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vectors; v++)
             sum[r][v] = (vf){0};
-    for (size_t k = 0; k < words; k++, a += MR, b += NR) {
-        vf b_k[2];
-
-        if (k % 16 == 0) { /* a little at a time: the processor has few misses in flight */
-            __builtin_prefetch(next.at, 0, 2);
-            __builtin_prefetch(next.at + 64, 0, 2);
+    for (; k + STEP <= words; k += STEP) {
+        /* a little at a time: the processor has few misses in flight */
+        for (size_t i = 0; i < STEP * MR; i += 16)
+            __builtin_prefetch(next.a + k * MR + i, 0, 3);
+        if (next.times > 0) {
+            for (size_t i = 0; i < NR; i += 16)
+                __builtin_prefetch(next.at + i * sizeof(float), 0, 2);
             next.at += next.step;
+            next.times--;
         }
-        for (size_t v = 0; v < vectors; v++)
-            b_k[v] = load(b + v * VL);
-        for (size_t r = 0; r < rows; r++)
-            for (size_t v = 0; v < vectors; v++)
-                sum[r][v] = multiply_add(sum[r][v], a[r], b_k[v]);
+        for (size_t w = 0; w < STEP; w++, a += MR, b += NR)
+            multiply_word(sum, a, b, rows, vectors);
     }
+    for (; k < words; k++, a += MR, b += NR)
+        multiply_word(sum, a, b, rows, vectors);
 }
 
 /* Store the sums where whole vectors fit. */
-INLINE void store_rows(vf sum[MR][2], const struct epilogue *e, size_t m, const size_t vectors)
+INLINE void store_rows(vf sum[MR][NV], const struct epilogue *e, const size_t rows, size_t m, const size_t vectors)
 {
-    for (size_t r = 0; r < m; r++)
-        for (size_t v = 0; v < vectors; v++) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vectors && r < m; v++) {
             vf s = sum[r][v];
 
             if (e->bias)
@@ -132,13 +167,13 @@ INLINE void store_rows(vf sum[MR][2], const struct epilogue *e, size_t m, const 
 }
 
 /* n columns, which are not whole vectors. */
-static void store_columns(vf sum[MR][2], const struct epilogue *e, size_t m, size_t n)
+INLINE void store_columns(vf sum[MR][NV], const struct epilogue *e, size_t m, size_t n, const size_t vectors)
 {
     float row[NR];
 
     for (size_t r = 0; r < m; r++) {
-        store(row, sum[r][0]);
-        store(row + VL, sum[r][1]);
+        for (size_t v = 0; v < vectors; v++)
+            store(row + v * VL, sum[r][v]);
         for (size_t j = 0; j < n; j++) {
             float s = row[j];
 
@@ -151,39 +186,39 @@ static void store_columns(vf sum[MR][2], const struct epilogue *e, size_t m, siz
     }
 }
 
-/* A tile of which m rows, at most `rows`, and n columns count. */
+/* A tile of which m rows, at most `rows`, and n columns, at most those of the vectors, count. */
+INLINE void part_tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
+                      const size_t rows, const size_t vectors)
+{
+    vf sum[MR][NV];
+
+    multiply(sum, a, b, words, rows, vectors, e->next);
+    if (n == vectors * VL)
+        store_rows(sum, e, rows, m, vectors);
+    else
+        store_columns(sum, e, m, n, vectors);
+}
+
 INLINE void some_rows(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
                       size_t n, const size_t rows)
 {
-    vf sum[MR][2];
-
-    if (n == VL) {
-        multiply(sum, a, b, words, rows, 1, e->next);
-        store_rows(sum, e, m, 1);
-        return;
-    }
-    multiply(sum, a, b, words, rows, 2, e->next);
-    if (n == NR)
-        store_rows(sum, e, m, 2);
+    if (n <= VL)
+        part_tile(a, b, words, e, m, n, rows, 1);
+    else if (n <= 2 * VL)
+        part_tile(a, b, words, e, m, n, rows, 2);
     else
-        store_columns(sum, e, m, n);
+        part_tile(a, b, words, e, m, n, rows, NV);
 }
 
 static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
     if (m == MR && n == NR) {
-        vf sum[MR][2];
-
-        for (size_t r = 0; r < MR; r++) { /* where the sums will go, while they are made */
-            __builtin_prefetch(e->c + r * e->ldc, 1);
-            __builtin_prefetch(e->c + r * e->ldc + VL, 1);
-        }
-        multiply(sum, a, b, words, MR, 2, e->next);
-        store_rows(sum, e, MR, 2);
-    } else if (m <= MR / 3) {
-        some_rows(a, b, words, e, m, n, MR / 3);
-    } else if (m <= 2 * MR / 3) {
-        some_rows(a, b, words, e, m, n, 2 * MR / 3);
+        for (size_t r = 0; r < MR; r++) /* where the sums will go, while they are made */
+            for (size_t v = 0; v < NV; v++)
+                __builtin_prefetch(e->c + r * e->ldc + v * VL, 1);
+        part_tile(a, b, words, e, MR, NR, MR, NV);
+    } else if (m <= MR / 2) {
+        some_rows(a, b, words, e, m, n, MR / 2);
     } else {
         some_rows(a, b, words, e, m, n, MR);
     }
