@@ -56,7 +56,7 @@ INLINE void small_tile(const struct product *p, size_t m, size_t n, const size_t
             b[v] = load(p->b + k * p->ldb + n + v * VL);
         for (size_t r = 0; r < TR; r++)
             for (size_t v = 0; v < vectors; v++)
-                sum[r][v] += splat(a[r][k * p->a_col]) * b[v];
+                sum[r][v] = add_product(sum[r][v], splat(a[r][k * p->a_col]), b[v]);
     }
     for (size_t r = 0; r < TR && m + r < p->M; r++)
         for (size_t v = 0; v < vectors; v++) {

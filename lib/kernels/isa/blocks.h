@@ -8,6 +8,6 @@
  * block of A packs each panel of B seldom, even where both spill from nearer caches. */
 #define KC_WORDS ((size_t)768)        /* words of k of a block, at most */
 #define A_FLOATS ((size_t)288 * 1024) /* of a thread's packed block of A */
-#define B_FLOATS (KC_WORDS * 48)      /* of a thread's packed panel of B */
+#define B_FLOATS (KC_WORDS * 1536)    /* of a thread's packed panels of B */
 
 #endif

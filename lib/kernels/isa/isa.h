@@ -45,6 +45,18 @@ INLINE vf splat(float x)
     return x - (vf){0};
 }
 
+/* sum + a b.  Of the instruction's three forms the one that adds to a register, whatever the compiler
+ * would make of it: gcc takes others in between, and then copies and spills sums to put them right. */
+INLINE vf add_product(vf sum, vf a, vf b)
+{
+#ifdef __FMA__
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    return sum;
+#else
+    return sum + a * b;
+#endif
+}
+
 INLINE vf larger(vf a, vf b)
 {
     typedef int32_t vi __attribute__((vector_size(VL * 4)));

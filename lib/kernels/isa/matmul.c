@@ -24,16 +24,9 @@ INLINE vf words_across(const float *x, const float *same)
     return load(x);
 }
 
-/* Of the instruction's three forms the one that adds to a register, whatever the compiler would
- * make of it: gcc takes others in between, and then copies and spills sums to put them right. */
 INLINE vf multiply_add(vf sum, float a, vf b)
 {
-#ifdef __FMA__
-    __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(splat(a)), "v"(b));
-    return sum;
-#else
-    return sum + splat(a) * b;
-#endif
+    return add_product(sum, splat(a), b);
 }
 
 #define DEPTH 1

@@ -93,25 +93,41 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a,
         map_block(op, at->i0 + i, j, m, n);
 }
 
-/* A thread's part of C. */
+/* A thread's part of C, and where it packs: A's block, and a panel of B, or all of the part's. */
 struct part {
     size_t i0, i1, j0, j1;
+    float *a_panels, *b_panels;
+    size_t b_panels_n;
 };
 
-static void block(const tg_matmul *op, const struct block *at, const struct part *part, float *a_panels,
-                  float *b_panel)
+/* The same for a panel that is packed: share i of n of its words. */
+INLINE struct wanted wanted_again(const float *panel, size_t words, size_t i, size_t n)
+{
+    const size_t word = words * i / n;
+
+    return (struct wanted){.at = (const char *)(panel + word * NR),
+                           .step = NR * sizeof *panel,
+                           .times = words * (i + 1) / n - word};
+}
+
+static void block(const tg_matmul *op, const struct block *at, const struct part *part)
 {
     const size_t rows = tg_ceil_div(at->mc, MR), words = words_of(at->kc);
+    const size_t b_next = part->b_panels_n > 1 ? NR * words : 0;
+    const bool again = at->i0 > part->i0 && b_next > 0; /* the block above has packed B */
     const float *a = op->a + at->i0 * op->a_row + at->k0 * op->a_col;
+    float *a_panels = part->a_panels, *b_panel = part->b_panels;
 
     for (size_t i = 0; i < rows; i++)
         pack_a(a_panels + i * MR * words, a + i * MR * op->a_row, op->a_row, op->a_col,
                tg_size_min(MR, at->mc - i * MR), at->kc);
-    for (size_t j = part->j0, n; j < part->j1; j += n) {
+    for (size_t j = part->j0, n; j < part->j1; j += n, b_panel += b_next) {
         n = panel_of(part->j1 - j);
-        pack_b_panel(b_panel, op, at, j, n);
+        if (!again)
+            pack_b_panel(b_panel, op, at, j, n);
         for (size_t i = 0; i < rows; i++) {
-            struct wanted next = wanted_of(op, at, j + n, i, rows);
+            struct wanted next = again ? wanted_again(b_panel + b_next, words, i, rows)
+                                       : wanted_of(op, at, j + n, i, rows);
 
             next.a = a_panels + (i + 1) % rows * MR * words;
             tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, n, next);
@@ -151,17 +167,26 @@ static void multiply_blocks(const tg_matmul *op, float *work)
     const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
     const size_t rows = grid_rows(op, threads), columns = threads / rows;
     const size_t kc = part_of(op->K, KC_WORDS * DEPTH, DEPTH * ROUND);
-    float *a_panels = work + me * (A_FLOATS + B_FLOATS), *b_panel = a_panels + A_FLOATS;
-    struct part part;
-    size_t mc;
+    float *a_panels = work + me * (A_FLOATS + B_FLOATS);
+    struct part part = {.a_panels = a_panels, .b_panels = a_panels + A_FLOATS, .b_panels_n = 1};
+    size_t mc, nc, j1;
 
     cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
-    cut(&part.j0, &part.j1, op->N, NR_UNIT, me / rows, columns);
-    if (part.i0 == part.i1 || part.j0 == part.j1)
+    cut(&part.j0, &j1, op->N, NR_UNIT, me / rows, columns);
+    if (part.i0 == part.i1 || part.j0 == j1)
         return;
     mc = part_of(part.i1 - part.i0, A_FLOATS / words_of(kc) / MR * MR, MR);
-    for (size_t k0 = 0; k0 < op->K; k0 += kc)
-        for (size_t i0 = part.i0; i0 < part.i1; i0 += mc)
-            block(op, &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
-                  &part, a_panels, b_panel);
+    nc = j1 - part.j0;
+    if (mc < part.i1 - part.i0) {
+        part.b_panels_n = B_FLOATS / (words_of(kc) * NR);
+        nc = part_of(nc, part.b_panels_n * NR, NR);
+    }
+    for (; part.j0 < j1; part.j0 += nc) {
+        part.j1 = tg_size_min(j1, part.j0 + nc);
+        for (size_t k0 = 0; k0 < op->K; k0 += kc)
+            for (size_t i0 = part.i0; i0 < part.i1; i0 += mc)
+                block(op,
+                      &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
+                      &part);
+    }
 }
