@@ -52,8 +52,8 @@ INLINE void some_words(float *to, size_t stride, const float *x, size_t k_step, 
 }
 
 /* panel[k/32][row][16 words], for rows of x: x[row*step + k*k_step]. */
-static void pack_a(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
-                   size_t kc)
+static void pack_a_panel(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
+                         size_t kc)
 {
     if (n < MR || kc % 32 != 0)
         memset(panel, 0, tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * MR * sizeof *panel);
@@ -78,6 +78,14 @@ static void pack_a(float *restrict panel, const float *restrict x, size_t step, 
                 some_words(panel + i * 16, 1, x + i * step + k * k_step, k_step, k_n);
         }
     }
+}
+
+static void pack_a(float *panels, const float *x, size_t step, size_t k_step, size_t m, size_t kc)
+{
+    const size_t panel = tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * MR;
+
+    for (size_t i = 0; i < m; i += MR, panels += panel)
+        pack_a_panel(panels, x + i * step, step, k_step, tg_size_min(MR, m - i), kc);
 }
 
 /* panel[word][column], for columns of x: x[column*step + k*k_step]. */

@@ -7,7 +7,8 @@
  *   NR_UNIT           columns of a narrower tile are rounded up to a multiple of this
  *   ROUND             words of k are rounded up to a multiple of this
  *   KC_WORDS          words of k of a block, at most
- *   pack_a, pack_b()  a panel of MR rows of A, of NR columns of B, words of k outermost
+ *   pack_a()          m rows of A into panels of MR, words of k outermost
+ *   pack_b()          a panel of up to NR columns of B, the same
  *   tile()            a tile of C from two panels
  *
  * The threads are a grid over C: each computes its part from start to end, with memory of
@@ -118,9 +119,7 @@ static void block(const tg_matmul *op, const struct block *at, const struct part
     const float *a = op->a + at->i0 * op->a_row + at->k0 * op->a_col;
     float *a_panels = part->a_panels, *b_panel = part->b_panels;
 
-    for (size_t i = 0; i < rows; i++)
-        pack_a(a_panels + i * MR * words, a + i * MR * op->a_row, op->a_row, op->a_col,
-               tg_size_min(MR, at->mc - i * MR), at->kc);
+    pack_a(a_panels, a, op->a_row, op->a_col, at->mc, at->kc);
     for (size_t j = part->j0, n; j < part->j1; j += n, b_panel += b_next) {
         n = panel_of(part->j1 - j);
         if (!again)

@@ -99,9 +99,29 @@ INLINE void pack(float *restrict panel, const float *restrict x, size_t step, si
         }
 }
 
-INLINE void pack_a(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
+#define SIDE 8 /* panels that are packed side by side */
+
+/* Rows that lie side by side in memory, A being transposed: several panels at a time, since a line
+ * of memory belongs to two or three. */
+INLINE void pack_side_by_side(float *restrict panels, const float *restrict x, size_t k_step, size_t kc)
 {
-    pack(panel, x, step, k_step, n, kc, MR, MR);
+    const size_t words = tg_ceil_div(kc, DEPTH);
+
+    for (size_t w = 0; w < words; w++)
+        for (size_t p = 0; p < SIDE; p++)
+            pack_across(panels + (p * words + w) * MR, x + w * DEPTH * k_step + p * MR, k_step, MR);
+}
+
+INLINE void pack_a(float *panels, const float *x, size_t step, size_t k_step, size_t m, size_t kc)
+{
+    const size_t panel = tg_ceil_div(kc, DEPTH) * MR;
+    size_t i = 0;
+
+    if (step == 1 && kc % DEPTH == 0)
+        for (; i + SIDE * MR <= m; i += SIDE * MR, panels += SIDE * panel)
+            pack_side_by_side(panels, x + i, k_step, kc);
+    for (; i < m; i += MR, panels += panel)
+        pack(panels, x + i * step, step, k_step, tg_size_min(MR, m - i), kc, MR, MR);
 }
 
 INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
