@@ -26,6 +26,13 @@
 
 /* ---- small products: c (+)= a b, with a strided either way */
 
+/* What the mask leaves of a product, query i of the block seeing key j <= i + diagonal. */
+enum mask {
+    MASK_COLUMNS,    /* c's rows are queries, its columns keys: those behind the mask are not computed */
+    MASK_TERMS_FROM, /* c's rows are keys, the sum is over queries: it begins at the first that sees them */
+    MASK_TERMS_TO    /* c's rows are queries, the sum is over keys: it ends at the last that they see */
+};
+
 struct product {
     float *c;
     size_t ldc;
@@ -35,47 +42,66 @@ struct product {
     size_t ldb;
     size_t M, N, K; /* N is a multiple of VL */
     bool add;
+    enum mask mask;
+    ptrdiff_t diagonal;
 };
 
-/* Rows m.. and vectors n.. of the product; a row beyond M is computed from the last
- * one and not stored. */
-INLINE void small_tile(const struct product *p, size_t m, size_t n, const size_t vectors)
+INLINE size_t clamp(ptrdiff_t n, size_t most)
+{
+    return n < 0 ? 0 : tg_size_min((size_t)n, most);
+}
+
+/* Rows m.. and vectors n.. of the product, terms k0 .. k1-1; a row beyond M is computed from
+ * the last one and not stored. */
+INLINE void small_tile(const struct product *p, size_t m, size_t n, size_t k0, size_t k1, const size_t vectors)
 {
     const float *a[TR];
-    vf sum[TR][TV];
+    vf sum[TR * TV];
 
-    for (size_t r = 0; r < TR; r++) {
+    for (size_t r = 0; r < TR; r++)
         a[r] = p->a + tg_size_min(m + r, p->M - 1) * p->a_row;
-        for (size_t v = 0; v < vectors; v++)
-            sum[r][v] = (vf){0};
-    }
-    for (size_t k = 0; k < p->K; k++) {
+    #pragma GCC unroll 24
+    for (size_t t = 0; t < TR * vectors; t++)
+        sum[t] = (vf){0};
+    for (size_t k = k0; k < k1; k++) {
         vf b[TV];
 
+        #pragma GCC unroll 4
         for (size_t v = 0; v < vectors; v++)
             b[v] = load(p->b + k * p->ldb + n + v * VL);
-        for (size_t r = 0; r < TR; r++)
-            for (size_t v = 0; v < vectors; v++)
-                sum[r][v] = add_product(sum[r][v], splat(a[r][k * p->a_col]), b[v]);
+        #pragma GCC unroll 24
+        for (size_t t = 0; t < TR * vectors; t++)
+            sum[t] = add_product(sum[t], splat(a[t / vectors][k * p->a_col]), b[t % vectors]);
     }
-    for (size_t r = 0; r < TR && m + r < p->M; r++)
-        for (size_t v = 0; v < vectors; v++) {
-            float *c = p->c + (m + r) * p->ldc + n + v * VL;
+    #pragma GCC unroll 24
+    for (size_t t = 0; t < TR * vectors; t++) {
+        float *c = p->c + (m + t / vectors) * p->ldc + n + t % vectors * VL;
 
-            store(c, p->add ? load(c) + sum[r][v] : sum[r][v]);
-        }
+        if (m + t / vectors < p->M)
+            store(c, p->add ? load(c) + sum[t] : sum[t]);
+    }
+}
+
+static void small_rows(const struct product *p, size_t m)
+{
+    const ptrdiff_t first = (ptrdiff_t)m, end = first + TR + p->diagonal; /* of keys that are seen */
+    const size_t N = p->mask == MASK_COLUMNS ? clamp(end, p->N) : p->N;
+    const size_t k0 = p->mask == MASK_TERMS_FROM ? clamp(first - p->diagonal, p->K) : 0;
+    const size_t k1 = p->mask == MASK_TERMS_TO ? clamp(end, p->K) : p->K;
+    size_t n = 0;
+
+    for (; n + (TV - 1) * VL < N; n += TV * VL)
+        small_tile(p, m, n, k0, k1, TV);
+    for (; n + VL < N; n += 2 * VL)
+        small_tile(p, m, n, k0, k1, 2);
+    if (n < N)
+        small_tile(p, m, n, k0, k1, 1);
 }
 
 static void small_product(const struct product *p)
 {
-    size_t n = 0;
-
-    for (; n + TV * VL <= p->N; n += TV * VL)
-        for (size_t m = 0; m < p->M; m += TR)
-            small_tile(p, m, n, TV);
-    for (; n < p->N; n += VL)
-        for (size_t m = 0; m < p->M; m += TR)
-            small_tile(p, m, n, 1);
+    for (size_t m = 0; m < p->M; m += TR)
+        small_rows(p, m);
 }
 
 /* ---- operands in scratch, padded with zeros */
@@ -222,13 +248,16 @@ static void forward_block(const tg_attend *op, const struct forward *f, size_t q
     }
     memset(f->o, 0, rows * Dp * sizeof(float));
     for (size_t k0 = 0; k0 < keys; k0 += KB) {
+        const ptrdiff_t diagonal = (ptrdiff_t)(op->past + q0) - (ptrdiff_t)k0;
         const struct product scores = {
             .c = f->s, .ldc = KB, .a = op->q + q0 * op->ldq, .a_row = op->ldq, .a_col = 1,
             .b = f->kt + k0 * D, .ldb = KB, .M = rows, .N = KB, .K = D,
+            .mask = MASK_COLUMNS, .diagonal = diagonal,
         };
         const struct product gather = {
             .c = f->o, .ldc = Dp, .a = f->s, .a_row = KB, .a_col = 1,
             .b = f->v + k0 * Dp, .ldb = Dp, .M = rows, .N = Dp, .K = tg_size_min(KB, keys - k0), .add = true,
+            .mask = MASK_TERMS_TO, .diagonal = diagonal,
         };
 
         small_product(&scores);
@@ -332,19 +361,19 @@ static void softmax_backward(const tg_attend *op, const struct backward *b, size
     const float through = dot(op->dout + i * op->ldo, op->saved_out + i * op->ldo, op->D);
     float *p = b->p + r * KB, *ds = b->ds + r * KB;
 
+    for (size_t j = 0; j < KB; j++) /* whole vectors; what lies behind the mask is put right below */
+        p[j] = exp_f32(p[j] * op->scale - op->saved_lse[i]);
     for (size_t j = n; j < KB; j++)
         p[j] = ds[j] = 0;
-    if (op->keep && n > 0)
-        op->keep(b->factors, i, k0, n, op->context);
-    for (size_t j = 0; j < n; j++)
-        p[j] = exp_f32(p[j] * op->scale - op->saved_lse[i]);
     if (op->keep) {
+        if (n > 0)
+            op->keep(b->factors, i, k0, n, op->context);
         for (size_t j = 0; j < n; j++) {
             ds[j] = p[j] * (ds[j] * b->factors[j] - through) * op->scale;
             p[j] *= b->factors[j];
         }
     } else {
-        for (size_t j = 0; j < n; j++)
+        for (size_t j = 0; j < KB; j++)
             ds[j] = p[j] * (ds[j] - through) * op->scale;
     }
 }
@@ -358,14 +387,15 @@ static void backward_block(const tg_attend *op, const struct backward *b, size_t
     memset(b->dq, 0, rows * Dp * sizeof(float));
     for (size_t k0 = 0; k0 < keys; k0 += KB) {
         const size_t n = tg_size_min(KB, keys - k0);
+        const ptrdiff_t diagonal = (ptrdiff_t)(q0 - k0); /* whole blocks */
         const struct product products[] = {
             /* scores = q k^T, ds = dout v^T */
-            {b->p, KB, b->q, Dp, 1, b->kt + k0 * D, KB, rows, KB, D, false},
-            {b->ds, KB, b->dout, Dp, 1, b->vt + k0 * D, KB, rows, KB, D, false},
+            {b->p, KB, b->q, Dp, 1, b->kt + k0 * D, KB, rows, KB, D, false, MASK_COLUMNS, diagonal},
+            {b->ds, KB, b->dout, Dp, 1, b->vt + k0 * D, KB, rows, KB, D, false, MASK_COLUMNS, diagonal},
             /* dq += ds k, dk += ds^T q, dv += p^T dout */
-            {b->dq, Dp, b->ds, KB, 1, b->k + k0 * Dp, Dp, rows, Dp, n, true},
-            {b->dk + k0 * Dp, Dp, b->ds, 1, KB, b->q, Dp, n, Dp, rows, true},
-            {b->dv + k0 * Dp, Dp, b->p, 1, KB, b->dout, Dp, n, Dp, rows, true},
+            {b->dq, Dp, b->ds, KB, 1, b->k + k0 * Dp, Dp, rows, Dp, n, true, MASK_TERMS_TO, diagonal},
+            {b->dk + k0 * Dp, Dp, b->ds, 1, KB, b->q, Dp, n, Dp, rows, true, MASK_TERMS_FROM, diagonal},
+            {b->dv + k0 * Dp, Dp, b->p, 1, KB, b->dout, Dp, n, Dp, rows, true, MASK_TERMS_FROM, diagonal},
         };
 
         small_product(&products[0]);
