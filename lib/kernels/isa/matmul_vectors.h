@@ -131,29 +131,33 @@ INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, siz
 
 /* ---- the tile */
 
+/*
+ * The sums are a flat array, vector v of row r at r*vectors + v: only a loop that has no loop in it
+ * is unrolled in time for the compiler to keep the array in registers.
+ */
+#define EACH_SUM _Pragma("GCC unroll 24") for (size_t t = 0; t < rows * vectors; t++)
+
 /* sum[r][v] += a[r] b[v], for a word of k. */
-INLINE void multiply_word(vf sum[MR][NV], const float *restrict a, const float *restrict b, const size_t rows,
+INLINE void multiply_word(vf *sum, const float *restrict a, const float *restrict b, const size_t rows,
                           const size_t vectors)
 {
     vf b_k[NV];
 
     for (size_t v = 0; v < vectors; v++)
         b_k[v] = load(b + v * VL);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < vectors; v++)
-            sum[r][v] = multiply_add(sum[r][v], a[r], b_k[v]);
+    EACH_SUM
+        sum[t] = multiply_add(sum[t], a[t / vectors], b_k[t % vectors]);
 }
 
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
-INLINE void multiply(vf sum[MR][NV], const float *restrict a, const float *restrict b, size_t words,
+INLINE void multiply(vf *sum, const float *restrict a, const float *restrict b, size_t words,
                      const size_t rows, const size_t vectors, struct wanted next)
 {
     size_t k = 0;
 
-    for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < vectors; v++)
-            sum[r][v] = (vf){0};
+    EACH_SUM
+        sum[t] = (vf){0};
     for (; k + STEP <= words; k += STEP) {
         /* a little at a time: the processor has few misses in flight */
         for (size_t i = 0; i < STEP * MR; i += 16)
@@ -172,28 +176,30 @@ INLINE void multiply(vf sum[MR][NV], const float *restrict a, const float *restr
 }
 
 /* Store the sums where whole vectors fit. */
-INLINE void store_rows(vf sum[MR][NV], const struct epilogue *e, const size_t rows, size_t m, const size_t vectors)
+INLINE void store_rows(const vf *sum, const struct epilogue *e, const size_t rows, size_t m, const size_t vectors)
 {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < vectors && r < m; v++) {
-            vf s = sum[r][v];
+    EACH_SUM {
+        const size_t r = t / vectors, v = t % vectors;
+        vf s = sum[t];
 
-            if (e->bias)
-                s += load(e->bias + v * VL);
-            if (e->add)
-                s += load(e->add + r * e->ldc + v * VL);
-            store(e->c + r * e->ldc + v * VL, s);
-        }
+        if (r >= m)
+            continue;
+        if (e->bias)
+            s += load(e->bias + v * VL);
+        if (e->add)
+            s += load(e->add + r * e->ldc + v * VL);
+        store(e->c + r * e->ldc + v * VL, s);
+    }
 }
 
 /* n columns, which are not whole vectors. */
-INLINE void store_columns(vf sum[MR][NV], const struct epilogue *e, size_t m, size_t n, const size_t vectors)
+INLINE void store_columns(const vf *sum, const struct epilogue *e, size_t m, size_t n, const size_t vectors)
 {
     float row[NR];
 
     for (size_t r = 0; r < m; r++) {
         for (size_t v = 0; v < vectors; v++)
-            store(row + v * VL, sum[r][v]);
+            store(row + v * VL, sum[r * vectors + v]);
         for (size_t j = 0; j < n; j++) {
             float s = row[j];
 
@@ -210,7 +216,7 @@ INLINE void store_columns(vf sum[MR][NV], const struct epilogue *e, size_t m, si
 INLINE void part_tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
                       const size_t rows, const size_t vectors)
 {
-    vf sum[MR][NV];
+    vf sum[MR * NV];
 
     multiply(sum, a, b, words, rows, vectors, e->next);
     if (n == vectors * VL)
