@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/attn/widen.h"
 #include "lib/nn/ref/ref.h"
 
 tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T, tg_err *err)
@@ -39,10 +40,8 @@ void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_attn_view *
 /* Sequence b of x (q, k or v), as doubles [T,C]. */
 static void gather(double *out, const tg_attn_view *a, const float *x, size_t b)
 {
-    for (size_t t = 0; t < a->T; t++) {
-        for (size_t c = 0; c < a->C; c++)
-            out[t * a->C + c] = (double)x[(b * a->T + t) * a->stride + c];
-    }
+    for (size_t t = 0; t < a->T; t++)
+        tg_widen(out + t * a->C, x + (b * a->T + t) * a->stride, a->C);
 }
 
 static void probs_row(double *probs, const double *scores, size_t T, size_t i)
