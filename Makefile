@@ -135,7 +135,7 @@ $(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(BUILD)/libtg.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
-UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c))
+UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 	@mkdir -p $(@D)

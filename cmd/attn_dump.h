@@ -93,12 +93,27 @@ TG_MUST_CHECK tg_status attn_show_ablation(const attn_options *o, tg_err *err);
 /* Whether an --ablate that is given and what stands beside it make sense; CLI_USAGE after a message. */
 int attn_ablate_check(const attn_options *o);
 
-/* Parts of a header: what is shown; "((b*T + t)*H + h)*D + d", or with numbers; "1,2,3";
- * the columns' titles. */
+/* Parts of a header: what is shown; the columns' titles. */
 void attn_print_title(const attn_subject *s);
-void attn_print_indices(const tg_attn_shape *shape, bool numbers);
-void attn_print_list(const size_t *numbers, size_t n);
 void attn_print_titles(const tg_attn_columns *columns);
+
+/* "1,2,3"; "[B,T,C] = [1,2,3]".  (attn_places.c) */
+void attn_print_list(const size_t *numbers, size_t n);
+void attn_print_shape(const tg_attn_shape *shape);
+
+/* The shape of q, k, v and att, and that of scores and probs: with one head [B,T,C] and
+ * [B,T,T]. */
+void attn_vectors_shape(tg_attn_shape *shape, const tg_attn_view *view);
+void attn_squares_shape(tg_attn_shape *shape, const tg_attn_view *view);
+
+/* The formula of an offset in letters, and again with the sizes' numbers, and with those of
+ * the indices when `at` is there, in which each must have a number then:
+ * "(b*T + i)*T + j", what is to stand between, "(b*3 + i)*3 + j". */
+void attn_print_indices(const tg_attn_shape *shape, const char *between, const tg_attn_index *at);
+
+/* The same of a vector of q or k, without its channel, at position 'i' or 'j':
+ * "((b*T + i)*H + h)*D = ((b*3 + i)*2 + h)*2". */
+void attn_print_base(const tg_attn_view *view, char position, const tg_attn_index *at);
 
 /* The same for one stage that is not scores or probabilities.  (attn_stage.c) */
 TG_MUST_CHECK tg_status attn_show_stage(attn_subject *s, const attn_options *o, tg_err *err);

@@ -113,7 +113,45 @@ static int check_sources(const attn_options *o)
     return CLI_OK;
 }
 
+static int check_all(attn_options *o, const cli_option *options)
+{
+    if (check_sources(o) || check_limits(options) || (o->ablate && attn_ablate_check(o)) ||
+        (o->trace.element && attn_trace_parse(o)))
+        return CLI_USAGE;
+    return CLI_OK;
+}
+
 /* ---- all of them */
+
+static const char examples[] = "  $ tg-attn-dump | less\n"
+                               "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
+                               "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
+                               "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
+                               "  $ tg-attn-dump --ablate all < text\n"
+                               "  $ tg-attn-dump -p 'To be' -o - | tg-attn-view\n"
+                               "  $ tg-attn-dump --example baseline\n"
+                               "  $ tg-attn-dump --example baseline --trace 0,2,1 --through att";
+
+/* Into what the options point to; given[i] says whether option i was there. */
+static int read_words(int argc, char **argv, cli_option *options, bool *given)
+{
+    const cli_tool tool = {
+        .name = "tg-attn-dump",
+        .usage = "[-m MODEL] [-p TEXT] [OPTION]...",
+        .summary = "Print every attention score and probability, with the place of each number in memory.",
+        .examples = examples,
+        .options = options,
+    };
+    int n;
+
+    for (size_t i = 0; options[i].name; i++)
+        options[i].given = &given[i];
+    if ((n = cli_parse(argc, argv, &tool)) < 0)
+        return CLI_USAGE;
+    if (n > 0)
+        return cli_usage("unexpected operand '%s': text is given with -p or on standard input", argv[1]);
+    return CLI_OK;
+}
 
 int attn_parse(int argc, char **argv, attn_options *o)
 {
@@ -164,21 +202,6 @@ int attn_parse(int argc, char **argv, attn_options *o)
         {0},
     };
     bool given[sizeof options / sizeof options[0]] = {false};
-    const cli_tool tool = {
-        .name = "tg-attn-dump",
-        .usage = "[-m MODEL] [-p TEXT] [OPTION]...",
-        .summary = "Print every attention score and probability, with the place of each number in memory.",
-        .examples = "  $ tg-attn-dump | less\n"
-                    "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
-                    "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
-                    "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
-                    "  $ tg-attn-dump --ablate all < text\n"
-                    "  $ tg-attn-dump -p 'To be' -o - | tg-attn-view\n"
-                    "  $ tg-attn-dump --example baseline\n"
-                    "  $ tg-attn-dump --example baseline --trace 0,2,1 --through att",
-        .options = options,
-    };
-    int n;
 
     *o = (attn_options){
         .example = ATTN_NONE,
@@ -187,14 +210,7 @@ int attn_parse(int argc, char **argv, attn_options *o)
         .pick = TG_ATTN_PICK_ALL,
         .trace = {.through = ATTN_NONE, .target_id = ATTN_NONE},
     };
-    for (size_t i = 0; options[i].name; i++)
-        options[i].given = &given[i];
-    if ((n = cli_parse(argc, argv, &tool)) < 0)
-        return CLI_USAGE;
-    if (n > 0)
-        return cli_usage("unexpected operand '%s': text is given with -p or on standard input", argv[1]);
-    if (check_sources(o) || check_limits(options) || (o->ablate && attn_ablate_check(o)) ||
-        (o->trace.element && attn_trace_parse(o)))
+    if (read_words(argc, argv, options, given) || check_all(o, options))
         return CLI_USAGE;
     return CLI_OK;
 }

@@ -11,57 +11,63 @@
 
 /* ---- the header */
 
-void attn_print_indices(const tg_attn_shape *s, bool numbers)
+/* Shapes and strides of q and its like: of the whole, and as heads. */
+static void print_vectors(const tg_attn_view *a)
 {
-    for (size_t n = 0; n + 2 < s->n; n++)
-        putchar('(');
-    putchar(s->index[0]);
-    for (size_t n = 1; n < s->n; n++) {
-        if (numbers)
-            printf("*%zu", s->size[n]);
-        else
-            printf("*%s", s->dim[n]);
-        printf(" + %c%s", s->index[n], n + 1 < s->n ? ")" : "");
+    const bool copied = a->layout == TG_ATTN_BHTD;
+    tg_attn_shape whole, q;
+
+    tg_attn_stage_shape(&whole, TG_ATTN_X, a);
+    attn_vectors_shape(&q, a);
+    printf("# q, k, v, att ");
+    if (a->H == 1) {
+        attn_print_shape(&whole);
+        printf(", strides ");
+    } else {
+        attn_print_shape(copied ? &q : &whole);
+        printf(copied ? ", a copy of " : " seen as ");
+        attn_print_shape(copied ? &whole : &q);
+        printf("\n#   strides ");
     }
+    attn_print_list(q.stride, q.n);
+    putchar('\n');
 }
 
-void attn_print_list(const size_t *numbers, size_t n)
+static void print_squares(const tg_attn_shape *scores)
 {
-    for (size_t i = 0; i < n; i++)
-        printf("%s%zu", i > 0 ? "," : "", numbers[i]);
+    printf("# scores, probs ");
+    attn_print_shape(scores);
+    printf(", strides ");
+    attn_print_list(scores->stride, scores->n);
+}
+
+static void print_bases(const tg_attn_view *a)
+{
+    printf("# q_base = ");
+    attn_print_base(a, 'i', NULL);
+    printf("\n# k_base = ");
+    attn_print_base(a, 'j', NULL);
+    putchar('\n');
 }
 
 /* Shapes and strides, and where an element lies, with the numbers put in. */
-static void print_places(const tg_attn_view *a, const tg_attn_shape *q, const tg_attn_shape *scores)
+static void print_places(const tg_attn_view *a)
 {
-    const size_t B = a->B, T = a->T, C = a->C, H = a->H, D = C / H;
+    tg_attn_shape scores;
 
-    if (H == 1) {
-        printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu], strides %zu,%zu,1\n", B, T, C, T * C, C);
-        printf("# scores, probs [B,T,T] = [%zu,%zu,%zu], strides %zu,%zu,1; one head\n", B, T, T, T * T, T);
-        printf("# q_base = (b*T + i)*C = (b*%zu + i)*%zu\n# k_base = (b*T + j)*C = (b*%zu + j)*%zu\n", T, C,
-               T, C);
-        printf("# offset of scores[b,i,j] = (b*T + i)*T + j = (b*%zu + i)*%zu + j\n", T, T);
-        return;
-    }
-    if (a->layout == TG_ATTN_BTHD) {
-        printf("# q, k, v, att [B,T,C] = [%zu,%zu,%zu] seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]\n#   strides ",
-               B, T, C, B, T, H, D);
-        attn_print_list(q->stride, q->n);
-        printf("\n# q_base = ((b*T + i)*H + h)*D = ((b*%zu + i)*%zu + h)*%zu\n", T, H, D);
-        printf("# k_base = ((b*T + j)*H + h)*D = ((b*%zu + j)*%zu + h)*%zu\n", T, H, D);
+    attn_squares_shape(&scores, a);
+    print_vectors(a);
+    if (a->H == 1) {
+        print_squares(&scores);
+        printf("; one head\n");
+        print_bases(a);
+        printf("# offset of scores[b,i,j] = ");
     } else {
-        printf(
-            "# q, k, v, att [B,H,T,D] = [%zu,%zu,%zu,%zu], a copy of [B,T,C] = [%zu,%zu,%zu]\n#   strides ",
-            B, H, T, D, B, T, C);
-        attn_print_list(q->stride, q->n);
-        printf("\n# q_base = ((b*H + h)*T + i)*D = ((b*%zu + h)*%zu + i)*%zu\n", H, T, D);
-        printf("# k_base = ((b*H + h)*T + j)*D = ((b*%zu + h)*%zu + j)*%zu\n", H, T, D);
+        print_bases(a);
+        print_squares(&scores);
+        printf("\n# offset of scores[b,h,i,j] = ");
     }
-    printf("# scores, probs [B,H,T,T] = [%zu,%zu,%zu,%zu], strides ", B, H, T, T);
-    attn_print_list(scores->stride, scores->n);
-    printf("\n# offset of scores[b,h,i,j] = ((b*H + h)*T + i)*T + j\n#   = ");
-    attn_print_indices(scores, true);
+    attn_print_indices(&scores, a->H == 1 ? " = " : "\n#   = ", NULL);
     putchar('\n');
 }
 
@@ -97,12 +103,9 @@ void attn_print_title(const attn_subject *s)
 static void print_header(const attn_subject *s, const attn_options *o)
 {
     const tg_attn_view view = attn_shape(s);
-    tg_attn_shape q, scores;
 
-    tg_attn_stage_shape(&q, TG_ATTN_Q, &view);
-    tg_attn_stage_shape(&scores, TG_ATTN_SCORES, &view);
     attn_print_title(s);
-    print_places(&view, &q, &scores);
+    print_places(&view);
     print_formulas(&view, (tg_attn_mask)o->mask);
 }
 

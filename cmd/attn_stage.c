@@ -20,20 +20,15 @@ static const char *const about[TG_ATTN_EVERY] = {
 
 static void print_shape(const tg_attn_shape *s, const char *name)
 {
-    printf("# %s [", name);
-    for (size_t n = 0; n < s->n; n++)
-        printf("%s%s", n > 0 ? "," : "", s->dim[n]);
-    printf("] = [");
-    attn_print_list(s->size, s->n);
-    printf("], strides ");
+    printf("# %s ", name);
+    attn_print_shape(s);
+    printf(", strides ");
     attn_print_list(s->stride, s->n);
     printf("\n# offset of %s[", name);
     for (size_t n = 0; n < s->n; n++)
         printf("%s%c", n > 0 ? "," : "", s->index[n]);
     printf("] = ");
-    attn_print_indices(s, false);
-    printf("\n#   = ");
-    attn_print_indices(s, true);
+    attn_print_indices(s, "\n#   = ", NULL);
     printf("\n# l layer, %sb sequence, t position, %s channel: all count from 0\n\n",
            s->n == TG_ATTN_DIMS ? "h head, " : "", s->n == TG_ATTN_DIMS ? "d" : "c");
 }

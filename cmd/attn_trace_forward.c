@@ -36,27 +36,28 @@ static void print_equation(attn_page *p)
 
 static void print_offsets(attn_page *p)
 {
-    const size_t b = p->at.b, h = p->at.h, i = p->at.i, j = p->at.j, T = p->T, C = p->C, H = p->H, D = p->D;
+    const tg_attn_view *a = &p->t.view;
+    tg_attn_shape whole, heads, scores;
 
+    tg_attn_stage_shape(&whole, TG_ATTN_X, a);
+    attn_vectors_shape(&heads, a);
+    attn_squares_shape(&scores, a);
     attn_heading(p, "where the numbers lie", "lib/attn/attn.h: tg_attn_base, tg_attn_offset");
-    printf("q, k, v [B,T,C] = [%zu,%zu,%zu]", p->t.view.B, T, C);
-    if (H == 1) {
-        printf("   scores, probs [B,T,T] = [%zu,%zu,%zu]\n", p->t.view.B, T, T);
-        printf("q_base = (b*T + i)*C = (%zu*%zu + %zu)*%zu = %zu\n", b, T, i, C, p->q_base);
-        printf("k_base = (b*T + j)*C = (%zu*%zu + %zu)*%zu = %zu\n", b, T, j, C, p->k_base);
-        printf("scores offset = (b*T + i)*T + j = (%zu*%zu + %zu)*%zu + %zu = %zu\n", b, T, i, T, j,
-               p->offset);
-    } else {
-        printf(" seen as [B,T,H,D] = [%zu,%zu,%zu,%zu]\n", p->t.view.B, T, H, D);
-        printf("scores, probs [B,H,T,T] = [%zu,%zu,%zu,%zu]\n", p->t.view.B, H, T, T);
-        printf("q_base = ((b*T + i)*H + h)*D = ((%zu*%zu + %zu)*%zu + %zu)*%zu = %zu\n", b, T, i, H, h, D,
-               p->q_base);
-        printf("k_base = ((b*T + j)*H + h)*D = ((%zu*%zu + %zu)*%zu + %zu)*%zu = %zu\n", b, T, j, H, h, D,
-               p->k_base);
-        printf("scores offset = ((b*H + h)*T + i)*T + j\n              = ((%zu*%zu + %zu)*%zu + %zu)*%zu + "
-               "%zu = %zu\n",
-               b, H, h, T, i, T, j, p->offset);
+    printf("q, k, v ");
+    attn_print_shape(&whole);
+    if (p->H > 1) {
+        printf(" seen as ");
+        attn_print_shape(&heads);
     }
+    printf(p->H > 1 ? "\nscores, probs " : "   scores, probs ");
+    attn_print_shape(&scores);
+    printf("\nq_base = ");
+    attn_print_base(a, 'i', &p->at);
+    printf(" = %zu\nk_base = ", p->q_base);
+    attn_print_base(a, 'j', &p->at);
+    printf(" = %zu\nscores offset = ", p->k_base);
+    attn_print_indices(&scores, p->H > 1 ? "\n              = " : " = ", &p->at);
+    printf(" = %zu\n", p->offset);
 }
 
 /* In a model the three lie side by side. */

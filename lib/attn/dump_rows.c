@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lib/attn/widen.h"
 #include "lib/nn/ref/ref.h"
 
 unsigned tg_dump_rows_stages(tg_attn_stage show)
@@ -20,12 +21,6 @@ size_t tg_dump_row_scratch(const tg_dump *dump)
     return 2 * dump->T + 2 * dump->D;
 }
 
-static void widen(double *out, const float *in, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = (double)in[i];
-}
-
 /* scores [i + 1] from q and k, one key at a time: `work` holds q_i and k_j as doubles. */
 static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer *layer, size_t b, size_t h,
                            size_t i, double *work)
@@ -33,9 +28,9 @@ static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer
     const tg_attn_view view = tg_dump_shape(a);
     double *q = work, *k = work + a->D;
 
-    widen(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
+    tg_widen(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
     for (size_t j = 0; j <= i; j++) {
-        widen(k, layer->data[TG_ATTN_K] + tg_attn_base(&view, b, j, h), a->D);
+        tg_widen(k, layer->data[TG_ATTN_K] + tg_attn_base(&view, b, j, h), a->D);
         tg_attention_scores_row_ref64(scores + j, q, k, a->D, 1, a->D, 0);
     }
 }
@@ -52,7 +47,7 @@ void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg
         return;
     }
     if (layer->data[TG_ATTN_SCORES])
-        widen(scores, layer->data[TG_ATTN_SCORES] + at, i + 1);
+        tg_widen(scores, layer->data[TG_ATTN_SCORES] + at, i + 1);
     else
         compute_scores(scores, dump, layer, b, h, i, probs + dump->T);
     if (show == TG_ATTN_PROBS)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/attn/linear64.h"
+#include "lib/attn/widen.h"
 #include "lib/nn/ref/ref.h"
 
 static double *take(tg_arena *arena, size_t rows, size_t width)
@@ -70,9 +71,10 @@ static const double *vector(const tg_attn_gradient *g, double *out, tg_param_kin
 {
     const float *w = weight(g, kind, l);
 
-    for (size_t c = 0; w && c < g->model->config.n_embd; c++)
-        out[c] = (double)w[c];
-    return w ? out : NULL;
+    if (!w)
+        return NULL;
+    tg_widen(out, w, g->model->config.n_embd);
+    return out;
 }
 
 /* ---- forward */
@@ -154,10 +156,8 @@ void tg_attn_gradient_begin(tg_attn_gradient *g, const float *x, const float *qk
     const tg_attn_block64 *s = &g->block[0];
     const size_t n = g->T * g->model->config.n_embd;
 
-    for (size_t i = 0; i < n; i++)
-        s->x[i] = (double)x[i];
-    for (size_t i = 0; i < 3 * n; i++)
-        s->qkv[i] = (double)qkv[i];
+    tg_widen(s->x, x, n);
+    tg_widen(s->qkv, qkv, 3 * n);
     attend(g, s);
 }
 

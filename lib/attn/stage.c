@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/attn/linear64.h"
+#include "lib/attn/widen.h"
 #include "lib/base/size.h"
 
 void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H)
@@ -17,12 +18,6 @@ void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, siz
     stages->att = tg_arena_take_rows(arena, rows, C, sizeof *stages->att);
 }
 
-static void copy(double *out, const float *in, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = (double)in[i];
-}
-
 /* q, k or v, from where they lie into the view's layout. */
 static void gather(double *out, const tg_attn_view *a, const float *in)
 {
@@ -31,7 +26,7 @@ static void gather(double *out, const tg_attn_view *a, const float *in)
     for (size_t b = 0; b < a->B; b++)
         for (size_t t = 0; t < a->T; t++)
             for (size_t h = 0; h < a->H; h++)
-                copy(out + tg_attn_base(a, b, t, h), in + (b * a->T + t) * a->stride + h * D, D);
+                tg_widen(out + tg_attn_base(a, b, t, h), in + (b * a->T + t) * a->stride + h * D, D);
 }
 
 static void keep_att(void *context, const tg_attn_row *row, size_t thread)
@@ -73,7 +68,7 @@ void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_a
 
     assert(!tg_attn_stage_square(stage) && (layer->x || !tg_attn_stage_of_model(stage)));
     if (stage == TG_ATTN_X || stage == TG_ATTN_QKV)
-        copy(stages->values, stage == TG_ATTN_X ? layer->x : layer->qkv, stage == TG_ATTN_X ? n : 3 * n);
+        tg_widen(stages->values, stage == TG_ATTN_X ? layer->x : layer->qkv, stage == TG_ATTN_X ? n : 3 * n);
     else if (stage == TG_ATTN_ATT)
         attend(stages->values, &view, pick, &stages->work);
     else if (stage != TG_ATTN_OUT)

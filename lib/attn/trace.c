@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/attn/widen.h"
 #include "lib/nn/ref/ref.h"
 
 tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T, tg_err *err)
@@ -39,10 +40,8 @@ void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_attn_view *
 /* Sequence b of x (q, k or v), as doubles [T,C]. */
 static void gather(double *out, const tg_attn_view *a, const float *x, size_t b)
 {
-    for (size_t t = 0; t < a->T; t++) {
-        for (size_t c = 0; c < a->C; c++)
-            out[t * a->C + c] = (double)x[(b * a->T + t) * a->stride + c];
-    }
+    for (size_t t = 0; t < a->T; t++)
+        tg_widen(out + t * a->C, x + (b * a->T + t) * a->stride, a->C);
 }
 
 static void probs_row(double *probs, const double *scores, size_t T, size_t i)
@@ -52,15 +51,15 @@ static void probs_row(double *probs, const double *scores, size_t T, size_t i)
         probs[j] = 0.0;
 }
 
-void tg_attn_att_row(double *att, const double *q, const double *k, const double *v, size_t T, size_t C,
-                     size_t H, size_t i, double *scores, double *probs)
+/* The weighted sums of the query, all heads; scores and probs are left those of the last. */
+static void att_row(tg_attn_trace *t)
 {
-    const size_t D = C / H;
+    const size_t T = t->view.T, C = t->view.C, H = t->view.H, D = C / H, i = t->at.i;
 
     for (size_t h = 0; h < H; h++) {
-        tg_attention_scores_row_ref64(scores, q + i * C + h * D, k + h * D, C, T, D, i);
-        probs_row(probs, scores, T, i);
-        tg_attention_values_row_ref64(att + h * D, probs, NULL, v + h * D, C, D, i);
+        tg_attention_scores_row_ref64(t->scores, t->q + i * C + h * D, t->k + h * D, C, T, D, i);
+        probs_row(t->probs, t->scores, T, i);
+        tg_attention_values_row_ref64(t->att + h * D, t->probs, NULL, t->v + h * D, C, D, i);
     }
 }
 
@@ -90,7 +89,7 @@ void tg_attn_trace_forward(tg_attn_trace *t, const tg_attn_view *view, tg_attn_i
     gather(t->q, view, view->q, at.b);
     gather(t->k, view, view->k, at.b);
     gather(t->v, view, view->v, at.b);
-    tg_attn_att_row(t->att, t->q, t->k, t->v, T, C, view->H, at.i, t->scores, t->probs);
+    att_row(t);
 
     q = t->q + at.i * C + at.h * D;
     k = t->k + at.h * D;

@@ -49,8 +49,4 @@ void tg_attn_trace_forward(tg_attn_trace *trace, const tg_attn_view *view, tg_at
  * head h. */
 void tg_attn_trace_backward(tg_attn_trace *trace, const double *datt);
 
-/* The weighted sums of query i, all heads: att [C]; scores and probs [T] are scratch. */
-void tg_attn_att_row(double *att, const double *q, const double *k, const double *v, size_t T, size_t C,
-                     size_t H, size_t i, double *scores, double *probs);
-
 #endif

@@ -32,15 +32,6 @@ tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
     return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
 }
 
-void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind)
-{
-    const tg_gelu_function forward = tg_gelu_elements(kind);
-
-    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
-    for (size_t i = 0; i < n; i += CHUNK)
-        forward(out + i, inp + i, tg_size_min(CHUNK, n - i));
-}
-
 void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind)
 {
     void (*both)(float *, float *, const float *, size_t) =

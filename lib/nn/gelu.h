@@ -13,14 +13,12 @@ typedef enum tg_gelu_kind {
 } tg_gelu_kind;
 
 /*
- * tg_gelu_forward: out[i] = gelu(inp[i]).
+ * tg_gelu_elements: the function for out[i] = gelu(inp[i]), on one thread.  It is called
+ * for what a product has just written (lib/nn/linear.h), part by part.
  *
  *   out  [n]  written; may equal inp
  *   inp  [n]  read
  */
-void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind);
-
-/* The same on one thread, as a function of its own. */
 typedef void (*tg_gelu_function)(float *out, const float *inp, size_t n);
 tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
 

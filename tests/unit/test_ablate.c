@@ -11,6 +11,7 @@
 #include "lib/gpt/stream.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
+#include "tests/unit/small_model.h"
 
 /* ---- ablation */
 
@@ -18,21 +19,8 @@ enum { L = 3, H = 2, C = 8, CTX = 5, V = 256 };
 
 static void small_model(tg_model *m)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-    tg_err err = {0};
-
-    c.n_layer = L;
-    c.n_head = H;
-    c.n_embd = C;
-    c.n_ctx = CTX;
-    c.linear_bias = true;
-    CHECK_OK(tg_model_create(m, &c, 5, &err), &err);
-    for (size_t i = 0; i < m->table.n; i++) { /* so that every head matters */
-        const tg_param *p = &m->table.entry[i];
-
-        if (p->ndim == 2)
-            check_fill(m->params + p->offset, p->count, 70 + i, 0.7);
-    }
+    small_model_create(m, small_config(L, H, C, CTX), 5);
+    small_model_stir(m, 70, 0.7, 0); /* so that every head matters */
 }
 
 static void random_ids(int32_t *ids, size_t n)
@@ -74,10 +62,8 @@ static double plain_loss(const tg_model *m, const int32_t *ids, size_t n)
 
 static double reference_loss(const tg_model *m, const int32_t *ids, size_t n)
 {
-    double *flat = malloc(m->table.floats * sizeof *flat), sum = 0;
+    double *flat = small_model_params64(m), sum = 0;
 
-    for (size_t i = 0; i < m->table.floats; i++)
-        flat[i] = (double)m->params[i];
     for (size_t t = 0; t < n; t += CTX) {
         const size_t window = n - t < CTX ? n - t : CTX;
 
@@ -182,13 +168,9 @@ static void ablation_at_any_thread_count(void)
     const tg_ablate_heads heads = {some, 2, true};
     const int before = omp_get_max_threads();
     double one[3], three[3];
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-    tg_err err = {0};
     tg_model m;
 
-    c.n_layer = 2;
-    c.n_ctx = 64;
-    CHECK_OK(tg_model_create(&m, &c, 5, &err), &err);
+    small_model_create(&m, small_config(2, 4, 128, 64), 5);
     random_ids(ids, 300);
     omp_set_num_threads(1);
     ablate(one, &m, &heads, ids, 299);

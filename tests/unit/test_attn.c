@@ -15,6 +15,7 @@
 #include "lib/nn/ref/ref.h"
 #include "lib/text/tokens.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
 
@@ -166,14 +167,7 @@ enum { L = 3, H = 2, C = 12, T = 9 };
 
 static void small_model(tg_model *m)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-    tg_err err = {0};
-
-    c.n_layer = L;
-    c.n_head = H;
-    c.n_embd = C;
-    c.n_ctx = 16;
-    CHECK_OK(tg_model_create(m, &c, 5, &err), &err);
+    small_model_create(m, small_config(L, H, C, 16), 5);
     for (size_t i = 0; i < m->table.floats; i++) /* scores that differ */
         m->params[i] *= 4;
 }

@@ -15,6 +15,7 @@
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
+#include "tests/unit/small_model.h"
 
 /* ---- products in another order of loops */
 
@@ -75,25 +76,7 @@ struct setting {
 
 static tg_config small(void)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-
-    c.n_layer = 3;
-    c.n_head = 2;
-    c.n_embd = 8;
-    c.n_ctx = 7;
-    return c;
-}
-
-/* Parameters far from their initial values, so that no gradient is near zero. */
-static void stir(tg_model *m)
-{
-    for (size_t i = 0; i < m->table.n; i++) {
-        const tg_param *p = &m->table.entry[i];
-
-        check_fill(m->params + p->offset, p->count, 100 + i, p->ndim == 2 ? 0.5 : 0.3);
-        for (size_t e = 0; p->mean > 0 && e < p->count; e++)
-            m->params[p->offset + e] += (float)p->mean;
-    }
+    return small_config(3, 2, 8, 7);
 }
 
 /* The loss and its gradient down to layer l's attention. */
@@ -102,8 +85,8 @@ static void set_up(struct setting *s, const tg_config *config, size_t l, int32_t
     tg_err err = {0};
 
     memset(s, 0, sizeof *s);
-    CHECK_OK(tg_model_create(&s->model, config, 1, &err), &err);
-    stir(&s->model);
+    small_model_create(&s->model, *config, 1);
+    small_model_stir(&s->model, 100, 0.5, 0.3); /* no gradient near zero */
     CHECK_OK(tg_attn_layers_model(&s->layers, &s->model, ids, T, &err), &err);
     for (size_t n = 0; n <= l; n++)
         CHECK(tg_attn_layers_next(&s->layers, &s->layer));
@@ -213,15 +196,6 @@ static double reference_loss(const tg_model *m, const double *flat)
     return T * ref_gpt_loss(&m->config, &m->table, flat, ids, targets, 1, T, NULL, NULL);
 }
 
-static double *flat_of(const tg_model *m)
-{
-    double *flat = calloc(m->table.floats, sizeof *flat);
-
-    for (size_t i = 0; i < m->table.floats; i++)
-        flat[i] = (double)m->params[i];
-    return flat;
-}
-
 /* The projection's bias is added for every token: its slope is the sum of dout. */
 static void check_bias(const struct setting *s, double *flat, size_t l)
 {
@@ -254,7 +228,7 @@ static void equals_the_whole_model(void)
         double *flat;
 
         set_up(&s, &c, l, target);
-        flat = flat_of(&s.model);
+        flat = small_model_params64(&s.model);
         CHECK_NEAR(s.g.loss, reference_loss(&s.model, flat), FLOAT_TOLERANCE);
         CHECK_NEAR(exp(-s.g.loss), exp(-reference_loss(&s.model, flat)), FLOAT_TOLERANCE);
         check_bias(&s, flat, l);

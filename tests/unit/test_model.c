@@ -20,19 +20,13 @@
 #include "lib/text/tokens.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
+#include "tests/unit/small_model.h"
 
 enum { B = 2, T = 5 };
 
 static tg_config tiny(void)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-
-    c.n_layer = 2;
-    c.n_head = 2;
-    c.n_embd = 8;
-    c.n_ctx = 6;
-    c.vocab_size = 256;
-    return c;
+    return small_config(2, 2, 8, 6);
 }
 
 static void tokens(int32_t *ids, int32_t *targets)
@@ -42,18 +36,6 @@ static void tokens(int32_t *ids, int32_t *targets)
         targets[i] = (i * 53 + 7) % 256;
     }
     ids[3] = ids[4]; /* a row of the embedding that two places share */
-}
-
-/* Parameters far from their initial values, so that no gradient is near zero. */
-static void stir(tg_model *m)
-{
-    for (size_t i = 0; i < m->table.n; i++) {
-        const tg_param *p = &m->table.entry[i];
-
-        check_fill(m->params + p->offset, p->count, 100 + i, p->ndim == 2 ? 0.5 : 0.3);
-        for (size_t e = 0; p->mean > 0 && e < p->count; e++)
-            m->params[p->offset + e] += (float)p->mean;
-    }
 }
 
 struct setting {
@@ -70,17 +52,15 @@ static void set_up(struct setting *s, const tg_config *config)
     tg_err err;
 
     memset(s, 0, sizeof *s);
-    CHECK_OK(tg_model_create(&s->model, config, 1, &err), &err);
-    stir(&s->model);
+    small_model_create(&s->model, *config, 1);
+    small_model_stir(&s->model, 100, 0.5, 0.3); /* no gradient near zero */
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere ... */
     tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model, B, T, true);
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
-    s->flat = calloc(s->model.table.floats, sizeof *s->flat);
-    for (size_t i = 0; i < s->model.table.floats; i++)
-        s->flat[i] = (double)s->model.params[i];
+    s->flat = small_model_params64(&s->model);
     tokens(s->ids, s->targets);
 }
 
@@ -516,11 +496,9 @@ static void table_entries_do_not_overlap(void)
 
 static void initialisation(void)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
     tg_model m;
-    tg_err err;
 
-    CHECK_OK(tg_model_create(&m, &c, 42, &err), &err);
+    small_model_create(&m, tg_config_preset(TG_PRESET_DEFAULT), 42);
     for (size_t i = 0; i < m.table.n; i++) {
         const tg_param *p = &m.table.entry[i];
         double sum = 0, squares = 0, n = (double)p->count;
@@ -541,12 +519,11 @@ static void initialisation(void)
 static void archive_round_trip(void)
 {
     for (int flat = 0; flat < 2; flat++) {
-        const tg_config c = tiny();
         tg_model m, again;
         tg_err err;
         int fd = memfd_create("model", 0);
 
-        CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+        small_model_create(&m, tiny(), 7);
         CHECK_OK(tg_model_write(&m, fd, &err), &err);
         CHECK(lseek(fd, 0, SEEK_SET) == 0);
         CHECK_OK(tg_model_read(&again, fd, flat, NULL, NULL, &err), &err);
@@ -562,12 +539,11 @@ static void archive_round_trip(void)
 
 static void weights_must_be_finite(void)
 {
-    const tg_config c = tiny();
     tg_model m, again;
     tg_err err;
     int fd = memfd_create("model", 0);
 
-    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    small_model_create(&m, tiny(), 7);
     m.params[tg_params_find(&m.table, "h.1.mlp.c_fc.weight")->offset + 17] = NAN;
     CHECK_OK(tg_model_write(&m, fd, &err), &err);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
@@ -579,11 +555,10 @@ static void weights_must_be_finite(void)
 
 static void heads_must_divide(void)
 {
-    const tg_config c = tiny();
     tg_model m;
     tg_err err;
 
-    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    small_model_create(&m, tiny(), 7);
     CHECK_OK(tg_model_set_heads(&m, 8, &err), &err);
     CHECK_EQ(tg_model_set_heads(&m, 3, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "1 2 4 8");
@@ -595,13 +570,12 @@ static void heads_must_divide(void)
 /* A model whose config asks for weights that are not there: 2^24 positions, 512 MiB. */
 static int claim(void)
 {
-    tg_config c = tiny();
     tg_model m;
     tg_archive_writer *w;
     tg_err err;
     int fd = memfd_create("claim", 0);
 
-    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    small_model_create(&m, tiny(), 7);
     m.config.n_ctx = TG_SIZE_LIMIT;
     CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
     CHECK_OK(tg_model_put_head(&m, w, &err), &err);
@@ -651,14 +625,13 @@ static void prompts_have_an_end(void)
 {
     const size_t chunk = TG_TOKENS_CHUNK;
     unsigned char *zeros = calloc(chunk, 1);
-    const tg_config c = tiny();
     tg_archive_writer *w;
     tg_model m;
     tg_prompt prompt;
     tg_err err;
     int fd = memfd_create("tokens", 0);
 
-    CHECK_OK(tg_model_create(&m, &c, 7, &err), &err);
+    small_model_create(&m, tiny(), 7);
     CHECK_OK(tg_archive_create(&w, fd, TG_ARCHIVE_DEFLATE, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", TG_TOKENS_VERSION, &err), &err);

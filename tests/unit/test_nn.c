@@ -390,7 +390,7 @@ static void check_gelu(tg_gelu_kind kind)
     }
     tg_gelu_forward_ref64(want, wide(x, N), N, kind);
     tg_gelu_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
-    tg_gelu_forward(out, x, N, kind);
+    tg_gelu_elements(kind)(out, x, N);
     tg_gelu_slope(again, slope, x, N, kind);
     tg_gelu_backward(dx, dout, slope, N);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
@@ -402,7 +402,7 @@ static void check_gelu(tg_gelu_kind kind)
     memcpy(dx, x, N * sizeof *x);
     tg_gelu_slope(again, dx, dx, N, kind);
     SAME(dx, slope, N);
-    tg_gelu_forward(x, x, N, kind);
+    tg_gelu_elements(kind)(x, x, N);
     SAME(x, out, N);
     done();
 }
@@ -813,9 +813,10 @@ static void all_layernorm(float *out)
 static void all_gelu(float *out)
 {
     size_t n = BIG_N * BIG_C;
-    float *x = randoms(n), *dout = randoms(n);
+    float *x = randoms(n), *dout = randoms(n), *w = randoms(BIG_C * BIG_C);
+    const tg_matmul_scratch scratch = take_product_scratch();
 
-    tg_gelu_forward(out, x, n, TG_GELU_TANH);
+    tg_linear_gelu_forward(out, out, x, w, NULL, BIG_N, BIG_C, BIG_C, TG_GELU_TANH, &scratch);
     tg_gelu_slope(out + n, out + 2 * n, x, n, TG_GELU_TANH);
     tg_gelu_backward(out + 3 * n, dout, out + 2 * n, n);
     tg_gelu_slope(out + 4 * n, out + 5 * n, x, n, TG_GELU_ERF);

@@ -7,6 +7,7 @@
 #include "lib/base/rng.h"
 #include "lib/gpt/sample.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 #define N_MAX 300
 
@@ -231,15 +232,10 @@ static void the_random_number(void)
 
 static void tiny_model(tg_model *m, size_t n_ctx)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-    tg_err err = {0};
+    tg_config c = small_config(2, 2, 16, n_ctx);
 
-    c.n_layer = 2;
-    c.n_head = 2;
-    c.n_embd = 16;
-    c.n_ctx = n_ctx;
     c.vocab_size = 260; /* four that the tokenizer does not have */
-    CHECK_OK(tg_model_create(m, &c, 1, &err), &err);
+    small_model_create(m, c, 1);
 }
 
 /* Logits [V] for the token after ids [n], without a cache. */

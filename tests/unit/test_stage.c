@@ -16,6 +16,7 @@
 #include "lib/nn/linear.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
@@ -87,14 +88,7 @@ static const int32_t ids[T] = {84, 111, 32, 98, 101, 44, 32, 111, 114};
 
 static void small_model(tg_model *m)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-    tg_err err = {0};
-
-    c.n_layer = L;
-    c.n_head = H;
-    c.n_embd = C;
-    c.n_ctx = 16;
-    CHECK_OK(tg_model_create(m, &c, 5, &err), &err);
+    small_model_create(m, small_config(L, H, C, 16), 5);
     for (size_t i = 0; i < m->table.floats; i++) /* scores that differ, biases that are not 0 */
         m->params[i] = m->params[i] * 4 + 0.01f * (float)(i % 7);
 }

@@ -11,6 +11,7 @@
 #include "lib/base/rng.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 static unsigned char text[5000];
 static tg_tokens stream;
@@ -224,15 +225,11 @@ static void settings_are_checked(void)
 
 static void begin(tg_checkpoint *run)
 {
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
     tg_model m;
     tg_err err;
 
-    c.n_layer = 2;
-    c.n_embd = 32;
-    c.n_ctx = 16;
     memset(run, 0, sizeof *run);
-    CHECK_OK(tg_model_create(&m, &c, 1, &err), &err);
+    small_model_create(&m, small_config(2, 4, 32, 16), 1);
     CHECK_OK(tg_checkpoint_begin(run, &m, &err), &err);
     run->settings.steps = 12;
     run->settings.batch = 3;
