@@ -68,6 +68,8 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
         .map = epilogue == 1 ? twice : NULL, .mapped = mapped,
     };
     double worst = 0;
+    /* of a large one some rows, in every place of a tile */
+    const size_t every = s.M * s.N * s.K > 100000000 ? 7 : 1;
     bool outside_kept = true, map_kept = true;
 
     check_fill(a + 1, s.M * s.K, 1, 1);
@@ -77,7 +79,7 @@ static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a
     for (size_t i = 0; i < s.M * ldc; i++)
         c[1 + i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
     (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
-    for (size_t m = 0; m < s.M; m++) {
+    for (size_t m = 0; m < s.M; m += every) {
         for (size_t n = 0; n < s.N; n++) {
             double want = 0, size = 0;
 
@@ -121,7 +123,8 @@ static tg_matmul_scratch room(void)
 
 static void matmul_at_all_edges(bool bf16)
 {
-    static const size_t edge[] = {1, 2, 5, 6, 7, 11, 12, 13, 15, 16, 17, 31, 32, 33, 64, 65};
+    static const size_t edge[] = {1, 2, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17,
+                                  31, 32, 33, 47, 48, 49, 64, 65, 80, 97};
     const size_t n = sizeof edge / sizeof edge[0];
     const tg_matmul_scratch scratch = room();
     size_t number = 0;
@@ -153,16 +156,31 @@ static void matmul_across_blocks(bool bf16)
     free(scratch.packed);
 }
 
+/* More rows than a block of A holds by more columns than are packed of B at a time, for one thread. */
+static void matmul_beyond_what_is_packed(bool bf16)
+{
+    const struct shape shape = {390, 1570, bf16 ? 1540 : 770};
+    tg_matmul_scratch scratch = room();
+
+    scratch.threads = 1;
+    for (size_t k = 0; k < n_all; k++)
+        for (int form = 0; (!bf16 || all[k]->matmul_bf16) && form < 4; form++)
+            check_product(all[k], bf16, shape, form & 1, form >> 1, form, &scratch);
+    free(scratch.packed);
+}
+
 static void matmul_float32(void)
 {
     matmul_at_all_edges(false);
     matmul_across_blocks(false);
+    matmul_beyond_what_is_packed(false);
 }
 
 static void matmul_bf16(void)
 {
     matmul_at_all_edges(true);
     matmul_across_blocks(true);
+    matmul_beyond_what_is_packed(true);
 }
 
 /* ---- weights packed beforehand */
