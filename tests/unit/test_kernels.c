@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/kernels.h"
 #include "tests/unit/check.h"
 
@@ -159,7 +160,8 @@ static void matmul_across_blocks(bool bf16)
 /* More rows than a block of A holds by more columns than are packed of B at a time, for one thread. */
 static void matmul_beyond_what_is_packed(bool bf16)
 {
-    const struct shape shape = {390, 1570, bf16 ? 1540 : 770};
+    const size_t words = KC_WORDS - 2;
+    const struct shape shape = {A_FLOATS / words + 6, B_FLOATS / words + 34, bf16 ? 2 * words : words};
     tg_matmul_scratch scratch = room();
 
     scratch.threads = 1;
