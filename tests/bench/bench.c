@@ -562,10 +562,13 @@ static bool wanted(const struct row *row, int argc, char **argv)
     return argc == 1;
 }
 
-/* Measure a row in a child, which leaves nothing behind for the next one. */
-static struct figure in_child(const struct row *row)
+/* Measure a row in a child, which leaves nothing behind for the next one. Kernels other
+ * than the best are chosen there: that tests them, which starts threads, and a child of
+ * a process with threads would wait forever for those that it did not inherit. */
+static struct figure in_child(const struct row *row, const char *isa)
 {
     struct figure f = {0};
+    tg_err err;
     struct rusage usage;
     int ends[2], status;
     pid_t child;
@@ -576,6 +579,8 @@ static struct figure in_child(const struct row *row)
     }
     if (child == 0) {
         close(ends[0]);
+        if (isa)
+            check(tg_kernels_choose(isa, &err), &err);
         f = row->measure(row);
         _exit(write(ends[1], &f, sizeof f) == (ssize_t)sizeof f ? 0 : 3);
     }
@@ -608,17 +613,16 @@ int main(int argc, char **argv)
 {
     const char *format = getenv("BENCH_FORMAT"), *isa = getenv("TG_ISA");
     const bool tsv = format && strcmp(format, "tsv") == 0;
-    tg_err err;
 
-    if (isa)
-        check(tg_kernels_choose(isa, &err), &err);
     if (tsv)
         puts("row\tvalue\tunit\tlimit\tof\tshare\tmib");
     else
-        printf("%s kernels\n\n%-45s %18s    %-20s\n", tg_kernels_get()->isa, "", "figure", "limit, share, memory");
+        printf("%s kernels\n\n%-45s %18s    %-20s\n", isa ? isa : tg_kernels_get()->isa, "", "figure",
+               "limit, share, memory");
+    fflush(stdout);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (wanted(&rows[i], argc, argv)) {
-            struct figure f = in_child(&rows[i]);
+            struct figure f = in_child(&rows[i], isa);
 
             print(&rows[i], &f, tsv);
         }
