@@ -94,13 +94,16 @@ static tg_status visit_files(struct job *job, visitor visit, tg_err *err)
 
 /* ---- text to tokens */
 
-/* Tokens are written from the first byte on, so that empty text leaves nothing. */
-static tg_status encode_piece(struct job *job, const unsigned char *text, size_t n, tg_err *err)
+/* The next n bytes of source.  Tokens are written from the first byte on, so that empty
+ * text leaves nothing. */
+static tg_status encode_piece(struct job *job, const tg_source *source, size_t n, tg_err *err)
 {
     const tg_tokenizer tok = tg_tokenizer_bytes();
+    tg_status (*const append)(tg_tokens_writer *, const unsigned char *, size_t, tg_err *) =
+        source->map ? tg_tokens_write_lasting : tg_tokens_write;
 
     if ((!job->w && tg_tokens_create(&job->w, job->out.fd, &tok, err)) ||
-        tg_tokens_write(job->w, text, n, err))
+        append(job->w, source->next, n, err))
         return tg_err_in(err, job->out.name);
     return TG_OK;
 }
@@ -115,7 +118,7 @@ static tg_status encode_file(struct job *job, tg_source *source, const char *nam
             return tg_err_in(err, name);
         n = tg_size_min(source->ready, PIECE);
         if (n > 0)
-            status = encode_piece(job, source->next, n, err);
+            status = encode_piece(job, source, n, err);
         tg_source_skip(source, n);
     }
     return status;

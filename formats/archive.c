@@ -358,6 +358,11 @@ void tg_archive_abandon(tg_archive_writer *w)
     free(w);
 }
 
+void tg_archive_lasting(tg_archive_writer *w, bool lasting)
+{
+    tg_zip_lasting(w->zip, lasting);
+}
+
 tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
                          const size_t *shape, const void *data, tg_err *err)
 {

@@ -1,9 +1,11 @@
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
+#define _GNU_SOURCE /* F_SETPIPE_SZ, vmsplice */
 #include "formats/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/base/size.h"
@@ -11,13 +13,26 @@
 #define PIPE (1 << 20) /* bytes: the most that Linux gives a user by default */
 #define STEP ((size_t)1 << 30) /* what a write() is sure to count */
 
-tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
+/* As write(), giving a pipe the pages of p where the system can. */
+static ssize_t pass(int fd, const unsigned char *p, size_t n)
 {
-    const unsigned char *p = data;
+#ifdef SPLICE_F_GIFT
+    const struct iovec pages = {.iov_base = (void *)p, .iov_len = n};
+    const ssize_t put = vmsplice(fd, &pages, 1, 0);
+
+    if (put > 0 || (put < 0 && (errno == EINTR || errno == EPIPE)))
+        return put;
+#endif
+    return write(fd, p, n);
+}
+
+static tg_status write_pieces(int fd, const unsigned char *p, size_t n, bool lasting, tg_err *err)
+{
     size_t done = 0;
 
     while (done < n) {
-        ssize_t put = write(fd, p + done, tg_size_min(n - done, STEP));
+        const size_t step = tg_size_min(n - done, STEP);
+        ssize_t put = lasting ? pass(fd, p + done, step) : write(fd, p + done, step);
 
         if (put < 0 && errno == EINTR)
             continue;
@@ -28,6 +43,16 @@ tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
         done += (size_t)put;
     }
     return TG_OK;
+}
+
+tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
+{
+    return write_pieces(fd, data, n, false, err);
+}
+
+tg_status tg_write_lasting(int fd, const void *data, size_t n, tg_err *err)
+{
+    return write_pieces(fd, data, n, true, err);
 }
 
 void tg_widen_pipe(int fd)

@@ -12,6 +12,11 @@
  * went out; a device that takes none counts as full. */
 TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err);
 
+/* The same for bytes that nobody changes from here on, not even when this has returned,
+ * as those of a mapped file: a pipe gets their pages, not copies of them.  Unmapping or
+ * freeing is no change; overwriting is. */
+TG_MUST_CHECK tg_status tg_write_lasting(int fd, const void *data, size_t n, tg_err *err);
+
 /* If fd is a pipe, ask the system to let it hold more: its two ends then wait for each
  * other less often.  A pipe that stays as it was does as well. */
 void tg_widen_pipe(int fd);

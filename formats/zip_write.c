@@ -14,7 +14,8 @@
 struct tg_zip_writer {
     int fd;
     bool deflated;
-    bool closed; /* finished, or failed: nothing more can be written */
+    bool lasting; /* what is put stays as it is */
+    bool closed;  /* finished, or failed: nothing more can be written */
     tg_zip_list list;
     uint64_t at; /* bytes so far, those in the buffer included */
     size_t used;
@@ -26,6 +27,7 @@ typedef struct content {
     const unsigned char *part[2];
     size_t size[2];
     size_t total;
+    bool lasting;
 } content;
 
 tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err)
@@ -37,12 +39,18 @@ tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *e
         return tg_fail_memory(err, sizeof *w, "the archive writer");
     w->fd = fd;
     w->deflated = deflated;
+    w->lasting = false;
     w->closed = false;
     w->list = (tg_zip_list){0};
     w->at = 0;
     w->used = 0;
     tg_widen_pipe(fd);
     return TG_OK;
+}
+
+void tg_zip_lasting(tg_zip_writer *w, bool lasting)
+{
+    w->lasting = lasting;
 }
 
 void tg_zip_abandon(tg_zip_writer *w)
@@ -56,10 +64,11 @@ void tg_zip_abandon(tg_zip_writer *w)
 /* ---- bytes out */
 
 /* `at` is where p goes in the archive. */
-static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, uint64_t at, tg_err *err)
+static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, bool lasting, uint64_t at,
+                           tg_err *err)
 {
     char where[32];
-    tg_status status = tg_write_all(w->fd, p, n, err);
+    tg_status status = (lasting ? tg_write_lasting : tg_write_all)(w->fd, p, n, err);
 
     if (!status)
         return TG_OK;
@@ -74,10 +83,10 @@ static tg_status flush(tg_zip_writer *w, tg_err *err)
     size_t n = w->used;
 
     w->used = 0;
-    return write_all(w, w->buffer, n, w->at - n, err);
+    return write_all(w, w->buffer, n, false, w->at - n, err);
 }
 
-static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, tg_err *err)
+static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool lasting, tg_err *err)
 {
     if (n > BUFFER - w->used) {
         tg_status status = flush(w, err);
@@ -86,7 +95,7 @@ static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, tg_err 
             return status;
     }
     if (n > BUFFER) {
-        tg_status status = write_all(w, p, n, w->at, err);
+        tg_status status = write_all(w, p, n, lasting, w->at, err);
 
         w->at += n;
         return status;
@@ -171,10 +180,10 @@ static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, 
 {
     unsigned char header[TG_ZIP_LOCAL_MAX];
     size_t n = tg_zip_encode_local(header, e);
-    tg_status status = out(w, header, n, err);
+    tg_status status = out(w, header, n, false, err);
 
     for (size_t i = 0; i < 2 && !status; i++)
-        status = out(w, c->part[i], c->size[i], err);
+        status = out(w, c->part[i], c->size[i], c->lasting, err);
     if (!status)
         w->list.count++;
     return status;
@@ -190,7 +199,7 @@ static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
 tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
                      size_t size, tg_err *err)
 {
-    content plain = {{head, data}, {head_size, size}, head_size + size};
+    content plain = {{head, data}, {head_size, size}, head_size + size, w->lasting};
     content deflated = {0};
     unsigned char *packed = NULL;
     tg_zip_entry *e;
@@ -230,12 +239,12 @@ tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
     for (size_t i = 0; i < count && !status; i++) {
         size_t n = tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0);
 
-        status = out(w, bytes, n, err);
+        status = out(w, bytes, n, false, err);
     }
     if (!status) {
         size_t n = tg_zip_encode_end(bytes, count, directory, w->at - directory);
 
-        status = out(w, bytes, n, err);
+        status = out(w, bytes, n, false, err);
     }
     if (!status)
         status = flush(w, err);

@@ -2,7 +2,7 @@
  * tokens: token streams, written while text arrives, read whole or piece by piece.
  *
  * Archive: kind = "tokens", version = 1, tokenizer/..., then tokens/00000000,
- * tokens/00000001, ... of at most TG_TOKENS_CHUNK ids each, in the smallest
+ * tokens/00000001, ... of at most TG_TOKENS_CHUNK_MAX ids each, in the smallest
  * unsigned type that holds the vocabulary.
  */
 #ifndef TG_TEXT_TOKENS_H
@@ -16,7 +16,11 @@
 #include "lib/text/tokenizer.h"
 
 #define TG_TOKENS_VERSION 1
-#define TG_TOKENS_CHUNK ((size_t)1 << 20)
+#define TG_TOKENS_CHUNK_MAX ((size_t)1 << 20)
+
+/* Ids in a chunk as we write it: half of what a pipe holds at most on Linux (by default),
+ * so that its reader has a half to go on with while we compute the next one's checksum. */
+#define TG_TOKENS_CHUNK ((size_t)1 << 19)
 
 /* Bytes of one stored id for a vocabulary: 1, 2 or 4. */
 size_t tg_tokens_width(size_t vocab_size);
@@ -33,6 +37,11 @@ TG_MUST_CHECK tg_status tg_tokens_create(tg_tokens_writer **w, int fd, const tg_
 /* Append the ids of text [n bytes]; full chunks are written out. */
 TG_MUST_CHECK tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t n,
                                         tg_err *err);
+
+/* The same for text that nobody changes from here on, not even when this has returned,
+ * as that of a mapped file: it goes into a pipe without being copied. */
+TG_MUST_CHECK tg_status tg_tokens_write_lasting(tg_tokens_writer *w, const unsigned char *text, size_t n,
+                                                tg_err *err);
 
 /* Write the last chunk and close the archive. */
 TG_MUST_CHECK tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err);

@@ -105,9 +105,9 @@ static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_er
                        a->dtype.size);
     if (a->ndim != 1)
         return tg_fail(err, TG_EDATA, "%s has %zu dimensions, not 1", a->name, a->ndim);
-    if (a->count > TG_TOKENS_CHUNK)
+    if (a->count > TG_TOKENS_CHUNK_MAX)
         return tg_fail(err, TG_EDATA, "%s has %zu ids: a chunk has at most %zu", a->name, a->count,
-                       TG_TOKENS_CHUNK);
+                       TG_TOKENS_CHUNK_MAX);
     return TG_OK;
 }
 

@@ -60,7 +60,7 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     return status;
 }
 
-static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t n, tg_err *err)
+static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t n, bool lasting, tg_err *err)
 {
     char name[TG_TOKENS_NAME_SIZE];
     tg_status status;
@@ -68,10 +68,11 @@ static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t
     if (w->chunks == CHUNKS_MAX && ((status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
     tg_tokens_chunk_name(name, w->chunks++);
+    tg_archive_lasting(w->archive, lasting);
     return tg_archive_put(w->archive, name, TG_U8, 1, &n, ids, err);
 }
 
-tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
+static tg_status append(tg_tokens_writer *w, const unsigned char *text, size_t n, bool lasting, tg_err *err)
 {
     while (n > 0) {
         size_t take = tg_size_min(n, TG_TOKENS_CHUNK - w->n);
@@ -89,7 +90,7 @@ tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t
         }
         if (full) {
             w->n = 0;
-            if ((status = put_chunk(w, full, TG_TOKENS_CHUNK, err)))
+            if ((status = put_chunk(w, full, TG_TOKENS_CHUNK, lasting && full == text, err)))
                 return status;
         }
         text += take;
@@ -98,11 +99,21 @@ tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t
     return TG_OK;
 }
 
+tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
+{
+    return append(w, text, n, false, err);
+}
+
+tg_status tg_tokens_write_lasting(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
+{
+    return append(w, text, n, true, err);
+}
+
 tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err)
 {
     tg_status status;
 
-    if (w->n > 0 && (status = put_chunk(w, w->ids, w->n, err)))
+    if (w->n > 0 && (status = put_chunk(w, w->ids, w->n, false, err)))
         return status;
     w->n = 0;
     return end_archive(w, err);

@@ -15,11 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "formats/sink.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/gpt/infer.h"
@@ -416,7 +418,7 @@ static struct figure sampling(const struct row *row)
 
 struct file {
     const tg_model *model;
-    unsigned char *text;
+    const unsigned char *text;
     size_t n;
     int fd;
 };
@@ -446,18 +448,25 @@ static double run_archive_read(void *context)
     return bytes;
 }
 
+/* A file without a name. */
+static int new_file(void)
+{
+    char path[] = "/tmp/bench-XXXXXX";
+    const int fd = mkstemp(path);
+
+    if (fd < 0 || unlink(path) != 0)
+        exit(3);
+    return fd;
+}
+
 /* a: 0 writing, 1 reading (mapped) a model of GPT-2's size, in the page cache */
 static struct figure archive(const struct row *row)
 {
     static tg_model m;
-    char path[] = "/tmp/bench-XXXXXX";
-    struct file f = {.model = &m, .fd = mkstemp(path)};
+    struct file f = {.model = &m, .fd = new_file()};
     void *buffer = big_buffer();
 
     m = new_model(2);
-    if (f.fd < 0)
-        exit(3);
-    unlink(path);
     (void)run_archive_write(&f);
     return compare(row->a ? run_archive_read : run_archive_write, &f, 0.3, copy_memory, buffer);
 }
@@ -470,26 +479,28 @@ static double run_tokenize(void *context)
     tg_err err;
 
     check(tg_tokens_create(&w, f->fd, &tok, &err), &err);
-    for (size_t at = 0; at < f->n; at += (size_t)1 << 18)
-        check(tg_tokens_write(w, f->text + at, (size_t)1 << 18, &err), &err);
+    check(tg_tokens_write_lasting(w, f->text, f->n, &err), &err);
     check(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
     return (double)f->n;
 }
 
-/* To a pipe, which another process empties. */
+/* A mapped file to a pipe, which another process empties. */
 static struct figure tokenize(const struct row *row)
 {
-    struct file f = {.text = big_buffer(), .n = (size_t)64 << 20};
+    struct file f = {.n = (size_t)64 << 20};
+    const int text = new_file();
     int ends[2];
     pid_t reader;
     struct figure result;
+    void *buffer;
+    tg_err err;
 
     (void)row;
     if (pipe(ends) != 0 || (reader = fork()) < 0)
         exit(3);
     if (reader == 0) {
-        static char sink[1 << 20];
+        static char sink[1 << 18];
 
         close(ends[1]);
         while (read(ends[0], sink, sizeof sink) > 0)
@@ -498,7 +509,12 @@ static struct figure tokenize(const struct row *row)
     }
     close(ends[0]);
     f.fd = ends[1];
-    result = compare(run_tokenize, &f, 0.3, copy_memory, f.text);
+    buffer = big_buffer();
+    check(tg_write_all(text, buffer, f.n, &err), &err);
+    f.text = mmap(NULL, f.n, PROT_READ, MAP_PRIVATE, text, 0);
+    if (f.text == MAP_FAILED)
+        exit(3);
+    result = compare(run_tokenize, &f, 0.3, copy_memory, buffer);
     close(ends[1]);
     waitpid(reader, NULL, 0);
     return result;

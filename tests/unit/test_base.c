@@ -1,9 +1,11 @@
 /* What everything stands on: messages, one block of memory, bytes written out. */
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
+#define _GNU_SOURCE /* F_SETPIPE_SZ, memfd_create */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,27 +153,68 @@ static void rows_of_a_width(void)
 
 /* ---- writing */
 
-/* More than a pipe holds, so that it takes several writes. */
-static void writing_through_a_pipe(void)
+typedef tg_status (*write_function)(int fd, const void *data, size_t n, tg_err *err);
+
+/* All that goes into a pipe comes out of it. */
+static void expect_arrival(write_function write_to, const unsigned char *out, size_t size)
 {
-    static unsigned char out[300000], in[sizeof out + 1];
+    unsigned char *in = malloc(size + 1);
     int ends[2], status;
     size_t n = 0;
     ssize_t got;
     pid_t child;
     tg_err err;
 
-    for (size_t i = 0; i < sizeof out; i++)
-        out[i] = (unsigned char)(i * 2654435761u >> 9);
-    CHECK(pipe(ends) == 0);
+    CHECK(in && pipe(ends) == 0);
     if ((child = fork()) == 0)
-        _exit(tg_write_all(ends[1], out, sizeof out, &err) == TG_OK ? 0 : 1);
+        _exit(write_to(ends[1], out, size, &err) == TG_OK ? 0 : 1);
     close(ends[1]);
-    while ((got = read(ends[0], in + n, sizeof in - n)) > 0)
+    while ((got = read(ends[0], in + n, size + 1 - n)) > 0)
         n += (size_t)got;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-    CHECK(n == sizeof out && memcmp(in, out, n) == 0);
+    CHECK(n == size && memcmp(in, out, n) == 0);
     close(ends[0]);
+    free(in);
+}
+
+/* More than a pipe holds, so that it takes several writes; and not from a page's start. */
+static void writing_through_a_pipe(void)
+{
+    static unsigned char out[300000];
+
+    for (size_t i = 0; i < sizeof out; i++)
+        out[i] = (unsigned char)(i * 2654435761u >> 9);
+    expect_arrival(tg_write_all, out, sizeof out);
+    expect_arrival(tg_write_lasting, out, sizeof out);
+    expect_arrival(tg_write_lasting, out + 5, sizeof out - 5);
+    expect_arrival(tg_write_lasting, out + 5, 1);
+}
+
+/* A pipe has the pages, and they stay when they are unmapped; a file has a copy. */
+static void writing_what_lasts(void)
+{
+    enum { SIZE = 20000 };
+    static unsigned char in[SIZE];
+    unsigned char *out = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int ends[2], file = memfd_create("copy", 0);
+    tg_err err;
+
+    CHECK(out != MAP_FAILED && pipe(ends) == 0 && file >= 0);
+    memset(out, 'a', SIZE);
+    CHECK_OK(tg_write_lasting(file, out, SIZE, &err), &err);
+    CHECK_OK(tg_write_lasting(ends[1], out, SIZE, &err), &err);
+    out[SIZE - 1] = 'b';
+    CHECK(munmap(out, SIZE) == 0);
+    CHECK(read(ends[0], in, SIZE) == SIZE && in[0] == 'a' && in[SIZE - 2] == 'a' && in[SIZE - 1] == 'b');
+    CHECK(pread(file, in, SIZE, 0) == SIZE && in[SIZE - 1] == 'a');
+    close(file);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    CHECK_EQ(tg_write_lasting(ends[1], in, 1, &err), TG_EIO);
+    CHECK_EQ(err.sys, EPIPE);
+    CHECK_OK(tg_write_lasting(ends[1], NULL, 0, &err), &err);
+    close(ends[1]);
+    CHECK_EQ(tg_write_lasting(-1, in, 1, NULL), TG_EIO);
 }
 
 /* What went out is said: a pipe takes 4,096 bytes and then no more. */
@@ -226,6 +269,7 @@ int main(void)
     RUN(too_large);
     RUN(rows_of_a_width);
     RUN(writing_through_a_pipe);
+    RUN(writing_what_lasts);
     RUN(writing_to_what_is_full);
     return check_done();
 }

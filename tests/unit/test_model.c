@@ -623,7 +623,7 @@ static void claims_cost_nothing(void)
 /* Tokens in an archive can be a thousandth of their size: the limit counts them, too. */
 static void prompts_have_an_end(void)
 {
-    const size_t chunk = TG_TOKENS_CHUNK;
+    const size_t chunk = TG_TOKENS_CHUNK_MAX;
     unsigned char *zeros = calloc(chunk, 1);
     tg_archive_writer *w;
     tg_model m;

@@ -339,9 +339,9 @@ static void refusals(void)
 static void too_long_a_chunk(void)
 {
     struct forged f = good;
-    unsigned char *ids = make_text(TG_TOKENS_CHUNK + 1);
+    unsigned char *ids = make_text(TG_TOKENS_CHUNK_MAX + 1);
 
-    f.count = TG_TOKENS_CHUNK + 1;
+    f.count = TG_TOKENS_CHUNK_MAX + 1;
     f.ids = ids;
     expect_refusal(&f, "tokens/00000000 has 1048577 ids: a chunk has at most 1048576");
     free(ids);
