@@ -225,7 +225,7 @@ void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch)
 
 size_t tg_matmul_work(size_t threads)
 {
-    return threads * (A_FLOATS + B_FLOATS) * sizeof(float);
+    return threads * (A_FLOATS + B_FLOATS + SUMS_FLOATS) * sizeof(float);
 }
 
 void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_precision precision)

@@ -10,4 +10,9 @@
 #define A_FLOATS ((size_t)288 * 1024) /* of a thread's packed block of A */
 #define B_FLOATS (KC_WORDS * 1536)    /* of a thread's packed panels of B */
 
+/* The tile unit alone sums over less at a time: a panel of B this deep stays in the first-level
+ * cache.  Its sums are kept for a block's rows, fewer the more of k there is, by 32 columns. */
+#define PART_WORDS ((size_t)128)
+#define SUMS_FLOATS (A_FLOATS / PART_WORDS * 32)
+
 #endif

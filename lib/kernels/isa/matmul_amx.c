@@ -22,6 +22,7 @@
 #define MR 32
 #define NR 32
 #define NR_UNIT 32
+#define PART PART_WORDS
 
 /* A thread's tile registers: all of them 16 rows of 64 bytes. */
 struct tile_config {
@@ -142,9 +143,15 @@ INLINE void store_sums(float *to, size_t ld)
     _tile_stored(3, to + 16 * ld + 16, stride);
 }
 
-INLINE void multiply(const float *a, const float *b, size_t words)
+INLINE void multiply(const float *a, const float *b, size_t words, struct wanted next)
 {
+    const size_t each = tg_ceil_div(next.times * 16, words);
+
     for (size_t w = 0; w < words; w += 16, a += MR * 16, b += NR * 16) {
+        for (size_t p = 0; p < each; p++, next.at += next.step) {
+            __builtin_prefetch(next.at, 0, 2);
+            __builtin_prefetch(next.at + 64, 0, 2);
+        }
         _tile_loadd(4, a, 64);
         _tile_loadd(6, b, NR * sizeof(float));
         _tile_loadd(7, b + 16, NR * sizeof(float));
@@ -166,19 +173,20 @@ INLINE void zero_sums(void)
 
 static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
+    const bool whole = m == MR && n == NR && !e->bias; /* C's tile is the sums as they are */
     float sums[MR * NR];
 
-    if (m == MR && n == NR && !e->bias) {
-        if (e->add)
-            load_sums(e->add, e->ldc);
-        else
-            zero_sums();
-        multiply(a, b, words);
-        store_sums(e->c, e->ldc);
+    if (e->before)
+        load_sums(e->before, NR);
+    else if (whole && e->add)
+        load_sums(e->add, e->ldc);
+    else
+        zero_sums();
+    multiply(a, b, words, e->next);
+    if (e->after || whole) {
+        store_sums(e->after ? e->after : e->c, e->after ? NR : e->ldc);
         return;
     }
-    zero_sums();
-    multiply(a, b, words);
     store_sums(sums, NR);
     for (size_t r = 0; r < m; r++)
         for (size_t j = 0; j < n; j++)

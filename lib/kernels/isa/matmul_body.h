@@ -6,6 +6,7 @@
  *   MR, NR            rows and columns of a tile, at most
  *   NR_UNIT           columns of a narrower tile are rounded up to a multiple of this
  *   ROUND             words of k are rounded up to a multiple of this
+ *   PART              words of k that a tile sums over at a time
  *   KC_WORDS          words of k of a block, at most
  *   pack_a()          m rows of A into panels of MR, words of k outermost
  *   pack_b()          a panel of up to NR columns of B, the same
@@ -19,7 +20,12 @@
  * A thread cuts its rows of A into blocks of MC rows by KC of k, and packs a block into
  * panels of MR rows, which stay in its second-level cache.  Then it packs panel after panel
  * of B's columns, and runs all of the block's rows past each.  While it does, it asks for
- * the next panel's part of B, so that packing finds it in the cache.
+ * the next panel's part of B, so that packing finds it in the cache.  Where there is more
+ * than one block of A, B's panels are kept for those that follow.
+ *
+ * The tile unit reads its operands once for few multiply-adds, so that a panel of B has to
+ * stay in the first-level cache: it takes k in parts, a part for all rows of the block before
+ * the next, and keeps the tiles' sums in the second-level cache in between.
  *
  * Within a thread the scheme is Goto's, with B's panels made where they are used: Goto &
  * van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; Van Zee & van de
@@ -74,33 +80,6 @@ INLINE struct wanted wanted_of(const tg_matmul *op, const struct block *at, size
                            .times = tg_ceil_div(at->kc, NR)};
 }
 
-INLINE void tile_at(const tg_matmul *op, const struct block *at, const float *a, const float *b, size_t i,
-                    size_t j, size_t n, struct wanted next)
-{
-    const size_t c = (at->i0 + i) * op->ldc + j, m = tg_size_min(MR, at->mc - i);
-    struct epilogue e = {
-        .c = op->c + c,
-        .ldc = op->ldc,
-        .bias = op->bias && at->k0 == 0 ? op->bias + j : NULL,
-        .next = next,
-    };
-
-    if (op->accumulate || at->k0 > 0)
-        e.add = e.c;
-    else if (op->add)
-        e.add = op->add + c;
-    tile(a, b, words_of(at->kc), &e, m, n);
-    if (at->k0 + at->kc == op->K)
-        map_block(op, at->i0 + i, j, m, n);
-}
-
-/* A thread's part of C, and where it packs: A's block, and a panel of B, or all of the part's. */
-struct part {
-    size_t i0, i1, j0, j1;
-    float *a_panels, *b_panels;
-    size_t b_panels_n;
-};
-
 /* The same for a panel that is packed: share i of n of its words. */
 INLINE struct wanted wanted_again(const float *panel, size_t words, size_t i, size_t n)
 {
@@ -111,26 +90,68 @@ INLINE struct wanted wanted_again(const float *panel, size_t words, size_t i, si
                            .times = words * (i + 1) / n - word};
 }
 
+/* A thread's part of C, and where it packs: A's block, and a panel of B, or all of the part's;
+ * and the sums of all tiles of a block's rows and a panel's columns. */
+struct part {
+    size_t i0, i1, j0, j1;
+    float *a_panels, *b_panels, *sums;
+    size_t b_panels_n;
+};
+
+/* A panel of B, packed, of columns j .. j+n-1; and what the next one is, if that is packed. */
+struct panel {
+    float *b;
+    const float *next;
+    size_t j, n;
+};
+
+/* The tile in row number `row` of tiles, over the words of k from w on. */
+INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct part *part,
+                    const struct panel *panel, size_t row, size_t w)
+{
+    const size_t words = words_of(at->kc), w_n = tg_size_min(PART, words - w);
+    const size_t rows = tg_ceil_div(at->mc, MR), i = row * MR, m = tg_size_min(MR, at->mc - i);
+    const size_t share = w / PART * rows + row, shares = tg_ceil_div(words, PART) * rows;
+    const size_t c = (at->i0 + i) * op->ldc + panel->j;
+    float *sums = part->sums + row * MR * NR;
+    struct epilogue e = {
+        .c = op->c + c,
+        .ldc = op->ldc,
+        .bias = op->bias && at->k0 == 0 ? op->bias + panel->j : NULL,
+        .before = w > 0 ? sums : NULL,
+        .after = w + w_n < words ? sums : NULL,
+        .next = panel->next ? wanted_again(panel->next, words, share, shares)
+                            : wanted_of(op, at, panel->j + panel->n, share, shares),
+    };
+
+    if (op->accumulate || at->k0 > 0)
+        e.add = e.c;
+    else if (op->add)
+        e.add = op->add + c;
+    e.next.a = part->a_panels + (row + 1) % rows * MR * words;
+    tile(part->a_panels + (row * words + w) * MR, panel->b + w * NR, w_n, &e, m, panel->n);
+    if (!e.after && at->k0 + at->kc == op->K)
+        map_block(op, at->i0 + i, panel->j, m, panel->n);
+}
+
 static void block(const tg_matmul *op, const struct block *at, const struct part *part)
 {
     const size_t rows = tg_ceil_div(at->mc, MR), words = words_of(at->kc);
     const size_t b_next = part->b_panels_n > 1 ? NR * words : 0;
     const bool again = at->i0 > part->i0 && b_next > 0; /* the block above has packed B */
-    const float *a = op->a + at->i0 * op->a_row + at->k0 * op->a_col;
-    float *a_panels = part->a_panels, *b_panel = part->b_panels;
+    struct panel panel = {.b = part->b_panels};
 
-    pack_a(a_panels, a, op->a_row, op->a_col, at->mc, at->kc);
-    for (size_t j = part->j0, n; j < part->j1; j += n, b_panel += b_next) {
-        n = panel_of(part->j1 - j);
-        if (!again)
-            pack_b_panel(b_panel, op, at, j, n);
-        for (size_t i = 0; i < rows; i++) {
-            struct wanted next = again ? wanted_again(b_panel + b_next, words, i, rows)
-                                       : wanted_of(op, at, j + n, i, rows);
-
-            next.a = a_panels + (i + 1) % rows * MR * words;
-            tile_at(op, at, a_panels + i * MR * words, b_panel, i * MR, j, n, next);
-        }
+    pack_a(part->a_panels, op->a + at->i0 * op->a_row + at->k0 * op->a_col, op->a_row, op->a_col, at->mc,
+           at->kc);
+    for (panel.j = part->j0; panel.j < part->j1; panel.j += panel.n, panel.b += b_next) {
+        panel.n = panel_of(part->j1 - panel.j);
+        if (again)
+            panel.next = panel.b + b_next;
+        else
+            pack_b_panel(panel.b, op, at, panel.j, panel.n);
+        for (size_t w = 0; w < words; w += PART)
+            for (size_t row = 0; row < rows; row++)
+                tile_at(op, at, part, &panel, row, w);
     }
 }
 
@@ -166,8 +187,9 @@ static void multiply_blocks(const tg_matmul *op, float *work)
     const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
     const size_t rows = grid_rows(op, threads), columns = threads / rows;
     const size_t kc = part_of(op->K, KC_WORDS * DEPTH, DEPTH * ROUND);
-    float *a_panels = work + me * (A_FLOATS + B_FLOATS);
-    struct part part = {.a_panels = a_panels, .b_panels = a_panels + A_FLOATS, .b_panels_n = 1};
+    float *a_panels = work + me * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
+    struct part part = {.a_panels = a_panels, .b_panels = a_panels + A_FLOATS,
+                        .sums = a_panels + A_FLOATS + B_FLOATS, .b_panels_n = 1};
     size_t mc, nc, j1;
 
     cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);

@@ -20,6 +20,7 @@
 #endif
 #define NR (NV * VL)
 #define NR_UNIT VL
+#define PART KC_WORDS
 #define STEP 4 /* words of k between two looks at what to ask for */
 
 /* ---- packing */
