@@ -230,10 +230,16 @@ static double run_product(void *context)
     return 2.0 * (double)p->op.M * (double)p->op.N * (double)p->op.K;
 }
 
+/* In memory as the library places it. */
 static float *filled(size_t n)
 {
-    float *x = must(aligned_alloc(64, (n + 16) * sizeof *x / 64 * 64 + 64));
+    tg_arena arena = {0};
+    float *x;
+    tg_err err;
 
+    (void)tg_arena_take(&arena, n, sizeof *x);
+    check(tg_arena_alloc(&arena, &err), &err);
+    x = (float *)(void *)arena.base;
     for (size_t i = 0; i < n; i++)
         x[i] = (float)(i * 7 % 13) / 13.0f - 0.5f;
     return x;
