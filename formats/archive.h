@@ -152,7 +152,7 @@ TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *na
 
 /* Whether nobody will change the data of arrays that are put from here on, not even after
  * the call: as those of a mapped file, they then go into a pipe without being copied, and
- * what would be changed would be read changed.  At first they may be. */
+ * what would be changed would be read changed.  At first they may be.  Scalars are copied. */
 void tg_archive_lasting(tg_archive_writer *writer, bool lasting);
 
 /* Scalars: '<i8', '<f8', '|S<strlen>' (an empty text is written as one NUL). */

@@ -13,8 +13,8 @@
 TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err);
 
 /* The same for bytes that nobody changes from here on, not even when this has returned,
- * as those of a mapped file: a pipe gets their pages, not copies of them.  Unmapping or
- * freeing is no change; overwriting is. */
+ * as those of a mapped file: a pipe gets their pages, not copies of them.  Unmapping them
+ * is no change; free() is one. */
 TG_MUST_CHECK tg_status tg_write_lasting(int fd, const void *data, size_t n, tg_err *err);
 
 /* If fd is a pipe, ask the system to let it hold more: its two ends then wait for each

@@ -7,7 +7,8 @@
  * tg_source_read().  Offsets count from where reading began.
  *
  * A mapped file must not be shortened by others meanwhile: the kernel would kill
- * the process (SIGBUS) on touching what is gone.
+ * the process (SIGBUS) on touching what is gone.  What tg-tokenize passes on into a pipe is
+ * the file's until it is read: who changes the file before that makes the checksum wrong.
  */
 #ifndef TG_FORMATS_SOURCE_H
 #define TG_FORMATS_SOURCE_H

@@ -121,7 +121,7 @@ typedef struct tg_zip_writer tg_zip_writer;
 TG_MUST_CHECK tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err);
 void tg_zip_abandon(tg_zip_writer *writer);
 
-/* Whether what is put from here on lasts (formats/sink.h: tg_write_lasting).  At first it
+/* Whether the data that is put from here on lasts (formats/sink.h: tg_write_lasting).  At first it
  * does not. */
 void tg_zip_lasting(tg_zip_writer *w, bool lasting);
 

@@ -22,12 +22,12 @@ struct tg_zip_writer {
     unsigned char buffer[BUFFER];
 };
 
-/* Two pieces of memory: a member's content. */
+/* Two pieces of memory, head and data: a member's content. */
 typedef struct content {
     const unsigned char *part[2];
     size_t size[2];
     size_t total;
-    bool lasting;
+    bool lasting; /* the second, formats/sink.h */
 } content;
 
 tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err)
@@ -183,7 +183,7 @@ static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, 
     tg_status status = out(w, header, n, false, err);
 
     for (size_t i = 0; i < 2 && !status; i++)
-        status = out(w, c->part[i], c->size[i], c->lasting, err);
+        status = out(w, c->part[i], c->size[i], c->lasting && i == 1, err);
     if (!status)
         w->list.count++;
     return status;

@@ -44,6 +44,17 @@ load helper
     cmp whole.npz pieces.npz
 }
 
+@test "mapped texts into a pipe: nothing in it changes before it is read" {
+    make_text 1500000 > text
+    tg-tokenize -o whole.npz text
+    tg-tokenize text | cmp - whole.npz
+    # the last chunk is gathered where the first one was, while that is still in the pipe
+    head -c 7 text > a
+    tail -c +8 text | head -c 525288 > b
+    cat a b > both
+    tg-tokenize a b | { sleep 0.3; tg-tokenize -d; } | cmp - both
+}
+
 @test "files are taken in order, - is standard input" {
     printf 'one ' > a
     printf 'three' > c

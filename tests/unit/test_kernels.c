@@ -161,13 +161,17 @@ static void matmul_across_blocks(bool bf16)
 static void matmul_beyond_what_is_packed(bool bf16)
 {
     const size_t words = KC_WORDS - 2;
-    const struct shape shape = {A_FLOATS / words + 6, B_FLOATS / words + 34, bf16 ? 2 * words : words};
+    const size_t depth = bf16 ? 2 : 1;
+    const struct shape shapes[] = {
+        {A_FLOATS / words + 6, B_FLOATS / words + 34, depth * words},
+        {A_FLOATS / words * 2, 33, depth * (2 * words + 1)}, /* and more of k than a block's */
+    };
     tg_matmul_scratch scratch = room();
 
     scratch.threads = 1;
     for (size_t k = 0; k < n_all; k++)
-        for (int form = 0; (!bf16 || all[k]->matmul_bf16) && form < 4; form++)
-            check_product(all[k], bf16, shape, form & 1, form >> 1, form, &scratch);
+        for (int form = 0; (!bf16 || all[k]->matmul_bf16) && form < 8; form++)
+            check_product(all[k], bf16, shapes[form / 4], form & 1, form >> 1 & 1, form % 4, &scratch);
     free(scratch.packed);
 }
 

@@ -7,10 +7,11 @@
  *   NR_UNIT           columns of a narrower tile are rounded up to a multiple of this
  *   ROUND             words of k are rounded up to a multiple of this
  *   PART              words of k that a tile sums over at a time
- *   KC_WORDS          words of k of a block, at most
  *   pack_a()          m rows of A into panels of MR, words of k outermost
  *   pack_b()          a panel of up to NR columns of B, the same
  *   tile()            a tile of C from two panels
+ *
+ * How large a block may be, and what there is room for, is in blocks.h.
  *
  * The threads are a grid over C: each computes its part from start to end, with memory of
  * its own, and no thread waits for another.  What two of them need is packed by both, which
@@ -113,7 +114,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
     const size_t rows = tg_ceil_div(at->mc, MR), i = row * MR, m = tg_size_min(MR, at->mc - i);
     const size_t share = w / PART * rows + row, shares = tg_ceil_div(words, PART) * rows;
     const size_t c = (at->i0 + i) * op->ldc + panel->j;
-    float *sums = part->sums + row * MR * NR;
+    float *sums = words > PART ? part->sums + row * MR * NR : NULL;
     struct epilogue e = {
         .c = op->c + c,
         .ldc = op->ldc,
