@@ -155,7 +155,7 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SR
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks
-test: all unit ## run all tests
+test: all unit $(BUILD)/bench ## run all tests
 	TG_BUILD='$(abspath $(BUILD))' bats $(BATSFLAGS) tests/
 
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests

@@ -358,13 +358,8 @@ void tg_archive_abandon(tg_archive_writer *w)
     free(w);
 }
 
-void tg_archive_lasting(tg_archive_writer *w, bool lasting)
-{
-    tg_zip_lasting(w->zip, lasting);
-}
-
-tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
-                         const size_t *shape, const void *data, tg_err *err)
+static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim, const size_t *shape,
+                     const void *data, bool lasting, tg_err *err)
 {
     tg_array a = {.dtype = dtype, .ndim = ndim};
     char member[TG_ZIP_NAME_MAX + 1];
@@ -382,7 +377,19 @@ tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype,
                        dtype.kind, dtype.size);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
-    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, err);
+    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, lasting, err);
+}
+
+tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
+                         const size_t *shape, const void *data, tg_err *err)
+{
+    return put(w, name, dtype, ndim, shape, data, false, err);
+}
+
+tg_status tg_archive_put_lasting(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
+                                 const size_t *shape, const void *data, tg_err *err)
+{
+    return put(w, name, dtype, ndim, shape, data, true, err);
 }
 
 tg_status tg_archive_put_i64(tg_archive_writer *w, const char *name, int64_t value, tg_err *err)

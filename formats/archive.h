@@ -150,10 +150,11 @@ TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, un
 TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *name, tg_dtype dtype,
                                        size_t ndim, const size_t *shape, const void *data, tg_err *err);
 
-/* Whether nobody will change the data of arrays that are put from here on, not even after
- * the call: as those of a mapped file, they then go into a pipe without being copied, and
- * what would be changed would be read changed.  At first they may be.  Scalars are copied. */
-void tg_archive_lasting(tg_archive_writer *writer, bool lasting);
+/* The same for data that nobody changes from here on, not even when this has returned, as
+ * that of a mapped file: it goes into a pipe without being copied (formats/sink.h). */
+TG_MUST_CHECK tg_status tg_archive_put_lasting(tg_archive_writer *writer, const char *name, tg_dtype dtype,
+                                               size_t ndim, const size_t *shape, const void *data,
+                                               tg_err *err);
 
 /* Scalars: '<i8', '<f8', '|S<strlen>' (an empty text is written as one NUL). */
 TG_MUST_CHECK tg_status tg_archive_put_i64(tg_archive_writer *, const char *name, int64_t value, tg_err *);

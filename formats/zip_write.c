@@ -14,8 +14,7 @@
 struct tg_zip_writer {
     int fd;
     bool deflated;
-    bool lasting; /* what is put stays as it is */
-    bool closed;  /* finished, or failed: nothing more can be written */
+    bool closed; /* finished, or failed: nothing more can be written */
     tg_zip_list list;
     uint64_t at; /* bytes so far, those in the buffer included */
     size_t used;
@@ -39,18 +38,12 @@ tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *e
         return tg_fail_memory(err, sizeof *w, "the archive writer");
     w->fd = fd;
     w->deflated = deflated;
-    w->lasting = false;
     w->closed = false;
     w->list = (tg_zip_list){0};
     w->at = 0;
     w->used = 0;
     tg_widen_pipe(fd);
     return TG_OK;
-}
-
-void tg_zip_lasting(tg_zip_writer *w, bool lasting)
-{
-    w->lasting = lasting;
 }
 
 void tg_zip_abandon(tg_zip_writer *w)
@@ -197,9 +190,9 @@ static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
 }
 
 tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
-                     size_t size, tg_err *err)
+                     size_t size, bool lasting, tg_err *err)
 {
-    content plain = {{head, data}, {head_size, size}, head_size + size, w->lasting};
+    content plain = {{head, data}, {head_size, size}, head_size + size, lasting};
     content deflated = {0};
     unsigned char *packed = NULL;
     tg_zip_entry *e;

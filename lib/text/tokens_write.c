@@ -68,8 +68,7 @@ static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t
     if (w->chunks == CHUNKS_MAX && ((status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
     tg_tokens_chunk_name(name, w->chunks++);
-    tg_archive_lasting(w->archive, lasting);
-    return tg_archive_put(w->archive, name, TG_U8, 1, &n, ids, err);
+    return (lasting ? tg_archive_put_lasting : tg_archive_put)(w->archive, name, TG_U8, 1, &n, ids, err);
 }
 
 static tg_status append(tg_tokens_writer *w, const unsigned char *text, size_t n, bool lasting, tg_err *err)

@@ -167,14 +167,20 @@ static double copy_memory(void *context)
     return (double)(MEMORY / 2);
 }
 
-static void *big_buffer(void)
+/* Memory as the library places it. */
+static void *placed(size_t bytes)
 {
     tg_arena arena = {0};
     tg_err err;
 
-    (void)tg_arena_take(&arena, 1, MEMORY);
+    (void)tg_arena_take(&arena, 1, bytes);
     check(tg_arena_alloc(&arena, &err), &err);
-    return memset(arena.base, 1, MEMORY);
+    return arena.base;
+}
+
+static void *big_buffer(void)
+{
+    return memset(placed(MEMORY), 1, MEMORY);
 }
 
 /* ---- turns */
@@ -230,16 +236,10 @@ static double run_product(void *context)
     return 2.0 * (double)p->op.M * (double)p->op.N * (double)p->op.K;
 }
 
-/* In memory as the library places it. */
 static float *filled(size_t n)
 {
-    tg_arena arena = {0};
-    float *x;
-    tg_err err;
+    float *x = placed(n * sizeof *x);
 
-    (void)tg_arena_take(&arena, n, sizeof *x);
-    check(tg_arena_alloc(&arena, &err), &err);
-    x = (float *)(void *)arena.base;
     for (size_t i = 0; i < n; i++)
         x[i] = (float)(i * 7 % 13) / 13.0f - 0.5f;
     return x;

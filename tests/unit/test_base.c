@@ -1,11 +1,13 @@
 /* What everything stands on: messages, one block of memory, bytes written out. */
-#define _GNU_SOURCE /* F_SETPIPE_SZ, memfd_create */
+#define _GNU_SOURCE /* F_SETPIPE_SZ, memfd_create, vmsplice */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +179,37 @@ static void expect_arrival(write_function write_to, const unsigned char *out, si
     free(in);
 }
 
+/* A pipe that nobody reads, and no descriptor at all. */
+static void expect_no_reader(write_function write_to)
+{
+    int ends[2];
+    tg_err err;
+
+    CHECK(pipe(ends) == 0);
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    CHECK_EQ(write_to(ends[1], "x", 1, &err), TG_EIO);
+    CHECK_EQ(err.sys, EPIPE);
+    CHECK_OK(write_to(ends[1], NULL, 0, &err), &err);
+    close(ends[1]);
+    CHECK_EQ(write_to(-1, "x", 1, NULL), TG_EIO);
+}
+
+/* Whether this system hands pages to pipes: elsewhere they are copied. */
+static bool passes_pages(void)
+{
+    static char x[1];
+    const struct iovec page = {.iov_base = x, .iov_len = 1};
+    int ends[2];
+    bool passes;
+
+    CHECK(pipe(ends) == 0);
+    passes = vmsplice(ends[1], &page, 1, 0) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return passes;
+}
+
 /* More than a pipe holds, so that it takes several writes; and not from a page's start. */
 static void writing_through_a_pipe(void)
 {
@@ -206,16 +239,12 @@ static void writing_what_lasts(void)
     out[SIZE - 1] = 'b';
     CHECK(munmap(out, SIZE) == 0);
     CHECK(read(ends[0], in, SIZE) == SIZE && in[0] == 'a' && in[SIZE - 2] == 'a');
-    CHECK(in[SIZE - 1] == 'b' || in[SIZE - 1] == 'a'); /* 'a': where the system copies after all */
+    CHECK_EQ(in[SIZE - 1], passes_pages() ? 'b' : 'a');
     CHECK(pread(file, in, SIZE, 0) == SIZE && in[SIZE - 1] == 'a');
     close(file);
     close(ends[0]);
-    signal(SIGPIPE, SIG_IGN);
-    CHECK_EQ(tg_write_lasting(ends[1], in, 1, &err), TG_EIO);
-    CHECK_EQ(err.sys, EPIPE);
-    CHECK_OK(tg_write_lasting(ends[1], NULL, 0, &err), &err);
     close(ends[1]);
-    CHECK_EQ(tg_write_lasting(-1, in, 1, NULL), TG_EIO);
+    expect_no_reader(tg_write_lasting);
 }
 
 /* What went out is said: a pipe takes 4,096 bytes and then no more. */
@@ -231,12 +260,8 @@ static void writing_to_what_is_full(void)
     CHECK_HAS(err.message, "write failed after 4096 of 5000 bytes: ");
     CHECK_EQ(err.sys, EAGAIN);
     close(ends[0]);
-    signal(SIGPIPE, SIG_IGN);
-    CHECK_EQ(tg_write_all(ends[1], out, 1, &err), TG_EIO);
-    CHECK_EQ(err.sys, EPIPE);
-    CHECK_OK(tg_write_all(ends[1], NULL, 0, &err), &err);
     close(ends[1]);
-    CHECK_EQ(tg_write_all(-1, out, 1, NULL), TG_EIO);
+    expect_no_reader(tg_write_all);
 }
 
 /* ---- names in a list */

@@ -28,7 +28,7 @@
 
 /* What the mask leaves of a product, query i of the block seeing key j <= i + diagonal. */
 enum mask {
-    MASK_COLUMNS,    /* c's rows are queries, its columns keys: those behind the mask are not computed: what c held there stays */
+    MASK_COLUMNS,    /* c's rows are queries, its columns keys: those behind the mask keep what c held */
     MASK_TERMS_FROM, /* c's rows are keys, the sum is over queries: it begins at the first that sees them */
     MASK_TERMS_TO    /* c's rows are queries, the sum is over keys: it ends at the last that they see */
 };

@@ -40,8 +40,8 @@ struct wanted {
 struct epilogue {
     float *c;
     size_t ldc;
-    const float *bias; /* at the tile's column, or NULL */
-    const float *add;  /* at the tile, or NULL; C itself to accumulate */
+    const float *bias;   /* at the tile's column, or NULL */
+    const float *add;    /* at the tile, or NULL; C itself to accumulate */
     const float *before; /* the tile's sums over the words before these, [MR,NR], or NULL */
     float *after;        /* where they go for the words that follow, or NULL: these are the last */
     struct wanted next;

@@ -1,0 +1,25 @@
+# make bench: that it measures, not what.
+
+load helper
+
+setup_file() {
+    # `make test` has built it; after a plain `make`, do it here.
+    local build=${TG_BUILD:-build/release}
+    make -C "$BATS_TEST_DIRNAME/.." -s "$build/bench" BUILD="$build"
+}
+
+@test "a row, with the best kernels and with others" {
+    need_plain_build
+    local isa
+    for isa in "" portable; do
+        run -0 --separate-stderr env ${isa:+TG_ISA=$isa} BENCH_FORMAT=tsv timeout 60 "$BUILD/bench" 'baby to weight'
+        [[ ${lines[0]} = $'row\tvalue\tunit\tlimit\tof\tshare\tmib' ]]
+        [[ ${lines[1]} =~ ^"product baby to weight 128x512x768"$'\t'[0-9.]+$'\t'GFLOP/s$'\t'[0-9.]+$'\t'peak$'\t'0\.[0-9]+$'\t'[0-9]+$ ]]
+        [[ ${#lines[@]} = 2 ]]
+    done
+}
+
+@test "an instruction set that is not here" {
+    run -1 --separate-stderr env TG_ISA=none timeout 60 "$BUILD/bench" 'baby to weight'
+    [[ ${stderr_lines[0]} = "bench: there is no instruction set none here; there are "* ]]
+}
