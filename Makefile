@@ -44,8 +44,9 @@ Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 # ---- files
-TOOLS := $(patsubst cmd/%.c,%,$(wildcard cmd/tg-*.c))
-CMD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out cmd/tg-%,$(wildcard cmd/*.c)))
+# a tool is the sources of its folder, what it needs of cmd/cli, and the library
+TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
+CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
 LIB_SRC := $(filter-out lib/kernels/isa/% lib/nn/ref/%,$(wildcard lib/*/*.c formats/*.c))
 REF_SRC := $(wildcard lib/nn/ref/*.c)
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
@@ -106,7 +107,7 @@ $(BUILD)/obj/%.f64.o: %.c
 	$(Q)$(COMPILE) -DTG_REAL=64 -c -o $@ $<
 
 # The page of tg-attn-view, which becomes part of the program.
-$(BUILD)/obj/cmd/view_page.o: $(wildcard cmd/view/*)
+$(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
 
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c
@@ -130,10 +131,17 @@ $(BUILD)/libtg.so: $(LIB_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libtg.so.$(SONAME) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
-$(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(BUILD)/libtg.a
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+$(BUILD)/libcli.a: $(CLI_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+define tool_rule
+$(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libcli.a $(BUILD)/libtg.a
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$(Q)$$(CC) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
+endef
+$(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/small_model.c)
 
@@ -169,7 +177,7 @@ CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --in
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
 LINT_FLAGS = $(ALL_CPPFLAGS) -DTG_ISA=portable -DTG_REAL=32
-TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*.c))
+TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c))
 
 lint: $(TIDY) ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc)
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib

@@ -70,8 +70,8 @@ run_examples() {
 
 @test "each tool has a man page that names all its options" {
     need mandoc
-    for tool in "$ROOT"/cmd/tg-*.c; do
-        name=$(basename "$tool" .c)
+    for tool in "$ROOT"/cmd/tg-*/; do
+        name=$(basename "$tool")
         mandoc -T ascii "$ROOT/docs/man/$name.1" | col -bx > page
         "$name" --help | sed -n 's/^ *\(-[A-Za-z], \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' > options
         [[ $(wc -l < options) -ge 4 ]]

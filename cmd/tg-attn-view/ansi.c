@@ -1,0 +1,473 @@
+/* view: heat maps in a terminal. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/tg-attn-view/term.h"
+#include "lib/base/size.h"
+
+#define SHADES ".:-=+*#%@" /* from the least to the greatest; blank is masked */
+#define GAP 2              /* columns between maps on a sheet */
+#define MAP_LEAST 16       /* columns of a map on a sheet, where there is room */
+#define MAP_MOST 48
+#define LABEL_MOST 14 /* columns of a query's token */
+#define KEY_LINES 8   /* lines of tokens above the keys ... */
+#define DENSE_LINES 4 /* ... where nothing is between them: more cannot be read */
+#define SCALE_COLUMNS 24
+
+/* How the cells of maps are put on lines. */
+struct layout {
+    size_t n;       /* tokens a cell stands for */
+    size_t columns; /* of a cell */
+    bool halves;    /* two cells on a line, above each other */
+    size_t side, lines;
+};
+
+struct ansi {
+    view *v;
+    view_out *out;
+    view_term term;
+    size_t width; /* the terminal's */
+    const char *more, *blank;
+};
+
+static char shade_at(double place)
+{
+    const size_t last = strlen(SHADES) - 1;
+
+    return SHADES[tg_size_min((size_t)(place * (double)(last + 1)), last)];
+}
+
+static void repeat(struct ansi *a, const char *text, size_t n)
+{
+    while (n-- > 0)
+        view_put(a->out, text, strlen(text));
+}
+
+/* ---- cells */
+
+static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
+{
+    struct layout l = {.n = 1, .columns = 2};
+
+    room = tg_size_max(room, 2);
+    if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > room)
+        l = (struct layout){.n = tg_ceil_div(T, room), .columns = 1, .halves = true};
+    else if (2 * T > room && T <= room)
+        l.columns = 1; /* taller than wide, but every number is there */
+    else
+        l.n = tg_ceil_div(T, tg_size_max(room / 2, 1));
+    l.side = tg_ceil_div(T, l.n);
+    l.lines = l.halves ? tg_ceil_div(l.side, 2) : l.side;
+    return l;
+}
+
+/* The colour of a cell, or VIEW_NONE for a masked one, or one below the map. */
+static unsigned cell_color(const struct ansi *a, const tg_grid *g, size_t i, size_t j)
+{
+    if (i >= g->side || !isfinite(g->cell[i * g->side + j]))
+        return VIEW_NONE;
+    return tg_colormap_step(tg_scale_place(&a->v->scale, (double)g->cell[i * g->side + j]));
+}
+
+static void put_halves(struct ansi *a, unsigned upper, unsigned lower)
+{
+    if (upper == VIEW_NONE) {
+        view_term_colors(&a->term, lower, VIEW_NONE);
+        repeat(a, lower == VIEW_NONE ? " " : "▄", 1);
+    } else {
+        view_term_colors(&a->term, upper, lower);
+        repeat(a, "▀", 1);
+    }
+}
+
+static void put_cell(struct ansi *a, const struct layout *l, const tg_grid *g, size_t i, size_t j)
+{
+    const float x = g->cell[i * g->side + j];
+    char shade[2] = " ";
+
+    view_term_colors(&a->term, VIEW_NONE, cell_color(a, g, i, j));
+    if (a->term.color == VIEW_NEVER && isfinite(x))
+        shade[0] = shade_at(tg_scale_place(&a->v->scale, (double)x));
+    repeat(a, shade, l->columns);
+}
+
+static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *g, size_t line)
+{
+    for (size_t j = 0; j < g->side; j++) {
+        if (l->halves)
+            put_halves(a, cell_color(a, g, 2 * line, j), cell_color(a, g, 2 * line + 1, j));
+        else
+            put_cell(a, l, g, line, j);
+    }
+    view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
+}
+
+/* ---- labels */
+
+/* Token t as this terminal can show it, blanks visible. */
+static const char *token(const struct ansi *a, size_t t, char *room, size_t size)
+{
+    char ascii[2 * VIEW_LABEL];
+    const char *from = a->v->label[t];
+    size_t used = 0;
+
+    if (!a->term.utf8) {
+        view_escape(ascii, sizeof ascii, from, true);
+        from = ascii;
+    }
+    for (; *from != '\0' && used + 3 < size; from++) {
+        const char *piece = *from == ' ' ? a->blank : (const char[]){*from, '\0'};
+
+        memcpy(room + used, piece, strlen(piece));
+        used += strlen(piece);
+    }
+    room[used] = '\0';
+    return room;
+}
+
+static size_t number_width(size_t n)
+{
+    return (size_t)snprintf(NULL, 0, "%zu", n);
+}
+
+/* The widest label of `n` tokens beside each other, in columns; at most `most`. */
+static size_t widest_tokens(const struct ansi *a, size_t n, size_t most)
+{
+    size_t widest = 0;
+    char room[2 * VIEW_LABEL];
+
+    for (size_t first = 0; a->v->label && first < a->v->dump->T && widest < most; first += n) {
+        size_t columns = n - 1;
+
+        for (size_t t = first; t < tg_size_min(first + n, a->v->dump->T); t++)
+            columns += view_columns(token(a, t, room, sizeof room));
+        widest = tg_size_max(widest, columns);
+    }
+    return tg_size_min(widest, most);
+}
+
+/* "12 token" before a line; "12-25" where cells stand for more queries than one. */
+static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t columns)
+{
+    const size_t T = a->v->dump->T, last = tg_size_min(first + n, T) - 1, digits = number_width(T - 1);
+    char room[2 * VIEW_LABEL], text[6 * VIEW_LABEL];
+    int used;
+
+    if (range) {
+        snprintf(text, sizeof text, "%*zu-%zu", (int)digits, first, last);
+    } else {
+        used = snprintf(text, sizeof text, "%*zu", (int)digits, first);
+        for (size_t t = first; a->v->label && t <= last; t++)
+            used += snprintf(text + used, sizeof text - (size_t)used, " %s", token(a, t, room, sizeof room));
+    }
+    view_field(a->out, text, columns - 1, a->more);
+    view_put(a->out, " ", 1);
+}
+
+/* The keys' tokens, letter under letter, ending just above the map. */
+static void put_upright(struct ansi *a, size_t columns, size_t cell)
+{
+    const size_t T = a->v->dump->T;
+    size_t lines = 0, wide;
+    char room[2 * VIEW_LABEL];
+
+    for (size_t t = 0; t < T; t++)
+        lines = tg_size_max(lines, tg_size_min(KEY_LINES, view_columns(token(a, t, room, sizeof room))));
+    for (size_t line = 0; line < lines; line++) {
+        view_field(a->out, line == 0 ? "key" : "", columns, a->more);
+        for (size_t t = 0; t < T; t++) {
+            const char *at = token(a, t, room, sizeof room);
+            size_t above, length;
+            const size_t height = tg_size_min(KEY_LINES, view_columns(at));
+            char letter[8] = "";
+
+            /* A character of two columns stands on two lines' share, too: none is lost. */
+            for (above = lines - height; above <= line && *at != '\0'; above += tg_size_max(wide, 1)) {
+                length = view_character(at, &wide);
+                snprintf(letter, sizeof letter, "%.*s", above == line ? (int)length : 0, at);
+                at += length;
+            }
+            if (line == lines - 1 && *at != '\0')
+                snprintf(letter, sizeof letter, "%s", a->more);
+            view_field(a->out, letter, cell, cell < 2 ? "+" : a->more);
+        }
+        view_term_line(&a->term);
+    }
+}
+
+/* Positions above every tenth column or so. */
+static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
+{
+    char number[24];
+    const size_t step = tg_ceil_div(number_width(a->v->dump->T) + 4, l->columns);
+
+    view_field(a->out, "key", columns, a->more);
+    for (size_t j = 0; j < l->side; j += step) {
+        const size_t room = l->columns * tg_size_min(step, l->side - j);
+
+        snprintf(number, sizeof number, "%zu", j * l->n);
+        view_field(a->out, strlen(number) <= room ? number : "", room, "");
+    }
+    view_term_line(&a->term);
+}
+
+/* ---- words around the maps */
+
+/* A sentence, broken at blanks where the terminal ends. */
+TG_PRINTF(2, 3)
+static void put_words(struct ansi *a, const char *format, ...)
+{
+    char text[256];
+    size_t at = 0;
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    for (const char *word = text; *word != '\0'; word += strspn(word, " ")) {
+        const size_t n = strcspn(word, " ");
+
+        if (at > 0)
+            view_put(a->out, at + 1 + n > a->width ? "\n" : " ", 1);
+        at = at > 0 && at + 1 + n <= a->width ? at + 1 + n : n;
+        view_put(a->out, word, n);
+        word += n;
+    }
+    view_put(a->out, "\n", 1);
+}
+
+static void put_bar(struct ansi *a, size_t n)
+{
+    char shade[2] = " ";
+
+    for (size_t c = 0; c < n; c++) {
+        const double place = (double)c / (double)(n - 1);
+
+        view_term_colors(&a->term, VIEW_NONE, tg_colormap_step(place));
+        if (a->term.color == VIEW_NEVER)
+            shade[0] = shade_at(place);
+        view_put(a->out, shade, 1);
+    }
+    view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
+}
+
+static void put_scale(struct ansi *a)
+{
+    const tg_scale *s = &a->v->scale;
+    const char *name = view_scale_name(a->v);
+    char low[32], high[32];
+    size_t room, bar = strlen(SHADES);
+
+    snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
+    snprintf(high, sizeof high, "%.4g", tg_scale_number(s, 1));
+    view_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
+    room = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
+    if (a->term.color != VIEW_NEVER)
+        bar = tg_size_min(SCALE_COLUMNS, tg_size_max(room, bar));
+    if (bar <= room) {
+        view_print(a->out, "%s ", low);
+        put_bar(a, bar);
+        view_print(a->out, " %s\n", high);
+    } else {
+        put_bar(a, bar);
+        view_print(a->out, "\n");
+        put_words(a, "%s to %s", low, high);
+    }
+    if (name)
+        put_words(a, "colours follow the %s: %.2g is in the middle", name, tg_scale_number(s, 0.5));
+}
+
+static void put_cells_note(struct ansi *a, const struct layout *l)
+{
+    if (l->n > 1)
+        put_words(a, "each cell: the greatest of %zu x %zu", l->n, l->n);
+    put_words(a, "query down, key across; blank or -: masked");
+}
+
+/* ---- one map, with tokens along its sides */
+
+/* The columns that a number takes in a table. */
+static size_t table_column(const view *v)
+{
+    const double low = fabs(v->scale.low), high = fabs(v->scale.high);
+    const int n = snprintf(NULL, 0, "%.2f", -(low > high ? low : high));
+
+    return v->show == TG_ATTN_PROBS ? 6 : (size_t)n + 2;
+}
+
+static void put_number(struct ansi *a, double x, size_t columns)
+{
+    char text[64];
+    const unsigned color = isfinite(x) ? tg_colormap_step(tg_scale_place(&a->v->scale, x)) : VIEW_NONE;
+
+    view_term_colors(&a->term, color == VIEW_NONE ? VIEW_NONE : view_term_ink(&a->term, color), color);
+    if (color == VIEW_NONE)
+        snprintf(text, sizeof text, "%*s ", (int)columns - 1, "-");
+    else
+        snprintf(text, sizeof text, "%*.2f ", (int)columns - 1, x);
+    view_put(a->out, text, strlen(text));
+}
+
+static void put_table_head(struct ansi *a, size_t columns, size_t cell)
+{
+    const size_t T = a->v->dump->T;
+    char room[2 * VIEW_LABEL];
+
+    view_field(a->out, "key", columns, a->more);
+    for (size_t t = 0; t < T; t++)
+        view_print(a->out, "%*zu ", (int)cell - 1, t);
+    view_term_line(&a->term);
+    if (!a->v->label)
+        return;
+    view_field(a->out, "", columns, a->more);
+    for (size_t t = 0; t < T; t++) {
+        const char *text = token(a, t, room, sizeof room);
+        const size_t used = tg_size_min(view_columns(text), cell - 1);
+
+        repeat(a, " ", cell - 1 - used);
+        view_field(a->out, text, used, a->more);
+        view_put(a->out, " ", 1);
+    }
+    view_term_line(&a->term);
+}
+
+static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t cell)
+{
+    put_table_head(a, columns, cell);
+    for (size_t i = 0; i < g->side; i++) {
+        put_query(a, i, 1, false, columns);
+        for (size_t j = 0; j < g->side; j++)
+            put_number(a, (double)g->cell[i * g->side + j], cell);
+        view_term_line(&a->term);
+    }
+}
+
+static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, size_t columns)
+{
+    const size_t queries = l->n * (l->halves ? 2 : 1);
+
+    if (l->n == 1 && a->v->label &&
+        widest_tokens(a, 1, KEY_LINES) <= (l->columns > 1 ? KEY_LINES : DENSE_LINES))
+        put_upright(a, columns, l->columns);
+    else
+        put_ticks(a, l, columns);
+    for (size_t line = 0; line < l->lines; line++) {
+        put_query(a, line * queries, queries, l->n > 1, columns);
+        put_map_line(a, l, g, line);
+        view_term_line(&a->term);
+    }
+}
+
+/* Where a map begins: behind "12 token", two tokens in halves, or a range of positions. */
+static size_t query_columns(const struct ansi *a, const struct layout *l)
+{
+    const size_t digits = number_width(a->v->dump->T - 1);
+    const size_t label = widest_tokens(a, l->halves ? 2 : 1, LABEL_MOST);
+    const size_t columns = l->n > 1 ? 2 * digits + 2 : digits + 1 + (label > 0 ? label + 1 : 0);
+
+    return tg_size_max(columns, strlen("key") + 1);
+}
+
+/* The layout and the labels' room depend on each other: fewer columns for the map may need more for
+ * the labels, but not the other way round. */
+static size_t choose_columns(const struct ansi *a, struct layout *l)
+{
+    size_t columns = 0, before;
+
+    do {
+        before = columns;
+        *l = choose_layout(a, a->v->dump->T, a->width > columns ? a->width - columns : 0);
+        columns = tg_size_max(columns, query_columns(a, l));
+    } while (columns > before);
+    return columns;
+}
+
+static tg_status draw_one(struct ansi *a, tg_err *err)
+{
+    view *v = a->v;
+    const size_t T = v->dump->T;
+    struct layout l;
+    const size_t columns = choose_columns(a, &l);
+    size_t cell;
+    tg_status status;
+
+    if ((status = view_fill(v, l.n, err)))
+        return status;
+    put_words(a, "layer %zu, head %zu: %zu token%s", v->map->layer->number, v->map->head, T,
+              T == 1 ? "" : "s");
+    cell = table_column(v);
+    if (columns + T * cell <= a->width)
+        put_table(a, &v->map->grid, columns, cell);
+    else
+        put_large(a, &l, &v->map->grid, columns);
+    put_scale(a);
+    put_cells_note(a, &l);
+    return TG_OK;
+}
+
+/* ---- a sheet of maps */
+
+static void put_titles(struct ansi *a, const view_map *map, size_t n, size_t columns)
+{
+    char title[64];
+
+    for (size_t m = 0; m < n; m++) {
+        snprintf(title, sizeof title, "layer %zu, head %zu", map[m].layer->number, map[m].head);
+        if (view_columns(title) > columns)
+            snprintf(title, sizeof title, "L%zu H%zu", map[m].layer->number, map[m].head);
+        view_field(a->out, title, columns, a->more);
+        if (m + 1 < n)
+            repeat(a, " ", GAP);
+    }
+    view_term_line(&a->term);
+}
+
+static void put_maps(struct ansi *a, const struct layout *l, const view_map *map, size_t n, size_t columns)
+{
+    put_titles(a, map, n, columns);
+    for (size_t line = 0; line < l->lines; line++) {
+        for (size_t m = 0; m < n; m++) {
+            put_map_line(a, l, &map[m].grid, line);
+            if (m + 1 < n)
+                repeat(a, " ", columns - l->side * l->columns + GAP);
+        }
+        view_term_line(&a->term);
+    }
+    view_term_line(&a->term);
+}
+
+static tg_status draw_sheet(struct ansi *a, tg_err *err)
+{
+    view *v = a->v;
+    const size_t fit = tg_size_max((a->width + GAP) / (MAP_LEAST + GAP), 1);
+    const size_t per_line = tg_size_max(tg_size_min(view_same_layer(v, 0), fit), 1);
+    const size_t room = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MOST);
+    const struct layout l = choose_layout(a, v->dump->T, room);
+    const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_LEAST), tg_size_max(room, 2));
+    tg_status status = view_fill(v, l.n, err);
+
+    if (status)
+        return status;
+    for (size_t m = 0, n; m < v->n; m += n) {
+        n = tg_size_min(view_same_layer(v, m), per_line); /* a layer begins a new line of maps */
+        put_maps(a, &l, v->map + m, n, columns);
+    }
+    put_scale(a);
+    put_cells_note(a, &l);
+    put_words(a, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD", v->dump->T,
+              v->dump->T - 1);
+    return TG_OK;
+}
+
+tg_status view_ansi(view *v, view_out *out, view_color color, size_t width, tg_err *err)
+{
+    struct ansi a = {.v = v, .out = out};
+
+    view_term_begin(&a.term, out, color, width);
+    a.width = a.term.width;
+    a.more = a.term.utf8 ? "…" : "~";
+    a.blank = a.term.utf8 ? "·" : "_";
+    return v->n == 1 ? draw_one(&a, err) : draw_sheet(&a, err);
+}

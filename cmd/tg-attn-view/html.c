@@ -1,0 +1,184 @@
+/* view: one page that holds q and k, and computes the rest when it is looked at. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-attn-view/view.h"
+#include "cmd/tg-attn-view/page.h"
+#include "formats/base64.h"
+#include "formats/sha256.h"
+#include "lib/base/choice.h"
+#include "lib/base/size.h"
+
+/* ---- the security policy: nothing but the page's own script and style runs, nothing is fetched */
+
+static void put_hash(view_out *out, const char *directive, const char *data, size_t n)
+{
+    unsigned char hash[TG_SHA256_SIZE];
+    char text[TG_BASE64_SIZE(TG_SHA256_SIZE)];
+
+    tg_sha256(hash, data, n);
+    view_print(out, "; %s 'sha256-%.*s'", directive, (int)tg_base64_encode(text, hash, sizeof hash), text);
+}
+
+static void put_policy(view_out *out)
+{
+    view_print(out, "default-src 'none'; base-uri 'none'; form-action 'none'");
+    put_hash(out, "script-src", view_page_script, view_page_script_size);
+    put_hash(out, "style-src", view_page_style, view_page_style_size);
+}
+
+/* ---- what the dump says, as JSON */
+
+/* A JSON string.  No text can end the element that it stands in: there is no "<" in it. */
+static void put_string(view_out *out, const char *text)
+{
+    view_put(out, "\"", 1);
+    for (; *text != '\0'; text++) {
+        if (strchr("\"\\<>&", *text) || (unsigned char)*text < 0x20)
+            view_print(out, "\\u%04x", (unsigned char)*text);
+        else
+            view_put(out, text, 1);
+    }
+    view_put(out, "\"", 1);
+}
+
+static void put_name(view_out *out, const view *v)
+{
+    char shown[1024];
+
+    view_input(v, shown, sizeof shown);
+    view_print(out, "{\"name\": ");
+    put_string(out, shown);
+}
+
+static void put_tokens(view_out *out, const view *v)
+{
+    const tg_dump *dump = v->dump;
+
+    view_print(out, ", \"tokens\": %s", v->label ? "[" : "null");
+    for (size_t t = 0; v->label && t < dump->T; t++) {
+        view_put(out, ", ", t > 0 ? 2 : 0);
+        put_string(out, v->label[t]);
+    }
+    view_print(out, "%s, \"ids\": %s", v->label ? "]" : "", dump->ids ? "[" : "null");
+    for (size_t t = 0; dump->ids && t < dump->T; t++)
+        view_print(out, "%s%lld", t > 0 ? ", " : "", (long long)dump->ids[t]);
+    view_print(out, "%s", dump->ids ? "]" : "");
+}
+
+static void put_colors(view_out *out)
+{
+    tg_rgb map[TG_COLORMAP_SIZE];
+
+    tg_colormap_fill(map);
+    view_print(out, ", \"colors\": \"");
+    for (size_t n = 0; n < TG_COLORMAP_SIZE; n++)
+        view_print(out, "%02x%02x%02x", map[n].r, map[n].g, map[n].b);
+    view_print(out, "\"");
+}
+
+static void put_facts(view_out *out, const view *v)
+{
+    const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_SQRT;
+    const tg_dump *a = v->dump;
+    char layout[TG_CHOICE_ROOM], mask[TG_CHOICE_ROOM], name[TG_CHOICE_ROOM];
+
+    view_print(out, "<script type=\"application/json\" id=\"dump\">");
+    put_name(out, v);
+    view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
+               tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
+               tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
+    view_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
+               a->n_layer, a->B, v->b, a->T, a->H, a->D);
+    view_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
+    view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
+               tg_choice_name(name, TG_SCALE_KINDS, scale));
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
+        view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
+    view_put(out, "]", 1);
+    put_tokens(out, v);
+    put_colors(out);
+    view_print(out, "}</script>\n");
+}
+
+/* ---- q and k */
+
+#define PIECE 12288 /* bytes: whole groups of three, whole floats */
+
+/* Sequence b of an array, which lies together in either layout. */
+static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
+{
+    const tg_dump *a = v->dump;
+    const size_t size = a->T * a->C;
+    const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
+    char text[TG_BASE64_SIZE(PIECE)];
+
+    view_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_attn_stage_name(stage), layer->number);
+    for (size_t at = 0, n; at < size * sizeof(float); at += n) {
+        n = tg_size_min(PIECE, size * sizeof(float) - at);
+        view_put(out, text, tg_base64_encode(text, data + at, n));
+    }
+    view_print(out, "</script>\n");
+}
+
+static void put_data(view_out *out, const view *v)
+{
+    put_facts(out, v);
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
+        put_array(out, v, v->map[m].layer, TG_ATTN_Q);
+        put_array(out, v, v->map[m].layer, TG_ATTN_K);
+    }
+}
+
+/* ---- the page */
+
+static bool is_word(const char *at, size_t n, const char *word)
+{
+    return n >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
+}
+
+/* What stands for the marker at `at` [n]; returns the marker's length, 0 when there is none. */
+static size_t put_part(view_out *out, const view *v, const char *at, size_t n)
+{
+    if (is_word(at, n, "@POLICY@")) {
+        put_policy(out);
+        return strlen("@POLICY@");
+    }
+    if (is_word(at, n, "@STYLE@")) {
+        view_put(out, view_page_style, view_page_style_size);
+        return strlen("@STYLE@");
+    }
+    if (is_word(at, n, "@SCRIPT@")) {
+        view_put(out, view_page_script, view_page_script_size);
+        return strlen("@SCRIPT@");
+    }
+    if (is_word(at, n, "@DATA@")) {
+        put_data(out, v);
+        return strlen("@DATA@");
+    }
+    return 0;
+}
+
+tg_status view_html(view *v, view_out *out, tg_err *err)
+{
+    const char *at = view_page_html, *const end = at + view_page_html_size;
+
+    (void)err; /* a failure is out's */
+    while (at < end) {
+        const char *marker = memchr(at, '@', (size_t)(end - at));
+        size_t length;
+
+        if (!marker)
+            marker = end;
+        view_put(out, at, (size_t)(marker - at));
+        at = marker;
+        if (at == end)
+            break;
+        length = put_part(out, v, at, (size_t)(end - at));
+        if (length == 0)
+            view_put(out, at, 1);
+        at += length > 0 ? length : 1;
+    }
+    return TG_OK;
+}

@@ -1,0 +1,154 @@
+/* tg-attn-view: a dump of attention as a picture: in the terminal, as an image, as a page. */
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-attn-view/view.h"
+#include "lib/attn/dump_rows.h"
+
+#define INDEX_MAX 1e15 /* what --layer and the like take before the dump is known */
+#define WIDTH_LEAST 20
+#define WIDTH_MOST 10000
+
+enum show { SHOW_PROBS, SHOW_SCORES };
+
+struct options {
+    const char *input, *output;
+    bool ansi, png, html, scale_given, color_given;
+    size_t layer, head, batch, show, scale, color, width;
+};
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    cli_option options[] = {
+        {0, "ansi", CLI_FLAG, &o->ansi, NULL, "draw in the terminal, or as text (the default)", 0, 0, NULL},
+        {0, "png", CLI_FLAG, &o->png, NULL, "make an image: one head with its tokens, or a sheet of all", 0,
+         0, NULL},
+        {0, "html", CLI_FLAG, &o->html, NULL, "make one page that shows every number, for a browser", 0, 0,
+         NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write there, not to standard output", 0, 0, NULL},
+        {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
+        {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page begins with it", 0, INDEX_MAX,
+         NULL},
+        {'b', "batch", CLI_SIZE, &o->batch, "B", "this sequence of the batch, from 0", 0, INDEX_MAX, NULL},
+        {0, "show", CLI_CHOICE, &o->show, "probs|scores", "what is drawn", 0, 0, NULL},
+        {0, "scale", CLI_CHOICE, &o->scale, TG_SCALE_KINDS,
+         "how colours follow probabilities; scores are always linear", 0, 0, &o->scale_given},
+        {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS, "in the terminal: by default what it can show", 0, 0,
+         &o->color_given},
+        {'w', "width", CLI_SIZE, &o->width, "N", "columns of text to fill; by default the terminal's",
+         WIDTH_LEAST, WIDTH_MOST, NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-attn-view",
+        .usage = "[--ansi|--png|--html] [OPTION]... [DUMP]",
+        .summary =
+            "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
+        .examples = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
+                    "  $ tg-attn-view dump.npz\n"
+                    "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
+                    "  $ tg-attn-view --html -o attention.html dump.npz",
+        .options = options,
+    };
+    const int n = cli_parse(argc, argv, &tool);
+
+    if (n < 0)
+        return CLI_USAGE;
+    if (n > 1)
+        return cli_usage("unexpected operand '%s': one dump is drawn", argv[2]);
+    if (o->ansi + o->png + o->html > 1)
+        return cli_usage("--ansi, --png and --html each say what to make: give one");
+    if ((o->png || o->html) && (o->color_given || o->width > 0))
+        return cli_usage("--color and --width are for the terminal: they do not go with --%s",
+                         o->png ? "png" : "html");
+    if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR)
+        return cli_usage("--scale is for probabilities: scores may be negative, and are drawn linearly");
+    if (n == 0 && !cli_stdin_has_data())
+        return cli_usage("there is no dump: name a file, or give one on standard input");
+    o->input = n == 1 ? argv[1] : "-";
+    return CLI_OK;
+}
+
+static tg_status draw(view *v, const struct options *o, view_out *out, tg_err *err)
+{
+    if (o->png)
+        return view_png(v, out, err);
+    if (o->html)
+        return view_html(v, out, err);
+    return view_ansi(v, out, (view_color)o->color, o->width, err);
+}
+
+/* Draw to a descriptor that may be a file's: it is kept only when all went well. */
+static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
+{
+    cli_output output;
+    static view_out out;
+    tg_status status = cli_output_begin(&output, o->output, o->png, err);
+
+    if (status)
+        return status;
+    out = (view_out){.fd = output.fd, .err = err};
+    status = draw(v, o, &out, err);
+    if (!status)
+        status = view_flush(&out);
+    if (status == TG_EIO)
+        status = tg_err_in(err, output.name);
+    if (!status)
+        status = cli_output_commit(&output, err);
+    else
+        cli_output_abort(&output);
+    if (!status && o->html)
+        cli_say("the page has %s", cli_bytes(out.total));
+    return status;
+}
+
+static tg_dump_want wanted(const struct options *o)
+{
+    const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K);
+
+    return (tg_dump_want){
+        .layer = o->layer,
+        .stages =
+            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES),
+    };
+}
+
+static tg_status run(const struct options *o, tg_err *err)
+{
+    tg_dump dump = {0};
+    view v = {.dump = &dump,
+              .name = cli_input_name(o->input),
+              .show = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES,
+              .page = o->html,
+              .b = o->batch,
+              .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
+    tg_status status;
+    int fd;
+
+    if ((status = cli_open_input(&fd, o->input, err)))
+        return status;
+    if (tg_dump_read(&dump, fd, wanted(o), err) || view_choose(&v, o->layer, o->head, err)) {
+        status = tg_err_in(err, v.name);
+        goto done;
+    }
+    status = draw_to_output(&v, o, err);
+
+done:
+    view_free(&v);
+    tg_dump_free(&dump);
+    cli_close_input(fd);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.layer = TG_ATTN_ALL, .head = TG_ATTN_ALL};
+    tg_err err = {0};
+
+    cli_init("tg-attn-view");
+    if (parse(argc, argv, &o))
+        return CLI_USAGE;
+    if (run(&o, &err))
+        return cli_report(&err);
+    return cli_close_stdout();
+}

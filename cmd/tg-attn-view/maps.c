@@ -1,0 +1,154 @@
+/* view: which maps are drawn, and what stands in them. */
+#include "cmd/tg-attn-view/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/attn/dump_rows.h"
+#include "lib/base/size.h"
+
+const char *view_quantity(const view *v)
+{
+    return v->show == TG_ATTN_PROBS ? "probability" : "score";
+}
+
+const char *view_scale_name(const view *v)
+{
+    static const char *const names[] = {"square root", NULL, "logarithm"};
+
+    return names[v->scale.kind];
+}
+
+void view_input(const view *v, char *out, size_t size)
+{
+    const char *slash = strrchr(v->name, '/'), *name = slash ? slash + 1 : v->name;
+
+    cli_escape(out, size, (const unsigned char *)name, strlen(name));
+}
+
+size_t view_same_layer(const view *v, size_t first)
+{
+    size_t n = 1;
+
+    while (first + n < v->n && v->map[first + n].layer == v->map[first].layer)
+        n++;
+    return n;
+}
+
+/* ---- choosing */
+
+/* Whether a layer holds what the picture is made of; `needs` says what that is. */
+static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
+{
+    if (v->page) {
+        *needs = "q and k, from which the page computes the rest";
+        return layer->data[TG_ATTN_Q] && layer->data[TG_ATTN_K];
+    }
+    *needs = v->show == TG_ATTN_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
+    return tg_dump_rows_there(layer, v->show);
+}
+
+static tg_status check_layers(const view *v, size_t layer, tg_err *err)
+{
+    const tg_dump *dump = v->dump;
+    const char *needs;
+
+    if (layer != TG_ATTN_ALL && !tg_dump_find(dump, layer))
+        return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
+    if (dump->n == 0)
+        return tg_fail(err, TG_EDATA, "there is no layer in the dump");
+    for (size_t l = 0; l < dump->n; l++) {
+        if (!has_enough(v, &dump->layer[l], &needs))
+            return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
+    }
+    return TG_OK;
+}
+
+/* A text of the dump is escaped already, if tg wrote it; another program's may be anything. */
+static tg_status make_labels(view *v, tg_err *err)
+{
+    const tg_dump *dump = v->dump;
+
+    if (!dump->text)
+        return TG_OK;
+    if (!(v->label = calloc(dump->T, sizeof *v->label)))
+        return tg_fail_memory(err, dump->T * sizeof *v->label, "the tokens' texts");
+    for (size_t t = 0; t < dump->T; t++) {
+        const char *text = dump->text + t * dump->text_size;
+        char shown[VIEW_LABEL];
+
+        cli_escape(shown, sizeof shown, (const unsigned char *)text, strnlen(text, dump->text_size));
+        view_escape(v->label[t], sizeof v->label[t], shown, false);
+    }
+    return TG_OK;
+}
+
+tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
+{
+    const tg_dump *dump = v->dump;
+    const size_t h_begin = head == TG_ATTN_ALL ? 0 : head, h_end = head == TG_ATTN_ALL ? dump->H : head + 1;
+    tg_status status;
+
+    if ((status = tg_attn_index_in("layer", layer, dump->n_layer, err)) ||
+        (status = tg_attn_index_in("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
+        (status = tg_attn_index_in("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
+        return status;
+    if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
+        return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
+                              "the maps");
+    for (size_t l = 0; l < dump->n; l++) {
+        for (size_t h = h_begin; tg_attn_picks(layer, dump->layer[l].number) && h < h_end; h++)
+            v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
+    }
+    return TG_OK;
+}
+
+void view_free(view *v)
+{
+    for (size_t m = 0; m < v->n; m++)
+        tg_grid_free(&v->map[m].grid);
+    free(v->map);
+    free(v->label);
+    v->map = NULL;
+    v->label = NULL;
+    v->n = 0;
+}
+
+/* ---- filling */
+
+static void set_range(view *v)
+{
+    double low = HUGE_VAL, high = -HUGE_VAL;
+
+    for (size_t m = 0; m < v->n; m++)
+        tg_grid_range(&v->map[m].grid, &low, &high);
+    v->scale.low = v->show == TG_ATTN_PROBS ? 0 : low;
+    v->scale.high = v->show == TG_ATTN_PROBS ? 1 : high;
+}
+
+tg_status view_fill(view *v, size_t n, tg_err *err)
+{
+    const tg_dump *dump = v->dump;
+    float *row = calloc(dump->T, sizeof *row);
+    double *scratch = calloc(tg_dump_row_scratch(dump), sizeof *scratch);
+    tg_status status = TG_OK;
+
+    if (!row || !scratch)
+        status = tg_fail_memory(err, (unsigned long long)dump->T * (sizeof *row + sizeof *scratch), "a row");
+    for (size_t m = 0; !status && m < v->n; m++) {
+        view_map *map = &v->map[m];
+
+        status = tg_grid_make(&map->grid, dump->T, n, err);
+        for (size_t i = 0; !status && i < dump->T; i++) {
+            tg_dump_row(row, dump, map->layer, v->show, v->b, map->head, i, scratch);
+            tg_grid_add(&map->grid, i, row);
+        }
+    }
+    if (!status)
+        set_range(v);
+    free(row);
+    free(scratch);
+    return status;
+}

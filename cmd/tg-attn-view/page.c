@@ -1,0 +1,25 @@
+/* view: the page's parts as data.  Paths count from the top of the tree, where make runs. */
+#include "cmd/tg-attn-view/page.h"
+
+#if __SIZEOF_POINTER__ == 8
+#define SIZE_DIRECTIVE ".quad"
+#else
+#define SIZE_DIRECTIVE ".long"
+#endif
+
+#define FILE_IN(path) ".incbin \"cmd/tg-attn-view/page/" path "\"\n"
+
+/* The symbol `name` for the bytes of `files`, and name_size for how many there are. */
+#define EMBED(name, files)                                                                                  \
+    __asm__(".section .rodata\n"                                                                            \
+            ".globl " #name "\n.type " #name ", %object\n" #name ":\n" files ".L" #name "_end:\n"           \
+            ".size " #name ", .L" #name "_end - " #name "\n"                                                \
+            ".balign 8\n"                                                                                   \
+            ".globl " #name "_size\n.type " #name "_size, %object\n" #name "_size:\n"                       \
+            SIZE_DIRECTIVE " .L" #name "_end - " #name "\n"                                                 \
+            ".size " #name "_size, 8\n"                                                                     \
+            ".text\n")
+
+EMBED(view_page_html, FILE_IN("page.html"));
+EMBED(view_page_style, FILE_IN("page.css"));
+EMBED(view_page_script, FILE_IN("numbers.js") FILE_IN("maps.js") FILE_IN("page.js"));

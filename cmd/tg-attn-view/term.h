@@ -1,0 +1,36 @@
+/*
+ * view_term: what a terminal can show, and its colours.
+ */
+#ifndef TG_CMD_VIEW_TERM_H
+#define TG_CMD_VIEW_TERM_H
+
+#include "cmd/tg-attn-view/view.h"
+
+/* A colour: a step of the map, or one of these. */
+#define VIEW_BLACK TG_COLORMAP_SIZE
+#define VIEW_WHITE (TG_COLORMAP_SIZE + 1)
+#define VIEW_NONE (TG_COLORMAP_SIZE + 2) /* the terminal's own */
+
+typedef struct view_term {
+    view_out *out;
+    view_color color; /* not VIEW_AUTO */
+    bool utf8;
+    size_t width;
+    unsigned fg, bg; /* as they are set */
+    tg_rgb rgb[VIEW_NONE];
+    unsigned char index[VIEW_NONE]; /* the same among 256 colours */
+} view_term;
+
+/* Find out what is to be known of the terminal, unless color or width say it. */
+void view_term_begin(view_term *t, view_out *out, view_color color, size_t width);
+
+/* Nothing is written where they are so already, or without colour. */
+void view_term_colors(view_term *t, unsigned fg, unsigned bg);
+
+/* What can be read on a colour. */
+unsigned view_term_ink(const view_term *t, unsigned color);
+
+/* End a line, in the terminal's own colours. */
+void view_term_line(view_term *t);
+
+#endif

@@ -1,0 +1,319 @@
+/* tg-train: train a model on token archives. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-train/report.h"
+#include "cmd/tg-train/setup.h"
+
+/* ---- options */
+
+/* An option of a setting that is kept with the run: the library's table has the rest. */
+static cli_option setting(train_options *o, char letter, tg_setting_id id, const char *metavar,
+                          const char *help)
+{
+    static const cli_type types[] = {
+        [TG_SETTING_U64] = CLI_U64, [TG_SETTING_SIZE] = CLI_SIZE, [TG_SETTING_REAL] = CLI_NUMBER,
+        [TG_SETTING_PRECISION] = CLI_CHOICE};
+    const tg_setting *s = &tg_setting_table[id];
+
+    return (cli_option){
+        .letter = letter,
+        .name = s->name,
+        .type = types[s->type],
+        .value = tg_setting_place(&o->asked, id),
+        .metavar = metavar,
+        .help = help,
+        .min = s->min,
+        .max = s->max,
+        .given = &o->given[id],
+    };
+}
+
+static int parse(int argc, char **argv, train_options *o)
+{
+    cli_option options[] = {
+        {'m', "model", CLI_TEXT, &o->model, "FILE",
+         "the model to train; made when missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE",
+         "save there, and go on from there when it exists; - is standard output", 0, 0, NULL},
+        setting(o, 'n', TG_SET_STEPS, "N", "steps in all, those already done included"),
+        setting(o, 'b', TG_SET_BATCH, "N", "sequences to a pass"),
+        setting(o, 'c', TG_SET_CONTEXT, "N", "tokens to a sequence; 0 for the model's context"),
+        setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes to a step"),
+        setting(o, 'l', TG_SET_LR, "X", "peak learning rate; wide models want less, GPT-2's size 6e-4"),
+        setting(o, 0, TG_SET_MIN_LR, "X", "where the learning rate ends (default: a tenth of --lr)"),
+        setting(o, 0, TG_SET_WARMUP, "N", "steps of linear warm-up"),
+        setting(o, 0, TG_SET_BETA1, "X", "AdamW's first decay"),
+        setting(o, 0, TG_SET_BETA2, "X", "AdamW's second decay"),
+        setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's decay of matrices"),
+        setting(o, 0, TG_SET_CLIP, "X", "largest norm of the gradient; 0 for no limit"),
+        setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
+        setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, its end, for validation"),
+        setting(o, 0, TG_SET_PRECISION, TG_PRECISIONS, "of what products multiply; sums are float32's"),
+        setting(o, 's', TG_SET_SEED, "N", "order of the text, dropout, and a new model's weights"),
+        {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
+         1e12, NULL},
+        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens to a validation; 0 for all", 0, 1e15,
+         NULL},
+        {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 for the end alone", 0, 1e12,
+         NULL},
+        {0, "log", CLI_TEXT, &o->log, "FILE", "append a line for each step to FILE, as TSV", 0, 0, NULL},
+        {0, "threads", CLI_SIZE, &o->threads, "N",
+         "threads, which do not change the model; 0 for one a processor", 0, 1024, NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-train",
+        .usage = "[-m MODEL] [OPTION]... [TOKENS]...",
+        .summary = "Train a model on token archives, from standard input or files. The model is made when\n"
+                   "it does not exist. A run that was stopped goes on when the same command is given again,\n"
+                   "with -o too.",
+        .examples = "  $ tg-tokenize < text | tg-train\n"
+                    "  $ tg-tokenize text > tokens.npz\n"
+                    "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
+        .options = options,
+    };
+    const int n = cli_parse(argc, argv, &tool);
+
+    if (n < 0)
+        return CLI_USAGE;
+    o->files = argv + 1;
+    o->n_files = (size_t)n;
+    return CLI_OK;
+}
+
+/* ---- saving */
+
+/* A run under way. */
+struct job {
+    const train_options *o;
+    train_setup setup;
+    tg_trainer trainer;
+    train_report report;
+    size_t saved_step; /* step of the last save; SIZE_MAX: none */
+};
+
+static tg_status save_model(struct job *job, tg_err *err)
+{
+    const tg_checkpoint *c = &job->setup.run;
+    cli_output out;
+    tg_status status;
+
+    if (job->saved_step == c->step)
+        return TG_OK;
+    if ((status = cli_output_begin(&out, job->setup.target, true, err)))
+        return status;
+    if (tg_checkpoint_write(c, out.fd, err))
+        status = tg_err_in(err, out.name);
+    else
+        status = cli_output_commit(&out, err);
+    cli_output_abort(&out);
+    if (!status)
+        job->saved_step = c->step;
+    return status;
+}
+
+static void say_saved(const struct job *job)
+{
+    const tg_checkpoint *c = &job->setup.run;
+
+    if (!cli_is_dash(job->setup.target))
+        cli_say("saved %s at step %s of %s", job->setup.target, cli_count(c->step),
+                cli_count(c->settings.steps));
+}
+
+/* The loss or a weight is not finite: which model is there now? */
+static void say_what_is_left(const struct job *job)
+{
+    const char *target = job->setup.target;
+
+    if (job->setup.stream || (job->saved_step == SIZE_MAX && access(target, F_OK) != 0))
+        cli_say("stopped; no model is saved");
+    else if (job->saved_step == SIZE_MAX)
+        cli_say("stopped; %s stays as it was", target);
+    else
+        cli_say("stopped; %s keeps step %s", target, cli_count(job->saved_step));
+}
+
+/* The log is lost, the steps shall not be. */
+static void save_without_log(struct job *job)
+{
+    tg_err err = {0};
+
+    if (save_model(job, &err))
+        cli_say("%s", err.message);
+    else
+        say_saved(job);
+}
+
+/* ---- training */
+
+/* Whether something that happens every `every` steps (0: at the end alone) is due. */
+static bool due(const struct job *job, size_t every)
+{
+    const size_t step = job->setup.run.step;
+
+    return step == job->setup.run.settings.steps || (every > 0 && step % every == 0);
+}
+
+static tg_status evaluate(struct job *job, tg_err *err)
+{
+    const size_t windows = tg_trainer_val_windows(&job->setup.batches, job->o->eval_tokens);
+    train_report *r = &job->report;
+
+    r->val_loss = tg_trainer_evaluate(&job->trainer, windows);
+    r->val_step = r->step;
+    if (isfinite(r->val_loss))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g", r->step, fabs(r->val_loss));
+}
+
+static tg_status one_step(struct job *job, tg_err *err)
+{
+    const train_options *o = job->o;
+    train_report *r = &job->report;
+    tg_status status = tg_trainer_step(&job->trainer, &r->last, err);
+
+    if (status)
+        return status;
+    r->step = job->setup.run.step;
+    train_report_pause(r);
+    if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
+        status = evaluate(job, err); /* before a save: not over the last good model */
+    if (!status && o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
+        status = save_model(job, err);
+    train_report_resume(r);
+    if (!status && (status = train_report_step(r, err)))
+        save_without_log(job);
+    return status;
+}
+
+static tg_status train(struct job *job, tg_err *err)
+{
+    const tg_checkpoint *c = &job->setup.run;
+    tg_status status = TG_OK;
+
+    while (!status && c->step < c->settings.steps && cli_stop_signal() == 0) {
+        status = one_step(job, err);
+        if (cli_status_asked())
+            train_report_say(&job->report);
+    }
+    if (!status)
+        status = save_model(job, err);
+    if (status == TG_EDATA)
+        say_what_is_left(job);
+    cli_progress_end();
+    if (status)
+        return status;
+    train_report_conclude(&job->report);
+    say_saved(job);
+    return TG_OK;
+}
+
+/* Append a word to `line`, as much of it as fits. */
+static void add_word(char *line, size_t size, const char *word)
+{
+    const size_t used = strlen(line);
+
+    snprintf(line + used, size - used, " %s", word);
+}
+
+/* The command that goes on with a complete run. */
+static void format_command(char *line, size_t size, const struct job *job)
+{
+    const train_options *o = job->o;
+    char steps[32];
+
+    snprintf(line, size, "tg-train");
+    if (o->model) {
+        add_word(line, size, "-m");
+        add_word(line, size, o->model);
+    }
+    if (o->output) {
+        add_word(line, size, "-o");
+        add_word(line, size, o->output);
+    }
+    snprintf(steps, sizeof steps, "--steps %zu", 2 * job->setup.run.step);
+    add_word(line, size, steps);
+    for (size_t i = 0; i < o->n_files; i++)
+        add_word(line, size, o->files[i]);
+}
+
+/* Nothing is left to do: say so, and how to go on.  Whoever asked for the model elsewhere
+ * gets it as it is. */
+static tg_status already_complete(struct job *job, tg_err *err)
+{
+    const train_setup *s = &job->setup;
+    char command[1024];
+    tg_status status;
+
+    format_command(command, sizeof command, job);
+    cli_say("%s is complete: %s of %s steps are done; to go on: %s", cli_input_name(s->source),
+            cli_count(s->run.step), cli_count(s->steps), command);
+    if (s->source == s->target && !cli_is_dash(s->target))
+        return TG_OK;
+    if (!(status = save_model(job, err)))
+        say_saved(job);
+    return status;
+}
+
+static tg_status work(struct job *job, tg_err *err)
+{
+    train_setup *s = &job->setup;
+    tg_status status;
+
+    if ((status = train_setup_load(s, job->o, err)))
+        return status;
+    if (s->complete)
+        return already_complete(job, err);
+    if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
+        return status;
+    if (!(status = train_setup_announce(s, err)) &&
+        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, err))) {
+        cli_catch_stop();
+        train_report_begin(&job->report);
+        status = train(job, err);
+    }
+    if (train_report_close(&job->report, status ? NULL : err) && !status)
+        status = TG_EIO;
+    return status;
+}
+
+static tg_status run(const train_options *o, tg_err *err)
+{
+    struct job job = {.o = o, .saved_step = SIZE_MAX};
+    tg_status status;
+
+    if ((status = cli_begin_compute(o->threads, err)))
+        return status;
+    status = work(&job, err);
+    tg_trainer_close(&job.trainer);
+    train_setup_free(&job.setup);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    train_options o = {
+        .asked = tg_settings_default(),
+        .eval_every = 250,
+        .eval_tokens = 32768,
+        .save_every = 500,
+    };
+    tg_err err = {0};
+
+    o.asked.min_lr = -1; /* no number to show as the default: it follows --lr */
+    cli_init("tg-train");
+    cli_init_threads(argv);
+    if (parse(argc, argv, &o))
+        return CLI_USAGE;
+    cli_catch_status();
+    if (run(&o, &err))
+        return cli_report(&err);
+    if (cli_stop_signal() != 0)
+        cli_raise(cli_stop_signal());
+    return cli_close_stdout();
+}

@@ -1,0 +1,143 @@
+#include "cmd/tg-train/report.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "cmd/cli/cli.h"
+
+static tg_status log_failed(const train_report *r, tg_err *err)
+{
+    (void)tg_fail_sys(err, "the log cannot be written");
+    return tg_err_in(err, r->log_path);
+}
+
+tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
+                            tg_err *err)
+{
+    struct stat st;
+
+    *r = (train_report){
+        .settings = settings,
+        .log_path = log_path,
+        .first = first,
+        .step = first,
+        .val_loss = nan(""),
+    };
+    r->shown = -1;
+    if (!log_path)
+        return TG_OK;
+    r->log = fopen(log_path, "a");
+    if (!r->log)
+        return log_failed(r, err);
+    /* what has no size, a pipe, is new */
+    if (fstat(fileno(r->log), &st) || st.st_size == 0)
+        fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
+    return TG_OK;
+}
+
+void train_report_begin(train_report *r)
+{
+    r->start = cli_now();
+}
+
+static double seconds(const train_report *r)
+{
+    return cli_now() - r->start - r->paused;
+}
+
+static double tokens_per_second(const train_report *r)
+{
+    const tg_settings *s = r->settings;
+    double tokens = (double)(r->step - r->first) * (double)(s->batch * s->context * s->accumulate);
+    double t = seconds(r);
+
+    return t > 0 ? tokens / t : 0;
+}
+
+static void format(const train_report *r, char *line, size_t size)
+{
+    const tg_settings *s = r->settings;
+    size_t done = r->step - r->first, used;
+    double left = done > 0 ? seconds(r) / (double)done * (double)(s->steps - r->step) : 0;
+
+    used = (size_t)snprintf(line, size, "step %s/%s", cli_count(r->step), cli_count(s->steps));
+    if (done > 0)
+        used += (size_t)snprintf(line + used, size - used, "  loss %.4f", r->last.loss);
+    if (!isnan(r->val_loss))
+        used += (size_t)snprintf(line + used, size - used, "  val %.4f", r->val_loss);
+    if (done > 0)
+        snprintf(line + used, size - used, "  lr %.1e  %s tok/s  %s left", r->last.lr,
+                 cli_count((uint64_t)tokens_per_second(r)), cli_duration(left));
+}
+
+static void show(train_report *r)
+{
+    char line[256];
+
+    format(r, line, sizeof line);
+    cli_progress(line);
+}
+
+void train_report_say(const train_report *r)
+{
+    char line[256];
+
+    format(r, line, sizeof line);
+    cli_say("%s", line);
+}
+
+static tg_status write_log(const train_report *r, bool evaluated, tg_err *err)
+{
+    fprintf(r->log, "%zu\t%.6f\t", r->step, r->last.loss);
+    if (evaluated)
+        fprintf(r->log, "%.6f", r->val_loss);
+    fprintf(r->log, "\t%.6e\t%.6f\t%.0f\t%.3f\n", r->last.lr, r->last.grad_norm, tokens_per_second(r),
+            seconds(r));
+    if (fflush(r->log) != 0)
+        return log_failed(r, err);
+    return TG_OK;
+}
+
+tg_status train_report_step(train_report *r, tg_err *err)
+{
+    const bool evaluated = r->val_step == r->step;
+
+    if (evaluated)
+        r->shown = -1; /* worth a line at once */
+    if (cli_progress_due(&r->shown))
+        show(r);
+    return r->log ? write_log(r, evaluated, err) : TG_OK;
+}
+
+void train_report_conclude(const train_report *r)
+{
+    char validation[80] = "";
+    size_t used;
+
+    if (r->step == r->first)
+        return;
+    if (!isnan(r->val_loss)) {
+        used = (size_t)snprintf(validation, sizeof validation, ", validation loss %.4f", r->val_loss);
+        if (r->val_step != r->step)
+            snprintf(validation + used, sizeof validation - used, " (at step %s)", cli_count(r->val_step));
+    }
+    cli_say("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);
+}
+
+void train_report_pause(train_report *r)
+{
+    r->pause_began = cli_now();
+}
+
+void train_report_resume(train_report *r)
+{
+    r->paused += cli_now() - r->pause_began;
+}
+
+tg_status train_report_close(train_report *r, tg_err *err)
+{
+    FILE *log = r->log;
+
+    r->log = NULL;
+    return log && fclose(log) != 0 ? log_failed(r, err) : TG_OK;
+}

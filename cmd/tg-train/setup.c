@@ -1,0 +1,259 @@
+#include "cmd/tg-train/setup.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "formats/sniff.h"
+#include "formats/source.h"
+#include "lib/base/size.h"
+
+/* ---- the text */
+
+/* Text where tokens should be is the commonest mistake. */
+static tg_status suggest_tokenize(const char *path, tg_err *err)
+{
+    const bool dash = cli_is_dash(path);
+
+    return tg_fail(err, TG_EDATA, "not an .npz archive: this is plain text; try  tg-tokenize %s%s | tg-train",
+                   dash ? "< " : "", dash ? "text" : path);
+}
+
+static tg_status load_source(tg_tokens *tokens, tg_source *source, const char *path, tg_err *err)
+{
+    const char *what;
+    tg_status status = tg_source_peek(source, TG_SNIFF_BYTES, err);
+
+    if (status)
+        return status;
+    what = tg_sniff(source->next, source->ready);
+    if (what && strcmp(what, "plain text") == 0)
+        return suggest_tokenize(path, err);
+    return tg_tokens_load_source(tokens, source, SIZE_MAX, err);
+}
+
+static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
+{
+    tg_source source;
+    int fd;
+    tg_status status = cli_open_input(&fd, path, err);
+
+    if (status)
+        return status;
+    if (!(status = tg_source_open(&source, fd, err))) {
+        status = load_source(tokens, &source, path, err);
+        tg_source_close(&source);
+    }
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+static bool text_is_stdin(const train_options *o)
+{
+    for (size_t i = 0; i < o->n_files; i++)
+        if (cli_is_dash(o->files[i]))
+            return true;
+    return o->n_files == 0;
+}
+
+static tg_status load_text(train_setup *s, tg_err *err)
+{
+    const train_options *o = s->options;
+    tg_status status = TG_OK;
+
+    if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
+        return tg_fail(err, TG_EUSAGE, "the model comes from standard input, so name files for the tokens");
+    if (o->n_files == 0 && isatty(STDIN_FILENO))
+        return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
+    if (o->n_files == 0)
+        return load_file(&s->tokens, "-", err);
+    for (size_t i = 0; !status && i < o->n_files; i++)
+        status = load_file(&s->tokens, o->files[i], err);
+    return status;
+}
+
+/* ---- the model */
+
+static tg_status new_model(train_setup *s, tg_err *err)
+{
+    const tg_settings *asked = &s->options->asked;
+    tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_model model;
+    tg_status status;
+
+    if (asked->context > 0)
+        config.n_ctx = asked->context;
+    /* before memory is taken for a context that the text cannot fill */
+    if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
+        (status = tg_model_create(&model, &config, asked->seed, err)))
+        return status;
+    s->is_new = true;
+    return tg_checkpoint_begin(&s->run, &model, err);
+}
+
+static tg_status load_model(train_setup *s, tg_err *err)
+{
+    int fd;
+    tg_status status = cli_open_input(&fd, s->source, err);
+
+    if (status)
+        return err->sys == ENOENT ? new_model(s, err) : status;
+    status = tg_checkpoint_read(&s->run, fd, err);
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(s->source)) : TG_OK;
+}
+
+/* ---- the run */
+
+/* Given options win over the settings that the run was saved with ... */
+static void merge_settings(tg_settings *s, const train_options *o)
+{
+    for (size_t i = 0; i < TG_SETTINGS; i++)
+        if (o->given[i])
+            tg_setting_copy(s, &o->asked, i);
+    if (o->given[TG_SET_LR] && !o->given[TG_SET_MIN_LR])
+        s->min_lr = s->lr / 10;
+}
+
+/* ... and that is said. */
+static void say_changes(const tg_settings *old, const train_options *o)
+{
+    char before[32], now[32];
+
+    for (size_t i = 0; i < TG_SETTINGS; i++) {
+        if (!o->given[i] || tg_setting_same(old, &o->asked, i))
+            continue;
+        tg_setting_text(before, sizeof before, old, i);
+        tg_setting_text(now, sizeof now, &o->asked, i);
+        cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
+    }
+}
+
+static tg_status settle(train_setup *s, tg_err *err)
+{
+    const tg_tokenizer *mine = &s->tokens.tokenizer, *models = &s->run.model.tokenizer;
+    const tg_settings saved = s->run.settings;
+
+    if (!tg_tokenizer_equal(mine, models))
+        return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
+                       mine->kind, mine->vocab_size, models->kind, models->vocab_size);
+    merge_settings(&s->run.settings, s->options);
+    if (tg_checkpoint_settle(&s->run, err))
+        return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */
+    s->steps = s->run.settings.steps;
+    s->complete = s->run.step >= s->steps;
+    if (s->complete)
+        s->run.settings = saved;
+    else if (s->run.step > 0)
+        say_changes(&saved, s->options);
+    return TG_OK;
+}
+
+/* Remember the text, or say that it is another one than the run began with. */
+static void note_text(train_setup *s)
+{
+    tg_checkpoint *run = &s->run;
+    tg_model *m = &run->model;
+    const size_t crc = tg_tokens_crc(&s->tokens);
+
+    if (run->step > 0 && run->text_tokens != s->tokens.count)
+        cli_say("the text is not the one that the run began with (%s tokens then, %s now)",
+                cli_count(run->text_tokens), cli_count(s->tokens.count));
+    else if (run->step > 0 && run->text_crc != crc)
+        cli_say("the text is not the one that the run began with, but another of the same length");
+    run->text_tokens = s->tokens.count;
+    run->text_crc = crc;
+    /* The model keeps a piece of the validation text to show its attention on. */
+    m->probe_count = tg_batches_probe(&s->batches, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
+}
+
+/* Cut the text into windows, and remember it with the run. */
+static tg_status begin_text(train_setup *s, tg_err *err)
+{
+    const tg_settings *settings = &s->run.settings;
+    tg_status status = tg_batches_init(&s->batches, &s->tokens, settings->seed, settings->context,
+                                       settings->val_fraction, err);
+
+    if (!status)
+        note_text(s);
+    return status;
+}
+
+/* A file in which an earlier run may have left its model; an empty one holds none. */
+static bool has_content(const char *path)
+{
+    struct stat st;
+
+    return path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
+{
+    tg_status status;
+
+    *s = (train_setup){.options = o, .source = cli_model_path(o->model)};
+    s->target = o->output ? o->output : s->source;
+    s->stream = cli_output_is_stream(s->target);
+    if (has_content(o->output))
+        s->source = s->target;
+    if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)))
+        return status;
+    if (!s->complete && (status = begin_text(s, err)))
+        return status;
+    return cli_output_check(s->target, err); /* better now than after hours */
+}
+
+void train_setup_free(train_setup *s)
+{
+    tg_checkpoint_free(&s->run);
+    tg_tokens_free(&s->tokens);
+}
+
+/* ---- what is said */
+
+/* All that the run holds: weights and moments, the text, the trainer's buffers. */
+static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
+{
+    const size_t parts[] = {
+        3 * s->run.model.table.floats * sizeof(float),
+        s->tokens.count * s->tokens.width,
+        tg_trainer_bytes(&s->run, &s->batches),
+    };
+
+    *bytes = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!tg_size_add(bytes, *bytes, parts[i]) || parts[i] == SIZE_MAX)
+            return tg_fail(err, TG_ENOMEM, "out of memory: the sizes exceed the address space");
+    return TG_OK;
+}
+
+tg_status train_setup_announce(const train_setup *s, tg_err *err)
+{
+    const tg_checkpoint *run = &s->run;
+    const tg_config *c = &run->model.config;
+    const tg_batches *b = &s->batches;
+    size_t bytes;
+    tg_status status = memory_needed(s, &bytes, err);
+
+    if (status)
+        return status;
+    if (s->is_new)
+        cli_say("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
+                cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
+    else if (run->step == 0)
+        cli_say("%s: an untrained model", cli_input_name(s->source));
+    else
+        cli_say("%s: going on from step %s of %s", cli_input_name(s->source), cli_count(run->step),
+                cli_count(run->settings.steps));
+    cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
+            cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
+            cli_count(b->val_tokens), cli_bytes(bytes));
+    if (b->val_tokens == 0 && run->settings.val_fraction > 0)
+        cli_say("no validation: the last %g of the text, or what is before it, is shorter than one window "
+                "of %zu tokens",
+                run->settings.val_fraction, b->T + 1);
+    return TG_OK;
+}
