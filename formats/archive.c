@@ -326,7 +326,7 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     return TG_OK;
 }
 
-uint64_t tg_archive_most(const tg_archive_reader *r)
+uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
 {
     return tg_zip_most(r->zip);
 }
@@ -359,7 +359,7 @@ void tg_archive_abandon(tg_archive_writer *w)
 }
 
 static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim, const size_t *shape,
-                     const void *data, bool lasting, tg_err *err)
+                     const void *data, bool zero_copy, tg_err *err)
 {
     tg_array a = {.dtype = dtype, .ndim = ndim};
     char member[TG_ZIP_NAME_MAX + 1];
@@ -377,7 +377,7 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
                        dtype.kind, dtype.size);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
-    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, lasting, err);
+    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, zero_copy, err);
 }
 
 tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
@@ -386,7 +386,7 @@ tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype,
     return put(w, name, dtype, ndim, shape, data, false, err);
 }
 
-tg_status tg_archive_put_lasting(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
+tg_status tg_archive_put_zero_copy(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
                                  const size_t *shape, const void *data, tg_err *err)
 {
     return put(w, name, dtype, ndim, shape, data, true, err);

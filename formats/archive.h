@@ -127,7 +127,7 @@ TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_
 
 /* A bound on the bytes of arrays in the whole input, compressed as they may be;
  * UINT64_MAX for a pipe, of which nothing is known. */
-uint64_t tg_archive_most(const tg_archive_reader *reader);
+uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
 
 /*
  * Writing
@@ -152,7 +152,7 @@ TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *na
 
 /* The same for data that nobody changes from here on, not even when this has returned, as
  * that of a mapped file: it goes into a pipe without being copied (formats/sink.h). */
-TG_MUST_CHECK tg_status tg_archive_put_lasting(tg_archive_writer *writer, const char *name, tg_dtype dtype,
+TG_MUST_CHECK tg_status tg_archive_put_zero_copy(tg_archive_writer *writer, const char *name, tg_dtype dtype,
                                                size_t ndim, const size_t *shape, const void *data,
                                                tg_err *err);
 

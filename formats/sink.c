@@ -50,12 +50,12 @@ tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
     return write_pieces(fd, data, n, false, err);
 }
 
-tg_status tg_write_lasting(int fd, const void *data, size_t n, tg_err *err)
+tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err)
 {
     return write_pieces(fd, data, n, true, err);
 }
 
-void tg_widen_pipe(int fd)
+void tg_pipe_grow(int fd)
 {
 #ifdef F_SETPIPE_SZ
     (void)fcntl(fd, F_SETPIPE_SZ, PIPE);

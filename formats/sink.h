@@ -15,10 +15,10 @@ TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err 
 /* The same for bytes that nobody changes from here on, not even when this has returned,
  * as those of a mapped file: a pipe gets their pages, not copies of them.  Unmapping them
  * is no change; free() is one. */
-TG_MUST_CHECK tg_status tg_write_lasting(int fd, const void *data, size_t n, tg_err *err);
+TG_MUST_CHECK tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err);
 
 /* If fd is a pipe, ask the system to let it hold more: its two ends then wait for each
  * other less often.  A pipe that stays as it was does as well. */
-void tg_widen_pipe(int fd);
+void tg_pipe_grow(int fd);
 
 #endif

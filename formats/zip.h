@@ -90,7 +90,7 @@ void tg_zip_close(tg_zip_reader *reader);
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);
 
-/* As tg_archive_most(). */
+/* As tg_archive_max_bytes(). */
 uint64_t tg_zip_most(const tg_zip_reader *r);
 
 /* Whether the current archive has our fingerprint, and so must be canonical. */
@@ -122,9 +122,9 @@ TG_MUST_CHECK tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool defla
 void tg_zip_abandon(tg_zip_writer *writer);
 
 /* Append a member: head [head_size], then data [size], which may last (formats/sink.h:
- * tg_write_lasting).  TG_EUSAGE, TG_EIO, TG_ENOMEM. */
+ * tg_write_zero_copy).  TG_EUSAGE, TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size,
-                                   const void *data, size_t size, bool lasting, tg_err *err);
+                                   const void *data, size_t size, bool zero_copy, tg_err *err);
 TG_MUST_CHECK tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err);
 
 /* ---- little-endian numbers at p */

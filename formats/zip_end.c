@@ -32,7 +32,7 @@ const char *tg_zip_find_wide(const unsigned char *extra, size_t n, const unsigne
     return NULL;
 }
 
-bool tg_zip_widen(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n)
+bool tg_zip_size64(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n)
 {
     *value = narrow;
     if (narrow != TG_ZIP_FULL)
@@ -122,9 +122,9 @@ static tg_status central_sizes(tg_zip_reader *r, const tg_zip_entry *e, const un
     uint64_t size, packed, offset;
     const char *fault = tg_zip_find_wide(extra, n, &wide, &left);
 
-    if (!fault && !(tg_zip_widen(&size, tg_get32(p + 24), &wide, &left) &&
-                    tg_zip_widen(&packed, tg_get32(p + 20), &wide, &left) &&
-                    tg_zip_widen(&offset, tg_get32(p + 42), &wide, &left)))
+    if (!fault && !(tg_zip_size64(&size, tg_get32(p + 24), &wide, &left) &&
+                    tg_zip_size64(&packed, tg_get32(p + 20), &wide, &left) &&
+                    tg_zip_size64(&offset, tg_get32(p + 42), &wide, &left)))
         fault = "a zip64 size is missing";
     if (fault)
         return tg_fail(err, TG_EDATA, "member \"%s\" in the central directory: %s", e->name, fault);

@@ -136,8 +136,8 @@ static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const uns
         e->packed = tg_get64(wide + 8);
         if ((size != TG_ZIP_FULL && size != e->size) || (packed != TG_ZIP_FULL && packed != e->packed))
             return bad(r, err, "the zip64 sizes are not the header's sizes");
-    } else if (!tg_zip_widen(&e->size, size, &wide, &left) ||
-               !tg_zip_widen(&e->packed, packed, &wide, &left)) {
+    } else if (!tg_zip_size64(&e->size, size, &wide, &left) ||
+               !tg_zip_size64(&e->packed, packed, &wide, &left)) {
         return bad(r, err, "a zip64 size is missing");
     }
     return TG_OK;

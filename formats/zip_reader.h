@@ -39,7 +39,7 @@ const char *tg_zip_find_wide(const unsigned char *extra, size_t n, const unsigne
 
 /* A number of 32 bits, or when it is all ones the next 64 of the zip64 field; false
  * when that has no more. */
-bool tg_zip_widen(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n);
+bool tg_zip_size64(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n);
 
 /* Read what follows the last member, and compare it with what was seen. */
 TG_MUST_CHECK tg_status tg_zip_read_end(tg_zip_reader *r, tg_err *err);

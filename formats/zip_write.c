@@ -26,7 +26,7 @@ typedef struct content {
     const unsigned char *part[2];
     size_t size[2];
     size_t total;
-    bool lasting; /* the second, formats/sink.h */
+    bool zero_copy; /* the second, formats/sink.h */
 } content;
 
 tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err)
@@ -42,7 +42,7 @@ tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *e
     w->list = (tg_zip_list){0};
     w->at = 0;
     w->used = 0;
-    tg_widen_pipe(fd);
+    tg_pipe_grow(fd);
     return TG_OK;
 }
 
@@ -57,11 +57,11 @@ void tg_zip_abandon(tg_zip_writer *w)
 /* ---- bytes out */
 
 /* `at` is where p goes in the archive. */
-static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, bool lasting, uint64_t at,
+static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, bool zero_copy, uint64_t at,
                            tg_err *err)
 {
     char where[32];
-    tg_status status = (lasting ? tg_write_lasting : tg_write_all)(w->fd, p, n, err);
+    tg_status status = (zero_copy ? tg_write_zero_copy : tg_write_all)(w->fd, p, n, err);
 
     if (!status)
         return TG_OK;
@@ -79,7 +79,7 @@ static tg_status flush(tg_zip_writer *w, tg_err *err)
     return write_all(w, w->buffer, n, false, w->at - n, err);
 }
 
-static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool lasting, tg_err *err)
+static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool zero_copy, tg_err *err)
 {
     if (n > BUFFER - w->used) {
         tg_status status = flush(w, err);
@@ -88,7 +88,7 @@ static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool la
             return status;
     }
     if (n > BUFFER) {
-        tg_status status = write_all(w, p, n, lasting, w->at, err);
+        tg_status status = write_all(w, p, n, zero_copy, w->at, err);
 
         w->at += n;
         return status;
@@ -176,7 +176,7 @@ static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, 
     tg_status status = out(w, header, n, false, err);
 
     for (size_t i = 0; i < 2 && !status; i++)
-        status = out(w, c->part[i], c->size[i], c->lasting && i == 1, err);
+        status = out(w, c->part[i], c->size[i], c->zero_copy && i == 1, err);
     if (!status)
         w->list.count++;
     return status;
@@ -190,9 +190,9 @@ static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
 }
 
 tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
-                     size_t size, bool lasting, tg_err *err)
+                     size_t size, bool zero_copy, tg_err *err)
 {
-    content plain = {{head, data}, {head_size, size}, head_size + size, lasting};
+    content plain = {{head, data}, {head_size, size}, head_size + size, zero_copy};
     content deflated = {0};
     unsigned char *packed = NULL;
     tg_zip_entry *e;

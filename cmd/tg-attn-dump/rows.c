@@ -238,7 +238,7 @@ tg_status attn_show_rows(attn_subject *s, const attn_options *o, tg_err *err)
 
     if (status)
         return status;
-    tg_widen_pipe(STDOUT_FILENO);
+    tg_pipe_grow(STDOUT_FILENO);
     tg_attn_columns_set(&d.columns, (tg_attn_stage)o->stage, &view, s->layers.L, (tg_attn_format)o->format,
                         (tg_attn_mask)o->mask, &labels);
     if (text)

@@ -157,7 +157,7 @@ tg_status attn_show_stage(attn_subject *s, const attn_options *o, tg_err *err)
     if ((status = attn_check_stage(s, o, err)) || (status = check_pick(o, err)) ||
         (status = tg_attn_pick_check(&o->pick, s->layers.L, view.H, view.T, err)))
         return status;
-    tg_widen_pipe(STDOUT_FILENO);
+    tg_pipe_grow(STDOUT_FILENO);
     tg_attn_columns_set(&columns, stage, &view, s->layers.L, (tg_attn_format)o->format, (tg_attn_mask)o->mask,
                         &labels);
     if (o->format == TG_ATTN_TEXT) {

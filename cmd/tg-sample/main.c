@@ -9,7 +9,7 @@ struct options {
     const char *model, *text, *stop;
     bool no_prompt, zero;
     size_t n, count, precision, threads;
-    tg_sample_how how;
+    tg_sampling how;
 };
 
 static int parse(int argc, char **argv, struct options *o)
@@ -120,7 +120,7 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
 /* All that generating needs. */
 struct work {
     tg_arena arena;
-    tg_packed packed;
+    tg_packed_model packed;
     tg_generator g;
     int32_t *ids; /* [count] the newest tokens */
 };
@@ -134,7 +134,7 @@ static bool wants_packed(const struct options *o)
 
 static void place(struct work *w, const tg_model *model, const struct options *o, size_t prompt)
 {
-    const tg_packed *packed = wants_packed(o) ? &w->packed : NULL;
+    const tg_packed_model *packed = wants_packed(o) ? &w->packed : NULL;
 
     tg_generator_place(&w->arena, &w->g, model, packed, o->count, tg_size_max(1, prompt) + o->n);
     w->ids = tg_arena_take(&w->arena, o->count, sizeof *w->ids);
@@ -145,7 +145,7 @@ static tg_status prepare(struct work *w, const cli_model *m, const struct option
 {
     tg_status status;
 
-    if (wants_packed(o) && tg_packed_create(&w->packed, &m->model, (tg_precision)o->precision, err))
+    if (wants_packed(o) && tg_packed_model_create(&w->packed, &m->model, (tg_precision)o->precision, err))
         return tg_err_in(err, cli_input_name(m->path));
     place(w, &m->model, o, prompt);
     if ((status = tg_arena_alloc(&w->arena, err)))
@@ -170,7 +170,7 @@ static tg_status sample(const cli_model *m, const tg_prompt *p, const struct opt
         sample_output_end(&out);
     sample_output_free(&out);
     tg_arena_free(&w.arena);
-    tg_packed_free(&w.packed);
+    tg_packed_model_free(&w.packed);
     return status;
 }
 

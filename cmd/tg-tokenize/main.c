@@ -100,7 +100,7 @@ static tg_status encode_piece(struct job *job, const tg_source *source, size_t n
 {
     const tg_tokenizer tok = tg_tokenizer_bytes();
     tg_status (*const append)(tg_tokens_writer *, const unsigned char *, size_t, tg_err *) =
-        source->map ? tg_tokens_write_lasting : tg_tokens_write;
+        source->map ? tg_tokens_write_zero_copy : tg_tokens_write;
 
     if ((!job->w && tg_tokens_create(&job->w, job->out.fd, &tok, err)) ||
         append(job->w, source->next, n, err))

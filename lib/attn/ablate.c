@@ -92,7 +92,7 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
         if (m > l)
             tg_pass_attend(p, m);
         silence(a, number, m);
-        tg_pass_rest(p, m);
+        tg_pass_finish_block(p, m);
     }
     (void)tg_pass_loss(p, targets);
     add_losses(&a->sum[number], p);
@@ -136,7 +136,7 @@ static void run_windows(tg_ablate *a, const int32_t *ids, size_t B, size_t T)
     for (size_t l = 0; l < p->model->config.n_layer; l++) {
         tg_pass_attend(p, l);
         branch(a, l, ids + 1);
-        tg_pass_rest(p, l);
+        tg_pass_finish_block(p, l);
     }
     (void)tg_pass_loss(p, ids + 1);
     add_losses(&a->base, p);

@@ -79,7 +79,7 @@ static void compute_row(tg_attn_row *row, const tg_attn_work *work, size_t threa
     const lane l = lane_of(work, thread);
     const float *q = a->q + (row->b * a->T + i) * a->stride + row->h * panel->D;
 
-    tg_widen(l.q, q, panel->D);
+    tg_double_from_float(l.q, q, panel->D);
     tg_attn_panel_scores(l.scores, panel, l.q, i);
     tg_softmax_row_ref64(l.probs, l.scores, i + 1); /* a masked score takes no share, however */
     for (size_t j = i + 1; j < a->T; j++)           /* low the others are */

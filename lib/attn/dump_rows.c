@@ -28,9 +28,9 @@ static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer
     const tg_attn_view view = tg_dump_shape(a);
     double *q = work, *k = work + a->D;
 
-    tg_widen(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
+    tg_double_from_float(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
     for (size_t j = 0; j <= i; j++) {
-        tg_widen(k, layer->data[TG_ATTN_K] + tg_attn_base(&view, b, j, h), a->D);
+        tg_double_from_float(k, layer->data[TG_ATTN_K] + tg_attn_base(&view, b, j, h), a->D);
         tg_attention_scores_row_ref64(scores + j, q, k, a->D, 1, a->D, 0);
     }
 }
@@ -47,7 +47,7 @@ void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg
         return;
     }
     if (layer->data[TG_ATTN_SCORES])
-        tg_widen(scores, layer->data[TG_ATTN_SCORES] + at, i + 1);
+        tg_double_from_float(scores, layer->data[TG_ATTN_SCORES] + at, i + 1);
     else
         compute_scores(scores, dump, layer, b, h, i, probs + dump->T);
     if (show == TG_ATTN_PROBS)

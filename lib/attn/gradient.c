@@ -73,7 +73,7 @@ static const double *vector(const tg_attn_gradient *g, double *out, tg_param_kin
 
     if (!w)
         return NULL;
-    tg_widen(out, w, g->model->config.n_embd);
+    tg_double_from_float(out, w, g->model->config.n_embd);
     return out;
 }
 
@@ -146,7 +146,7 @@ static void head_forward(tg_attn_gradient *g)
     const float *bias = weight(g, TG_HEAD_B, 0);
 
     norm(g, g->mean, g->rstd, g->x + (g->T - 1) * C, TG_LNF_W, TG_LNF_B, 0, 1);
-    tg_linear64_backward(g->logits, g->normed, head_weight(g), 1, V, C); /* normed wte^T */
+    tg_linear64_transposed(g->logits, g->normed, head_weight(g), 1, V, C); /* normed wte^T */
     for (size_t v = 0; bias && v < V; v++)
         g->logits[v] += (double)bias[v];
 }
@@ -156,8 +156,8 @@ void tg_attn_gradient_begin(tg_attn_gradient *g, const float *x, const float *qk
     const tg_attn_block64 *s = &g->block[0];
     const size_t n = g->T * g->model->config.n_embd;
 
-    tg_widen(s->x, x, n);
-    tg_widen(s->qkv, qkv, 3 * n);
+    tg_double_from_float(s->x, x, n);
+    tg_double_from_float(s->qkv, qkv, 3 * n);
     attend(g, s);
 }
 
@@ -203,10 +203,10 @@ static void mlp_backward(tg_attn_gradient *g, const tg_attn_block64 *s, size_t l
 {
     const size_t T = g->T, C = g->model->config.n_embd;
 
-    tg_linear64_backward(g->dwide, g->dout, weight(g, TG_FC_PROJ_W, l), T, 4 * C, C);
+    tg_linear64_transposed(g->dwide, g->dout, weight(g, TG_FC_PROJ_W, l), T, 4 * C, C);
     memset(g->wide, 0, T * 4 * C * sizeof *g->wide);
     tg_gelu_backward_ref64(g->wide, g->dwide, s->fc, T * 4 * C, g->model->config.activation);
-    tg_linear64_backward(g->normed, g->wide, weight(g, TG_FC_W, l), T, C, 4 * C);
+    tg_linear64_transposed(g->normed, g->wide, weight(g, TG_FC_W, l), T, C, 4 * C);
     norm_backward(g, g->dout, g->normed, s->mean2, s->rstd2, s->x2, TG_LN2_W, l, T);
 }
 
@@ -242,7 +242,7 @@ static void attention_backward(tg_attn_gradient *g, const tg_attn_block64 *s, si
     const size_t T = g->T, C = g->model->config.n_embd;
 
     attend_backward(g, s, g->wide);
-    tg_linear64_backward(g->normed, g->wide, weight(g, TG_QKV_W, l), T, C, 3 * C);
+    tg_linear64_transposed(g->normed, g->wide, weight(g, TG_QKV_W, l), T, C, 3 * C);
     norm_backward(g, g->dout, g->normed, s->mean1, s->rstd1, s->x, TG_LN1_W, l, T);
 }
 
@@ -255,7 +255,7 @@ void tg_attn_gradient_run(tg_attn_gradient *g)
         const size_t l = g->layer + n;
 
         mlp_backward(g, &g->block[n], l);
-        tg_linear64_backward(g->datt, g->dout, weight(g, TG_ATT_PROJ_W, l), T, C, C);
+        tg_linear64_transposed(g->datt, g->dout, weight(g, TG_ATT_PROJ_W, l), T, C, C);
         if (n > 0)
             attention_backward(g, &g->block[n], l);
     }

@@ -61,7 +61,7 @@ static void backward_block(double *dinp, const double *dout, const float *w_c, s
         dinp[n * C] = sum[n];
 }
 
-void tg_linear64_backward(double *dinp, const double *dout, const float *w, size_t N, size_t C, size_t OC)
+void tg_linear64_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C, size_t OC)
 {
     #pragma omp parallel for schedule(static)
     for (size_t c = 0; c < C; c++) {

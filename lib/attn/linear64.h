@@ -27,6 +27,6 @@ void tg_linear64_forward(double *out, const double *inp, const float *w, const f
  *
  *   dinp  [N,C]  written      dout  [N,OC]  read
  */
-void tg_linear64_backward(double *dinp, const double *dout, const float *w, size_t N, size_t C, size_t OC);
+void tg_linear64_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C, size_t OC);
 
 #endif

@@ -134,7 +134,7 @@ void tg_attn_qkv_free(tg_attn_qkv *qkv)
 
 tg_status tg_attn_set_heads(tg_attn_view *view, size_t H, tg_err *err)
 {
-    if (tg_heads_check(H, view->C, TG_EUSAGE, err))
+    if (tg_config_check_heads(H, view->C, TG_EUSAGE, err))
         return TG_EUSAGE;
     view->H = H;
     return TG_OK;

@@ -26,7 +26,7 @@ static void gather(double *out, const tg_attn_view *a, const float *in)
     for (size_t b = 0; b < a->B; b++)
         for (size_t t = 0; t < a->T; t++)
             for (size_t h = 0; h < a->H; h++)
-                tg_widen(out + tg_attn_base(a, b, t, h), in + (b * a->T + t) * a->stride + h * D, D);
+                tg_double_from_float(out + tg_attn_base(a, b, t, h), in + (b * a->T + t) * a->stride + h * D, D);
 }
 
 static void keep_att(void *context, const tg_attn_row *row, size_t thread)
@@ -68,7 +68,7 @@ void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_a
 
     assert(!tg_attn_stage_square(stage) && (layer->x || !tg_attn_stage_of_model(stage)));
     if (stage == TG_ATTN_X || stage == TG_ATTN_QKV)
-        tg_widen(stages->values, stage == TG_ATTN_X ? layer->x : layer->qkv, stage == TG_ATTN_X ? n : 3 * n);
+        tg_double_from_float(stages->values, stage == TG_ATTN_X ? layer->x : layer->qkv, stage == TG_ATTN_X ? n : 3 * n);
     else if (stage == TG_ATTN_ATT)
         attend(stages->values, &view, pick, &stages->work);
     else if (stage != TG_ATTN_OUT)

@@ -41,7 +41,7 @@ void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_attn_view *
 static void gather(double *out, const tg_attn_view *a, const float *x, size_t b)
 {
     for (size_t t = 0; t < a->T; t++)
-        tg_widen(out + t * a->C, x + (b * a->T + t) * a->stride, a->C);
+        tg_double_from_float(out + t * a->C, x + (b * a->T + t) * a->stride, a->C);
 }
 
 static void probs_row(double *probs, const double *scores, size_t T, size_t i)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* out[i] = in[i], exactly; the two do not overlap. */
-static inline void tg_widen(double *out, const float *in, size_t n)
+static inline void tg_double_from_float(double *out, const float *in, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (double)in[i];

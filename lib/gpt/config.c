@@ -56,7 +56,7 @@ static tg_status check_size(const char *name, size_t value, size_t most, tg_err 
     return tg_fail(err, TG_EDATA, "%s must be between 1 and %zu, got %zu", name, most, value);
 }
 
-tg_status tg_heads_check(size_t H, size_t C, tg_status code, tg_err *err)
+tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err)
 {
     char possible[TG_ERR_MAX / 2] = "";
     size_t used = 0;
@@ -83,7 +83,7 @@ tg_status tg_config_check(const tg_config *config, tg_err *err)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (check_size(sizes[i].name, sizes[i].value, sizes[i].most, err))
             return TG_EDATA;
-    if (tg_heads_check(config->n_head, config->n_embd, TG_EDATA, err))
+    if (tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err))
         return TG_EDATA;
     /* the operations use it as a float, which must be a normal one */
     if (!((float)config->layer_norm_epsilon >= FLT_MIN && config->layer_norm_epsilon <= 1))

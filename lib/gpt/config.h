@@ -44,7 +44,7 @@ const char *tg_config_preset_name(size_t i);
 
 /* H heads are at least one and divide the width C.  Else `code` (TG_EDATA when a file
  * says so, TG_EUSAGE when the user does), with the numbers that are possible. */
-TG_MUST_CHECK tg_status tg_heads_check(size_t H, size_t C, tg_status code, tg_err *err);
+TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err);
 
 /* Every value in range, H divides C, sizes do not overflow.  TG_EDATA, with the
  * names and numbers. */

@@ -62,7 +62,7 @@ static void normalise(tg_infer *f, const float *x, size_t rows, tg_param_kind w,
 static void multiply(tg_infer *f, const tg_matmul *op, tg_param_kind w, size_t l)
 {
     if (f->packed)
-        tg_weights_run(op, tg_packed_get(f->packed, f->model, w, l));
+        tg_packed_matrix_run(op, tg_packed_model_get(f->packed, f->model, w, l));
     else
         tg_matmul_run(op, &f->matmul);
 }
@@ -183,7 +183,7 @@ void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
     tg_infer_logits(f, n - 1, f->count, logits);
 }
 
-void tg_infer_share(tg_infer *f)
+void tg_infer_broadcast_cache(tg_infer *f)
 {
     const size_t L = f->model->config.n_layer, bytes = f->past * f->model->config.n_embd * sizeof(float);
 

@@ -28,7 +28,7 @@
 
 typedef struct tg_infer {
     const tg_model *model;
-    const tg_packed *packed; /* of the model, to multiply with; NULL: its own matrices.  Set after placing */
+    const tg_packed_model *packed; /* of the model, to multiply with; NULL: its own matrices.  Set after placing */
     size_t rows_max;         /* most new tokens at a time, of all sequences */
     size_t sequences, keys;  /* that the cache has room for; 0: there is none */
     size_t first, count;     /* the sequences of a pass: tg_infer_select() */
@@ -70,7 +70,7 @@ void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits);
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits);
 
 /* Let all sequences have in the cache what number 0 has: a copy of its `past` tokens. */
-void tg_infer_share(tg_infer *f);
+void tg_infer_broadcast_cache(tg_infer *f);
 
 /* Forget the cache, of all sequences. */
 void tg_infer_reset(tg_infer *f);

@@ -73,7 +73,7 @@ done:
 
 tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err)
 {
-    if (tg_heads_check(heads, m->config.n_embd, TG_EUSAGE, err))
+    if (tg_config_check_heads(heads, m->config.n_embd, TG_EUSAGE, err))
         return TG_EUSAGE;
     m->config.n_head = heads;
     return TG_OK;
@@ -81,7 +81,7 @@ tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err)
 
 /* ---- the archive */
 
-tg_status tg_model_put_head(const tg_model *m, tg_archive_writer *w, tg_err *err)
+tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err)
 {
     tg_status status;
 
@@ -113,7 +113,7 @@ tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
 
     if (status)
         return status;
-    if (!(status = tg_model_put_head(m, w, err)) && !(status = tg_model_put_tensors(m, w, err)))
+    if (!(status = tg_model_put_header(m, w, err)) && !(status = tg_model_put_tensors(m, w, err)))
         status = tg_archive_finish(w, err);
     tg_archive_abandon(w);
     return status;
@@ -157,7 +157,7 @@ static bool is_extra(const char *name)
 static tg_status check_claim(const struct load *load, tg_err *err)
 {
     const uint64_t bytes = (uint64_t)load->m->table.count * sizeof(float);
-    const uint64_t most = tg_archive_most(load->r);
+    const uint64_t most = tg_archive_max_bytes(load->r);
 
     if (bytes <= most)
         return TG_OK;
@@ -167,7 +167,7 @@ static tg_status check_claim(const struct load *load, tg_err *err)
 }
 
 /* The settings are complete: build the table that tensors are checked against. */
-static tg_status finish_head(struct load *load, tg_err *err)
+static tg_status finish_header(struct load *load, tg_err *err)
 {
     tg_model *m = load->m;
     tg_status status;
@@ -256,7 +256,7 @@ static tg_status take_array(struct load *load, const tg_array *a, tg_err *err)
         return status;
     if ((status = tg_tokenizer_take(&m->tokenizer, load->r, a, &taken, err)) || taken)
         return status;
-    if ((status = finish_head(load, err)))
+    if ((status = finish_header(load, err)))
         return status;
     return take_body(load, a, err);
 }

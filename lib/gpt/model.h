@@ -61,7 +61,7 @@ TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_e
                                       tg_err *err);
 
 /* Write the archive's head: kind, version, config, tokenizer, probe; and the tensors. */
-TG_MUST_CHECK tg_status tg_model_put_head(const tg_model *m, tg_archive_writer *w, tg_err *err);
+TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err);
 TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *err);
 
 /* Both and the end: an untrained model.  fd stays open. */

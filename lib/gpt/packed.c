@@ -14,7 +14,7 @@ static bool is_matrix(const tg_model *model, const tg_param *t)
     return t->ndim == 2 && (is_head(model, t) || (t->kind != TG_WTE && t->kind != TG_WPE));
 }
 
-static void place(tg_packed *p, const tg_model *model, tg_precision precision)
+static void place(tg_packed_model *p, const tg_model *model, tg_precision precision)
 {
     const tg_params *table = &model->table;
 
@@ -22,10 +22,10 @@ static void place(tg_packed *p, const tg_model *model, tg_precision precision)
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
         const bool head = is_head(model, t);
-        tg_weights w = {0};
+        tg_packed_matrix w = {0};
 
         if (is_matrix(model, t))
-            tg_weights_place(&p->arena, &w, t->shape[head], t->shape[!head], precision);
+            tg_packed_matrix_place(&p->arena, &w, t->shape[head], t->shape[!head], precision);
         if (p->matrix)
             p->matrix[i] = w;
     }
@@ -50,7 +50,7 @@ static uint32_t largest_bits(const float *w, size_t n)
 /* bf16 reaches as far as float32, but for its last few values, which round to infinity. */
 static tg_status check_bf16(const tg_param *t, const float *w, tg_err *err)
 {
-    const float limit = TG_BF16_MOST;
+    const float limit = TG_BF16_MAX;
     uint32_t limit_bits;
     size_t i = 0;
 
@@ -74,12 +74,12 @@ static tg_status check(const tg_model *model, tg_err *err)
     return status;
 }
 
-tg_status tg_packed_create(tg_packed *p, const tg_model *model, tg_precision precision, tg_err *err)
+tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_precision precision, tg_err *err)
 {
     const tg_params *table = &model->table;
     tg_status status;
 
-    *p = (tg_packed){0};
+    *p = (tg_packed_model){0};
     if (precision == TG_PRECISION_BF16 && (status = check(model, err)))
         return status;
     place(p, model, precision);
@@ -88,24 +88,24 @@ tg_status tg_packed_create(tg_packed *p, const tg_model *model, tg_precision pre
     place(p, model, precision);
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
-        const tg_weights *w = &p->matrix[i];
+        const tg_packed_matrix *w = &p->matrix[i];
 
         if (!w->panels)
             continue;
         if (is_head(model, t))
-            tg_weights_pack(w, model->weight[i], 1, w->K);
+            tg_packed_matrix_pack(w, model->weight[i], 1, w->K);
         else
-            tg_weights_pack(w, model->weight[i], w->N, 1);
+            tg_packed_matrix_pack(w, model->weight[i], w->N, 1);
     }
     return TG_OK;
 }
 
-void tg_packed_free(tg_packed *p)
+void tg_packed_model_free(tg_packed_model *p)
 {
     tg_arena_free(&p->arena);
 }
 
-const tg_weights *tg_packed_get(const tg_packed *p, const tg_model *model, tg_param_kind kind, size_t layer)
+const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model, tg_param_kind kind, size_t layer)
 {
     return &p->matrix[tg_params_index(&model->table, kind, layer)];
 }

@@ -1,5 +1,5 @@
 /*
- * packed: a model's matrices, laid out for decoding (lib/kernels/weights.h), in float32 or
+ * packed: a model's matrices, laid out for decoding (lib/kernels/packed_matrix.h), in float32 or
  * rounded to bf16, which is half the bytes to read for a token.
  *
  * Vectors and embeddings stay the model's own.
@@ -9,12 +9,12 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
-#include "lib/kernels/weights.h"
+#include "lib/kernels/packed_matrix.h"
 
-typedef struct tg_packed {
-    tg_weights *matrix; /* [table.n]; panels NULL for what is no matrix; the arena's */
+typedef struct tg_packed_model {
+    tg_packed_matrix *matrix; /* [table.n]; panels NULL for what is no matrix; the arena's */
     tg_arena arena;     /* owned */
-} tg_packed;
+} tg_packed_model;
 
 /*
  * Pack all matrices of the model, which is not changed, and must stay: what is no matrix is
@@ -22,12 +22,12 @@ typedef struct tg_packed {
  * TG_EDATA: bf16 has no finite value for a weight, which the message names.  TG_ENOMEM.
  * After a failure *p needs no free.
  */
-TG_MUST_CHECK tg_status tg_packed_create(tg_packed *p, const tg_model *model, tg_precision precision,
+TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_precision precision,
                                          tg_err *err);
-void tg_packed_free(tg_packed *p); /* a zeroed one is fine */
+void tg_packed_model_free(tg_packed_model *p); /* a zeroed one is fine */
 
 /* A linear layer's [in,out]; or, for the kind that holds the head (lm_head.weight, else
  * wte.weight), its transpose [C,V]. */
-const tg_weights *tg_packed_get(const tg_packed *p, const tg_model *model, tg_param_kind kind, size_t layer);
+const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model, tg_param_kind kind, size_t layer);
 
 #endif

@@ -16,7 +16,7 @@ static float *take(tg_arena *arena, size_t rows, size_t width)
 
 /* Bytes of all blocks' x2, beyond which they share one: backward makes each again, at the
  * cost of one small product a block. */
-#define X2_MOST ((size_t)128 << 20)
+#define X2_MAX ((size_t)128 << 20)
 
 static void place_block(tg_arena *arena, tg_block_state *s, const tg_pass *p, size_t N, size_t C, size_t H)
 {
@@ -45,7 +45,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
 
     *pass = (tg_pass){.model = model, .B = B, .T = T};
     pass->block = tg_arena_take(arena, c->n_layer, sizeof *pass->block);
-    pass->shares_x2 = N > X2_MOST / sizeof(float) / C / states;
+    pass->shares_x2 = N > X2_MAX / sizeof(float) / C / states;
     pass->x2 = take(arena, pass->shares_x2 ? N : 0, C);
     for (size_t l = 0; l < states; l++)
         place_block(arena, pass->block ? &pass->block[l] : NULL, pass, N, C, c->n_head);
@@ -146,7 +146,7 @@ void tg_pass_attend(tg_pass *p, size_t l)
     tg_attention_forward(s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head, &p->attention);
 }
 
-void tg_pass_rest(tg_pass *p, size_t l)
+void tg_pass_finish_block(tg_pass *p, size_t l)
 {
     const tg_config *c = &p->model->config;
     const size_t N = p->B * p->T, C = c->n_embd;
@@ -176,7 +176,7 @@ static void forward(tg_pass *p, const int32_t *ids)
     tg_pass_begin(p, ids);
     for (size_t l = 0; l < p->model->config.n_layer; l++) {
         tg_pass_attend(p, l);
-        tg_pass_rest(p, l);
+        tg_pass_finish_block(p, l);
     }
 }
 
@@ -246,7 +246,7 @@ static void mlp_backward(tg_pass *p, size_t l, float *grads)
     tg_gelu_slope(p->wide, s->fc, s->fc, N * 4 * C, c->activation); /* fc is not needed again */
     sublayer_backward(p, p->wide, p->wide, 4 * C, grads, TG_FC_PROJ_W, TG_FC_PROJ_B, SITE_MLP, l);
     tg_gelu_backward(p->wide, p->wide, s->fc, N * 4 * C);
-    tg_layernorm_again(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l),
+    tg_layernorm_recompute(p->normed, s->mean2, s->rstd2, s->x2, weight(p, TG_LN2_W, l), weight(p, TG_LN2_B, l),
                        N, C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_FC_W, l), gradient(p, grads, TG_FC_B, l), p->wide,
                        p->normed, weight(p, TG_FC_W, l), N, C, 4 * C, &p->matmul);
@@ -266,7 +266,7 @@ static void attention_backward(tg_pass *p, size_t l, float *grads)
     sublayer_backward(p, p->dnormed, s->att, C, grads, TG_ATT_PROJ_W, TG_ATT_PROJ_B, SITE_ATTENTION, l);
     tg_attention_backward(dqkv, p->dnormed, s->att, s->lse, s->qkv, &probs, p->B, p->T, C, c->n_head,
                           &p->attention);
-    tg_layernorm_again(p->normed, s->mean1, s->rstd1, s->x, weight(p, TG_LN1_W, l), weight(p, TG_LN1_B, l), N,
+    tg_layernorm_recompute(p->normed, s->mean1, s->rstd1, s->x, weight(p, TG_LN1_W, l), weight(p, TG_LN1_B, l), N,
                        C);
     tg_linear_backward(p->dnormed, gradient(p, grads, TG_QKV_W, l), gradient(p, grads, TG_QKV_B, l), dqkv,
                        p->normed, weight(p, TG_QKV_W, l), N, C, 3 * C, &p->matmul);

@@ -69,7 +69,7 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
  *     tg_pass_begin(p, ids)
  *     for each layer l
  *         tg_pass_attend(p, l)          p->block[l].att from p->block[l].x
- *         tg_pass_rest(p, l)            the next block's x from both
+ *         tg_pass_finish_block(p, l)            the next block's x from both
  *     tg_pass_loss(p, targets)
  *
  * p->block[l].x and .att are all that the steps after tg_pass_attend() go by: who puts back
@@ -78,7 +78,7 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
  */
 void tg_pass_begin(tg_pass *pass, const int32_t *ids);
 void tg_pass_attend(tg_pass *pass, size_t l);
-void tg_pass_rest(tg_pass *pass, size_t l);
+void tg_pass_finish_block(tg_pass *pass, size_t l);
 double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each in p->losses */
 
 #endif

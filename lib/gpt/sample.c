@@ -94,7 +94,7 @@ static int32_t draw(const softmax *p, const int32_t *order, size_t n, double tot
  * Gather the candidates at order[n-1], order[n-2], ... (the greatest first), and
  * return how many; *total is the sum of their weights.
  */
-static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sample_how *how, double *total)
+static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sampling *how, double *total)
 {
     size_t most = how->top_k && how->top_k < n ? how->top_k : n, kept = 0;
     double all = 0.0;
@@ -117,7 +117,7 @@ static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sa
     return kept;
 }
 
-static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u, const tg_sample_how *how)
+static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u, const tg_sampling *how)
 {
     softmax p = {logits, (double)logits[greatest(logits, n)], how->temperature};
     size_t kept = n;
@@ -145,7 +145,7 @@ static tg_status check_logits(const float *logits, size_t n, tg_err *err)
 }
 
 tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
-                    size_t sequence, const tg_sample_how *how, tg_err *err)
+                    size_t sequence, const tg_sampling *how, tg_err *err)
 {
     tg_rng rng = {how->seed, TG_RNG_SAMPLE, step};
     tg_status status = check_logits(logits, n, err);
@@ -162,7 +162,7 @@ tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, 
 
 /* ---- texts under way */
 
-void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed *packed,
+void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed_model *packed,
                         size_t S, size_t tokens)
 {
     const size_t n_ctx = model->config.n_ctx, V = model->config.vocab_size, keys = tg_size_min(n_ctx, tokens);
@@ -200,7 +200,7 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
     tg_infer_reset(&g->infer);
     tg_infer_select(&g->infer, 0, 1);
     tg_infer_run(&g->infer, ids + n - seen, seen, g->logits);
-    tg_infer_share(&g->infer);
+    tg_infer_broadcast_cache(&g->infer);
     for (size_t s = 0; s < g->S; s++) {
         memcpy(window(g, s), ids + n - seen, seen * sizeof *ids);
         if (s > 0)
@@ -238,7 +238,7 @@ static void append(tg_generator *g, const int32_t *ids)
     tg_infer_run(&g->infer, ids, 1, g->logits);
 }
 
-tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sample_how *how, tg_err *err)
+tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sampling *how, tg_err *err)
 {
     tg_status status;
     char where[64];

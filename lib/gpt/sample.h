@@ -16,13 +16,13 @@
  * of these the most probable whose probabilities add up to top_p or just above;
  * one of them at random.  Among equal logits the lower id counts as the greater.
  */
-typedef struct tg_sample_how {
+typedef struct tg_sampling {
     bool greedy;        /* always the greatest logit; the rest is not looked at */
     double temperature; /* >= 0; 0 is greedy */
     size_t top_k;       /* 0: all */
     double top_p;       /* in (0,1]; 1: all */
     uint64_t seed;
-} tg_sample_how;
+} tg_sampling;
 
 /*
  * tg_sample: choose *id in [0,n) from logits [n].
@@ -36,7 +36,7 @@ typedef struct tg_sample_how {
  * TG_EDATA: a logit is NaN or infinite; *id is then unspecified.
  */
 TG_MUST_CHECK tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
-                                  size_t sequence, const tg_sample_how *how, tg_err *err);
+                                  size_t sequence, const tg_sampling *how, tg_err *err);
 
 /*
  * Texts under way, S of them, that began alike and grow together, so that all share each
@@ -55,7 +55,7 @@ typedef struct tg_generator {
 
 /* Place the buffers in an arena (see arena.h), for S >= 1 texts of up to `tokens` tokens,
  * the beginning included.  packed: see infer.h; or NULL. */
-void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed *packed,
+void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed_model *packed,
                         size_t S, size_t tokens);
 
 /* Begin with the text ids [n], n >= 1, each below vocab_size; returns how many of
@@ -65,7 +65,7 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
 /* Choose the next token of each text, into ids [S], and run them through the model when
  * `more` is to follow.  TG_EDATA as tg_sample, with the position,
  * and the text when there are several. */
-TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sample_how *how,
+TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sampling *how,
                                           tg_err *err);
 
 #endif

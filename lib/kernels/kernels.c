@@ -124,12 +124,12 @@ struct trial {
 /* x x by way of packed weights. */
 static void try_weights(const tg_kernels *k, float *out, const float *x, tg_precision precision, void *work)
 {
-    const tg_weights w = {.K = SIDE, .N = SIDE, .precision = precision, .panels = work};
+    const tg_packed_matrix w = {.K = SIDE, .N = SIDE, .precision = precision, .panels = work};
     const tg_matmul product = {.M = SIDE, .N = SIDE, .K = SIDE, .a = x, .a_row = SIDE, .a_col = 1,
                                .c = out, .ldc = SIDE};
 
-    k->weights_pack(&w, x, SIDE, 1);
-    k->weights_run(&product, &w);
+    k->packed_matrix_pack(&w, x, SIDE, 1);
+    k->packed_matrix_run(&product, &w);
 }
 
 static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
@@ -228,24 +228,24 @@ size_t tg_matmul_work(size_t threads)
     return threads * (A_FLOATS + B_FLOATS + SUMS_FLOATS) * sizeof(float);
 }
 
-void tg_weights_place(tg_arena *arena, tg_weights *w, size_t K, size_t N, tg_precision precision)
+void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size_t N, tg_precision precision)
 {
     const size_t widest = 32; /* columns of a panel, of the kernels with the longest vectors */
     const size_t each = precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
 
-    *w = (tg_weights){.K = K, .N = N, .precision = precision};
+    *w = (tg_packed_matrix){.K = K, .N = N, .precision = precision};
     w->panels = tg_arena_take_rows(arena, tg_round_up(N, widest), K, each);
 }
 
-void tg_weights_pack(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
+void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
 {
-    tg_kernels_get()->weights_pack(w, b, b_row, b_col);
+    tg_kernels_get()->packed_matrix_pack(w, b, b_row, b_col);
 }
 
-void tg_weights_run(const tg_matmul *op, const tg_weights *w)
+void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w)
 {
     assert(op->K == w->K && op->N == w->N && op->a_col == 1);
-    tg_kernels_get()->weights_run(op, w);
+    tg_kernels_get()->packed_matrix_run(op, w);
 }
 
 size_t tg_attend_work(size_t keys, size_t D)

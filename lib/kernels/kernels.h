@@ -15,7 +15,7 @@
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/matmul.h"
-#include "lib/kernels/weights.h"
+#include "lib/kernels/packed_matrix.h"
 
 /* Columns that a thread sums over rows at a time: some whole cache lines. */
 #define TG_COLUMNS ((size_t)64)
@@ -34,9 +34,9 @@ typedef struct tg_kernels {
     /* The same with A and B rounded to bf16; NULL where the processor has no such
      * instruction. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
-    /* see lib/kernels/weights.h */
-    void (*weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col);
-    void (*weights_run)(const tg_matmul *op, const tg_weights *w);
+    /* see lib/kernels/packed_matrix.h */
+    void (*packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
+    void (*packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w);
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 
@@ -60,7 +60,7 @@ typedef struct tg_kernels {
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
     /* out = x y, of which either may be out. */
-    void (*multiply)(float *out, const float *x, const float *y, size_t n);
+    void (*mul_elements)(float *out, const float *x, const float *y, size_t n);
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
     void (*add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);

@@ -48,5 +48,5 @@ void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t
 
     #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t i = 0; i < n; i += CHUNK)
-        kernels->multiply(dinp + i, dout + i, slope + i, tg_size_min(CHUNK, n - i));
+        kernels->mul_elements(dinp + i, dout + i, slope + i, tg_size_min(CHUNK, n - i));
 }

@@ -14,7 +14,7 @@ void tg_layernorm_forward(float *out, float *mean, float *rstd, const float *inp
         kernels->layernorm_row(out + n * C, &mean[n], &rstd[n], inp + n * C, w, bias, C, epsilon);
 }
 
-void tg_layernorm_again(float *out, const float *mean, const float *rstd, const float *inp, const float *w,
+void tg_layernorm_recompute(float *out, const float *mean, const float *rstd, const float *inp, const float *w,
                         const float *bias, size_t N, size_t C)
 {
     const tg_kernels *kernels = tg_kernels_get();

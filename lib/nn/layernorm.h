@@ -24,7 +24,7 @@ void tg_layernorm_forward(float *out, float *mean, float *rstd, const float *inp
                           const float *bias, size_t N, size_t C, float epsilon);
 
 /* The same output again from the saved mean and rstd. */
-void tg_layernorm_again(float *out, const float *mean, const float *rstd, const float *inp, const float *w,
+void tg_layernorm_recompute(float *out, const float *mean, const float *rstd, const float *inp, const float *w,
                         const float *bias, size_t N, size_t C);
 
 /*

@@ -40,7 +40,7 @@ TG_MUST_CHECK tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char
 
 /* The same for text that nobody changes from here on, not even when this has returned,
  * as that of a mapped file: it goes into a pipe without being copied. */
-TG_MUST_CHECK tg_status tg_tokens_write_lasting(tg_tokens_writer *w, const unsigned char *text, size_t n,
+TG_MUST_CHECK tg_status tg_tokens_write_zero_copy(tg_tokens_writer *w, const unsigned char *text, size_t n,
                                                 tg_err *err);
 
 /* Write the last chunk and close the archive. */

@@ -10,7 +10,7 @@ struct tg_tokens_reader {
     tg_tokenizer tok;      /* of the first archive; kind[0] is 0 until its first chunk or end */
     tg_tokenizer this_tok; /* of the archive under way */
     bool in_archive;       /* its kind and version are behind us */
-    bool head_done;        /* so is its tokenizer */
+    bool header_done;        /* so is its tokenizer */
     size_t chunks;         /* seen in it */
     unsigned char *stored; /* a chunk as it stands in the file, when that is not mapped */
     unsigned char *ids;    /* the same in the vocabulary's width, when that differs */
@@ -39,23 +39,23 @@ static tg_status enter_archive(tg_tokens_reader *r, const tg_array *a, tg_err *e
         return status;
     r->this_tok = (tg_tokenizer){0};
     r->in_archive = true;
-    r->head_done = false;
+    r->header_done = false;
     r->chunks = 0;
     return TG_OK;
 }
 
 /* All of tokenizer/... has been there: is it complete, and the same as before? */
-static tg_status finish_head(tg_tokens_reader *r, tg_err *err)
+static tg_status finish_header(tg_tokens_reader *r, tg_err *err)
 {
     tg_status status;
 
-    if (r->head_done)
+    if (r->header_done)
         return TG_OK;
     if ((status = tg_tokenizer_check(&r->this_tok, err)))
         return status;
     if (r->tok.kind[0] == '\0')
         r->tok = r->this_tok;
-    r->head_done = true;
+    r->header_done = true;
     return tg_tokens_check_same(&r->tok, &r->this_tok, err);
 }
 
@@ -175,15 +175,15 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
     tg_status status;
 
     if (strncmp(a->name, "tokens/", 7) == 0) {
-        if ((status = finish_head(r, err)) || (status = take_chunk(r, a, ids, err)))
+        if ((status = finish_header(r, err)) || (status = take_chunk(r, a, ids, err)))
             return status;
         *n = a->count;
         return TG_OK;
     }
-    if (!r->head_done && ((status = tg_tokenizer_take(&r->this_tok, r->archive, a, &taken, err)) || taken))
+    if (!r->header_done && ((status = tg_tokenizer_take(&r->this_tok, r->archive, a, &taken, err)) || taken))
         return status;
     return tg_fail(err, TG_EDATA, "%s does not belong %s", a->name,
-                   r->head_done ? "behind tokens" : "in a token archive");
+                   r->header_done ? "behind tokens" : "in a token archive");
 }
 
 tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err)
@@ -200,7 +200,7 @@ tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_er
         if (event == TG_ARCHIVE_EOF)
             return TG_OK;
         if (event == TG_ARCHIVE_END) {
-            status = finish_head(r, err);
+            status = finish_header(r, err);
             r->in_archive = false;
         } else if (r->in_archive) {
             status = take_array(r, &a, ids, n, err);

@@ -60,7 +60,7 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     return status;
 }
 
-static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t n, bool lasting, tg_err *err)
+static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t n, bool zero_copy, tg_err *err)
 {
     char name[TG_TOKENS_NAME_SIZE];
     tg_status status;
@@ -68,10 +68,10 @@ static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t
     if (w->chunks == CHUNKS_MAX && ((status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
     tg_tokens_chunk_name(name, w->chunks++);
-    return (lasting ? tg_archive_put_lasting : tg_archive_put)(w->archive, name, TG_U8, 1, &n, ids, err);
+    return (zero_copy ? tg_archive_put_zero_copy : tg_archive_put)(w->archive, name, TG_U8, 1, &n, ids, err);
 }
 
-static tg_status append(tg_tokens_writer *w, const unsigned char *text, size_t n, bool lasting, tg_err *err)
+static tg_status append(tg_tokens_writer *w, const unsigned char *text, size_t n, bool zero_copy, tg_err *err)
 {
     while (n > 0) {
         size_t take = tg_size_min(n, TG_TOKENS_CHUNK - w->n);
@@ -89,7 +89,7 @@ static tg_status append(tg_tokens_writer *w, const unsigned char *text, size_t n
         }
         if (full) {
             w->n = 0;
-            if ((status = put_chunk(w, full, TG_TOKENS_CHUNK, lasting && full == text, err)))
+            if ((status = put_chunk(w, full, TG_TOKENS_CHUNK, zero_copy && full == text, err)))
                 return status;
         }
         text += take;
@@ -103,7 +103,7 @@ tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t
     return append(w, text, n, false, err);
 }
 
-tg_status tg_tokens_write_lasting(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
+tg_status tg_tokens_write_zero_copy(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
 {
     return append(w, text, n, true, err);
 }

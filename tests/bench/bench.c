@@ -378,7 +378,7 @@ static struct figure step(const struct row *row)
 
 struct sampling {
     tg_infer f;
-    tg_packed packed;
+    tg_packed_model packed;
     int32_t *ids;
     float *logits;
     double bytes; /* of weights, read for each token of all sequences */
@@ -410,7 +410,7 @@ static struct figure sampling(const struct row *row)
     tg_infer_place(&arena, &s.f, &m, row->b, row->b, keys);
     tg_infer_select(&s.f, 0, row->b);
     if (row->bf16 || row->b > 1) {
-        check(tg_packed_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err), &err);
+        check(tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err), &err);
         s.f.packed = &s.packed;
     }
     s.ids = must(calloc(row->b, sizeof *s.ids));
@@ -485,7 +485,7 @@ static double run_tokenize(void *context)
     tg_err err;
 
     check(tg_tokens_create(&w, f->fd, &tok, &err), &err);
-    check(tg_tokens_write_lasting(w, f->text, f->n, &err), &err);
+    check(tg_tokens_write_zero_copy(w, f->text, f->n, &err), &err);
     check(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
     return (double)f->n;

@@ -218,9 +218,9 @@ static void writing_through_a_pipe(void)
     for (size_t i = 0; i < sizeof out; i++)
         out[i] = (unsigned char)(i * 2654435761u >> 9);
     expect_arrival(tg_write_all, out, sizeof out);
-    expect_arrival(tg_write_lasting, out, sizeof out);
-    expect_arrival(tg_write_lasting, out + 5, sizeof out - 5);
-    expect_arrival(tg_write_lasting, out + 5, 1);
+    expect_arrival(tg_write_zero_copy, out, sizeof out);
+    expect_arrival(tg_write_zero_copy, out + 5, sizeof out - 5);
+    expect_arrival(tg_write_zero_copy, out + 5, 1);
 }
 
 /* A pipe has the pages, which stay when they are unmapped; a file has a copy. */
@@ -234,8 +234,8 @@ static void writing_what_lasts(void)
 
     CHECK(out != MAP_FAILED && pipe(ends) == 0 && file >= 0);
     memset(out, 'a', SIZE);
-    CHECK_OK(tg_write_lasting(file, out, SIZE, &err), &err);
-    CHECK_OK(tg_write_lasting(ends[1], out, SIZE, &err), &err);
+    CHECK_OK(tg_write_zero_copy(file, out, SIZE, &err), &err);
+    CHECK_OK(tg_write_zero_copy(ends[1], out, SIZE, &err), &err);
     out[SIZE - 1] = 'b';
     CHECK(munmap(out, SIZE) == 0);
     CHECK(read(ends[0], in, SIZE) == SIZE && in[0] == 'a' && in[SIZE - 2] == 'a');
@@ -244,7 +244,7 @@ static void writing_what_lasts(void)
     close(file);
     close(ends[0]);
     close(ends[1]);
-    expect_no_reader(tg_write_lasting);
+    expect_no_reader(tg_write_zero_copy);
 }
 
 /* What went out is said: a pipe takes 4,096 bytes and then no more. */

@@ -42,7 +42,7 @@ static void products_of(size_t N, size_t C, size_t OC)
     }
     memset(dinp, 0xff, N * C * sizeof *dinp);
     tg_linear_backward_ref64(dwant, dw, NULL, want, inp, w64, N, C, OC);
-    tg_linear64_backward(dinp, want, w, N, C, OC);
+    tg_linear64_transposed(dinp, want, w, N, C, OC);
     CHECK(memcmp(dinp, dwant, N * C * sizeof *dinp) == 0);
     free(inp), free(out), free(want), free(dinp), free(dwant), free(w64), free(dw), free(b64), free(w),
         free(b);

@@ -192,16 +192,16 @@ static void matmul_bf16(void)
 /* ---- weights packed beforehand */
 
 /* w [K,N], b_row and b_col as given; to be freed by arena. */
-static tg_weights packed(tg_arena *arena, const tg_kernels *k, tg_precision precision, const float *b,
+static tg_packed_matrix packed(tg_arena *arena, const tg_kernels *k, tg_precision precision, const float *b,
                          const struct shape *s, bool b_t)
 {
-    tg_weights w;
+    tg_packed_matrix w;
     tg_err err;
 
-    tg_weights_place(arena, &w, s->K, s->N, precision);
+    tg_packed_matrix_place(arena, &w, s->K, s->N, precision);
     CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_weights_place(arena, &w, s->K, s->N, precision);
-    k->weights_pack(&w, b, b_t ? 1 : s->N, b_t ? s->K : 1);
+    tg_packed_matrix_place(arena, &w, s->K, s->N, precision);
+    k->packed_matrix_pack(&w, b, b_t ? 1 : s->N, b_t ? s->K : 1);
     return w;
 }
 
@@ -212,7 +212,7 @@ static void check_weights(const tg_kernels *k, tg_precision precision, struct sh
     float *a = floats(s.M * lda), *b = floats(s.K * s.N), *c = floats(s.M * ldc), *row = floats(s.N);
     float *bias = floats(s.N), *add = floats(s.M * ldc);
     tg_arena arena = {0};
-    const tg_weights w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, b_t));
+    const tg_packed_matrix w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, b_t));
     tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = lda, .a_col = 1, .c = c, .ldc = ldc,
                     .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
                     .add = epilogue == 2 ? add : NULL, .accumulate = epilogue == 3,
@@ -225,7 +225,7 @@ static void check_weights(const tg_kernels *k, tg_precision precision, struct sh
     check_fill(add, s.M * ldc, 4, 1);
     for (size_t i = 0; i < s.M * ldc; i++)
         c[i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
-    k->weights_run(&op, &w);
+    k->packed_matrix_run(&op, &w);
     for (size_t m = 0; m < s.M; m++) {
         for (size_t n = 0; n < s.N; n++) {
             double want = 0, size = 0;
@@ -258,7 +258,7 @@ static void check_weights(const tg_kernels *k, tg_precision precision, struct sh
         alone.a = a + m * lda;
         alone.c = memcpy(row, add + m * ldc, s.N * sizeof *row);
         alone.add = op.add ? add + m * ldc : NULL;
-        k->weights_run(&alone, &w);
+        k->packed_matrix_run(&alone, &w);
         rows_alike = rows_alike && memcmp(row, c + m * ldc, s.N * sizeof *row) == 0;
     }
     if (!(worst <= 1) || !outside_kept || !rows_alike)
@@ -300,7 +300,7 @@ static void same_bits(const tg_kernels *k, enum form form, struct shape s, const
     const tg_precision precision = form == WEIGHTS_BF16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
     float *a = floats(s.M * s.K), *b = floats(s.K * s.N), *c = floats(2 * s.M * s.N);
     tg_arena arena = {0};
-    tg_weights w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, false));
+    tg_packed_matrix w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, false));
     tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
                     .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N,
                     .map = k->gelu_tanh_forward, .mapped = c};
@@ -313,8 +313,8 @@ static void same_bits(const tg_kernels *k, enum form form, struct shape s, const
         check_fill(op.c, s.M * s.N, 3, 1);
         if (form == WEIGHTS || form == WEIGHTS_BF16) {
             memset(w.panels, 1, tg_round_up(s.N, 32) * s.K * (form == WEIGHTS ? 4 : 2));
-            k->weights_pack(&w, b, s.N, 1);
-            k->weights_run(&op, &w);
+            k->packed_matrix_pack(&w, b, s.N, 1);
+            k->packed_matrix_run(&op, &w);
         } else {
             (form == PRODUCT ? k->matmul : k->matmul_bf16)(&op, scratch);
         }

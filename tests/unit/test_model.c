@@ -313,14 +313,14 @@ static void sequences_do_not_meet(tg_precision precision)
     const size_t V = c.vocab_size;
     tg_arena arenas[2] = {{0}};
     tg_infer all, one;
-    tg_packed packed;
+    tg_packed_model packed;
     struct setting s;
     float *logits = malloc(S * V * sizeof *logits), *want = malloc(V * sizeof *want);
     tg_err err;
 
     c.n_ctx = KEYS + 1;
     set_up(&s, &c);
-    CHECK_OK(tg_packed_create(&packed, &s.model, precision, &err), &err);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, precision, &err), &err);
     for (int pass = 0; pass < 2; pass++) {
         tg_infer_place(&arenas[0], &all, &s.model, 3, S, KEYS);
         tg_infer_place(&arenas[1], &one, &s.model, 3, 1, KEYS);
@@ -329,7 +329,7 @@ static void sequences_do_not_meet(tg_precision precision)
     }
     all.packed = one.packed = &packed;
     tg_infer_run(&all, s.ids, 3, logits);
-    tg_infer_share(&all);
+    tg_infer_broadcast_cache(&all);
     tg_infer_select(&all, 0, S);
     for (size_t t = 0; t < STEPS; t++) {
         tg_infer_run(&all, next[t], 1, logits);
@@ -341,7 +341,7 @@ static void sequences_do_not_meet(tg_precision precision)
             CHECK(memcmp(want, logits + i * V, V * sizeof *want) == 0);
         }
     }
-    tg_packed_free(&packed);
+    tg_packed_model_free(&packed);
     tg_arena_free(&arenas[0]);
     tg_arena_free(&arenas[1]);
     tear_down(&s);
@@ -372,7 +372,7 @@ static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_
     tg_config c = tiny();
     tg_arena arenas[2] = {{0}};
     tg_infer plain, fast;
-    tg_packed packed;
+    tg_packed_model packed;
     struct setting s;
     float *logits = malloc(2 * vocab_size * sizeof *logits);
     tg_err err;
@@ -381,7 +381,7 @@ static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_
     c.vocab_size = vocab_size;
     c.head_bias = !tied;
     set_up(&s, &c);
-    CHECK_OK(tg_packed_create(&packed, &s.model, precision, &err), &err);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, precision, &err), &err);
     for (int pass = 0; pass < 2; pass++) {
         tg_infer_place(&arenas[0], &plain, &s.model, T, 0, 0);
         tg_infer_place(&arenas[1], &fast, &s.model, T, 0, 0);
@@ -400,7 +400,7 @@ static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_
     }
     tg_infer_run(&plain, s.ids, T, logits + c.vocab_size);
     CHECK(check_distance(logits, logits + c.vocab_size, c.vocab_size) < most);
-    tg_packed_free(&packed);
+    tg_packed_model_free(&packed);
     tg_arena_free(&arenas[0]);
     tg_arena_free(&arenas[1]);
     tear_down(&s);
@@ -427,30 +427,30 @@ static void what_bf16_cannot_hold(void)
                   {TG_FC_PROJ_W, true, true}, {TG_WTE, true, true},     {TG_WTE, false, false},
                   {TG_HEAD_W, false, true}, {TG_WPE, true, false},      {TG_FC_B, true, false}};
     tg_config c = tiny();
-    tg_packed packed;
+    tg_packed_model packed;
     struct setting s;
     tg_err err;
 
-    CHECK((double)to_bf16(TG_BF16_MOST) < HUGE_VAL);
-    CHECK(isinf(to_bf16(nextafterf(TG_BF16_MOST, INFINITY))));
+    CHECK((double)to_bf16(TG_BF16_MAX) < HUGE_VAL);
+    CHECK(isinf(to_bf16(nextafterf(TG_BF16_MAX, INFINITY))));
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const tg_param *p;
 
         c.tied = places[i].tied;
         set_up(&s, &c);
         p = &s.model.table.entry[tg_params_index(&s.model.table, places[i].kind, 0)];
-        s.model.params[p->offset + p->count - 1] = -TG_BF16_MOST;
-        CHECK_OK(tg_packed_create(&packed, &s.model, TG_PRECISION_BF16, &err), &err);
-        tg_packed_free(&packed);
-        s.model.params[p->offset + p->count - 1] = -nextafterf(TG_BF16_MOST, INFINITY);
-        CHECK_EQ(tg_packed_create(&packed, &s.model, TG_PRECISION_BF16, &err),
+        s.model.params[p->offset + p->count - 1] = -TG_BF16_MAX;
+        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_PRECISION_BF16, &err), &err);
+        tg_packed_model_free(&packed);
+        s.model.params[p->offset + p->count - 1] = -nextafterf(TG_BF16_MAX, INFINITY);
+        CHECK_EQ(tg_packed_model_create(&packed, &s.model, TG_PRECISION_BF16, &err),
                  places[i].matrix ? TG_EDATA : TG_OK);
         if (places[i].matrix)
             CHECK_HAS(err.message, p->name);
         else
-            tg_packed_free(&packed);
-        CHECK_OK(tg_packed_create(&packed, &s.model, TG_PRECISION_FLOAT32, &err), &err);
-        tg_packed_free(&packed);
+            tg_packed_model_free(&packed);
+        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_PRECISION_FLOAT32, &err), &err);
+        tg_packed_model_free(&packed);
         tear_down(&s);
     }
 }
@@ -578,7 +578,7 @@ static int claim(void)
     small_model_create(&m, tiny(), 7);
     m.config.n_ctx = TG_SIZE_LIMIT;
     CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
-    CHECK_OK(tg_model_put_head(&m, w, &err), &err);
+    CHECK_OK(tg_model_put_header(&m, w, &err), &err);
     CHECK_OK(tg_archive_put(w, "wte.weight", TG_F32, 2, (size_t[]){256, 8}, m.weight[0], &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);

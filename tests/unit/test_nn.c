@@ -347,7 +347,7 @@ static void check_layernorm(size_t N, size_t C, bool with_w, bool with_b)
     CLOSE(rstd, want_rstd, N, unit * most);
     CLOSE(out, want, N * C, unit * most);
 
-    tg_layernorm_again(again, mean, rstd, x, w, b, N, C);
+    tg_layernorm_recompute(again, mean, rstd, x, w, b, N, C);
     SAME(again, out, N * C);
     tg_layernorm_backward(dx, dw, db, dout, x, mean, rstd, w, N, C);
     CLOSE(dx, want_dx, N * C, 2 * unit * most * most);

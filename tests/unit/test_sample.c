@@ -11,10 +11,10 @@
 
 #define N_MAX 300
 
-static const tg_sample_how plain = {.temperature = 1.0, .top_p = 1.0};
+static const tg_sampling plain = {.temperature = 1.0, .top_p = 1.0};
 static int32_t order[N_MAX];
 
-static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sample_how *how)
+static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sampling *how)
 {
     tg_err err = {0};
     int32_t id = -1;
@@ -29,7 +29,7 @@ static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sam
 static void greedy_takes_the_first_greatest(void)
 {
     const float logits[] = {1, 5, 3, 5, -2};
-    tg_sample_how how = plain;
+    tg_sampling how = plain;
 
     how.greedy = true;
     CHECK_EQ(sample(logits, 5, 0, &how), 1);
@@ -42,7 +42,7 @@ static void greedy_takes_the_first_greatest(void)
 static void one_candidate_is_greedy(void)
 {
     const float logits[] = {1, 5, 3, 5, -2};
-    tg_sample_how top_k = plain, top_p = plain, cold = plain;
+    tg_sampling top_k = plain, top_p = plain, cold = plain;
 
     top_k.top_k = 1;
     top_p.top_p = 1e-9;
@@ -58,7 +58,7 @@ static void one_candidate_is_greedy(void)
 static unsigned chosen(double top_p, size_t top_k)
 {
     const float logits[] = {logf(0.15F), logf(0.5F), logf(0.05F), logf(0.3F)};
-    tg_sample_how how = plain;
+    tg_sampling how = plain;
     unsigned seen = 0;
 
     how.top_p = top_p;
@@ -87,7 +87,7 @@ static void the_right_candidates(void)
 static void bad_logits_are_refused(void)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
-    tg_sample_how greedy = plain;
+    tg_sampling greedy = plain;
     tg_err err = {0};
     int32_t id;
 
@@ -116,7 +116,7 @@ static int descending(const void *a, const void *b)
 }
 
 /* The candidates, sorted; how many. */
-static size_t sorted_candidates(int32_t *ids, const float *logits, size_t n, const tg_sample_how *how)
+static size_t sorted_candidates(int32_t *ids, const float *logits, size_t n, const tg_sampling *how)
 {
     double all = 0, sum = 0;
     size_t kept = 0;
@@ -152,7 +152,7 @@ static void choices_agree_with_a_sort(void)
 
     for (uint64_t trial = 0; trial < 200; trial++) {
         const size_t n = 1 + (size_t)(trial * 7 % N_MAX);
-        const tg_sample_how how = {.temperature = 0.5 + (double)(trial % 5),
+        const tg_sampling how = {.temperature = 0.5 + (double)(trial % 5),
                                    .top_k = trial % 3 * (trial % 11),
                                    .top_p = trial % 2 ? 1.0 : 0.3 + 0.005 * (double)trial / 2,
                                    .seed = trial};
@@ -171,7 +171,7 @@ static void choices_agree_with_a_sort(void)
 static void equal_logits(void)
 {
     float logits[N_MAX] = {0};
-    tg_sample_how how = plain;
+    tg_sampling how = plain;
     unsigned seen = 0;
 
     how.top_k = 3;
@@ -184,7 +184,7 @@ static void equal_logits(void)
 
 /* 20,000 draws, each a binomial count: within five standard deviations.  The seed is
  * fixed, so this holds or fails for good. */
-static void check_frequencies(const float *logits, const double *want, size_t n, const tg_sample_how *how)
+static void check_frequencies(const float *logits, const double *want, size_t n, const tg_sampling *how)
 {
     enum { DRAWS = 20000 };
     size_t count[8] = {0};
@@ -199,7 +199,7 @@ static void frequencies_are_softmax(void)
 {
     const float logits[] = {logf(0.15F), logf(0.5F), logf(0.05F), logf(0.3F)};
     const double squares = 0.15 * 0.15 + 0.5 * 0.5 + 0.05 * 0.05 + 0.3 * 0.3;
-    tg_sample_how how = plain;
+    tg_sampling how = plain;
 
     check_frequencies(logits, (double[]){0.15, 0.5, 0.05, 0.3}, 4, &how);
     how.temperature = 0.5;
@@ -218,7 +218,7 @@ static void frequencies_are_softmax(void)
 static void the_random_number(void)
 {
     const float logits[] = {0, 0, 0, 0, 0, 0, 0, 0};
-    tg_sample_how how = plain;
+    tg_sampling how = plain;
 
     how.seed = 42;
     for (uint64_t step = 0; step < 100; step++) {
@@ -296,7 +296,7 @@ static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
     const size_t half = n_ctx / 2 > 0 ? n_ctx / 2 : 1;
     tg_model m;
     tg_arena arena = {0};
-    tg_packed packed;
+    tg_packed_model packed;
     tg_generator g;
     tg_err err = {0};
     int32_t text[S][N_MAX], ids[S];
@@ -304,7 +304,7 @@ static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
     size_t n = prompt, seen;
 
     tiny_model(&m, n_ctx);
-    CHECK_OK(tg_packed_create(&packed, &m, precision, &err), &err);
+    CHECK_OK(tg_packed_model_create(&packed, &m, precision, &err), &err);
     tg_generator_place(&arena, &g, &m, &packed, S, prompt + TOKENS);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
     tg_generator_place(&arena, &g, &m, &packed, S, prompt + TOKENS);
@@ -326,7 +326,7 @@ static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
     CHECK(memcmp(text[0], text[1], n * sizeof text[0][0]) != 0);
     CHECK(memcmp(text[1], text[2], n * sizeof text[0][0]) != 0);
     tg_arena_free(&arena);
-    tg_packed_free(&packed);
+    tg_packed_model_free(&packed);
     tg_model_free(&m);
 }
 

@@ -313,7 +313,7 @@ static void forward_few(const tg_attend *op, float *work)
     }
 }
 
-void K(attend_forward)(const tg_attend *op, float *work)
+void ISA_NAME(attend_forward)(const tg_attend *op, float *work)
 {
     const size_t keys = op->past + op->queries, D = op->D;
     const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);
@@ -408,7 +408,7 @@ static void backward_block(const tg_attend *op, const struct backward *b, size_t
     unpack_rows(op->dq + q0 * op->ldq, op->ldq, b->dq, Dp, rows, D);
 }
 
-void K(attend_backward)(const tg_attend *op, float *work)
+void ISA_NAME(attend_backward)(const tg_attend *op, float *work)
 {
     const size_t keys = op->queries, D = op->D;
     const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);

@@ -1,6 +1,6 @@
 /*
  * isa: what the files of this folder share.  Each is compiled once per instruction
- * set, with TG_ISA naming it; K(name) is then tg_name_<isa>.
+ * set, with TG_ISA naming it; ISA_NAME(name) is then tg_name_<isa>.
  *
  * Vectors are GNU C vector extensions of the instruction set's own width; loops
  * without a reduction are left to the compiler's vectoriser.
@@ -14,7 +14,7 @@
 
 #define TG_PASTE2(a, b) tg_##a##_##b
 #define TG_PASTE(a, b) TG_PASTE2(a, b)
-#define K(name) TG_PASTE(name, TG_ISA)
+#define ISA_NAME(name) TG_PASTE(name, TG_ISA)
 
 #if defined(__AVX512F__)
 #define VL 16

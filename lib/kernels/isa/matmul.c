@@ -116,7 +116,7 @@ static void multiply_row(const tg_matmul *op)
     }
 }
 
-void K(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
+void ISA_NAME(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     #pragma omp parallel num_threads(threads_for(op, scratch))
     {

@@ -143,7 +143,7 @@ INLINE void store_sums(float *to, size_t ld)
     _tile_stored(3, to + 16 * ld + 16, stride);
 }
 
-INLINE void multiply(const float *a, const float *b, size_t words, struct wanted next)
+INLINE void accumulate_tile(const float *a, const float *b, size_t words, struct wanted next)
 {
     const size_t each = tg_ceil_div(next.times * 16, words);
 
@@ -182,7 +182,7 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
         load_sums(e->add, e->ldc);
     else
         zero_sums();
-    multiply(a, b, words, e->next);
+    accumulate_tile(a, b, words, e->next);
     if (e->after || whole) {
         store_sums(e->after ? e->after : e->c, e->after ? NR : e->ldc);
         return;
@@ -196,7 +196,7 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
 
 #include "lib/kernels/isa/matmul_body.h"
 
-void K(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
+void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     #pragma omp parallel num_threads(threads_for(op, scratch))
     {

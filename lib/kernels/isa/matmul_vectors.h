@@ -152,7 +152,7 @@ INLINE void multiply_word(vf *sum, const float *restrict a, const float *restric
 
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
  * counts words. */
-INLINE void multiply(vf *sum, const float *restrict a, const float *restrict b, size_t words,
+INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restrict b, size_t words,
                      const size_t rows, const size_t vectors, struct wanted next)
 {
     size_t k = 0;
@@ -219,7 +219,7 @@ INLINE void part_tile(const float *a, const float *b, size_t words, const struct
 {
     vf sum[MR * NV];
 
-    multiply(sum, a, b, words, rows, vectors, e->next);
+    accumulate_tile(sum, a, b, words, rows, vectors, e->next);
     if (n == vectors * VL)
         store_rows(sum, e, rows, m, vectors);
     else

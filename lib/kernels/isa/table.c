@@ -4,28 +4,28 @@
 #define TEXT2(x) #x
 #define TEXT(x) TEXT2(x)
 
-extern const tg_kernels K(kernels);
+extern const tg_kernels ISA_NAME(kernels);
 
-const tg_kernels K(kernels) = {
+const tg_kernels ISA_NAME(kernels) = {
     .isa = TEXT(TG_ISA),
-    .matmul = K(matmul),
+    .matmul = ISA_NAME(matmul),
 #ifdef __AVX512BF16__
-    .matmul_bf16 = K(matmul_bf16),
+    .matmul_bf16 = ISA_NAME(matmul_bf16),
 #endif
-    .weights_pack = K(weights_pack),
-    .weights_run = K(weights_run),
-    .attend_forward = K(attend_forward),
-    .attend_backward = K(attend_backward),
-    .gelu_tanh_forward = K(gelu_tanh_forward),
-    .gelu_tanh_slope = K(gelu_tanh_slope),
-    .layernorm_row = K(layernorm_row),
-    .layernorm_apply = K(layernorm_apply),
-    .layernorm_row_backward = K(layernorm_row_backward),
-    .softmax_row = K(softmax_row),
-    .crossentropy_row = K(crossentropy_row),
-    .multiply = K(multiply),
-    .add = K(add),
-    .add_rows = K(add_rows),
-    .sum_squares = K(sum_squares),
-    .adamw = K(adamw),
+    .packed_matrix_pack = ISA_NAME(packed_matrix_pack),
+    .packed_matrix_run = ISA_NAME(packed_matrix_run),
+    .attend_forward = ISA_NAME(attend_forward),
+    .attend_backward = ISA_NAME(attend_backward),
+    .gelu_tanh_forward = ISA_NAME(gelu_tanh_forward),
+    .gelu_tanh_slope = ISA_NAME(gelu_tanh_slope),
+    .layernorm_row = ISA_NAME(layernorm_row),
+    .layernorm_apply = ISA_NAME(layernorm_apply),
+    .layernorm_row_backward = ISA_NAME(layernorm_row_backward),
+    .softmax_row = ISA_NAME(softmax_row),
+    .crossentropy_row = ISA_NAME(crossentropy_row),
+    .mul_elements = ISA_NAME(mul_elements),
+    .add = ISA_NAME(add),
+    .add_rows = ISA_NAME(add_rows),
+    .sum_squares = ISA_NAME(sum_squares),
+    .adamw = ISA_NAME(adamw),
 };

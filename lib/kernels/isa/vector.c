@@ -16,7 +16,7 @@
 /* Each iteration reads before it writes, so that out may be inp: the pragmas tell the
  * compiler, which would take a scalar loop where it sees the same address. */
 
-void K(gelu_tanh_forward)(float *out, const float *inp, size_t n)
+void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
 {
     #pragma omp simd
     for (size_t i = 0; i < n; i++) {
@@ -27,7 +27,7 @@ void K(gelu_tanh_forward)(float *out, const float *inp, size_t n)
     }
 }
 
-void K(gelu_tanh_slope)(float *restrict out, float *slope, const float *inp, size_t n)
+void ISA_NAME(gelu_tanh_slope)(float *restrict out, float *slope, const float *inp, size_t n)
 {
     #pragma omp simd
     for (size_t i = 0; i < n; i++) {
@@ -74,7 +74,7 @@ static float sum_deviations(const float *x, float mean, size_t n)
     return sum_lanes((part[0] + part[1]) + (part[2] + part[3])) + rest;
 }
 
-double K(sum_squares)(const float *x, size_t n)
+double ISA_NAME(sum_squares)(const float *x, size_t n)
 {
     double part[16] = {0};
     double total = 0;
@@ -92,7 +92,7 @@ double K(sum_squares)(const float *x, size_t n)
 
 /* ---- LayerNorm */
 
-void K(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
+void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
                         size_t C)
 {
     for (size_t c = 0; c < C; c++)
@@ -105,7 +105,7 @@ void K(layernorm_apply)(float *out, float mean, float rstd, const float *inp, co
             out[c] += b[c];
 }
 
-void K(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w, const float *b,
+void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w, const float *b,
                       size_t C, float epsilon)
 {
     float m = sum(inp, C) / (float)C;
@@ -113,10 +113,10 @@ void K(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, co
 
     *mean = m;
     *rstd = 1.0f / sqrtf(variance + epsilon);
-    K(layernorm_apply)(out, m, *rstd, inp, w, b, C);
+    ISA_NAME(layernorm_apply)(out, m, *rstd, inp, w, b, C);
 }
 
-void K(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
+void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
                                const float *w, size_t C)
 {
     vf sums = {0}, sums_norm = {0};
@@ -176,7 +176,7 @@ static float exponentials(float *out, const float *x, float most, size_t n)
     return sum(out, n);
 }
 
-void K(softmax_row)(float *probs, const float *scores, size_t n)
+void ISA_NAME(softmax_row)(float *probs, const float *scores, size_t n)
 {
     float total = exponentials(probs, scores, maximum(scores, n), n);
     float scale = 1.0f / total;
@@ -185,7 +185,7 @@ void K(softmax_row)(float *probs, const float *scores, size_t n)
         probs[i] *= scale;
 }
 
-float K(crossentropy_row)(float *logits, size_t n, size_t target, float scale)
+float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float scale)
 {
     float most = maximum(logits, n), at_target = logits[target];
     float total = exponentials(logits, logits, most, n);
@@ -201,28 +201,28 @@ float K(crossentropy_row)(float *logits, size_t n, size_t target, float scale)
 
 /* ---- sums of vectors */
 
-void K(multiply)(float *out, const float *x, const float *y, size_t n)
+void ISA_NAME(mul_elements)(float *out, const float *x, const float *y, size_t n)
 {
     #pragma omp simd
     for (size_t i = 0; i < n; i++)
         out[i] = x[i] * y[i];
 }
 
-void K(add)(float *y, const float *x, size_t n)
+void ISA_NAME(add)(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         y[i] += x[i];
 }
 
-void K(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n)
+void ISA_NAME(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n)
 {
     for (size_t r = 0; r < rows; r++)
-        K(add)(y, x + r * ld, n);
+        ISA_NAME(add)(y, x + r * ld, n);
 }
 
 /* ---- AdamW */
 
-void K(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g, size_t n,
+void ISA_NAME(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g, size_t n,
               const tg_adamw_step *step)
 {
     const tg_adamw_step s = *step;

@@ -1,5 +1,5 @@
 /*
- * Products with weights that were packed beforehand: see lib/kernels/weights.h.
+ * Products with weights that were packed beforehand: see lib/kernels/packed_matrix.h.
  *
  * A panel holds 2 VL columns of B, k outermost.  In float32 they are two vectors for each
  * k.  In bf16 they are one, whose word i has column i in the lower half and column VL + i
@@ -7,7 +7,7 @@
  * the other, so a thread reads one long run of memory; all rows of A pass a panel while it
  * is in the second-level cache.
  */
-#include "lib/kernels/weights.h"
+#include "lib/kernels/packed_matrix.h"
 
 #include <omp.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ INLINE void pack_pairs(float *words_of_k, const float *x)
     store(words_of_k, (vf)pair);
 }
 
-void K(weights_pack)(const tg_weights *w, const float *b, size_t b_row, size_t b_col)
+void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
 {
     float *panels = w->panels;
     const size_t width = words(w->precision);
@@ -164,7 +164,7 @@ INLINE void panel_product(const tg_matmul *op, const float *panel, size_t j, con
     }
 }
 
-void K(weights_run)(const tg_matmul *op, const tg_weights *w)
+void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
 {
     const float *panels = w->panels;
     const bool large = op->M * op->N * op->K >= PARALLEL_FROM;
