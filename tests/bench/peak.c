@@ -5,13 +5,13 @@
 #include <immintrin.h>
 #endif
 
-double K(peak_float32)(size_t rounds);
-double K(peak_bf16)(size_t rounds);
+double ISA_NAME(peak_float32)(size_t rounds);
+double ISA_NAME(peak_bf16)(size_t rounds);
 
 #define SUMS 12 /* independent chains, to hide the latency */
 
 /* Multiply-adds that depend on nothing but themselves; returns how many operations. */
-double K(peak_float32)(size_t rounds)
+double ISA_NAME(peak_float32)(size_t rounds)
 {
     vf sum[SUMS], a = splat(0.999f), b = splat(1e-3f);
     float out = 0;
@@ -27,7 +27,7 @@ double K(peak_float32)(size_t rounds)
 }
 
 /* The same for bf16 dot products; 0 where there are none. */
-double K(peak_bf16)(size_t rounds)
+double ISA_NAME(peak_bf16)(size_t rounds)
 {
 #if defined(__AMX_BF16__)
     struct {
