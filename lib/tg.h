@@ -48,8 +48,12 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/encoder.h"
+#include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
+#include "lib/text/tokens_read.h"
+#include "lib/text/tokens_write.h"
 
 /* train and attn: runs, and what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/ablate.h"

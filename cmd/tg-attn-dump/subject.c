@@ -51,7 +51,7 @@ static tg_status open_qkv(attn_subject *s, const attn_options *o, tg_err *err)
 static tg_status make_labels(attn_subject *s, tg_err *err)
 {
     const tg_prompt *p = &s->prompt;
-    unsigned char text[TG_TOKEN_BYTES_MAX];
+    const unsigned char *text;
     size_t n;
 
     s->label = calloc(p->n, sizeof *s->label);
@@ -60,7 +60,7 @@ static tg_status make_labels(attn_subject *s, tg_err *err)
     for (size_t t = 0; t < p->n; t++) {
         char *label = s->label[t];
 
-        n = tg_tokenizer_decode(&s->model.model.tokenizer, text, p->ids[t]);
+        text = tg_tokenizer_token(s->model.model.tokenizer, p->ids[t], &n);
         label[0] = '"';
         cli_escape(label + 1, ATTN_LABEL_SIZE - 2, text, n);
         strcat(label, "\"");
@@ -116,14 +116,17 @@ static tg_status find_text(tg_prompt *p, const cli_model *m, const attn_options 
 static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
     const size_t n_ctx = model->config.n_ctx;
+    size_t bytes = 0, n;
 
     if (p->n == 0)
         return tg_fail(err, TG_EDATA, "the text has no tokens");
-    if (p->n > n_ctx)
-        return tg_fail(err, TG_EDATA,
-                       "the text has %zu tokens, the model's context is %zu: give less, as with head -c %zu",
-                       p->n, n_ctx, n_ctx);
-    return TG_OK;
+    if (p->n <= n_ctx)
+        return TG_OK;
+    for (size_t t = 0; t < n_ctx; t++, bytes += n)
+        (void)tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
+    return tg_fail(err, TG_EDATA,
+                   "the text has %zu tokens, the model's context is %zu: give less, as with head -c %zu",
+                   p->n, n_ctx, bytes);
 }
 
 static tg_status prepare_text(attn_subject *s, const attn_options *o, tg_err *err)

@@ -10,9 +10,9 @@ static void print_loss_of_model(attn_page *p)
 {
     const size_t last = p->T - 1, target = (size_t)p->target;
     const double logit = p->g.logits[target];
-    unsigned char text[TG_TOKEN_BYTES_MAX];
     char shown[ATTN_LABEL_SIZE];
-    const size_t n = tg_tokenizer_decode(&p->subject->model.model.tokenizer, text, p->target);
+    size_t n;
+    const unsigned char *text = tg_tokenizer_token(p->subject->model.model.tokenizer, p->target, &n);
 
     cli_escape(shown, sizeof shown, text, n);
     attn_heading(p, "the loss", "lib/attn/gradient.c: tg_attn_gradient_loss");

@@ -3,6 +3,7 @@
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
+#include "lib/text/tokenizer.h"
 
 #define YES_NO "yes|no"
 #define NOT_GIVEN SIZE_MAX /* a choice left to the preset */
@@ -26,10 +27,10 @@ static int parse(int argc, char **argv, struct options *o)
          TG_SIZE_LIMIT, NULL},
         {0, "n-embd", CLI_SIZE, &o->config.n_embd, "N", "width: channels of an embedding", 1, TG_SIZE_LIMIT,
          NULL},
-        {0, "n-ctx", CLI_SIZE, &o->config.n_ctx, "N", "context: the most tokens that it sees at a time", 1,
+        {0, "n-ctx", CLI_SIZE, &o->config.n_ctx, "N", "context: tokens that it sees at a time, at most", 1,
          TG_SIZE_LIMIT, NULL},
         {0, "vocab-size", CLI_SIZE, &o->config.vocab_size, "N",
-         "rows of the token embedding; at least the tokenizer's 256", 256, TG_SIZE_LIMIT, NULL},
+         "rows of the token embedding, at least as many as the tokenizer has ids", 1, TG_SIZE_LIMIT, NULL},
         {0, "activation", CLI_CHOICE, &o->activation, "gelu_new|gelu",
          "GELU by its tanh formula (GPT-2's) or exact", 0, 0, NULL},
         {0, "layer-norm-weight", CLI_CHOICE, &o->layer_norm_weight, YES_NO, "LayerNorm has gains", 0, 0,
@@ -113,13 +114,15 @@ static tg_config make_config(const struct options *o, bool *changed)
     return c;
 }
 
-/* Check the shape and say what it is, before the time and memory of making it are spent. */
-static tg_status announce(const struct options *o, const tg_config *c, bool changed, tg_err *err)
+/* Check the shape and say what it is, before making it takes time and memory. */
+static tg_status announce(const struct options *o, const tg_config *c, bool changed, const tg_tokenizer *tok,
+                          tg_err *err)
 {
     tg_params table;
     tg_status status;
 
-    if ((status = tg_config_check(c, err)) || (status = tg_params_build(&table, c, err)))
+    if ((status = tg_config_check(c, err)) || (status = tg_model_check_vocab(c, tok, err)) ||
+        (status = tg_params_build(&table, c, err)))
         return status;
     cli_say("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
             tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
@@ -130,10 +133,11 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
 
 /* ---- the tool */
 
-static tg_status write_model(const struct options *o, const tg_config *c, const cli_output *out, tg_err *err)
+static tg_status write_model(const struct options *o, const tg_config *c, const tg_tokenizer *tok,
+                             const cli_output *out, tg_err *err)
 {
     tg_model m;
-    tg_status status = tg_model_create(&m, c, o->seed, err);
+    tg_status status = tg_model_create(&m, c, tok, o->seed, err);
 
     if (status)
         return status;
@@ -147,18 +151,21 @@ static tg_status run(const struct options *o, tg_err *err)
 {
     bool changed;
     const tg_config c = make_config(o, &changed);
+    const tg_tokenizer *tok = NULL;
     cli_output out;
     tg_status status;
 
     if ((status = cli_output_begin(&out, o->output, true, err)))
         return status;
-    if ((status = announce(o, &c, changed, err)) || (status = write_model(o, &c, &out, err)))
+    if ((status = tg_tokenizer_create(&tok, NULL, err)) || (status = announce(o, &c, changed, tok, err)) ||
+        (status = write_model(o, &c, tok, &out, err)))
         goto done;
     status = cli_output_commit(&out, err);
 
 done:
     cli_output_abort(&out);
-    /* All that can be wrong with a config came from the options. */
+    tg_tokenizer_free(tok);
+    /* Whatever is wrong with the config came from the options. */
     if (status == TG_EDATA)
         status = err->code = TG_EUSAGE;
     return status;

@@ -66,11 +66,11 @@ static int parse(int argc, char **argv, struct options *o)
 /* The prompt, at the beginning of every text. */
 static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
-    unsigned char text[TG_TOKEN_BYTES_MAX];
     tg_status status = TG_OK;
+    size_t n;
 
     for (size_t t = 0; !status && t < p->n; t++) {
-        const size_t n = tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]);
+        const unsigned char *text = tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
 
         status = sample_output_prompt(out, text, n, err);
     }
@@ -80,15 +80,18 @@ static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_
 static tg_status generate(tg_generator *g, sample_output *out, const struct options *o, int32_t *ids,
                           tg_err *err)
 {
-    const tg_tokenizer *tok = &g->infer.model->tokenizer;
-    unsigned char text[TG_TOKEN_BYTES_MAX];
+    const tg_tokenizer *tok = g->infer.model->tokenizer;
     tg_status status = TG_OK;
+    size_t n;
 
     for (size_t i = 0; !status && i < o->n && !sample_output_all_done(out); i++) {
         if ((status = tg_generator_next(g, ids, i + 1 < o->n, &o->how, err)))
             return status;
-        for (size_t s = 0; !status && s < g->S; s++)
-            status = sample_output_add(out, s, text, tg_tokenizer_decode(tok, text, ids[s]), err);
+        for (size_t s = 0; !status && s < g->S; s++) {
+            const unsigned char *text = tg_tokenizer_token(tok, ids[s], &n);
+
+            status = sample_output_add(out, s, text, n, err);
+        }
         if (!status)
             status = sample_output_flush(out, err);
     }

@@ -84,11 +84,12 @@ static tg_status new_model(train_setup *s, tg_err *err)
     tg_model model;
     tg_status status;
 
+    config.vocab_size = tg_tokenizer_vocab_size(s->tokens.tokenizer);
     if (asked->context > 0)
         config.n_ctx = asked->context;
     /* before memory is taken for a context that the text cannot fill */
     if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
-        (status = tg_model_create(&model, &config, asked->seed, err)))
+        (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
     s->is_new = true;
     return tg_checkpoint_begin(&s->run, &model, err);
@@ -134,12 +135,11 @@ static void say_changes(const tg_settings *old, const train_options *o)
 
 static tg_status settle(train_setup *s, tg_err *err)
 {
-    const tg_tokenizer *mine = &s->tokens.tokenizer, *models = &s->run.model.tokenizer;
     const tg_settings saved = s->run.settings;
+    tg_status status = tg_tokenizer_same(s->run.model.tokenizer, s->tokens.tokenizer, err);
 
-    if (!tg_tokenizer_equal(mine, models))
-        return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
-                       mine->kind, mine->vocab_size, models->kind, models->vocab_size);
+    if (status)
+        return status;
     merge_settings(&s->run.settings, s->options);
     if (tg_checkpoint_settle(&s->run, err))
         return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */

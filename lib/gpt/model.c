@@ -42,23 +42,27 @@ void tg_model_free(tg_model *m)
     free(m->weight);
     tg_params_free(&m->table);
     tg_archive_close(m->source);
+    tg_tokenizer_free(m->tokenizer);
     *m = (tg_model){0};
 }
 
-static tg_status check_fit(const tg_model *m, tg_err *err)
+tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
 {
-    if (m->config.vocab_size >= m->tokenizer.vocab_size)
+    const size_t ids = tg_tokenizer_vocab_size(tokenizer);
+
+    if (config->vocab_size >= ids)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "vocab_size %zu is below the %zu tokens of the tokenizer (%s)",
-                   m->config.vocab_size, m->tokenizer.vocab_size, m->tokenizer.kind);
+    return tg_fail(err, TG_EDATA, "vocab_size %zu is below the %zu ids of tokenizer \"%s\"",
+                   config->vocab_size, ids, tg_tokenizer_kind_name(tokenizer));
 }
 
-tg_status tg_model_create(tg_model *m, const tg_config *config, uint64_t seed, tg_err *err)
+tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, uint64_t seed,
+                          tg_err *err)
 {
     tg_status status;
 
-    *m = (tg_model){.config = *config, .tokenizer = tg_tokenizer_bytes()};
-    if ((status = tg_config_check(config, err)) || (status = check_fit(m, err)) ||
+    *m = (tg_model){.config = *config, .tokenizer = tg_tokenizer_share(tokenizer)};
+    if ((status = tg_config_check(config, err)) || (status = tg_model_check_vocab(config, tokenizer, err)) ||
         (status = set_up(m, err)) || (status = take_memory(m, err)))
         goto done;
     for (size_t i = 0; i < m->table.n; i++)
@@ -87,7 +91,7 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
 
     if ((status = tg_archive_put_text(w, "kind", "model", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_MODEL_VERSION, err)) ||
-        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(&m->tokenizer, w, err)))
+        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))
         return status;
     if (m->probe_count > 0)
         return tg_archive_put(w, "probe/tokens", (tg_dtype){'i', 4}, 1, &m->probe_count, m->probe, err);
@@ -129,6 +133,7 @@ struct load {
     bool table_built; /* the head is complete: tensors may come */
     size_t arrays;    /* seen before this one */
     unsigned config_seen;
+    tg_tokenizer_draft tokenizer;
     tg_model_extra extra;
     void *context;
 };
@@ -170,16 +175,19 @@ static tg_status check_claim(const struct load *load, tg_err *err)
 static tg_status finish_header(struct load *load, tg_err *err)
 {
     tg_model *m = load->m;
+    size_t ids;
     tg_status status;
 
     if ((status = tg_config_complete(&m->config, load->config_seen, err)) ||
-        (status = tg_tokenizer_check(&m->tokenizer, err)) || (status = check_fit(m, err)) ||
-        (status = set_up(m, err)) || (status = check_claim(load, err)))
+        (status = tg_tokenizer_complete(&m->tokenizer, &load->tokenizer, err)) ||
+        (status = tg_model_check_vocab(&m->config, m->tokenizer, err)) || (status = set_up(m, err)) ||
+        (status = check_claim(load, err)))
         return status;
+    ids = tg_tokenizer_vocab_size(m->tokenizer);
     for (size_t i = 0; i < m->probe_count; i++)
-        if (m->probe[i] < 0 || (size_t)m->probe[i] >= m->tokenizer.vocab_size)
+        if (m->probe[i] < 0 || (size_t)m->probe[i] >= ids)
             return tg_fail(err, TG_EDATA, "probe/tokens[%zu] is %d, the vocabulary has %zu", i,
-                           (int)m->probe[i], m->tokenizer.vocab_size);
+                           (int)m->probe[i], ids);
     load->table_built = true;
     return TG_OK;
 }
@@ -254,7 +262,7 @@ static tg_status take_array(struct load *load, const tg_array *a, tg_err *err)
         return take_probe(load, a, err);
     if ((status = tg_config_take(&m->config, &load->config_seen, load->r, a, &taken, err)) || taken)
         return status;
-    if ((status = tg_tokenizer_take(&m->tokenizer, load->r, a, &taken, err)) || taken)
+    if ((status = tg_tokenizer_take(&load->tokenizer, load->r, a, &taken, err)) || taken)
         return status;
     if ((status = finish_header(load, err)))
         return status;
@@ -302,6 +310,7 @@ tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, vo
         return status;
     load.r = m->source;
     status = read_all(&load, err);
+    tg_tokenizer_draft_free(&load.tokenizer);
     if (status) {
         tg_model_free(m);
     } else if (flat) {

@@ -24,7 +24,7 @@
 typedef struct tg_model {
     tg_config config;
     tg_params table;
-    tg_tokenizer tokenizer;
+    const tg_tokenizer *tokenizer; /* a share; owned */
     const float **weight; /* [table.n], where each tensor lies; owned */
     tg_arena memory;      /* of params */
     float *params;        /* flat buffer behind weight; NULL when mapped */
@@ -36,9 +36,19 @@ typedef struct tg_model {
 /* A tensor, or NULL when the config leaves it out. */
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer);
 
-/* A new model: checked config, flat parameters initialised from seed, byte
- * tokenizer.  TG_EDATA, TG_ENOMEM; *m then needs no free. */
-TG_MUST_CHECK tg_status tg_model_create(tg_model *m, const tg_config *config, uint64_t seed, tg_err *err);
+/*
+ * A new model for texts of a tokenizer, which it takes a share of: checked config, flat
+ * parameters initialised from seed.  TG_EDATA: the config is impossible, or cannot hold the
+ * tokenizer's ids.  TG_ENOMEM.  After a failure *m needs no free.
+ */
+TG_MUST_CHECK tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
+                                        uint64_t seed, tg_err *err);
+
+/* Whether a model of this config has a row in its embedding for every id of the tokenizer; else
+ * TG_EDATA, with both numbers. */
+TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer,
+                                             tg_err *err);
+
 void tg_model_free(tg_model *m);
 
 /*

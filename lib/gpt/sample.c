@@ -173,7 +173,7 @@ void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model,
     g->window = tg_arena_take_rows(arena, S, n_ctx, sizeof *g->window);
     g->logits = tg_arena_take_rows(arena, S, V, sizeof *g->logits);
     g->order = tg_arena_take(arena, V, sizeof *g->order);
-    g->choices = tg_size_min(V, model->tokenizer.vocab_size);
+    g->choices = tg_size_min(V, tg_tokenizer_vocab_size(model->tokenizer));
 }
 
 static size_t half_context(const tg_generator *g)

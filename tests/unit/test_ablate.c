@@ -9,6 +9,7 @@
 
 #include "lib/attn/ablate.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
@@ -193,18 +194,20 @@ static FILE *file_of(const void *data, size_t n)
 
 static FILE *tokens_of(const unsigned char *text, size_t n, size_t copies)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer *tok;
     tg_tokens_writer *w;
     tg_err err = {0};
     FILE *f = tmpfile();
 
     CHECK(f != NULL);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
     while (copies-- > 0) {
-        CHECK_OK(tg_tokens_create(&w, fileno(f), &tok, &err), &err);
-        CHECK_OK(tg_tokens_write(w, text, n, &err), &err);
+        CHECK_OK(tg_tokens_create(&w, fileno(f), tok, &err), &err);
+        CHECK_OK(tg_tokens_write_packed(w, text, n, &err), &err);
         CHECK_OK(tg_tokens_finish(w, &err), &err);
         tg_tokens_abandon(w);
     }
+    tg_tokenizer_free(tok);
     CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
     return f;
 }
@@ -289,7 +292,6 @@ static void streams_are_checked(void)
     const int32_t ids[] = {1, 2, 255, 256};
     int32_t got[4];
     size_t n;
-    FILE *f;
     tg_err err = {0};
     tg_stream s;
     tg_model m;
@@ -300,16 +302,6 @@ static void streams_are_checked(void)
     CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
     CHECK_HAS(err.message, "token 3 is 256, the model's vocabulary has 256");
     tg_stream_close(&s);
-
-    m.tokenizer.vocab_size = 255; /* another tokenizer */
-    make_text();
-    f = tokens_of(text, 10, 1);
-    CHECK_OK(tg_stream_open(&s, &m, fileno(f), &err), &err);
-    CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
-    CHECK_HAS(err.message,
-              "the tokens are of tokenizer \"bytes\" with 256 ids, the model's is \"bytes\" with 255");
-    tg_stream_close(&s);
-    fclose(f);
     tg_model_free(&m);
 }
 

@@ -13,7 +13,7 @@
 #include "lib/attn/qkv.h"
 #include "lib/gpt/infer.h"
 #include "lib/nn/ref/ref.h"
-#include "lib/text/tokens.h"
+#include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 
@@ -406,18 +406,20 @@ static void prompt_of_text(void)
 
 static FILE *tokens_of(const char *text, size_t copies)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer *tok;
     tg_tokens_writer *w;
     tg_err err = {0};
     FILE *f = tmpfile();
 
     CHECK(f != NULL);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
     while (copies-- > 0) {
-        CHECK_OK(tg_tokens_create(&w, fileno(f), &tok, &err), &err);
-        CHECK_OK(tg_tokens_write(w, (const unsigned char *)text, strlen(text), &err), &err);
+        CHECK_OK(tg_tokens_create(&w, fileno(f), tok, &err), &err);
+        CHECK_OK(tg_tokens_write_packed(w, text, strlen(text), &err), &err);
         CHECK_OK(tg_tokens_finish(w, &err), &err);
         tg_tokens_abandon(w);
     }
+    tg_tokenizer_free(tok);
     CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
     return f;
 }

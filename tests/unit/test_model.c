@@ -17,7 +17,7 @@
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/prompt.h"
-#include "lib/text/tokens.h"
+#include "lib/text/chunk.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
@@ -635,7 +635,7 @@ static void prompts_have_an_end(void)
     CHECK_OK(tg_archive_create(&w, fd, TG_ARCHIVE_DEFLATE, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", TG_TOKENS_VERSION, &err), &err);
-    CHECK_OK(tg_tokenizer_put(&m.tokenizer, w, &err), &err);
+    CHECK_OK(tg_tokenizer_put(m.tokenizer, w, &err), &err);
     for (size_t i = 0; i <= TG_PROMPT_MAX / chunk; i++) {
         char name[32];
 

@@ -21,7 +21,7 @@ static void make_stream(void)
 {
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)('a' + i * i % 23 % 26);
-    stream = (tg_tokens){.tokenizer = tg_tokenizer_bytes(), .count = sizeof text, .width = 1, .data = text};
+    stream = (tg_tokens){.count = sizeof text, .width = 1, .data = text};
 }
 
 /* ---- random numbers */
