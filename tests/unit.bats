@@ -20,6 +20,7 @@ unit() {
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
 @test "unit: tokens" { unit tokens; }
+@test "unit: tokenizer" { unit tokenizer; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }

@@ -210,6 +210,11 @@ size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok)
     return tok->vocab_size;
 }
 
+const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok)
+{
+    return tok->identity;
+}
+
 bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok)
 {
     return tok->kind->ids_are_bytes;

@@ -49,9 +49,13 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok);
  */
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
 
+/* Its identity, TG_SHA256_SIZE bytes (formats/sha256.h): a hash of its arrays, their names and
+ * types, computed when it was made. */
+const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok);
+
 /*
- * Whether two tokenizers are the same, which is when their archives would hold the same
- * arrays: TG_OK, or TG_EDATA with a message that names both.
+ * Whether two tokenizers are the same, which is when their identities are: TG_OK, or TG_EDATA
+ * with a message that names both.
  * want: the model's, or that of the tokens before.  got: that of the tokens at hand.
  */
 TG_MUST_CHECK tg_status tg_tokenizer_same(const tg_tokenizer *want, const tg_tokenizer *got, tg_err *err);
