@@ -9,7 +9,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     const tg_config *c = &model->config;
     const tg_binding bound = {.model = model};
 
-    *pass = (tg_pass){.steps = tg_model_passes(model)};
+    *pass = (tg_pass){.steps = tg_config_family(c)->steps};
     /* the head's logits have wide's memory, which is free between forward and backward */
     tg_acts_place(arena, &pass->acts, &bound, B, T, 0, tg_head_logits(B * T, c->vocab_size),
                   gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE);
