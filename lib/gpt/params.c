@@ -159,8 +159,8 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
     }
 }
 
-/* Whether some of n <= PIECE values are infinite or not a number: their exponent's bits
- * are all ones.  (A loop of known length, for the compiler's vectors.) */
+/* Whether some of n <= PIECE values are infinite or NaN: all bits of the exponent are ones.
+ * (The loop's length is a constant, so that the compiler vectorises it.) */
 static bool some_not_finite(const float *x, size_t n)
 {
     const uint32_t exponent = 0x7f800000;
