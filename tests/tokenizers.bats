@@ -7,7 +7,7 @@ setup_file() {
     # `make test` has built them; after a plain `make`, do it here.
     make -C "$BATS_TEST_DIRNAME/.." -s unit ${TG_BUILD:+BUILD="$TG_BUILD"}
     grams
-    cd "$BATS_FILE_TMPDIR"
+    cd "$BATS_FILE_TMPDIR" || return
     yes 'To be, or not to be, that is the question.' | head -n 200 > text
     tg-tokenize -o tokens.npz text
     tg-train -n 20 -b 2 --context 8 -m model.npz tokens.npz 2> said
