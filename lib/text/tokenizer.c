@@ -178,7 +178,7 @@ tg_status tg_tokenizer_create(const tg_tokenizer **out, const char *name, tg_err
 /* All that ever changes in a sealed tokenizer is the number of its owners. */
 static atomic_size_t *owners(const tg_tokenizer *tok)
 {
-    return &((tg_tokenizer *)(uintptr_t)tok)->owners;
+    return &((tg_tokenizer *)tok)->owners;
 }
 
 const tg_tokenizer *tg_tokenizer_share(const tg_tokenizer *tok)
@@ -189,7 +189,7 @@ const tg_tokenizer *tg_tokenizer_share(const tg_tokenizer *tok)
 
 void tg_tokenizer_free(const tg_tokenizer *tok)
 {
-    tg_tokenizer *last = (tg_tokenizer *)(uintptr_t)tok;
+    tg_tokenizer *last = (tg_tokenizer *)tok;
 
     if (!tok || atomic_fetch_sub(owners(tok), 1) > 1)
         return;

@@ -252,17 +252,15 @@ static tg_status load(tg_tokens *tokens, FILE *f, tg_err *err)
 
 static void expect_same_bytes(FILE *a, FILE *b)
 {
-    int byte;
+    int x, y;
 
     rewind(a);
     rewind(b);
     do {
-        byte = getc(a);
-        if (byte != getc(b)) {
-            CHECK(!"the archives are equal");
-            return;
-        }
-    } while (byte != EOF);
+        x = getc(a);
+        y = getc(b);
+    } while (x == y && x != EOF);
+    CHECK_EQ(x, y);
 }
 
 static void tokens_round_trip(void)
