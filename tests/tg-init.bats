@@ -141,7 +141,7 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     run -2 --separate-stderr tg-init --tied maybe -o model.npz
     said "--tied must be one of yes|no, got 'maybe'"
     run -2 --separate-stderr tg-init model.npz
-    said "got 'model.npz'"
+    said "unexpected operand 'model.npz'"
     run -0 ls -A
     is_output ""
 }

@@ -60,7 +60,7 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
-        return cli_usage("there are no operands, got '%s'; a file to write is -o FILE", argv[1]);
+        return cli_usage("unexpected operand '%s': the file to write is named with -o FILE", argv[1]);
     return CLI_OK;
 }
 

@@ -68,7 +68,7 @@ static void write_text(int fd, const unsigned char *text, size_t n, size_t step)
     tg_tokens_abandon(w);
 }
 
-/* An archive with these head values, and one array of ids: what a test spoils. */
+/* An archive with these header values and one array of ids, for a test to damage. */
 struct forged {
     const char *kind;
     int64_t version;
@@ -107,7 +107,7 @@ static void forge(int fd, const struct forged *f)
     tg_archive_abandon(w);
 }
 
-/* Load what is forged: the status, and the message in *err. */
+/* Load a forged archive; *err has the message. */
 static tg_status load_forged(const struct forged *f, tg_tokens *tokens, tg_err *err)
 {
     int fd = temp_file();
@@ -407,7 +407,24 @@ static void order_of_arrays(void)
     close(fd);
 }
 
-/* All tokens are bytes of two archives: the limit counts those of both. */
+static void an_archive_that_ends_early(void)
+{
+    int fd = temp_file();
+    tg_archive_writer *w;
+    tg_tokens tokens = {0};
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    rewind_file(fd);
+    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "archive ends after \"kind\": \"version\" is missing");
+    close(fd);
+}
+
+/* The limit counts the tokens of both archives. */
 static void no_more_than(void)
 {
     static const char text[] = "abcdefghij";
@@ -514,6 +531,7 @@ int main(void)
     RUN(refusals);
     RUN(too_long_a_chunk);
     RUN(order_of_arrays);
+    RUN(an_archive_that_ends_early);
     RUN(no_more_than);
     RUN(crc);
     RUN(truncation);
