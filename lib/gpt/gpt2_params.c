@@ -26,6 +26,6 @@ const tg_family tg_gpt2 = {
     .name = "gpt2",
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
-    .steps = &tg_gpt2_passes,
-    .steps64 = &tg_gpt2_passes64,
+    .steps = &tg_gpt2_steps,
+    .steps64 = &tg_gpt2_steps64,
 };

@@ -25,8 +25,6 @@ static void bind(tg_pass *p, float *grads)
     p->acts.bound.scratch = &p->matmul;
 }
 
-/* ---- forward */
-
 void tg_pass_begin(tg_pass *p, const int32_t *ids)
 {
     bind(p, NULL);
@@ -57,36 +55,14 @@ double tg_pass_loss(tg_pass *p, const int32_t *targets)
     return mean_loss(p, targets, 1.0f);
 }
 
-static void forward(tg_pass *p, const int32_t *ids)
-{
-    p->steps->embed(&p->acts, ids);
-    for (size_t l = 0; l < p->acts.L; l++) {
-        tg_pass_attend(p, l);
-        tg_pass_finish_block(p, l);
-    }
-}
-
-/* ---- backward */
-
-static void backward(tg_pass *p, const int32_t *ids)
-{
-    p->steps->loss_backward(&p->acts);
-    for (size_t l = p->acts.L; l-- > 0;) {
-        p->steps->finish_backward(&p->acts, l);
-        p->steps->attend_backward(&p->acts, l);
-        p->steps->project_backward(&p->acts, l);
-    }
-    p->steps->embed_backward(&p->acts, ids);
-}
-
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale)
 {
     double loss;
 
     bind(p, grads);
-    forward(p, ids);
+    p->steps->forward(&p->acts, ids);
     loss = mean_loss(p, targets, loss_scale);
     if (grads)
-        backward(p, ids);
+        p->steps->backward(&p->acts, ids);
     return loss;
 }
