@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/attn/linear64.h"
-#include "lib/attn/widen.h"
+#include "lib/base/convert.h"
 #include "lib/nn/ref/ref.h"
 
 static double *take(tg_arena *arena, size_t rows, size_t width)
