@@ -192,10 +192,10 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
 
 static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
 {
-    char dtype[TG_NPY_TEXT_MAX], shape[TG_NPY_TEXT_MAX];
+    char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX];
 
     return tg_fail(err, TG_EDATA, "array \"%s\": expected %s, got %s of shape %s", a->name, what,
-                   tg_npy_dtype_text(dtype, a->dtype), tg_npy_shape_text(shape, a->ndim, a->shape));
+                   tg_dtype_text(dtype, a->dtype), tg_shape_text(shape, a->ndim, a->shape));
 }
 
 /* A scalar integer: its 64 bits, and whether they mean a negative number. */
@@ -371,7 +371,9 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
                        name, n);
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
         a.shape[i] = shape[i];
-    if (!tg_npy_measure(&a))
+    if (tg_dtype_equal(dtype, TG_BF16))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
+    if (!tg_array_measure(&a))
         return tg_fail(err, TG_EUSAGE,
                        "array \"%s\": no archive holds an array of %zu dimensions of type %c%zu", name, ndim,
                        dtype.kind, dtype.size);

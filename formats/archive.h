@@ -26,37 +26,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/limits.h"
+#include "formats/array.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
-
-/* Element type, as in an .npy header: little-endian, or one byte. */
-typedef struct tg_dtype {
-    char kind;   /* 'u' 'i' unsigned, signed integer; 'f' float; 'b' bool; 'S' bytes */
-    size_t size; /* bytes an element: 1, 2, 4, 8; any number from 1 for 'S' */
-} tg_dtype;
-
-#define TG_U8 ((tg_dtype){'u', 1})
-#define TG_U16 ((tg_dtype){'u', 2})
-#define TG_U32 ((tg_dtype){'u', 4})
-#define TG_I64 ((tg_dtype){'i', 8})
-#define TG_F32 ((tg_dtype){'f', 4})
-#define TG_F64 ((tg_dtype){'f', 8})
-
-/* What an array's header says. */
-typedef struct tg_array {
-    char name[TG_NAME_MAX + 1]; /* without ".npy" */
-    tg_dtype dtype;
-    size_t ndim; /* 0: a scalar */
-    size_t shape[TG_DIMS_MAX];
-    size_t count; /* elements */
-    size_t bytes; /* count * dtype.size */
-    /* A mapped, stored array: its bytes, verified, readable until
-     * tg_archive_close().  NULL when the input is a pipe or the member is
-     * deflated: then tg_archive_read() it.  The start is a multiple of 64 bytes
-     * in the archives that we wrote, of nothing in foreign ones. */
-    const void *data;
-} tg_array;
 
 typedef struct tg_archive_reader tg_archive_reader;
 

@@ -8,76 +8,21 @@
 
 #define HEADER_MAX 10000 /* NumPy's limit, without the prefix */
 
-/* ---- element types and shapes */
-
-static bool known_dtype(tg_dtype t)
+bool tg_npy_holds(tg_dtype dtype)
 {
-    switch (t.kind) {
-    case 'u':
-    case 'i':
-        return t.size == 1 || t.size == 2 || t.size == 4 || t.size == 8;
-    case 'f':
-        return t.size == 2 || t.size == 4 || t.size == 8;
-    case 'b':
-        return t.size == 1;
-    case 'S':
-        return t.size >= 1;
-    default:
-        return false;
-    }
-}
-
-bool tg_npy_measure(tg_array *a)
-{
-    size_t most = 1; /* what the other dimensions make, should one be 0 */
-    bool none = false;
-
-    if (a->ndim > TG_DIMS_MAX || !known_dtype(a->dtype))
-        return false;
-    for (size_t i = 0; i < a->ndim; i++) {
-        none = none || a->shape[i] == 0;
-        if (a->shape[i] > 0 && !tg_size_mul(&most, most, a->shape[i]))
-            return false;
-    }
-    if (!tg_size_mul(&a->bytes, most, a->dtype.size) || a->bytes > PTRDIFF_MAX)
-        return false;
-    a->count = none ? 0 : most;
-    a->bytes = none ? 0 : a->bytes;
-    return true;
-}
-
-const char *tg_npy_dtype_text(char text[TG_NPY_TEXT_MAX], tg_dtype dtype)
-{
-    snprintf(text, TG_NPY_TEXT_MAX, "%c%c%zu", dtype.size == 1 || dtype.kind == 'S' ? '|' : '<', dtype.kind,
-             dtype.size);
-    return text;
-}
-
-const char *tg_npy_shape_text(char text[TG_NPY_TEXT_MAX], size_t ndim, const size_t *shape)
-{
-    size_t used = 1;
-
-    text[0] = '(';
-    for (size_t i = 0; i < ndim; i++)
-        used += (size_t)snprintf(text + used, TG_NPY_TEXT_MAX - used, "%zu%s", shape[i],
-                                 ndim == 1      ? ","
-                                 : i + 1 < ndim ? ", "
-                                                : "");
-    text[used] = ')';
-    text[used + 1] = '\0';
-    return text;
+    return tg_dtype_is_valid(dtype) && dtype.kind != 'B';
 }
 
 /* ---- writing */
 
 size_t tg_npy_format(unsigned char out[TG_NPY_FORMAT_MAX], const tg_array *a)
 {
-    char dtype[TG_NPY_TEXT_MAX], shape[TG_NPY_TEXT_MAX];
+    char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX];
     size_t n = 10, length;
 
     n += (size_t)snprintf((char *)out + n, TG_NPY_FORMAT_MAX - n,
                           "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
-                          tg_npy_dtype_text(dtype, a->dtype), tg_npy_shape_text(shape, a->ndim, a->shape));
+                          tg_dtype_text(dtype, a->dtype), tg_shape_text(shape, a->ndim, a->shape));
     length = tg_round_up(n + 1, 64);
     memset(out + n, ' ', length - n);
     out[length - 1] = '\n';
@@ -176,7 +121,7 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
     *t = (tg_dtype){0};
     if (inner.p < inner.end)
         t->kind = *inner.p++;
-    if (!is_digit(&inner) || !take_number(&inner, &t->size) || inner.p != inner.end || !known_dtype(*t))
+    if (!is_digit(&inner) || !take_number(&inner, &t->size) || inner.p != inner.end || !tg_npy_holds(*t))
         return tg_fail(err, TG_EDATA, "element type '%s' is not one of u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 b1 S",
                        text);
     if (text[0] == '|' && t->size > 1 && t->kind != 'S')
@@ -278,7 +223,7 @@ tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg
     spaces(&in);
     if (in.p != in.end || in.end[-1] != '\n')
         return tg_fail(err, TG_EDATA, "the .npy header does not end with spaces and a newline");
-    if (!tg_npy_measure(a))
+    if (!tg_array_measure(a))
         return tg_fail(err, TG_EDATA, "the array's size in bytes overflows");
     for (size_t i = 0; i < a->ndim; i++)
         long_dims += a->shape[i] > 1;

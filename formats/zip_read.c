@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "formats/crc.h"
-#include "formats/sniff.h"
+#include "formats/format.h"
 #include "formats/zip.h"
 #include "formats/zip_reader.h"
 #include "lib/base/size.h"
@@ -68,10 +68,10 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
     r->inside = true;
     if (tg_zip_magic(s->next, s->ready))
         return TG_OK;
-    status = tg_source_peek(s, TG_SNIFF_BYTES, err);
+    status = tg_source_peek(s, TG_FORMAT_BYTES, err);
     if (status)
         return status;
-    what = tg_sniff(s->next, tg_size_min(s->ready, TG_SNIFF_BYTES));
+    what = tg_format_text(tg_format_recognize(s->next, s->ready));
     if (s->at > 0)
         return tg_fail(err, TG_EDATA, "after an archive, at offset %llu, comes no other, but %s",
                        (unsigned long long)s->at, what ? what : "something unknown");

@@ -516,6 +516,8 @@ static void test_usage(void)
     CHECK_EQ(tg_archive_put_i64(w, "a//b", 1, &err), TG_EUSAGE);
     CHECK_EQ(tg_archive_put_i64(w, "a b", 1, &err), TG_EUSAGE);
     CHECK_EQ(tg_archive_put(w, "a", (tg_dtype){'f', 3}, 0, NULL, NULL, &err), TG_EUSAGE);
+    CHECK_EQ(tg_archive_put(w, "a", TG_BF16, 1, (size_t[]){2}, "1234", &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "array \"a\": .npy has no bfloat16");
     CHECK_EQ(tg_archive_put(w, "a", TG_F32, 9, (size_t[9]){0}, NULL, &err), TG_EUSAGE);
     CHECK_EQ(tg_archive_put(w, "a", TG_F32, 2, (size_t[]){SIZE_MAX, 2}, NULL, &err), TG_EUSAGE);
     CHECK_OK(tg_archive_finish(w, &err), &err);
