@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 #define WHERE_MIN ((size_t)64) /* bytes of where it happened that are kept, whatever was said */
 
@@ -62,7 +63,7 @@ tg_status tg_err_in(tg_err *err, const char *where)
     room = tg_size_max(WHERE_MIN, sizeof said - tg_size_min(sizeof said, strlen(said) + sizeof "...: "));
     if (length > room) {
         where += length - room;
-        while (((unsigned char)*where & 0xC0) == 0x80) /* not from the middle of a character */
+        while (tg_utf8_continues((unsigned char)*where)) /* begin with a whole character */
             where++;
     }
     if (snprintf(err->message, sizeof err->message, "%s%s: %s", length > room ? "..." : "", where, said) < 0)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
+
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
 {
     size_t i = tg_params_index(&m->table, kind, layer);
@@ -219,7 +221,7 @@ static tg_status take_tensor(struct load *load, const tg_param *p, const tg_arra
             return status;
         *weight = m->params + p->offset;
     }
-    return tg_params_check_finite(p->name, *weight, p->count, err);
+    return tg_check_finite(p->name, *weight, p->count, err);
 }
 
 /* An array behind the head: a tensor, or the caller's. */

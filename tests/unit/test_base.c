@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* F_SETPIPE_SZ, memfd_create, vmsplice */
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,7 +16,10 @@
 #include "formats/sink.h"
 #include "lib/base/arena.h"
 #include "lib/base/choice.h"
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
 #include "lib/base/status.h"
+#include "lib/base/utf8.h"
 #include "tests/unit/check.h"
 
 /* ---- where it happened, and why */
@@ -94,32 +99,115 @@ static void long_reasons(void)
 
 /* ---- the arena */
 
-static void place(tg_arena *arena, unsigned char **a, double **b)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define ASAN 1
+#endif
+
+struct buffers {
+    unsigned char *a;
+    double *b;
+    size_t n; /* doubles */
+};
+
+static void place(tg_arena *arena, void *context)
 {
-    *a = tg_arena_take(arena, 100, 1);
-    *b = tg_arena_take(arena, 1000, sizeof **b);
+    struct buffers *x = context;
+
+    x->a = tg_arena_take(arena, 100, 1);
+    x->b = tg_arena_take(arena, x->n, sizeof *x->b);
+}
+
+static void expect_buffers(const struct buffers *x)
+{
+    CHECK((uintptr_t)x->a % TG_ALIGN == 0 && (uintptr_t)x->b % TG_ALIGN == 0);
+#ifndef ASAN
+    CHECK((unsigned char *)x->b - x->a == 128);
+#endif
+    for (size_t i = 0; i < 100; i++)
+        CHECK(x->a[i] == 0);
+    for (size_t i = 0; i < x->n; i++)
+        CHECK(x->b[i] == 0);
+    memset(x->a, 0xff, 100);
+    memset(x->b, 0xff, x->n * sizeof *x->b);
 }
 
 static void placement(void)
 {
     tg_arena arena = {0};
-    unsigned char *a;
-    double *b;
+    struct buffers x = {.n = 1000};
     tg_err err;
 
-    place(&arena, &a, &b);
-    CHECK(!a && !b);
+    place(&arena, &x);
+    CHECK(!x.a && !x.b);
     CHECK_EQ(arena.used, 128 + 8000);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    place(&arena, &a, &b);
-    CHECK((uintptr_t)a % TG_ALIGN == 0 && (uintptr_t)b % TG_ALIGN == 0);
-    CHECK((unsigned char *)b - a == 128);
-    for (size_t i = 0; i < 128 + 8000; i++)
-        CHECK(a[i] == 0);
-    memset(a, 0xff, 128 + 8000);
+    place(&arena, &x);
+    CHECK_EQ(arena.used, 128 + 8000);
+    expect_buffers(&x);
     tg_arena_free(&arena);
     CHECK(!arena.base && arena.size == 0);
     tg_arena_free(&arena);
+}
+
+/* Both runs in one call. */
+static void building(void)
+{
+    tg_arena arena;
+    struct buffers x = {.n = 1000};
+    tg_err err;
+
+    CHECK_OK(tg_arena_build(&arena, place, &x, &err), &err);
+    CHECK_EQ(arena.used, 128 + 8000);
+    expect_buffers(&x);
+    tg_arena_free(&arena);
+    x.n = SIZE_MAX / 16;
+    CHECK_EQ(tg_arena_build(&arena, place, &x, &err), TG_ENOMEM);
+    CHECK(!x.a && !x.b && !arena.base && arena.used == 0);
+}
+
+/* Write one byte at p[at] in a process of its own; whether it survived. */
+static bool survives(unsigned char *p, ptrdiff_t at)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        close(STDERR_FILENO); /* no report */
+        ((volatile unsigned char *)p)[at] = 1;
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    return status == 0;
+}
+
+/* Under AddressSanitizer an overrun from one block towards the next is seen; anywhere, the
+ * blocks themselves can be written to their last byte, and so can what comes after the arena. */
+static void overruns(void)
+{
+    const ptrdiff_t end = 999 * sizeof(double);
+    tg_arena arena;
+    struct buffers x = {.n = 999};
+    unsigned char *freed;
+    size_t size;
+    tg_err err;
+
+    CHECK_OK(tg_arena_build(&arena, place, &x, &err), &err);
+    CHECK(survives(x.a, 0) && survives(x.a, 99) && survives((unsigned char *)x.b, end - 1));
+#ifdef ASAN
+    CHECK(!survives(x.a, 100) && !survives(x.a, 127) && !survives(x.a, 128));
+    CHECK(!survives((unsigned char *)x.b, -1) && !survives((unsigned char *)x.b, end));
+#endif
+    freed = arena.base;
+    size = arena.size;
+    tg_arena_free(&arena);
+    freed = mmap(freed, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(freed != MAP_FAILED && survives(freed, 100) && survives(freed, (ptrdiff_t)size - 1));
+    munmap(freed, size);
 }
 
 static void too_large(void)
@@ -151,6 +239,135 @@ static void rows_of_a_width(void)
     /* the product wraps around to 0 */
     CHECK(tg_arena_take_rows(&arena, SIZE_MAX / 2 + 1, 2, 1) == NULL);
     CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
+}
+
+static void saturating(void)
+{
+    tg_arena arena = {0};
+    tg_err err;
+
+    CHECK_EQ(tg_size_mul_sat(6, 7), 42);
+    CHECK_EQ(tg_size_add_sat(6, 7), 13);
+    CHECK(tg_size_mul_sat(SIZE_MAX / 2 + 1, 2) == SIZE_MAX && tg_size_add_sat(SIZE_MAX, 1) == SIZE_MAX);
+    (void)tg_arena_take(&arena, tg_size_mul_sat(SIZE_MAX, SIZE_MAX), 1);
+    CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
+}
+
+/* ---- UTF-8 */
+
+static void utf8_decoding(void)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        uint32_t code;
+    } good[] = {{"a", 1, 'a'},
+                {"\x7F", 1, 0x7F},
+                {"\xC2\x80", 2, 0x80},
+                {"\xDF\xBF", 2, 0x7FF},
+                {"\xE0\xA0\x80", 3, 0x800},
+                {"\xED\x9F\xBF", 3, 0xD7FF},
+                {"\xEE\x80\x80", 3, 0xE000},
+                {"\xF0\x90\x80\x80", 4, 0x10000},
+                {"\xF4\x8F\xBF\xBF", 4, 0x10FFFF}};
+    static const char *const bad[] = {"\x80",
+                                      "\xBF",
+                                      "\xC3(",
+                                      "\xC0\x80",
+                                      "\xC1\xBF",
+                                      "\xE0\x9F\xBF",
+                                      "\xED\xA0\x80",
+                                      "\xED\xBF\xBF",
+                                      "\xE2\x82(",
+                                      "\xF0\x8F\xBF\xBF",
+                                      "\xF4\x90\x80\x80",
+                                      "\xF8\x88\x80\x80\x80",
+                                      "\xFF",
+                                      "\xFE"};
+    uint32_t code;
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        CHECK_EQ(tg_utf8_decode(&code, good[i].text, strlen(good[i].text)), good[i].length);
+        CHECK_EQ(code, good[i].code);
+        CHECK_EQ(tg_utf8_length((unsigned char)good[i].text[0]), good[i].length);
+        CHECK_EQ(tg_utf8_decode(&code, good[i].text, good[i].length - 1), 0); /* cut */
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK_EQ(tg_utf8_decode(&code, bad[i], strlen(bad[i])), 0);
+    CHECK_EQ(tg_utf8_decode(&code, "", 1), 1); /* NUL is a character */
+    CHECK(tg_utf8_continues(0x80) && tg_utf8_continues(0xBF));
+    CHECK(!tg_utf8_continues('a') && !tg_utf8_continues(0xC3));
+}
+
+static void utf8_what_is_shown(void)
+{
+    uint32_t code;
+
+    CHECK_EQ(tg_utf8_printable(&code, " ", 1), 1);
+    CHECK_EQ(tg_utf8_printable(&code, "~", 1), 1);
+    CHECK_EQ(tg_utf8_printable(&code, "\x1F", 1), 0);
+    CHECK_EQ(tg_utf8_printable(&code, "\x7F", 1), 0);
+    CHECK_EQ(tg_utf8_printable(&code, "\xC2\x9F", 2), 0);
+    CHECK_EQ(tg_utf8_printable(&code, "\xC2\xA0", 2), 2);
+    CHECK_EQ(tg_utf8_columns('a'), 1);
+    CHECK_EQ(tg_utf8_columns(0x4E2D), 2);
+    CHECK_EQ(tg_utf8_columns(0x1F600), 2);
+    CHECK_EQ(tg_utf8_columns(0x0301), 0);
+}
+
+/* ---- numbers that are not finite */
+
+/* One bad value at any place, in few values (one thread) and in many. */
+static void finding_what_is_not_finite(void)
+{
+    static float x[200000];
+    static const size_t counts[] = {0, 1, 15, 16, 17, 100, 65535, 65536, 65537, 200000};
+    static const float bad[] = {INFINITY, -INFINITY, NAN};
+
+    for (size_t i = 0; i < 200000; i++)
+        x[i] = i % 3 == 0 ? FLT_MAX : i % 3 == 1 ? -0.0f : 1e-45f;
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        const size_t n = counts[c];
+
+        CHECK_EQ(tg_find_not_finite(x, n), n);
+        for (size_t at = 0; at < n; at += at < 40 || at + 40 > n ? 1 : n / 7) {
+            const float was = x[at], last = x[n - 1];
+
+            x[at] = bad[at % 3];
+            CHECK_EQ(tg_find_not_finite(x, n), at);
+            CHECK_EQ(tg_find_not_finite(x, at), at);
+            x[n - 1] = NAN; /* the first one counts */
+            CHECK_EQ(tg_find_not_finite(x, n), at);
+            x[n - 1] = last;
+            x[at] = was;
+        }
+    }
+}
+
+static void not_finite_doubles(void)
+{
+    double x[5] = {1, -DBL_MAX, 0, 3, 4};
+
+    CHECK_EQ(tg_find_not_finite64(x, 5), 5);
+    CHECK_EQ(tg_find_not_finite_rounded(x, 5), 1); /* beyond float32 */
+    x[1] = (double)FLT_MAX;
+    CHECK_EQ(tg_find_not_finite_rounded(x, 5), 5);
+    x[3] = (double)NAN;
+    CHECK_EQ(tg_find_not_finite64(x, 5), 3);
+    CHECK_EQ(tg_find_not_finite_rounded(x, 5), 3);
+}
+
+static void not_finite_message(void)
+{
+    float x[3] = {1, 2, -NAN};
+    tg_err err;
+
+    CHECK_OK(tg_check_finite("x", x, 2, &err), &err);
+    CHECK_EQ(tg_check_finite("x", x, 3, &err), TG_EDATA);
+    CHECK(strcmp(err.message, "x[2] is nan: it must be finite") == 0);
+    x[0] = -INFINITY;
+    CHECK_EQ(tg_check_finite("x", x, 3, &err), TG_EDATA);
+    CHECK(strcmp(err.message, "x[0] is -inf: it must be finite") == 0);
 }
 
 /* ---- writing */
@@ -292,6 +509,14 @@ int main(void)
     RUN(long_paths_in_utf8);
     RUN(long_reasons);
     RUN(placement);
+    RUN(building);
+    RUN(overruns);
+    RUN(saturating);
+    RUN(utf8_decoding);
+    RUN(utf8_what_is_shown);
+    RUN(finding_what_is_not_finite);
+    RUN(not_finite_doubles);
+    RUN(not_finite_message);
     RUN(too_large);
     RUN(rows_of_a_width);
     RUN(writing_through_a_pipe);

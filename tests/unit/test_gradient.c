@@ -92,7 +92,7 @@ static void set_up(struct setting *s, const tg_config *config, size_t l, int32_t
         CHECK(tg_attn_layers_next(&s->layers, &s->layer));
     tg_attn_gradient_place(&s->arena, &s->g, &s->model, l, T);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    check_fill_arena(&s->arena); /* NaN everywhere */
     tg_attn_gradient_place(&s->arena, &s->g, &s->model, l, T);
     tg_attn_gradient_begin(&s->g, s->layer.residual, s->layer.qkv);
     tg_attn_gradient_loss(&s->g, token);
