@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/npy.h"
+#include "formats/tensors.h"
 #include "formats/zip.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
@@ -330,6 +331,54 @@ uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
 {
     return tg_zip_most(r->zip);
 }
+
+/* ---- as a container of tensors (tensors.h) */
+
+static tg_status container_open(void **reader, tg_source *source, tg_err *err)
+{
+    tg_archive_reader *r;
+    tg_status status = tg_archive_open_source(&r, source, err);
+
+    *reader = r;
+    return status;
+}
+
+static tg_status container_next(void *reader, tg_array *array, bool *more, tg_err *err)
+{
+    tg_archive_event event = TG_ARCHIVE_EOF;
+    tg_status status = tg_archive_next(reader, array, &event, err);
+
+    *more = event == TG_ARCHIVE_ARRAY;
+    if (status || *more)
+        return status;
+    if ((status = tg_archive_next(reader, array, &event, err)))
+        return status;
+    return event == TG_ARCHIVE_EOF ? TG_OK : tg_fail(err, TG_EDATA, "another archive follows the first");
+}
+
+static tg_status container_read(void *reader, void *dst, size_t bytes, tg_err *err)
+{
+    return tg_archive_read(reader, dst, bytes, err);
+}
+
+static uint64_t container_max_bytes(const void *reader)
+{
+    return tg_archive_max_bytes(reader);
+}
+
+static void container_close(void *reader)
+{
+    tg_archive_close(reader);
+}
+
+const tg_container tg_archive_container = {
+    .format = TG_FORMAT_ZIP,
+    .open = container_open,
+    .next = container_next,
+    .read = container_read,
+    .max_bytes = container_max_bytes,
+    .close = container_close,
+};
 
 /* ---- writing */
 

@@ -723,7 +723,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     done
     cat good.npz good.npz > model.npz
     run -1 --separate-stderr tg-train -n 4 t.npz
-    said "tg-train: model.npz: another archive follows the model"
+    said "tg-train: model.npz: another archive follows the first"
 }
 
 # changed PYTHON: good.npz with its members (name: bytes of .npy) changed, as model.npz.

@@ -16,6 +16,7 @@
 #include "formats/sink.h"
 #include "lib/base/arena.h"
 #include "lib/base/choice.h"
+#include "lib/base/convert.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/base/status.h"
@@ -501,6 +502,34 @@ static void choices(void)
     CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", SIZE_MAX), "") == 0);
 }
 
+/* ---- other types as float32 */
+
+/* All 65,536 halves, against the definition. */
+static void halves(void)
+{
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        const int exponent = (int)(bits >> 10 & 0x1F), fraction = (int)(bits & 0x3FF);
+        const double sign = bits & 0x8000 ? -1 : 1;
+        const float got = tg_float_from_half((uint16_t)bits);
+
+        if (exponent == 31 && fraction > 0)
+            CHECK(isnan(got));
+        else if (exponent == 31)
+            CHECK((double)got == sign * (double)INFINITY);
+        else
+            CHECK((double)got ==
+                  sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24)));
+        CHECK(!signbit(got) == !(bits & 0x8000));
+    }
+}
+
+static void bfloats(void)
+{
+    CHECK(tg_float_from_bf16(0x3F80) == 1.0f && tg_float_from_bf16(0xC040) == -3.0f);
+    CHECK(tg_float_from_bf16(0x7F80) == INFINITY && isnan(tg_float_from_bf16(0x7FC0)));
+    CHECK(tg_float_from_bf16(0x0001) == 0x1p-133f);
+}
+
 int main(void)
 {
     RUN(choices);
@@ -514,6 +543,8 @@ int main(void)
     RUN(saturating);
     RUN(utf8_decoding);
     RUN(utf8_what_is_shown);
+    RUN(halves);
+    RUN(bfloats);
     RUN(finding_what_is_not_finite);
     RUN(not_finite_doubles);
     RUN(not_finite_message);
