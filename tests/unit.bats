@@ -27,6 +27,7 @@ unit() {
 @test "unit: kernels" { unit kernels; }
 @test "unit: nn" { unit nn; }
 @test "unit: model" { unit model; }
+@test "unit: import" { unit import; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }
