@@ -115,7 +115,7 @@ static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg
         return in_array(r->name, err);
     if (tg_zip_canonical(r->zip) &&
         (tg_npy_format(want, a) != *length || memcmp(want, r->head, *length) != 0))
-        return tg_fail(err, TG_EDATA, "array \"%s\": its .npy header is not as tg writes it", r->name);
+        return tg_fail(err, TG_EDATA, "array \"%s\": its .npy header differs from what tg writes", r->name);
     return TG_OK;
 }
 
@@ -172,7 +172,7 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
     tg_status status;
 
     if (bytes > r->left)
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": %zu bytes are wanted, %zu are left", r->name, bytes,
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": %zu bytes requested, %zu left", r->name, bytes,
                        r->left);
     if (bytes == 0)
         return TG_OK;
@@ -272,7 +272,7 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
     if (a->ndim != 0 || a->dtype.kind != 'S')
         return not_a(a, "one text (|S)", err);
     if (n >= size)
-        return tg_fail(err, TG_EDATA, "array \"%s\": a text of %zu bytes, expected at most %zu", a->name, n,
+        return tg_fail(err, TG_EDATA, "array \"%s\": text of %zu bytes, expected at most %zu", a->name, n,
                        size - 1);
     status = tg_archive_read(r, text, n, err);
     if (status)
@@ -281,7 +281,7 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
         n--;
     text[n] = '\0';
     if (memchr(text, '\0', n))
-        return tg_fail(err, TG_EDATA, "array \"%s\": a NUL byte in a text", a->name);
+        return tg_fail(err, TG_EDATA, "array \"%s\": the text contains a NUL byte", a->name);
     return TG_OK;
 }
 
@@ -304,11 +304,11 @@ tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const 
     tg_status status;
 
     if (strcmp(a->name, "kind") != 0)
-        return tg_fail(err, TG_EDATA, "this archive is not ours: its first array is %s, not kind", a->name);
+        return tg_fail(err, TG_EDATA, "not an archive of tg: the first array is \"%s\", expected \"kind\"", a->name);
     if ((status = tg_archive_get_text(r, a, found, sizeof found, err)))
         return status;
     if (strcmp(found, kind) != 0)
-        return tg_fail(err, TG_EDATA, "this archive is of kind \"%s\", not \"%s\"", found, kind);
+        return tg_fail(err, TG_EDATA, "the archive has kind \"%s\", expected \"%s\"", found, kind);
     return TG_OK;
 }
 
@@ -318,7 +318,7 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     tg_status status;
 
     if (strcmp(a->name, "version") != 0)
-        return tg_fail(err, TG_EDATA, "the second array is %s, not version", a->name);
+        return tg_fail(err, TG_EDATA, "the second array is \"%s\", expected \"version\"", a->name);
     if ((status = tg_archive_get_size(r, a, &found, err)))
         return status;
     if (found != version)
@@ -416,15 +416,15 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
     size_t n = strlen(name);
 
     if (n == 0 || n > TG_NAME_MAX)
-        return tg_fail(err, TG_EUSAGE, "an array's name has 1 to %d bytes, \"%.20s...\" has %zu", TG_NAME_MAX,
-                       name, n);
+        return tg_fail(err, TG_EUSAGE, "array name \"%.20s...\" has %zu bytes, expected 1 to %d", name, n,
+                       TG_NAME_MAX);
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
         a.shape[i] = shape[i];
     if (tg_dtype_equal(dtype, TG_BF16))
         return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     if (!tg_array_measure(&a))
         return tg_fail(err, TG_EUSAGE,
-                       "array \"%s\": no archive holds an array of %zu dimensions of type %c%zu", name, ndim,
+                       "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
                        dtype.kind, dtype.size);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);

@@ -10,7 +10,7 @@ static const char *const texts[TG_FORMATS] = {
     [TG_FORMAT_UNKNOWN] = NULL,
     [TG_FORMAT_ZIP] = "a zip file",
     [TG_FORMAT_ZIP_EMPTY] = "a zip file without members",
-    [TG_FORMAT_ZIP_SPLIT] = "a zip file split in parts",
+    [TG_FORMAT_ZIP_SPLIT] = "one part of a split zip file",
     [TG_FORMAT_NPY] = "a single .npy array; put it in an .npz (np.savez)",
     [TG_FORMAT_SAFETENSORS] = "a safetensors file",
     [TG_FORMAT_GGUF] = "a GGUF model",
@@ -24,7 +24,7 @@ static const char *const texts[TG_FORMATS] = {
     [TG_FORMAT_BZIP2] = "bzip2 data; decompress it first",
     [TG_FORMAT_XZ] = "xz data; decompress it first",
     [TG_FORMAT_ZSTD] = "zstd data; decompress it first",
-    [TG_FORMAT_ELF] = "a program",
+    [TG_FORMAT_ELF] = "an ELF executable",
     [TG_FORMAT_TEXT] = "plain text",
 };
 

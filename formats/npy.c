@@ -108,11 +108,11 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
 
     spaces(in);
     if (in->p < in->end && *in->p == '[')
-        return tg_fail(err, TG_EDATA, "a structured element type");
+        return tg_fail(err, TG_EDATA, "the element type is structured, expected numbers");
     if (!take_string(in, text, sizeof text))
-        return tg_fail(err, TG_EDATA, "the .npy header has no readable 'descr'");
+        return tg_fail(err, TG_EDATA, "cannot parse 'descr' in the .npy header");
     if (strchr(text, 'O'))
-        return tg_fail(err, TG_EDATA, "element type '%s' is Python objects, not numbers", text);
+        return tg_fail(err, TG_EDATA, "element type '%s' is Python objects, expected numbers", text);
     if (text[0] == '>')
         return tg_fail(err, TG_EDATA, "element type '%s' is big-endian, expected little-endian", text);
     inner = (parser){text, text + strlen(text)};
@@ -145,14 +145,14 @@ static tg_status parse_shape(parser *in, tg_array *a, tg_err *err)
     if (a->ndim != 1 || comma) /* (3) is no tuple */
         return TG_OK;
 fail:
-    return tg_fail(err, TG_EDATA, "the .npy header has no readable 'shape'");
+    return tg_fail(err, TG_EDATA, "cannot parse 'shape' in the .npy header");
 }
 
 static tg_status parse_order(parser *in, bool *fortran, tg_err *err)
 {
     *fortran = take_word(in, "True");
     if (!*fortran && !take_word(in, "False"))
-        return tg_fail(err, TG_EDATA, "the .npy header has no readable 'fortran_order'");
+        return tg_fail(err, TG_EDATA, "cannot parse 'fortran_order' in the .npy header");
     return TG_OK;
 }
 
@@ -164,7 +164,7 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
     bool comma = true;
 
     if (!take(in, '{'))
-        return tg_fail(err, TG_EDATA, "the .npy header is no dictionary");
+        return tg_fail(err, TG_EDATA, "the .npy header is not a dictionary");
     while (!take(in, '}')) {
         char key[16];
         unsigned k = 0;
@@ -197,7 +197,7 @@ tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err)
     size_t prefix = 10;
 
     if (memcmp(first, "\x93NUMPY", 6) != 0)
-        return tg_fail(err, TG_EDATA, "it is not an .npy array");
+        return tg_fail(err, TG_EDATA, "not an .npy array");
     if ((first[6] != 1 && first[6] != 2) || first[7] != 0)
         return tg_fail(err, TG_EDATA, ".npy version %u.%u, expected 1.0 or 2.0", first[6], first[7]);
     if (first[6] == 2) {
@@ -205,7 +205,7 @@ tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err)
         prefix = 12;
     }
     if (n > HEADER_MAX || n < 2)
-        return tg_fail(err, TG_EDATA, "an .npy header of %zu bytes, expected at most %d", n, HEADER_MAX);
+        return tg_fail(err, TG_EDATA, ".npy header of %zu bytes, expected at most %d", n, HEADER_MAX);
     *length = prefix + n;
     return TG_OK;
 }
@@ -228,6 +228,6 @@ tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg
     for (size_t i = 0; i < a->ndim; i++)
         long_dims += a->shape[i] > 1;
     if (fortran && long_dims > 1 && a->count > 0)
-        return tg_fail(err, TG_EDATA, "it is in Fortran order; save it in C order (numpy.ascontiguousarray)");
+        return tg_fail(err, TG_EDATA, "Fortran order, expected C order; save it with numpy.ascontiguousarray");
     return TG_OK;
 }

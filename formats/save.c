@@ -89,7 +89,7 @@ static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
         if (errno != EEXIST && errno != EINTR)
             break;
     }
-    return tg_fail_sys(err, "no file can be made in its directory");
+    return tg_fail_sys(err, "cannot create a file in its directory");
 }
 
 /* A device or pipe: written to as it is. */
@@ -118,7 +118,7 @@ static tg_status begin_file(tg_save *save, const char *path, const struct stat *
     (void)!fchown(save->fd, (uid_t)-1, old->st_gid);
     (void)!fchown(save->fd, old->st_uid, (gid_t)-1);
     if (fchmod(save->fd, old->st_mode & 0777) != 0)
-        return tg_fail_sys(err, "its permissions cannot be kept");
+        return tg_fail_sys(err, "cannot keep its permissions");
     return TG_OK;
 }
 
@@ -176,7 +176,7 @@ static tg_status sync_directory(const char *target, tg_err *err)
         r = sync_fd(fd);
         close(fd);
     }
-    return r != 0 ? tg_fail_sys(err, "in place, but its directory cannot be synced") : TG_OK;
+    return r != 0 ? tg_fail_sys(err, "in place, but cannot sync its directory") : TG_OK;
 }
 
 tg_status tg_save_commit(tg_save *save, tg_err *err)
@@ -191,7 +191,7 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
         status = tg_fail_sys(err, "close failed");
     if (!status && save->temp) {
         if (rename(save->temp, save->target) != 0) {
-            status = tg_fail_sys(err, "cannot be put in place");
+            status = tg_fail_sys(err, "cannot be replaced");
         } else {
             free(save->temp);
             save->temp = NULL;

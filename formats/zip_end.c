@@ -91,7 +91,7 @@ static tg_status same(tg_zip_reader *r, const tg_zip_entry *e, const char *what,
     if (got == want)
         return TG_OK;
     return tg_fail(err, TG_EDATA,
-                   "%s%s%sthe central directory says %s %llu, before it was %llu (offset %llu)",
+                   "%s%s%sthe central directory says %s %llu, expected %llu (offset %llu)",
                    e ? "member \"" : "", e ? e->name : "", e ? "\": " : "", what, (unsigned long long)got,
                    (unsigned long long)want, (unsigned long long)r->source.at);
 }
@@ -163,7 +163,7 @@ static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *e
     p = s->next;
     if (memcmp(p + CENTRAL, e->name, name) != 0)
         return tg_fail(err, TG_EDATA,
-                       "the central directory has another name for member \"%s\" (offset %llu)", e->name,
+                       "the central directory has a different name for member \"%s\" (offset %llu)", e->name,
                        (unsigned long long)s->at);
     status = check_claims(r, e,
                           (claim[]){

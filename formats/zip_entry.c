@@ -195,7 +195,7 @@ const char *tg_zip_name_fault(const char *name, size_t n)
     if (n == 0)
         return "is empty";
     if (n > TG_ZIP_NAME_MAX)
-        return "is longer than 127 bytes and .npy";
+        return "is longer than 127 bytes plus .npy";
     for (size_t i = 0; i < n; i++)
         if (!allowed(name[i]))
             return "has bytes other than A-Z a-z 0-9 . _ / -";
@@ -205,7 +205,7 @@ const char *tg_zip_name_fault(const char *name, size_t n)
         if (i < n && name[i] != '/')
             continue;
         if (i - begin == 2 && name[begin] == '.' && name[begin + 1] == '.')
-            return "has a part ..";
+            return "has a \"..\" part";
         if (i == begin || (i - begin == 1 && name[begin] == '.'))
             return "has an empty part";
         begin = i + 1;

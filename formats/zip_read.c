@@ -73,11 +73,11 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
         return status;
     what = tg_format_text(tg_format_recognize(s->next, s->ready));
     if (s->at > 0)
-        return tg_fail(err, TG_EDATA, "after an archive, at offset %llu, comes no other, but %s",
-                       (unsigned long long)s->at, what ? what : "something unknown");
+        return tg_fail(err, TG_EDATA, "trailing data after the archive, at offset %llu: %s",
+                       (unsigned long long)s->at, what ? what : "unknown data");
     if (what)
         return tg_fail(err, TG_EDATA, "not an .npz archive: this is %s", what);
-    return tg_fail(err, TG_EDATA, "not an .npz archive: the first of %zu bytes is 0x%02x, not those of a zip",
+    return tg_fail(err, TG_EDATA, "not an .npz archive: the first byte of %zu is 0x%02x, expected 0x50 (\"PK\")",
                    s->ready, s->next[0]);
 }
 
@@ -135,7 +135,7 @@ static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const uns
         e->size = tg_get64(wide);
         e->packed = tg_get64(wide + 8);
         if ((size != TG_ZIP_FULL && size != e->size) || (packed != TG_ZIP_FULL && packed != e->packed))
-            return bad(r, err, "the zip64 sizes are not the header's sizes");
+            return bad(r, err, "its zip64 sizes differ from those of its header");
     } else if (!tg_zip_size64(&e->size, size, &wide, &left) ||
                !tg_zip_size64(&e->packed, packed, &wide, &left)) {
         return bad(r, err, "a zip64 size is missing");
@@ -165,10 +165,10 @@ static tg_status check_sizes(tg_zip_reader *r, tg_err *err)
     if (!r->packed_known)
         return TG_OK;
     if (e->method == TG_ZIP_STORED && e->size != e->packed)
-        return bad(r, err, "stored, yet %llu bytes take %llu", (unsigned long long)e->size,
+        return bad(r, err, "stored %llu bytes in %llu, expected equal sizes", (unsigned long long)e->size,
                    (unsigned long long)e->packed);
     if (e->method == TG_ZIP_DEFLATED && e->size / INFLATE_MAX > e->packed)
-        return bad(r, err, "%llu bytes of deflate cannot hold %llu", (unsigned long long)e->packed,
+        return bad(r, err, "%llu bytes of deflate data cannot hold %llu", (unsigned long long)e->packed,
                    (unsigned long long)e->size);
     return TG_OK;
 }
@@ -195,7 +195,7 @@ static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_
         i++;
     if (i < n || i < m)
         return bad(r, err,
-                   "byte %zu of its header is not as tg writes it: damaged, or changed by another program",
+                   "byte %zu of its header differs from what tg writes: damaged, or changed by another program",
                    i);
     return TG_OK;
 }
@@ -218,7 +218,7 @@ static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t 
     if (status)
         return status;
     if (!e)
-        return tg_fail(err, TG_EDATA, "a second member \"%.*s\" at offset %llu", (int)n, (const char *)name,
+        return tg_fail(err, TG_EDATA, "duplicate member \"%.*s\" at offset %llu", (int)n, (const char *)name,
                        at);
     e->offset = r->source.at - r->start;
     r->list.count++;
@@ -265,7 +265,7 @@ static tg_status read_local(tg_zip_reader *r, tg_err *err)
     name = tg_get16(s->next + 26);
     extra = tg_get16(s->next + 28);
     if (name > TG_ZIP_NAME_MAX) /* nor would it all fit in what can be looked at */
-        return tg_fail(err, TG_EDATA, "the name of the member at offset %llu has %zu bytes, more than %d",
+        return tg_fail(err, TG_EDATA, "the name of the member at offset %llu has %zu bytes, expected at most %d",
                        (unsigned long long)s->at, name, TG_ZIP_NAME_MAX);
     if ((status = tg_source_need(s, LOCAL + name + extra, "a member's header", err)))
         return status;
@@ -346,11 +346,11 @@ static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, si
     if (result == Z_MEM_ERROR)
         return tg_fail_memory(err, 1u << 16, "the decompressor");
     if (result == Z_BUF_ERROR)
-        return bad(r, err, "its deflate data end after %llu bytes without an end mark",
+        return bad(r, err, "its deflate data ends after %llu bytes without an end mark",
                    (unsigned long long)r->packed_done);
     if (result != Z_OK && result != Z_STREAM_END)
-        return bad(r, err, "its deflate data are damaged near offset %llu (%s)", (unsigned long long)s->at,
-                   z->msg ? z->msg : "a dictionary is wanted");
+        return bad(r, err, "its deflate data is damaged near offset %llu (%s)", (unsigned long long)s->at,
+                   z->msg ? z->msg : "a dictionary is needed");
     r->ended = result == Z_STREAM_END;
     return TG_OK;
 }
@@ -436,7 +436,7 @@ static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
             return bad(r, err, "it inflates to more than %llu bytes", (unsigned long long)e->size);
     }
     if (r->packed_known && r->packed_done != e->packed)
-        return bad(r, err, "its deflate data end after %llu of %llu bytes",
+        return bad(r, err, "its deflate data ends after %llu of %llu bytes",
                    (unsigned long long)r->packed_done, (unsigned long long)e->packed);
     if (r->canonical && r->packed_crc != e->packed_crc)
         return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, not %08x", r->packed_crc,
@@ -462,7 +462,7 @@ static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
     packed = r->wide ? tg_get64(s->next + 8) : tg_get32(s->next + 8);
     size = r->wide ? tg_get64(s->next + 16) : tg_get32(s->next + 12);
     if (packed != r->packed_done || size != r->done)
-        return bad(r, err, "its descriptor says %llu bytes in %llu, there were %llu in %llu",
+        return bad(r, err, "its descriptor says %llu bytes in %llu, got %llu in %llu",
                    (unsigned long long)size, (unsigned long long)packed, (unsigned long long)r->done,
                    (unsigned long long)r->packed_done);
     tg_source_skip(s, n);
@@ -478,9 +478,9 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
         return TG_OK;
     e = current(r);
     if (!r->sized)
-        return bad(r, err, "its size is not known behind %llu bytes", (unsigned long long)r->done);
+        return bad(r, err, "its size is unknown after %llu bytes", (unsigned long long)r->done);
     if (r->done != e->size)
-        return bad(r, err, "%llu bytes of it were not read", (unsigned long long)(e->size - r->done));
+        return bad(r, err, "%llu of its bytes were not read", (unsigned long long)(e->size - r->done));
     if (e->method == TG_ZIP_DEFLATED)
         status = inflate_end(r, err);
     if (!status && (e->flags & FLAG_DESCRIPTOR))

@@ -161,11 +161,11 @@ static tg_status new_entry(tg_zip_writer *w, tg_zip_entry **e, const char *name,
     if (fault)
         return tg_fail(err, TG_EUSAGE, "the member name \"%.*s\" %s", 2 * TG_ZIP_NAME_MAX, name, fault);
     if (w->list.count == TG_NAMES_MAX)
-        return tg_fail(err, TG_EUSAGE, "\"%s\" is one member too many for an archive of %d", name,
+        return tg_fail(err, TG_EUSAGE, "member \"%s\" exceeds the limit of %d members", name,
                        TG_NAMES_MAX);
     status = tg_zip_list_slot(&w->list, e, name, strlen(name), err);
     if (!status && !*e)
-        status = tg_fail(err, TG_EUSAGE, "the archive has a member \"%s\" already", name);
+        status = tg_fail(err, TG_EUSAGE, "the archive already has a member \"%s\"", name);
     return status;
 }
 
@@ -199,7 +199,7 @@ tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_
     tg_status status;
 
     if (w->closed)
-        return tg_fail(err, TG_EUSAGE, "the archive is closed: \"%s\" comes too late", name);
+        return tg_fail(err, TG_EUSAGE, "member \"%s\" comes after the end of the archive", name);
     status = new_entry(w, &e, name, err);
     if (!status && w->deflated)
         status = deflate_all(&packed, &deflated.size[0], &plain, err);
@@ -226,9 +226,9 @@ tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
     tg_status status = TG_OK;
 
     if (w->closed)
-        return tg_fail(err, TG_EUSAGE, "the archive is closed already");
+        return tg_fail(err, TG_EUSAGE, "the archive is already closed");
     if (count == 0)
-        return tg_fail(err, TG_EUSAGE, "an archive has at least one member");
+        return tg_fail(err, TG_EUSAGE, "the archive has no members, expected at least 1");
     for (size_t i = 0; i < count && !status; i++) {
         size_t n = tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0);
 

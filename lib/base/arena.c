@@ -65,7 +65,7 @@ tg_status tg_arena_alloc(tg_arena *arena, tg_err *err)
         return tg_fail(err, TG_ENOMEM, "out of memory: the sizes exceed the address space");
     base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
-        return tg_fail_memory(err, size, "one block");
+        return tg_fail_memory(err, size, "buffers");
 #ifdef MADV_HUGEPAGE
     (void)madvise(base, size, MADV_HUGEPAGE); /* fewer pages for the processor to look up */
 #endif

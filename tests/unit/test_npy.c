@@ -95,7 +95,7 @@ static void test_refuses(void)
     refuses("{'descr': '<f4', 'fortran_order': False, 'shape': ()", "three keys");
     refuses("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x\n", "newline");
     refuses("{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "newline");
-    refuses("[1, 2]\n", "no dictionary");
+    refuses("[1, 2]\n", "not a dictionary");
 }
 
 static void test_length(void)

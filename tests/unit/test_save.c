@@ -190,7 +190,7 @@ static void test_failed_commit(void)
     must(mkdir("taken", 0755) == 0);
     write_file("taken/inside", "x");
     CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
-    CHECK_HAS(err.message, "cannot be put in place");
+    CHECK_HAS(err.message, "cannot be replaced");
     CHECK(holds("taken/inside", "x"));
     CHECK_EQ(leftovers("."), 0);
 }
