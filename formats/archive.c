@@ -11,16 +11,16 @@
 #include "lib/base/size.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "arrays are written as they lie in memory, which must be little-endian"
+#error "arrays are written as they are in memory, which must be little-endian"
 #endif
 
 #define SUFFIX 4 /* bytes of ".npy" */
 
 struct tg_archive_reader {
     tg_zip_reader *zip;
-    bool open;                 /* in an array, whose data may be left unread */
-    const unsigned char *data; /* what is left of it, when mapped */
-    size_t left;
+    bool open;                 /* inside an array, whose data may not be read yet */
+    const unsigned char *data; /* unread data, when mapped */
+    size_t left;               /* bytes not read yet */
     char name[TG_NAME_MAX + 1];
     unsigned char head[TG_NPY_HEAD_MAX];
 };
@@ -75,7 +75,7 @@ void tg_archive_close(tg_archive_reader *r)
     free(r);
 }
 
-/* Put "array NAME: " in front of a message about its header. */
+/* Prefix a message with the array's name. */
 static tg_status in_array(const char *name, tg_err *err)
 {
     char where[TG_NAME_MAX + 16];
@@ -84,7 +84,7 @@ static tg_status in_array(const char *name, tg_err *err)
     return tg_err_in(err, where);
 }
 
-/* A member's name, without ".npy". */
+/* Copy a member's name without ".npy". */
 static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg_err *err)
 {
     size_t n = strlen(e->name);
@@ -98,7 +98,7 @@ static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg
     return TG_OK;
 }
 
-/* Read the .npy header; in an archive of ours it is what we would have written. */
+/* Read the .npy header.  In a canonical archive it must be byte for byte what tg writes. */
 static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
 {
     unsigned char want[TG_NPY_FORMAT_MAX];
@@ -137,7 +137,7 @@ static tg_status begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_arr
     return TG_OK;
 }
 
-/* Skip what is left, and verify. */
+/* Skip unread data and verify the checksum. */
 static tg_status end_array(tg_archive_reader *r, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -199,7 +199,7 @@ static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
                    tg_dtype_text(dtype, a->dtype), tg_shape_text(shape, a->ndim, a->shape));
 }
 
-/* A scalar integer: its 64 bits, and whether they mean a negative number. */
+/* A scalar integer, sign-extended to 64 bits, and its sign. */
 static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *bits, bool *negative,
                              tg_err *err)
 {
@@ -277,7 +277,7 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
     status = tg_archive_read(r, text, n, err);
     if (status)
         return status;
-    while (n > 0 && text[n - 1] == '\0') /* NumPy's padding */
+    while (n > 0 && text[n - 1] == '\0') /* padding by NumPy */
         n--;
     text[n] = '\0';
     if (memchr(text, '\0', n))
@@ -296,7 +296,7 @@ tg_status tg_archive_get_choice(tg_archive_reader *r, const tg_array *a, const c
     return tg_fail(err, TG_EDATA, "%s is \"%s\", expected one of %s", a->name, name, list);
 }
 
-/* ---- what our own archives begin with */
+/* ---- kind and version */
 
 tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const char *kind, tg_err *err)
 {
@@ -304,7 +304,8 @@ tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const 
     tg_status status;
 
     if (strcmp(a->name, "kind") != 0)
-        return tg_fail(err, TG_EDATA, "not an archive of tg: the first array is \"%s\", expected \"kind\"", a->name);
+        return tg_fail(err, TG_EDATA, "not an archive of tg: the first array is \"%s\", expected \"kind\"",
+                       a->name);
     if ((status = tg_archive_get_text(r, a, found, sizeof found, err)))
         return status;
     if (strcmp(found, kind) != 0)
@@ -329,7 +330,7 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
 
 uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
 {
-    return tg_zip_most(r->zip);
+    return tg_zip_max_bytes(r->zip);
 }
 
 /* ---- as a container of tensors (tensors.h) */
@@ -423,8 +424,7 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
     if (tg_dtype_equal(dtype, TG_BF16))
         return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     if (!tg_array_measure(&a))
-        return tg_fail(err, TG_EUSAGE,
-                       "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
                        dtype.kind, dtype.size);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
@@ -438,7 +438,7 @@ tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype,
 }
 
 tg_status tg_archive_put_zero_copy(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
-                                 const size_t *shape, const void *data, tg_err *err)
+                                   const size_t *shape, const void *data, tg_err *err)
 {
     return put(w, name, dtype, ndim, shape, data, true, err);
 }

@@ -44,7 +44,7 @@ static void spaces(parser *in)
         in->p++;
 }
 
-/* Take the character if it is next. */
+/* Consume the character if it is next. */
 static bool take(parser *in, char ch)
 {
     spaces(in);
@@ -65,7 +65,7 @@ static bool take_word(parser *in, const char *word)
     return true;
 }
 
-/* A string literal without escapes, into text [size]. */
+/* Consume a string literal without escapes, into text [size]. */
 static bool take_string(parser *in, char *text, size_t size)
 {
     size_t n = 0;
@@ -142,7 +142,7 @@ static tg_status parse_shape(parser *in, tg_array *a, tg_err *err)
             goto fail;
         comma = take(in, ',');
     }
-    if (a->ndim != 1 || comma) /* (3) is no tuple */
+    if (a->ndim != 1 || comma) /* (3) is not a tuple */
         return TG_OK;
 fail:
     return tg_fail(err, TG_EDATA, "cannot parse 'shape' in the .npy header");
@@ -156,7 +156,7 @@ static tg_status parse_order(parser *in, bool *fortran, tg_err *err)
     return TG_OK;
 }
 
-/* The dictionary: three keys in any order. */
+/* The dictionary, with its three keys in any order. */
 static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -228,6 +228,7 @@ tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg
     for (size_t i = 0; i < a->ndim; i++)
         long_dims += a->shape[i] > 1;
     if (fortran && long_dims > 1 && a->count > 0)
-        return tg_fail(err, TG_EDATA, "Fortran order, expected C order; save it with numpy.ascontiguousarray");
+        return tg_fail(err, TG_EDATA,
+                       "Fortran order, expected C order; save it with numpy.ascontiguousarray");
     return TG_OK;
 }

@@ -583,7 +583,8 @@ static void test_most_bytes(void)
 
         CHECK_OK(tg_archive_open(&r, fd, &err), &err);
         for (int i = 0; i < 2; i++) {
-            CHECK(tg_archive_max_bytes(r) == (ways[way].open == as_file ? 1032 * (uint64_t)b->n : UINT64_MAX));
+            CHECK(tg_archive_max_bytes(r) ==
+                  (ways[way].open == as_file ? 1032 * (uint64_t)b->n : UINT64_MAX));
             CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
         }
         tg_archive_close(r);

@@ -290,7 +290,8 @@ static void test_refused_sizes(void)
     refuses((zip){.m = {{.name = "a.npy", .size_off = 50}}}, "it holds 184 bytes");
     refuses((zip){.m = {{.name = "a.npy", .method = 8, .size_off = 1}}}, "array header says 134");
     refuses((zip){.m = {{.name = "a.npy", .method = 8, .size_off = 200000}}}, "cannot hold");
-    refuses((zip){.m = {{.name = "a.npy", .zip64 = true, .size_off = 1}}}, "stored 135 bytes in 134, expected equal sizes");
+    refuses((zip){.m = {{.name = "a.npy", .zip64 = true, .size_off = 1}}},
+            "stored 135 bytes in 134, expected equal sizes");
 }
 
 static void test_refused_ends(void)
