@@ -156,7 +156,7 @@ static const bytes *sample(unsigned flags)
 
 /* ---- reading */
 
-/* Read everything, every second array left to be skipped; counts arrays and ends. */
+/* Read everything but skip every second array.  Counts arrays and ends. */
 static tg_status read_all(int fd, size_t *arrays, size_t *ends, tg_err *err)
 {
     unsigned char data[256];
@@ -492,7 +492,7 @@ static void test_others(void)
     CHECK_EQ(one_value(TG_F32, 0, (float[]){0.5f}, NULL, NULL, NULL, text, &err), TG_EDATA);
 }
 
-/* ---- the writer's mistakes and misfortunes */
+/* ---- the writer: wrong use, failing writes */
 
 static void test_usage(void)
 {
@@ -529,7 +529,7 @@ static void test_usage(void)
     close(fd);
 }
 
-/* More than an array has is not given; what it has still is. */
+/* A request for more than an array has fails; the data can still be read. */
 static void test_read_too_much(void)
 {
     for (size_t way = 0; way < 2; way++) {
@@ -555,7 +555,7 @@ static void test_read_too_much(void)
     }
 }
 
-/* A name and an extra field that together are longer than what can be looked at. */
+/* A name and an extra field that together exceed TG_SOURCE_PEEK. */
 static void test_long_name(void)
 {
     unsigned char header[64] = "PK\3\4\24";
@@ -570,7 +570,7 @@ static void test_long_name(void)
     }
 }
 
-/* What an input can hold is known of a file only. */
+/* The bound on an input's bytes is known for files only. */
 static void test_most_bytes(void)
 {
     for (size_t way = 0; way < 2; way++) {

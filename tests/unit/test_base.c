@@ -1,4 +1,4 @@
-/* What everything stands on: messages, one block of memory, bytes written out. */
+/* lib/base and writing: messages, the arena, UTF-8, finite checks, conversions, lists of names. */
 #define _GNU_SOURCE /* F_SETPIPE_SZ, memfd_create, vmsplice */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "lib/base/utf8.h"
 #include "tests/unit/check.h"
 
-/* ---- where it happened, and why */
+/* ---- messages */
 
 static void names_in_front(void)
 {
@@ -40,7 +40,7 @@ static void names_in_front(void)
     CHECK_EQ(err.sys, ENOENT);
 }
 
-/* A path of any length: the reason stays whole, and the end of the path. */
+/* A path of any length: the reason and the end of the path are kept. */
 static void long_paths(void)
 {
     static const char reason[] = "the config asks for 5368 bytes: the file cannot hold more than 17";
@@ -64,7 +64,7 @@ static void long_paths(void)
     }
 }
 
-/* What is left of a path does not begin in the middle of a character. */
+/* A shortened path does not begin in the middle of a character. */
 static void long_paths_in_utf8(void)
 {
     char path[1200];
@@ -81,7 +81,7 @@ static void long_paths_in_utf8(void)
     }
 }
 
-/* Both too long: something of the path is there all the same. */
+/* Both too long: 64 bytes of the path are kept. */
 static void long_reasons(void)
 {
     char path[600], reason[600];
@@ -171,7 +171,7 @@ static void building(void)
     CHECK(!x.a && !x.b && !arena.base && arena.used == 0);
 }
 
-/* Write one byte at p[at] in a process of its own; whether it survived. */
+/* Whether a child process survives writing one byte at p[at]. */
 static bool survives(unsigned char *p, ptrdiff_t at)
 {
     int status;
@@ -186,8 +186,8 @@ static bool survives(unsigned char *p, ptrdiff_t at)
     return status == 0;
 }
 
-/* Under AddressSanitizer an overrun from one block towards the next is seen; anywhere, the
- * blocks themselves can be written to their last byte, and so can what comes after the arena. */
+/* Blocks can be written to their last byte, and the addresses can be used again after the
+ * arena is freed.  Under AddressSanitizer a write beyond a block is fatal. */
 static void overruns(void)
 {
     const ptrdiff_t end = 999 * sizeof(double);
@@ -375,7 +375,7 @@ static void not_finite_message(void)
 
 typedef tg_status (*write_function)(int fd, const void *data, size_t n, tg_err *err);
 
-/* All that goes into a pipe comes out of it. */
+/* Everything written into a pipe arrives. */
 static void expect_arrival(write_function write_to, const unsigned char *out, size_t size)
 {
     unsigned char *in = malloc(size + 1);
@@ -413,7 +413,7 @@ static void expect_no_reader(write_function write_to)
     CHECK_EQ(write_to(-1, "x", 1, NULL), TG_EIO);
 }
 
-/* Whether this system hands pages to pipes: elsewhere they are copied. */
+/* Whether this system passes pages to pipes; others copy. */
 static bool passes_pages(void)
 {
     static char x[1];
@@ -428,7 +428,7 @@ static bool passes_pages(void)
     return passes;
 }
 
-/* More than a pipe holds, so that it takes several writes; and not from a page's start. */
+/* More than a pipe holds, so that several writes are needed; also from within a page. */
 static void writing_through_a_pipe(void)
 {
     static unsigned char out[300000];
@@ -441,7 +441,7 @@ static void writing_through_a_pipe(void)
     expect_arrival(tg_write_zero_copy, out + 5, 1);
 }
 
-/* A pipe has the pages, which stay when they are unmapped; a file has a copy. */
+/* A pipe keeps the pages even after munmap(); a file gets a copy. */
 static void writing_what_lasts(void)
 {
     enum { SIZE = 20000 };
@@ -465,7 +465,7 @@ static void writing_what_lasts(void)
     expect_no_reader(tg_write_zero_copy);
 }
 
-/* What went out is said: a pipe takes 4,096 bytes and then no more. */
+/* The message has the bytes written: here a pipe takes 4,096. */
 static void writing_to_what_is_full(void)
 {
     static const unsigned char out[5000];

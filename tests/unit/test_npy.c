@@ -6,7 +6,7 @@
 #include "formats/npy.h"
 #include "tests/unit/check.h"
 
-/* A header around `dict`, as it stands. */
+/* Wrap `dict` in a header, unchanged. */
 static size_t wrap(unsigned char *out, const char *dict)
 {
     size_t n = strlen(dict);

@@ -1,5 +1,5 @@
 /*
- * Zips as others write them, made by hand here: what is read, and what is refused.
+ * ZIP files as other programs write them, built by hand: what is read and what is refused.
  * Also the canonical structures of members beyond 4 GiB.
  */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "formats/zip.h"
 #include "tests/unit/check.h"
 
-/* ---- a zip builder with everything to get wrong */
+/* ---- a zip builder that can get everything wrong */
 
 typedef struct member {
     const char *name; /* NULL: none */
@@ -307,7 +307,7 @@ static void test_refused_ends(void)
     }
 }
 
-/* Every cut of foreign archives, and garbage behind them. */
+/* Foreign archives cut at every byte, and garbage after them. */
 static void test_cuts(void)
 {
     zip list[] = {
@@ -329,7 +329,7 @@ static void test_cuts(void)
     }
 }
 
-/* Deflate that goes on after its end, or that holds more than its header says. */
+/* Deflate data after its end, or with more output than its header says. */
 static void test_deflate_slack(void)
 {
     zip z = {.m = {{.name = "a.npy", .method = 8}}};
