@@ -15,15 +15,21 @@
 /* base: errors, memory, random numbers */
 #include "lib/base/arena.h"
 #include "lib/base/choice.h"
+#include "lib/base/convert.h"
 #include "lib/base/decimal.h"
+#include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/utf8.h"
 
-/* formats: the archive (.npz), descriptors as sources and sinks, replacing a file whole */
+/* formats: arrays, the archive (.npz), other files, descriptors as sources and sinks, saving */
 #include "formats/archive.h"
+#include "formats/array.h"
+#include "formats/format.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
+#include "formats/tensors.h"
 
 /* nn: operations forward and backward; lib/nn/ref/ref.h has the references */
 #include "lib/nn/attention.h"
@@ -43,6 +49,7 @@
 /* text and gpt: tokenizers, the model, its passes, decoding */
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/config.h"
+#include "lib/gpt/import.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"

@@ -284,7 +284,7 @@ END
             said "bad.npz: $2" || { echo "$1"; return 1; }
         done
     }
-    refused 'a["kind"] = np.bytes_("tokens")' 'this archive is of kind "tokens", not "attention"'
+    refused 'a["kind"] = np.bytes_("tokens")' 'the archive has kind "tokens", expected "attention"'
     refused 'a["version"] = np.int64(2)' 'the archive has version 2, this program reads version 1'
     refused 'del a["dump/layout"]' 'the third array is dump/n_layer, not dump/layout'
     refused 'a["dump/layout"] = np.bytes_("thbd")' 'dump/layout is "thbd"'

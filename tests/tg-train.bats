@@ -669,10 +669,10 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 
 @test "a model where tokens should be, and the other way round" {
     run -1 --separate-stderr tg-train model.npz
-    said 'tg-train: model.npz: this archive is of kind "model", not "tokens"'
+    said 'tg-train: model.npz: the archive has kind "model", expected "tokens"'
     cp t.npz t2.npz
     run -1 --separate-stderr tg-train -m t2.npz t.npz
-    said 'tg-train: t2.npz: this archive is of kind "tokens", not "model"'
+    said 'tg-train: t2.npz: the archive has kind "tokens", expected "model"'
     cmp t2.npz t.npz
     cp text plain
     run -1 --separate-stderr tg-train -m plain t.npz
@@ -723,7 +723,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     done
     cat good.npz good.npz > model.npz
     run -1 --separate-stderr tg-train -n 4 t.npz
-    said "tg-train: model.npz: another archive follows the model"
+    said "tg-train: model.npz: another archive follows the first"
 }
 
 # changed PYTHON: good.npz with its members (name: bytes of .npy) changed, as model.npz.

@@ -19,6 +19,7 @@ unit() {
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
+@test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: tensor" { unit tensor; }
@@ -27,6 +28,7 @@ unit() {
 @test "unit: kernels" { unit kernels; }
 @test "unit: nn" { unit nn; }
 @test "unit: model" { unit model; }
+@test "unit: import" { unit import; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }

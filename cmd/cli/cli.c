@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/utf8.h"
 #include "lib/kernels/kernels.h"
 
 static const char *tool_name = "tg";
@@ -401,7 +402,7 @@ static size_t fitting(const char *line, size_t columns)
     size_t n = 0;
 
     for (size_t seen = 0; line[n] != '\0'; n++)
-        if (((unsigned char)line[n] & 0xC0) != 0x80 && ++seen > columns)
+        if (!tg_utf8_continues((unsigned char)line[n]) && ++seen > columns)
             break;
     return n;
 }

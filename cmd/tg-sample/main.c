@@ -135,26 +135,31 @@ static bool wants_packed(const struct options *o)
     return o->precision == TG_PRECISION_BF16 || o->count > 1;
 }
 
-static void place(struct work *w, const tg_model *model, const struct options *o, size_t prompt)
-{
-    const tg_packed_model *packed = wants_packed(o) ? &w->packed : NULL;
+struct placement {
+    struct work *w;
+    const tg_model *model;
+    const struct options *o;
+    size_t prompt; /* tokens */
+};
 
-    tg_generator_place(&w->arena, &w->g, model, packed, o->count, tg_size_max(1, prompt) + o->n);
-    w->ids = tg_arena_take(&w->arena, o->count, sizeof *w->ids);
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const struct options *o = p->o;
+    const tg_packed_model *packed = wants_packed(o) ? &p->w->packed : NULL;
+
+    tg_generator_place(arena, &p->w->g, p->model, packed, o->count, tg_size_max(1, p->prompt) + o->n);
+    p->w->ids = tg_arena_take(arena, o->count, sizeof *p->w->ids);
 }
 
 static tg_status prepare(struct work *w, const cli_model *m, const struct options *o, size_t prompt,
                          tg_err *err)
 {
-    tg_status status;
+    struct placement p = {w, &m->model, o, prompt};
 
     if (wants_packed(o) && tg_packed_model_create(&w->packed, &m->model, (tg_precision)o->precision, err))
         return tg_err_in(err, cli_input_name(m->path));
-    place(w, &m->model, o, prompt);
-    if ((status = tg_arena_alloc(&w->arena, err)))
-        return status;
-    place(w, &m->model, o, prompt);
-    return TG_OK;
+    return tg_arena_build(&w->arena, place, &p, err);
 }
 
 static tg_status sample(const cli_model *m, const tg_prompt *p, const struct options *o, tg_err *err)

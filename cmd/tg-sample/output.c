@@ -7,6 +7,7 @@
 
 #include "cmd/cli/cli.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 /* ---- bytes to standard output */
 
@@ -23,16 +24,14 @@ static void show_character(sample_output *out)
  * could move its cursor or worse.  So it gets whole characters. */
 static void show_byte(sample_output *out, unsigned char byte)
 {
-    const bool continues = (byte & 0xC0) == 0x80;
-
-    if (!continues)
+    if (!tg_utf8_continues(byte))
         show_character(out);
     if (byte == '\n' || byte == '\t') {
         putchar(byte);
         return;
     }
     out->character[out->n_character++] = byte;
-    if (out->n_character >= cli_character(out->character[0]))
+    if (out->n_character >= tg_utf8_length(out->character[0]))
         show_character(out);
 }
 

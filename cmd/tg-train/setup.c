@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "formats/sniff.h"
+#include "formats/format.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
 
@@ -24,13 +24,11 @@ static tg_status suggest_tokenize(const char *path, tg_err *err)
 
 static tg_status load_source(tg_tokens *tokens, tg_source *source, const char *path, tg_err *err)
 {
-    const char *what;
-    tg_status status = tg_source_peek(source, TG_SNIFF_BYTES, err);
+    tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
 
     if (status)
         return status;
-    what = tg_sniff(source->next, source->ready);
-    if (what && strcmp(what, "plain text") == 0)
+    if (tg_format_recognize(source->next, source->ready) == TG_FORMAT_TEXT)
         return suggest_tokenize(path, err);
     return tg_tokens_load_source(tokens, source, SIZE_MAX, err);
 }

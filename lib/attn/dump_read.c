@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/npy.h"
+#include "formats/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
 
@@ -32,10 +32,10 @@ const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number)
 
 static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape, tg_err *err)
 {
-    char got[TG_NPY_TEXT_MAX], want[TG_NPY_TEXT_MAX];
+    char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
 
     return tg_fail(err, TG_EDATA, "array %s has shape %s, where %s is expected", a->name,
-                   tg_npy_shape_text(got, a->ndim, a->shape), tg_npy_shape_text(want, ndim, shape));
+                   tg_shape_text(got, a->ndim, a->shape), tg_shape_text(want, ndim, shape));
 }
 
 /* The first array tells B, and T unless the tokens did. */

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lib/nn/ops64.h"
-#include "lib/attn/widen.h"
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
+#include "lib/nn/ops64.h"
 
 void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H)
 {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "formats/tensors.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
@@ -30,7 +31,7 @@ typedef struct tg_model {
     float *params;        /* flat buffer behind weight; NULL when mapped */
     int32_t probe[TG_PROBE_MAX]; /* a piece of the validation text */
     size_t probe_count;          /* 0: not trained yet */
-    tg_archive_reader *source;   /* keeps mapped tensors readable */
+    tg_tensors source;           /* keeps mapped tensors readable */
 } tg_model;
 
 /* A tensor, or NULL when the config leaves it out. */
@@ -50,6 +51,22 @@ TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_t
                                              tg_err *err);
 
 void tg_model_free(tg_model *m);
+
+/* A model to be filled (lib/gpt/import.h): checked config, a share of the tokenizer, no
+ * tensors and no memory for any.  TG_EDATA, TG_ENOMEM; *m then needs no free. */
+TG_MUST_CHECK tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
+                                       tg_err *err);
+
+/* Where the table's entry p is in m->params, whose memory the first call allocates.  From
+ * then on the model has that tensor.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_model_place(tg_model *m, const tg_param *p, float **where, tg_err *err);
+
+/* TG_EDATA, with the name, when a tensor is missing. */
+TG_MUST_CHECK tg_status tg_model_check_complete(const tg_model *m, tg_err *err);
+
+/* TG_EDATA, with both shapes, when `a` does not have the shape of p; p's is transposed first
+ * when `transposed` (p has two dimensions then).  Types are not compared. */
+TG_MUST_CHECK tg_status tg_model_check_shape(const tg_param *p, const tg_array *a, bool transposed, tg_err *err);
 
 /*
  * What to do with arrays that are not the model's own (train/..., opt/...): called

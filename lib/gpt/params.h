@@ -112,7 +112,4 @@ const tg_param *tg_params_find(const tg_params *table, const char *name);
  */
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed);
 
-/* x [n] must be finite: else TG_EDATA, with the name, the place and the value. */
-TG_MUST_CHECK tg_status tg_params_check_finite(const char *name, const float *x, size_t n, tg_err *err);
-
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 
@@ -134,21 +135,11 @@ static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u
     return draw(&p, order + n - kept, kept, total, u);
 }
 
-static tg_status check_logits(const float *logits, size_t n, tg_err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(logits[i]))
-            return tg_fail(err, TG_EDATA, "the logit of token %zu is %g", i,
-                           isnan(logits[i]) ? fabs((double)logits[i]) : (double)logits[i]);
-    }
-    return TG_OK;
-}
-
 tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
                     size_t sequence, const tg_sampling *how, tg_err *err)
 {
     tg_rng rng = {how->seed, TG_RNG_SAMPLE, step};
-    tg_status status = check_logits(logits, n, err);
+    tg_status status = tg_check_finite("logits", logits, n, err);
 
     assert(n >= 1 && n <= INT32_MAX);
     if (status)

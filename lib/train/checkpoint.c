@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
+
 void tg_checkpoint_free(tg_checkpoint *c)
 {
     tg_arena_free(&c->moments);
@@ -11,24 +13,20 @@ void tg_checkpoint_free(tg_checkpoint *c)
     *c = (tg_checkpoint){0};
 }
 
-/* Zeroed memory for both moments. */
-static tg_status take_moments(tg_checkpoint *c, size_t floats, tg_err *err)
+/* Memory for both moments, zeros at first. */
+static void place_moments(tg_arena *arena, void *context)
 {
-    tg_status status;
+    tg_checkpoint *c = context;
 
-    (void)tg_arena_take(&c->moments, 2 * floats, sizeof(float));
-    if ((status = tg_arena_alloc(&c->moments, err)))
-        return status;
-    c->m = tg_arena_take(&c->moments, floats, sizeof(float));
-    c->v = tg_arena_take(&c->moments, floats, sizeof(float));
-    return TG_OK;
+    c->m = tg_arena_take(arena, c->model.table.floats, sizeof *c->m);
+    c->v = tg_arena_take(arena, c->model.table.floats, sizeof *c->v);
 }
 
 tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err)
 {
     c->model = *model;
     c->settings = tg_settings_default();
-    return take_moments(c, model->table.floats, err);
+    return tg_arena_build(&c->moments, place_moments, c, err);
 }
 
 /* ---- reading */
@@ -56,14 +54,14 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
     if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
         return tg_fail(err, TG_EDATA, "%s must be %zu elements of type <f4, like %s", a->name, p->count,
                        p->name);
-    if (!c->moments.base && (status = take_moments(c, model->table.floats, err)))
+    if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
         return status;
     place = (is_m ? c->m : c->v) + p->offset;
     if ((status = tg_archive_read(r, place, a->bytes, err)))
         return status;
     *taken = true;
     c->moments_read++;
-    if ((status = tg_params_check_finite(a->name, place, p->count, err)))
+    if ((status = tg_check_finite(a->name, place, p->count, err)))
         return status;
     return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
 }
@@ -120,7 +118,7 @@ tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
     *c = (tg_checkpoint){.settings = tg_settings_default()};
     if ((status = tg_model_read(&c->model, fd, true, take, c, err)) || (status = check_state(c, err)))
         goto failed;
-    if (!c->moments.base && (status = take_moments(c, c->model.table.floats, err)))
+    if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
         goto failed;
     return TG_OK;
 
@@ -202,7 +200,7 @@ static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
         const tg_param *p = &table->entry[i % table->n];
 
         tensor_name(name, all[i / table->n].prefix, p);
-        status = tg_params_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
+        status = tg_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
     }
     return status;
 }

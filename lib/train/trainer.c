@@ -5,12 +5,20 @@
 
 #include "lib/base/size.h"
 
-static void place(tg_arena *arena, tg_trainer *t, const tg_checkpoint *run, const tg_batches *batches)
-{
-    const size_t B = run->settings.batch, T = batches->T;
-    const tg_params *table = &run->model.table;
+struct placement {
+    tg_trainer *t;
+    const tg_checkpoint *run;
+    const tg_batches *batches;
+};
 
-    tg_pass_place(arena, &t->pass, &run->model, B, T, true);
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const size_t B = p->run->settings.batch, T = p->batches->T;
+    const tg_params *table = &p->run->model.table;
+    tg_trainer *t = p->t;
+
+    tg_pass_place(arena, &t->pass, &p->run->model, B, T, true);
     t->grads = tg_arena_take(arena, table->floats, sizeof(float));
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
@@ -21,7 +29,7 @@ size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches)
 {
     tg_trainer t = {0};
 
-    place(&t.arena, &t, run, batches);
+    place(&t.arena, &(struct placement){&t, run, batches});
     return t.arena.used;
 }
 
@@ -31,10 +39,8 @@ tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *b
     tg_status status;
 
     *t = (tg_trainer){.run = run, .batches = batches};
-    place(&t->arena, t, run, batches);
-    if ((status = tg_arena_alloc(&t->arena, err)))
+    if ((status = tg_arena_build(&t->arena, place, &(struct placement){t, run, batches}, err)))
         return status;
-    place(&t->arena, t, run, batches);
     t->pass.matmul.precision = (tg_precision)s->precision;
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,

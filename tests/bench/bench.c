@@ -175,7 +175,7 @@ static void *placed(size_t bytes)
 
     (void)tg_arena_take(&arena, 1, bytes);
     check(tg_arena_alloc(&arena, &err), &err);
-    return arena.base;
+    return tg_arena_take(&arena, 1, bytes);
 }
 
 static void *big_buffer(void)

@@ -57,7 +57,7 @@ static void set_up(struct setting *s, const tg_config *config)
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere ... */
+    check_fill_arena(&s->arena); /* NaN everywhere ... */
     tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model, B, T, true);
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
     s->flat = small_model_params64(&s->model);

@@ -346,7 +346,7 @@ static void refusals(void)
     struct forged f;
 
     f = good, f.kind = "model";
-    expect_refusal(&f, "this archive is of kind \"model\", not \"tokens\"");
+    expect_refusal(&f, "the archive has kind \"model\", expected \"tokens\"");
     f = good, f.version = 2;
     expect_refusal(&f, "the archive has version 2, this program reads version 1");
     f = good, f.tokenizer = NULL;
@@ -403,7 +403,7 @@ static void order_of_arrays(void)
     CHECK_OK(tg_source_open(&source, fd, &err), &err);
     CHECK_EQ(tg_tokens_open_source(&r, &source, &err), TG_EDATA);
     CHECK(r == NULL);
-    CHECK_HAS(err.message, "its first array is version, not kind");
+    CHECK_HAS(err.message, "the first array is \"version\", expected \"kind\"");
     close(fd);
 }
 

@@ -27,7 +27,7 @@ static void set_up(struct setting *s, const tg_attn_view *view)
     *s = (struct setting){.view = *view};
     tg_attn_trace_place(&s->arena, &s->t, view);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    check_fill_arena(&s->arena); /* NaN everywhere */
     tg_attn_trace_place(&s->arena, &s->t, view);
     tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&s->walk_arena, &err), &err);
