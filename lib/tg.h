@@ -72,6 +72,8 @@
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/settings.h"
+#include "lib/train/team.h"
 #include "lib/train/trainer.h"
+#include "lib/train/tree_sum.h"
 
 #endif

@@ -272,7 +272,7 @@ static tg_status work(struct job *job, tg_err *err)
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
         return status;
     if (!(status = train_setup_announce(s, err)) &&
-        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, err))) {
+        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, &tg_team_alone, err))) {
         cli_catch_stop();
         train_report_begin(&job->report);
         status = train(job, err);

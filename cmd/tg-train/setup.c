@@ -220,7 +220,7 @@ static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
     const size_t parts[] = {
         3 * s->run.model.table.floats * sizeof(float),
         s->tokens.count * s->tokens.width,
-        tg_trainer_bytes(&s->run, &s->batches),
+        tg_trainer_bytes(&s->run, &s->batches, &tg_team_alone),
     };
 
     *bytes = 0;
