@@ -21,6 +21,7 @@
 
 /* formats: the archive (.npz), descriptors as sources and sinks, replacing a file whole */
 #include "formats/archive.h"
+#include "formats/fields.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"

@@ -780,9 +780,9 @@ refused() {
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', -1)"
     refused "train/batch"
     changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', 1 << 62)"
-    refused "train/step must be below 1099511627776, got 4611686018427387904"
+    refused "train/step must be between 0 and 1099511627775, got 4611686018427387904"
     changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', 1 << 40)"
-    refused "train/step must be below 1099511627776, got 1099511627776"
+    refused "train/step must be between 0 and 1099511627775, got 1099511627776"
     changed "for n, x in ('steps', 10**12), ('batch', 65536), ('accumulate', 65536):
     members['train/' + n] = members['train/' + n][:-8] + struct.pack('<q', x)"
     refused "1000000000000 steps of 65536 passes of 65536 sequences are too many"
@@ -791,7 +791,7 @@ refused() {
     changed "members['train/lr'] = members['train/lr'][:-8] + struct.pack('<d', float('nan'))"
     refused "lr"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 1 << 40)"
-    refused "tg-train: model.npz: context must be between 0 and"
+    refused "tg-train: model.npz: train/context must be between 0 and"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 99)"
     refused "tg-train: model.npz: context 99 is more than the model's 16"
 }

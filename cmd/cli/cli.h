@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "formats/fields.h"
 #include "formats/save.h"
 #include "lib/base/status.h"
 
@@ -25,7 +26,9 @@ typedef enum cli_type {
     CLI_SIZE,   /* size_t in [min, max] */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
-    CLI_CHOICE  /* size_t: index into the choices that metavar lists, "a|b|c" */
+    CLI_CHOICE, /* size_t: index into the choices that metavar lists, "a|b|c" */
+    CLI_ENUM,   /* an enum: the same */
+    CLI_YES_NO  /* bool: "yes" or "no"; no default is shown */
 } cli_type;
 
 /* One option.  The table is the tool's whole interface: parsing, ranges and --help
@@ -67,6 +70,15 @@ void cli_init(const char *tool_name);
  * name of a file, and a second "-" among the operands, are errors too.
  */
 int cli_parse(int argc, char **argv, const cli_tool *tool);
+
+#define CLI_NAME_SIZE 32 /* bytes of an option's name, with the NUL */
+
+/*
+ * The option that sets a member of an object (formats/fields.h), without letter, help and
+ * `given`.  Its name is the array's: --min-lr for train/min_lr; it is put into `name`, which
+ * must outlive the option.  A choice needs no metavar.  The member holds the default.
+ */
+cli_option cli_field_option(const tg_field *f, void *object, const char *metavar, char name[CLI_NAME_SIZE]);
 
 /* Take a whole number of up to 15 digits from the text at *at, which is then behind it; false:
  * there is none. */

@@ -98,9 +98,9 @@ static int set_number(const cli_option *o, const char *text)
     return CLI_OK;
 }
 
-static int set_choice(const cli_option *o, const char *text)
+static int set_choice(const cli_option *o, const char *text, size_t *number)
 {
-    if (tg_choice_find(o->value, o->metavar, text))
+    if (tg_choice_find(number, o->metavar, text))
         return CLI_OK;
     return cli_usage("--%s must be one of %s, got '%s'", o->name, o->metavar, text);
 }
@@ -108,6 +108,7 @@ static int set_choice(const cli_option *o, const char *text)
 static int set_value(const cli_option *o, const char *text)
 {
     int failed = CLI_OK;
+    size_t number = 0;
 
     switch (o->type) {
     case CLI_FLAG:
@@ -128,12 +129,53 @@ static int set_value(const cli_option *o, const char *text)
         failed = set_number(o, text);
         break;
     case CLI_CHOICE:
-        failed = set_choice(o, text);
+        failed = set_choice(o, text, o->value);
+        break;
+    case CLI_ENUM:
+        if (!(failed = set_choice(o, text, &number)))
+            *(unsigned *)o->value = (unsigned)number;
+        break;
+    case CLI_YES_NO:
+        if (!(failed = set_choice(o, text, &number)))
+            *(bool *)o->value = number == 0;
         break;
     }
     if (!failed && o->given)
         *o->given = true;
     return failed;
+}
+
+/* "min-lr" of "train/min_lr". */
+static void option_name(char name[CLI_NAME_SIZE], const char *array)
+{
+    const char *slash = strrchr(array, '/');
+
+    snprintf(name, CLI_NAME_SIZE, "%s", slash ? slash + 1 : array);
+    for (char *c = name; *c != '\0'; c++)
+        if (*c == '_')
+            *c = '-';
+}
+
+cli_option cli_field_option(const tg_field *f, void *object, const char *metavar, char name[CLI_NAME_SIZE])
+{
+    static const cli_type types[] = {
+        [TG_FIELD_SIZE] = CLI_SIZE,   [TG_FIELD_U64] = CLI_U64,     [TG_FIELD_REAL] = CLI_NUMBER,
+        [TG_FIELD_BOOL] = CLI_YES_NO, [TG_FIELD_CHOICE] = CLI_ENUM,
+    };
+
+    option_name(name, f->name);
+    if (f->type == TG_FIELD_CHOICE)
+        metavar = f->choices;
+    if (f->type == TG_FIELD_BOOL)
+        metavar = "yes|no";
+    return (cli_option){
+        .name = name,
+        .type = types[f->type],
+        .value = tg_field_member(f, object),
+        .metavar = metavar,
+        .min = f->min,
+        .max = f->max,
+    };
 }
 
 /* ---- --help */
@@ -184,6 +226,12 @@ static void format_default(char *out, size_t size, const cli_option *o)
     case CLI_CHOICE:
         if (*tg_choice_name(choice, o->metavar, *(size_t *)o->value) != '\0')
             snprintf(out, size, "(default: %s)", choice);
+        break;
+    case CLI_ENUM:
+        if (*tg_choice_name(choice, o->metavar, *(unsigned *)o->value) != '\0')
+            snprintf(out, size, "(default: %s)", choice);
+        break;
+    case CLI_YES_NO:
         break;
     }
 }

@@ -33,7 +33,7 @@ static int parse(int argc, char **argv, struct options *o)
         {'0', "null", CLI_FLAG, &o->zero, NULL, "end each text with a byte 0 instead", 0, 0, NULL},
         {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end before this text, when it is generated", 0, 0, NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
-        {0, "precision", CLI_CHOICE, &o->precision, "float32|bf16",
+        {0, "precision", CLI_CHOICE, &o->precision, TG_PRECISIONS,
          "what the weights are rounded to; bf16 is faster", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change the text; 0 for one a processor", 0, 1024, NULL},

@@ -10,26 +10,16 @@
 
 /* ---- options */
 
-/* An option of a setting that is kept with the run: the library's table has the rest. */
+/* The option of a setting that is saved with the run. */
 static cli_option setting(train_options *o, char letter, tg_setting_id id, const char *metavar,
                           const char *help)
 {
-    static const cli_type types[] = {
-        [TG_SETTING_U64] = CLI_U64, [TG_SETTING_SIZE] = CLI_SIZE, [TG_SETTING_REAL] = CLI_NUMBER,
-        [TG_SETTING_PRECISION] = CLI_CHOICE};
-    const tg_setting *s = &tg_setting_table[id];
+    cli_option option = cli_field_option(&tg_settings_fields.row[id], &o->asked, metavar, o->name[id]);
 
-    return (cli_option){
-        .letter = letter,
-        .name = s->name,
-        .type = types[s->type],
-        .value = tg_setting_place(&o->asked, id),
-        .metavar = metavar,
-        .help = help,
-        .min = s->min,
-        .max = s->max,
-        .given = &o->given[id],
-    };
+    option.letter = letter;
+    option.help = help;
+    option.given = &o->given[id];
+    return option;
 }
 
 static int parse(int argc, char **argv, train_options *o)
@@ -52,7 +42,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_CLIP, "X", "largest norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, its end, for validation"),
-        setting(o, 0, TG_SET_PRECISION, TG_PRECISIONS, "of what products multiply; sums are float32's"),
+        setting(o, 0, TG_SET_PRECISION, NULL, "of what products multiply; sums are float32's"),
         setting(o, 's', TG_SET_SEED, "N", "order of the text, dropout, and a new model's weights"),
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
          1e12, NULL},

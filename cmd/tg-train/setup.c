@@ -108,27 +108,19 @@ static tg_status load_model(train_setup *s, tg_err *err)
 
 /* ---- the run */
 
-/* Given options win over the settings that the run was saved with ... */
-static void merge_settings(tg_settings *s, const train_options *o)
-{
-    for (size_t i = 0; i < TG_SETTINGS; i++)
-        if (o->given[i])
-            tg_setting_copy(s, &o->asked, i);
-    if (o->given[TG_SET_LR] && !o->given[TG_SET_MIN_LR])
-        s->min_lr = s->lr / 10;
-}
-
-/* ... and that is said. */
+/* Settings that change in a run that goes on. */
 static void say_changes(const tg_settings *old, const train_options *o)
 {
     char before[32], now[32];
 
     for (size_t i = 0; i < TG_SETTINGS; i++) {
-        if (!o->given[i] || tg_setting_same(old, &o->asked, i))
+        const tg_field *f = &tg_settings_fields.row[i];
+
+        if (!o->given[i] || tg_field_equal(f, old, &o->asked))
             continue;
-        tg_setting_text(before, sizeof before, old, i);
-        tg_setting_text(now, sizeof now, &o->asked, i);
-        cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
+        tg_field_text(before, sizeof before, f, old);
+        tg_field_text(now, sizeof now, f, &o->asked);
+        cli_say("--%s was %s, is %s from here on", o->name[i], before, now);
     }
 }
 
@@ -140,7 +132,7 @@ static tg_status settle(train_setup *s, tg_err *err)
     if (!tg_tokenizer_equal(mine, models))
         return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
                        mine->kind, mine->vocab_size, models->kind, models->vocab_size);
-    merge_settings(&s->run.settings, s->options);
+    tg_settings_merge(&s->run.settings, &s->options->asked, s->options->given);
     if (tg_checkpoint_settle(&s->run, err))
         return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */
     s->steps = s->run.settings.steps;

@@ -8,14 +8,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/cli/cli.h"
 #include "lib/base/status.h"
 #include "lib/text/tokens.h"
 #include "lib/train/trainer.h"
 
 typedef struct train_options {
     const char *model, *output, *log;
-    tg_settings asked;       /* values, of which those count that were given */
-    bool given[TG_SETTINGS]; /* by tg_setting_id */
+    /* the run's settings, by tg_setting_id: those that were given count */
+    tg_settings asked;
+    bool given[TG_SETTINGS];
+    char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of their options: "min-lr" */
     size_t eval_every, eval_tokens, save_every, threads;
     char **files;
     size_t n_files;

@@ -128,7 +128,7 @@ struct load {
     bool flat;
     bool table_built; /* the head is complete: tensors may come */
     size_t arrays;    /* seen before this one */
-    unsigned config_seen;
+    uint64_t config_seen;
     tg_model_extra extra;
     void *context;
 };

@@ -4,6 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The run's state, after its settings in the archive. */
+static const tg_field state_rows[] = {
+    TG_SIZE_FIELD("train/step", tg_checkpoint, step, 0, (double)(TG_RUN_LIMIT - 1)),
+    TG_SIZE_FIELD("train/text_tokens", tg_checkpoint, text_tokens, 0, 0),
+    TG_SIZE_FIELD("train/text_crc", tg_checkpoint, text_crc, 0, 0),
+};
+static const tg_fields state_fields = {state_rows, sizeof state_rows / sizeof state_rows[0]};
+
 void tg_checkpoint_free(tg_checkpoint *c)
 {
     tg_arena_free(&c->moments);
@@ -72,23 +80,13 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
                       const tg_model *model, tg_err *err)
 {
     tg_checkpoint *c = context;
-    const struct {
-        const char *name;
-        size_t *value;
-    } state[] = {
-        {"train/step", &c->step},
-        {"train/text_tokens", &c->text_tokens},
-        {"train/text_crc", &c->text_crc},
-    };
+    tg_status status = tg_fields_take(tg_settings_fields, &c->settings, NULL, r, a, taken, err);
 
-    for (size_t i = 0; i < sizeof state / sizeof state[0]; i++)
-        if (strcmp(a->name, state[i].name) == 0) {
-            *taken = true;
-            return tg_archive_get_size(r, a, state[i].value, err);
-        }
-    if (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0)
-        return take_moment(c, r, a, taken, model, err);
-    return tg_settings_take(&c->settings, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_fields_take(state_fields, c, NULL, r, a, taken, err);
+    if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
+        status = take_moment(c, r, a, taken, model, err);
+    return status;
 }
 
 static tg_status check_settings(const tg_checkpoint *c, tg_err *err)
@@ -105,8 +103,10 @@ static tg_status check_state(const tg_checkpoint *c, tg_err *err)
 {
     const size_t want = 2 * c->model.table.n;
 
-    if (c->step >= TG_RUN_LIMIT)
-        return tg_fail(err, TG_EDATA, "train/step must be below %zu, got %zu", TG_RUN_LIMIT, c->step);
+    tg_status status = tg_fields_check(state_fields, c, err);
+
+    if (status)
+        return status;
     if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
         return tg_fail(err, TG_EDATA, "step %zu, but %zu of %zu arrays of the optimizer's state", c->step,
                        c->moments_read, want);
@@ -133,7 +133,7 @@ tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
 {
     if (c->settings.context == 0)
         c->settings.context = c->model.config.n_ctx;
-    if (!tg_matmul_has((tg_precision)c->settings.precision))
+    if (!tg_matmul_has(c->settings.precision))
         return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products, which the %s kernels do not have",
                        tg_kernels_get()->isa);
     return check_settings(c, err);
@@ -165,13 +165,9 @@ static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const f
 
 static tg_status put_state(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
 {
-    tg_status status;
+    tg_status status = tg_fields_put(tg_settings_fields, &c->settings, w, err);
 
-    if ((status = tg_settings_put(&c->settings, w, err)) ||
-        (status = tg_archive_put_i64(w, "train/step", (int64_t)c->step, err)) ||
-        (status = tg_archive_put_i64(w, "train/text_tokens", (int64_t)c->text_tokens, err)))
-        return status;
-    return tg_archive_put_i64(w, "train/text_crc", (int64_t)c->text_crc, err);
+    return status ? status : tg_fields_put(state_fields, c, w, err);
 }
 
 static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)

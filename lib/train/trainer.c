@@ -37,7 +37,7 @@ tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *b
     if ((status = tg_arena_alloc(&t->arena, err)))
         return status;
     place(&t->arena, t, run, batches, team);
-    t->pass.matmul.precision = (tg_precision)s->precision;
+    t->pass.matmul.precision = s->precision;
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,
         .beta2 = s->beta2,

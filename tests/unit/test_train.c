@@ -181,14 +181,14 @@ static void check_setting(tg_settings s, const char *why)
     CHECK_HAS(err.message, why);
 }
 
-static tg_settings with(size_t id, double x)
+static tg_settings with(const tg_field *f, double x)
 {
     tg_settings s = tg_settings_default();
 
-    if (tg_setting_table[id].type == TG_SETTING_SIZE)
-        *(size_t *)tg_setting_place(&s, id) = (size_t)x;
+    if (f->type == TG_FIELD_SIZE)
+        *(size_t *)tg_field_member(f, &s) = (size_t)x;
     else
-        *(double *)tg_setting_place(&s, id) = x;
+        *(double *)tg_field_member(f, &s) = x;
     return s;
 }
 
@@ -199,20 +199,25 @@ static void settings_are_checked(void)
 
     CHECK_OK(tg_settings_check(&s, &err), &err);
     for (size_t i = 0; i < TG_SETTINGS; i++) {
-        const tg_setting *f = &tg_setting_table[i];
+        const tg_field *f = &tg_settings_fields.row[i];
 
-        if (f->type == TG_SETTING_U64)
+        if (f->type != TG_FIELD_SIZE && f->type != TG_FIELD_REAL)
             continue;
-        s = with(i, f->min);
+        s = with(f, f->min);
         CHECK_OK(tg_settings_check(&s, &err), &err);
-        check_setting(with(i, f->max * 1.5), f->name);
-        if (f->type == TG_SETTING_SIZE && f->min > 0)
-            check_setting(with(i, f->min - 1), f->name);
-        if (f->type == TG_SETTING_REAL) {
-            check_setting(with(i, -1e-9), f->name);
-            check_setting(with(i, (double)NAN), f->name);
+        check_setting(with(f, f->max * 1.5), f->name);
+        if (f->type == TG_FIELD_SIZE && f->min > 0)
+            check_setting(with(f, f->min - 1), f->name);
+        if (f->type == TG_FIELD_REAL) {
+            check_setting(with(f, -1e-9), f->name);
+            check_setting(with(f, (double)NAN), f->name);
         }
     }
+    s = tg_settings_default();
+    s.precision = TG_PRECISION_BF16;
+    CHECK_OK(tg_settings_check(&s, &err), &err);
+    s.precision = (tg_precision)2;
+    check_setting(s, "train/precision is number 2, expected one of float32|bf16");
     /* 2^40 sequences are one too many */
     s = tg_settings_default();
     s.steps = (size_t)1 << 20;
@@ -325,7 +330,7 @@ static void states_that_cannot_be_are_refused(void)
 
     begin(&run);
     run.step = TG_RUN_LIMIT;
-    check_not_read(&run, "train/step must be below 1099511627776, got 1099511627776");
+    check_not_read(&run, "train/step must be between 0 and 1099511627775, got 1099511627776");
     run.step = 0;
     run.v[3] = -1e-30f;
     check_not_read(&run, "opt/v/wte.weight[3] is -1e-30: it must not be negative");
