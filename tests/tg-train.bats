@@ -254,6 +254,16 @@ step_of() {
         awk '{ d = $1 - $2; n++; if (d * d > 1e-8) bad = 1 } END { exit bad || n != 10 }'
 }
 
+@test "a program that trains with the library alone makes the same file" {
+    unset TG_ISA
+    tg-train -m tool.npz -n 3 t.npz 2> /dev/null
+    "$BUILD/unit/train_alone" t.npz 3 > library.npz
+    cmp tool.npz library.npz
+    # with the probe, which tg-attn-dump shows when it gets no text
+    run -0 --separate-stderr tg-attn-dump -m library.npz
+    run -1 "$BUILD/unit/train_alone" t.npz 0
+}
+
 @test "the loss goes down" {
     tg-train -n 150 --warmup 10 --log log.tsv t.npz 2> /dev/null
     awk -F '\t' 'NR == 2 { first = $2 } END { exit !(first > 5.4 && $2 < 3 && $3 < 3) }' log.tsv
@@ -793,7 +803,7 @@ refused() {
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 1 << 40)"
     refused "tg-train: model.npz: train/context must be between 0 and"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 99)"
-    refused "tg-train: model.npz: context 99 is more than the model's 16"
+    refused "tg-train: model.npz: context 99 exceeds the model's 16"
 }
 
 @test "a loss that is not finite stops, and the last good model stays" {
@@ -1034,7 +1044,7 @@ outside() {
     run -2 --separate-stderr tg-train -n
     said "--steps needs a value"
     run -2 --separate-stderr tg-train --context 17 t.npz
-    said "tg-train: context 17 is more than the model's 16"
+    said "tg-train: context 17 exceeds the model's 16"
     run -2 --separate-stderr tg-train -n 1000000000000 -b 2 t.npz
     said "tg-train: 1000000000000 steps of 1 passes of 2 sequences are too many: 1099511627776 or more"
     run -2 --separate-stderr tg-train -t 2 t.npz

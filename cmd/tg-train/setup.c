@@ -128,50 +128,34 @@ static tg_status settle(train_setup *s, tg_err *err)
 {
     const tg_tokenizer *mine = &s->tokens.tokenizer, *models = &s->run.model.tokenizer;
     const tg_settings saved = s->run.settings;
+    const train_options *o = s->options;
 
     if (!tg_tokenizer_equal(mine, models))
         return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
                        mine->kind, mine->vocab_size, models->kind, models->vocab_size);
-    tg_settings_merge(&s->run.settings, &s->options->asked, s->options->given);
-    if (tg_checkpoint_settle(&s->run, err))
-        return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */
-    s->steps = s->run.settings.steps;
+    if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
+        return err->code = TG_EUSAGE; /* the file was checked when it was read: it is the options */
     s->complete = s->run.step >= s->steps;
-    if (s->complete)
-        s->run.settings = saved;
-    else if (s->run.step > 0)
-        say_changes(&saved, s->options);
+    if (!s->complete && s->run.step > 0)
+        say_changes(&saved, o);
     return TG_OK;
 }
 
-/* Remember the text, or say that it is another one than the run began with. */
-static void note_text(train_setup *s)
-{
-    tg_checkpoint *run = &s->run;
-    tg_model *m = &run->model;
-    const size_t crc = tg_tokens_crc(&s->tokens);
-
-    if (run->step > 0 && run->text_tokens != s->tokens.count)
-        cli_say("the text is not the one that the run began with (%s tokens then, %s now)",
-                cli_count(run->text_tokens), cli_count(s->tokens.count));
-    else if (run->step > 0 && run->text_crc != crc)
-        cli_say("the text is not the one that the run began with, but another of the same length");
-    run->text_tokens = s->tokens.count;
-    run->text_crc = crc;
-    /* The model keeps a piece of the validation text to show its attention on. */
-    m->probe_count = tg_batches_probe(&s->batches, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
-}
-
-/* Cut the text into windows, and remember it with the run. */
+/* Cut the text into windows; say when the run began with another one. */
 static tg_status begin_text(train_setup *s, tg_err *err)
 {
-    const tg_settings *settings = &s->run.settings;
-    tg_status status = tg_batches_init(&s->batches, &s->tokens, settings->seed, settings->context,
-                                       settings->val_fraction, err);
+    const size_t before = s->run.text_tokens;
+    tg_text_change change;
+    tg_status status = tg_checkpoint_use_text(&s->run, &s->batches, &s->tokens, &change, err);
 
-    if (!status)
-        note_text(s);
-    return status;
+    if (status)
+        return status;
+    if (change == TG_TEXT_OTHER_LENGTH)
+        cli_say("the text is not the one that the run began with (%s tokens then, %s now)", cli_count(before),
+                cli_count(s->tokens.count));
+    if (change == TG_TEXT_OTHER)
+        cli_say("the text is not the one that the run began with, but another of the same length");
+    return TG_OK;
 }
 
 /* A file in which an earlier run may have left its model; an empty one holds none. */

@@ -1,8 +1,10 @@
 #include "lib/train/checkpoint.h"
-#include "lib/kernels/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "lib/base/size.h"
+#include "lib/kernels/kernels.h"
 
 /* The run's state, after its settings in the archive. */
 static const tg_field state_rows[] = {
@@ -89,13 +91,13 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
     return status;
 }
 
-static tg_status check_settings(const tg_checkpoint *c, tg_err *err)
+static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg_err *err)
 {
-    const size_t context = c->settings.context, n_ctx = c->model.config.n_ctx;
-    tg_status status = tg_settings_check(&c->settings, err);
+    const size_t n_ctx = c->model.config.n_ctx;
+    tg_status status = tg_settings_check(s, err);
 
-    if (!status && context > n_ctx)
-        status = tg_fail(err, TG_EDATA, "context %zu is more than the model's %zu", context, n_ctx);
+    if (!status && s->context > n_ctx)
+        status = tg_fail(err, TG_EDATA, "context %zu exceeds the model's %zu", s->context, n_ctx);
     return status;
 }
 
@@ -110,7 +112,7 @@ static tg_status check_state(const tg_checkpoint *c, tg_err *err)
     if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
         return tg_fail(err, TG_EDATA, "step %zu, but %zu of %zu arrays of the optimizer's state", c->step,
                        c->moments_read, want);
-    return check_settings(c, err);
+    return check_settings(c, &c->settings, err);
 }
 
 tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
@@ -129,14 +131,63 @@ failed:
     return status;
 }
 
-tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
+/* ---- a run that begins or continues */
+
+static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
 {
-    if (c->settings.context == 0)
-        c->settings.context = c->model.config.n_ctx;
-    if (!tg_matmul_has(c->settings.precision))
+    if (s->context == 0)
+        s->context = c->model.config.n_ctx;
+    if (!tg_matmul_has(s->precision))
         return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products, which the %s kernels do not have",
                        tg_kernels_get()->isa);
-    return check_settings(c, err);
+    return check_settings(c, s, err);
+}
+
+tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
+{
+    return settle(c, &c->settings, err);
+}
+
+tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const bool given[TG_SETTINGS],
+                               size_t *steps, tg_err *err)
+{
+    tg_settings merged = c->settings;
+    tg_status status;
+
+    tg_settings_merge(&merged, asked, given);
+    if ((status = settle(c, &merged, err)))
+        return status;
+    *steps = merged.steps;
+    if (c->step < merged.steps)
+        c->settings = merged;
+    return TG_OK;
+}
+
+/* How a text differs from the one that the run was trained on so far. */
+static tg_text_change compare_text(const tg_checkpoint *c, size_t tokens, size_t crc)
+{
+    if (c->step > 0 && c->text_tokens != tokens)
+        return TG_TEXT_OTHER_LENGTH;
+    if (c->step > 0 && c->text_crc != crc)
+        return TG_TEXT_OTHER;
+    return TG_TEXT_SAME;
+}
+
+tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
+                                 tg_text_change *change, tg_err *err)
+{
+    const tg_settings *s = &c->settings;
+    tg_model *m = &c->model;
+    const size_t crc = tg_tokens_crc(tokens);
+    tg_status status;
+
+    if ((status = tg_batches_init(b, tokens, s->seed, s->context, s->val_fraction, err)))
+        return status;
+    *change = compare_text(c, tokens->count, crc);
+    c->text_tokens = tokens->count;
+    c->text_crc = crc;
+    m->probe_count = tg_batches_probe(b, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
+    return TG_OK;
 }
 
 /* ---- writing */

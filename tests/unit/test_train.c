@@ -306,7 +306,7 @@ static void a_fresh_checkpoint_is_read_again(void)
     CHECK_EQ(run.settings.context, 16);
     run.settings.context = 17;
     CHECK_EQ(tg_checkpoint_settle(&run, &err), TG_EDATA);
-    CHECK_HAS(err.message, "context 17 is more than the model's 16");
+    CHECK_HAS(err.message, "context 17 exceeds the model's 16");
     tg_checkpoint_free(&run);
 }
 
@@ -425,6 +425,87 @@ static void same_bytes_at_any_thread_count(void)
     }
     for (int threads = 1; threads <= 4; threads++)
         free(bytes[threads]);
+}
+
+/* ---- runs that continue */
+
+static void min_lr_follows_lr(void)
+{
+    tg_settings s = tg_settings_default(), asked = s;
+    bool given[TG_SETTINGS] = {0};
+
+    asked.lr = 0.5;
+    asked.min_lr = 0.25;
+    asked.batch = 99;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 2e-3 && s.min_lr == 2e-4 && s.batch == 12);
+    given[TG_SET_LR] = true;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.5 && s.min_lr == 0.05 && s.batch == 12);
+    given[TG_SET_MIN_LR] = true;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.5 && s.min_lr == 0.25);
+}
+
+static void a_complete_run_keeps_its_settings(void)
+{
+    tg_checkpoint run;
+    tg_settings asked = tg_settings_default();
+    bool given[TG_SETTINGS] = {[TG_SET_BATCH] = true};
+    size_t steps;
+    tg_err err = {0};
+
+    begin(&run);
+    run.step = 12;
+    asked.batch = 5;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK(steps == 12 && run.settings.batch == 3);
+    given[TG_SET_STEPS] = true;
+    asked.steps = 11;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK(steps == 11 && run.settings.batch == 3 && run.settings.steps == 12);
+    asked.steps = 13;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK(steps == 13 && run.settings.batch == 5 && run.settings.steps == 13);
+    given[TG_SET_CONTEXT] = true;
+    asked.context = 17;
+    CHECK_EQ(tg_checkpoint_resume(&run, &asked, given, &steps, &err), TG_EDATA);
+    CHECK_HAS(err.message, "context 17 exceeds the model's 16");
+    CHECK_EQ(run.settings.context, 16);
+    tg_checkpoint_free(&run);
+}
+
+static void a_run_knows_its_text(void)
+{
+    tg_tokens other = stream;
+    tg_checkpoint run;
+    tg_batches b;
+    tg_text_change change;
+    tg_err err = {0};
+
+    begin(&run);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_SAME);
+    CHECK_EQ(run.text_tokens, sizeof text);
+    CHECK_EQ(run.text_crc, tg_tokens_crc(&stream));
+    CHECK_EQ(run.model.probe_count, 16); /* its context; from the validation part */
+    for (size_t i = 0; i < 16; i++)
+        CHECK_EQ(run.model.probe[i], text[4500 + i]);
+    other.count--;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &other, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_SAME); /* nothing is trained yet */
+    run.step = 1;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_OTHER_LENGTH);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_SAME);
+    run.text_crc ^= 1;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_OTHER);
+    other.count = 16;
+    CHECK_EQ(tg_checkpoint_use_text(&run, &b, &other, &change, &err), TG_EDATA);
+    CHECK_EQ(run.text_tokens, sizeof text);
+    tg_checkpoint_free(&run);
 }
 
 /* ---- the sum over a step's passes */
@@ -749,6 +830,9 @@ int main(void)
     RUN(sizes_beyond_all_memory);
     RUN(stopped_anywhere_ends_the_same);
     RUN(same_bytes_at_any_thread_count);
+    RUN(min_lr_follows_lr);
+    RUN(a_complete_run_keeps_its_settings);
+    RUN(a_run_knows_its_text);
     RUN(passes_are_summed_in_a_tree);
     RUN(any_team_gets_the_same_bits);
     RUN(buffers_for_passes);
