@@ -1,11 +1,11 @@
-/* cli: numbers, sizes and foreign text in words. */
+/* cli: numbers, sizes and text as messages show them. */
 #include "cmd/cli/cli.h"
 
 #include <string.h>
 
 #define RING 8
 
-/* The next place of the ring. */
+/* The next of RING buffers. */
 static char *ring_next(size_t *size)
 {
     static char ring[RING][32];
@@ -43,7 +43,7 @@ const char *cli_bytes(uint64_t bytes)
     size_t size, i = 0;
     char *out = ring_next(&size);
 
-    /* 1023.95 would be shown as 1024.0. */
+    /* 1023.95 would be shown as 1024.0 */
     while (x >= (i == 0 ? 1024 : 1023.95) && i < 6) {
         x /= 1024;
         i++;
@@ -81,7 +81,7 @@ size_t cli_character(unsigned char first)
     return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1;
 }
 
-/* Bytes of the printable UTF-8 character that text [n] begins with, 0 when it is none. */
+/* Length of the printable UTF-8 character at the beginning of text [n]; 0: none is there. */
 static size_t printable(const unsigned char *text, size_t n)
 {
     static const uint32_t least[] = {0, 0, 0xA0, 0x800, 0x10000}; /* C1 controls begin at U+0080 */
