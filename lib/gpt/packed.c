@@ -5,7 +5,7 @@
 
 static bool is_head(const tg_model *model, const tg_param *t)
 {
-    return t->kind == (model->config.tied ? TG_WTE : TG_HEAD_W);
+    return t->kind == tg_head_kind(&model->config);
 }
 
 /* Matrices that are multiplied with; the embeddings are looked up. */

@@ -36,6 +36,12 @@ typedef enum tg_param_kind {
     TG_PARAM_KINDS
 } tg_param_kind;
 
+/* Which tensor is the head's matrix [V,C]: its own, or the token embedding. */
+static inline tg_param_kind tg_head_kind(const tg_config *config)
+{
+    return config->tied ? TG_WTE : TG_HEAD_W;
+}
+
 typedef struct tg_param {
     char name[40];
     tg_param_kind kind;

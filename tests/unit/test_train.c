@@ -525,10 +525,10 @@ static float **separate_passes(tg_checkpoint *run, const tg_batches *b, size_t n
     tg_pass_place(&arena, &pass, &run->model, B, T, true);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
     tg_pass_place(&arena, &pass, &run->model, B, T, true);
-    pass.dropout = (float)run->settings.dropout;
+    pass.acts.dropout = (float)run->settings.dropout;
     for (size_t i = 0; i < n; i++) {
         grads[i] = calloc(floats, sizeof(float));
-        pass.rng = (tg_rng){.seed = run->settings.seed, .step = i};
+        pass.acts.rng = (tg_rng){.seed = run->settings.seed, .step = i};
         tg_batches_train(b, ids, targets, i * B, B);
         losses[i] = tg_pass_run(&pass, ids, targets, grads[i], 1.0f / (float)n);
     }
