@@ -23,8 +23,15 @@
 /* clang-format on */
 
 #define PRESET(preset, L, H, C, T, V, ...)                                                                   \
-    {preset, {.n_layer = L, .n_head = H, .n_embd = C, .n_ctx = T, .vocab_size = V,                           \
-              .layer_norm_epsilon = 1e-5, .activation = TG_GELU_TANH, __VA_ARGS__}},
+    {preset,                                                                                                 \
+     {.n_layer = L,                                                                                          \
+      .n_head = H,                                                                                           \
+      .n_embd = C,                                                                                           \
+      .n_ctx = T,                                                                                            \
+      .vocab_size = V,                                                                                       \
+      .layer_norm_epsilon = 1e-5,                                                                            \
+      .activation = TG_GELU_TANH,                                                                            \
+      __VA_ARGS__}},
 #define AND_NAME(preset, ...) "|" preset
 
 static const struct preset {
