@@ -13,7 +13,7 @@
 
 /* ---- the text */
 
-/* Text where tokens should be is the commonest mistake. */
+/* The most common mistake: text instead of tokens. */
 static tg_status suggest_tokenize(const char *path, tg_err *err)
 {
     const bool dash = cli_is_dash(path);
@@ -65,7 +65,7 @@ static tg_status load_text(train_setup *s, tg_err *err)
     tg_status status = TG_OK;
 
     if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
-        return tg_fail(err, TG_EUSAGE, "the model comes from standard input, so name files for the tokens");
+        return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
         return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
     if (o->n_files == 0)
@@ -86,7 +86,7 @@ static tg_status new_model(train_setup *s, tg_err *err)
 
     if (asked->context > 0)
         config.n_ctx = asked->context;
-    /* before memory is taken for a context that the text cannot fill */
+    /* before memory is allocated for a context that the text cannot fill */
     if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
         (status = tg_model_create(&model, &config, asked->seed, err)))
         return status;
@@ -108,7 +108,7 @@ static tg_status load_model(train_setup *s, tg_err *err)
 
 /* ---- the run */
 
-/* Settings that change in a run that goes on. */
+/* The settings of a resumed run that change. */
 static void say_changes(const tg_settings *old, const train_options *o)
 {
     char before[32], now[32];
@@ -120,7 +120,7 @@ static void say_changes(const tg_settings *old, const train_options *o)
             continue;
         tg_field_text(before, sizeof before, f, old);
         tg_field_text(now, sizeof now, f, &o->asked);
-        cli_say("--%s was %s, is %s from here on", o->name[i], before, now);
+        cli_say("--%s was %s, is now %s", o->name[i], before, now);
     }
 }
 
@@ -141,7 +141,7 @@ static tg_status settle(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
-/* Cut the text into windows; say when the run began with another one. */
+/* Cut the text into windows; say whether it differs from the text that the run began with. */
 static tg_status begin_text(train_setup *s, tg_err *err)
 {
     const size_t before = s->run.text_tokens;
@@ -151,14 +151,14 @@ static tg_status begin_text(train_setup *s, tg_err *err)
     if (status)
         return status;
     if (change == TG_TEXT_OTHER_LENGTH)
-        cli_say("the text is not the one that the run began with (%s tokens then, %s now)", cli_count(before),
-                cli_count(s->tokens.count));
+        cli_say("the text differs from the run's: %s tokens, %s before", cli_count(s->tokens.count),
+                cli_count(before));
     if (change == TG_TEXT_OTHER)
-        cli_say("the text is not the one that the run began with, but another of the same length");
+        cli_say("the text differs from the run's: other tokens, the same number");
     return TG_OK;
 }
 
-/* A file in which an earlier run may have left its model; an empty one holds none. */
+/* Whether a path is a file with content: possibly an earlier run's model. */
 static bool has_content(const char *path)
 {
     struct stat st;
@@ -179,7 +179,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
         return status;
     if (!s->complete && (status = begin_text(s, err)))
         return status;
-    return cli_output_check(s->target, err); /* better now than after hours */
+    return cli_output_check(s->target, err); /* now, not after hours of training */
 }
 
 void train_setup_free(train_setup *s)
@@ -188,9 +188,9 @@ void train_setup_free(train_setup *s)
     tg_tokens_free(&s->tokens);
 }
 
-/* ---- what is said */
+/* ---- the announcement */
 
-/* All that the run holds: weights and moments, the text, the trainer's buffers. */
+/* Memory of the weights and moments, the text, the trainer's buffers. */
 static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
 {
     const size_t parts[] = {
@@ -222,13 +222,13 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
     else if (run->step == 0)
         cli_say("%s: an untrained model", cli_input_name(s->source));
     else
-        cli_say("%s: going on from step %s of %s", cli_input_name(s->source), cli_count(run->step),
+        cli_say("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                 cli_count(run->settings.steps));
     cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
             cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
             cli_count(b->val_tokens), cli_bytes(bytes));
     if (b->val_tokens == 0 && run->settings.val_fraction > 0)
-        cli_say("no validation: the last %g of the text, or what is before it, is shorter than one window "
+        cli_say("no validation: the last %g of the text, or the part before it, is shorter than a window "
                 "of %zu tokens",
                 run->settings.val_fraction, b->T + 1);
     return TG_OK;

@@ -20,18 +20,11 @@
     row("gpt2-medium",24, 16, 1024, 1024, 50257, GPT2)                                                       \
     row("gpt2-large", 36, 20, 1280, 1024, 50257, GPT2)                                                       \
     row("gpt2-xl",    48, 25, 1600, 1024, 50257, GPT2)
-/* clang-format on */
 
 #define PRESET(preset, L, H, C, T, V, ...)                                                                   \
-    {preset,                                                                                                 \
-     {.n_layer = L,                                                                                          \
-      .n_head = H,                                                                                           \
-      .n_embd = C,                                                                                           \
-      .n_ctx = T,                                                                                            \
-      .vocab_size = V,                                                                                       \
-      .layer_norm_epsilon = 1e-5,                                                                            \
-      .activation = TG_GELU_TANH,                                                                            \
-      __VA_ARGS__}},
+    {preset, {.n_layer = L, .n_head = H, .n_embd = C, .n_ctx = T, .vocab_size = V,                           \
+              .layer_norm_epsilon = 1e-5, .activation = TG_GELU_TANH, __VA_ARGS__}},
+/* clang-format on */
 #define AND_NAME(preset, ...) "|" preset
 
 static const struct preset {
