@@ -622,16 +622,16 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
         head -c $n text | tg-tokenize > short.npz
         run -1 --separate-stderr tg-train short.npz
         [[ $n = 1 ]] && s="" || s=s
-        said "tg-train: the text has $n token$s, one window of context 16 needs 17"
+        said "tg-train: the text has $n token$s, a window of context 16 needs 17"
     done
     cmp model.npz untrained.npz
     head -c 17 text | tg-tokenize > short.npz
     quick -n 1 short.npz
     run_pipe 1 'printf x | tg-tokenize | tg-train -m new.npz'
-    said "tg-train: the text has 1 token, one window of context 64 needs 65"
+    said "tg-train: the text has 1 token, a window of context 64 needs 65"
     # before memory is taken for it
     run -1 --separate-stderr tg-train -m new.npz --context 10000000 t.npz
-    said "tg-train: the text has 10000 tokens, one window of context 10000000 needs 10000001"
+    said "tg-train: the text has 10000 tokens, a window of context 10000000 needs 10000001"
     [[ ! -e new.npz ]]
 }
 
@@ -645,7 +645,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     printf '%s\n' "kind S - tokens" "version i8 - 1" "tokenizer/kind S - bytes" "tokenizer/vocab_size i8 - 256" |
         npz none.npz
     run -1 --separate-stderr tg-train none.npz
-    said "tg-train: the text has 0 tokens, one window of context 16 needs 17"
+    said "tg-train: the text has 0 tokens, a window of context 16 needs 17"
     # and a failure upstream is not taken for a text
     run_pipe 1 'tg-tokenize < /dev/null | tg-train'
     [[ ${stderr_lines[*]} = *"tg-train: standard input: "*empty* ]]
@@ -778,9 +778,9 @@ refused() {
     quick -n 2 t.npz
     cp model.npz good.npz
     changed "del members['opt/v/h.0.ln_1.weight']"
-    refused "step 2, but 55 of 56 arrays of the optimizer's state"
+    refused "the optimizer's state has 55 of 56 arrays at step 2"
     changed "members = {n: d for n, d in members.items() if not n.startswith('opt/')}"
-    refused "step 2, but 0 of 56 arrays of the optimizer's state"
+    refused "the optimizer's state has 0 of 56 arrays at step 2"
     changed "del members['wpe.weight']"
     refused "wpe.weight is missing"
     changed "members['opt/m/wpe.weight'] = members['opt/m/wte.weight']"

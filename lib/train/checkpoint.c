@@ -21,8 +21,8 @@ void tg_checkpoint_free(tg_checkpoint *c)
     *c = (tg_checkpoint){0};
 }
 
-/* Zeroed memory for both moments. */
-static tg_status take_moments(tg_checkpoint *c, size_t floats, tg_err *err)
+/* Allocate both moments, filled with zeros. */
+static tg_status alloc_moments(tg_checkpoint *c, size_t floats, tg_err *err)
 {
     tg_status status;
 
@@ -38,12 +38,12 @@ tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *e
 {
     c->model = *model;
     c->settings = tg_settings_default();
-    return take_moments(c, model->table.floats, err);
+    return alloc_moments(c, model->table.floats, err);
 }
 
 /* ---- reading */
 
-/* The optimizer takes the root of v. */
+/* The optimizer takes the square root of v. */
 static tg_status check_not_negative(const char *name, const float *x, size_t n, tg_err *err)
 {
     for (size_t i = 0; i < n; i++)
@@ -52,7 +52,7 @@ static tg_status check_not_negative(const char *name, const float *x, size_t n, 
     return TG_OK;
 }
 
-/* opt/m/NAME or opt/v/NAME into its place. */
+/* Read opt/m/NAME or opt/v/NAME. */
 static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_array *a, bool *taken,
                              const tg_model *model, tg_err *err)
 {
@@ -66,7 +66,7 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
     if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
         return tg_fail(err, TG_EDATA, "%s must be %zu elements of type <f4, like %s", a->name, p->count,
                        p->name);
-    if (!c->moments.base && (status = take_moments(c, model->table.floats, err)))
+    if (!c->moments.base && (status = alloc_moments(c, model->table.floats, err)))
         return status;
     place = (is_m ? c->m : c->v) + p->offset;
     if ((status = tg_archive_read(r, place, a->bytes, err)))
@@ -104,14 +104,13 @@ static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg
 static tg_status check_state(const tg_checkpoint *c, tg_err *err)
 {
     const size_t want = 2 * c->model.table.n;
-
     tg_status status = tg_fields_check(state_fields, c, err);
 
     if (status)
         return status;
     if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
-        return tg_fail(err, TG_EDATA, "step %zu, but %zu of %zu arrays of the optimizer's state", c->step,
-                       c->moments_read, want);
+        return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
+                       c->moments_read, want, c->step);
     return check_settings(c, &c->settings, err);
 }
 
@@ -122,7 +121,7 @@ tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
     *c = (tg_checkpoint){.settings = tg_settings_default()};
     if ((status = tg_model_read(&c->model, fd, true, take, c, err)) || (status = check_state(c, err)))
         goto failed;
-    if (!c->moments.base && (status = take_moments(c, c->model.table.floats, err)))
+    if (!c->moments.base && (status = alloc_moments(c, c->model.table.floats, err)))
         goto failed;
     return TG_OK;
 
@@ -192,7 +191,7 @@ tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_token
 
 /* ---- writing */
 
-/* The name of a tensor, or with a prefix of its moments. */
+/* A tensor's name, or with a prefix that of its moments. */
 static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
 {
     snprintf(name, TG_NAME_MAX + 1, "%s%s", prefix, p->name);
@@ -233,8 +232,8 @@ static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *e
     return tg_archive_finish(w, err);
 }
 
-/* An update can overflow where the loss before it did not.  What would be refused when
- * it is read is not written. */
+/* An update may overflow although the loss before it was finite.  A reader would refuse the
+ * file. */
 static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
 {
     const tg_params *table = &c->model.table;

@@ -1,5 +1,5 @@
 /*
- * trainer: the training step and the validation loss, on buffers placed once.
+ * trainer: the training step and the validation loss.
  */
 #ifndef TG_TRAIN_TRAINER_H
 #define TG_TRAIN_TRAINER_H
@@ -17,7 +17,7 @@
 #include "lib/train/tree_sum.h"
 
 typedef struct tg_trainer {
-    tg_checkpoint *run; /* its model, settings, step; the caller's */
+    tg_checkpoint *run; /* the caller's: model, settings, step */
     const tg_batches *batches;
     const tg_team *team;
     size_t first_pass, end_pass; /* the step's passes that this process computes */
@@ -29,7 +29,6 @@ typedef struct tg_trainer {
     tg_arena arena;
 } tg_trainer;
 
-/* What one step did. */
 typedef struct tg_step_report {
     double loss; /* mean over the step's tokens, before the update */
     double lr;
@@ -54,10 +53,10 @@ void tg_trainer_close(tg_trainer *t);
  */
 TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
 
-/* Windows that an evaluation over about `tokens` validation tokens takes (0 tokens: all). */
+/* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
-/* Mean loss over that many (>= 1) windows, spread evenly over the validation part.  No dropout. */
+/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 
 #endif
