@@ -1,8 +1,8 @@
 /*
  * acts: what a pass through the model computes, and in which order.
  *
- * One description serves training, evaluation and decoding, in float32 (tg_acts, tg_passes), and
- * derivations, in double precision (tg_acts64, tg_passes64): lib/gpt/gpt2.c, which is compiled
+ * One description serves training, evaluation and decoding, in float32 (tg_acts, tg_steps), and
+ * derivations, in double precision (tg_acts64, tg_steps64): lib/gpt/gpt2.c, which is compiled
  * for both.  The structs are in lib/gpt/acts_real.h.
  */
 #ifndef TG_GPT_ACTS_H

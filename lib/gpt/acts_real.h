@@ -1,7 +1,7 @@
 /*
  * acts_real: the activations of a pass, in the precision `real`, and a family's operations on
  * them.  A derivation begins at a block's input and ends at the logits of one token: in double
- * precision embed and loss are NULL; in float32 logits_backward is.  No guard: lib/gpt/acts.h includes it once for float32 and once for double.
+ * precision embed, forward, loss and backward are NULL; in float32 logits_backward is.  No guard: lib/gpt/acts.h includes it once for float32 and once for double.
  */
 
 /* What one block computes.  N = B*T rows. */
@@ -37,11 +37,12 @@ typedef struct tg_acts {
  * The steps of a pass, in their order.  Each backward step undoes the forward step of its name.
  * They work on a->bound.  Nothing allocates or fails.
  */
-typedef struct tg_passes {
+typedef struct tg_steps {
     void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
     void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
     void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
     void (*finish)(tg_acts *a, size_t layer);      /* x, att -> the next block's x, or a->x */
+    void (*forward)(tg_acts *a, const int32_t *ids); /* all of these: ids [B,T] -> a->x */
 
     /* The end, one of two.  Rows first .. first + rows - 1 of a->x -> logits [rows,V]; or all of
      * a->x -> losses [N], and with gradients dnormed, when every loss counts `scale`: logits is
@@ -49,10 +50,9 @@ typedef struct tg_passes {
     void (*logits)(tg_acts *a, real *logits, size_t first, size_t rows);
     void (*loss)(tg_acts *a, real *losses, const int32_t *targets, real *logits, real scale);
 
-    void (*loss_backward)(tg_acts *a);                                                   /* -> dx */
     void (*logits_backward)(tg_acts *a, const real *dlogits, size_t first, size_t rows); /* -> dx */
     void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x2, and datt in dnormed */
     void (*attend_backward)(tg_acts *a, size_t layer);  /* datt -> dqkv in wide */
     void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
-    void (*embed_backward)(tg_acts *a, const int32_t *ids);
-} tg_passes;
+    void (*backward)(tg_acts *a, const int32_t *ids);   /* all of it, after loss */
+} tg_steps;

@@ -1,10 +1,10 @@
 /*
  * bind: a model's parameters as its operations take them.
  *
- * An operation gets one struct with its weights, where their gradients go, and its widths
- * (lib/nn), not a list of pointers.  Here, beside the parameter table, is decided which
- * operations a block has: a parameter that the config leaves out is NULL, the activation and
- * the heads are the config's.  A binding is cheap to make and owns nothing.
+ * An operation takes one struct with its weights, the destination of their gradients, and its
+ * widths (lib/nn), not a list of pointers.  This file decides what the operations of a block
+ * are, given the config: a parameter that the config leaves out is NULL; the activation and
+ * the number of heads are the config's.  Binding is cheap and owns nothing.
  */
 #ifndef TG_GPT_BIND_H
 #define TG_GPT_BIND_H

@@ -1,14 +1,6 @@
 #include "lib/gpt/family.h"
 
-/* Every model is a GPT-2 so far. */
-const tg_passes *tg_model_passes(const tg_model *m)
+const tg_family *tg_config_family(const tg_config *config)
 {
-    (void)m;
-    return &tg_gpt2_passes;
-}
-
-const tg_passes64 *tg_model_passes64(const tg_model *m)
-{
-    (void)m;
-    return &tg_gpt2_passes64;
+    return config->family ? config->family : &tg_gpt2;
 }

@@ -28,7 +28,7 @@
 
 typedef struct tg_gradient64 {
     const tg_model *model;
-    const tg_passes64 *steps;
+    const tg_steps64 *steps;
     size_t layer, T;
     int32_t target;
     tg_acts64 acts;  /* of the blocks from `layer` on */

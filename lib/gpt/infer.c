@@ -11,7 +11,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     const tg_config *c = &model->config;
     const tg_binding bound = {.model = model};
 
-    *f = (tg_infer){.model = model, .steps = tg_model_passes(model), .rows_max = rows_max, .count = 1};
+    *f = (tg_infer){.model = model, .steps = tg_config_family(c)->steps, .rows_max = rows_max, .count = 1};
     tg_acts_place(arena, &f->acts, &bound, 1, rows_max, 0, 0, TG_ACTS_IN_PLACE);
     f->x = f->acts.x;
     f->normed = f->acts.normed;
@@ -28,7 +28,8 @@ void tg_infer_select(tg_infer *f, size_t first, size_t count)
     f->count = count;
 }
 
-void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
+/* Point the activations to the n new tokens of each selected sequence. */
+static void set_rows(tg_infer *f, size_t n)
 {
     tg_acts *a = &f->acts;
 
@@ -41,7 +42,12 @@ void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
     a->first = f->first;
     a->bound.packed = f->packed;
     a->bound.scratch = &f->matmul;
-    f->steps->embed(a, ids);
+}
+
+void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
+{
+    set_rows(f, n);
+    f->steps->embed(&f->acts, ids);
 }
 
 void tg_infer_qkv(tg_infer *f, size_t l)
@@ -69,11 +75,8 @@ void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits)
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
 {
     assert(n == 1 || f->count == 1);
-    tg_infer_begin(f, ids, n);
-    for (size_t l = 0; l < f->model->config.n_layer; l++) {
-        tg_infer_qkv(f, l);
-        tg_infer_block(f, l);
-    }
+    set_rows(f, n);
+    f->steps->forward(&f->acts, ids);
     tg_infer_end(f);
     tg_infer_logits(f, n - 1, f->count, logits);
 }

@@ -28,7 +28,7 @@
 typedef struct tg_infer {
     const tg_model *model;
     const tg_packed_model *packed; /* of the model, to multiply with; NULL: its own matrices.  Set after placing */
-    const tg_passes *steps;        /* the model's operations */
+    const tg_steps *steps;        /* the model's operations */
     tg_acts acts;                  /* one block's, in place */
     size_t rows_max;               /* new tokens at a time, of all sequences */
     size_t first, count;           /* the sequences of a pass: tg_infer_select() */

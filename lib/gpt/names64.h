@@ -6,8 +6,8 @@
 #define tg_acts tg_acts64
 #define tg_acts_place tg_acts64_place
 #define tg_block_acts tg_block_acts64
-#define tg_passes tg_passes64
-#define tg_gpt2_passes tg_gpt2_passes64
+#define tg_steps tg_steps64
+#define tg_gpt2_steps tg_gpt2_steps64
 #define tg_row_stats tg_row_stats64
 #define tg_layernorm_forward tg_layernorm64_forward
 #define tg_layernorm_backward tg_layernorm64_backward
@@ -28,8 +28,8 @@
 #undef tg_acts
 #undef tg_acts_place
 #undef tg_block_acts
-#undef tg_passes
-#undef tg_gpt2_passes
+#undef tg_steps
+#undef tg_gpt2_steps
 #undef tg_row_stats
 #undef tg_layernorm_forward
 #undef tg_layernorm_backward

@@ -9,7 +9,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     const tg_config *c = &model->config;
     const tg_binding bound = {.model = model};
 
-    *pass = (tg_pass){.steps = tg_model_passes(model)};
+    *pass = (tg_pass){.steps = tg_config_family(c)->steps};
     /* the head's logits have wide's memory, which is free between forward and backward */
     tg_acts_place(arena, &pass->acts, &bound, B, T, 0, tg_head_logits(B * T, c->vocab_size),
                   gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE);
@@ -24,8 +24,6 @@ static void bind(tg_pass *p, float *grads)
     p->acts.bound.grads = grads;
     p->acts.bound.scratch = &p->matmul;
 }
-
-/* ---- forward */
 
 void tg_pass_begin(tg_pass *p, const int32_t *ids)
 {
@@ -57,36 +55,14 @@ double tg_pass_loss(tg_pass *p, const int32_t *targets)
     return mean_loss(p, targets, 1.0f);
 }
 
-static void forward(tg_pass *p, const int32_t *ids)
-{
-    p->steps->embed(&p->acts, ids);
-    for (size_t l = 0; l < p->acts.L; l++) {
-        tg_pass_attend(p, l);
-        tg_pass_finish_block(p, l);
-    }
-}
-
-/* ---- backward */
-
-static void backward(tg_pass *p, const int32_t *ids)
-{
-    p->steps->loss_backward(&p->acts);
-    for (size_t l = p->acts.L; l-- > 0;) {
-        p->steps->finish_backward(&p->acts, l);
-        p->steps->attend_backward(&p->acts, l);
-        p->steps->project_backward(&p->acts, l);
-    }
-    p->steps->embed_backward(&p->acts, ids);
-}
-
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale)
 {
     double loss;
 
     bind(p, grads);
-    forward(p, ids);
+    p->steps->forward(&p->acts, ids);
     loss = mean_loss(p, targets, loss_scale);
     if (grads)
-        backward(p, ids);
+        p->steps->backward(&p->acts, ids);
     return loss;
 }

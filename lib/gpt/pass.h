@@ -18,7 +18,7 @@
 
 typedef struct tg_pass {
     tg_acts acts;             /* B and T may be set lower, dropout and rng for training */
-    const tg_passes *steps;   /* the model's operations */
+    const tg_steps *steps;   /* the model's operations */
     float *losses;            /* [B,T] */
     tg_matmul_scratch matmul; /* of all products; its precision may be set */
 } tg_pass;

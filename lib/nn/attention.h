@@ -23,7 +23,7 @@
 typedef struct tg_attention_scratch {
     float *floats;
     size_t each;    /* floats of one thread */
-    size_t threads; /* how many will work at most, even when OpenMP is given more later */
+    size_t threads; /* the most that will work, even when OpenMP is given more later */
 } tg_attention_scratch;
 
 /* Place scratch for up to `keys` keys of D = C/H elements (see arena.h). */
@@ -45,8 +45,8 @@ typedef struct tg_attention {
  *   out  [B,T,C]  written       lse  [B,H,T]  written unless there is a cache; for backward
  *   qkv  [B,T,3C] read
  *
- * With a cache, whose `past` tokens the T new ones follow, their keys and values are stored
- * there, and the queries see all of them.  No dropout then.
+ * With a cache the keys and values of the T new tokens are stored there, after its `past`
+ * others, and the queries see all of them.  No dropout then.
  */
 void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a);
 

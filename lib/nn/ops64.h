@@ -68,7 +68,7 @@ typedef struct tg_attention64 {
     size_t layer, first;
 } tg_attention64;
 
-/* lse is not written, nor read: the probabilities are computed again. */
+/* lse is neither written nor read: backward recomputes the probabilities. */
 void tg_attention64_forward(double *out, double *lse, const double *qkv, const tg_attention64 *a);
 void tg_attention64_backward(double *dqkv, const double *dout, const double *out, const double *lse,
                              const double *qkv, const tg_attention64 *a);

@@ -1,5 +1,5 @@
 /*
- * lib/attn's gradient of a prediction's loss, down to one layer's attention: against
+ * The gradient of a prediction's loss, down to one layer's attention: against
  * central differences, against the whole reference model, and against the gradients
  * that training would take.
  */

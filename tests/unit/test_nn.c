@@ -247,7 +247,7 @@ static void linear_backward(void)
     }
 }
 
-/* Without dinp only the parameters' gradients are made, the same ones. */
+/* Without dinp only the parameters' gradients are computed, the same ones. */
 static void linear_backward_parameters_only(void)
 {
     enum { N = 19, K = 21, M = 23 };
@@ -267,7 +267,7 @@ static void linear_backward_parameters_only(void)
     done();
 }
 
-/* Without dw and db only dinp is computed, the same one; and inp is not looked at. */
+/* Without dw and db only dinp is computed, the same one, and inp is not read. */
 static void linear_backward_input_only(void)
 {
     enum { N = 19, K = 21, M = 23 };
@@ -283,7 +283,7 @@ static void linear_backward_input_only(void)
     done();
 }
 
-/* A bias whose gradient lies in a part of wider rows. */
+/* A bias whose gradient is summed over part of wider rows. */
 static void bias_backward_strided(void)
 {
     enum { N = 21, WIDTH = 70, LD = 83 };
@@ -723,7 +723,7 @@ static void attention_of_large_scores(void)
     float *out = nans(T * C), *lse = nans(T), *dqkv = nans(T * 3 * C);
     const tg_attention_scratch scratch = take_scratch(T, C);
     const tg_attention op = {.B = 1, .T = T, .C = C, .H = 1, .scratch = &scratch};
-    double scores = 400 / sqrt(8.0) * 8; /* the most that a score can be */
+    double scores = 400 / sqrt(8.0) * 8; /* the largest possible score */
 
     a.qkv = randoms(T * 3 * C);
     a.dout = randoms(T * C);
