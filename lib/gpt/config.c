@@ -35,7 +35,7 @@ static const struct preset {
 
 const char *tg_config_presets(void)
 {
-    return PRESETS(AND_NAME) + 1;
+    return &(PRESETS(AND_NAME))[1]; /* without the first bar */
 }
 
 const char *tg_config_preset_name(size_t i)
