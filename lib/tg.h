@@ -25,6 +25,7 @@
 /* formats: arrays, the archive (.npz), other files, descriptors as sources and sinks, saving */
 #include "formats/archive.h"
 #include "formats/array.h"
+#include "formats/fields.h"
 #include "formats/format.h"
 #include "formats/save.h"
 #include "formats/sink.h"
@@ -85,6 +86,8 @@
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/settings.h"
+#include "lib/train/team.h"
 #include "lib/train/trainer.h"
+#include "lib/train/tree_sum.h"
 
 #endif

@@ -1,4 +1,4 @@
-/* cli: numbers, sizes and foreign text in words. */
+/* cli: numbers, sizes and text as messages show them. */
 #include "cmd/cli/cli.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define RING 8
 
-/* The next place of the ring. */
+/* The next of RING buffers. */
 static char *ring_next(size_t *size)
 {
     static char ring[RING][32];
@@ -45,7 +45,7 @@ const char *cli_bytes(uint64_t bytes)
     size_t size, i = 0;
     char *out = ring_next(&size);
 
-    /* 1023.95 would be shown as 1024.0. */
+    /* 1023.95 would be shown as 1024.0 */
     while (x >= (i == 0 ? 1024 : 1023.95) && i < 6) {
         x /= 1024;
         i++;

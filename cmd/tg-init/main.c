@@ -19,7 +19,7 @@ struct options {
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        {'P', "preset", CLI_CHOICE, &o->preset, TG_PRESETS, "start from this model", 0, 0, NULL},
+        {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this model", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE, not to standard output", 0, 0, NULL},
         {'s', "seed", CLI_U64, &o->seed, "N", "draw the weights from stream N of random numbers", 0, 0, NULL},
         {0, "n-layer", CLI_SIZE, &o->config.n_layer, "N", "blocks", 1, TG_LAYERS_MAX, NULL},

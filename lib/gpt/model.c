@@ -148,7 +148,7 @@ struct load {
     tg_model *m;
     tg_archive_reader *r; /* of m->source: for what is no tensor */
     bool flat;
-    unsigned config_seen;
+    uint64_t config_seen;
     tg_tokenizer_draft tokenizer;
     tg_model_extra extra;
     void *context;

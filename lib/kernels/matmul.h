@@ -41,6 +41,8 @@ typedef enum tg_precision {
     TG_PRECISION_BF16 /* where the processor has the instruction: tg_matmul_has() */
 } tg_precision;
 
+#define TG_PRECISIONS "float32|bf16" /* their names, in that order */
+
 /* Where operands are packed, of one size for all shapes, and in which precision. */
 typedef struct tg_matmul_scratch {
     void *packed;

@@ -690,23 +690,20 @@ static void others_are_refused(void)
 static void padding_is_not_chosen(void)
 {
     const tg_tokenizer *tok = grams_create(300);
-    const tg_sampling how = {.temperature = 100, .top_p = 1};
-    tg_arena arena = {0};
+    const tg_sampling hot = {.temperature = 100, .top_p = 1};
     tg_generator g;
     tg_model m;
     tg_err err = {0};
-    int32_t id = 1;
+    const int32_t id = 1;
 
     new_model(&m, tok, 2048);
-    tg_generator_place(&arena, &g, &m, NULL, 1, 65);
-    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_generator_place(&arena, &g, &m, NULL, 1, 65);
+    CHECK_OK(tg_generator_open(&g, &m, TG_PRECISION_FLOAT32, 1, 65, &err), &err);
     tg_generator_begin(&g, &id, 1);
     for (size_t i = 0; i < 64; i++) {
-        CHECK_OK(tg_generator_next(&g, &id, true, &how, &err), &err);
-        CHECK(id >= 0 && id < 300);
+        CHECK_OK(tg_generator_next(&g, true, &hot, &err), &err);
+        CHECK(g.ids[0] >= 0 && g.ids[0] < 300);
     }
-    tg_arena_free(&arena);
+    tg_generator_close(&g);
     tg_model_free(&m);
     tg_tokenizer_free(tok);
 }
