@@ -26,6 +26,7 @@ unit() {
 @test "unit: kernels" { unit kernels; }
 @test "unit: nn" { unit nn; }
 @test "unit: model" { unit model; }
+@test "unit: family" { unit family; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }
