@@ -2,7 +2,7 @@
  * A second family of models, tests/unit/family_parallel.c, through all that runs GPT-2: a new
  * family is its own file, and nothing in lib/ knows of it.
  *
- * What judges it is a naive forward pass in double precision, built from lib/nn/ref.
+ * It is compared with a naive forward pass in double precision (tests/unit/ref_parallel.h).
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
@@ -20,169 +20,18 @@
 #include "lib/gpt/packed.h"
 #include "lib/gpt/pass.h"
 #include "lib/nn/crossentropy.h"
-#include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 #include "tests/unit/family_parallel.h"
-#include "tests/unit/ref_gpt.h"
+#include "tests/unit/ref_parallel.h"
 #include "tests/unit/small_model.h"
 
-enum { B = 2, T = 5, V = 256 };
-
-/* ---- the reference */
-
-/* A model under evaluation, and the scratch of its pass.  N = B*T rows. */
-struct ref {
-    const tg_config *config;
-    const tg_params *table;
-    double *flat; /* parameters at the table's offsets */
-    ref_gpt_masks masks; /* NULL each: no dropout */
-    size_t B, C, H;
-    double *x;           /* [N,C] residual stream */
-    double *normed;      /* [N,C] */
-    double *added;       /* [N,C] what attention adds to x */
-    double *mlp;         /* [N,C] what the MLP adds */
-    double *fc;          /* [N,4C] */
-    double *mean, *rstd; /* [N] */
-    double *logits;      /* [N,V] */
-    tg_attention_buffers_ref64 att;
-    double *all; /* the memory of these */
-};
-
-static double *take(double **next, size_t n)
-{
-    double *p = *next;
-
-    *next += n;
-    return p;
-}
-
-static void ref_open(struct ref *r, const tg_model *m)
-{
-    const size_t N = B * T, C = m->config.n_embd, H = m->config.n_head;
-    double *next = calloc(N * (15 * C + 2 + V + 2 * H * T), sizeof *next);
-
-    *r = (struct ref){.config = &m->config, .table = &m->table, .flat = small_model_params64(m), .B = B,
-                      .C = C, .H = H, .all = next};
-    r->x = take(&next, N * C);
-    r->normed = take(&next, N * C);
-    r->added = take(&next, N * C);
-    r->mlp = take(&next, N * C);
-    r->fc = take(&next, N * 4 * C);
-    r->mean = take(&next, N);
-    r->rstd = take(&next, N);
-    r->logits = take(&next, N * V);
-    r->att.qkv = take(&next, N * 3 * C);
-    r->att.q = take(&next, N * C);
-    r->att.k = take(&next, N * C);
-    r->att.v = take(&next, N * C);
-    r->att.att = take(&next, N * C);
-    r->att.scores = take(&next, N * H * T);
-    r->att.probs = take(&next, N * H * T);
-}
-
-static void ref_close(struct ref *r)
-{
-    free(r->flat);
-    free(r->all);
-}
-
-/* A tensor, or NULL when the config leaves it out. */
-static const double *weight(const struct ref *r, tg_param_kind kind, size_t l)
-{
-    const size_t i = tg_params_index(r->table, kind, l);
-
-    return i == r->table->n ? NULL : r->flat + r->table->entry[i].offset;
-}
-
-/* normed = layernorm(x) */
-static void ref_norm(struct ref *r, tg_param_kind w, tg_param_kind b, size_t l)
-{
-    tg_layernorm_forward_ref64(r->normed, r->mean, r->rstd, r->x, weight(r, w, l), weight(r, b, l), r->B * T,
-                               r->C, r->config->layer_norm_epsilon);
-}
-
-/* The masks of one layer; each holds `count` numbers for a layer. */
-static const double *of_layer(const double *masks, size_t l, size_t count)
-{
-    return masks ? masks + l * count : NULL;
-}
-
-static void ref_drop(double *x, const double *mask, size_t n)
-{
-    if (mask)
-        tg_dropout_forward_ref64(x, x, mask, n);
-}
-
-/* att = attention(ln_1(x)) */
-static void ref_attend(struct ref *r, size_t l)
-{
-    ref_norm(r, TG_LN1_W, TG_LN1_B, l);
-    tg_self_attention_mha_forward_ref64(r->added, &r->att, r->normed, weight(r, TG_QKV_W, l),
-                                        weight(r, TG_QKV_B, l), weight(r, TG_ATT_PROJ_W, l),
-                                        weight(r, TG_ATT_PROJ_B, l),
-                                        of_layer(r->masks.probs, l, r->B * r->H * T * T), r->B, T, r->H,
-                                        r->C / r->H);
-}
-
-/* x += att W + b + extra + mlp(ln_1(x)); extra [N,C], or NULL for none */
-static void ref_finish(struct ref *r, size_t l, const double *extra)
-{
-    const size_t N = r->B * T, C = r->C;
-
-    ref_norm(r, TG_LN1_W, TG_LN1_B, l);
-    tg_linear_forward_ref64(r->fc, r->normed, weight(r, TG_FC_W, l), weight(r, TG_FC_B, l), N, C, 4 * C);
-    tg_gelu_forward_ref64(r->fc, r->fc, N * 4 * C, r->config->activation);
-    tg_linear_forward_ref64(r->mlp, r->fc, weight(r, TG_FC_PROJ_W, l), weight(r, TG_FC_PROJ_B, l), N, 4 * C, C);
-    ref_drop(r->mlp, of_layer(r->masks.fc_proj, l, N * C), N * C);
-    tg_linear_forward_ref64(r->added, r->att.att, weight(r, TG_ATT_PROJ_W, l), weight(r, TG_ATT_PROJ_B, l), N,
-                            C, C);
-    ref_drop(r->added, of_layer(r->masks.att_proj, l, N * C), N * C);
-    for (size_t i = 0; i < N * C; i++)
-        r->x[i] += r->added[i] + (extra ? extra[i] : 0) + r->mlp[i];
-}
-
-/* logits[n,v] = sum over c of ln_f(x)[n,c] * head[v,c] + bias[v]; the losses' sum (target -1: 0) */
-static double ref_end(struct ref *r, const int32_t *targets)
-{
-    const size_t N = r->B * T, C = r->C;
-    const double *head = weight(r, r->config->tied ? TG_WTE : TG_HEAD_W, 0), *bias = weight(r, TG_HEAD_B, 0);
-    double losses[B * T], sum = 0;
-
-    ref_norm(r, TG_LNF_W, TG_LNF_B, 0);
-    for (size_t n = 0; n < N; n++) {
-        for (size_t v = 0; v < V; v++) {
-            double dot = bias ? bias[v] : 0;
-
-            for (size_t c = 0; c < C; c++)
-                dot += r->normed[n * C + c] * head[v * C + c];
-            r->logits[n * V + v] = dot;
-        }
-    }
-    tg_crossentropy_forward_ref64(losses, r->logits, targets, N, V);
-    for (size_t n = 0; n < N; n++)
-        sum += losses[n];
-    return sum;
-}
-
-/* The mean loss. */
-static double ref_loss(struct ref *r, const int32_t *ids, const int32_t *targets)
-{
-    const size_t N = r->B * T;
-
-    tg_embedding_forward_ref64(r->x, ids, weight(r, TG_WTE, 0), weight(r, TG_WPE, 0), r->B, T, r->C);
-    ref_drop(r->x, r->masks.embedding, N * r->C);
-    for (size_t l = 0; l < r->config->n_layer; l++) {
-        ref_attend(r, l);
-        ref_finish(r, l, NULL);
-    }
-    return ref_end(r, targets) / (double)N;
-}
+enum { B = 2, T = 5, C = 8, V = 256 };
 
 /* ---- a model to try it on */
 
 static tg_config tiny(void)
 {
-    tg_config c = small_config(2, 2, 8, 6);
+    tg_config c = small_config(2, 2, C, 6);
 
     c.family = &family_parallel;
     return c;
@@ -193,7 +42,7 @@ struct setting {
     tg_pass pass;
     tg_arena arena;
     float *grads;
-    struct ref ref;
+    ref_parallel ref;
     int32_t ids[B * T], targets[B * T];
 };
 
@@ -209,7 +58,7 @@ static void set_up(struct setting *s, const tg_config *config)
     memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
-    ref_open(&s->ref, &s->model);
+    ref_parallel_open(&s->ref, &s->model, B, T);
     for (int i = 0; i < B * T; i++) {
         s->ids[i] = (i * 37 + 11) % V;
         s->targets[i] = (i * 53 + 7) % V;
@@ -220,7 +69,7 @@ static void set_up(struct setting *s, const tg_config *config)
 static void tear_down(struct setting *s)
 {
     free(s->grads);
-    ref_close(&s->ref);
+    ref_parallel_close(&s->ref);
     tg_arena_free(&s->arena);
     tg_model_free(&s->model);
 }
@@ -241,9 +90,9 @@ static void check_gradients(struct setting *s)
             double up, down, slope;
 
             s->ref.flat[e] = was + h;
-            up = ref_loss(&s->ref, s->ids, s->targets);
+            up = ref_parallel_loss(&s->ref, s->ids, s->targets);
             s->ref.flat[e] = was - h;
-            down = ref_loss(&s->ref, s->ids, s->targets);
+            down = ref_parallel_loss(&s->ref, s->ids, s->targets);
             s->ref.flat[e] = was;
             slope = (up - down) / (2 * h);
             largest = fmax(largest, fabs(slope));
@@ -263,7 +112,7 @@ static void gradients_of(const tg_config *config)
 
     set_up(&s, config);
     loss = tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
-    CHECK_NEAR(loss, ref_loss(&s.ref, s.ids, s.targets), 1e-5);
+    CHECK_NEAR(loss, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
     check_gradients(&s);
     tear_down(&s);
 }
@@ -302,13 +151,14 @@ static void masks_of(const tg_pass *pass, double *out, uint32_t site, size_t l, 
 static void gradients_with_dropout(void)
 {
     const tg_config c = tiny();
-    const size_t n = B * T * c.n_embd, probs = B * c.n_head * T * T;
+    const size_t n = B * T * C, probs = B * c.n_head * T * T;
     double *m = calloc(5 * n + 2 * probs, sizeof *m);
+    const ref_gpt_masks masks = {.embedding = m, .att_proj = m + n, .fc_proj = m + 3 * n, .probs = m + 5 * n};
     struct setting s;
     double loss, plain;
 
     set_up(&s, &c);
-    plain = ref_loss(&s.ref, s.ids, s.targets);
+    plain = ref_parallel_loss(&s.ref, s.ids, s.targets);
     s.pass.acts.dropout = 0.3f;
     s.pass.acts.rng = (tg_rng){.seed = 5, .step = 9};
     masks_of(&s.pass, m, 0, 0, n);
@@ -317,9 +167,9 @@ static void gradients_with_dropout(void)
         masks_of(&s.pass, m + (1 + l) * n, 2, l, n);
         masks_of(&s.pass, m + (3 + l) * n, 3, l, n);
     }
-    s.ref.masks = (ref_gpt_masks){.embedding = m, .att_proj = m + n, .fc_proj = m + 3 * n, .probs = m + 5 * n};
+    s.ref.masks = masks;
     loss = tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
-    CHECK_NEAR(loss, ref_loss(&s.ref, s.ids, s.targets), 1e-5);
+    CHECK_NEAR(loss, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
     CHECK(fabs(loss - plain) > 1e-3);
     check_gradients(&s);
     tear_down(&s);
@@ -392,8 +242,7 @@ static void open_decoder(struct decoder *d, const tg_model *m, size_t rows, size
 static void inference_is_the_forward_pass(void)
 {
     const tg_config c = tiny();
-    const size_t n = T * c.n_embd;
-    float logits[T * V], losses[T], x[T * 8];
+    float logits[T * V], losses[T], x[T * C];
     struct decoder d;
     struct setting s;
 
@@ -402,7 +251,7 @@ static void inference_is_the_forward_pass(void)
     (void)tg_pass_run(&s.pass, s.ids, s.targets, NULL, 1);
     open_decoder(&d, &s.model, T, 0, 0);
     tg_infer_run(&d.infer, s.ids, T, logits);
-    CHECK(check_distance(d.infer.x, s.pass.acts.x, n) < 1e-5);
+    CHECK(check_distance(d.infer.x, s.pass.acts.x, T * C) < 1e-5);
     memcpy(x, d.infer.x, sizeof x);
     tg_infer_logits(&d.infer, 0, T, logits);
     tg_crossentropy_forward(losses, logits, s.targets, T, V);
@@ -430,7 +279,7 @@ static void inference_with_a_cache(void)
     tg_err err;
 
     set_up(&s, &c);
-    (void)ref_loss(&s.ref, s.ids, s.targets);
+    (void)ref_parallel_loss(&s.ref, s.ids, s.targets);
     CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_PRECISION_FLOAT32, &err), &err);
     open_decoder(&d, &s.model, 3, 1, c.n_ctx);
     for (int round = 0; round < 3; round++) {
@@ -464,7 +313,6 @@ static double rest_of_pass(tg_pass *p, size_t l, const int32_t *targets)
 static void resumed_from_x_and_att(void)
 {
     const tg_config c = tiny();
-    const size_t n = B * T * c.n_embd;
     tg_arena arena = {0};
     tg_pass p;
     struct setting s;
@@ -477,19 +325,19 @@ static void resumed_from_x_and_att(void)
     tg_pass_begin(&p, s.ids);
     for (size_t l = 0; l < c.n_layer; l++) {
         const tg_block_acts *a = &p.acts.block[l];
-        float x[B * T * 8], att[B * T * 8];
+        float x[B * T * C], att[B * T * C];
         double first;
 
         tg_pass_attend(&p, l);
         memcpy(x, a->x, sizeof x);
         memcpy(att, a->att, sizeof att);
         first = rest_of_pass(&p, l, s.targets);
-        CHECK_NEAR(first, ref_loss(&s.ref, s.ids, s.targets), 1e-5);
-        memcpy(a->x, x, n * sizeof *x);
-        memcpy(a->att, att, n * sizeof *att);
+        CHECK_NEAR(first, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
+        memcpy(a->x, x, sizeof x);
+        memcpy(a->att, att, sizeof att);
         CHECK(rest_of_pass(&p, l, s.targets) == first);
-        memcpy(a->x, x, n * sizeof *x);
-        memcpy(a->att, att, n * sizeof *att);
+        memcpy(a->x, x, sizeof x);
+        memcpy(a->att, att, sizeof att);
         tg_pass_finish_block(&p, l);
     }
     tg_arena_free(&arena);
@@ -499,14 +347,14 @@ static void resumed_from_x_and_att(void)
 /* ---- double precision: the derivative of one prediction's loss */
 
 static const int32_t text[T] = {84, 111, 32, 98, 101};
-static const int32_t target = 120;
+enum { target = 120 };
 
 struct derivation {
     tg_model model;
     tg_attn_layers layers;
     tg_arena arena;
     tg_gradient64 g;
-    struct ref ref;
+    ref_parallel ref;
 };
 
 /* The loss and its gradient down to layer l's attention. */
@@ -527,51 +375,41 @@ static void derive(struct derivation *d, const tg_config *config, size_t l)
     tg_gradient64_begin(&d->g, layer.residual, layer.qkv);
     tg_gradient64_loss(&d->g, target);
     tg_gradient64_run(&d->g);
-    ref_open(&d->ref, &d->model);
-    d->ref.B = 1;
+    ref_parallel_open(&d->ref, &d->model, 1, T);
 }
 
 static void end_derivation(struct derivation *d)
 {
-    ref_close(&d->ref);
+    ref_parallel_close(&d->ref);
     tg_arena_free(&d->arena);
     tg_attn_layers_close(&d->layers);
     tg_model_free(&d->model);
 }
 
-/* The reference's loss of the last token, from layer l's x and att on, when attention adds
- * `extra` more; or, with x NULL, from the beginning. */
-static double ref_loss_from(struct derivation *d, const double *x, const double *att, const double *extra)
-{
-    static const int32_t targets[T] = {-1, -1, -1, -1, target};
-    struct ref *r = &d->ref;
-    const size_t n = T * r->C, l = d->g.layer;
+/* Only the last token predicts. */
+static const int32_t last_target[T] = {-1, -1, -1, -1, target};
 
-    if (!x)
-        return T * ref_loss(r, text, targets);
-    memcpy(r->x, x, n * sizeof *x);
-    memcpy(r->att.att, att, n * sizeof *att);
-    ref_finish(r, l, extra);
-    for (size_t m = l + 1; m < r->config->n_layer; m++) {
-        ref_attend(r, m);
-        ref_finish(r, m, NULL);
-    }
-    return ref_end(r, targets);
+/* The reference's loss of that prediction, from the layer's x and att on, when attention adds
+ * `extra` more. */
+static double loss_from(struct derivation *d, const double *att, const double *extra)
+{
+    const size_t l = d->g.layer;
+
+    return T * ref_parallel_loss_from(&d->ref, l, d->g.acts.block[l].x, att, extra, last_target);
 }
 
-/* How the loss changes with element i of what layer l's attention computes (att), or of what it
- * adds to the residual stream. */
+/* Its slope in element i of what the layer's attention computes (att), or of what it adds. */
 static double slope(struct derivation *d, size_t i, bool of_att)
 {
-    const double h = 1e-5, *x = d->g.acts.block[d->g.layer].x;
-    double att[T * 8], extra[T * 8] = {0}, *moved = of_att ? att : extra, was, up;
+    const double h = 1e-5;
+    double att[T * C], extra[T * C] = {0}, *moved = of_att ? att : extra, was, up;
 
-    memcpy(att, d->g.acts.block[d->g.layer].att, T * d->ref.C * sizeof *att);
+    memcpy(att, d->g.acts.block[d->g.layer].att, T * C * sizeof *att);
     was = moved[i];
     moved[i] = was + h;
-    up = ref_loss_from(d, x, att, extra);
+    up = loss_from(d, att, extra);
     moved[i] = was - h;
-    return (up - ref_loss_from(d, x, att, extra)) / (2 * h);
+    return (up - loss_from(d, att, extra)) / (2 * h);
 }
 
 /* datt and dout, and the losses.  1e-8: check_slopes() in test_gradient.c; 2e-5: the layers before
@@ -579,7 +417,7 @@ static double slope(struct derivation *d, size_t i, bool of_att)
  * at most 256 of order 1, differ by less than 1e-12. */
 static void derivative_of_a_prediction(void)
 {
-    tg_config c = small_config(3, 2, 8, 6);
+    tg_config c = small_config(3, 2, C, 6);
 
     c.family = &family_parallel;
     for (size_t l = 0; l < c.n_layer; l++) {
@@ -587,9 +425,9 @@ static void derivative_of_a_prediction(void)
         double largest = 0;
 
         derive(&d, &c, l);
-        CHECK_NEAR(d.g.loss, ref_loss_from(&d, NULL, NULL, NULL), 2e-5);
-        CHECK_NEAR(d.g.loss, ref_loss_from(&d, d.g.acts.block[l].x, d.g.acts.block[l].att, NULL), 1e-12);
-        for (size_t i = 0; i < T * c.n_embd; i++) {
+        CHECK_NEAR(d.g.loss, T * ref_parallel_loss(&d.ref, text, last_target), 2e-5);
+        CHECK_NEAR(d.g.loss, loss_from(&d, d.g.acts.block[l].att, NULL), 1e-12);
+        for (size_t i = 0; i < T * C; i++) {
             CHECK_NEAR(d.g.datt[i], slope(&d, i, true), 1e-8);
             CHECK_NEAR(d.g.dout[i], slope(&d, i, false), 1e-8);
             largest = fmax(largest, fmin(fabs(d.g.datt[i]), fabs(d.g.dout[i])));
@@ -614,8 +452,8 @@ static const struct want {
                 {"mlp.down.bias", {8, 1}, 2640},
                 {"attention.dense.weight", {8, 8}, 2656},
                 {"attention.dense.bias", {8, 1}, 2720},
-                {"attention.query_key_value.weight", {8, 24}, 2736},
-                {"attention.query_key_value.bias", {24, 1}, 2928},
+                {"attention.qkv.weight", {8, 24}, 2736},
+                {"attention.qkv.bias", {24, 1}, 2928},
                 {"norm.bias", {8, 1}, 2960},
                 {"norm.weight", {8, 1}, 2976}},
   after[] = {{"final_norm.bias", {8, 1}, 3888}, {"final_norm.weight", {8, 1}, 3904}};
