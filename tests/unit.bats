@@ -29,6 +29,7 @@ unit() {
 @test "unit: nn" { unit nn; }
 @test "unit: model" { unit model; }
 @test "unit: import" { unit import; }
+@test "unit: family" { unit family; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }

@@ -1,5 +1,6 @@
 #include "lib/gpt/params.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,14 +49,20 @@ static bool exists(tg_when when, const tg_config *c)
     return false;
 }
 
+static void set_name(tg_param *p, const tg_param_row *row, size_t layer, const char *block)
+{
+    const int n = row->in_block ? snprintf(p->name, sizeof p->name, "%s.%zu.%s", block, layer, row->name)
+                                : snprintf(p->name, sizeof p->name, "%s", row->name);
+
+    assert(n > 0 && (size_t)n < sizeof p->name);
+    (void)n;
+}
+
 static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const tg_config *c)
 {
+    set_name(p, row, layer, tg_config_family(c)->block);
     p->kind = row->kind;
     p->layer = layer;
-    if (row->in_block)
-        snprintf(p->name, sizeof p->name, "h.%zu.%s", layer, row->name);
-    else
-        snprintf(p->name, sizeof p->name, "%s", row->name);
     p->ndim = row->dim[1] == TG_DIM_NONE ? 1 : 2;
     p->shape[0] = dim_of(row->dim[0], c);
     p->shape[1] = dim_of(row->dim[1], c);

@@ -62,7 +62,7 @@ typedef enum tg_start { TG_START_ZERO, TG_START_ONE, TG_START_NORMAL, TG_START_R
 /* One row of a family's table of parameters. */
 typedef struct tg_param_row {
     tg_param_kind kind;
-    const char *name; /* in a block preceded by "h.N." */
+    const char *name; /* in a block preceded by the family's "h.N." */
     bool in_block;    /* once in each; these rows follow one another */
     tg_dim dim[2];
     tg_when when;
@@ -76,7 +76,7 @@ static inline tg_param_kind tg_head_kind(const tg_config *config)
 }
 
 typedef struct tg_param {
-    char name[40];
+    char name[64];
     tg_param_kind kind;
     size_t layer; /* 0 for those outside the blocks */
     size_t ndim, shape[2];

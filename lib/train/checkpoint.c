@@ -177,7 +177,8 @@ tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_token
     const size_t crc = tg_tokens_crc(tokens);
     tg_status status;
 
-    if ((status = tg_batches_init(b, tokens, s->seed, s->context, s->val_fraction, err)))
+    if ((status = tg_tokenizer_same(m->tokenizer, tokens->tokenizer, err)) ||
+        (status = tg_batches_init(b, tokens, s->seed, s->context, s->val_fraction, err)))
         return status;
     *change = compare_text(c, tokens->count, crc);
     c->text_tokens = tokens->count;

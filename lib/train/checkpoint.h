@@ -66,7 +66,7 @@ typedef enum tg_text_change {
  * Train on this text from here on: cut it into windows (*b, which keeps a reference to
  * tokens), and record it in the checkpoint: length, CRC-32, and as the model's probe the
  * first tokens of the validation part.  The settings must be final.  TG_EDATA: the text is
- * shorter than a window.
+ * shorter than a window, or its tokenizer is not the model's.
  */
 TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
                                                tg_text_change *change, tg_err *err);

@@ -26,3 +26,6 @@ $(BUILD)/grams/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c))
 	$(Q)$$(CC) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
 endef
 $(foreach tool,$(notdir $(GRAMS_TOOLS)),$(eval $(call grams_rule,$(tool))))
+
+# A family of models has its steps in both precisions.
+$(BUILD)/unit/test_family: $(BUILD)/obj/tests/unit/family_parallel.f32.o $(BUILD)/obj/tests/unit/family_parallel.f64.o
