@@ -63,23 +63,27 @@ tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err)
     return tg_fail(err, code, "%zu heads do not divide C = %zu: possible are%s", H, C, possible);
 }
 
-/* The operations use the epsilon as a float, which must be a normal one. */
-static const tg_field rows[] = {
-    TG_SIZE_FIELD("config/n_layer", tg_config, n_layer, 1, TG_LAYERS_MAX),
-    TG_SIZE_FIELD("config/n_head", tg_config, n_head, 1, TG_SIZE_LIMIT),
-    TG_SIZE_FIELD("config/n_embd", tg_config, n_embd, 1, TG_SIZE_LIMIT),
-    TG_SIZE_FIELD("config/n_ctx", tg_config, n_ctx, 1, TG_SIZE_LIMIT),
-    TG_SIZE_FIELD("config/vocab_size", tg_config, vocab_size, 1, TG_SIZE_LIMIT),
-    TG_REAL_FIELD("config/layer_norm_epsilon", tg_config, layer_norm_epsilon, (double)FLT_MIN, 1),
-    TG_CHOICE_FIELD("config/activation", tg_config, activation, "gelu_new|gelu"),
-    TG_BOOL_FIELD("config/layer_norm_weight", tg_config, layer_norm_weight),
-    TG_BOOL_FIELD("config/layer_norm_bias", tg_config, layer_norm_bias),
-    TG_BOOL_FIELD("config/linear_bias", tg_config, linear_bias),
-    TG_BOOL_FIELD("config/tied", tg_config, tied),
-    TG_BOOL_FIELD("config/head_bias", tg_config, head_bias),
+#define SIZE_ROW(member, max) TG_SIZE_FIELD("config/" #member, tg_config, member, 1, max)
+#define BOOL_ROW(member) TG_BOOL_FIELD("config/" #member, tg_config, member)
+
+static const tg_field rows[TG_CONFIG_MEMBERS] = {
+    [TG_CONFIG_N_LAYER] = SIZE_ROW(n_layer, TG_LAYERS_MAX),
+    [TG_CONFIG_N_HEAD] = SIZE_ROW(n_head, TG_SIZE_LIMIT),
+    [TG_CONFIG_N_EMBD] = SIZE_ROW(n_embd, TG_SIZE_LIMIT),
+    [TG_CONFIG_N_CTX] = SIZE_ROW(n_ctx, TG_SIZE_LIMIT),
+    [TG_CONFIG_VOCAB_SIZE] = SIZE_ROW(vocab_size, TG_SIZE_LIMIT),
+    /* the operations use it as a float, which must be a normal one */
+    [TG_CONFIG_LAYER_NORM_EPSILON] =
+        TG_REAL_FIELD("config/layer_norm_epsilon", tg_config, layer_norm_epsilon, (double)FLT_MIN, 1),
+    [TG_CONFIG_ACTIVATION] = TG_CHOICE_FIELD("config/activation", tg_config, activation, "gelu_new|gelu"),
+    [TG_CONFIG_LAYER_NORM_WEIGHT] = BOOL_ROW(layer_norm_weight),
+    [TG_CONFIG_LAYER_NORM_BIAS] = BOOL_ROW(layer_norm_bias),
+    [TG_CONFIG_LINEAR_BIAS] = BOOL_ROW(linear_bias),
+    [TG_CONFIG_TIED] = BOOL_ROW(tied),
+    [TG_CONFIG_HEAD_BIAS] = BOOL_ROW(head_bias),
 };
 
-const tg_fields tg_config_fields = {rows, sizeof rows / sizeof rows[0]};
+const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};
 
 tg_status tg_config_check(const tg_config *config, tg_err *err)
 {

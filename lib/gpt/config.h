@@ -37,7 +37,24 @@ typedef struct tg_config {
 #define TG_SIZE_LIMIT 16777216
 #define TG_LAYERS_MAX 112 /* 12 tensors a layer, three times with the optimizer's, in 4,096 names */
 
-/* The members as arrays config/..., in the order of the archive. */
+/* The members, in the order of the archive. */
+typedef enum tg_config_id {
+    TG_CONFIG_N_LAYER,
+    TG_CONFIG_N_HEAD,
+    TG_CONFIG_N_EMBD,
+    TG_CONFIG_N_CTX,
+    TG_CONFIG_VOCAB_SIZE,
+    TG_CONFIG_LAYER_NORM_EPSILON,
+    TG_CONFIG_ACTIVATION,
+    TG_CONFIG_LAYER_NORM_WEIGHT,
+    TG_CONFIG_LAYER_NORM_BIAS,
+    TG_CONFIG_LINEAR_BIAS,
+    TG_CONFIG_TIED,
+    TG_CONFIG_HEAD_BIAS,
+    TG_CONFIG_MEMBERS /* how many */
+} tg_config_id;
+
+/* Their arrays, config/NAME; row i is tg_config_id i's. */
 extern const tg_fields tg_config_fields;
 
 /* The presets' names, "tinygpt|baby|gpt2|...", and preset number i of that list: its config,
