@@ -19,9 +19,13 @@ static tg_tokens stream;
 
 static void make_stream(void)
 {
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    CHECK_OK(tg_tokenizer_create(&tok, NULL, &err), &err);
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)('a' + i * i % 23 % 26);
-    stream = (tg_tokens){.count = sizeof text, .width = 1, .data = text};
+    stream = (tg_tokens){.tokenizer = tok, .count = sizeof text, .width = 1, .data = text};
 }
 
 /* ---- random numbers */
@@ -839,5 +843,6 @@ int main(void)
     RUN(a_team_takes_the_step_that_one_takes);
     RUN(training_lowers_the_loss);
     RUN(a_loss_that_is_not_finite_stops);
+    tg_tokenizer_free(stream.tokenizer);
     return check_done();
 }
