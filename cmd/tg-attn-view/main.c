@@ -3,7 +3,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_rows.h"
 
 #define INDEX_MAX 1e15 /* what --layer and the like take before the dump is known */
 #define WIDTH_LEAST 20

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/attn/dump_read.h"
+#include "lib/dump/dump_read.h"
 #include "lib/base/status.h"
 #include "lib/view/colormap.h"
 #include "lib/view/grid.h"
