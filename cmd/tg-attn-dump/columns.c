@@ -176,7 +176,12 @@ static void set_word(table_cell *cell, const columns *c, size_t kind, const char
     cell[c->at[kind]] = (table_cell){.kind = CELL_WORD, .text = word, .n = strlen(word)};
 }
 
-/* One token; or two, the first padded. */
+static const char *end_of(const columns *c)
+{
+    return c->labels.text ? "" : "\n";
+}
+
+/* One token, or two, the first padded; then the newline. */
 static void put_labels(table_text *to, const token_labels *l, size_t i, const size_t *j)
 {
     const char *label = l->text + i * l->size;
@@ -187,6 +192,7 @@ static void put_labels(table_text *to, const token_labels *l, size_t i, const si
         table_put_spaces(to, l->width + 1 - strlen(label));
         table_put_word(to, l->text + *j * l->size);
     }
+    table_put(to, "\n", 1);
 }
 
 /* Plan the lines of keys up to the query, and those of masked keys, which have neither a score nor a
@@ -196,11 +202,11 @@ static void plan_row(table_plan *seen, table_plan *masked, table_cell *cell, con
     static const unsigned char places[] = {COLUMN_J, COLUMN_K_BASE, COLUMN_OFFSET, END};
     static const unsigned char reals[] = {COLUMN_SCORE, COLUMN_PROB, END};
 
-    table_make_plan(seen, &c->table, cell, bits_of(c, places) | bits_of(c, reals));
+    table_make_plan(seen, &c->table, cell, bits_of(c, places) | bits_of(c, reals), end_of(c));
     set_size(cell, c, COLUMN_MASK, 1);
     set_word(cell, c, COLUMN_SCORE, c->masked);
     set_word(cell, c, COLUMN_PROB, "0");
-    table_make_plan(masked, &c->table, cell, bits_of(c, places));
+    table_make_plan(masked, &c->table, cell, bits_of(c, places), end_of(c));
 }
 
 void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
@@ -227,7 +233,6 @@ void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
         table_put_line(to, j <= row->i ? &seen : &masked, cell);
         if (c->labels.text)
             put_labels(to, &c->labels, row->i, &j);
-        table_put(to, "\n", 1);
     }
 }
 
@@ -241,7 +246,7 @@ void columns_put_run(table_text *to, const columns *c, const value_run *run)
     set_size(cell, c, COLUMN_HEAD, run->h);
     set_size(cell, c, COLUMN_B, run->b);
     set_size(cell, c, COLUMN_T, run->t);
-    table_make_plan(&plan, &c->table, cell, bits_of(c, varying));
+    table_make_plan(&plan, &c->table, cell, bits_of(c, varying), end_of(c));
     for (size_t n = 0; n < run->n; n++) {
         set_size(cell, c, COLUMN_D, n);
         set_size(cell, c, COLUMN_C, n);
@@ -250,6 +255,5 @@ void columns_put_run(table_text *to, const columns *c, const value_run *run)
         table_put_line(to, &plan, cell);
         if (c->labels.text)
             put_labels(to, &c->labels, run->t, NULL);
-        table_put(to, "\n", 1);
     }
 }

@@ -8,12 +8,6 @@
 
 /* ---- words */
 
-void table_put(table_text *to, const char *text, size_t n)
-{
-    memcpy(to->text + to->n, text, n);
-    to->n += n;
-}
-
 void table_put_word(table_text *to, const char *word)
 {
     table_put(to, word, strlen(word));
@@ -33,24 +27,40 @@ static void put_right(table_text *to, const char *text, size_t n, size_t width)
 
 /* ---- values */
 
-static inline void put_size(table_text *to, size_t value, size_t width)
+/* These two make the lines in memory: a local pointer, which no store can alias, is worth 5 %. */
+static inline char *write_size(char *at, size_t value, size_t width)
 {
     if (width > 0) {
         const size_t n = tg_decimal_digits(value);
 
-        table_put_spaces(to, width > n ? width - n : 0);
+        memset(at, ' ', width > n ? width - n : 0);
+        at += width > n ? width - n : 0;
     }
-    to->n = (size_t)(tg_decimal_size(to->text + to->n, value) - to->text);
+    return tg_decimal_size(at, value);
 }
 
-static inline void put_float(table_text *to, double value, table_format format, size_t width)
+static inline char *write_float(char *at, double value, table_format format, size_t width)
 {
     char text[TG_DECIMAL_ROOM];
+    size_t n;
 
-    if (format == TABLE_TEXT)
-        put_right(to, text, (size_t)(tg_decimal_fixed(text, value) - text), width);
-    else
-        to->n = (size_t)(tg_decimal_float(to->text + to->n, (float)value) - to->text);
+    if (format != TABLE_TEXT)
+        return tg_decimal_float(at, (float)value);
+    n = (size_t)(tg_decimal_fixed(text, value) - text);
+    memset(at, ' ', width > n ? width - n : 0);
+    at += width > n ? width - n : 0;
+    memcpy(at, text, n);
+    return at + n;
+}
+
+static void put_size(table_text *to, size_t value, size_t width)
+{
+    to->n = (size_t)(write_size(to->text + to->n, value, width) - to->text);
+}
+
+static void put_float(table_text *to, double value, table_format format, size_t width)
+{
+    to->n = (size_t)(write_float(to->text + to->n, value, format, width) - to->text);
 }
 
 static void put_double(table_text *to, double value, size_t width)
@@ -191,7 +201,8 @@ size_t table_capacity(const table *t, size_t lines, size_t more)
     return tg_size_mul(&n, lines, line) && tg_size_add(&n, n, TABLE_SLACK) ? n : SIZE_MAX;
 }
 
-void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying)
+void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying,
+                     const char *end)
 {
     table_piece *p = plan->piece;
     table_text text = {plan->text, 0};
@@ -211,20 +222,23 @@ void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, 
         begin = text.n;
     }
     table_put_word(&text, end_of_line(t));
+    table_put_word(&text, end);
     *p = (table_piece){TABLE_COLUMNS_MAX, TABLE_SIZE, 0, plan->text + begin, text.n - begin};
 }
 
 void table_put_line(table_text *to, const table_plan *plan, const table_cell *cells)
 {
-    for (const table_piece *p = plan->piece;; p++) {
+    char *at = to->text + to->n;
+    const table_piece *p = plan->piece;
+
+    for (;; p++) {
         for (size_t n = 0; n < p->n; n += TABLE_STEP)
-            memcpy(to->text + to->n + n, p->before + n, TABLE_STEP);
-        to->n += p->n;
+            memcpy(at + n, p->before + n, TABLE_STEP);
+        at += p->n;
         if (p->column == TABLE_COLUMNS_MAX)
-            return;
-        if (p->type == TABLE_SIZE)
-            put_size(to, cells[p->column].size, p->width);
-        else
-            put_float(to, cells[p->column].real, plan->format, p->width);
+            break;
+        at = p->type == TABLE_SIZE ? write_size(at, cells[p->column].size, p->width)
+                                   : write_float(at, cells[p->column].real, plan->format, p->width);
     }
+    to->n = (size_t)(at - to->text);
 }

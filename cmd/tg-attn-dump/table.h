@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/base/decimal.h"
 
@@ -82,7 +83,11 @@ typedef struct table_text {
  * newline; SIZE_MAX if that overflows. */
 size_t table_capacity(const table *t, size_t lines, size_t more);
 
-void table_put(table_text *to, const char *text, size_t n);
+static inline void table_put(table_text *to, const char *text, size_t n)
+{
+    memcpy(to->text + to->n, text, n);
+    to->n += n;
+}
 void table_put_word(table_text *to, const char *word);
 void table_put_spaces(table_text *to, size_t n);
 void table_put_titles(table_text *to, const table *t); /* without the newline; in JSON nothing */
@@ -103,10 +108,12 @@ typedef struct table_plan {
 } table_plan;
 
 /* Plan lines in which the columns in `varying`, bits 1 << column, change.  They are TABLE_SIZE or
- * TABLE_FLOAT; the others have their values in cells, and none of these is a TABLE_STRING. */
-void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying);
+ * TABLE_FLOAT; the others have their values in cells, and none of these is a TABLE_STRING.  `end` ends
+ * each line: "\n", or "" if more follows. */
+void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying,
+                     const char *end);
 
-/* A line without its newline; of the cells only the varying ones are read. */
+/* A line as planned; of the cells only the varying ones are read. */
 void table_put_line(table_text *to, const table_plan *plan, const table_cell *cells);
 
 #endif

@@ -1,4 +1,4 @@
-/* view: which maps are drawn, and what stands in them. */
+/* view: the maps to draw, and their numbers. */
 #include "cmd/tg-attn-view/view.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ size_t view_same_layer(const view *v, size_t first)
 
 /* ---- choosing */
 
-/* Whether a layer holds what the picture is made of; `needs` says what that is. */
+/* Whether a layer has the arrays that its maps are made of; *needs names them. */
 static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
 {
     if (v->page) {
@@ -58,7 +58,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     if (layer != TG_ATTN_ALL && !tg_dump_find(dump, layer))
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
     if (dump->n == 0)
-        return tg_fail(err, TG_EDATA, "there is no layer in the dump");
+        return tg_fail(err, TG_EDATA, "the dump has no layers");
     for (size_t l = 0; l < dump->n; l++) {
         if (!has_enough(v, &dump->layer[l], &needs))
             return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
@@ -66,7 +66,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     return TG_OK;
 }
 
-/* A text of the dump is escaped already, if tg wrote it; another program's may be anything. */
+/* Texts that tg wrote are escaped; those of another program may be anything. */
 static tg_status make_labels(view *v, tg_err *err)
 {
     const tg_dump *dump = v->dump;
@@ -92,7 +92,8 @@ tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
     tg_status status;
 
     if ((status = tg_attn_check_index("layer", layer, dump->n_layer, err)) ||
-        (status = tg_attn_check_index("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
+        (status = tg_attn_check_index("head", head, dump->H, err)) ||
+        (status = check_layers(v, layer, err)) ||
         (status = tg_attn_check_index("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
         return status;
     if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
