@@ -4,7 +4,7 @@
 #include <math.h>
 #include <omp.h>
 
-#include "lib/attn/widen.h"
+#include "lib/base/double.h"
 #include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 

@@ -34,7 +34,7 @@ static void place(tg_arena *arena, tg_derivation *d, const tg_attn_layers *n)
     if (n->model)
         d->output.w = tg_arena_take(arena, n->C, sizeof *d->output.w);
     if (n->model && d->what.backward)
-        tg_attn_gradient_place(arena, &d->g, n->model, d->what.layer, n->T);
+        tg_gradient64_place(arena, &d->g, n->model, d->what.layer, n->T);
 }
 
 static void locate(tg_derivation *d)
@@ -69,9 +69,9 @@ static void find_datt(tg_derivation *d)
     const double *of_model = NULL;
 
     if (d->layer.qkv) {
-        tg_attn_gradient_begin(&d->g, d->layer.residual, d->layer.qkv);
-        tg_attn_gradient_loss(&d->g, d->what.target);
-        tg_attn_gradient_run(&d->g);
+        tg_gradient64_begin(&d->g, d->layer.residual, d->layer.qkv);
+        tg_gradient64_loss(&d->g, d->what.target);
+        tg_gradient64_run(&d->g);
         of_model = d->g.datt + d->what.at.i * C + d->what.at.h * D;
     }
     for (size_t c = 0; c < D; c++)

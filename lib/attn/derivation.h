@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/attn/gradient.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/trace.h"
+#include "lib/gpt/gradient64.h"
 
 /* What to derive. */
 typedef struct tg_derive_what {
@@ -41,7 +41,7 @@ typedef struct tg_derivation {
     bool masked;                   /* j > i */
     tg_derived_output output;      /* w is NULL without a model */
     double *datt;                  /* [D] gradient of the weighted sum; backward only */
-    tg_attn_gradient g;            /* backward, with a model */
+    tg_gradient64 g;               /* backward, with a model */
     tg_arena arena;
 } tg_derivation;
 

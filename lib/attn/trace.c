@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/attn/widen.h"
+#include "lib/base/double.h"
 #include "lib/nn/ref/ref.h"
 
 tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T, tg_err *err)

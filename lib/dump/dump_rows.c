@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/attn/widen.h"
+#include "lib/base/double.h"
 #include "lib/nn/ref/ref.h"
 
 unsigned tg_dump_rows_stages(tg_attn_stage show)

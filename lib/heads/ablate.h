@@ -47,6 +47,7 @@ typedef struct tg_ablate_progress {
 typedef void (*tg_ablate_watch)(void *context, const tg_ablate_progress *progress);
 
 typedef struct tg_ablate {
+    const tg_model *model;
     tg_ablate_heads heads;
     size_t cases;
     size_t T;        /* n_ctx */

@@ -148,6 +148,9 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     static float fast[T * C];
     tg_arena arena = {0};
     tg_matmul_scratch matmul;
+    const tg_linear proj = {
+        .w = layer->w_proj, .b = layer->b_proj, .in = C, .out = C, .scratch = &matmul,
+    };
     tg_err err = {0};
 
     tg_stage_fill(scratch, TG_ATTN_ATT, layer, &all);
@@ -163,7 +166,7 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_matmul_place(&arena, &matmul);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
     tg_matmul_place(&arena, &matmul);
-    tg_linear_forward(fast, fused, layer->w_proj, layer->b_proj, NULL, T, C, C, &matmul);
+    tg_linear_forward(fast, NULL, fused, &proj, T);
     CHECK_NEAR(check_distance64(fused, att, T * C), 0, 6e-8 * 20 * 10);
     CHECK_NEAR(check_distance64(fast, out, T * C), 0, 6e-8 * 20 * 10 * C);
     tg_arena_free(&arena);
@@ -189,7 +192,8 @@ static void stages_of_a_model(void)
     while (tg_attn_layers_next(&layers, &layer)) {
         check_slices(&scratch, &layer);
         check_input(&scratch, &layer);
-        tg_attention_forward(att, lse, layer.qkv, NULL, 1, T, C, H, &attention);
+        tg_attention_forward(att, lse, layer.qkv,
+                             &(tg_attention){.B = 1, .T = T, .C = C, .H = H, .scratch = &attention});
         check_output(&scratch, &layer, att);
     }
     CHECK_EQ(layers.next, L);

@@ -1,6 +1,6 @@
-/* widen: float32 as the doubles that the references in double precision compute with. */
-#ifndef TG_ATTN_WIDEN_H
-#define TG_ATTN_WIDEN_H
+/* double: float32 as the doubles that the references in double precision compute with. */
+#ifndef TG_BASE_DOUBLE_H
+#define TG_BASE_DOUBLE_H
 
 #include <stddef.h>
 

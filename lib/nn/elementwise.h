@@ -1,0 +1,24 @@
+/*
+ * elementwise: operations on arrays of any shape, element by element.
+ *
+ * A pass calls these instead of loops of its own.  n >= 0 elements, contiguous.
+ * Large arrays are shared out to OpenMP's threads; no result depends on how many.
+ */
+#ifndef TG_NN_ELEMENTWISE_H
+#define TG_NN_ELEMENTWISE_H
+
+#include <stddef.h>
+
+/* x [n] = 0. */
+void tg_zero(float *x, size_t n);
+
+/* out [n] = inp [n]; they do not overlap. */
+void tg_copy(float *out, const float *inp, size_t n);
+
+/* out [n] = a [n] + b [n]; out may be a or b. */
+void tg_add(float *out, const float *a, const float *b, size_t n);
+
+/* The mean of x [n], n >= 1: summed in order, in double precision. */
+double tg_mean(const float *x, size_t n);
+
+#endif
