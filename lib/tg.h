@@ -62,25 +62,26 @@
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 
-/* train and attn: runs, and what tg-attn-dump and tg-attn-view show */
-#include "lib/attn/ablate.h"
+/* train: runs */
+#include "lib/train/batches.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/settings.h"
+#include "lib/train/trainer.h"
+
+/* attn, dump and heads: what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"
-#include "lib/attn/columns.h"
-#include "lib/attn/dump_check.h"
-#include "lib/attn/dump_read.h"
-#include "lib/attn/dump_rows.h"
-#include "lib/attn/dump_write.h"
-#include "lib/attn/example.h"
-#include "lib/attn/heads.h"
+#include "lib/attn/derivation.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/panel.h"
 #include "lib/attn/qkv.h"
 #include "lib/attn/shape.h"
 #include "lib/attn/stage.h"
 #include "lib/attn/trace.h"
-#include "lib/train/batches.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/settings.h"
-#include "lib/train/trainer.h"
+#include "lib/dump/dump_check.h"
+#include "lib/dump/dump_read.h"
+#include "lib/dump/dump_rows.h"
+#include "lib/dump/dump_write.h"
+#include "lib/heads/ablate.h"
+#include "lib/heads/head_stats.h"
 
 #endif

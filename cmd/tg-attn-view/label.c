@@ -1,4 +1,4 @@
-/* view: tokens as text: how wide they are, and what must not be shown as it is. */
+/* view: tokens as text: their width, and characters that must be escaped. */
 #include "cmd/tg-attn-view/view.h"
 
 #include <stdint.h>
@@ -8,8 +8,8 @@
 #include "cmd/cli/cli.h"
 #include "lib/base/size.h"
 
-/* What a terminal shows in two columns, and in none: the large blocks of East Asian wide
- * characters and of symbols, and of combining marks (Unicode 15). */
+/* Characters of two columns and of none in a terminal: the large blocks of East Asian wide characters
+ * and symbols, and of combining marks (Unicode 15). */
 static const uint32_t wide[][2] = {
     {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xA960, 0xA97F}, {0xAC00, 0xD7A3},
     {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
@@ -21,7 +21,7 @@ static const uint32_t none[][2] = {
     {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
 };
 
-/* What a terminal or a browser obeys and does not show: directions, joiners, marks of byte order. */
+/* Invisible characters that a terminal or a browser obeys: directions, joiners, byte order marks. */
 static const uint32_t formats[][2] = {
     {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x180E, 0x180E}, {0x200B, 0x200F},   {0x2028, 0x202E},
     {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
@@ -75,13 +75,13 @@ size_t view_columns(const char *text)
 void view_field(view_out *out, const char *text, size_t columns, const char *more)
 {
     const bool cut = view_columns(text) > columns;
-    const size_t room = columns - (cut && columns > 0);
+    const size_t limit = columns - (cut && columns > 0);
     size_t used = 0, next;
 
     while (*text != '\0') {
         const size_t length = view_character(text, &next);
 
-        if (used + next > room)
+        if (used + next > limit)
             break;
         view_put(out, text, length);
         text += length;

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
-#include "lib/attn/dump_read.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_read.h"
+#include "lib/dump/dump_rows.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 
@@ -101,7 +101,7 @@ static void what_is_not_wanted_is_passed_over(void)
     CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_ATTN_K)}, &err), &err);
     CHECK(dump.n == 1 && dump.layer[0].number == 3);
     CHECK(!dump.layer[0].data[TG_ATTN_Q] && dump.layer[0].data[TG_ATTN_K]);
-    CHECK(!tg_dump_rows_there(&dump.layer[0], TG_ATTN_SCORES));
+    CHECK(!tg_dump_has_rows(&dump.layer[0], TG_ATTN_SCORES));
     tg_dump_free(&dump);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
     CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS)}, &err), &err);
@@ -130,7 +130,7 @@ static void a_pipe_is_copied(void)
 static void check_row(const tg_dump *dump, const tg_dump_layer *layer, size_t b, size_t h, size_t i)
 {
     double q[D], k[T * D], scores[T], probs[T], scratch[2 * T + 2 * D];
-    const tg_attn_view shape = tg_dump_shape(dump);
+    const tg_qkv_view shape = tg_dump_shape(dump);
     float row[T];
 
     CHECK(tg_dump_row_scratch(dump) <= sizeof scratch / sizeof scratch[0]);

@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/attn/example.h"
+#include "cmd/tg-attn-dump/example.h"
 #include "lib/attn/trace.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
 struct setting {
-    tg_attn_view view;
+    tg_qkv_view view;
     tg_arena arena, walk_arena;
     tg_attn_trace t;
-    tg_attn_work work;
+    tg_attn_scratch scratch;
 };
 
-static void set_up(struct setting *s, const tg_attn_view *view)
+static void set_up(struct setting *s, const tg_qkv_view *view)
 {
     tg_err err = {0};
 
@@ -29,9 +29,9 @@ static void set_up(struct setting *s, const tg_attn_view *view)
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     check_fill_arena(&s->arena); /* NaN everywhere */
     tg_attn_trace_place(&s->arena, &s->t, view);
-    tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
+    tg_attn_scratch_place(&s->walk_arena, &s->scratch, 0, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&s->walk_arena, &err), &err);
-    tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
+    tg_attn_scratch_place(&s->walk_arena, &s->scratch, 0, view->T, view->C / view->H);
 }
 
 static void tear_down(struct setting *s)
@@ -79,14 +79,14 @@ static void equals_the_walk(void)
 
     check_fill(qkv, B * T * STRIDE, 3, 4);
     for (size_t H = 1; H <= 12; H++) {
-        const tg_attn_view view = {
+        const tg_qkv_view view = {
             .B = B, .T = T, .C = C, .H = H, .stride = STRIDE, .q = qkv, .k = qkv + C, .v = qkv + 2 * C};
         struct setting s;
 
         if (C % H != 0)
             continue;
         set_up(&s, &view);
-        CHECK(tg_attn_walk(&view, 0, &all, &s.work, compare_row, &s));
+        CHECK(tg_attn_walk(&view, 0, &all, &s.scratch, compare_row, &s));
         tear_down(&s);
     }
 }
@@ -98,25 +98,24 @@ static void indices_are_checked(void)
 
     CHECK_OK(tg_attn_index_check(&at, 2, 3, 5, &err), &err);
     CHECK_EQ(tg_attn_index_check(&at, 1, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "sequence 1 is out of range: there is only sequence 0");
+    CHECK_HAS(err.message, "sequence 1 is out of range: the only sequence is 0");
     CHECK_EQ(tg_attn_index_check(&(tg_attn_index){2, 0, 0, 0}, 2, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "sequence 2 is out of range: there are 2, 0 to 1");
+    CHECK_HAS(err.message, "sequence 2 is out of range: expected 0 to 1");
     CHECK_EQ(tg_attn_index_check(&at, 2, 2, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "head 2 is out of range: there are 2, 0 to 1");
+    CHECK_HAS(err.message, "head 2 is out of range: expected 0 to 1");
     CHECK_EQ(tg_attn_index_check(&at, 2, 3, 4, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "query 4 is out of range");
     CHECK_EQ(tg_attn_index_check(&(tg_attn_index){0, 0, 0, 5}, 2, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "key 5 is out of range: there are 5, 0 to 4");
+    CHECK_HAS(err.message, "key 5 is out of range: expected 0 to 4");
 }
 
 /* ---- backward */
 
 enum { T = 5, H = 2, D = 3, C = H * D };
 
-static tg_attn_view view_of(const float *x)
+static tg_qkv_view view_of(const float *x)
 {
-    return (tg_attn_view){
-        .B = 1, .T = T, .C = C, .H = H, .stride = 3 * C, .q = x, .k = x + C, .v = x + 2 * C};
+    return (tg_qkv_view){.B = 1, .T = T, .C = C, .H = H, .stride = 3 * C, .q = x, .k = x + C, .v = x + 2 * C};
 }
 
 /* The gradient of att . weights for query i and head h, by the reference. */
@@ -155,7 +154,7 @@ static void backward_equals_the_reference(void)
 {
     float x[T * 3 * C];
     double datt[D];
-    const tg_attn_view view = view_of(x);
+    const tg_qkv_view view = view_of(x);
     struct setting s;
 
     check_fill(x, T * 3 * C, 9, 2);
@@ -191,7 +190,7 @@ static void backward_equals_central_differences(void)
 {
     const double datt[D] = {0, 0, 1}, step = 1e-5;
     float x[T * 3 * C];
-    const tg_attn_view view = view_of(x);
+    const tg_qkv_view view = view_of(x);
     struct setting s;
 
     check_fill(x, T * 3 * C, 11, 2);
@@ -213,7 +212,7 @@ static void check_row(size_t example, tg_attn_index at, const double *scores, co
 {
     struct setting s;
 
-    set_up(&s, &tg_attn_example_get(example)->view);
+    set_up(&s, &example_get(example)->view);
     tg_attn_trace_forward(&s.t, &s.view, at);
     for (size_t j = 0; j <= at.i; j++) {
         CHECK(s.t.scores[j] == scores[j]);
@@ -236,7 +235,7 @@ static void example_mask(void)
 
 static void example_indexing(void)
 {
-    const tg_attn_example *e = tg_attn_example_get(2);
+    const worked_example *e = example_get(2);
     struct setting s;
 
     CHECK_EQ(tg_attn_base(&e->view, 0, 1, 0), 2);
@@ -252,14 +251,14 @@ static void example_indexing(void)
 
 static void example_shapes(void)
 {
-    const tg_attn_example *e = tg_attn_example_get(4);
+    const worked_example *e = example_get(4);
     const size_t count = 2 * 4 * 512;
-    tg_attn_view view = e->view;
+    tg_qkv_view view = e->view;
     float *numbers = calloc(3 * count, sizeof *numbers);
 
-    CHECK_EQ(tg_attn_example_floats(tg_attn_example_get(0)), 0);
-    CHECK_EQ(tg_attn_example_floats(e), 3 * count);
-    tg_attn_example_fill(&view, numbers);
+    CHECK_EQ(example_floats(example_get(0)), 0);
+    CHECK_EQ(example_floats(e), 3 * count);
+    example_fill(&view, numbers);
     CHECK(view.q[0] == -50.0F / 64 && view.k[0] == -51.0F / 64 && view.v[0] == -53.0F / 64);
     CHECK(view.q[4095] == (37 * 4095 % 101 - 50) / 64.0F);
     CHECK(view.k[4095] == (53 * 4095 % 103 - 51) / 64.0F);
