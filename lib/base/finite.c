@@ -78,7 +78,8 @@ size_t tg_find_not_finite_rounded(const double *x, size_t n)
 
 tg_status tg_fail_not_finite(const char *name, size_t at, double x, tg_err *err)
 {
-    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite", name, at, isnan(x) ? fabs(x) : x);
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite%s", name, at, isnan(x) ? fabs(x) : x,
+                   isfinite(x) ? " as float32" : "");
 }
 
 tg_status tg_check_finite(const char *name, const float *x, size_t n, tg_err *err)

@@ -18,7 +18,7 @@ size_t tg_find_not_finite(const float *x, size_t n);
 size_t tg_find_not_finite64(const double *x, size_t n);
 size_t tg_find_not_finite_rounded(const double *x, size_t n);
 
-/* TG_EDATA, "name[at] is x: it must be finite". */
+/* TG_EDATA, "name[at] is x: it must be finite"; if x is finite, "... as float32". */
 tg_status tg_fail_not_finite(const char *name, size_t at, double x, tg_err *err);
 
 /* tg_find_not_finite() with that message. */

@@ -366,6 +366,8 @@ static void not_finite_message(void)
     CHECK_OK(tg_check_finite("x", x, 2, &err), &err);
     CHECK_EQ(tg_check_finite("x", x, 3, &err), TG_EDATA);
     CHECK(strcmp(err.message, "x[2] is nan: it must be finite") == 0);
+    CHECK_EQ(tg_fail_not_finite("y", 7, 1e300, &err), TG_EDATA);
+    CHECK(strcmp(err.message, "y[7] is 1e+300: it must be finite as float32") == 0);
     x[0] = -INFINITY;
     CHECK_EQ(tg_check_finite("x", x, 3, &err), TG_EDATA);
     CHECK(strcmp(err.message, "x[0] is -inf: it must be finite") == 0);
