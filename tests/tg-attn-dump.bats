@@ -304,10 +304,10 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
     said 'a.npz: array k is [1,1,2], the ones before are [1,2,1]'
     printf '%s\n' 'q f4 1,2,1 1 nan' 'k f4 1,2,1 1 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
-    said 'a.npz: array q: element 1 is nan'
+    said 'a.npz: q[1] is nan'
     printf '%s\n' 'q f4 1,2,1 1 2' 'k f4 1,2,1 -inf 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
-    said 'a.npz: array k: element 0 is -inf'
+    said 'a.npz: k[0] is -inf'
     printf '%s\n' 'q i8 1,2,1 1 2' 'k f4 1,2,1 1 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
     said "a.npz: array q: elements are 'i8'"

@@ -302,12 +302,12 @@ END
         refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4,), where (2,) is expected'
     refused 'a["dump/text"] = np.arange(4)' 'array dump/text: expected texts of type S'
     refused 'a["dump/ids"] = np.arange(4, dtype="i4")' 'array dump/ids: expected numbers of type i8'
-    refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'array h.0.q: element 14 is nan: it must be finite'
-    refused 'a["h.1.k"][0, 3, 1, 3] = np.inf' 'array h.1.k: element 31 is inf: it must be finite'
+    refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'h.0.q[14] is nan: it must be finite'
+    refused 'a["h.1.k"][0, 3, 1, 3] = np.inf' 'h.1.k[31] is inf: it must be finite'
     refused 'a["h.00.q"] = a["h.0.q"]' 'array h.00.q: there is an h.0.q already'
     alter dump.npz bad.npz 'a["h.1.scores"][0, 1, 2, 1] = -np.inf'
     run -1 --separate-stderr tg-attn-view --show scores bad.npz
-    said 'bad.npz: array h.1.scores: element 25 is -inf'
+    said 'bad.npz: h.1.scores[25] is -inf'
     alter dump.npz fine.npz 'a["h.1.scores"][0, 1, 2, 3] = np.nan'
     tg-attn-view --show scores fine.npz > one
     tg-attn-view --show scores dump.npz | cmp - one

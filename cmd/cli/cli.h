@@ -186,9 +186,6 @@ const char *cli_duration(double seconds);
  * of valid UTF-8, as \n \t \xNN.  Into out [size], cut to fit, always terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
-/* Bytes of a UTF-8 character that begins with `first`; 1 when none does. */
-size_t cli_character(unsigned char first);
-
 /*
  * For a tool that computes: threads that wait for each other shall sleep soon, not
  * spin for milliseconds.  Where another program wants the processors too, that makes

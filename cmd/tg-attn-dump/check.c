@@ -124,18 +124,28 @@ static tg_status check_layers(struct check *c, attn_input *in, tg_err *err)
     return TG_OK;
 }
 
+struct placement {
+    struct check *c;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+
+    tg_stage_scratch_place(arena, &p->c->scratch, n->B, n->T, n->C, n->H);
+}
+
 static tg_status check_input(struct check *c, attn_input *in, tg_err *err)
 {
-    const tg_attn_layers *n = &in->layers;
-    tg_arena arena = {0};
+    tg_arena arena;
     tg_status status;
 
     if ((status = check_same_shape(&c->dump, in, err)) || (status = check_text(c, in, err)))
         return status;
-    tg_stage_scratch_place(&arena, &c->scratch, n->B, n->T, n->C, n->H);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place, &(struct placement){c, &in->layers}, err)))
         return status;
-    tg_stage_scratch_place(&arena, &c->scratch, n->B, n->T, n->C, n->H);
     status = check_layers(c, in, err);
     tg_arena_free(&arena);
     if (status)

@@ -163,16 +163,20 @@ static bool print_rows(void *context, size_t thread)
 }
 
 /* A lane holds a chunk of rows, with titles and the weighted sums. */
-static void place_lanes(tg_arena *arena, struct dump *d, size_t T, size_t keys)
+struct placement {
+    struct dump *d;
+    size_t T, keys;
+};
+
+static void place_lanes(tg_arena *arena, void *context)
 {
-    const size_t rows = tg_attn_chunk(T);
-    size_t capacity, lines;
+    const struct placement *p = context;
+    const size_t rows = tg_attn_chunk(p->T), lines = tg_size_mul_sat(rows, p->keys + 2);
+    struct dump *d = p->d;
+    const size_t capacity = tg_size_add_sat(columns_capacity(&d->columns, lines), rows * ATT_TEXT_SIZE);
 
     d->lanes = (size_t)omp_get_max_threads();
     d->lane = tg_arena_take(arena, d->lanes, sizeof *d->lane);
-    if (!tg_size_mul(&lines, rows, keys + 2) ||
-        !tg_size_add(&capacity, columns_capacity(&d->columns, lines), rows * ATT_TEXT_SIZE))
-        capacity = SIZE_MAX; /* tg_arena_alloc() fails */
     for (size_t n = 0; n < d->lanes; n++) {
         char *text = tg_arena_take(arena, capacity, 1);
 
@@ -185,13 +189,11 @@ static tg_status print_all(struct dump *d, attn_input *in, tg_err *err)
 {
     const tg_attn_team team = {.row = put_row, .turn = print_rows, .context = d, .att = d->att};
     const size_t T = in->layers.T, keys = in->layers.filter.key == TG_ATTN_ALL ? T : 1;
-    tg_arena arena = {0};
+    tg_arena arena;
     tg_status status;
 
-    place_lanes(&arena, d, T, keys);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place_lanes, &(struct placement){d, T, keys}, err)))
         return status;
-    place_lanes(&arena, d, T, keys);
     status = tg_attn_layers_walk_team(&in->layers, &team, err);
     for (size_t n = 0; n < d->lanes && !status; n++)
         status = d->lane[n].status ? d->err->code : TG_OK;

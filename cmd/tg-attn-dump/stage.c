@@ -1,7 +1,7 @@
 /* A line for each element of one stage: the number and its offset. */
 #include "cmd/tg-attn-dump/stage.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "cmd/tg-attn-dump/columns.h"
@@ -9,6 +9,7 @@
 #include "cmd/tg-attn-dump/places.h"
 #include "formats/sink.h"
 #include "lib/attn/stage.h"
+#include "lib/base/finite.h"
 
 /* ---- the header */
 
@@ -52,12 +53,13 @@ static size_t index_of(const tg_attn_shape *s, size_t row, char name)
 
 static tg_status check_finite(const value_run *run, const char *name, tg_err *err)
 {
-    for (size_t n = 0; n < run->n; n++) {
-        if (!isfinite((float)run->values[n]))
-            return tg_fail(err, TG_EDATA, "layer %zu: %s is not finite at offset %zu", run->layer, name,
-                           run->offset + n);
-    }
-    return TG_OK;
+    const size_t bad = tg_find_not_finite_rounded(run->values, run->n);
+    char array[64];
+
+    if (bad == run->n)
+        return TG_OK;
+    snprintf(array, sizeof array, "layer %zu: %s", run->layer, name);
+    return tg_fail_not_finite(array, run->offset + bad, run->values[bad], err);
 }
 
 struct dump {
@@ -102,22 +104,29 @@ static tg_status print_layer(struct dump *d, const tg_attn_layer *layer, const t
     return TG_OK;
 }
 
-static void place(tg_arena *arena, struct dump *d, const tg_attn_layers *n)
+struct placement {
+    struct dump *d;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
 {
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+    struct dump *d = p->d;
+
     tg_stage_scratch_place(arena, &d->scratch, n->B, n->T, n->C, n->H);
     d->text = tg_arena_take(arena, columns_capacity(&d->columns, 3 * n->C), 1);
 }
 
 static tg_status print_layers(struct dump *d, tg_attn_layers *layers, tg_err *err)
 {
-    tg_arena arena = {0};
+    tg_arena arena;
     tg_attn_layer layer;
     tg_status status;
 
-    place(&arena, d, layers);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place, &(struct placement){d, layers}, err)))
         return status;
-    place(&arena, d, layers);
     while (!status && !cli_stdout_failed() && tg_attn_layers_next(layers, &layer)) {
         tg_stage_fill(&d->scratch, d->stage, &layer, &layers->filter);
         status = print_layer(d, &layer, &layers->filter, err);

@@ -17,8 +17,9 @@ struct summary {
     tg_head_stats_scratch scratch;
 };
 
-static void place(tg_arena *arena, struct summary *s)
+static void place(tg_arena *arena, void *context)
 {
+    struct summary *s = context;
     const tg_attn_layers *n = &s->input->layers;
 
     s->heads = tg_arena_take(arena, n->B * n->H, sizeof *s->heads);
@@ -218,13 +219,11 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
         .batch = in->layers.B > 1,
         .positions = (int)tg_size_max(3, tg_decimal_digits(in->layers.T - 1)),
     };
-    tg_arena arena = {0};
+    tg_arena arena;
     tg_status status;
 
-    place(&arena, &s);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place, &s, err)))
         return status;
-    place(&arena, &s);
     print_header(&s, &in->layers.filter);
     status = print_layers(&s, &in->layers, err);
     tg_arena_free(&arena);

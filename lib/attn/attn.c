@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include "lib/base/convert.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 
@@ -48,9 +49,7 @@ void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t thr
 {
     tg_attn_panel_place(arena, &scratch->panel, T, D);
     scratch->threads = threads > 0 ? threads : (size_t)omp_get_max_threads();
-    scratch->row_width = 2 * (tg_attn_panel_width(T) + tg_attn_panel_width(D));
-    if (T > SIZE_MAX / 8 || D > SIZE_MAX / 8)
-        scratch->row_width = SIZE_MAX; /* tg_arena_alloc() fails */
+    scratch->row_width = tg_size_mul_sat(2, tg_size_add_sat(tg_attn_panel_width(T), tg_attn_panel_width(D)));
     scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
 }
 
@@ -95,14 +94,11 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
 
 bool tg_attn_row_is_finite(const tg_attn_row *row)
 {
-    const size_t D = row->view->C / row->view->H;
-    bool finite = true;
+    const size_t D = row->view->C / row->view->H, n = row->i + 1;
 
-    for (size_t j = 0; j <= row->i; j++)
-        finite = finite && isfinite((float)row->scores[j]) && isfinite((float)row->probs[j]);
-    for (size_t d = 0; row->att && d < D; d++)
-        finite = finite && isfinite((float)row->att[d]);
-    return finite;
+    return tg_find_not_finite_rounded(row->scores, n) == n &&
+           tg_find_not_finite_rounded(row->probs, n) == n &&
+           (!row->att || tg_find_not_finite_rounded(row->att, D) == D);
 }
 
 tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *err)

@@ -1,7 +1,6 @@
 #include "lib/attn/derivation.h"
 
-#include <math.h>
-
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
 /* No index stands for all here, as it would in a filter. */
@@ -25,8 +24,16 @@ static tg_status check(const tg_derive_what *what, const tg_attn_layers *n, tg_e
     return check_below("target", (size_t)what->target, n->model->config.vocab_size, err);
 }
 
-static void place(tg_arena *arena, tg_derivation *d, const tg_attn_layers *n)
+struct placement {
+    tg_derivation *d;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
 {
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+    tg_derivation *d = p->d;
     const tg_qkv_view shape = {.B = n->B, .T = n->T, .C = n->C, .H = n->H};
 
     tg_attn_trace_place(arena, &d->t, &shape);
@@ -80,11 +87,7 @@ static void find_datt(tg_derivation *d)
 
 static bool all_finite(const double *x, size_t n)
 {
-    bool finite = true;
-
-    for (size_t i = 0; i < n; i++)
-        finite = finite && isfinite(x[i]);
-    return finite;
+    return tg_find_not_finite64(x, n) == n;
 }
 
 /* Finite but huge weights overflow. */
@@ -95,7 +98,8 @@ static tg_status check_finite(const tg_derivation *d, tg_err *err)
 
     if (!all_finite(d->t.scores, n) || !all_finite(d->t.probs, n) || !all_finite(d->t.att, C))
         return tg_attn_not_finite(l, at->h, at->i, err);
-    if (d->what.backward && !(isfinite(d->g.loss) && all_finite(d->datt, D) && all_finite(d->t.dscores, n)))
+    if (d->what.backward &&
+        !(all_finite(&d->g.loss, 1) && all_finite(d->datt, D) && all_finite(d->t.dscores, n)))
         return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: the gradient is not finite", l,
                        at->h, at->i);
     return TG_OK;
@@ -108,10 +112,8 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
     *d = (tg_derivation){.what = *what};
     if ((status = check(what, layers, err)))
         return status;
-    place(&d->arena, d, layers);
-    if ((status = tg_arena_alloc(&d->arena, err)))
+    if ((status = tg_arena_build(&d->arena, place, &(struct placement){d, layers}, err)))
         return status;
-    place(&d->arena, d, layers);
     (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* which check() says exists */
     locate(d);
     tg_attn_trace_forward(&d->t, &d->layer.view, what->at);

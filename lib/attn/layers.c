@@ -1,10 +1,16 @@
 #include "lib/attn/layers.h"
 
+static void place(tg_arena *arena, void *context)
+{
+    tg_attn_layers *layers = context;
+
+    tg_infer_place(arena, &layers->infer, layers->model, layers->T, 0, 0);
+}
+
 tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, const int32_t *ids, size_t T,
                                tg_err *err)
 {
     const tg_config *c = &model->config;
-    tg_status status;
 
     *layers = (tg_attn_layers){.L = c->n_layer,
                                .B = 1,
@@ -14,11 +20,7 @@ tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, co
                                .model = model,
                                .ids = ids,
                                .filter = TG_ATTN_KEEP_ALL};
-    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
-    if ((status = tg_arena_alloc(&layers->arena, err)))
-        return status;
-    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
-    return TG_OK;
+    return tg_arena_build(&layers->arena, place, layers, err);
 }
 
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view)
@@ -101,20 +103,29 @@ void tg_attn_layers_close(tg_attn_layers *layers)
     tg_arena_free(&layers->arena);
 }
 
+struct walk {
+    tg_attn_scratch scratch;
+    size_t T, D;
+};
+
+static void place_walk(tg_arena *arena, void *context)
+{
+    struct walk *w = context;
+
+    tg_attn_scratch_place(arena, &w->scratch, 0, w->T, w->D);
+}
+
 tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team, tg_err *err)
 {
-    const size_t D = layers->C / layers->H;
-    tg_arena arena = {0};
+    struct walk w = {.T = layers->T, .D = layers->C / layers->H};
+    tg_arena arena;
     tg_attn_layer layer;
-    tg_attn_scratch scratch;
     tg_status status;
 
-    tg_attn_scratch_place(&arena, &scratch, 0, layers->T, D);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place_walk, &w, err)))
         return status;
-    tg_attn_scratch_place(&arena, &scratch, 0, layers->T, D);
     while (tg_attn_layers_next(layers, &layer) &&
-           tg_attn_walk_team(&layer.view, layer.number, &layers->filter, &scratch, team)) {
+           tg_attn_walk_team(&layer.view, layer.number, &layers->filter, &w.scratch, team)) {
     }
     tg_arena_free(&arena);
     return TG_OK;

@@ -1,9 +1,9 @@
 #include "lib/attn/qkv.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/gpt/config.h"
 
@@ -19,15 +19,17 @@ static tg_status read_piece(float *out, tg_archive_reader *r, const tg_array *a,
         float f4[PIECE];
         double f8[PIECE];
     } in;
+    size_t bad;
     tg_status status = tg_archive_read(r, &in, n * a->dtype.size, err);
 
-    for (size_t i = 0; !status && i < n; i++) {
+    if (status)
+        return status;
+    for (size_t i = 0; i < n; i++)
         out[i] = a->dtype.size == 4 ? in.f4[i] : (float)in.f8[i];
-        if (!isfinite(out[i]))
-            status = tg_fail(err, TG_EDATA, "array %s: element %zu is %g: expected a finite float32 number",
-                             a->name, at + i, a->dtype.size == 4 ? (double)in.f4[i] : in.f8[i]);
-    }
-    return status;
+    bad = tg_find_not_finite(out, n);
+    if (bad == n)
+        return TG_OK;
+    return tg_fail_not_finite(a->name, at + bad, a->dtype.size == 4 ? (double)in.f4[bad] : in.f8[bad], err);
 }
 
 static tg_status check_shape(tg_qkv_view *view, const tg_array *a, tg_err *err)

@@ -10,10 +10,8 @@
 void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, size_t B, size_t T, size_t C,
                             size_t H)
 {
-    size_t rows;
+    const size_t rows = tg_size_mul_sat(B, T);
 
-    if (!tg_size_mul(&rows, B, T))
-        rows = SIZE_MAX; /* tg_arena_alloc() fails */
     tg_attn_scratch_place(arena, &scratch->walk, 0, T, C / H);
     scratch->values = tg_arena_take_rows(arena, rows, 3 * C, sizeof *scratch->values);
     scratch->att = tg_arena_take_rows(arena, rows, C, sizeof *scratch->att);

@@ -1,12 +1,12 @@
 #include "lib/dump/dump_read.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/array.h"
 #include "lib/base/choice.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
@@ -89,29 +89,17 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
 
 /* ---- values */
 
-static tg_status not_finite(const char *name, size_t at, float x, tg_err *err)
-{
-    return tg_fail(err, TG_EDATA, "array %s: element %zu is %g: it must be finite", name, at,
-                   (double)x);
-}
-
-/* All elements must be finite, of scores those with j <= i.  The sum of x*0 is 0 if they are: a
- * quick test of many at once. */
+/* All elements must be finite, of scores those with j <= i. */
 static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
                               size_t count, tg_err *err)
 {
-    const size_t row = stage == TG_ATTN_SCORES ? dump->T : tg_size_min(count, 4096);
+    if (stage != TG_ATTN_SCORES)
+        return tg_check_finite(name, x, count, err);
+    for (size_t at = 0, i = 0; at < count; at += dump->T, i = (i + 1) % dump->T) {
+        const size_t bad = tg_find_not_finite(x + at, i + 1);
 
-    for (size_t at = 0; at < count; at += row) {
-        const size_t n = stage == TG_ATTN_SCORES ? at / row % row + 1 : tg_size_min(row, count - at);
-        float zero = 0;
-
-        for (size_t i = 0; i < n; i++)
-            zero += x[at + i] * 0.0f;
-        for (size_t i = 0; zero != 0 && i < n; i++) {
-            if (!isfinite(x[at + i]))
-                return not_finite(name, at + i, x[at + i], err);
-        }
+        if (bad <= i)
+            return tg_fail_not_finite(name, at + bad, (double)x[at + bad], err);
     }
     return TG_OK;
 }

@@ -1,9 +1,8 @@
 #include "lib/dump/dump_write.h"
 
-#include <math.h>
-
 #include "formats/archive.h"
 #include "lib/dump/dump_read.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
 struct writer {
@@ -84,11 +83,11 @@ static tg_status check_finite(const float *array, const tg_attn_shape *s, bool s
 
     for (size_t row = 0; row < rows; row++) {
         const size_t end = square ? row % width + 1 : width;
+        const float *values = array + row * width;
+        const size_t bad = tg_find_not_finite(values, end);
 
-        for (size_t n = 0; n < end; n++) {
-            if (!isfinite(array[row * width + n]))
-                return tg_fail(err, TG_EDATA, "%s is not finite at offset %zu", name, row * width + n);
-        }
+        if (bad < end)
+            return tg_fail_not_finite(name, row * width + bad, (double)values[bad], err);
     }
     return TG_OK;
 }
@@ -121,16 +120,21 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 
 /* ---- the archive */
 
-static void place(tg_arena *arena, struct writer *w, const tg_attn_layers *n)
+struct placement {
+    struct writer *w;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
 {
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+    struct writer *w = p->w;
     const tg_attn_stage one = w->dump->stage;
     const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
-    size_t rows, width = 3 * n->C; /* the widest row of a stage, all heads together */
+    const size_t rows = tg_size_mul_sat(n->B, n->T);
+    const size_t width = square ? tg_size_mul_sat(n->H, n->T) : 0; /* of all heads together */
 
-    if (square && !tg_size_mul(&width, n->H, n->T))
-        width = SIZE_MAX; /* tg_arena_alloc() fails */
-    if (!tg_size_mul(&rows, n->B, n->T))
-        rows = SIZE_MAX;
     tg_stage_scratch_place(arena, &w->scratch, n->B, n->T, n->C, n->H);
     w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
     w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, 3 * n->C), sizeof *w->array);
@@ -143,10 +147,8 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
     tg_attn_layer layer;
     tg_status status;
 
-    place(&arena, &w, layers);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place, &(struct placement){&w, layers}, err)))
         return status;
-    place(&arena, &w, layers);
     if ((status = tg_archive_create(&w.archive, fd, 0, err)) || (status = put_settings(&w, layers, err)))
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))

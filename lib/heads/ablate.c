@@ -3,12 +3,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
 #define ROWS 1024 /* tokens at a time if a window has fewer: enough for efficient products */
 
-static void place(tg_arena *arena, tg_ablate *a, const tg_model *model)
+struct placement {
+    tg_ablate *a;
+    const tg_model *model;
+};
+
+static void place(tg_arena *arena, void *context)
 {
+    const struct placement *p = context;
+    const tg_model *model = p->model;
+    tg_ablate *a = p->a;
     const size_t C = model->config.n_embd;
 
     tg_pass_place(arena, &a->pass, model, a->capacity / a->T, a->T, false);
@@ -21,18 +30,13 @@ static void place(tg_arena *arena, tg_ablate *a, const tg_model *model)
 tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
 {
     const size_t T = model->config.n_ctx;
-    tg_status status;
 
     *a = (tg_ablate){.model = model,
                      .heads = *heads,
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
-    place(&a->arena, a, model);
-    if ((status = tg_arena_alloc(&a->arena, err)))
-        return status;
-    place(&a->arena, a, model);
-    return TG_OK;
+    return tg_arena_build(&a->arena, place, &(struct placement){a, model}, err);
 }
 
 void tg_ablate_close(tg_ablate *a)
@@ -193,9 +197,7 @@ double tg_ablate_loss(const tg_ablate *a, size_t number)
 
 tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err)
 {
-    bool finite = isfinite(a->base);
+    const bool finite = isfinite(a->base) && tg_find_not_finite64(a->sum, a->cases) == a->cases;
 
-    for (size_t n = 0; n < a->cases; n++)
-        finite = finite && isfinite(a->sum[n]);
     return finite ? TG_OK : tg_fail(err, TG_EDATA, "the loss is not finite");
 }

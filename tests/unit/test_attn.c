@@ -355,8 +355,9 @@ static void bad_qkv_is_refused(void)
     check_refused((struct array)ARRAY("k", TG_F32, 3, 2, 4, f4),
                   "array k is [3,2,4], the arrays before it are [2,3,4]");
     check_refused((struct array)ARRAY("k", TG_I64, 2, 3, 4, f8), "'i8'");
-    check_refused((struct array)ARRAY("k", TG_F32, 2, 3, 4, nan4), "array k: element 3 is nan");
-    check_refused((struct array)ARRAY("k", TG_F64, 2, 3, 4, big8), "array k: element 1 is 1e+300");
+    check_refused((struct array)ARRAY("k", TG_F32, 2, 3, 4, nan4), "k[3] is nan: it must be finite");
+    check_refused((struct array)ARRAY("k", TG_F64, 2, 3, 4, big8),
+                  "k[1] is 1e+300: it must be finite as float32");
     check_refused((struct array){"k", TG_F32, 2, {6, 4}, f4}, "array k has 2 dimensions, expected 3");
     check_refused((struct array)ARRAY("k", TG_F32, 2, 0, 4, f4), "array k is empty: [2,0,4]");
     check_refused((struct array)ARRAY("K", TG_F32, 2, 3, 4, f4), "array k is missing");
