@@ -91,8 +91,7 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
 
 static tg_status not_finite(const char *name, size_t at, float x, tg_err *err)
 {
-    return tg_fail(err, TG_EDATA, "array %s: element %zu is %g: it must be finite", name, at,
-                   (double)x);
+    return tg_fail(err, TG_EDATA, "array %s: element %zu is %g: it must be finite", name, at, (double)x);
 }
 
 /* All elements must be finite, of scores those with j <= i.  The sum of x*0 is 0 if they are: a

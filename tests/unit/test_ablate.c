@@ -239,10 +239,10 @@ static void losses_are_checked(void)
     tg_stream_open_ids(&s, &m, ids, 3);
     CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
     CHECK_OK(tg_ablate_check_finite(&a, &err), &err);
-    a.sum[0] = INFINITY;
+    a.sum[0] = HUGE_VAL;
     CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
     a.sum[0] = 1;
-    a.base = NAN;
+    a.base = nan("");
     CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
     tg_stream_close(&s);
     tg_ablate_close(&a);
