@@ -186,7 +186,7 @@ TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c)
 
 lint: $(TIDY) ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc)
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-	shellcheck $(SHELLCHECK_FLAGS) tests/helper.bash tests/*.bats .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/helper.bash tests/same tests/*.bats .ci/run docs/demo
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 .PHONY: $(TIDY)
