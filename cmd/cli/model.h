@@ -1,5 +1,5 @@
 /*
- * cli_model: the model and the text that a tool is to work on.
+ * cli_model: the model and the text that a tool works on.
  */
 #ifndef TG_CMD_CLI_MODEL_H
 #define TG_CMD_CLI_MODEL_H
@@ -14,8 +14,8 @@ typedef struct cli_model {
     int fd;           /* open as long as the model, which is mapped from it */
 } cli_model;
 
-/* Read the model that -m FILE (or NULL) means.  `remedy` is said when there is no such
- * file.  All errors name the file; after one there is nothing to close. */
+/* Read the model of -m FILE (or NULL).  If the file does not exist, the message ends with `remedy`.
+ * All errors name the file; after one there is nothing to close. */
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
 void cli_model_close(cli_model *m);
 
@@ -23,7 +23,7 @@ void cli_model_close(cli_model *m);
  * nothing; else none: p->ids is NULL.  To be freed. */
 TG_MUST_CHECK tg_status cli_model_prompt(const cli_model *m, tg_prompt *p, const char *text, tg_err *err);
 
-/* The same, and where there is none, the model's probe.  TG_EUSAGE: the model has no probe either. */
+/* The same, and in place of none the model's probe.  TG_EUSAGE: the model has no probe either. */
 TG_MUST_CHECK tg_status cli_model_text(const cli_model *m, tg_prompt *p, const char *text, tg_err *err);
 
 /* The text that cli_model_text() would read, as a stream of any length. */

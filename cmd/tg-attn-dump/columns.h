@@ -20,7 +20,7 @@
 
 /* The tokens' texts, shown at the end of aligned lines: token t's is at text + t*size. */
 typedef struct token_labels {
-    const char *text; /* NULL: there are no tokens */
+    const char *text; /* NULL: no tokens */
     size_t size, width;
 } token_labels;
 
@@ -55,7 +55,7 @@ enum column_kind {
 
 typedef struct columns {
     table table;
-    size_t at[COLUMN_KINDS]; /* the column of each kind; TABLE_COLUMNS_MAX: there is none */
+    size_t at[COLUMN_KINDS]; /* the column of each kind; TABLE_COLUMNS_MAX: none */
     char masked[24];         /* a masked score */
     bool square;             /* rows of scores: two tokens per line */
     token_labels labels;     /* none unless aligned */

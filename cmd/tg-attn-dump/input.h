@@ -17,7 +17,7 @@ typedef struct attn_input {
     const char *path;          /* the file it came from, for messages; NULL: none */
     char title[128];           /* what it is, in a line, */
     const char *remark;        /* and another line, or NULL */
-    char (*label)[LABEL_SIZE]; /* [T] the tokens as shown; NULL: there are none */
+    char (*label)[LABEL_SIZE]; /* [T] the tokens as shown; NULL: none */
     size_t label_width;
     /* owned */
     float *numbers; /* of an example that is a formula */
@@ -56,7 +56,7 @@ columns_of input_columns(const attn_input *in, const attn_options *o);
 void input_print_title(const attn_input *in);
 
 /* The tokens' texts without their quotes, NUL-padded to *width each; the caller frees them.  NULL:
- * there are no tokens. */
+ * without tokens. */
 TG_MUST_CHECK tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_err *err);
 
 #endif

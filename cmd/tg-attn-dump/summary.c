@@ -10,7 +10,7 @@
 struct summary {
     const attn_input *input;
     table_format format;
-    bool batch;    /* there are several sequences: say which */
+    bool batch;    /* several sequences: show which */
     int positions; /* columns of a position, in text */
     tg_head_stats *heads;
     double *row;
@@ -122,15 +122,15 @@ static table columns_for(table_format format)
 
 static table_cell size_if(bool known, size_t value)
 {
-    return known ? (table_cell){.size = value} : (table_cell){.kind = CELL_MISSING};
+    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .size = value};
 }
 
 static table_cell real_if(bool known, double value)
 {
-    return known ? (table_cell){.real = value} : (table_cell){.kind = CELL_MISSING};
+    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .real = value};
 }
 
-/* A token without its quotes; t is not read where there is none. */
+/* A token without its quotes; missing if it is not known, or without tokens. */
 static table_cell label_if(bool known, const attn_input *in, size_t t)
 {
     if (!known || !in->label)

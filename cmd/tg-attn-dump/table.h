@@ -64,7 +64,7 @@ typedef struct table_cell {
 
 /* ---- to standard output */
 
-void table_print_titles(const table *t); /* in JSON there are none */
+void table_print_titles(const table *t); /* JSON has none */
 void table_print_line(const table *t, const table_cell *cells);
 
 /* ---- in memory */

@@ -3,7 +3,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 
-/* No index stands for all here, as it would in a filter. */
+/* TG_ATTN_ALL is out of range here, unlike in a filter. */
 static tg_status check_below(const char *what, size_t index, size_t n, tg_err *err)
 {
     return tg_attn_check_index(what, tg_size_min(index, TG_ATTN_ALL - 1), n, err);

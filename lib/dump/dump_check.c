@@ -43,21 +43,28 @@ static void compare_row(void *context, size_t offset, const double *computed, si
     }
 }
 
+static void compare_values(tg_dump_difference *d, const float *dumped, const double *computed, size_t n,
+                           double tolerance)
+{
+    for (size_t i = 0; i < n; i++)
+        compare(d, i, dumped[i], (float)computed[i], tolerance);
+}
+
 void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_layer *dumped,
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
                      double tolerance)
 {
     const float *data = dumped->data[stage];
-    struct square s = {data, tg_stage_masked(stage, dump->mask), tolerance, d};
     tg_attn_shape shape;
 
     *d = (tg_dump_difference){0};
     if (tg_attn_stage_square(stage)) {
+        struct square s = {data, tg_stage_masked(stage, dump->mask), tolerance, d};
+
         tg_stage_walk_square(scratch, stage, layer, compare_row, &s);
         return;
     }
     tg_attn_stage_shape(&shape, stage, &layer->view);
     tg_stage_fill(scratch, stage, layer, &TG_ATTN_KEEP_ALL);
-    for (size_t i = 0; i < tg_attn_shape_count(&shape); i++)
-        compare(d, i, data[i], (float)scratch->values[i], tolerance);
+    compare_values(d, data, scratch->values, tg_attn_shape_count(&shape), tolerance);
 }

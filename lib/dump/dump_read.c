@@ -260,10 +260,10 @@ static tg_status read_channels(tg_dump *dump, const tg_array *a, tg_err *err)
     if (status)
         return status;
     if (dump->H == 0 || dump->n_layer == 0)
-        return tg_fail(err, TG_EDATA,
-                       "at dump/n_embd, dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of "
-                       "each before it",
-                       dump->n_layer, dump->H);
+        return tg_fail(
+            err, TG_EDATA,
+            "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
+            dump->n_layer, dump->H);
     if (C == 0 || C > SIZE_MAX / 16 || C % dump->H != 0)
         return tg_fail(err, TG_EDATA, "%zu heads do not divide %zu channels", dump->H, C);
     dump->C = C;

@@ -1,5 +1,5 @@
-/* lib/attn/ablate: against a model whose output projection has zeros, and against the
- * reference model in double; lib/gpt/stream, which brings the text. */
+/* lib/heads/ablate against a model with zeros in its output projection, and against the reference model
+ * in double precision; lib/gpt/stream, which reads the text. */
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void random_ids(int32_t *ids, size_t n)
         ids[i] = (int32_t)((check_random(9, i) + 1) * V / 2);
 }
 
-/* The D rows of h.L.attn.c_proj.weight that the head's slice meets. */
+/* Zero the D rows of h.L.attn.c_proj.weight that read the head's slice. */
 static void zero_projection(tg_model *m, const tg_ablate_head *head)
 {
     const tg_param *p = &m->table.entry[tg_params_index(&m->table, TG_ATT_PROJ_W, head->layer)];
@@ -38,7 +38,7 @@ static void zero_projection(tg_model *m, const tg_ablate_head *head)
     memset(m->params + p->offset + head->head * D * C, 0, D * C * sizeof(float));
 }
 
-/* The mean loss over windows of n_ctx, with nothing of lib/attn. */
+/* The mean loss over windows of n_ctx, without lib/heads. */
 static double plain_loss(const tg_model *m, const int32_t *ids, size_t n)
 {
     const size_t n_ctx = m->config.n_ctx;
@@ -142,7 +142,7 @@ static void in_turn(void)
     }
 }
 
-/* Of such a model the logits are off by up to 1e-5 (test_model.c), a loss by twice that. */
+/* The logits of such a model are off by up to 1e-5 (test_model.c), a loss by twice that. */
 #define REFERENCE_TOLERANCE 2e-5
 
 static void together(void)
@@ -165,7 +165,7 @@ static void together(void)
     tg_model_free(&m);
 }
 
-/* Silencing what is silent already changes nothing, not even the last bit. */
+/* Silencing a head that is silent already changes no bit. */
 static void silent_heads_change_nothing(void)
 {
     const tg_ablate_heads heads = {every_head, L * H, true};
@@ -239,10 +239,10 @@ static void losses_are_checked(void)
     tg_stream_open_ids(&s, &m, ids, 3);
     CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
     CHECK_OK(tg_ablate_check_finite(&a, &err), &err);
-    a.sum[0] = INFINITY;
+    a.sum[0] = HUGE_VAL;
     CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
     a.sum[0] = 1;
-    a.base = NAN;
+    a.base = nan("");
     CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
     tg_stream_close(&s);
     tg_ablate_close(&a);
@@ -286,26 +286,26 @@ static void make_text(void)
         text[i] = (unsigned char)(i * i % 251);
 }
 
-/* All of an open stream, in pieces of `most`, is the text over and over, `n` ids in all. */
-static void drain(tg_stream *s, size_t most, size_t n)
+/* An open stream, read in pieces of `max`, repeats the text for `n` ids. */
+static void drain(tg_stream *s, size_t max, size_t n)
 {
-    int32_t *ids = malloc(most * sizeof *ids);
+    int32_t *ids = malloc(max * sizeof *ids);
     size_t got = 1, seen = 0;
     tg_err err = {0};
 
     while (got > 0) {
         bool same = true;
 
-        CHECK_OK(tg_stream_next(s, ids, most, &got, &err), &err);
+        CHECK_OK(tg_stream_next(s, ids, max, &got, &err), &err);
         for (size_t i = 0; i < got; i++)
             same = same && ids[i] == text[(seen + i) % TEXT_SIZE];
         CHECK(same);
         seen += got;
-        CHECK(got == most || seen == n);
+        CHECK(got == max || seen == n);
     }
     CHECK_EQ(seen, n);
     CHECK_EQ(s->count, n);
-    CHECK_OK(tg_stream_next(s, ids, most, &got, &err), &err); /* stays at the end */
+    CHECK_OK(tg_stream_next(s, ids, max, &got, &err), &err); /* stays at the end */
     CHECK_EQ(got, 0);
     tg_stream_close(s);
     free(ids);

@@ -41,7 +41,7 @@ static bool walk(const tg_qkv_view *view, const tg_attn_filter *filter, tg_attn_
 struct expected {
     size_t h, i;
     double score[3], prob[3], att[4];
-    size_t rows; /* that were it */
+    size_t rows; /* seen */
 };
 
 static bool compare(void *context, const tg_attn_row *row)
@@ -117,7 +117,7 @@ static bool count_rows(void *context, const tg_attn_row *row)
     return ++v->n != v->stop_after;
 }
 
-/* Every row once, by ascending offsets; a visit can end it. */
+/* Every row comes once, by ascending offset; a visit can end the walk. */
 static void order_of_rows(void)
 {
     float x[3 * 5 * 12];
@@ -132,7 +132,7 @@ static void order_of_rows(void)
     CHECK_EQ(stopped.n, 7);
 }
 
-/* A masked key takes no share even of scores far below the mask's -1e9. */
+/* A masked key gets probability 0 even if the visible scores are far below the mask's -1e9. */
 static void scores_below_the_mask(void)
 {
     const float q[] = {1e20F, 1e20F}, k[] = {-1e20F, -1e20F};
@@ -209,7 +209,7 @@ static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, con
     return status;
 }
 
-/* What lib/nn's fused attention gives for each layer. */
+/* The output of lib/nn's fused attention for each layer. */
 static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
 {
     tg_arena arena = {0};
@@ -228,8 +228,8 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     tg_arena_free(&arena);
 }
 
-/* The fused one is in float32: its rounding, 6e-8, counts for every unit of a score
- * (they stay below 20) and of a value (below 10). */
+/* The fused kernel computes in float32: its rounding error, 6e-8, is relative to a score (below 20) and
+ * to a value (below 10). */
 #define FUSED_TOLERANCE (6e-8 * 20 * 10)
 
 static void model_equals_fused(void)
@@ -280,7 +280,7 @@ struct array {
     const void *data;
 };
 
-/* An archive of arrays in a temporary file, wound back. */
+/* An archive of arrays in a temporary file, rewound. */
 static FILE *archive_of(const struct array *a, size_t n)
 {
     tg_archive_writer *w;

@@ -1,5 +1,5 @@
-/* A dump archive as tg writes it: used where it lies, or copied from a pipe; and rows from whatever
- * stages there are.  Foreign and damaged ones: tests/tg-attn-view.bats. */
+/* lib/dump: a dump used in place, or copied from a pipe; rows from the stages that it has.  Foreign and
+ * damaged dumps: tests/tg-attn-view.bats. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static int dump_file(const char *layout)
 
 static const tg_dump_want everything = {TG_ATTN_ALL, TG_DUMP_EVERY};
 
-static void a_file_is_used_where_it_lies(void)
+static void a_file_is_used_in_place(void)
 {
     const int fd = dump_file("bthd");
     tg_dump dump;
@@ -92,7 +92,7 @@ static void a_file_is_used_where_it_lies(void)
     close(fd);
 }
 
-static void what_is_not_wanted_is_passed_over(void)
+static void what_is_not_wanted_is_skipped(void)
 {
     const int fd = dump_file("bthd");
     tg_dump dump;
@@ -105,7 +105,7 @@ static void what_is_not_wanted_is_passed_over(void)
     tg_dump_free(&dump);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
     CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS)}, &err), &err);
-    CHECK_EQ(dump.n, 2); /* they are there, without anything */
+    CHECK_EQ(dump.n, 2); /* listed, without arrays */
     tg_dump_free(&dump);
     close(fd);
 }
@@ -175,8 +175,8 @@ static void rows_are_the_references(void)
 
 int main(void)
 {
-    RUN(a_file_is_used_where_it_lies);
-    RUN(what_is_not_wanted_is_passed_over);
+    RUN(a_file_is_used_in_place);
+    RUN(what_is_not_wanted_is_skipped);
     RUN(a_pipe_is_copied);
     RUN(rows_are_the_references);
     return check_done();

@@ -1,4 +1,4 @@
-/* lib/attn/heads: each number on rows whose answer is known, and layers in threads. */
+/* lib/heads/head_stats: each number on rows with known answers; layers in threads. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -22,8 +22,7 @@ static void entropy(void)
     CHECK(tg_head_stats_entropy(one, 2) == 0); /* 0 ln 0 is 0 */
     CHECK_NEAR(tg_head_stats_entropy(two, 2), log(2), EXACT);
     CHECK_NEAR(tg_head_stats_entropy(uneven, 1), 0.56233514461880832, EXACT);
-    CHECK_NEAR(tg_head_stats_entropy(uniform, 1), log(4) / 2,
-               EXACT); /* what lies behind i is not looked at */
+    CHECK_NEAR(tg_head_stats_entropy(uniform, 1), log(4) / 2, EXACT); /* keys after i are ignored */
 }
 
 static void distance(void)
@@ -45,13 +44,13 @@ static void induction(void)
 
     CHECK(!tg_head_stats_induction(&share, p, 1, ids)); /* b is new */
     CHECK(!tg_head_stats_induction(&share, p, 2, ids));
-    CHECK(tg_head_stats_induction(&share, p, 3, ids)); /* behind the a at 0: 1 */
+    CHECK(tg_head_stats_induction(&share, p, 3, ids)); /* after the a at 0: 1 */
     CHECK_NEAR(share, 0.1, EXACT);
-    CHECK(tg_head_stats_induction(&share, p, 4, ids)); /* behind the b at 1: 2 */
+    CHECK(tg_head_stats_induction(&share, p, 4, ids)); /* after the b at 1: 2 */
     CHECK_NEAR(share, 0.2, EXACT);
-    CHECK(tg_head_stats_induction(&share, p, 5, ids)); /* behind the a at 0 and at 3: 1 and 4 */
+    CHECK(tg_head_stats_induction(&share, p, 5, ids)); /* after the a at 0 and at 3: 1 and 4 */
     CHECK_NEAR(share, 0.35, EXACT);
-    CHECK(!tg_head_stats_induction(&share, p, 1, alike)); /* behind the first is the query itself */
+    CHECK(!tg_head_stats_induction(&share, p, 1, alike)); /* after the first is the query itself */
     CHECK(tg_head_stats_induction(&share, p, 2, alike));
     CHECK_NEAR(share, 0.1, EXACT);
 }
@@ -68,7 +67,7 @@ static void best_pair(void)
     CHECK_NEAR(best.weight, 0.5 * log(2), EXACT);
     best = tg_head_stats_best_pair(self, 2);
     CHECK(best.found && best.j == 0 && best.prob == 0 && best.weight == 0);
-    best = tg_head_stats_best_pair(low, 2); /* below 1/3 a pair counts less than nothing */
+    best = tg_head_stats_best_pair(low, 2); /* below 1/3 the weight is negative */
     CHECK_EQ(best.j, 1);
     CHECK(best.weight < 0);
 }
@@ -98,29 +97,29 @@ static void uniform_attention(void)
     CHECK(!head.pair.found && !tg_head_stats_means(&head).repeats && tg_head_stats_means(&head).entropy == 0);
 }
 
-/* A head of one kind alone has 1 in its column, and 0 in the others. */
+/* A head that does one thing only has 1 in its column and 0 in the others. */
 static void planted_kinds(void)
 {
     enum { N = 9 }; /* abcabcabc */
     const int32_t ids[N] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
-    tg_head_stats before = {0}, behind = {0};
+    tg_head_stats before = {0}, after = {0};
     tg_head_means m;
 
     for (size_t i = 0; i < N; i++) {
         double p[N] = {0}, q[N] = {0};
 
         p[i == 0 ? 0 : i - 1] = 1;
-        q[i < 3 ? i : i - 2] = 1; /* behind the last one like it */
+        q[i < 3 ? i : i - 2] = 1; /* after its last copy */
         tg_head_stats_add(&before, p, i, ids);
-        tg_head_stats_add(&behind, q, i, ids);
+        tg_head_stats_add(&after, q, i, ids);
     }
     m = tg_head_stats_means(&before);
     CHECK(m.previous == 1 && m.diagonal == 0 && m.distance == 1 && m.entropy == 0 && m.induction == 0);
     CHECK(m.first == 1.0 / (N - 1));
     CHECK(before.pair.i == N - 1 && before.pair.j == N - 2 && before.pair.prob == 1);
-    m = tg_head_stats_means(&behind);
+    m = tg_head_stats_means(&after);
     CHECK(m.induction == 1 && m.previous == 0 && m.first == 0);
-    CHECK_EQ(behind.repeats, N - 3);
+    CHECK_EQ(after.repeats, N - 3);
     CHECK(m.distance == 6.0 * 2 / 8);
 }
 
@@ -152,7 +151,7 @@ static tg_status heads_of(tg_head_stats *heads, const tg_qkv_view *view, const i
     return status;
 }
 
-/* The worked example's head 1: query 1 has q = 0, so looks at both keys alike. */
+/* The worked example's head 1. */
 static void example_by_hand(void)
 {
     tg_head_stats heads[2];

@@ -1,5 +1,5 @@
-/* lib/attn, the rows: several keys at a time and by all threads against the reference
- * operations and the fused kernel, by heads; and the values of the mask. */
+/* The rows of a walk, several keys at a time and by all threads, against the reference operations and
+ * the fused kernel; and the values of the mask. */
 #include <float.h>
 #include <math.h>
 #include <omp.h>
@@ -51,10 +51,10 @@ static void give_back(struct given *g)
     free(g->v);
 }
 
-/* What a walk shows, put where the reference puts it. */
+/* The rows of a walk, stored as the reference stores them. */
 struct kept {
     double *scores, *probs, *att;
-    size_t rows, next; /* rows that came, and how many of them had their turn */
+    size_t rows, next; /* rows seen, and of them those that had their turn */
     bool in_order;
     size_t pending[64], first[64]; /* each thread's rows since its last turn, and the first's number */
     size_t stop_after;
@@ -137,7 +137,7 @@ static void walk_team(struct kept *k, const tg_qkv_view *a, const tg_attn_filter
 
 #define SAME(got, want, n) CHECK(memcmp(got, want, (n) * sizeof *(want)) == 0)
 
-/* ---- the dumped path against the reference operations, bit for bit */
+/* ---- the walk against the reference operations, bit for bit */
 
 /* With one head the reference is the baseline, otherwise the multi-head one. */
 static void reference(struct kept *want, const struct given *g)
@@ -198,7 +198,7 @@ static void rows_are_the_references(void)
     omp_set_num_threads(threads);
 }
 
-/* A false turn is the last one, and rows that nobody picked are not computed. */
+/* A turn that returns false is the last, and rows that the filter drops are not computed. */
 static void teams_stop_and_filter(void)
 {
     struct given g = given(1, 300, 2, 4);
@@ -306,8 +306,7 @@ static void heads_against_references(void)
 
 /* ---- masks */
 
-/* The probabilities really computed with each value in the masked scores: over whole rows,
- * in both precisions. */
+/* The softmax over whole rows, with each value in the masked scores, in both precisions. */
 static void masks_give_equal_probabilities(void)
 {
     enum { B = 2, T = 21, H = 3, D = 5, N = B * H * T };

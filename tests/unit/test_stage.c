@@ -60,7 +60,7 @@ static void names(void)
         CHECK(tg_choice_find(&stage, TG_ATTN_STAGES, tg_attn_stage_name(n)) && stage == n);
 }
 
-/* The strides lead to the same place as tg_attn_base(), and that is another one in each layout. */
+/* The strides agree with tg_attn_base(), and the two layouts differ. */
 static void bases(void)
 {
     tg_qkv_view a = {.B = 2, .T = 3, .C = 8, .H = 4};
@@ -121,7 +121,7 @@ static void check_slices(tg_stage_scratch *scratch, tg_attn_layer *layer)
     layer->view.layout = TG_ATTN_BTHD;
 }
 
-/* x w + bias is qkv, to the rounding of the fast product. */
+/* x w + bias is qkv, up to the rounding of the fast product. */
 static void check_input(tg_stage_scratch *scratch, const tg_attn_layer *layer)
 {
     static double x[T * C], w[C * 3 * C], bias[3 * C], qkv[T * 3 * C];
@@ -140,8 +140,8 @@ static void check_input(tg_stage_scratch *scratch, const tg_attn_layer *layer)
     }
 }
 
-/* att and out are the reference's bit for bit, and what the fused kernel and the fast
- * product make of the same q, k and v, to their rounding. */
+/* att and out equal the reference's bit for bit, and the fused kernel's and the fast product's up to
+ * rounding. */
 static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, const float *fused)
 {
     static double w[C * C], bias[C], att[T * C], out[T * C];
@@ -149,7 +149,11 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_arena arena = {0};
     tg_matmul_scratch matmul;
     const tg_linear proj = {
-        .w = layer->w_proj, .b = layer->b_proj, .in = C, .out = C, .scratch = &matmul,
+        .w = layer->w_proj,
+        .b = layer->b_proj,
+        .in = C,
+        .out = C,
+        .scratch = &matmul,
     };
     tg_err err = {0};
 
@@ -322,7 +326,7 @@ static void archive_of_a_model(void)
     tg_model_free(&m);
 }
 
-/* One stage of arrays as given, in two sequences; then one number is another. */
+/* One stage of given arrays in two sequences; then with two numbers changed. */
 static void archive_of_one_stage(void)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
@@ -360,7 +364,7 @@ static void archive_of_one_stage(void)
     fclose(f);
 }
 
-/* What overflows, if only float32, is no archive. */
+/* Numbers that overflow, even if only float32, give no archive. */
 static void archive_is_finite(void)
 {
     const float q[] = {1e20F, 1e20F, 1, 1}, v[] = {1, 2, 3, 4};
@@ -379,7 +383,7 @@ static void archive_is_finite(void)
     CHECK_EQ(layers.filter.layer, TG_ATTN_ALL); /* as it was */
 }
 
-/* Sizes whose products overflow find no memory. */
+/* Sizes whose products overflow are an error of memory. */
 static void too_large(void)
 {
     const float x = 1;

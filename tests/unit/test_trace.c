@@ -1,13 +1,15 @@
-/* lib/attn's trace of one score: the walk's own numbers, bit for bit; its gradient
- * against the reference operations and central differences; the examples. */
+/* The trace and the derivation of one score: equal to the walk's numbers, bit for bit; its gradient against
+ * the reference operations and central differences; the examples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/tg-attn-dump/example.h"
+#include "lib/attn/derivation.h"
 #include "lib/attn/trace.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
 
@@ -142,7 +144,7 @@ static void check_element(struct setting *s, tg_attn_index at, const double *dat
     CHECK(same(s->t.dprobs, dprobs + row, T));
     CHECK(same(s->t.dscores, dscores + row, T));
     for (size_t d = 0; d < D; d++) {
-        /* only this query has a gradient, and so key j gets nothing from another */
+        /* no other query has a gradient that key j could add up */
         CHECK(s->t.dk[d] == dk[at.j * C + at.h * D + d]);
         dq_sum[d] += s->t.dq[d];
         if (at.j == T - 1)
@@ -171,8 +173,7 @@ static void backward_equals_the_reference(void)
     tear_down(&s);
 }
 
-/* att of query 3 and head 1, channel 2, as a function of the scores, which are moved by
- * moving q . k: the slope is dscores. */
+/* Channel 2 of att of query 3 and head 1, with score j moved: the slope is dscores[j]. */
 static double channel(const struct setting *s, size_t j, double by)
 {
     double probs[T], scores[T], sum = 0;
@@ -204,6 +205,98 @@ static void backward_equals_central_differences(void)
             CHECK_NEAR(s.t.dscores[j], (channel(&s, j, step) - channel(&s, j, -step)) / (2 * step), 1e-8);
     }
     tear_down(&s);
+}
+
+/* ---- derivations */
+
+/* Given arrays: the offsets, and the gradient of one channel of the weighted sum. */
+static void derivation_of_arrays(void)
+{
+    const tg_derive_what what = {.at = {0, 1, 3, 2}, .channel = 1, .backward = true};
+    const double datt[D] = {0, 1, 0};
+    float x[T * 3 * C];
+    const tg_qkv_view view = view_of(x);
+    tg_attn_layers layers;
+    tg_derivation d;
+    struct setting s;
+    tg_err err = {0};
+
+    check_fill(x, T * 3 * C, 13, 2);
+    set_up(&s, &view);
+    tg_attn_trace_forward(&s.t, &view, what.at);
+    tg_attn_trace_backward(&s.t, datt);
+    tg_attn_layers_given(&layers, &view);
+    CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
+    CHECK_EQ(d.q_base, (3 * H + 1) * D);
+    CHECK_EQ(d.k_base, (2 * H + 1) * D);
+    CHECK_EQ(d.offset, (1 * T + 3) * T + 2);
+    CHECK(!d.masked && !d.output.w);
+    CHECK(same(d.t.scores, s.t.scores, T) && same(d.datt, datt, D));
+    CHECK(same(d.t.dscores, s.t.dscores, T) && same(d.t.dq, s.t.dq, D) && same(d.t.dk, s.t.dk, D));
+    tg_derivation_free(&d);
+    tear_down(&s);
+}
+
+/* A model: the projection of all heads and of one; the gradient of its loss. */
+static void derivation_of_a_model(void)
+{
+    const int32_t ids[T] = {84, 111, 32, 98, 101};
+    const tg_derive_what what = {
+        .layer = 1, .at = {0, 1, 4, 2}, .channel = 2, .out_channel = 4, .backward = true, .target = 33};
+    tg_attn_layers layers;
+    tg_derivation d;
+    tg_model m;
+    tg_err err = {0};
+    double sum = 0, of_head = 0;
+
+    small_model_create(&m, small_config(2, H, C, 16), 5);
+    small_model_stir(&m, 70, 0.7, 0);
+    CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
+    CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
+    CHECK_EQ(d.layer.number, 1);
+    for (size_t c = 0; c < C; c++) {
+        const double term = d.t.att[c] * (double)d.layer.w_proj[c * C + 4];
+
+        sum += term;
+        of_head += c >= D ? term : 0;
+    }
+    CHECK(d.output.sum == sum && d.output.of_head == of_head);
+    CHECK(d.output.out == sum + (double)d.layer.b_proj[4]);
+    CHECK(d.g.loss > 0 && isfinite(d.g.loss));
+    CHECK(same(d.datt, d.g.datt + 4 * C + D, D) && d.datt[0] != 0);
+    tg_derivation_free(&d);
+    tg_attn_layers_close(&layers);
+    tg_model_free(&m);
+}
+
+static void refuse(tg_derive_what what, const tg_model *m, const char *why)
+{
+    const int32_t ids[T] = {84, 111, 32, 98, 101};
+    tg_attn_layers layers;
+    tg_derivation d;
+    tg_err err = {0};
+
+    CHECK_OK(tg_attn_layers_model(&layers, m, ids, T, &err), &err);
+    CHECK_EQ(tg_derive(&d, &layers, &what, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, why);
+    CHECK_EQ(layers.next, 0); /* nothing ran */
+    tg_attn_layers_close(&layers);
+}
+
+static void derivations_are_checked(void)
+{
+    tg_model m;
+
+    small_model_create(&m, small_config(2, H, C, 16), 5);
+    refuse((tg_derive_what){.layer = 2}, &m, "layer 2 is out of range: expected 0 to 1");
+    refuse((tg_derive_what){.layer = TG_ATTN_ALL}, &m, "is out of range: expected 0 to 1");
+    refuse((tg_derive_what){.at = {0, 0, 0, T}}, &m, "key 5 is out of range: expected 0 to 4");
+    refuse((tg_derive_what){.channel = D}, &m, "the head's channel 3 is out of range: expected 0 to 2");
+    refuse((tg_derive_what){.out_channel = C}, &m, "the output's channel 6 is out of range: expected 0 to 5");
+    refuse((tg_derive_what){.backward = true, .target = 256}, &m,
+           "target 256 is out of range: expected 0 to 255");
+    refuse((tg_derive_what){.backward = true, .target = -1}, &m, "is out of range: expected 0 to 255");
+    tg_model_free(&m);
 }
 
 /* ---- the examples */
@@ -274,6 +367,9 @@ int main(void)
     RUN(indices_are_checked);
     RUN(backward_equals_the_reference);
     RUN(backward_equals_central_differences);
+    RUN(derivation_of_arrays);
+    RUN(derivation_of_a_model);
+    RUN(derivations_are_checked);
     RUN(example_mask);
     RUN(example_indexing);
     RUN(example_shapes);
