@@ -433,5 +433,5 @@ END
     run -1 --separate-stderr tg-sample -m huge.npz -p ab
     said 'position 2: logits['
     # a NaN has no sign worth showing
-    [[ $stderr =~ " is "(nan|-?inf)$ ]]
+    [[ $stderr =~ " is "(nan|-?inf)": it must be finite"$ ]]
 }

@@ -36,6 +36,7 @@ unit() {
 @test "unit: view" { unit view; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
+@test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: ablate" { unit ablate; }
 @test "unit: trace" { unit trace; }

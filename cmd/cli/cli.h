@@ -204,9 +204,6 @@ const char *cli_duration(double seconds);
  * UTF-8, become \n \t \xNN.  Into out [size], cut to fit, always terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
-/* Length in bytes of the UTF-8 character that begins with `first`; 1 when none does. */
-size_t cli_character(unsigned char first);
-
 /* ---- compute.c */
 
 /*

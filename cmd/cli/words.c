@@ -78,11 +78,6 @@ const char *cli_duration(double seconds)
     return out;
 }
 
-size_t cli_character(unsigned char first)
-{
-    return tg_utf8_length(first);
-}
-
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
 {
     size_t used = 0;

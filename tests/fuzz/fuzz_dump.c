@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_rows.h"
 #include "tests/fuzz/input.h"
 
 #define ROWS_MAX 4096 /* max rows of a dump to compute: thousands of heads would add nothing */
@@ -42,7 +42,7 @@ static void take_rows(outcome *o, const tg_dump *dump, const tg_dump_layer *laye
     const size_t all = dump->B * dump->H * dump->T;
 
     must(row && scratch);
-    for (size_t n = 0; n < all && n < ROWS_MAX && tg_dump_rows_there(layer, show); n++) {
+    for (size_t n = 0; n < all && n < ROWS_MAX && tg_dump_has_rows(layer, show); n++) {
         const size_t i = n % dump->T;
 
         tg_dump_row(row, dump, layer, show, n / dump->T / dump->H, n / dump->T % dump->H, i, scratch);
@@ -56,7 +56,7 @@ static void take_rows(outcome *o, const tg_dump *dump, const tg_dump_layer *laye
 
 static void take_layer(outcome *o, const tg_dump *dump, const tg_dump_layer *layer)
 {
-    const tg_attn_view view = tg_dump_shape(dump);
+    const tg_qkv_view view = tg_dump_shape(dump);
 
     must(layer->number < dump->n_layer);
     for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_STAGE_COUNT; stage++) {

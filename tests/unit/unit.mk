@@ -29,3 +29,8 @@ $(foreach tool,$(notdir $(GRAMS_TOOLS)),$(eval $(call grams_rule,$(tool))))
 
 # A family of models has its steps in both precisions.
 $(BUILD)/unit/test_family: $(BUILD)/obj/tests/unit/family_parallel.f32.o $(BUILD)/obj/tests/unit/family_parallel.f64.o
+
+# Parts of tg-attn-dump: its worked examples, and its lines.
+EXAMPLE_OBJ := $(BUILD)/obj/cmd/tg-attn-dump/example.o
+$(BUILD)/unit/test_attn $(BUILD)/unit/test_heads $(BUILD)/unit/test_trace: $(EXAMPLE_OBJ)
+$(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)

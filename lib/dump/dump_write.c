@@ -1,20 +1,19 @@
-#include "lib/attn/dump_write.h"
-
-#include <math.h>
+#include "lib/dump/dump_write.h"
 
 #include "formats/archive.h"
-#include "lib/attn/dump_read.h"
+#include "lib/dump/dump_read.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
 struct writer {
     tg_archive_writer *archive;
     const tg_dump_settings *dump;
-    tg_attn_stages stages;
+    tg_stage_scratch scratch;
     int64_t *ids; /* [T] */
-    float *array; /* one stage, as it is written */
+    float *array; /* one stage */
 };
 
-/* ---- what comes first */
+/* ---- settings and tokens */
 
 static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 {
@@ -47,48 +46,36 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
 
 /* ---- a layer's stages */
 
-/* Rows of scores or probabilities on their way into the array. */
 struct square {
     float *array;
     float masked;
-    bool probs;
 };
 
-static void keep_row(void *context, const tg_attn_row *row, size_t thread)
+static void store_row(void *context, size_t offset, const double *numbers, size_t i, size_t T)
 {
     const struct square *s = context;
-    const size_t i = row->i, T = row->view->T;
-    float *array = s->array + tg_attn_offset(row->view, row->b, row->h, i, 0);
-    const double *from = s->probs ? row->probs : row->scores;
+    float *row = s->array + offset;
 
-    (void)thread;
     for (size_t j = 0; j <= i; j++)
-        array[j] = (float)from[j];
+        row[j] = (float)numbers[j];
     for (size_t j = i + 1; j < T; j++)
-        array[j] = s->masked;
-}
-
-static void fill_square(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage)
-{
-    const bool probs = stage == TG_ATTN_PROBS;
-    struct square s = {w->array, probs ? 0.0f : tg_attn_mask_value(w->dump->mask), probs};
-    const tg_attn_team team = {.row = keep_row, .context = &s};
-
-    (void)tg_attn_walk_team(&layer->view, 0, &TG_ATTN_PICK_ALL, &w->stages.work, &team);
+        row[j] = s->masked;
 }
 
 static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
 {
+    struct square s = {w->array, tg_stage_masked(stage, w->dump->mask)};
+
     if (tg_attn_stage_square(stage)) {
-        fill_square(w, layer, stage);
+        tg_stage_walk_square(&w->scratch, stage, layer, store_row, &s);
         return;
     }
-    tg_attn_stages_fill(&w->stages, stage, layer, &TG_ATTN_PICK_ALL);
+    tg_stage_fill(&w->scratch, stage, layer, &TG_ATTN_KEEP_ALL);
     for (size_t i = 0; i < count; i++)
-        w->array[i] = (float)w->stages.values[i];
+        w->array[i] = (float)w->scratch.values[i];
 }
 
-/* All but masked scores, which may be infinite. */
+/* Masked scores may be infinite; all others must be finite. */
 static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
                               tg_err *err)
 {
@@ -96,18 +83,18 @@ static tg_status check_finite(const float *array, const tg_attn_shape *s, bool s
 
     for (size_t row = 0; row < rows; row++) {
         const size_t end = square ? row % width + 1 : width;
+        const float *values = array + row * width;
+        const size_t bad = tg_find_not_finite(values, end);
 
-        for (size_t n = 0; n < end; n++) {
-            if (!isfinite(array[row * width + n]))
-                return tg_fail(err, TG_EDATA, "%s is not finite at offset %zu", name, row * width + n);
-        }
+        if (bad < end)
+            return tg_fail_not_finite(name, row * width + bad, (double)values[bad], err);
     }
     return TG_OK;
 }
 
 static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)
 {
-    char name[TG_DUMP_NAME_ROOM];
+    char name[TG_DUMP_NAME_SIZE];
     tg_attn_shape s;
     tg_status status;
 
@@ -133,38 +120,38 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 
 /* ---- the archive */
 
-static void place(tg_arena *arena, struct writer *w, const tg_attn_layers *n)
+struct placement {
+    struct writer *w;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
 {
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+    struct writer *w = p->w;
     const tg_attn_stage one = w->dump->stage;
     const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
-    size_t rows, width = 3 * n->C; /* the widest row of a stage, of all heads together */
+    const size_t rows = tg_size_mul_sat(n->B, n->T);
+    const size_t width = square ? tg_size_mul_sat(n->H, n->T) : 0; /* of all heads together */
 
-    if (square && !tg_size_mul(&width, n->H, n->T))
-        width = SIZE_MAX; /* which the arena will not find */
-    if (!tg_size_mul(&rows, n->B, n->T))
-        rows = SIZE_MAX;
-    tg_attn_stages_place(arena, &w->stages, n->B, n->T, n->C, n->H);
+    tg_stage_scratch_place(arena, &w->scratch, n->B, n->T, n->C, n->H);
     w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
     w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, 3 * n->C), sizeof *w->array);
 }
 
 tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
 {
-    const tg_attn_pick pick = {dump->layer, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     struct writer w = {.dump = dump};
     tg_arena arena = {0};
     tg_attn_layer layer;
-    tg_status status = tg_attn_pick_check(&pick, layers->L, layers->H, layers->T, err);
+    tg_status status;
 
-    if (status)
+    if ((status = tg_arena_build(&arena, place, &(struct placement){&w, layers}, err)))
         return status;
-    place(&arena, &w, layers);
-    if ((status = tg_arena_alloc(&arena, err)))
-        return status;
-    place(&arena, &w, layers);
     if ((status = tg_archive_create(&w.archive, fd, 0, err)) || (status = put_settings(&w, layers, err)))
         goto done;
-    while (!status && tg_attn_layers_find(layers, dump->layer, &layer))
+    while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);
     if (!status)
         status = tg_archive_finish(w.archive, err);

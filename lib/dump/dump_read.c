@@ -1,22 +1,22 @@
-#include "lib/attn/dump_read.h"
+#include "lib/dump/dump_read.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/array.h"
 #include "lib/base/choice.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
-tg_attn_view tg_dump_shape(const tg_dump *dump)
+tg_qkv_view tg_dump_shape(const tg_dump *dump)
 {
-    return (tg_attn_view){.B = dump->B, .T = dump->T, .C = dump->C, .H = dump->H, .layout = dump->layout};
+    return (tg_qkv_view){.B = dump->B, .T = dump->T, .C = dump->C, .H = dump->H, .layout = dump->layout};
 }
 
-void tg_dump_array_name(char name[TG_DUMP_NAME_ROOM], size_t layer, tg_attn_stage stage)
+void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage)
 {
-    snprintf(name, TG_DUMP_NAME_ROOM, "h.%zu.%s", layer, tg_attn_stage_name(stage));
+    snprintf(name, TG_DUMP_NAME_SIZE, "h.%zu.%s", layer, tg_attn_stage_name(stage));
 }
 
 const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number)
@@ -34,14 +34,14 @@ static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape
 {
     char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
 
-    return tg_fail(err, TG_EDATA, "array %s has shape %s, where %s is expected", a->name,
+    return tg_fail(err, TG_EDATA, "array %s has shape %s, expected %s", a->name,
                    tg_shape_text(got, a->ndim, a->shape), tg_shape_text(want, ndim, shape));
 }
 
-/* The first array tells B, and T unless the tokens did. */
-static void learn(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
+/* Take B and T from the first array; T may be known from the tokens already. */
+static void infer_sizes(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
 {
-    const tg_attn_view view = tg_dump_shape(dump);
+    const tg_qkv_view view = tg_dump_shape(dump);
     tg_attn_shape shape;
 
     tg_attn_stage_shape(&shape, stage, &view);
@@ -54,7 +54,7 @@ static void learn(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
 
 static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage stage, tg_err *err)
 {
-    tg_attn_view view;
+    tg_qkv_view view;
     tg_attn_shape shape;
 
     if (dump->C == 0)
@@ -67,7 +67,7 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
     if (a->count == 0 || a->ndim < 3 || a->ndim > TG_ATTN_DIMS)
         return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim,
                        a->count);
-    learn(dump, a, stage);
+    infer_sizes(dump, a, stage);
     view = tg_dump_shape(dump);
     tg_attn_stage_shape(&shape, stage, &view);
     if (a->ndim != shape.n || memcmp(a->shape, shape.size, shape.n * sizeof *shape.size) != 0)
@@ -75,7 +75,7 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
     return TG_OK;
 }
 
-/* The largest offset is that of a score. */
+/* The largest offset is in scores; the largest size in bytes may be that of C-vectors as doubles. */
 static tg_status check_offsets(const tg_dump *a, tg_err *err)
 {
     size_t n;
@@ -83,40 +83,30 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
     if (tg_size_mul(&n, a->B, a->H) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T) &&
         tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, sizeof(double)))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "scores of [%zu,%zu,%zu,%zu] would have offsets beyond %zu", a->B, a->H,
-                   a->T, a->T, SIZE_MAX);
+    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu,%zu] exceed %zu", a->B, a->H, a->T, a->T,
+                   SIZE_MAX);
 }
 
 /* ---- values */
 
-static tg_status not_finite(const char *name, size_t at, float x, tg_err *err)
-{
-    return tg_fail(err, TG_EDATA, "array %s: element %zu is %g: it must be finite", name, at, (double)x);
-}
-
-/* All elements are finite, of scores those with j <= i.  (The sum of x*0 is 0 unless one is not.) */
+/* All elements must be finite, of scores those with j <= i. */
 static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
                               size_t count, tg_err *err)
 {
-    const size_t row = stage == TG_ATTN_SCORES ? dump->T : tg_size_min(count, 4096);
+    if (stage != TG_ATTN_SCORES)
+        return tg_check_finite(name, x, count, err);
+    for (size_t at = 0, i = 0; at < count; at += dump->T, i = (i + 1) % dump->T) {
+        const size_t bad = tg_find_not_finite(x + at, i + 1);
 
-    for (size_t at = 0; at < count; at += row) {
-        const size_t n = stage == TG_ATTN_SCORES ? at / row % row + 1 : tg_size_min(row, count - at);
-        float zero = 0;
-
-        for (size_t i = 0; i < n; i++)
-            zero += x[at + i] * 0.0f;
-        for (size_t i = 0; zero != 0 && i < n; i++) {
-            if (!isfinite(x[at + i]))
-                return not_finite(name, at + i, x[at + i], err);
-        }
+        if (bad <= i)
+            return tg_fail_not_finite(name, at + bad, (double)x[at + bad], err);
     }
     return TG_OK;
 }
 
 /* ---- arrays */
 
-/* The layer `number`, made when it is not there yet. */
+/* Find the layer `number`, or insert it. */
 static tg_status get_layer(tg_dump_layer **layer, tg_dump *dump, size_t number, tg_err *err)
 {
     tg_dump_layer *grown;
@@ -137,14 +127,14 @@ static tg_status get_layer(tg_dump_layer **layer, tg_dump *dump, size_t number, 
     return TG_OK;
 }
 
-static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *a, tg_attn_stage stage,
+static tg_status keep_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *a, tg_attn_stage stage,
                            tg_err *err)
 {
     const float *data = a->data;
     tg_status status;
 
     if (layer->data[stage])
-        return tg_fail(err, TG_EDATA, "array %s: there is an h.%zu.%s already", a->name, layer->number,
+        return tg_fail(err, TG_EDATA, "array %s: h.%zu.%s was given before", a->name, layer->number,
                        tg_attn_stage_name(stage));
     if (!data || (uintptr_t)data % sizeof *data != 0) {
         if (!(layer->owned[stage] = malloc(a->bytes)))
@@ -157,7 +147,7 @@ static tg_status take_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
     return check_finite(dump, a->name, stage, data, a->count, err);
 }
 
-/* "h.N.stage": false for any other name. */
+/* Parse "h.N.stage"; false: another name. */
 static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
 {
     const char *at = name + 2;
@@ -176,7 +166,7 @@ static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
     return true;
 }
 
-static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
+static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
 {
     tg_dump_layer *layer;
     tg_attn_stage stage;
@@ -193,7 +183,7 @@ static tg_status take_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
         return TG_OK;
     if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
         return status;
-    return take_data(layer, dump, a, stage, err);
+    return keep_data(layer, dump, a, stage, err);
 }
 
 /* ---- the tokens */
@@ -202,38 +192,38 @@ static tg_status check_tokens(tg_dump *dump, const tg_array *a, bool right_type,
                               tg_err *err)
 {
     if (!right_type || a->ndim != 1 || a->count == 0)
-        return tg_fail(err, TG_EDATA, "array %s: expected %s, one or more", a->name, type);
+        return tg_fail(err, TG_EDATA, "array %s: expected [T] %s, T > 0", a->name, type);
     if (dump->T == 0)
         dump->T = a->shape[0];
     return a->shape[0] == dump->T ? TG_OK : wrong_shape(a, 1, &dump->T, err);
 }
 
-static tg_status take_tokens(void **data, tg_dump *dump, const tg_array *a, tg_err *err)
+static tg_status read_tokens(void **data, tg_dump *dump, const tg_array *a, tg_err *err)
 {
     if (!(*data = malloc(a->bytes)))
         return tg_fail_memory(err, a->bytes, a->name);
     return tg_archive_read(dump->reader, *data, a->bytes, err);
 }
 
-static tg_status take_ids(tg_dump *dump, const tg_array *a, tg_err *err)
+static tg_status read_ids(tg_dump *dump, const tg_array *a, tg_err *err)
 {
     void *data = NULL;
     tg_status status =
         check_tokens(dump, a, a->dtype.kind == 'i' && a->dtype.size == 8, "numbers of type i8", err);
 
     if (!status)
-        status = take_tokens(&data, dump, a, err);
+        status = read_tokens(&data, dump, a, err);
     dump->ids = data;
     return status;
 }
 
-static tg_status take_text(tg_dump *dump, const tg_array *a, tg_err *err)
+static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
 {
     void *data = NULL;
     tg_status status = check_tokens(dump, a, a->dtype.kind == 'S', "texts of type S", err);
 
     if (!status)
-        status = take_tokens(&data, dump, a, err);
+        status = read_tokens(&data, dump, a, err);
     dump->text = data;
     dump->text_size = a->dtype.size;
     return status;
@@ -241,9 +231,9 @@ static tg_status take_text(tg_dump *dump, const tg_array *a, tg_err *err)
 
 /* ---- the archive */
 
-#define NO_MASK ((tg_attn_mask)~0u) /* none has been read */
+#define NO_MASK ((tg_attn_mask)~0u) /* not read yet */
 
-static tg_status take_layout(tg_dump *dump, const tg_array *a, tg_err *err)
+static tg_status read_layout(tg_dump *dump, const tg_array *a, tg_err *err)
 {
     size_t layout = 0;
     const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_LAYOUTS, &layout, err);
@@ -252,7 +242,7 @@ static tg_status take_layout(tg_dump *dump, const tg_array *a, tg_err *err)
     return status;
 }
 
-static tg_status take_mask(tg_dump *dump, const tg_array *a, tg_err *err)
+static tg_status read_mask(tg_dump *dump, const tg_array *a, tg_err *err)
 {
     size_t mask = 0;
     const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_MASKS, &mask, err);
@@ -261,8 +251,8 @@ static tg_status take_mask(tg_dump *dump, const tg_array *a, tg_err *err)
     return status;
 }
 
-/* The last of the settings that shapes depend on makes C, and with it D. */
-static tg_status take_channels(tg_dump *dump, const tg_array *a, tg_err *err)
+/* dump/n_embd, the last of the settings that shapes depend on. */
+static tg_status read_channels(tg_dump *dump, const tg_array *a, tg_err *err)
 {
     size_t C;
     tg_status status = tg_archive_get_size(dump->reader, a, &C, err);
@@ -270,8 +260,10 @@ static tg_status take_channels(tg_dump *dump, const tg_array *a, tg_err *err)
     if (status)
         return status;
     if (dump->H == 0 || dump->n_layer == 0)
-        return tg_fail(err, TG_EDATA, "dump/n_layer is %zu and dump/n_head is %zu, where dump/n_embd comes",
-                       dump->n_layer, dump->H);
+        return tg_fail(
+            err, TG_EDATA,
+            "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
+            dump->n_layer, dump->H);
     if (C == 0 || C > SIZE_MAX / 16 || C % dump->H != 0)
         return tg_fail(err, TG_EDATA, "%zu heads do not divide %zu channels", dump->H, C);
     dump->C = C;
@@ -279,7 +271,7 @@ static tg_status take_channels(tg_dump *dump, const tg_array *a, tg_err *err)
     return TG_OK;
 }
 
-static tg_status take(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
+static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
 {
     tg_archive_reader *r = dump->reader;
 
@@ -288,30 +280,30 @@ static tg_status take(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want
     if (nth == 1)
         return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
     if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
-        return tg_fail(err, TG_EDATA, "the third array is %s, not dump/layout", a->name);
+        return tg_fail(err, TG_EDATA, "the third array is %s, expected dump/layout", a->name);
     if (strcmp(a->name, "dump/layout") == 0)
-        return take_layout(dump, a, err);
+        return read_layout(dump, a, err);
     if (strcmp(a->name, "dump/n_layer") == 0)
         return tg_archive_get_size(r, a, &dump->n_layer, err);
     if (strcmp(a->name, "dump/n_head") == 0)
         return tg_archive_get_size(r, a, &dump->H, err);
     if (strcmp(a->name, "dump/n_embd") == 0)
-        return take_channels(dump, a, err);
+        return read_channels(dump, a, err);
     if (strcmp(a->name, "dump/mask") == 0)
-        return take_mask(dump, a, err);
+        return read_mask(dump, a, err);
     if (strcmp(a->name, "dump/ids") == 0)
-        return take_ids(dump, a, err);
+        return read_ids(dump, a, err);
     if (strcmp(a->name, "dump/text") == 0)
-        return take_text(dump, a, err);
-    return take_stage(dump, a, want, err);
+        return read_text(dump, a, err);
+    return read_stage(dump, a, want, err);
 }
 
 static tg_status check_complete(const tg_dump *dump, tg_err *err)
 {
     if (dump->C == 0)
-        return tg_fail(err, TG_EDATA, "there is no array dump/n_embd");
+        return tg_fail(err, TG_EDATA, "array dump/n_embd is missing");
     if (dump->mask == NO_MASK)
-        return tg_fail(err, TG_EDATA, "there is no array dump/mask");
+        return tg_fail(err, TG_EDATA, "array dump/mask is missing");
     return TG_OK;
 }
 
@@ -327,14 +319,14 @@ tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
     for (size_t nth = 0; !status && event != TG_ARCHIVE_END; nth++) {
         status = tg_archive_next(dump->reader, &a, &event, err);
         if (!status && event == TG_ARCHIVE_ARRAY)
-            status = take(dump, &a, nth, want, err);
+            status = read_array(dump, &a, nth, want, err);
     }
     if (!status)
         status = check_complete(dump, err);
     if (!status)
         status = tg_archive_next(dump->reader, &a, &event, err);
     if (!status && event != TG_ARCHIVE_EOF)
-        status = tg_fail(err, TG_EDATA, "another archive follows the one with attention");
+        status = tg_fail(err, TG_EDATA, "data follows the archive with attention: expected one archive");
     if (status)
         tg_dump_free(dump);
     return status;

@@ -1,36 +1,42 @@
-#include "lib/attn/ablate.h"
+#include "lib/heads/ablate.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 
-#define ROWS 1024 /* tokens at a time, when a window has fewer: enough for a product to be efficient */
+#define ROWS 1024 /* tokens at a time if a window has fewer: enough for efficient products */
 
-static void place(tg_arena *arena, tg_ablate *a, const tg_model *model)
+struct placement {
+    tg_ablate *a;
+    const tg_model *model;
+};
+
+static void place(tg_arena *arena, void *context)
 {
+    const struct placement *p = context;
+    const tg_model *model = p->model;
+    tg_ablate *a = p->a;
     const size_t C = model->config.n_embd;
 
-    tg_pass_place(arena, &a->pass, model, a->room / a->T, a->T, false);
-    a->ids = tg_arena_take(arena, a->room + 1, sizeof *a->ids);
-    a->x = tg_arena_take(arena, a->room * C, sizeof *a->x);
-    a->att = tg_arena_take(arena, a->room * C, sizeof *a->att);
+    tg_pass_place(arena, &a->pass, model, a->capacity / a->T, a->T, false);
+    a->ids = tg_arena_take(arena, a->capacity + 1, sizeof *a->ids);
+    a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
+    a->att = tg_arena_take(arena, a->capacity * C, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
 }
 
 tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
 {
     const size_t T = model->config.n_ctx;
-    tg_status status;
 
-    *a = (tg_ablate){.heads = *heads,
+    *a = (tg_ablate){.model = model,
+                     .heads = *heads,
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
-                     .room = tg_size_max(ROWS / T, 1) * T};
-    place(&a->arena, a, model);
-    if ((status = tg_arena_alloc(&a->arena, err)))
-        return status;
-    place(&a->arena, a, model);
-    return TG_OK;
+                     .capacity = tg_size_max(ROWS / T, 1) * T};
+    return tg_arena_build(&a->arena, place, &(struct placement){a, model}, err);
 }
 
 void tg_ablate_close(tg_ablate *a)
@@ -40,7 +46,7 @@ void tg_ablate_close(tg_ablate *a)
 
 /* ---- cases */
 
-/* Its heads: all of them, or one. */
+/* A case's heads: all of them, or one. */
 static tg_ablate_heads heads_of(const tg_ablate *a, size_t number)
 {
     tg_ablate_heads of = a->heads;
@@ -62,10 +68,10 @@ static size_t first_layer(const tg_ablate *a, size_t number)
     return first;
 }
 
-/* Zeros in att, where the case's heads of layer l have written. */
+/* Zero the slices of att that the case's heads of layer l have written. */
 static void silence(tg_ablate *a, size_t number, size_t l)
 {
-    const tg_config *c = &a->pass.acts.bound.model->config;
+    const tg_config *c = &a->model->config;
     const tg_ablate_heads of = heads_of(a, number);
     const size_t N = a->pass.acts.B * a->pass.acts.T, C = c->n_embd, D = C / c->n_head;
     float *att = a->pass.acts.block[l].att;
@@ -88,7 +94,7 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
 {
     tg_pass *p = &a->pass;
 
-    for (size_t m = l; m < p->acts.bound.model->config.n_layer; m++) {
+    for (size_t m = l; m < a->model->config.n_layer; m++) {
         if (m > l)
             tg_pass_attend(p, m);
         silence(a, number, m);
@@ -96,8 +102,9 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
     }
     (void)tg_pass_loss(p, targets);
     add_losses(&a->sum[number], p);
+    a->progress.done++;
     if (a->watch)
-        a->watch(a->context, ++a->done);
+        a->watch(a->context, &a->progress);
 }
 
 static void copy(float *to_x, float *to_att, const float *x, const float *att, size_t n)
@@ -106,11 +113,11 @@ static void copy(float *to_x, float *to_att, const float *x, const float *att, s
     memcpy(to_att, att, n * sizeof *att);
 }
 
-/* The cases that begin in layer l, each from its x and att, which are then there again. */
+/* Run the cases that start in layer l, each from its x and att, which are restored. */
 static void branch(tg_ablate *a, size_t l, const int32_t *targets)
 {
     const tg_block_acts *s = &a->pass.acts.block[l];
-    const size_t n = a->pass.acts.B * a->pass.acts.T * a->pass.acts.bound.model->config.n_embd;
+    const size_t n = a->pass.acts.B * a->pass.acts.T * a->model->config.n_embd;
     bool kept = false;
 
     for (size_t number = 0; number < a->cases; number++) {
@@ -124,25 +131,29 @@ static void branch(tg_ablate *a, size_t l, const int32_t *targets)
     }
 }
 
-/* B windows of T from ids on; their targets are the ids one further on. */
+/* B windows of T, starting at ids; the targets are one token later. */
 static void run_windows(tg_ablate *a, const int32_t *ids, size_t B, size_t T)
 {
     tg_pass *p = &a->pass;
 
     p->acts.B = B;
     p->acts.T = T;
-    a->done = 0;
+    a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = B * T, .cases = a->cases};
     tg_pass_begin(p, ids);
-    for (size_t l = 0; l < p->acts.bound.model->config.n_layer; l++) {
+    for (size_t l = 0; l < a->model->config.n_layer; l++) {
         tg_pass_attend(p, l);
         branch(a, l, ids + 1);
         tg_pass_finish_block(p, l);
     }
     (void)tg_pass_loss(p, ids + 1);
     add_losses(&a->base, p);
+    a->tokens += B * T;
 }
 
-void tg_ablate_add(tg_ablate *a, size_t n)
+/* ---- a text */
+
+/* Predict ids[1] ... ids[n] from a->ids [n + 1], 1 <= n <= capacity. */
+static void add(tg_ablate *a, size_t n)
 {
     const size_t whole = n / a->T, rest = n % a->T;
 
@@ -150,10 +161,43 @@ void tg_ablate_add(tg_ablate *a, size_t n)
         run_windows(a, a->ids, whole, a->T);
     if (rest > 0)
         run_windows(a, a->ids + whole * a->T, 1, rest);
-    a->tokens += n;
+}
+
+tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
+{
+    size_t kept = 0, n = 1; /* kept: a->ids[0] is the last token of the batch before */
+    tg_status status;
+
+    a->watch = watch;
+    a->context = context;
+    while (n > 0) {
+        if ((status = tg_stream_next(stream, a->ids + kept, a->capacity + 1 - kept, &n, err)))
+            return status;
+        if (n == 0 || kept + n < 2)
+            continue; /* the end; or the first token alone, which ends the text as well */
+        add(a, kept + n - 1);
+        a->ids[0] = a->ids[kept + n - 1];
+        kept = 1;
+    }
+    if (a->tokens > 0)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s: a loss needs at least two, one to predict the other from",
+                   stream->count == 0 ? "no tokens" : "only one token");
+}
+
+double tg_ablate_baseline(const tg_ablate *a)
+{
+    return a->base / (double)a->tokens;
 }
 
 double tg_ablate_loss(const tg_ablate *a, size_t number)
 {
-    return (number == TG_ABLATE_NONE ? a->base : a->sum[number]) / (double)a->tokens;
+    return a->sum[number] / (double)a->tokens;
+}
+
+tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err)
+{
+    const bool finite = isfinite(a->base) && tg_find_not_finite64(a->sum, a->cases) == a->cases;
+
+    return finite ? TG_OK : tg_fail(err, TG_EDATA, "the loss is not finite");
 }

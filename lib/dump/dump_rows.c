@@ -1,4 +1,4 @@
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_rows.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ unsigned tg_dump_rows_stages(tg_attn_stage show)
     return TG_DUMP_BIT(show) | TG_DUMP_BIT(TG_ATTN_SCORES) | TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K);
 }
 
-bool tg_dump_rows_there(const tg_dump_layer *layer, tg_attn_stage show)
+bool tg_dump_has_rows(const tg_dump_layer *layer, tg_attn_stage show)
 {
     return layer->data[show] || layer->data[TG_ATTN_SCORES] ||
            (layer->data[TG_ATTN_Q] && layer->data[TG_ATTN_K]);
@@ -21,12 +21,12 @@ size_t tg_dump_row_scratch(const tg_dump *dump)
     return 2 * dump->T + 2 * dump->D;
 }
 
-/* scores [i + 1] from q and k, one key at a time: `work` holds q_i and k_j as doubles. */
+/* scores [i + 1] from q and k, one key at a time; scratch [2D] for q_i and k_j as doubles. */
 static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer *layer, size_t b, size_t h,
-                           size_t i, double *work)
+                           size_t i, double *scratch)
 {
-    const tg_attn_view view = tg_dump_shape(a);
-    double *q = work, *k = work + a->D;
+    const tg_qkv_view view = tg_dump_shape(a);
+    double *q = scratch, *k = scratch + a->D;
 
     tg_double_from_float(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
     for (size_t j = 0; j <= i; j++) {
@@ -38,7 +38,7 @@ static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer
 void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg_attn_stage show, size_t b,
                  size_t h, size_t i, double *scratch)
 {
-    const tg_attn_view view = tg_dump_shape(dump);
+    const tg_qkv_view view = tg_dump_shape(dump);
     const size_t at = tg_attn_offset(&view, b, h, i, 0);
     double *scores = scratch, *probs = scratch + dump->T;
 
