@@ -911,7 +911,7 @@ static void threads(void)
     omp_set_num_threads((int)before);
 }
 
-int main(void)
+static void tests(void)
 {
     RUN(linear_forward);
     RUN(linear_backward);
@@ -932,5 +932,9 @@ int main(void)
     RUN(attention_of_large_scores);
     RUN(attention_cached);
     RUN(threads);
-    return check_done();
+}
+
+int main(int argc, char **argv)
+{
+    return check_each_isa(argc, argv, tests);
 }
