@@ -55,14 +55,15 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter %.h,$(shell $(CC) -I. -MM lib/tg.h))
 MAN := $(wildcard docs/man/*.1)
 
-# Kernels are compiled once per instruction set that the compiler targets.
+# Kernels are compiled once per instruction set that the compiler targets: the one list of
+# them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
 MACHINE := $(shell $(CC) -dumpmachine)
 ISAS := portable
 ifneq ($(filter x86_64-%,$(MACHINE)),)
-ISAS += avx2 avx512 avx512bf16 amx
+ISAS := amx avx512bf16 avx512 avx2 portable
 endif
 ifneq ($(filter aarch64-%,$(MACHINE)),)
-ISAS += neon
+ISAS := neon portable
 endif
 ISA_FLAGS_portable =
 ISA_FLAGS_neon = # part of every such processor
@@ -70,6 +71,7 @@ ISA_FLAGS_avx2 = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma
 ISA_FLAGS_avx512bf16 = $(ISA_FLAGS_avx512) -mavx512bf16
 ISA_FLAGS_amx = $(ISA_FLAGS_avx512bf16) -mamx-tile -mamx-bf16
+ISA_LIST = -DTG_ISAS='$(foreach isa,$(ISAS),X($(isa)))'
 
 ISA_OBJ := $(foreach isa,$(ISAS),$(ISA_SRC:%.c=$(BUILD)/obj/%.$(isa).o))
 REF_OBJ := $(REF_SRC:%.c=$(BUILD)/obj/%.f32.o) $(REF_SRC:%.c=$(BUILD)/obj/%.f64.o)
@@ -117,7 +119,7 @@ $(BUILD)/obj/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISAS:%=-DTG_HAVE_%)
+$(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
 $(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
 	$(call say,LD,$@)
@@ -176,7 +178,7 @@ CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --in
     --suppress=uninitvar:lib/kernels/isa/matmul.c --error-exitcode=1
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
-LINT_FLAGS = $(ALL_CPPFLAGS) -DTG_ISA=portable -DTG_REAL=32
+LINT_FLAGS = $(ALL_CPPFLAGS) $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c))
 
 lint: $(TIDY) ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc)

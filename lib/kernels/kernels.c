@@ -1,7 +1,7 @@
 #define _DEFAULT_SOURCE /* syscall */
 #include "lib/kernels/kernels.h"
 
-#ifdef TG_HAVE_amx
+#ifdef __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,71 +18,64 @@
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
 
-extern const tg_kernels tg_kernels_portable;
-#ifdef TG_HAVE_avx2
-extern const tg_kernels tg_kernels_avx2;
-#endif
-#ifdef TG_HAVE_avx512
-extern const tg_kernels tg_kernels_avx512;
-#endif
-#ifdef TG_HAVE_avx512bf16
-extern const tg_kernels tg_kernels_avx512bf16;
-#endif
-#ifdef TG_HAVE_amx
-extern const tg_kernels tg_kernels_amx;
-#endif
+/* ---- the instruction sets: the Makefile's list, TG_ISAS, is X(name) for each, best first */
 
-#ifdef TG_HAVE_neon
-extern const tg_kernels tg_kernels_neon;
-#endif
+/* Whether this processor, and the system, let a process use the set. */
+static bool runs_portable(void)
+{
+    return true;
+}
 
-#ifdef TG_HAVE_avx512
-static bool has_avx512(void)
+#ifdef __x86_64__
+static bool runs_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool runs_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("fma");
 }
-#endif
 
-#ifdef TG_HAVE_amx
-/* The processor's tile unit, and the kernel's leave to use its registers, which this
- * asks for: they are large, so a process does not get them unasked. */
-static bool has_amx(void)
+static bool runs_avx512bf16(void)
+{
+    return runs_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+
+/* The tile registers are so large that a process has them only after it asked for them. */
+static bool runs_amx(void)
 {
     const unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24;
     const long request_permission = 0x1023, tile_data = 18;
     unsigned a, b, c, d;
 
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_bf16) && (d & amx_tile) &&
+    return runs_avx512bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_bf16) && (d & amx_tile) &&
            syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 #endif
+
+#ifdef __aarch64__
+static bool runs_neon(void)
+{
+    return true;
+}
+#endif
+
+#define X(isa) extern const tg_kernels tg_kernels_##isa;
+TG_ISAS
+#undef X
 
 size_t tg_kernels_list(const tg_kernels *list[8])
 {
     size_t n = 0;
 
-#ifdef TG_HAVE_amx
-    if (has_avx512() && __builtin_cpu_supports("avx512bf16") && has_amx())
-        list[n++] = &tg_kernels_amx;
-#endif
-#ifdef TG_HAVE_avx512bf16
-    if (has_avx512() && __builtin_cpu_supports("avx512bf16"))
-        list[n++] = &tg_kernels_avx512bf16;
-#endif
-#ifdef TG_HAVE_avx512
-    if (has_avx512())
-        list[n++] = &tg_kernels_avx512;
-#endif
-#ifdef TG_HAVE_avx2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        list[n++] = &tg_kernels_avx2;
-#endif
-#ifdef TG_HAVE_neon
-    list[n++] = &tg_kernels_neon;
-#endif
-    list[n++] = &tg_kernels_portable;
+#define X(isa)                                                                                               \
+    if (runs_##isa())                                                                                        \
+        list[n++] = &tg_kernels_##isa;
+    TG_ISAS
+#undef X
     return n;
 }
 

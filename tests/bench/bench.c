@@ -83,22 +83,12 @@ static double rate(work f, void *context, double seconds)
 
 typedef double (*peak)(size_t rounds);
 
-#define PEAKS(isa)                                                                                           \
+/* Of every instruction set in the Makefile's list, X(name) for each. */
+#define X(isa)                                                                                               \
     double tg_peak_float32_##isa(size_t rounds);                                                             \
     double tg_peak_bf16_##isa(size_t rounds);
-PEAKS(portable)
-#ifdef TG_HAVE_avx2
-PEAKS(avx2)
-#endif
-#ifdef TG_HAVE_avx512
-PEAKS(avx512)
-#endif
-#ifdef TG_HAVE_avx512bf16
-PEAKS(avx512bf16)
-#endif
-#ifdef TG_HAVE_amx
-PEAKS(amx)
-#endif
+TG_ISAS
+#undef X
 
 static peak peak_of(bool bf16)
 {
@@ -106,19 +96,9 @@ static peak peak_of(bool bf16)
         const char *isa;
         peak float32, bf16;
     } all[] = {
-#ifdef TG_HAVE_amx
-        {"amx", tg_peak_float32_amx, tg_peak_bf16_amx},
-#endif
-#ifdef TG_HAVE_avx512bf16
-        {"avx512bf16", tg_peak_float32_avx512bf16, tg_peak_bf16_avx512bf16},
-#endif
-#ifdef TG_HAVE_avx512
-        {"avx512", tg_peak_float32_avx512, tg_peak_bf16_avx512},
-#endif
-#ifdef TG_HAVE_avx2
-        {"avx2", tg_peak_float32_avx2, tg_peak_bf16_avx2},
-#endif
-        {"portable", tg_peak_float32_portable, tg_peak_bf16_portable},
+#define X(isa) {#isa, tg_peak_float32_##isa, tg_peak_bf16_##isa},
+        TG_ISAS
+#undef X
     };
     size_t i = 0;
 
