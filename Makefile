@@ -19,23 +19,36 @@ INSTALL ?= install
 TEXT ?=
 WERROR ?=
 
+# All processors, unless -j says otherwise; clean comes before what is named after it.
+ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
+endif
+
 # ---- a build directory for each set of flags, so that objects never mix
+# VARIANT: release; asan, with sanitizers; tiny, with tiny blocks; or asan and tiny.
 VARIANT ?= release
-ifeq ($(VARIANT)$(CC)$(CFLAGS)$(CPPFLAGS)$(LDFLAGS)$(WERROR),releasegcc-O2 -g)
+FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
+ifeq ($(FLAVOUR)$(CC)$(CFLAGS)$(CPPFLAGS)$(LDFLAGS)$(WERROR),releasegcc-O2 -g)
 BUILD := build/release
-else ifneq ($(VARIANT),release)
-BUILD := build/$(VARIANT)-$(notdir $(CC))
+else ifneq ($(FLAVOUR),release)
+BUILD := build/$(FLAVOUR)-$(notdir $(CC))
 else
 BUILD := build/$(notdir $(CC))-$(shell printf '%s' '$(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(WERROR)' | cksum | cut -d' ' -f1)
 endif
 
-ifeq ($(VARIANT),asan)
+ifeq ($(FLAVOUR),asan)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+
+TINY := $(BUILD)-tiny
+ifneq ($(filter tiny,$(VARIANT)),)
+BUILD := $(TINY)
+TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(if $(WERROR),-Werror)
-ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(CPPFLAGS)
+ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
@@ -81,7 +94,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test asan bench lint fuzz demo install uninstall clean help
+.PHONY: all unit tiny test check asan bench lint fuzz demo install uninstall clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -165,8 +178,11 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SR
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks
-test: all unit $(BUILD)/bench ## run all tests
-	TG_BUILD='$(abspath $(BUILD))' bats $(BATSFLAGS) tests/
+test: all unit tiny $(BUILD)/bench ## run all tests
+	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) tests/*.bats
+
+check: all unit tiny $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
+	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_UNIT) $(CHECK_BATS)
 
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
 	$(MAKE) VARIANT=asan test

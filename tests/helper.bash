@@ -43,6 +43,11 @@ need_data() {
     DATA=$TG_TEST_DATA/$1
 }
 
+# For a test of more than about two seconds: `make check` leaves it out, `make test` does not.
+slow() {
+    [[ -z ${TG_QUICK:-} ]] || skip "slow: make test runs it"
+}
+
 need_user() {
     [[ $(id -u) != 0 ]] || skip "root can read and write everything"
 }

@@ -16,7 +16,9 @@ static float *take(tg_arena *arena, size_t rows, size_t width)
 
 /* Bytes of all blocks' x2, beyond which they share one: backward makes each again, at the
  * cost of one small product a block. */
+#ifndef X2_MAX
 #define X2_MAX ((size_t)128 << 20)
+#endif
 
 static void place_block(tg_arena *arena, tg_block_state *s, const tg_pass *p, size_t N, size_t C, size_t H)
 {

@@ -36,7 +36,9 @@ typedef struct tg_attend {
 /* Floats of scratch that one call needs for up to `keys` keys; one a thread. */
 size_t tg_attend_work(size_t keys, size_t D);
 
-/* Queries, and keys, of a block. */
+/* Queries, and keys, of a block: a multiple of 16, the longest vector. */
+#ifndef TG_ATTEND_BLOCK
 #define TG_ATTEND_BLOCK ((size_t)64)
+#endif
 
 #endif

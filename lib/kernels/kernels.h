@@ -18,7 +18,9 @@
 #include "lib/kernels/packed_matrix.h"
 
 /* Columns that a thread sums over rows at a time: some whole cache lines. */
+#ifndef TG_COLUMNS
 #define TG_COLUMNS ((size_t)64)
+#endif
 
 /* The values of one optimizer step that all elements share. */
 typedef struct tg_adamw_step {

@@ -20,7 +20,9 @@
 
 /* Ids in a chunk as we write it: half of what a pipe holds at most on Linux (by default),
  * so that its reader has a half to go on with while we compute the next one's checksum. */
+#ifndef TG_TOKENS_CHUNK
 #define TG_TOKENS_CHUNK ((size_t)1 << 19)
+#endif
 
 /* Bytes of one stored id for a vocabulary: 1, 2 or 4. */
 size_t tg_tokens_width(size_t vocab_size);

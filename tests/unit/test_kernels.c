@@ -45,13 +45,19 @@ static void *keep_array(void *memory, float *floats, size_t n)
     return memory;
 }
 
+static void fill_with(float *x, size_t n, float value)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = value;
+}
+
 static float *nans(size_t n)
 {
     float *x = malloc((n + GUARD) * sizeof *x);
 
     keep_array(x, x, n);
-    for (size_t i = 0; i < n + GUARD; i++)
-        x[i] = i < n ? NAN : guard_value;
+    fill_with(x, n, NAN);
+    fill_with(x + n, GUARD, guard_value);
     return x;
 }
 
@@ -411,6 +417,14 @@ static void softmax_of(size_t n)
     CLOSE(out, want, n, EXP_ERROR + (double)(n + 4) * EPS + 20 * EPS);
     kernels->softmax_row(x, x, n); /* in place */
     SAME(x, out, n);
+
+    for (size_t at = 0; at < n; at += 1 + n / 5) { /* a score that would overflow alone */
+        fill_with(x, n, 0);
+        x[at] = 300;
+        tg_softmax_row_ref64(want, wide(x, n), n);
+        kernels->softmax_row(x, x, n);
+        CLOSE(x, want, n, EPS);
+    }
 }
 
 static void softmax(void)

@@ -9,7 +9,9 @@
 #include "lib/kernels/matmul.h"
 
 /* Products below this many multiply-adds are not worth waking the threads for. */
+#ifndef PARALLEL_FROM
 #define PARALLEL_FROM 32768
+#endif
 
 INLINE int threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
