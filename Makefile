@@ -179,10 +179,10 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SR
 
 # ---- checks
 test: all unit tiny $(BUILD)/bench ## run all tests
-	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) tests/*.bats
+	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
 check: all unit tiny $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
-	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_UNIT) $(CHECK_BATS)
+	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(CHECK_UNIT)
 
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
 	$(MAKE) VARIANT=asan test

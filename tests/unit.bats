@@ -10,7 +10,7 @@ setup_file() {
 
 # unit TEST [ISA]: status 77 means that this machine lacks the instruction set.
 unit() {
-    run "${DIR:-$BUILD}/unit/test_$1" "${@:2}"
+    OMP_WAIT_POLICY=passive run "${DIR:-$BUILD}/unit/test_$1" "${@:2}"
     echo "$output"
     [[ $status != 77 ]] || skip "${lines[-1]}"
     [[ $status = 0 ]]

@@ -20,4 +20,8 @@ each_isa = $(foreach isa,$(ISAS),$(UNIT_ISA:%=$(1)/unit/%$(comma)$(isa)))
 CHECK_UNIT = $(call each_isa,$(BUILD)) $(call each_isa,$(TINY)) \
              $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT))) \
              $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
-CHECK_BATS = $(wildcard tests/*.bats)
+
+# The files with the longest runs first, so that none is left alone at the end.
+LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
+BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
+CHECK_BATS = $(filter-out tests/unit.bats,$(BATS))
