@@ -74,13 +74,22 @@ typedef struct tg_kernels {
 /* All tables that this processor can run, best first; returns how many (at most 8). */
 size_t tg_kernels_list(const tg_kernels *list[8]);
 
-/* The table in use: the best one, unless tg_kernels_choose() was called before. */
+/*
+ * Compare every kernel of a table with the portable one's, on a tiny case, in less than a
+ * millisecond.  TG_EDATA: one computes wrongly.  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_kernels_check(const tg_kernels *k, tg_err *err);
+
+/*
+ * The table in use.  The first call chooses and checks the best one, or uses the portable
+ * one if that computes wrongly, unless tg_kernels_choose() was called before.
+ */
 const tg_kernels *tg_kernels_get(void);
 
 /*
- * Use the instruction set of that name from now on, or the best (isa NULL), after a
- * test of its kernels on a tiny case.  To be called before other threads run: what is
- * in use is the one thing that the library remembers between calls.
+ * Use the instruction set of that name from now on, or the best (isa NULL), after
+ * tg_kernels_check().  Call it before other threads run: the table in use is the
+ * library's only global state.
  * TG_EUSAGE: this program or this processor has no such set; the message lists those
  * that it has; nothing changes.  TG_EDATA: its kernels compute wrongly; the portable
  * ones are in use now.

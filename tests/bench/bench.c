@@ -564,9 +564,8 @@ static bool wanted(const struct row *row, int argc, char **argv)
     return argc == 1;
 }
 
-/* Measure a row in a child, which leaves nothing behind for the next one. Kernels other
- * than the best are chosen there: that tests them, which starts threads, and a child of
- * a process with threads would wait forever for those that it did not inherit. */
+/* Measure a row in a child, which leaves nothing to the next one.  The parent runs no
+ * threads: a child would wait forever for those that it did not inherit. */
 static struct figure in_child(const struct row *row, const char *isa)
 {
     struct figure f = {0};

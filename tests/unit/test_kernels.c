@@ -578,6 +578,131 @@ static void adamw(void)
 
 /* ---- the choice */
 
+/* Each of these leaves out what it should do, or a part of it. */
+static void no_matmul(const tg_matmul *op, const tg_matmul_scratch *scratch)
+{
+    (void)op, (void)scratch;
+}
+
+static void no_packed_run(const tg_matmul *op, const tg_packed_matrix *w)
+{
+    (void)op, (void)w;
+}
+
+static void no_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
+{
+    (void)b, (void)b_row, (void)b_col;
+    memset(w->panels, 0, 32 * w->K * (w->precision == TG_PRECISION_BF16 ? 2 : 4));
+}
+
+static void no_attend(const tg_attend *op, float *work)
+{
+    (void)op, (void)work;
+}
+
+static void no_dv(const tg_attend *op, float *work)
+{
+    kernels->attend_backward(op, work);
+    op->dv[op->D * op->queries - 1] += 0.01f;
+}
+
+static void no_map(float *out, const float *inp, size_t n)
+{
+    memcpy(out, inp, n * sizeof *out);
+}
+
+static void no_slope(float *out, float *slope, const float *inp, size_t n)
+{
+    kernels->gelu_tanh_slope(out, slope, inp, n);
+    slope[n - 1] = 0;
+}
+
+static void no_layernorm(float *out, float *mean, float *rstd, const float *inp, const float *w,
+                         const float *b, size_t C, float epsilon)
+{
+    kernels->layernorm_row(out, mean, rstd, inp, w, b, C, epsilon);
+    *rstd += 0.001f;
+}
+
+static void no_apply(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
+                     size_t C)
+{
+    (void)b;
+    kernels->layernorm_apply(out, mean, rstd, inp, w, NULL, C);
+}
+
+static void no_layernorm_backward(float *dinp, const float *dout, const float *inp, float mean, float rstd,
+                                  const float *w, size_t C)
+{
+    (void)w;
+    kernels->layernorm_row_backward(dinp, dout, inp, mean, rstd, NULL, C);
+}
+
+static float no_gradient(float *logits, size_t n, size_t target, float scale)
+{
+    (void)scale;
+    return kernels->crossentropy_row(logits, n, target, 1);
+}
+
+static void no_product(float *out, const float *x, const float *y, size_t n)
+{
+    (void)y;
+    memcpy(out, x, n * sizeof *out);
+}
+
+static void no_sum(float *y, const float *x, size_t n)
+{
+    kernels->add(y, x, n - 1);
+}
+
+static void no_rows(float *y, const float *x, size_t ld, size_t rows, size_t n)
+{
+    kernels->add_rows(y, x, ld, rows - 1, n);
+}
+
+static double no_squares(const float *x, size_t n)
+{
+    return kernels->sum_squares(x, n - 1);
+}
+
+static void no_step(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step)
+{
+    kernels->adamw(w, m, v, g, n - 2, step);
+}
+
+/* With any one kernel replaced by a wrong one, the check finds it. */
+static void the_check_finds_a_wrong_kernel(void)
+{
+    tg_kernels wrong[18];
+    tg_err err;
+
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        wrong[i] = *kernels;
+    wrong[0].matmul = no_matmul;
+    wrong[1].matmul_bf16 = no_matmul;
+    wrong[2].packed_matrix_pack = no_pack;
+    wrong[3].packed_matrix_run = no_packed_run;
+    wrong[4].attend_forward = no_attend;
+    wrong[5].attend_backward = no_dv;
+    wrong[6].gelu_tanh_forward = no_map;
+    wrong[7].gelu_tanh_slope = no_slope;
+    wrong[8].layernorm_row = no_layernorm;
+    wrong[9].layernorm_apply = no_apply;
+    wrong[10].layernorm_row_backward = no_layernorm_backward;
+    wrong[11].crossentropy_row = no_gradient;
+    wrong[12].mul_elements = no_product;
+    wrong[13].add = no_sum;
+    wrong[14].add_rows = no_rows;
+    wrong[15].sum_squares = no_squares;
+    wrong[16].adamw = no_step;
+    wrong[17].softmax_row = no_map;
+    CHECK_OK(tg_kernels_check(kernels, &err), &err);
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
+        CHECK_HAS(err.message, kernels->isa);
+    }
+}
+
 static void choosing(void)
 {
     const tg_kernels *all[8], *before = tg_kernels_get();
@@ -613,6 +738,7 @@ static void tests(void)
     RUN(add_rows);
     RUN(sum_of_squares);
     RUN(adamw);
+    RUN(the_check_finds_a_wrong_kernel);
     RUN(choosing);
 }
 

@@ -30,17 +30,29 @@ struct shape {
 
 /* ---- numbers */
 
-/* n floats, filled from a table of random ones; those of another start are others. */
+enum { LENGTH = 99991 };
+
+/* Random numbers in [-1, 1), every fifth half-way between two numbers of bf16. */
+static const float *table_of_randoms(void)
+{
+    static float table[LENGTH];
+
+    if (table[0] != 0)
+        return table;
+    check_fill(table, LENGTH, 1, 1);
+    for (size_t i = 0; i < LENGTH; i += 5)
+        table[i] = (float)(128 + i % 128) / 256 + 1.0f / 512;
+    return table;
+}
+
+/* n floats of the table; those of another start are others. */
 static float *randoms(size_t n, size_t start)
 {
-    enum { LENGTH = 99991 };
-    static float table[LENGTH];
+    const float *table = table_of_randoms();
     float *x = malloc((n ? n : 1) * sizeof *x);
 
     if (!x)
         abort();
-    if (table[0] == 0)
-        check_fill(table, LENGTH, 1, 1);
     for (size_t i = 0, at = start * 7919 % LENGTH; i < n; i++, at = at + 1 == LENGTH ? 0 : at + 1)
         x[i] = table[at];
     return x;
@@ -221,9 +233,28 @@ static void check_product(bool bf16, struct shape s, int form, const tg_matmul_s
 
 /* ---- products of all shapes */
 
+enum { GUARD = 1 << 20 }; /* bytes after the scratch, which must stay */
+
 static tg_matmul_scratch new_scratch(size_t threads)
 {
-    return (tg_matmul_scratch){.packed = aligned_alloc(64, tg_matmul_work(threads)), .threads = threads};
+    const size_t size = tg_matmul_work(threads);
+    unsigned char *packed = aligned_alloc(64, size + GUARD);
+
+    if (!packed)
+        abort();
+    memset(packed + size, 7, GUARD);
+    return (tg_matmul_scratch){.packed = packed, .threads = threads};
+}
+
+static void scratch_free(const tg_matmul_scratch *scratch)
+{
+    const unsigned char *end = (unsigned char *)scratch->packed + tg_matmul_work(scratch->threads);
+    bool kept = true;
+
+    for (size_t i = 0; i < GUARD; i++)
+        kept = kept && end[i] == 7;
+    CHECK(kept);
+    free(scratch->packed);
 }
 
 static void at_all_edges(bool bf16)
@@ -237,7 +268,7 @@ static void at_all_edges(bool bf16)
         for (size_t j = 0; j < COUNT(edge); j++)
             for (size_t l = 0; l < COUNT(edge); l += 3, number++)
                 check_product(bf16, (struct shape){edge[i], edge[j], edge[l]}, number % FORMS, &scratch);
-    free(scratch.packed);
+    scratch_free(&scratch);
 }
 
 /* Small shapes in all forms, large ones in two: over a list of them all forms are used. */
@@ -265,7 +296,7 @@ static void across_blocks(bool bf16)
     const tg_matmul_scratch scratch = new_scratch(THREADS);
 
     in_forms(bf16, shapes, COUNT(shapes), &scratch);
-    free(scratch.packed);
+    scratch_free(&scratch);
 }
 
 /* More rows than a block of A holds by more columns than are packed of B at a time, for one thread. */
@@ -273,14 +304,14 @@ static void beyond_what_is_packed(bool bf16)
 {
     const size_t words = KC_WORDS - 2, depth = bf16 ? 2 : 1;
     const struct shape shapes[] = {
-        {A_FLOATS / words + 6, B_FLOATS / words + 34, depth * words},
+        {A_FLOATS / words + 6, (B_FLOATS + SUMS_FLOATS) / words + 100, depth * words},
         {A_FLOATS / words * 2, 33, depth * (2 * words + 1)}, /* and more of k than a block's */
         {A_FLOATS / words * 3 + 1, B_FLOATS / words * 2 + 5, depth * 9},
     };
     const tg_matmul_scratch scratch = new_scratch(1);
 
     in_forms(bf16, shapes, COUNT(shapes), &scratch);
-    free(scratch.packed);
+    scratch_free(&scratch);
 }
 
 static void products_float32(void)
@@ -438,7 +469,7 @@ static void same_bits_at_any_thread_count(void)
             check_thread_counts(PRODUCT_BF16, shapes[i], &scratch);
     }
     omp_set_num_threads(before);
-    free(scratch.packed);
+    scratch_free(&scratch);
 }
 
 static void tests(void)

@@ -52,8 +52,9 @@ void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, siz
 {
     float *panels = w->panels;
     const size_t width = words(w->precision);
+    const bool large = w->K * w->N >= PARALLEL_FROM;
 
-    #pragma omp parallel for schedule(static)
+    #pragma omp parallel for schedule(static) if (large)
     for (size_t j = 0; j < w->N; j += NR) {
         float *panel = panels + j / NR * w->K * width;
         const size_t n = tg_size_min(NR, w->N - j);
