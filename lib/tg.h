@@ -25,6 +25,9 @@
 #include "formats/sink.h"
 #include "formats/source.h"
 
+/* kernels: which instruction set is used */
+#include "lib/kernels/kernels.h"
+
 /* nn: operations forward and backward; lib/nn/ref/ref.h has the references */
 #include "lib/nn/attention.h"
 #include "lib/nn/crossentropy.h"
