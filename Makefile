@@ -197,12 +197,17 @@ SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC215
 LINT_FLAGS = $(ALL_CPPFLAGS) $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c))
 
-lint: $(TIDY) ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc)
+lint: $(TIDY) format $(BUILD)/libtg.a ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
+	tests/layout $(BUILD)/libtg.a
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-	shellcheck $(SHELLCHECK_FLAGS) tests/helper.bash tests/*.bats .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout .ci/run docs/demo
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
-.PHONY: $(TIDY)
+# Versions of clang-format differ: .clang-format is for 14's.
+format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
+	clang-format --dry-run -Werror $(shell find cmd formats lib tests -name '*.[ch]')
+
+.PHONY: $(TIDY) format
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null
