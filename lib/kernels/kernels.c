@@ -1,3 +1,4 @@
+/* The choice of the instruction set, and what its kernels share: see kernels.h. */
 #define _DEFAULT_SOURCE /* syscall */
 #include "lib/kernels/kernels.h"
 
@@ -248,7 +249,7 @@ tg_status tg_kernels_choose(const char *isa, tg_err *err)
     return status;
 }
 
-/* ---- sizes and shorthands */
+/* ---- products and attention: scratch, and calls of the table in use */
 
 bool tg_matmul_has(tg_precision precision)
 {
@@ -276,11 +277,11 @@ size_t tg_matmul_work(size_t threads)
 
 void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size_t N, tg_precision precision)
 {
-    const size_t widest = 32; /* columns of a panel, of the kernels with the longest vectors */
+    const size_t columns = 32; /* of a panel, with the longest vectors */
     const size_t each = precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
 
     *w = (tg_packed_matrix){.K = K, .N = N, .precision = precision};
-    w->panels = tg_arena_take_rows(arena, tg_round_up(N, widest), K, each);
+    w->panels = tg_arena_take_rows(arena, tg_round_up(N, columns), K, each);
 }
 
 void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
@@ -296,8 +297,8 @@ void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w)
 
 size_t tg_attend_work(size_t keys, size_t D)
 {
-    /* backward's: five times the keys, three times the queries of a block, two blocks
-     * and a row of scores; rows are padded to the widest vector */
+    /* backward needs most: five arrays of keys, three of a block's queries, two blocks of
+     * scores and one row of factors, with rows padded to the longest vector */
     const size_t P = tg_round_up(keys, TG_ATTEND_BLOCK), Dp = tg_round_up(D, 16);
 
     return (5 * P + 3 * TG_ATTEND_BLOCK) * Dp + (2 * TG_ATTEND_BLOCK + 1) * TG_ATTEND_BLOCK;

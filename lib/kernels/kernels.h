@@ -1,10 +1,10 @@
 /*
- * kernels: the inner loops, once per instruction set, behind one table.
+ * kernels: the inner loops, as one table per instruction set.
  *
  * lib/kernels/isa/ is compiled for each instruction set that the compiler targets;
- * tg_kernels_get() picks the best one that the processor has.  All functions are
- * single-threaded over the range that they are given (products alone run threads),
- * allocate nothing and cannot fail.  float32 throughout.
+ * tg_kernels_get() picks the best one that the processor has.  All functions except
+ * products are single-threaded.  They allocate nothing and cannot fail.  Numbers are
+ * float32.
  */
 #ifndef TG_KERNELS_KERNELS_H
 #define TG_KERNELS_KERNELS_H
@@ -17,7 +17,7 @@
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 
-/* Columns that a thread sums over rows at a time: some whole cache lines. */
+/* Columns that a thread sums over all rows at a time: whole cache lines. */
 #ifndef TG_COLUMNS
 #define TG_COLUMNS ((size_t)64)
 #endif
@@ -33,8 +33,7 @@ typedef struct tg_kernels {
     const char *isa;
 
     void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
-    /* The same with A and B rounded to bf16; NULL where the processor has no such
-     * instruction. */
+    /* The same with A and B rounded to bf16; NULL if the processor lacks the instruction. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* see lib/kernels/packed_matrix.h */
     void (*packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
@@ -42,7 +41,7 @@ typedef struct tg_kernels {
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 
-    /* gelu over n elements; and with its slope, gelu'(inp), which may overwrite inp. */
+    /* out = gelu(inp), n elements; the second also has slope = gelu'(inp), which may be inp. */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);
     void (*gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
 
@@ -61,7 +60,7 @@ typedef struct tg_kernels {
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
-    /* out = x y, of which either may be out. */
+    /* out = x y; out may be x or y. */
     void (*mul_elements)(float *out, const float *x, const float *y, size_t n);
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
@@ -71,7 +70,7 @@ typedef struct tg_kernels {
     void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);
 } tg_kernels;
 
-/* All tables that this processor can run, best first; returns how many (at most 8). */
+/* All tables that this processor can run, best first; returns their number, at most 8. */
 size_t tg_kernels_list(const tg_kernels *list[8]);
 
 /*

@@ -36,7 +36,7 @@ enum { TURNS = 5 };
 struct figure {
     double value, limit, share;
     double megabytes; /* resident, at its peak */
-    bool there;       /* false: this processor cannot */
+    bool there;       /* false if this processor cannot */
 };
 
 /* One measurement: units of work done (operations, bytes, tokens), to be divided by

@@ -8,7 +8,7 @@
 #define TG_TESTS_TINY_BLOCKS_H
 
 /* lib/kernels/isa/blocks.h: two parts of k, two tiles of 32 rows, two panels of 48 columns */
-#define PART_WORDS ((size_t)16)
+#define PASS_WORDS ((size_t)16)
 #define KC_WORDS ((size_t)32)
 #define A_FLOATS (KC_WORDS * 64)
 #define B_FLOATS (KC_WORDS * 96)

@@ -10,7 +10,7 @@
 /* Measured, not derived: a tile that sums over much k at once stores C seldom, and a tall
  * block of A packs each panel of B seldom, even where both spill from nearer caches. */
 
-/* Words of k of a block, at most; a multiple of PART_WORDS. */
+/* Words of k of a block, at most; a multiple of PASS_WORDS. */
 #ifndef KC_WORDS
 #define KC_WORDS ((size_t)768)
 #endif
@@ -28,9 +28,9 @@
 /* The tile unit alone sums over less at a time: a panel of B this deep, a multiple of 16,
  * stays in the first-level cache.  Its sums are kept for a block's rows, fewer the more of
  * k there is, by 32 columns. */
-#ifndef PART_WORDS
-#define PART_WORDS ((size_t)128)
+#ifndef PASS_WORDS
+#define PASS_WORDS ((size_t)128)
 #endif
-#define SUMS_FLOATS (A_FLOATS / PART_WORDS * 32)
+#define SUMS_FLOATS (A_FLOATS / PASS_WORDS * 32)
 
 #endif
