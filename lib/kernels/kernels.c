@@ -104,8 +104,17 @@ static float value(size_t i)
 static void try_products(const tg_kernels *k, struct trial *t, const float *x, void *work)
 {
     const tg_matmul_scratch scratch = {.packed = work, .threads = 1};
-    tg_matmul op = {.M = SIDE, .N = SIDE, .K = SIDE, .a = x, .a_row = 1, .a_col = SIDE,
-                    .b = x, .b_row = SIDE, .b_col = 1, .c = t->product, .ldc = SIDE};
+    tg_matmul op = {.M = SIDE,
+                    .N = SIDE,
+                    .K = SIDE,
+                    .a = x,
+                    .a_row = 1,
+                    .a_col = SIDE,
+                    .b = x,
+                    .b_row = SIDE,
+                    .b_col = 1,
+                    .c = t->product,
+                    .ldc = SIDE};
     tg_packed_matrix w = {.K = SIDE, .N = SIDE, .precision = TG_PRECISION_FLOAT32, .panels = work};
 
     k->matmul(&op, &scratch);
@@ -125,9 +134,24 @@ static void try_products(const tg_kernels *k, struct trial *t, const float *x, v
 static void try_attention(const tg_kernels *k, struct trial *t, const float *x, void *work)
 {
     const tg_attend op = {
-        .queries = SIDE, .D = SIDE, .scale = 0.3f, .q = x, .k = x + 1, .v = x + 2,
-        .ldq = SIDE, .ldk = SIDE, .ldv = SIDE, .ldo = SIDE, .out = t->attention, .lse = t->lse,
-        .saved_out = t->attention, .saved_lse = t->lse, .dout = x + 3, .dq = t->dq, .dk = t->dk, .dv = t->dv,
+        .queries = SIDE,
+        .D = SIDE,
+        .scale = 0.3f,
+        .q = x,
+        .k = x + 1,
+        .v = x + 2,
+        .ldq = SIDE,
+        .ldk = SIDE,
+        .ldv = SIDE,
+        .ldo = SIDE,
+        .out = t->attention,
+        .lse = t->lse,
+        .saved_out = t->attention,
+        .saved_lse = t->lse,
+        .dout = x + 3,
+        .dq = t->dq,
+        .dk = t->dk,
+        .dv = t->dv,
     };
 
     k->attend_forward(&op, work);
@@ -148,8 +172,13 @@ static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
 
 static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
 {
-    const tg_adamw_step step = {.learning_rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.99f, .epsilon = 1e-8f,
-                                .weight_decay = 0.1f, .correction1 = 0.1f, .correction2 = 0.01f,
+    const tg_adamw_step step = {.learning_rate = 0.01f,
+                                .beta1 = 0.9f,
+                                .beta2 = 0.99f,
+                                .epsilon = 1e-8f,
+                                .weight_decay = 0.1f,
+                                .correction1 = 0.1f,
+                                .correction2 = 0.01f,
                                 .grad_scale = 0.5f};
 
     k->mul_elements(t->elements, x, x + 1, SQUARE);

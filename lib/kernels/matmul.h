@@ -28,11 +28,11 @@ typedef struct tg_matmul {
     size_t b_row, b_col;
     float *c;
     size_t ldc;
-    bool accumulate;   /* add to C */
-    const float *bias; /* [N], or NULL */
-    const float *add;  /* [M,N] with row stride ldc, or NULL */
+    bool accumulate;                                     /* add to C */
+    const float *bias;                                   /* [N], or NULL */
+    const float *add;                                    /* [M,N] with row stride ldc, or NULL */
     void (*map)(float *out, const float *inp, size_t n); /* of n elements, or NULL */
-    float *mapped;     /* [M,N] with row stride ldc: map's output; may be c */
+    float *mapped; /* [M,N] with row stride ldc: map's output; may be c */
 } tg_matmul;
 
 /* The precision of the operands; sums are float32. */

@@ -20,7 +20,7 @@
 
 /* The layout is that of the kernels in use when it was packed: call tg_kernels_choose() before. */
 typedef struct tg_packed_matrix {
-    size_t K, N; /* >= 1 */
+    size_t K, N;            /* >= 1 */
     tg_precision precision; /* either, on any processor, whatever tg_matmul_has() says */
     void *panels;           /* owned by the arena */
 } tg_packed_matrix;

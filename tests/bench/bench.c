@@ -112,7 +112,7 @@ static double run_peak(void *context)
     peak f = *(peak *)context;
     double operations = 0;
 
-    #pragma omp parallel reduction(+ : operations)
+#pragma omp parallel reduction(+ : operations)
     operations += f(1000000);
     return operations;
 }
@@ -126,7 +126,7 @@ static double read_memory(void *context)
     const size_t n = MEMORY / sizeof(float), piece = (size_t)1 << 18;
     double sum = 0;
 
-    #pragma omp parallel for reduction(+ : sum)
+#pragma omp parallel for reduction(+ : sum)
     for (size_t i = 0; i < n; i += piece) {
         float lane[64] = {0};
 
@@ -189,7 +189,8 @@ static struct figure compare(work f, void *context, double seconds, work limit, 
         most[i] = 0.5 * (most[i] + rate(limit, limit_context, 0.1));
         share[i] = value[i] / most[i];
     }
-    return (struct figure){.value = median(value), .limit = median(most), .share = median(share), .there = true};
+    return (struct figure){
+        .value = median(value), .limit = median(most), .share = median(share), .there = true};
 }
 
 static struct figure against_peak(work f, void *context, double seconds, bool bf16)
@@ -267,7 +268,8 @@ static double run_attention(void *context)
     double operations = 2.0 * (double)a->B * (double)a->C * (double)a->T * (double)(a->T + 1);
 
     if (a->backward) {
-        tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H, &a->scratch);
+        tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H,
+                              &a->scratch);
         return 2.5 * operations; /* five products for forward's two */
     }
     tg_attention_forward(a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H, &a->scratch);
@@ -390,7 +392,9 @@ static struct figure sampling(const struct row *row)
     tg_infer_place(&arena, &s.f, &m, row->b, row->b, keys);
     tg_infer_select(&s.f, 0, row->b);
     if (row->bf16 || row->b > 1) {
-        check(tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err), &err);
+        check(
+            tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err),
+            &err);
         s.f.packed = &s.packed;
     }
     s.ids = must(calloc(row->b, sizeof *s.ids));
@@ -600,8 +604,8 @@ static struct figure in_child(const struct row *row, const char *isa)
 static void print(const struct row *row, const struct figure *f, bool tsv)
 {
     if (tsv)
-        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\n", row->name, f->value / GF, row->unit, f->limit / GF, row->of,
-               f->share, f->megabytes);
+        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\n", row->name, f->value / GF, row->unit, f->limit / GF,
+               row->of, f->share, f->megabytes);
     else if (!f->there)
         printf("%-45s %9s\n", row->name, "not here");
     else

@@ -74,7 +74,7 @@ double dump_text(void *context)
     const size_t T = d->view.T, rows = d->view.H * T;
     double bytes = 0;
 
-    #pragma omp parallel for schedule(static, 1) reduction(+ : bytes) num_threads((int)d->threads)
+#pragma omp parallel for schedule(static, 1) reduction(+ : bytes) num_threads((int)d->threads)
     for (size_t n = 0; n < rows; n++) {
         tg_attn_text *text = &d->text[omp_get_thread_num()];
         const tg_attn_row row = {&d->view, 0, 0, n / T, n % T, 0, T, d->scores, d->probs, NULL};

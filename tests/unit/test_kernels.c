@@ -170,7 +170,8 @@ static double *wide_rows(const float *x, size_t rows, size_t D, size_t ld)
     return y;
 }
 
-static void close_rows(const float *got, const double *want, size_t rows, size_t D, size_t ld, double tolerance)
+static void close_rows(const float *got, const double *want, size_t rows, size_t D, size_t ld,
+                       double tolerance)
 {
     bool kept = true;
 
@@ -185,8 +186,14 @@ static void close_rows(const float *got, const double *want, size_t rows, size_t
 static struct head new_head(size_t queries, size_t past, size_t D, bool dropout)
 {
     const size_t keys = past + queries;
-    struct head h = {.op = {.queries = queries, .past = past, .D = D, .scale = 1 / sqrtf((float)D),
-                            .ldq = D + 3, .ldk = D + 5, .ldv = D + 1, .ldo = D + 2,
+    struct head h = {.op = {.queries = queries,
+                            .past = past,
+                            .D = D,
+                            .scale = 1 / sqrtf((float)D),
+                            .ldq = D + 3,
+                            .ldk = D + 5,
+                            .ldv = D + 1,
+                            .ldo = D + 2,
                             .keep = dropout ? factors_of : NULL}};
 
     h.op.q = rows_of(queries, D, h.op.ldq);
@@ -362,7 +369,8 @@ static void tanh_through_gelu(void)
         double v = (double)x[i], want = 0.5 * v * (1 + tanh(scale * (v + 0.044715 * v * v * v)));
 
         /* half of x times tanh's error, and the roundings of the rest */
-        worst = fmax(worst, fabs((double)y[i] - want) / (0.5 * fabs(v) * TANH_ERROR + 4 * EPS * fabs(v) + 1e-30));
+        worst =
+            fmax(worst, fabs((double)y[i] - want) / (0.5 * fabs(v) * TANH_ERROR + 4 * EPS * fabs(v) + 1e-30));
     }
     CHECK_NEAR(worst, 0, 1);
 }
@@ -551,8 +559,13 @@ static void sum_of_squares(void)
 
 static void adamw_of(size_t n)
 {
-    const tg_adamw_step s = {.learning_rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.99f, .epsilon = 1e-8f,
-                             .weight_decay = 0.1f, .correction1 = 0.19f, .correction2 = 0.0199f,
+    const tg_adamw_step s = {.learning_rate = 0.01f,
+                             .beta1 = 0.9f,
+                             .beta2 = 0.99f,
+                             .epsilon = 1e-8f,
+                             .weight_decay = 0.1f,
+                             .correction1 = 0.19f,
+                             .correction2 = 0.0199f,
                              .grad_scale = 0.5f};
     float *w = randoms(n, 1), *m = randoms(n, 1), *v = nans(n), *g = randoms(n, 1);
     double *want_w = zeros(n), *want_m = zeros(n), *want_v = zeros(n);

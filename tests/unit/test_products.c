@@ -135,7 +135,7 @@ static void reference_row(const struct reference *r, const tg_matmul *op, const 
     for (size_t k = 0; k < op->K; k++) {
         const double x = r->a[m * op->K + k], *restrict b = r->b + k * op->N;
 
-        #pragma omp simd
+#pragma omp simd
         for (size_t n = 0; n < op->N; n++) {
             want[n] += x * b[n];
             size[n] += fabs(x * b[n]);
@@ -208,10 +208,17 @@ static void check_product(bool bf16, struct shape s, int form, const tg_matmul_s
     float *bias = randoms(s.N, 4), *add = randoms(s.M * ldc, 5), *mapped = randoms(s.M * ldc, 6);
     const bool a_t = form & A_TRANSPOSED, b_t = form & B_TRANSPOSED;
     tg_matmul op = {
-        .M = s.M, .N = s.N, .K = s.K,
-        .a = a + 1, .a_row = a_t ? 1 : s.K, .a_col = a_t ? s.M : 1,
-        .b = b + 1, .b_row = b_t ? 1 : s.N, .b_col = b_t ? s.K : 1,
-        .c = c + 1, .ldc = ldc,
+        .M = s.M,
+        .N = s.N,
+        .K = s.K,
+        .a = a + 1,
+        .a_row = a_t ? 1 : s.K,
+        .a_col = a_t ? s.M : 1,
+        .b = b + 1,
+        .b_row = b_t ? 1 : s.N,
+        .b_col = b_t ? s.K : 1,
+        .c = c + 1,
+        .ldc = ldc,
     };
     struct reference r = reference_of(&op, op.b, op.b_row, op.b_col, bf16 ? A_BF16 | B_BF16 : 0);
     struct outcome o;
@@ -259,8 +266,8 @@ static void scratch_free(const tg_matmul_scratch *scratch)
 
 static void at_all_edges(bool bf16)
 {
-    static const size_t edge[] = {1, 2, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17,
-                                  31, 32, 33, 47, 48, 49, 64, 65, 80, 97};
+    static const size_t edge[] = {1,  2,  4,  5,  6,  7,  8,  9,  12, 13, 15, 16,
+                                  17, 31, 32, 33, 47, 48, 49, 64, 65, 80, 97};
     const tg_matmul_scratch scratch = new_scratch(THREADS);
     int number = 0;
 
@@ -288,10 +295,10 @@ static void across_blocks(bool bf16)
 {
     const size_t depth = bf16 ? 2 : 1, K = depth * KC_WORDS, rows = A_FLOATS / KC_WORDS;
     const struct shape shapes[] = {
-        {13, 33, K - 1}, {13, 33, K},     {13, 33, K + 1}, {20, 40, 2 * K},     {20, 40, 2 * K + 1},
-        {20, 40, 4 * K + 7},              {5, 1500, 60},   {2000, 3, 100},      {rows - 1, 33, K},
-        {rows + 6, 33, K + 1},            {3, 5, 255},     {rows * 2, 9, K - 1}, {1, 300, 70},
-        {1, 511, 20},    {1, 512, 9},     {1, 513, 9},     {1, 1100, 20},       {1, 129, 600},
+        {13, 33, K - 1},     {13, 33, K},          {13, 33, K + 1}, {20, 40, 2 * K},   {20, 40, 2 * K + 1},
+        {20, 40, 4 * K + 7}, {5, 1500, 60},        {2000, 3, 100},  {rows - 1, 33, K}, {rows + 6, 33, K + 1},
+        {3, 5, 255},         {rows * 2, 9, K - 1}, {1, 300, 70},    {1, 511, 20},      {1, 512, 9},
+        {1, 513, 9},         {1, 1100, 20},        {1, 129, 600},
     };
     const tg_matmul_scratch scratch = new_scratch(THREADS);
 
@@ -375,8 +382,8 @@ static void check_weights(tg_precision precision, struct shape s, bool b_t, enum
     tg_arena arena = {0};
     const tg_packed_matrix w = packed(&arena, precision, b, &s, b_t);
     tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = lda, .a_col = 1, .c = c, .ldc = ldc};
-    struct reference r = reference_of(&op, b, b_t ? 1 : s.N, b_t ? s.K : 1,
-                                      precision == TG_PRECISION_BF16 ? B_BF16 : 0);
+    struct reference r =
+        reference_of(&op, b, b_t ? 1 : s.N, b_t ? s.K : 1, precision == TG_PRECISION_BF16 ? B_BF16 : 0);
     struct outcome o;
 
     set_epilogue(&op, epilogue, bias, add, mapped);
@@ -434,9 +441,19 @@ static void check_thread_counts(enum kind kind, struct shape s, const tg_matmul_
     float *a = randoms(s.M * s.K, 1), *b = randoms(s.K * s.N, 2), *c = randoms(2 * s.M * s.N, 3);
     tg_arena arena = {0};
     const tg_packed_matrix w = packed(&arena, precision, b, &s, false);
-    tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
-                    .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N,
-                    .map = kernels->gelu_tanh_forward, .mapped = c};
+    tg_matmul op = {.M = s.M,
+                    .N = s.N,
+                    .K = s.K,
+                    .a = a,
+                    .a_row = s.K,
+                    .a_col = 1,
+                    .b = b,
+                    .b_row = s.N,
+                    .b_col = 1,
+                    .c = c,
+                    .ldc = s.N,
+                    .map = kernels->gelu_tanh_forward,
+                    .mapped = c};
 
     for (size_t i = 0; i < COUNT(threads); i++) {
         omp_set_num_threads(threads[i]);
@@ -455,8 +472,8 @@ static void same_bits_at_any_thread_count(void)
 {
     const size_t rows = A_FLOATS / KC_WORDS;
     const struct shape shapes[] = {
-        {70, 90, 300},  {1, 500, 300},   {1, 2001, 40},  {8, 40, 300}, {3, 33, 999},
-        {9, 333, 65},   {400, 128, 100}, {rows + 6, 70, 2 * KC_WORDS + 64},
+        {70, 90, 300}, {1, 500, 300}, {1, 2001, 40},   {8, 40, 300},
+        {3, 33, 999},  {9, 333, 65},  {400, 128, 100}, {rows + 6, 70, 2 * KC_WORDS + 64},
     };
     const tg_matmul_scratch scratch = new_scratch(THREADS);
     const int before = omp_get_max_threads();

@@ -60,20 +60,20 @@ INLINE void small_tile(const struct product *p, size_t m, size_t n, size_t k0, s
 
     for (size_t r = 0; r < TR; r++)
         a[r] = p->a + tg_size_min(m + r, p->M - 1) * p->a_row;
-    #pragma GCC unroll 24
+#pragma GCC unroll 24
     for (size_t t = 0; t < TR * vectors; t++)
         sum[t] = (vf){0};
     for (size_t k = k0; k < k1; k++) {
         vf b[TV];
 
-        #pragma GCC unroll 4
+#pragma GCC unroll 4
         for (size_t v = 0; v < vectors; v++)
             b[v] = load(p->b + k * p->ldb + n + v * VL);
-        #pragma GCC unroll 24
+#pragma GCC unroll 24
         for (size_t t = 0; t < TR * vectors; t++)
             sum[t] = add_product(sum[t], splat(a[t / vectors][k * p->a_col]), b[t % vectors]);
     }
-    #pragma GCC unroll 24
+#pragma GCC unroll 24
     for (size_t t = 0; t < TR * vectors; t++) {
         float *c = p->c + (m + t / vectors) * p->ldc + n + t % vectors * VL;
 
@@ -197,11 +197,11 @@ INLINE size_t seen(const tg_attend *op, size_t i, size_t k0)
 /* ---- forward */
 
 struct forward {
-    float *kt, *v;     /* [keys/KB][D][KB], [keys][Dp] */
-    float *s;          /* [QB][KB] scores, then probabilities */
-    float *o;          /* [QB][Dp] */
+    float *kt, *v;    /* [keys/KB][D][KB], [keys][Dp] */
+    float *s;         /* [QB][KB] scores, then probabilities */
+    float *o;         /* [QB][Dp] */
     float *max, *sum; /* [QB] */
-    float *factors;    /* [KB] */
+    float *factors;   /* [KB] */
     size_t Dp;
 };
 
@@ -250,14 +250,33 @@ static void forward_block(const tg_attend *op, const struct forward *f, size_t q
     for (size_t k0 = 0; k0 < keys; k0 += KB) {
         const ptrdiff_t diagonal = (ptrdiff_t)(op->past + q0) - (ptrdiff_t)k0;
         const struct product scores = {
-            .c = f->s, .ldc = KB, .a = op->q + q0 * op->ldq, .a_row = op->ldq, .a_col = 1,
-            .b = f->kt + k0 * D, .ldb = KB, .M = rows, .N = KB, .K = D,
-            .mask = MASK_COLUMNS, .diagonal = diagonal,
+            .c = f->s,
+            .ldc = KB,
+            .a = op->q + q0 * op->ldq,
+            .a_row = op->ldq,
+            .a_col = 1,
+            .b = f->kt + k0 * D,
+            .ldb = KB,
+            .M = rows,
+            .N = KB,
+            .K = D,
+            .mask = MASK_COLUMNS,
+            .diagonal = diagonal,
         };
         const struct product gather = {
-            .c = f->o, .ldc = Dp, .a = f->s, .a_row = KB, .a_col = 1,
-            .b = f->v + k0 * Dp, .ldb = Dp, .M = rows, .N = Dp, .K = tg_size_min(KB, keys - k0), .add = true,
-            .mask = MASK_TERMS_TO, .diagonal = diagonal,
+            .c = f->o,
+            .ldc = Dp,
+            .a = f->s,
+            .a_row = KB,
+            .a_col = 1,
+            .b = f->v + k0 * Dp,
+            .ldb = Dp,
+            .M = rows,
+            .N = Dp,
+            .K = tg_size_min(KB, keys - k0),
+            .add = true,
+            .mask = MASK_TERMS_TO,
+            .diagonal = diagonal,
         };
 
         small_product(&scores);
@@ -339,11 +358,11 @@ void ISA_NAME(attend_forward)(const tg_attend *op, float *work)
 /* ---- backward */
 
 struct backward {
-    float *kt, *vt;   /* [keys/KB][D][KB] */
+    float *kt, *vt;      /* [keys/KB][D][KB] */
     float *k, *q, *dout; /* [keys][Dp], [QB][Dp], [QB][Dp] */
     float *dk, *dv, *dq; /* [keys][Dp] twice, [QB][Dp] */
-    float *p, *ds;    /* [QB][KB] */
-    float *factors;   /* [KB] */
+    float *p, *ds;       /* [QB][KB] */
+    float *factors;      /* [KB] */
     size_t Dp;
 };
 

@@ -85,7 +85,7 @@ INLINE float sum_lanes(vf x)
  */
 INLINE float exp_f32(float x)
 {
-    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
+    const float magic = 12582912.0f;         /* 1.5 * 2^23: adding it rounds to an integer */
     float clamped = x > -87.3f ? x : -87.3f; /* also replaces a NaN, which the end restores */
     float shifted, n, r, p;
     int32_t bits;

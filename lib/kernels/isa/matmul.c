@@ -98,7 +98,7 @@ static void multiply_row(const tg_matmul *op)
     const size_t even = tg_round_up(tg_ceil_div(op->N, (size_t)omp_get_num_threads()), VL);
     const size_t width = tg_size_min(COLUMNS, even), pieces = tg_ceil_div(op->N, width);
 
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (size_t p = 0; p < pieces; p++) {
         size_t j0 = p * width, j1 = tg_size_min(op->N, j0 + width);
         float before[COLUMNS];
@@ -118,7 +118,7 @@ static void multiply_row(const tg_matmul *op)
 
 void ISA_NAME(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel num_threads(threads_for(op, scratch))
+#pragma omp parallel num_threads(threads_for(op, scratch))
     {
         if (op->M == 1)
             multiply_row(op);

@@ -190,15 +190,15 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
     store_sums(sums, NR);
     for (size_t r = 0; r < m; r++)
         for (size_t j = 0; j < n; j++)
-            e->c[r * e->ldc + j] = sums[r * NR + j] + (e->bias ? e->bias[j] : 0) +
-                                   (e->add ? e->add[r * e->ldc + j] : 0);
+            e->c[r * e->ldc + j] =
+                sums[r * NR + j] + (e->bias ? e->bias[j] : 0) + (e->add ? e->add[r * e->ldc + j] : 0);
 }
 
 #include "lib/kernels/isa/matmul_body.h"
 
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel num_threads(threads_for(op, scratch))
+#pragma omp parallel num_threads(threads_for(op, scratch))
     {
         begin_tiles();
         multiply_blocks(op, scratch->packed);

@@ -59,8 +59,7 @@ INLINE size_t panel_of(size_t left)
 
 static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
 {
-    pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row,
-           n, at->kc);
+    pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row, n, at->kc);
 }
 
 /* Slice i of n of the source of the panel at column j; nothing for a panel that is not full. */
@@ -75,11 +74,11 @@ INLINE struct prefetch prefetch_source(const tg_matmul *op, const struct block *
     b = op->b + at->k0 * op->b_row + j * op->b_col;
     if (op->b_col == 1)
         return (struct prefetch){.at = (const char *)(b + row * op->b_row),
-                               .step = op->b_row * sizeof *b,
-                               .times = at->kc * (i + 1) / n - row};
+                                 .step = op->b_row * sizeof *b,
+                                 .times = at->kc * (i + 1) / n - row};
     return (struct prefetch){.at = (const char *)(b + NR * i / n * op->b_col),
-                           .step = NR * sizeof *b,
-                           .times = tg_ceil_div(at->kc, NR)};
+                             .step = NR * sizeof *b,
+                             .times = tg_ceil_div(at->kc, NR)};
 }
 
 /* Slice i of n of the words of a panel that is packed already. */
@@ -88,8 +87,8 @@ INLINE struct prefetch prefetch_panel(const float *panel, size_t words, size_t i
     const size_t word = words * i / n;
 
     return (struct prefetch){.at = (const char *)(panel + word * NR),
-                           .step = NR * sizeof *panel,
-                           .times = words * (i + 1) / n - word};
+                             .step = NR * sizeof *panel,
+                             .times = words * (i + 1) / n - word};
 }
 
 /* A thread's part of C, and its scratch: a packed block of A; b_panels_n packed panels of B;
@@ -189,8 +188,10 @@ static void multiply_blocks(const tg_matmul *op, float *work)
     const size_t rows = grid_rows(op, threads), columns = threads / rows;
     const size_t kc = part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
     float *a_panels = work + me * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
-    struct part part = {.a_panels = a_panels, .b_panels = a_panels + A_FLOATS,
-                        .sums = a_panels + A_FLOATS + B_FLOATS, .b_panels_n = 1};
+    struct part part = {.a_panels = a_panels,
+                        .b_panels = a_panels + A_FLOATS,
+                        .sums = a_panels + A_FLOATS + B_FLOATS,
+                        .b_panels_n = 1};
     size_t mc, nc, j1;
 
     cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
@@ -207,8 +208,7 @@ static void multiply_blocks(const tg_matmul *op, float *work)
         part.j1 = tg_size_min(j1, part.j0 + nc);
         for (size_t k0 = 0; k0 < op->K; k0 += kc)
             for (size_t i0 = part.i0; i0 < part.i1; i0 += mc)
-                block(op,
-                      &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
+                block(op, &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
                       &part);
     }
 }

@@ -98,7 +98,8 @@ INLINE void pack(float *restrict panel, const float *restrict x, size_t step, si
         for (size_t j = w; j < words; j++) {
             const float *at = x + i * step + j * K_PER_WORD * k_step;
 
-            panel[j * width + i] = word(at[0], (j + 1) * K_PER_WORD <= kc ? at[(K_PER_WORD - 1) * k_step] : 0);
+            panel[j * width + i] =
+                word(at[0], (j + 1) * K_PER_WORD <= kc ? at[(K_PER_WORD - 1) * k_step] : 0);
         }
 }
 
@@ -137,7 +138,7 @@ INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, siz
  * For each sum t: vector t % vectors of row t / vectors.  One flat loop, because the compiler
  * unrolls an innermost loop early enough to keep the array in registers.
  */
-#define EACH_SUM _Pragma("GCC unroll 24") for (size_t t = 0; t < rows * vectors; t++)
+#define EACH_SUM(t) _Pragma("GCC unroll 24") for (size_t t = 0; t < rows * vectors; t++)
 
 /* sum[r][v] += a[r] b[v], for one word of k. */
 INLINE void multiply_word(vf *sum, const float *restrict a, const float *restrict b, const size_t rows,
@@ -147,18 +148,18 @@ INLINE void multiply_word(vf *sum, const float *restrict a, const float *restric
 
     for (size_t v = 0; v < vectors; v++)
         b_k[v] = load(b + v * VL);
-    EACH_SUM
+    EACH_SUM(t)
         sum[t] = multiply_add(sum[t], a[t / vectors], b_k[t % vectors]);
 }
 
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the first `rows` rows and `vectors` vectors
  * of the tile; k counts words. */
 INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restrict b, size_t words,
-                     const size_t rows, const size_t vectors, struct prefetch next)
+                            const size_t rows, const size_t vectors, struct prefetch next)
 {
     size_t k = 0;
 
-    EACH_SUM
+    EACH_SUM(t)
         sum[t] = (vf){0};
     for (; k + STEP <= words; k += STEP) {
         /* a little at a time: the processor has few misses in flight at once */
@@ -178,9 +179,10 @@ INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restr
 }
 
 /* Store m rows of whole vectors. */
-INLINE void store_rows(const vf *sum, const struct epilogue *e, const size_t rows, size_t m, const size_t vectors)
+INLINE void store_rows(const vf *sum, const struct epilogue *e, const size_t rows, size_t m,
+                       const size_t vectors)
 {
-    EACH_SUM {
+    EACH_SUM(t) {
         const size_t r = t / vectors, v = t % vectors;
         vf s = sum[t];
 
@@ -215,8 +217,8 @@ INLINE void store_columns(const vf *sum, const struct epilogue *e, size_t m, siz
 }
 
 /* A tile of m rows by n columns, computed as `rows` rows of `vectors` vectors. */
-INLINE void part_tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
-                      const size_t rows, const size_t vectors)
+INLINE void part_tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
+                      size_t n, const size_t rows, const size_t vectors)
 {
     vf sum[MR * NV];
 

@@ -54,7 +54,7 @@ void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, siz
     const size_t width = words(w->precision);
     const bool large = w->K * w->N >= PARALLEL_FROM;
 
-    #pragma omp parallel for schedule(static) if (large)
+#pragma omp parallel for schedule(static) if (large)
     for (size_t j = 0; j < w->N; j += NR) {
         float *panel = panels + j / NR * w->K * width;
         const size_t n = tg_size_min(NR, w->N - j);
@@ -170,7 +170,7 @@ void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
     const float *panels = w->panels;
     const bool large = op->M * op->N * op->K >= PARALLEL_FROM;
 
-    #pragma omp parallel for schedule(static) if (large)
+#pragma omp parallel for schedule(static) if (large)
     for (size_t j = 0; j < op->N; j += NR) {
         if (w->precision == TG_PRECISION_BF16)
             panel_product(op, panels + j / NR * op->K * VL, j, TG_PRECISION_BF16);

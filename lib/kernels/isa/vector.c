@@ -18,7 +18,7 @@
 
 void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
 {
-    #pragma omp simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float x = inp[i];
         float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
@@ -29,7 +29,7 @@ void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
 
 void ISA_NAME(gelu_tanh_slope)(float *restrict out, float *slope, const float *inp, size_t n)
 {
-    #pragma omp simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float x = inp[i];
         float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
@@ -92,8 +92,8 @@ double ISA_NAME(sum_squares)(const float *x, size_t n)
 
 /* ---- LayerNorm */
 
-void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
-                        size_t C)
+void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w,
+                               const float *b, size_t C)
 {
     for (size_t c = 0; c < C; c++)
         out[c] = (inp[c] - mean) * rstd;
@@ -105,8 +105,8 @@ void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *
             out[c] += b[c];
 }
 
-void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w, const float *b,
-                      size_t C, float epsilon)
+void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
+                             const float *b, size_t C, float epsilon)
 {
     float m = sum(inp, C) / (float)C;
     float variance = sum_deviations(inp, m, C) / (float)C;
@@ -116,8 +116,8 @@ void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *
     ISA_NAME(layernorm_apply)(out, m, *rstd, inp, w, b, C);
 }
 
-void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
-                               const float *w, size_t C)
+void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean,
+                                      float rstd, const float *w, size_t C)
 {
     vf sums = {0}, sums_norm = {0};
     float mean_d, mean_dn, rest = 0, rest_norm = 0;
@@ -203,7 +203,7 @@ float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float s
 
 void ISA_NAME(mul_elements)(float *out, const float *x, const float *y, size_t n)
 {
-    #pragma omp simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++)
         out[i] = x[i] * y[i];
 }
@@ -222,8 +222,8 @@ void ISA_NAME(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t
 
 /* ---- AdamW */
 
-void ISA_NAME(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g, size_t n,
-              const tg_adamw_step *step)
+void ISA_NAME(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g,
+                     size_t n, const tg_adamw_step *step)
 {
     const tg_adamw_step s = *step;
     const float shrink = 1.0f - s.learning_rate * s.weight_decay;
