@@ -60,8 +60,9 @@ say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 # a tool is the sources of its folder, what it needs of cmd/cli, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
-LIB_SRC := $(filter-out lib/kernels/isa/% lib/nn/ref/%,$(wildcard lib/*/*.c formats/*.c))
-REF_SRC := $(wildcard lib/nn/ref/*.c)
+# what is compiled twice, in single and in double precision: the references, a family's steps
+REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c lib/gpt/gpt2.c
+LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC),$(wildcard lib/*/*.c formats/*.c))
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # what is installed: what lib/tg.h includes, directly or not
@@ -110,7 +111,7 @@ $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -c -o $@ $<
 
-# The reference operations, in single and in double precision.
+# What has a precision of its own, in single and in double.
 $(BUILD)/obj/%.f32.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (float))
@@ -200,7 +201,7 @@ TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c)
 lint: $(TIDY) format $(BUILD)/libtg.a ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 	tests/layout $(BUILD)/libtg.a
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same .ci/run docs/demo
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # Versions of clang-format differ: .clang-format is for 14's.

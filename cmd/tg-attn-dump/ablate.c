@@ -152,7 +152,7 @@ static void show_progress(void *context, size_t done)
         snprintf(line, sizeof line, "%s tokens, %s", cli_count(p->a->tokens), cli_duration(p->shown - p->begun));
     else
         snprintf(line, sizeof line, "%s tokens, the next %s: %s of %s heads, %s", cli_count(p->a->tokens),
-                 cli_count(p->a->pass.B * p->a->pass.T), cli_count(done), cli_count(p->a->cases),
+                 cli_count(p->a->pass.acts.B * p->a->pass.acts.T), cli_count(done), cli_count(p->a->cases),
                  cli_duration(p->shown - p->begun));
     cli_progress(line);
 }

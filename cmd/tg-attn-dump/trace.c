@@ -149,7 +149,7 @@ static void place(tg_arena *arena, attn_page *p)
     p->w_column = tg_arena_take(arena, n->C, sizeof *p->w_column);
     p->datt = tg_arena_take(arena, n->C / n->H, sizeof *p->datt);
     if (p->o->backward && n->model)
-        tg_attn_gradient_place(arena, &p->g, n->model, p->layer_number, n->T);
+        tg_gradient64_place(arena, &p->g, n->model, p->layer_number, n->T);
 }
 
 /* The gradient of the weighted sum: from a model's loss; else the loss is one channel of it. */
@@ -158,9 +158,9 @@ static void find_datt(attn_page *p)
     const double *of_model = NULL;
 
     if (p->layer.qkv) {
-        tg_attn_gradient_begin(&p->g, p->layer.residual, p->layer.qkv);
-        tg_attn_gradient_loss(&p->g, p->target);
-        tg_attn_gradient_run(&p->g);
+        tg_gradient64_begin(&p->g, p->layer.residual, p->layer.qkv);
+        tg_gradient64_loss(&p->g, p->target);
+        tg_gradient64_run(&p->g);
         of_model = p->g.datt + p->at.i * p->C + p->at.h * p->D;
     }
     for (size_t d = 0; d < p->D; d++)

@@ -8,7 +8,7 @@
 #define TG_CMD_ATTN_TRACE_H
 
 #include "cmd/tg-attn-dump/attn_dump.h"
-#include "lib/attn/gradient.h"
+#include "lib/gpt/gradient64.h"
 
 enum attn_through { ATTN_ATT, ATTN_OUT };
 
@@ -20,7 +20,7 @@ typedef struct attn_page {
     tg_attn_layer layer;
     tg_attn_index at;
     tg_attn_trace t;
-    tg_attn_gradient g; /* backward, of a model */
+    tg_gradient64 g; /* backward, of a model */
     int32_t target;
     size_t T, C, H, D;
     size_t q_base, k_base, offset; /* of the score and its vectors */

@@ -15,7 +15,7 @@ static void print_loss_of_model(attn_page *p)
     const size_t n = tg_tokenizer_decode(&p->subject->model.model.tokenizer, text, p->target);
 
     cli_escape(shown, sizeof shown, text, n);
-    attn_heading(p, "the loss", "lib/attn/gradient.c: tg_attn_gradient_loss");
+    attn_heading(p, "the loss", "lib/gpt/gradient64.c: tg_gradient64_loss");
     printf("loss = -log softmax(logits[T-1])[target], the prediction behind the last token\n");
     printf("T-1 = %zu%s, target = %zu \"%s\"\n", last, attn_token(p, last), target, shown);
     printf("logits[%zu,%zu] = %s, softmax = %s\n", last, target, attn_number(logit),
@@ -41,7 +41,7 @@ static void print_datt(attn_page *p)
         printf("datt.data[%zu] = 1, and 0 in the head's other channels\n", p->q_base + p->att_c);
         return;
     }
-    attn_heading(p, "the gradient of the weighted sum", "lib/attn/gradient.c: tg_attn_gradient_run");
+    attn_heading(p, "the gradient of the weighted sum", "lib/gpt/gradient64.c: tg_gradient64_run");
     printf("dout is the gradient of the projection's output; it came back through all that\n"
            "follows: the loss, the head, ln_f, the later layers, this layer's MLP\n"
            "datt[b,i,m] = sum over c of dout[b,i,c] * w[m,c], w offset = m*C + c\n"

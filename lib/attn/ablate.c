@@ -65,10 +65,10 @@ static size_t first_layer(const tg_ablate *a, size_t number)
 /* Zeros in att, where the case's heads of layer l have written. */
 static void silence(tg_ablate *a, size_t number, size_t l)
 {
-    const tg_config *c = &a->pass.model->config;
+    const tg_config *c = &a->pass.acts.bound.model->config;
     const tg_ablate_heads of = heads_of(a, number);
-    const size_t N = a->pass.B * a->pass.T, C = c->n_embd, D = C / c->n_head;
-    float *att = a->pass.block[l].att;
+    const size_t N = a->pass.acts.B * a->pass.acts.T, C = c->n_embd, D = C / c->n_head;
+    float *att = a->pass.acts.block[l].att;
 
     for (size_t n = 0; n < of.n; n++)
         for (size_t bt = 0; of.head[n].layer == l && bt < N; bt++)
@@ -79,7 +79,7 @@ static void silence(tg_ablate *a, size_t number, size_t l)
 
 static void add_losses(double *sum, const tg_pass *p)
 {
-    for (size_t n = 0; n < p->B * p->T; n++)
+    for (size_t n = 0; n < p->acts.B * p->acts.T; n++)
         *sum += (double)p->losses[n];
 }
 
@@ -88,7 +88,7 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
 {
     tg_pass *p = &a->pass;
 
-    for (size_t m = l; m < p->model->config.n_layer; m++) {
+    for (size_t m = l; m < p->acts.bound.model->config.n_layer; m++) {
         if (m > l)
             tg_pass_attend(p, m);
         silence(a, number, m);
@@ -109,8 +109,8 @@ static void copy(float *to_x, float *to_att, const float *x, const float *att, s
 /* The cases that begin in layer l, each from its x and att, which are then there again. */
 static void branch(tg_ablate *a, size_t l, const int32_t *targets)
 {
-    const tg_block_state *s = &a->pass.block[l];
-    const size_t n = a->pass.B * a->pass.T * a->pass.model->config.n_embd;
+    const tg_block_acts *s = &a->pass.acts.block[l];
+    const size_t n = a->pass.acts.B * a->pass.acts.T * a->pass.acts.bound.model->config.n_embd;
     bool kept = false;
 
     for (size_t number = 0; number < a->cases; number++) {
@@ -129,11 +129,11 @@ static void run_windows(tg_ablate *a, const int32_t *ids, size_t B, size_t T)
 {
     tg_pass *p = &a->pass;
 
-    p->B = B;
-    p->T = T;
+    p->acts.B = B;
+    p->acts.T = T;
     a->done = 0;
     tg_pass_begin(p, ids);
-    for (size_t l = 0; l < p->model->config.n_layer; l++) {
+    for (size_t l = 0; l < p->acts.bound.model->config.n_layer; l++) {
         tg_pass_attend(p, l);
         branch(a, l, ids + 1);
         tg_pass_finish_block(p, l);

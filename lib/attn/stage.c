@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lib/attn/linear64.h"
+#include "lib/nn/ops64.h"
 #include "lib/attn/widen.h"
 #include "lib/base/size.h"
 
@@ -49,14 +49,14 @@ static void attend(double *att, const tg_attn_view *view, const tg_attn_pick *pi
 static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
 {
     const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C;
-    const float *w = layer->w_proj, *bias = layer->b_proj;
+    const tg_linear proj = {.w = layer->w_proj, .b = layer->b_proj, .in = C, .out = C};
 
     if (query == TG_ATTN_ALL) {
-        tg_linear64_forward(out, att, w, bias, B * T, C, C);
+        tg_linear64_forward(out, NULL, att, &proj, B * T);
         return;
     }
     for (size_t n = query; n < B * T; n += T)
-        tg_linear64_forward(out + n * C, att + n * C, w, bias, 1, C, C);
+        tg_linear64_forward(out + n * C, NULL, att + n * C, &proj, 1);
 }
 
 void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,

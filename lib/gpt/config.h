@@ -15,6 +15,7 @@
 #include "lib/nn/gelu.h"
 
 typedef struct tg_config {
+    const struct tg_family *family; /* lib/gpt/family.h; NULL: GPT-2's, the only one in archives */
     size_t n_layer;
     size_t n_head; /* divides n_embd */
     size_t n_embd;

@@ -5,7 +5,7 @@
 
 static bool is_head(const tg_model *model, const tg_param *t)
 {
-    return t->kind == (model->config.tied ? TG_WTE : TG_HEAD_W);
+    return t->kind == tg_head_kind(&model->config);
 }
 
 /* Matrices that are multiplied with; the embeddings are looked up. */
@@ -34,20 +34,20 @@ static void place(tg_packed_model *p, const tg_model *model, tg_precision precis
 /* Of the magnitudes of w [n]: a finite float's bits without the sign are in its order. */
 static uint32_t largest_bits(const float *w, size_t n)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
-    #pragma omp parallel for reduction(max : most)
+    #pragma omp parallel for reduction(max : max)
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
 
         memcpy(&bits, &w[i], sizeof bits);
         bits &= 0x7FFFFFFF;
-        most = bits > most ? bits : most;
+        max = bits > max ? bits : max;
     }
-    return most;
+    return max;
 }
 
-/* bf16 reaches as far as float32, but for its last few values, which round to infinity. */
+/* bf16 has float32's range, except for float32's largest values, which round to infinity. */
 static tg_status check_bf16(const tg_param *t, const float *w, tg_err *err)
 {
     const float limit = TG_BF16_MAX;

@@ -1,6 +1,6 @@
 /*
  * packed: a model's matrices, laid out for decoding (lib/kernels/packed_matrix.h), in float32 or
- * rounded to bf16, which is half the bytes to read for a token.
+ * rounded to bf16, which halves the bytes to read per token.
  *
  * Vectors and embeddings stay the model's own.
  */
@@ -17,8 +17,9 @@ typedef struct tg_packed_model {
 } tg_packed_model;
 
 /*
- * Pack all matrices of the model, which is not changed, and must stay: what is no matrix is
- * read from it.  For the kernels in use now: tg_kernels_choose() comes before.  To be freed.
+ * Pack all matrices of the model, which is not changed and must outlive *p: decoding reads its
+ * vectors and embeddings.  The layout is that of the kernels in use: call tg_kernels_choose()
+ * before.  To be freed.
  * TG_EDATA: bf16 has no finite value for a weight, which the message names.  TG_ENOMEM.
  * After a failure *p needs no free.
  */

@@ -8,138 +8,118 @@
 #include "lib/base/arena.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
-
-/* A dimension, as a multiple of a size of the config. */
-enum dim { NONE, C1, C3, C4, CTX, VOCAB };
-enum when { ALWAYS, IF_LN_WEIGHT, IF_LN_BIAS, IF_LINEAR_BIAS, IF_UNTIED, IF_HEAD_BIAS };
-enum start { ZERO, ONE, NORMAL, RESIDUAL };
+#include "lib/gpt/family.h"
 
 #define PIECE ((size_t)1024) /* values that are looked at together */
 
-static const struct row {
-    const char *name; /* those of a block are preceded by "h.N." */
-    bool in_block;
-    enum dim dim[2];
-    enum when when;
-    enum start start;
-} rows[TG_PARAM_KINDS] = {
-    [TG_WTE] = {"wte.weight", false, {VOCAB, C1}, ALWAYS, NORMAL},
-    [TG_WPE] = {"wpe.weight", false, {CTX, C1}, ALWAYS, NORMAL},
-    [TG_LN1_W] = {"ln_1.weight", true, {C1, NONE}, IF_LN_WEIGHT, ONE},
-    [TG_LN1_B] = {"ln_1.bias", true, {C1, NONE}, IF_LN_BIAS, ZERO},
-    [TG_QKV_W] = {"attn.c_attn.weight", true, {C1, C3}, ALWAYS, NORMAL},
-    [TG_QKV_B] = {"attn.c_attn.bias", true, {C3, NONE}, IF_LINEAR_BIAS, ZERO},
-    [TG_ATT_PROJ_W] = {"attn.c_proj.weight", true, {C1, C1}, ALWAYS, RESIDUAL},
-    [TG_ATT_PROJ_B] = {"attn.c_proj.bias", true, {C1, NONE}, IF_LINEAR_BIAS, ZERO},
-    [TG_LN2_W] = {"ln_2.weight", true, {C1, NONE}, IF_LN_WEIGHT, ONE},
-    [TG_LN2_B] = {"ln_2.bias", true, {C1, NONE}, IF_LN_BIAS, ZERO},
-    [TG_FC_W] = {"mlp.c_fc.weight", true, {C1, C4}, ALWAYS, NORMAL},
-    [TG_FC_B] = {"mlp.c_fc.bias", true, {C4, NONE}, IF_LINEAR_BIAS, ZERO},
-    [TG_FC_PROJ_W] = {"mlp.c_proj.weight", true, {C4, C1}, ALWAYS, RESIDUAL},
-    [TG_FC_PROJ_B] = {"mlp.c_proj.bias", true, {C1, NONE}, IF_LINEAR_BIAS, ZERO},
-    [TG_LNF_W] = {"ln_f.weight", false, {C1, NONE}, IF_LN_WEIGHT, ONE},
-    [TG_LNF_B] = {"ln_f.bias", false, {C1, NONE}, IF_LN_BIAS, ZERO},
-    [TG_HEAD_W] = {"lm_head.weight", false, {VOCAB, C1}, IF_UNTIED, NORMAL},
-    [TG_HEAD_B] = {"lm_head.bias", false, {VOCAB, NONE}, IF_HEAD_BIAS, ZERO},
-};
-
-static size_t dim_of(enum dim dim, const tg_config *c)
+static size_t dim_of(tg_dim dim, const tg_config *c)
 {
     switch (dim) {
-    case NONE:
+    case TG_DIM_NONE:
         return 1;
-    case C1:
+    case TG_DIM_C:
         return c->n_embd;
-    case C3:
+    case TG_DIM_3C:
         return 3 * c->n_embd;
-    case C4:
+    case TG_DIM_4C:
         return 4 * c->n_embd;
-    case CTX:
+    case TG_DIM_CTX:
         return c->n_ctx;
-    case VOCAB:
+    case TG_DIM_VOCAB:
         return c->vocab_size;
     }
     return 0;
 }
 
-static bool is_there(enum when when, const tg_config *c)
+static bool exists(tg_when when, const tg_config *c)
 {
     switch (when) {
-    case ALWAYS:
+    case TG_ALWAYS:
         return true;
-    case IF_LN_WEIGHT:
+    case TG_IF_LN_WEIGHT:
         return c->layer_norm_weight;
-    case IF_LN_BIAS:
+    case TG_IF_LN_BIAS:
         return c->layer_norm_bias;
-    case IF_LINEAR_BIAS:
+    case TG_IF_LINEAR_BIAS:
         return c->linear_bias;
-    case IF_UNTIED:
+    case TG_IF_UNTIED:
         return !c->tied;
-    case IF_HEAD_BIAS:
+    case TG_IF_HEAD_BIAS:
         return c->head_bias;
     }
     return false;
 }
 
-static void fill_entry(tg_param *p, tg_param_kind kind, size_t layer, const tg_config *c)
+static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const tg_config *c)
 {
-    const struct row *row = &rows[kind];
-
-    p->kind = kind;
+    p->kind = row->kind;
     p->layer = layer;
     if (row->in_block)
         snprintf(p->name, sizeof p->name, "h.%zu.%s", layer, row->name);
     else
         snprintf(p->name, sizeof p->name, "%s", row->name);
-    p->ndim = row->dim[1] == NONE ? 1 : 2;
+    p->ndim = row->dim[1] == TG_DIM_NONE ? 1 : 2;
     p->shape[0] = dim_of(row->dim[0], c);
     p->shape[1] = dim_of(row->dim[1], c);
     p->count = p->shape[0] * p->shape[1];
     p->decay = p->ndim == 2;
-    p->mean = row->start == ONE ? 1.0 : 0.0;
-    if (row->start == NORMAL)
+    p->mean = row->start == TG_START_ONE ? 1.0 : 0.0;
+    if (row->start == TG_START_NORMAL)
         p->std = 0.02;
-    else if (row->start == RESIDUAL)
+    else if (row->start == TG_START_RESIDUAL)
         p->std = 0.02 / sqrt(2.0 * (double)c->n_layer);
 }
 
-/* Append one entry behind the others, if the config has it. */
-static void append(tg_params *t, tg_param_kind kind, size_t layer, const tg_config *c)
+/* Append one entry after the others, if the config has it. */
+static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg_config *c)
 {
     tg_param *p = &t->entry[t->n];
 
-    if (!is_there(rows[kind].when, c))
+    if (!exists(row->when, c))
         return;
-    fill_entry(p, kind, layer, c);
+    fill_entry(p, row, layer, c);
     p->offset = t->floats;
     if (layer == 0)
-        t->first[kind] = t->n;
+        t->first[row->kind] = t->n;
     t->n++;
     t->count += p->count;
     t->floats += tg_round_up(p->count, TG_ALIGN / sizeof(float));
 }
 
+/* A block's rows, from the first on, for each block; returns how many rows they are. */
+static size_t append_blocks(tg_params *t, const tg_family *family, size_t first, const tg_config *c)
+{
+    size_t n = 0;
+
+    while (first + n < family->n_rows && family->row[first + n].in_block)
+        n++;
+    for (size_t l = 0; l < c->n_layer; l++) {
+        const size_t before = t->n;
+
+        for (size_t i = first; i < first + n; i++)
+            append(t, &family->row[i], l, c);
+        t->per_layer = t->n - before;
+    }
+    return n;
+}
+
 tg_status tg_params_build(tg_params *table, const tg_config *config, tg_err *err)
 {
-    const size_t most = TG_PARAM_KINDS * config->n_layer;
+    const tg_family *family = tg_config_family(config);
+    const size_t max = family->n_rows * config->n_layer;
 
     *table = (tg_params){0};
-    table->entry = calloc(most, sizeof *table->entry);
+    table->entry = calloc(max, sizeof *table->entry);
     if (!table->entry)
-        return tg_fail_memory(err, most * sizeof *table->entry, "the parameter table");
+        return tg_fail_memory(err, max * sizeof *table->entry, "the parameter table");
     for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
         table->first[kind] = SIZE_MAX;
-    for (tg_param_kind kind = TG_WTE; kind <= TG_WPE; kind++)
-        append(table, kind, 0, config);
-    for (size_t l = 0; l < config->n_layer; l++) {
-        size_t before = table->n;
-
-        for (tg_param_kind kind = TG_LN1_W; kind <= TG_FC_PROJ_B; kind++)
-            append(table, kind, l, config);
-        table->per_layer = table->n - before;
+    for (size_t i = 0; i < family->n_rows;) {
+        if (family->row[i].in_block)
+            i += append_blocks(table, family, i, config);
+        else
+            append(table, &family->row[i++], 0, config);
     }
-    for (tg_param_kind kind = TG_LNF_W; kind < TG_PARAM_KINDS; kind++)
-        append(table, kind, 0, config);
     for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
         table->first[kind] = tg_size_min(table->first[kind], table->n);
     return TG_OK;
@@ -179,8 +159,8 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
     }
 }
 
-/* Whether some of n <= PIECE values are infinite or not a number: their exponent's bits
- * are all ones.  (A loop of known length, for the compiler's vectors.) */
+/* Whether some of n <= PIECE values are infinite or NaN: all bits of the exponent are ones.
+ * (The loop's length is a constant, so that the compiler vectorises it.) */
 static bool some_not_finite(const float *x, size_t n)
 {
     const uint32_t exponent = 0x7f800000;

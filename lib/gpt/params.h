@@ -1,7 +1,7 @@
 /*
  * params: the one parameter table.
  *
- * It drives size, placement, initialisation, saving, loading, gradients, the
+ * It is made of the rows of the model's family (lib/gpt/gpt2_params.c) and drives size, placement, initialisation, saving, loading, gradients, the
  * optimizer and tests.  Names and layouts are Hugging Face's GPT-2 ones: linear
  * weights are [in,out], y = x W + b.
  */
@@ -14,6 +14,7 @@
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
 
+/* What a parameter is for: a family of models has some of these (lib/gpt/family.h). */
 typedef enum tg_param_kind {
     TG_WTE,         /* wte.weight                 [V,C]  */
     TG_WPE,         /* wpe.weight                 [n_ctx,C] */
@@ -35,6 +36,44 @@ typedef enum tg_param_kind {
     TG_HEAD_B,      /* lm_head.bias               [V]    */
     TG_PARAM_KINDS
 } tg_param_kind;
+
+/* A dimension, in terms of the config. */
+typedef enum tg_dim {
+    TG_DIM_NONE, /* there is no such dimension: a vector */
+    TG_DIM_C,
+    TG_DIM_3C,
+    TG_DIM_4C,
+    TG_DIM_CTX,
+    TG_DIM_VOCAB
+} tg_dim;
+
+/* When a model has it, and what it is initialised to: zeros, ones, or GPT-2's normal
+ * distributions, of which that of a residual projection is narrower. */
+typedef enum tg_when {
+    TG_ALWAYS,
+    TG_IF_LN_WEIGHT,
+    TG_IF_LN_BIAS,
+    TG_IF_LINEAR_BIAS,
+    TG_IF_UNTIED,
+    TG_IF_HEAD_BIAS
+} tg_when;
+typedef enum tg_start { TG_START_ZERO, TG_START_ONE, TG_START_NORMAL, TG_START_RESIDUAL } tg_start;
+
+/* One row of a family's table of parameters. */
+typedef struct tg_param_row {
+    tg_param_kind kind;
+    const char *name; /* in a block preceded by "h.N." */
+    bool in_block;    /* once in each; these rows follow one another */
+    tg_dim dim[2];
+    tg_when when;
+    tg_start start;
+} tg_param_row;
+
+/* Which tensor is the head's matrix [V,C]: its own, or the token embedding. */
+static inline tg_param_kind tg_head_kind(const tg_config *config)
+{
+    return config->tied ? TG_WTE : TG_HEAD_W;
+}
 
 typedef struct tg_param {
     char name[40];

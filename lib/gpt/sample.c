@@ -212,7 +212,7 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
 /* The context is full: its older half makes room for one more token. */
 static void shift(tg_generator *g, const int32_t *ids)
 {
-    const size_t n = g->infer.past, keep = half_context(g) - 1;
+    const size_t n = g->infer.cache.past, keep = half_context(g) - 1;
 
     for (size_t s = 0; s < g->S; s++) {
         int32_t *w = window(g, s);
@@ -228,12 +228,12 @@ static void shift(tg_generator *g, const int32_t *ids)
 /* One more token for each. */
 static void append(tg_generator *g, const int32_t *ids)
 {
-    if (g->infer.past == g->infer.model->config.n_ctx) {
+    if (g->infer.cache.past == g->infer.model->config.n_ctx) {
         shift(g, ids);
         return;
     }
     for (size_t s = 0; s < g->S; s++)
-        window(g, s)[g->infer.past] = ids[s];
+        window(g, s)[g->infer.cache.past] = ids[s];
     tg_infer_select(&g->infer, 0, g->S);
     tg_infer_run(&g->infer, ids, 1, g->logits);
 }

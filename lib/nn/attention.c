@@ -38,11 +38,10 @@ static size_t row_of(size_t bh, size_t T, size_t C, size_t H)
     return bh / H * T * C + bh % H * (C / H);
 }
 
-/* The view of head h of sequence b, without what it writes. */
-static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_t h, size_t T, size_t C,
-                      size_t H)
+/* Head h of sequence b as the kernel reads it, without what it writes. */
+static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_t h, const tg_attention *a)
 {
-    const size_t D = C / H, at = b * T * 3 * C + h * D;
+    const size_t T = a->T, C = a->C, D = C / a->H, at = b * T * 3 * C + h * D;
 
     return (tg_attend){
         .queries = T,
@@ -60,34 +59,69 @@ static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_
     };
 }
 
-void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_dropout *drop, size_t B,
-                          size_t T, size_t C, size_t H, const tg_attention_scratch *scratch)
+/* Over the keys and values of qkv itself. */
+static void forward_alone(float *out, float *lse, const float *qkv, const tg_attention *a)
 {
     const tg_kernels *kernels = tg_kernels_get();
+    const size_t B = a->B, T = a->T, C = a->C, H = a->H;
 
-    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
+    #pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) \
         if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
-        const struct rows rows = {.drop = drop, .first = bh * T * T, .T = T};
-        tg_attend op = head(qkv, &rows, bh / H, bh % H, T, C, H);
+        const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
+        tg_attend op = head(qkv, &rows, bh / H, bh % H, a);
 
         op.out = out + row_of(bh, T, C, H);
         op.lse = lse + bh * T;
-        kernels->attend_forward(&op, own(scratch));
+        kernels->attend_forward(&op, own(a->scratch));
     }
 }
 
-void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
-                           const float *qkv, const tg_dropout *drop, size_t B, size_t T, size_t C, size_t H,
-                           const tg_attention_scratch *scratch)
+/* Over those in the cache, to which qkv's have been added. */
+static void forward_cached(float *out, const float *qkv, const tg_attention *a)
 {
     const tg_kernels *kernels = tg_kernels_get();
+    const size_t B = a->B, T = a->T, C = a->C, H = a->H, D = C / H, past = a->cache->past;
 
-    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
+    #pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) \
+        if (B * T * (past + T) * C > 65536)
+    for (size_t bh = 0; bh < B * H; bh++) {
+        const size_t b = bh / H, channel = bh % H * D;
+        const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
+        tg_attend op = {
+            .queries = T, .past = past, .D = D,
+            .scale = 1.0f / sqrtf((float)D),
+            .q = qkv + b * T * 3 * C + channel, .ldq = 3 * C,
+            .k = a->cache->k + at, .ldk = C,
+            .v = a->cache->v + at, .ldv = C,
+            .out = out + b * T * C + channel, .ldo = C,
+        };
+
+        kernels->attend_forward(&op, own(a->scratch));
+    }
+}
+
+void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
+{
+    if (!a->cache) {
+        forward_alone(out, lse, qkv, a);
+        return;
+    }
+    tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);
+    forward_cached(out, qkv, a);
+}
+
+void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
+                           const float *qkv, const tg_attention *a)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+    const size_t B = a->B, T = a->T, C = a->C, H = a->H;
+
+    #pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) \
         if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
-        const struct rows rows = {.drop = drop, .first = bh * T * T, .T = T};
-        tg_attend op = head(qkv, &rows, bh / H, bh % H, T, C, H);
+        const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
+        tg_attend op = head(qkv, &rows, bh / H, bh % H, a);
 
         op.saved_out = out + row_of(bh, T, C, H);
         op.saved_lse = lse + bh * T;
@@ -95,29 +129,6 @@ void tg_attention_backward(float *dqkv, const float *dout, const float *out, con
         op.dq = dqkv + (op.q - qkv);
         op.dk = dqkv + (op.k - qkv);
         op.dv = dqkv + (op.v - qkv);
-        kernels->attend_backward(&op, own(scratch));
-    }
-}
-
-void tg_attention_cached(float *out, const float *qkv, const float *k, const float *v, size_t ld, size_t B,
-                         size_t n, size_t past, size_t C, size_t H, const tg_attention_scratch *scratch)
-{
-    const tg_kernels *kernels = tg_kernels_get();
-    const size_t D = C / H;
-
-    #pragma omp parallel for schedule(static) num_threads((int)scratch->threads) \
-        if (B * n * (past + n) * C > 65536)
-    for (size_t bh = 0; bh < B * H; bh++) {
-        const size_t b = bh / H, first = bh % H * D;
-        tg_attend op = {
-            .queries = n, .past = past, .D = D,
-            .scale = 1.0f / sqrtf((float)D),
-            .q = qkv + b * n * 3 * C + first, .ldq = 3 * C,
-            .k = k + b * ld + first, .ldk = C,
-            .v = v + b * ld + first, .ldv = C,
-            .out = out + b * n * C + first, .ldo = C,
-        };
-
-        kernels->attend_forward(&op, own(scratch));
+        kernels->attend_backward(&op, own(a->scratch));
     }
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/kernels/matmul.h"
+#include "lib/nn/linear.h"
 
 /* losses [N] written; logits [N,V] destroyed. */
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V);
@@ -24,24 +24,16 @@ void tg_crossentropy_forward(float *losses, float *logits, const int32_t *target
 void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
                               size_t V);
 
-/* The head: logits = inp w^T + bias. */
-typedef struct tg_head {
-    const float *w;    /* [V,C] */
-    const float *bias; /* [V], or NULL */
-    float *dw, *dbias; /* added to; dbias NULL without a bias */
-    size_t C, V;
-} tg_head;
-
-/* Floats of scratch for the head's logits of one block of rows. */
+/* Floats of scratch for the logits of one block of rows of the head. */
 size_t tg_head_logits(size_t N, size_t V);
 
 /*
- * Losses [N] of inp [N,C] through the head, in blocks of rows, so that [N,V] is
- * never stored.  With dinp (else NULL) the gradients too, when every loss counts
- * `scale`: dinp [N,C] is written, head->dw and dbias are added to.
- * logits: tg_head_logits() floats; scratch: see lib/kernels/matmul.h.
+ * tg_head_loss: the losses [N] of inp [N,C] through the head, logits = inp W^T + b, in blocks
+ * of rows, so that [N,V] is never stored.  With dinp (else NULL) the gradients too, when every
+ * loss counts `scale`: dinp [N,C] is written, head->dw and db are added to.
+ * logits: tg_head_logits() floats.
  */
-void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_head *head,
-                  float scale, size_t N, float *logits, const tg_matmul_scratch *scratch);
+void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_linear *head,
+                  float scale, size_t N, float *logits);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * dropout: zero each element with probability p, scale the others by 1/(1-p).
  *
- * Which ones is a pure function of the stream and the element's number, so that the
- * backward pass makes the same mask again and none is stored.
+ * The choice is a pure function of the stream and the element's number: the backward pass
+ * recomputes the mask, which is never stored.
  * Source: Srivastava et al. 2014, JMLR 15.
  */
 #ifndef TG_NN_DROPOUT_H

@@ -11,15 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- *   out  [B,T,C]  written      ids  [B,T]  read
- *   wte  [V,C]  read           wpe  [n_ctx,C]  read, first + T <= n_ctx
- */
-void tg_embedding_forward(float *out, const int32_t *ids, const float *wte, const float *wpe, size_t first,
-                          size_t B, size_t T, size_t C);
+/* The parameters, and where their gradients are added. */
+typedef struct tg_embedding {
+    const float *wte, *wpe; /* [V,C], [n_ctx,C] */
+    float *dwte, *dwpe;     /* like them; NULL when no gradient is wanted */
+    size_t C;
+} tg_embedding;
 
-/* Adds dout [B,T,C] into dwte [V,C] and dwpe [n_ctx,C], rows in order. */
-void tg_embedding_backward(float *dwte, float *dwpe, const float *dout, const int32_t *ids, size_t B,
-                           size_t T, size_t C);
+/* out [B,T,C] is written; ids [B,T] are read; first + T <= n_ctx. */
+void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *embedding, size_t first,
+                          size_t B, size_t T);
+
+/* Adds dout [B,T,C] into dwte and dwpe, rows in order; first is 0. */
+void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embedding *embedding, size_t B,
+                           size_t T);
 
 #endif

@@ -13,8 +13,8 @@ typedef enum tg_gelu_kind {
 } tg_gelu_kind;
 
 /*
- * tg_gelu_elements: the function for out[i] = gelu(inp[i]), on one thread.  It is called
- * for what a product has just written (lib/nn/linear.h), part by part.
+ * tg_gelu_elements: the function that computes out[i] = gelu(inp[i]), on one thread.  A product
+ * calls it for each part of its result as soon as that is written (lib/nn/linear.h).
  *
  *   out  [n]  written; may equal inp
  *   inp  [n]  read
@@ -23,8 +23,8 @@ typedef void (*tg_gelu_function)(float *out, const float *inp, size_t n);
 tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
 
 /*
- * tg_gelu_slope: out[i] = gelu(inp[i]), slope[i] = gelu'(inp[i]), for a backward pass that
- * needs both: most of the work is the same.
+ * tg_gelu_slope: out[i] = gelu(inp[i]), slope[i] = gelu'(inp[i]), for a backward pass, which
+ * needs both; they share most of the work.
  *
  *   out, slope  [n]  written; slope may be inp, out neither of them
  *   inp         [n]  read

@@ -1,7 +1,7 @@
 /*
  * layernorm: normalise each C-vector, then scale and shift.
  *
- *   out[n,c] = (inp[n,c] - mean[n]) * rstd[n] * w[c] + bias[c]
+ *   out[n,c] = (inp[n,c] - mean[n]) * rstd[n] * w[c] + b[c]
  *
  * N rows (B*T).  Row-major, contiguous, float32.  N, C >= 1.
  * Source: Ba et al. 2016, arXiv:1607.06450.  Reference: tg_layernorm_*_ref.
@@ -12,27 +12,35 @@
 
 #include <stddef.h>
 
+/* The parameters, and where their gradients are added. */
+typedef struct tg_layernorm {
+    const float *w, *b; /* [C] gains and biases; NULL: none */
+    float *dw, *db;     /* [C]; NULL: no such parameter, or its gradient is not wanted */
+    size_t C;
+    double epsilon; /* added to the variance */
+} tg_layernorm;
+
+/* Of each row [N]: its mean, and 1/sqrt(var + epsilon), var biased. */
+typedef struct tg_row_stats {
+    float *mean, *rstd;
+} tg_row_stats;
+
 /*
  * tg_layernorm_forward
  *
- *   out   [N,C]  written; may equal inp
- *   mean  [N]    written; saved for backward
- *   rstd  [N]    written; 1/sqrt(var + epsilon), var biased
- *   inp   [N,C]  read          w, bias  [C]  read, or NULL for none
+ *   out    [N,C]  written; may equal inp
+ *   stats  [N]    written; saved for backward
+ *   inp    [N,C]  read
  */
-void tg_layernorm_forward(float *out, float *mean, float *rstd, const float *inp, const float *w,
-                          const float *bias, size_t N, size_t C, float epsilon);
+void tg_layernorm_forward(float *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,
+                          size_t N);
 
-/* The same output again from the saved mean and rstd. */
-void tg_layernorm_recompute(float *out, const float *mean, const float *rstd, const float *inp, const float *w,
-                        const float *bias, size_t N, size_t C);
+/* The same output, recomputed from the saved stats. */
+void tg_layernorm_recompute(float *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,
+                            size_t N);
 
-/*
- * tg_layernorm_backward: adds into dinp [N,C], dw [C], dbias [C] (NULL: none).
- *
- *   dout, inp  [N,C]  read     mean, rstd  [N]  read     w  [C]  read, or NULL
- */
-void tg_layernorm_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,
-                           const float *mean, const float *rstd, const float *w, size_t N, size_t C);
+/* tg_layernorm_backward: adds into dinp [N,C], norm->dw and norm->db; dout, inp [N,C], stats read. */
+void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_row_stats stats,
+                           const tg_layernorm *norm, size_t N);
 
 #endif

@@ -3,36 +3,51 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-void tg_linear_forward(float *out, const float *inp, const float *w, const float *bias, const float *add,
-                       size_t N, size_t in, size_t out_width, const tg_matmul_scratch *scratch)
+/* W [in,out] as the product's right-hand side, however it is stored; and W^T. */
+static void set_b(tg_matmul *op, const tg_linear *linear)
 {
-    /* out = inp w (+ bias) (+ add) */
-    const tg_matmul op = {
-        .M = N, .N = out_width, .K = in,
-        .a = inp, .a_row = in, .a_col = 1,
-        .b = w, .b_row = out_width, .b_col = 1,
-        .c = out, .ldc = out_width,
-        .bias = bias, .add = add,
-    };
-
-    tg_matmul_run(&op, scratch);
+    op->b = linear->w;
+    op->b_row = linear->transposed ? 1 : linear->out;
+    op->b_col = linear->transposed ? linear->in : 1;
 }
 
-void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const float *w, const float *bias,
-                            size_t N, size_t in, size_t out_width, tg_gelu_kind kind,
-                            const tg_matmul_scratch *scratch)
+static void set_b_transposed(tg_matmul *op, const tg_linear *linear)
 {
-    /* pre = inp w (+ bias); out = gelu(pre) */
-    const tg_matmul op = {
-        .M = N, .N = out_width, .K = in,
-        .a = inp, .a_row = in, .a_col = 1,
-        .b = w, .b_row = out_width, .b_col = 1,
-        .c = pre, .ldc = out_width,
-        .bias = bias,
-        .map = tg_gelu_elements(kind), .mapped = out,
-    };
+    op->b = linear->w;
+    op->b_row = linear->transposed ? linear->in : 1;
+    op->b_col = linear->transposed ? 1 : linear->out;
+}
 
-    tg_matmul_run(&op, scratch);
+static void run_forward(tg_matmul *op, const float *inp, const tg_linear *linear, size_t N)
+{
+    op->M = N;
+    op->N = op->ldc = linear->out;
+    op->K = op->a_row = linear->in;
+    op->a = inp;
+    op->a_col = 1;
+    op->bias = linear->b;
+    set_b(op, linear);
+    if (linear->packed)
+        tg_packed_matrix_run(op, linear->packed);
+    else
+        tg_matmul_run(op, linear->scratch);
+}
+
+void tg_linear_forward(float *out, const float *add, const float *inp, const tg_linear *linear, size_t N)
+{
+    /* out = inp W (+ b) (+ add) */
+    tg_matmul op = {.c = out, .add = add};
+
+    run_forward(&op, inp, linear, N);
+}
+
+void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_linear *linear,
+                            tg_gelu_kind kind, size_t N)
+{
+    /* pre = inp W (+ b); out = gelu(pre) */
+    tg_matmul op = {.c = pre, .map = tg_gelu_elements(kind), .mapped = out};
+
+    run_forward(&op, inp, linear, N);
 }
 
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width)
@@ -44,29 +59,41 @@ void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t 
         kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(TG_COLUMNS, width - c));
 }
 
-void tg_linear_backward(float *dinp, float *dw, float *dbias, const float *dout, const float *inp,
-                        const float *w, size_t N, size_t in, size_t out_width,
-                        const tg_matmul_scratch *scratch)
+/* dw += inp^T dout; of a transposed W, dw += dout^T inp */
+static void weight_backward(const float *dout, const float *inp, const tg_linear *linear, size_t N)
 {
-    /* dinp = dout w^T */
-    const tg_matmul to_input = {
-        .M = N, .N = in, .K = out_width,
-        .a = dout, .a_row = out_width, .a_col = 1,
-        .b = w, .b_row = 1, .b_col = out_width,
-        .c = dinp, .ldc = in,
-    };
-    /* dw += inp^T dout */
-    const tg_matmul to_weight = {
-        .M = in, .N = out_width, .K = N,
-        .a = inp, .a_row = 1, .a_col = in,
-        .b = dout, .b_row = out_width, .b_col = 1,
-        .c = dw, .ldc = out_width,
+    const bool t = linear->transposed;
+    const size_t rows = t ? linear->out : linear->in, columns = t ? linear->in : linear->out;
+    const tg_matmul op = {
+        .M = rows, .N = columns, .K = N,
+        .a = t ? dout : inp, .a_row = 1, .a_col = rows,
+        .b = t ? inp : dout, .b_row = columns, .b_col = 1,
+        .c = linear->dw, .ldc = columns,
         .accumulate = true,
     };
 
-    tg_matmul_run(&to_weight, scratch); /* first: dinp may be inp */
-    if (dbias)
-        tg_bias_backward(dbias, dout, out_width, N, out_width);
+    tg_matmul_run(&op, linear->scratch);
+}
+
+/* dinp = dout W^T */
+static void input_backward(float *dinp, const float *dout, const tg_linear *linear, size_t N)
+{
+    tg_matmul op = {
+        .M = N, .N = linear->in, .K = linear->out,
+        .a = dout, .a_row = linear->out, .a_col = 1,
+        .c = dinp, .ldc = linear->in,
+    };
+
+    set_b_transposed(&op, linear);
+    tg_matmul_run(&op, linear->scratch);
+}
+
+void tg_linear_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear, size_t N)
+{
+    if (linear->dw)
+        weight_backward(dout, inp, linear, N); /* first: dinp may be inp */
+    if (linear->db)
+        tg_bias_backward(linear->db, dout, linear->out, N, linear->out);
     if (dinp)
-        tg_matmul_run(&to_input, scratch);
+        input_backward(dinp, dout, linear, N);
 }

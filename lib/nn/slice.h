@@ -10,7 +10,4 @@
 /* out[n,i] = inp[n,start+i]: out [N,len] written, inp [N,width] read. */
 void tg_slice_forward(float *out, const float *inp, size_t N, size_t width, size_t start, size_t len);
 
-/* dinp[n,start+i] += dout[n,i]. */
-void tg_slice_backward(float *dinp, const float *dout, size_t N, size_t width, size_t start, size_t len);
-
 #endif

@@ -1,9 +1,9 @@
 /*
  * tensor: a shape laid over floats.
  *
- * Row-major: the last index moves fastest, and nothing lies between the elements.
- * So a reshape is a view, the same floats under another shape, and the place of an
- * element is a number that can be written down.
+ * Row-major: the last index moves fastest, and there are no gaps between elements.  So a
+ * reshape is a view, the same floats under another shape, and an element's offset is a
+ * polynomial in its indices.
  */
 #ifndef TG_NN_TENSOR_H
 #define TG_NN_TENSOR_H
@@ -26,7 +26,7 @@ typedef struct tg_tensor {
 /*
  * View t's floats under another shape; *view may be *t.  TG_EDATA when that has
  * another number of elements, more than 8 dimensions, or a size that overflows: the
- * message has both shapes, and *view is as it was.
+ * message has both shapes, and *view is unchanged.
  *
  *     [2,4,512] -> [2,4,8,64]   C read as H*D: the heads' channels
  */

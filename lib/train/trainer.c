@@ -71,8 +71,8 @@ static double gradients(tg_trainer *t)
         uint64_t number = (uint64_t)t->run->step * s->accumulate + i;
 
         tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
-        t->pass.dropout = (float)s->dropout;
-        t->pass.rng = (tg_rng){.seed = s->seed, .step = number};
+        t->pass.acts.dropout = (float)s->dropout;
+        t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
         loss += tg_pass_run(&t->pass, t->ids, t->targets, t->grads, 1.0f / (float)s->accumulate);
     }
     return loss / (double)s->accumulate;
@@ -109,14 +109,14 @@ double tg_trainer_evaluate(tg_trainer *t, size_t windows)
     const size_t B = t->run->settings.batch;
     double sum = 0;
 
-    t->pass.dropout = 0;
+    t->pass.acts.dropout = 0;
     for (size_t i = 0; i < windows; i += B) {
         size_t n = tg_size_min(B, windows - i);
 
         tg_batches_val(t->batches, t->ids, t->targets, i, n, windows);
-        t->pass.B = n;
+        t->pass.acts.B = n;
         sum += tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
     }
-    t->pass.B = B;
+    t->pass.acts.B = B;
     return sum / (double)windows;
 }

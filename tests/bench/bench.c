@@ -255,7 +255,7 @@ static struct figure product(const struct row *row)
 /* ---- attention */
 
 struct attention {
-    size_t B, T, C, H;
+    tg_attention op;
     bool backward;
     float *qkv, *dqkv, *out, *dout, *lse;
     tg_attention_scratch scratch;
@@ -265,32 +265,33 @@ struct attention {
 static double run_attention(void *context)
 {
     struct attention *a = context;
-    double operations = 2.0 * (double)a->B * (double)a->C * (double)a->T * (double)(a->T + 1);
+    const tg_attention *op = &a->op;
+    double operations = 2.0 * (double)op->B * (double)op->C * (double)op->T * (double)(op->T + 1);
 
     if (a->backward) {
-        tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H,
-                              &a->scratch);
+        tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
         return 2.5 * operations; /* five products for forward's two */
     }
-    tg_attention_forward(a->out, a->lse, a->qkv, NULL, a->B, a->T, a->C, a->H, &a->scratch);
+    tg_attention_forward(a->out, a->lse, a->qkv, op);
     return operations;
 }
 
 /* B, T, C, H = a..d; bf16 stands for backward here. */
 static struct figure attention(const struct row *row)
 {
-    struct attention a = {.B = row->a, .T = row->b, .C = row->c, .H = row->d};
-    size_t n = a.B * a.T * a.C;
+    const size_t B = row->a, T = row->b, C = row->c, H = row->d, n = B * T * C;
+    struct attention a = {.op = {.B = B, .T = T, .C = C, .H = H}};
     tg_err err;
 
     a.qkv = filled(3 * n);
     a.dqkv = filled(3 * n);
     a.out = filled(n);
     a.dout = filled(n);
-    a.lse = filled(a.B * a.H * a.T);
-    tg_attention_place(&a.arena, &a.scratch, a.T, a.C / a.H);
+    a.lse = filled(B * H * T);
+    tg_attention_place(&a.arena, &a.scratch, T, C / H);
     check(tg_arena_alloc(&a.arena, &err), &err);
-    tg_attention_place(&a.arena, &a.scratch, a.T, a.C / a.H);
+    tg_attention_place(&a.arena, &a.scratch, T, C / H);
+    a.op.scratch = &a.scratch;
     (void)run_attention(&a);
     a.backward = row->bf16;
     return against_peak(run_attention, &a, 0.2, false);
@@ -370,7 +371,7 @@ static double run_token(void *context)
 {
     struct sampling *s = context;
 
-    if (s->f.past + 1 >= s->f.keys)
+    if (s->f.cache.past + 1 >= s->f.cache.keys)
         tg_infer_reset(&s->f);
     tg_infer_run(&s->f, s->ids, 1, s->logits);
     return s->bytes;

@@ -51,9 +51,9 @@ static double plain_loss(const tg_model *m, const int32_t *ids, size_t n)
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
     tg_pass_place(&arena, &pass, m, 1, n_ctx, false);
     for (size_t t = 0; t < n; t += n_ctx) {
-        pass.T = n - t < n_ctx ? n - t : n_ctx;
+        pass.acts.T = n - t < n_ctx ? n - t : n_ctx;
         (void)tg_pass_run(&pass, ids + t, ids + t + 1, NULL, 1);
-        for (size_t i = 0; i < pass.T; i++)
+        for (size_t i = 0; i < pass.acts.T; i++)
             sum += (double)pass.losses[i];
     }
     tg_arena_free(&arena);

@@ -1,5 +1,5 @@
 /*
- * lib/attn's gradient of a prediction's loss, down to one layer's attention: against
+ * The gradient of a prediction's loss, down to one layer's attention: against
  * central differences, against the whole reference model, and against the gradients
  * that training would take.
  */
@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/attn/gradient.h"
+#include "lib/gpt/gradient64.h"
 #include "lib/attn/layers.h"
-#include "lib/attn/linear64.h"
+#include "lib/attn/widen.h"
+#include "lib/nn/ops64.h"
 #include "lib/gpt/pass.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
@@ -19,6 +20,31 @@
 
 /* ---- products in another order of loops */
 
+/* The same weights read as [out,in]: W w^T, in both directions, from the reference's other one. */
+static void transposed_of(const tg_linear *linear, const double *w64, size_t N)
+{
+    const size_t C = linear->in, OC = linear->out;
+    const tg_linear head = {.w = linear->w, .b = linear->b, .in = OC, .out = C, .transposed = true};
+    const tg_linear no_bias = {.w = linear->w, .in = OC, .out = C, .transposed = true};
+    double *inp = calloc(N * OC, sizeof *inp), *out = calloc(N * C, sizeof *out);
+    double *want = calloc(N * C, sizeof *want), *none = calloc(C * OC, sizeof *none);
+    double *dinp = calloc(N * OC, sizeof *dinp), *dwant = calloc(N * OC, sizeof *dwant);
+
+    check_fill64(inp, N * OC, 4, 1);
+    tg_linear_backward_ref64(want, none, NULL, inp, none, w64, N, C, OC);
+    tg_linear64_forward(out, NULL, inp, &no_bias, N);
+    CHECK(memcmp(out, want, N * C * sizeof *out) == 0);
+    if (C <= OC) { /* the bias has OC elements: the first C serve here */
+        tg_linear64_forward(out, NULL, inp, &head, N);
+        for (size_t i = 0; i < N * C; i++)
+            CHECK(out[i] == want[i] + (double)head.b[i % C]);
+    }
+    tg_linear_forward_ref64(dwant, want, w64, NULL, N, C, OC);
+    tg_linear64_backward(dinp, want, NULL, &no_bias, N);
+    CHECK(memcmp(dinp, dwant, N * OC * sizeof *dinp) == 0);
+    free(inp), free(out), free(want), free(none), free(dinp), free(dwant);
+}
+
 static void products_of(size_t N, size_t C, size_t OC)
 {
     double *inp = calloc(N * C, sizeof *inp), *out = calloc(N * OC, sizeof *out);
@@ -26,6 +52,7 @@ static void products_of(size_t N, size_t C, size_t OC)
     double *dwant = calloc(N * C, sizeof *dwant), *w64 = calloc(C * OC, sizeof *w64);
     double *dw = calloc(C * OC, sizeof *dw), *b64 = calloc(OC, sizeof *b64);
     float *w = calloc(C * OC, sizeof *w), *b = calloc(OC, sizeof *b);
+    tg_linear linear = {.w = w, .b = b, .in = C, .out = OC};
 
     check_fill64(inp, N * C, 1, 1);
     check_fill(w, C * OC, 2, 1);
@@ -35,15 +62,17 @@ static void products_of(size_t N, size_t C, size_t OC)
     for (size_t i = 0; i < OC; i++)
         b64[i] = (double)b[i];
     for (int bias = 0; bias < 2; bias++) {
+        linear.b = bias ? b : NULL;
         memset(out, 0xff, N * OC * sizeof *out);
         tg_linear_forward_ref64(want, inp, w64, bias ? b64 : NULL, N, C, OC);
-        tg_linear64_forward(out, inp, w, bias ? b : NULL, N, C, OC);
+        tg_linear64_forward(out, NULL, inp, &linear, N);
         CHECK(memcmp(out, want, N * OC * sizeof *out) == 0);
     }
     memset(dinp, 0xff, N * C * sizeof *dinp);
     tg_linear_backward_ref64(dwant, dw, NULL, want, inp, w64, N, C, OC);
-    tg_linear64_transposed(dinp, want, w, N, C, OC);
+    tg_linear64_backward(dinp, want, NULL, &linear, N);
     CHECK(memcmp(dinp, dwant, N * C * sizeof *dinp) == 0);
+    transposed_of(&linear, w64, N);
     free(inp), free(out), free(want), free(dinp), free(dwant), free(w64), free(dw), free(b64), free(w),
         free(b);
 }
@@ -59,6 +88,64 @@ static void products_are_the_references(void)
     }
 }
 
+/* ---- the other operations: the references' bits, with float32 parameters */
+
+static void check_layernorm(const float *w, const float *b, const double *w64, const double *b64)
+{
+    enum { N = 5, C = 11 };
+    double inp[N * C], dout[N * C], out[N * C], want[N * C], again[N * C], mean[2][N], rstd[2][N];
+    double dinp[N * C], dwant[N * C];
+    const tg_row_stats64 stats = {mean[0], rstd[0]};
+    const tg_layernorm norm = {.w = w, .b = b, .C = C, .epsilon = 1e-5};
+
+    check_fill64(inp, N * C, 5, 1);
+    check_fill64(dout, N * C, 6, 1);
+    check_fill64(dinp, N * C, 7, 1);
+    memcpy(dwant, dinp, sizeof dinp);
+    tg_layernorm64_forward(out, stats, inp, &norm, N);
+    tg_layernorm_forward_ref64(want, mean[1], rstd[1], inp, w64, b64, N, C, 1e-5);
+    tg_layernorm64_recompute(again, stats, inp, &norm, N);
+    CHECK(memcmp(out, want, sizeof out) == 0 && memcmp(out, again, sizeof out) == 0);
+    CHECK(memcmp(mean[0], mean[1], sizeof mean[0]) == 0 && memcmp(rstd[0], rstd[1], sizeof rstd[0]) == 0);
+    tg_layernorm64_backward(dinp, dout, inp, stats, &norm, N);
+    tg_layernorm_backward_ref64(dwant, NULL, NULL, dout, mean[1], rstd[1], inp, w64, N, C);
+    CHECK(memcmp(dinp, dwant, sizeof dinp) == 0);
+}
+
+static void layernorm_is_the_reference(void)
+{
+    float w[11], b[11];
+    double w64[11], b64[11];
+
+    check_fill(w, 11, 8, 1);
+    check_fill(b, 11, 9, 1);
+    tg_double_from_float(w64, w, 11);
+    tg_double_from_float(b64, b, 11);
+    check_layernorm(NULL, NULL, NULL, NULL);
+    check_layernorm(w, NULL, w64, NULL);
+    check_layernorm(w, b, w64, b64);
+}
+
+static void gelu_is_the_reference(void)
+{
+    enum { N = 33 };
+    double inp[N], out[N], want[N], slope[N], dout[N], dinp[N], dwant[N];
+
+    for (tg_gelu_kind kind = TG_GELU_TANH; kind <= TG_GELU_ERF; kind++) {
+        check_fill64(inp, N, 10, 4);
+        check_fill64(dout, N, 11, 1);
+        memset(dwant, 0, sizeof dwant);
+        tg_gelu_forward_ref64(want, inp, N, kind);
+        tg_gelu_backward_ref64(dwant, dout, inp, N, kind);
+        tg_gelu64_slope(out, slope, inp, N, kind);
+        tg_gelu64_backward(dinp, dout, slope, N);
+        CHECK(memcmp(out, want, sizeof out) == 0);
+        CHECK(memcmp(dinp, dwant, sizeof dinp) == 0);
+        tg_gelu64_slope(out, inp, inp, N, kind); /* in place */
+        CHECK(memcmp(inp, slope, sizeof inp) == 0);
+    }
+}
+
 /* ---- a model */
 
 enum { T = 6 };
@@ -71,7 +158,7 @@ struct setting {
     tg_attn_layers layers;
     tg_attn_layer layer;
     tg_arena arena;
-    tg_attn_gradient g;
+    tg_gradient64 g;
 };
 
 static tg_config small(void)
@@ -90,13 +177,13 @@ static void set_up(struct setting *s, const tg_config *config, size_t l, int32_t
     CHECK_OK(tg_attn_layers_model(&s->layers, &s->model, ids, T, &err), &err);
     for (size_t n = 0; n <= l; n++)
         CHECK(tg_attn_layers_next(&s->layers, &s->layer));
-    tg_attn_gradient_place(&s->arena, &s->g, &s->model, l, T);
+    tg_gradient64_place(&s->arena, &s->g, &s->model, l, T);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
-    tg_attn_gradient_place(&s->arena, &s->g, &s->model, l, T);
-    tg_attn_gradient_begin(&s->g, s->layer.residual, s->layer.qkv);
-    tg_attn_gradient_loss(&s->g, token);
-    tg_attn_gradient_run(&s->g);
+    tg_gradient64_place(&s->arena, &s->g, &s->model, l, T);
+    tg_gradient64_begin(&s->g, s->layer.residual, s->layer.qkv);
+    tg_gradient64_loss(&s->g, token);
+    tg_gradient64_run(&s->g);
 }
 
 static void tear_down(struct setting *s)
@@ -121,9 +208,9 @@ static void check_slopes(struct setting *s, double *x, const double *slopes, siz
         double up, down;
 
         x[i] = was + h;
-        up = tg_attn_gradient_loss(&s->g, target);
+        up = tg_gradient64_loss(&s->g, target);
         x[i] = was - h;
-        down = tg_attn_gradient_loss(&s->g, target);
+        down = tg_gradient64_loss(&s->g, target);
         x[i] = was;
         CHECK_NEAR(slopes[i], (up - down) / (2 * h), 1e-8);
         largest = fmax(largest, fabs(slopes[i]));
@@ -137,8 +224,8 @@ static void differences_of(const tg_config *config)
         struct setting s;
 
         set_up(&s, config, l, target);
-        check_slopes(&s, s.g.block[0].att, s.g.datt, T * config->n_embd);
-        check_slopes(&s, s.g.block[0].x, s.g.dout, T * config->n_embd);
+        check_slopes(&s, s.g.acts.block[l].att, s.g.datt, T * config->n_embd);
+        check_slopes(&s, s.g.acts.block[l].x, s.g.dout, T * config->n_embd);
         tear_down(&s);
     }
 }
@@ -254,7 +341,7 @@ static void add_weight_gradient(double *dw, double sign, const struct setting *s
         v[i] = (double)s->layer.view.v[i / C * 3 * C + i % C];
     }
     tg_attention_mha_forward_ref64(att, probs, scores, q, k, v, NULL, 1, T, H, C / H);
-    CHECK(memcmp(att, s->g.block[0].att, n * sizeof *att) == 0);
+    CHECK(memcmp(att, s->g.acts.block[s->g.layer].att, n * sizeof *att) == 0);
     tg_attention_mha_backward_ref64(dq, dk, dv, dprobs, dprobs + H * T * T, s->g.datt, probs, q, k, v, NULL,
                                     1, T, H, C / H);
     for (size_t t = 0; t < T; t++)
@@ -335,6 +422,8 @@ static void threads_change_nothing(void)
 int main(void)
 {
     RUN(products_are_the_references);
+    RUN(layernorm_is_the_reference);
+    RUN(gelu_is_the_reference);
     RUN(differences_gpt2);
     RUN(differences_tinygpt);
     RUN(differences_without_biases);

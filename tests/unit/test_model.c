@@ -160,7 +160,7 @@ static void gradients_untied_with_head_bias(void)
 /* The masks that the pass will draw, from its documented streams. */
 static void masks_of(const tg_pass *pass, double *out, uint32_t site, size_t l, size_t n)
 {
-    tg_dropout drop = {.p = pass->dropout, .rng = pass->rng};
+    tg_dropout drop = {.p = pass->acts.dropout, .rng = pass->acts.rng};
     float *factors = malloc(n * sizeof *factors);
 
     drop.rng.purpose = TG_RNG_DROPOUT | (uint32_t)(l * 4 + site) << 8;
@@ -181,8 +181,8 @@ static void gradients_with_dropout(void)
 
     set_up(&s, &c);
     plain = reference(&s, NULL);
-    s.pass.dropout = 0.3f;
-    s.pass.rng = (tg_rng){.seed = 5, .step = 9};
+    s.pass.acts.dropout = 0.3f;
+    s.pass.acts.rng = (tg_rng){.seed = 5, .step = 9};
     masks_of(&s.pass, m, 0, 0, n);
     for (size_t l = 0; l < 2; l++) {
         masks_of(&s.pass, m + 5 * n + l * probs, 1, l, probs);
@@ -208,7 +208,7 @@ static void gradients_add_up(void)
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     whole = s.grads;
     s.grads = calloc(s.model.table.floats, sizeof *s.grads);
-    s.pass.B = 1;
+    s.pass.acts.B = 1;
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 0.5f);
     (void)tg_pass_run(&s.pass, s.ids + T, s.targets + T, s.grads, 0.5f);
     CHECK(check_distance(s.grads, whole, s.model.table.floats) < 1e-6);
@@ -245,17 +245,17 @@ static void blocks_may_share_x2(void)
     float *kept, loss;
 
     set_up(&s, &c);
-    s.pass.dropout = 0.25f;
-    if (s.pass.shares_x2) { /* the build with tiny blocks, where all tests share it */
+    s.pass.acts.dropout = 0.25f;
+    if (s.pass.acts.recompute_x2) { /* the build with tiny blocks, where all tests do that */
         tear_down(&s);
         return;
     }
     loss = (float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     kept = s.grads;
     s.grads = calloc(s.model.table.floats, sizeof *s.grads);
-    s.pass.shares_x2 = true;
+    s.pass.acts.recompute_x2 = true;
     for (size_t l = 0; l < c.n_layer; l++)
-        s.pass.block[l].x2 = s.pass.block[0].x2;
+        s.pass.acts.block[l].x2 = s.pass.acts.block[0].x2;
     CHECK((float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1) == loss);
     CHECK(memcmp(s.grads, kept, s.model.table.floats * sizeof *kept) == 0);
     free(kept);
@@ -295,7 +295,7 @@ static void inference_is_the_forward_pass(void)
         tg_infer_run(&cached, s.ids, 3, logits + 256);
         tg_infer_run(&cached, s.ids + 3, 1, logits + 256);
         tg_infer_run(&cached, s.ids + 4, 1, logits + 256);
-        CHECK_EQ(cached.past, T);
+        CHECK_EQ(cached.cache.past, T);
         CHECK(check_distance64(logits + 256, row, 256) < 1e-5);
         tg_infer_reset(&cached);
     }

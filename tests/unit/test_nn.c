@@ -16,13 +16,14 @@
 #include "lib/nn/attention.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/dropout.h"
+#include "lib/nn/elementwise.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/ref/ref.h"
+#include "lib/nn/residual.h"
 #include "lib/nn/slice.h"
-#include "lib/nn/softmax.h"
 #include "tests/unit/check.h"
 
 #define EPS 0x1p-24     /* half a unit in the last place of 1 */
@@ -189,6 +190,7 @@ static void check_linear_forward(size_t N, size_t K, size_t M, bool with_bias, b
     float *bias = with_bias ? randoms(M) : NULL, *add = with_add ? randoms(N * M) : NULL;
     double *want = results(N * M), *size = results(N * M);
     const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear linear = {.w = w, .b = bias, .in = K, .out = M, .scratch = &scratch};
 
     tg_linear_forward_ref64(want, wide(x, N * K), wide(w, K * M), with_bias ? wide(bias, M) : NULL, N, K, M);
     tg_linear_forward_ref64(size, wide_abs(x, N * K), wide_abs(w, K * M),
@@ -197,12 +199,12 @@ static void check_linear_forward(size_t N, size_t K, size_t M, bool with_bias, b
         want[i] += (double)add[i];
         size[i] += fabs((double)add[i]);
     }
-    tg_linear_forward(out, x, w, bias, add, N, K, M, &scratch);
+    tg_linear_forward(out, add, x, &linear, N);
     WITHIN(out, want, size, N * M, (double)(K + 3) * EPS);
 
     if (with_add) { /* the residual may be out itself */
         memcpy(in_place, add, N * M * sizeof *add);
-        tg_linear_forward(in_place, x, w, bias, in_place, N, K, M, &scratch);
+        tg_linear_forward(in_place, in_place, x, &linear, N);
         SAME(in_place, out, N * M);
     }
     done();
@@ -223,12 +225,13 @@ static void check_linear_backward(size_t N, size_t K, size_t M, bool with_bias)
     double *size_dx = zeros(N * K), *size_dw = wide_abs(dw, K * M),
            *size_db = with_bias ? wide_abs(db, M) : NULL;
     const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear linear = {.w = w, .dw = dw, .db = db, .in = K, .out = M, .scratch = &scratch};
 
     tg_linear_backward_ref64(want_dx, want_dw, want_db, wide(dout, N * M), wide(x, N * K), wide(w, K * M), N,
                              K, M);
     tg_linear_backward_ref64(size_dx, size_dw, size_db, wide_abs(dout, N * M), wide_abs(x, N * K),
                              wide_abs(w, K * M), N, K, M);
-    tg_linear_backward(dx, dw, db, dout, x, w, N, K, M, &scratch);
+    tg_linear_backward(dx, dout, x, &linear, N);
     WITHIN(dx, want_dx, size_dx, N * K, (double)(M + 2) * EPS);
     WITHIN(dw, want_dw, size_dw, K * M, (double)(N + 2) * EPS);
     if (with_bias)
@@ -244,24 +247,43 @@ static void linear_backward(void)
     }
 }
 
-/* Without dinp only the parameters' gradients are made, the same ones. */
+/* Without dinp only the parameters' gradients are computed, the same ones. */
 static void linear_backward_parameters_only(void)
 {
     enum { N = 19, K = 21, M = 23 };
     float *x = randoms(N * K), *w = randoms(K * M), *dout = randoms(N * M), *dx = nans(N * K);
     float *dw[2] = {randoms(K * M), randoms(K * M)}, *db[2] = {randoms(M), randoms(M)};
     const tg_matmul_scratch scratch = take_product_scratch();
+    tg_linear linear = {.w = w, .dw = dw[0], .db = db[0], .in = K, .out = M, .scratch = &scratch};
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
     memcpy(db[1], db[0], M * sizeof(float));
-    tg_linear_backward(dx, dw[0], db[0], dout, x, w, N, K, M, &scratch);
-    tg_linear_backward(NULL, dw[1], db[1], dout, x, w, N, K, M, &scratch);
+    tg_linear_backward(dx, dout, x, &linear, N);
+    linear.dw = dw[1];
+    linear.db = db[1];
+    tg_linear_backward(NULL, dout, x, &linear, N);
     SAME(dw[0], dw[1], K * M);
     SAME(db[0], db[1], M);
     done();
 }
 
-/* A bias whose gradient lies in a part of wider rows. */
+/* Without dw and db only dinp is computed, the same one, and inp is not read. */
+static void linear_backward_input_only(void)
+{
+    enum { N = 19, K = 21, M = 23 };
+    float *x = randoms(N * K), *w = randoms(K * M), *dout = randoms(N * M);
+    float *dx[2] = {nans(N * K), nans(N * K)}, *dw = randoms(K * M), *db = randoms(M);
+    const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear with = {.w = w, .dw = dw, .db = db, .in = K, .out = M, .scratch = &scratch};
+    const tg_linear without = {.w = w, .in = K, .out = M, .scratch = &scratch};
+
+    tg_linear_backward(dx[0], dout, x, &with, N);
+    tg_linear_backward(dx[1], dout, NULL, &without, N);
+    SAME(dx[0], dx[1], N * K);
+    done();
+}
+
+/* A bias whose gradient is summed over part of wider rows. */
 static void bias_backward_strided(void)
 {
     enum { N = 21, WIDTH = 70, LD = 83 };
@@ -283,16 +305,11 @@ static void bias_backward_strided(void)
 static void slice(void)
 {
     enum { N = 13, WIDTH = 37, FROM = 11, LEN = 19 };
-    float *x = randoms(N * WIDTH), *out = nans(N * LEN), *dout = randoms(N * LEN), *dx = randoms(N * WIDTH);
-    float *want = nans(N * LEN), *want_dx = randoms(N * WIDTH);
+    float *x = randoms(N * WIDTH), *out = nans(N * LEN), *want = nans(N * LEN);
 
-    memcpy(want_dx, dx, N * WIDTH * sizeof *dx);
     tg_slice_forward(out, x, N, WIDTH, FROM, LEN);
     tg_slice_forward_ref(want, x, N, WIDTH, FROM, LEN);
-    tg_slice_backward(dx, dout, N, WIDTH, FROM, LEN);
-    tg_slice_backward_ref(want_dx, dout, N, WIDTH, FROM, LEN);
     SAME(out, want, N * LEN);
-    SAME(dx, want_dx, N * WIDTH);
     done();
 }
 
@@ -306,12 +323,13 @@ static void embedding(void)
     float *dout = randoms(B * T * C), *dwte = randoms(V * C), *dwpe = randoms(CTX * C);
     double *want_te = wide(dwte, V * C), *want_pe = wide(dwpe, CTX * C);
     double *size_te = wide_abs(dwte, V * C), *size_pe = wide_abs(dwpe, CTX * C);
+    const tg_embedding embedding = {wte, wpe, dwte, dwpe, C};
 
-    tg_embedding_forward(out, tokens, wte, wpe, FIRST, B, T, C);
+    tg_embedding_forward(out, tokens, &embedding, FIRST, B, T);
     tg_embedding_forward_ref(want, tokens, wte, wpe + FIRST * C, B, T, C);
     SAME(out, want, B * T * C);
 
-    tg_embedding_backward(dwte, dwpe, dout, tokens, B, T, C);
+    tg_embedding_backward(dout, tokens, &embedding, B, T);
     tg_embedding_backward_ref64(want_te, want_pe, wide(dout, B * T * C), tokens, B, T, C);
     tg_embedding_backward_ref64(size_te, size_pe, wide_abs(dout, B * T * C), tokens, B, T, C);
     WITHIN(dwte, want_te, size_te, V * C, (B * T + 1) * EPS);
@@ -336,27 +354,29 @@ static void check_layernorm(size_t N, size_t C, bool with_w, bool with_b)
     double *want_dx = wide(dx, N * C), *want_dw = with_w ? wide(dw, C) : NULL,
            *want_db = with_b ? wide(db, C) : NULL;
     double most = 1, unit = (double)(2 * C + 8) * EPS;
+    const tg_layernorm norm = {w, b, dw, db, C, LN_EPS};
+    const tg_row_stats stats = {mean, rstd};
 
     tg_layernorm_forward_ref64(want, want_mean, want_rstd, wx, ww, wb, N, C, LN_EPS);
     tg_layernorm_backward_ref64(want_dx, want_dw, want_db, wide(dout, N * C), want_mean, want_rstd, wx, ww, N,
                                 C);
-    tg_layernorm_forward(out, mean, rstd, x, w, b, N, C, (float)LN_EPS);
+    tg_layernorm_forward(out, stats, x, &norm, N);
     for (size_t n = 0; n < N; n++)
         most = fmax(most, want_rstd[n]);
     CLOSE(mean, want_mean, N, (double)(C + 1) * EPS);
     CLOSE(rstd, want_rstd, N, unit * most);
     CLOSE(out, want, N * C, unit * most);
 
-    tg_layernorm_recompute(again, mean, rstd, x, w, b, N, C);
+    tg_layernorm_recompute(again, stats, x, &norm, N);
     SAME(again, out, N * C);
-    tg_layernorm_backward(dx, dw, db, dout, x, mean, rstd, w, N, C);
+    tg_layernorm_backward(dx, dout, x, stats, &norm, N);
     CLOSE(dx, want_dx, N * C, 2 * unit * most * most);
     if (dw)
         CLOSE(dw, want_dw, C, (unit + (double)N * EPS) * most * sqrt((double)N));
     if (db)
         CLOSE(db, want_db, C, (double)(N + 1) * EPS * (double)(N + 1));
 
-    tg_layernorm_forward(x, mean, rstd, x, w, b, N, C, (float)LN_EPS); /* in place */
+    tg_layernorm_forward(x, stats, x, &norm, N); /* in place */
     SAME(x, out, N * C);
     done();
 }
@@ -411,36 +431,6 @@ static void gelu(void)
 {
     check_gelu(TG_GELU_TANH);
     check_gelu(TG_GELU_ERF);
-}
-
-/* ---- softmax */
-
-static void softmax(void)
-{
-    static const size_t sizes[][2] = {{1, 1}, {3, 5}, {7, 129}, {33, 257}};
-
-    for (size_t s = 0; s < COUNT(sizes); s++) {
-        size_t N = sizes[s][0], W = sizes[s][1];
-        float *x = randoms(N * W), *out = nans(N * W), *dout = randoms(N * W), *dx = nans(N * W);
-        double *want = results(N * W), *want_dx = zeros(N * W);
-        double tolerance = EXP_ERROR + (double)(W + 4) * EPS;
-
-        for (size_t i = 0; i < N * W; i++)
-            x[i] *= 10;
-        tg_softmax_forward_ref64(want, wide(x, N * W), N, W);
-        tg_softmax_backward_ref64(want_dx, wide(dout, N * W), want, N, W);
-        tg_softmax_forward(out, x, N, W);
-        tg_softmax_backward(dx, dout, out, N, W);
-        /* the difference of scores is rounded, at up to 20 */
-        CLOSE(out, want, N * W, tolerance + 20 * EPS);
-        CLOSE(dx, want_dx, N * W, 3 * (tolerance + 20 * EPS));
-
-        tg_softmax_backward(dout, dout, out, N, W); /* in place */
-        SAME(dout, dx, N * W);
-        tg_softmax_forward(x, x, N, W);
-        SAME(x, out, N * W);
-        done();
-    }
 }
 
 /* ---- crossentropy */
@@ -516,7 +506,7 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     float *losses = nans(N), *losses2 = nans(N), *dx = nans(N * C), *logits;
     double *want = results(N), *want_dx = zeros(N * C), *want_dw, *want_db, *dw_t = results(V * C);
     const tg_matmul_scratch scratch = take_product_scratch();
-    tg_head head;
+    tg_linear head = {.in = C, .out = V, .transposed = true, .scratch = &scratch};
     /* the logits' error, a sum of C terms, then a sum of V or of N */
     double tolerance = EXP_ERROR + (double)(2 * C + tg_size_max(V, N) + 8) * EPS;
 
@@ -530,9 +520,12 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     want_db = with_bias ? wide(h.dbias, V) : NULL;
     head_reference(&h, want, want_dx, want_dw, want_db);
 
-    head = (tg_head){h.w, h.bias, h.dw, h.dbias, C, V};
+    head.w = h.w;
+    head.b = h.bias;
+    head.dw = h.dw;
+    head.db = h.dbias;
     logits = nans(tg_head_logits(N, V));
-    tg_head_loss(losses, dx, h.x, h.targets, &head, h.scale, N, logits, &scratch);
+    tg_head_loss(losses, dx, h.x, h.targets, &head, h.scale, N, logits);
     CLOSE(losses, want, N, tolerance * sqrt((double)C));
     CLOSE(dx, want_dx, N * C, tolerance);
     for (size_t v = 0; v < V; v++)
@@ -542,7 +535,7 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     if (with_bias)
         CLOSE(h.dbias, want_db, V, tolerance);
 
-    tg_head_loss(losses2, NULL, h.x, h.targets, &head, h.scale, N, logits, &scratch);
+    tg_head_loss(losses2, NULL, h.x, h.targets, &head, h.scale, N, logits);
     SAME(losses, losses2, N);
     done();
 }
@@ -681,12 +674,13 @@ static void check_attention(size_t B, size_t T, size_t C, size_t H, float p)
     float *out = nans(n), *lse = nans(B * H * T), *dqkv = nans(3 * n);
     const tg_attention_scratch scratch = take_scratch(T, C / H);
     double tolerance = attention_tolerance(T, C / H);
+    const tg_attention op = {.B = B, .T = T, .C = C, .H = H, .drop = a.drop, .scratch = &scratch};
 
     a.qkv = randoms(3 * n);
     a.dout = randoms(n);
     attention_reference(&a);
-    tg_attention_forward(out, lse, a.qkv, a.drop, B, T, C, H, &scratch);
-    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, a.drop, B, T, C, H, &scratch);
+    tg_attention_forward(out, lse, a.qkv, &op);
+    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, &op);
     CLOSE(out, a.out, n, tolerance);
     CLOSE(lse, a.lse, B * H * T, tolerance);
     CLOSE(dqkv, a.dqkv, 3 * n, 4 * tolerance * sqrt((double)(C / H)));
@@ -712,9 +706,11 @@ static void attention_without_dropout(void)
     tg_dropout drop = dropping(0);
     float *qkv = randoms(B * T * 3 * C), *out[2] = {nans(B * T * C), nans(B * T * C)}, *lse = nans(B * H * T);
     const tg_attention_scratch scratch = take_scratch(T, C / H);
+    const tg_attention without = {.B = B, .T = T, .C = C, .H = H, .scratch = &scratch};
+    const tg_attention with = {.B = B, .T = T, .C = C, .H = H, .drop = &drop, .scratch = &scratch};
 
-    tg_attention_forward(out[0], lse, qkv, NULL, B, T, C, H, &scratch);
-    tg_attention_forward(out[1], lse, qkv, &drop, B, T, C, H, &scratch);
+    tg_attention_forward(out[0], lse, qkv, &without);
+    tg_attention_forward(out[1], lse, qkv, &with);
     SAME(out[0], out[1], B * T * C);
     done();
 }
@@ -726,7 +722,8 @@ static void attention_of_large_scores(void)
     struct attention a = {.B = 1, .T = T, .C = C, .H = 1};
     float *out = nans(T * C), *lse = nans(T), *dqkv = nans(T * 3 * C);
     const tg_attention_scratch scratch = take_scratch(T, C);
-    double scores = 400 / sqrt(8.0) * 8; /* the most that a score can be */
+    const tg_attention op = {.B = 1, .T = T, .C = C, .H = 1, .scratch = &scratch};
+    double scores = 400 / sqrt(8.0) * 8; /* the largest possible score */
 
     a.qkv = randoms(T * 3 * C);
     a.dout = randoms(T * C);
@@ -734,29 +731,70 @@ static void attention_of_large_scores(void)
         for (size_t c = 0; c < 2 * C; c++) /* q and k, not v */
             a.qkv[t * 3 * C + c] *= 20;
     attention_reference(&a);
-    tg_attention_forward(out, lse, a.qkv, NULL, 1, T, C, 1, &scratch);
-    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, NULL, 1, T, C, 1, &scratch);
+    tg_attention_forward(out, lse, a.qkv, &op);
+    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, &op);
     CLOSE(out, a.out, T * C, 2 * (C + 2) * EPS * scores);
     CLOSE(lse, a.lse, T, 2 * (C + 2) * EPS * scores);
     CLOSE(dqkv, a.dqkv, T * 3 * C, 4 * 20 * (C + 2) * EPS * scores);
     done();
 }
 
-/* New queries over a cache: the last rows of attention over everything. */
+/* An empty cache of one layer, as large as that, for a number of sequences. */
+static tg_kv_cache take_cache(size_t sequences, size_t keys, size_t C)
+{
+    tg_kv_cache cache;
+    tg_arena arena = {0};
+
+    tg_kv_cache_place(&arena, &cache, sequences, 1, keys, C);
+    cache.k = nans(sequences * keys * C);
+    cache.v = nans(sequences * keys * C);
+    return cache;
+}
+
+/* New queries over a cache: the last rows of attention over everything.  The sequence is the
+ * cache's second; what the first one holds does not matter. */
 static void check_cached(size_t past, size_t n, size_t C, size_t H)
 {
     size_t T = past + n;
     struct attention a = {.B = 1, .T = T, .C = C, .H = H};
-    float *k = nans(T * C), *v = nans(T * C), *out = nans(n * C);
+    float *first = nans(tg_size_max(past, 1) * C), *out = nans(n * C);
     const tg_attention_scratch scratch = take_scratch(T, C / H);
+    tg_kv_cache cache = take_cache(2, T + 3, C);
+    tg_attention op = {.B = 1, .T = past, .C = C, .H = H, .scratch = &scratch, .cache = &cache, .first = 1};
 
     a.qkv = randoms(T * 3 * C);
     a.dout = randoms(T * C);
     attention_reference(&a);
-    tg_slice_forward_ref(k, a.qkv, T, 3 * C, C, C);
-    tg_slice_forward_ref(v, a.qkv, T, 3 * C, 2 * C, C);
-    tg_attention_cached(out, a.qkv + past * 3 * C, k, v, 0, 1, n, past, C, H, &scratch);
+    if (past > 0) {
+        tg_attention_forward(first, NULL, a.qkv, &op);
+        CLOSE(first, a.out, past * C, attention_tolerance(T, C / H));
+    }
+    cache.past = past;
+    op.T = n;
+    tg_attention_forward(out, NULL, a.qkv + past * 3 * C, &op);
     CLOSE(out, a.out + past * C, n * C, attention_tolerance(T, C / H));
+    done();
+}
+
+/* Every sequence of the cache has what the first had. */
+static void cache_broadcast(void)
+{
+    enum { S = 3, KEYS = 7, PAST = 5, C = 6 };
+    float *qkv = randoms(PAST * 3 * C);
+    tg_kv_cache cache = take_cache(S, KEYS, C);
+
+    tg_kv_cache_append(&cache, 0, qkv, 0, 1, PAST);
+    cache.past = PAST;
+    tg_kv_cache_broadcast(&cache);
+    for (size_t s = 0; s < S; s++) {
+        for (size_t t = 0; t < PAST; t++) {
+            const size_t at = tg_kv_cache_at(&cache, s, 0) + t * C;
+
+            SAME(cache.k + at, qkv + (t * 3 + 1) * C, C);
+            SAME(cache.v + at, qkv + (t * 3 + 2) * C, C);
+        }
+        CHECK(isnan(cache.k[tg_kv_cache_at(&cache, s, 0) + PAST * C]));
+    }
     done();
 }
 
@@ -766,6 +804,68 @@ static void attention_cached(void)
     check_cached(12, 1, 6, 3);
     check_cached(65, 3, 34, 1);
     check_cached(130, 17, 66, 2);
+}
+
+/* ---- the end of a sublayer, and what passes do element by element */
+
+/* out = residual + drop(inp W + b), from the parts; and its gradients. */
+static void check_residual(float p)
+{
+    enum { N = 11, K = 13, M = 21 };
+    const tg_dropout drop = dropping(p);
+    float *x = randoms(N * K), *w = randoms(K * M), *b = randoms(M), *residual = randoms(N * M);
+    float *out = nans(N * M), *want = nans(N * M), *scratch = nans(N * M), *dout = randoms(N * M);
+    float *dropped = nans(N * M), *dx[2] = {nans(N * K), nans(N * K)};
+    float *dw[2] = {randoms(K * M), nans(K * M)}, *db[2] = {randoms(M), nans(M)};
+    const tg_matmul_scratch product = take_product_scratch();
+    tg_linear linear = {.w = w, .b = b, .dw = dw[0], .db = db[0], .in = K, .out = M, .scratch = &product};
+
+    memcpy(dw[1], dw[0], K * M * sizeof(float));
+    memcpy(db[1], db[0], M * sizeof(float));
+    tg_residual_forward(out, residual, x, &linear, &drop, scratch, N);
+    tg_linear_forward(want, NULL, x, &linear, N);
+    tg_dropout_apply(want, &drop, N * M);
+    for (size_t i = 0; i < N * M; i++)
+        want[i] += residual[i];
+    CLOSE(out, wide(want, N * M), N * M, 4 * (K + 2) * EPS);
+
+    tg_residual_backward(dx[0], dout, x, &linear, &drop, scratch, N);
+    memcpy(dropped, dout, N * M * sizeof(float));
+    tg_dropout_apply(dropped, &drop, N * M);
+    linear.dw = dw[1];
+    linear.db = db[1];
+    tg_linear_backward(dx[1], dropped, x, &linear, N);
+    SAME(dx[0], dx[1], N * K);
+    SAME(dw[0], dw[1], K * M);
+    SAME(db[0], db[1], M);
+    done();
+}
+
+static void residual(void)
+{
+    check_residual(0);
+    check_residual(0.3f);
+}
+
+static void elementwise(void)
+{
+    enum { N = 200003 }; /* more than one thread's part */
+    float *a = randoms(N), *b = randoms(N), *out = nans(N);
+    double sum = 0;
+
+    tg_add(out, a, b, N);
+    for (size_t i = 0; i < N; i++) {
+        CHECK(out[i] == a[i] + b[i]);
+        sum += (double)a[i];
+    }
+    CHECK(tg_mean(a, N) == sum / N);
+    tg_copy(out, a, N);
+    SAME(out, a, N);
+    tg_add(b, a, b, N); /* in place */
+    tg_zero(out, N);
+    for (size_t i = 0; i < N; i++)
+        CHECK(out[i] == 0);
+    done();
 }
 
 /* ---- threads: big enough that every operation divides its work */
@@ -779,10 +879,11 @@ static void all_linear(float *out)
           *dout = randoms(BIG_N * OC);
     float *dx = out + BIG_N * OC, *dw = dx + BIG_N * BIG_C, *db = dw + BIG_C * OC;
     const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear linear = {.w = w, .b = b, .dw = dw, .db = db, .in = BIG_C, .out = OC, .scratch = &scratch};
 
     memset(dw, 0, (BIG_C * OC + OC) * sizeof *dw);
-    tg_linear_forward(out, x, w, b, NULL, BIG_N, BIG_C, OC, &scratch);
-    tg_linear_backward(dx, dw, db, dout, x, w, BIG_N, BIG_C, OC, &scratch);
+    tg_linear_forward(out, NULL, x, &linear, BIG_N);
+    tg_linear_backward(dx, dout, x, &linear, BIG_N);
 }
 
 /* One row only: the product has its own way for that. */
@@ -791,10 +892,11 @@ static void all_linear_row(float *out)
     float *x = randoms(BIG_N), *w = randoms(BIG_N * BIG_V), *dout = randoms(BIG_V);
     float *dx = out + BIG_V, *dw = dx + BIG_N;
     const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear linear = {.w = w, .dw = dw, .in = BIG_N, .out = BIG_V, .scratch = &scratch};
 
     memset(dw, 0, BIG_N * BIG_V * sizeof *dw);
-    tg_linear_forward(out, x, w, NULL, NULL, 1, BIG_N, BIG_V, &scratch);
-    tg_linear_backward(dx, dw, NULL, dout, x, w, 1, BIG_N, BIG_V, &scratch);
+    tg_linear_forward(out, NULL, x, &linear, 1);
+    tg_linear_backward(dx, dout, x, &linear, 1);
 }
 
 static void all_layernorm(float *out)
@@ -803,11 +905,13 @@ static void all_layernorm(float *out)
           *dout = randoms(BIG_N * BIG_C);
     float *dx = out + BIG_N * BIG_C, *mean = dx + BIG_N * BIG_C, *rstd = mean + BIG_N, *dw = rstd + BIG_N,
           *db = dw + BIG_C;
+    const tg_layernorm norm = {w, b, dw, db, BIG_C, LN_EPS};
+    const tg_row_stats stats = {mean, rstd};
 
     memset(dx, 0, BIG_N * BIG_C * sizeof *dx);
     memset(dw, 0, 2 * BIG_C * sizeof *dw);
-    tg_layernorm_forward(out, mean, rstd, x, w, b, BIG_N, BIG_C, (float)LN_EPS);
-    tg_layernorm_backward(dx, dw, db, dout, x, mean, rstd, w, BIG_N, BIG_C);
+    tg_layernorm_forward(out, stats, x, &norm, BIG_N);
+    tg_layernorm_backward(dx, dout, x, stats, &norm, BIG_N);
 }
 
 static void all_gelu(float *out)
@@ -815,8 +919,9 @@ static void all_gelu(float *out)
     size_t n = BIG_N * BIG_C;
     float *x = randoms(n), *dout = randoms(n), *w = randoms(BIG_C * BIG_C);
     const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear linear = {.w = w, .in = BIG_C, .out = BIG_C, .scratch = &scratch};
 
-    tg_linear_gelu_forward(out, out, x, w, NULL, BIG_N, BIG_C, BIG_C, TG_GELU_TANH, &scratch);
+    tg_linear_gelu_forward(out, out, x, &linear, TG_GELU_TANH, BIG_N);
     tg_gelu_slope(out + n, out + 2 * n, x, n, TG_GELU_TANH);
     tg_gelu_backward(out + 3 * n, dout, out + 2 * n, n);
     tg_gelu_slope(out + 4 * n, out + 5 * n, x, n, TG_GELU_ERF);
@@ -827,18 +932,11 @@ static void all_embedding(float *out)
     float *wte = randoms(BIG_V * BIG_C), *wpe = randoms(BIG_T * BIG_C), *dout = randoms(BIG_N * BIG_C);
     float *dwte = out + BIG_N * BIG_C, *dwpe = dwte + BIG_V * BIG_C;
     int32_t *tokens = ids(BIG_N, 7); /* each many times */
+    const tg_embedding embedding = {wte, wpe, dwte, dwpe, BIG_C};
 
     memset(dwte, 0, (BIG_V + BIG_T) * BIG_C * sizeof *dwte);
-    tg_embedding_forward(out, tokens, wte, wpe, 0, BIG_B, BIG_T, BIG_C);
-    tg_embedding_backward(dwte, dwpe, dout, tokens, BIG_B, BIG_T, BIG_C);
-}
-
-static void all_softmax(float *out)
-{
-    float *x = randoms(BIG_N * BIG_V), *dout = randoms(BIG_N * BIG_V);
-
-    tg_softmax_forward(out, x, BIG_N, BIG_V);
-    tg_softmax_backward(out + BIG_N * BIG_V, dout, out, BIG_N, BIG_V);
+    tg_embedding_forward(out, tokens, &embedding, 0, BIG_B, BIG_T);
+    tg_embedding_backward(dout, tokens, &embedding, BIG_B, BIG_T);
 }
 
 static void all_head(float *out)
@@ -847,11 +945,12 @@ static void all_head(float *out)
     float *losses = out, *dx = losses + BIG_N, *dw = dx + BIG_N * BIG_C, *db = dw + BIG_V * BIG_C;
     float *logits = nans(tg_head_logits(BIG_N, BIG_V));
     int32_t *targets = ids(BIG_N, BIG_V);
-    tg_head head = {w, b, dw, db, BIG_C, BIG_V};
     const tg_matmul_scratch scratch = take_product_scratch();
+    const tg_linear head = {.w = w, .b = b, .dw = dw, .db = db, .in = BIG_C, .out = BIG_V,
+                            .transposed = true, .scratch = &scratch};
 
     memset(dw, 0, (BIG_V * BIG_C + BIG_V) * sizeof *dw);
-    tg_head_loss(losses, dx, x, targets, &head, 0.01f, BIG_N, logits, &scratch);
+    tg_head_loss(losses, dx, x, targets, &head, 0.01f, BIG_N, logits);
 }
 
 static void all_dropout(float *out)
@@ -866,13 +965,20 @@ static void all_attention(float *out)
 {
     float *qkv = randoms(BIG_N * 3 * BIG_C), *dout = randoms(BIG_N * BIG_C);
     float *lse = out + BIG_N * BIG_C, *dqkv = lse + BIG_H * BIG_N, *cached = dqkv + BIG_N * 3 * BIG_C;
-    float *k = randoms(BIG_N * BIG_C), *v = randoms(BIG_N * BIG_C);
+    tg_kv_cache cache = take_cache(1, BIG_N, BIG_C);
     tg_dropout drop = dropping(0.1f);
     const tg_attention_scratch scratch = take_scratch(BIG_N, BIG_C / BIG_H);
+    tg_attention op = {.B = BIG_B, .T = BIG_T, .C = BIG_C, .H = BIG_H, .drop = &drop, .scratch = &scratch};
 
-    tg_attention_forward(out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
-    tg_attention_backward(dqkv, dout, out, lse, qkv, &drop, BIG_B, BIG_T, BIG_C, BIG_H, &scratch);
-    tg_attention_cached(cached, qkv, k, v, 0, 1, BIG_T, BIG_N - BIG_T, BIG_C, BIG_H, &scratch);
+    tg_attention_forward(out, lse, qkv, &op);
+    tg_attention_backward(dqkv, dout, out, lse, qkv, &op);
+    op.B = 1;
+    op.drop = NULL;
+    op.cache = &cache;
+    check_fill(cache.k, BIG_N * BIG_C, 8, 1);
+    check_fill(cache.v, BIG_N * BIG_C, 9, 1);
+    cache.past = BIG_N - BIG_T;
+    tg_attention_forward(cached, NULL, qkv, &op);
 }
 
 /* Run with 1 and with 3 threads; same bits in all that was written. */
@@ -904,7 +1010,6 @@ static void threads(void)
     check_threads(all_layernorm, 2 * n + 2 * BIG_N + 2 * BIG_C);
     check_threads(all_gelu, 6 * n);
     check_threads(all_embedding, n + (BIG_V + BIG_T) * BIG_C);
-    check_threads(all_softmax, 2 * BIG_N * BIG_V);
     check_threads(all_head, BIG_N + n + BIG_V * BIG_C + BIG_V);
     check_threads(all_dropout, n);
     check_threads(all_attention, n + BIG_H * BIG_N + 3 * n + BIG_T * BIG_C);
@@ -916,12 +1021,12 @@ static void tests(void)
     RUN(linear_forward);
     RUN(linear_backward);
     RUN(linear_backward_parameters_only);
+    RUN(linear_backward_input_only);
     RUN(bias_backward_strided);
     RUN(slice);
     RUN(embedding);
     RUN(layernorm);
     RUN(gelu);
-    RUN(softmax);
     RUN(crossentropy);
     RUN(head_loss);
     RUN(dropout_share);
@@ -931,6 +1036,9 @@ static void tests(void)
     RUN(attention_without_dropout);
     RUN(attention_of_large_scores);
     RUN(attention_cached);
+    RUN(cache_broadcast);
+    RUN(residual);
+    RUN(elementwise);
     RUN(threads);
 }
 

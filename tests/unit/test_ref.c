@@ -547,7 +547,7 @@ static double core_loss(const void *problem)
     return dot(p->att, p->datt);
 }
 
-/* Masked scores and probabilities are what they must be, and no gradient is there. */
+/* Masked scores and probabilities have their values, and no gradient flows through them. */
 static void check_mask(const struct core *p, pair dprobs, pair dscores)
 {
     for (size_t s = 0; s < p->scores.n; s++) {

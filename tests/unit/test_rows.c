@@ -264,6 +264,7 @@ static void check_heads(size_t B, size_t T, size_t C, size_t H)
     float *dqkv = take(3 * n, sizeof *dqkv);
     double *want_dqkv = take(3 * n, sizeof *want_dqkv);
     tg_attention_scratch scratch;
+    const tg_attention op = {.B = B, .T = T, .C = C, .H = H, .scratch = &scratch};
     tg_arena arena = {0};
     tg_err err = {0};
 
@@ -275,8 +276,8 @@ static void check_heads(size_t B, size_t T, size_t C, size_t H)
     walk_team(&got, &g.view, &all, false, true);
     SAME(got.scores, want.scores, B * H * T * T);
     SAME(got.probs, want.probs, B * H * T * T);
-    tg_attention_forward(att, lse, g.qkv, NULL, B, T, C, H, &scratch);
-    tg_attention_backward(dqkv, datt, att, lse, g.qkv, NULL, B, T, C, H, &scratch);
+    tg_attention_forward(att, lse, g.qkv, &op);
+    tg_attention_backward(dqkv, datt, att, lse, g.qkv, &op);
     CHECK_NEAR(check_distance64(att, got.att, n), 0, 2 * tolerance); /* values are below 2 */
     gradients(want_dqkv, &g, &want, datt);
     CHECK_NEAR(check_distance64(dqkv, want_dqkv, 3 * n), 0, 8 * tolerance * sqrt((double)(C / H)));

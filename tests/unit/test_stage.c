@@ -150,6 +150,9 @@ static void check_output(tg_attn_stages *stages, const tg_attn_layer *layer, con
     static float fast[T * C];
     tg_arena arena = {0};
     tg_matmul_scratch scratch;
+    const tg_linear proj = {
+        .w = layer->w_proj, .b = layer->b_proj, .in = C, .out = C, .scratch = &scratch,
+    };
     tg_err err = {0};
 
     tg_attn_stages_fill(stages, TG_ATTN_ATT, layer, &all);
@@ -165,7 +168,7 @@ static void check_output(tg_attn_stages *stages, const tg_attn_layer *layer, con
     tg_matmul_place(&arena, &scratch);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
     tg_matmul_place(&arena, &scratch);
-    tg_linear_forward(fast, fused, layer->w_proj, layer->b_proj, NULL, T, C, C, &scratch);
+    tg_linear_forward(fast, NULL, fused, &proj, T);
     CHECK_NEAR(check_distance64(fused, att, T * C), 0, 6e-8 * 20 * 10);
     CHECK_NEAR(check_distance64(fast, out, T * C), 0, 6e-8 * 20 * 10 * C);
     tg_arena_free(&arena);
@@ -191,7 +194,8 @@ static void stages_of_a_model(void)
     while (tg_attn_layers_next(&layers, &layer)) {
         check_slices(&stages, &layer);
         check_input(&stages, &layer);
-        tg_attention_forward(att, lse, layer.qkv, NULL, 1, T, C, H, &scratch);
+        tg_attention_forward(att, lse, layer.qkv,
+                             &(tg_attention){.B = 1, .T = T, .C = C, .H = H, .scratch = &scratch});
         check_output(&stages, &layer, att);
     }
     CHECK_EQ(layers.next, L);

@@ -60,7 +60,7 @@ static void offset_examples(void)
     check_offsets(3, 1, 2, 0, 1, 2, 2, 4, 5);
 }
 
-/* The reference really uses those places: it is the product of what lies there. */
+/* The reference uses these offsets: the score is the product of the elements there. */
 static void scores_lie_at_their_offsets(void)
 {
     double q[12], k[12], v[12], att[12], scores[2 * 3 * 3], probs[2 * 3 * 3];

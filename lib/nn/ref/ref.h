@@ -1,7 +1,7 @@
 /*
  * ref: the reference operations, which are the specification of the fast ones.
  *
- * Plain C that reads like the equation.  Each operation stands in two precisions:
+ * Plain C that reads like the equation.  Each operation exists in two precisions:
  * tg_NAME_ref works on float, tg_NAME_ref64 on double.  Both are compiled from the
  * same source and declared, with their contracts, in lib/nn/ref/ref_ops.h, where
  * REF(NAME) stands for either name and `real` for its type.

@@ -254,7 +254,7 @@ void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, rea
 
 /* ---- the self-attention sublayers */
 
-/* What lies between x and out.  The same struct serves for the gradients. */
+/* The activations between x and out; another such struct holds their gradients. */
 typedef struct REF(attention_buffers) {
     real *qkv;    /* [B,T,3C] */
     real *q;      /* [B,T,C] = qkv[:,:,0:C] */

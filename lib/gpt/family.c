@@ -1,0 +1,6 @@
+#include "lib/gpt/family.h"
+
+const tg_family *tg_config_family(const tg_config *config)
+{
+    return config->family ? config->family : &tg_gpt2;
+}

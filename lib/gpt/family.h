@@ -1,0 +1,32 @@
+/*
+ * family: what tells one family of models from another: its parameters, and the order of its
+ * operations.
+ *
+ * A family is two files: its rows of parameters (lib/gpt/gpt2_params.c), and its steps forward
+ * and backward (lib/gpt/gpt2.c), made of lib/nn's operations; lib/gpt/bind.c binds those to the
+ * parameters.
+ */
+#ifndef TG_GPT_FAMILY_H
+#define TG_GPT_FAMILY_H
+
+#include "lib/gpt/acts.h"
+#include "lib/gpt/params.h"
+
+typedef struct tg_family {
+    const char *name;        /* "gpt2" */
+    const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
+    size_t n_rows;
+    const tg_steps *steps;
+    const tg_steps64 *steps64;
+} tg_family;
+
+extern const tg_family tg_gpt2;
+
+/* Its steps (lib/gpt/gpt2.c). */
+extern const tg_steps tg_gpt2_steps;
+extern const tg_steps64 tg_gpt2_steps64;
+
+/* The family of a config: GPT-2 unless it names another. */
+const tg_family *tg_config_family(const tg_config *config);
+
+#endif

@@ -1,0 +1,63 @@
+#include "lib/gpt/gradient64.h"
+
+#include "lib/attn/widen.h"
+#include "lib/gpt/family.h"
+#include "lib/nn/ref/ref.h"
+
+void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *model, size_t layer, size_t T)
+{
+    const tg_binding bound = {.model = model};
+    const size_t V = model->config.vocab_size;
+
+    *g = (tg_gradient64){.model = model, .steps = tg_config_family(&model->config)->steps64, .layer = layer, .T = T};
+    tg_acts64_place(arena, &g->acts, &bound, 1, T, layer, 0, TG_ACTS_KEPT);
+    tg_attention64_place(arena, &g->acts.attention, 1, T, model->config.n_head);
+    g->logits = tg_arena_take(arena, V, sizeof *g->logits);
+    g->dlogits = tg_arena_take(arena, V, sizeof *g->dlogits);
+    g->dout = g->acts.dx;
+    g->datt = g->acts.dnormed;
+}
+
+void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv)
+{
+    const tg_block_acts64 *s = &g->acts.block[g->layer];
+    const size_t n = g->T * g->acts.C;
+
+    tg_double_from_float(s->x, x, n);
+    tg_double_from_float(s->qkv, qkv, 3 * n);
+    g->steps->attend(&g->acts, g->layer);
+}
+
+double tg_gradient64_loss(tg_gradient64 *g, int32_t target)
+{
+    tg_acts64 *a = &g->acts;
+
+    g->target = target;
+    g->steps->finish(a, g->layer);
+    for (size_t l = g->layer + 1; l < a->L; l++) {
+        g->steps->project(a, l);
+        g->steps->attend(a, l);
+        g->steps->finish(a, l);
+    }
+    g->steps->logits(a, g->logits, g->T - 1, 1); /* the last token alone predicts */
+    tg_crossentropy_forward_ref64(&g->loss, g->logits, &g->target, 1, g->model->config.vocab_size);
+    return g->loss;
+}
+
+void tg_gradient64_run(tg_gradient64 *g)
+{
+    const double one = 1;
+    const size_t V = g->model->config.vocab_size;
+    tg_acts64 *a = &g->acts;
+
+    tg_zero64(g->dlogits, V);
+    tg_crossentropy_backward_ref64(g->dlogits, &one, g->logits, &g->target, 1, V);
+    g->steps->logits_backward(a, g->dlogits, g->T - 1, 1);
+    for (size_t l = a->L; l-- > g->layer;) {
+        g->steps->finish_backward(a, l);
+        if (l == g->layer)
+            return;
+        g->steps->attend_backward(a, l);
+        g->steps->project_backward(a, l);
+    }
+}

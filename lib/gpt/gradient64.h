@@ -1,0 +1,55 @@
+/*
+ * gradient64: how the loss of a prediction depends on one layer's attention, in double precision.
+ *
+ * The prediction is that of the token after a text:
+ *
+ *     loss = -log softmax(logits[T-1])[target]
+ *
+ * From layer l's weighted sums on, the rest of the model is run in double precision on the
+ * float32 weights, and then backward, by the same steps as training (lib/gpt/gpt2.c):
+ *
+ *     x2 = x + att w_proj + b_proj          x: the residual stream before ln_1
+ *     ... the MLP of layer l, all later layers, ln_f, the head
+ *     dout = dloss/d(att w_proj + b_proj) = dloss/dx2      datt = dout w_proj^T
+ *
+ *     place; tg_gradient64_begin(); tg_gradient64_loss(); tg_gradient64_run()
+ *
+ * Memory is about 100 (L - l) T C bytes.  Dropout is off, as everywhere outside training.
+ */
+#ifndef TG_GPT_GRADIENT64_H
+#define TG_GPT_GRADIENT64_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/gpt/acts.h"
+#include "lib/gpt/model.h"
+
+typedef struct tg_gradient64 {
+    const tg_model *model;
+    const tg_steps64 *steps;
+    size_t layer, T;
+    int32_t target;
+    tg_acts64 acts;  /* of the blocks from `layer` on */
+    double *logits;  /* [V] of the last token */
+    double loss;
+    double *dlogits; /* [V] */
+    double *dout;    /* [T,C] the gradient of what attention adds to the residual stream */
+    double *datt;    /* [T,C] the gradient of the weighted sums: dout w_proj^T */
+} tg_gradient64;
+
+/* Place everything in an arena (see arena.h), for layer `layer` and texts of T tokens. */
+void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *model, size_t layer, size_t T);
+
+/* The layer's input before ln_1, x [T,C], and its qkv [T,3C]: g->acts.block[layer] then holds both
+ * and their att, the same numbers as those of the walk. */
+void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv);
+
+/* Forward from the x and att of g->acts.block[layer]: the loss of 0 <= target < vocab_size. */
+double tg_gradient64_loss(tg_gradient64 *g, int32_t target);
+
+/* Backward from there: g->dlogits, g->dout and g->datt are written. */
+void tg_gradient64_run(tg_gradient64 *g);
+
+#endif

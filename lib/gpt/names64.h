@@ -1,0 +1,49 @@
+/*
+ * names64: what is written for float32 is compiled for double precision as well, under these
+ * names.  No guard: the first inclusion defines them, the next one takes them back.
+ */
+#ifndef tg_acts
+#define tg_acts tg_acts64
+#define tg_acts_place tg_acts64_place
+#define tg_block_acts tg_block_acts64
+#define tg_steps tg_steps64
+#define tg_gpt2_steps tg_gpt2_steps64
+#define tg_row_stats tg_row_stats64
+#define tg_layernorm_forward tg_layernorm64_forward
+#define tg_layernorm_backward tg_layernorm64_backward
+#define tg_layernorm_recompute tg_layernorm64_recompute
+#define tg_linear_forward tg_linear64_forward
+#define tg_linear_gelu_forward tg_linear64_gelu_forward
+#define tg_linear_backward tg_linear64_backward
+#define tg_gelu_slope tg_gelu64_slope
+#define tg_gelu_backward tg_gelu64_backward
+#define tg_attention tg_attention64
+#define tg_attention_scratch tg_attention64_scratch
+#define tg_attention_forward tg_attention64_forward
+#define tg_attention_backward tg_attention64_backward
+#define tg_zero tg_zero64
+#define tg_residual_forward tg_residual64_forward
+#define tg_residual_backward tg_residual64_backward
+#else
+#undef tg_acts
+#undef tg_acts_place
+#undef tg_block_acts
+#undef tg_steps
+#undef tg_gpt2_steps
+#undef tg_row_stats
+#undef tg_layernorm_forward
+#undef tg_layernorm_backward
+#undef tg_layernorm_recompute
+#undef tg_linear_forward
+#undef tg_linear_gelu_forward
+#undef tg_linear_backward
+#undef tg_gelu_slope
+#undef tg_gelu_backward
+#undef tg_attention
+#undef tg_attention_scratch
+#undef tg_attention_forward
+#undef tg_attention_backward
+#undef tg_zero
+#undef tg_residual_forward
+#undef tg_residual_backward
+#endif

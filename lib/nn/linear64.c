@@ -1,0 +1,116 @@
+#include <assert.h>
+
+#include "lib/base/size.h"
+#include "lib/nn/ops64.h"
+#include "lib/nn/ref/ref.h"
+
+#define ROWS 8     /* that share what is read of w */
+#define COLUMNS 32 /* of out: their sums stay in the nearest cache */
+
+/* out[0..rows, o0..o0+width) */
+static void forward_block(double *out, const double *inp, const float *w, const float *bias, size_t rows,
+                          size_t C, size_t OC, size_t width)
+{
+    double sum[ROWS][COLUMNS] = {{0}};
+    double w_c[COLUMNS] = {0};
+
+    for (size_t c = 0; c < C; c++) {
+        for (size_t o = 0; o < width; o++)
+            w_c[o] = (double)w[c * OC + o];
+        for (size_t n = 0; n < rows; n++) {
+            const double x = inp[n * C + c];
+
+            #pragma omp simd
+            for (size_t o = 0; o < COLUMNS; o++)
+                sum[n][o] += x * w_c[o];
+        }
+    }
+    for (size_t n = 0; n < rows; n++) {
+        for (size_t o = 0; o < width; o++)
+            out[n * OC + o] = bias ? sum[n][o] + (double)bias[o] : sum[n][o];
+    }
+}
+
+/* out[n,o] = (sum over c of inp[n,c] * w[c,o]) + bias[o], w [C,OC] */
+static void product(double *out, const double *inp, const float *w, const float *bias, size_t N, size_t C,
+                    size_t OC)
+{
+    #pragma omp parallel for schedule(static)
+    for (size_t o = 0; o < OC; o += COLUMNS) {
+        for (size_t n = 0; n < N; n += ROWS)
+            forward_block(out + n * OC + o, inp + n * C, w + o, bias ? bias + o : NULL,
+                          tg_size_min(ROWS, N - n), C, OC, tg_size_min(COLUMNS, OC - o));
+    }
+}
+
+/* dinp[0..rows, c] for one row w_c [OC] of w. */
+static void transposed_block(double *dinp, const double *dout, const float *w_c, size_t rows, size_t C,
+                           size_t OC)
+{
+    double sum[ROWS] = {0};
+
+    if (rows == ROWS) { /* of known number: the sums stay in registers */
+        for (size_t o = 0; o < OC; o++) {
+            for (size_t n = 0; n < ROWS; n++)
+                sum[n] += dout[n * OC + o] * (double)w_c[o];
+        }
+    } else {
+        for (size_t n = 0; n < rows; n++) {
+            for (size_t o = 0; o < OC; o++)
+                sum[n] += dout[n * OC + o] * (double)w_c[o];
+        }
+    }
+    for (size_t n = 0; n < rows; n++)
+        dinp[n * C] = sum[n];
+}
+
+/* dinp[n,c] = sum over o of dout[n,o] * w[c,o], w [C,OC] */
+static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C, size_t OC)
+{
+    #pragma omp parallel for schedule(static)
+    for (size_t c = 0; c < C; c++) {
+        for (size_t n = 0; n < N; n += ROWS)
+            transposed_block(dinp + n * C + c, dout + n * OC, w + c * OC, tg_size_min(ROWS, N - n), C, OC);
+    }
+}
+
+/* out[n,o] += bias[o] */
+static void add_bias(double *out, const float *bias, size_t N, size_t OC)
+{
+    for (size_t n = 0; bias && n < N; n++)
+        for (size_t o = 0; o < OC; o++)
+            out[n * OC + o] += (double)bias[o];
+}
+
+void tg_linear64_forward(double *out, const double *add, const double *inp, const tg_linear *linear, size_t N)
+{
+    const size_t in = linear->in, width = linear->out;
+
+    assert(out != add);
+    if (linear->transposed) {
+        product_transposed(out, inp, linear->w, N, width, in);
+        add_bias(out, linear->b, N, width);
+    } else {
+        product(out, inp, linear->w, linear->b, N, in, width);
+    }
+    for (size_t i = 0; add && i < N * width; i++)
+        out[i] += add[i];
+}
+
+void tg_linear64_gelu_forward(double *out, double *pre, const double *inp, const tg_linear *linear,
+                              tg_gelu_kind kind, size_t N)
+{
+    tg_linear64_forward(pre, NULL, inp, linear, N);
+    tg_gelu_forward_ref64(out, pre, N * linear->out, kind);
+}
+
+void tg_linear64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
+                          size_t N)
+{
+    (void)inp; /* only weights' gradients need it */
+    assert(!linear->dw && !linear->db);
+    if (linear->transposed)
+        product(dinp, dout, linear->w, NULL, N, linear->out, linear->in);
+    else
+        product_transposed(dinp, dout, linear->w, N, linear->in, linear->out);
+}

@@ -1,0 +1,83 @@
+/*
+ * ops64: the operations of this folder in double precision, on float32 parameters.
+ *
+ * For derivations and checks, where exactness counts more than speed.  Each takes the same
+ * sums in the same order as its reference in lib/nn/ref, bit for bit, as if the parameters had
+ * been converted to double first.  Names, arguments and aliasing are those of the float32
+ * operations; gradients are taken of activations only: dw and db must be NULL (asserted).
+ * No dropout, no cache.  Nothing allocates or fails.
+ */
+#ifndef TG_NN_OPS64_H
+#define TG_NN_OPS64_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/nn/attention.h"
+#include "lib/nn/dropout.h"
+#include "lib/nn/gelu.h"
+#include "lib/nn/layernorm.h"
+#include "lib/nn/linear.h"
+
+/* ---- lib/nn/elementwise.h */
+
+void tg_zero64(double *x, size_t n);
+
+/* ---- lib/nn/layernorm.h */
+
+typedef struct tg_row_stats64 {
+    double *mean, *rstd; /* [N] */
+} tg_row_stats64;
+
+void tg_layernorm64_forward(double *out, tg_row_stats64 stats, const double *inp, const tg_layernorm *norm,
+                            size_t N);
+void tg_layernorm64_recompute(double *out, tg_row_stats64 stats, const double *inp, const tg_layernorm *norm,
+                              size_t N);
+void tg_layernorm64_backward(double *dinp, const double *dout, const double *inp, tg_row_stats64 stats,
+                             const tg_layernorm *norm, size_t N);
+
+/* ---- lib/nn/linear.h: ten to thirty times as fast as the reference where W exceeds the cache */
+
+void tg_linear64_forward(double *out, const double *add, const double *inp, const tg_linear *linear,
+                         size_t N);
+void tg_linear64_gelu_forward(double *out, double *pre, const double *inp, const tg_linear *linear,
+                              tg_gelu_kind kind, size_t N);
+/* dinp is not NULL; inp is not read. */
+void tg_linear64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
+                          size_t N);
+
+/* ---- lib/nn/gelu.h */
+
+void tg_gelu64_slope(double *out, double *slope, const double *inp, size_t n, tg_gelu_kind kind);
+void tg_gelu64_backward(double *dinp, const double *dout, const double *slope, size_t n);
+
+/* ---- lib/nn/attention.h */
+
+typedef struct tg_attention64_scratch {
+    double *rows; /* [B,H,4T] a head's scores and probabilities, and their gradients */
+} tg_attention64_scratch;
+
+void tg_attention64_place(tg_arena *arena, tg_attention64_scratch *scratch, size_t B, size_t T, size_t H);
+
+typedef struct tg_attention64 {
+    size_t B, T, C, H;
+    const tg_dropout *drop; /* NULL, or p = 0 */
+    const tg_attention64_scratch *scratch;
+    tg_kv_cache *cache; /* NULL */
+    size_t layer, first;
+} tg_attention64;
+
+/* lse is neither written nor read: backward recomputes the probabilities. */
+void tg_attention64_forward(double *out, double *lse, const double *qkv, const tg_attention64 *a);
+void tg_attention64_backward(double *dqkv, const double *dout, const double *out, const double *lse,
+                             const double *qkv, const tg_attention64 *a);
+
+/* ---- lib/nn/residual.h */
+
+void tg_residual64_forward(double *out, const double *residual, const double *inp, const tg_linear *linear,
+                           const tg_dropout *drop, double *scratch, size_t N);
+void tg_residual64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
+                            const tg_dropout *drop, double *scratch, size_t N);
+
+#endif
