@@ -223,7 +223,7 @@ static void check_product(bool bf16, struct shape s, int form, const tg_matmul_s
     struct reference r = reference_of(&op, op.b, op.b_row, op.b_col, bf16 ? A_BF16 | B_BF16 : 0);
     struct outcome o;
 
-    set_epilogue(&op, form / 4 % 4, bias, add, mapped);
+    set_epilogue(&op, (enum epilogue)(form / 4 % 4), bias, add, mapped);
     prepare_c(&op, add);
     (bf16 ? kernels->matmul_bf16 : kernels->matmul)(&op, scratch);
     /* of a large one some rows, in every place of a tile */
