@@ -5,7 +5,11 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
+#ifdef TG_TINY_CHUNK
+#define CHUNK TG_TINY_CHUNK
+#else
 #define CHUNK ((size_t)16384) /* elements of a partial sum, and that a thread takes at a time */
+#endif
 
 size_t tg_adamw_work(const tg_params *table)
 {
