@@ -19,6 +19,7 @@ unit() {
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
+@test "unit: fields" { unit fields; }
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
