@@ -288,7 +288,7 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
 tg_status tg_archive_get_choice(tg_archive_reader *r, const tg_array *a, const char *list, size_t *number,
                                 tg_err *err)
 {
-    char name[TG_CHOICE_ROOM];
+    char name[TG_CHOICE_SIZE];
     tg_status status = tg_archive_get_text(r, a, name, sizeof name, err);
 
     if (status || tg_choice_find(number, list, name))
@@ -463,7 +463,7 @@ tg_status tg_archive_put_text(tg_archive_writer *w, const char *name, const char
 tg_status tg_archive_put_choice(tg_archive_writer *w, const char *name, const char *list, size_t number,
                                 tg_err *err)
 {
-    char text[TG_CHOICE_ROOM];
+    char text[TG_CHOICE_SIZE];
 
     return tg_archive_put_text(w, name, tg_choice_name(text, list, number), err);
 }
