@@ -7,7 +7,7 @@
 #include "formats/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
-#include "lib/base/size.h"
+#include "lib/nn/tensor.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
 {
@@ -78,12 +78,13 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
 /* The largest offset is in scores; the largest size in bytes may be that of C-vectors as doubles. */
 static tg_status check_offsets(const tg_dump *a, tg_err *err)
 {
+    const size_t scores[] = {a->B, a->H, a->T, a->T}, bytes[] = {a->B, a->T, a->C, sizeof(double)};
+    char text[TG_TENSOR_TEXT_MAX];
     size_t n;
 
-    if (tg_size_mul(&n, a->B, a->H) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T) &&
-        tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, sizeof(double)))
+    if (!tg_tensor_count(&n, scores, 4, err) && !tg_tensor_count(&n, bytes, 4, err))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu,%zu] exceed %zu", a->B, a->H, a->T, a->T,
+    return tg_fail(err, TG_EDATA, "offsets of scores of %s exceed %zu", tg_tensor_text(text, scores, 4),
                    SIZE_MAX);
 }
 
