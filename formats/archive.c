@@ -218,20 +218,6 @@ static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *
     return status;
 }
 
-tg_status tg_archive_get_i64(tg_archive_reader *r, const tg_array *a, int64_t *value, tg_err *err)
-{
-    uint64_t bits;
-    bool negative;
-    tg_status status = get_integer(r, a, &bits, &negative, err);
-
-    if (status)
-        return status;
-    if (!negative && bits > INT64_MAX)
-        return tg_fail(err, TG_EDATA, "array \"%s\": %llu is too large", a->name, (unsigned long long)bits);
-    memcpy(value, &bits, sizeof bits);
-    return TG_OK;
-}
-
 tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *value, tg_err *err)
 {
     uint64_t bits;
@@ -383,7 +369,7 @@ const tg_container tg_archive_container = {
 
 /* ---- writing */
 
-tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, tg_err *err)
+tg_status tg_archive_create(tg_archive_writer **writer, int fd, tg_err *err)
 {
     tg_archive_writer *w = malloc(sizeof *w);
     tg_status status;
@@ -391,7 +377,7 @@ tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, 
     *writer = NULL;
     if (!w)
         return tg_fail_memory(err, sizeof *w, "the archive writer");
-    status = tg_zip_create(&w->zip, fd, (flags & TG_ARCHIVE_DEFLATE) != 0, err);
+    status = tg_zip_create(&w->zip, fd, err);
     if (status) {
         free(w);
         return status;

@@ -146,7 +146,7 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
 
     if ((status = tg_arena_build(&arena, place, &(struct placement){&w, layers}, err)))
         return status;
-    if ((status = tg_archive_create(&w.archive, fd, 0, err)) || (status = put_settings(&w, layers, err)))
+    if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, layers, err)))
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);

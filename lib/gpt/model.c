@@ -132,7 +132,7 @@ tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *
 tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
 {
     tg_archive_writer *w;
-    tg_status status = tg_archive_create(&w, fd, 0, err);
+    tg_status status = tg_archive_create(&w, fd, err);
 
     if (status)
         return status;

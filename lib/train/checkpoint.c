@@ -256,7 +256,7 @@ tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err)
     tg_archive_writer *w;
     tg_status status;
 
-    if ((status = check_finite(c, err)) || (status = tg_archive_create(&w, fd, 0, err)))
+    if ((status = check_finite(c, err)) || (status = tg_archive_create(&w, fd, err)))
         return status;
     status = put_all(c, w, err);
     tg_archive_abandon(w);
