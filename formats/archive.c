@@ -314,11 +314,6 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     return TG_OK;
 }
 
-uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
-{
-    return tg_zip_max_bytes(r->zip);
-}
-
 /* ---- as a container of tensors (tensors.h) */
 
 static tg_status container_open(void **reader, tg_source *source, tg_err *err)
@@ -350,7 +345,9 @@ static tg_status container_read(void *reader, void *dst, size_t bytes, tg_err *e
 
 static uint64_t container_max_bytes(const void *reader)
 {
-    return tg_archive_max_bytes(reader);
+    const tg_archive_reader *r = reader;
+
+    return tg_zip_max_bytes(r->zip);
 }
 
 static void container_close(void *reader)
@@ -407,11 +404,11 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
                        TG_NAME_MAX);
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
         a.shape[i] = shape[i];
-    if (tg_dtype_equal(dtype, TG_BF16))
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     if (!tg_array_measure(&a))
         return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
                        dtype.kind, dtype.size);
+    if (!tg_npy_holds(dtype))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
     return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, zero_copy, err);

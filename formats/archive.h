@@ -97,10 +97,6 @@ TG_MUST_CHECK tg_status tg_archive_expect_kind(tg_archive_reader *, const tg_arr
 TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_array *a, size_t version,
                                                   tg_err *);
 
-/* An upper bound on the bytes of all arrays in the input, compressed or not; UINT64_MAX for
- * a pipe, whose length is unknown. */
-uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
-
 /*
  * Writing
  *

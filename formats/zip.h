@@ -90,7 +90,7 @@ void tg_zip_close(tg_zip_reader *reader);
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);
 
-/* As tg_archive_max_bytes(). */
+/* As tg_tensors_max_bytes(). */
 uint64_t tg_zip_max_bytes(const tg_zip_reader *r);
 
 /* Whether the current archive is marked as written by tg, and so must be canonical. */

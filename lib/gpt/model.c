@@ -113,7 +113,7 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
         (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))
         return status;
     if (m->probe_count > 0)
-        return tg_archive_put(w, "probe/tokens", (tg_dtype){'i', 4}, 1, &m->probe_count, m->probe, err);
+        return tg_archive_put(w, "probe/tokens", TG_I32, 1, &m->probe_count, m->probe, err);
     return TG_OK;
 }
 

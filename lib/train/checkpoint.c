@@ -139,11 +139,6 @@ static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
     return check_settings(c, s, err);
 }
 
-tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
-{
-    return settle(c, &c->settings, err);
-}
-
 tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const bool given[TG_SETTINGS],
                                size_t *steps, tg_err *err)
 {
