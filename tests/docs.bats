@@ -4,9 +4,7 @@
 load helper
 
 setup_file() {
-    # One trained model for the pages that take a model as given.
-    export MODEL_DIR=$BATS_FILE_TMPDIR/model
-    make_docs_model "$MODEL_DIR"
+    make_docs_model # for the pages that take a model as given
 }
 
 # The commands of a Markdown file or man page, one a line.
@@ -48,7 +46,7 @@ run_examples() {
     is_output $'echo one | cat\necho two'
 }
 
-@test "README.md" { run_examples "$ROOT/README.md" 15; }
+@test "README.md" { slow; run_examples "$ROOT/README.md" 15; }
 
 @test "docs and formats" {
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do

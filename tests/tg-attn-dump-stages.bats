@@ -174,6 +174,7 @@ END
 # ---- formats
 
 @test "JSON lines have the columns of TSV, and are JSON" {
+    slow
     need python3
     tiny
     for stage in '' "${STAGES[@]}"; do
@@ -389,6 +390,7 @@ END
 }
 
 @test "1024 positions as JSON lines, and a stage, need no table of scores" {
+    slow
     need_plain_build
     tg-init --n-layer 1 --n-head 16 --n-embd 64 --n-ctx 1024 -o big.npz 2> /dev/null
     make_text 1024 > text

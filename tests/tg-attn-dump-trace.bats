@@ -333,6 +333,7 @@ if layer + 1 < L or i == T - 1:
 }
 
 @test "the number of threads does not change a byte" {
+    slow
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 32 -o model.npz 2> /dev/null
     make_text 32 > text
     tg-attn-dump --threads 1 --trace 0,3,31,17 --through out --backward --target x < text > want
