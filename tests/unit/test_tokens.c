@@ -97,7 +97,7 @@ static void forge(int fd, const struct forged *f)
     tg_archive_writer *w;
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", f->kind, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", f->version, &err), &err);
     if (f->tokenizer)
@@ -397,7 +397,7 @@ static void order_of_arrays(void)
     tg_source source;
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
@@ -417,7 +417,7 @@ static void an_archive_that_ends_early(void)
     tg_tokens tokens = {0};
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
