@@ -125,6 +125,9 @@ $(BUILD)/obj/%.f64.o: %.c
 # The page of tg-attn-view, which becomes part of the program.
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
 
+# The lines that tg-attn-dump prints, for their test and their benchmark.
+LINES_OBJ := $(addprefix $(BUILD)/obj/cmd/tg-attn-dump/,columns.o table.o)
+
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c
 	@mkdir -p $$(@D)
@@ -135,7 +138,8 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 $(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
-$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
+$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o \
+    $(LINES_OBJ) $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
@@ -164,12 +168,12 @@ UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tes
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(UNIT_LDFLAGS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(ALL_LDFLAGS) $(LIBS) $(UNIT_LDFLAGS)
 
 -include tests/unit/unit.mk
 
 # The references that rows of a dump are made with are those in double precision.
-FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/attn/dump_read.c lib/attn/dump_rows.c \
+FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump_rows.c \
                 lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)

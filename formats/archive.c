@@ -5,21 +5,22 @@
 #include <string.h>
 
 #include "formats/npy.h"
+#include "formats/tensors.h"
 #include "formats/zip.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "arrays are written as they lie in memory, which must be little-endian"
+#error "arrays are written as they are in memory, which must be little-endian"
 #endif
 
 #define SUFFIX 4 /* bytes of ".npy" */
 
 struct tg_archive_reader {
     tg_zip_reader *zip;
-    bool open;                 /* in an array, whose data may be left unread */
-    const unsigned char *data; /* what is left of it, when mapped */
-    size_t left;
+    bool open;                 /* inside an array, whose data may not be read yet */
+    const unsigned char *data; /* unread data, when mapped */
+    size_t left;               /* bytes not read yet */
     char name[TG_NAME_MAX + 1];
     unsigned char head[TG_NPY_HEAD_MAX];
 };
@@ -74,7 +75,7 @@ void tg_archive_close(tg_archive_reader *r)
     free(r);
 }
 
-/* Put "array NAME: " in front of a message about its header. */
+/* Prefix a message with the array's name. */
 static tg_status in_array(const char *name, tg_err *err)
 {
     char where[TG_NAME_MAX + 16];
@@ -83,7 +84,7 @@ static tg_status in_array(const char *name, tg_err *err)
     return tg_err_in(err, where);
 }
 
-/* A member's name, without ".npy". */
+/* Copy a member's name without ".npy". */
 static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg_err *err)
 {
     size_t n = strlen(e->name);
@@ -97,7 +98,7 @@ static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg
     return TG_OK;
 }
 
-/* Read the .npy header; in an archive of ours it is what we would have written. */
+/* Read the .npy header.  In a canonical archive it must be byte for byte what tg writes. */
 static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
 {
     unsigned char want[TG_NPY_FORMAT_MAX];
@@ -114,7 +115,7 @@ static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg
         return in_array(r->name, err);
     if (tg_zip_canonical(r->zip) &&
         (tg_npy_format(want, a) != *length || memcmp(want, r->head, *length) != 0))
-        return tg_fail(err, TG_EDATA, "array \"%s\": its .npy header is not as tg writes it", r->name);
+        return tg_fail(err, TG_EDATA, "array \"%s\": its .npy header differs from what tg writes", r->name);
     return TG_OK;
 }
 
@@ -136,7 +137,7 @@ static tg_status begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_arr
     return TG_OK;
 }
 
-/* Skip what is left, and verify. */
+/* Skip unread data and verify the checksum. */
 static tg_status end_array(tg_archive_reader *r, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -171,7 +172,7 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
     tg_status status;
 
     if (bytes > r->left)
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": %zu bytes are wanted, %zu are left", r->name, bytes,
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": %zu bytes requested, %zu left", r->name, bytes,
                        r->left);
     if (bytes == 0)
         return TG_OK;
@@ -192,13 +193,13 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
 
 static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
 {
-    char dtype[TG_NPY_TEXT_MAX], shape[TG_NPY_TEXT_MAX];
+    char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX];
 
     return tg_fail(err, TG_EDATA, "array \"%s\": expected %s, got %s of shape %s", a->name, what,
-                   tg_npy_dtype_text(dtype, a->dtype), tg_npy_shape_text(shape, a->ndim, a->shape));
+                   tg_dtype_text(dtype, a->dtype), tg_shape_text(shape, a->ndim, a->shape));
 }
 
-/* A scalar integer: its 64 bits, and whether they mean a negative number. */
+/* A scalar integer, sign-extended to 64 bits, and its sign. */
 static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *bits, bool *negative,
                              tg_err *err)
 {
@@ -271,16 +272,16 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
     if (a->ndim != 0 || a->dtype.kind != 'S')
         return not_a(a, "one text (|S)", err);
     if (n >= size)
-        return tg_fail(err, TG_EDATA, "array \"%s\": a text of %zu bytes, expected at most %zu", a->name, n,
+        return tg_fail(err, TG_EDATA, "array \"%s\": text of %zu bytes, expected at most %zu", a->name, n,
                        size - 1);
     status = tg_archive_read(r, text, n, err);
     if (status)
         return status;
-    while (n > 0 && text[n - 1] == '\0') /* NumPy's padding */
+    while (n > 0 && text[n - 1] == '\0') /* padding by NumPy */
         n--;
     text[n] = '\0';
     if (memchr(text, '\0', n))
-        return tg_fail(err, TG_EDATA, "array \"%s\": a NUL byte in a text", a->name);
+        return tg_fail(err, TG_EDATA, "array \"%s\": the text contains a NUL byte", a->name);
     return TG_OK;
 }
 
@@ -295,7 +296,7 @@ tg_status tg_archive_get_choice(tg_archive_reader *r, const tg_array *a, const c
     return tg_fail(err, TG_EDATA, "%s is \"%s\", expected one of %s", a->name, name, list);
 }
 
-/* ---- what our own archives begin with */
+/* ---- kind and version */
 
 tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const char *kind, tg_err *err)
 {
@@ -303,11 +304,12 @@ tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const 
     tg_status status;
 
     if (strcmp(a->name, "kind") != 0)
-        return tg_fail(err, TG_EDATA, "this archive is not ours: its first array is %s, not kind", a->name);
+        return tg_fail(err, TG_EDATA, "not an archive of tg: the first array is \"%s\", expected \"kind\"",
+                       a->name);
     if ((status = tg_archive_get_text(r, a, found, sizeof found, err)))
         return status;
     if (strcmp(found, kind) != 0)
-        return tg_fail(err, TG_EDATA, "this archive is of kind \"%s\", not \"%s\"", found, kind);
+        return tg_fail(err, TG_EDATA, "the archive has kind \"%s\", expected \"%s\"", found, kind);
     return TG_OK;
 }
 
@@ -317,7 +319,7 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     tg_status status;
 
     if (strcmp(a->name, "version") != 0)
-        return tg_fail(err, TG_EDATA, "the second array is %s, not version", a->name);
+        return tg_fail(err, TG_EDATA, "the second array is \"%s\", expected \"version\"", a->name);
     if ((status = tg_archive_get_size(r, a, &found, err)))
         return status;
     if (found != version)
@@ -328,8 +330,56 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
 
 uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
 {
-    return tg_zip_most(r->zip);
+    return tg_zip_max_bytes(r->zip);
 }
+
+/* ---- as a container of tensors (tensors.h) */
+
+static tg_status container_open(void **reader, tg_source *source, tg_err *err)
+{
+    tg_archive_reader *r;
+    tg_status status = tg_archive_open_source(&r, source, err);
+
+    *reader = r;
+    return status;
+}
+
+static tg_status container_next(void *reader, tg_array *array, bool *more, tg_err *err)
+{
+    tg_archive_event event = TG_ARCHIVE_EOF;
+    tg_status status = tg_archive_next(reader, array, &event, err);
+
+    *more = event == TG_ARCHIVE_ARRAY;
+    if (status || *more)
+        return status;
+    if ((status = tg_archive_next(reader, array, &event, err)))
+        return status;
+    return event == TG_ARCHIVE_EOF ? TG_OK : tg_fail(err, TG_EDATA, "another archive follows the first");
+}
+
+static tg_status container_read(void *reader, void *dst, size_t bytes, tg_err *err)
+{
+    return tg_archive_read(reader, dst, bytes, err);
+}
+
+static uint64_t container_max_bytes(const void *reader)
+{
+    return tg_archive_max_bytes(reader);
+}
+
+static void container_close(void *reader)
+{
+    tg_archive_close(reader);
+}
+
+const tg_container tg_archive_container = {
+    .format = TG_FORMAT_ZIP,
+    .open = container_open,
+    .next = container_next,
+    .read = container_read,
+    .max_bytes = container_max_bytes,
+    .close = container_close,
+};
 
 /* ---- writing */
 
@@ -367,13 +417,14 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
     size_t n = strlen(name);
 
     if (n == 0 || n > TG_NAME_MAX)
-        return tg_fail(err, TG_EUSAGE, "an array's name has 1 to %d bytes, \"%.20s...\" has %zu", TG_NAME_MAX,
-                       name, n);
+        return tg_fail(err, TG_EUSAGE, "array name \"%.20s...\" has %zu bytes, expected 1 to %d", name, n,
+                       TG_NAME_MAX);
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
         a.shape[i] = shape[i];
-    if (!tg_npy_measure(&a))
-        return tg_fail(err, TG_EUSAGE,
-                       "array \"%s\": no archive holds an array of %zu dimensions of type %c%zu", name, ndim,
+    if (tg_dtype_equal(dtype, TG_BF16))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
+    if (!tg_array_measure(&a))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
                        dtype.kind, dtype.size);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
@@ -387,7 +438,7 @@ tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype,
 }
 
 tg_status tg_archive_put_zero_copy(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
-                                 const size_t *shape, const void *data, tg_err *err)
+                                   const size_t *shape, const void *data, tg_err *err)
 {
     return put(w, name, dtype, ndim, shape, data, true, err);
 }

@@ -26,37 +26,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/limits.h"
+#include "formats/array.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
-
-/* Element type, as in an .npy header: little-endian, or one byte. */
-typedef struct tg_dtype {
-    char kind;   /* 'u' 'i' unsigned, signed integer; 'f' float; 'b' bool; 'S' bytes */
-    size_t size; /* bytes an element: 1, 2, 4, 8; any number from 1 for 'S' */
-} tg_dtype;
-
-#define TG_U8 ((tg_dtype){'u', 1})
-#define TG_U16 ((tg_dtype){'u', 2})
-#define TG_U32 ((tg_dtype){'u', 4})
-#define TG_I64 ((tg_dtype){'i', 8})
-#define TG_F32 ((tg_dtype){'f', 4})
-#define TG_F64 ((tg_dtype){'f', 8})
-
-/* What an array's header says. */
-typedef struct tg_array {
-    char name[TG_NAME_MAX + 1]; /* without ".npy" */
-    tg_dtype dtype;
-    size_t ndim; /* 0: a scalar */
-    size_t shape[TG_DIMS_MAX];
-    size_t count; /* elements */
-    size_t bytes; /* count * dtype.size */
-    /* A mapped, stored array: its bytes, verified, readable until
-     * tg_archive_close().  NULL when the input is a pipe or the member is
-     * deflated: then tg_archive_read() it.  The start is a multiple of 64 bytes
-     * in the archives that we wrote, of nothing in foreign ones. */
-    const void *data;
-} tg_array;
 
 typedef struct tg_archive_reader tg_archive_reader;
 
@@ -67,44 +39,44 @@ typedef enum tg_archive_event {
 } tg_archive_event;
 
 /*
- * Begin to read from fd, which stays the caller's and must stay open; a regular
- * file is mapped, from its current position on.
- * TG_EDATA: empty input, or the first bytes are not an archive's (the message
- * says what they look like: a PyTorch file, plain text, ...).  TG_EIO, TG_ENOMEM.
+ * Open a reader on fd, which stays the caller's and must stay open.  A regular file is
+ * mapped, from its current position on.
+ * TG_EDATA: empty input, or input that does not begin like an archive (the message says
+ * what it is instead: a GGUF model, plain text, ...).  TG_EIO, TG_ENOMEM.
  * *reader is NULL after a failure.
  */
 TG_MUST_CHECK tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err);
 
 /*
- * The same on a source (formats/source.h) that the caller has opened, and may have
- * peeked at.  The reader takes it over, also when it fails: *source is then closed.
+ * The same on a source (formats/source.h) that the caller has opened and may have peeked
+ * at.  The reader takes it over; after a failure it is closed.
  */
 TG_MUST_CHECK tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err);
 
-/* Whether an archive's first bytes come next in the source; nothing is consumed.  TG_EIO. */
+/* Whether an archive's first bytes are next in the source; consumes nothing.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err);
 
 /*
- * Go on to the next event.  What was left unread of the array before is skipped,
- * and its checksum verified.  TG_EDATA: damaged, truncated, a member that is not
- * .npy, Fortran order, an unknown dtype, a duplicate name ...; TG_EIO, TG_ENOMEM.
+ * Advance to the next event.  Unread data of the previous array is skipped and its
+ * checksum verified.  TG_EDATA: damaged, truncated, a member that is not .npy, Fortran
+ * order, an unknown element type, a duplicate name ...; TG_EIO, TG_ENOMEM.
  * After a failure only tg_archive_close() is legal.
  */
 TG_MUST_CHECK tg_status tg_archive_next(tg_archive_reader *reader, tg_array *array, tg_archive_event *event,
                                         tg_err *err);
 
-/* The next `bytes` bytes of the current array's data into dst.  TG_EUSAGE: fewer are
- * left of it.  TG_EDATA, TG_EIO as above. */
+/* Copy the next `bytes` bytes of the current array into dst.  TG_EUSAGE: fewer are left.
+ * TG_EDATA, TG_EIO as above. */
 TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, size_t bytes, tg_err *err);
 
 /* Free the reader and unmap.  NULL is fine. */
 void tg_archive_close(tg_archive_reader *reader);
 
 /*
- * Read the current array whole as one value.  TG_EDATA, with the array's name and
- * what it is instead, when it is not a scalar integer that fits (get_size: not
- * negative), a scalar 'f8' or 'f4', or a scalar 'S' of less than `size` bytes
- * (the copy ends with a NUL; a NUL inside is refused).
+ * Read the current array as one value: a scalar integer that fits (get_size: and is not
+ * negative), a scalar 'f8' or 'f4', or a scalar 'S' of less than `size` bytes without a
+ * NUL inside (the copy ends with a NUL).  Any other array: TG_EDATA, with its name, type
+ * and shape.
  */
 TG_MUST_CHECK tg_status tg_archive_get_size(tg_archive_reader *, const tg_array *, size_t *, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_get_i64(tg_archive_reader *, const tg_array *, int64_t *, tg_err *);
@@ -112,21 +84,22 @@ TG_MUST_CHECK tg_status tg_archive_get_f64(tg_archive_reader *, const tg_array *
 TG_MUST_CHECK tg_status tg_archive_get_text(tg_archive_reader *, const tg_array *, char *, size_t size,
                                             tg_err *);
 
-/* A text that must be one of a list (lib/base/choice.h): its number.  TG_EDATA, with the list. */
+/* Read a text that must be in a list (lib/base/choice.h), as its number.  TG_EDATA, with
+ * the list, when it is not. */
 TG_MUST_CHECK tg_status tg_archive_get_choice(tg_archive_reader *, const tg_array *, const char *list,
                                               size_t *, tg_err *);
 
 /*
- * What our own archives begin with: `a` must be "kind", a text which is `kind`; or
- * "version", a number which is `version`.  TG_EDATA, with what there is instead.
+ * Check the two arrays that tg's archives begin with: `a` must be "kind" with the text
+ * `kind`, or "version" with the number `version`.  TG_EDATA, with what was found, when not.
  */
 TG_MUST_CHECK tg_status tg_archive_expect_kind(tg_archive_reader *, const tg_array *a, const char *kind,
                                                tg_err *);
 TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_array *a, size_t version,
                                                   tg_err *);
 
-/* A bound on the bytes of arrays in the whole input, compressed as they may be;
- * UINT64_MAX for a pipe, of which nothing is known. */
+/* An upper bound on the bytes of all arrays in the input, compressed or not; UINT64_MAX for
+ * a pipe, whose length is unknown. */
 uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
 
 /*
@@ -137,12 +110,12 @@ uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
  *     tg_archive_finish(w, &err)
  *     tg_archive_abandon(w)
  *
- * Equal calls give equal bytes.  A name that is not allowed, is there already, or
- * is one too many is the caller's mistake: TG_EUSAGE.
+ * Equal calls give equal bytes.  TG_EUSAGE: a name that is not allowed or already used,
+ * one name too many, or a type or shape that an archive cannot store.
  */
 typedef struct tg_archive_writer tg_archive_writer;
 
-#define TG_ARCHIVE_DEFLATE 1u /* compress members that get smaller by it */
+#define TG_ARCHIVE_DEFLATE 1u /* compress members where that makes them smaller */
 
 TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, tg_err *err);
 
@@ -150,11 +123,11 @@ TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, un
 TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *name, tg_dtype dtype,
                                        size_t ndim, const size_t *shape, const void *data, tg_err *err);
 
-/* The same for data that nobody changes from here on, not even when this has returned, as
- * that of a mapped file: it goes into a pipe without being copied (formats/sink.h). */
+/* The same, zero-copy into a pipe: the data must never change again, not even after this
+ * returns (formats/sink.h).  A mapped file qualifies. */
 TG_MUST_CHECK tg_status tg_archive_put_zero_copy(tg_archive_writer *writer, const char *name, tg_dtype dtype,
-                                               size_t ndim, const size_t *shape, const void *data,
-                                               tg_err *err);
+                                                 size_t ndim, const size_t *shape, const void *data,
+                                                 tg_err *err);
 
 /* Scalars: '<i8', '<f8', '|S<strlen>' (an empty text is written as one NUL). */
 TG_MUST_CHECK tg_status tg_archive_put_i64(tg_archive_writer *, const char *name, int64_t value, tg_err *);
@@ -162,14 +135,14 @@ TG_MUST_CHECK tg_status tg_archive_put_f64(tg_archive_writer *, const char *name
 TG_MUST_CHECK tg_status tg_archive_put_text(tg_archive_writer *, const char *name, const char *text,
                                             tg_err *);
 
-/* A name of a list (lib/base/choice.h), as a text. */
+/* Entry `number` of a list (lib/base/choice.h), as a text. */
 TG_MUST_CHECK tg_status tg_archive_put_choice(tg_archive_writer *, const char *name, const char *list,
                                               size_t number, tg_err *);
 
-/* Write the central directory: without it readers call the archive truncated. */
+/* Write the central directory, without which readers consider the archive truncated. */
 TG_MUST_CHECK tg_status tg_archive_finish(tg_archive_writer *writer, tg_err *err);
 
-/* Free the writer, finished or not; fd stays open.  NULL is fine. */
+/* Free the writer, finished or not.  fd stays open.  NULL is fine. */
 void tg_archive_abandon(tg_archive_writer *writer);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-/* Characters that n bytes become. */
+/* Characters that encode n bytes. */
 #define TG_BASE64_SIZE(n) (((n) + 2) / 3 * 4)
 
-/* Write TG_BASE64_SIZE(n) characters, without a NUL; returns how many. */
+/* Write TG_BASE64_SIZE(n) characters, without a NUL.  Returns that number. */
 size_t tg_base64_encode(char *out, const void *data, size_t n);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * crc: the CRC-32 of ZIP and of zlib (polynomial 0xedb88320, reflected).
  *
- * libdeflate's, which multiplies polynomials with the processor's own instruction and
- * keeps up with memory; zlib's needs half a nanosecond a byte.
+ * By libdeflate, which uses the processor's carry-less multiplication and is as fast as
+ * memory; zlib's takes half a nanosecond per byte.
  */
 #ifndef TG_FORMATS_CRC_H
 #define TG_FORMATS_CRC_H
@@ -12,7 +12,7 @@
 
 #include <libdeflate.h>
 
-/* The checksum of what crc is the checksum of (0: nothing), followed by n bytes. */
+/* Extend crc, the checksum of all bytes before (0: none), by n bytes. */
 static inline uint32_t tg_crc32(uint32_t crc, const void *bytes, size_t n)
 {
     return n == 0 ? crc : libdeflate_crc32(crc, bytes, n);

@@ -1,4 +1,4 @@
-/* limits: what an archive may hold; see formats/README.md. */
+/* limits: how much an archive may hold (formats/README.md). */
 #ifndef TG_FORMATS_LIMITS_H
 #define TG_FORMATS_LIMITS_H
 

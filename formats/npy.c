@@ -8,76 +8,21 @@
 
 #define HEADER_MAX 10000 /* NumPy's limit, without the prefix */
 
-/* ---- element types and shapes */
-
-static bool known_dtype(tg_dtype t)
+bool tg_npy_holds(tg_dtype dtype)
 {
-    switch (t.kind) {
-    case 'u':
-    case 'i':
-        return t.size == 1 || t.size == 2 || t.size == 4 || t.size == 8;
-    case 'f':
-        return t.size == 2 || t.size == 4 || t.size == 8;
-    case 'b':
-        return t.size == 1;
-    case 'S':
-        return t.size >= 1;
-    default:
-        return false;
-    }
-}
-
-bool tg_npy_measure(tg_array *a)
-{
-    size_t most = 1; /* what the other dimensions make, should one be 0 */
-    bool none = false;
-
-    if (a->ndim > TG_DIMS_MAX || !known_dtype(a->dtype))
-        return false;
-    for (size_t i = 0; i < a->ndim; i++) {
-        none = none || a->shape[i] == 0;
-        if (a->shape[i] > 0 && !tg_size_mul(&most, most, a->shape[i]))
-            return false;
-    }
-    if (!tg_size_mul(&a->bytes, most, a->dtype.size) || a->bytes > PTRDIFF_MAX)
-        return false;
-    a->count = none ? 0 : most;
-    a->bytes = none ? 0 : a->bytes;
-    return true;
-}
-
-const char *tg_npy_dtype_text(char text[TG_NPY_TEXT_MAX], tg_dtype dtype)
-{
-    snprintf(text, TG_NPY_TEXT_MAX, "%c%c%zu", dtype.size == 1 || dtype.kind == 'S' ? '|' : '<', dtype.kind,
-             dtype.size);
-    return text;
-}
-
-const char *tg_npy_shape_text(char text[TG_NPY_TEXT_MAX], size_t ndim, const size_t *shape)
-{
-    size_t used = 1;
-
-    text[0] = '(';
-    for (size_t i = 0; i < ndim; i++)
-        used += (size_t)snprintf(text + used, TG_NPY_TEXT_MAX - used, "%zu%s", shape[i],
-                                 ndim == 1      ? ","
-                                 : i + 1 < ndim ? ", "
-                                                : "");
-    text[used] = ')';
-    text[used + 1] = '\0';
-    return text;
+    return tg_dtype_is_valid(dtype) && dtype.kind != 'B';
 }
 
 /* ---- writing */
 
 size_t tg_npy_format(unsigned char out[TG_NPY_FORMAT_MAX], const tg_array *a)
 {
-    char dtype[TG_NPY_TEXT_MAX], shape[TG_NPY_TEXT_MAX];
+    char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX];
     size_t n = 10, length;
 
     n += (size_t)snprintf((char *)out + n, TG_NPY_FORMAT_MAX - n,
                           "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
-                          tg_npy_dtype_text(dtype, a->dtype), tg_npy_shape_text(shape, a->ndim, a->shape));
+                          tg_dtype_text(dtype, a->dtype), tg_shape_text(shape, a->ndim, a->shape));
     length = tg_round_up(n + 1, 64);
     memset(out + n, ' ', length - n);
     out[length - 1] = '\n';
@@ -99,7 +44,7 @@ static void spaces(parser *in)
         in->p++;
 }
 
-/* Take the character if it is next. */
+/* Consume the character if it is next. */
 static bool take(parser *in, char ch)
 {
     spaces(in);
@@ -120,7 +65,7 @@ static bool take_word(parser *in, const char *word)
     return true;
 }
 
-/* A string literal without escapes, into text [size]. */
+/* Consume a string literal without escapes, into text [size]. */
 static bool take_string(parser *in, char *text, size_t size)
 {
     size_t n = 0;
@@ -163,11 +108,11 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
 
     spaces(in);
     if (in->p < in->end && *in->p == '[')
-        return tg_fail(err, TG_EDATA, "a structured element type");
+        return tg_fail(err, TG_EDATA, "the element type is structured, expected numbers");
     if (!take_string(in, text, sizeof text))
-        return tg_fail(err, TG_EDATA, "the .npy header has no readable 'descr'");
+        return tg_fail(err, TG_EDATA, "cannot parse 'descr' in the .npy header");
     if (strchr(text, 'O'))
-        return tg_fail(err, TG_EDATA, "element type '%s' is Python objects, not numbers", text);
+        return tg_fail(err, TG_EDATA, "element type '%s' is Python objects, expected numbers", text);
     if (text[0] == '>')
         return tg_fail(err, TG_EDATA, "element type '%s' is big-endian, expected little-endian", text);
     inner = (parser){text, text + strlen(text)};
@@ -176,7 +121,7 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
     *t = (tg_dtype){0};
     if (inner.p < inner.end)
         t->kind = *inner.p++;
-    if (!is_digit(&inner) || !take_number(&inner, &t->size) || inner.p != inner.end || !known_dtype(*t))
+    if (!is_digit(&inner) || !take_number(&inner, &t->size) || inner.p != inner.end || !tg_npy_holds(*t))
         return tg_fail(err, TG_EDATA, "element type '%s' is not one of u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 b1 S",
                        text);
     if (text[0] == '|' && t->size > 1 && t->kind != 'S')
@@ -197,21 +142,21 @@ static tg_status parse_shape(parser *in, tg_array *a, tg_err *err)
             goto fail;
         comma = take(in, ',');
     }
-    if (a->ndim != 1 || comma) /* (3) is no tuple */
+    if (a->ndim != 1 || comma) /* (3) is not a tuple */
         return TG_OK;
 fail:
-    return tg_fail(err, TG_EDATA, "the .npy header has no readable 'shape'");
+    return tg_fail(err, TG_EDATA, "cannot parse 'shape' in the .npy header");
 }
 
 static tg_status parse_order(parser *in, bool *fortran, tg_err *err)
 {
     *fortran = take_word(in, "True");
     if (!*fortran && !take_word(in, "False"))
-        return tg_fail(err, TG_EDATA, "the .npy header has no readable 'fortran_order'");
+        return tg_fail(err, TG_EDATA, "cannot parse 'fortran_order' in the .npy header");
     return TG_OK;
 }
 
-/* The dictionary: three keys in any order. */
+/* The dictionary, with its three keys in any order. */
 static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -219,7 +164,7 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
     bool comma = true;
 
     if (!take(in, '{'))
-        return tg_fail(err, TG_EDATA, "the .npy header is no dictionary");
+        return tg_fail(err, TG_EDATA, "the .npy header is not a dictionary");
     while (!take(in, '}')) {
         char key[16];
         unsigned k = 0;
@@ -252,7 +197,7 @@ tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err)
     size_t prefix = 10;
 
     if (memcmp(first, "\x93NUMPY", 6) != 0)
-        return tg_fail(err, TG_EDATA, "it is not an .npy array");
+        return tg_fail(err, TG_EDATA, "not an .npy array");
     if ((first[6] != 1 && first[6] != 2) || first[7] != 0)
         return tg_fail(err, TG_EDATA, ".npy version %u.%u, expected 1.0 or 2.0", first[6], first[7]);
     if (first[6] == 2) {
@@ -260,7 +205,7 @@ tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err)
         prefix = 12;
     }
     if (n > HEADER_MAX || n < 2)
-        return tg_fail(err, TG_EDATA, "an .npy header of %zu bytes, expected at most %d", n, HEADER_MAX);
+        return tg_fail(err, TG_EDATA, ".npy header of %zu bytes, expected at most %d", n, HEADER_MAX);
     *length = prefix + n;
     return TG_OK;
 }
@@ -278,11 +223,12 @@ tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg
     spaces(&in);
     if (in.p != in.end || in.end[-1] != '\n')
         return tg_fail(err, TG_EDATA, "the .npy header does not end with spaces and a newline");
-    if (!tg_npy_measure(a))
+    if (!tg_array_measure(a))
         return tg_fail(err, TG_EDATA, "the array's size in bytes overflows");
     for (size_t i = 0; i < a->ndim; i++)
         long_dims += a->shape[i] > 1;
     if (fortran && long_dims > 1 && a->count > 0)
-        return tg_fail(err, TG_EDATA, "it is in Fortran order; save it in C order (numpy.ascontiguousarray)");
+        return tg_fail(err, TG_EDATA,
+                       "Fortran order, expected C order; save it with numpy.ascontiguousarray");
     return TG_OK;
 }

@@ -4,32 +4,27 @@
 #ifndef TG_FORMATS_NPY_H
 #define TG_FORMATS_NPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "formats/archive.h"
+#include "formats/array.h"
 #include "lib/base/status.h"
 
-#define TG_NPY_PREFIX 12      /* bytes to look at to know the header's length */
-#define TG_NPY_HEAD_MAX 10240 /* bytes of a header that is read, prefix included */
-#define TG_NPY_FORMAT_MAX 320 /* ... and of one that is written: a multiple of 64 */
+#define TG_NPY_PREFIX 12      /* bytes that tell the header's length */
+#define TG_NPY_HEAD_MAX 10240 /* max bytes of a header to read, prefix included */
+#define TG_NPY_FORMAT_MAX 320 /* max bytes of a header to write, a multiple of 64 */
 
-/* Bytes from the start to the array's data, from the first TG_NPY_PREFIX ones.
+/* The offset of the array's data, from the first TG_NPY_PREFIX bytes of the file.
  * TG_EDATA: not an .npy, an unknown version, a header of more than 10,000 bytes. */
 TG_MUST_CHECK tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err);
 
-/* Read the header [length]: fills a->dtype, ndim, shape, count and bytes.  TG_EDATA. */
+/* Parse the header head [length] into a->dtype, ndim, shape, count and bytes.  TG_EDATA. */
 TG_MUST_CHECK tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg_err *err);
 
-/* Write the canonical header for a->dtype, ndim, shape; returns its length. */
+/* Whether an .npy can hold elements of that type: all that exist, except bfloat16. */
+bool tg_npy_holds(tg_dtype dtype);
+
+/* Write the canonical header for a->dtype, ndim and shape.  Returns its length. */
 size_t tg_npy_format(unsigned char out[TG_NPY_FORMAT_MAX], const tg_array *a);
-
-/* Compute a->count and a->bytes; false when they overflow, or dtype or ndim is none
- * that an archive holds. */
-bool tg_npy_measure(tg_array *a);
-
-/* An element type as .npy writes it ("<f4"), and a shape as Python does ("(2, 3)"). */
-#define TG_NPY_TEXT_MAX 192
-const char *tg_npy_dtype_text(char text[TG_NPY_TEXT_MAX], tg_dtype dtype);
-const char *tg_npy_shape_text(char text[TG_NPY_TEXT_MAX], size_t ndim, const size_t *shape);
 
 #endif

@@ -3,14 +3,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ZLIB_CONST /* zlib does not write to its input, and says so */
+#define ZLIB_CONST /* declares zlib's input as const */
 #include <zlib.h>
 
 #include "formats/crc.h"
 #include "formats/sink.h"
 #include "lib/base/size.h"
 
-#define CHUNK 65536 /* bytes of an IDAT */
+#define CHUNK 65536 /* bytes per IDAT */
 #define COLORS_MAX 256
 
 static void put_u32(unsigned char out[4], uint32_t x)
@@ -33,7 +33,7 @@ static tg_status put_chunk(int fd, const char *type, const unsigned char *data, 
     return tg_write_all(fd, tail, sizeof tail, err);
 }
 
-/* Compress n bytes more; full chunks go out, and with `flush` Z_FINISH the rest. */
+/* Compress n more bytes and write full chunks; with flush = Z_FINISH, also the last one. */
 static tg_status put_data(int fd, z_stream *z, unsigned char *chunk, const unsigned char *data, size_t n,
                           int flush, tg_err *err)
 {
@@ -88,8 +88,8 @@ tg_status tg_png_write(int fd, const unsigned char *pixel, size_t width, size_t 
                        colors);
     put_u32(header, (uint32_t)width);
     put_u32(header + 4, (uint32_t)height);
-    header[8] = 8; /* bits a pixel */
-    header[9] = 3; /* of a palette */
+    header[8] = 8; /* bits per pixel */
+    header[9] = 3; /* colour type: palette */
     memcpy(flat, palette, 3 * colors);
     if ((status = tg_write_all(fd, signature, sizeof signature, err)) ||
         (status = put_chunk(fd, "IHDR", header, sizeof header, err)) ||

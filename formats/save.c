@@ -13,7 +13,7 @@
 #define LINKS_MAX 40
 #define TRIES_MAX 1000
 
-/* Bytes of path's directory part, with the slash; 0 when it has none. */
+/* Bytes of path's directory part, slash included; 0 when it has none. */
 static size_t directory_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -21,8 +21,8 @@ static size_t directory_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* `name` beside `path`: path's directory, then name.  To be freed. */
-static char *beside(const char *path, const char *name)
+/* `name` in the directory of `path`; `name` itself when it is absolute.  To be freed. */
+static char *sibling(const char *path, const char *name)
 {
     size_t n = name[0] == '/' ? 0 : directory_length(path), m = strlen(name);
     char *joined = malloc(n + m + 1);
@@ -34,7 +34,7 @@ static char *beside(const char *path, const char *name)
     return joined;
 }
 
-/* Where a link points, to be freed; NULL with errno = EINVAL when it is not one. */
+/* The target of a symbolic link, to be freed; NULL with errno = EINVAL when path is not one. */
 static char *link_target(const char *path)
 {
     char name[4096];
@@ -43,14 +43,14 @@ static char *link_target(const char *path)
     if (n < 0)
         return NULL;
     name[n] = '\0';
-    return beside(path, name);
+    return sibling(path, name);
 }
 
-/* The file that a path which does not exist yet stands for: itself, or the end of a
- * chain of links. */
+/* The file that opening a path that does not exist would create: the path itself, or the
+ * end of a chain of links.  To be freed. */
 static char *missing_target(const char *path)
 {
-    char *target = beside(path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    char *target = sibling(path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 
     for (int i = 0; target && i < LINKS_MAX; i++) {
         char *next = link_target(target);
@@ -71,14 +71,14 @@ static tg_status no_target(tg_err *err)
     return errno == ENOMEM ? tg_fail_memory(err, 4096, "a file name") : tg_fail_sys(err, "cannot be written");
 }
 
-/* Open a new file beside the target. */
+/* Create a temporary file in the target's directory. */
 static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
 {
     char name[64];
 
     for (unsigned try = 0; try < TRIES_MAX; try++) {
         snprintf(name, sizeof name, ".tg-%ld-%u.tmp", (long)getpid(), try);
-        save->temp = beside(save->target, name);
+        save->temp = sibling(save->target, name);
         if (!save->temp)
             return tg_fail_memory(err, sizeof name, "a file name");
         save->fd = open(save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -89,10 +89,10 @@ static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
         if (errno != EEXIST && errno != EINTR)
             break;
     }
-    return tg_fail_sys(err, "no file can be made in its directory");
+    return tg_fail_sys(err, "cannot create a file in its directory");
 }
 
-/* A device or pipe: written to as it is. */
+/* For a device or pipe: no temporary file. */
 static tg_status begin_direct(tg_save *save, const char *path, tg_err *err)
 {
     do
@@ -101,7 +101,7 @@ static tg_status begin_direct(tg_save *save, const char *path, tg_err *err)
     return save->fd < 0 ? tg_fail_sys(err, "cannot be written") : TG_OK;
 }
 
-/* A file, old (with its permissions) or new. */
+/* For a file, existing (whose owner and permissions are kept) or new. */
 static tg_status begin_file(tg_save *save, const char *path, const struct stat *old, tg_err *err)
 {
     tg_status status;
@@ -114,11 +114,11 @@ static tg_status begin_file(tg_save *save, const char *path, const struct stat *
     status = open_temp(save, old ? 0600 : 0666, err);
     if (status || !old)
         return status;
-    /* Only root can keep the owner; the group often can be kept. */
+    /* Only root can keep the owner; the group can often be kept. */
     (void)!fchown(save->fd, (uid_t)-1, old->st_gid);
     (void)!fchown(save->fd, old->st_uid, (gid_t)-1);
     if (fchmod(save->fd, old->st_mode & 0777) != 0)
-        return tg_fail_sys(err, "its permissions cannot be kept");
+        return tg_fail_sys(err, "cannot keep its permissions");
     return TG_OK;
 }
 
@@ -162,10 +162,10 @@ static int sync_fd(int fd)
     return r != 0 && (errno == EINVAL || errno == ENOTSUP || errno == EROFS) ? 0 : r;
 }
 
-/* Make the new name durable.  A directory that may not be read cannot be synced. */
+/* Make the rename durable.  A directory that cannot be opened for reading is not synced. */
 static tg_status sync_directory(const char *target, tg_err *err)
 {
-    char *path = beside(target, ".");
+    char *path = sibling(target, ".");
     int fd, r = 0;
 
     if (!path)
@@ -176,7 +176,7 @@ static tg_status sync_directory(const char *target, tg_err *err)
         r = sync_fd(fd);
         close(fd);
     }
-    return r != 0 ? tg_fail_sys(err, "in place, but its directory cannot be synced") : TG_OK;
+    return r != 0 ? tg_fail_sys(err, "in place, but cannot sync its directory") : TG_OK;
 }
 
 tg_status tg_save_commit(tg_save *save, tg_err *err)
@@ -191,7 +191,7 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
         status = tg_fail_sys(err, "close failed");
     if (!status && save->temp) {
         if (rename(save->temp, save->target) != 0) {
-            status = tg_fail_sys(err, "cannot be put in place");
+            status = tg_fail_sys(err, "cannot be replaced");
         } else {
             free(save->temp);
             save->temp = NULL;

@@ -42,7 +42,7 @@ static void expand(uint32_t w[64], const unsigned char *block)
     }
 }
 
-/* One block into the state; s holds a to h. */
+/* Add one block to the state; s holds a to h. */
 static void compress(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64], s[8];

@@ -1,5 +1,5 @@
 /*
- * sha256: the checksum by which a page's security policy names its own script and style.
+ * sha256: the hash that identifies a page's inline script and style in its security policy.
  * Source: FIPS 180-4.
  */
 #ifndef TG_FORMATS_SHA256_H
@@ -9,7 +9,7 @@
 
 #define TG_SHA256_SIZE 32
 
-/* The hash of n bytes of data. */
+/* Hash n bytes of data. */
 void tg_sha256(unsigned char hash[TG_SHA256_SIZE], const void *data, size_t n);
 
 #endif

@@ -10,11 +10,11 @@
 
 #include "lib/base/size.h"
 
-#define PIPE (1 << 20) /* bytes: the most that Linux gives a user by default */
-#define STEP ((size_t)1 << 30) /* what a write() is sure to count */
+#define PIPE (1 << 20)         /* bytes: the default limit for users of Linux */
+#define STEP ((size_t)1 << 30) /* bytes per write(): fewer than any system's limit */
 
-/* As write(), giving a pipe the pages of p where the system can. */
-static ssize_t pass(int fd, const unsigned char *p, size_t n)
+/* Like write(), but a pipe gets the pages of p where the system supports that. */
+static ssize_t splice_pages(int fd, const unsigned char *p, size_t n)
 {
 #ifdef SPLICE_F_GIFT
     const struct iovec pages = {.iov_base = (void *)p, .iov_len = n};
@@ -26,13 +26,13 @@ static ssize_t pass(int fd, const unsigned char *p, size_t n)
     return write(fd, p, n);
 }
 
-static tg_status write_pieces(int fd, const unsigned char *p, size_t n, bool lasting, tg_err *err)
+static tg_status write_pieces(int fd, const unsigned char *p, size_t n, bool zero_copy, tg_err *err)
 {
     size_t done = 0;
 
     while (done < n) {
         const size_t step = tg_size_min(n - done, STEP);
-        ssize_t put = lasting ? pass(fd, p + done, step) : write(fd, p + done, step);
+        ssize_t put = zero_copy ? splice_pages(fd, p + done, step) : write(fd, p + done, step);
 
         if (put < 0 && errno == EINTR)
             continue;

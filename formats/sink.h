@@ -1,5 +1,5 @@
 /*
- * sink: bytes to a descriptor.
+ * sink: writing to a descriptor.
  */
 #ifndef TG_FORMATS_SINK_H
 #define TG_FORMATS_SINK_H
@@ -8,17 +8,16 @@
 
 #include "lib/base/status.h"
 
-/* Write all n bytes, in as many pieces as it takes.  TG_EIO, with how many of them
- * went out; a device that takes none counts as full. */
+/* Write all n bytes, in as many calls as it takes.  TG_EIO, with the number of bytes written;
+ * a write of 0 bytes counts as a full device. */
 TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err);
 
-/* The same for bytes that nobody changes from here on, not even when this has returned,
- * as those of a mapped file: a pipe gets their pages, not copies of them.  Unmapping them
- * is no change; free() is one. */
+/* The same, zero-copy into a pipe, which gets the pages themselves: the bytes must never
+ * change again, not even after this returns.  munmap() afterwards is safe, free() is not. */
 TG_MUST_CHECK tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err);
 
-/* If fd is a pipe, ask the system to let it hold more: its two ends then wait for each
- * other less often.  A pipe that stays as it was does as well. */
+/* If fd is a pipe, ask the system for a larger buffer, so that its two ends wait for each
+ * other less often.  Failure does no harm and is not reported. */
 void tg_pipe_grow(int fd);
 
 #endif

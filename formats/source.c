@@ -10,8 +10,8 @@
 
 #include "lib/base/size.h"
 
-/* Map what follows fd's position.  Leaves the source unmapped when that is not
- * possible: it is then read instead, which also finds out why. */
+/* Map the file from fd's position on.  Where that fails the source stays unmapped and is
+ * read instead, which reports any error. */
 static void try_map(tg_source *s)
 {
     struct stat st;
@@ -84,10 +84,10 @@ tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
     return TG_OK;
 }
 
-static tg_status truncated(tg_source *s, size_t wanted, size_t got, const char *what, tg_err *err)
+static tg_status truncated(tg_source *s, size_t expected, size_t got, const char *what, tg_err *err)
 {
-    return tg_fail(err, TG_EDATA, "truncated: expected %zu bytes of %s at offset %llu, got %zu", wanted, what,
-                   (unsigned long long)s->at, got);
+    return tg_fail(err, TG_EDATA, "truncated: expected %zu bytes of %s at offset %llu, got %zu", expected,
+                   what, (unsigned long long)s->at, got);
 }
 
 tg_status tg_source_need(tg_source *s, size_t n, const char *what, tg_err *err)

@@ -1,6 +1,6 @@
 /*
- * The end of an archive: the central directory and what follows it must repeat what
- * the members' own headers said.
+ * The end of an archive.  The central directory and the records after it must repeat
+ * what the members' local headers said.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ bool tg_zip_size64(uint64_t *value, uint32_t narrow, const unsigned char **at, s
     return true;
 }
 
-/* ---- the end of an archive of ours: exactly what we would have written */
+/* ---- the end of a canonical archive: byte for byte what tg writes */
 
 static tg_status match(tg_zip_reader *r, const unsigned char *want, size_t n, const char *what, tg_err *err)
 {
@@ -84,19 +84,18 @@ static tg_status canonical_end(tg_zip_reader *r, tg_err *err)
 
 /* ---- the end of a foreign archive */
 
-/* What a header says against what was seen. */
+/* TG_EDATA when the directory and the members disagree. */
 static tg_status same(tg_zip_reader *r, const tg_zip_entry *e, const char *what, uint64_t got, uint64_t want,
                       tg_err *err)
 {
     if (got == want)
         return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "%s%s%sthe central directory says %s %llu, before it was %llu (offset %llu)",
+    return tg_fail(err, TG_EDATA, "%s%s%sthe central directory says %s %llu, expected %llu (offset %llu)",
                    e ? "member \"" : "", e ? e->name : "", e ? "\": " : "", what, (unsigned long long)got,
                    (unsigned long long)want, (unsigned long long)r->source.at);
 }
 
-/* One of several numbers that must be what was seen before. */
+/* A number in the directory, and its value according to the members. */
 typedef struct claim {
     const char *what;
     uint64_t got, want;
@@ -113,7 +112,7 @@ static tg_status check_claims(tg_zip_reader *r, const tg_zip_entry *e, const cla
     return TG_OK;
 }
 
-/* Sizes and offset of a central entry p with its extra field [n]. */
+/* Check sizes and offset of the central entry at p with its extra fields [n]. */
 static tg_status central_sizes(tg_zip_reader *r, const tg_zip_entry *e, const unsigned char *p,
                                const unsigned char *extra, size_t n, tg_err *err)
 {
@@ -163,7 +162,7 @@ static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *e
     p = s->next;
     if (memcmp(p + CENTRAL, e->name, name) != 0)
         return tg_fail(err, TG_EDATA,
-                       "the central directory has another name for member \"%s\" (offset %llu)", e->name,
+                       "the central directory has a different name for member \"%s\" (offset %llu)", e->name,
                        (unsigned long long)s->at);
     status = check_claims(r, e,
                           (claim[]){

@@ -1,7 +1,7 @@
 /*
- * The canonical form of every structure around a member's bytes.  The writer
- * writes it; the reader makes it again from what it has seen and compares, so that
- * no bit of an archive of ours can change unseen.
+ * The canonical form of every structure around the members' content.  The writer
+ * writes it; the reader derives it again from what it has parsed and compares, so that
+ * no bit of an archive that tg wrote can change unnoticed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,11 @@
 #define ATTRIBUTES 0x81A40000u /* a regular file, rw-r--r-- */
 #define EXTRA_ID 0x6774        /* "tg" */
 #define EXTRA_MAGIC "npz1"
-#define EXTRA_LEAST 12 /* id, size, magic, packed_crc */
+#define EXTRA_MIN 12 /* id, size, magic, packed_crc */
 #define ZIP64_ID 1
 #define FULL 0xFFFFFFFFu
 
-/* A place to write to; moves on. */
+/* A position to write at, which each put advances. */
 typedef struct cursor {
     unsigned char *p;
 } cursor;
@@ -43,13 +43,13 @@ static void put_zeros(cursor *c, size_t n)
     c->p += n;
 }
 
-/* What to add to `at`, at least `least`, to get to a boundary. */
-static size_t pad_to(uint64_t at, size_t least)
+/* The smallest padding, at least `min` bytes, that brings `at` to a boundary. */
+static size_t pad_to(uint64_t at, size_t min)
 {
-    return least + (size_t)(-(at + least) % TG_ZIP_ALIGN);
+    return min + (size_t)(-(at + min) % TG_ZIP_ALIGN);
 }
 
-/* Both sizes are moved to a zip64 extra field as soon as one does not fit. */
+/* Both sizes go to a zip64 extra field as soon as one does not fit. */
 static bool wide_sizes(const tg_zip_entry *e)
 {
     return e->size >= FULL || e->packed >= FULL;
@@ -96,7 +96,7 @@ size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e)
 {
     cursor c = {out};
     size_t zip64 = zip64_bytes(e, false);
-    size_t pad = pad_to(e->offset + 30 + strlen(e->name) + zip64, EXTRA_LEAST);
+    size_t pad = pad_to(e->offset + 30 + strlen(e->name) + zip64, EXTRA_MIN);
 
     put_bytes(&c, "PK\3\4", 4);
     put_common(&c, e, zip64);
@@ -106,7 +106,7 @@ size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e)
     put(&c, pad - 4, 2);
     put_bytes(&c, EXTRA_MAGIC, 4);
     put(&c, e->packed_crc, 4);
-    put_zeros(&c, pad - EXTRA_LEAST);
+    put_zeros(&c, pad - EXTRA_MIN);
     put_zip64(&c, e, false);
     return (size_t)(c.p - out);
 }
@@ -139,7 +139,7 @@ size_t tg_zip_encode_end(unsigned char *out, size_t count, uint64_t directory, u
 
     if (directory >= FULL) {
         put_bytes(&c, "PK\6\6", 4);
-        put(&c, 44, 8); /* bytes that follow in this record */
+        put(&c, 44, 8); /* bytes left in this record */
         put(&c, MADE_BY, 2);
         put(&c, NEEDED_ZIP64, 2);
         put_zeros(&c, 8); /* disks */
@@ -173,13 +173,13 @@ size_t tg_zip_last_pad(const tg_zip_entry *entries, size_t count, uint64_t direc
 
 bool tg_zip_is_canonical_extra(const unsigned char *extra, size_t n)
 {
-    /* Either will do: one flipped bit must not make the archive a foreign one. */
+    /* Either suffices: one flipped bit must not make the archive count as foreign. */
     return (n >= 2 && tg_get16(extra) == EXTRA_ID) || (n >= 8 && memcmp(extra + 4, EXTRA_MAGIC, 4) == 0);
 }
 
 uint32_t tg_zip_extra_crc(const unsigned char *extra, size_t n)
 {
-    return n >= EXTRA_LEAST ? tg_get32(extra + 8) : 0;
+    return n >= EXTRA_MIN ? tg_get32(extra + 8) : 0;
 }
 
 static bool allowed(char ch)
@@ -190,12 +190,12 @@ static bool allowed(char ch)
 
 const char *tg_zip_name_fault(const char *name, size_t n)
 {
-    size_t begin = 0; /* of the part between slashes */
+    size_t begin = 0; /* of the current part between slashes */
 
     if (n == 0)
         return "is empty";
     if (n > TG_ZIP_NAME_MAX)
-        return "is longer than 127 bytes and .npy";
+        return "is longer than 127 bytes plus .npy";
     for (size_t i = 0; i < n; i++)
         if (!allowed(name[i]))
             return "has bytes other than A-Z a-z 0-9 . _ / -";
@@ -205,7 +205,7 @@ const char *tg_zip_name_fault(const char *name, size_t n)
         if (i < n && name[i] != '/')
             continue;
         if (i - begin == 2 && name[begin] == '.' && name[begin + 1] == '.')
-            return "has a part ..";
+            return "has a \"..\" part";
         if (i == begin || (i - begin == 1 && name[begin] == '.'))
             return "has an empty part";
         begin = i + 1;
@@ -224,16 +224,16 @@ static uint32_t hash_name(const char *name, size_t n)
 
 static tg_status list_grow(tg_zip_list *list, tg_err *err)
 {
-    size_t room = tg_size_max(16, list->room * 2);
+    size_t capacity = tg_size_max(16, list->capacity * 2);
     tg_zip_entry *entry;
 
-    if (list->count < list->room)
+    if (list->count < list->capacity)
         return TG_OK;
-    entry = realloc(list->entry, room * sizeof *entry);
+    entry = realloc(list->entry, capacity * sizeof *entry);
     if (!entry)
-        return tg_fail_memory(err, room * sizeof *entry, "the list of members");
+        return tg_fail_memory(err, capacity * sizeof *entry, "the list of members");
     list->entry = entry;
-    list->room = room;
+    list->capacity = capacity;
     return TG_OK;
 }
 

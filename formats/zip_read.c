@@ -5,25 +5,25 @@
 #include <string.h>
 
 #include "formats/crc.h"
-#include "formats/sniff.h"
+#include "formats/format.h"
 #include "formats/zip.h"
 #include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
 #define LOCAL 30               /* bytes of a local header before the name */
 #define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
-#define INFLATE_MAX 1032       /* bytes that one byte of deflate can give */
+#define INFLATE_MAX 1032       /* max bytes of output per byte of deflate data */
 
 #define FLAG_ENCRYPTED 0x0001
 #define FLAG_DESCRIPTOR 0x0008
-#define FLAGS_KNOWN 0x080E /* with deflate's levels and UTF-8 names */
+#define FLAGS_KNOWN 0x080E /* descriptor, deflate's level, UTF-8 names */
 
 bool tg_zip_canonical(const tg_zip_reader *r)
 {
     return r->canonical;
 }
 
-uint64_t tg_zip_most(const tg_zip_reader *r)
+uint64_t tg_zip_max_bytes(const tg_zip_reader *r)
 {
     const uint64_t size = r->source.at + r->source.ready;
 
@@ -50,9 +50,9 @@ TG_PRINTF(3, 4) static tg_status bad(tg_zip_reader *r, tg_err *err, const char *
                    (unsigned long long)(r->start + e->offset), why);
 }
 
-/* ---- the beginning of an archive */
+/* ---- the start of an archive */
 
-/* Require the first bytes of an archive; *more = false at the end of the input. */
+/* Start an archive, which must begin with a member.  *more = false at the end of the input. */
 static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
 {
     tg_source *s = &r->source;
@@ -68,17 +68,18 @@ static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
     r->inside = true;
     if (tg_zip_magic(s->next, s->ready))
         return TG_OK;
-    status = tg_source_peek(s, TG_SNIFF_BYTES, err);
+    status = tg_source_peek(s, TG_FORMAT_BYTES, err);
     if (status)
         return status;
-    what = tg_sniff(s->next, tg_size_min(s->ready, TG_SNIFF_BYTES));
+    what = tg_format_text(tg_format_recognize(s->next, s->ready));
     if (s->at > 0)
-        return tg_fail(err, TG_EDATA, "after an archive, at offset %llu, comes no other, but %s",
-                       (unsigned long long)s->at, what ? what : "something unknown");
+        return tg_fail(err, TG_EDATA, "trailing data after the archive, at offset %llu: %s",
+                       (unsigned long long)s->at, what ? what : "unknown data");
     if (what)
         return tg_fail(err, TG_EDATA, "not an .npz archive: this is %s", what);
-    return tg_fail(err, TG_EDATA, "not an .npz archive: the first of %zu bytes is 0x%02x, not those of a zip",
-                   s->ready, s->next[0]);
+    return tg_fail(err, TG_EDATA,
+                   "not an .npz archive: the first byte of %zu is 0x%02x, expected 0x50 (\"PK\")", s->ready,
+                   s->next[0]);
 }
 
 tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
@@ -118,7 +119,7 @@ void tg_zip_close(tg_zip_reader *r)
 
 /* ---- fields */
 
-/* Sizes of a local header with its extra field. */
+/* The sizes in the local header at p with its extra fields [n]. */
 static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n,
                              tg_err *err)
 {
@@ -131,11 +132,11 @@ static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const uns
     if (fault)
         return bad(r, err, "%s", fault);
     r->wide = wide != NULL;
-    if (left >= 16) { /* both, even when the narrow ones would do */
+    if (left >= 16) { /* both sizes, even where 32 bits suffice */
         e->size = tg_get64(wide);
         e->packed = tg_get64(wide + 8);
         if ((size != TG_ZIP_FULL && size != e->size) || (packed != TG_ZIP_FULL && packed != e->packed))
-            return bad(r, err, "the zip64 sizes are not the header's sizes");
+            return bad(r, err, "its zip64 sizes differ from those of its header");
     } else if (!tg_zip_size64(&e->size, size, &wide, &left) ||
                !tg_zip_size64(&e->packed, packed, &wide, &left)) {
         return bad(r, err, "a zip64 size is missing");
@@ -165,16 +166,16 @@ static tg_status check_sizes(tg_zip_reader *r, tg_err *err)
     if (!r->packed_known)
         return TG_OK;
     if (e->method == TG_ZIP_STORED && e->size != e->packed)
-        return bad(r, err, "stored, yet %llu bytes take %llu", (unsigned long long)e->size,
+        return bad(r, err, "stored %llu bytes in %llu, expected equal sizes", (unsigned long long)e->size,
                    (unsigned long long)e->packed);
     if (e->method == TG_ZIP_DEFLATED && e->size / INFLATE_MAX > e->packed)
-        return bad(r, err, "%llu bytes of deflate cannot hold %llu", (unsigned long long)e->packed,
+        return bad(r, err, "%llu bytes of deflate data cannot hold %llu", (unsigned long long)e->packed,
                    (unsigned long long)e->size);
     return TG_OK;
 }
 
-/* What is mapped is all that there is, so that a size can be refused at once. */
-static tg_status check_room(tg_zip_reader *r, tg_err *err)
+/* Refuse a size beyond the end of a mapped input before anything is read. */
+static tg_status check_end(tg_zip_reader *r, tg_err *err)
 {
     const tg_source *s = &r->source;
     const tg_zip_entry *e = current(r);
@@ -185,7 +186,7 @@ static tg_status check_room(tg_zip_reader *r, tg_err *err)
                (unsigned long long)e->packed, (unsigned long long)s->at, s->ready);
 }
 
-/* In an archive of ours the header p [n] is what we would have written. */
+/* Require the header p [n] to be what tg writes. */
 static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n, tg_err *err)
 {
     unsigned char want[TG_ZIP_LOCAL_MAX];
@@ -194,13 +195,13 @@ static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_
     while (i < n && i < m && p[i] == want[i])
         i++;
     if (i < n || i < m)
-        return bad(r, err,
-                   "byte %zu of its header is not as tg writes it: damaged, or changed by another program",
-                   i);
+        return bad(
+            r, err,
+            "byte %zu of its header differs from what tg writes: damaged, or changed by another program", i);
     return TG_OK;
 }
 
-/* Begin an entry for the member of that name. */
+/* Append an entry for the member of that name [n]. */
 static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t n, tg_err *err)
 {
     unsigned long long at = r->source.at;
@@ -218,7 +219,7 @@ static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t 
     if (status)
         return status;
     if (!e)
-        return tg_fail(err, TG_EDATA, "a second member \"%.*s\" at offset %llu", (int)n, (const char *)name,
+        return tg_fail(err, TG_EDATA, "duplicate member \"%.*s\" at offset %llu", (int)n, (const char *)name,
                        at);
     e->offset = r->source.at - r->start;
     r->list.count++;
@@ -264,8 +265,9 @@ static tg_status read_local(tg_zip_reader *r, tg_err *err)
         return status;
     name = tg_get16(s->next + 26);
     extra = tg_get16(s->next + 28);
-    if (name > TG_ZIP_NAME_MAX) /* nor would it all fit in what can be looked at */
-        return tg_fail(err, TG_EDATA, "the name of the member at offset %llu has %zu bytes, more than %d",
+    if (name > TG_ZIP_NAME_MAX) /* the header might also exceed TG_SOURCE_PEEK */
+        return tg_fail(err, TG_EDATA,
+                       "the name of the member at offset %llu has %zu bytes, expected at most %d",
                        (unsigned long long)s->at, name, TG_ZIP_NAME_MAX);
     if ((status = tg_source_need(s, LOCAL + name + extra, "a member's header", err)))
         return status;
@@ -283,12 +285,12 @@ static tg_status read_local(tg_zip_reader *r, tg_err *err)
     if (r->canonical && (status = check_canonical(r, p, LOCAL + name + extra, err)))
         return status;
     tg_source_skip(s, LOCAL + name + extra);
-    if ((status = check_room(r, err)))
+    if ((status = check_end(r, err)))
         return status;
     return inflate_start(r, err);
 }
 
-/* ---- members' bytes */
+/* ---- members' content */
 
 static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_err *err)
 {
@@ -317,8 +319,8 @@ static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_
     return TG_OK;
 }
 
-/* One call of inflate() with output room for n >= 1 bytes at dst; *made says how many
- * came.  None may: then input was consumed, or the stream has ended. */
+/* One call of inflate() with an output buffer dst [n], n >= 1.  *made = bytes written; 0 when
+ * it only consumed input, or the stream has ended. */
 static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, size_t *made, tg_err *err)
 {
     tg_source *s = &r->source;
@@ -346,11 +348,11 @@ static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, si
     if (result == Z_MEM_ERROR)
         return tg_fail_memory(err, 1u << 16, "the decompressor");
     if (result == Z_BUF_ERROR)
-        return bad(r, err, "its deflate data end after %llu bytes without an end mark",
+        return bad(r, err, "its deflate data ends after %llu bytes without an end mark",
                    (unsigned long long)r->packed_done);
     if (result != Z_OK && result != Z_STREAM_END)
-        return bad(r, err, "its deflate data are damaged near offset %llu (%s)", (unsigned long long)s->at,
-                   z->msg ? z->msg : "a dictionary is wanted");
+        return bad(r, err, "its deflate data is damaged near offset %llu (%s)", (unsigned long long)s->at,
+                   z->msg ? z->msg : "a dictionary is needed");
     r->ended = result == Z_STREAM_END;
     return TG_OK;
 }
@@ -421,7 +423,7 @@ tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
 
 /* ---- the end of a member */
 
-/* The deflate stream must end here, and where the header says. */
+/* Require the deflate stream to end here and at its packed size. */
 static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
 {
     tg_zip_entry *e = current(r);
@@ -436,7 +438,7 @@ static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
             return bad(r, err, "it inflates to more than %llu bytes", (unsigned long long)e->size);
     }
     if (r->packed_known && r->packed_done != e->packed)
-        return bad(r, err, "its deflate data end after %llu of %llu bytes",
+        return bad(r, err, "its deflate data ends after %llu of %llu bytes",
                    (unsigned long long)r->packed_done, (unsigned long long)e->packed);
     if (r->canonical && r->packed_crc != e->packed_crc)
         return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, not %08x", r->packed_crc,
@@ -445,7 +447,7 @@ static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
     return TG_OK;
 }
 
-/* A descriptor repeats, behind the bytes, what the header left out. */
+/* The descriptor after the content has what the header left out. */
 static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
 {
     tg_zip_entry *e = current(r);
@@ -462,7 +464,7 @@ static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
     packed = r->wide ? tg_get64(s->next + 8) : tg_get32(s->next + 8);
     size = r->wide ? tg_get64(s->next + 16) : tg_get32(s->next + 12);
     if (packed != r->packed_done || size != r->done)
-        return bad(r, err, "its descriptor says %llu bytes in %llu, there were %llu in %llu",
+        return bad(r, err, "its descriptor says %llu bytes in %llu, got %llu in %llu",
                    (unsigned long long)size, (unsigned long long)packed, (unsigned long long)r->done,
                    (unsigned long long)r->packed_done);
     tg_source_skip(s, n);
@@ -478,9 +480,9 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
         return TG_OK;
     e = current(r);
     if (!r->sized)
-        return bad(r, err, "its size is not known behind %llu bytes", (unsigned long long)r->done);
+        return bad(r, err, "its size is unknown after %llu bytes", (unsigned long long)r->done);
     if (r->done != e->size)
-        return bad(r, err, "%llu bytes of it were not read", (unsigned long long)(e->size - r->done));
+        return bad(r, err, "%llu of its bytes were not read", (unsigned long long)(e->size - r->done));
     if (e->method == TG_ZIP_DEFLATED)
         status = inflate_end(r, err);
     if (!status && (e->flags & FLAG_DESCRIPTOR))
@@ -492,7 +494,7 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
     return status;
 }
 
-/* ---- the whole */
+/* ---- events */
 
 tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event, tg_err *err)
 {

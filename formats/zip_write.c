@@ -14,19 +14,19 @@
 struct tg_zip_writer {
     int fd;
     bool deflated;
-    bool closed; /* finished, or failed: nothing more can be written */
+    bool closed; /* finished or failed */
     tg_zip_list list;
-    uint64_t at; /* bytes so far, those in the buffer included */
+    uint64_t at; /* bytes so far, buffered ones included */
     size_t used;
     unsigned char buffer[BUFFER];
 };
 
-/* Two pieces of memory, head and data: a member's content. */
+/* A member's content, in two parts: head and data. */
 typedef struct content {
     const unsigned char *part[2];
     size_t size[2];
     size_t total;
-    bool zero_copy; /* the second, formats/sink.h */
+    bool zero_copy; /* the second part (formats/sink.h) */
 } content;
 
 tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err)
@@ -54,9 +54,9 @@ void tg_zip_abandon(tg_zip_writer *w)
     free(w);
 }
 
-/* ---- bytes out */
+/* ---- output */
 
-/* `at` is where p goes in the archive. */
+/* Write p [n], which is at offset `at` of the archive. */
 static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, bool zero_copy, uint64_t at,
                            tg_err *err)
 {
@@ -102,7 +102,7 @@ static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool ze
 
 /* ---- deflate */
 
-/* Deflate one part; *fits = false when the output is full. */
+/* Deflate one part.  *fits = false when the output buffer is full. */
 static void deflate_part(z_stream *z, const unsigned char *p, size_t n, bool last, bool *fits)
 {
     int r = Z_OK;
@@ -119,8 +119,8 @@ static void deflate_part(z_stream *z, const unsigned char *p, size_t n, bool las
     } while (n > 0 && *fits);
 }
 
-/* Deflate the content into memory.  *packed is to be freed; NULL when it does not
- * get smaller, or is too large to be counted by zlib. */
+/* Deflate the content into *packed, to be freed; NULL when it does not become smaller or is
+ * too large for zlib's counters. */
 static tg_status deflate_all(unsigned char **packed, size_t *size, const content *c, tg_err *err)
 {
     z_stream z = {0};
@@ -161,11 +161,10 @@ static tg_status new_entry(tg_zip_writer *w, tg_zip_entry **e, const char *name,
     if (fault)
         return tg_fail(err, TG_EUSAGE, "the member name \"%.*s\" %s", 2 * TG_ZIP_NAME_MAX, name, fault);
     if (w->list.count == TG_NAMES_MAX)
-        return tg_fail(err, TG_EUSAGE, "\"%s\" is one member too many for an archive of %d", name,
-                       TG_NAMES_MAX);
+        return tg_fail(err, TG_EUSAGE, "member \"%s\" exceeds the limit of %d members", name, TG_NAMES_MAX);
     status = tg_zip_list_slot(&w->list, e, name, strlen(name), err);
     if (!status && !*e)
-        status = tg_fail(err, TG_EUSAGE, "the archive has a member \"%s\" already", name);
+        status = tg_fail(err, TG_EUSAGE, "the archive already has a member \"%s\"", name);
     return status;
 }
 
@@ -199,7 +198,7 @@ tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_
     tg_status status;
 
     if (w->closed)
-        return tg_fail(err, TG_EUSAGE, "the archive is closed: \"%s\" comes too late", name);
+        return tg_fail(err, TG_EUSAGE, "member \"%s\" comes after the end of the archive", name);
     status = new_entry(w, &e, name, err);
     if (!status && w->deflated)
         status = deflate_all(&packed, &deflated.size[0], &plain, err);
@@ -226,9 +225,9 @@ tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
     tg_status status = TG_OK;
 
     if (w->closed)
-        return tg_fail(err, TG_EUSAGE, "the archive is closed already");
+        return tg_fail(err, TG_EUSAGE, "the archive is already closed");
     if (count == 0)
-        return tg_fail(err, TG_EUSAGE, "an archive has at least one member");
+        return tg_fail(err, TG_EUSAGE, "the archive has no members, expected at least 1");
     for (size_t i = 0; i < count && !status; i++) {
         size_t n = tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0);
 

@@ -15,15 +15,22 @@
 /* base: errors, memory, random numbers */
 #include "lib/base/arena.h"
 #include "lib/base/choice.h"
+#include "lib/base/convert.h"
 #include "lib/base/decimal.h"
+#include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/utf8.h"
 
-/* formats: the archive (.npz), descriptors as sources and sinks, replacing a file whole */
+/* formats: arrays, the archive (.npz), other files, descriptors as sources and sinks, saving */
 #include "formats/archive.h"
+#include "formats/array.h"
+#include "formats/fields.h"
+#include "formats/format.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
+#include "formats/tensors.h"
 
 /* kernels: which instruction set is used */
 #include "lib/kernels/kernels.h"
@@ -46,6 +53,7 @@
 /* text and gpt: tokenizers, the model, its passes, decoding */
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/config.h"
+#include "lib/gpt/import.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
@@ -55,28 +63,35 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/encoder.h"
+#include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
+#include "lib/text/tokens_read.h"
+#include "lib/text/tokens_write.h"
 
-/* train and attn: runs, and what tg-attn-dump and tg-attn-view show */
-#include "lib/attn/ablate.h"
+/* train: runs */
+#include "lib/train/batches.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/settings.h"
+#include "lib/train/team.h"
+#include "lib/train/trainer.h"
+#include "lib/train/tree_sum.h"
+
+/* attn, dump and heads: what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"
-#include "lib/attn/columns.h"
-#include "lib/attn/dump_check.h"
-#include "lib/attn/dump_read.h"
-#include "lib/attn/dump_rows.h"
-#include "lib/attn/dump_write.h"
-#include "lib/attn/example.h"
-#include "lib/attn/heads.h"
+#include "lib/attn/derivation.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/panel.h"
 #include "lib/attn/qkv.h"
 #include "lib/attn/shape.h"
 #include "lib/attn/stage.h"
 #include "lib/attn/trace.h"
-#include "lib/train/batches.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/settings.h"
-#include "lib/train/trainer.h"
+#include "lib/dump/dump_check.h"
+#include "lib/dump/dump_read.h"
+#include "lib/dump/dump_rows.h"
+#include "lib/dump/dump_write.h"
+#include "lib/heads/ablate.h"
+#include "lib/heads/head_stats.h"
 
 #endif

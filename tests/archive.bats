@@ -175,7 +175,7 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
     need zip
     "$make_archive" >a.npz
     zip -qd a.npz kind.npy
-    refuse a.npz "is not as tg writes it"
+    refuse a.npz "differs from what tg writes"
 }
 
 @test "zip's own archives are read" {

@@ -93,10 +93,13 @@ END
 int main(void)
 {
     tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
+    const tg_tokenizer *tok;
     tg_model m;
     tg_err err;
-    if (tg_kernels_choose(NULL, &err) != TG_OK || tg_model_create(&m, &c, 1, &err) != TG_OK)
+    if (tg_kernels_choose(NULL, &err) != TG_OK || tg_tokenizer_create(&tok, "bytes", &err) != TG_OK ||
+        tg_model_create(&m, &c, tok, 1, &err) != TG_OK)
         return 1;
+    tg_tokenizer_free(tok);
     printf("%zu\n", m.table.count);
     tg_model_free(&m);
     return 0;

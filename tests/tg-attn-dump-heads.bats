@@ -159,12 +159,12 @@ assert any(set(line["token_i"]) & set("\"\\") for line in map(json.loads, open("
     [[ $(sed -n 2p got) = $'0\t0\t0\t\t\t\t\t\t\t\t\t\t\t' ]]
     tg-attn-dump -p 'To be to' --summary -f tsv --heads 4 | tail -n 1 | grep $'^1\t3\t'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --layer 2
-    said 'layer 2 is out of range: there are 2, 0 to 1'
+    said 'layer 2 is out of range: expected 0 to 1'
     [[ -z $output ]]
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --head 9
-    said 'head 9 is out of range: there are 2, 0 to 1'
+    said 'head 9 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --query 5
-    said 'query 5 is out of range: there are 5, 0 to 4'
+    said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --key 1
     said '--key does not go with --summary, which shows heads'
     run -1 --separate-stderr tg-attn-dump -p 'To be, or not to be' --summary
@@ -354,17 +354,17 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 @test "--ablate refuses heads that are not there, or are none" {
     tiny
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 2.0
-    said 'layer 2 is out of range: there are 2, 0 to 1'
+    said 'layer 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0,1.2
-    said 'head 2 is out of range: there are 2, 0 to 1'
+    said 'head 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate '3.*'
-    said 'layer 3 is out of range: there are 2, 0 to 1'
+    said 'layer 3 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --layer 7
     said 'layer 7 is out of range'
     for bad in '' 0 0. .0 '0.0,' ,0.0 0.0,,0.1 0.0.0 -1.0 +1.0 0.-1 ' 0.0' '0.0 ' 0,0 a.b '*.0' '*' 0.0x ALL 'all,' all,0.0 \
         99999999999999999999.0 0.99999999999999999999; do
         run -2 --separate-stderr tg-attn-dump -p abc --ablate "$bad"
-        said "--ablate takes heads as LAYER.HEAD or LAYER.*, with commas between, or all: got '$bad'"
+        said "--ablate takes heads as LAYER.HEAD or LAYER.*, separated by commas, or all: got '$bad'"
         [[ -z $output ]]
     done
 }
@@ -389,9 +389,9 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 @test "--ablate refuses what does not go with it" {
     tiny
     run -2 --separate-stderr tg-attn-dump --example mha --ablate 0.0
-    said '--ablate needs a model'
+    said '--example does not go with --ablate, which shows the loss of a model'
     run -2 --separate-stderr tg-attn-dump --qkv model.npz --ablate 0.0
-    said '--ablate needs a model'
+    said '--qkv does not go with --ablate, which shows the loss of a model'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0 --layer 0
     said "--layer and --head choose from --ablate all: '0.0' names its heads itself"
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --query 0
@@ -409,12 +409,12 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 @test "--ablate on text that is too short, damaged, or not there" {
     tiny
     run -1 --separate-stderr tg-attn-dump -p a --ablate 0.0
-    said 'the text has one token: a loss needs two, one to predict the other from'
+    said 'the text: only one token: a loss needs at least two, one to predict the other from'
     : > empty
     run -1 --separate-stderr tg-attn-dump --ablate 0.0 < empty
-    said 'standard input has no tokens'
+    said 'standard input: no tokens: a loss needs at least two'
     run -2 --separate-stderr tg-attn-dump --ablate 0.0 < /dev/null
-    said 'the model is not trained, and so has no text of its own'
+    said 'the model is not trained and has no text of its own'
     make_text 3000 | tg-tokenize > t.npz
     head -c 2000 t.npz > cut.npz
     run -1 --separate-stderr tg-attn-dump --ablate 0.0 < cut.npz

@@ -315,7 +315,7 @@ if layer + 1 < L or i == T - 1:
         'scores offset = (b*T + i)*T + j = (1*2 + 1)*2 + 0 = 6'
     [[ $output = *'v.data[4] = 5.00000000'*'v.data[6] = 7.00000000'* ]]
     run -2 --separate-stderr tg-attn-dump --qkv a.npz --trace 2,1,0
-    said 'sequence 2 is out of range: there are 2, 0 to 1'
+    said 'sequence 2 is out of range: expected 0 to 1'
 }
 
 @test "lines fit 80 columns, headings name code that exists" {
@@ -349,24 +349,24 @@ if layer + 1 < L or i == T - 1:
 @test "an index that is out of range, or no index" {
     tiny
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 1,0,0,0
-    said 'sequence 1 is out of range: there is only sequence 0'
+    said 'sequence 1 is out of range: the only sequence is 0'
     [[ -z $output ]]
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,2,0,0
-    said 'head 2 is out of range: there are 2, 0 to 1'
+    said 'head 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,5,0
-    said 'query 5 is out of range: there are 5, 0 to 4'
+    said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,5
-    said 'key 5 is out of range: there are 5, 0 to 4'
+    said 'key 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layer 2 --trace 0,1,4,4
-    said 'layer 2 is out of range: there are 2, 0 to 1'
+    said 'layer 2 is out of range: expected 0 to 1'
     for bad in 1,2 '' ',' 1 1,2,3,4,5 1,2,x 0,-1,0 ' 0,1,0' '0,1,0,' 0,,1,0 0,0,1000000000000000000000; do
         run -2 --separate-stderr tg-attn-dump --example baseline --trace "$bad"
         said "--trace must be B,H,I,J, or B,I,J with one head, got '$bad'"
     done
     run -2 --separate-stderr tg-attn-dump --example baseline --trace 0,2,1 --through att --channel 4
-    said 'channel 4 of a head is out of range: there are 4, 0 to 3'
+    said "the head's channel 4 is out of range: expected 0 to 3"
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,4 --through out --channel 0,8
-    said 'channel 8 of the output is out of range: there are 8, 0 to 7'
+    said "the output's channel 8 is out of range: expected 0 to 7"
     run -2 --separate-stderr tg-attn-dump --example baseline --trace 0,2,1 --channel x
     said "--channel must be D, or D,C, got 'x'"
 }
@@ -390,7 +390,7 @@ if layer + 1 < L or i == T - 1:
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through att --channel 0,1
     said 'goes with --through out'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward
-    said '--backward needs a --target'
+    said '--backward needs --target: the loss is that of predicting this token next'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --target x
     said 'it goes with --backward'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target x --target-id 3
@@ -402,7 +402,7 @@ if layer + 1 < L or i == T - 1:
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target ''
     said "--target must be one token, and '' is 0"
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target-id 256
-    said 'target 256 is out of range: there are 256 tokens, 0 to 255'
+    said 'target 256 is out of range: expected 0 to 255'
 }
 
 @test "weights that are finite, but huge; a full disk" {

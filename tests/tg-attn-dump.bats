@@ -147,16 +147,16 @@ rows() {
 @test "what is out of range is refused with the range" {
     tiny
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layer 2
-    said 'layer 2 is out of range: there are 2, 0 to 1'
+    said 'layer 2 is out of range: expected 0 to 1'
     [[ -z $output ]]
     run -2 --separate-stderr tg-attn-dump -p 'To be' --head 2
-    said 'head 2 is out of range: there are 2, 0 to 1'
+    said 'head 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --query 5
-    said 'query 5 is out of range: there are 5, 0 to 4'
+    said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --key 5
     said 'key 5'
     run -2 --separate-stderr tg-attn-dump --example mha --layer 1
-    said 'layer 1 is out of range: there is only layer 0'
+    said 'layer 1 is out of range: the only layer is 0'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layer -1
     said '--layer'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layer 1x
@@ -234,7 +234,7 @@ rows() {
     tg-attn-dump -p 0123456789abcdef -f tsv > dump
     [[ $(wc -l < dump) = $((1 + 4 * 256)) ]]
     run -1 --separate-stderr tg-attn-dump -p 0123456789abcdefg
-    said "the text has 17 tokens, the model's context is 16"
+    said "the text has 17 tokens, which exceeds the model's context of 16"
     said 'head -c 16'
     make_text 100000 > long
     run -1 --separate-stderr tg-attn-dump < long
@@ -299,16 +299,16 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 @test "--qkv refuses what does not fit, with the numbers" {
     printf '%s\n' 'q f4 1,2,1 1 2' 'k f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
-    said 'a.npz: there is no array v'
+    said 'a.npz: array v is missing'
     printf '%s\n' 'q f4 1,2,1 1 2' 'k f4 1,1,2 1 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
-    said 'a.npz: array k is [1,1,2], the ones before are [1,2,1]'
+    said 'a.npz: array k is [1,1,2], the arrays before it are [1,2,1]'
     printf '%s\n' 'q f4 1,2,1 1 nan' 'k f4 1,2,1 1 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
-    said 'a.npz: array q: element 1 is nan'
+    said 'a.npz: q[1] is nan'
     printf '%s\n' 'q f4 1,2,1 1 2' 'k f4 1,2,1 -inf 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
-    said 'a.npz: array k: element 0 is -inf'
+    said 'a.npz: k[0] is -inf'
     printf '%s\n' 'q i8 1,2,1 1 2' 'k f4 1,2,1 1 2' 'v f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
     said "a.npz: array q: elements are 'i8'"

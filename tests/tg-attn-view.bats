@@ -254,19 +254,19 @@ END
         said 'tg-attn-view: '
     done
     run -2 --separate-stderr tg-attn-view -l 2 dump.npz
-    said 'dump.npz: layer 2 is out of range: there are 2, 0 to 1'
+    said 'dump.npz: layer 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-view -a 2 dump.npz
-    said 'dump.npz: head 2 is out of range: there are 2, 0 to 1'
+    said 'dump.npz: head 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-view -b 1 dump.npz
-    said 'dump.npz: sequence 1 is out of range: there is only sequence 0'
+    said 'dump.npz: sequence 1 is out of range: the only sequence is 0'
     dump dump.npz T=4 L=1 N=3
     run -2 --separate-stderr tg-attn-view -l 1 dump.npz
     said 'dump.npz: layer 1 is not in the dump'
     alter dump.npz bad.npz 'for n in list(a): n.startswith("h.") and a.pop(n)'
     run -1 --separate-stderr tg-attn-view bad.npz
-    said 'bad.npz: there is no layer in the dump'
+    said 'bad.npz: the dump has no layers'
     run -2 --separate-stderr tg-attn-view < /dev/null
-    said 'there is no dump'
+    said 'no dump: name a file'
     run -3 --separate-stderr tg-attn-view none.npz
     said 'none.npz: No such file'
     need_dev_full
@@ -287,30 +287,30 @@ END
             said "bad.npz: $2" || { echo "$1"; return 1; }
         done
     }
-    refused 'a["kind"] = np.bytes_("tokens")' 'this archive is of kind "tokens", not "attention"'
+    refused 'a["kind"] = np.bytes_("tokens")' 'the archive has kind "tokens", expected "attention"'
     refused 'a["version"] = np.int64(2)' 'the archive has version 2, this program reads version 1'
-    refused 'del a["dump/layout"]' 'the third array is dump/n_layer, not dump/layout'
+    refused 'del a["dump/layout"]' 'the third array is dump/n_layer, expected dump/layout'
     refused 'a["dump/layout"] = np.bytes_("thbd")' 'dump/layout is "thbd"'
     refused 'a["dump/n_head"] = np.int64(3)' '3 heads do not divide 8 channels'
     refused 'a["dump/n_head"] = np.int64(0)' 'dump/n_layer is 2 and dump/n_head is 0'
     refused 'del a["dump/n_embd"]' 'array h.0.q comes before'
-    refused 'a["dump/n_head"] = np.int64(1)' 'array h.0.q has shape (1, 4, 2, 4), where (1, 4, 1, 8) is expected'
+    refused 'a["dump/n_head"] = np.int64(1)' 'array h.0.q has shape (1, 4, 2, 4), expected (1, 4, 1, 8)'
     refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0", expected one of -1e9|-inf|min'
-    refused 'del a["dump/mask"]' 'there is no array dump/mask'
+    refused 'del a["dump/mask"]' 'array dump/mask is missing'
     refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: dump/n_layer is 1'
     refused 'a["h.0.q"] = a["h.0.q"].astype("f8")' "array h.0.q: elements are 'f8', expected 'f4'"
-    refused 'a["h.0.k"] = a["h.0.k"][:, :3].copy()' 'array h.0.k has shape (1, 3, 2, 4), where (1, 4, 2, 4) is expected'
-    refused 'a["h.0.scores"] = a["h.0.scores"][0]' 'array h.0.scores has shape (2, 4, 4), where (1, 2, 4, 4) is expected'
-    refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4), where (2) is expected' ||
-        refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4,), where (2,) is expected'
-    refused 'a["dump/text"] = np.arange(4)' 'array dump/text: expected texts of type S'
-    refused 'a["dump/ids"] = np.arange(4, dtype="i4")' 'array dump/ids: expected numbers of type i8'
-    refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'array h.0.q: element 14 is nan: it must be finite'
-    refused 'a["h.1.k"][0, 3, 1, 3] = np.inf' 'array h.1.k: element 31 is inf: it must be finite'
-    refused 'a["h.00.q"] = a["h.0.q"]' 'array h.00.q: there is an h.0.q already'
+    refused 'a["h.0.k"] = a["h.0.k"][:, :3].copy()' 'array h.0.k has shape (1, 3, 2, 4), expected (1, 4, 2, 4)'
+    refused 'a["h.0.scores"] = a["h.0.scores"][0]' 'array h.0.scores has shape (2, 4, 4), expected (1, 2, 4, 4)'
+    refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4), expected (2)' ||
+        refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4,), expected (2,)'
+    refused 'a["dump/text"] = np.arange(4)' 'array dump/text: expected [T] texts of type S'
+    refused 'a["dump/ids"] = np.arange(4, dtype="i4")' 'array dump/ids: expected [T] numbers of type i8'
+    refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'h.0.q[14] is nan: it must be finite'
+    refused 'a["h.1.k"][0, 3, 1, 3] = np.inf' 'h.1.k[31] is inf: it must be finite'
+    refused 'a["h.00.q"] = a["h.0.q"]' 'array h.00.q: h.0.q was given before'
     alter dump.npz bad.npz 'a["h.1.scores"][0, 1, 2, 1] = -np.inf'
     run -1 --separate-stderr tg-attn-view --show scores bad.npz
-    said 'bad.npz: array h.1.scores: element 25 is -inf'
+    said 'bad.npz: h.1.scores[25] is -inf'
     alter dump.npz fine.npz 'a["h.1.scores"][0, 1, 2, 3] = np.nan'
     tg-attn-view --show scores fine.npz > one
     tg-attn-view --show scores dump.npz | cmp - one
@@ -319,7 +319,7 @@ END
     said 'bad.npz: '
     cat dump.npz dump.npz > bad.npz
     run -1 --separate-stderr tg-attn-view bad.npz
-    said 'bad.npz: another archive follows'
+    said 'bad.npz: data follows the archive with attention'
     echo text > bad.npz
     run -1 --separate-stderr tg-attn-view bad.npz
     said 'bad.npz: '
@@ -435,7 +435,7 @@ END
 for n in "ids", "text": del a["dump/" + n]
 for n in "qk": del a["h.1." + n]'
     run -2 --separate-stderr tg-attn-view --png big.npz
-    said 'pixels, more than 67,108,864: choose a layer and a head with -l and -a'
+    said 'pixels, which exceeds 67,108,864: choose a layer and a head with -l and -a'
     tg-attn-view --png -a 7 -o out.png big.npz
     run -2 on_terminal 'tg-attn-view --png dump.npz'
     [[ $output = *'this is a terminal'* ]]

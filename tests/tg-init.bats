@@ -127,8 +127,10 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     run -2 --separate-stderr tg-init --n-head 3 -o model.npz
     said "3 heads do not divide C = 128"
     run -2 --separate-stderr tg-init --vocab-size 255 -o model.npz
-    said "--vocab-size must be between 256 and "
-    said ", got 255"
+    said 'vocab_size 255 is below the 256 ids of tokenizer "bytes"'
+    [[ ${#stderr_lines[@]} = 1 ]]
+    run -2 --separate-stderr tg-init --vocab-size 0 -o model.npz
+    said "--vocab-size must be between 1 and 16777216, got 0"
     run -2 --separate-stderr tg-init --n-layer 0 -o model.npz
     said "--n-layer must be between 1 and 112, got 0"
     run -2 --separate-stderr tg-init --n-embd 99999999999999999999 -o model.npz
@@ -140,7 +142,7 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     run -2 --separate-stderr tg-init --tied maybe -o model.npz
     said "--tied must be one of yes|no, got 'maybe'"
     run -2 --separate-stderr tg-init model.npz
-    said "got 'model.npz'"
+    said "unexpected operand 'model.npz'"
     run -0 ls -A
     is_output ""
 }

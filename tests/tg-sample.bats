@@ -224,7 +224,7 @@ END
     said 'inf.npz: h.1.mlp.c_fc.weight[5] is 3.4e+38: bf16 would round it to infinity'
     [[ -z $output ]]
     run -1 --separate-stderr tg-sample -m nan.npz -p ab --precision bf16 --count 3
-    said 'text 1 of 3: position 2: the logit of token'
+    said 'text 1 of 3: position 2: logits['
     is_output ab
     need_plain_build
     run -3 --separate-stderr bash -c 'ulimit -v 300000; tg-sample -p ab --count 65536 --threads 1 -n 100'
@@ -431,7 +431,7 @@ with zipfile.ZipFile("huge.npz", "w") as z:
         z.writestr(name, raw)
 END
     run -1 --separate-stderr tg-sample -m huge.npz -p ab
-    said 'position 2: the logit of token'
+    said 'position 2: logits['
     # a NaN has no sign worth showing
-    [[ $stderr =~ " is "(nan|-?inf)$ ]]
+    [[ $stderr =~ " is "(nan|-?inf)": it must be finite"$ ]]
 }

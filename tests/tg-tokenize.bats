@@ -266,10 +266,10 @@ text"
     said "tg-tokenize: /dev/null: "
     npz model.npz <<< "kind S - model"
     run -1 --separate-stderr tg-tokenize -d model.npz
-    said 'model.npz: this archive is of kind "model", not "tokens"'
+    said 'model.npz: the archive has kind "model", expected "tokens"'
     npz foreign.npz <<< "weights f4 2 1.5 2.5"
     run -1 --separate-stderr tg-tokenize -d foreign.npz
-    said "foreign.npz: this archive is not ours: its first array is weights"
+    said "foreign.npz: not an archive of tg: the first array is \"weights\", expected \"kind\""
 }
 
 @test "an archive cut short anywhere is an error" {
@@ -335,7 +335,7 @@ head_of_tokens() {
 @test "a head that is incomplete, of another version or tokenizer" {
     head_of_tokens | grep -v version | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
-    said "the second array is tokenizer/kind, not version"
+    said "the second array is \"tokenizer/kind\", expected \"version\""
     head_of_tokens | sed 's/version i8 - 1/version i8 - 2/' | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
     said "the archive has version 2, this program reads version 1"

@@ -142,7 +142,7 @@ step_of() {
     # a run that is complete, as far as runs go
     changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', (1 << 40) - 1)"
     run -0 --separate-stderr tg-train t.npz
-    said "to go on: tg-train --steps 2199023255550 t.npz"
+    said "to continue: tg-train --steps 2199023255550 t.npz"
     run -2 --separate-stderr tg-train -n 1000000000000 -b 4 t.npz
     cmp model.npz before.npz
 }
@@ -153,8 +153,8 @@ step_of() {
     says "tg-train: 34,176 parameters, 10,000 tokens (9,000 to train, 1,000 to validate), needs "...
     says "tg-train: saved model.npz at step 3 of 3"
     run -0 --separate-stderr tg-train -n 5 t.npz
-    [[ ${stderr_lines[0]} = "tg-train: --steps was 3, is 5 from here on" ]]
-    [[ ${stderr_lines[1]} = "tg-train: model.npz: going on from step 3 of 5" ]]
+    [[ ${stderr_lines[0]} = "tg-train: --steps was 3, is now 5" ]]
+    [[ ${stderr_lines[1]} = "tg-train: model.npz: resuming at step 3 of 5" ]]
     says "tg-train: saved model.npz at step 5 of 5"
     [[ $(step_of model.npz) = 5 ]]
 }
@@ -166,24 +166,24 @@ step_of() {
     before=$(stat -c '%i %Y %Z' model.npz)
     run -0 --separate-stderr tg-train t.npz
     is_output ""
-    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train --steps 8 t.npz"
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train --steps 8 t.npz"
     run -0 --separate-stderr tg-train -n 4 -m model.npz --log log.tsv t.npz
-    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train -m model.npz --steps 8 t.npz"
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train -m model.npz --steps 8 t.npz"
     run -0 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz is complete: 4 of 2 steps are done; to go on: tg-train --steps 8 t.npz"
+    said "tg-train: model.npz is complete: 4 of 2 steps are done; to continue: tg-train --steps 8 t.npz"
     run_pipe 0 'tg-train < t.npz'
-    said "tg-train: model.npz is complete: 4 of 4 steps are done; to go on: tg-train --steps 8"
+    said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train --steps 8"
     cmp model.npz want.npz
     [[ $(stat -c '%i %Y %Z' model.npz) = "$before" && ! -e log.tsv ]]
     # with -o the model is there, as whoever asked for it expects, and as it was, whatever is given
     make_text 9000 | tg-tokenize > other.npz
     run -0 --separate-stderr tg-train -o out.npz -n 3 --lr 1 other.npz
     [[ ${#stderr_lines[@]} = 2 ]]
-    says "tg-train: model.npz is complete: 4 of 3 steps are done; to go on: tg-train -o out.npz --steps 8 other.npz"
+    says "tg-train: model.npz is complete: 4 of 3 steps are done; to continue: tg-train -o out.npz --steps 8 other.npz"
     says "tg-train: saved out.npz at step 4 of 4"
     cmp out.npz want.npz
     run -0 --separate-stderr tg-train -o out.npz t.npz
-    said "tg-train: out.npz is complete: 4 of 4 steps are done; to go on: tg-train -o out.npz --steps 8 t.npz"
+    said "tg-train: out.npz is complete: 4 of 4 steps are done; to continue: tg-train -o out.npz --steps 8 t.npz"
     cmp out.npz want.npz
     # and so it is on standard output
     tg-train -m - t.npz < model.npz > out2.npz 2> /dev/null
@@ -205,9 +205,9 @@ step_of() {
 8
 6"
     run -0 --separate-stderr tg-train -n 8 -s 7 --lr 1e-3 -b 5 t.npz
-    says "tg-train: --steps was 6, is 8 from here on"
-    says "tg-train: --lr was 0.0005, is 0.001 from here on"
-    says "tg-train: --batch was 4, is 5 from here on"
+    says "tg-train: --steps was 6, is now 8"
+    says "tg-train: --lr was 0.0005, is now 0.001"
+    says "tg-train: --batch was 4, is now 5"
     [[ $stderr != *"--seed"* ]]
     [[ $(scalars model.npz train/lr) = 0.001 ]]
 }
@@ -218,10 +218,10 @@ step_of() {
     [[ $stderr != *"the text is not"* ]]
     make_text 9000 | tg-tokenize > other.npz
     run -0 --separate-stderr tg-train -n 6 other.npz
-    says "tg-train: the text is not the one that the run began with (10,000 tokens then, 9,000 now)"
+    says "tg-train: the text differs from the run's: 9,000 tokens, 10,000 before"
     tr e E < text | head -c 9000 | tg-tokenize > other.npz # as long as before
     run -0 --separate-stderr tg-train -n 8 other.npz
-    says "tg-train: the text is not the one that the run began with, but another of the same length"
+    says "tg-train: the text differs from the run's: other tokens, the same number"
 }
 
 # ---- exactness
@@ -273,6 +273,16 @@ step_of() {
         awk '{ d = $1 - $2; n++; if (d * d > 1e-8) bad = 1 } END { exit bad || n != 10 }'
 }
 
+@test "a program that trains with the library alone makes the same file" {
+    unset TG_ISA
+    tg-train -m tool.npz -n 3 t.npz 2> /dev/null
+    "$BUILD/unit/train_alone" t.npz 3 > library.npz
+    cmp tool.npz library.npz
+    # with the probe, which tg-attn-dump shows when it gets no text
+    run -0 --separate-stderr tg-attn-dump -m library.npz
+    run -1 "$BUILD/unit/train_alone" t.npz 0
+}
+
 @test "the loss goes down" {
     slow
     tg-train -n 150 --warmup 10 --log log.tsv t.npz 2> /dev/null
@@ -297,7 +307,7 @@ stoppable() {
     [[ $at -ge 10 && $at -lt 120 ]]
     [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step $at of 120" ]]
     run -0 --separate-stderr "${COMMAND[@]}"
-    [[ ${stderr_lines[0]} = "tg-train: model.npz: going on from step $at of 120" ]]
+    [[ ${stderr_lines[0]} = "tg-train: model.npz: resuming at step $at of 120" ]]
     cmp model.npz whole.npz
     run -0 ls -A
     [[ $output != *.tmp* ]]
@@ -341,7 +351,7 @@ stoppable() {
     at=$(step_of out.npz)
     [[ $at -ge 10 && $at -lt 120 ]]
     run -0 --separate-stderr "${COMMAND[@]}" -o out.npz
-    [[ ${stderr_lines[0]} = "tg-train: out.npz: going on from step $at of 120" ]]
+    [[ ${stderr_lines[0]} = "tg-train: out.npz: resuming at step $at of 120" ]]
     cmp out.npz whole.npz
     cmp model.npz untrained.npz
     # an empty file holds no run
@@ -383,7 +393,7 @@ stoppable() {
     at=$(step_of model.npz)
     [[ $at -ge 20 && $at -lt 120 && $((at % 20)) = 0 ]]
     run -0 --separate-stderr "${COMMAND[@]}"
-    [[ ${stderr_lines[0]} = "tg-train: model.npz: going on from step $at of 120" ]]
+    [[ ${stderr_lines[0]} = "tg-train: model.npz: resuming at step $at of 120" ]]
     cmp model.npz whole.npz
 }
 
@@ -476,7 +486,7 @@ stoppable() {
 
 @test "a log that cannot be opened stops before training, one that cannot be written names itself" {
     run -3 --separate-stderr tg-train -n 2 --log missing/log.tsv -m new.npz t.npz
-    said "tg-train: missing/log.tsv: the log cannot be written: No such file or directory"
+    said "tg-train: missing/log.tsv: cannot write the log: No such file or directory"
     [[ ! -e new.npz ]]
     [[ $stderr != *"step 1"* ]]
     cmp model.npz untrained.npz
@@ -497,7 +507,7 @@ stoppable() {
     stoppable
     run -3 --separate-stderr bash -c 'trap "" PIPE; exec "$@" --save-every 0 --log >(head -n 9 > lines)' \
         bash "${COMMAND[@]}"
-    [[ ${stderr_lines[-1]} = "tg-train: /dev/fd/"*": the log cannot be written: Broken pipe" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: /dev/fd/"*": cannot write the log: Broken pipe" ]]
     at=$(step_of model.npz)
     says "tg-train: saved model.npz at step $at of 120"
     [[ $at -ge 8 && $at -lt 120 ]]
@@ -509,7 +519,7 @@ stoppable() {
     need_dev_full
     run -3 --separate-stderr tg-train -n 2 -o /dev/full --log /dev/full t.npz
     [[ ${stderr_lines[-2]} = "tg-train: /dev/full: "*" bytes"*"No space left on device" ]]
-    [[ ${stderr_lines[-1]} = "tg-train: /dev/full: the log cannot be written: No space left on device" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: /dev/full: cannot write the log: No space left on device" ]]
     [[ $stderr != *saved* ]]
 }
 
@@ -526,12 +536,12 @@ stoppable() {
     head -c 150 text | tg-tokenize > short.npz
     rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 short.npz
-    says "tg-train: no validation: the last 0.1 of the text, or what is before it, is shorter than one window of 17 tokens"
+    says "tg-train: no validation: the last 0.1 of the text, or the part before it, is shorter than a window of 17 tokens"
     # and the other way round: 18 of 20 tokens to validate would leave 2
     head -c 20 text | tg-tokenize > short.npz
     rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0.9 short.npz
-    says "tg-train: no validation: the last 0.9 of the text, or what is before it, is shorter than one window of 17 tokens"
+    says "tg-train: no validation: the last 0.9 of the text, or the part before it, is shorter than a window of 17 tokens"
 }
 
 @test "how often and how much is validated and saved does not change the model" {
@@ -576,11 +586,11 @@ stoppable() {
     tg-train -b 4 -m - -o out2.npz -n 3 t.npz < untrained.npz 2> /dev/null
     cmp out2.npz model.npz
     run_pipe 2 'tg-train -m - < untrained.npz'
-    said "tg-train: the model comes from standard input, so name files for the tokens"
+    said "tg-train: standard input is the model: give the tokens as files"
     run_pipe 2 'tg-train -m - t.npz - < untrained.npz'
-    said "tg-train: the model comes from standard input, so name files for the tokens"
+    said "tg-train: standard input is the model: give the tokens as files"
     run_pipe 2 'TG_MODEL=- tg-train < untrained.npz'
-    said "tg-train: the model comes from standard input, so name files for the tokens"
+    said "tg-train: standard input is the model: give the tokens as files"
 }
 
 @test "a named pipe gets the model once" {
@@ -631,16 +641,16 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
         head -c $n text | tg-tokenize > short.npz
         run -1 --separate-stderr tg-train short.npz
         [[ $n = 1 ]] && s="" || s=s
-        said "tg-train: the text has $n token$s, one window of context 16 needs 17"
+        said "tg-train: the text has $n token$s, a window of context 16 needs 17"
     done
     cmp model.npz untrained.npz
     head -c 17 text | tg-tokenize > short.npz
     quick -n 1 short.npz
     run_pipe 1 'printf x | tg-tokenize | tg-train -m new.npz'
-    said "tg-train: the text has 1 token, one window of context 64 needs 65"
+    said "tg-train: the text has 1 token, a window of context 64 needs 65"
     # before memory is taken for it
     run -1 --separate-stderr tg-train -m new.npz --context 10000000 t.npz
-    said "tg-train: the text has 10000 tokens, one window of context 10000000 needs 10000001"
+    said "tg-train: the text has 10000 tokens, a window of context 10000000 needs 10000001"
     [[ ! -e new.npz ]]
 }
 
@@ -654,7 +664,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     printf '%s\n' "kind S - tokens" "version i8 - 1" "tokenizer/kind S - bytes" "tokenizer/vocab_size i8 - 256" |
         npz none.npz
     run -1 --separate-stderr tg-train none.npz
-    said "tg-train: the text has 0 tokens, one window of context 16 needs 17"
+    said "tg-train: the text has 0 tokens, a window of context 16 needs 17"
     # and a failure upstream is not taken for a text
     run_pipe 1 'tg-tokenize < /dev/null | tg-train'
     [[ ${stderr_lines[*]} = *"tg-train: standard input: "*empty* ]]
@@ -688,10 +698,10 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 
 @test "a model where tokens should be, and the other way round" {
     run -1 --separate-stderr tg-train model.npz
-    said 'tg-train: model.npz: this archive is of kind "model", not "tokens"'
+    said 'tg-train: model.npz: the archive has kind "model", expected "tokens"'
     cp t.npz t2.npz
     run -1 --separate-stderr tg-train -m t2.npz t.npz
-    said 'tg-train: t2.npz: this archive is of kind "tokens", not "model"'
+    said 'tg-train: t2.npz: the archive has kind "tokens", expected "model"'
     cmp t2.npz t.npz
     cp text plain
     run -1 --separate-stderr tg-train -m plain t.npz
@@ -742,7 +752,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     done
     cat good.npz good.npz > model.npz
     run -1 --separate-stderr tg-train -n 4 t.npz
-    said "tg-train: model.npz: another archive follows the model"
+    said "tg-train: model.npz: another archive follows the first"
 }
 
 # changed PYTHON: good.npz with its members (name: bytes of .npy) changed, as model.npz.
@@ -787,9 +797,9 @@ refused() {
     quick -n 2 t.npz
     cp model.npz good.npz
     changed "del members['opt/v/h.0.ln_1.weight']"
-    refused "step 2, but 55 of 56 arrays of the optimizer's state"
+    refused "the optimizer's state has 55 of 56 arrays at step 2"
     changed "members = {n: d for n, d in members.items() if not n.startswith('opt/')}"
-    refused "step 2, but 0 of 56 arrays of the optimizer's state"
+    refused "the optimizer's state has 0 of 56 arrays at step 2"
     changed "del members['wpe.weight']"
     refused "wpe.weight is missing"
     changed "members['opt/m/wpe.weight'] = members['opt/m/wte.weight']"
@@ -799,9 +809,9 @@ refused() {
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', -1)"
     refused "train/batch"
     changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', 1 << 62)"
-    refused "train/step must be below 1099511627776, got 4611686018427387904"
+    refused "train/step must be between 0 and 1099511627775, got 4611686018427387904"
     changed "members['train/step'] = members['train/step'][:-8] + struct.pack('<q', 1 << 40)"
-    refused "train/step must be below 1099511627776, got 1099511627776"
+    refused "train/step must be between 0 and 1099511627775, got 1099511627776"
     changed "for n, x in ('steps', 10**12), ('batch', 65536), ('accumulate', 65536):
     members['train/' + n] = members['train/' + n][:-8] + struct.pack('<q', x)"
     refused "1000000000000 steps of 65536 passes of 65536 sequences are too many"
@@ -810,14 +820,14 @@ refused() {
     changed "members['train/lr'] = members['train/lr'][:-8] + struct.pack('<d', float('nan'))"
     refused "lr"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 1 << 40)"
-    refused "tg-train: model.npz: context must be between 0 and"
+    refused "tg-train: model.npz: train/context must be between 0 and"
     changed "members['train/context'] = members['train/context'][:-8] + struct.pack('<q', 99)"
-    refused "tg-train: model.npz: context 99 is more than the model's 16"
+    refused "tg-train: model.npz: context 99 exceeds the model's 16"
 }
 
 @test "a loss that is not finite stops, and the last good model stays" {
     run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 t.npz
-    says "tg-train: stopped; model.npz stays as it was"
+    says "tg-train: stopped; model.npz is unchanged"
     [[ ${stderr_lines[-1]} =~ ^"tg-train: step "[0-9]+": the loss is " ]]
     cmp model.npz untrained.npz
     run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 --save-every 1 t.npz
@@ -1053,7 +1063,7 @@ outside() {
     run -2 --separate-stderr tg-train -n
     said "--steps needs a value"
     run -2 --separate-stderr tg-train --context 17 t.npz
-    said "tg-train: context 17 is more than the model's 16"
+    said "tg-train: context 17 exceeds the model's 16"
     run -2 --separate-stderr tg-train -n 1000000000000 -b 2 t.npz
     said "tg-train: 1000000000000 steps of 1 passes of 2 sequences are too many: 1099511627776 or more"
     run -2 --separate-stderr tg-train -t 2 t.npz

@@ -1,11 +1,12 @@
 /*
- * cli_model: the model and the text that a tool is to work on.
+ * cli_model: the model and the text that a tool works on.
  */
 #ifndef TG_CMD_CLI_MODEL_H
 #define TG_CMD_CLI_MODEL_H
 
 #include "lib/gpt/model.h"
 #include "lib/gpt/prompt.h"
+#include "lib/gpt/stream.h"
 
 typedef struct cli_model {
     tg_model model;
@@ -13,16 +14,25 @@ typedef struct cli_model {
     int fd;           /* open as long as the model, which is mapped from it */
 } cli_model;
 
-/* Read the model that -m FILE (or NULL) means.  `remedy` is said when there is no such
- * file.  All errors name the file; after one there is nothing to close. */
+/* Read the model of -m FILE (or NULL).  If the file does not exist, the message ends with `remedy`.
+ * All errors name the file; after one there is nothing to close. */
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
 void cli_model_close(cli_model *m);
 
-/* Whether standard input holds the text: something is there, and the model did not come from it. */
-bool cli_model_has_input(const cli_model *m);
-
-/* The text of -p TEXT (or NULL), else what standard input holds, unless the model came
- * from there; else there is none: p->ids is NULL.  To be freed. */
+/* The text of -p TEXT (or NULL); else standard input, unless the model came from there or it holds
+ * nothing; else none: p->ids is NULL.  To be freed. */
 TG_MUST_CHECK tg_status cli_model_prompt(const cli_model *m, tg_prompt *p, const char *text, tg_err *err);
+
+/* The same, and in place of none the model's probe.  TG_EUSAGE: the model has no probe either. */
+TG_MUST_CHECK tg_status cli_model_text(const cli_model *m, tg_prompt *p, const char *text, tg_err *err);
+
+/* The text that cli_model_text() would read, as a stream of any length. */
+typedef struct cli_stream {
+    const char *name; /* for messages: "standard input" or "the text" */
+    tg_prompt prompt; /* of -p TEXT */
+    tg_stream stream;
+} cli_stream;
+TG_MUST_CHECK tg_status cli_model_stream(const cli_model *m, cli_stream *s, const char *text, tg_err *err);
+void cli_stream_close(cli_stream *s); /* a zeroed one is fine */
 
 #endif

@@ -1,18 +1,16 @@
-/* cli: the option table -- parsing, ranges, --help and --version. */
-#include "cmd/cli/cli.h"
+/* cli: the arguments, by the option table. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
 #include "lib/base/choice.h"
-
-#define HELP_WIDTH 79
-#define HELP_INDENT 27 /* column of the options' descriptions */
 
 /* ---- values */
 
-/* Is `text` made of characters in `set` alone, and not empty? */
+/* Whether text is not empty and all its characters are in `set`. */
 static bool made_of(const char *text, const char *set)
 {
     return *text != '\0' && text[strspn(text, set)] == '\0';
@@ -35,7 +33,7 @@ static bool has_range(const cli_option *o)
     return o->type != CLI_U64;
 }
 
-static bool in_range(const cli_option *o, double value)
+bool cli_in_range(const cli_option *o, double value)
 {
     return value >= o->min && value <= o->max;
 }
@@ -45,8 +43,8 @@ static int out_of_range(const cli_option *o, const char *text)
     return cli_usage("--%s must be between %.15g and %.15g, got %s", o->name, o->min, o->max, text);
 }
 
-/* A whole number of digits alone, at most `most`. */
-static int parse_whole(const cli_option *o, const char *text, uint64_t most, uint64_t *value)
+/* A whole number, only digits, at most `max`. */
+static int parse_whole(const cli_option *o, const char *text, uint64_t max, uint64_t *value)
 {
     unsigned long long n;
 
@@ -59,10 +57,10 @@ static int parse_whole(const cli_option *o, const char *text, uint64_t most, uin
         return cli_usage("--%s must be a whole number, got '%s'", o->name, text);
     errno = 0;
     n = strtoull(text, NULL, 10);
-    if (errno == ERANGE || n > most) {
+    if (errno == ERANGE || n > max) {
         if (has_range(o))
             return out_of_range(o, text);
-        return cli_usage("--%s must be at most %llu, got %s", o->name, (unsigned long long)most, text);
+        return cli_usage("--%s must be at most %llu, got %s", o->name, (unsigned long long)max, text);
     }
     *value = n;
     return CLI_OK;
@@ -74,7 +72,7 @@ static int set_size(const cli_option *o, const char *text)
 
     if (parse_whole(o, text, SIZE_MAX, &n))
         return CLI_USAGE;
-    if (!in_range(o, (double)n))
+    if (!cli_in_range(o, (double)n))
         return out_of_range(o, text);
     *(size_t *)o->value = (size_t)n;
     return CLI_OK;
@@ -87,20 +85,20 @@ static int set_number(const cli_option *o, const char *text)
 
     errno = 0;
     x = strtod(text, &end);
-    /* strtod alone would take blanks, hexadecimal, inf and nan. */
+    /* strtod() accepts blanks, hexadecimal, inf and nan as well */
     if (!made_of(text, "0123456789+-.eE") || *end != '\0')
         return cli_usage("--%s must be a number, got '%s'", o->name, text);
     if (errno == ERANGE)
         return cli_usage("--%s is beyond what a double can hold: %s", o->name, text);
-    if (!in_range(o, x))
+    if (!cli_in_range(o, x))
         return out_of_range(o, text);
     *(double *)o->value = x;
     return CLI_OK;
 }
 
-static int set_choice(const cli_option *o, const char *text)
+static int set_choice(const cli_option *o, const char *text, size_t *number)
 {
-    if (tg_choice_find(o->value, o->metavar, text))
+    if (tg_choice_find(number, o->metavar, text))
         return CLI_OK;
     return cli_usage("--%s must be one of %s, got '%s'", o->name, o->metavar, text);
 }
@@ -108,6 +106,7 @@ static int set_choice(const cli_option *o, const char *text)
 static int set_value(const cli_option *o, const char *text)
 {
     int failed = CLI_OK;
+    size_t number = 0;
 
     switch (o->type) {
     case CLI_FLAG:
@@ -128,7 +127,15 @@ static int set_value(const cli_option *o, const char *text)
         failed = set_number(o, text);
         break;
     case CLI_CHOICE:
-        failed = set_choice(o, text);
+        failed = set_choice(o, text, o->value);
+        break;
+    case CLI_ENUM:
+        if (!(failed = set_choice(o, text, &number)))
+            *(unsigned *)o->value = (unsigned)number;
+        break;
+    case CLI_YES_NO:
+        if (!(failed = set_choice(o, text, &number)))
+            *(bool *)o->value = number == 0;
         break;
     }
     if (!failed && o->given)
@@ -136,84 +143,9 @@ static int set_value(const cli_option *o, const char *text)
     return failed;
 }
 
-/* ---- --help */
+/* ---- parsing */
 
-/* Words from column *at on, broken at HELP_WIDTH, later lines at `indent`. */
-static void print_words(const char *text, size_t *at, size_t indent)
-{
-    while (*text != '\0') {
-        size_t n = strcspn(text, " \n");
-
-        if (*at > indent && *at + 1 + n > HELP_WIDTH) {
-            printf("\n%*s", (int)indent, "");
-            *at = indent;
-        } else if (*at > indent) {
-            putchar(' ');
-            ++*at;
-        }
-        printf("%.*s", (int)n, text);
-        *at += n;
-        text += n + strspn(text + n, " \n");
-    }
-}
-
-/* "(default: 12)".  A default that the option itself would refuse means: none. */
-static void format_default(char *out, size_t size, const cli_option *o)
-{
-    char choice[TG_CHOICE_ROOM];
-
-    *out = '\0';
-    switch (o->type) {
-    case CLI_FLAG:
-        break;
-    case CLI_TEXT:
-        if (*(const char **)o->value)
-            snprintf(out, size, "(default: %s)", *(const char **)o->value);
-        break;
-    case CLI_SIZE:
-        if (in_range(o, (double)*(size_t *)o->value))
-            snprintf(out, size, "(default: %zu)", *(size_t *)o->value);
-        break;
-    case CLI_U64:
-        snprintf(out, size, "(default: %llu)", (unsigned long long)*(uint64_t *)o->value);
-        break;
-    case CLI_NUMBER:
-        if (in_range(o, *(double *)o->value))
-            snprintf(out, size, "(default: %g)", *(double *)o->value);
-        break;
-    case CLI_CHOICE:
-        if (*tg_choice_name(choice, o->metavar, *(size_t *)o->value) != '\0')
-            snprintf(out, size, "(default: %s)", choice);
-        break;
-    }
-}
-
-static void print_help_of_option(const cli_option *o)
-{
-    char text[128];
-    size_t at;
-    int n;
-
-    if (o->letter)
-        n = printf("  -%c, --%s", o->letter, o->name);
-    else
-        n = printf("      --%s", o->name);
-    if (o->metavar)
-        n += printf(" %s", o->metavar);
-    at = n > 0 ? (size_t)n : 0;
-    if (at + 2 > HELP_INDENT) {
-        putchar('\n');
-        at = 0;
-    }
-    printf("%*s", (int)(HELP_INDENT - at), "");
-    at = HELP_INDENT;
-    print_words(o->help, &at, HELP_INDENT);
-    format_default(text, sizeof text, o);
-    print_words(text, &at, HELP_INDENT);
-    putchar('\n');
-}
-
-static const cli_option *find_letter(const cli_tool *tool, char letter)
+const cli_option *cli_find_letter(const cli_tool *tool, char letter)
 {
     for (const cli_option *o = tool->options; o->name; o++)
         if (o->letter == letter)
@@ -221,51 +153,11 @@ static const cli_option *find_letter(const cli_tool *tool, char letter)
     return NULL;
 }
 
-static bool ends_line(const char *text)
-{
-    return *text != '\0' && text[strlen(text) - 1] == '\n';
-}
-
-static void print_help(const cli_tool *tool)
-{
-    const char h = find_letter(tool, 'h') ? '\0' : 'h';
-    const cli_option help = {.letter = h, .name = "help", .help = "show this help and exit"};
-    const cli_option version = {.name = "version", .help = "show the version and exit"};
-
-    size_t at = 0;
-
-    printf("Usage: %s %s\n", tool->name, tool->usage);
-    print_words(tool->summary, &at, 0);
-    printf("\n\nOptions:\n");
-    for (const cli_option *o = tool->options; o->name; o++)
-        print_help_of_option(o);
-    print_help_of_option(&help);
-    print_help_of_option(&version);
-    if (tool->examples)
-        printf("\nExamples:\n%s%s", tool->examples, ends_line(tool->examples) ? "" : "\n");
-    printf("\nExit status: 0 ok, 1 the data is bad, 2 wrong usage, 3 I/O or memory failed.\n");
-}
-
-static void show_help(const cli_tool *tool)
-{
-    print_help(tool);
-    exit(cli_close_stdout());
-}
-
-static void show_version(const cli_tool *tool)
-{
-    printf("%s %s\n", tool->name, TG_VERSION);
-    exit(cli_close_stdout());
-}
-
-/* ---- parsing */
-
-/* Where the parser stands. */
 struct parser {
     const cli_tool *tool;
     int argc;
     char **argv;
-    int next; /* index of the first argument not looked at */
+    int next; /* index of the next argument */
 };
 
 enum match { NO_MATCH, PREFIX_MATCH, EXACT_MATCH };
@@ -277,8 +169,8 @@ static enum match match_name(const char *name, const char *typed, size_t n)
     return name[n] == '\0' ? EXACT_MATCH : PREFIX_MATCH;
 }
 
-/* The option that typed [n], whole or abbreviated, names.  Reports when there is
- * none or more than one. */
+/* The option with the name typed [n], whole or abbreviated; NULL, and reported, when none
+ * or more than one matches. */
 static const cli_option *find_name(const cli_tool *tool, const char *typed, size_t n)
 {
     static const cli_option built_in[] = {{.name = "help"}, {.name = "version"}};
@@ -317,7 +209,7 @@ static const char *take_argument(struct parser *p, const cli_option *o)
     return NULL;
 }
 
-/* "--name", "--name=value" or "--name value"; text is behind the dashes. */
+/* "--name", "--name=value" or "--name value"; text follows the dashes. */
 static int parse_long(struct parser *p, const char *text)
 {
     const size_t n = strcspn(text, "=");
@@ -329,23 +221,23 @@ static int parse_long(struct parser *p, const char *text)
     if (value && o->type == CLI_FLAG)
         return cli_usage("--%s takes no value", o->name);
     if (!o->value && strcmp(o->name, "help") == 0)
-        show_help(p->tool);
+        cli_show_help(p->tool);
     if (!o->value && strcmp(o->name, "version") == 0)
-        show_version(p->tool);
+        cli_show_version(p->tool);
     if (!value && o->type != CLI_FLAG && !(value = take_argument(p, o)))
         return CLI_USAGE;
     return set_value(o, value);
 }
 
-/* Letters behind one dash: flags, and at the end one that may have a value. */
+/* Letters after one dash: flags, of which the last may be an option with a value. */
 static int parse_letters(struct parser *p, const char *text)
 {
     for (; *text != '\0'; text++) {
-        const cli_option *o = find_letter(p->tool, *text);
+        const cli_option *o = cli_find_letter(p->tool, *text);
         const char *value;
 
         if (!o && *text == 'h')
-            show_help(p->tool);
+            cli_show_help(p->tool);
         if (!o)
             return cli_usage("unknown option -%c", *text);
         if (o->type != CLI_FLAG) {

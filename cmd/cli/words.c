@@ -1,11 +1,13 @@
-/* cli: numbers, sizes and foreign text in words. */
+/* cli: numbers, sizes and text as messages show them. */
 #include "cmd/cli/cli.h"
 
 #include <string.h>
 
+#include "lib/base/utf8.h"
+
 #define RING 8
 
-/* The next place of the ring. */
+/* The next of RING buffers. */
 static char *ring_next(size_t *size)
 {
     static char ring[RING][32];
@@ -43,7 +45,7 @@ const char *cli_bytes(uint64_t bytes)
     size_t size, i = 0;
     char *out = ring_next(&size);
 
-    /* 1023.95 would be shown as 1024.0. */
+    /* 1023.95 would be shown as 1024.0 */
     while (x >= (i == 0 ? 1024 : 1023.95) && i < 6) {
         x /= 1024;
         i++;
@@ -76,41 +78,14 @@ const char *cli_duration(double seconds)
     return out;
 }
 
-size_t cli_character(unsigned char first)
-{
-    return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1;
-}
-
-/* Bytes of the printable UTF-8 character that text [n] begins with, 0 when it is none. */
-static size_t printable(const unsigned char *text, size_t n)
-{
-    static const uint32_t least[] = {0, 0, 0xA0, 0x800, 0x10000}; /* C1 controls begin at U+0080 */
-    const unsigned char c = text[0];
-    const size_t length = cli_character(c);
-    uint32_t code = c;
-
-    if (length == 1)
-        return c >= 0x20 && c < 0x7F;
-    if (length > n)
-        return 0;
-    code &= 0xFFu >> (length + 1);
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3Fu);
-    }
-    if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-        return 0;
-    return length;
-}
-
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
 {
     size_t used = 0;
 
     while (n > 0) {
         char piece[8];
-        size_t take = printable(text, n), length;
+        uint32_t code;
+        size_t take = tg_utf8_printable(&code, text, n), length;
 
         if (take > 0) {
             memcpy(piece, text, take);

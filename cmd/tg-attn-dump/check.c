@@ -1,25 +1,29 @@
-/* A dump computed again: does it hold the numbers that it should? */
+/* --check: recompute a dump, and compare it element by element. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/tg-attn-dump/attn_dump.h"
-#include "lib/attn/dump_check.h"
+#include "cmd/tg-attn-dump/input.h"
+#include "cmd/tg-attn-dump/places.h"
+#include "lib/dump/dump_check.h"
+
+/* The job's own options. */
+static const char *path;
+static double tolerance;
 
 struct check {
     const char *name; /* of the dump, for messages */
     tg_dump dump;
-    double tolerance;
-    tg_attn_stages stages;
+    tg_stage_scratch scratch;
     size_t arrays;
-    size_t elements, differ; /* of all of them */
+    size_t elements, differ; /* in all arrays */
 };
 
 /* ---- one array */
 
-static void print_shape(const char *name, const size_t *size, size_t n)
+static void print_array(const char *name, const size_t *size, size_t n)
 {
     printf("%s [", name);
-    attn_print_list(size, n);
+    print_list(size, n);
     printf("]: ");
 }
 
@@ -31,7 +35,7 @@ static void print_difference(const tg_dump_difference *d, const tg_attn_shape *s
         index[n] = d->first / s->stride[n] % s->size[n];
     printf("%s of %s elements differ, the first at offset %zu, [", cli_count(d->count), cli_count(count),
            d->first);
-    attn_print_list(index, s->n);
+    print_list(index, s->n);
     printf("]: %.9g in the dump, %.9g computed; the largest difference is %.3g\n", (double)d->dumped,
            (double)d->computed, d->largest);
 }
@@ -39,14 +43,14 @@ static void print_difference(const tg_dump_difference *d, const tg_attn_shape *s
 static void check_stage(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
                         const tg_attn_layer *layer)
 {
-    char name[TG_DUMP_NAME_ROOM];
+    char name[TG_DUMP_NAME_SIZE];
     tg_attn_shape shape;
     tg_dump_difference d;
 
     tg_dump_array_name(name, dumped->number, stage);
     tg_attn_stage_shape(&shape, stage, &layer->view);
-    tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->stages, c->tolerance);
-    print_shape(name, shape.size, shape.n);
+    tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->scratch, tolerance);
+    print_array(name, shape.size, shape.n);
     if (d.count > 0)
         print_difference(&d, &shape, tg_attn_shape_count(&shape));
     else
@@ -56,13 +60,13 @@ static void check_stage(struct check *c, const tg_dump_layer *dumped, tg_attn_st
     c->differ += d.count;
 }
 
-/* The tokens' texts, as far as both have them; the shorter padding is as good. */
-static tg_status check_text(struct check *c, const attn_subject *s, tg_err *err)
+/* The tokens' texts, if both have them.  Their padding may differ. */
+static tg_status check_text(struct check *c, const attn_input *in, tg_err *err)
 {
     const tg_dump *dump = &c->dump;
     size_t width, differ = 0;
     char *text;
-    tg_status status = attn_pack_text(&text, &width, s, err);
+    tg_status status = input_pack_text(&text, &width, in, err);
 
     if (status || !text || !dump->text)
         goto done;
@@ -72,7 +76,7 @@ static tg_status check_text(struct check *c, const attn_subject *s, tg_err *err)
 
         differ += n != strnlen(computed, width) || memcmp(dumped, computed, n) != 0;
     }
-    print_shape("dump/text", &dump->T, 1);
+    print_array("dump/text", &dump->T, 1);
     if (differ > 0)
         printf("%s of %s differ\n", cli_count(differ), cli_count(dump->T));
     else
@@ -88,52 +92,61 @@ done:
 
 /* ---- all of them */
 
-static tg_status check_same_shape(const tg_dump *dump, const attn_subject *s, tg_err *err)
+static tg_status check_same_shape(const tg_dump *dump, const attn_input *in, tg_err *err)
 {
-    const tg_attn_layers *n = &s->layers;
+    const tg_attn_layers *n = &in->layers;
 
     if (dump->n_layer == n->L && dump->B == n->B && dump->T == n->T && dump->C == n->C)
         return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "it is of %zu layer%s with [B,T,C] = [%zu,%zu,%zu]; what it is computed from has %zu with "
-                   "[%zu,%zu,%zu]",
-                   dump->n_layer, cli_plural(dump->n_layer), dump->B, dump->T, dump->C, n->L, n->B, n->T,
-                   n->C);
+    return tg_fail(
+        err, TG_EDATA,
+        "the dump has %zu layer%s with [B,T,C] = [%zu,%zu,%zu], the input has %zu with [%zu,%zu,%zu]",
+        dump->n_layer, cli_plural(dump->n_layer), dump->B, dump->T, dump->C, n->L, n->B, n->T, n->C);
 }
 
-static tg_status check_layers(struct check *c, attn_subject *s, tg_err *err)
+static tg_status check_layers(struct check *c, attn_input *in, tg_err *err)
 {
     for (size_t l = 0; l < c->dump.n; l++) {
         const tg_dump_layer *dumped = &c->dump.layer[l];
         tg_attn_layer layer;
 
-        if (!tg_attn_layers_find(&s->layers, dumped->number, &layer))
-            return tg_fail(err, TG_EDATA, "there is no layer %zu", dumped->number);
+        if (!tg_attn_layers_find(&in->layers, dumped->number, &layer))
+            return tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
         for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY; stage++) {
             if (!dumped->data[stage])
                 continue;
             if (tg_attn_stage_of_model(stage) && !layer.x)
-                return tg_fail(err, TG_EDATA, "h.%zu.%s is there, but only a model has it", dumped->number,
-                               tg_attn_stage_name(stage));
+                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but only a model has it",
+                               dumped->number, tg_attn_stage_name(stage));
             check_stage(c, dumped, stage, &layer);
         }
     }
     return TG_OK;
 }
 
-static tg_status check_subject(struct check *c, attn_subject *s, tg_err *err)
+struct placement {
+    struct check *c;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
 {
-    const tg_attn_layers *n = &s->layers;
-    tg_arena arena = {0};
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+
+    tg_stage_scratch_place(arena, &p->c->scratch, n->B, n->T, n->C, n->H);
+}
+
+static tg_status check_input(struct check *c, attn_input *in, tg_err *err)
+{
+    tg_arena arena;
     tg_status status;
 
-    if ((status = check_same_shape(&c->dump, s, err)) || (status = check_text(c, s, err)))
+    if ((status = check_same_shape(&c->dump, in, err)) || (status = check_text(c, in, err)))
         return status;
-    tg_attn_stages_place(&arena, &c->stages, n->B, n->T, n->C, n->H);
-    if ((status = tg_arena_alloc(&arena, err)))
+    if ((status = tg_arena_build(&arena, place, &(struct placement){c, &in->layers}, err)))
         return status;
-    tg_attn_stages_place(&arena, &c->stages, n->B, n->T, n->C, n->H);
-    status = check_layers(c, s, err);
+    status = check_layers(c, in, err);
     tg_arena_free(&arena);
     if (status)
         return status;
@@ -144,51 +157,47 @@ static tg_status check_subject(struct check *c, attn_subject *s, tg_err *err)
     return TG_OK;
 }
 
-/* ---- */
+/* ---- what the dump was made from */
 
-/* What the dump says of how it was made. */
-static tg_status options_of(attn_options *o, const tg_dump *dump, tg_err *err)
+/* Set what the dump says of how it was made. */
+static tg_status follow_dump(attn_options *o, const tg_dump *dump, tg_err *err)
 {
     if (dump->n == 0)
-        return tg_fail(err, TG_EDATA, "it holds no layers");
+        return tg_fail(err, TG_EDATA, "the dump has no layers");
     o->heads = dump->H;
     o->layout = dump->layout;
-    o->mask = dump->mask;
-    if (o->qkv || o->example != ATTN_NONE)
-        return TG_OK;
-    o->ids = dump->ids;
-    o->n_ids = dump->T;
-    if (!dump->ids)
+    if (!dump->ids && !o->qkv && o->example == NOT_GIVEN)
         return tg_fail(err, TG_EUSAGE,
-                       "there are no tokens in it: say with --qkv or --example what it was made from");
+                       "the dump has no tokens: say with --qkv or --example what it was made from");
     return TG_OK;
 }
 
-/* Messages name the dump; those of the subject's own files name these instead. */
+/* Messages about the dump name it; messages about the input's files name those. */
 static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
 {
-    attn_subject s;
+    const given_ids ids = {c->dump.ids, c->dump.T};
+    attn_input in;
     tg_status status;
 
-    if (options_of(o, &c->dump, err))
+    if (follow_dump(o, &c->dump, err))
         return tg_err_in(err, c->name);
-    if ((status = attn_subject_open(&s, o, err)))
+    if ((status = input_open(&in, o, &ids, err)))
         return status;
-    if ((status = check_subject(c, &s, err)))
+    if ((status = check_input(c, &in, err)))
         (void)tg_err_in(err, c->name);
-    attn_subject_close(&s);
+    input_close(&in);
     return status;
 }
 
-tg_status attn_check_archive(const attn_options *given, tg_err *err)
+static tg_status run(const attn_options *given, tg_err *err)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
-    struct check c = {.name = cli_input_name(given->check), .tolerance = given->tolerance};
+    struct check c = {.name = cli_input_name(path)};
     attn_options o = *given;
     tg_status status;
     int fd;
 
-    if ((status = cli_open_input(&fd, o.check, err)))
+    if ((status = cli_open_input(&fd, path, err)))
         return status;
     if (tg_dump_read(&c.dump, fd, want, err)) {
         cli_close_input(fd);
@@ -199,3 +208,29 @@ tg_status attn_check_archive(const attn_options *given, tg_err *err)
     cli_close_input(fd);
     return status;
 }
+
+/* ---- the job */
+
+static int check(const attn_options *o)
+{
+    if (cli_is_dash(path) && ((o->model && cli_is_dash(o->model)) || (o->qkv && cli_is_dash(o->qkv))))
+        return cli_usage("standard input cannot be both the dump and what it was made from");
+    return CLI_OK;
+}
+
+static const cli_option own[] = {
+    {0, "check", CLI_TEXT, &path, "FILE", "recompute the dump in FILE, and compare it element by element", 0,
+     0, NULL},
+    {0, "tolerance", CLI_NUMBER, &tolerance, "X",
+     "with --check: a difference that counts as equal, relative above 1", 0, 1, NULL},
+};
+static const char *const accepts[] = {"model", "example", "qkv", "threads", NULL};
+
+const job check_job = {
+    .options = own,
+    .n_options = sizeof own / sizeof own[0],
+    .about = "takes everything from the dump except the model, or --qkv or --example",
+    .accepts = accepts,
+    .check = check,
+    .run = run,
+};

@@ -1,19 +1,47 @@
-/* Where numbers lie, as headers and derivations say it: shapes and the formulas of offsets. */
-#include "cmd/tg-attn-dump/attn_dump.h"
+#include "cmd/tg-attn-dump/places.h"
 
-void attn_print_list(const size_t *numbers, size_t n)
+#include <stdbool.h>
+#include <stdio.h>
+
+void print_list(const size_t *numbers, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         printf("%s%zu", i > 0 ? "," : "", numbers[i]);
 }
 
-void attn_print_shape(const tg_attn_shape *s)
+void print_shape(const tg_attn_shape *s)
 {
     for (size_t n = 0; n < s->n; n++)
         printf("%c%s", n > 0 ? ',' : '[', s->dim[n]);
     printf("] = [");
-    attn_print_list(s->size, s->n);
+    print_list(s->size, s->n);
     putchar(']');
+}
+
+/* ---- shapes */
+
+static void drop_heads(tg_attn_shape *square)
+{
+    square->n--;
+    for (size_t n = 1; n < square->n; n++) {
+        square->dim[n] = square->dim[n + 1];
+        square->index[n] = square->index[n + 1];
+        square->size[n] = square->size[n + 1];
+        square->stride[n] = square->stride[n + 1];
+    }
+    square->index[square->n] = '\0';
+}
+
+places places_of(const tg_qkv_view *a)
+{
+    places p;
+
+    tg_attn_stage_shape(&p.whole, TG_ATTN_X, a);
+    tg_attn_stage_shape(&p.vector, a->H == 1 ? TG_ATTN_X : TG_ATTN_Q, a);
+    tg_attn_stage_shape(&p.square, TG_ATTN_SCORES, a);
+    if (a->H == 1)
+        drop_heads(&p.square);
+    return p;
 }
 
 /* ---- formulas */
@@ -32,15 +60,14 @@ static void print_index(char index, const tg_attn_index *at, const char *before)
         printf("%s%c", before, index);
 }
 
-/* Letters; with the sizes' numbers; with those of the indices, too.  The last index is '\0'
- * where there is none, in a base. */
-static void print_formula(const tg_attn_shape *s, bool numbers, const tg_attn_index *at)
+/* In a base the last index is '\0', and is left out. */
+static void print_formula(const tg_attn_shape *s, bool sizes, const tg_attn_index *at)
 {
     for (size_t n = 0; n + 2 < s->n; n++)
         putchar('(');
     print_index(s->index[0], at, "");
     for (size_t n = 1; n < s->n; n++) {
-        if (numbers)
+        if (sizes)
             printf("*%zu", s->size[n]);
         else
             printf("*%s", s->dim[n]);
@@ -51,44 +78,21 @@ static void print_formula(const tg_attn_shape *s, bool numbers, const tg_attn_in
     }
 }
 
-void attn_print_indices(const tg_attn_shape *s, const char *between, const tg_attn_index *at)
+void print_formulas(const tg_attn_shape *s, const char *between, const tg_attn_index *at)
 {
     print_formula(s, false, NULL);
     printf("%s", between);
     print_formula(s, true, at);
 }
 
-/* ---- of a view */
-
-void attn_vectors_shape(tg_attn_shape *s, const tg_attn_view *a)
+void print_base(const places *p, char position, const tg_attn_index *at)
 {
-    tg_attn_stage_shape(s, a->H == 1 ? TG_ATTN_X : TG_ATTN_Q, a);
-}
+    tg_attn_shape s = p->vector;
 
-void attn_squares_shape(tg_attn_shape *s, const tg_attn_view *a)
-{
-    tg_attn_stage_shape(s, TG_ATTN_SCORES, a);
-    if (a->H > 1)
-        return;
-    s->n--;
-    for (size_t n = 1; n < s->n; n++) { /* without h */
-        s->dim[n] = s->dim[n + 1];
-        s->index[n] = s->index[n + 1];
-        s->size[n] = s->size[n + 1];
-        s->stride[n] = s->stride[n + 1];
-    }
-    s->index[s->n] = '\0';
-}
-
-void attn_print_base(const tg_attn_view *a, char position, const tg_attn_index *at)
-{
-    tg_attn_shape s;
-
-    attn_vectors_shape(&s, a);
     for (size_t n = 0; n < s.n; n++) {
         if (s.index[n] == 't')
             s.index[n] = position;
     }
     s.index[s.n - 1] = '\0';
-    attn_print_indices(&s, " = ", at);
+    print_formulas(&s, " = ", at);
 }

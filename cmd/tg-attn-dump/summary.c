@@ -1,31 +1,30 @@
-/* A line for each head: what it is like. */
-#include <math.h>
+/* --summary: a line for each head: what it does. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/tg-attn-dump/attn_dump.h"
-#include "cmd/tg-attn-dump/record.h"
-#include "lib/attn/heads.h"
+#include "cmd/tg-attn-dump/input.h"
+#include "cmd/tg-attn-dump/table.h"
 #include "lib/base/size.h"
+#include "lib/heads/head_stats.h"
 
 struct summary {
-    const attn_subject *subject;
-    bool text; /* else records */
-    attn_record record;
-    bool batch;    /* there is more than one sequence: say which */
-    int positions; /* columns that a position takes */
-    tg_heads_sum *heads;
+    const attn_input *input;
+    table_format format;
+    bool batch;    /* several sequences: show which */
+    int positions; /* columns of a position, in text */
+    tg_head_stats *heads;
     double *row;
-    tg_heads_work work;
+    tg_head_stats_scratch scratch;
 };
 
-static void place(tg_arena *arena, struct summary *s)
+static void place(tg_arena *arena, void *context)
 {
-    const tg_attn_layers *n = &s->subject->layers;
+    struct summary *s = context;
+    const tg_attn_layers *n = &s->input->layers;
 
     s->heads = tg_arena_take(arena, n->B * n->H, sizeof *s->heads);
     s->row = tg_arena_take(arena, n->T, sizeof *s->row);
-    tg_heads_place(arena, &s->work, n->T, n->C / n->H);
+    tg_head_stats_place(arena, &s->scratch, n->T, n->C / n->H);
 }
 
 /* ---- as text */
@@ -34,12 +33,12 @@ static void print_titles(const struct summary *s)
 {
     printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
            s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
-           s->subject->label ? " tokens i,j" : "");
+           s->input->label ? " tokens i,j" : "");
 }
 
-static void print_numbers(const tg_heads_sum *head)
+static void print_numbers(const tg_head_stats *head)
 {
-    const tg_heads_row m = tg_heads_means(head);
+    const tg_head_means m = tg_head_stats_means(head);
 
     if (head->rows > 0)
         printf(" %7.4f %6.2f %5.3f %5.3f %5.3f", m.entropy, m.distance, m.diagonal, m.previous, m.first);
@@ -51,9 +50,9 @@ static void print_numbers(const tg_heads_sum *head)
         printf(" %6s", "-");
 }
 
-static void print_pair(const struct summary *s, const tg_heads_pair *pair)
+static void print_pair(const struct summary *s, const tg_head_pair *pair)
 {
-    const attn_subject *of = s->subject;
+    const attn_input *of = s->input;
 
     if (pair->found)
         printf(" %*zu %*zu %5.3f", s->positions, pair->i, s->positions, pair->j, pair->prob);
@@ -63,7 +62,7 @@ static void print_pair(const struct summary *s, const tg_heads_pair *pair)
         printf(" %-*s %s", (int)of->label_width, of->label[pair->i], of->label[pair->j]);
 }
 
-static void print_text(const struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
+static void print_text(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
 {
     printf("%7zu %4zu", layer, h);
     if (s->batch)
@@ -73,131 +72,183 @@ static void print_text(const struct summary *s, const tg_heads_sum *head, size_t
     putchar('\n');
 }
 
-/* What a head that looks everywhere alike would have: what the others are to be measured by. */
-static void print_uniform(const struct summary *s, const tg_attn_pick *pick)
+/* A head that attends equally to all keys: the standard that the others are measured by. */
+static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
 {
-    tg_heads_sum uniform;
+    tg_head_stats uniform;
 
-    tg_heads_uniform(&uniform, s->row, s->subject->layers.T, s->subject->layers.ids, pick);
+    tg_head_stats_uniform(&uniform, s->row, s->input->layers.T, s->input->layers.ids, filter);
     printf("# uniform:  %s", s->batch ? "     " : "");
     print_numbers(&uniform);
     putchar('\n');
 }
 
-static void print_explanation(const struct summary *s, const tg_attn_pick *pick)
+static void print_explanation(const struct summary *s, const tg_attn_filter *filter)
 {
-    printf("# %s\n", s->subject->title);
+    printf("# %s\n", s->input->title);
     printf("# means over the queries i > 0 of p, the probabilities of a head:\n"
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
-    if (s->subject->label)
+    if (s->input->label)
         printf("# induct   p at all j < i behind a token like i; of the queries with such a j\n");
     printf("# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
     print_titles(s);
-    print_uniform(s, pick);
+    print_uniform(s, filter);
 }
 
 /* ---- for a program */
 
-static void put_label(attn_record *r, const char *name, const char *quoted)
+static table columns_for(table_format format)
 {
-    attn_put_text(r, name, quoted != NULL, quoted ? quoted + 1 : NULL, quoted ? strlen(quoted) - 2 : 0);
+    return (table){
+        .format = format,
+        .n = 14,
+        .column = {{"layer", "", TABLE_SIZE, 0, 0},
+                   {"head", "", TABLE_SIZE, 0, 0},
+                   {"b", "", TABLE_SIZE, 0, 0},
+                   {"entropy", "", TABLE_DOUBLE, 0, 0},
+                   {"distance", "", TABLE_DOUBLE, 0, 0},
+                   {"diagonal", "", TABLE_DOUBLE, 0, 0},
+                   {"previous", "", TABLE_DOUBLE, 0, 0},
+                   {"first", "", TABLE_DOUBLE, 0, 0},
+                   {"induction", "", TABLE_DOUBLE, 0, 0},
+                   {"i", "", TABLE_SIZE, 0, 0},
+                   {"j", "", TABLE_SIZE, 0, 0},
+                   {"prob", "", TABLE_DOUBLE, 0, 0},
+                   {"token_i", "", TABLE_STRING, 0, 0},
+                   {"token_j", "", TABLE_STRING, 0, 0}},
+    };
 }
 
-static void print_record(struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
+static table_cell size_if(bool known, size_t value)
 {
-    attn_record *r = &s->record;
-    const tg_heads_row m = tg_heads_means(head);
-    const tg_heads_pair *pair = &head->pair;
-    const bool rows = head->rows > 0, labels = pair->found && s->subject->label;
-
-    attn_put_size(r, "layer", true, layer);
-    attn_put_size(r, "head", true, h);
-    attn_put_size(r, "b", true, b);
-    attn_put_real(r, "entropy", rows, m.entropy);
-    attn_put_real(r, "distance", rows, m.distance);
-    attn_put_real(r, "diagonal", rows, m.diagonal);
-    attn_put_real(r, "previous", rows, m.previous);
-    attn_put_real(r, "first", rows, m.first);
-    attn_put_real(r, "induction", m.repeats, m.induction);
-    attn_put_size(r, "i", pair->found, pair->i);
-    attn_put_size(r, "j", pair->found, pair->j);
-    attn_put_real(r, "prob", pair->found, (double)(float)pair->prob); /* as its own line has it */
-    put_label(r, "token_i", labels ? s->subject->label[pair->i] : NULL);
-    put_label(r, "token_j", labels ? s->subject->label[pair->j] : NULL);
-    attn_end_record(r);
+    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .size = value};
 }
 
-/* ---- */
-
-static void print_header(struct summary *s, const tg_attn_pick *pick)
+static table_cell real_if(bool known, double value)
 {
-    if (s->text) {
-        print_explanation(s, pick);
-    } else if (!s->record.json) {
-        s->record.titles = true;
-        print_record(s, &(tg_heads_sum){0}, 0, 0, 0);
-        s->record.titles = false;
-    }
+    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .real = value};
 }
 
-static void print_head(struct summary *s, const tg_heads_sum *head, size_t layer, size_t h, size_t b)
+/* A token without its quotes; missing if it is not known, or without tokens. */
+static table_cell label_if(bool known, const attn_input *in, size_t t)
 {
-    if (s->text)
-        print_text(s, head, layer, h, b);
+    if (!known || !in->label)
+        return (table_cell){.kind = CELL_MISSING};
+    return (table_cell){.text = in->label[t] + 1, .n = strlen(in->label[t]) - 2};
+}
+
+static void print_record(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
+{
+    const table t = columns_for(s->format);
+    const tg_head_means m = tg_head_stats_means(head);
+    const tg_head_pair *pair = &head->pair;
+    const bool rows = head->rows > 0;
+    const table_cell cells[] = {
+        size_if(true, layer),
+        size_if(true, h),
+        size_if(true, b),
+        real_if(rows, m.entropy),
+        real_if(rows, m.distance),
+        real_if(rows, m.diagonal),
+        real_if(rows, m.previous),
+        real_if(rows, m.first),
+        real_if(m.repeats, m.induction),
+        size_if(pair->found, pair->i),
+        size_if(pair->found, pair->j),
+        real_if(pair->found, (double)(float)pair->prob), /* the digits that its row shows */
+        label_if(pair->found, s->input, pair->i),
+        label_if(pair->found, s->input, pair->j),
+    };
+
+    table_print_line(&t, cells);
+}
+
+/* ---- all heads */
+
+static void print_header(const struct summary *s, const tg_attn_filter *filter)
+{
+    const table t = columns_for(s->format);
+
+    if (s->format == TABLE_TEXT)
+        print_explanation(s, filter);
     else
-        print_record(s, head, layer, h, b);
+        table_print_titles(&t);
 }
 
-static void print_layer(struct summary *s, size_t layer, const tg_attn_pick *pick)
+static void print_layer(const struct summary *s, size_t layer, const tg_attn_filter *filter)
 {
-    const tg_attn_layers *n = &s->subject->layers;
+    const tg_attn_layers *n = &s->input->layers;
 
     for (size_t b = 0; b < n->B; b++) {
         for (size_t h = 0; h < n->H; h++) {
-            if (tg_attn_picks(pick->head, h))
-                print_head(s, &s->heads[b * n->H + h], layer, h, b);
+            const tg_head_stats *head = &s->heads[b * n->H + h];
+
+            if (!tg_attn_keeps(filter->head, h))
+                continue;
+            if (s->format == TABLE_TEXT)
+                print_text(s, head, layer, h, b);
+            else
+                print_record(s, head, layer, h, b);
         }
     }
 }
 
-static tg_status each_layer(struct summary *s, tg_attn_layers *layers, const tg_attn_pick *pick, tg_err *err)
+static tg_status print_layers(struct summary *s, tg_attn_layers *layers, tg_err *err)
 {
+    const tg_attn_filter *filter = &layers->filter;
     tg_attn_layer layer;
     tg_status status;
 
-    while (tg_attn_layers_find(layers, pick->layer, &layer)) {
-        if ((status = tg_heads_of_layer(s->heads, &layer, layers->ids, pick, &s->work, err)))
+    while (tg_attn_layers_next(layers, &layer)) {
+        if ((status = tg_head_stats_of_layer(s->heads, &layer, layers->ids, filter, &s->scratch, err)))
             return status;
-        print_layer(s, layer.number, pick);
+        print_layer(s, layer.number, filter);
         (void)fflush(stdout);
         if (cli_stdout_failed())
-            return TG_OK; /* which closing it is going to report */
+            return TG_OK; /* cli_close_stdout() reports it */
     }
     return TG_OK;
 }
 
-tg_status attn_show_summary(attn_subject *subject, const attn_options *o, tg_err *err)
+static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
-    const tg_attn_layers *n = &subject->layers;
     struct summary s = {
-        .subject = subject,
-        .text = o->format == TG_ATTN_TEXT,
-        .record.json = o->format == TG_ATTN_JSONL,
-        .batch = n->B > 1,
-        .positions = (int)tg_size_max(3, (size_t)snprintf(NULL, 0, "%zu", n->T - 1)),
+        .input = in,
+        .format = (table_format)o->format,
+        .batch = in->layers.B > 1,
+        .positions = (int)tg_size_max(3, tg_decimal_digits(in->layers.T - 1)),
     };
-    tg_arena arena = {0};
-    tg_status status = tg_attn_pick_check(&o->pick, n->L, n->H, n->T, err);
+    tg_arena arena;
+    tg_status status;
 
-    if (status)
+    if ((status = tg_arena_build(&arena, place, &s, err)))
         return status;
-    place(&arena, &s);
-    if ((status = tg_arena_alloc(&arena, err)))
-        return status;
-    place(&arena, &s);
-    print_header(&s, &o->pick);
-    status = each_layer(&s, &subject->layers, &o->pick, err);
+    print_header(&s, &in->layers.filter);
+    status = print_layers(&s, &in->layers, err);
     tg_arena_free(&arena);
     return status;
 }
+
+static tg_status run(const attn_options *o, tg_err *err)
+{
+    return input_run(show, o, err);
+}
+
+/* ---- the job */
+
+static bool wanted;
+
+static const cli_option own[] = {
+    {0, "summary", CLI_FLAG, &wanted, NULL, "a line for each head: what it is like", 0, 0, NULL},
+};
+static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "head",
+                                      "query", "heads",  "format",  "threads", NULL};
+
+const job summary_job = {
+    .options = own,
+    .n_options = sizeof own / sizeof own[0],
+    .about = "shows heads, not numbers with places",
+    .accepts = accepts,
+    .run = run,
+};

@@ -1,15 +1,27 @@
-/* One score as a derivation, and its gradient: the options, and the numbers. */
-#include <math.h>
-#include <string.h>
-
+/* --trace: one score as a derivation, and its gradient. */
 #include "cmd/tg-attn-dump/trace.h"
 
-/* ---- options */
+#include <string.h>
 
-/* "1,2,3": up to `most` whole numbers; how many, 0 when the text is something else. */
-static size_t parse_numbers(size_t *out, size_t most, const char *text)
+#include "lib/base/size.h"
+
+#define INDEX_MAX 1e15 /* for --target-id, until the model is known */
+
+enum through { THROUGH_ATT, THROUGH_OUT };
+
+/* The job's own options. */
+static struct {
+    const char *element, *channel, *target; /* NULL: not given */
+    size_t through, target_id;              /* or NOT_GIVEN */
+    bool backward;
+} given = {.through = NOT_GIVEN, .target_id = NOT_GIVEN};
+
+/* ---- parsing */
+
+/* Parse "1,2,3": up to `max` whole numbers; returns how many, 0 for any other text. */
+static size_t parse_numbers(size_t *out, size_t max, const char *text)
 {
-    for (size_t n = 0; n < most && cli_take_size(&text, &out[n]); text++) {
+    for (size_t n = 0; n < max && cli_take_size(&text, &out[n]); text++) {
         n++;
         if (*text == '\0')
             return n;
@@ -19,217 +31,155 @@ static size_t parse_numbers(size_t *out, size_t most, const char *text)
     return 0;
 }
 
-static int parse_element(attn_trace_options *o)
+/* The score; *has_head: a head was given. */
+static int parse_element(tg_attn_index *at, bool *has_head)
 {
-    size_t index[4];
+    size_t n[4];
+    const size_t count = parse_numbers(n, 4, given.element);
 
-    switch (parse_numbers(index, 4, o->element)) {
-    case 3:
-        o->at = (tg_attn_index){index[0], ATTN_NONE, index[1], index[2]};
-        return CLI_OK;
-    case 4:
-        o->at = (tg_attn_index){index[0], index[1], index[2], index[3]};
-        return CLI_OK;
-    default:
-        return cli_usage("--trace must be B,H,I,J, or B,I,J with one head, got '%s'", o->element);
-    }
+    *has_head = count == 4;
+    *at = *has_head ? (tg_attn_index){n[0], n[1], n[2], n[3]} : (tg_attn_index){n[0], 0, n[1], n[2]};
+    return count >= 3 ? CLI_OK
+                      : cli_usage("--trace must be B,H,I,J, or B,I,J with one head, got '%s'", given.element);
 }
 
-static int parse_channel(attn_trace_options *o)
+/* The channels of the weighted sum and of the output; *n is how many were given. */
+static int parse_channels(size_t channel[2], size_t *n)
 {
-    size_t channel[2] = {0, ATTN_NONE};
-
-    if (o->channel && parse_numbers(channel, 2, o->channel) == 0)
-        return cli_usage("--channel must be D, or D,C, got '%s'", o->channel);
-    if (channel[1] != ATTN_NONE && o->through != ATTN_OUT)
+    channel[0] = 0;
+    *n = given.channel ? parse_numbers(channel, 2, given.channel) : 0;
+    if (given.channel && *n == 0)
+        return cli_usage("--channel must be D, or D,C, got '%s'", given.channel);
+    if (*n == 2 && given.through != THROUGH_OUT)
         return cli_usage("--channel %s: the second channel is the output's, and goes with --through out",
-                         o->channel);
-    o->att_channel = channel[0];
-    o->out_channel = channel[1];
+                         given.channel);
     return CLI_OK;
 }
 
-static int check_backward(const attn_options *o)
+static int check_backward(bool has_model)
 {
-    const attn_trace_options *t = &o->trace;
-    const bool has_model = o->example == ATTN_NONE && !o->qkv,
-               targets = t->target || t->target_id != ATTN_NONE;
+    const bool has_target = given.target || given.target_id != NOT_GIVEN;
 
-    if (t->target && t->target_id != ATTN_NONE)
+    if (given.target && given.target_id != NOT_GIVEN)
         return cli_usage("--target and --target-id name the same token: give one");
-    if (targets && !t->backward)
+    if (has_target && !given.backward)
         return cli_usage("--target is for the gradient: it goes with --backward");
-    if (t->backward && has_model && !targets)
-        return cli_usage("--backward needs a --target: the loss is that of this token behind the text");
-    if (targets && !has_model)
+    if (given.backward && has_model && !has_target)
+        return cli_usage("--backward needs --target: the loss is that of predicting this token next");
+    if (has_target && !has_model)
         return cli_usage("--target needs a model; without one, --backward takes the weighted sum's "
                          "--channel for the loss");
     return CLI_OK;
 }
 
-int attn_trace_parse(attn_options *o)
+static int check(const attn_options *o)
 {
-    attn_trace_options *t = &o->trace;
+    const bool has_model = o->example == NOT_GIVEN && !o->qkv;
+    tg_attn_index at;
+    size_t channel[2], n;
+    bool has_head;
 
-    if (t->through == ATTN_OUT && (o->example != ATTN_NONE || o->qkv))
+    if (given.through == THROUGH_OUT && !has_model)
         return cli_usage("--through out needs a model: only that has an output projection");
-    if (parse_element(t) || parse_channel(t))
+    if (parse_element(&at, &has_head) || parse_channels(channel, &n))
         return CLI_USAGE;
-    return check_backward(o);
+    return check_backward(has_model);
 }
 
-/* ---- what is to be traced, now that the sizes are known */
-
-static tg_status check_channel(size_t channel, size_t n, const char *what, tg_err *err)
-{
-    if (channel < n)
-        return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "channel %zu of %s is out of range: there are %zu, 0 to %zu", channel,
-                   what, n, n - 1);
-}
-
-static tg_status find_element(attn_page *p, const attn_options *o, tg_err *err)
-{
-    const tg_attn_layers *n = &p->subject->layers;
-    const size_t D = n->C / n->H, c = o->trace.out_channel;
-    tg_status status;
-
-    p->at = o->trace.at;
-    if (p->at.h == ATTN_NONE && n->H > 1)
-        return tg_fail(err, TG_EUSAGE, "--trace %s: there are %zu heads, so it takes four numbers, B,H,I,J",
-                       o->trace.element, n->H);
-    if (p->at.h == ATTN_NONE)
-        p->at.h = 0;
-    p->att_c = o->trace.att_channel;
-    p->out_c = c == ATTN_NONE ? p->at.h * D + p->att_c : c;
-    if ((status = tg_attn_index_in("layer", o->pick.layer, n->L, err)) ||
-        (status = tg_attn_index_check(&p->at, n->B, n->H, n->T, err)) ||
-        (status = check_channel(p->att_c, D, "a head", err)))
-        return status;
-    return check_channel(p->out_c, n->C, "the output", err);
-}
+/* ---- what to derive, now that the model is known */
 
 /* The token that --target or --target-id names. */
-static tg_status find_target(attn_page *p, tg_err *err)
+static tg_status find_target(int32_t *target, const tg_model *model, tg_err *err)
 {
-    const attn_trace_options *o = p->o;
-    const tg_model *model = p->subject->layers.model;
     tg_prompt text = {0};
-    char shown[ATTN_LABEL_SIZE];
+    char shown[LABEL_SIZE];
     tg_status status = TG_OK;
 
-    if (!o->backward || !model)
+    if (!given.target) {
+        *target = (int32_t)tg_size_min(given.target_id, INT32_MAX);
         return TG_OK;
-    if (!o->target) {
-        p->target = (int32_t)o->target_id;
-        if (o->target_id < model->config.vocab_size)
-            return TG_OK;
-        return tg_fail(err, TG_EUSAGE, "target %zu is out of range: there are %zu tokens, 0 to %zu",
-                       o->target_id, model->config.vocab_size, model->config.vocab_size - 1);
     }
-    if ((status = tg_prompt_text(&text, model, o->target, strlen(o->target), err)))
+    if ((status = tg_prompt_text(&text, model, given.target, strlen(given.target), err)))
         return status;
-    cli_escape(shown, sizeof shown, (const unsigned char *)o->target, strlen(o->target));
+    cli_escape(shown, sizeof shown, (const unsigned char *)given.target, strlen(given.target));
     if (text.n == 1)
-        p->target = text.ids[0];
+        *target = text.ids[0];
     else
         status = tg_fail(err, TG_EUSAGE, "--target must be one token, and '%s' is %zu", shown, text.n);
     tg_prompt_free(&text);
     return status;
 }
 
-/* ---- the numbers */
-
-static void place(tg_arena *arena, attn_page *p)
+static tg_status find_what(tg_derive_what *what, const attn_input *in, const attn_options *o, tg_err *err)
 {
-    const tg_attn_layers *n = &p->subject->layers;
-    const tg_attn_view shape = {.B = n->B, .T = n->T, .C = n->C, .H = n->H};
+    const tg_attn_layers *n = &in->layers;
+    size_t channel[2], channels;
+    bool has_head;
 
-    tg_attn_trace_place(arena, &p->t, &shape);
-    p->w_column = tg_arena_take(arena, n->C, sizeof *p->w_column);
-    p->datt = tg_arena_take(arena, n->C / n->H, sizeof *p->datt);
-    if (p->o->backward && n->model)
-        tg_gradient64_place(arena, &p->g, n->model, p->layer_number, n->T);
+    *what = (tg_derive_what){.layer = o->filter.layer == TG_ATTN_ALL ? 0 : o->filter.layer,
+                             .backward = given.backward};
+    (void)parse_element(&what->at, &has_head); /* check() has looked */
+    (void)parse_channels(channel, &channels);
+    if (!has_head && n->H > 1)
+        return tg_fail(err, TG_EUSAGE, "--trace %s: there are %zu heads, so it takes four numbers, B,H,I,J",
+                       given.element, n->H);
+    what->channel = channel[0];
+    what->out_channel = channels == 2 ? channel[1] : what->at.h * (n->C / n->H) + channel[0];
+    return given.backward && n->model ? find_target(&what->target, n->model, err) : TG_OK;
 }
 
-/* The gradient of the weighted sum: from a model's loss; else the loss is one channel of it. */
-static void find_datt(attn_page *p)
+static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
-    const double *of_model = NULL;
+    const tg_attn_layers *n = &in->layers;
+    trace_page p = {.in = in,
+                    .T = n->T,
+                    .C = n->C,
+                    .H = n->H,
+                    .D = n->C / n->H,
+                    .letter = n->H == 1 ? 'c' : 'd',
+                    .att = given.through != NOT_GIVEN,
+                    .out = given.through == THROUGH_OUT,
+                    .any_layer = o->filter.layer == TG_ATTN_ALL};
+    tg_derivation d;
+    tg_derive_what what;
+    tg_status status;
 
-    if (p->layer.qkv) {
-        tg_gradient64_begin(&p->g, p->layer.residual, p->layer.qkv);
-        tg_gradient64_loss(&p->g, p->target);
-        tg_gradient64_run(&p->g);
-        of_model = p->g.datt + p->at.i * p->C + p->at.h * p->D;
-    }
-    for (size_t d = 0; d < p->D; d++)
-        p->datt[d] = of_model ? of_model[d] : (double)(d == p->att_c);
-}
-
-static void compute(attn_page *p)
-{
-    tg_attn_layers *n = &p->subject->layers;
-
-    (void)tg_attn_layers_find(n, p->layer_number, &p->layer); /* it is in range */
-    p->T = n->T;
-    p->C = n->C;
-    p->H = n->H;
-    p->D = n->C / n->H;
-    p->q_base = tg_attn_base(&p->layer.view, p->at.b, p->at.i, p->at.h);
-    p->k_base = tg_attn_base(&p->layer.view, p->at.b, p->at.j, p->at.h);
-    p->offset = tg_attn_offset(&p->layer.view, p->at.b, p->at.h, p->at.i, p->at.j);
-    p->masked = p->at.j > p->at.i;
-    p->d = p->H == 1 ? 'c' : 'd';
-    tg_attn_trace_forward(&p->t, &p->layer.view, p->at);
-    if (!p->o->backward)
-        return;
-    find_datt(p);
-    tg_attn_trace_backward(&p->t, p->datt);
-}
-
-static bool all_finite(const double *x, size_t n)
-{
-    bool finite = true;
-
-    for (size_t i = 0; i < n; i++)
-        finite = finite && isfinite(x[i]);
-    return finite;
-}
-
-/* Weights that are finite, but huge, overflow on the way. */
-static tg_status check_finite(const attn_page *p, tg_err *err)
-{
-    const size_t l = p->layer.number, n = p->at.i + 1;
-
-    if (!all_finite(p->t.scores, n) || !all_finite(p->t.probs, n) || !all_finite(p->t.att, p->C))
-        return tg_attn_not_finite(l, p->at.h, p->at.i, err);
-    if (p->o->backward && !(isfinite(p->g.loss) && all_finite(p->datt, p->D) && all_finite(p->t.dscores, n)))
-        return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: the gradient is not finite", l,
-                       p->at.h, p->at.i);
+    if ((status = find_what(&what, in, o, err)) || (status = tg_derive(&d, &in->layers, &what, err)))
+        return status;
+    p.d = &d;
+    trace_print_forward(&p);
+    if (what.backward)
+        trace_print_backward(&p);
+    tg_derivation_free(&d);
     return TG_OK;
 }
 
-tg_status attn_show_trace(attn_subject *s, const attn_options *o, tg_err *err)
+static tg_status run(const attn_options *o, tg_err *err)
 {
-    attn_page p = {.subject = s, .o = &o->trace};
-    tg_arena arena = {0};
-    tg_status status;
-
-    p.layer_number = o->pick.layer == TG_ATTN_ALL ? 0 : o->pick.layer;
-    p.layer_by_default = o->pick.layer == TG_ATTN_ALL;
-    if ((status = find_element(&p, o, err)) || (status = find_target(&p, err)))
-        return status;
-    place(&arena, &p);
-    if ((status = tg_arena_alloc(&arena, err)))
-        return status;
-    place(&arena, &p);
-    compute(&p);
-    if (!(status = check_finite(&p, err))) {
-        attn_trace_print_forward(&p);
-        if (p.o->backward)
-            attn_trace_print_backward(&p);
-    }
-    tg_arena_free(&arena);
-    return status;
+    return input_run(show, o, err);
 }
+
+/* ---- the job */
+
+static const cli_option own[] = {
+    {0, "trace", CLI_TEXT, &given.element, "B,H,I,J", "show how this score comes about; B,I,J with one head",
+     0, 0, NULL},
+    {0, "through", CLI_CHOICE, &given.through, "att|out",
+     "trace on to the weighted sum, or to the output projection", 0, 0, NULL},
+    {0, "channel", CLI_TEXT, &given.channel, "D[,C]",
+     "trace channel D of the head's weighted sum, and C of the output", 0, 0, NULL},
+    {0, "backward", CLI_FLAG, &given.backward, NULL, "trace the score's gradient, too", 0, 0, NULL},
+    {0, "target", CLI_TEXT, &given.target, "TOKEN",
+     "the gradient of the loss when this token is to follow the text", 0, 0, NULL},
+    {0, "target-id", CLI_SIZE, &given.target_id, "ID", "the same, by its number", 0, INDEX_MAX, NULL},
+};
+static const char *const accepts[] = {"model", "prompt", "example", "qkv", "layer", "heads", "threads", NULL};
+
+const job trace_job = {
+    .options = own,
+    .n_options = sizeof own / sizeof own[0],
+    .about = "shows one score, in words",
+    .accepts = accepts,
+    .check = check,
+    .run = run,
+};

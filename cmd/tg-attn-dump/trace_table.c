@@ -1,123 +1,105 @@
-/* How a trace prints: numbers, indices, and sums of products as tables. */
+/* How a trace is printed: numbers, indices, and sums of products as tables. */
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "cmd/tg-attn-dump/trace.h"
 #include "lib/base/size.h"
 
-#define WIDTH 80 /* of a terminal: a table that is wider loses its ornaments */
+#define WIDTH 80 /* of a terminal; wider tables are set more tightly */
 
-#define RING 16
-#define TEXT_SIZE 128
-
-/* Room for a text until RING more have been asked for. */
-static char *next_text(void)
+TG_PRINTF(1, 2)
+static trace_text text_of(const char *format, ...)
 {
-    static char ring[RING][TEXT_SIZE];
-    static size_t at;
+    trace_text text;
+    va_list ap;
 
-    at = (at + 1) % RING;
-    return ring[at];
+    va_start(ap, format);
+    vsnprintf(text.s, sizeof text.s, format, ap);
+    va_end(ap);
+    return text;
 }
 
-const char *attn_number(double x)
+trace_text trace_number(double x)
 {
     const double size = fabs(x);
-    char *text = next_text();
 
     if (size >= 1e9)
-        snprintf(text, TEXT_SIZE, "%.9g", x);
-    else if (size > 0 && size < 1e-4) /* most of eight decimals would be zeros */
-        snprintf(text, TEXT_SIZE, "%.4e", x);
-    else
-        snprintf(text, TEXT_SIZE, "%.8f", size == 0 ? 0.0 : x);
-    return text;
+        return text_of("%.9g", x);
+    if (size > 0 && size < 1e-4) /* most of eight decimals would be zeros */
+        return text_of("%.4e", x);
+    return text_of("%.8f", size == 0 ? 0.0 : x);
 }
 
-const char *attn_square(const attn_page *p, const char *name, size_t i, size_t j)
+trace_text trace_square(const trace_page *p, const char *name, size_t i, size_t j)
 {
-    char *text = next_text();
+    const tg_attn_index *at = &p->d->what.at;
 
-    if (p->H == 1)
-        snprintf(text, TEXT_SIZE, "%s[%zu,%zu,%zu]", name, p->at.b, i, j);
-    else
-        snprintf(text, TEXT_SIZE, "%s[%zu,%zu,%zu,%zu]", name, p->at.b, p->at.h, i, j);
-    return text;
+    return p->H == 1 ? text_of("%s[%zu,%zu,%zu]", name, at->b, i, j)
+                     : text_of("%s[%zu,%zu,%zu,%zu]", name, at->b, at->h, i, j);
 }
 
-const char *attn_vector(const attn_page *p, const char *name, size_t t, size_t d)
+trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t d)
 {
-    char *text = next_text();
+    const tg_attn_index *at = &p->d->what.at;
 
-    if (p->H == 1)
-        snprintf(text, TEXT_SIZE, "%s[%zu,%zu,%zu]", name, p->at.b, t, d);
-    else
-        snprintf(text, TEXT_SIZE, "%s[%zu,%zu,%zu,%zu]", name, p->at.b, t, p->at.h, d);
-    return text;
+    return p->H == 1 ? text_of("%s[%zu,%zu,%zu]", name, at->b, t, d)
+                     : text_of("%s[%zu,%zu,%zu,%zu]", name, at->b, t, at->h, d);
 }
 
-const char *attn_token(const attn_page *p, size_t t)
+trace_text trace_token(const trace_page *p, size_t t)
 {
-    char *text = next_text();
-
-    *text = '\0';
-    if (p->subject->label)
-        snprintf(text, TEXT_SIZE, " %s", p->subject->label[t]);
-    return text;
+    return p->in->label ? text_of(" %s", p->in->label[t]) : (trace_text){""};
 }
 
-void attn_heading(attn_page *p, const char *title, const char *where)
+void trace_heading(trace_page *p, const char *title, const char *where)
 {
     printf("\n# %zu. %s\n#    %s\n", ++p->section, title, where);
 }
 
 /* ---- tables */
 
-/* "q.data[8]", or "[8]" in a column whose title says the rest. */
-static const char *place(const attn_factor *f, size_t m, bool named)
+/* "q.data[8]"; or "[8]" in a column whose title has the name. */
+static trace_text place(const trace_factor *f, size_t m, bool named)
 {
-    char *text = next_text();
-
-    snprintf(text, TEXT_SIZE, "%s%s[%zu]", named ? f->name : "", named ? ".data" : "",
-             f->offset + m * f->step);
-    return text;
+    return text_of("%s%s[%zu]", named ? f->name : "", named ? ".data" : "", f->offset + m * f->step);
 }
 
-static double value(const attn_factor *f, size_t m)
+static double value(const trace_factor *f, size_t m)
 {
     return f->value[m * f->stride];
 }
 
-static void widen(size_t *width, const char *text)
+static void grow(size_t *width, const char *text)
 {
     *width = tg_size_max(*width, strlen(text));
 }
 
-/* The columns of a table, and how much it can say within WIDTH. */
+/* The widths of a table's columns, and its style: the fullest that fits into WIDTH. */
 struct layout {
     size_t index, place[2], value[2], product, sum;
     bool named;
     const char *gap, *equals;
 };
 
-static struct layout measure(size_t n, const attn_factor *x, const attn_factor *y, struct layout w)
+static struct layout measure(size_t n, const trace_factor *x, const trace_factor *y, struct layout w)
 {
     double sum = 0;
     char last[24];
 
     w.product = strlen("product");
     snprintf(last, sizeof last, "%zu", n - 1);
-    widen(&w.index, last);
+    grow(&w.index, last);
     for (size_t m = 0; m < n; m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
-        widen(&w.place[0], place(x, m, w.named));
-        widen(&w.place[1], place(y, m, w.named));
-        widen(&w.value[0], attn_number(value(x, m)));
-        widen(&w.value[1], attn_number(value(y, m)));
-        widen(&w.product, attn_number(product));
-        widen(&w.sum, attn_number(sum));
+        grow(&w.place[0], place(x, m, w.named).s);
+        grow(&w.place[1], place(y, m, w.named).s);
+        grow(&w.value[0], trace_number(value(x, m)).s);
+        grow(&w.value[1], trace_number(value(y, m)).s);
+        grow(&w.product, trace_number(product).s);
+        grow(&w.sum, trace_number(sum).s);
     }
     return w;
 }
@@ -128,7 +110,7 @@ static size_t width(const struct layout *w)
            4 * strlen(w->gap) + 2 * strlen(w->equals);
 }
 
-static struct layout choose(size_t n, const attn_factor *x, const attn_factor *y)
+static struct layout choose(size_t n, const trace_factor *x, const trace_factor *y)
 {
     static const struct layout styles[] = {
         {.named = true, .gap = "  ", .equals = " = "},
@@ -142,24 +124,22 @@ static struct layout choose(size_t n, const attn_factor *x, const attn_factor *y
     return w;
 }
 
-/* A cell's title, as wide as the cell. */
-static void print_title(const struct layout *w, size_t which, const attn_factor *f)
+/* The title of a factor's columns, padded to their width. */
+static void print_title(const struct layout *w, size_t which, const trace_factor *f)
 {
     const size_t cell = w->place[which] + strlen(w->equals) + w->value[which];
+    const trace_text title = text_of("%s%s", f->name, w->named ? "" : ".data");
 
-    char *text = next_text();
-
-    snprintf(text, TEXT_SIZE, "%s%s", f->name, w->named ? "" : ".data");
-    printf("%s%-*s", w->gap, (int)cell, text);
+    printf("%s%-*s", w->gap, (int)cell, title.s);
 }
 
-static void print_cell(const struct layout *w, size_t which, const attn_factor *f, size_t m)
+static void print_cell(const struct layout *w, size_t which, const trace_factor *f, size_t m)
 {
-    printf("%s%-*s%s%*s", w->gap, (int)w->place[which], place(f, m, w->named), w->equals,
-           (int)w->value[which], attn_number(value(f, m)));
+    printf("%s%-*s%s%*s", w->gap, (int)w->place[which], place(f, m, w->named).s, w->equals,
+           (int)w->value[which], trace_number(value(f, m)).s);
 }
 
-void attn_print_sum(char letter, size_t n, const attn_factor *x, const attn_factor *y, size_t mark)
+void trace_print_sum(char letter, size_t n, const trace_factor *x, const trace_factor *y, size_t mark)
 {
     const struct layout w = choose(n, x, y);
     double sum = 0;
@@ -175,12 +155,12 @@ void attn_print_sum(char letter, size_t n, const attn_factor *x, const attn_fact
         printf("%c %*zu", m == mark ? '>' : ' ', (int)w.index, m);
         print_cell(&w, 0, x, m);
         print_cell(&w, 1, y, m);
-        printf("%s%*s%s%*s\n", w.gap, (int)w.product, attn_number(product), w.gap, (int)w.sum,
-               attn_number(sum));
+        printf("%s%*s%s%*s\n", w.gap, (int)w.product, trace_number(product).s, w.gap, (int)w.sum,
+               trace_number(sum).s);
     }
 }
 
-void attn_print_adds(char letter, size_t n, const attn_factor *x, const attn_factor *dy)
+void trace_print_adds(char letter, size_t n, const trace_factor *x, const trace_factor *dy)
 {
     const struct layout w = measure(n, x, dy, (struct layout){.named = true, .gap = "  ", .equals = " = "});
 
@@ -190,7 +170,7 @@ void attn_print_adds(char letter, size_t n, const attn_factor *x, const attn_fac
     for (size_t m = 0; m < n; m++) {
         printf("  %*zu", (int)w.index, m);
         print_cell(&w, 0, x, m);
-        printf("  %-*s += %*s\n", (int)w.place[1], place(dy, m, true), (int)w.value[1],
-               attn_number(value(dy, m)));
+        printf("  %-*s += %*s\n", (int)w.place[1], place(dy, m, true).s, (int)w.value[1],
+               trace_number(value(dy, m)).s);
     }
 }

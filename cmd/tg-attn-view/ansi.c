@@ -7,20 +7,20 @@
 #include "cmd/tg-attn-view/term.h"
 #include "lib/base/size.h"
 
-#define SHADES ".:-=+*#%@" /* from the least to the greatest; blank is masked */
+#define SHADES ".:-=+*#%@" /* in ascending order; a blank is masked */
 #define GAP 2              /* columns between maps on a sheet */
-#define MAP_LEAST 16       /* columns of a map on a sheet, where there is room */
-#define MAP_MOST 48
-#define LABEL_MOST 14 /* columns of a query's token */
-#define KEY_LINES 8   /* lines of tokens above the keys ... */
-#define DENSE_LINES 4 /* ... where nothing is between them: more cannot be read */
+#define MAP_MIN 16         /* columns of a map on a sheet, if the terminal is wide enough */
+#define MAP_MAX 48
+#define LABEL_MAX 14  /* columns of a query's token */
+#define KEY_LINES 8   /* lines of tokens above the keys, */
+#define DENSE_LINES 4 /* and where adjacent tokens touch: more lines could not be read */
 #define SCALE_COLUMNS 24
 
-/* How the cells of maps are put on lines. */
+/* How cells fill the lines of a map. */
 struct layout {
-    size_t n;       /* tokens a cell stands for */
+    size_t n;       /* tokens per cell */
     size_t columns; /* of a cell */
-    bool halves;    /* two cells on a line, above each other */
+    bool halves;    /* a line shows two rows of cells, as half blocks */
     size_t side, lines;
 };
 
@@ -47,23 +47,24 @@ static void repeat(struct ansi *a, const char *text, size_t n)
 
 /* ---- cells */
 
-static struct layout choose_layout(const struct ansi *a, size_t T, size_t room)
+/* For a map of up to `width` columns. */
+static struct layout choose_layout(const struct ansi *a, size_t T, size_t width)
 {
     struct layout l = {.n = 1, .columns = 2};
 
-    room = tg_size_max(room, 2);
-    if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > room)
-        l = (struct layout){.n = tg_ceil_div(T, room), .columns = 1, .halves = true};
-    else if (2 * T > room && T <= room)
+    width = tg_size_max(width, 2);
+    if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > width)
+        l = (struct layout){.n = tg_ceil_div(T, width), .columns = 1, .halves = true};
+    else if (2 * T > width && T <= width)
         l.columns = 1; /* taller than wide, but every number is there */
     else
-        l.n = tg_ceil_div(T, tg_size_max(room / 2, 1));
+        l.n = tg_ceil_div(T, tg_size_max(width / 2, 1));
     l.side = tg_ceil_div(T, l.n);
     l.lines = l.halves ? tg_ceil_div(l.side, 2) : l.side;
     return l;
 }
 
-/* The colour of a cell, or VIEW_NONE for a masked one, or one below the map. */
+/* The colour of a cell; VIEW_NONE if it is masked or below the map. */
 static unsigned cell_color(const struct ansi *a, const tg_grid *g, size_t i, size_t j)
 {
     if (i >= g->side || !isfinite(g->cell[i * g->side + j]))
@@ -106,8 +107,8 @@ static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *
 
 /* ---- labels */
 
-/* Token t as this terminal can show it, blanks visible. */
-static const char *token(const struct ansi *a, size_t t, char *room, size_t size)
+/* Token t as this terminal can show it, with visible blanks, in `out`. */
+static const char *token(const struct ansi *a, size_t t, char *out, size_t size)
 {
     char ascii[2 * VIEW_LABEL];
     const char *from = a->v->label[t];
@@ -120,11 +121,11 @@ static const char *token(const struct ansi *a, size_t t, char *room, size_t size
     for (; *from != '\0' && used + 3 < size; from++) {
         const char *piece = *from == ' ' ? a->blank : (const char[]){*from, '\0'};
 
-        memcpy(room + used, piece, strlen(piece));
+        memcpy(out + used, piece, strlen(piece));
         used += strlen(piece);
     }
-    room[used] = '\0';
-    return room;
+    out[used] = '\0';
+    return out;
 }
 
 static size_t number_width(size_t n)
@@ -132,27 +133,27 @@ static size_t number_width(size_t n)
     return (size_t)snprintf(NULL, 0, "%zu", n);
 }
 
-/* The widest label of `n` tokens beside each other, in columns; at most `most`. */
-static size_t widest_tokens(const struct ansi *a, size_t n, size_t most)
+/* The columns of the widest label of `n` adjacent tokens, up to `max`. */
+static size_t widest_tokens(const struct ansi *a, size_t n, size_t max)
 {
     size_t widest = 0;
-    char room[2 * VIEW_LABEL];
+    char buffer[2 * VIEW_LABEL];
 
-    for (size_t first = 0; a->v->label && first < a->v->dump->T && widest < most; first += n) {
+    for (size_t first = 0; a->v->label && first < a->v->dump->T && widest < max; first += n) {
         size_t columns = n - 1;
 
         for (size_t t = first; t < tg_size_min(first + n, a->v->dump->T); t++)
-            columns += view_columns(token(a, t, room, sizeof room));
+            columns += view_columns(token(a, t, buffer, sizeof buffer));
         widest = tg_size_max(widest, columns);
     }
-    return tg_size_min(widest, most);
+    return tg_size_min(widest, max);
 }
 
-/* "12 token" before a line; "12-25" where cells stand for more queries than one. */
+/* "12 token" before a line; "12-25" if its cells cover several queries. */
 static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t columns)
 {
     const size_t T = a->v->dump->T, last = tg_size_min(first + n, T) - 1, digits = number_width(T - 1);
-    char room[2 * VIEW_LABEL], text[6 * VIEW_LABEL];
+    char buffer[2 * VIEW_LABEL], text[6 * VIEW_LABEL];
     int used;
 
     if (range) {
@@ -160,30 +161,31 @@ static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t
     } else {
         used = snprintf(text, sizeof text, "%*zu", (int)digits, first);
         for (size_t t = first; a->v->label && t <= last; t++)
-            used += snprintf(text + used, sizeof text - (size_t)used, " %s", token(a, t, room, sizeof room));
+            used +=
+                snprintf(text + used, sizeof text - (size_t)used, " %s", token(a, t, buffer, sizeof buffer));
     }
     view_field(a->out, text, columns - 1, a->more);
     view_put(a->out, " ", 1);
 }
 
-/* The keys' tokens, letter under letter, ending just above the map. */
+/* The keys' tokens, one letter below the other, ending just above the map. */
 static void put_upright(struct ansi *a, size_t columns, size_t cell)
 {
     const size_t T = a->v->dump->T;
     size_t lines = 0, wide;
-    char room[2 * VIEW_LABEL];
+    char buffer[2 * VIEW_LABEL];
 
     for (size_t t = 0; t < T; t++)
-        lines = tg_size_max(lines, tg_size_min(KEY_LINES, view_columns(token(a, t, room, sizeof room))));
+        lines = tg_size_max(lines, tg_size_min(KEY_LINES, view_columns(token(a, t, buffer, sizeof buffer))));
     for (size_t line = 0; line < lines; line++) {
         view_field(a->out, line == 0 ? "key" : "", columns, a->more);
         for (size_t t = 0; t < T; t++) {
-            const char *at = token(a, t, room, sizeof room);
+            const char *at = token(a, t, buffer, sizeof buffer);
             size_t above, length;
             const size_t height = tg_size_min(KEY_LINES, view_columns(at));
             char letter[8] = "";
 
-            /* A character of two columns stands on two lines' share, too: none is lost. */
+            /* A character of two columns takes the place of two lines, so that none is lost. */
             for (above = lines - height; above <= line && *at != '\0'; above += tg_size_max(wide, 1)) {
                 length = view_character(at, &wide);
                 snprintf(letter, sizeof letter, "%.*s", above == line ? (int)length : 0, at);
@@ -205,17 +207,17 @@ static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
 
     view_field(a->out, "key", columns, a->more);
     for (size_t j = 0; j < l->side; j += step) {
-        const size_t room = l->columns * tg_size_min(step, l->side - j);
+        const size_t width = l->columns * tg_size_min(step, l->side - j);
 
         snprintf(number, sizeof number, "%zu", j * l->n);
-        view_field(a->out, strlen(number) <= room ? number : "", room, "");
+        view_field(a->out, strlen(number) <= width ? number : "", width, "");
     }
     view_term_line(&a->term);
 }
 
 /* ---- words around the maps */
 
-/* A sentence, broken at blanks where the terminal ends. */
+/* A sentence, broken at blanks to fit the terminal. */
 TG_PRINTF(2, 3)
 static void put_words(struct ansi *a, const char *format, ...)
 {
@@ -258,15 +260,15 @@ static void put_scale(struct ansi *a)
     const tg_scale *s = &a->v->scale;
     const char *name = view_scale_name(a->v);
     char low[32], high[32];
-    size_t room, bar = strlen(SHADES);
+    size_t width, bar = strlen(SHADES);
 
     snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
     snprintf(high, sizeof high, "%.4g", tg_scale_number(s, 1));
     view_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
-    room = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
+    width = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
     if (a->term.color != VIEW_NEVER)
-        bar = tg_size_min(SCALE_COLUMNS, tg_size_max(room, bar));
-    if (bar <= room) {
+        bar = tg_size_min(SCALE_COLUMNS, tg_size_max(width, bar));
+    if (bar <= width) {
         view_print(a->out, "%s ", low);
         put_bar(a, bar);
         view_print(a->out, " %s\n", high);
@@ -288,7 +290,7 @@ static void put_cells_note(struct ansi *a, const struct layout *l)
 
 /* ---- one map, with tokens along its sides */
 
-/* The columns that a number takes in a table. */
+/* The columns of a number in a table. */
 static size_t table_column(const view *v)
 {
     const double low = fabs(v->scale.low), high = fabs(v->scale.high);
@@ -313,7 +315,7 @@ static void put_number(struct ansi *a, double x, size_t columns)
 static void put_table_head(struct ansi *a, size_t columns, size_t cell)
 {
     const size_t T = a->v->dump->T;
-    char room[2 * VIEW_LABEL];
+    char buffer[2 * VIEW_LABEL];
 
     view_field(a->out, "key", columns, a->more);
     for (size_t t = 0; t < T; t++)
@@ -323,7 +325,7 @@ static void put_table_head(struct ansi *a, size_t columns, size_t cell)
         return;
     view_field(a->out, "", columns, a->more);
     for (size_t t = 0; t < T; t++) {
-        const char *text = token(a, t, room, sizeof room);
+        const char *text = token(a, t, buffer, sizeof buffer);
         const size_t used = tg_size_min(view_columns(text), cell - 1);
 
         repeat(a, " ", cell - 1 - used);
@@ -360,18 +362,18 @@ static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, 
     }
 }
 
-/* Where a map begins: behind "12 token", two tokens in halves, or a range of positions. */
+/* The columns before a map: for "12 token", two tokens with halves, or a range of positions. */
 static size_t query_columns(const struct ansi *a, const struct layout *l)
 {
     const size_t digits = number_width(a->v->dump->T - 1);
-    const size_t label = widest_tokens(a, l->halves ? 2 : 1, LABEL_MOST);
+    const size_t label = widest_tokens(a, l->halves ? 2 : 1, LABEL_MAX);
     const size_t columns = l->n > 1 ? 2 * digits + 2 : digits + 1 + (label > 0 ? label + 1 : 0);
 
     return tg_size_max(columns, strlen("key") + 1);
 }
 
-/* The layout and the labels' room depend on each other: fewer columns for the map may need more for
- * the labels, but not the other way round. */
+/* The layout and the width of the labels depend on each other.  This ends, because a narrower map may
+ * need wider labels, but not the reverse. */
 static size_t choose_columns(const struct ansi *a, struct layout *l)
 {
     size_t columns = 0, before;
@@ -441,17 +443,17 @@ static void put_maps(struct ansi *a, const struct layout *l, const view_map *map
 static tg_status draw_sheet(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
-    const size_t fit = tg_size_max((a->width + GAP) / (MAP_LEAST + GAP), 1);
+    const size_t fit = tg_size_max((a->width + GAP) / (MAP_MIN + GAP), 1);
     const size_t per_line = tg_size_max(tg_size_min(view_same_layer(v, 0), fit), 1);
-    const size_t room = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MOST);
-    const struct layout l = choose_layout(a, v->dump->T, room);
-    const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_LEAST), tg_size_max(room, 2));
+    const size_t width = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MAX);
+    const struct layout l = choose_layout(a, v->dump->T, width);
+    const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_MIN), tg_size_max(width, 2));
     tg_status status = view_fill(v, l.n, err);
 
     if (status)
         return status;
     for (size_t m = 0, n; m < v->n; m += n) {
-        n = tg_size_min(view_same_layer(v, m), per_line); /* a layer begins a new line of maps */
+        n = tg_size_min(view_same_layer(v, m), per_line); /* each layer starts a new row */
         put_maps(a, &l, v->map + m, n, columns);
     }
     put_scale(a);

@@ -1,16 +1,16 @@
-/* view: one page that holds q and k, and computes the rest when it is looked at. */
+/* view: one page that holds q and k and computes the rest when it is shown. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-attn-view/view.h"
 #include "cmd/tg-attn-view/page.h"
+#include "cmd/tg-attn-view/view.h"
 #include "formats/base64.h"
 #include "formats/sha256.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
 
-/* ---- the security policy: nothing but the page's own script and style runs, nothing is fetched */
+/* ---- the security policy: only the page's own script and style run, and nothing is fetched */
 
 static void put_hash(view_out *out, const char *directive, const char *data, size_t n)
 {
@@ -30,7 +30,7 @@ static void put_policy(view_out *out)
 
 /* ---- what the dump says, as JSON */
 
-/* A JSON string.  No text can end the element that it stands in: there is no "<" in it. */
+/* A JSON string without "<", so that no text can end the element it is in. */
 static void put_string(view_out *out, const char *text)
 {
     view_put(out, "\"", 1);
@@ -106,7 +106,7 @@ static void put_facts(view_out *out, const view *v)
 
 #define PIECE 12288 /* bytes: whole groups of three, whole floats */
 
-/* Sequence b of an array, which lies together in either layout. */
+/* Sequence b of an array, contiguous in either layout. */
 static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
@@ -138,7 +138,7 @@ static bool is_word(const char *at, size_t n, const char *word)
     return n >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-/* What stands for the marker at `at` [n]; returns the marker's length, 0 when there is none. */
+/* Put the text that replaces the marker at `at` [n]; returns the length of the marker, 0: none. */
 static size_t put_part(view_out *out, const view *v, const char *at, size_t n)
 {
     if (is_word(at, n, "@POLICY@")) {
@@ -160,11 +160,10 @@ static size_t put_part(view_out *out, const view *v, const char *at, size_t n)
     return 0;
 }
 
-tg_status view_html(view *v, view_out *out, tg_err *err)
+void view_html(const view *v, view_out *out)
 {
     const char *at = view_page_html, *const end = at + view_page_html_size;
 
-    (void)err; /* a failure is out's */
     while (at < end) {
         const char *marker = memchr(at, '@', (size_t)(end - at));
         size_t length;
@@ -180,5 +179,4 @@ tg_status view_html(view *v, view_out *out, tg_err *err)
             view_put(out, at, 1);
         at += length > 0 ? length : 1;
     }
-    return TG_OK;
 }

@@ -3,11 +3,11 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_rows.h"
 
-#define INDEX_MAX 1e15 /* what --layer and the like take before the dump is known */
-#define WIDTH_LEAST 20
-#define WIDTH_MOST 10000
+#define INDEX_MAX 1e15 /* for --layer and the like, until the dump is known */
+#define WIDTH_MIN 20
+#define WIDTH_MAX 10000
 
 enum show { SHOW_PROBS, SHOW_SCORES };
 
@@ -36,7 +36,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS, "in the terminal: by default what it can show", 0, 0,
          &o->color_given},
         {'w', "width", CLI_SIZE, &o->width, "N", "columns of text to fill; by default the terminal's",
-         WIDTH_LEAST, WIDTH_MOST, NULL},
+         WIDTH_MIN, WIDTH_MAX, NULL},
         {0},
     };
     const cli_tool tool = {
@@ -64,33 +64,40 @@ static int parse(int argc, char **argv, struct options *o)
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR)
         return cli_usage("--scale is for probabilities: scores may be negative, and are drawn linearly");
     if (n == 0 && !cli_stdin_has_data())
-        return cli_usage("there is no dump: name a file, or give one on standard input");
+        return cli_usage("no dump: name a file, or give one on standard input");
     o->input = n == 1 ? argv[1] : "-";
     return CLI_OK;
 }
 
-static tg_status draw(view *v, const struct options *o, view_out *out, tg_err *err)
+/* *bytes: how many were written, except of an image. */
+static tg_status draw(view *v, const struct options *o, int fd, unsigned long long *bytes, tg_err *err)
 {
+    static view_out out; /* large */
+    tg_status status = TG_OK;
+
     if (o->png)
-        return view_png(v, out, err);
+        return view_png(v, fd, err);
+    out = (view_out){.fd = fd, .err = err};
     if (o->html)
-        return view_html(v, out, err);
-    return view_ansi(v, out, (view_color)o->color, o->width, err);
+        view_html(v, &out);
+    else
+        status = view_ansi(v, &out, (view_color)o->color, o->width, err);
+    if (!status)
+        status = view_flush(&out);
+    *bytes = out.total;
+    return status;
 }
 
-/* Draw to a descriptor that may be a file's: it is kept only when all went well. */
+/* An output file is kept only if all goes well. */
 static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 {
     cli_output output;
-    static view_out out;
+    unsigned long long bytes = 0;
     tg_status status = cli_output_begin(&output, o->output, o->png, err);
 
     if (status)
         return status;
-    out = (view_out){.fd = output.fd, .err = err};
-    status = draw(v, o, &out, err);
-    if (!status)
-        status = view_flush(&out);
+    status = draw(v, o, output.fd, &bytes, err);
     if (status == TG_EIO)
         status = tg_err_in(err, output.name);
     if (!status)
@@ -98,7 +105,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     else
         cli_output_abort(&output);
     if (!status && o->html)
-        cli_say("the page has %s", cli_bytes(out.total));
+        cli_say("the page has %s", cli_bytes(bytes));
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* view: which maps are drawn, and what stands in them. */
+/* view: the maps to draw, and their numbers. */
 #include "cmd/tg-attn-view/view.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_rows.h"
 #include "lib/base/size.h"
 
 const char *view_quantity(const view *v)
@@ -39,7 +39,7 @@ size_t view_same_layer(const view *v, size_t first)
 
 /* ---- choosing */
 
-/* Whether a layer holds what the picture is made of; `needs` says what that is. */
+/* Whether a layer has the arrays that its maps are made of; *needs names them. */
 static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
 {
     if (v->page) {
@@ -47,7 +47,7 @@ static bool has_enough(const view *v, const tg_dump_layer *layer, const char **n
         return layer->data[TG_ATTN_Q] && layer->data[TG_ATTN_K];
     }
     *needs = v->show == TG_ATTN_PROBS ? "probs, or scores, or q and k" : "scores, or q and k";
-    return tg_dump_rows_there(layer, v->show);
+    return tg_dump_has_rows(layer, v->show);
 }
 
 static tg_status check_layers(const view *v, size_t layer, tg_err *err)
@@ -58,7 +58,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     if (layer != TG_ATTN_ALL && !tg_dump_find(dump, layer))
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
     if (dump->n == 0)
-        return tg_fail(err, TG_EDATA, "there is no layer in the dump");
+        return tg_fail(err, TG_EDATA, "the dump has no layers");
     for (size_t l = 0; l < dump->n; l++) {
         if (!has_enough(v, &dump->layer[l], &needs))
             return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
@@ -66,7 +66,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     return TG_OK;
 }
 
-/* A text of the dump is escaped already, if tg wrote it; another program's may be anything. */
+/* Texts that tg wrote are escaped; those of another program may be anything. */
 static tg_status make_labels(view *v, tg_err *err)
 {
     const tg_dump *dump = v->dump;
@@ -91,15 +91,16 @@ tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
     const size_t h_begin = head == TG_ATTN_ALL ? 0 : head, h_end = head == TG_ATTN_ALL ? dump->H : head + 1;
     tg_status status;
 
-    if ((status = tg_attn_index_in("layer", layer, dump->n_layer, err)) ||
-        (status = tg_attn_index_in("head", head, dump->H, err)) || (status = check_layers(v, layer, err)) ||
-        (status = tg_attn_index_in("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
+    if ((status = tg_attn_check_index("layer", layer, dump->n_layer, err)) ||
+        (status = tg_attn_check_index("head", head, dump->H, err)) ||
+        (status = check_layers(v, layer, err)) ||
+        (status = tg_attn_check_index("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
         return status;
     if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
         return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
                               "the maps");
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t h = h_begin; tg_attn_picks(layer, dump->layer[l].number) && h < h_end; h++)
+        for (size_t h = h_begin; tg_attn_keeps(layer, dump->layer[l].number) && h < h_end; h++)
             v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
     }
     return TG_OK;

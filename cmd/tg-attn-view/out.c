@@ -1,4 +1,4 @@
-/* view: bytes on their way out. */
+/* view: buffered output. */
 #include "cmd/tg-attn-view/view.h"
 
 #include <stdarg.h>

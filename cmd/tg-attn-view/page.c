@@ -1,4 +1,4 @@
-/* view: the page's parts as data.  Paths count from the top of the tree, where make runs. */
+/* view: the page's files as data.  Paths are relative to the top of the tree, where make runs. */
 #include "cmd/tg-attn-view/page.h"
 
 #if __SIZEOF_POINTER__ == 8
@@ -9,15 +9,15 @@
 
 #define FILE_IN(path) ".incbin \"cmd/tg-attn-view/page/" path "\"\n"
 
-/* The symbol `name` for the bytes of `files`, and name_size for how many there are. */
-#define EMBED(name, files)                                                                                  \
-    __asm__(".section .rodata\n"                                                                            \
-            ".globl " #name "\n.type " #name ", %object\n" #name ":\n" files ".L" #name "_end:\n"           \
-            ".size " #name ", .L" #name "_end - " #name "\n"                                                \
-            ".balign 8\n"                                                                                   \
-            ".globl " #name "_size\n.type " #name "_size, %object\n" #name "_size:\n"                       \
-            SIZE_DIRECTIVE " .L" #name "_end - " #name "\n"                                                 \
-            ".size " #name "_size, 8\n"                                                                     \
+/* Define `name`, the bytes of `files`, and name_size, their number. */
+#define EMBED(name, files)                                                                                   \
+    __asm__(".section .rodata\n"                                                                             \
+            ".globl " #name "\n.type " #name ", %object\n" #name ":\n" files ".L" #name "_end:\n"            \
+            ".size " #name ", .L" #name "_end - " #name "\n"                                                 \
+            ".balign 8\n"                                                                                    \
+            ".globl " #name "_size\n.type " #name "_size, %object\n" #name "_size:\n" SIZE_DIRECTIVE         \
+            " .L" #name "_end - " #name "\n"                                                                 \
+            ".size " #name "_size, 8\n"                                                                      \
             ".text\n")
 
 EMBED(view_page_html, FILE_IN("page.html"));

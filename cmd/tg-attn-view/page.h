@@ -1,5 +1,5 @@
 /*
- * view_page: the files of cmd/tg-attn-view/page/, which the assembler puts into the program as they are.
+ * view_page: the files of cmd/tg-attn-view/page/, embedded by the assembler.
  */
 #ifndef TG_CMD_VIEW_PAGE_H
 #define TG_CMD_VIEW_PAGE_H

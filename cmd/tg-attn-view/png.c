@@ -11,16 +11,16 @@
 #include "lib/view/raster.h"
 
 #define PIXELS_MAX ((size_t)1 << 26)
-#define GAP 12         /* pixels around everything */
-#define LABEL_MOST 18  /* letters of an axis label */
-#define VALUE_LEAST 40 /* a cell of so many pixels has its number in it */
-#define ROW_MOST 16    /* maps beside each other */
-#define SCALE_BAR 240  /* pixels: one a step */
+#define GAP 12        /* pixels around everything */
+#define LABEL_MAX 18  /* letters of an axis label */
+#define VALUE_MIN 40  /* pixels of a cell that shows its number */
+#define ROW_MAX 16    /* maps in a row */
+#define SCALE_BAR 240 /* pixels: one per step */
 
-/* All in pixels, but for `dot`: the pixels of a letter's dot. */
+/* All in pixels, except where noted. */
 struct layout {
-    size_t dot, cell, step; /* step: tokens from one label to the next */
-    size_t left, top;       /* of a map, for labels and title */
+    size_t dot, cell, step; /* of a letter's dot, of a cell; step: tokens from one label to the next */
+    size_t left, top;       /* of a map: its labels and title */
     size_t map_width, map_height;
     size_t columns, rows; /* maps */
     size_t width, height;
@@ -44,7 +44,7 @@ static size_t line_height(const struct layout *l)
     return (TG_FONT_HEIGHT + 3) * l->dot;
 }
 
-/* "12 token", in the font's letters, cut to LABEL_MOST. */
+/* "12 token" in ASCII, cut to LABEL_MAX. */
 static void make_label(char out[2 * VIEW_LABEL], const view *v, size_t t)
 {
     char token[VIEW_LABEL + 32];
@@ -56,8 +56,8 @@ static void make_label(char out[2 * VIEW_LABEL], const view *v, size_t t)
             *c = (char)(*c == ' ' ? TG_FONT_BLANK : *c);
         n += snprintf(out + n, 2 * VIEW_LABEL - (size_t)n, " %s", token);
     }
-    if (n > LABEL_MOST)
-        memcpy(out + LABEL_MOST - 2, "..", 3);
+    if (n > LABEL_MAX)
+        memcpy(out + LABEL_MAX - 2, "..", 3);
 }
 
 static size_t widest_label(const view *v, size_t step)
@@ -81,7 +81,7 @@ static void make_title(char *out, size_t size, const struct png *p, const view_m
 
 /* ---- layout */
 
-/* One layer's maps make a square; each of several has rows of its own. */
+/* The maps of a single layer fill a square; each of several layers starts a new row. */
 static void arrange(struct layout *l, const view *v)
 {
     const size_t heads = view_same_layer(v, 0), layers = v->n / heads;
@@ -91,7 +91,7 @@ static void arrange(struct layout *l, const view *v)
         l->columns++;
     if (layers > 1)
         l->columns = heads;
-    l->columns = tg_size_min(l->columns, ROW_MOST);
+    l->columns = tg_size_min(l->columns, ROW_MAX);
     l->rows = layers * tg_ceil_div(heads, l->columns);
 }
 
@@ -115,7 +115,7 @@ static void lay_out(struct layout *l, const view *v)
     l->map_height = l->top + T * l->cell;
 }
 
-/* Room for all maps, and the words above and below.  TG_EUSAGE: that would be absurd. */
+/* The size of the image, with the words above and below the maps.  TG_EUSAGE: too large. */
 static tg_status measure(struct layout *l, tg_err *err)
 {
     const size_t least = SCALE_BAR + text_width(l, 40) + 2 * GAP;
@@ -127,7 +127,7 @@ static tg_status measure(struct layout *l, tg_err *err)
         return TG_OK;
     return tg_fail(
         err, TG_EUSAGE,
-        "the image would have %s x %s pixels, more than %s: choose a layer and a head with -l and -a",
+        "the image would have %s x %s pixels, which exceeds %s: choose a layer and a head with -l and -a",
         cli_count(l->width), cli_count(l->height), cli_count(PIXELS_MAX));
 }
 
@@ -160,7 +160,7 @@ static void draw_value(struct png *p, size_t x, size_t y, double number, unsigne
     const size_t n = (size_t)snprintf(text, sizeof text, "%.2f", number);
     const size_t dot = text_width(l, n + 1) <= l->cell ? l->dot : 1, width = n * TG_FONT_STEP * dot;
 
-    if (l->cell < VALUE_LEAST || width > l->cell)
+    if (l->cell < VALUE_MIN || width > l->cell)
         return;
     tg_raster_palette(palette);
     tg_raster_text(&p->raster, x + (l->cell - width + dot) / 2,
@@ -194,7 +194,7 @@ static void draw_map(struct png *p, const view_map *map, size_t x, size_t y)
     draw_cells(p, &map->grid, x + p->l.left, y + p->l.top);
 }
 
-/* ---- what stands above and below */
+/* ---- the words above and below */
 
 static void draw_head(struct png *p)
 {
@@ -250,7 +250,7 @@ static void draw(struct png *p)
     draw_scale(p, first + l->rows * (l->map_height + GAP));
 }
 
-tg_status view_png(view *v, view_out *out, tg_err *err)
+tg_status view_png(view *v, int fd, tg_err *err)
 {
     struct png p = {.v = v};
     tg_rgb palette[TG_INK_END];
@@ -265,8 +265,8 @@ tg_status view_png(view *v, view_out *out, tg_err *err)
     tg_raster_palette(palette);
     for (size_t n = 0; n < TG_INK_END; n++)
         memcpy(bytes[n], (unsigned char[3]){palette[n].r, palette[n].g, palette[n].b}, 3);
-    if (tg_png_write(out->fd, p.raster.pixel, p.l.width, p.l.height, (const unsigned char(*)[3])bytes,
-                     TG_INK_END, err))
+    if (tg_png_write(fd, p.raster.pixel, p.l.width, p.l.height, (const unsigned char(*)[3])bytes, TG_INK_END,
+                     err))
         status = err->code;
     tg_raster_free(&p.raster);
     return status;

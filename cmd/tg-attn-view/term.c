@@ -1,4 +1,4 @@
-/* view: what a terminal can show, and its colours. */
+/* view: what a terminal can show, and its current colours. */
 #include "cmd/tg-attn-view/term.h"
 
 #include <stdlib.h>
@@ -31,8 +31,7 @@ static view_color find_color(int fd)
     return contains("TERM", "256color") ? VIEW_256 : VIEW_NEVER;
 }
 
-/* The locale that is asked for, whether the system has it or not: what counts is what the terminal
- * shows. */
+/* By the locale's name, even if the system lacks that locale: only the terminal matters. */
 static bool find_utf8(void)
 {
     const char *name = is_set("LC_ALL") ? "LC_ALL" : is_set("LC_CTYPE") ? "LC_CTYPE" : "LANG";

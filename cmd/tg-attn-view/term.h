@@ -1,5 +1,5 @@
 /*
- * view_term: what a terminal can show, and its colours.
+ * view_term: what a terminal can show, and its current colours.
  */
 #ifndef TG_CMD_VIEW_TERM_H
 #define TG_CMD_VIEW_TERM_H
@@ -13,21 +13,21 @@
 
 typedef struct view_term {
     view_out *out;
-    view_color color; /* not VIEW_AUTO */
+    view_color color; /* resolved: not VIEW_AUTO */
     bool utf8;
     size_t width;
-    unsigned fg, bg; /* as they are set */
+    unsigned fg, bg; /* as set now */
     tg_rgb rgb[VIEW_NONE];
     unsigned char index[VIEW_NONE]; /* the same among 256 colours */
 } view_term;
 
-/* Find out what is to be known of the terminal, unless color or width say it. */
+/* Find out what the terminal can do, except what color or width say. */
 void view_term_begin(view_term *t, view_out *out, view_color color, size_t width);
 
-/* Nothing is written where they are so already, or without colour. */
+/* Set both colours; writes nothing for a colour that is set already, or without colours. */
 void view_term_colors(view_term *t, unsigned fg, unsigned bg);
 
-/* What can be read on a colour. */
+/* Black or white, whichever can be read on a colour. */
 unsigned view_term_ink(const view_term *t, unsigned color);
 
 /* End a line, in the terminal's own colours. */

@@ -1,5 +1,5 @@
 /*
- * view: what the parts of tg-attn-view share: the maps to draw, labels, and a way out.
+ * view: what the parts of tg-attn-view share: the maps to draw, labels, and buffered output.
  */
 #ifndef TG_CMD_VIEW_H
 #define TG_CMD_VIEW_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/attn/dump_read.h"
+#include "lib/dump/dump_read.h"
 #include "lib/base/status.h"
 #include "lib/view/colormap.h"
 #include "lib/view/grid.h"
@@ -15,14 +15,14 @@
 
 /* ---- output */
 
-/* Bytes on their way to a descriptor.  The first failure is kept, what follows is dropped. */
+/* Buffered output to a descriptor.  The first failure is kept, and later output is dropped. */
 typedef struct view_out {
     int fd;
     size_t n;
     tg_status status;
     tg_err *err;
     char buffer[1u << 16];
-    unsigned long long total; /* bytes, with those still in the buffer */
+    unsigned long long total; /* bytes put so far */
 } view_out;
 
 void view_put(view_out *out, const void *data, size_t n);
@@ -31,17 +31,17 @@ TG_MUST_CHECK tg_status view_flush(view_out *out);
 
 /* ---- labels */
 
-#define VIEW_LABEL 160 /* bytes of a token's text as shown, with the NUL */
+#define VIEW_LABEL 160 /* bytes of a token's text as shown, NUL included */
 
-/* A character of a label: its bytes, and the columns that it takes in a terminal (0, 1, 2). */
+/* The first character of a text: its bytes, and its columns in a terminal (0, 1 or 2). */
 size_t view_character(const char *text, size_t *columns);
-size_t view_columns(const char *text);
+size_t view_columns(const char *text); /* of a whole text */
 
-/* Print text in exactly `columns` columns, cut with `more` at its end if it is longer. */
+/* Print text in exactly `columns` columns; a longer one is cut and ends with `more`. */
 void view_field(view_out *out, const char *text, size_t columns, const char *more);
 
-/* The same text into out [size], cut to fit, with invisible characters that direct others as \uNNNN;
- * or all that is not ASCII. */
+/* Copy text to out [size], cut to fit, with invisible formatting characters as \uNNNN; with `ascii`
+ * all characters that are not ASCII. */
 void view_escape(char *out, size_t size, const char *text, bool ascii);
 
 /* ---- what is drawn */
@@ -56,27 +56,27 @@ typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
     tg_attn_stage show; /* TG_ATTN_PROBS or TG_ATTN_SCORES */
-    bool page;          /* what is drawn is computed from q and k, whatever else the dump holds */
+    bool page;          /* draw from q and k, whatever else the dump holds */
     size_t b;
-    char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: only their positions are known */
-    view_map *map;             /* [n] layer by layer */
+    char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: the dump has none */
+    view_map *map;             /* [n] by layer, then head */
     size_t n;
-    tg_scale scale; /* view_fill() sets its ends */
+    tg_scale scale; /* view_fill() sets its range */
 } view;
 
-/* The maps of a layer and a head, or of all (TG_ATTN_ALL); and the labels.  TG_EUSAGE: there is no
- * such layer, head or sequence; TG_EDATA: the dump lacks what they are made of. */
+/* Set the maps of a layer and a head, or of all (TG_ATTN_ALL), and the labels.  TG_EUSAGE: the dump has
+ * no such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
 TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
 
-/* Fill all maps' grids, n tokens a cell, and set the ends of the scale: for probabilities 0 and 1,
- * for scores the least and the greatest. */
+/* Fill all maps' grids, n tokens per cell, and set the range of the scale: 0 to 1 for probabilities,
+ * the least to the greatest for scores. */
 TG_MUST_CHECK tg_status view_fill(view *v, size_t n, tg_err *err);
 void view_free(view *v);
 
-/* How many of the maps from number `first` on are of one layer. */
+/* The number of maps from `first` on that belong to first's layer. */
 size_t view_same_layer(const view *v, size_t first);
 
-/* The input's name as text to show, without its folders, which who looks has no use for. */
+/* The input's name to show, without its folders. */
 void view_input(const view *v, char *out, size_t size);
 
 /* "probability" or "score" */
@@ -90,13 +90,13 @@ const char *view_scale_name(const view *v);
 typedef enum view_color { VIEW_AUTO, VIEW_NEVER, VIEW_256, VIEW_TRUECOLOR } view_color;
 #define VIEW_COLORS "auto|never|256|truecolor" /* in that order */
 
-/* In a terminal, or as text; width 0: the terminal's. */
+/* In a terminal, or as text; width 0: the terminal's.  Failures to write are kept in out. */
 TG_MUST_CHECK tg_status view_ansi(view *v, view_out *out, view_color color, size_t width, tg_err *err);
 
-/* As an image. */
-TG_MUST_CHECK tg_status view_png(view *v, view_out *out, tg_err *err);
+/* As an image, written whole to fd. */
+TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
 
-/* As one page. */
-TG_MUST_CHECK tg_status view_html(view *v, view_out *out, tg_err *err);
+/* As one page.  Failures to write are kept in out. */
+void view_html(const view *v, view_out *out);
 
 #endif

@@ -3,45 +3,48 @@
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
-
-#define YES_NO "yes|no"
-#define NOT_GIVEN SIZE_MAX /* a choice left to the preset */
+#include "lib/text/tokenizer.h"
 
 struct options {
     size_t preset;
-    tg_config config; /* sizes: 0, and epsilon: 0, when left to the preset */
-    size_t activation, layer_norm_weight, layer_norm_bias, linear_bias, tied, head_bias;
+    tg_config asked; /* only the members that are given count */
+    bool given[TG_CONFIG_MEMBERS];
+    char name[TG_CONFIG_MEMBERS][CLI_NAME_SIZE]; /* of their options: "n-layer" */
     uint64_t seed;
     const char *output; /* NULL: standard output */
 };
 
+/* The option of a member of the config.  The preset decides the default: none is shown. */
+static cli_option member(struct options *o, tg_config_id id, const char *metavar, const char *help)
+{
+    cli_option option = cli_field_option(&tg_config_fields.row[id], &o->asked, metavar, o->name[id]);
+
+    if (id == TG_CONFIG_LAYER_NORM_EPSILON)
+        option.min = 1e-12;
+    option.help = help;
+    option.given = &o->given[id];
+    return option;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        {'P', "preset", CLI_CHOICE, &o->preset, TG_PRESETS, "start from this model", 0, 0, NULL},
+        {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this model", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE, not to standard output", 0, 0, NULL},
         {'s', "seed", CLI_U64, &o->seed, "N", "draw the weights from stream N of random numbers", 0, 0, NULL},
-        {0, "n-layer", CLI_SIZE, &o->config.n_layer, "N", "blocks", 1, TG_LAYERS_MAX, NULL},
-        {0, "n-head", CLI_SIZE, &o->config.n_head, "N", "attention heads; must divide the width", 1,
-         TG_SIZE_LIMIT, NULL},
-        {0, "n-embd", CLI_SIZE, &o->config.n_embd, "N", "width: channels of an embedding", 1, TG_SIZE_LIMIT,
-         NULL},
-        {0, "n-ctx", CLI_SIZE, &o->config.n_ctx, "N", "context: the most tokens that it sees at a time", 1,
-         TG_SIZE_LIMIT, NULL},
-        {0, "vocab-size", CLI_SIZE, &o->config.vocab_size, "N",
-         "rows of the token embedding; at least the tokenizer's 256", 256, TG_SIZE_LIMIT, NULL},
-        {0, "activation", CLI_CHOICE, &o->activation, "gelu_new|gelu",
-         "GELU by its tanh formula (GPT-2's) or exact", 0, 0, NULL},
-        {0, "layer-norm-weight", CLI_CHOICE, &o->layer_norm_weight, YES_NO, "LayerNorm has gains", 0, 0,
-         NULL},
-        {0, "layer-norm-bias", CLI_CHOICE, &o->layer_norm_bias, YES_NO, "LayerNorm has biases", 0, 0, NULL},
-        {0, "layer-norm-epsilon", CLI_NUMBER, &o->config.layer_norm_epsilon, "X",
-         "added to the variance in LayerNorm", 1e-12, 1, NULL},
-        {0, "linear-bias", CLI_CHOICE, &o->linear_bias, YES_NO, "the linear layers of a block have biases", 0,
-         0, NULL},
-        {0, "tied", CLI_CHOICE, &o->tied, YES_NO, "the head is the token embedding, not a matrix of its own",
-         0, 0, NULL},
-        {0, "head-bias", CLI_CHOICE, &o->head_bias, YES_NO, "the head has a bias", 0, 0, NULL},
+        member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
+        member(o, TG_CONFIG_N_HEAD, "N", "attention heads; must divide the width"),
+        member(o, TG_CONFIG_N_EMBD, "N", "width: channels of an embedding"),
+        member(o, TG_CONFIG_N_CTX, "N", "context: tokens that it sees at a time, at most"),
+        member(o, TG_CONFIG_VOCAB_SIZE, "N",
+               "rows of the token embedding, at least as many as the tokenizer has ids"),
+        member(o, TG_CONFIG_ACTIVATION, NULL, "GELU by its tanh formula (GPT-2's) or exact"),
+        member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
+        member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
+        member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance in LayerNorm"),
+        member(o, TG_CONFIG_LINEAR_BIAS, NULL, "the linear layers of a block have biases"),
+        member(o, TG_CONFIG_TIED, NULL, "the head is the token embedding, not a matrix of its own"),
+        member(o, TG_CONFIG_HEAD_BIAS, NULL, "the head has a bias"),
         {0},
     };
     const cli_tool tool = {
@@ -59,67 +62,38 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
-        return cli_usage("there are no operands, got '%s'; a file to write is -o FILE", argv[1]);
+        return cli_usage("unexpected operand '%s': the file to write is named with -o FILE", argv[1]);
     return CLI_OK;
 }
 
 /* ---- the config that the options describe */
 
-static bool set_size(size_t *value, size_t given)
-{
-    const bool change = given != 0 && given != *value;
-
-    if (change)
-        *value = given;
-    return change;
-}
-
-/* Index 0 of "yes|no" is true. */
-static bool set_bool(bool *value, size_t given)
-{
-    const bool change = given != NOT_GIVEN && (given == 0) != *value;
-
-    if (change)
-        *value = given == 0;
-    return change;
-}
-
 /* *changed: it is no longer the preset. */
 static tg_config make_config(const struct options *o, bool *changed)
 {
-    const tg_config *given = &o->config;
     tg_config c = tg_config_preset(o->preset);
 
-    *changed = set_size(&c.n_layer, given->n_layer);
-    *changed |= set_size(&c.n_head, given->n_head);
-    *changed |= set_size(&c.n_embd, given->n_embd);
-    *changed |= set_size(&c.n_ctx, given->n_ctx);
-    *changed |= set_size(&c.vocab_size, given->vocab_size);
-    *changed |= set_bool(&c.layer_norm_weight, o->layer_norm_weight);
-    *changed |= set_bool(&c.layer_norm_bias, o->layer_norm_bias);
-    *changed |= set_bool(&c.linear_bias, o->linear_bias);
-    *changed |= set_bool(&c.tied, o->tied);
-    *changed |= set_bool(&c.head_bias, o->head_bias);
-    if (given->layer_norm_epsilon > 0 && given->layer_norm_epsilon != c.layer_norm_epsilon) {
-        c.layer_norm_epsilon = given->layer_norm_epsilon;
-        *changed = true;
-    }
-    if (o->activation != NOT_GIVEN) {
-        tg_gelu_kind activation = o->activation == 0 ? TG_GELU_TANH : TG_GELU_ERF;
+    *changed = false;
+    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
+        const tg_field *f = &tg_config_fields.row[i];
 
-        *changed |= activation != c.activation;
-        c.activation = activation;
+        if (!o->given[i] || tg_field_equal(f, &c, &o->asked))
+            continue;
+        tg_field_copy(f, &c, &o->asked);
+        *changed = true;
     }
     return c;
 }
 
-/* Check the shape and say what it is, before the time and memory of making it are spent. */
-static tg_status announce(const struct options *o, const tg_config *c, bool changed, tg_err *err)
+/* Check the shape and say what it is, before making it takes time and memory. */
+static tg_status announce(const struct options *o, const tg_config *c, bool changed, const tg_tokenizer *tok,
+                          tg_err *err)
 {
     tg_params table;
     tg_status status;
 
-    if ((status = tg_config_check(c, err)) || (status = tg_params_build(&table, c, err)))
+    if ((status = tg_config_check(c, err)) || (status = tg_model_check_vocab(c, tok, err)) ||
+        (status = tg_params_build(&table, c, err)))
         return status;
     cli_say("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
             tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
@@ -130,10 +104,11 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
 
 /* ---- the tool */
 
-static tg_status write_model(const struct options *o, const tg_config *c, const cli_output *out, tg_err *err)
+static tg_status write_model(const struct options *o, const tg_config *c, const tg_tokenizer *tok,
+                             const cli_output *out, tg_err *err)
 {
     tg_model m;
-    tg_status status = tg_model_create(&m, c, o->seed, err);
+    tg_status status = tg_model_create(&m, c, tok, o->seed, err);
 
     if (status)
         return status;
@@ -147,18 +122,21 @@ static tg_status run(const struct options *o, tg_err *err)
 {
     bool changed;
     const tg_config c = make_config(o, &changed);
+    const tg_tokenizer *tok = NULL;
     cli_output out;
     tg_status status;
 
     if ((status = cli_output_begin(&out, o->output, true, err)))
         return status;
-    if ((status = announce(o, &c, changed, err)) || (status = write_model(o, &c, &out, err)))
+    if ((status = tg_tokenizer_create(&tok, NULL, err)) || (status = announce(o, &c, changed, tok, err)) ||
+        (status = write_model(o, &c, tok, &out, err)))
         goto done;
     status = cli_output_commit(&out, err);
 
 done:
     cli_output_abort(&out);
-    /* All that can be wrong with a config came from the options. */
+    tg_tokenizer_free(tok);
+    /* Whatever is wrong with the config came from the options. */
     if (status == TG_EDATA)
         status = err->code = TG_EUSAGE;
     return status;
@@ -168,12 +146,7 @@ int main(int argc, char **argv)
 {
     struct options o = {
         .preset = TG_PRESET_DEFAULT,
-        .activation = NOT_GIVEN,
-        .layer_norm_weight = NOT_GIVEN,
-        .layer_norm_bias = NOT_GIVEN,
-        .linear_bias = NOT_GIVEN,
-        .tied = NOT_GIVEN,
-        .head_bias = NOT_GIVEN,
+        .asked = {.activation = (tg_gelu_kind)-1}, /* no value, as the other members' 0 */
     };
     tg_err err = {0};
 

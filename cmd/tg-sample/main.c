@@ -9,7 +9,7 @@ struct options {
     const char *model, *text, *stop;
     bool no_prompt, zero;
     size_t n, count, precision, threads;
-    tg_sampling how;
+    tg_sampling sampling;
 };
 
 static int parse(int argc, char **argv, struct options *o)
@@ -20,20 +20,21 @@ static int parse(int argc, char **argv, struct options *o)
         {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
          "the text to go on from; else standard input, text or tokens; else a new line", 0, 0, NULL},
         {'n', "tokens", CLI_SIZE, &o->n, "N", "how many tokens to generate", 0, 1e12, NULL},
-        {'t', "temperature", CLI_NUMBER, &o->how.temperature, "X",
+        {'t', "temperature", CLI_NUMBER, &o->sampling.temperature, "X",
          "below 1 favours the probable, above 1 the improbable; 0 is --greedy", 0, 100, NULL},
-        {'k', "top-k", CLI_SIZE, &o->how.top_k, "K", "choose among the K most probable tokens; 0: all", 0,
-         1e9, NULL},
-        {'P', "top-p", CLI_NUMBER, &o->how.top_p, "X",
+        {'k', "top-k", CLI_SIZE, &o->sampling.top_k, "K", "choose among the K most probable tokens; 0: all",
+         0, 1e9, NULL},
+        {'P', "top-p", CLI_NUMBER, &o->sampling.top_p, "X",
          "choose among the most probable tokens whose probabilities add up to X; 1: all", 1e-9, 1, NULL},
-        {'g', "greedy", CLI_FLAG, &o->how.greedy, NULL, "always take the most probable token", 0, 0, NULL},
-        {'s', "seed", CLI_U64, &o->how.seed, "N", "the same seed gives the same text", 0, 0, NULL},
+        {'g', "greedy", CLI_FLAG, &o->sampling.greedy, NULL, "always take the most probable token", 0, 0,
+         NULL},
+        {'s', "seed", CLI_U64, &o->sampling.seed, "N", "the same seed gives the same text", 0, 0, NULL},
         {'c', "count", CLI_SIZE, &o->count, "N",
          "generate N texts together; a line of three dashes is between them", 1, 65536, NULL},
         {'0', "null", CLI_FLAG, &o->zero, NULL, "end each text with a byte 0 instead", 0, 0, NULL},
         {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end before this text, when it is generated", 0, 0, NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
-        {0, "precision", CLI_CHOICE, &o->precision, "float32|bf16",
+        {0, "precision", CLI_CHOICE, &o->precision, TG_PRECISIONS,
          "what the weights are rounded to; bf16 is faster", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "threads, which do not change the text; 0 for one a processor", 0, 1024, NULL},
@@ -63,39 +64,46 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- generating */
 
-/* The prompt, at the beginning of every text. */
+/* Print the prompt at the beginning of every text. */
 static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
-    unsigned char text[TG_TOKEN_BYTES_MAX];
     tg_status status = TG_OK;
+    size_t n;
 
     for (size_t t = 0; !status && t < p->n; t++) {
-        const size_t n = tg_tokenizer_decode(&model->tokenizer, text, p->ids[t]);
+        const unsigned char *text = tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
 
         status = sample_output_prompt(out, text, n, err);
     }
     return status ? status : sample_output_flush(out, err);
 }
 
-static tg_status generate(tg_generator *g, sample_output *out, const struct options *o, int32_t *ids,
-                          tg_err *err)
+/* Print the newest token of each text. */
+static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *err)
 {
-    const tg_tokenizer *tok = &g->infer.model->tokenizer;
-    unsigned char text[TG_TOKEN_BYTES_MAX];
+    const tg_tokenizer *tok = g->infer.model->tokenizer;
+    tg_status status = TG_OK;
+    size_t n;
+
+    for (size_t s = 0; !status && s < g->S; s++) {
+        const unsigned char *text = tg_tokenizer_token(tok, g->ids[s], &n);
+
+        status = sample_output_add(out, s, text, n, err);
+    }
+    return status ? status : sample_output_flush(out, err);
+}
+
+static tg_status generate(tg_generator *g, sample_output *out, const struct options *o, tg_err *err)
+{
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < o->n && !sample_output_all_done(out); i++) {
-        if ((status = tg_generator_next(g, ids, i + 1 < o->n, &o->how, err)))
-            return status;
-        for (size_t s = 0; !status && s < g->S; s++)
-            status = sample_output_add(out, s, text, tg_tokenizer_decode(tok, text, ids[s]), err);
-        if (!status)
-            status = sample_output_flush(out, err);
-    }
+    for (size_t i = 0; !status && i < o->n && !sample_output_all_done(out); i++)
+        if (!(status = tg_generator_next(g, i + 1 < o->n, &o->sampling, err)))
+            status = add_tokens(out, g, err);
     return status;
 }
 
-/* What the model goes on from: the prompt, or as if a line had just ended. */
+/* Show the model the prompt, or when that is empty a newline, as if a line had just ended. */
 static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
     static const unsigned char newline[] = "\n";
@@ -117,60 +125,31 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     return status;
 }
 
-/* All that generating needs. */
-struct work {
-    tg_arena arena;
-    tg_packed_model packed;
-    tg_generator g;
-    int32_t *ids; /* [count] the newest tokens */
-};
-
-/* One text in float32 reads the model's own weights nearly as fast, and needs no time and
- * no memory for packing them. */
-static bool wants_packed(const struct options *o)
+static tg_status open_generator(tg_generator *g, const cli_model *m, const tg_prompt *p,
+                                const struct options *o, tg_err *err)
 {
-    return o->precision == TG_PRECISION_BF16 || o->count > 1;
-}
+    const size_t tokens = tg_size_max(1, p->n) + o->n;
+    tg_status status = tg_generator_open(g, &m->model, (tg_precision)o->precision, o->count, tokens, err);
 
-static void place(struct work *w, const tg_model *model, const struct options *o, size_t prompt)
-{
-    const tg_packed_model *packed = wants_packed(o) ? &w->packed : NULL;
-
-    tg_generator_place(&w->arena, &w->g, model, packed, o->count, tg_size_max(1, prompt) + o->n);
-    w->ids = tg_arena_take(&w->arena, o->count, sizeof *w->ids);
-}
-
-static tg_status prepare(struct work *w, const cli_model *m, const struct options *o, size_t prompt,
-                         tg_err *err)
-{
-    tg_status status;
-
-    if (wants_packed(o) && tg_packed_model_create(&w->packed, &m->model, (tg_precision)o->precision, err))
-        return tg_err_in(err, cli_input_name(m->path));
-    place(w, &m->model, o, prompt);
-    if ((status = tg_arena_alloc(&w->arena, err)))
-        return status;
-    place(w, &m->model, o, prompt);
-    return TG_OK;
+    return status == TG_EDATA ? tg_err_in(err, cli_input_name(m->path)) : status;
 }
 
 static tg_status sample(const cli_model *m, const tg_prompt *p, const struct options *o, tg_err *err)
 {
-    const tg_model *model = &m->model;
-    struct work w = {0};
+    tg_generator g = {0};
     sample_output out;
     tg_status status;
 
-    if (!(status = sample_output_begin(&out, o->count, o->stop, o->zero, err)) &&
-        !(status = prepare(&w, m, o, p->n, err)) &&
-        (o->no_prompt || !(status = add_prompt(&out, model, p, err))) &&
-        !(status = begin(&w.g, model, p, err)))
-        status = generate(&w.g, &out, o, w.ids, err);
-    if (!status)
-        sample_output_end(&out);
+    if ((status = sample_output_begin(&out, o->count, o->stop, o->zero, err)) ||
+        (status = open_generator(&g, m, p, o, err)) ||
+        (!o->no_prompt && (status = add_prompt(&out, &m->model, p, err))) ||
+        (status = begin(&g, &m->model, p, err)) || (status = generate(&g, &out, o, err)))
+        goto done;
+    sample_output_end(&out);
+
+done:
     sample_output_free(&out);
-    tg_arena_free(&w.arena);
-    tg_packed_model_free(&w.packed);
+    tg_generator_close(&g);
     return status;
 }
 
@@ -181,7 +160,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_status status;
 
     if ((status = cli_begin_compute(o->threads, err)) ||
-        ((status = cli_model_open(&m, o->model, "make a model with tg-tokenize < text | tg-train", err))))
+        (status = cli_model_open(&m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
         return status;
     if (!(status = cli_model_prompt(&m, &prompt, o->text, err)))
         status = sample(&m, &prompt, o, err);
@@ -192,7 +171,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.n = 256, .count = 1, .how = {.temperature = 0.8, .top_p = 1.0}};
+    struct options o = {.n = 256, .count = 1, .sampling = {.temperature = 0.8, .top_p = 1.0}};
     tg_err err = {0};
 
     cli_init("tg-sample");

@@ -7,6 +7,7 @@
 
 #include "cmd/cli/cli.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 /* ---- bytes to standard output */
 
@@ -19,24 +20,22 @@ static void show_character(sample_output *out)
     out->n_character = 0;
 }
 
-/* A terminal gets no control characters, nor bytes that are none of valid UTF-8: they
- * could move its cursor or worse.  So it gets whole characters. */
+/* A terminal gets whole characters, and control characters and invalid UTF-8 only escaped:
+ * they could move its cursor, or worse. */
 static void show_byte(sample_output *out, unsigned char byte)
 {
-    const bool continues = (byte & 0xC0) == 0x80;
-
-    if (!continues)
+    if (!tg_utf8_continues(byte))
         show_character(out);
     if (byte == '\n' || byte == '\t') {
         putchar(byte);
         return;
     }
     out->character[out->n_character++] = byte;
-    if (out->n_character >= cli_character(out->character[0]))
+    if (out->n_character >= tg_utf8_length(out->character[0]))
         show_character(out);
 }
 
-/* Everything but a terminal gets the bytes as they are. */
+/* Everything except a terminal gets the bytes unchanged. */
 static void write_bytes(sample_output *out, const unsigned char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -48,7 +47,7 @@ static void write_bytes(sample_output *out, const unsigned char *text, size_t n)
     }
 }
 
-/* The line of a terminal ends; on others, only where another text follows. */
+/* End the last line, on a terminal always, otherwise only between texts. */
 static void end_text(sample_output *out)
 {
     show_character(out);
@@ -56,10 +55,10 @@ static void end_text(sample_output *out)
         putchar('\0');
     else if (out->last != '\n' && (out->terminal || out->count > 1))
         putchar('\n');
-    if (!out->zero && out->turn + 1 < out->count)
+    if (!out->zero && out->current + 1 < out->count)
         fputs("---\n", stdout);
     out->last = '\n';
-    out->turn++;
+    out->current++;
     out->begun = false;
 }
 
@@ -67,16 +66,16 @@ static void end_text(sample_output *out)
 
 static tg_status append(sample_text *t, const unsigned char *bytes, size_t n, tg_err *err)
 {
-    size_t room = tg_size_max(t->room, 256);
+    size_t capacity = tg_size_max(t->capacity, 256);
     unsigned char *more;
 
-    while (room - t->n < n)
-        room *= 2;
-    if (room > t->room) {
-        if (!(more = realloc(t->bytes, room)))
-            return tg_fail_memory(err, room, "the texts that wait");
+    while (capacity - t->n < n)
+        capacity *= 2;
+    if (capacity > t->capacity) {
+        if (!(more = realloc(t->bytes, capacity)))
+            return tg_fail_memory(err, capacity, "the texts in memory");
         t->bytes = more;
-        t->room = room;
+        t->capacity = capacity;
     }
     if (n > 0)
         memcpy(t->bytes + t->n, bytes, n);
@@ -95,7 +94,7 @@ static tg_status release(sample_text *t, size_t n, tg_err *err)
     return TG_OK;
 }
 
-/* Append what of the text, and what was held back, cannot be part of `stop`. */
+/* Append bytes once they cannot be part of `stop`; until then they are held. */
 static tg_status add_until_stop(const sample_output *out, sample_text *t, const unsigned char *text, size_t n,
                                 tg_err *err)
 {
@@ -124,7 +123,7 @@ tg_status sample_output_begin(sample_output *out, size_t count, const char *stop
     out->stop_length = strlen(stop);
     for (size_t i = 0; i < count; i++) {
         if (!(out->text[i].held = malloc(out->stop_length)))
-            return tg_fail_memory(err, out->stop_length, "the text that is held back");
+            return tg_fail_memory(err, out->stop_length, "the bytes of --stop");
     }
     return TG_OK;
 }
@@ -143,10 +142,10 @@ tg_status sample_output_add(sample_output *out, size_t i, const unsigned char *t
     return out->stop ? add_until_stop(out, t, text, n, err) : append(t, text, n, err);
 }
 
-/* What has come of the text whose turn it is. */
+/* Write the bytes of the current text that wait. */
 static void write_waiting(sample_output *out)
 {
-    sample_text *t = &out->text[out->turn];
+    sample_text *t = &out->text[out->current];
 
     if (!out->begun)
         write_bytes(out, out->prompt.bytes, out->prompt.n);
@@ -158,7 +157,7 @@ static void write_waiting(sample_output *out)
 tg_status sample_output_flush(sample_output *out, tg_err *err)
 {
     write_waiting(out);
-    while (out->text[out->turn].done && out->turn + 1 < out->count) {
+    while (out->text[out->current].done && out->current + 1 < out->count) {
         end_text(out);
         write_waiting(out);
     }
@@ -179,11 +178,11 @@ bool sample_output_all_done(const sample_output *out)
 
 void sample_output_end(sample_output *out)
 {
-    while (out->turn < out->count) {
-        const sample_text *t = &out->text[out->turn];
+    while (out->current < out->count) {
+        const sample_text *t = &out->text[out->current];
 
         write_waiting(out);
-        if (!t->done) /* what was held back turned out to be text */
+        if (!t->done) /* the held bytes are text after all */
             write_bytes(out, t->held, t->n_held);
         end_text(out);
     }

@@ -1,13 +1,20 @@
 /* tg-tokenize: text to tokens and back, in constant memory. */
 #include <stdint.h>
+#include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/archive.h"
 #include "formats/sink.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
-#include "lib/text/tokens.h"
+#include "lib/text/encoder.h"
+#include "lib/text/ids.h"
+#include "lib/text/tokens_read.h"
+#include "lib/text/tokens_write.h"
 
-#define PIECE ((size_t)1 << 20) /* bytes of a mapped text that are passed on at a time */
+#define PIECE ((size_t)1 << 20)   /* bytes of a mapped text that are processed at a time */
+#define IDS ((size_t)1 << 12)     /* ids that are processed at a time */
+#define DECODED ((size_t)1 << 16) /* bytes of decoded text that are written at a time */
 
 struct options {
     bool decode, count;
@@ -31,8 +38,8 @@ static int parse(int argc, char **argv, struct options *o)
     const cli_tool tool = {
         .name = "tg-tokenize",
         .usage = "[-d | -c] [-o FILE] [FILE]...",
-        .summary = "Turn text into a token archive (.npz), one token a byte. Without FILE, or where "
-                   "it is -, read standard input.",
+        .summary = "Turn text into a token archive (.npz), one token per byte. Without FILE, or "
+                   "where it is -, read standard input.",
         .examples = "  $ tg-tokenize < text | tg-train\n"
                     "  $ tg-tokenize -o tokens.npz text\n"
                     "  $ tg-tokenize -d tokens.npz | head\n"
@@ -56,13 +63,15 @@ static int parse(int argc, char **argv, struct options *o)
 
 struct job {
     const struct options *o;
-    cli_output out;      /* where an archive, or decoded text, goes */
-    tg_tokens_writer *w; /* NULL until the first byte of text is there */
+    cli_output out;          /* where an archive, or decoded text, goes */
+    const tg_tokenizer *tok; /* for text; archives bring their own */
+    tg_encoder *encoder;
+    tg_tokens_writer *w; /* NULL until the first byte of text has arrived */
     uint64_t count;
 };
 
-/* What to do with a FILE, whose source it may take over; an error comes back with the
- * name of what it is about, the input or the output, in front. */
+/* What to do with a FILE, whose source it may take over.  An error comes back with the name of the
+ * file that it is about, the input or the output. */
 typedef tg_status (*visitor)(struct job *job, tg_source *source, const char *name, tg_err *err);
 
 static tg_status visit_file(struct job *job, const char *path, visitor visit, tg_err *err)
@@ -94,18 +103,43 @@ static tg_status visit_files(struct job *job, visitor visit, tg_err *err)
 
 /* ---- text to tokens */
 
-/* The next n bytes of source.  Tokens are written from the first byte on, so that empty
- * text leaves nothing. */
-static tg_status encode_piece(struct job *job, const tg_source *source, size_t n, tg_err *err)
+/* Encode a piece of text, or the end of all text, NULL, and write the ids. */
+static tg_status encode_text(struct job *job, tg_text *text, const char *name, tg_err *err)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
-    tg_status (*const append)(tg_tokens_writer *, const unsigned char *, size_t, tg_err *) =
-        source->map ? tg_tokens_write_zero_copy : tg_tokens_write;
+    int32_t ids[IDS];
+    size_t n;
 
-    if ((!job->w && tg_tokens_create(&job->w, job->out.fd, &tok, err)) ||
-        append(job->w, source->next, n, err))
-        return tg_err_in(err, job->out.name);
+    do {
+        if (text ? tg_encoder_encode(job->encoder, text, ids, IDS, &n, err)
+                 : tg_encoder_finish(job->encoder, ids, IDS, &n, err))
+            return tg_err_in(err, name);
+        if (tg_tokens_write(job->w, ids, n, err))
+            return tg_err_in(err, job->out.name);
+    } while (n == IDS);
     return TG_OK;
+}
+
+/* Write text whose bytes are its ids. */
+static tg_status write_bytes(struct job *job, const tg_text *text, bool mapped, tg_err *err)
+{
+    const tg_status status = mapped ? tg_tokens_write_packed_zero_copy(job->w, text->next, text->n, err)
+                                    : tg_tokens_write_packed(job->w, text->next, text->n, err);
+
+    return status ? tg_err_in(err, job->out.name) : TG_OK;
+}
+
+/* The next n bytes of source.  The archive begins with the first byte of text: empty text
+ * leaves nothing. */
+static tg_status encode_piece(struct job *job, const tg_source *source, size_t n, const char *name,
+                              tg_err *err)
+{
+    tg_text text = {source->next, n};
+
+    if (!job->w && tg_tokens_create(&job->w, job->out.fd, job->tok, err))
+        return tg_err_in(err, job->out.name);
+    if (tg_tokenizer_ids_are_bytes(job->tok))
+        return write_bytes(job, &text, source->map != NULL, err);
+    return encode_text(job, &text, name, err);
 }
 
 static tg_status encode_file(struct job *job, tg_source *source, const char *name, tg_err *err)
@@ -114,34 +148,79 @@ static tg_status encode_file(struct job *job, tg_source *source, const char *nam
     size_t n = 1;
 
     while (!status && n > 0) {
-        if (tg_source_peek(source, 1, err)) /* what arrives slowly is passed on at once */
+        if (tg_source_peek(source, 1, err)) /* text that arrives slowly is processed at once */
             return tg_err_in(err, name);
         n = tg_size_min(source->ready, PIECE);
         if (n > 0)
-            status = encode_piece(job, source, n, err);
+            status = encode_piece(job, source, n, name, err);
         tg_source_skip(source, n);
     }
     return status;
 }
 
+/* All files are one text. */
 static tg_status encode(struct job *job, tg_err *err)
 {
-    tg_status status = visit_files(job, encode_file, err);
+    const struct options *o = job->o;
+    const char *name = o->n_files == 1 ? cli_input_name(o->files[0]) : "all files";
+    tg_status status;
 
-    if (status)
+    if ((status = visit_files(job, encode_file, err)))
         return status;
     if (!job->w)
-        return tg_fail(err, TG_EDATA, "%s: empty text: no tokens",
-                       job->o->n_files == 1 ? cli_input_name(job->o->files[0]) : "all files");
+        return tg_fail(err, TG_EDATA, "%s: empty text: no tokens", name);
+    if ((status = encode_text(job, NULL, name, err)))
+        return status;
     return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 /* ---- tokens to text */
 
-static tg_status decode_chunk(struct job *job, const void *ids, size_t n, tg_err *err)
+/* Decoded text on its way out. */
+struct text {
+    size_t n;
+    unsigned char bytes[DECODED];
+};
+
+/* Append a token's text; what does not fit is written. */
+static tg_status append(struct text *text, int fd, const unsigned char *token, size_t n, tg_err *err)
 {
-    /* The one kind of tokenizer: an id is a byte of text. */
-    return tg_write_all(job->out.fd, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+    if (n > DECODED - text->n) {
+        if (tg_write_all(fd, text->bytes, text->n, err))
+            return err->code;
+        text->n = 0;
+    }
+    if (n > DECODED)
+        return tg_write_all(fd, token, n, err);
+    memcpy(text->bytes + text->n, token, n);
+    text->n += n;
+    return TG_OK;
+}
+
+static tg_status decode_ids(int fd, const tg_tokenizer *tok, const unsigned char *ids, size_t n, tg_err *err)
+{
+    const size_t width = tg_ids_width(tg_tokenizer_vocab_size(tok));
+    struct text text;
+    tg_status status = TG_OK;
+
+    text.n = 0;
+    for (size_t t = 0; !status && t < n; t++) {
+        size_t length;
+        const int32_t id = (int32_t)tg_ids_load(ids + t * width, width);
+        const unsigned char *token = tg_tokenizer_token(tok, id, &length);
+
+        status = append(&text, fd, token, length, err);
+    }
+    return status ? status : tg_write_all(fd, text.bytes, text.n, err);
+}
+
+static tg_status decode_chunk(struct job *job, const tg_tokenizer *tok, const void *ids, size_t n,
+                              tg_err *err)
+{
+    const tg_status status = tg_tokenizer_ids_are_bytes(tok) ? tg_write_all(job->out.fd, ids, n, err)
+                                                             : decode_ids(job->out.fd, tok, ids, n, err);
+
+    return status ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 static tg_status decode_file(struct job *job, tg_source *source, const char *name, tg_err *err)
@@ -156,8 +235,8 @@ static tg_status decode_file(struct job *job, tg_source *source, const char *nam
     while (!status && n > 0) {
         if (tg_tokens_next(r, &ids, &n, err))
             status = tg_err_in(err, name);
-        else
-            status = decode_chunk(job, ids, n, err);
+        else if (n > 0)
+            status = decode_chunk(job, tg_tokens_tokenizer(r), ids, n, err);
     }
     tg_tokens_close(r);
     return status;
@@ -170,7 +249,7 @@ static tg_status decode(struct job *job, tg_err *err)
 
 /* ---- counting */
 
-static tg_status count_tokens(uint64_t *count, tg_source *source, tg_err *err)
+static tg_status count_tokens(struct job *job, tg_source *source, tg_err *err)
 {
     tg_tokens_reader *r;
     const void *ids;
@@ -178,20 +257,41 @@ static tg_status count_tokens(uint64_t *count, tg_source *source, tg_err *err)
     tg_status status = tg_tokens_open_source(&r, source, err);
 
     while (!status && n > 0 && !(status = tg_tokens_next(r, &ids, &n, err)))
-        *count += n;
+        job->count += n;
     tg_tokens_close(r);
     return status;
 }
 
-static tg_status count_text(uint64_t *count, tg_source *source, tg_err *err)
+/* The ids of a piece of text, or of its end, NULL. */
+static tg_status count_ids(struct job *job, tg_text *text, tg_err *err)
 {
+    int32_t ids[IDS];
+    size_t n;
+    tg_status status;
+
+    do {
+        status = text ? tg_encoder_encode(job->encoder, text, ids, IDS, &n, err)
+                      : tg_encoder_finish(job->encoder, ids, IDS, &n, err);
+        job->count += n;
+    } while (!status && n == IDS);
+    return status;
+}
+
+static tg_status count_text(struct job *job, tg_source *source, tg_err *err)
+{
+    const bool bytes = tg_tokenizer_ids_are_bytes(job->tok);
     tg_status status;
 
     while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
-        *count += source->ready; /* the one kind of tokenizer: a byte is a token */
+        tg_text text = {source->next, source->ready};
+
+        if (bytes)
+            job->count += text.n;
+        else if ((status = count_ids(job, &text, err)))
+            return status;
         tg_source_skip(source, source->ready);
     }
-    return status;
+    return status ? status : count_ids(job, NULL, err);
 }
 
 static tg_status count_file(struct job *job, tg_source *source, const char *name, tg_err *err)
@@ -200,7 +300,7 @@ static tg_status count_file(struct job *job, tg_source *source, const char *name
     tg_status status = tg_archive_sniff(source, &archive, err);
 
     if (!status)
-        status = archive ? count_tokens(&job->count, source, err) : count_text(&job->count, source, err);
+        status = archive ? count_tokens(job, source, err) : count_text(job, source, err);
     return status ? tg_err_in(err, name) : TG_OK;
 }
 
@@ -227,7 +327,6 @@ static tg_status convert(struct job *job, tg_err *err)
     status = cli_output_commit(&job->out, err);
 
 done:
-    tg_tokens_abandon(job->w);
     cli_output_abort(&job->out);
     return status;
 }
@@ -235,8 +334,15 @@ done:
 static tg_status run(const struct options *o, tg_err *err)
 {
     struct job job = {.o = o};
+    tg_status status;
 
-    return o->count ? count(&job, err) : convert(&job, err);
+    if (!(status = tg_tokenizer_create(&job.tok, NULL, err)) &&
+        !(status = tg_encoder_create(&job.encoder, job.tok, err)))
+        status = o->count ? count(&job, err) : convert(&job, err);
+    tg_tokens_abandon(job.w);
+    tg_encoder_free(job.encoder);
+    tg_tokenizer_free(job.tok);
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -10,26 +10,16 @@
 
 /* ---- options */
 
-/* An option of a setting that is kept with the run: the library's table has the rest. */
+/* The option of a setting that is saved with the run. */
 static cli_option setting(train_options *o, char letter, tg_setting_id id, const char *metavar,
                           const char *help)
 {
-    static const cli_type types[] = {
-        [TG_SETTING_U64] = CLI_U64, [TG_SETTING_SIZE] = CLI_SIZE, [TG_SETTING_REAL] = CLI_NUMBER,
-        [TG_SETTING_PRECISION] = CLI_CHOICE};
-    const tg_setting *s = &tg_setting_table[id];
+    cli_option option = cli_field_option(&tg_settings_fields.row[id], &o->asked, metavar, o->name[id]);
 
-    return (cli_option){
-        .letter = letter,
-        .name = s->name,
-        .type = types[s->type],
-        .value = tg_setting_place(&o->asked, id),
-        .metavar = metavar,
-        .help = help,
-        .min = s->min,
-        .max = s->max,
-        .given = &o->given[id],
-    };
+    option.letter = letter;
+    option.help = help;
+    option.given = &o->given[id];
+    return option;
 }
 
 static int parse(int argc, char **argv, train_options *o)
@@ -52,7 +42,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_CLIP, "X", "largest norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, its end, for validation"),
-        setting(o, 0, TG_SET_PRECISION, TG_PRECISIONS, "of what products multiply; sums are float32's"),
+        setting(o, 0, TG_SET_PRECISION, NULL, "of what products multiply; sums are float32's"),
         setting(o, 's', TG_SET_SEED, "N", "order of the text, dropout, and a new model's weights"),
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
          1e12, NULL},
@@ -87,7 +77,6 @@ static int parse(int argc, char **argv, train_options *o)
 
 /* ---- saving */
 
-/* A run under way. */
 struct job {
     const train_options *o;
     train_setup setup;
@@ -125,20 +114,20 @@ static void say_saved(const struct job *job)
                 cli_count(c->settings.steps));
 }
 
-/* The loss or a weight is not finite: which model is there now? */
-static void say_what_is_left(const struct job *job)
+/* The loss or a weight is not finite: say which model remains. */
+static void say_what_remains(const struct job *job)
 {
     const char *target = job->setup.target;
 
     if (job->setup.stream || (job->saved_step == SIZE_MAX && access(target, F_OK) != 0))
         cli_say("stopped; no model is saved");
     else if (job->saved_step == SIZE_MAX)
-        cli_say("stopped; %s stays as it was", target);
+        cli_say("stopped; %s is unchanged", target);
     else
         cli_say("stopped; %s keeps step %s", target, cli_count(job->saved_step));
 }
 
-/* The log is lost, the steps shall not be. */
+/* The log failed; keep the steps. */
 static void save_without_log(struct job *job)
 {
     tg_err err = {0};
@@ -151,7 +140,7 @@ static void save_without_log(struct job *job)
 
 /* ---- training */
 
-/* Whether something that happens every `every` steps (0: at the end alone) is due. */
+/* Whether an action of every `every` steps is due; 0: only at the end. */
 static bool due(const struct job *job, size_t every)
 {
     const size_t step = job->setup.run.step;
@@ -182,7 +171,7 @@ static tg_status one_step(struct job *job, tg_err *err)
     r->step = job->setup.run.step;
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
-        status = evaluate(job, err); /* before a save: not over the last good model */
+        status = evaluate(job, err); /* first: a bad model is not saved over a good one */
     if (!status && o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
         status = save_model(job, err);
     train_report_resume(r);
@@ -191,12 +180,20 @@ static tg_status one_step(struct job *job, tg_err *err)
     return status;
 }
 
+/* All members of a team stop at the same step. */
+static bool asked_to_stop(const struct job *job)
+{
+    const tg_team *team = job->trainer.team;
+
+    return team->agree(team, cli_stop_signal()) != 0;
+}
+
 static tg_status train(struct job *job, tg_err *err)
 {
     const tg_checkpoint *c = &job->setup.run;
     tg_status status = TG_OK;
 
-    while (!status && c->step < c->settings.steps && cli_stop_signal() == 0) {
+    while (!status && c->step < c->settings.steps && !asked_to_stop(job)) {
         status = one_step(job, err);
         if (cli_status_asked())
             train_report_say(&job->report);
@@ -204,7 +201,7 @@ static tg_status train(struct job *job, tg_err *err)
     if (!status)
         status = save_model(job, err);
     if (status == TG_EDATA)
-        say_what_is_left(job);
+        say_what_remains(job);
     cli_progress_end();
     if (status)
         return status;
@@ -213,7 +210,7 @@ static tg_status train(struct job *job, tg_err *err)
     return TG_OK;
 }
 
-/* Append a word to `line`, as much of it as fits. */
+/* Append a word to `line`, cut to fit. */
 static void add_word(char *line, size_t size, const char *word)
 {
     const size_t used = strlen(line);
@@ -221,7 +218,7 @@ static void add_word(char *line, size_t size, const char *word)
     snprintf(line + used, size - used, " %s", word);
 }
 
-/* The command that goes on with a complete run. */
+/* The command that continues a complete run. */
 static void format_command(char *line, size_t size, const struct job *job)
 {
     const train_options *o = job->o;
@@ -242,8 +239,8 @@ static void format_command(char *line, size_t size, const struct job *job)
         add_word(line, size, o->files[i]);
 }
 
-/* Nothing is left to do: say so, and how to go on.  Whoever asked for the model elsewhere
- * gets it as it is. */
+/* Nothing is left to do: say so, and how to continue.  If another target was asked for, write
+ * the model there as it is. */
 static tg_status already_complete(struct job *job, tg_err *err)
 {
     const train_setup *s = &job->setup;
@@ -251,7 +248,7 @@ static tg_status already_complete(struct job *job, tg_err *err)
     tg_status status;
 
     format_command(command, sizeof command, job);
-    cli_say("%s is complete: %s of %s steps are done; to go on: %s", cli_input_name(s->source),
+    cli_say("%s is complete: %s of %s steps are done; to continue: %s", cli_input_name(s->source),
             cli_count(s->run.step), cli_count(s->steps), command);
     if (s->source == s->target && !cli_is_dash(s->target))
         return TG_OK;
@@ -272,7 +269,7 @@ static tg_status work(struct job *job, tg_err *err)
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
         return status;
     if (!(status = train_setup_announce(s, err)) &&
-        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, err))) {
+        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, &tg_team_alone, err))) {
         cli_catch_stop();
         train_report_begin(&job->report);
         status = train(job, err);
@@ -305,7 +302,7 @@ int main(int argc, char **argv)
     };
     tg_err err = {0};
 
-    o.asked.min_lr = -1; /* no number to show as the default: it follows --lr */
+    o.asked.min_lr = -1; /* no default to show: it follows --lr */
     cli_init("tg-train");
     cli_init_threads(argv);
     if (parse(argc, argv, &o))

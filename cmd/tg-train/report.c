@@ -7,7 +7,7 @@
 
 static tg_status log_failed(const train_report *r, tg_err *err)
 {
-    (void)tg_fail_sys(err, "the log cannot be written");
+    (void)tg_fail_sys(err, "cannot write the log");
     return tg_err_in(err, r->log_path);
 }
 
@@ -29,7 +29,7 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
     r->log = fopen(log_path, "a");
     if (!r->log)
         return log_failed(r, err);
-    /* what has no size, a pipe, is new */
+    /* a pipe has no size, and is new */
     if (fstat(fileno(r->log), &st) || st.st_size == 0)
         fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
     return TG_OK;
@@ -103,7 +103,7 @@ tg_status train_report_step(train_report *r, tg_err *err)
     const bool evaluated = r->val_step == r->step;
 
     if (evaluated)
-        r->shown = -1; /* worth a line at once */
+        r->shown = -1; /* show a line at once */
     if (cli_progress_due(&r->shown))
         show(r);
     return r->log ? write_log(r, evaluated, err) : TG_OK;

@@ -1,6 +1,5 @@
 /*
- * train_report: what tg-train says while it works -- the progress line on stderr
- * and the TSV log.
+ * train_report: tg-train's progress line on stderr, and its log (TSV).
  */
 #ifndef TG_CMD_TRAIN_REPORT_H
 #define TG_CMD_TRAIN_REPORT_H
@@ -17,39 +16,39 @@ typedef struct train_report {
     FILE *log; /* NULL: none */
     const char *log_path;
     double start;        /* seconds, monotonic clock */
-    double shown;        /* when the progress line was last shown */
-    double pause_began;  /* when the present or last pause did */
-    double paused;       /* seconds spent evaluating and saving */
-    size_t first;        /* step that this process began at */
+    double shown;        /* time of the last progress line; below 0: none */
+    double pause_began;  /* start of the current or last pause */
+    double paused;       /* total seconds of evaluating and saving */
+    size_t first;        /* steps done before this process */
     size_t step;         /* steps done */
-    tg_step_report last; /* what the last of them did */
+    tg_step_report last; /* of the last step */
     double val_loss;     /* latest; NaN: none yet */
-    size_t val_step;     /* and after how many steps it was measured */
+    size_t val_step;     /* its step */
 } train_report;
 
-/* For a run that begins at step `first`.  log_path NULL: no log; the file is appended to, and gets its
+/* For a run that has done `first` steps.  log_path NULL: no log.  The file is appended to, and gets a
  * header line when it is new or empty.  TG_EIO with the path. */
 TG_MUST_CHECK tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first,
                                           const char *log_path, tg_err *err);
 
-/* The clock starts: training begins now. */
+/* Start the clock. */
 void train_report_begin(train_report *r);
 
-/* r->step, r->last and r->val_loss are those of one more step: its log line, with the validation loss when it
- * was measured just now, and the progress line when it is time for one.  TG_EIO with the log's path. */
+/* After a step, with r->step, r->last and r->val_loss set: write its log line, and show a progress
+ * line when one is due.  TG_EIO with the log's path. */
 TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
 
-/* Say how far the run is as a line of its own, for SIGUSR1. */
+/* Print the progress as a line of its own, for SIGUSR1. */
 void train_report_say(const train_report *r);
 
-/* Say what came out: the last step's loss, and the validation loss. */
+/* Print the result: the losses of the last step and of the last validation. */
 void train_report_conclude(const train_report *r);
 
-/* Time that does not count as training lies between these two. */
+/* The time between these two is not training. */
 void train_report_pause(train_report *r);
 void train_report_resume(train_report *r);
 
-/* Close the log.  A failure is reported as TG_EIO. */
+/* Close the log.  TG_EIO with its path. */
 TG_MUST_CHECK tg_status train_report_close(train_report *r, tg_err *err);
 
 #endif

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "formats/sniff.h"
+#include "formats/format.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
 
 /* ---- the text */
 
-/* Text where tokens should be is the commonest mistake. */
+/* The most common mistake: text instead of tokens. */
 static tg_status suggest_tokenize(const char *path, tg_err *err)
 {
     const bool dash = cli_is_dash(path);
@@ -24,13 +24,11 @@ static tg_status suggest_tokenize(const char *path, tg_err *err)
 
 static tg_status load_source(tg_tokens *tokens, tg_source *source, const char *path, tg_err *err)
 {
-    const char *what;
-    tg_status status = tg_source_peek(source, TG_SNIFF_BYTES, err);
+    tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
 
     if (status)
         return status;
-    what = tg_sniff(source->next, source->ready);
-    if (what && strcmp(what, "plain text") == 0)
+    if (tg_format_recognize(source->next, source->ready) == TG_FORMAT_TEXT)
         return suggest_tokenize(path, err);
     return tg_tokens_load_source(tokens, source, SIZE_MAX, err);
 }
@@ -65,7 +63,7 @@ static tg_status load_text(train_setup *s, tg_err *err)
     tg_status status = TG_OK;
 
     if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
-        return tg_fail(err, TG_EUSAGE, "the model comes from standard input, so name files for the tokens");
+        return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
         return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
     if (o->n_files == 0)
@@ -84,11 +82,12 @@ static tg_status new_model(train_setup *s, tg_err *err)
     tg_model model;
     tg_status status;
 
+    config.vocab_size = tg_tokenizer_vocab_size(s->tokens.tokenizer);
     if (asked->context > 0)
         config.n_ctx = asked->context;
-    /* before memory is taken for a context that the text cannot fill */
+    /* before memory is allocated for a context that the text cannot fill */
     if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
-        (status = tg_model_create(&model, &config, asked->seed, err)))
+        (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
     s->is_new = true;
     return tg_checkpoint_begin(&s->run, &model, err);
@@ -108,81 +107,56 @@ static tg_status load_model(train_setup *s, tg_err *err)
 
 /* ---- the run */
 
-/* Given options win over the settings that the run was saved with ... */
-static void merge_settings(tg_settings *s, const train_options *o)
-{
-    for (size_t i = 0; i < TG_SETTINGS; i++)
-        if (o->given[i])
-            tg_setting_copy(s, &o->asked, i);
-    if (o->given[TG_SET_LR] && !o->given[TG_SET_MIN_LR])
-        s->min_lr = s->lr / 10;
-}
-
-/* ... and that is said. */
+/* The settings of a resumed run that change. */
 static void say_changes(const tg_settings *old, const train_options *o)
 {
     char before[32], now[32];
 
     for (size_t i = 0; i < TG_SETTINGS; i++) {
-        if (!o->given[i] || tg_setting_same(old, &o->asked, i))
+        const tg_field *f = &tg_settings_fields.row[i];
+
+        if (!o->given[i] || tg_field_equal(f, old, &o->asked))
             continue;
-        tg_setting_text(before, sizeof before, old, i);
-        tg_setting_text(now, sizeof now, &o->asked, i);
-        cli_say("--%s was %s, is %s from here on", tg_setting_table[i].name, before, now);
+        tg_field_text(before, sizeof before, f, old);
+        tg_field_text(now, sizeof now, f, &o->asked);
+        cli_say("--%s was %s, is now %s", o->name[i], before, now);
     }
 }
 
 static tg_status settle(train_setup *s, tg_err *err)
 {
-    const tg_tokenizer *mine = &s->tokens.tokenizer, *models = &s->run.model.tokenizer;
     const tg_settings saved = s->run.settings;
+    const train_options *o = s->options;
+    tg_status status = tg_tokenizer_same(s->run.model.tokenizer, s->tokens.tokenizer, err);
 
-    if (!tg_tokenizer_equal(mine, models))
-        return tg_fail(err, TG_EDATA, "the tokens come from tokenizer %s (%zu), the model has %s (%zu)",
-                       mine->kind, mine->vocab_size, models->kind, models->vocab_size);
-    merge_settings(&s->run.settings, s->options);
-    if (tg_checkpoint_settle(&s->run, err))
-        return err->code = TG_EUSAGE; /* what was read was in order: it is what was given */
-    s->steps = s->run.settings.steps;
+    if (status)
+        return status;
+    if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
+        return err->code = TG_EUSAGE; /* the file was checked when it was read: it is the options */
     s->complete = s->run.step >= s->steps;
-    if (s->complete)
-        s->run.settings = saved;
-    else if (s->run.step > 0)
-        say_changes(&saved, s->options);
+    if (!s->complete && s->run.step > 0)
+        say_changes(&saved, o);
     return TG_OK;
 }
 
-/* Remember the text, or say that it is another one than the run began with. */
-static void note_text(train_setup *s)
-{
-    tg_checkpoint *run = &s->run;
-    tg_model *m = &run->model;
-    const size_t crc = tg_tokens_crc(&s->tokens);
-
-    if (run->step > 0 && run->text_tokens != s->tokens.count)
-        cli_say("the text is not the one that the run began with (%s tokens then, %s now)",
-                cli_count(run->text_tokens), cli_count(s->tokens.count));
-    else if (run->step > 0 && run->text_crc != crc)
-        cli_say("the text is not the one that the run began with, but another of the same length");
-    run->text_tokens = s->tokens.count;
-    run->text_crc = crc;
-    /* The model keeps a piece of the validation text to show its attention on. */
-    m->probe_count = tg_batches_probe(&s->batches, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
-}
-
-/* Cut the text into windows, and remember it with the run. */
+/* Cut the text into windows; say whether it differs from the text that the run began with. */
 static tg_status begin_text(train_setup *s, tg_err *err)
 {
-    const tg_settings *settings = &s->run.settings;
-    tg_status status = tg_batches_init(&s->batches, &s->tokens, settings->seed, settings->context,
-                                       settings->val_fraction, err);
+    const size_t before = s->run.text_tokens;
+    tg_text_change change;
+    tg_status status = tg_checkpoint_use_text(&s->run, &s->batches, &s->tokens, &change, err);
 
-    if (!status)
-        note_text(s);
-    return status;
+    if (status)
+        return status;
+    if (change == TG_TEXT_OTHER_LENGTH)
+        cli_say("the text differs from the run's: %s tokens, %s before", cli_count(s->tokens.count),
+                cli_count(before));
+    if (change == TG_TEXT_OTHER)
+        cli_say("the text differs from the run's: other tokens, the same number");
+    return TG_OK;
 }
 
-/* A file in which an earlier run may have left its model; an empty one holds none. */
+/* Whether a path is a file with content: possibly an earlier run's model. */
 static bool has_content(const char *path)
 {
     struct stat st;
@@ -203,7 +177,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
         return status;
     if (!s->complete && (status = begin_text(s, err)))
         return status;
-    return cli_output_check(s->target, err); /* better now than after hours */
+    return cli_output_check(s->target, err); /* now, not after hours of training */
 }
 
 void train_setup_free(train_setup *s)
@@ -212,15 +186,15 @@ void train_setup_free(train_setup *s)
     tg_tokens_free(&s->tokens);
 }
 
-/* ---- what is said */
+/* ---- the announcement */
 
-/* All that the run holds: weights and moments, the text, the trainer's buffers. */
+/* Memory of the weights and moments, the text, the trainer's buffers. */
 static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
 {
     const size_t parts[] = {
         3 * s->run.model.table.floats * sizeof(float),
         s->tokens.count * s->tokens.width,
-        tg_trainer_bytes(&s->run, &s->batches),
+        tg_trainer_bytes(&s->run, &s->batches, &tg_team_alone),
     };
 
     *bytes = 0;
@@ -246,13 +220,13 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
     else if (run->step == 0)
         cli_say("%s: an untrained model", cli_input_name(s->source));
     else
-        cli_say("%s: going on from step %s of %s", cli_input_name(s->source), cli_count(run->step),
+        cli_say("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                 cli_count(run->settings.steps));
     cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
             cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
             cli_count(b->val_tokens), cli_bytes(bytes));
     if (b->val_tokens == 0 && run->settings.val_fraction > 0)
-        cli_say("no validation: the last %g of the text, or what is before it, is shorter than one window "
+        cli_say("no validation: the last %g of the text, or the part before it, is shorter than a window "
                 "of %zu tokens",
                 run->settings.val_fraction, b->T + 1);
     return TG_OK;

@@ -1,6 +1,6 @@
 /*
- * train_setup: what stands between tg-train's options and its first step -- the text,
- * the model, the settings of the run, and whether all of it can work.
+ * train_setup: from tg-train's options to its first step -- the text, the model, the
+ * settings of the run, and whether they fit together.
  */
 #ifndef TG_CMD_TRAIN_SETUP_H
 #define TG_CMD_TRAIN_SETUP_H
@@ -8,41 +8,42 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/cli/cli.h"
 #include "lib/base/status.h"
 #include "lib/text/tokens.h"
 #include "lib/train/trainer.h"
 
 typedef struct train_options {
     const char *model, *output, *log;
-    tg_settings asked;       /* values, of which those count that were given */
-    bool given[TG_SETTINGS]; /* by tg_setting_id */
+    tg_settings asked;                     /* only those that are given count */
+    bool given[TG_SETTINGS];               /* by tg_setting_id */
+    char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
     size_t eval_every, eval_tokens, save_every, threads;
-    char **files;
+    char **files; /* [n_files] of tokens */
     size_t n_files;
 } train_options;
 
-/* What a run works on. */
 typedef struct train_setup {
     const train_options *options;
-    const char *source; /* where the model is read; "-": standard input.  The target, where
-                         * an earlier run has left something there */
-    const char *target; /* where it is saved; "-": standard output */
-    bool stream;        /* ... which takes it once, at the end */
-    bool is_new;        /* there was no model */
-    bool complete;      /* no step is left to do: the run is as it was read */
-    size_t steps;       /* how many are wanted in all */
+    const char *source; /* the file that the model is read from, "-": standard input.  The
+                         * target, if an earlier run left a model there */
+    const char *target; /* the file that it is saved to, "-": standard output */
+    bool stream;        /* the target is written once, at the end */
+    bool is_new;        /* no model exists yet */
+    bool complete;      /* all steps are done: the run stays as it was read */
+    size_t steps;       /* of the whole run */
     tg_tokens tokens;
     tg_batches batches;
     tg_checkpoint run;
 } train_setup;
 
-/* Read the text and the model, settle the run's settings, try whether the target can be
+/* Read the text and the model, settle the run's settings, check that the target can be
  * written.  To be freed, also after a failure. */
 TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options *options, tg_err *err);
 void train_setup_free(train_setup *setup);
 
-/* Say what is going to be trained, on what, and what it needs.  TG_ENOMEM when that is
- * more than a size can hold. */
+/* Say what is trained, on what, and how much memory that needs.  TG_ENOMEM when a size_t
+ * cannot hold it. */
 TG_MUST_CHECK tg_status train_setup_announce(const train_setup *setup, tg_err *err);
 
 #endif

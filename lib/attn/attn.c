@@ -4,29 +4,30 @@
 #include <math.h>
 #include <omp.h>
 
-#include "lib/attn/widen.h"
+#include "lib/base/convert.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 
-tg_status tg_attn_index_in(const char *what, size_t index, size_t n, tg_err *err)
+tg_status tg_attn_check_index(const char *what, size_t index, size_t n, tg_err *err)
 {
     if (index == TG_ATTN_ALL || index < n)
         return TG_OK;
     if (n == 1)
-        return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there is only %s 0", what, index, what);
-    return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: there are %zu, 0 to %zu", what, index, n, n - 1);
+        return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: the only %s is 0", what, index, what);
+    return tg_fail(err, TG_EUSAGE, "%s %zu is out of range: expected 0 to %zu", what, index, n - 1);
 }
 
-tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_t T, tg_err *err)
+tg_status tg_attn_filter_check(const tg_attn_filter *filter, size_t L, size_t H, size_t T, tg_err *err)
 {
-    tg_status status = tg_attn_index_in("layer", pick->layer, L, err);
+    tg_status status = tg_attn_check_index("layer", filter->layer, L, err);
 
     if (!status)
-        status = tg_attn_index_in("head", pick->head, H, err);
+        status = tg_attn_check_index("head", filter->head, H, err);
     if (!status)
-        status = tg_attn_index_in("query", pick->query, T, err);
+        status = tg_attn_check_index("query", filter->query, T, err);
     if (!status)
-        status = tg_attn_index_in("key", pick->key, T, err);
+        status = tg_attn_check_index("key", filter->key, T, err);
     return status;
 }
 
@@ -39,30 +40,28 @@ float tg_attn_mask_value(tg_attn_mask mask)
 
 /* ---- one row */
 
-/* One thread's; scores and probs are as long as the panel, att as its channels. */
+/* One thread's buffers, padded to whole panels. */
 typedef struct lane {
     double *q, *scores, *probs, *att;
 } lane;
 
-void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t threads, size_t T, size_t D)
+void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t threads, size_t T, size_t D)
 {
-    tg_attn_panel_place(arena, &work->panel, T, D);
-    work->threads = threads > 0 ? threads : (size_t)omp_get_max_threads();
-    work->row_width = 2 * (tg_attn_panel_width(T) + tg_attn_panel_width(D));
-    if (T > SIZE_MAX / 8 || D > SIZE_MAX / 8)
-        work->row_width = SIZE_MAX; /* which the arena will not find */
-    work->rows = tg_arena_take_rows(arena, work->threads, work->row_width, sizeof *work->rows);
+    tg_attn_panel_place(arena, &scratch->panel, T, D);
+    scratch->threads = threads > 0 ? threads : (size_t)omp_get_max_threads();
+    scratch->row_width = tg_size_mul_sat(2, tg_size_add_sat(tg_attn_panel_width(T), tg_attn_panel_width(D)));
+    scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
 }
 
-static lane lane_of(const tg_attn_work *work, size_t thread)
+static lane lane_of(const tg_attn_scratch *scratch, size_t thread)
 {
-    const size_t T = tg_attn_panel_width(work->panel.T), D = tg_attn_panel_width(work->panel.D);
-    double *row = work->rows + thread * work->row_width;
+    const size_t T = tg_attn_panel_width(scratch->panel.T), D = tg_attn_panel_width(scratch->panel.D);
+    double *row = scratch->rows + thread * scratch->row_width;
 
     return (lane){row, row + D, row + D + T, row + D + 2 * T};
 }
 
-static void load_head(tg_attn_panel *panel, const tg_attn_view *a, size_t b, size_t h)
+static void load_head(tg_attn_panel *panel, const tg_qkv_view *a, size_t b, size_t h)
 {
     for (size_t t = 0; t < a->T; t++) {
         const size_t at = (b * a->T + t) * a->stride + h * panel->D;
@@ -71,18 +70,19 @@ static void load_head(tg_attn_panel *panel, const tg_attn_view *a, size_t b, siz
     }
 }
 
-/* Row i of row->b, row->h. */
-static void compute_row(tg_attn_row *row, const tg_attn_work *work, size_t thread, size_t i, bool att)
+/* Fill in row i of row->b, row->h. */
+static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t thread, size_t i, bool att)
 {
-    const tg_attn_view *a = row->view;
-    const tg_attn_panel *panel = &work->panel;
-    const lane l = lane_of(work, thread);
+    const tg_qkv_view *a = row->view;
+    const tg_attn_panel *panel = &scratch->panel;
+    const lane l = lane_of(scratch, thread);
     const float *q = a->q + (row->b * a->T + i) * a->stride + row->h * panel->D;
 
     tg_double_from_float(l.q, q, panel->D);
     tg_attn_panel_scores(l.scores, panel, l.q, i);
-    tg_softmax_row_ref64(l.probs, l.scores, i + 1); /* a masked score takes no share, however */
-    for (size_t j = i + 1; j < a->T; j++)           /* low the others are */
+    /* masked keys get probability 0, however low the visible scores are */
+    tg_softmax_row_ref64(l.probs, l.scores, i + 1);
+    for (size_t j = i + 1; j < a->T; j++)
         l.probs[j] = 0.0;
     if (att)
         tg_attn_panel_values(l.att, panel, l.probs, i);
@@ -94,14 +94,11 @@ static void compute_row(tg_attn_row *row, const tg_attn_work *work, size_t threa
 
 bool tg_attn_row_is_finite(const tg_attn_row *row)
 {
-    const size_t D = row->view->C / row->view->H;
-    bool finite = true;
+    const size_t D = row->view->C / row->view->H, n = row->i + 1;
 
-    for (size_t j = 0; j <= row->i; j++)
-        finite = finite && isfinite((float)row->scores[j]) && isfinite((float)row->probs[j]);
-    for (size_t d = 0; row->att && d < D; d++)
-        finite = finite && isfinite((float)row->att[d]);
-    return finite;
+    return tg_find_not_finite_rounded(row->scores, n) == n &&
+           tg_find_not_finite_rounded(row->probs, n) == n &&
+           (!row->att || tg_find_not_finite_rounded(row->att, D) == D);
 }
 
 tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *err)
@@ -112,92 +109,72 @@ tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *er
 
 /* ---- walks */
 
-/* The range that a picked index stands for: itself, or all of n. */
-static void range(size_t *begin, size_t *end, size_t index, size_t n)
+/* The indices begin <= n < end that a field of a filter keeps. */
+typedef struct range {
+    size_t begin, end;
+} range;
+
+static range range_of(size_t wanted, size_t n)
 {
-    *begin = index == TG_ATTN_ALL ? 0 : index;
-    *end = index == TG_ATTN_ALL ? n : index + 1;
+    return wanted == TG_ATTN_ALL ? (range){0, n} : (range){wanted, wanted + 1};
 }
 
-/* Walk over the picked queries of row->b, row->h. */
-typedef bool (*walk_head)(const tg_attn_row *head, const tg_attn_pick *pick, tg_attn_work *work,
-                          const void *how);
-
-static bool walk_heads(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
-                       walk_head walk, const void *how)
+/* What all rows of a walk have in common. */
+static tg_attn_row first_row(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter)
 {
-    tg_attn_row head = {.view = view, .layer = layer};
-    size_t h_begin, h_end;
+    const range keys = range_of(filter->key, view->T);
 
-    range(&head.j_begin, &head.j_end, pick->key, view->T);
-    range(&h_begin, &h_end, pick->head, view->H);
-    for (head.b = 0; head.b < view->B; head.b++) {
-        for (head.h = h_begin; head.h < h_end; head.h++) {
-            load_head(&work->panel, view, head.b, head.h);
-            if (!walk(&head, pick, work, how))
-                return false;
+    return (tg_attn_row){.view = view, .layer = layer, .j_begin = keys.begin, .j_end = keys.end};
+}
+
+bool tg_attn_walk(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
+                  tg_attn_scratch *scratch, tg_attn_visit visit, void *context)
+{
+    const range heads = range_of(filter->head, view->H), queries = range_of(filter->query, view->T);
+    tg_attn_row row = first_row(view, layer, filter);
+
+    for (row.b = 0; row.b < view->B; row.b++) {
+        for (row.h = heads.begin; row.h < heads.end; row.h++) {
+            load_head(&scratch->panel, view, row.b, row.h);
+            for (size_t i = queries.begin; i < queries.end; i++) {
+                compute_row(&row, scratch, 0, i, true);
+                if (!visit(context, &row))
+                    return false;
+            }
         }
     }
     return true;
 }
 
-struct visitor {
-    tg_attn_visit visit;
-    void *context;
-};
-
-static bool walk_alone(const tg_attn_row *head, const tg_attn_pick *pick, tg_attn_work *work, const void *how)
-{
-    const struct visitor *visitor = how;
-    tg_attn_row row = *head;
-    size_t i_begin, i_end;
-
-    range(&i_begin, &i_end, pick->query, head->view->T);
-    for (size_t i = i_begin; i < i_end; i++) {
-        compute_row(&row, work, 0, i, true);
-        if (!visitor->visit(visitor->context, &row))
-            return false;
-    }
-    return true;
-}
-
-bool tg_attn_walk(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
-                  tg_attn_visit visit, void *context)
-{
-    return walk_heads(view, layer, pick, work, walk_alone, &(struct visitor){visit, context});
-}
-
-/* So long that a turn is little beside the work on what it hands on. */
+/* Long enough that taking a turn costs little compared with making the output. */
 size_t tg_attn_chunk(size_t T)
 {
     return T < 1024 ? 1024 / T : 1;
 }
 
-static bool walk_together(const tg_attn_row *head, const tg_attn_pick *pick, tg_attn_work *work,
-                          const void *how)
+/* The queries of row->b, row->h, whose keys and values are loaded. */
+static bool walk_head(const tg_attn_row *head, range queries, const tg_attn_scratch *scratch,
+                      const tg_attn_team *team)
 {
-    const tg_attn_team *team = how;
     const size_t chunk = tg_attn_chunk(head->view->T);
     bool going = true;
-    size_t i_begin, i_end;
 
-    range(&i_begin, &i_end, pick->query, head->view->T);
-    #pragma omp parallel for ordered schedule(static, 1) num_threads((int)work->threads)
-    for (size_t first = i_begin; first < i_end; first += chunk) {
-        const size_t thread = (size_t)omp_get_thread_num(), end = tg_size_min(first + chunk, i_end);
+#pragma omp parallel for ordered schedule(static, 1) num_threads((int)scratch->threads)
+    for (size_t first = queries.begin; first < queries.end; first += chunk) {
+        const size_t thread = (size_t)omp_get_thread_num(), end = tg_size_min(first + chunk, queries.end);
         tg_attn_row row = *head;
         bool wanted;
 
-        #pragma omp atomic read
+#pragma omp atomic read
         wanted = going;
         for (size_t i = first; wanted && i < end; i++) {
-            compute_row(&row, work, thread, i, team->att);
+            compute_row(&row, scratch, thread, i, team->att);
             team->row(team->context, &row, thread);
         }
         if (team->turn) {
-            #pragma omp ordered
+#pragma omp ordered
             if (going && !team->turn(team->context, thread)) {
-                #pragma omp atomic write
+#pragma omp atomic write
                 going = false;
             }
         }
@@ -205,8 +182,18 @@ static bool walk_together(const tg_attn_row *head, const tg_attn_pick *pick, tg_
     return going;
 }
 
-bool tg_attn_walk_team(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
-                       const tg_attn_team *team)
+bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
+                       tg_attn_scratch *scratch, const tg_attn_team *team)
 {
-    return walk_heads(view, layer, pick, work, walk_together, team);
+    const range heads = range_of(filter->head, view->H), queries = range_of(filter->query, view->T);
+    tg_attn_row row = first_row(view, layer, filter);
+
+    for (row.b = 0; row.b < view->B; row.b++) {
+        for (row.h = heads.begin; row.h < heads.end; row.h++) {
+            load_head(&scratch->panel, view, row.b, row.h);
+            if (!walk_head(&row, queries, scratch, team))
+                return false;
+        }
+    }
+    return true;
 }

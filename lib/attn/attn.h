@@ -1,18 +1,18 @@
 /*
- * attn: causal attention, one row of scores at a time, with the place of every
- * number.
+ * attn: causal attention, one row of scores at a time, with the offset of every number.
  *
  * Row-major, last index contiguous, C = H*D:
  *
  *     q, k, v   [B,T,C]    read as [B,T,H,D]: head h of token t starts at
  *                          ((b*T + t)*H + h)*D                          (tg_attn_base)
- *               [B,H,T,D]  a transposed copy: ((b*H + h)*T + t)*D
+ *               [B,H,T,D]  in a transposed copy: ((b*H + h)*T + t)*D
  *     scores    [B,H,T,T]  ((b*H + h)*T + i)*T + j                      (tg_attn_offset)
  *
  * With H = 1 these are (b*T + t)*C and (b*T + i)*T + j, the offsets in [B,T,T].
- * Scores are never stored: a walk computes row after row, in double precision, with the
- * bits that the reference operations give (panel.h), and shows each to a function.
- * Memory is O(T*D), beside q, k and v.
+ *
+ * Scores are never stored.  A walk computes one row after another in double precision, with
+ * exactly the bits of the reference operations (panel.h), and passes each row to a callback.
+ * A row costs O(T*D) time; the walk needs O(T*D) memory besides q, k and v.
  */
 #ifndef TG_ATTN_ATTN_H
 #define TG_ATTN_ATTN_H
@@ -25,104 +25,108 @@
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 
-/* In which order the indices of q, k, v and att count, as far as offsets are shown. */
+/* The order of the indices of q, k, v and att wherever offsets are shown. */
 typedef enum tg_attn_layout { TG_ATTN_BTHD, TG_ATTN_BHTD } tg_attn_layout;
 #define TG_ATTN_LAYOUTS "bthd|bhtd"
 
-/* Where q, k and v lie: the C-vector of token (b,t) starts at `stride` floats
- * times (b*T + t).  In a model they are slices of qkv [T,3C], stride 3C. */
-typedef struct tg_attn_view {
+/* Where q, k and v are: the C-vector of token (b,t) starts at float (b*T + t)*stride.
+ * In a model all three are slices of qkv [T,3C], with stride 3C. */
+typedef struct tg_qkv_view {
     size_t B, T, C, H; /* H divides C */
     size_t stride;
     const float *q, *k, *v;
-    tg_attn_layout layout; /* what tg_attn_base() counts in; they lie as said above */
-} tg_attn_view;
+    tg_attn_layout layout; /* of the offsets that tg_attn_base() gives, not of q, k and v themselves */
+} tg_qkv_view;
 
-static inline size_t tg_attn_base(const tg_attn_view *a, size_t b, size_t t, size_t h)
+static inline size_t tg_attn_base(const tg_qkv_view *a, size_t b, size_t t, size_t h)
 {
     const size_t row = a->layout == TG_ATTN_BTHD ? (b * a->T + t) * a->H + h : (b * a->H + h) * a->T + t;
 
     return row * (a->C / a->H);
 }
 
-static inline size_t tg_attn_offset(const tg_attn_view *a, size_t b, size_t h, size_t i, size_t j)
+static inline size_t tg_attn_offset(const tg_qkv_view *a, size_t b, size_t h, size_t i, size_t j)
 {
     return ((b * a->H + h) * a->T + i) * a->T + j;
 }
 
-/* What stands for a masked score where scores are shown or stored.  Each is far below every
- * score, and so its share of a softmax is exactly 0; a walk itself says TG_MASKED. */
+/* The value shown or stored for a masked score.  Each is so far below every score that its
+ * probability is exactly 0.  A walk itself uses TG_MASKED. */
 typedef enum tg_attn_mask { TG_ATTN_1E9, TG_ATTN_INF, TG_ATTN_MIN } tg_attn_mask;
 #define TG_ATTN_MASKS "-1e9|-inf|min"
 float tg_attn_mask_value(tg_attn_mask mask); /* -1e9, -infinity, -FLT_MAX */
 
-/* Which rows, and which of their elements: an index, or all of them. */
+/* Which rows to compute, and which of their elements to show: one index, or all of them. */
 #define TG_ATTN_ALL SIZE_MAX
-typedef struct tg_attn_pick {
+typedef struct tg_attn_filter {
     size_t layer, head, query, key;
-} tg_attn_pick;
-#define TG_ATTN_PICK_ALL ((tg_attn_pick){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL})
+} tg_attn_filter;
+#define TG_ATTN_KEEP_ALL ((tg_attn_filter){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL})
 
-/* Whether an index, or all of them, stands for this one too. */
-static inline bool tg_attn_picks(size_t pick, size_t index)
+/* Whether a field of a filter keeps this index. */
+static inline bool tg_attn_keeps(size_t wanted, size_t index)
 {
-    return pick == TG_ATTN_ALL || pick == index;
+    return wanted == TG_ATTN_ALL || wanted == index;
 }
 
-/* An index, or all, of the n that there are of `what` ("layer"); TG_EUSAGE with the range otherwise. */
-TG_MUST_CHECK tg_status tg_attn_index_in(const char *what, size_t index, size_t n, tg_err *err);
+/* Check a field of a filter: TG_ATTN_ALL, or below n.  TG_EUSAGE, with the range; `what` is its
+ * name in the message ("layer"). */
+TG_MUST_CHECK tg_status tg_attn_check_index(const char *what, size_t index, size_t n, tg_err *err);
 
-/* Each picked index is below L, H, T, T; TG_EUSAGE with the range otherwise. */
-TG_MUST_CHECK tg_status tg_attn_pick_check(const tg_attn_pick *pick, size_t L, size_t H, size_t T,
-                                           tg_err *err);
+/* Check all four, against L, H, T and T. */
+TG_MUST_CHECK tg_status tg_attn_filter_check(const tg_attn_filter *filter, size_t L, size_t H, size_t T,
+                                             tg_err *err);
 
-/* One row: query i of head h.  The arrays are the walk's, until the next row. */
+/* One row: query i of head h.  The arrays belong to the walk and hold until the next row. */
 typedef struct tg_attn_row {
-    const tg_attn_view *view;
+    const tg_qkv_view *view;
     size_t layer, b, h, i;
-    size_t j_begin, j_end; /* the keys that were picked; k_base and offset by the functions above */
+    size_t j_begin, j_end; /* the keys that the filter keeps */
     const double *scores;  /* [T] (q_i . k_j)/sqrt(D) for j <= i, TG_MASKED for j > i */
     const double *probs;   /* [T] softmax of scores; 0 for j > i */
     const double *att;     /* [D] sum over j of probs[j] * v_j */
 } tg_attn_row;
 
-/* Whether its numbers, rounded to float32, are finite: weights that are finite but huge overflow on
- * the way.  And the error when they are not: TG_EDATA, with the place. */
+/* Whether all numbers of a row are finite after rounding to float32: finite but huge weights
+ * overflow.  tg_attn_not_finite() sets the error for a row that is not, TG_EDATA with its place. */
 bool tg_attn_row_is_finite(const tg_attn_row *row);
 tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *err);
 
-/* Shown each row in the order b, h, i, so that offsets ascend; false ends the walk. */
+/* Called for each row in the order b, h, i, by ascending offset; false ends the walk. */
 typedef bool (*tg_attn_visit)(void *context, const tg_attn_row *row);
 
-/* Scratch of a walk: one head, and for each thread a row.  threads 0: as many as OpenMP has. */
-typedef struct tg_attn_work {
+/* Scratch of a walk: one head, and one row per thread.  threads = 0: OpenMP's number. */
+typedef struct tg_attn_scratch {
     tg_attn_panel panel;
     size_t threads;
-    double *rows;   /* [threads, row_width] */
+    double *rows; /* [threads, row_width] */
     size_t row_width;
-} tg_attn_work;
-void tg_attn_place(tg_arena *arena, tg_attn_work *work, size_t threads, size_t T, size_t D);
+} tg_attn_scratch;
+void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t threads, size_t T, size_t D);
 
-/* Walk over one layer's picked rows (pick->layer is not looked at).  `layer` is
- * what the rows say.  False when visit ended it. */
-bool tg_attn_walk(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
-                  tg_attn_visit visit, void *context);
+/* Walk over the rows of one layer that the filter keeps, in this thread.  `layer` is only copied
+ * into the rows; filter->layer is ignored, the other fields are in range.  Returns false if visit
+ * ended the walk. */
+bool tg_attn_walk(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
+                  tg_attn_scratch *scratch, tg_attn_visit visit, void *context);
 
 /*
- * The same by all threads.  Rows are dealt out in chunks of tg_attn_chunk(T) that follow
- * each other; `row` is called for several at a time, `thread` < work->threads telling the
- * callers apart.  After its chunk a thread waits for its turn, which comes in the rows'
- * order, and calls `turn`; false ends the walk: no later turn comes, though rows behind it
- * may have been visited.  So what `row` makes of rows can go out in order.
+ * The same walk with all of the scratch's threads.
+ *
+ * Rows are dealt out in consecutive chunks of tg_attn_chunk(T).  `row` is called by several
+ * threads at once; `thread` < scratch->threads tells them apart.  After its chunk a thread
+ * calls `turn`, and turns are taken in the order of the rows, so that output made by `row` can
+ * be written in order.  A turn that returns false ends the walk: no later turn is called,
+ * though `row` may already have seen later rows.
  */
 typedef struct tg_attn_team {
     void (*row)(void *context, const tg_attn_row *row, size_t thread);
-    bool (*turn)(void *context, size_t thread); /* or NULL: no order */
+    bool (*turn)(void *context, size_t thread); /* NULL: order does not matter */
     void *context;
-    bool att; /* whether rows need `att`, which is NULL otherwise: it costs as much as the scores */
+    bool att; /* compute `att`, which costs as much as the scores; otherwise it is NULL in the rows */
 } tg_attn_team;
-bool tg_attn_walk_team(const tg_attn_view *view, size_t layer, const tg_attn_pick *pick, tg_attn_work *work,
-                       const tg_attn_team *team);
+bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
+                       tg_attn_scratch *scratch, const tg_attn_team *team);
 size_t tg_attn_chunk(size_t T);
 
 #endif

@@ -1,27 +1,49 @@
 #include "lib/attn/layers.h"
 
+static void place(tg_arena *arena, void *context)
+{
+    tg_attn_layers *layers = context;
+
+    tg_infer_place(arena, &layers->infer, layers->model, layers->T, 0, 0);
+}
+
 tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, const int32_t *ids, size_t T,
                                tg_err *err)
 {
     const tg_config *c = &model->config;
-    tg_status status;
 
-    *layers = (tg_attn_layers){
-        .L = c->n_layer, .B = 1, .T = T, .C = c->n_embd, .H = c->n_head, .model = model, .ids = ids};
-    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
-    if ((status = tg_arena_alloc(&layers->arena, err)))
-        return status;
-    tg_infer_place(&layers->arena, &layers->infer, model, T, 0, 0);
-    return TG_OK;
+    *layers = (tg_attn_layers){.L = c->n_layer,
+                               .B = 1,
+                               .T = T,
+                               .C = c->n_embd,
+                               .H = c->n_head,
+                               .model = model,
+                               .ids = ids,
+                               .filter = TG_ATTN_KEEP_ALL};
+    return tg_arena_build(&layers->arena, place, layers, err);
 }
 
-void tg_attn_layers_given(tg_attn_layers *layers, const tg_attn_view *view)
+void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view)
 {
-    *layers =
-        (tg_attn_layers){.L = 1, .B = view->B, .T = view->T, .C = view->C, .H = view->H, .given = *view};
+    *layers = (tg_attn_layers){.L = 1,
+                               .B = view->B,
+                               .T = view->T,
+                               .C = view->C,
+                               .H = view->H,
+                               .given = *view,
+                               .filter = TG_ATTN_KEEP_ALL};
 }
 
-static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
+tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter, tg_err *err)
+{
+    const tg_status status = tg_attn_filter_check(filter, layers->L, layers->H, layers->T, err);
+
+    if (!status)
+        layers->filter = *filter;
+    return status;
+}
+
+static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 {
     const tg_model *m = layers->model;
     tg_infer *f = &layers->infer;
@@ -45,12 +67,12 @@ static void next_of_model(tg_attn_layers *layers, tg_attn_layer *layer)
     };
 }
 
-bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
+static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
 {
     if (layers->next == layers->L)
         return false;
     if (layers->model)
-        next_of_model(layers, layer);
+        step_model(layers, layer);
     else
         *layer = (tg_attn_layer){.view = layers->given};
     layer->view.layout = layers->layout;
@@ -60,13 +82,20 @@ bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
 
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer)
 {
-    while (number == TG_ATTN_ALL || layers->next <= number) {
-        if (!tg_attn_layers_next(layers, layer))
+    while (layers->next <= number) {
+        if (!step(layers, layer))
             return false;
-        if (number == TG_ATTN_ALL || layer->number == number)
+        if (layer->number == number)
             return true;
     }
     return false;
+}
+
+bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
+{
+    const size_t wanted = layers->filter.layer;
+
+    return wanted == TG_ATTN_ALL ? step(layers, layer) : tg_attn_layers_find(layers, wanted, layer);
 }
 
 void tg_attn_layers_close(tg_attn_layers *layers)
@@ -74,23 +103,29 @@ void tg_attn_layers_close(tg_attn_layers *layers)
     tg_arena_free(&layers->arena);
 }
 
-tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_pick *pick, const tg_attn_team *team,
-                                   tg_err *err)
-{
-    const size_t D = layers->C / layers->H;
-    tg_arena arena = {0};
-    tg_attn_layer layer;
-    tg_attn_work work;
-    tg_status status = tg_attn_pick_check(pick, layers->L, layers->H, layers->T, err);
+struct walk {
+    tg_attn_scratch scratch;
+    size_t T, D;
+};
 
-    if (status)
+static void place_walk(tg_arena *arena, void *context)
+{
+    struct walk *w = context;
+
+    tg_attn_scratch_place(arena, &w->scratch, 0, w->T, w->D);
+}
+
+tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team, tg_err *err)
+{
+    struct walk w = {.T = layers->T, .D = layers->C / layers->H};
+    tg_arena arena;
+    tg_attn_layer layer;
+    tg_status status;
+
+    if ((status = tg_arena_build(&arena, place_walk, &w, err)))
         return status;
-    tg_attn_place(&arena, &work, 0, layers->T, D);
-    if ((status = tg_arena_alloc(&arena, err)))
-        return status;
-    tg_attn_place(&arena, &work, 0, layers->T, D);
-    while (tg_attn_layers_find(layers, pick->layer, &layer) &&
-           tg_attn_walk_team(&layer.view, layer.number, pick, &work, team)) {
+    while (tg_attn_layers_next(layers, &layer) &&
+           tg_attn_walk_team(&layer.view, layer.number, &layers->filter, &w.scratch, team)) {
     }
     tg_arena_free(&arena);
     return TG_OK;

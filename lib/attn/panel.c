@@ -6,11 +6,11 @@
 #include "lib/base/size.h"
 #include "lib/nn/ref/ref.h"
 
-/* The widest vector of doubles that every processor has. */
+/* Doubles in the widest vector that every processor has. */
 #define LANES 2
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
-/* TG_PANEL sums that advance together, in registers. */
+/* TG_PANEL sums, kept in registers. */
 typedef struct sums {
     lanes s0, s1, s2, s3;
 } sums;
@@ -28,7 +28,7 @@ static inline lanes all(double x)
     return (lanes){x, x};
 }
 
-/* sums += factor * p[0..7], each product rounded before it is added */
+/* sums += factor * p[0..7]; each product is rounded before it is added */
 static inline void add(sums *s, double factor, const double *p)
 {
     const lanes f = all(factor);
@@ -39,7 +39,7 @@ static inline void add(sums *s, double factor, const double *p)
     s->s3 += f * load(p + 3 * LANES);
 }
 
-/* Rounded up to TG_PANEL; more than the arena can find when there is no such number. */
+/* n rounded up to TG_PANEL; SIZE_MAX, which no arena can provide, if that overflows. */
 static size_t padded(size_t n)
 {
     return n > SIZE_MAX - TG_PANEL ? SIZE_MAX : tg_round_up(n, TG_PANEL);

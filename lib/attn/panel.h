@@ -1,11 +1,11 @@
 /*
- * panel: one head's keys and values, laid out so that a row of scores is computed several
- * keys at a time.
+ * panel: one head's keys and values, laid out so that several scores of a row are computed
+ * at a time.
  *
- * Every number has the bits that the reference operations in double precision give
- * (attention_scores_row, softmax_row, attention_values_row in lib/nn/ref/ref_ops.h): the
- * same products are added in the same order.  Only what lies side by side differs:
- * the sums of TG_PANEL keys, or of as many channels, advance together.
+ * Every result has exactly the bits of the double-precision reference operations
+ * (attention_scores_row, softmax_row, attention_values_row in lib/nn/ref/ref_ops.h): each sum
+ * adds the same products in the same order.  Only the loops differ: the sums of TG_PANEL keys,
+ * or of TG_PANEL channels, advance together.
  */
 #ifndef TG_ATTN_PANEL_H
 #define TG_ATTN_PANEL_H
@@ -22,14 +22,14 @@ typedef struct tg_attn_panel {
     double *v; /* [T, D rounded up to TG_PANEL] */
 } tg_attn_panel;
 
-/* Place it in an arena (see arena.h), for any T and D of which the arena can say that
- * they are too much. */
+/* Place it in an arena (see arena.h).  Any T and D are accepted; a size that overflows makes
+ * tg_arena_alloc() fail. */
 void tg_attn_panel_place(tg_arena *arena, tg_attn_panel *panel, size_t T, size_t D);
 
-/* Token t's keys and values [D] of the head. */
+/* Store token t's key and value [D]. */
 void tg_attn_panel_put(tg_attn_panel *panel, size_t t, const float *k, const float *v);
 
-/* How many doubles tg_attn_panel_scores() writes for T keys: T rounded up to TG_PANEL. */
+/* T rounded up to TG_PANEL: the doubles that tg_attn_panel_scores() writes for T keys. */
 size_t tg_attn_panel_width(size_t T);
 
 /*

@@ -1,9 +1,9 @@
 #include "lib/attn/qkv.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/gpt/config.h"
 
@@ -11,7 +11,7 @@
 
 static const char names[3][2] = {"q", "k", "v"};
 
-/* The next n elements of the array as finite floats; `at` is the first one's number. */
+/* Read the next n elements as finite floats; `at` is the index of the first. */
 static tg_status read_piece(float *out, tg_archive_reader *r, const tg_array *a, size_t at, size_t n,
                             tg_err *err)
 {
@@ -19,18 +19,20 @@ static tg_status read_piece(float *out, tg_archive_reader *r, const tg_array *a,
         float f4[PIECE];
         double f8[PIECE];
     } in;
+    size_t bad;
     tg_status status = tg_archive_read(r, &in, n * a->dtype.size, err);
 
-    for (size_t i = 0; !status && i < n; i++) {
+    if (status)
+        return status;
+    for (size_t i = 0; i < n; i++)
         out[i] = a->dtype.size == 4 ? in.f4[i] : (float)in.f8[i];
-        if (!isfinite(out[i]))
-            status = tg_fail(err, TG_EDATA, "array %s: element %zu is %g: not a finite float32 number",
-                             a->name, at + i, a->dtype.size == 4 ? (double)in.f4[i] : in.f8[i]);
-    }
-    return status;
+    bad = tg_find_not_finite(out, n);
+    if (bad == n)
+        return TG_OK;
+    return tg_fail_not_finite(a->name, at + bad, a->dtype.size == 4 ? (double)in.f4[bad] : in.f8[bad], err);
 }
 
-static tg_status check_shape(tg_attn_view *view, const tg_array *a, tg_err *err)
+static tg_status check_shape(tg_qkv_view *view, const tg_array *a, tg_err *err)
 {
     if (a->dtype.kind != 'f' || (a->dtype.size != 4 && a->dtype.size != 8))
         return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4' or 'f8'", a->name,
@@ -47,23 +49,23 @@ static tg_status check_shape(tg_attn_view *view, const tg_array *a, tg_err *err)
         view->H = 1;
     }
     if (a->shape[0] != view->B || a->shape[1] != view->T || a->shape[2] != view->C)
-        return tg_fail(err, TG_EDATA, "array %s is [%zu,%zu,%zu], the ones before are [%zu,%zu,%zu]", a->name,
-                       a->shape[0], a->shape[1], a->shape[2], view->B, view->T, view->C);
+        return tg_fail(err, TG_EDATA, "array %s is [%zu,%zu,%zu], the arrays before it are [%zu,%zu,%zu]",
+                       a->name, a->shape[0], a->shape[1], a->shape[2], view->B, view->T, view->C);
     return TG_OK;
 }
 
-/* B*H*T*T, H <= C, is the largest offset. */
-static tg_status check_offsets(const tg_attn_view *a, tg_err *err)
+/* The largest offset is below B*H*T*T, with H <= C. */
+static tg_status check_offsets(const tg_qkv_view *a, tg_err *err)
 {
     size_t n;
 
     if (tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "scores of [%zu,%zu,%zu] would have offsets beyond %zu", a->B, a->T, a->C,
+    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu] exceed %zu", a->B, a->T, a->C,
                    SIZE_MAX);
 }
 
-static tg_status take(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_array *a, tg_err *err)
+static tg_status read_array(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_array *a, tg_err *err)
 {
     tg_status status;
     float **data;
@@ -75,7 +77,7 @@ static tg_status take(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_array *a,
         return TG_OK;
     if ((status = check_shape(&qkv->view, a, err)) || (status = check_offsets(&qkv->view, err)))
         return status;
-    data = &qkv->data[which]; /* NULL: an archive's names differ */
+    data = &qkv->data[which]; /* NULL: the names in an archive are unique */
     if (!(*data = calloc(a->count, sizeof **data)))
         return tg_fail_memory(err, (unsigned long long)a->count * sizeof **data, a->name);
     for (size_t at = 0, n; !status && at < a->count; at += n) {
@@ -89,7 +91,7 @@ static tg_status check_complete(const tg_attn_qkv *qkv, tg_err *err)
 {
     for (size_t i = 0; i < 3; i++) {
         if (!qkv->data[i])
-            return tg_fail(err, TG_EDATA, "there is no array %s: expected q, k and v [B,T,C]", names[i]);
+            return tg_fail(err, TG_EDATA, "array %s is missing: expected q, k and v [B,T,C]", names[i]);
     }
     return TG_OK;
 }
@@ -107,14 +109,14 @@ tg_status tg_attn_qkv_read(tg_attn_qkv *qkv, int fd, tg_err *err)
     while (!status && event != TG_ARCHIVE_END) {
         status = tg_archive_next(r, &a, &event, err);
         if (!status && event == TG_ARCHIVE_ARRAY)
-            status = take(qkv, r, &a, err);
+            status = read_array(qkv, r, &a, err);
     }
     if (!status)
         status = check_complete(qkv, err);
     if (!status)
         status = tg_archive_next(r, &a, &event, err);
     if (!status && event != TG_ARCHIVE_EOF)
-        status = tg_fail(err, TG_EDATA, "another archive follows the one with q, k and v");
+        status = tg_fail(err, TG_EDATA, "data follows the archive with q, k and v: expected one archive");
     tg_archive_close(r);
     if (status)
         tg_attn_qkv_free(qkv);
@@ -132,7 +134,7 @@ void tg_attn_qkv_free(tg_attn_qkv *qkv)
     }
 }
 
-tg_status tg_attn_set_heads(tg_attn_view *view, size_t H, tg_err *err)
+tg_status tg_attn_set_heads(tg_qkv_view *view, size_t H, tg_err *err)
 {
     if (tg_config_check_heads(H, view->C, TG_EUSAGE, err))
         return TG_EUSAGE;

@@ -7,21 +7,21 @@
 #include "lib/attn/attn.h"
 
 typedef struct tg_attn_qkv {
-    tg_attn_view view; /* H = 1 until tg_attn_set_heads() */
-    float *data[3];    /* q, k, v [B,T,C]; owned */
+    tg_qkv_view view; /* H = 1 until tg_attn_set_heads() */
+    float *data[3];   /* q, k, v [B,T,C]; owned */
 } tg_attn_qkv;
 
 /*
- * Read one archive from fd that holds arrays q, k and v of one shape [B,T,C], '<f4'
- * or '<f8' (rounded to float32); other arrays are passed over.
- * TG_EDATA: one is missing or another shape or type, or holds a NaN, an infinity or
- * a number beyond float32; anything that formats/archive.h refuses.  TG_EIO,
- * TG_ENOMEM.  After a failure *qkv needs no free.
+ * Read one archive from fd with arrays q, k and v of one shape [B,T,C], '<f4' or '<f8' (rounded
+ * to float32); other arrays are skipped.
+ * TG_EDATA: an array is missing, has another shape or type, or has an element that is not finite
+ * as float32; anything that formats/archive.h refuses.  TG_EIO, TG_ENOMEM.  After a failure *qkv
+ * needs no free.
  */
 TG_MUST_CHECK tg_status tg_attn_qkv_read(tg_attn_qkv *qkv, int fd, tg_err *err);
 void tg_attn_qkv_free(tg_attn_qkv *qkv);
 
-/* Read the same numbers with H heads.  TG_EUSAGE: H does not divide C. */
-TG_MUST_CHECK tg_status tg_attn_set_heads(tg_attn_view *view, size_t H, tg_err *err);
+/* Read the channels as H heads.  TG_EUSAGE: H does not divide C. */
+TG_MUST_CHECK tg_status tg_attn_set_heads(tg_qkv_view *view, size_t H, tg_err *err);
 
 #endif

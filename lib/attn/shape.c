@@ -2,10 +2,11 @@
 
 #include <assert.h>
 
+#define STAGE_NAME(constant, name) #name,
+
 const char *tg_attn_stage_name(tg_attn_stage stage)
 {
-    static const char names[TG_ATTN_STAGE_COUNT][8] = {"x",      "qkv",   "q",   "k",  "v",
-                                                       "scores", "probs", "att", "out"};
+    static const char names[TG_ATTN_STAGE_COUNT][8] = {TG_ATTN_STAGE_TABLE(STAGE_NAME)};
 
     assert(stage < TG_ATTN_STAGE_COUNT);
     return names[stage];
@@ -29,7 +30,7 @@ static void add_index(tg_attn_shape *s, const char *dim, char index, size_t size
     s->n++;
 }
 
-void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_attn_view *a)
+void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_qkv_view *a)
 {
     const bool square = tg_attn_stage_square(stage), of_model = tg_attn_stage_of_model(stage);
     const bool heads_first = square || (!of_model && a->layout == TG_ATTN_BHTD);

@@ -1,14 +1,14 @@
 /*
- * shape: which arrays there are between a layer's input and its attention's output, the
- * stages, and how their indices count.
+ * shape: the arrays between a layer's input and the output of its attention, called stages,
+ * and their indices, sizes and strides.
  *
- *     x       [B,T,C]    the input, behind ln_1; a model's
- *     qkv     [B,T,3C]   x w + bias; a model's
+ *     x       [B,T,C]    the input, after ln_1; only in a model
+ *     qkv     [B,T,3C]   x w + bias; only in a model
  *     q, k, v [B,T,H,D]  or, with layout bhtd, [B,H,T,D]
- *     scores  [B,H,T,T]  of each key j for each query i, scaled and masked
+ *     scores  [B,H,T,T]  of key j for query i, scaled and masked
  *     probs   [B,H,T,T]  softmax over j
  *     att     like q     the weighted sum of the values
- *     out     [B,T,C]    att projected, before the residual; a model's
+ *     out     [B,T,C]    att projected, before the residual is added; only in a model
  */
 #ifndef TG_ATTN_SHAPE_H
 #define TG_ATTN_SHAPE_H
@@ -18,30 +18,38 @@
 
 #include "lib/attn/attn.h"
 
+/* Every stage in order: its constant, and its name in options and archives. */
+#define TG_ATTN_STAGE_TABLE(ROW)                                                                             \
+    ROW(TG_ATTN_X, x)                                                                                        \
+    ROW(TG_ATTN_QKV, qkv)                                                                                    \
+    ROW(TG_ATTN_Q, q)                                                                                        \
+    ROW(TG_ATTN_K, k)                                                                                        \
+    ROW(TG_ATTN_V, v)                                                                                        \
+    ROW(TG_ATTN_SCORES, scores)                                                                              \
+    ROW(TG_ATTN_PROBS, probs)                                                                                \
+    ROW(TG_ATTN_ATT, att)                                                                                    \
+    ROW(TG_ATTN_OUT, out)
+
+#define TG_ATTN_STAGE_CONSTANT(constant, name) constant,
+#define TG_ATTN_STAGE_CHOICE(constant, name) "|" #name
+
 typedef enum tg_attn_stage {
-    TG_ATTN_X,
-    TG_ATTN_QKV,
-    TG_ATTN_Q,
-    TG_ATTN_K,
-    TG_ATTN_V,
-    TG_ATTN_SCORES,
-    TG_ATTN_PROBS,
-    TG_ATTN_ATT,
-    TG_ATTN_OUT,
-    TG_ATTN_STAGE_COUNT,
-    TG_ATTN_EVERY = TG_ATTN_STAGE_COUNT /* none of them alone */
+    TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CONSTANT) TG_ATTN_STAGE_COUNT,
+    TG_ATTN_EVERY = TG_ATTN_STAGE_COUNT /* where one stage may be chosen: all of them */
 } tg_attn_stage;
-#define TG_ATTN_STAGES "x|qkv|q|k|v|scores|probs|att|out"
+
+/* "x|qkv|q|...": a list as lib/base/choice.h wants it. */
+#define TG_ATTN_STAGES (&TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CHOICE)[1])
 
 const char *tg_attn_stage_name(tg_attn_stage stage); /* "x" */
 
 /* Whether only a model has it: x, qkv, out. */
 bool tg_attn_stage_of_model(tg_attn_stage stage);
 
-/* Whether it has a row for each query and a column for each key: scores, probs. */
+/* Whether it has a row per query and a column per key: scores, probs. */
 bool tg_attn_stage_square(tg_attn_stage stage);
 
-/* Its indices, the last of which moves fastest. */
+/* The dimensions of an array; the last one is contiguous. */
 #define TG_ATTN_DIMS 4
 typedef struct tg_attn_shape {
     size_t n;
@@ -50,11 +58,11 @@ typedef struct tg_attn_shape {
     size_t size[TG_ATTN_DIMS], stride[TG_ATTN_DIMS]; /* strides in elements */
 } tg_attn_shape;
 
-/* In the view's layout; its pointers are not looked at.  The product of the sizes must not
- * overflow. */
-void tg_attn_stage_shape(tg_attn_shape *shape, tg_attn_stage stage, const tg_attn_view *view);
+/* The shape of a stage in the view's layout; the view's pointers are ignored.  The product of
+ * the sizes must not overflow. */
+void tg_attn_stage_shape(tg_attn_shape *shape, tg_attn_stage stage, const tg_qkv_view *view);
 
-/* Elements of a stage. */
+/* The number of elements. */
 size_t tg_attn_shape_count(const tg_attn_shape *shape);
 
 #endif

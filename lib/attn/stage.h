@@ -1,8 +1,8 @@
 /*
  * stage: the numbers of the arrays in shape.h.
  *
- * Scores, probabilities, att and out are computed in double precision from float32 q, k
- * and v, by the reference's sums (panel.h); the others are the model's own float32 numbers.
+ * Scores, probabilities, att and out are computed in double precision from float32 q, k and v,
+ * by the reference's sums (panel.h); the others are the model's own float32 numbers.
  */
 #ifndef TG_ATTN_STAGE_H
 #define TG_ATTN_STAGE_H
@@ -12,20 +12,32 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/shape.h"
 
-/* Room for any one stage but the square ones: O(B*T*C). */
-typedef struct tg_attn_stages {
-    tg_attn_work work;
+/* Scratch for any stage, and the values of any but the square ones: O(B*T*C). */
+typedef struct tg_stage_scratch {
+    tg_attn_scratch walk;
     double *values; /* [B,T,3C] */
     double *att;    /* [B,T,C] */
-} tg_attn_stages;
-void tg_attn_stages_place(tg_arena *arena, tg_attn_stages *stages, size_t B, size_t T, size_t C, size_t H);
+} tg_stage_scratch;
+void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, size_t B, size_t T, size_t C,
+                            size_t H);
 
 /*
- * A stage that is not square, as values [its shape]; one that the layer has.  Of att only the
- * picked head's and query's numbers are computed, of out the query's: the others are not to be
- * looked at.  q, k, v and att have the view's layout.
+ * Compute a stage that is not square, and that the layer has, into scratch->values, in the stage's
+ * shape; q, k, v and att in the view's layout.  Of att only the numbers of the filter's head and
+ * query are computed, of out those of its query; the others are unspecified.
  */
-void tg_attn_stages_fill(tg_attn_stages *stages, tg_attn_stage stage, const tg_attn_layer *layer,
-                         const tg_attn_pick *pick);
+void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
+                   const tg_attn_filter *filter);
+
+/* Called with the visible part of a row of scores or probabilities: numbers [i + 1], at `offset` of
+ * the array, whose rows have T elements.  Several threads call it at once. */
+typedef void (*tg_stage_row)(void *context, size_t offset, const double *numbers, size_t i, size_t T);
+
+/* Compute all rows of a square stage, in any order, by all threads.  Nothing is stored. */
+void tg_stage_walk_square(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
+                          tg_stage_row row, void *context);
+
+/* The value of a masked element: 0 in probs, and the mask's in scores. */
+float tg_stage_masked(tg_attn_stage stage, tg_attn_mask mask);
 
 #endif

@@ -3,15 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/attn/widen.h"
+#include "lib/base/convert.h"
 #include "lib/nn/ref/ref.h"
 
 tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T, tg_err *err)
 {
-    const tg_attn_pick pick = {TG_ATTN_ALL, at->h, at->i, at->j};
-    const tg_status status = tg_attn_index_in("sequence", at->b, B, err);
+    const tg_attn_filter filter = {TG_ATTN_ALL, at->h, at->i, at->j};
+    const tg_status status = tg_attn_check_index("sequence", at->b, B, err);
 
-    return status ? status : tg_attn_pick_check(&pick, 1, H, T, err);
+    return status ? status : tg_attn_filter_check(&filter, 1, H, T, err);
 }
 
 static double *take(tg_arena *arena, size_t rows, size_t width)
@@ -19,7 +19,7 @@ static double *take(tg_arena *arena, size_t rows, size_t width)
     return tg_arena_take_rows(arena, rows, width, sizeof(double));
 }
 
-void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_attn_view *view)
+void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_qkv_view *view)
 {
     const size_t T = view->T, C = view->C, D = C / view->H;
 
@@ -37,8 +37,8 @@ void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_attn_view *
     t->dk = take(arena, D, 1);
 }
 
-/* Sequence b of x (q, k or v), as doubles [T,C]. */
-static void gather(double *out, const tg_attn_view *a, const float *x, size_t b)
+/* Sequence b of x, which is q, k or v, as doubles [T,C]. */
+static void gather(double *out, const tg_qkv_view *a, const float *x, size_t b)
 {
     for (size_t t = 0; t < a->T; t++)
         tg_double_from_float(out + t * a->C, x + (b * a->T + t) * a->stride, a->C);
@@ -51,7 +51,7 @@ static void probs_row(double *probs, const double *scores, size_t T, size_t i)
         probs[j] = 0.0;
 }
 
-/* The weighted sums of the query, all heads; scores and probs are left those of the last. */
+/* The weighted sums of the query for all heads; overwrites scores and probs. */
 static void att_row(tg_attn_trace *t)
 {
     const size_t T = t->view.T, C = t->view.C, H = t->view.H, D = C / H, i = t->at.i;
@@ -63,7 +63,7 @@ static void att_row(tg_attn_trace *t)
     }
 }
 
-/* What tg_softmax_row_ref64() goes through on its way. */
+/* The intermediate results of tg_softmax_row_ref64(). */
 static void exponentials(tg_attn_trace *t)
 {
     const size_t i = t->at.i;
@@ -79,7 +79,7 @@ static void exponentials(tg_attn_trace *t)
     }
 }
 
-void tg_attn_trace_forward(tg_attn_trace *t, const tg_attn_view *view, tg_attn_index at)
+void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_index at)
 {
     const size_t T = view->T, C = view->C, D = C / view->H;
     const double *q, *k;
@@ -112,7 +112,7 @@ void tg_attn_trace_backward(tg_attn_trace *t, const double *datt)
         t->mean += t->probs[m] * t->dprobs[m];
     memset(t->dscores, 0, T * sizeof *t->dscores);
     tg_softmax_row_backward_ref64(t->dscores, t->dprobs, t->probs, i + 1);
-    for (size_t d = 0; d < D; d++) { /* score (i,j)'s part of attention_scores_row_backward */
+    for (size_t d = 0; d < D; d++) { /* attention_scores_row_backward for score (i,j) alone */
         t->dq[d] = t->dscores[j] * k[j * C + d] / sqrt((double)D);
         t->dk[d] = t->dscores[j] * q[d] / sqrt((double)D);
     }

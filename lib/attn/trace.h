@@ -1,10 +1,9 @@
 /*
- * trace: one score with everything that it is made of, and its gradient with
- * everything that it passes on.
+ * trace: one score term by term, and its gradient.
  *
- * The numbers are those of the walk (lib/attn/attn.h), bit for bit: the same reference
- * operations in double precision, on the same float32 q, k and v.  What the operations
- * keep to themselves (a sum before it is scaled, the exponentials) is made again here.
+ * The numbers are the walk's (lib/attn/attn.h), bit for bit: the same reference operations in
+ * double precision on the same float32 q, k and v.  Intermediate results that the operations do
+ * not return (a sum before it is scaled, the exponentials) are recomputed here.
  */
 #ifndef TG_ATTN_TRACE_H
 #define TG_ATTN_TRACE_H
@@ -21,32 +20,31 @@ TG_MUST_CHECK tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, s
                                             tg_err *err);
 
 typedef struct tg_attn_trace {
-    tg_attn_view view;
+    tg_qkv_view view;
     tg_attn_index at;
     /* forward */
     double *q, *k, *v;     /* [T,C] of sequence b */
-    double sum;            /* q_i . k_j before it is scaled; where j > i it would be, but is not used */
-    double *scores;        /* [T] of row i; TG_MASKED behind it */
+    double sum;            /* q_i . k_j before it is scaled; also for j > i, where nothing uses it */
+    double *scores;        /* [T] of row i; TG_MASKED after i */
     double max;            /* of scores[0..i] */
-    double *exps, exp_sum; /* [T] exp(scores[j] - max), and the sum of those up to i; 0 behind i */
-    double *probs;         /* [T] exps / exp_sum; 0 behind i */
+    double *exps, exp_sum; /* [T] exp(scores[j] - max), 0 after i; and their sum */
+    double *probs;         /* [T] exps / exp_sum; 0 after i */
     double *att;           /* [C] of query i, all heads */
     /* backward */
-    double *dprobs;        /* [T] of row i; 0 behind it */
-    double mean;           /* sum over m of probs[m] * dprobs[m] */
-    double *dscores;       /* [T] of row i; 0 behind it */
-    double *dq, *dk;       /* [D] what this score alone adds to the gradients of q_i and k_j */
-    double *dv;            /* [T,C] scratch */
+    double *dprobs;  /* [T] of row i; 0 after i */
+    double mean;     /* sum over m of probs[m] * dprobs[m] */
+    double *dscores; /* [T] of row i; 0 after i */
+    double *dq, *dk; /* [D] what this score alone adds to the gradients of q_i and k_j */
+    double *dv;      /* [T,C] scratch */
 } tg_attn_trace;
 
 /* Place the arrays in an arena (see arena.h), for scores of this view. */
-void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *trace, const tg_attn_view *view);
+void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *trace, const tg_qkv_view *view);
 
-/* Fill the forward half.  The index is in range, and the view's arrays are there. */
-void tg_attn_trace_forward(tg_attn_trace *trace, const tg_attn_view *view, tg_attn_index at);
+/* Compute the forward half.  The index is in range; the view has its arrays. */
+void tg_attn_trace_forward(tg_attn_trace *trace, const tg_qkv_view *view, tg_attn_index at);
 
-/* Then the backward half, given the gradient datt [D] of the weighted sum of query i and
- * head h. */
+/* Then the backward half, from datt [D], the gradient of the weighted sum of query i and head h. */
 void tg_attn_trace_backward(tg_attn_trace *trace, const double *datt);
 
 #endif

@@ -1,15 +1,25 @@
 /*
- * arena: one block of memory, sized by a dry run, then handed out in order.
+ * arena: one allocation for many buffers ("blocks"), sized by a dry run.
  *
- * Write the placement once, as a function that calls tg_arena_take() for each
- * buffer.  Run it on a zeroed arena first: nothing is handed out (every pointer
- * is NULL), and `used` ends as the size needed.  Announce it, tg_arena_alloc() it,
- * run the same function again.
+ * A placement is a function that calls tg_arena_take() for each block.  It runs
+ * twice: on a zeroed arena it is a dry run, where every pointer is NULL and only
+ * `used` counts; after tg_arena_alloc() the same calls return memory.
  *
- *     tg_arena arena = {0};
- *     place(&arena, &buffers);                       dry run
- *     if (tg_arena_alloc(&arena, &err)) ...
- *     place(&arena, &buffers);                       for real
+ *     static void place(tg_arena *arena, void *context)
+ *     {
+ *         struct buffers *b = context;
+ *
+ *         b->x = tg_arena_take(arena, b->n, sizeof *b->x);
+ *         b->y = tg_arena_take_rows(arena, b->n, b->width, sizeof *b->y);
+ *     }
+ *
+ *     tg_arena_build(&arena, place, &buffers, &err)      both runs
+ *     tg_arena_free(&arena)
+ *
+ * Who has to announce the size first makes the dry run alone and reads `used`.
+ *
+ * Under AddressSanitizer the bytes between blocks are poisoned, so that an access
+ * beyond a block is reported; `used` does not count the redzones added for that.
  */
 #ifndef TG_BASE_ARENA_H
 #define TG_BASE_ARENA_H
@@ -18,28 +28,35 @@
 
 #include "lib/base/status.h"
 
-#define TG_ALIGN 64 /* bytes; every buffer starts on such a boundary */
+#define TG_ALIGN 64 /* bytes; every block starts on such a boundary */
 
 typedef struct tg_arena {
-    unsigned char *base; /* NULL during the dry run */
-    size_t size;         /* bytes behind base */
-    size_t used;         /* bytes taken; SIZE_MAX once a size overflowed */
+    unsigned char *base; /* NULL in a dry run; else mapped, zeros at first */
+    size_t size;         /* bytes at base */
+    size_t used;         /* bytes taken, padding included; SIZE_MAX once a size overflowed */
+    size_t redzones;     /* bytes of redzones between them; 0 without AddressSanitizer */
 } tg_arena;
 
-/* count elements of `each` bytes.  NULL in a dry run.  Cannot fail after one: taking
- * more than it asked for is a mistake of the program's (asserted). */
+typedef void tg_arena_place(tg_arena *arena, void *context);
+
+/* A block of count elements of `each` bytes, NULL in a dry run.  A size that overflows,
+ * as that of SIZE_MAX elements, makes tg_arena_alloc() fail.  After the dry run this
+ * cannot fail: taking more than it did is a bug (asserted). */
 void *tg_arena_take(tg_arena *arena, size_t count, size_t each);
 
-/* rows * width elements; a product beyond size_t is remembered like any size that overflows:
- * tg_arena_alloc() is going to fail. */
+/* The same for rows * width elements. */
 void *tg_arena_take_rows(tg_arena *arena, size_t rows, size_t width, size_t each);
 
-/* Memory for `used` bytes; then used = 0.  It reads as zeros, and the system provides a
- * page of it when that is first written, so that room which is never used costs nothing.
- * TG_ENOMEM when there is none: the arena is then empty. */
+/* Allocate what the dry run took, and set `used` to 0.  The memory reads as zeros; the
+ * system provides each page when it is first written, so that unused capacity costs
+ * nothing.  TG_ENOMEM: the arena is then empty. */
 TG_MUST_CHECK tg_status tg_arena_alloc(tg_arena *arena, tg_err *err);
 
-/* Give the memory back and empty the arena.  An empty arena is fine. */
+/* Dry run, allocation, real run, on an arena that owns no memory.  TG_ENOMEM: the arena
+ * is then empty, and the pointers that `place` sets are NULL. */
+TG_MUST_CHECK tg_status tg_arena_build(tg_arena *arena, tg_arena_place *place, void *context, tg_err *err);
+
+/* Free the memory and empty the arena.  An empty arena is fine. */
 void tg_arena_free(tg_arena *arena);
 
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The name behind this one; NULL: it was the last. */
+/* The name after this one; NULL after the last. */
 static const char *next(const char *at)
 {
     const char *bar = strchr(at, '|');
@@ -30,7 +30,7 @@ bool tg_choice_find(size_t *number, const char *list, const char *name)
     return false;
 }
 
-const char *tg_choice_name(char room[TG_CHOICE_ROOM], const char *list, size_t number)
+const char *tg_choice_name(char name[TG_CHOICE_ROOM], const char *list, size_t number)
 {
     const char *at = list;
 
@@ -39,7 +39,7 @@ const char *tg_choice_name(char room[TG_CHOICE_ROOM], const char *list, size_t n
     if (!at)
         at = "";
     assert(length(at) < TG_CHOICE_ROOM);
-    memcpy(room, at, length(at));
-    room[length(at)] = '\0';
-    return room;
+    memcpy(name, at, length(at));
+    name[length(at)] = '\0';
+    return name;
 }

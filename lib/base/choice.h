@@ -1,6 +1,6 @@
 /*
- * choice: one of a few names, which a list like "text|tsv|jsonl" has in the order of their
- * numbers.  Options, archives and messages share such a list.
+ * choice: one name out of a list such as "text|tsv|jsonl", where the first has number 0.
+ * Options, archives and messages share such lists.
  */
 #ifndef TG_BASE_CHOICE_H
 #define TG_BASE_CHOICE_H
@@ -10,10 +10,10 @@
 
 #define TG_CHOICE_ROOM 32 /* bytes of a name, with the NUL */
 
-/* The number of a name; false: it is not in the list, and *number stays. */
+/* The number of a name.  False, and *number unchanged, when the list lacks it. */
 bool tg_choice_find(size_t *number, const char *list, const char *name);
 
-/* The name of that number, in `room`, which is returned; "" when the list has no such number. */
-const char *tg_choice_name(char room[TG_CHOICE_ROOM], const char *list, size_t number);
+/* Copy the name with that number to `name`, which is returned; "" when the list has fewer. */
+const char *tg_choice_name(char name[TG_CHOICE_ROOM], const char *list, size_t number);
 
 #endif

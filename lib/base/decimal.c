@@ -56,9 +56,9 @@ char *tg_decimal_size(char *out, size_t value)
 /* ---- real numbers */
 
 /*
- * x >= 0, computed with at most two roundings, to the nearest whole number.  False when it
- * is so near to a tie that these roundings may have moved it to the other side, or onto
- * it: there the exact value decides, which is not known here.
+ * Round x >= 0, which was computed with at most two roundings, to the nearest whole number.
+ * False when x is so close to a tie that these roundings may have moved it across or onto
+ * the tie: only the exact value, unknown here, could decide.
  */
 static bool nearest(uint64_t *whole, double x)
 {
@@ -79,7 +79,8 @@ static double scale(double x, int k)
 
 #define SIGNIFICANT 9
 
-/* x > 0 is digits * 10^(exponent - 8), 1e8 <= digits < 1e9, to the nearest; false: cannot say. */
+/* x > 0 as digits * 10^(exponent - 8), 1e8 <= digits < 1e9, rounded to nearest.  False when
+ * nearest() cannot tell. */
 static bool nine_digits(uint64_t *digits, int *exponent, float x)
 {
     uint32_t bits;
@@ -116,7 +117,7 @@ static char *put_exponential(char *out, const char *digits, size_t n, int expone
     }
     *out++ = 'e';
     *out++ = exponent < 0 ? '-' : '+';
-    put_digits(out, 2, (uint64_t)(exponent < 0 ? -exponent : exponent)); /* a float's is below 100 */
+    put_digits(out, 2, (uint64_t)(exponent < 0 ? -exponent : exponent)); /* below 100 for a float */
     return out + 2;
 }
 

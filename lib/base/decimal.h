@@ -1,9 +1,9 @@
 /*
- * decimal: numbers as text, tens of millions a second.
+ * decimal: numbers as text, tens of millions per second.
  *
- * The text is printf's in the C locale, byte for byte, without a NUL behind it.  Each
- * function returns the end of what it wrote, and may scribble over all of the
- * TG_DECIMAL_ROOM bytes that `out` must have.
+ * The text is that of printf() in the C locale, byte for byte, without a NUL after it.
+ * Each function returns the end of the text.  `out` must have TG_DECIMAL_ROOM bytes, all
+ * of which may be overwritten.
  */
 #ifndef TG_BASE_DECIMAL_H
 #define TG_BASE_DECIMAL_H
@@ -18,8 +18,7 @@ size_t tg_decimal_digits(size_t value);
 /* "%zu" */
 char *tg_decimal_size(char *out, size_t value);
 
-/* "%.9g": the digits that tell any two float32 numbers apart, so that reading the text
- * as a float gives back `value`, bit for bit. */
+/* "%.9g": enough digits that reading the text as a float gives `value` again, bit for bit. */
 char *tg_decimal_float(char *out, float value);
 
 /* "%.8f" below 1e9, else "%.9g" */

@@ -1,8 +1,8 @@
 /*
  * rng: random numbers as a pure function of (seed, purpose, step, index).
  *
- * Philox4x32-10, a counter-based generator: there is no state to carry or save,
- * any number can be had at any time, in any order, on any thread.
+ * Philox4x32-10, a counter-based generator.  It has no state to carry or save: any
+ * number can be computed at any time, in any order, on any thread.
  * Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11.
  */
 #ifndef TG_BASE_RNG_H
@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* What the numbers are for: two purposes never share a number.  The values are
- * part of the format of a run: a resumed run must see the same ones. */
+/* What the numbers are for.  Two purposes never share a number.  The values are part of
+ * a run's format: a resumed run must get the same numbers. */
 enum tg_rng_purpose {
     TG_RNG_INIT = 1,    /* step: number of the tensor    index: element */
     TG_RNG_SHUFFLE = 2, /* step: epoch */
@@ -29,7 +29,7 @@ typedef struct tg_rng {
 /* Four 32-bit words for block `index` of the stream. */
 void tg_rng_block(uint32_t out[4], const tg_rng *rng, uint64_t index);
 
-/* The generator itself, for its known answers: counter and key to output. */
+/* The generator itself, from counter and key to output; for tests with known answers. */
 void tg_philox4x32(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
 /* Number `index` of the stream: 64 random bits; uniform in [0,1) with 53 bits;
@@ -41,9 +41,9 @@ double tg_rng_normal(const tg_rng *rng, uint64_t index);
 /* Uniform in [0, n), n >= 1, without bias beyond 2^-64 n. */
 uint64_t tg_rng_below(const tg_rng *rng, uint64_t index, uint64_t n);
 
-/* Where item i goes in the stream's random permutation of [0, n); i < n.
- * No memory: a Feistel network over the next even power of two, walked until the
- * value falls below n (four rounds' worth of steps at most on average). */
+/* The place of item i < n in the stream's random permutation of [0, n).  Uses no memory: a
+ * Feistel network of four rounds over the next even power of two, applied until the value
+ * is below n (at most four times on average). */
 uint64_t tg_rng_permute(const tg_rng *rng, uint64_t n, uint64_t i);
 
 #endif

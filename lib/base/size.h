@@ -1,13 +1,14 @@
 /*
- * size: sizes that cannot overflow unseen.
+ * size: arithmetic with sizes that does not wrap around unnoticed.
  */
 #ifndef TG_BASE_SIZE_H
 #define TG_BASE_SIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* *out = a * b, or a + b; false, and *out unspecified, when that overflows. */
+/* *out = a * b, or a + b.  False, and *out unspecified, on overflow. */
 static inline bool tg_size_mul(size_t *out, size_t a, size_t b)
 {
     return !__builtin_mul_overflow(a, b, out);
@@ -16,6 +17,21 @@ static inline bool tg_size_mul(size_t *out, size_t a, size_t b)
 static inline bool tg_size_add(size_t *out, size_t a, size_t b)
 {
     return !__builtin_add_overflow(a, b, out);
+}
+
+/* a * b, or a + b; SIZE_MAX on overflow, which no allocation can provide (saturating). */
+static inline size_t tg_size_mul_sat(size_t a, size_t b)
+{
+    size_t product;
+
+    return tg_size_mul(&product, a, b) ? product : SIZE_MAX;
+}
+
+static inline size_t tg_size_add_sat(size_t a, size_t b)
+{
+    size_t sum;
+
+    return tg_size_add(&sum, a, b) ? sum : SIZE_MAX;
 }
 
 static inline size_t tg_size_min(size_t a, size_t b)
@@ -28,12 +44,13 @@ static inline size_t tg_size_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* n rounded up to a multiple of `to` (n + to must not overflow). */
+/* n rounded up to a multiple of `to`.  n + to must not overflow. */
 static inline size_t tg_round_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
 }
 
+/* n / by, rounded up.  n + by must not overflow. */
 static inline size_t tg_ceil_div(size_t n, size_t by)
 {
     return (n + by - 1) / by;

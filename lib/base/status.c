@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
-#define WHERE_MIN ((size_t)64) /* bytes of where it happened that are kept, whatever was said */
+#define WHERE_MIN ((size_t)64) /* bytes of `where` that are kept, however long the message is */
 
 __attribute__((format(printf, 4, 0))) static void fill(tg_err *err, tg_status code, int sys,
                                                        const char *format, va_list ap)
@@ -53,19 +54,21 @@ tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what
 
 tg_status tg_err_in(tg_err *err, const char *where)
 {
-    char said[TG_ERR_MAX];
-    size_t length = strlen(where), room;
+    char message[TG_ERR_MAX];
+    size_t length = strlen(where), max;
 
     if (!err)
         return TG_EDATA;
-    memcpy(said, err->message, sizeof said);
-    room = tg_size_max(WHERE_MIN, sizeof said - tg_size_min(sizeof said, strlen(said) + sizeof "...: "));
-    if (length > room) {
-        where += length - room;
-        while (((unsigned char)*where & 0xC0) == 0x80) /* not from the middle of a character */
+    memcpy(message, err->message, sizeof message);
+    max = tg_size_max(WHERE_MIN,
+                      sizeof message - tg_size_min(sizeof message, strlen(message) + sizeof "...: "));
+    if (length > max) {
+        where += length - max;
+        while (tg_utf8_continues((unsigned char)*where)) /* begin with a whole character */
             where++;
     }
-    if (snprintf(err->message, sizeof err->message, "%s%s: %s", length > room ? "..." : "", where, said) < 0)
+    if (snprintf(err->message, sizeof err->message, "%s%s: %s", length > max ? "..." : "", where, message) <
+        0)
         err->message[0] = '\0';
     return err->code;
 }

@@ -1,19 +1,19 @@
 /*
  * status: what a fallible function returns, and why it failed.
  *
- * Every function of the library that can fail returns a tg_status and, when it
- * is not TG_OK, fills the caller's tg_err.  The callee says why; whoever knows
- * the file puts its name in front with tg_err_in(); a tool prints the line once.
+ * Every function of the library that can fail returns a tg_status and, unless that is
+ * TG_OK, fills the caller's tg_err.  The callee says why; the caller that knows the
+ * file prefixes its name with tg_err_in(); a tool prints the line once.
  */
 #ifndef TG_BASE_STATUS_H
 #define TG_BASE_STATUS_H
 
-/* The values of the first four are the tools' exit codes. */
+/* The first four values are the tools' exit codes. */
 typedef enum tg_status {
     TG_OK = 0,
-    TG_EDATA = 1,  /* what was read is wrong: damaged, foreign, out of range */
-    TG_EUSAGE = 2, /* what was asked for makes no sense */
-    TG_EIO = 3,    /* a system call failed: tg_err.sys says which way */
+    TG_EDATA = 1,  /* the input is wrong: damaged, foreign, out of range */
+    TG_EUSAGE = 2, /* the request is wrong */
+    TG_EIO = 3,    /* a system call failed; tg_err.sys is its errno */
     TG_ENOMEM = 4  /* no memory, or a size beyond the address space */
 } tg_status;
 
@@ -25,23 +25,23 @@ typedef struct tg_err {
     char message[TG_ERR_MAX];
 } tg_err;
 
-/* What a compiler is to check: a printf-like format, a result that must be looked at. */
+/* Checks by the compiler: a printf-like format, a result that must be used. */
 #define TG_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #define TG_MUST_CHECK __attribute__((warn_unused_result))
 
-/* Fill err (which may be NULL) with the formatted message; returns code. */
+/* Fill err (which may be NULL) with the formatted message.  Returns code. */
 tg_status tg_fail(tg_err *err, tg_status code, const char *format, ...) TG_PRINTF(3, 4);
 
-/* The same for a failed system call: TG_EIO, with errno's text after the message. */
+/* The same for a failed system call: TG_EIO, with the text of errno after the message. */
 tg_status tg_fail_sys(tg_err *err, const char *format, ...) TG_PRINTF(2, 3);
 
 /* No memory for `bytes` bytes of `what`: TG_ENOMEM. */
 tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what);
 
 /*
- * Put "where: " in front of err's message; returns err's code.  When both are too long
- * for the message, the beginning of `where` is left out, which of a path says least.
- * err may be NULL: then nothing is known of the code, and TG_EDATA is returned.
+ * Prefix err's message with "where: ".  Returns err's code.  If both are too long for the
+ * message, the beginning of `where` is cut, the least informative part of a path.
+ * err may be NULL: the code is then unknown, and TG_EDATA is returned.
  */
 tg_status tg_err_in(tg_err *err, const char *where);
 

@@ -41,7 +41,7 @@ typedef struct tg_steps {
     void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
     void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
     void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
-    void (*finish)(tg_acts *a, size_t layer);      /* x, att -> the next block's x, or a->x */
+    void (*finish)(tg_acts *a, size_t layer);      /* x, att, nothing else -> the next block's x, or a->x */
     void (*forward)(tg_acts *a, const int32_t *ids); /* all of these: ids [B,T] -> a->x */
 
     /* The end, one of two.  Rows first .. first + rows - 1 of a->x -> logits [rows,V]; or all of
@@ -51,7 +51,7 @@ typedef struct tg_steps {
     void (*loss)(tg_acts *a, real *losses, const int32_t *targets, real *logits, real scale);
 
     void (*logits_backward)(tg_acts *a, const real *dlogits, size_t first, size_t rows); /* -> dx */
-    void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x2, and datt in dnormed */
+    void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x + att W + b, and datt in dnormed */
     void (*attend_backward)(tg_acts *a, size_t layer);  /* datt -> dqkv in wide */
     void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
     void (*backward)(tg_acts *a, const int32_t *ids);   /* all of it, after loss */

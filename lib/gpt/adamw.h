@@ -5,8 +5,8 @@
  *   m = beta1 m + (1 - beta1) g'        v = beta2 v + (1 - beta2) g'^2
  *   w = w - lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + decay w)
  *
- * Decay applies to matrices only (tg_param.decay).  Flat buffers by the parameter
- * table.  Source: Loshchilov & Hutter 2019, arXiv:1711.05101.
+ * Decay applies to matrices only (tg_param.decay).  All buffers are flat, in the order of the
+ * parameter table.  Source: Loshchilov & Hutter 2019, arXiv:1711.05101.
  */
 #ifndef TG_GPT_ADAMW_H
 #define TG_GPT_ADAMW_H
@@ -21,14 +21,21 @@ typedef struct tg_adamw {
     double clip; /* 0: no clipping */
 } tg_adamw;
 
-/* Doubles of scratch that tg_adamw_norm() needs. */
+/* What a step updates, and the gradients that it reads: flat, by the parameter table. */
+typedef struct tg_adamw_state {
+    float *params, *m, *v;
+    const float *grads;
+} tg_adamw_state;
+
+/* Number of doubles in tg_adamw_norm()'s scratch buffer. */
 size_t tg_adamw_work(const tg_params *table);
 
-/* The gradient's global norm, summed in an order that threads do not change. */
+/* The gradient's global norm.  work [tg_adamw_work()] is scratch.  The order of the sum does not
+ * depend on the number of threads. */
 double tg_adamw_norm(const tg_params *table, const float *grads, double *work);
 
-/* One step, the t-th (from 1), with learning rate lr and the gradient's norm. */
-void tg_adamw_update(const tg_adamw *o, const tg_params *table, float *params, float *m, float *v,
-                     const float *grads, double norm, double lr, uint64_t t);
+/* Step number t, from 1, with learning rate lr; norm is the gradient's, from tg_adamw_norm(). */
+void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
+                     double lr, uint64_t t);
 
 #endif

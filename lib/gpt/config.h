@@ -1,16 +1,18 @@
 /*
- * config: what a model is made of.
+ * config: the shape of a model.
  *
- * GPT-2's architecture with the choices that tell its relatives apart.  C is
- * n_embd, L n_layer, H n_head, D = C/H, T at most n_ctx, V vocab_size.
+ * GPT-2's architecture, with the choices in which its relatives differ.  C is n_embd,
+ * L n_layer, H n_head, D = C/H, T at most n_ctx, V vocab_size.
  */
 #ifndef TG_GPT_CONFIG_H
 #define TG_GPT_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "formats/archive.h"
+#include "formats/fields.h"
 #include "lib/base/status.h"
 #include "lib/nn/gelu.h"
 
@@ -26,41 +28,60 @@ typedef struct tg_config {
     bool layer_norm_weight;  /* gains */
     bool layer_norm_bias;
     bool linear_bias; /* biases of the four linears in a block */
-    bool tied;        /* the head is the token embedding; else lm_head.weight */
+    bool tied;        /* the head is the token embedding; otherwise lm_head.weight */
     bool head_bias;   /* lm_head.bias */
 } tg_config;
 
-/* Limits that keep every product of sizes far from overflow, and every index of a
- * token or position within int32_t. */
+/* Limits that keep every product of sizes far from overflow, and every index of a token
+ * or position within int32_t. */
 #define TG_SIZE_LIMIT 16777216
-#define TG_LAYERS_MAX 112 /* 12 tensors a layer, thrice with the optimizer, in 4,096 names */
+#define TG_LAYERS_MAX 112 /* 12 tensors a layer, three times with the optimizer's, in 4,096 names */
 
-/* The presets' names, "tinygpt|baby|gpt2|gpt2-medium|gpt2-large|gpt2-xl". */
-#define TG_PRESETS "tinygpt|baby|gpt2|gpt2-medium|gpt2-large|gpt2-xl"
-#define TG_PRESET_DEFAULT 1 /* baby */
+/* The members, in the order of the archive. */
+typedef enum tg_config_id {
+    TG_CONFIG_N_LAYER,
+    TG_CONFIG_N_HEAD,
+    TG_CONFIG_N_EMBD,
+    TG_CONFIG_N_CTX,
+    TG_CONFIG_VOCAB_SIZE,
+    TG_CONFIG_LAYER_NORM_EPSILON,
+    TG_CONFIG_ACTIVATION,
+    TG_CONFIG_LAYER_NORM_WEIGHT,
+    TG_CONFIG_LAYER_NORM_BIAS,
+    TG_CONFIG_LINEAR_BIAS,
+    TG_CONFIG_TIED,
+    TG_CONFIG_HEAD_BIAS,
+    TG_CONFIG_MEMBERS /* how many */
+} tg_config_id;
 
-/* Preset number i of that list; its name, or NULL when there are not that many. */
+/* Their arrays, config/NAME; row i is tg_config_id i's. */
+extern const tg_fields tg_config_fields;
+
+/* The presets' names, "tinygpt|baby|gpt2|...", and preset number i of that list: its config,
+ * and its name, or NULL when there are not that many. */
+const char *tg_config_presets(void);
 tg_config tg_config_preset(size_t i);
 const char *tg_config_preset_name(size_t i);
+#define TG_PRESET_DEFAULT 1 /* baby */
 
-/* H heads are at least one and divide the width C.  Else `code` (TG_EDATA when a file
- * says so, TG_EUSAGE when the user does), with the numbers that are possible. */
+/* H is at least 1 and divides the width C.  Otherwise `code` (TG_EDATA for a file's
+ * number, TG_EUSAGE for the user's), with the numbers that are possible. */
 TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err);
 
-/* Every value in range, H divides C, sizes do not overflow.  TG_EDATA, with the
- * names and numbers. */
+/* Every value is in its range, and H divides C.  TG_EDATA, with names and numbers. */
 TG_MUST_CHECK tg_status tg_config_check(const tg_config *config, tg_err *err);
 
 /* Write config/n_layer ... */
 TG_MUST_CHECK tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err);
 
 /*
- * Take the current array if its name begins with "config/"; *taken says so.
- * *seen (zeroed at first) collects which values were there.  When all have been
- * offered, tg_config_complete() checks that none is missing, and tg_config_check().
+ * Take the current array if its name begins with "config/"; *taken says so.  *seen, which
+ * the caller sets to 0, collects the values that were read.  After the last array
+ * tg_config_complete() checks that none is missing, and calls tg_config_check().  TG_EDATA:
+ * a name that this version does not know, a value of another type.
  */
-TG_MUST_CHECK tg_status tg_config_take(tg_config *config, unsigned *seen, tg_archive_reader *r,
+TG_MUST_CHECK tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r,
                                        const tg_array *a, bool *taken, tg_err *err);
-TG_MUST_CHECK tg_status tg_config_complete(const tg_config *config, unsigned seen, tg_err *err);
+TG_MUST_CHECK tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err);
 
 #endif

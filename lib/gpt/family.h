@@ -14,6 +14,7 @@
 
 typedef struct tg_family {
     const char *name;        /* "gpt2" */
+    const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
     const tg_steps *steps;

@@ -24,6 +24,7 @@ static const tg_param_row rows[] = {
 
 const tg_family tg_gpt2 = {
     .name = "gpt2",
+    .block = "h",
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
     .steps = &tg_gpt2_steps,

@@ -1,6 +1,6 @@
 #include "lib/gpt/gradient64.h"
 
-#include "lib/attn/widen.h"
+#include "lib/base/convert.h"
 #include "lib/gpt/family.h"
 #include "lib/nn/ref/ref.h"
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
+
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
 {
     size_t i = tg_params_index(&m->table, kind, layer);
@@ -10,17 +12,13 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
     return i == m->table.n ? NULL : m->weight[i];
 }
 
-/* Memory for all parameters.  Its zeros matter: the padding takes part in whole-buffer
- * passes. */
-static tg_status take_memory(tg_model *m, tg_err *err)
+/* All parameters.  The zeros that the memory begins with matter: operations on the whole
+ * buffer include the padding. */
+static void place(tg_arena *arena, void *context)
 {
-    tg_status status;
+    tg_model *m = context;
 
-    (void)tg_arena_take(&m->memory, m->table.floats, sizeof(float));
-    if ((status = tg_arena_alloc(&m->memory, err)))
-        return status;
-    m->params = tg_arena_take(&m->memory, m->table.floats, sizeof(float));
-    return TG_OK;
+    m->params = tg_arena_take(arena, m->table.floats, sizeof *m->params);
 }
 
 /* The table, with no tensor in it yet. */
@@ -41,33 +39,57 @@ void tg_model_free(tg_model *m)
     tg_arena_free(&m->memory);
     free(m->weight);
     tg_params_free(&m->table);
-    tg_archive_close(m->source);
+    tg_tensors_close(&m->source);
+    tg_tokenizer_free(m->tokenizer);
     *m = (tg_model){0};
 }
 
-static tg_status check_fit(const tg_model *m, tg_err *err)
+tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
 {
-    if (m->config.vocab_size >= m->tokenizer.vocab_size)
+    const size_t ids = tg_tokenizer_vocab_size(tokenizer);
+
+    if (config->vocab_size >= ids)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "vocab_size %zu is below the %zu tokens of the tokenizer (%s)",
-                   m->config.vocab_size, m->tokenizer.vocab_size, m->tokenizer.kind);
+    return tg_fail(err, TG_EDATA, "vocab_size %zu is below the %zu ids of tokenizer \"%s\"",
+                   config->vocab_size, ids, tg_tokenizer_kind_name(tokenizer));
 }
 
-tg_status tg_model_create(tg_model *m, const tg_config *config, uint64_t seed, tg_err *err)
+tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
 {
     tg_status status;
 
-    *m = (tg_model){.config = *config, .tokenizer = tg_tokenizer_bytes()};
-    if ((status = tg_config_check(config, err)) || (status = check_fit(m, err)) ||
-        (status = set_up(m, err)) || (status = take_memory(m, err)))
-        goto done;
-    for (size_t i = 0; i < m->table.n; i++)
-        m->weight[i] = m->params + m->table.entry[i].offset;
-    tg_params_init(&m->table, m->params, seed);
+    *m = (tg_model){.config = *config, .tokenizer = tg_tokenizer_share(tokenizer)};
+    if ((status = tg_config_check(config, err)) || (status = tg_model_check_vocab(config, tokenizer, err)) ||
+        (status = set_up(m, err)))
+        tg_model_free(m);
+    return status;
+}
 
-done:
+tg_status tg_model_place(tg_model *m, const tg_param *p, float **where, tg_err *err)
+{
+    tg_status status = m->params ? TG_OK : tg_arena_build(&m->memory, place, m, err);
+
+    if (status)
+        return status;
+    *where = m->params + p->offset;
+    m->weight[p - m->table.entry] = *where;
+    return TG_OK;
+}
+
+tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, uint64_t seed,
+                          tg_err *err)
+{
+    float *where;
+    tg_status status = tg_model_begin(m, config, tokenizer, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < m->table.n && !status; i++)
+        status = tg_model_place(m, &m->table.entry[i], &where, err);
     if (status)
         tg_model_free(m);
+    else
+        tg_params_init(&m->table, m->params, seed);
     return status;
 }
 
@@ -87,7 +109,7 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
 
     if ((status = tg_archive_put_text(w, "kind", "model", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_MODEL_VERSION, err)) ||
-        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(&m->tokenizer, w, err)))
+        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))
         return status;
     if (m->probe_count > 0)
         return tg_archive_put(w, "probe/tokens", (tg_dtype){'i', 4}, 1, &m->probe_count, m->probe, err);
@@ -119,16 +141,15 @@ tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
     return status;
 }
 
-/* ---- reading */
+/* ---- reading: the header's arrays, then tensors and others in any order */
 
 /* What has been read so far. */
 struct load {
     tg_model *m;
-    tg_archive_reader *r;
+    tg_archive_reader *r; /* of m->source: for what is no tensor */
     bool flat;
-    bool table_built; /* the head is complete: tensors may come */
-    size_t arrays;    /* seen before this one */
-    unsigned config_seen;
+    uint64_t config_seen;
+    tg_tokenizer_draft tokenizer;
     tg_model_extra extra;
     void *context;
 };
@@ -147,82 +168,119 @@ static tg_status take_probe(struct load *load, const tg_array *a, tg_err *err)
     return TG_OK;
 }
 
-/* State that a reader of the bare model may pass over. */
-static bool is_extra(const char *name)
-{
-    return strncmp(name, "train/", 6) == 0 || strncmp(name, "opt/", 4) == 0;
-}
-
-/* Weights that cannot be in the input are refused before there is memory for them. */
-static tg_status check_claim(const struct load *load, tg_err *err)
-{
-    const uint64_t bytes = (uint64_t)load->m->table.count * sizeof(float);
-    const uint64_t most = tg_archive_max_bytes(load->r);
-
-    if (bytes <= most)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "the config asks for %llu bytes of weights: the file cannot hold more than %llu",
-                   (unsigned long long)bytes, (unsigned long long)most);
-}
-
-/* The settings are complete: build the table that tensors are checked against. */
-static tg_status finish_header(struct load *load, tg_err *err)
+/* One of the header's arrays; *taken = false: another, which ends the header. */
+static tg_status take_header(struct load *load, const tg_array *a, bool *taken, tg_err *err)
 {
     tg_model *m = load->m;
     tg_status status;
 
-    if ((status = tg_config_complete(&m->config, load->config_seen, err)) ||
-        (status = tg_tokenizer_check(&m->tokenizer, err)) || (status = check_fit(m, err)) ||
-        (status = set_up(m, err)) || (status = check_claim(load, err)))
+    *taken = strcmp(a->name, "probe/tokens") == 0;
+    if (*taken)
+        return take_probe(load, a, err);
+    if ((status = tg_config_take(&m->config, &load->config_seen, load->r, a, taken, err)) || *taken)
         return status;
+    return tg_tokenizer_take(&load->tokenizer, load->r, a, taken, err);
+}
+
+/* Read kind, version and the header.  *a is the first array after it, unless *more is false. */
+static tg_status read_header(struct load *load, tg_array *a, bool *more, tg_err *err)
+{
+    tg_tensors *t = &load->m->source;
+    bool taken = true;
+    tg_status status;
+
+    if ((status = tg_tensors_next(t, a, more, err)) ||
+        (status = tg_archive_expect_kind(load->r, a, "model", err)) ||
+        (status = tg_tensors_next(t, a, more, err)))
+        return status;
+    if (*more && (status = tg_archive_expect_version(load->r, a, TG_MODEL_VERSION, err)))
+        return status;
+    while (*more && taken)
+        if ((status = tg_tensors_next(t, a, more, err)) ||
+            (*more && (status = take_header(load, a, &taken, err))))
+            return status;
+    return *more ? TG_OK : tg_fail(err, TG_EDATA, "the archive holds no tensors");
+}
+
+/* Weights that cannot be in the file are refused before memory is allocated for them. */
+static tg_status check_claim(const struct load *load, tg_err *err)
+{
+    const uint64_t bytes = (uint64_t)load->m->table.count * sizeof(float);
+    const uint64_t max = tg_tensors_max_bytes(&load->m->source);
+
+    if (bytes <= max)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "the config asks for %llu bytes of weights: the file cannot hold more than %llu",
+                   (unsigned long long)bytes, (unsigned long long)max);
+}
+
+/* The header is complete: build the table that tensors are checked against. */
+static tg_status finish_header(struct load *load, tg_err *err)
+{
+    tg_model *m = load->m;
+    size_t ids;
+    tg_status status;
+
+    if ((status = tg_config_complete(&m->config, load->config_seen, err)) ||
+        (status = tg_tokenizer_complete(&m->tokenizer, &load->tokenizer, err)) ||
+        (status = tg_model_check_vocab(&m->config, m->tokenizer, err)) || (status = set_up(m, err)) ||
+        (status = check_claim(load, err)))
+        return status;
+    ids = tg_tokenizer_vocab_size(m->tokenizer);
     for (size_t i = 0; i < m->probe_count; i++)
-        if (m->probe[i] < 0 || (size_t)m->probe[i] >= m->tokenizer.vocab_size)
+        if (m->probe[i] < 0 || (size_t)m->probe[i] >= ids)
             return tg_fail(err, TG_EDATA, "probe/tokens[%zu] is %d, the vocabulary has %zu", i,
-                           (int)m->probe[i], m->tokenizer.vocab_size);
-    load->table_built = true;
+                           (int)m->probe[i], ids);
     return TG_OK;
 }
 
-static tg_status check_shape(const tg_param *p, const tg_array *a, tg_err *err)
+tg_status tg_model_check_shape(const tg_param *p, const tg_array *a, bool transposed, tg_err *err)
 {
+    const size_t shape[2] = {p->shape[transposed], p->shape[!transposed]};
     bool same = a->ndim == p->ndim;
 
     for (size_t i = 0; same && i < p->ndim; i++)
-        same = a->shape[i] == p->shape[i];
-    if (!same && p->ndim == 2)
+        same = a->shape[i] == shape[i];
+    if (same)
+        return TG_OK;
+    if (p->ndim == 2)
         return tg_fail(err, TG_EDATA, "%s has %zu dimensions and %zu elements, the config asks for [%zu,%zu]",
-                       p->name, a->ndim, a->count, p->shape[0], p->shape[1]);
-    if (!same)
-        return tg_fail(err, TG_EDATA, "%s has %zu dimensions and %zu elements, the config asks for [%zu]",
-                       p->name, a->ndim, a->count, p->shape[0]);
-    if (a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
-        return tg_fail(err, TG_EDATA, "%s has type %c%zu, a model holds float32 (f4)", p->name, a->dtype.kind,
-                       a->dtype.size);
-    return TG_OK;
+                       a->name, a->ndim, a->count, shape[0], shape[1]);
+    return tg_fail(err, TG_EDATA, "%s has %zu dimensions and %zu elements, the config asks for [%zu]",
+                   a->name, a->ndim, a->count, shape[0]);
 }
 
 static tg_status take_tensor(struct load *load, const tg_param *p, const tg_array *a, tg_err *err)
 {
     tg_model *m = load->m;
-    const float **weight = &m->weight[p - m->table.entry];
-    tg_status status = check_shape(p, a, err);
+    const float *values = a->data;
+    float *where;
+    tg_status status = tg_model_check_shape(p, a, false, err);
 
     if (status)
         return status;
-    if (!load->flat && a->data && (uintptr_t)a->data % TG_ALIGN == 0) {
-        *weight = a->data;
+    if (!tg_dtype_equal(a->dtype, TG_F32))
+        return tg_fail(err, TG_EDATA, "%s has type %c%zu, a model holds float32 (f4)", a->name, a->dtype.kind,
+                       a->dtype.size);
+    if (!load->flat && values && (uintptr_t)values % TG_ALIGN == 0) {
+        m->weight[p - m->table.entry] = values;
     } else {
-        if (!m->params && (status = take_memory(m, err)))
+        if ((status = tg_model_place(m, p, &where, err)) ||
+            (status = tg_tensors_read(&m->source, where, a->bytes, err)))
             return status;
-        if ((status = tg_archive_read(load->r, m->params + p->offset, a->bytes, err)))
-            return status;
-        *weight = m->params + p->offset;
+        values = where;
     }
-    return tg_params_check_finite(p->name, *weight, p->count, err);
+    return tg_check_finite(p->name, values, p->count, err);
 }
 
-/* An array behind the head: a tensor, or the caller's. */
+/* State that a reader of the bare model may skip. */
+static bool is_extra(const char *name)
+{
+    return strncmp(name, "train/", 6) == 0 || strncmp(name, "opt/", 4) == 0;
+}
+
+/* An array after the header: a tensor, or the caller's. */
 static tg_status take_body(struct load *load, const tg_array *a, tg_err *err)
 {
     const tg_param *p = tg_params_find(&load->m->table, a->name);
@@ -238,35 +296,8 @@ static tg_status take_body(struct load *load, const tg_array *a, tg_err *err)
     return tg_fail(err, TG_EDATA, "%s is not an array of this model", a->name);
 }
 
-static tg_status take_array(struct load *load, const tg_array *a, tg_err *err)
+tg_status tg_model_check_complete(const tg_model *m, tg_err *err)
 {
-    tg_model *m = load->m;
-    bool taken = false;
-    tg_status status;
-
-    if (load->arrays == 0)
-        return tg_archive_expect_kind(load->r, a, "model", err);
-    if (load->arrays == 1)
-        return tg_archive_expect_version(load->r, a, TG_MODEL_VERSION, err);
-    if (load->table_built)
-        return take_body(load, a, err);
-    if (strcmp(a->name, "probe/tokens") == 0)
-        return take_probe(load, a, err);
-    if ((status = tg_config_take(&m->config, &load->config_seen, load->r, a, &taken, err)) || taken)
-        return status;
-    if ((status = tg_tokenizer_take(&m->tokenizer, load->r, a, &taken, err)) || taken)
-        return status;
-    if ((status = finish_header(load, err)))
-        return status;
-    return take_body(load, a, err);
-}
-
-static tg_status check_complete(const struct load *load, tg_err *err)
-{
-    const tg_model *m = load->m;
-
-    if (!load->table_built)
-        return tg_fail(err, TG_EDATA, "the archive holds no tensors");
     for (size_t i = 0; i < m->table.n; i++)
         if (!m->weight[i])
             return tg_fail(err, TG_EDATA, "%s is missing", m->table.entry[i].name);
@@ -275,38 +306,39 @@ static tg_status check_complete(const struct load *load, tg_err *err)
 
 static tg_status read_all(struct load *load, tg_err *err)
 {
-    tg_archive_event event;
     tg_array a;
+    bool more;
     tg_status status;
 
-    while (!(status = tg_archive_next(load->r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
-        if ((status = take_array(load, &a, err)))
-            return status;
-        else
-            load->arrays++;
-    if (status || (status = check_complete(load, err)) ||
-        (status = tg_archive_next(load->r, &a, &event, err)))
+    if ((status = read_header(load, &a, &more, err)) || (status = finish_header(load, err)))
         return status;
-    if (event != TG_ARCHIVE_EOF)
-        return tg_fail(err, TG_EDATA, "another archive follows the model");
-    return TG_OK;
+    while (more)
+        if ((status = take_body(load, &a, err)) ||
+            (status = tg_tensors_next(&load->m->source, &a, &more, err)))
+            return status;
+    return tg_model_check_complete(load->m, err);
 }
 
 tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context, tg_err *err)
 {
     struct load load = {.m = m, .flat = flat, .extra = extra, .context = context};
+    tg_source source;
     tg_status status;
 
     *m = (tg_model){0};
-    if ((status = tg_archive_open(&m->source, fd, err)))
+    if ((status = tg_source_open(&source, fd, err)) || (status = tg_tensors_open(&m->source, &source, err)))
         return status;
-    load.r = m->source;
-    status = read_all(&load, err);
-    if (status) {
-        tg_model_free(m);
-    } else if (flat) {
-        tg_archive_close(m->source);
-        m->source = NULL;
+    if (m->source.container == &tg_archive_container) {
+        load.r = m->source.reader;
+        status = read_all(&load, err);
+        tg_tokenizer_draft_free(&load.tokenizer);
+    } else {
+        status = tg_fail(err, TG_EDATA, "this is %s; a model's config is read from .npz archives only",
+                         tg_format_text(m->source.container->format));
     }
+    if (status)
+        tg_model_free(m);
+    else if (flat)
+        tg_tensors_close(&m->source);
     return status;
 }

@@ -14,18 +14,27 @@ static bool is_matrix(const tg_model *model, const tg_param *t)
     return t->ndim == 2 && (is_head(model, t) || (t->kind != TG_WTE && t->kind != TG_WPE));
 }
 
-static void place(tg_packed_model *p, const tg_model *model, tg_precision precision)
-{
-    const tg_params *table = &model->table;
+struct placement {
+    tg_packed_model *p;
+    const tg_model *model;
+    tg_precision precision;
+};
 
-    p->matrix = tg_arena_take(&p->arena, table->n, sizeof *p->matrix);
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *to = context;
+    const tg_model *model = to->model;
+    const tg_params *table = &model->table;
+    tg_packed_model *p = to->p;
+
+    p->matrix = tg_arena_take(arena, table->n, sizeof *p->matrix);
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
         const bool head = is_head(model, t);
         tg_packed_matrix w = {0};
 
         if (is_matrix(model, t))
-            tg_packed_matrix_place(&p->arena, &w, t->shape[head], t->shape[!head], precision);
+            tg_packed_matrix_place(arena, &w, t->shape[head], t->shape[!head], to->precision);
         if (p->matrix)
             p->matrix[i] = w;
     }
@@ -82,10 +91,8 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_p
     *p = (tg_packed_model){0};
     if (precision == TG_PRECISION_BF16 && (status = check(model, err)))
         return status;
-    place(p, model, precision);
-    if ((status = tg_arena_alloc(&p->arena, err)))
+    if ((status = tg_arena_build(&p->arena, place, &(struct placement){p, model, precision}, err)))
         return status;
-    place(p, model, precision);
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
         const tg_packed_matrix *w = &p->matrix[i];

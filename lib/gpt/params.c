@@ -1,5 +1,6 @@
 #include "lib/gpt/params.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,6 @@
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
-
-#define PIECE ((size_t)1024) /* values that are looked at together */
 
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
@@ -50,14 +49,20 @@ static bool exists(tg_when when, const tg_config *c)
     return false;
 }
 
+static void set_name(tg_param *p, const tg_param_row *row, size_t layer, const char *block)
+{
+    const int n = row->in_block ? snprintf(p->name, sizeof p->name, "%s.%zu.%s", block, layer, row->name)
+                                : snprintf(p->name, sizeof p->name, "%s", row->name);
+
+    assert(n > 0 && (size_t)n < sizeof p->name);
+    (void)n;
+}
+
 static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const tg_config *c)
 {
+    set_name(p, row, layer, tg_config_family(c)->block);
     p->kind = row->kind;
     p->layer = layer;
-    if (row->in_block)
-        snprintf(p->name, sizeof p->name, "h.%zu.%s", layer, row->name);
-    else
-        snprintf(p->name, sizeof p->name, "%s", row->name);
     p->ndim = row->dim[1] == TG_DIM_NONE ? 1 : 2;
     p->shape[0] = dim_of(row->dim[0], c);
     p->shape[1] = dim_of(row->dim[1], c);
@@ -157,33 +162,4 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
         for (size_t e = 0; e < p->count; e++)
             w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&rng, e) : p->mean);
     }
-}
-
-/* Whether some of n <= PIECE values are infinite or NaN: all bits of the exponent are ones.
- * (The loop's length is a constant, so that the compiler vectorises it.) */
-static bool some_not_finite(const float *x, size_t n)
-{
-    const uint32_t exponent = 0x7f800000;
-    uint32_t bits[PIECE] = {0}, some = 0;
-
-    memcpy(bits, x, n * sizeof *x);
-    for (size_t i = 0; i < PIECE; i++)
-        some |= (bits[i] & exponent) == exponent;
-    return some;
-}
-
-tg_status tg_params_check_finite(const char *name, const float *x, size_t n, tg_err *err)
-{
-    size_t bad = n;
-
-    #pragma omp parallel for schedule(static) reduction(min : bad)
-    for (size_t i = 0; i < n; i += PIECE)
-        if (some_not_finite(x + i, tg_size_min(PIECE, n - i)))
-            bad = tg_size_min(bad, i);
-    while (bad < n && isfinite(x[bad]))
-        bad++;
-    if (bad == n)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite", name, bad,
-                   isnan(x[bad]) ? fabs((double)x[bad]) : (double)x[bad]);
 }

@@ -62,7 +62,7 @@ typedef enum tg_start { TG_START_ZERO, TG_START_ONE, TG_START_NORMAL, TG_START_R
 /* One row of a family's table of parameters. */
 typedef struct tg_param_row {
     tg_param_kind kind;
-    const char *name; /* in a block preceded by "h.N." */
+    const char *name; /* in a block preceded by the family's "h.N." */
     bool in_block;    /* once in each; these rows follow one another */
     tg_dim dim[2];
     tg_when when;
@@ -76,7 +76,7 @@ static inline tg_param_kind tg_head_kind(const tg_config *config)
 }
 
 typedef struct tg_param {
-    char name[40];
+    char name[64];
     tg_param_kind kind;
     size_t layer; /* 0 for those outside the blocks */
     size_t ndim, shape[2];
@@ -111,8 +111,5 @@ const tg_param *tg_params_find(const tg_params *table, const char *name);
  * seed, the tensor's number and the element alone.
  */
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed);
-
-/* x [n] must be finite: else TG_EDATA, with the name, the place and the value. */
-TG_MUST_CHECK tg_status tg_params_check_finite(const char *name, const float *x, size_t n, tg_err *err);
 
 #endif

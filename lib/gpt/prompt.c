@@ -4,18 +4,28 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/text/encoder.h"
+#include "lib/text/ids.h"
 #include "lib/text/tokens.h"
 
 static tg_status check_ids(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
-    size_t V = model->config.vocab_size;
+    const size_t V = model->config.vocab_size, good = tg_ids_check(p->ids, p->n, V);
 
-    for (size_t t = 0; t < p->n; t++) {
-        if (p->ids[t] < 0 || (size_t)p->ids[t] >= V)
-            return tg_fail(err, TG_EDATA, "token %zu is %ld, the model's vocabulary has %zu", t,
-                           (long)p->ids[t], V);
-    }
-    return TG_OK;
+    if (good == p->n)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "token %zu is %ld, the model's vocabulary has %zu", good,
+                   (long)p->ids[good], V);
+}
+
+/* The end of every way to make a prompt: a failure leaves nothing. */
+static tg_status checked(tg_prompt *p, const tg_model *model, tg_status status, tg_err *err)
+{
+    if (!status)
+        status = check_ids(p, model, err);
+    if (status)
+        tg_prompt_free(p);
+    return status;
 }
 
 static tg_status alloc_ids(tg_prompt *p, size_t n, tg_err *err)
@@ -29,17 +39,107 @@ static tg_status alloc_ids(tg_prompt *p, size_t n, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_prompt_text(tg_prompt *p, const tg_model *model, const void *text, size_t n, tg_err *err)
-{
-    tg_status status = alloc_ids(p, n, err);
+/* ---- text */
 
-    if (status)
+#define IDS_MIN 256 /* capacity to begin with */
+
+/* A prompt that grows as its text is encoded. */
+typedef struct growing {
+    tg_prompt *p;
+    size_t capacity; /* ids */
+    tg_encoder *encoder;
+} growing;
+
+static tg_status begin(growing *g, tg_prompt *p, const tg_model *model, tg_err *err)
+{
+    tg_status status;
+
+    *g = (growing){.p = p, .capacity = IDS_MIN};
+    if ((status = alloc_ids(p, IDS_MIN, err)))
         return status;
-    p->n = tg_tokenizer_encode(&model->tokenizer, p->ids, text, n);
-    if ((status = check_ids(p, model, err)))
-        tg_prompt_free(p);
+    return tg_encoder_create(&g->encoder, model->tokenizer, err);
+}
+
+/* Make the capacity exceed the number of ids. */
+static tg_status grow(growing *g, tg_err *err)
+{
+    const size_t bytes = 2 * g->capacity * sizeof *g->p->ids;
+    int32_t *ids;
+
+    if (g->p->n < g->capacity)
+        return TG_OK;
+    if (!(ids = realloc(g->p->ids, bytes)))
+        return tg_fail_memory(err, bytes, "token ids");
+    g->p->ids = ids;
+    g->capacity *= 2;
+    return TG_OK;
+}
+
+/* Encode all of `text`; NULL: it has ended. */
+static tg_status encode(growing *g, tg_text *text, tg_err *err)
+{
+    tg_prompt *p = g->p;
+    size_t n, max;
+    tg_status status;
+
+    do {
+        if ((status = grow(g, err)))
+            return status;
+        max = g->capacity - p->n;
+        status = text ? tg_encoder_encode(g->encoder, text, p->ids + p->n, max, &n, err)
+                      : tg_encoder_finish(g->encoder, p->ids + p->n, max, &n, err);
+        p->n += n;
+    } while (!status && n == max);
     return status;
 }
+
+tg_status tg_prompt_text(tg_prompt *p, const tg_model *model, const void *text, size_t n, tg_err *err)
+{
+    tg_text whole = {text, n};
+    growing g;
+    tg_status status = begin(&g, p, model, err);
+
+    if (!status && !(status = encode(&g, &whole, err)))
+        status = encode(&g, NULL, err);
+    tg_encoder_free(g.encoder);
+    return checked(p, model, status, err);
+}
+
+/* Encode all that is left of the source; *n counts its bytes. */
+static tg_status encode_source(growing *g, tg_source *source, size_t *n, tg_err *err)
+{
+    tg_status status;
+
+    while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
+        tg_text piece = {source->next, source->ready};
+
+        if (piece.n > TG_PROMPT_MAX - *n)
+            return tg_fail(err, TG_EDATA, "more than %zu bytes of text", TG_PROMPT_MAX);
+        *n += piece.n;
+        if ((status = encode(g, &piece, err)))
+            return status;
+        tg_source_skip(source, source->ready);
+    }
+    return status;
+}
+
+static tg_status from_text(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
+{
+    growing g;
+    size_t n = 0;
+    tg_status status = begin(&g, p, model, err);
+
+    if (!status)
+        status = encode_source(&g, source, &n, err);
+    if (!status && n == 0)
+        status = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
+    if (!status)
+        status = encode(&g, NULL, err);
+    tg_encoder_free(g.encoder);
+    return checked(p, model, status, err);
+}
+
+/* ---- ids */
 
 tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const int32_t *ids, size_t n, tg_err *err)
 {
@@ -49,27 +149,18 @@ tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const int32_t *ids,
         return status;
     memcpy(p->ids, ids, n * sizeof *ids);
     p->n = n;
-    if ((status = check_ids(p, model, err)))
-        tg_prompt_free(p);
-    return status;
+    return checked(p, model, TG_OK, err);
 }
 
 static tg_status from_tokens(tg_prompt *p, const tg_model *model, const tg_tokens *tokens, tg_err *err)
 {
-    tg_status status;
+    tg_status status = tg_tokenizer_same(model->tokenizer, tokens->tokenizer, err);
 
-    if (!tg_tokenizer_equal(&tokens->tokenizer, &model->tokenizer))
-        return tg_fail(err, TG_EDATA,
-                       "the tokens are of tokenizer \"%s\" with %zu ids, the model's is \"%s\" with %zu",
-                       tokens->tokenizer.kind, tokens->tokenizer.vocab_size, model->tokenizer.kind,
-                       model->tokenizer.vocab_size);
-    if ((status = alloc_ids(p, tokens->count, err)))
+    if (status || (status = alloc_ids(p, tokens->count, err)))
         return status;
     tg_tokens_get(tokens, p->ids, 0, tokens->count);
     p->n = tokens->count;
-    if ((status = check_ids(p, model, err)))
-        tg_prompt_free(p);
-    return status;
+    return checked(p, model, TG_OK, err);
 }
 
 static tg_status from_archive(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
@@ -83,44 +174,7 @@ static tg_status from_archive(tg_prompt *p, const tg_model *model, tg_source *so
     return status;
 }
 
-/* All that is left of the source into *text [*n], which the caller frees. */
-static tg_status read_text(unsigned char **text, size_t *n, tg_source *source, tg_err *err)
-{
-    size_t room = 0;
-    tg_status status;
-
-    while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
-        size_t more = source->ready;
-
-        if (more > TG_PROMPT_MAX - *n)
-            return tg_fail(err, TG_EDATA, "more than %zu bytes of text", TG_PROMPT_MAX);
-        if (*n + more > room) {
-            unsigned char *bigger = realloc(*text, room = 2 * (*n + more));
-
-            if (!bigger)
-                return tg_fail_memory(err, room, "the text");
-            *text = bigger;
-        }
-        memcpy(*text + *n, source->next, more);
-        *n += more;
-        tg_source_skip(source, more);
-    }
-    return status;
-}
-
-static tg_status from_text(tg_prompt *p, const tg_model *model, tg_source *source, tg_err *err)
-{
-    unsigned char *text = NULL;
-    size_t n = 0;
-    tg_status status = read_text(&text, &n, source, err);
-
-    if (!status && n == 0)
-        status = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
-    if (!status)
-        status = tg_prompt_text(p, model, text, n, err);
-    free(text);
-    return status;
-}
+/* ---- either */
 
 tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * prompt: the text that a model is shown, as ids of its own tokenizer.
+ * prompt: the whole text that a model is shown, as ids of its own tokenizer.
  *
- * It comes as text, or from a stream that is either text or a token archive.
+ * It comes as text, as ids, or from a stream that is either text or a token archive.
  */
 #ifndef TG_GPT_PROMPT_H
 #define TG_GPT_PROMPT_H
@@ -18,19 +18,20 @@ typedef struct tg_prompt {
     size_t n;
 } tg_prompt;
 
-/* Text [n bytes, 0 is fine].  TG_EDATA: the tokenizer has ids that the model lacks.
- * TG_ENOMEM.  After a failure *p needs no free. */
+/* Text [n bytes], n may be 0.  TG_EDATA: the tokenizer cannot express it.  TG_ENOMEM.  After a
+ * failure *p needs no free. */
 TG_MUST_CHECK tg_status tg_prompt_text(tg_prompt *p, const tg_model *model, const void *text, size_t n,
                                        tg_err *err);
 
-/* Ids that are there already, copied.  TG_EDATA: one is not below the vocab_size. */
+/* A copy of ids [n].  TG_EDATA: one is not below the model's vocab_size.  TG_ENOMEM.  After a
+ * failure *p needs no free. */
 TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const int32_t *ids, size_t n,
                                       tg_err *err);
 
 /*
- * All of fd: a token archive or several in a row when its first bytes say so, else
- * text.  TG_EDATA: nothing there, more than TG_PROMPT_MAX, tokens of another
- * tokenizer; a damaged archive.  TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
+ * All of fd: a token archive or several in a row when its first bytes say so, otherwise text.
+ * TG_EDATA: empty text, more than TG_PROMPT_MAX, tokens of another tokenizer, a damaged archive.
+ * TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
  */
 TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err);
 

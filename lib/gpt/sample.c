@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 
 /* ---- choosing a token */
 
 /* Whether token a comes before token b: a total order, so that the choice does not
- * depend on how the heap is built. */
+ * depend on sampling the heap is built. */
 static bool before(const float *logits, int32_t a, int32_t b)
 {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
@@ -53,7 +54,7 @@ static void heap_build(int32_t *heap, size_t n, const float *logits)
         sift_down(heap, n, i, logits);
 }
 
-/* Move the greatest of the heap's n tokens behind its end, to heap[n-1]. */
+/* Move the greatest of the heap's n tokens to heap[n-1], after the end of the rest. */
 static void heap_pop(int32_t *heap, size_t n, const float *logits)
 {
     int32_t top = heap[0];
@@ -68,14 +69,14 @@ typedef struct softmax {
     double max, temperature;
 } softmax;
 
-/* Not divided by the sum. */
+/* The probability of a token, before the division by the sum. */
 static double weight(const softmax *p, size_t id)
 {
     return exp(((double)p->logits[id] - p->max) / p->temperature);
 }
 
-/* Of order[0..n), whose weights add up to `total`, the one where the running sum
- * passes u * total; u in [0,1). */
+/* The token in order[0..n) at which the running sum of weights exceeds u * total; u in
+ * [0,1), total is the sum of all. */
 static int32_t draw(const softmax *p, const int32_t *order, size_t n, double total, double u)
 {
     int32_t last = order[n - 1];
@@ -84,7 +85,7 @@ static int32_t draw(const softmax *p, const int32_t *order, size_t n, double tot
     for (size_t i = 0; i < n && sum <= u * total; i++) {
         w = weight(p, (size_t)order[i]);
         sum += w;
-        if (w > 0.0) /* also what is left when rounding keeps the sum below */
+        if (w > 0.0) /* the result, too, when rounding keeps the sum below u * total */
             last = order[i];
     }
     return last;
@@ -92,16 +93,17 @@ static int32_t draw(const softmax *p, const int32_t *order, size_t n, double tot
 
 /*
  * Gather the candidates at order[n-1], order[n-2], ... (the greatest first), and
- * return how many; *total is the sum of their weights.
+ * return sampling many; *total is the sum of their weights.
  */
-static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sampling *how, double *total)
+static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sampling *sampling,
+                         double *total)
 {
-    size_t most = how->top_k && how->top_k < n ? how->top_k : n, kept = 0;
+    size_t max = sampling->top_k && sampling->top_k < n ? sampling->top_k : n, kept = 0;
     double all = 0.0;
 
     heap_build(order, n, p->logits);
-    if (most < n) { /* top_p is a share of what top_k leaves */
-        for (size_t k = 0; k < most; k++) {
+    if (max < n) { /* top_p is a fraction of what top_k leaves */
+        for (size_t k = 0; k < max; k++) {
             heap_pop(order, n - k, p->logits);
             all += weight(p, (size_t)order[n - 1 - k]);
         }
@@ -109,22 +111,22 @@ static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sa
         for (size_t i = 0; i < n; i++)
             all += weight(p, i);
     }
-    for (*total = 0.0; kept < most && (kept == 0 || *total < how->top_p * all); kept++) {
-        if (most == n)
+    for (*total = 0.0; kept < max && (kept == 0 || *total < sampling->top_p * all); kept++) {
+        if (max == n)
             heap_pop(order, n - kept, p->logits);
         *total += weight(p, (size_t)order[n - 1 - kept]);
     }
     return kept;
 }
 
-static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u, const tg_sampling *how)
+static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u, const tg_sampling *sampling)
 {
-    softmax p = {logits, (double)logits[greatest(logits, n)], how->temperature};
+    softmax p = {logits, (double)logits[greatest(logits, n)], sampling->temperature};
     size_t kept = n;
     double total = 0.0;
 
-    if (how->top_p < 1.0 || (how->top_k && how->top_k < n)) {
-        kept = candidates(order, n, &p, how, &total);
+    if (sampling->top_p < 1.0 || (sampling->top_k && sampling->top_k < n)) {
+        kept = candidates(order, n, &p, sampling, &total);
     } else {
         for (size_t i = 0; i < n; i++) {
             order[i] = (int32_t)i;
@@ -134,46 +136,74 @@ static int32_t draw_from(const float *logits, int32_t *order, size_t n, double u
     return draw(&p, order + n - kept, kept, total, u);
 }
 
-static tg_status check_logits(const float *logits, size_t n, tg_err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(logits[i]))
-            return tg_fail(err, TG_EDATA, "the logit of token %zu is %g", i,
-                           isnan(logits[i]) ? fabs((double)logits[i]) : (double)logits[i]);
-    }
-    return TG_OK;
-}
-
 tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
-                    size_t sequence, const tg_sampling *how, tg_err *err)
+                    size_t sequence, const tg_sampling *sampling, tg_err *err)
 {
-    tg_rng rng = {how->seed, TG_RNG_SAMPLE, step};
-    tg_status status = check_logits(logits, n, err);
+    tg_rng rng = {sampling->seed, TG_RNG_SAMPLE, step};
+    tg_status status = tg_check_finite("logits", logits, n, err);
 
     assert(n >= 1 && n <= INT32_MAX);
     if (status)
         return status;
-    if (how->greedy || how->temperature <= 0.0)
+    if (sampling->greedy || sampling->temperature <= 0.0)
         *id = (int32_t)greatest(logits, n);
     else
-        *id = draw_from(logits, order, n, tg_rng_uniform(&rng, sequence), how);
+        *id = draw_from(logits, order, n, tg_rng_uniform(&rng, sequence), sampling);
     return TG_OK;
 }
 
-/* ---- texts under way */
+/* ---- generation */
 
-void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed_model *packed,
-                        size_t S, size_t tokens)
+/* A single text in float32 is nearly as fast with the model's own weights, and saves the time
+ * and the memory of packing them. */
+static bool needs_packing(tg_precision precision, size_t S)
 {
-    const size_t n_ctx = model->config.n_ctx, V = model->config.vocab_size, keys = tg_size_min(n_ctx, tokens);
+    return precision != TG_PRECISION_FLOAT32 || S > 1;
+}
 
-    tg_infer_place(arena, &g->infer, model, tg_size_max(keys, S), S, keys);
-    g->infer.packed = packed;
+struct placement {
+    tg_generator *g;
+    const tg_model *model;
+    size_t S, tokens;
+};
+
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const size_t S = p->S, n_ctx = p->model->config.n_ctx, V = p->model->config.vocab_size;
+    const size_t keys = tg_size_min(n_ctx, p->tokens);
+    tg_generator *g = p->g;
+
+    tg_infer_place(arena, &g->infer, p->model, tg_size_max(keys, S), S, keys);
     g->S = S;
     g->window = tg_arena_take_rows(arena, S, n_ctx, sizeof *g->window);
     g->logits = tg_arena_take_rows(arena, S, V, sizeof *g->logits);
     g->order = tg_arena_take(arena, V, sizeof *g->order);
-    g->choices = tg_size_min(V, model->tokenizer.vocab_size);
+    g->ids = tg_arena_take(arena, S, sizeof *g->ids);
+    g->choices = tg_size_min(V, tg_tokenizer_vocab_size(p->model->tokenizer));
+}
+
+tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_precision precision, size_t S,
+                            size_t tokens, tg_err *err)
+{
+    const bool packed = needs_packing(precision, S);
+    tg_status status;
+
+    *g = (tg_generator){0};
+    if (packed && (status = tg_packed_model_create(&g->packed, model, precision, err)))
+        return status;
+    if ((status = tg_arena_build(&g->arena, place, &(struct placement){g, model, S, tokens}, err))) {
+        tg_packed_model_free(&g->packed);
+        return status;
+    }
+    g->infer.packed = packed ? &g->packed : NULL;
+    return TG_OK;
+}
+
+void tg_generator_close(tg_generator *g)
+{
+    tg_arena_free(&g->arena);
+    tg_packed_model_free(&g->packed);
 }
 
 static size_t half_context(const tg_generator *g)
@@ -209,8 +239,8 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
     return seen;
 }
 
-/* The context is full: its older half makes room for one more token. */
-static void shift(tg_generator *g, const int32_t *ids)
+/* The context is full: drop its older half, and append one token. */
+static void shift(tg_generator *g)
 {
     const size_t n = g->infer.cache.past, keep = half_context(g) - 1;
 
@@ -218,33 +248,33 @@ static void shift(tg_generator *g, const int32_t *ids)
         int32_t *w = window(g, s);
 
         memmove(w, w + n - keep, keep * sizeof *w);
-        w[keep] = ids[s];
+        w[keep] = g->ids[s];
         tg_infer_reset(&g->infer);
         tg_infer_select(&g->infer, s, 1);
         tg_infer_run(&g->infer, w, keep + 1, logits(g, s));
     }
 }
 
-/* One more token for each. */
-static void append(tg_generator *g, const int32_t *ids)
+/* Append a token to each text. */
+static void append(tg_generator *g)
 {
     if (g->infer.cache.past == g->infer.model->config.n_ctx) {
-        shift(g, ids);
+        shift(g);
         return;
     }
     for (size_t s = 0; s < g->S; s++)
-        window(g, s)[g->infer.cache.past] = ids[s];
+        window(g, s)[g->infer.cache.past] = g->ids[s];
     tg_infer_select(&g->infer, 0, g->S);
-    tg_infer_run(&g->infer, ids, 1, g->logits);
+    tg_infer_run(&g->infer, g->ids, 1, g->logits);
 }
 
-tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sampling *how, tg_err *err)
+tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling, tg_err *err)
 {
     tg_status status;
     char where[64];
 
     for (size_t s = 0; s < g->S; s++) {
-        status = tg_sample(&ids[s], logits(g, s), g->order, g->choices, g->step, s, how, err);
+        status = tg_sample(&g->ids[s], logits(g, s), g->order, g->choices, g->step, s, sampling, err);
         if (status) {
             snprintf(where, sizeof where, "position %llu", (unsigned long long)g->step);
             (void)tg_err_in(err, where);
@@ -253,7 +283,7 @@ tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_s
         }
     }
     if (more)
-        append(g, ids);
+        append(g);
     g->step++;
     return TG_OK;
 }

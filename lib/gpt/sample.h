@@ -1,5 +1,5 @@
 /*
- * sample: choosing a token from logits, and generating a text token by token.
+ * sample: choose a token by logits, and generate text token by token.
  */
 #ifndef TG_GPT_SAMPLE_H
 #define TG_GPT_SAMPLE_H
@@ -10,14 +10,15 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/infer.h"
+#include "lib/gpt/packed.h"
 
 /*
- * The choice, in this order: logits / temperature; the top_k greatest; softmax;
- * of these the most probable whose probabilities add up to top_p or just above;
- * one of them at random.  Among equal logits the lower id counts as the greater.
+ * How a token is chosen, in this order: logits / temperature; the top_k greatest; softmax;
+ * the most probable of them, as few as have a total probability of top_p or more; one of
+ * these at random.  Among equal logits the lower id counts as the greater.
  */
 typedef struct tg_sampling {
-    bool greedy;        /* always the greatest logit; the rest is not looked at */
+    bool greedy;        /* always the greatest logit; the other members are ignored */
     double temperature; /* >= 0; 0 is greedy */
     size_t top_k;       /* 0: all */
     double top_p;       /* in (0,1]; 1: all */
@@ -25,47 +26,55 @@ typedef struct tg_sampling {
 } tg_sampling;
 
 /*
- * tg_sample: choose *id in [0,n) from logits [n].
+ * tg_sample: choose *id in [0,n) by logits [n].
  *
  *   order  [n]  scratch
- *   step        the position of the token to choose, and
- *   sequence    which of several texts: the random number is number `sequence` of
+ *   step        the position of the token to choose
+ *   sequence    the text's number, of several: the random number is number `sequence` of
  *               (seed, TG_RNG_SAMPLE, step)
  *
- * n in [1, 2^31).  O(n + k log n), k the candidates that top_k and top_p look at.
+ * n in [1, 2^31).  O(n + k log n), where top_k and top_p look at k candidates.
  * TG_EDATA: a logit is NaN or infinite; *id is then unspecified.
  */
 TG_MUST_CHECK tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
-                                  size_t sequence, const tg_sampling *how, tg_err *err);
+                                  size_t sequence, const tg_sampling *sampling, tg_err *err);
 
 /*
- * Texts under way, S of them, that began alike and grow together, so that all share each
- * pass over the weights.  When the model's context is full, they go on with the newer
- * half of it, max(1, n_ctx/2) tokens, as if these were the whole texts.
+ * S texts that begin alike and grow together, so that they share each pass over the weights.
+ * When the model's context is full, each continues with the newer half of it, max(1, n_ctx/2)
+ * tokens, as if these were the whole text.
  */
 typedef struct tg_generator {
-    tg_infer infer;  /* with a cache; infer.past tokens of each window are in it */
+    tg_infer infer; /* with a cache, of infer.cache.past tokens of each window */
     size_t S;
     int32_t *window; /* [S,n_ctx] the tokens that the model sees */
     float *logits;   /* [S,V] for the tokens after them */
-    int32_t *order;  /* [V] */
-    size_t choices;  /* ids that the tokenizer can decode: others are never chosen */
+    int32_t *order;  /* [V] scratch */
+    int32_t *ids;    /* [S] the token that was chosen last for each text */
+    size_t choices;  /* ids below this can be chosen: those that the tokenizer decodes */
     uint64_t step;   /* position of the next token in the whole text */
+    tg_packed_model packed;
+    tg_arena arena;
 } tg_generator;
 
-/* Place the buffers in an arena (see arena.h), for S >= 1 texts of up to `tokens` tokens,
- * the beginning included.  packed: see infer.h; or NULL. */
-void tg_generator_place(tg_arena *arena, tg_generator *g, const tg_model *model, const tg_packed_model *packed,
-                        size_t S, size_t tokens);
+/*
+ * Allocate all memory for S >= 1 texts of up to `tokens` tokens each, the beginning included;
+ * weights are rounded to `precision`.  The model must outlive the generator, which must not
+ * be moved.  TG_EDATA: bf16 has no finite value for a weight; TG_ENOMEM.  After a failure
+ * there is nothing to close.
+ */
+TG_MUST_CHECK tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_precision precision,
+                                          size_t S, size_t tokens, tg_err *err);
+void tg_generator_close(tg_generator *g); /* a zeroed one is fine */
 
-/* Begin with the text ids [n], n >= 1, each below vocab_size; returns how many of
- * its newest tokens the model sees: n, or half a context when n > n_ctx. */
+/* Begin with the text ids [n], n >= 1, each below vocab_size.  Returns how many of its
+ * newest tokens the model sees: n, or half a context when n > n_ctx. */
 size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
 
-/* Choose the next token of each text, into ids [S], and run them through the model when
- * `more` is to follow.  TG_EDATA as tg_sample, with the position,
- * and the text when there are several. */
-TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, int32_t *ids, bool more, const tg_sampling *how,
+/* Choose the next token of each text, into g->ids; if `more` is to follow, run them through
+ * the model.  TG_EDATA as tg_sample(), with the position, and the text's number when there
+ * are several. */
+TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling,
                                           tg_err *err);
 
 #endif

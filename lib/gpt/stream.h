@@ -1,46 +1,48 @@
 /*
- * stream: the tokens of a text as it comes, however long, as ids of a model's tokenizer.
+ * stream: the tokens of a text of any length, as ids of a model's tokenizer, as they arrive.
  *
- * For what looks at one piece after the other; lib/gpt/prompt.h is for text as a whole.
- * They come from ids in memory, or from a descriptor that brings text, or a token archive
- * or several in a row.  Memory is that of a chunk of tokens (lib/text/tokens.h).
+ * For readers that need a piece at a time; lib/gpt/prompt.h holds a whole text.  The tokens come
+ * from ids in memory, or from a descriptor: text, or one token archive or several in a row.
+ * Memory: a chunk of tokens (lib/text/chunk.h) and the encoder.
  */
 #ifndef TG_GPT_STREAM_H
 #define TG_GPT_STREAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "formats/source.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
-#include "lib/text/tokens.h"
+#include "lib/text/encoder.h"
+#include "lib/text/tokens_read.h"
 
 typedef struct tg_stream {
     const tg_model *model;
-    const int32_t *given;     /* ids in memory; or */
-    tg_tokens_reader *tokens; /* archives; or */
-    tg_source text;
-    const unsigned char *chunk; /* the ids of an archive that are at hand, `width` bytes each */
+    const int32_t *given;       /* ids in memory; or */
+    tg_tokens_reader *tokens;   /* archives; or */
+    tg_source text;             /* text, */
+    tg_encoder *encoder;        /* and what makes ids of it */
+    const unsigned char *chunk; /* of an archive: its next ids, `width` bytes each */
     size_t width;
-    size_t ready;   /* how many there are of those, or of the given ones */
-    uint64_t count; /* ids that it has brought */
+    size_t ready;   /* ids left in the chunk, or of those given */
+    uint64_t count; /* ids delivered */
 } tg_stream;
 
-/* ids [n], which the caller keeps meanwhile. */
+/* Read ids [n], which stay the caller's and must stay in place. */
 void tg_stream_open_ids(tg_stream *s, const tg_model *model, const int32_t *ids, size_t n);
 
-/* All of fd, which stays the caller's.  TG_EDATA: an archive, but not one of tokens.
- * TG_EIO, TG_ENOMEM.  After a failure the stream needs no close. */
+/* Read all of fd, which stays the caller's and must stay open.  TG_EDATA: an archive, but not one
+ * of tokens.  TG_EIO, TG_ENOMEM.  After a failure the stream needs no close. */
 TG_MUST_CHECK tg_status tg_stream_open(tg_stream *s, const tg_model *model, int fd, tg_err *err);
 
 /*
- * The next ids: *n of them, `most` unless the stream ends before; 0 at its end.  Each is
- * below the model's vocab_size.  TG_EDATA: tokens of another tokenizer, an id that the
- * model lacks, a damaged archive.  TG_EIO, TG_ENOMEM.
+ * The next ids into ids [max], max >= 1: *n of them, fewer than max only at the end of the
+ * stream; 0 after it.  Each is below the model's vocab_size.  TG_EDATA: tokens of another
+ * tokenizer, text that the tokenizer cannot express, an id that the model lacks, a damaged
+ * archive.  TG_EIO, TG_ENOMEM.  After a failure only tg_stream_close() is legal.
  */
-TG_MUST_CHECK tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t most, size_t *n, tg_err *err);
+TG_MUST_CHECK tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err);
 
 void tg_stream_close(tg_stream *s);
 

@@ -41,6 +41,8 @@ typedef enum tg_precision {
     TG_PRECISION_BF16 /* rounded to bf16, on processors that tg_matmul_has() */
 } tg_precision;
 
+#define TG_PRECISIONS "float32|bf16" /* their names, in that order */
+
 /* Scratch for packed operands, of one size for all shapes, and the precision. */
 typedef struct tg_matmul_scratch {
     void *packed;

@@ -1,68 +1,332 @@
 #include "lib/text/tokenizer.h"
 
 #include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define BYTES_KIND "bytes"
-#define BYTES_VOCAB 256
+#include "formats/sha256.h"
+#include "lib/text/ids.h"
+#include "lib/text/kind.h"
 
-tg_tokenizer tg_tokenizer_bytes(void)
+#define PREFIX "tokenizer/"
+#define KIND PREFIX "kind"
+#define VOCAB_SIZE PREFIX "vocab_size"
+
+struct tg_tokenizer {
+    const tg_tokenizer_kind *kind;
+    size_t vocab_size; /* 0 until it is sealed */
+    unsigned char identity[TG_SHA256_SIZE];
+    atomic_size_t owners;
+    max_align_t state[]; /* kind->size bytes */
+};
+
+/* ---- the kinds */
+
+static const tg_tokenizer_kind *find_kind(const char *name)
 {
-    return (tg_tokenizer){.kind = BYTES_KIND, .vocab_size = BYTES_VOCAB};
+    for (size_t i = 0; tg_tokenizer_kinds[i]; i++)
+        if (strcmp(tg_tokenizer_kinds[i]->name, name) == 0)
+            return tg_tokenizer_kinds[i];
+    return NULL;
 }
 
-bool tg_tokenizer_equal(const tg_tokenizer *a, const tg_tokenizer *b)
+/* No kind has this name: say which there are. */
+static tg_status unknown_kind(const char *name, tg_status code, tg_err *err)
 {
-    return strcmp(a->kind, b->kind) == 0 && a->vocab_size == b->vocab_size;
+    char known[128] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; tg_tokenizer_kinds[i] && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s\"%s\"", i > 0 ? ", " : "",
+                              tg_tokenizer_kinds[i]->name);
+    return tg_fail(err, code, KIND " is \"%s\": this version knows %s", name, known);
 }
 
-size_t tg_tokenizer_encode(const tg_tokenizer *tok, int32_t *ids, const unsigned char *text, size_t n)
+/* ---- the identity */
+
+static unsigned char *put_size(unsigned char *p, uint64_t value)
 {
-    (void)tok; /* one kind so far */
-    for (size_t i = 0; i < n; i++)
-        ids[i] = text[i];
-    return n;
+    for (size_t i = 0; i < sizeof value; i++)
+        *p++ = (unsigned char)(value >> 8 * i);
+    return p;
 }
 
-size_t tg_tokenizer_decode(const tg_tokenizer *tok, unsigned char *text, int32_t id)
+/*
+ * Extend the identity by an array: the hash of
+ *   the identity so far [32], name and NUL, dtype.kind [1], dtype.size [8], ndim [8],
+ *   shape [8] each, the hash of the contents [32].
+ */
+static void extend_identity(unsigned char identity[TG_SHA256_SIZE], const tg_array *a)
 {
-    (void)tok;
-    assert(id >= 0 && id < BYTES_VOCAB);
-    text[0] = (unsigned char)id;
-    return 1;
+    unsigned char record[2 * TG_SHA256_SIZE + TG_NAME_MAX + 1 + 1 + 8 * (2 + TG_DIMS_MAX)], *p = record;
+    const size_t name = strlen(a->name) + 1;
+
+    memcpy(p, identity, TG_SHA256_SIZE);
+    p += TG_SHA256_SIZE;
+    memcpy(p, a->name, name);
+    p += name;
+    *p++ = (unsigned char)a->dtype.kind;
+    p = put_size(put_size(p, a->dtype.size), a->ndim);
+    for (size_t i = 0; i < a->ndim; i++)
+        p = put_size(p, a->shape[i]);
+    tg_sha256(p, a->data, a->bytes);
+    p += TG_SHA256_SIZE;
+    tg_sha256(identity, record, (size_t)(p - record));
 }
 
-tg_status tg_tokenizer_put(const tg_tokenizer *tok, tg_archive_writer *w, tg_err *err)
+/* Array i of the tokenizer's archive: the kind's name, the number of ids, the kind's own. */
+static bool describe_array(const tg_tokenizer *tok, const int64_t *vocab_size, size_t i, tg_array *a)
 {
-    tg_status status = tg_archive_put_text(w, "tokenizer/kind", tok->kind, err);
+    *a = (tg_array){0};
+    if (i == 0) {
+        *a = (tg_array){.name = KIND, .dtype = {'S', strlen(tok->kind->name)}, .data = tok->kind->name};
+    } else if (i == 1) {
+        *a = (tg_array){.name = VOCAB_SIZE, .dtype = TG_I64, .data = vocab_size};
+    } else if (!tok->kind->array || !tok->kind->array(tok->state, i - 2, a)) {
+        return false;
+    }
+    a->count = 1;
+    for (size_t d = 0; d < a->ndim; d++)
+        a->count *= a->shape[d];
+    a->bytes = a->count * a->dtype.size;
+    return true;
+}
+
+static void compute_identity(tg_tokenizer *tok)
+{
+    const int64_t vocab_size = (int64_t)tok->vocab_size;
+    tg_array a;
+
+    for (size_t i = 0; describe_array(tok, &vocab_size, i, &a); i++)
+        extend_identity(tok->identity, &a);
+}
+
+#define DESCRIPTION_SIZE (TG_KIND_NAME_SIZE + 64)
+
+/* "bytes" with 256 ids; and the first digits of its identity, where that is what differs. */
+static void describe(char out[DESCRIPTION_SIZE], const tg_tokenizer *tok, bool with_identity)
+{
+    const unsigned char *h = tok->identity;
+    const int n = snprintf(out, DESCRIPTION_SIZE, "\"%s\" with %zu ids", tok->kind->name, tok->vocab_size);
+
+    if (with_identity)
+        snprintf(out + n, DESCRIPTION_SIZE - (size_t)n, " (%02x%02x%02x%02x)", h[0], h[1], h[2], h[3]);
+}
+
+tg_status tg_tokenizer_same(const tg_tokenizer *want, const tg_tokenizer *got, tg_err *err)
+{
+    const bool alike = want->kind == got->kind && want->vocab_size == got->vocab_size;
+    char expected[DESCRIPTION_SIZE], found[DESCRIPTION_SIZE];
+
+    if (memcmp(want->identity, got->identity, sizeof want->identity) == 0)
+        return TG_OK;
+    describe(expected, want, alike);
+    describe(found, got, alike);
+    return tg_fail(err, TG_EDATA, "the tokens are of tokenizer %s, expected %s", found, expected);
+}
+
+/* ---- making */
+
+tg_status tg_tokenizer_begin(tg_tokenizer **out, const tg_tokenizer_kind *kind, tg_err *err)
+{
+    const size_t bytes = sizeof(tg_tokenizer) + kind->size;
+    tg_tokenizer *tok = calloc(1, bytes);
+
+    *out = tok;
+    if (!tok)
+        return tg_fail_memory(err, bytes, "a tokenizer");
+    tok->kind = kind;
+    atomic_init(&tok->owners, 1);
+    return TG_OK;
+}
+
+tg_status tg_tokenizer_seal(tg_tokenizer *tok, size_t vocab_size, tg_err *err)
+{
+    tg_status status = tok->kind->complete(tok->state, &vocab_size, err);
 
     if (status)
         return status;
-    return tg_archive_put_i64(w, "tokenizer/vocab_size", (int64_t)tok->vocab_size, err);
+    assert(vocab_size >= 1 && vocab_size <= TG_VOCAB_MAX);
+    tok->vocab_size = vocab_size;
+    compute_identity(tok);
+    return TG_OK;
 }
 
-tg_status tg_tokenizer_take(tg_tokenizer *tok, tg_archive_reader *r, const tg_array *a, bool *taken,
+tg_status tg_tokenizer_create(const tg_tokenizer **out, const char *name, tg_err *err)
+{
+    const tg_tokenizer_kind *kind = name ? find_kind(name) : tg_tokenizer_kinds[0];
+    tg_tokenizer *tok;
+    tg_status status;
+
+    *out = NULL;
+    if (!kind)
+        return unknown_kind(name, TG_EUSAGE, err);
+    if ((status = tg_tokenizer_begin(&tok, kind, err)))
+        return status;
+    status = tg_tokenizer_seal(tok, 0, err);
+    if (status)
+        tg_tokenizer_free(tok);
+    else
+        *out = tok;
+    return status;
+}
+
+/* ---- sharing */
+
+/* All that ever changes in a sealed tokenizer is the number of its owners. */
+static atomic_size_t *owners(const tg_tokenizer *tok)
+{
+    return &((tg_tokenizer *)tok)->owners;
+}
+
+const tg_tokenizer *tg_tokenizer_share(const tg_tokenizer *tok)
+{
+    atomic_fetch_add(owners(tok), 1);
+    return tok;
+}
+
+void tg_tokenizer_free(const tg_tokenizer *tok)
+{
+    tg_tokenizer *last = (tg_tokenizer *)tok;
+
+    if (!tok || atomic_fetch_sub(owners(tok), 1) > 1)
+        return;
+    if (last->kind->free)
+        last->kind->free(last->state);
+    free(last);
+}
+
+/* ---- asking */
+
+const char *tg_tokenizer_kind_name(const tg_tokenizer *tok)
+{
+    return tok->kind->name;
+}
+
+size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok)
+{
+    return tok->vocab_size;
+}
+
+const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok)
+{
+    return tok->identity;
+}
+
+bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok)
+{
+    return tok->kind->ids_are_bytes;
+}
+
+const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n)
+{
+    static const unsigned char none[1];
+
+    *n = 0;
+    if (id < 0 || (size_t)id >= tok->vocab_size)
+        return none;
+    return tok->kind->token(tok->state, id, n);
+}
+
+const tg_tokenizer_kind *tg_tokenizer_kind_of(const tg_tokenizer *tok)
+{
+    return tok->kind;
+}
+
+const void *tg_tokenizer_state_of(const tg_tokenizer *tok)
+{
+    return tok->state;
+}
+
+void *tg_tokenizer_state(tg_tokenizer *tok)
+{
+    return tok->state;
+}
+
+/* ---- archives */
+
+tg_status tg_tokenizer_put(const tg_tokenizer *tok, tg_archive_writer *w, tg_err *err)
+{
+    const int64_t vocab_size = (int64_t)tok->vocab_size;
+    tg_array a;
+
+    for (size_t i = 0; describe_array(tok, &vocab_size, i, &a); i++) {
+        tg_status status = tg_archive_put(w, a.name, a.dtype, a.ndim, a.shape, a.data, err);
+
+        if (status)
+            return status;
+    }
+    return TG_OK;
+}
+
+static tg_status take_kind(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    char name[TG_KIND_NAME_SIZE];
+    const tg_tokenizer_kind *kind;
+    tg_status status = tg_archive_get_text(r, a, name, sizeof name, err);
+
+    if (status)
+        return status;
+    if (!(kind = find_kind(name)))
+        return unknown_kind(name, TG_EDATA, err);
+    return tg_tokenizer_begin(&draft->tok, kind, err);
+}
+
+static tg_status take_vocab_size(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a,
+                                 tg_err *err)
+{
+    const tg_status status = tg_archive_get_size(r, a, &draft->vocab_size, err);
+
+    if (status)
+        return status;
+    if (draft->vocab_size >= 1 && draft->vocab_size <= TG_VOCAB_MAX)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, VOCAB_SIZE " is %zu, expected 1 to %zu", draft->vocab_size, TG_VOCAB_MAX);
+}
+
+tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a, bool *taken,
                             tg_err *err)
 {
-    *taken = strncmp(a->name, "tokenizer/", 10) == 0;
+    const tg_tokenizer *tok = draft->tok;
+    bool known = false;
+    tg_status status = TG_OK;
+
+    *taken = strncmp(a->name, PREFIX, strlen(PREFIX)) == 0;
     if (!*taken)
         return TG_OK;
-    if (strcmp(a->name, "tokenizer/kind") == 0)
-        return tg_archive_get_text(r, a, tok->kind, sizeof tok->kind, err);
-    if (strcmp(a->name, "tokenizer/vocab_size") == 0)
-        return tg_archive_get_size(r, a, &tok->vocab_size, err);
-    return tg_fail(err, TG_EDATA, "%s is an array that this version does not know", a->name);
+    if (strcmp(a->name, KIND) == 0)
+        return take_kind(draft, r, a, err);
+    if (strcmp(a->name, VOCAB_SIZE) == 0)
+        return take_vocab_size(draft, r, a, err);
+    if (!tok)
+        return tg_fail(err, TG_EDATA, "%s comes before " KIND, a->name);
+    if (tok->kind->take)
+        status = tok->kind->take(draft->tok->state, r, a, &known, err);
+    if (status || known)
+        return status;
+    return tg_fail(err, TG_EDATA, "%s is not an array of tokenizer \"%s\"", a->name, tok->kind->name);
 }
 
-tg_status tg_tokenizer_check(const tg_tokenizer *tok, tg_err *err)
+tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_tokenizer_draft *draft, tg_err *err)
 {
-    if (tok->kind[0] == '\0')
-        return tg_fail(err, TG_EDATA, "tokenizer/kind is missing");
-    if (strcmp(tok->kind, BYTES_KIND) != 0)
-        return tg_fail(err, TG_EDATA, "tokenizer/kind is \"%s\": this version knows \"%s\"", tok->kind,
-                       BYTES_KIND);
-    if (tok->vocab_size != BYTES_VOCAB)
-        return tg_fail(err, TG_EDATA, "tokenizer/vocab_size must be %d for \"%s\", got %zu", BYTES_VOCAB,
-                       BYTES_KIND, tok->vocab_size);
+    tg_status status;
+
+    *tok = NULL;
+    if (!draft->tok)
+        return tg_fail(err, TG_EDATA, KIND " is missing");
+    if (draft->vocab_size == 0)
+        return tg_fail(err, TG_EDATA, VOCAB_SIZE " is missing");
+    if ((status = tg_tokenizer_seal(draft->tok, draft->vocab_size, err)))
+        return status;
+    *tok = draft->tok;
+    *draft = (tg_tokenizer_draft){0};
     return TG_OK;
+}
+
+void tg_tokenizer_draft_free(tg_tokenizer_draft *draft)
+{
+    tg_tokenizer_free(draft->tok);
+    *draft = (tg_tokenizer_draft){0};
 }

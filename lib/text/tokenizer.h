@@ -1,8 +1,12 @@
 /*
- * tokenizer: text to token ids and back.
+ * tokenizer: a vocabulary, and how a text becomes ids of it.
  *
- * The one kind so far is "bytes": 256 tokens, id = byte.  The archive that holds
- * tokens, and the model trained on them, carry the tokenizer in tokenizer/...
+ * A tokenizer is made once and never changes.  Several owners share it: a model, a token
+ * stream, an encoder.  Any thread may use it, share it and free its own share.
+ *
+ * It is of a kind ("bytes": 256 ids, id = byte).  Archives name the kind and hold its arrays in
+ * tokenizer/..., so that tokens and the model trained on them cannot be confused.
+ * lib/text/encoder.h turns text into ids.
  */
 #ifndef TG_TEXT_TOKENIZER_H
 #define TG_TEXT_TOKENIZER_H
@@ -14,39 +18,79 @@
 #include "formats/archive.h"
 #include "lib/base/status.h"
 
-#define TG_TOKEN_BYTES_MAX 128 /* bytes of text that one token may stand for */
-
-typedef struct tg_tokenizer {
-    char kind[16];     /* "bytes" */
-    size_t vocab_size; /* ids are below this */
-} tg_tokenizer;
-
-/* The byte-level tokenizer. */
-tg_tokenizer tg_tokenizer_bytes(void);
-
-/* Whether two tokenizers give the same ids for every text. */
-bool tg_tokenizer_equal(const tg_tokenizer *a, const tg_tokenizer *b);
+typedef struct tg_tokenizer tg_tokenizer;
 
 /*
- * Text [n bytes] into ids, of which there are at most n; returns how many.
- * Every byte string can be encoded.
+ * A new tokenizer of a kind that needs no file, into *tok, to be freed.
+ * kind: its name, "bytes"; NULL: the default of all tools, bytes.  TG_EUSAGE: the kind is
+ * unknown.  TG_ENOMEM.  *tok is NULL after a failure.
  */
-size_t tg_tokenizer_encode(const tg_tokenizer *tok, int32_t *ids, const unsigned char *text, size_t n);
+TG_MUST_CHECK tg_status tg_tokenizer_create(const tg_tokenizer **tok, const char *kind, tg_err *err);
 
-/* The bytes of one token into text [TG_TOKEN_BYTES_MAX]; returns how many.
- * id must be in [0, vocab_size). */
-size_t tg_tokenizer_decode(const tg_tokenizer *tok, unsigned char *text, int32_t id);
+/* Another share of tok, to be freed like the first; returns tok. */
+const tg_tokenizer *tg_tokenizer_share(const tg_tokenizer *tok);
 
-/* Write tokenizer/kind and tokenizer/vocab_size. */
+/* Free one share; the last one frees the memory.  NULL is fine. */
+void tg_tokenizer_free(const tg_tokenizer *tok);
+
+const char *tg_tokenizer_kind_name(const tg_tokenizer *tok);
+
+/* How many ids there are: every id is below this.  At most TG_VOCAB_MAX. */
+size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok);
+
+/* Whether the ids of every text, stored in one byte each, are the text's own bytes.  Then a
+ * text needs no encoder: it can be written, read and counted as its own tokens. */
+bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok);
+
+/*
+ * The text of one token: a pointer to *n bytes, valid as long as tok.
+ * An id that is not one of the tokenizer's has none: *n = 0, and the pointer is not NULL.
+ * (A model may have more rows in its embedding than its tokenizer has ids.)
+ */
+const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
+
+/* Its identity, TG_SHA256_SIZE bytes (formats/sha256.h): a hash of its arrays, their names and
+ * types, computed when it was made. */
+const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok);
+
+/*
+ * Whether two tokenizers are the same, which is when their identities are: TG_OK, or TG_EDATA
+ * with a message that names both.
+ * want: the model's, or that of the tokens before.  got: that of the tokens at hand.
+ */
+TG_MUST_CHECK tg_status tg_tokenizer_same(const tg_tokenizer *want, const tg_tokenizer *got, tg_err *err);
+
+/* Write tokenizer/kind, tokenizer/vocab_size and the arrays of its kind. */
 TG_MUST_CHECK tg_status tg_tokenizer_put(const tg_tokenizer *tok, tg_archive_writer *w, tg_err *err);
 
 /*
- * Take the current array if its name begins with "tokenizer/"; *taken says so.
- * Start from a zeroed tokenizer, and call tg_tokenizer_check() when all arrays
- * have been offered.  TG_EDATA: an array or a value that this version lacks.
+ * Reading one from an archive
+ *
+ *     tg_tokenizer_draft draft = {0};
+ *     for each array: tg_tokenizer_take(&draft, reader, &array, &taken, &err)
+ *     tg_tokenizer_complete(&tok, &draft, &err)
+ *     tg_tokenizer_draft_free(&draft)
  */
-TG_MUST_CHECK tg_status tg_tokenizer_take(tg_tokenizer *tok, tg_archive_reader *r, const tg_array *a,
+typedef struct tg_tokenizer_draft {
+    tg_tokenizer *tok; /* NULL until tokenizer/kind has been read; owned */
+    size_t vocab_size; /* 0 until tokenizer/vocab_size has been read */
+} tg_tokenizer_draft;
+
+/*
+ * Take the current array if its name begins with "tokenizer/"; *taken says whether.
+ * The kind comes before the kind's own arrays.  TG_EDATA: an array or a value that this version
+ * does not know.  TG_EIO, TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a,
                                           bool *taken, tg_err *err);
-TG_MUST_CHECK tg_status tg_tokenizer_check(const tg_tokenizer *tok, tg_err *err);
+
+/* All arrays have been offered: the tokenizer into *tok, to be freed; the draft is empty again.
+ * TG_EDATA: something is missing, or the arrays contradict each other.  TG_ENOMEM.
+ * *tok is NULL after a failure. */
+TG_MUST_CHECK tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_tokenizer_draft *draft,
+                                              tg_err *err);
+
+/* Drop what has been read.  A zeroed draft is fine. */
+void tg_tokenizer_draft_free(tg_tokenizer_draft *draft);
 
 #endif

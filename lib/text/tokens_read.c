@@ -1,27 +1,25 @@
+#include "lib/text/tokens_read.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/text/tokens.h"
-#include "lib/text/tokens_parts.h"
+#include "formats/archive.h"
+#include "lib/text/chunk.h"
+#include "lib/text/ids.h"
 
 struct tg_tokens_reader {
     tg_archive_reader *archive;
-    tg_tokenizer tok;      /* of the first archive; kind[0] is 0 until its first chunk or end */
-    tg_tokenizer this_tok; /* of the archive under way */
-    bool in_archive;       /* its kind and version are behind us */
-    bool header_done;        /* so is its tokenizer */
-    size_t chunks;         /* seen in it */
-    unsigned char *stored; /* a chunk as it stands in the file, when that is not mapped */
-    unsigned char *ids;    /* the same in the vocabulary's width, when that differs */
+    const tg_tokenizer *tok;  /* of the first archive; NULL until its first chunk or its end */
+    tg_tokenizer_draft draft; /* of the current archive */
+    size_t vocab_size, width; /* of tok: ids, bytes of one */
+    bool in_archive;          /* kind and version have been read, */
+    bool header_done;         /* and the tokenizer */
+    size_t chunks;            /* seen in this archive */
+    unsigned char *stored;    /* a chunk as it is in the file, when that is not mapped */
+    unsigned char *ids;       /* the same in `width` bytes an id, when the file has another width */
     size_t stored_size, ids_size;
 };
-
-static void store_id(unsigned char *p, size_t width, uint32_t id)
-{
-    for (size_t i = 0; i < width; i++)
-        p[i] = (unsigned char)(id >> 8 * i);
-}
 
 /* Read kind, which is array `a`, and version. */
 static tg_status enter_archive(tg_tokens_reader *r, const tg_array *a, tg_err *err)
@@ -34,29 +32,36 @@ static tg_status enter_archive(tg_tokens_reader *r, const tg_array *a, tg_err *e
         (status = tg_archive_next(r->archive, &second, &event, err)))
         return status;
     if (event != TG_ARCHIVE_ARRAY)
-        return tg_fail(err, TG_EDATA, "the archive ends behind kind: version is missing");
+        return tg_fail(err, TG_EDATA, "archive ends after \"kind\": \"version\" is missing");
     if ((status = tg_archive_expect_version(r->archive, &second, TG_TOKENS_VERSION, err)))
         return status;
-    r->this_tok = (tg_tokenizer){0};
     r->in_archive = true;
     r->header_done = false;
     r->chunks = 0;
     return TG_OK;
 }
 
-/* All of tokenizer/... has been there: is it complete, and the same as before? */
+/* All of tokenizer/... has been read: it must be complete, and the same as that of the archives
+ * before. */
 static tg_status finish_header(tg_tokens_reader *r, tg_err *err)
 {
+    const tg_tokenizer *tok;
     tg_status status;
 
     if (r->header_done)
         return TG_OK;
-    if ((status = tg_tokenizer_check(&r->this_tok, err)))
+    if ((status = tg_tokenizer_complete(&tok, &r->draft, err)))
         return status;
-    if (r->tok.kind[0] == '\0')
-        r->tok = r->this_tok;
     r->header_done = true;
-    return tg_tokens_check_same(&r->tok, &r->this_tok, err);
+    if (r->tok) {
+        status = tg_tokenizer_same(r->tok, tok, err);
+        tg_tokenizer_free(tok);
+        return status;
+    }
+    r->tok = tok;
+    r->vocab_size = tg_tokenizer_vocab_size(tok);
+    r->width = tg_ids_width(r->vocab_size);
+    return TG_OK;
 }
 
 tg_status tg_tokens_open_source(tg_tokens_reader **out, tg_source *source, tg_err *err)
@@ -75,7 +80,7 @@ tg_status tg_tokens_open_source(tg_tokens_reader **out, tg_source *source, tg_er
         (status = tg_archive_next(r->archive, &a, &event, err)))
         goto done;
     if (event != TG_ARCHIVE_ARRAY)
-        status = tg_fail(err, TG_EDATA, "the archive is empty: kind is missing");
+        status = tg_fail(err, TG_EDATA, "archive is empty: \"kind\" is missing");
     else
         status = enter_archive(r, &a, err);
 
@@ -89,15 +94,15 @@ done:
 
 const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r)
 {
-    return &r->tok;
+    return r->tok;
 }
 
-/* What a chunk's header says, before any of its data is looked at. */
+/* Check a chunk's header before its data is read. */
 static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_err *err)
 {
-    char name[TG_TOKENS_NAME_SIZE];
+    char name[TG_CHUNK_NAME_SIZE];
 
-    tg_tokens_chunk_name(name, r->chunks);
+    tg_chunk_name(name, r->chunks);
     if (strcmp(a->name, name) != 0)
         return tg_fail(err, TG_EDATA, "%s is out of place: expected %s", a->name, name);
     if (a->dtype.kind != 'u' || a->dtype.size > 4)
@@ -111,44 +116,33 @@ static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_er
     return TG_OK;
 }
 
-/* At least `size` bytes in *buffer; what was there may be lost. */
-static tg_status make_room(unsigned char **buffer, size_t *have, size_t size, tg_err *err)
+/* Make *buffer at least `size` bytes; its contents may be lost. */
+static tg_status reserve(unsigned char **buffer, size_t *capacity, size_t size, tg_err *err)
 {
-    if (size <= *have)
+    if (size <= *capacity)
         return TG_OK;
     free(*buffer);
-    *have = 0;
+    *capacity = 0;
     *buffer = malloc(size);
     if (!*buffer)
         return tg_fail_memory(err, size, "a chunk of tokens");
-    *have = size;
+    *capacity = size;
     return TG_OK;
 }
 
-/* Check stored ids, and convert them to the vocabulary's width when theirs is another. */
-static tg_status check_ids(tg_tokens_reader *r, const tg_array *a, const unsigned char *stored, tg_err *err)
+static tg_status check_ids(const tg_tokens_reader *r, const tg_array *a, const unsigned char *stored,
+                           tg_err *err)
 {
-    const size_t width = tg_tokens_width(r->tok.vocab_size);
-    bool convert = a->dtype.size != width;
-    tg_status status;
+    const size_t width = a->dtype.size, good = tg_ids_check_packed(stored, width, a->count, r->vocab_size);
 
-    if (convert && (status = make_room(&r->ids, &r->ids_size, a->count * width, err)))
-        return status;
-    for (size_t i = 0; i < a->count; i++) {
-        uint32_t id = tg_tokens_load_id(stored + i * a->dtype.size, a->dtype.size);
-
-        if (id >= r->tok.vocab_size)
-            return tg_fail(err, TG_EDATA, "%s[%zu] is %lu: the vocabulary has %zu ids", a->name, i,
-                           (unsigned long)id, r->tok.vocab_size);
-        if (convert)
-            store_id(r->ids + i * width, width, id);
-    }
-    return TG_OK;
+    if (good == a->count)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %lu: the vocabulary has %zu ids", a->name, good,
+                   (unsigned long)tg_ids_load(stored + good * width, width), r->vocab_size);
 }
 
 static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void **ids, tg_err *err)
 {
-    const size_t width = tg_tokens_width(r->tok.vocab_size);
     const unsigned char *stored = a->data;
     tg_status status = check_chunk(r, a, err);
 
@@ -156,19 +150,24 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
         return status;
     r->chunks++;
     if (!stored) {
-        if ((status = make_room(&r->stored, &r->stored_size, a->bytes, err)) ||
+        if ((status = reserve(&r->stored, &r->stored_size, a->bytes, err)) ||
             (status = tg_archive_read(r->archive, r->stored, a->bytes, err)))
             return status;
         stored = r->stored;
     }
-    /* One byte cannot exceed a vocabulary of 256: nothing to check. */
-    if ((a->dtype.size > 1 || r->tok.vocab_size < 256) && (status = check_ids(r, a, stored, err)))
+    if ((status = check_ids(r, a, stored, err)))
         return status;
-    *ids = a->dtype.size == width ? stored : r->ids;
+    *ids = stored;
+    if (a->dtype.size == r->width)
+        return TG_OK;
+    if ((status = reserve(&r->ids, &r->ids_size, a->count * r->width, err)))
+        return status;
+    tg_ids_convert(r->ids, r->width, stored, a->dtype.size, a->count);
+    *ids = r->ids;
     return TG_OK;
 }
 
-/* An array behind version: *n becomes the ids in it, 0 when it is no chunk. */
+/* An array after version: *n becomes the number of ids in it, 0 when it is not a chunk. */
 static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void **ids, size_t *n, tg_err *err)
 {
     bool taken = false;
@@ -180,10 +179,10 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
         *n = a->count;
         return TG_OK;
     }
-    if (!r->header_done && ((status = tg_tokenizer_take(&r->this_tok, r->archive, a, &taken, err)) || taken))
+    if (!r->header_done && ((status = tg_tokenizer_take(&r->draft, r->archive, a, &taken, err)) || taken))
         return status;
     return tg_fail(err, TG_EDATA, "%s does not belong %s", a->name,
-                   r->header_done ? "behind tokens" : "in a token archive");
+                   r->header_done ? "after tokens" : "in a token archive");
 }
 
 tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err)
@@ -218,6 +217,8 @@ void tg_tokens_close(tg_tokens_reader *r)
     if (!r)
         return;
     tg_archive_close(r->archive);
+    tg_tokenizer_free(r->tok);
+    tg_tokenizer_draft_free(&r->draft);
     free(r->stored);
     free(r->ids);
     free(r);

@@ -1,24 +1,31 @@
+#include "lib/text/tokens_write.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/archive.h"
 #include "lib/base/size.h"
-#include "lib/text/tokens.h"
-#include "lib/text/tokens_parts.h"
+#include "lib/text/chunk.h"
+#include "lib/text/ids.h"
 
-/* Chunks in one archive: its limit on names, less room for those that are not chunks.
- * A longer text goes on in another archive behind the first. */
+/* Chunks in one archive: its limit on names, less those of the header.  A longer text continues
+ * in another archive after it. */
 #define CHUNKS_MAX (TG_NAMES_MAX - 64)
 
 struct tg_tokens_writer {
     int fd;
-    tg_tokenizer tok;
+    const tg_tokenizer *tok;
     tg_archive_writer *archive;
+    size_t width;        /* bytes of an id */
+    size_t full;         /* ids in a full chunk */
     size_t chunks;       /* written to this archive */
-    size_t n;            /* ids in the chunk under way */
-    unsigned char ids[]; /* [TG_TOKENS_CHUNK]: the one kind of tokenizer has one byte an id */
+    uint64_t written;    /* ids, in all archives' full chunks */
+    size_t n;            /* ids gathered for the next chunk */
+    unsigned char ids[]; /* [TG_TOKENS_CHUNK] these */
 };
 
-/* A new archive on fd, up to its first chunk. */
+/* Begin an archive on fd and write all that precedes its chunks. */
 static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
 {
     tg_status status = tg_archive_create(&w->archive, w->fd, 0, err);
@@ -27,7 +34,7 @@ static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
     if (status || (status = tg_archive_put_text(w->archive, "kind", "tokens", err)) ||
         (status = tg_archive_put_i64(w->archive, "version", TG_TOKENS_VERSION, err)))
         return status;
-    return tg_tokenizer_put(&w->tok, w->archive, err);
+    return tg_tokenizer_put(w->tok, w->archive, err);
 }
 
 static tg_status end_archive(tg_tokens_writer *w, tg_err *err)
@@ -42,16 +49,15 @@ static tg_status end_archive(tg_tokens_writer *w, tg_err *err)
 tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *tok, tg_err *err)
 {
     const size_t bytes = sizeof(tg_tokens_writer) + TG_TOKENS_CHUNK;
-    tg_tokens_writer *w;
-    tg_status status = tg_tokenizer_check(tok, err);
+    const size_t width = tg_ids_width(tg_tokenizer_vocab_size(tok));
+    tg_tokens_writer *w = malloc(bytes);
+    tg_status status;
 
     *out = NULL;
-    if (status)
-        return status;
-    w = malloc(bytes);
     if (!w)
         return tg_fail_memory(err, bytes, "a chunk of tokens");
-    *w = (tg_tokens_writer){.fd = fd, .tok = *tok};
+    *w = (tg_tokens_writer){
+        .fd = fd, .tok = tg_tokenizer_share(tok), .width = width, .full = TG_TOKENS_CHUNK / width};
     status = begin_archive(w, err);
     if (status)
         tg_tokens_abandon(w);
@@ -60,52 +66,77 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     return status;
 }
 
-static tg_status put_chunk(tg_tokens_writer *w, const unsigned char *ids, size_t n, bool zero_copy, tg_err *err)
+static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, bool zero_copy, tg_err *err)
 {
-    char name[TG_TOKENS_NAME_SIZE];
+    char name[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
     if (w->chunks == CHUNKS_MAX && ((status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
-    tg_tokens_chunk_name(name, w->chunks++);
-    return (zero_copy ? tg_archive_put_zero_copy : tg_archive_put)(w->archive, name, TG_U8, 1, &n, ids, err);
+    tg_chunk_name(name, w->chunks++);
+    w->written += n;
+    return (zero_copy ? tg_archive_put_zero_copy
+                      : tg_archive_put)(w->archive, name, (tg_dtype){'u', w->width}, 1, &n, ids, err);
 }
 
-static tg_status append(tg_tokens_writer *w, const unsigned char *text, size_t n, bool zero_copy, tg_err *err)
+/* Write the gathered ids if they fill a chunk. */
+static tg_status put_if_full(tg_tokens_writer *w, tg_err *err)
 {
-    while (n > 0) {
-        size_t take = tg_size_min(n, TG_TOKENS_CHUNK - w->n);
-        const unsigned char *full = NULL;
-        tg_status status;
+    if (w->n < w->full)
+        return TG_OK;
+    w->n = 0;
+    return put_chunk(w, w->ids, w->full, false, err);
+}
 
-        /* Bytes are their own ids, so a whole chunk is written from where it lies. */
-        if (take == TG_TOKENS_CHUNK) {
-            full = text;
+tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err)
+{
+    const size_t vocab_size = tg_tokenizer_vocab_size(w->tok);
+    tg_status status = TG_OK;
+
+    while (!status && n > 0) {
+        const size_t take = tg_size_min(n, w->full - w->n), good = tg_ids_check(ids, take, vocab_size);
+
+        if (good < take)
+            return tg_fail(err, TG_EUSAGE, "token %llu is %ld: the vocabulary has %zu ids",
+                           (unsigned long long)(w->written + w->n + good), (long)ids[good], vocab_size);
+        tg_ids_pack(w->ids + w->n * w->width, w->width, ids, take);
+        w->n += take;
+        ids += take;
+        n -= take;
+        status = put_if_full(w, err);
+    }
+    return status;
+}
+
+static tg_status write_packed(tg_tokens_writer *w, const unsigned char *ids, size_t n, bool zero_copy,
+                              tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    while (!status && n > 0) {
+        const size_t take = tg_size_min(n, w->full - w->n);
+
+        if (take == w->full) { /* a whole chunk is written from where it is */
+            status = put_chunk(w, ids, take, zero_copy, err);
         } else {
-            memcpy(w->ids + w->n, text, take);
+            memcpy(w->ids + w->n * w->width, ids, take * w->width);
             w->n += take;
-            if (w->n == TG_TOKENS_CHUNK)
-                full = w->ids;
+            status = put_if_full(w, err);
         }
-        if (full) {
-            w->n = 0;
-            if ((status = put_chunk(w, full, TG_TOKENS_CHUNK, zero_copy && full == text, err)))
-                return status;
-        }
-        text += take;
+        ids += take * w->width;
         n -= take;
     }
-    return TG_OK;
+    return status;
 }
 
-tg_status tg_tokens_write(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
+tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
 {
-    return append(w, text, n, false, err);
+    return write_packed(w, ids, n, false, err);
 }
 
-tg_status tg_tokens_write_zero_copy(tg_tokens_writer *w, const unsigned char *text, size_t n, tg_err *err)
+tg_status tg_tokens_write_packed_zero_copy(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
 {
-    return append(w, text, n, true, err);
+    return write_packed(w, ids, n, true, err);
 }
 
 tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err)
@@ -123,5 +154,6 @@ void tg_tokens_abandon(tg_tokens_writer *w)
     if (!w)
         return;
     tg_archive_abandon(w->archive);
+    tg_tokenizer_free(w->tok);
     free(w);
 }

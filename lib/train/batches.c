@@ -10,22 +10,21 @@ tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed,
 
     *b = (tg_batches){.tokens = tokens, .seed = seed, .T = T};
     if (n < T + 1)
-        return tg_fail(err, TG_EDATA, "the text has %zu token%s, one window of context %zu needs %zu", n,
-                       n == 1 ? "" : "s", T,
-                       T + 1);
+        return tg_fail(err, TG_EDATA, "the text has %zu token%s, a window of context %zu needs %zu", n,
+                       n == 1 ? "" : "s", T, T + 1);
     b->val_tokens = (size_t)((double)n * val_fraction);
     if (b->val_tokens < T + 1 || n - b->val_tokens < T + 1)
         b->val_tokens = 0;
     b->train_tokens = n - b->val_tokens;
     b->val_windows = b->val_tokens > 0 ? (b->val_tokens - 1) / T : 0;
-    /* one window less than fit side by side, to leave room for the shift */
+    /* one window fewer than fit: the slack is for the shift */
     b->windows = (b->train_tokens - 1) / T;
     if (b->windows > 1)
         b->windows--;
     return TG_OK;
 }
 
-/* One window from token `at` on. */
+/* The window that begins at token `at`. */
 static void window(const tg_batches *b, int32_t *ids, int32_t *targets, size_t at)
 {
     tg_tokens_get(b->tokens, ids, at, b->T);
@@ -34,13 +33,13 @@ static void window(const tg_batches *b, int32_t *ids, int32_t *targets, size_t a
 
 void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n)
 {
-    const size_t T = b->T, room = b->train_tokens - 1 - b->windows * T;
+    const size_t T = b->T, slack = b->train_tokens - 1 - b->windows * T;
 
     for (size_t i = 0; i < n; i++) {
         const tg_rng rng = {
             .seed = b->seed, .purpose = TG_RNG_SHUFFLE, .step = (first + i) / b->windows, /* the epoch */
         };
-        size_t shift = (size_t)tg_rng_below(&rng, 0, room + 1);
+        size_t shift = (size_t)tg_rng_below(&rng, 0, slack + 1);
         size_t place = (size_t)tg_rng_permute(&rng, b->windows, (first + i) % b->windows);
 
         window(b, ids + i * T, targets + i * T, shift + place * T);

@@ -1,10 +1,10 @@
 /*
  * batches: windows of the token stream, as a pure function of (seed, step).
  *
- * The text is split once: its end is for validation.  A window is T + 1 tokens; the
- * first T are the inputs, the last T the targets.  In an epoch every window of the
- * training part is used once, in random order; the windows lie side by side, and
- * each epoch shifts where the first one begins.
+ * The text is split once: its end is for validation.  A window is T + 1 tokens: the first T
+ * are the inputs, the last T the targets.  An epoch uses every window of the training part
+ * once, in random order.  Windows are adjacent; where the first one begins differs from
+ * epoch to epoch.
  */
 #ifndef TG_TRAIN_BATCHES_H
 #define TG_TRAIN_BATCHES_H
@@ -19,30 +19,30 @@ typedef struct tg_batches {
     const tg_tokens *tokens;
     uint64_t seed;
     size_t T;
-    size_t train_tokens; /* the first ones */
-    size_t val_tokens;   /* the rest; 0: no validation, all are for training */
-    size_t windows;      /* training windows to an epoch */
+    size_t train_tokens; /* at the beginning */
+    size_t val_tokens;   /* the rest; 0: no validation */
+    size_t windows;      /* training windows per epoch */
     size_t val_windows;
 } tg_batches;
 
 /*
- * Split tokens (which must stay there) for windows of T + 1.  TG_EDATA, with the
- * numbers, when there is not one window to train on.  When either part would be
- * shorter than a window, val_tokens is 0 and the whole text is for training.
+ * Split tokens, which must outlive *b, into windows of T + 1.  When either part would be
+ * shorter than a window, val_tokens is 0 and the whole text is for training.  TG_EDATA, with
+ * the numbers: the text is shorter than a window.
  */
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
                                         double val_fraction, tg_err *err);
 
-/* Training windows number first .. first + n - 1, counted from the beginning of the
- * run across epochs, into ids and targets [n,T]. */
+/* Training windows first .. first + n - 1, numbered from the beginning of the run across
+ * epochs, into ids and targets [n,T]. */
 void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n);
 
-/* Validation windows i = first .. first + n - 1 of `of` <= val_windows that are spread
- * evenly over the validation part. */
+/* Validation windows first .. first + n - 1, of `of` <= val_windows that are spread evenly
+ * over the validation part, into ids and targets [n,T]. */
 void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
 
-/* The first ids, n at most, of the validation part, or of the text when there is none;
- * returns how many. */
+/* The first tokens, at most n, of the validation part, or of the text when there is none.
+ * Returns how many. */
 size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n);
 
 #endif

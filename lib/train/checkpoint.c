@@ -1,8 +1,19 @@
 #include "lib/train/checkpoint.h"
-#include "lib/kernels/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/kernels/kernels.h"
+
+/* The run's state, after its settings in the archive. */
+static const tg_field state_rows[] = {
+    TG_SIZE_FIELD("train/step", tg_checkpoint, step, 0, (double)(TG_RUN_LIMIT - 1)),
+    TG_SIZE_FIELD("train/text_tokens", tg_checkpoint, text_tokens, 0, 0),
+    TG_SIZE_FIELD("train/text_crc", tg_checkpoint, text_crc, 0, 0),
+};
+static const tg_fields state_fields = {state_rows, sizeof state_rows / sizeof state_rows[0]};
 
 void tg_checkpoint_free(tg_checkpoint *c)
 {
@@ -11,29 +22,25 @@ void tg_checkpoint_free(tg_checkpoint *c)
     *c = (tg_checkpoint){0};
 }
 
-/* Zeroed memory for both moments. */
-static tg_status take_moments(tg_checkpoint *c, size_t floats, tg_err *err)
+/* Memory for both moments, zeros at first. */
+static void place_moments(tg_arena *arena, void *context)
 {
-    tg_status status;
+    tg_checkpoint *c = context;
 
-    (void)tg_arena_take(&c->moments, 2 * floats, sizeof(float));
-    if ((status = tg_arena_alloc(&c->moments, err)))
-        return status;
-    c->m = tg_arena_take(&c->moments, floats, sizeof(float));
-    c->v = tg_arena_take(&c->moments, floats, sizeof(float));
-    return TG_OK;
+    c->m = tg_arena_take(arena, c->model.table.floats, sizeof *c->m);
+    c->v = tg_arena_take(arena, c->model.table.floats, sizeof *c->v);
 }
 
 tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err)
 {
     c->model = *model;
     c->settings = tg_settings_default();
-    return take_moments(c, model->table.floats, err);
+    return tg_arena_build(&c->moments, place_moments, c, err);
 }
 
 /* ---- reading */
 
-/* The optimizer takes the root of v. */
+/* The optimizer takes the square root of v. */
 static tg_status check_not_negative(const char *name, const float *x, size_t n, tg_err *err)
 {
     for (size_t i = 0; i < n; i++)
@@ -42,7 +49,7 @@ static tg_status check_not_negative(const char *name, const float *x, size_t n, 
     return TG_OK;
 }
 
-/* opt/m/NAME or opt/v/NAME into its place. */
+/* Read opt/m/NAME or opt/v/NAME. */
 static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_array *a, bool *taken,
                              const tg_model *model, tg_err *err)
 {
@@ -56,14 +63,14 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
     if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
         return tg_fail(err, TG_EDATA, "%s must be %zu elements of type <f4, like %s", a->name, p->count,
                        p->name);
-    if (!c->moments.base && (status = take_moments(c, model->table.floats, err)))
+    if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
         return status;
     place = (is_m ? c->m : c->v) + p->offset;
     if ((status = tg_archive_read(r, place, a->bytes, err)))
         return status;
     *taken = true;
     c->moments_read++;
-    if ((status = tg_params_check_finite(a->name, place, p->count, err)))
+    if ((status = tg_check_finite(a->name, place, p->count, err)))
         return status;
     return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
 }
@@ -72,45 +79,36 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
                       const tg_model *model, tg_err *err)
 {
     tg_checkpoint *c = context;
-    const struct {
-        const char *name;
-        size_t *value;
-    } state[] = {
-        {"train/step", &c->step},
-        {"train/text_tokens", &c->text_tokens},
-        {"train/text_crc", &c->text_crc},
-    };
+    tg_status status = tg_fields_take(tg_settings_fields, &c->settings, NULL, r, a, taken, err);
 
-    for (size_t i = 0; i < sizeof state / sizeof state[0]; i++)
-        if (strcmp(a->name, state[i].name) == 0) {
-            *taken = true;
-            return tg_archive_get_size(r, a, state[i].value, err);
-        }
-    if (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0)
-        return take_moment(c, r, a, taken, model, err);
-    return tg_settings_take(&c->settings, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_fields_take(state_fields, c, NULL, r, a, taken, err);
+    if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
+        status = take_moment(c, r, a, taken, model, err);
+    return status;
 }
 
-static tg_status check_settings(const tg_checkpoint *c, tg_err *err)
+static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg_err *err)
 {
-    const size_t context = c->settings.context, n_ctx = c->model.config.n_ctx;
-    tg_status status = tg_settings_check(&c->settings, err);
+    const size_t n_ctx = c->model.config.n_ctx;
+    tg_status status = tg_settings_check(s, err);
 
-    if (!status && context > n_ctx)
-        status = tg_fail(err, TG_EDATA, "context %zu is more than the model's %zu", context, n_ctx);
+    if (!status && s->context > n_ctx)
+        status = tg_fail(err, TG_EDATA, "context %zu exceeds the model's %zu", s->context, n_ctx);
     return status;
 }
 
 static tg_status check_state(const tg_checkpoint *c, tg_err *err)
 {
     const size_t want = 2 * c->model.table.n;
+    tg_status status = tg_fields_check(state_fields, c, err);
 
-    if (c->step >= TG_RUN_LIMIT)
-        return tg_fail(err, TG_EDATA, "train/step must be below %zu, got %zu", TG_RUN_LIMIT, c->step);
+    if (status)
+        return status;
     if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
-        return tg_fail(err, TG_EDATA, "step %zu, but %zu of %zu arrays of the optimizer's state", c->step,
-                       c->moments_read, want);
-    return check_settings(c, err);
+        return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
+                       c->moments_read, want, c->step);
+    return check_settings(c, &c->settings, err);
 }
 
 tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
@@ -120,7 +118,7 @@ tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
     *c = (tg_checkpoint){.settings = tg_settings_default()};
     if ((status = tg_model_read(&c->model, fd, true, take, c, err)) || (status = check_state(c, err)))
         goto failed;
-    if (!c->moments.base && (status = take_moments(c, c->model.table.floats, err)))
+    if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
         goto failed;
     return TG_OK;
 
@@ -129,19 +127,69 @@ failed:
     return status;
 }
 
-tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
+/* ---- a run that begins or continues */
+
+static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
 {
-    if (c->settings.context == 0)
-        c->settings.context = c->model.config.n_ctx;
-    if (!tg_matmul_has((tg_precision)c->settings.precision))
+    if (s->context == 0)
+        s->context = c->model.config.n_ctx;
+    if (!tg_matmul_has(s->precision))
         return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products, which the %s kernels do not have",
                        tg_kernels_get()->isa);
-    return check_settings(c, err);
+    return check_settings(c, s, err);
+}
+
+tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
+{
+    return settle(c, &c->settings, err);
+}
+
+tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const bool given[TG_SETTINGS],
+                               size_t *steps, tg_err *err)
+{
+    tg_settings merged = c->settings;
+    tg_status status;
+
+    tg_settings_merge(&merged, asked, given);
+    if ((status = settle(c, &merged, err)))
+        return status;
+    *steps = merged.steps;
+    if (c->step < merged.steps)
+        c->settings = merged;
+    return TG_OK;
+}
+
+/* How a text differs from the one that the run was trained on so far. */
+static tg_text_change compare_text(const tg_checkpoint *c, size_t tokens, size_t crc)
+{
+    if (c->step > 0 && c->text_tokens != tokens)
+        return TG_TEXT_OTHER_LENGTH;
+    if (c->step > 0 && c->text_crc != crc)
+        return TG_TEXT_OTHER;
+    return TG_TEXT_SAME;
+}
+
+tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
+                                 tg_text_change *change, tg_err *err)
+{
+    const tg_settings *s = &c->settings;
+    tg_model *m = &c->model;
+    const size_t crc = tg_tokens_crc(tokens);
+    tg_status status;
+
+    if ((status = tg_tokenizer_same(m->tokenizer, tokens->tokenizer, err)) ||
+        (status = tg_batches_init(b, tokens, s->seed, s->context, s->val_fraction, err)))
+        return status;
+    *change = compare_text(c, tokens->count, crc);
+    c->text_tokens = tokens->count;
+    c->text_crc = crc;
+    m->probe_count = tg_batches_probe(b, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
+    return TG_OK;
 }
 
 /* ---- writing */
 
-/* The name of a tensor, or with a prefix of its moments. */
+/* A tensor's name, or with a prefix that of its moments. */
 static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
 {
     snprintf(name, TG_NAME_MAX + 1, "%s%s", prefix, p->name);
@@ -165,13 +213,9 @@ static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const f
 
 static tg_status put_state(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
 {
-    tg_status status;
+    tg_status status = tg_fields_put(tg_settings_fields, &c->settings, w, err);
 
-    if ((status = tg_settings_put(&c->settings, w, err)) ||
-        (status = tg_archive_put_i64(w, "train/step", (int64_t)c->step, err)) ||
-        (status = tg_archive_put_i64(w, "train/text_tokens", (int64_t)c->text_tokens, err)))
-        return status;
-    return tg_archive_put_i64(w, "train/text_crc", (int64_t)c->text_crc, err);
+    return status ? status : tg_fields_put(state_fields, c, w, err);
 }
 
 static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
@@ -186,8 +230,8 @@ static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *e
     return tg_archive_finish(w, err);
 }
 
-/* An update can overflow where the loss before it did not.  What would be refused when
- * it is read is not written. */
+/* An update may overflow although the loss before it was finite.  A reader would refuse the
+ * file. */
 static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
 {
     const tg_params *table = &c->model.table;
@@ -202,7 +246,7 @@ static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
         const tg_param *p = &table->entry[i % table->n];
 
         tensor_name(name, all[i / table->n].prefix, p);
-        status = tg_params_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
+        status = tg_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
     }
     return status;
 }

@@ -1,8 +1,14 @@
 /*
- * checkpoint: a model together with the state of its training run.
+ * checkpoint: a model and the state of its training run.
  *
- * Everything that the next step depends on, and nothing else: a run that is stopped,
- * saved and read again goes on bit for bit, and equal runs give equal files.
+ * It has everything that the next step depends on, and nothing else: a run that is stopped,
+ * saved, read and resumed ends with the same bits, and equal runs give equal files.
+ *
+ *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
+ *     tg_checkpoint_settle(&run)         or  tg_checkpoint_resume(&run, ...)
+ *     tg_checkpoint_use_text(&run, &batches, &tokens, &change)
+ *     steps (lib/train/trainer.h)
+ *     tg_checkpoint_write(&run, fd)
  */
 #ifndef TG_TRAIN_CHECKPOINT_H
 #define TG_TRAIN_CHECKPOINT_H
@@ -13,34 +19,60 @@
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
+#include "lib/text/tokens.h"
+#include "lib/train/batches.h"
 #include "lib/train/settings.h"
 
 typedef struct tg_checkpoint {
     tg_model model; /* with flat parameters */
     tg_settings settings;
-    size_t step;         /* steps done; 0: not trained yet */
-    size_t text_tokens;  /* the text trained on: its length ... */
+    size_t step;         /* steps done; 0: untrained */
+    size_t text_tokens;  /* of the text: length ... */
     size_t text_crc;     /* ... and the CRC-32 of its ids */
-    float *m, *v;        /* AdamW's moments, flat by the model's table */
-    tg_arena moments;    /* behind m and v */
-    size_t moments_read; /* while reading */
+    float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
+    tg_arena moments;    /* memory of m and v */
+    size_t moments_read; /* arrays of them, while reading */
 } tg_checkpoint;
 
-/* Put a new, untrained model (created by the caller, who hands it over) in a zeroed
- * checkpoint.  TG_ENOMEM: the model is still the checkpoint's to free. */
+/* Put a new, untrained model, which the checkpoint then owns, into a zeroed checkpoint.
+ * After TG_ENOMEM the checkpoint is still to be freed, with the model. */
 TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err);
 
-/* Read a model archive, trained or not.  Failures as tg_model_read(); also a run's
- * state that is incomplete or cannot be.  After a failure *c needs no free. */
+/* Read a model archive, trained or not.  Failures as tg_model_read(); TG_EDATA also when the
+ * run's state is incomplete or contradicts itself.  After a failure *c needs no free. */
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
-/* The settings are as the run shall have them: a context of 0 becomes the model's, and
- * all are checked, by themselves and against the model.  TG_EDATA, with the numbers;
- * TG_EUSAGE: a precision that the kernels in use do not have. */
+/* Make the settings final: a context of 0 becomes the model's, and all are checked, by
+ * themselves and against the model.  TG_EDATA, with the numbers; TG_EUSAGE: a precision
+ * that the kernels in use do not have. */
 TG_MUST_CHECK tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err);
 
-/* Write it.  fd stays open.  TG_EDATA, and nothing written, when a weight or a moment is
- * not finite. */
+/*
+ * The same with settings that are asked for: those that are given (by tg_setting_id)
+ * replace the run's (tg_settings_merge).  *steps is the total then.  A run that has done so
+ * many steps is complete, and keeps its settings as they are.
+ */
+TG_MUST_CHECK tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked,
+                                             const bool given[TG_SETTINGS], size_t *steps, tg_err *err);
+
+/* A text compared with the one that the run began with. */
+typedef enum tg_text_change {
+    TG_TEXT_SAME, /* or the run's first */
+    TG_TEXT_OTHER_LENGTH,
+    TG_TEXT_OTHER /* of the same length */
+} tg_text_change;
+
+/*
+ * Train on this text from here on: cut it into windows (*b, which keeps a reference to
+ * tokens), and record it in the checkpoint: length, CRC-32, and as the model's probe the
+ * first tokens of the validation part.  The settings must be final.  TG_EDATA: the text is
+ * shorter than a window, or its tokenizer is not the model's.
+ */
+TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
+                                               tg_text_change *change, tg_err *err);
+
+/* Write the archive to fd, which stays open.  TG_EDATA, and nothing is written, when a weight
+ * or a moment is not finite.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
 
 void tg_checkpoint_free(tg_checkpoint *c);

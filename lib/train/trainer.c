@@ -1,41 +1,49 @@
 #include "lib/train/trainer.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "lib/base/size.h"
 
-static void place(tg_arena *arena, tg_trainer *t, const tg_checkpoint *run, const tg_batches *batches)
-{
-    const size_t B = run->settings.batch, T = batches->T;
-    const tg_params *table = &run->model.table;
+struct placement {
+    tg_trainer *t;
+    const tg_checkpoint *run;
+    const tg_batches *batches;
+    const tg_team *team;
+};
 
-    tg_pass_place(arena, &t->pass, &run->model, B, T, true);
-    t->grads = tg_arena_take(arena, table->floats, sizeof(float));
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const size_t B = p->run->settings.batch, T = p->batches->T, passes = p->run->settings.accumulate;
+    const tg_params *table = &p->run->model.table;
+    tg_trainer *t = p->t;
+
+    tg_team_range(p->team, passes, &t->first_pass, &t->end_pass);
+    tg_pass_place(arena, &t->pass, &p->run->model, B, T, true);
+    tg_tree_sum_place(arena, &t->sum, table->floats, passes, t->first_pass, t->end_pass);
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
 
-size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches)
+size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches, const tg_team *team)
 {
     tg_trainer t = {0};
 
-    place(&t.arena, &t, run, batches);
+    place(&t.arena, &(struct placement){&t, run, batches, team});
     return t.arena.used;
 }
 
-tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches, tg_err *err)
+tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches, const tg_team *team,
+                          tg_err *err)
 {
     const tg_settings *s = &run->settings;
     tg_status status;
 
-    *t = (tg_trainer){.run = run, .batches = batches};
-    place(&t->arena, t, run, batches);
-    if ((status = tg_arena_alloc(&t->arena, err)))
+    *t = (tg_trainer){.run = run, .batches = batches, .team = team};
+    if ((status = tg_arena_build(&t->arena, place, &(struct placement){t, run, batches, team}, err)))
         return status;
-    place(&t->arena, t, run, batches);
-    t->pass.matmul.precision = (tg_precision)s->precision;
+    t->pass.matmul.precision = s->precision;
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,
         .beta2 = s->beta2,
@@ -51,48 +59,53 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
-static void zero_gradients(tg_trainer *t)
-{
-    const size_t n = t->run->model.table.floats, piece = (size_t)1 << 16;
-
-    #pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i += piece)
-        memset(t->grads + i, 0, tg_size_min(piece, n - i) * sizeof *t->grads);
-}
-
-/* The step's gradients, summed over its passes; returns the mean loss. */
-static double gradients(tg_trainer *t)
+/* Pass `pass` of the step: its gradient is added to grads; returns its mean loss. */
+static double run_pass(tg_trainer *t, size_t pass, float *grads)
 {
     const tg_settings *s = &t->run->settings;
-    double loss = 0;
+    const uint64_t number = (uint64_t)t->run->step * s->accumulate + pass;
 
-    zero_gradients(t);
-    for (size_t i = 0; i < s->accumulate; i++) {
-        uint64_t number = (uint64_t)t->run->step * s->accumulate + i;
+    tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
+    t->pass.acts.dropout = (float)s->dropout;
+    t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
+    return tg_pass_run(&t->pass, t->ids, t->targets, grads, 1.0f / (float)s->accumulate);
+}
 
-        tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
-        t->pass.acts.dropout = (float)s->dropout;
-        t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
-        loss += tg_pass_run(&t->pass, t->ids, t->targets, t->grads, 1.0f / (float)s->accumulate);
-    }
-    return loss / (double)s->accumulate;
+/* The step's gradient, summed over its passes, as t->sum.part[0]. */
+static tg_status sum_passes(tg_trainer *t, tg_err *err)
+{
+    tg_tree_sum_begin(&t->sum);
+    for (size_t i = t->first_pass; i < t->end_pass; i++)
+        tg_tree_sum_push(&t->sum, i, i + 1, run_pass(t, i, tg_tree_sum_next(&t->sum)));
+    return t->team->sum(t->team, &t->sum, err);
+}
+
+/* fabs: a NaN may have a sign, which means nothing */
+static tg_status check_finite(const tg_trainer *t, const tg_step_report *report, tg_err *err)
+{
+    if (isfinite(report->loss) && isfinite(report->grad_norm))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "step %zu: the loss is %g and the gradient's norm %g at learning rate %g",
+                   t->run->step + 1, fabs(report->loss), fabs(report->grad_norm), report->lr);
 }
 
 tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
 {
     tg_checkpoint *run = t->run;
     const tg_params *table = &run->model.table;
+    const tg_tree_part *total = &t->sum.part[0];
+    tg_status status = sum_passes(t, err);
 
+    if (status)
+        return status;
     report->lr = tg_settings_lr(&run->settings, run->step);
-    report->loss = gradients(t);
-    report->grad_norm = tg_adamw_norm(table, t->grads, t->norm_work);
-    /* fabs: a NaN has a sign, and would show it */
-    if (!isfinite(report->loss) || !isfinite(report->grad_norm))
-        return tg_fail(err, TG_EDATA,
-                       "step %zu: the loss is %g and the gradient's norm %g at learning rate %g",
-                       run->step + 1, fabs(report->loss), fabs(report->grad_norm), report->lr);
+    report->loss = total->loss / (double)run->settings.accumulate;
+    report->grad_norm = tg_adamw_norm(table, total->grads, t->norm_work);
+    if ((status = check_finite(t, report, err)))
+        return status;
     run->step++;
-    tg_adamw_update(&t->optimizer, table, run->model.params, run->m, run->v, t->grads, report->grad_norm,
+    tg_adamw_update(&t->optimizer, table,
+                    &(tg_adamw_state){run->model.params, run->m, run->v, total->grads}, report->grad_norm,
                     report->lr, run->step);
     return TG_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * trainer: the training step and the validation loss, on buffers placed once.
+ * trainer: the training step and the validation loss.
  */
 #ifndef TG_TRAIN_TRAINER_H
 #define TG_TRAIN_TRAINER_H
@@ -13,46 +13,50 @@
 #include "lib/gpt/pass.h"
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/team.h"
+#include "lib/train/tree_sum.h"
 
 typedef struct tg_trainer {
-    tg_checkpoint *run; /* its model, settings, step; the caller's */
+    tg_checkpoint *run; /* the caller's: model, settings, step */
     const tg_batches *batches;
+    const tg_team *team;
+    size_t first_pass, end_pass; /* the step's passes that this process computes */
     tg_adamw optimizer;
     tg_pass pass;
-    float *grads; /* flat */
+    tg_tree_sum sum; /* after a step: its gradient, as part[0] */
     double *norm_work;
     int32_t *ids, *targets; /* [B,T] */
     tg_arena arena;
 } tg_trainer;
 
-/* What one step did. */
 typedef struct tg_step_report {
     double loss; /* mean over the step's tokens, before the update */
     double lr;
     double grad_norm; /* before clipping */
 } tg_step_report;
 
-/* Bytes that tg_trainer_open() will take, SIZE_MAX when that is beyond what a size can
- * hold: run->settings and batches must be final. */
-size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches);
+/* Bytes that tg_trainer_open() allocates, or SIZE_MAX when a size_t cannot hold them.
+ * run->settings and batches must be final. */
+size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches, const tg_team *team);
 
-/* Take all memory.  run, whose settings are settled, and batches stay the caller's and
- * must outlive the trainer.  The number of threads must not be raised afterwards.
- * TG_ENOMEM: nothing to close. */
+/* Allocate all memory.  run, whose settings are settled, batches and team stay the caller's
+ * and must outlive the trainer.  The number of threads must not be raised afterwards.
+ * On TG_ENOMEM there is nothing to close. */
 TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches,
-                                        tg_err *err);
+                                        const tg_team *team, tg_err *err);
 void tg_trainer_close(tg_trainer *t);
 
 /*
- * Do step number run->step and count it.  TG_EDATA when the loss or the gradient is
- * not finite: then nothing was updated or counted, and *report holds the values.
+ * Do step number run->step and count it.  TG_EDATA when the loss or the gradient is not
+ * finite; *report then has the values.  Or a failure of the team's sum.  After a failure
+ * nothing is updated or counted.
  */
 TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
 
-/* Windows that an evaluation over about `tokens` validation tokens takes (0 tokens: all). */
+/* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
-/* Mean loss over that many (>= 1) windows, spread evenly over the validation part.  No dropout. */
+/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 
 #endif

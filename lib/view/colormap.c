@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Control points at equal distances: lightness, chroma and hue in degrees.  Hue runs from violet
- * over blue and green to yellow; chroma stays below what sRGB can show all along. */
+/* Control points at equal distances: lightness, chroma, and hue in degrees.  Hue runs from violet
+ * through blue and green to yellow; chroma stays within sRGB everywhere. */
 static const double points[][3] = {
     {0.200, 0.090, 305}, {0.355, 0.120, 285}, {0.510, 0.099, 245},
     {0.665, 0.100, 175}, {0.820, 0.175, 135}, {0.975, 0.150, 105},
@@ -16,9 +16,7 @@ struct lab {
     double l, a, b;
 };
 
-/* The matrices below are OKLab's definition. */
-
-/* sRGB's transfer function, as a byte; and back. */
+/* sRGB's transfer function to a byte, and its inverse. */
 static unsigned char encode(double x)
 {
     x = x <= 0 ? 0 : x >= 1 ? 1 : x;
@@ -33,6 +31,7 @@ static double decode(unsigned char byte)
     return x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4);
 }
 
+/* These two are OKLab's definition. */
 static tg_rgb rgb_of(struct lab c)
 {
     const double l = pow(c.l + 0.3963377774 * c.a + 0.2158037573 * c.b, 3);
@@ -56,7 +55,7 @@ static struct lab lab_of(tg_rgb c)
                         0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s};
 }
 
-/* Between the control points lightness, chroma and hue change evenly. */
+/* Lightness, chroma and hue are linear between the control points. */
 static struct lab color_of_step(size_t n)
 {
     const double x = (double)n / (TG_COLORMAP_SIZE - 1) * (double)LAST;
@@ -93,7 +92,7 @@ void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE])
         const tg_rgb c = {cube_level(n / 36), cube_level(n / 6 % 6), cube_level(n % 6)};
 
         cube[n] = lab_of(c);
-        if (cube[n].l < 0.5 && c.r >= c.b) /* the dark ones shall be violet and blue, not a magenta */
+        if (cube[n].l < 0.5 && c.r >= c.b) /* dark colours must be violet or blue, not magenta */
             cube[n].l = HUGE_VAL;
     }
     for (size_t step = 0; step < TG_COLORMAP_SIZE; step++) {

@@ -1,6 +1,6 @@
 /*
- * font: letters of 5 by 8 dots, drawn for this project: ASCII 0x20 to 0x7e, and a blank that
- * can be seen.
+ * font: letters of 5 by 8 dots, drawn for this project: ASCII 0x20 to 0x7e, and a visible
+ * blank.
  */
 #ifndef TG_VIEW_FONT_H
 #define TG_VIEW_FONT_H
@@ -11,8 +11,7 @@
 
 #define TG_FONT_BLANK 0x7f
 
-/* The rows of a letter, top to bottom; of each, bit 4 is the leftmost dot.  What is not there looks
- * like a box. */
+/* The rows of a letter, top to bottom; bit 4 is the leftmost dot.  A box for any other character. */
 const unsigned char *tg_font_glyph(char letter);
 
 #endif

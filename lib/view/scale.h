@@ -1,13 +1,13 @@
 /*
- * scale: where a number lies between the ends of a colour scale.
+ * scale: the place of a number on a colour scale.
  */
 #ifndef TG_VIEW_SCALE_H
 #define TG_VIEW_SCALE_H
 
 typedef enum tg_scale_kind {
-    TG_SCALE_SQRT,   /* 0 to high; small numbers take more room */
+    TG_SCALE_SQRT,   /* 0 to high; spreads small numbers */
     TG_SCALE_LINEAR, /* low to high */
-    TG_SCALE_LOG     /* high/10^4 to high: four decades, and less looks like the lowest */
+    TG_SCALE_LOG     /* high/10^4 to high: four decades; anything lower gets place 0 */
 } tg_scale_kind;
 #define TG_SCALE_KINDS "sqrt|linear|log" /* in that order, for an option */
 
@@ -18,7 +18,7 @@ typedef struct tg_scale {
     double low, high;
 } tg_scale;
 
-/* A number's place, 0 to 1; and the number at a place. */
+/* The place of a number, 0 to 1, and its inverse. */
 double tg_scale_place(const tg_scale *scale, double x);
 double tg_scale_number(const tg_scale *scale, double place);
 

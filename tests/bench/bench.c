@@ -27,7 +27,7 @@
 #include "lib/gpt/infer.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/attention.h"
-#include "lib/text/tokens.h"
+#include "lib/text/tokens_write.h"
 #include "lib/train/trainer.h"
 #include "tests/bench/dump.h"
 
@@ -155,7 +155,7 @@ static void *placed(size_t bytes)
 
     (void)tg_arena_take(&arena, 1, bytes);
     check(tg_arena_alloc(&arena, &err), &err);
-    return arena.base;
+    return tg_arena_take(&arena, 1, bytes);
 }
 
 static void *big_buffer(void)
@@ -302,17 +302,20 @@ static struct figure attention(const struct row *row)
 static tg_model new_model(size_t preset)
 {
     tg_config config = tg_config_preset(preset);
+    const tg_tokenizer *tok;
     tg_model m;
     tg_err err;
 
-    check(tg_model_create(&m, &config, 1, &err), &err);
+    check(tg_tokenizer_create(&tok, "bytes", &err), &err);
+    check(tg_model_create(&m, &config, tok, 1, &err), &err);
+    tg_tokenizer_free(tok);
     return m;
 }
 
 static tg_tokens random_text(size_t n)
 {
     const tg_rng rng = {.seed = 1, .purpose = TG_RNG_SAMPLE};
-    tg_tokens t = {.tokenizer = tg_tokenizer_bytes(), .count = n, .width = 1, .data = must(malloc(n))};
+    tg_tokens t = {.count = n, .width = 1, .data = must(malloc(n))};
 
     for (size_t i = 0; i < n; i++)
         t.data[i] = (unsigned char)tg_rng_u64(&rng, i);
@@ -353,7 +356,7 @@ static struct figure step(const struct row *row)
     run.settings.lr = 1e-5;
     run.settings.precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
     check(tg_batches_init(&batches, &text, 1, row->c, 0, &err), &err);
-    check(tg_trainer_open(&t, &run, &batches, &err), &err);
+    check(tg_trainer_open(&t, &run, &batches, &tg_team_alone, &err), &err);
     return against_peak(run_step, &t, 0.5, row->bf16);
 }
 
@@ -465,14 +468,16 @@ static struct figure archive(const struct row *row)
 static double run_tokenize(void *context)
 {
     struct file *f = context;
-    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer *tok;
     tg_tokens_writer *w;
     tg_err err;
 
-    check(tg_tokens_create(&w, f->fd, &tok, &err), &err);
-    check(tg_tokens_write_zero_copy(w, f->text, f->n, &err), &err);
+    check(tg_tokenizer_create(&tok, "bytes", &err), &err);
+    check(tg_tokens_create(&w, f->fd, tok, &err), &err);
+    check(tg_tokens_write_packed_zero_copy(w, f->text, f->n, &err), &err);
     check(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
+    tg_tokenizer_free(tok);
     return (double)f->n;
 }
 

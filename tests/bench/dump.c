@@ -4,22 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/attn/columns.h"
+#include "cmd/tg-attn-dump/columns.h"
+#include "lib/attn/attn.h"
 #include "lib/base/rng.h"
 
 struct dump {
-    tg_attn_view view;
-    tg_attn_work work;
-    tg_attn_columns columns;
+    tg_qkv_view view;
+    tg_attn_scratch scratch;
+    columns columns;
     size_t threads;
-    tg_attn_text *text;     /* [threads] */
+    table_text *text;       /* [threads] */
     double *scores, *probs; /* [T] of a row like any other */
     double bytes;
 };
 
 static void place(tg_arena *arena, struct dump *d)
 {
-    const tg_attn_view *a = &d->view;
+    const tg_qkv_view *a = &d->view;
     const size_t n = a->T * 3 * a->C;
     float *qkv = tg_arena_take(arena, n, sizeof *qkv);
     const tg_rng rng = {.seed = 1};
@@ -29,15 +30,15 @@ static void place(tg_arena *arena, struct dump *d)
     d->view.v = qkv ? qkv + 2 * a->C : NULL;
     for (size_t i = 0; qkv && i < n; i++)
         qkv[i] = (float)tg_rng_normal(&rng, i);
-    tg_attn_place(arena, &d->work, 0, a->T, a->C / a->H);
+    tg_attn_scratch_place(arena, &d->scratch, 0, a->T, a->C / a->H);
     d->scores = tg_arena_take(arena, a->T, sizeof *d->scores);
     d->probs = tg_arena_take(arena, a->T, sizeof *d->probs);
     d->text = tg_arena_take(arena, d->threads, sizeof *d->text);
     for (size_t n_text = 0; n_text < d->threads; n_text++) {
-        char *text = tg_arena_take(arena, tg_attn_columns_room(&d->columns, tg_attn_chunk(a->T) * a->T), 1);
+        char *text = tg_arena_take(arena, columns_capacity(&d->columns, tg_attn_chunk(a->T) * a->T), 1);
 
         if (d->text)
-            d->text[n_text] = (tg_attn_text){text, 0};
+            d->text[n_text] = (table_text){text, 0};
     }
 }
 
@@ -45,7 +46,7 @@ static void put(void *context, const tg_attn_row *row, size_t thread)
 {
     struct dump *d = context;
 
-    tg_attn_put_row(&d->text[thread], &d->columns, row);
+    columns_put_row(&d->text[thread], &d->columns, row);
 }
 
 static bool count(void *context, size_t thread)
@@ -59,12 +60,12 @@ static bool count(void *context, size_t thread)
 
 double dump_rows(void *context)
 {
-    static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     struct dump *d = context;
     const tg_attn_team team = {.row = put, .turn = count, .context = d};
 
     d->bytes = 0;
-    (void)tg_attn_walk_team(&d->view, 0, &all, &d->work, &team);
+    (void)tg_attn_walk_team(&d->view, 0, &all, &d->scratch, &team);
     return d->bytes;
 }
 
@@ -76,11 +77,11 @@ double dump_text(void *context)
 
 #pragma omp parallel for schedule(static, 1) reduction(+ : bytes) num_threads((int)d->threads)
     for (size_t n = 0; n < rows; n++) {
-        tg_attn_text *text = &d->text[omp_get_thread_num()];
+        table_text *text = &d->text[omp_get_thread_num()];
         const tg_attn_row row = {&d->view, 0, 0, n / T, n % T, 0, T, d->scores, d->probs, NULL};
 
         text->n = 0;
-        tg_attn_put_row(text, &d->columns, &row);
+        columns_put_row(text, &d->columns, &row);
         bytes += (double)text->n;
     }
     return bytes;
@@ -100,21 +101,21 @@ static void keep_row(void *context, const tg_attn_row *row, size_t thread)
 struct dump *dump_open(size_t T, size_t H, size_t D)
 {
     static struct dump d;
-    const tg_attn_labels none = {0};
-    const tg_attn_pick last = {TG_ATTN_ALL, 0, T - 1, TG_ATTN_ALL};
+    const tg_attn_filter last = {TG_ATTN_ALL, 0, T - 1, TG_ATTN_ALL};
     const tg_attn_team team = {.row = keep_row, .context = &d};
     tg_arena arena = {0};
     tg_err err;
 
-    d.view = (tg_attn_view){.B = 1, .T = T, .C = H * D, .H = H, .stride = 3 * H * D};
+    d.view = (tg_qkv_view){.B = 1, .T = T, .C = H * D, .H = H, .stride = 3 * H * D};
     d.threads = (size_t)omp_get_max_threads();
-    tg_attn_columns_set(&d.columns, TG_ATTN_EVERY, &d.view, 1, TG_ATTN_TSV, TG_ATTN_1E9, &none);
+    columns_set(&d.columns,
+                &(columns_of){.stage = TG_ATTN_EVERY, .view = d.view, .L = 1, .format = TABLE_TSV});
     place(&arena, &d);
     if (tg_arena_alloc(&arena, &err)) {
         fprintf(stderr, "bench: %s\n", err.message);
         exit(3);
     }
     place(&arena, &d);
-    (void)tg_attn_walk_team(&d.view, 0, &last, &d.work, &team);
+    (void)tg_attn_walk_team(&d.view, 0, &last, &d.scratch, &team);
     return &d;
 }

@@ -1,5 +1,5 @@
 /*
- * dump: scores as lines of text, and the same lines from numbers that are there already.
+ * dump: scores as lines of text, and the same lines from numbers computed before.
  */
 #ifndef TG_BENCH_DUMP_H
 #define TG_BENCH_DUMP_H

@@ -4,8 +4,8 @@
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_archive.c tests/fuzz/input.c
  *     ./fuzz_archive -max_len=8192 CORPUS
  *
- * Every input is read as a file and through a pipe, which must agree; what is
- * accepted is written again and must come back the same.  The seeds are made here.
+ * Every input is read as a file and through a pipe, and both must agree.  What is
+ * accepted is written again and must read back the same.  The seeds are made here.
  */
 #define _XOPEN_SOURCE 700
 #include <stdint.h>
@@ -17,14 +17,14 @@
 #include "formats/archive.h"
 #include "tests/fuzz/input.h"
 
-#define DATA_MAX 100000 /* bytes of an array that are read at once */
+#define DATA_MAX 100000 /* max bytes of an array to read */
 
-/* What reading gave. */
+/* The result of reading. */
 typedef struct outcome {
     tg_status status;
     size_t arrays, ends;
     uint32_t crc; /* of descriptions and data */
-    int skipped;  /* an array was too long to be read */
+    int skipped;  /* an array was too long to read */
 } outcome;
 
 static void add(outcome *o, const void *p, size_t n)
@@ -90,7 +90,7 @@ static outcome read_pipe(const uint8_t *data, size_t size)
     return o;
 }
 
-/* Write what the file holds, and read it again. */
+/* Write the file's arrays again, and read that. */
 static void round_trip(const uint8_t *data, size_t size, const outcome *first, unsigned flags)
 {
     static FILE *f;
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- mutation */
 
-/* A small archive of ours; the foreign kinds come from a corpus. */
+/* A small archive as tg writes it; foreign ones come from a corpus. */
 static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
 {
     static FILE *f;

@@ -4,8 +4,8 @@
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_dump.c tests/fuzz/input.c
  *     ./fuzz_dump -max_len=16384
  *
- * Every input is read as a file and through a pipe, which must agree; of what is accepted
- * every row is computed.
+ * Every input is read as a file and through a pipe, and both must agree.  Every row of an
+ * accepted dump is computed.
  */
 #define _XOPEN_SOURCE 700
 #include <math.h>
@@ -16,16 +16,16 @@
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_rows.h"
 #include "tests/fuzz/input.h"
 
-#define ROWS_MAX 4096 /* of a dump that are looked at: thousands of heads would tell nothing new */
+#define ROWS_MAX 4096 /* max rows of a dump to compute: thousands of heads would add nothing */
 
-/* What reading gave. */
+/* The result of reading. */
 typedef struct outcome {
     tg_status status;
     size_t layers, rows;
-    uint32_t crc; /* of what was said and of the rows */
+    uint32_t crc; /* of the messages and the rows */
 } outcome;
 
 static void add(outcome *o, const void *p, size_t n)
@@ -34,7 +34,7 @@ static void add(outcome *o, const void *p, size_t n)
         o->crc = (uint32_t)crc32(o->crc, p, (uInt)n);
 }
 
-/* Rows, of which those that the dump holds are finite. */
+/* All rows; those in the dump must be finite. */
 static void take_rows(outcome *o, const tg_dump *dump, const tg_dump_layer *layer, tg_attn_stage show)
 {
     float *row = calloc(dump->T, sizeof *row);
@@ -42,7 +42,7 @@ static void take_rows(outcome *o, const tg_dump *dump, const tg_dump_layer *laye
     const size_t all = dump->B * dump->H * dump->T;
 
     must(row && scratch);
-    for (size_t n = 0; n < all && n < ROWS_MAX && tg_dump_rows_there(layer, show); n++) {
+    for (size_t n = 0; n < all && n < ROWS_MAX && tg_dump_has_rows(layer, show); n++) {
         const size_t i = n % dump->T;
 
         tg_dump_row(row, dump, layer, show, n / dump->T / dump->H, n / dump->T % dump->H, i, scratch);
@@ -56,7 +56,7 @@ static void take_rows(outcome *o, const tg_dump *dump, const tg_dump_layer *laye
 
 static void take_layer(outcome *o, const tg_dump *dump, const tg_dump_layer *layer)
 {
-    const tg_attn_view view = tg_dump_shape(dump);
+    const tg_qkv_view view = tg_dump_shape(dump);
 
     must(layer->number < dump->n_layer);
     for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_STAGE_COUNT; stage++) {

@@ -47,7 +47,7 @@ static void set32(uint8_t *p, uint32_t value)
         p[i] = (uint8_t)value;
 }
 
-/* Put the right CRC-32 into the headers of stored members, and into the directory. */
+/* Correct the CRC-32 in the headers of stored members and in the directory. */
 static void repair(uint8_t *p, size_t size)
 {
     size_t at = 0, count = 0;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/status.h"
 
 void check_run(const char *name, void (*test)(void));
@@ -42,6 +43,9 @@ void check_ok(const char *file, int line, tg_status status, const tg_err *err);
 double check_random(uint64_t seed, uint64_t index);
 void check_fill(float *x, size_t n, uint64_t seed, double scale);
 void check_fill64(double *x, size_t n, uint64_t seed, double scale);
+
+/* Make every float of an arena's memory NaN, the poisoned gaps between blocks included. */
+void check_fill_arena(const tg_arena *arena);
 
 /* The largest |a - b| / max(1, |b|). */
 double check_distance(const float *a, const float *b, size_t n);

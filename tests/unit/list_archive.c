@@ -10,13 +10,13 @@
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "formats/npy.h"
+#include "formats/array.h"
 #include "lib/base/size.h"
 
 static tg_status list_array(tg_archive_reader *r, const tg_array *a, tg_err *err)
 {
     static unsigned char piece[10007];
-    char dtype[TG_NPY_TEXT_MAX], shape[TG_NPY_TEXT_MAX];
+    char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX];
     uLong crc = 0;
 
     for (size_t left = a->bytes, n; left > 0; left -= n) {
@@ -28,8 +28,8 @@ static tg_status list_array(tg_archive_reader *r, const tg_array *a, tg_err *err
             return status;
         crc = crc32_z(crc, piece, n);
     }
-    printf("%s\t%s\t%s\t%08lx\n", a->name, tg_npy_dtype_text(dtype, a->dtype),
-           tg_npy_shape_text(shape, a->ndim, a->shape), crc);
+    printf("%s\t%s\t%s\t%08lx\n", a->name, tg_dtype_text(dtype, a->dtype),
+           tg_shape_text(shape, a->ndim, a->shape), crc);
     return TG_OK;
 }
 

@@ -17,9 +17,12 @@ tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx)
 
 void small_model_create(tg_model *m, tg_config config, uint64_t seed)
 {
+    const tg_tokenizer *tok;
     tg_err err = {0};
 
-    CHECK_OK(tg_model_create(m, &config, seed, &err), &err);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
+    CHECK_OK(tg_model_create(m, &config, tok, seed, &err), &err);
+    tg_tokenizer_free(tok);
 }
 
 void small_model_stir(tg_model *m, uint64_t seed, double matrices, double vectors)

@@ -1,5 +1,5 @@
-/* lib/attn/ablate: against a model whose output projection has zeros, and against the
- * reference model in double; lib/gpt/stream, which brings the text. */
+/* lib/heads/ablate against a model with zeros in its output projection, and against the reference model
+ * in double precision; lib/gpt/stream, which reads the text. */
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/attn/ablate.h"
+#include "lib/heads/ablate.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
@@ -29,7 +30,7 @@ static void random_ids(int32_t *ids, size_t n)
         ids[i] = (int32_t)((check_random(9, i) + 1) * V / 2);
 }
 
-/* The D rows of h.L.attn.c_proj.weight that the head's slice meets. */
+/* Zero the D rows of h.L.attn.c_proj.weight that read the head's slice. */
 static void zero_projection(tg_model *m, const tg_ablate_head *head)
 {
     const tg_param *p = &m->table.entry[tg_params_index(&m->table, TG_ATT_PROJ_W, head->layer)];
@@ -38,7 +39,7 @@ static void zero_projection(tg_model *m, const tg_ablate_head *head)
     memset(m->params + p->offset + head->head * D * C, 0, D * C * sizeof(float));
 }
 
-/* The mean loss over windows of n_ctx, with nothing of lib/attn. */
+/* The mean loss over windows of n_ctx, without lib/heads. */
 static double plain_loss(const tg_model *m, const int32_t *ids, size_t n)
 {
     const size_t n_ctx = m->config.n_ctx;
@@ -74,22 +75,43 @@ static double reference_loss(const tg_model *m, const int32_t *ids, size_t n)
     return sum / (double)n;
 }
 
-/* All of ids [n + 1] through an open ablation, and the losses: without silence, then each case's. */
+/* How a run went. */
+struct watched {
+    size_t calls, batches;
+    uint64_t tokens;
+    size_t batch;
+};
+
+static void watch(void *context, const tg_ablate_progress *p)
+{
+    struct watched *w = context;
+
+    w->calls++;
+    w->batches += p->done == 1;
+    CHECK(p->done >= 1 && p->done <= p->cases);
+    CHECK(p->tokens == w->tokens || p->tokens == w->tokens + w->batch);
+    w->tokens = p->tokens;
+    w->batch = p->batch;
+}
+
+/* The losses over ids [n + 1]: as it is, then of each case. */
 static void ablate(double *losses, const tg_model *m, const tg_ablate_heads *heads, const int32_t *ids,
                    size_t n)
 {
+    struct watched w = {0};
     tg_ablate a;
+    tg_stream s;
     tg_err err = {0};
 
     CHECK_OK(tg_ablate_open(&a, m, heads, &err), &err);
-    for (size_t t = 0; t < n; t += a.room) {
-        const size_t some = n - t < a.room ? n - t : a.room;
-
-        memcpy(a.ids, ids + t, (some + 1) * sizeof *ids);
-        tg_ablate_add(&a, some);
-    }
+    tg_stream_open_ids(&s, m, ids, n + 1);
+    CHECK_OK(tg_ablate_run(&a, &s, watch, &w, &err), &err);
+    tg_stream_close(&s);
     CHECK_EQ(a.tokens, n);
-    losses[0] = tg_ablate_loss(&a, TG_ABLATE_NONE);
+    CHECK_EQ(w.tokens + w.batch, n);
+    CHECK_EQ(w.calls, w.batches * a.cases);
+    CHECK_OK(tg_ablate_check_finite(&a, &err), &err);
+    losses[0] = tg_ablate_baseline(&a);
     for (size_t i = 0; i < a.cases; i++)
         losses[1 + i] = tg_ablate_loss(&a, i);
     tg_ablate_close(&a);
@@ -97,7 +119,7 @@ static void ablate(double *losses, const tg_model *m, const tg_ablate_heads *hea
 
 static const tg_ablate_head every_head[L * H] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}};
 
-/* More than twice the room, with a last window that is not full: every window's place counts. */
+/* More than twice the capacity, with a last window that is not full: windows must be adjacent. */
 #define LONG 2303
 
 static void in_turn(void)
@@ -121,7 +143,7 @@ static void in_turn(void)
     }
 }
 
-/* Of such a model the logits are off by up to 1e-5 (test_model.c), a loss by twice that. */
+/* The logits of such a model are off by up to 1e-5 (test_model.c), a loss by twice that. */
 #define REFERENCE_TOLERANCE 2e-5
 
 static void together(void)
@@ -144,7 +166,7 @@ static void together(void)
     tg_model_free(&m);
 }
 
-/* Silencing what is silent already changes nothing, not even the last bit. */
+/* Silencing a head that is silent already changes no bit. */
 static void silent_heads_change_nothing(void)
 {
     const tg_ablate_heads heads = {every_head, L * H, true};
@@ -181,6 +203,53 @@ static void ablation_at_any_thread_count(void)
     tg_model_free(&m);
 }
 
+/* With fewer than two tokens there is no loss. */
+static void texts_are_too_short(void)
+{
+    const tg_ablate_heads heads = {every_head, 1, true};
+    const int32_t ids[] = {7};
+    tg_model m;
+    tg_err err = {0};
+
+    small_model(&m);
+    for (size_t n = 0; n <= 1; n++) {
+        tg_ablate a;
+        tg_stream s;
+
+        CHECK_OK(tg_ablate_open(&a, &m, &heads, &err), &err);
+        tg_stream_open_ids(&s, &m, ids, n);
+        CHECK_EQ(tg_ablate_run(&a, &s, NULL, NULL, &err), TG_EDATA);
+        CHECK_HAS(err.message, n == 0 ? "no tokens: a loss needs" : "only one token: a loss needs");
+        tg_stream_close(&s);
+        tg_ablate_close(&a);
+    }
+    tg_model_free(&m);
+}
+
+static void losses_are_checked(void)
+{
+    const tg_ablate_heads heads = {every_head, 1, true};
+    const int32_t ids[] = {7, 8, 9};
+    tg_ablate a;
+    tg_stream s;
+    tg_model m;
+    tg_err err = {0};
+
+    small_model(&m);
+    CHECK_OK(tg_ablate_open(&a, &m, &heads, &err), &err);
+    tg_stream_open_ids(&s, &m, ids, 3);
+    CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
+    CHECK_OK(tg_ablate_check_finite(&a, &err), &err);
+    a.sum[0] = HUGE_VAL;
+    CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
+    a.sum[0] = 1;
+    a.base = nan("");
+    CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
+    tg_stream_close(&s);
+    tg_ablate_close(&a);
+    tg_model_free(&m);
+}
+
 /* ---- streams */
 
 static FILE *file_of(const void *data, size_t n)
@@ -193,18 +262,20 @@ static FILE *file_of(const void *data, size_t n)
 
 static FILE *tokens_of(const unsigned char *text, size_t n, size_t copies)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer *tok;
     tg_tokens_writer *w;
     tg_err err = {0};
     FILE *f = tmpfile();
 
     CHECK(f != NULL);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
     while (copies-- > 0) {
-        CHECK_OK(tg_tokens_create(&w, fileno(f), &tok, &err), &err);
-        CHECK_OK(tg_tokens_write(w, text, n, &err), &err);
+        CHECK_OK(tg_tokens_create(&w, fileno(f), tok, &err), &err);
+        CHECK_OK(tg_tokens_write_packed(w, text, n, &err), &err);
         CHECK_OK(tg_tokens_finish(w, &err), &err);
         tg_tokens_abandon(w);
     }
+    tg_tokenizer_free(tok);
     CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
     return f;
 }
@@ -218,26 +289,26 @@ static void make_text(void)
         text[i] = (unsigned char)(i * i % 251);
 }
 
-/* All of an open stream, in pieces of `most`, is the text over and over, `n` ids in all. */
-static void drain(tg_stream *s, size_t most, size_t n)
+/* An open stream, read in pieces of `max`, repeats the text for `n` ids. */
+static void drain(tg_stream *s, size_t max, size_t n)
 {
-    int32_t *ids = malloc(most * sizeof *ids);
+    int32_t *ids = malloc(max * sizeof *ids);
     size_t got = 1, seen = 0;
     tg_err err = {0};
 
     while (got > 0) {
         bool same = true;
 
-        CHECK_OK(tg_stream_next(s, ids, most, &got, &err), &err);
+        CHECK_OK(tg_stream_next(s, ids, max, &got, &err), &err);
         for (size_t i = 0; i < got; i++)
             same = same && ids[i] == text[(seen + i) % TEXT_SIZE];
         CHECK(same);
         seen += got;
-        CHECK(got == most || seen == n);
+        CHECK(got == max || seen == n);
     }
     CHECK_EQ(seen, n);
     CHECK_EQ(s->count, n);
-    CHECK_OK(tg_stream_next(s, ids, most, &got, &err), &err); /* stays at the end */
+    CHECK_OK(tg_stream_next(s, ids, max, &got, &err), &err); /* stays at the end */
     CHECK_EQ(got, 0);
     tg_stream_close(s);
     free(ids);
@@ -289,7 +360,6 @@ static void streams_are_checked(void)
     const int32_t ids[] = {1, 2, 255, 256};
     int32_t got[4];
     size_t n;
-    FILE *f;
     tg_err err = {0};
     tg_stream s;
     tg_model m;
@@ -300,16 +370,6 @@ static void streams_are_checked(void)
     CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
     CHECK_HAS(err.message, "token 3 is 256, the model's vocabulary has 256");
     tg_stream_close(&s);
-
-    m.tokenizer.vocab_size = 255; /* another tokenizer */
-    make_text();
-    f = tokens_of(text, 10, 1);
-    CHECK_OK(tg_stream_open(&s, &m, fileno(f), &err), &err);
-    CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
-    CHECK_HAS(err.message,
-              "the tokens are of tokenizer \"bytes\" with 256 ids, the model's is \"bytes\" with 255");
-    tg_stream_close(&s);
-    fclose(f);
     tg_model_free(&m);
 }
 
@@ -319,6 +379,8 @@ int main(void)
     RUN(together);
     RUN(silent_heads_change_nothing);
     RUN(ablation_at_any_thread_count);
+    RUN(texts_are_too_short);
+    RUN(losses_are_checked);
     RUN(streams_in_pieces);
     RUN(stream_of_nothing);
     RUN(streams_are_checked);

@@ -156,7 +156,7 @@ static const bytes *sample(unsigned flags)
 
 /* ---- reading */
 
-/* Read everything, every second array left to be skipped; counts arrays and ends. */
+/* Read everything but skip every second array.  Counts arrays and ends. */
 static tg_status read_all(int fd, size_t *arrays, size_t *ends, tg_err *err)
 {
     unsigned char data[256];
@@ -351,7 +351,7 @@ static void test_one_byte_more(void)
     b.p[b.n++] = '\n';
     CHECK_EQ(read_bytes(as_pipe, b.p, b.n, &arrays, &ends, &err), TG_EDATA);
     CHECK_EQ(ends, 1);
-    CHECK_HAS(err.message, "after an archive, at offset");
+    CHECK_HAS(err.message, "trailing data after the archive, at offset");
     CHECK_HAS(err.message, "plain text");
 }
 
@@ -492,7 +492,7 @@ static void test_others(void)
     CHECK_EQ(one_value(TG_F32, 0, (float[]){0.5f}, NULL, NULL, NULL, text, &err), TG_EDATA);
 }
 
-/* ---- the writer's mistakes and misfortunes */
+/* ---- the writer: wrong use, failing writes */
 
 static void test_usage(void)
 {
@@ -516,6 +516,8 @@ static void test_usage(void)
     CHECK_EQ(tg_archive_put_i64(w, "a//b", 1, &err), TG_EUSAGE);
     CHECK_EQ(tg_archive_put_i64(w, "a b", 1, &err), TG_EUSAGE);
     CHECK_EQ(tg_archive_put(w, "a", (tg_dtype){'f', 3}, 0, NULL, NULL, &err), TG_EUSAGE);
+    CHECK_EQ(tg_archive_put(w, "a", TG_BF16, 1, (size_t[]){2}, "1234", &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "array \"a\": .npy has no bfloat16");
     CHECK_EQ(tg_archive_put(w, "a", TG_F32, 9, (size_t[9]){0}, NULL, &err), TG_EUSAGE);
     CHECK_EQ(tg_archive_put(w, "a", TG_F32, 2, (size_t[]){SIZE_MAX, 2}, NULL, &err), TG_EUSAGE);
     CHECK_OK(tg_archive_finish(w, &err), &err);
@@ -527,7 +529,7 @@ static void test_usage(void)
     close(fd);
 }
 
-/* More than an array has is not given; what it has still is. */
+/* A request for more than an array has fails; the data can still be read. */
 static void test_read_too_much(void)
 {
     for (size_t way = 0; way < 2; way++) {
@@ -543,17 +545,17 @@ static void test_read_too_much(void)
         CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
         CHECK(a.bytes > 0 && a.bytes < sizeof piece);
         CHECK_EQ(tg_archive_read(r, piece, a.bytes + 1, &err), TG_EUSAGE);
-        CHECK_HAS(err.message, "are wanted");
+        CHECK_HAS(err.message, "requested");
         CHECK_OK(tg_archive_read(r, piece, a.bytes, &err), &err);
         CHECK_EQ(tg_archive_read(r, piece, 1, &err), TG_EUSAGE);
-        CHECK_HAS(err.message, "1 bytes are wanted, 0 are left");
+        CHECK_HAS(err.message, "1 bytes requested, 0 left");
         CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
         tg_archive_close(r);
         close(fd);
     }
 }
 
-/* A name and an extra field that together are longer than what can be looked at. */
+/* A name and an extra field that together exceed TG_SOURCE_PEEK. */
 static void test_long_name(void)
 {
     unsigned char header[64] = "PK\3\4\24";
@@ -564,11 +566,11 @@ static void test_long_name(void)
         tg_err err = {0};
 
         CHECK_EQ(read_bytes(ways[way].open, header, sizeof header, &arrays, &ends, &err), TG_EDATA);
-        CHECK_HAS(err.message, "the name of the member at offset 0 has 65535 bytes, more than 131");
+        CHECK_HAS(err.message, "the name of the member at offset 0 has 65535 bytes, expected at most 131");
     }
 }
 
-/* What an input can hold is known of a file only. */
+/* The bound on an input's bytes is known for files only. */
 static void test_most_bytes(void)
 {
     for (size_t way = 0; way < 2; way++) {
@@ -581,7 +583,8 @@ static void test_most_bytes(void)
 
         CHECK_OK(tg_archive_open(&r, fd, &err), &err);
         for (int i = 0; i < 2; i++) {
-            CHECK(tg_archive_max_bytes(r) == (ways[way].open == as_file ? 1032 * (uint64_t)b->n : UINT64_MAX));
+            CHECK(tg_archive_max_bytes(r) ==
+                  (ways[way].open == as_file ? 1032 * (uint64_t)b->n : UINT64_MAX));
             CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
         }
         tg_archive_close(r);

@@ -6,32 +6,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/tg-attn-dump/example.h"
 #include "lib/attn/attn.h"
-#include "lib/attn/example.h"
 #include "lib/attn/layers.h"
-#include "lib/gpt/prompt.h"
 #include "lib/attn/qkv.h"
 #include "lib/gpt/infer.h"
+#include "lib/gpt/prompt.h"
 #include "lib/nn/ref/ref.h"
-#include "lib/text/tokens.h"
+#include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
-static bool walk(const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_visit visit, void *context)
+static bool walk(const tg_qkv_view *view, const tg_attn_filter *filter, tg_attn_visit visit, void *context)
 {
     tg_arena arena = {0};
-    tg_attn_work work;
+    tg_attn_scratch scratch;
     tg_err err = {0};
     bool done;
 
-    tg_attn_place(&arena, &work, 0, view->T, view->C / view->H);
+    tg_attn_scratch_place(&arena, &scratch, 0, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_attn_place(&arena, &work, 0, view->T, view->C / view->H);
-    done = tg_attn_walk(view, 0, pick, &work, visit, context);
+    tg_attn_scratch_place(&arena, &scratch, 0, view->T, view->C / view->H);
+    done = tg_attn_walk(view, 0, filter, &scratch, visit, context);
     tg_arena_free(&arena);
     return done;
 }
@@ -41,7 +41,7 @@ static bool walk(const tg_attn_view *view, const tg_attn_pick *pick, tg_attn_vis
 struct expected {
     size_t h, i;
     double score[3], prob[3], att[4];
-    size_t rows; /* that were it */
+    size_t rows; /* seen */
 };
 
 static bool compare(void *context, const tg_attn_row *row)
@@ -70,16 +70,16 @@ static void examples(void)
         1, 2, {0.70710678, -0.70710678, 0}, {0.57597535, 0.14002925, 0.28399541}, {7.17973050, 2.82026950},
         0};
 
-    CHECK(walk(&tg_attn_example_get(0)->view, &all, compare, &baseline));
-    CHECK(walk(&tg_attn_example_get(1)->view, &all, compare, &mha));
+    CHECK(walk(&example_get(0)->view, &all, compare, &baseline));
+    CHECK(walk(&example_get(1)->view, &all, compare, &mha));
     CHECK_EQ(baseline.rows, 1);
     CHECK_EQ(mha.rows, 1);
 }
 
 static void example_offsets(void)
 {
-    const tg_attn_view *one = &tg_attn_example_get(0)->view, *two = &tg_attn_example_get(1)->view;
-    const tg_attn_view narrow = {.B = 1, .T = 3, .C = 2, .H = 1};
+    const tg_qkv_view *one = &example_get(0)->view, *two = &example_get(1)->view;
+    const tg_qkv_view narrow = {.B = 1, .T = 3, .C = 2, .H = 1};
 
     CHECK_EQ(tg_attn_base(one, 0, 2, 0), 8);
     CHECK_EQ(tg_attn_base(one, 0, 1, 0), 4);
@@ -117,11 +117,11 @@ static bool count_rows(void *context, const tg_attn_row *row)
     return ++v->n != v->stop_after;
 }
 
-/* Every row once, by ascending offsets; a visit can end it. */
+/* Every row comes once, by ascending offset; a visit can end the walk. */
 static void order_of_rows(void)
 {
     float x[3 * 5 * 12];
-    const tg_attn_view view = {3, 5, 12, 4, 12, x, x, x, TG_ATTN_BTHD};
+    const tg_qkv_view view = {3, 5, 12, 4, 12, x, x, x, TG_ATTN_BTHD};
     struct visits v = {0}, stopped = {.stop_after = 7};
 
     check_fill(x, 3 * 5 * 12, 3, 1);
@@ -132,32 +132,32 @@ static void order_of_rows(void)
     CHECK_EQ(stopped.n, 7);
 }
 
-/* A masked key takes no share even of scores far below the mask's -1e9. */
+/* A masked key gets probability 0 even if the visible scores are far below the mask's -1e9. */
 static void scores_below_the_mask(void)
 {
     const float q[] = {1e20F, 1e20F}, k[] = {-1e20F, -1e20F};
-    const tg_attn_view view = {1, 2, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, 2, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
     struct visits v = {0};
 
     CHECK(walk(&view, &all, count_rows, &v));
     CHECK_EQ(v.n, 2);
 }
 
-static void picks_are_checked(void)
+static void filters_are_checked(void)
 {
-    tg_attn_pick pick = {1, 2, 4, 4};
+    tg_attn_filter filter = {1, 2, 4, 4};
     tg_err err = {0};
 
-    CHECK_OK(tg_attn_pick_check(&all, 1, 1, 1, &err), &err);
-    CHECK_OK(tg_attn_pick_check(&pick, 2, 3, 5, &err), &err);
-    CHECK_EQ(tg_attn_pick_check(&pick, 1, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "layer 1 is out of range: there is only layer 0");
-    CHECK_EQ(tg_attn_pick_check(&pick, 2, 2, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "head 2 is out of range: there are 2, 0 to 1");
-    CHECK_EQ(tg_attn_pick_check(&pick, 2, 3, 4, &err), TG_EUSAGE);
+    CHECK_OK(tg_attn_filter_check(&all, 1, 1, 1, &err), &err);
+    CHECK_OK(tg_attn_filter_check(&filter, 2, 3, 5, &err), &err);
+    CHECK_EQ(tg_attn_filter_check(&filter, 1, 3, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "layer 1 is out of range: the only layer is 0");
+    CHECK_EQ(tg_attn_filter_check(&filter, 2, 2, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "head 2 is out of range: expected 0 to 1");
+    CHECK_EQ(tg_attn_filter_check(&filter, 2, 3, 4, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "query 4");
-    pick.query = 0;
-    CHECK_EQ(tg_attn_pick_check(&pick, 2, 3, 4, &err), TG_EUSAGE);
+    filter.query = 0;
+    CHECK_EQ(tg_attn_filter_check(&filter, 2, 3, 4, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "key 4");
 }
 
@@ -186,7 +186,7 @@ static void keep_att(void *context, const tg_attn_row *row, size_t thread)
     (void)thread;
     for (size_t d = 0; d < D; d++)
         r->att[row->layer][row->i][row->h * D + d] = (float)row->att[d];
-    #pragma omp critical
+#pragma omp critical
     {
         r->n++;
         r->layer = row->layer;
@@ -194,7 +194,7 @@ static void keep_att(void *context, const tg_attn_row *row, size_t thread)
     }
 }
 
-static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_pick *pick,
+static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_filter *filter,
                             struct rows *rows, tg_err *err)
 {
     const tg_attn_team team = {.row = keep_att, .context = rows, .att = true};
@@ -203,12 +203,13 @@ static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, con
 
     if (status)
         return status;
-    status = tg_attn_layers_walk_team(&layers, pick, &team, err);
+    if (!(status = tg_attn_layers_select(&layers, filter, err)))
+        status = tg_attn_layers_walk_team(&layers, &team, err);
     tg_attn_layers_close(&layers);
     return status;
 }
 
-/* What lib/nn's fused attention gives for each layer. */
+/* The output of lib/nn's fused attention for each layer. */
 static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
 {
     tg_arena arena = {0};
@@ -227,8 +228,8 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     tg_arena_free(&arena);
 }
 
-/* The fused one is in float32: its rounding, 6e-8, counts for every unit of a score
- * (they stay below 20) and of a value (below 10). */
+/* The fused kernel computes in float32: its rounding error, 6e-8, is relative to a score (below 20) and
+ * to a value (below 10). */
 #define FUSED_TOLERANCE (6e-8 * 20 * 10)
 
 static void model_equals_fused(void)
@@ -251,21 +252,21 @@ static void model_equals_fused(void)
     tg_model_free(&m);
 }
 
-static void model_picks(void)
+static void model_filter(void)
 {
     const int32_t ids[T] = {84, 111, 32, 98, 101, 44, 32, 111, 114};
     static struct rows got;
-    tg_attn_pick pick = {1, 1, 3, TG_ATTN_ALL};
+    tg_attn_filter filter = {1, 1, 3, TG_ATTN_ALL};
     tg_model m;
     tg_err err = {0};
 
     small_model(&m);
-    CHECK_OK(walk_model(&m, ids, T, &pick, &got, &err), &err);
+    CHECK_OK(walk_model(&m, ids, T, &filter, &got, &err), &err);
     CHECK_EQ(got.n, 1);
     CHECK_EQ(got.layer, 1);
     CHECK_EQ(got.head, 1);
-    pick.layer = L;
-    CHECK_EQ(walk_model(&m, ids, T, &pick, &got, &err), TG_EUSAGE);
+    filter.layer = L;
+    CHECK_EQ(walk_model(&m, ids, T, &filter, &got, &err), TG_EUSAGE);
     CHECK_EQ(got.n, 1);
     tg_model_free(&m);
 }
@@ -279,7 +280,7 @@ struct array {
     const void *data;
 };
 
-/* An archive of arrays in a temporary file, wound back. */
+/* An archive of arrays in a temporary file, rewound. */
 static FILE *archive_of(const struct array *a, size_t n)
 {
     tg_archive_writer *w;
@@ -352,13 +353,14 @@ static void bad_qkv_is_refused(void)
     const double big8[24] = {1, 1e300};
 
     check_refused((struct array)ARRAY("k", TG_F32, 3, 2, 4, f4),
-                  "array k is [3,2,4], the ones before are [2,3,4]");
+                  "array k is [3,2,4], the arrays before it are [2,3,4]");
     check_refused((struct array)ARRAY("k", TG_I64, 2, 3, 4, f8), "'i8'");
-    check_refused((struct array)ARRAY("k", TG_F32, 2, 3, 4, nan4), "array k: element 3 is nan");
-    check_refused((struct array)ARRAY("k", TG_F64, 2, 3, 4, big8), "array k: element 1 is 1e+300");
+    check_refused((struct array)ARRAY("k", TG_F32, 2, 3, 4, nan4), "k[3] is nan: it must be finite");
+    check_refused((struct array)ARRAY("k", TG_F64, 2, 3, 4, big8),
+                  "k[1] is 1e+300: it must be finite as float32");
     check_refused((struct array){"k", TG_F32, 2, {6, 4}, f4}, "array k has 2 dimensions, expected 3");
     check_refused((struct array)ARRAY("k", TG_F32, 2, 0, 4, f4), "array k is empty: [2,0,4]");
-    check_refused((struct array)ARRAY("K", TG_F32, 2, 3, 4, f4), "there is no array k");
+    check_refused((struct array)ARRAY("K", TG_F32, 2, 3, 4, f4), "array k is missing");
 }
 
 /* ---- prompts */
@@ -406,18 +408,20 @@ static void prompt_of_text(void)
 
 static FILE *tokens_of(const char *text, size_t copies)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer *tok;
     tg_tokens_writer *w;
     tg_err err = {0};
     FILE *f = tmpfile();
 
     CHECK(f != NULL);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
     while (copies-- > 0) {
-        CHECK_OK(tg_tokens_create(&w, fileno(f), &tok, &err), &err);
-        CHECK_OK(tg_tokens_write(w, (const unsigned char *)text, strlen(text), &err), &err);
+        CHECK_OK(tg_tokens_create(&w, fileno(f), tok, &err), &err);
+        CHECK_OK(tg_tokens_write_packed(w, text, strlen(text), &err), &err);
         CHECK_OK(tg_tokens_finish(w, &err), &err);
         tg_tokens_abandon(w);
     }
+    tg_tokenizer_free(tok);
     CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
     return f;
 }
@@ -442,9 +446,9 @@ int main(void)
     RUN(example_offsets);
     RUN(order_of_rows);
     RUN(scores_below_the_mask);
-    RUN(picks_are_checked);
+    RUN(filters_are_checked);
     RUN(model_equals_fused);
-    RUN(model_picks);
+    RUN(model_filter);
     RUN(qkv_is_read);
     RUN(bad_qkv_is_refused);
     RUN(prompt_of_text);

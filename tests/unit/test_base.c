@@ -1,7 +1,9 @@
-/* What everything stands on: messages, one block of memory, bytes written out. */
+/* lib/base and writing: messages, the arena, UTF-8, finite checks, conversions, lists of names. */
 #define _GNU_SOURCE /* F_SETPIPE_SZ, memfd_create, vmsplice */
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,10 +16,14 @@
 #include "formats/sink.h"
 #include "lib/base/arena.h"
 #include "lib/base/choice.h"
+#include "lib/base/convert.h"
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
 #include "lib/base/status.h"
+#include "lib/base/utf8.h"
 #include "tests/unit/check.h"
 
-/* ---- where it happened, and why */
+/* ---- messages */
 
 static void names_in_front(void)
 {
@@ -34,7 +40,7 @@ static void names_in_front(void)
     CHECK_EQ(err.sys, ENOENT);
 }
 
-/* A path of any length: the reason stays whole, and the end of the path. */
+/* A path of any length: the reason and the end of the path are kept. */
 static void long_paths(void)
 {
     static const char reason[] = "the config asks for 5368 bytes: the file cannot hold more than 17";
@@ -58,7 +64,7 @@ static void long_paths(void)
     }
 }
 
-/* What is left of a path does not begin in the middle of a character. */
+/* A shortened path does not begin in the middle of a character. */
 static void long_paths_in_utf8(void)
 {
     char path[1200];
@@ -75,7 +81,7 @@ static void long_paths_in_utf8(void)
     }
 }
 
-/* Both too long: something of the path is there all the same. */
+/* Both too long: 64 bytes of the path are kept. */
 static void long_reasons(void)
 {
     char path[600], reason[600];
@@ -94,32 +100,115 @@ static void long_reasons(void)
 
 /* ---- the arena */
 
-static void place(tg_arena *arena, unsigned char **a, double **b)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define ASAN 1
+#endif
+
+struct buffers {
+    unsigned char *a;
+    double *b;
+    size_t n; /* doubles */
+};
+
+static void place(tg_arena *arena, void *context)
 {
-    *a = tg_arena_take(arena, 100, 1);
-    *b = tg_arena_take(arena, 1000, sizeof **b);
+    struct buffers *x = context;
+
+    x->a = tg_arena_take(arena, 100, 1);
+    x->b = tg_arena_take(arena, x->n, sizeof *x->b);
+}
+
+static void expect_buffers(const struct buffers *x)
+{
+    CHECK((uintptr_t)x->a % TG_ALIGN == 0 && (uintptr_t)x->b % TG_ALIGN == 0);
+#ifndef ASAN
+    CHECK((unsigned char *)x->b - x->a == 128);
+#endif
+    for (size_t i = 0; i < 100; i++)
+        CHECK(x->a[i] == 0);
+    for (size_t i = 0; i < x->n; i++)
+        CHECK(x->b[i] == 0);
+    memset(x->a, 0xff, 100);
+    memset(x->b, 0xff, x->n * sizeof *x->b);
 }
 
 static void placement(void)
 {
     tg_arena arena = {0};
-    unsigned char *a;
-    double *b;
+    struct buffers x = {.n = 1000};
     tg_err err;
 
-    place(&arena, &a, &b);
-    CHECK(!a && !b);
+    place(&arena, &x);
+    CHECK(!x.a && !x.b);
     CHECK_EQ(arena.used, 128 + 8000);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    place(&arena, &a, &b);
-    CHECK((uintptr_t)a % TG_ALIGN == 0 && (uintptr_t)b % TG_ALIGN == 0);
-    CHECK((unsigned char *)b - a == 128);
-    for (size_t i = 0; i < 128 + 8000; i++)
-        CHECK(a[i] == 0);
-    memset(a, 0xff, 128 + 8000);
+    place(&arena, &x);
+    CHECK_EQ(arena.used, 128 + 8000);
+    expect_buffers(&x);
     tg_arena_free(&arena);
     CHECK(!arena.base && arena.size == 0);
     tg_arena_free(&arena);
+}
+
+/* Both runs in one call. */
+static void building(void)
+{
+    tg_arena arena;
+    struct buffers x = {.n = 1000};
+    tg_err err;
+
+    CHECK_OK(tg_arena_build(&arena, place, &x, &err), &err);
+    CHECK_EQ(arena.used, 128 + 8000);
+    expect_buffers(&x);
+    tg_arena_free(&arena);
+    x.n = SIZE_MAX / 16;
+    CHECK_EQ(tg_arena_build(&arena, place, &x, &err), TG_ENOMEM);
+    CHECK(!x.a && !x.b && !arena.base && arena.used == 0);
+}
+
+/* Whether a child process survives writing one byte at p[at]. */
+static bool survives(unsigned char *p, ptrdiff_t at)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        close(STDERR_FILENO); /* no report */
+        ((volatile unsigned char *)p)[at] = 1;
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    return status == 0;
+}
+
+/* Blocks can be written to their last byte, and the addresses can be used again after the
+ * arena is freed.  Under AddressSanitizer a write beyond a block is fatal. */
+static void overruns(void)
+{
+    const ptrdiff_t end = 999 * sizeof(double);
+    tg_arena arena;
+    struct buffers x = {.n = 999};
+    unsigned char *freed;
+    size_t size;
+    tg_err err;
+
+    CHECK_OK(tg_arena_build(&arena, place, &x, &err), &err);
+    CHECK(survives(x.a, 0) && survives(x.a, 99) && survives((unsigned char *)x.b, end - 1));
+#ifdef ASAN
+    CHECK(!survives(x.a, 100) && !survives(x.a, 127) && !survives(x.a, 128));
+    CHECK(!survives((unsigned char *)x.b, -1) && !survives((unsigned char *)x.b, end));
+#endif
+    freed = arena.base;
+    size = arena.size;
+    tg_arena_free(&arena);
+    freed = mmap(freed, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(freed != MAP_FAILED && survives(freed, 100) && survives(freed, (ptrdiff_t)size - 1));
+    munmap(freed, size);
 }
 
 static void too_large(void)
@@ -153,11 +242,142 @@ static void rows_of_a_width(void)
     CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
 }
 
+static void saturating(void)
+{
+    tg_arena arena = {0};
+    tg_err err;
+
+    CHECK_EQ(tg_size_mul_sat(6, 7), 42);
+    CHECK_EQ(tg_size_add_sat(6, 7), 13);
+    CHECK(tg_size_mul_sat(SIZE_MAX / 2 + 1, 2) == SIZE_MAX && tg_size_add_sat(SIZE_MAX, 1) == SIZE_MAX);
+    (void)tg_arena_take(&arena, tg_size_mul_sat(SIZE_MAX, SIZE_MAX), 1);
+    CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
+}
+
+/* ---- UTF-8 */
+
+static void utf8_decoding(void)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        uint32_t code;
+    } good[] = {{"a", 1, 'a'},
+                {"\x7F", 1, 0x7F},
+                {"\xC2\x80", 2, 0x80},
+                {"\xDF\xBF", 2, 0x7FF},
+                {"\xE0\xA0\x80", 3, 0x800},
+                {"\xED\x9F\xBF", 3, 0xD7FF},
+                {"\xEE\x80\x80", 3, 0xE000},
+                {"\xF0\x90\x80\x80", 4, 0x10000},
+                {"\xF4\x8F\xBF\xBF", 4, 0x10FFFF}};
+    static const char *const bad[] = {"\x80",
+                                      "\xBF",
+                                      "\xC3(",
+                                      "\xC0\x80",
+                                      "\xC1\xBF",
+                                      "\xE0\x9F\xBF",
+                                      "\xED\xA0\x80",
+                                      "\xED\xBF\xBF",
+                                      "\xE2\x82(",
+                                      "\xF0\x8F\xBF\xBF",
+                                      "\xF4\x90\x80\x80",
+                                      "\xF8\x88\x80\x80\x80",
+                                      "\xFF",
+                                      "\xFE"};
+    uint32_t code;
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        CHECK_EQ(tg_utf8_decode(&code, good[i].text, strlen(good[i].text)), good[i].length);
+        CHECK_EQ(code, good[i].code);
+        CHECK_EQ(tg_utf8_length((unsigned char)good[i].text[0]), good[i].length);
+        CHECK_EQ(tg_utf8_decode(&code, good[i].text, good[i].length - 1), 0); /* cut */
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK_EQ(tg_utf8_decode(&code, bad[i], strlen(bad[i])), 0);
+    CHECK_EQ(tg_utf8_decode(&code, "", 1), 1); /* NUL is a character */
+    CHECK(tg_utf8_continues(0x80) && tg_utf8_continues(0xBF));
+    CHECK(!tg_utf8_continues('a') && !tg_utf8_continues(0xC3));
+}
+
+static void utf8_what_is_shown(void)
+{
+    uint32_t code;
+
+    CHECK_EQ(tg_utf8_printable(&code, " ", 1), 1);
+    CHECK_EQ(tg_utf8_printable(&code, "~", 1), 1);
+    CHECK_EQ(tg_utf8_printable(&code, "\x1F", 1), 0);
+    CHECK_EQ(tg_utf8_printable(&code, "\x7F", 1), 0);
+    CHECK_EQ(tg_utf8_printable(&code, "\xC2\x9F", 2), 0);
+    CHECK_EQ(tg_utf8_printable(&code, "\xC2\xA0", 2), 2);
+    CHECK_EQ(tg_utf8_columns('a'), 1);
+    CHECK_EQ(tg_utf8_columns(0x4E2D), 2);
+    CHECK_EQ(tg_utf8_columns(0x1F600), 2);
+    CHECK_EQ(tg_utf8_columns(0x0301), 0);
+}
+
+/* ---- numbers that are not finite */
+
+/* One bad value at any place, in few values (one thread) and in many. */
+static void finding_what_is_not_finite(void)
+{
+    static float x[200000];
+    static const size_t counts[] = {0, 1, 15, 16, 17, 100, 65535, 65536, 65537, 200000};
+    static const float bad[] = {INFINITY, -INFINITY, NAN};
+
+    for (size_t i = 0; i < 200000; i++)
+        x[i] = i % 3 == 0 ? FLT_MAX : i % 3 == 1 ? -0.0f : 1e-45f;
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        const size_t n = counts[c];
+
+        CHECK_EQ(tg_find_not_finite(x, n), n);
+        for (size_t at = 0; at < n; at += at < 40 || at + 40 > n ? 1 : n / 7) {
+            const float was = x[at], last = x[n - 1];
+
+            x[at] = bad[at % 3];
+            CHECK_EQ(tg_find_not_finite(x, n), at);
+            CHECK_EQ(tg_find_not_finite(x, at), at);
+            x[n - 1] = NAN; /* the first one counts */
+            CHECK_EQ(tg_find_not_finite(x, n), at);
+            x[n - 1] = last;
+            x[at] = was;
+        }
+    }
+}
+
+static void not_finite_doubles(void)
+{
+    double x[5] = {1, -DBL_MAX, 0, 3, 4};
+
+    CHECK_EQ(tg_find_not_finite64(x, 5), 5);
+    CHECK_EQ(tg_find_not_finite_rounded(x, 5), 1); /* beyond float32 */
+    x[1] = (double)FLT_MAX;
+    CHECK_EQ(tg_find_not_finite_rounded(x, 5), 5);
+    x[3] = (double)NAN;
+    CHECK_EQ(tg_find_not_finite64(x, 5), 3);
+    CHECK_EQ(tg_find_not_finite_rounded(x, 5), 3);
+}
+
+static void not_finite_message(void)
+{
+    float x[3] = {1, 2, -NAN};
+    tg_err err;
+
+    CHECK_OK(tg_check_finite("x", x, 2, &err), &err);
+    CHECK_EQ(tg_check_finite("x", x, 3, &err), TG_EDATA);
+    CHECK(strcmp(err.message, "x[2] is nan: it must be finite") == 0);
+    CHECK_EQ(tg_fail_not_finite("y", 7, 1e300, &err), TG_EDATA);
+    CHECK(strcmp(err.message, "y[7] is 1e+300: it must be finite as float32") == 0);
+    x[0] = -INFINITY;
+    CHECK_EQ(tg_check_finite("x", x, 3, &err), TG_EDATA);
+    CHECK(strcmp(err.message, "x[0] is -inf: it must be finite") == 0);
+}
+
 /* ---- writing */
 
 typedef tg_status (*write_function)(int fd, const void *data, size_t n, tg_err *err);
 
-/* All that goes into a pipe comes out of it. */
+/* Everything written into a pipe arrives. */
 static void expect_arrival(write_function write_to, const unsigned char *out, size_t size)
 {
     unsigned char *in = malloc(size + 1);
@@ -195,7 +415,7 @@ static void expect_no_reader(write_function write_to)
     CHECK_EQ(write_to(-1, "x", 1, NULL), TG_EIO);
 }
 
-/* Whether this system hands pages to pipes: elsewhere they are copied. */
+/* Whether this system passes pages to pipes; others copy. */
 static bool passes_pages(void)
 {
     static char x[1];
@@ -210,7 +430,7 @@ static bool passes_pages(void)
     return passes;
 }
 
-/* More than a pipe holds, so that it takes several writes; and not from a page's start. */
+/* More than a pipe holds, so that several writes are needed; also from within a page. */
 static void writing_through_a_pipe(void)
 {
     static unsigned char out[300000];
@@ -223,7 +443,7 @@ static void writing_through_a_pipe(void)
     expect_arrival(tg_write_zero_copy, out + 5, 1);
 }
 
-/* A pipe has the pages, which stay when they are unmapped; a file has a copy. */
+/* A pipe keeps the pages even after munmap(); a file gets a copy. */
 static void writing_what_lasts(void)
 {
     enum { SIZE = 20000 };
@@ -247,7 +467,7 @@ static void writing_what_lasts(void)
     expect_no_reader(tg_write_zero_copy);
 }
 
-/* What went out is said: a pipe takes 4,096 bytes and then no more. */
+/* The message has the bytes written: here a pipe takes 4,096. */
 static void writing_to_what_is_full(void)
 {
     static const unsigned char out[5000];
@@ -284,6 +504,34 @@ static void choices(void)
     CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", SIZE_MAX), "") == 0);
 }
 
+/* ---- other types as float32 */
+
+/* All 65,536 halves, against the definition. */
+static void halves(void)
+{
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        const int exponent = (int)(bits >> 10 & 0x1F), fraction = (int)(bits & 0x3FF);
+        const double sign = bits & 0x8000 ? -1 : 1;
+        const float got = tg_float_from_half((uint16_t)bits);
+
+        if (exponent == 31 && fraction > 0)
+            CHECK(isnan(got));
+        else if (exponent == 31)
+            CHECK((double)got == sign * (double)INFINITY);
+        else
+            CHECK((double)got ==
+                  sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24)));
+        CHECK(!signbit(got) == !(bits & 0x8000));
+    }
+}
+
+static void bfloats(void)
+{
+    CHECK(tg_float_from_bf16(0x3F80) == 1.0f && tg_float_from_bf16(0xC040) == -3.0f);
+    CHECK(tg_float_from_bf16(0x7F80) == INFINITY && isnan(tg_float_from_bf16(0x7FC0)));
+    CHECK(tg_float_from_bf16(0x0001) == 0x1p-133f);
+}
+
 int main(void)
 {
     RUN(choices);
@@ -292,6 +540,16 @@ int main(void)
     RUN(long_paths_in_utf8);
     RUN(long_reasons);
     RUN(placement);
+    RUN(building);
+    RUN(overruns);
+    RUN(saturating);
+    RUN(utf8_decoding);
+    RUN(utf8_what_is_shown);
+    RUN(halves);
+    RUN(bfloats);
+    RUN(finding_what_is_not_finite);
+    RUN(not_finite_doubles);
+    RUN(not_finite_message);
     RUN(too_large);
     RUN(rows_of_a_width);
     RUN(writing_through_a_pipe);

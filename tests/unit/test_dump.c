@@ -1,13 +1,13 @@
-/* A dump archive as tg writes it: used where it lies, or copied from a pipe; and rows from whatever
- * stages there are.  Foreign and damaged ones: tests/tg-attn-view.bats. */
+/* lib/dump: a dump used in place, or copied from a pipe; rows from the stages that it has.  Foreign and
+ * damaged dumps: tests/tg-attn-view.bats. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "formats/archive.h"
-#include "lib/attn/dump_read.h"
-#include "lib/attn/dump_rows.h"
+#include "lib/dump/dump_read.h"
+#include "lib/dump/dump_rows.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 
@@ -64,7 +64,7 @@ static int dump_file(const char *layout)
 
 static const tg_dump_want everything = {TG_ATTN_ALL, TG_DUMP_EVERY};
 
-static void a_file_is_used_where_it_lies(void)
+static void a_file_is_used_in_place(void)
 {
     const int fd = dump_file("bthd");
     tg_dump dump;
@@ -92,7 +92,7 @@ static void a_file_is_used_where_it_lies(void)
     close(fd);
 }
 
-static void what_is_not_wanted_is_passed_over(void)
+static void what_is_not_wanted_is_skipped(void)
 {
     const int fd = dump_file("bthd");
     tg_dump dump;
@@ -101,11 +101,11 @@ static void what_is_not_wanted_is_passed_over(void)
     CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_ATTN_K)}, &err), &err);
     CHECK(dump.n == 1 && dump.layer[0].number == 3);
     CHECK(!dump.layer[0].data[TG_ATTN_Q] && dump.layer[0].data[TG_ATTN_K]);
-    CHECK(!tg_dump_rows_there(&dump.layer[0], TG_ATTN_SCORES));
+    CHECK(!tg_dump_has_rows(&dump.layer[0], TG_ATTN_SCORES));
     tg_dump_free(&dump);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
     CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS)}, &err), &err);
-    CHECK_EQ(dump.n, 2); /* they are there, without anything */
+    CHECK_EQ(dump.n, 2); /* listed, without arrays */
     tg_dump_free(&dump);
     close(fd);
 }
@@ -130,7 +130,7 @@ static void a_pipe_is_copied(void)
 static void check_row(const tg_dump *dump, const tg_dump_layer *layer, size_t b, size_t h, size_t i)
 {
     double q[D], k[T * D], scores[T], probs[T], scratch[2 * T + 2 * D];
-    const tg_attn_view shape = tg_dump_shape(dump);
+    const tg_qkv_view shape = tg_dump_shape(dump);
     float row[T];
 
     CHECK(tg_dump_row_scratch(dump) <= sizeof scratch / sizeof scratch[0]);
@@ -175,8 +175,8 @@ static void rows_are_the_references(void)
 
 int main(void)
 {
-    RUN(a_file_is_used_where_it_lies);
-    RUN(what_is_not_wanted_is_passed_over);
+    RUN(a_file_is_used_in_place);
+    RUN(what_is_not_wanted_is_skipped);
     RUN(a_pipe_is_copied);
     RUN(rows_are_the_references);
     return check_done();

@@ -10,7 +10,7 @@
 
 #include "lib/gpt/gradient64.h"
 #include "lib/attn/layers.h"
-#include "lib/attn/widen.h"
+#include "lib/base/convert.h"
 #include "lib/nn/ops64.h"
 #include "lib/gpt/pass.h"
 #include "lib/nn/ref/ref.h"
@@ -179,7 +179,7 @@ static void set_up(struct setting *s, const tg_config *config, size_t l, int32_t
         CHECK(tg_attn_layers_next(&s->layers, &s->layer));
     tg_gradient64_place(&s->arena, &s->g, &s->model, l, T);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    check_fill_arena(&s->arena); /* NaN everywhere */
     tg_gradient64_place(&s->arena, &s->g, &s->model, l, T);
     tg_gradient64_begin(&s->g, s->layer.residual, s->layer.qkv);
     tg_gradient64_loss(&s->g, token);

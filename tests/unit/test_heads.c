@@ -1,15 +1,15 @@
-/* lib/attn/heads: each number on rows whose answer is known, and layers in threads. */
+/* lib/heads/head_stats: each number on rows with known answers; layers in threads. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-#include "lib/attn/example.h"
-#include "lib/attn/heads.h"
+#include "cmd/tg-attn-dump/example.h"
+#include "lib/heads/head_stats.h"
 #include "tests/unit/check.h"
 
 #define EXACT 1e-15 /* sums of a few doubles below 10, each within a few units of 1.1e-16 */
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
 /* ---- a row */
 
@@ -18,20 +18,20 @@ static void entropy(void)
     const double uniform[] = {0.25, 0.25, 0.25, 0.25}, one[] = {0, 1, 0}, two[] = {0.5, 0, 0.5};
     const double uneven[] = {0.75, 0.25};
 
-    CHECK_NEAR(tg_heads_entropy(uniform, 3), log(4), EXACT);
-    CHECK(tg_heads_entropy(one, 2) == 0); /* 0 ln 0 is 0 */
-    CHECK_NEAR(tg_heads_entropy(two, 2), log(2), EXACT);
-    CHECK_NEAR(tg_heads_entropy(uneven, 1), 0.56233514461880832, EXACT);
-    CHECK_NEAR(tg_heads_entropy(uniform, 1), log(4) / 2, EXACT); /* what lies behind i is not looked at */
+    CHECK_NEAR(tg_head_stats_entropy(uniform, 3), log(4), EXACT);
+    CHECK(tg_head_stats_entropy(one, 2) == 0); /* 0 ln 0 is 0 */
+    CHECK_NEAR(tg_head_stats_entropy(two, 2), log(2), EXACT);
+    CHECK_NEAR(tg_head_stats_entropy(uneven, 1), 0.56233514461880832, EXACT);
+    CHECK_NEAR(tg_head_stats_entropy(uniform, 1), log(4) / 2, EXACT); /* keys after i are ignored */
 }
 
 static void distance(void)
 {
     const double uniform[] = {0.2, 0.2, 0.2, 0.2, 0.2}, self[] = {0, 0, 1}, first[] = {1, 0, 0};
 
-    CHECK_NEAR(tg_heads_distance(uniform, 4), 2, EXACT);
-    CHECK(tg_heads_distance(self, 2) == 0);
-    CHECK(tg_heads_distance(first, 2) == 2);
+    CHECK_NEAR(tg_head_stats_distance(uniform, 4), 2, EXACT);
+    CHECK(tg_head_stats_distance(self, 2) == 0);
+    CHECK(tg_head_stats_distance(first, 2) == 2);
 }
 
 static void induction(void)
@@ -42,32 +42,32 @@ static void induction(void)
     const int32_t alike[] = {7, 7, 7};
     double share;
 
-    CHECK(!tg_heads_induction(&share, p, 1, ids)); /* b is new */
-    CHECK(!tg_heads_induction(&share, p, 2, ids));
-    CHECK(tg_heads_induction(&share, p, 3, ids)); /* behind the a at 0: 1 */
+    CHECK(!tg_head_stats_induction(&share, p, 1, ids)); /* b is new */
+    CHECK(!tg_head_stats_induction(&share, p, 2, ids));
+    CHECK(tg_head_stats_induction(&share, p, 3, ids)); /* after the a at 0: 1 */
     CHECK_NEAR(share, 0.1, EXACT);
-    CHECK(tg_heads_induction(&share, p, 4, ids)); /* behind the b at 1: 2 */
+    CHECK(tg_head_stats_induction(&share, p, 4, ids)); /* after the b at 1: 2 */
     CHECK_NEAR(share, 0.2, EXACT);
-    CHECK(tg_heads_induction(&share, p, 5, ids)); /* behind the a at 0 and at 3: 1 and 4 */
+    CHECK(tg_head_stats_induction(&share, p, 5, ids)); /* after the a at 0 and at 3: 1 and 4 */
     CHECK_NEAR(share, 0.35, EXACT);
-    CHECK(!tg_heads_induction(&share, p, 1, alike)); /* behind the first is the query itself */
-    CHECK(tg_heads_induction(&share, p, 2, alike));
+    CHECK(!tg_head_stats_induction(&share, p, 1, alike)); /* after the first is the query itself */
+    CHECK(tg_head_stats_induction(&share, p, 2, alike));
     CHECK_NEAR(share, 0.1, EXACT);
 }
 
 static void best_pair(void)
 {
     const double p[] = {0.2, 0.5, 0.2, 0.1}, self[] = {0, 0, 1}, low[] = {0.1, 0.2, 0.7};
-    tg_heads_pair best = tg_heads_best_pair(p, 3);
+    tg_head_pair best = tg_head_stats_best_pair(p, 3);
 
     CHECK(best.found);
     CHECK_EQ(best.i, 3);
     CHECK_EQ(best.j, 1);
     CHECK(best.prob == 0.5);
     CHECK_NEAR(best.weight, 0.5 * log(2), EXACT);
-    best = tg_heads_best_pair(self, 2);
+    best = tg_head_stats_best_pair(self, 2);
     CHECK(best.found && best.j == 0 && best.prob == 0 && best.weight == 0);
-    best = tg_heads_best_pair(low, 2); /* below 1/3 a pair counts less than nothing */
+    best = tg_head_stats_best_pair(low, 2); /* below 1/3 the weight is negative */
     CHECK_EQ(best.j, 1);
     CHECK(best.weight < 0);
 }
@@ -78,11 +78,11 @@ static void uniform_attention(void)
 {
     const int32_t ids[] = {1, 2, 1, 3};
     double row[4];
-    tg_heads_sum head;
-    tg_heads_row m;
+    tg_head_stats head;
+    tg_head_means m;
 
-    tg_heads_uniform(&head, row, 4, ids, &all);
-    m = tg_heads_means(&head);
+    tg_head_stats_uniform(&head, row, 4, ids, &all);
+    m = tg_head_stats_means(&head);
     CHECK_EQ(head.rows, 3); /* without query 0 */
     CHECK_NEAR(m.entropy, (log(2) + log(3) + log(4)) / 3, EXACT);
     CHECK_NEAR(m.distance, (0.5 + 1.0 + 1.5) / 3, EXACT);
@@ -92,77 +92,77 @@ static void uniform_attention(void)
     CHECK(m.repeats);
     CHECK_EQ(head.repeats, 1); /* query 2 */
     CHECK_NEAR(m.induction, 1.0 / 3, EXACT);
-    tg_heads_uniform(&head, row, 1, ids, &all);
+    tg_head_stats_uniform(&head, row, 1, ids, &all);
     CHECK_EQ(head.rows, 0);
-    CHECK(!head.pair.found && !tg_heads_means(&head).repeats && tg_heads_means(&head).entropy == 0);
+    CHECK(!head.pair.found && !tg_head_stats_means(&head).repeats && tg_head_stats_means(&head).entropy == 0);
 }
 
-/* A head of one kind alone has 1 in its column, and 0 in the others. */
+/* A head that does one thing only has 1 in its column and 0 in the others. */
 static void planted_kinds(void)
 {
     enum { N = 9 }; /* abcabcabc */
     const int32_t ids[N] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
-    tg_heads_sum before = {0}, behind = {0};
-    tg_heads_row m;
+    tg_head_stats before = {0}, after = {0};
+    tg_head_means m;
 
     for (size_t i = 0; i < N; i++) {
         double p[N] = {0}, q[N] = {0};
 
         p[i == 0 ? 0 : i - 1] = 1;
-        q[i < 3 ? i : i - 2] = 1; /* behind the last one like it */
-        tg_heads_add(&before, p, i, ids);
-        tg_heads_add(&behind, q, i, ids);
+        q[i < 3 ? i : i - 2] = 1; /* after its last copy */
+        tg_head_stats_add(&before, p, i, ids);
+        tg_head_stats_add(&after, q, i, ids);
     }
-    m = tg_heads_means(&before);
+    m = tg_head_stats_means(&before);
     CHECK(m.previous == 1 && m.diagonal == 0 && m.distance == 1 && m.entropy == 0 && m.induction == 0);
     CHECK(m.first == 1.0 / (N - 1));
     CHECK(before.pair.i == N - 1 && before.pair.j == N - 2 && before.pair.prob == 1);
-    m = tg_heads_means(&behind);
+    m = tg_head_stats_means(&after);
     CHECK(m.induction == 1 && m.previous == 0 && m.first == 0);
-    CHECK_EQ(behind.repeats, N - 3);
+    CHECK_EQ(after.repeats, N - 3);
     CHECK(m.distance == 6.0 * 2 / 8);
 }
 
 static void no_tokens_no_induction(void)
 {
     const double p[] = {0.5, 0.25, 0.25};
-    tg_heads_sum head = {0};
+    tg_head_stats head = {0};
 
-    tg_heads_add(&head, p, 2, NULL);
-    CHECK(!tg_heads_means(&head).repeats);
-    CHECK(tg_heads_means(&head).diagonal == 0.25);
+    tg_head_stats_add(&head, p, 2, NULL);
+    CHECK(!tg_head_stats_means(&head).repeats);
+    CHECK(tg_head_stats_means(&head).diagonal == 0.25);
 }
 
 /* ---- layers */
 
-static tg_status heads_of(tg_heads_sum *heads, const tg_attn_view *view, const int32_t *ids,
-                          const tg_attn_pick *pick, tg_err *err)
+static tg_status heads_of(tg_head_stats *heads, const tg_qkv_view *view, const int32_t *ids,
+                          const tg_attn_filter *filter, tg_err *err)
 {
     const tg_attn_layer layer = {.number = 4, .view = *view};
     tg_arena arena = {0};
-    tg_heads_work work;
+    tg_head_stats_scratch scratch;
     tg_status status;
 
-    tg_heads_place(&arena, &work, view->T, view->C / view->H);
+    tg_head_stats_place(&arena, &scratch, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&arena, err), err);
-    tg_heads_place(&arena, &work, view->T, view->C / view->H);
-    status = tg_heads_of_layer(heads, &layer, ids, pick, &work, err);
+    tg_head_stats_place(&arena, &scratch, view->T, view->C / view->H);
+    status = tg_head_stats_of_layer(heads, &layer, ids, filter, &scratch, err);
     tg_arena_free(&arena);
     return status;
 }
 
-/* The worked example's head 1: query 1 has q = 0, so looks at both keys alike. */
+/* The worked example's head 1. */
 static void example_by_hand(void)
 {
-    tg_heads_sum heads[2];
-    tg_heads_row m;
+    tg_head_stats heads[2];
+    tg_head_means m;
     tg_err err = {0};
-    tg_attn_pick last = all;
+    tg_attn_filter last = all;
     const double p[] = {0.57597535, 0.14002925, 0.28399541};
 
     last.query = 2;
-    CHECK_OK(heads_of(heads, &tg_attn_example_get(1)->view, NULL, &last, &err), &err);
-    m = tg_heads_means(&heads[1]);
+    CHECK_OK(heads_of(heads, &example_get(1)->view, NULL, &last, &err), &err);
+    m = tg_head_stats_means(&heads[1]);
     CHECK_EQ(heads[1].rows, 1);
     CHECK_NEAR(m.entropy, -(p[0] * log(p[0]) + p[1] * log(p[1]) + p[2] * log(p[2])), 2e-8);
     CHECK_NEAR(m.distance, 2 * p[0] + p[1], 2e-8);
@@ -184,8 +184,8 @@ static void fill(float *x, int32_t *ids)
 static void same_at_any_thread_count(void)
 {
     static float x[B * T * C];
-    static tg_heads_sum one[B * H], three[B * H];
-    const tg_attn_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
+    static tg_head_stats one[B * H], three[B * H];
+    const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
     const int before = omp_get_max_threads();
     int32_t ids[T];
     tg_err err = {0};
@@ -209,16 +209,16 @@ static void same_at_any_thread_count(void)
 static void picked_heads_alone(void)
 {
     static float x[B * T * C];
-    static tg_heads_sum every[B * H], one[B * H];
-    const tg_attn_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
-    tg_attn_pick pick = all;
+    static tg_head_stats every[B * H], one[B * H];
+    const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
+    tg_attn_filter filter = all;
     int32_t ids[T];
     tg_err err = {0};
 
     fill(x, ids);
-    pick.head = 3;
+    filter.head = 3;
     CHECK_OK(heads_of(every, &view, ids, &all, &err), &err);
-    CHECK_OK(heads_of(one, &view, ids, &pick, &err), &err);
+    CHECK_OK(heads_of(one, &view, ids, &filter, &err), &err);
     for (size_t n = 0; n < (size_t)B * H; n++) {
         CHECK_EQ(one[n].rows, n % H == 3 ? T - 1 : 0);
         CHECK(n % H != 3 || one[n].sum.distance == every[n].sum.distance);
@@ -228,8 +228,8 @@ static void picked_heads_alone(void)
 static void not_finite(void)
 {
     static float x[B * T * C];
-    static tg_heads_sum heads[B * H];
-    const tg_attn_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
+    static tg_head_stats heads[B * H];
+    const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
     int32_t ids[T];
     tg_err err = {0};
 

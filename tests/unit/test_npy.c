@@ -6,7 +6,7 @@
 #include "formats/npy.h"
 #include "tests/unit/check.h"
 
-/* A header around `dict`, as it stands. */
+/* Wrap `dict` in a header, unchanged. */
 static size_t wrap(unsigned char *out, const char *dict)
 {
     size_t n = strlen(dict);
@@ -95,7 +95,7 @@ static void test_refuses(void)
     refuses("{'descr': '<f4', 'fortran_order': False, 'shape': ()", "three keys");
     refuses("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x\n", "newline");
     refuses("{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "newline");
-    refuses("[1, 2]\n", "no dictionary");
+    refuses("[1, 2]\n", "not a dictionary");
 }
 
 static void test_length(void)
@@ -152,6 +152,17 @@ static void test_writes(void)
     writes(longest, "{'descr': '|S1000000000000000000'");
 }
 
+/* An .npy has no bfloat16, neither as tg names it nor as others do. */
+static void test_no_bfloat16(void)
+{
+    CHECK(tg_npy_holds(TG_F16) && tg_npy_holds(TG_F32) && !tg_npy_holds(TG_BF16));
+    CHECK(!tg_npy_holds((tg_dtype){'f', 3}));
+    refuses("{'descr': '<B2', 'fortran_order': False, 'shape': (2,)}\n", "element type '<B2' is not one of");
+    refuses("{'descr': '<V2', 'fortran_order': False, 'shape': (2,)}\n", "element type '<V2' is not one of");
+    refuses("{'descr': 'bf16', 'fortran_order': False, 'shape': (2,)}\n",
+            "element type 'bf16' is not one of");
+}
+
 /* The widest numbers stay within the buffer. */
 static void test_writes_widest(void)
 {
@@ -169,6 +180,7 @@ int main(void)
     RUN(test_refuses);
     RUN(test_length);
     RUN(test_writes);
+    RUN(test_no_bfloat16);
     RUN(test_writes_widest);
     return check_done();
 }

@@ -1,5 +1,5 @@
-/* lib/attn, the rows: several keys at a time and by all threads against the reference
- * operations and the fused kernel, by heads; and the values of the mask. */
+/* The rows of a walk, several keys at a time and by all threads, against the reference operations and
+ * the fused kernel; and the values of the mask. */
 #include <float.h>
 #include <math.h>
 #include <omp.h>
@@ -11,7 +11,7 @@
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
 static void *take(size_t n, size_t each)
 {
@@ -23,7 +23,7 @@ static void *take(size_t n, size_t each)
 
 /* q, k and v side by side, as in a model, and the same as doubles apart. */
 struct given {
-    tg_attn_view view;
+    tg_qkv_view view;
     float *qkv;
     double *q, *k, *v;
 };
@@ -39,7 +39,7 @@ static struct given given(size_t B, size_t T, size_t H, size_t D)
     for (size_t i = 0; i < n; i++)
         for (size_t part = 0; part < 3; part++)
             x[part][i] = (double)g.qkv[i / C * 3 * C + part * C + i % C];
-    g.view = (tg_attn_view){B, T, C, H, 3 * C, g.qkv, g.qkv + C, g.qkv + 2 * C, TG_ATTN_BTHD};
+    g.view = (tg_qkv_view){B, T, C, H, 3 * C, g.qkv, g.qkv + C, g.qkv + 2 * C, TG_ATTN_BTHD};
     return g;
 }
 
@@ -51,16 +51,16 @@ static void give_back(struct given *g)
     free(g->v);
 }
 
-/* What a walk shows, put where the reference puts it. */
+/* The rows of a walk, stored as the reference stores them. */
 struct kept {
     double *scores, *probs, *att;
-    size_t rows, next; /* rows that came, and how many of them had their turn */
+    size_t rows, next; /* rows seen, and of them those that had their turn */
     bool in_order;
     size_t pending[64], first[64]; /* each thread's rows since its last turn, and the first's number */
     size_t stop_after;
 };
 
-static struct kept kept(const tg_attn_view *a)
+static struct kept kept(const tg_qkv_view *a)
 {
     const size_t square = a->B * a->H * a->T * a->T;
 
@@ -80,7 +80,7 @@ static void keep_free(struct kept *k)
 static void keep(void *context, const tg_attn_row *row, size_t thread)
 {
     struct kept *k = context;
-    const tg_attn_view *a = row->view;
+    const tg_qkv_view *a = row->view;
     const size_t at = tg_attn_offset(a, row->b, row->h, row->i, 0);
 
     memcpy(k->scores + at, row->scores, a->T * sizeof(double));
@@ -89,7 +89,7 @@ static void keep(void *context, const tg_attn_row *row, size_t thread)
         memcpy(k->att + tg_attn_base(a, row->b, row->i, row->h), row->att, a->C / a->H * sizeof(double));
     if (k->pending[thread]++ == 0)
         k->first[thread] = at / a->T;
-    #pragma omp atomic
+#pragma omp atomic
     k->rows++;
 }
 
@@ -113,36 +113,36 @@ static bool keep_alone(void *context, const tg_attn_row *row)
     return true;
 }
 
-static tg_attn_work work_of(tg_arena *arena, const tg_attn_view *a)
+static tg_attn_scratch scratch_of(tg_arena *arena, const tg_qkv_view *a)
 {
-    tg_attn_work work;
+    tg_attn_scratch scratch;
     tg_err err = {0};
 
-    tg_attn_place(arena, &work, 0, a->T, a->C / a->H);
+    tg_attn_scratch_place(arena, &scratch, 0, a->T, a->C / a->H);
     CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_attn_place(arena, &work, 0, a->T, a->C / a->H);
-    return work;
+    tg_attn_scratch_place(arena, &scratch, 0, a->T, a->C / a->H);
+    return scratch;
 }
 
-static void walk_team(struct kept *k, const tg_attn_view *a, const tg_attn_pick *pick, bool with_turns,
+static void walk_team(struct kept *k, const tg_qkv_view *a, const tg_attn_filter *filter, bool with_turns,
                       bool att)
 {
     const tg_attn_team team = {.row = keep, .turn = with_turns ? turn : NULL, .context = k, .att = att};
     tg_arena arena = {0};
-    tg_attn_work work = work_of(&arena, a);
+    tg_attn_scratch scratch = scratch_of(&arena, a);
 
-    CHECK(tg_attn_walk_team(a, 0, pick, &work, &team) == (k->stop_after == 0));
+    CHECK(tg_attn_walk_team(a, 0, filter, &scratch, &team) == (k->stop_after == 0));
     tg_arena_free(&arena);
 }
 
 #define SAME(got, want, n) CHECK(memcmp(got, want, (n) * sizeof *(want)) == 0)
 
-/* ---- the dumped path against the reference operations, bit for bit */
+/* ---- the walk against the reference operations, bit for bit */
 
 /* With one head the reference is the baseline, otherwise the multi-head one. */
 static void reference(struct kept *want, const struct given *g)
 {
-    const tg_attn_view *a = &g->view;
+    const tg_qkv_view *a = &g->view;
 
     if (a->H == 1)
         tg_attention_1h_forward_ref64(want->att, want->probs, want->scores, g->q, g->k, g->v, a->B, a->T,
@@ -155,11 +155,11 @@ static void reference(struct kept *want, const struct given *g)
 static void check_rows(size_t B, size_t T, size_t H, size_t D)
 {
     struct given g = given(B, T, H, D);
-    const tg_attn_view *a = &g.view;
+    const tg_qkv_view *a = &g.view;
     struct kept want = kept(a), got = kept(a), alone = kept(a);
     const size_t square = B * H * T * T;
     tg_arena arena = {0};
-    tg_attn_work work = work_of(&arena, a);
+    tg_attn_scratch scratch = scratch_of(&arena, a);
 
     reference(&want, &g);
     walk_team(&got, a, &all, true, true);
@@ -169,7 +169,7 @@ static void check_rows(size_t B, size_t T, size_t H, size_t D)
     SAME(got.scores, want.scores, square);
     SAME(got.probs, want.probs, square);
     SAME(got.att, want.att, B * T * H * D);
-    CHECK(tg_attn_walk(a, 0, &all, &work, keep_alone, &alone));
+    CHECK(tg_attn_walk(a, 0, &all, &scratch, keep_alone, &alone));
     CHECK(alone.in_order);
     SAME(alone.scores, want.scores, square);
     SAME(alone.probs, want.probs, square);
@@ -198,12 +198,12 @@ static void rows_are_the_references(void)
     omp_set_num_threads(threads);
 }
 
-/* A false turn is the last one, and rows that nobody picked are not computed. */
-static void teams_stop_and_pick(void)
+/* A turn that returns false is the last, and rows that the filter drops are not computed. */
+static void teams_stop_and_filter(void)
 {
     struct given g = given(1, 300, 2, 4);
     struct kept k = kept(&g.view);
-    const tg_attn_pick one = {TG_ATTN_ALL, 1, 7, TG_ATTN_ALL};
+    const tg_attn_filter one = {TG_ATTN_ALL, 1, 7, TG_ATTN_ALL};
     const size_t chunk = tg_attn_chunk(300);
 
     k.stop_after = 2 * chunk;
@@ -232,7 +232,7 @@ static double fused_tolerance(size_t T, size_t D)
 
 static void gradients(double *dqkv, const struct given *g, const struct kept *want, const float *datt)
 {
-    const tg_attn_view *a = &g->view;
+    const tg_qkv_view *a = &g->view;
     const size_t n = a->B * a->T * a->C, square = a->B * a->H * a->T * a->T;
     double *d[4], *dp = take(square, sizeof(double)), *ds = take(square, sizeof(double));
 
@@ -306,8 +306,7 @@ static void heads_against_references(void)
 
 /* ---- masks */
 
-/* The probabilities really computed with each value in the masked scores: over whole rows,
- * in both precisions. */
+/* The softmax over whole rows, with each value in the masked scores, in both precisions. */
 static void masks_give_equal_probabilities(void)
 {
     enum { B = 2, T = 21, H = 3, D = 5, N = B * H * T };
@@ -344,7 +343,7 @@ static void masks_give_equal_probabilities(void)
 int main(void)
 {
     RUN(rows_are_the_references);
-    RUN(teams_stop_and_pick);
+    RUN(teams_stop_and_filter);
     RUN(heads_against_references);
     RUN(masks_give_equal_probabilities);
     return check_done();

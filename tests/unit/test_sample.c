@@ -14,12 +14,12 @@
 static const tg_sampling plain = {.temperature = 1.0, .top_p = 1.0};
 static int32_t order[N_MAX];
 
-static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sampling *how)
+static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sampling *sampling)
 {
     tg_err err = {0};
     int32_t id = -1;
 
-    CHECK_OK(tg_sample(&id, logits, order, n, step, 0, how, &err), &err);
+    CHECK_OK(tg_sample(&id, logits, order, n, step, 0, sampling, &err), &err);
     CHECK(id >= 0 && (size_t)id < n);
     return id;
 }
@@ -29,14 +29,14 @@ static int32_t sample(const float *logits, size_t n, uint64_t step, const tg_sam
 static void greedy_takes_the_first_greatest(void)
 {
     const float logits[] = {1, 5, 3, 5, -2};
-    tg_sampling how = plain;
+    tg_sampling sampling = plain;
 
-    how.greedy = true;
-    CHECK_EQ(sample(logits, 5, 0, &how), 1);
-    CHECK_EQ(sample(logits, 1, 0, &how), 0);
-    how = plain;
-    how.temperature = 0;
-    CHECK_EQ(sample(logits, 5, 7, &how), 1);
+    sampling.greedy = true;
+    CHECK_EQ(sample(logits, 5, 0, &sampling), 1);
+    CHECK_EQ(sample(logits, 1, 0, &sampling), 0);
+    sampling = plain;
+    sampling.temperature = 0;
+    CHECK_EQ(sample(logits, 5, 7, &sampling), 1);
 }
 
 static void one_candidate_is_greedy(void)
@@ -58,13 +58,13 @@ static void one_candidate_is_greedy(void)
 static unsigned chosen(double top_p, size_t top_k)
 {
     const float logits[] = {logf(0.15F), logf(0.5F), logf(0.05F), logf(0.3F)};
-    tg_sampling how = plain;
+    tg_sampling sampling = plain;
     unsigned seen = 0;
 
-    how.top_p = top_p;
-    how.top_k = top_k;
+    sampling.top_p = top_p;
+    sampling.top_k = top_k;
     for (uint64_t step = 0; step < 400; step++)
-        seen |= 1U << sample(logits, 4, step, &how);
+        seen |= 1U << sample(logits, 4, step, &sampling);
     return seen;
 }
 
@@ -96,7 +96,7 @@ static void bad_logits_are_refused(void)
         const float logits[] = {0, 1, bad[i], 2};
 
         CHECK_EQ(tg_sample(&id, logits, order, 4, 0, 0, &plain, &err), TG_EDATA);
-        CHECK_HAS(err.message, "token 2");
+        CHECK_HAS(err.message, "logits[2] is");
         CHECK_EQ(tg_sample(&id, logits, order, 4, 0, 0, &greedy, &err), TG_EDATA);
         CHECK_EQ(tg_sample(&id, logits, order, 2, 0, 0, &plain, &err), TG_OK);
     }
@@ -116,7 +116,7 @@ static int descending(const void *a, const void *b)
 }
 
 /* The candidates, sorted; how many. */
-static size_t sorted_candidates(int32_t *ids, const float *logits, size_t n, const tg_sampling *how)
+static size_t sorted_candidates(int32_t *ids, const float *logits, size_t n, const tg_sampling *sampling)
 {
     double all = 0, sum = 0;
     size_t kept = 0;
@@ -125,13 +125,13 @@ static size_t sorted_candidates(int32_t *ids, const float *logits, size_t n, con
         ids[i] = (int32_t)i;
     sort_logits = logits;
     qsort(ids, n, sizeof *ids, descending);
-    if (how->top_k && how->top_k < n)
-        n = how->top_k;
+    if (sampling->top_k && sampling->top_k < n)
+        n = sampling->top_k;
     for (size_t i = 0; i < n; i++)
-        all += exp(((double)logits[ids[i]] - (double)logits[ids[0]]) / how->temperature);
+        all += exp(((double)logits[ids[i]] - (double)logits[ids[0]]) / sampling->temperature);
     do
-        sum += exp(((double)logits[ids[kept]] - (double)logits[ids[0]]) / how->temperature);
-    while (++kept < n && sum < how->top_p * all);
+        sum += exp(((double)logits[ids[kept]] - (double)logits[ids[0]]) / sampling->temperature);
+    while (++kept < n && sum < sampling->top_p * all);
     return kept;
 }
 
@@ -152,18 +152,18 @@ static void choices_agree_with_a_sort(void)
 
     for (uint64_t trial = 0; trial < 200; trial++) {
         const size_t n = 1 + (size_t)(trial * 7 % N_MAX);
-        const tg_sampling how = {.temperature = 0.5 + (double)(trial % 5),
-                                   .top_k = trial % 3 * (trial % 11),
-                                   .top_p = trial % 2 ? 1.0 : 0.3 + 0.005 * (double)trial / 2,
-                                   .seed = trial};
+        const tg_sampling sampling = {.temperature = 0.5 + (double)(trial % 5),
+                                      .top_k = trial % 3 * (trial % 11),
+                                      .top_p = trial % 2 ? 1.0 : 0.3 + 0.005 * (double)trial / 2,
+                                      .seed = trial};
         size_t kept;
 
         check_fill(logits, n, trial, 2.0);
         for (size_t i = 3; i < n; i += 3) /* equal ones, too */
             logits[i] = logits[i - 3];
-        kept = sorted_candidates(ids, logits, n, &how);
+        kept = sorted_candidates(ids, logits, n, &sampling);
         for (uint64_t step = 0; step < 20; step++)
-            CHECK(is_candidate(sample(logits, n, step, &how), ids, kept));
+            CHECK(is_candidate(sample(logits, n, step, &sampling), ids, kept));
     }
 }
 
@@ -171,12 +171,12 @@ static void choices_agree_with_a_sort(void)
 static void equal_logits(void)
 {
     float logits[N_MAX] = {0};
-    tg_sampling how = plain;
+    tg_sampling sampling = plain;
     unsigned seen = 0;
 
-    how.top_k = 3;
+    sampling.top_k = 3;
     for (uint64_t step = 0; step < 100; step++)
-        seen |= 1U << sample(logits, 30, step, &how);
+        seen |= 1U << sample(logits, 30, step, &sampling);
     CHECK_EQ(seen, 7);
 }
 
@@ -184,13 +184,13 @@ static void equal_logits(void)
 
 /* 20,000 draws, each a binomial count: within five standard deviations.  The seed is
  * fixed, so this holds or fails for good. */
-static void check_frequencies(const float *logits, const double *want, size_t n, const tg_sampling *how)
+static void check_frequencies(const float *logits, const double *want, size_t n, const tg_sampling *sampling)
 {
     enum { DRAWS = 20000 };
     size_t count[8] = {0};
 
     for (uint64_t step = 0; step < DRAWS; step++)
-        count[sample(logits, n, step, how)]++;
+        count[sample(logits, n, step, sampling)]++;
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR((double)count[i] / DRAWS, want[i], 5 * sqrt(want[i] * (1 - want[i]) / DRAWS) + 1e-12);
 }
@@ -199,32 +199,32 @@ static void frequencies_are_softmax(void)
 {
     const float logits[] = {logf(0.15F), logf(0.5F), logf(0.05F), logf(0.3F)};
     const double squares = 0.15 * 0.15 + 0.5 * 0.5 + 0.05 * 0.05 + 0.3 * 0.3;
-    tg_sampling how = plain;
+    tg_sampling sampling = plain;
 
-    check_frequencies(logits, (double[]){0.15, 0.5, 0.05, 0.3}, 4, &how);
-    how.temperature = 0.5;
+    check_frequencies(logits, (double[]){0.15, 0.5, 0.05, 0.3}, 4, &sampling);
+    sampling.temperature = 0.5;
     check_frequencies(
         logits, (double[]){0.15 * 0.15 / squares, 0.25 / squares, 0.05 * 0.05 / squares, 0.09 / squares}, 4,
-        &how);
-    how.temperature = 1;
-    how.top_k = 2;
-    check_frequencies(logits, (double[]){0, 0.5 / 0.8, 0, 0.3 / 0.8}, 4, &how);
-    how.top_k = 0;
-    how.top_p = 0.9;
-    check_frequencies(logits, (double[]){0.15 / 0.95, 0.5 / 0.95, 0, 0.3 / 0.95}, 4, &how);
+        &sampling);
+    sampling.temperature = 1;
+    sampling.top_k = 2;
+    check_frequencies(logits, (double[]){0, 0.5 / 0.8, 0, 0.3 / 0.8}, 4, &sampling);
+    sampling.top_k = 0;
+    sampling.top_p = 0.9;
+    check_frequencies(logits, (double[]){0.15 / 0.95, 0.5 / 0.95, 0, 0.3 / 0.95}, 4, &sampling);
 }
 
 /* The choice is the one of the documented random number. */
 static void the_random_number(void)
 {
     const float logits[] = {0, 0, 0, 0, 0, 0, 0, 0};
-    tg_sampling how = plain;
+    tg_sampling sampling = plain;
 
-    how.seed = 42;
+    sampling.seed = 42;
     for (uint64_t step = 0; step < 100; step++) {
         const tg_rng rng = {42, TG_RNG_SAMPLE, step};
 
-        CHECK_EQ(sample(logits, 8, step, &how), (int)(8 * tg_rng_uniform(&rng, 0)));
+        CHECK_EQ(sample(logits, 8, step, &sampling), (int)(8 * tg_rng_uniform(&rng, 0)));
     }
 }
 
@@ -259,7 +259,6 @@ static void check_generator(size_t n_ctx, size_t prompt)
     enum { TOKENS = 40 };
     const size_t half = n_ctx / 2 > 0 ? n_ctx / 2 : 1;
     tg_model m;
-    tg_arena arena = {0};
     tg_generator g;
     tg_err err = {0};
     int32_t text[N_MAX];
@@ -267,9 +266,7 @@ static void check_generator(size_t n_ctx, size_t prompt)
     size_t n = prompt, seen;
 
     tiny_model(&m, n_ctx);
-    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
-    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
+    CHECK_OK(tg_generator_open(&g, &m, TG_PRECISION_FLOAT32, 1, SIZE_MAX, &err), &err);
     for (size_t t = 0; t < prompt; t++)
         text[t] = (int32_t)(t * 37 % 256);
 
@@ -279,35 +276,31 @@ static void check_generator(size_t n_ctx, size_t prompt)
         logits_of(want, &m, text + n - seen, seen);
         CHECK_NEAR(check_distance(g.logits, want, m.config.vocab_size), 0, 1e-5);
         CHECK_EQ(g.step, n);
-        CHECK_OK(tg_generator_next(&g, &text[n], true, &plain, &err), &err);
+        CHECK_OK(tg_generator_next(&g, true, &plain, &err), &err);
+        text[n] = g.ids[0];
         CHECK(text[n] >= 0 && text[n] < 256);
         n++;
         seen = seen == n_ctx ? half : seen + 1;
     }
-    tg_arena_free(&arena);
+    tg_generator_close(&g);
     tg_model_free(&m);
 }
 
-/* The same for several texts at once: each goes its own way, also when all of them leave
- * the older half of the context behind. */
+/* The same for several texts at once: they differ from the first token on, and all drop the
+ * older half of the context together. */
 static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
 {
     enum { TOKENS = 40, S = 3 };
     const size_t half = n_ctx / 2 > 0 ? n_ctx / 2 : 1;
     tg_model m;
-    tg_arena arena = {0};
-    tg_packed_model packed;
     tg_generator g;
     tg_err err = {0};
-    int32_t text[S][N_MAX], ids[S];
+    int32_t text[S][N_MAX];
     float want[N_MAX];
     size_t n = prompt, seen;
 
     tiny_model(&m, n_ctx);
-    CHECK_OK(tg_packed_model_create(&packed, &m, precision, &err), &err);
-    tg_generator_place(&arena, &g, &m, &packed, S, prompt + TOKENS);
-    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_generator_place(&arena, &g, &m, &packed, S, prompt + TOKENS);
+    CHECK_OK(tg_generator_open(&g, &m, precision, S, prompt + TOKENS, &err), &err);
     for (size_t t = 0; t < prompt; t++)
         text[0][t] = text[1][t] = text[2][t] = (int32_t)(t * 37 % 256);
 
@@ -315,18 +308,18 @@ static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
     for (size_t i = 0; i + 1 < TOKENS; i++) {
         for (size_t s = 0; s < S && precision == TG_PRECISION_FLOAT32; s++) {
             logits_of(want, &m, text[s] + n - seen, seen);
-            CHECK_NEAR(check_distance(g.logits + s * m.config.vocab_size, want, m.config.vocab_size), 0, 1e-5);
+            CHECK_NEAR(check_distance(g.logits + s * m.config.vocab_size, want, m.config.vocab_size), 0,
+                       1e-5);
         }
-        CHECK_OK(tg_generator_next(&g, ids, true, &plain, &err), &err);
+        CHECK_OK(tg_generator_next(&g, true, &plain, &err), &err);
         for (size_t s = 0; s < S; s++)
-            text[s][n] = ids[s];
+            text[s][n] = g.ids[s];
         n++;
         seen = seen == n_ctx ? half : seen + 1;
     }
     CHECK(memcmp(text[0], text[1], n * sizeof text[0][0]) != 0);
     CHECK(memcmp(text[1], text[2], n * sizeof text[0][0]) != 0);
-    tg_arena_free(&arena);
-    tg_packed_model_free(&packed);
+    tg_generator_close(&g);
     tg_model_free(&m);
 }
 
@@ -354,7 +347,6 @@ static void generating_equals_running_anew(void)
 static void overflow_is_reported(void)
 {
     tg_model m;
-    tg_arena arena = {0};
     tg_generator g;
     tg_err err = {0};
     int32_t id = 65;
@@ -362,13 +354,11 @@ static void overflow_is_reported(void)
     tiny_model(&m, 8);
     for (size_t i = 0; i < m.table.floats; i++)
         m.params[i] = 1e38F;
-    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
-    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_generator_place(&arena, &g, &m, NULL, 1, SIZE_MAX);
+    CHECK_OK(tg_generator_open(&g, &m, TG_PRECISION_FLOAT32, 1, SIZE_MAX, &err), &err);
     tg_generator_begin(&g, &id, 1);
-    CHECK_EQ(tg_generator_next(&g, &id, true, &plain, &err), TG_EDATA);
-    CHECK_HAS(err.message, "position 1: the logit of token 0 is");
-    tg_arena_free(&arena);
+    CHECK_EQ(tg_generator_next(&g, true, &plain, &err), TG_EDATA);
+    CHECK_HAS(err.message, "position 1: logits[0] is");
+    tg_generator_close(&g);
     tg_model_free(&m);
 }
 

@@ -150,7 +150,7 @@ static void test_bad_targets(void)
     CHECK_EQ(leftovers("."), 0);
 }
 
-/* The disk is full half way: a limit on the size of files stands in for it. */
+/* The disk is full halfway, simulated by a limit on file sizes. */
 static void test_failed_write(void)
 {
     static float numbers[100000];
@@ -190,7 +190,7 @@ static void test_failed_commit(void)
     must(mkdir("taken", 0755) == 0);
     write_file("taken/inside", "x");
     CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
-    CHECK_HAS(err.message, "cannot be put in place");
+    CHECK_HAS(err.message, "cannot be replaced");
     CHECK(holds("taken/inside", "x"));
     CHECK_EQ(leftovers("."), 0);
 }
@@ -212,7 +212,7 @@ static void test_devices(void)
     }
 }
 
-/* Not for root, who may write anything. */
+/* Not as root, who may write anything. */
 static void test_read_only(void)
 {
     tg_err err = {0};

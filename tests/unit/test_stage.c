@@ -1,15 +1,13 @@
-/* lib/attn, what is dumped: layouts, a model's stages against the reference operations and
- * the fused kernel, lines, and archives. */
+/* lib/attn and lib/dump: layouts, a model's stages against the reference operations and the fused
+ * kernel, and archives. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/attn/columns.h"
-#include "lib/attn/dump_check.h"
-#include "lib/attn/dump_write.h"
-#include "lib/attn/example.h"
+#include "lib/dump/dump_check.h"
+#include "lib/dump/dump_write.h"
 #include "lib/attn/stage.h"
 #include "lib/base/choice.h"
 #include "lib/nn/attention.h"
@@ -18,14 +16,14 @@
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
 /* ---- layouts */
 
 static void check_shape(tg_attn_stage stage, tg_attn_layout layout, const char *index, const size_t *size,
                         const size_t *stride)
 {
-    const tg_attn_view view = {.B = 2, .T = 3, .C = 8, .H = 4, .layout = layout};
+    const tg_qkv_view view = {.B = 2, .T = 3, .C = 8, .H = 4, .layout = layout};
     tg_attn_shape s;
 
     tg_attn_stage_shape(&s, stage, &view);
@@ -62,10 +60,10 @@ static void names(void)
         CHECK(tg_choice_find(&stage, TG_ATTN_STAGES, tg_attn_stage_name(n)) && stage == n);
 }
 
-/* The strides lead to the same place as tg_attn_base(), and that is another one in each layout. */
+/* The strides agree with tg_attn_base(), and the two layouts differ. */
 static void bases(void)
 {
-    tg_attn_view a = {.B = 2, .T = 3, .C = 8, .H = 4};
+    tg_qkv_view a = {.B = 2, .T = 3, .C = 8, .H = 4};
     size_t differ = 0;
 
     for (size_t b = 0; b < 2; b++)
@@ -93,29 +91,29 @@ static void small_model(tg_model *m)
         m->params[i] = m->params[i] * 4 + 0.01f * (float)(i % 7);
 }
 
-static tg_attn_stages stages_of(tg_arena *arena, const tg_attn_layers *n)
+static tg_stage_scratch scratch_of(tg_arena *arena, const tg_attn_layers *n)
 {
-    tg_attn_stages stages;
+    tg_stage_scratch scratch;
     tg_err err = {0};
 
-    tg_attn_stages_place(arena, &stages, n->B, n->T, n->C, n->H);
+    tg_stage_scratch_place(arena, &scratch, n->B, n->T, n->C, n->H);
     CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_attn_stages_place(arena, &stages, n->B, n->T, n->C, n->H);
-    return stages;
+    tg_stage_scratch_place(arena, &scratch, n->B, n->T, n->C, n->H);
+    return scratch;
 }
 
 /* q, k, v are the slices of qkv, in either layout. */
-static void check_slices(tg_attn_stages *stages, tg_attn_layer *layer)
+static void check_slices(tg_stage_scratch *scratch, tg_attn_layer *layer)
 {
     for (size_t layout = TG_ATTN_BTHD; layout <= TG_ATTN_BHTD; layout++) {
         layer->view.layout = (tg_attn_layout)layout;
         for (tg_attn_stage stage = TG_ATTN_Q; stage <= TG_ATTN_V; stage++) {
-            tg_attn_stages_fill(stages, stage, layer, &all);
+            tg_stage_fill(scratch, stage, layer, &all);
             for (size_t n = 0; n < T * C; n++) {
                 const size_t t = n / C, h = n / D % H, d = n % D;
                 const size_t at = layout == TG_ATTN_BTHD ? (t * H + h) * D + d : (h * T + t) * D + d;
 
-                CHECK(stages->values[at] ==
+                CHECK(scratch->values[at] ==
                       (double)layer->qkv[t * 3 * C + (stage - TG_ATTN_Q) * C + h * D + d]);
             }
         }
@@ -123,51 +121,55 @@ static void check_slices(tg_attn_stages *stages, tg_attn_layer *layer)
     layer->view.layout = TG_ATTN_BTHD;
 }
 
-/* x w + bias is qkv, to the rounding of the fast product. */
-static void check_input(tg_attn_stages *stages, const tg_attn_layer *layer)
+/* x w + bias is qkv, up to the rounding of the fast product. */
+static void check_input(tg_stage_scratch *scratch, const tg_attn_layer *layer)
 {
     static double x[T * C], w[C * 3 * C], bias[3 * C], qkv[T * 3 * C];
 
-    tg_attn_stages_fill(stages, TG_ATTN_X, layer, &all);
-    memcpy(x, stages->values, sizeof x);
+    tg_stage_fill(scratch, TG_ATTN_X, layer, &all);
+    memcpy(x, scratch->values, sizeof x);
     for (size_t i = 0; i < C * 3 * C; i++)
         w[i] = (double)layer->w_qkv[i];
     for (size_t i = 0; i < 3 * C; i++)
         bias[i] = (double)layer->b_qkv[i];
     tg_linear_forward_ref64(qkv, x, w, bias, T, C, 3 * C);
-    tg_attn_stages_fill(stages, TG_ATTN_QKV, layer, &all);
+    tg_stage_fill(scratch, TG_ATTN_QKV, layer, &all);
     for (size_t i = 0; i < T * 3 * C; i++) {
-        CHECK(stages->values[i] == (double)layer->qkv[i]);
-        CHECK_NEAR(stages->values[i], qkv[i], (C + 3) * 0x1p-24 * C * 3);
+        CHECK(scratch->values[i] == (double)layer->qkv[i]);
+        CHECK_NEAR(scratch->values[i], qkv[i], (C + 3) * 0x1p-24 * C * 3);
     }
 }
 
-/* att and out are the reference's bit for bit, and what the fused kernel and the fast
- * product make of the same q, k and v, to their rounding. */
-static void check_output(tg_attn_stages *stages, const tg_attn_layer *layer, const float *fused)
+/* att and out equal the reference's bit for bit, and the fused kernel's and the fast product's up to
+ * rounding. */
+static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, const float *fused)
 {
     static double w[C * C], bias[C], att[T * C], out[T * C];
     static float fast[T * C];
     tg_arena arena = {0};
-    tg_matmul_scratch scratch;
+    tg_matmul_scratch matmul;
     const tg_linear proj = {
-        .w = layer->w_proj, .b = layer->b_proj, .in = C, .out = C, .scratch = &scratch,
+        .w = layer->w_proj,
+        .b = layer->b_proj,
+        .in = C,
+        .out = C,
+        .scratch = &matmul,
     };
     tg_err err = {0};
 
-    tg_attn_stages_fill(stages, TG_ATTN_ATT, layer, &all);
-    memcpy(att, stages->values, sizeof att);
+    tg_stage_fill(scratch, TG_ATTN_ATT, layer, &all);
+    memcpy(att, scratch->values, sizeof att);
     for (size_t i = 0; i < C * C; i++)
         w[i] = (double)layer->w_proj[i];
     for (size_t i = 0; i < C; i++)
         bias[i] = (double)layer->b_proj[i];
     tg_linear_forward_ref64(out, att, w, bias, T, C, C);
-    tg_attn_stages_fill(stages, TG_ATTN_OUT, layer, &all);
-    CHECK(memcmp(stages->values, out, sizeof out) == 0);
+    tg_stage_fill(scratch, TG_ATTN_OUT, layer, &all);
+    CHECK(memcmp(scratch->values, out, sizeof out) == 0);
 
-    tg_matmul_place(&arena, &scratch);
+    tg_matmul_place(&arena, &matmul);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_matmul_place(&arena, &scratch);
+    tg_matmul_place(&arena, &matmul);
     tg_linear_forward(fast, NULL, fused, &proj, T);
     CHECK_NEAR(check_distance64(fused, att, T * C), 0, 6e-8 * 20 * 10);
     CHECK_NEAR(check_distance64(fast, out, T * C), 0, 6e-8 * 20 * 10 * C);
@@ -179,24 +181,24 @@ static void stages_of_a_model(void)
     tg_model m;
     tg_attn_layers layers;
     tg_attn_layer layer;
-    tg_attn_stages stages;
+    tg_stage_scratch scratch;
     tg_arena arena = {0}, more = {0};
-    tg_attention_scratch scratch;
+    tg_attention_scratch attention;
     tg_err err = {0};
     static float att[T * C], lse[H * T];
 
     small_model(&m);
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
-    stages = stages_of(&arena, &layers);
-    tg_attention_place(&more, &scratch, T, D);
+    scratch = scratch_of(&arena, &layers);
+    tg_attention_place(&more, &attention, T, D);
     CHECK_OK(tg_arena_alloc(&more, &err), &err);
-    tg_attention_place(&more, &scratch, T, D);
+    tg_attention_place(&more, &attention, T, D);
     while (tg_attn_layers_next(&layers, &layer)) {
-        check_slices(&stages, &layer);
-        check_input(&stages, &layer);
+        check_slices(&scratch, &layer);
+        check_input(&scratch, &layer);
         tg_attention_forward(att, lse, layer.qkv,
-                             &(tg_attention){.B = 1, .T = T, .C = C, .H = H, .scratch = &scratch});
-        check_output(&stages, &layer, att);
+                             &(tg_attention){.B = 1, .T = T, .C = C, .H = H, .scratch = &attention});
+        check_output(&scratch, &layer, att);
     }
     CHECK_EQ(layers.next, L);
     tg_arena_free(&arena);
@@ -219,89 +221,33 @@ static void layers_are_found(void)
     CHECK_EQ(layer.number, 1);
     CHECK_EQ(layer.view.layout, TG_ATTN_BHTD);
     CHECK(!tg_attn_layers_find(&layers, 1, &layer));
-    CHECK(!tg_attn_layers_find(&layers, TG_ATTN_ALL, &layer));
+    CHECK(!tg_attn_layers_next(&layers, &layer));
     tg_attn_layers_close(&layers);
     tg_model_free(&m);
 }
 
-/* ---- lines */
-
-static char room[1 << 16];
-
-static const char *row_text(const tg_attn_view *view, tg_attn_stage stage, tg_attn_format format,
-                            tg_attn_mask mask, const tg_attn_row *row)
+/* A filter is checked once, when it is set, and then every walk keeps to it. */
+static void layers_are_selected(void)
 {
-    const tg_attn_labels none = {0};
-    tg_attn_columns columns;
-    tg_attn_text text = {room, 0};
+    const tg_attn_filter second = {1, 2, 3, 4};
+    tg_attn_filter wrong = second;
+    tg_model m;
+    tg_attn_layers layers;
+    tg_attn_layer layer;
+    tg_err err = {0};
 
-    tg_attn_columns_set(&columns, stage, view, 12, format, mask, &none);
-    CHECK(tg_attn_columns_room(&columns, row->j_end - row->j_begin + 1) <= sizeof room);
-    tg_attn_put_titles(&text, &columns);
-    tg_attn_put_row(&text, &columns, row);
-    CHECK(text.n <= tg_attn_columns_room(&columns, row->j_end - row->j_begin + 1));
-    room[text.n] = '\0';
-    return room;
-}
-
-#define CHECK_TEXT(got, want) CHECK_HAS(got, want), CHECK_EQ(strlen(got), strlen(want))
-
-static void lines_of_scores(void)
-{
-    const tg_attn_view *view = &tg_attn_example_get(1)->view;
-    const double scores[] = {0.7071067811865476, -0.7071067811865476, TG_MASKED};
-    const double probs[] = {0.5759753, 0.1400292, 0};
-    const tg_attn_row row = {view, 11, 0, 1, 1, 0, 3, scores, probs, NULL};
-
-    CHECK_TEXT(row_text(view, TG_ATTN_EVERY, TG_ATTN_TSV, TG_ATTN_1E9, &row),
-               "layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\tprob\n"
-               "11\t1\t0\t1\t0\t6\t2\t12\t0.707106769\t0\t0.575975299\n"
-               "11\t1\t0\t1\t1\t6\t6\t13\t-0.707106769\t0\t0.140029207\n"
-               "11\t1\t0\t1\t2\t6\t10\t14\t-1e+09\t1\t0\n");
-    CHECK_TEXT(row_text(view, TG_ATTN_EVERY, TG_ATTN_JSONL, TG_ATTN_INF, &row),
-               "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":0,\"q_base\":6,\"k_base\":2,\"offset\":12,"
-               "\"score\":0.707106769,\"masked\":false,\"prob\":0.575975299}\n"
-               "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":1,\"q_base\":6,\"k_base\":6,\"offset\":13,"
-               "\"score\":-0.707106769,\"masked\":false,\"prob\":0.140029207}\n"
-               "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":2,\"q_base\":6,\"k_base\":10,\"offset\":14,"
-               "\"score\":null,\"masked\":true,\"prob\":0}\n");
-    CHECK_TEXT(row_text(view, TG_ATTN_EVERY, TG_ATTN_TEXT, TG_ATTN_INF, &row),
-               "#l h b i j q_base k_base offset        score mask       prob\n"
-               "11 1 0 1 0      6      2     12   0.70710678    0 0.57597530\n"
-               "11 1 0 1 1      6      6     13  -0.70710678    0 0.14002920\n"
-               "11 1 0 1 2      6     10     14         -inf    1          0\n");
-    CHECK_TEXT(row_text(view, TG_ATTN_SCORES, TG_ATTN_TSV, TG_ATTN_MIN, &row),
-               "layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\n"
-               "11\t1\t0\t1\t0\t6\t2\t12\t0.707106769\t0\n"
-               "11\t1\t0\t1\t1\t6\t6\t13\t-0.707106769\t0\n"
-               "11\t1\t0\t1\t2\t6\t10\t14\t-3.40282347e+38\t1\n");
-    CHECK_TEXT(row_text(view, TG_ATTN_PROBS, TG_ATTN_JSONL, TG_ATTN_1E9, &row),
-               "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":0,\"offset\":12,\"prob\":0.575975299}\n"
-               "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":1,\"offset\":13,\"prob\":0.140029207}\n"
-               "{\"layer\":11,\"head\":1,\"b\":0,\"i\":1,\"j\":2,\"offset\":14,\"prob\":0}\n");
-}
-
-static void lines_of_stages(void)
-{
-    const tg_attn_view *view = &tg_attn_example_get(1)->view;
-    const tg_attn_labels labels = {"\"T\"\0\0\"\\n\"\0\"b\"", 5, 4};
-    const double values[] = {1, -0.1};
-    const tg_attn_run run = {.layer = 0, .b = 0, .t = 1, .h = 1, .offset = 6, .n = 2, .values = values};
-    tg_attn_columns columns;
-    tg_attn_text text = {room, 0};
-
-    tg_attn_columns_set(&columns, TG_ATTN_V, view, 1, TG_ATTN_TEXT, TG_ATTN_1E9, &labels);
-    tg_attn_put_titles(&text, &columns);
-    tg_attn_put_run(&text, &columns, &run);
-    tg_attn_columns_set(&columns, TG_ATTN_X, view, 1, TG_ATTN_JSONL, TG_ATTN_1E9, &labels);
-    tg_attn_put_titles(&text, &columns); /* none */
-    tg_attn_put_run(&text, &columns, &run);
-    room[text.n] = '\0';
-    CHECK_TEXT(room, "#l h b t d offset        value token\n"
-                     " 0 1 0 1 0      6   1.00000000 \"\\n\"\n"
-                     " 0 1 0 1 1      7  -0.10000000 \"\\n\"\n"
-                     "{\"layer\":0,\"b\":0,\"t\":1,\"c\":0,\"offset\":6,\"value\":1}\n"
-                     "{\"layer\":0,\"b\":0,\"t\":1,\"c\":1,\"offset\":7,\"value\":-0.100000001}\n");
+    small_model(&m);
+    CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
+    CHECK_OK(tg_attn_layers_select(&layers, &second, &err), &err);
+    wrong.head = H;
+    CHECK_EQ(tg_attn_layers_select(&layers, &wrong, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "head 3 is out of range: expected 0 to 2");
+    CHECK_EQ(layers.filter.head, 2);
+    CHECK(tg_attn_layers_next(&layers, &layer));
+    CHECK_EQ(layer.number, 1);
+    CHECK(!tg_attn_layers_next(&layers, &layer));
+    tg_attn_layers_close(&layers);
+    tg_model_free(&m);
 }
 
 /* ---- archives */
@@ -320,7 +266,7 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
                           tg_dump_difference *last)
 {
     tg_arena arena = {0};
-    tg_attn_stages stages = stages_of(&arena, layers);
+    tg_stage_scratch scratch = scratch_of(&arena, layers);
     tg_attn_layer layer;
     size_t arrays = 0;
 
@@ -332,7 +278,7 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
             if (!dump->layer[l].data[stage])
                 continue;
             arrays++;
-            tg_dump_compare(&d, dump, &dump->layer[l], stage, &layer, &stages, tolerance);
+            tg_dump_compare(&d, dump, &dump->layer[l], stage, &layer, &scratch, tolerance);
             if (d.count > 0)
                 *last = d;
         }
@@ -344,8 +290,7 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
 static void archive_of_a_model(void)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
-    tg_dump_settings what = {
-        .stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .ids = ids, .text = "To be, or", .text_size = 1};
+    tg_dump_settings what = {.stage = TG_ATTN_EVERY, .ids = ids, .text = "To be, or", .text_size = 1};
     tg_dump_difference none = {0};
     tg_model m;
     tg_err err = {0};
@@ -381,13 +326,13 @@ static void archive_of_a_model(void)
     tg_model_free(&m);
 }
 
-/* One stage of arrays as given, in two sequences; then one number is another. */
+/* One stage of given arrays in two sequences; then with two numbers changed. */
 static void archive_of_one_stage(void)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
-    const tg_dump_settings what = {.stage = TG_ATTN_PROBS, .layer = 0, .text_size = 1};
+    const tg_dump_settings what = {.stage = TG_ATTN_PROBS, .text_size = 1};
     float x[3 * 2 * 5 * 6];
-    const tg_attn_view view = {2, 5, 6, 3, 18, x, x + 6, x + 12, TG_ATTN_BTHD};
+    const tg_qkv_view view = {2, 5, 6, 3, 18, x, x + 6, x + 12, TG_ATTN_BTHD};
     tg_attn_layers layers;
     tg_dump_difference d = {0};
     tg_dump dump;
@@ -419,31 +364,31 @@ static void archive_of_one_stage(void)
     fclose(f);
 }
 
-/* What overflows, if only float32, is no archive. */
+/* Numbers that overflow, even if only float32, give no archive. */
 static void archive_is_finite(void)
 {
     const float q[] = {1e20F, 1e20F, 1, 1}, v[] = {1, 2, 3, 4};
-    const tg_attn_view view = {1, 4, 1, 1, 1, q, q, v, TG_ATTN_BTHD};
-    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .text_size = 1};
-    tg_dump_settings no_layer = what;
+    const tg_qkv_view view = {1, 4, 1, 1, 1, q, q, v, TG_ATTN_BTHD};
+    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
+    const tg_attn_filter no_layer = {1, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     tg_attn_layers layers;
     tg_err err = {0};
 
     tg_attn_layers_given(&layers, &view);
     fclose(dump_of(&layers, &what, TG_EDATA, &err));
-    CHECK_HAS(err.message, "h.0.scores is not finite at offset 0");
-    no_layer.layer = 1;
+    CHECK_HAS(err.message, "h.0.scores[0] is ");
     tg_attn_layers_given(&layers, &view);
-    fclose(dump_of(&layers, &no_layer, TG_EUSAGE, &err));
-    CHECK_HAS(err.message, "there is only layer 0");
+    CHECK_EQ(tg_attn_layers_select(&layers, &no_layer, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "layer 1 is out of range: the only layer is 0");
+    CHECK_EQ(layers.filter.layer, TG_ATTN_ALL); /* as it was */
 }
 
-/* Sizes whose products overflow find no memory. */
+/* Sizes whose products overflow are an error of memory. */
 static void too_large(void)
 {
     const float x = 1;
-    const tg_attn_view view = {1, SIZE_MAX / 64, 1, 1, 1, &x, &x, &x, TG_ATTN_BTHD};
-    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .layer = TG_ATTN_ALL, .text_size = 1};
+    const tg_qkv_view view = {1, SIZE_MAX / 64, 1, 1, 1, &x, &x, &x, TG_ATTN_BTHD};
+    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
     tg_attn_layers layers;
     tg_err err = {0};
 
@@ -458,8 +403,7 @@ int main(void)
     RUN(bases);
     RUN(stages_of_a_model);
     RUN(layers_are_found);
-    RUN(lines_of_scores);
-    RUN(lines_of_stages);
+    RUN(layers_are_selected);
     RUN(archive_of_a_model);
     RUN(archive_of_one_stage);
     RUN(archive_is_finite);

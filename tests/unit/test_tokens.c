@@ -5,9 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/text/tokenizer.h"
 #include "lib/base/size.h"
+#include "lib/text/chunk.h"
+#include "lib/text/ids.h"
+#include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
+#include "lib/text/tokens_read.h"
+#include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 
 /* An unnamed temporary file. */
@@ -52,18 +56,20 @@ static unsigned char *make_text(size_t n)
 /* Append an archive of text [n] to fd, given to the writer in pieces of `step`. */
 static void write_text(int fd, const unsigned char *text, size_t n, size_t step)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
+    const tg_tokenizer *tok;
     tg_tokens_writer *w;
     tg_err err;
 
-    CHECK_OK(tg_tokens_create(&w, fd, &tok, &err), &err);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
+    CHECK_OK(tg_tokens_create(&w, fd, tok, &err), &err);
+    tg_tokenizer_free(tok);
     for (size_t at = 0; at < n; at += step)
-        CHECK_OK(tg_tokens_write(w, text + at, n - at < step ? n - at : step, &err), &err);
+        CHECK_OK(tg_tokens_write_packed(w, text + at, n - at < step ? n - at : step, &err), &err);
     CHECK_OK(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
 }
 
-/* An archive with these head values, and one array of ids: what a test spoils. */
+/* An archive with these header values and one array of ids, for a test to damage. */
 struct forged {
     const char *kind;
     int64_t version;
@@ -102,7 +108,7 @@ static void forge(int fd, const struct forged *f)
     tg_archive_abandon(w);
 }
 
-/* Load what is forged: the status, and the message in *err. */
+/* Load a forged archive; *err has the message. */
 static tg_status load_forged(const struct forged *f, tg_tokens *tokens, tg_err *err)
 {
     int fd = temp_file();
@@ -131,33 +137,62 @@ static void expect_refusal(const struct forged *f, const char *message)
 
 static void widths(void)
 {
-    CHECK_EQ(tg_tokens_width(1), 1);
-    CHECK_EQ(tg_tokens_width(256), 1);
-    CHECK_EQ(tg_tokens_width(257), 2);
-    CHECK_EQ(tg_tokens_width(50257), 2);
-    CHECK_EQ(tg_tokens_width(65536), 2);
-    CHECK_EQ(tg_tokens_width(65537), 4);
+    CHECK_EQ(tg_ids_width(1), 1);
+    CHECK_EQ(tg_ids_width(256), 1);
+    CHECK_EQ(tg_ids_width(257), 2);
+    CHECK_EQ(tg_ids_width(50257), 2);
+    CHECK_EQ(tg_ids_width(65536), 2);
+    CHECK_EQ(tg_ids_width(65537), 4);
 }
 
-static void bytes_tokenizer(void)
+/* Packed, unpacked and converted between all widths that hold them. */
+static void ids_are_packed(void)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
-    unsigned char text[256], back[TG_TOKEN_BYTES_MAX];
-    int32_t ids[256];
-    tg_err err;
+    const int32_t small[] = {0, 1, 77, 255}, medium[] = {0, 256, 65535, 300},
+                  large[] = {65536, 0, INT32_MAX, 5};
+    const int32_t *const ids[] = {small, medium, large};
+    unsigned char packed[16], other[16];
+    int32_t back[4];
 
-    for (size_t i = 0; i < 256; i++)
-        text[i] = (unsigned char)i;
-    CHECK_EQ(tg_tokenizer_encode(&tok, ids, text, 256), 256);
-    for (int32_t i = 0; i < 256; i++) {
-        CHECK_EQ(ids[i], i);
-        CHECK_EQ(tg_tokenizer_decode(&tok, back, i), 1);
-        CHECK_EQ(back[0], i);
+    for (size_t from = 0; from < 3; from++) {
+        for (size_t i = 0; i <= from; i++) {
+            const size_t width = (size_t)1 << from;
+
+            tg_ids_pack(packed, width, ids[i], 4);
+            tg_ids_unpack(back, packed, width, 4);
+            CHECK(memcmp(back, ids[i], sizeof back) == 0);
+            for (size_t to = i; to < 3; to++) {
+                tg_ids_convert(other, (size_t)1 << to, packed, width, 4);
+                for (size_t t = 0; t < 4; t++)
+                    CHECK_EQ(tg_ids_load(other + (t << to), (size_t)1 << to), ids[i][t]);
+            }
+        }
     }
-    CHECK_OK(tg_tokenizer_check(&tok, &err), &err);
-    CHECK(tg_tokenizer_equal(&tok, &tok));
-    CHECK(!tg_tokenizer_equal(&tok, &(tg_tokenizer){.kind = "bytes", .vocab_size = 257}));
-    CHECK(!tg_tokenizer_equal(&tok, &(tg_tokenizer){.kind = "gpt2", .vocab_size = 256}));
+    tg_ids_pack(packed, 4, large, 4); /* little-endian, whatever the machine */
+    CHECK(memcmp(packed, "\0\0\1\0\0\0\0\0\377\377\377\177\5\0\0\0", 16) == 0);
+}
+
+static void ids_are_checked(void)
+{
+    const int32_t ids[] = {3, 299, 300, -1};
+    unsigned char packed[16];
+
+    CHECK_EQ(tg_ids_check(ids, 0, 1), 0);
+    CHECK_EQ(tg_ids_check(ids, 3, 301), 3);
+    CHECK_EQ(tg_ids_check(ids, 4, 301), 3);
+    CHECK_EQ(tg_ids_check(ids, 4, TG_VOCAB_MAX), 3);
+    CHECK_EQ(tg_ids_check(ids, 4, 300), 2);
+    CHECK_EQ(tg_ids_check(ids, 4, 1), 0);
+    for (size_t width = 2; width <= 4; width += 2) {
+        tg_ids_pack(packed, width, ids, 3);
+        CHECK_EQ(tg_ids_check_packed(packed, width, 3, 301), 3);
+        CHECK_EQ(tg_ids_check_packed(packed, width, 3, 300), 2);
+        CHECK_EQ(tg_ids_check_packed(packed, width, 3, 4), 1);
+        CHECK_EQ(tg_ids_check_packed(packed, width, 0, 4), 0);
+    }
+    CHECK_EQ(tg_ids_check_packed("\377\0", 1, 2, 256), 2);
+    CHECK_EQ(tg_ids_check_packed("\377\0", 1, 2, 255), 0);
+    CHECK_EQ(tg_ids_check_packed("\377\377\377\377", 4, 1, TG_VOCAB_MAX), 0);
 }
 
 /* Load from fd and compare with the text. */
@@ -314,7 +349,7 @@ static void refusals(void)
     struct forged f;
 
     f = good, f.kind = "model";
-    expect_refusal(&f, "this archive is of kind \"model\", not \"tokens\"");
+    expect_refusal(&f, "the archive has kind \"model\", expected \"tokens\"");
     f = good, f.version = 2;
     expect_refusal(&f, "the archive has version 2, this program reads version 1");
     f = good, f.tokenizer = NULL;
@@ -325,12 +360,16 @@ static void refusals(void)
     expect_refusal(&f, "tokenizer/vocab_size must be 256 for \"bytes\", got 255");
     f = good, f.vocab_size = -1;
     expect_refusal(&f, "tokenizer/vocab_size");
+    f = good, f.vocab_size = 0;
+    expect_refusal(&f, "tokenizer/vocab_size is 0, expected 1 to 2147483647");
+    f = good, f.vocab_size = (int64_t)1 << 31;
+    expect_refusal(&f, "tokenizer/vocab_size is 2147483648, expected 1 to 2147483647");
     f = good, f.name = "tokens/00000001";
     expect_refusal(&f, "tokens/00000001 is out of place: expected tokens/00000000");
     f = good, f.name = "tokens/0";
     expect_refusal(&f, "tokens/0 is out of place");
     f = good, f.name = "tokenizer/merges";
-    expect_refusal(&f, "tokenizer/merges is an array that this version does not know");
+    expect_refusal(&f, "tokenizer/merges is not an array of tokenizer \"bytes\"");
     f = good, f.name = "notes";
     expect_refusal(&f, "notes does not belong in a token archive");
     f = good, f.dtype = (tg_dtype){'i', 1};
@@ -367,11 +406,28 @@ static void order_of_arrays(void)
     CHECK_OK(tg_source_open(&source, fd, &err), &err);
     CHECK_EQ(tg_tokens_open_source(&r, &source, &err), TG_EDATA);
     CHECK(r == NULL);
-    CHECK_HAS(err.message, "its first array is version, not kind");
+    CHECK_HAS(err.message, "the first array is \"version\", expected \"kind\"");
     close(fd);
 }
 
-/* All tokens are bytes of two archives: the limit counts those of both. */
+static void an_archive_that_ends_early(void)
+{
+    int fd = temp_file();
+    tg_archive_writer *w;
+    tg_tokens tokens = {0};
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    rewind_file(fd);
+    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "archive ends after \"kind\": \"version\" is missing");
+    close(fd);
+}
+
+/* The limit counts the tokens of both archives. */
 static void no_more_than(void)
 {
     static const char text[] = "abcdefghij";
@@ -441,26 +497,25 @@ static void truncation(void)
 
 static void failed_writes(void)
 {
-    const tg_tokenizer tok = tg_tokenizer_bytes();
-    const tg_tokenizer other = {.kind = "words", .vocab_size = 256};
     const size_t n = tg_size_max(TG_TOKENS_CHUNK, 1 << 17); /* beyond what is buffered */
     unsigned char *text = make_text(n);
     int fd = open("/dev/full", O_WRONLY);
+    const tg_tokenizer *tok;
     tg_tokens_writer *w = NULL;
     tg_err err;
     tg_status status;
 
-    CHECK_EQ(tg_tokens_create(&w, fd, &other, &err), TG_EDATA);
-    CHECK(w == NULL);
+    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
     if (fd >= 0) {
-        status = tg_tokens_create(&w, fd, &tok, &err);
+        status = tg_tokens_create(&w, fd, tok, &err);
         if (!status)
-            status = tg_tokens_write(w, text, n, &err);
+            status = tg_tokens_write_packed(w, text, n, &err);
         CHECK_EQ(status, TG_EIO);
         CHECK_HAS(err.message, "No space left on device");
         tg_tokens_abandon(w);
         close(fd);
     }
+    tg_tokenizer_free(tok);
     tg_tokens_abandon(NULL);
     tg_tokens_close(NULL);
     free(text);
@@ -469,7 +524,8 @@ static void failed_writes(void)
 int main(void)
 {
     RUN(widths);
-    RUN(bytes_tokenizer);
+    RUN(ids_are_packed);
+    RUN(ids_are_checked);
     RUN(round_trips);
     RUN(pieces_do_not_matter);
     RUN(appending);
@@ -479,6 +535,7 @@ int main(void)
     RUN(refusals);
     RUN(too_long_a_chunk);
     RUN(order_of_arrays);
+    RUN(an_archive_that_ends_early);
     RUN(no_more_than);
     RUN(crc);
     RUN(truncation);

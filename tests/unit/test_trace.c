@@ -1,37 +1,39 @@
-/* lib/attn's trace of one score: the walk's own numbers, bit for bit; its gradient
- * against the reference operations and central differences; the examples. */
+/* The trace and the derivation of one score: equal to the walk's numbers, bit for bit; its gradient against
+ * the reference operations and central differences; the examples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/attn/example.h"
+#include "cmd/tg-attn-dump/example.h"
+#include "lib/attn/derivation.h"
 #include "lib/attn/trace.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
 
-static const tg_attn_pick all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
 struct setting {
-    tg_attn_view view;
+    tg_qkv_view view;
     tg_arena arena, walk_arena;
     tg_attn_trace t;
-    tg_attn_work work;
+    tg_attn_scratch scratch;
 };
 
-static void set_up(struct setting *s, const tg_attn_view *view)
+static void set_up(struct setting *s, const tg_qkv_view *view)
 {
     tg_err err = {0};
 
     *s = (struct setting){.view = *view};
     tg_attn_trace_place(&s->arena, &s->t, view);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    check_fill_arena(&s->arena); /* NaN everywhere */
     tg_attn_trace_place(&s->arena, &s->t, view);
-    tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
+    tg_attn_scratch_place(&s->walk_arena, &s->scratch, 0, view->T, view->C / view->H);
     CHECK_OK(tg_arena_alloc(&s->walk_arena, &err), &err);
-    tg_attn_place(&s->walk_arena, &s->work, 0, view->T, view->C / view->H);
+    tg_attn_scratch_place(&s->walk_arena, &s->scratch, 0, view->T, view->C / view->H);
 }
 
 static void tear_down(struct setting *s)
@@ -79,14 +81,14 @@ static void equals_the_walk(void)
 
     check_fill(qkv, B * T * STRIDE, 3, 4);
     for (size_t H = 1; H <= 12; H++) {
-        const tg_attn_view view = {
+        const tg_qkv_view view = {
             .B = B, .T = T, .C = C, .H = H, .stride = STRIDE, .q = qkv, .k = qkv + C, .v = qkv + 2 * C};
         struct setting s;
 
         if (C % H != 0)
             continue;
         set_up(&s, &view);
-        CHECK(tg_attn_walk(&view, 0, &all, &s.work, compare_row, &s));
+        CHECK(tg_attn_walk(&view, 0, &all, &s.scratch, compare_row, &s));
         tear_down(&s);
     }
 }
@@ -98,25 +100,24 @@ static void indices_are_checked(void)
 
     CHECK_OK(tg_attn_index_check(&at, 2, 3, 5, &err), &err);
     CHECK_EQ(tg_attn_index_check(&at, 1, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "sequence 1 is out of range: there is only sequence 0");
+    CHECK_HAS(err.message, "sequence 1 is out of range: the only sequence is 0");
     CHECK_EQ(tg_attn_index_check(&(tg_attn_index){2, 0, 0, 0}, 2, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "sequence 2 is out of range: there are 2, 0 to 1");
+    CHECK_HAS(err.message, "sequence 2 is out of range: expected 0 to 1");
     CHECK_EQ(tg_attn_index_check(&at, 2, 2, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "head 2 is out of range: there are 2, 0 to 1");
+    CHECK_HAS(err.message, "head 2 is out of range: expected 0 to 1");
     CHECK_EQ(tg_attn_index_check(&at, 2, 3, 4, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "query 4 is out of range");
     CHECK_EQ(tg_attn_index_check(&(tg_attn_index){0, 0, 0, 5}, 2, 3, 5, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "key 5 is out of range: there are 5, 0 to 4");
+    CHECK_HAS(err.message, "key 5 is out of range: expected 0 to 4");
 }
 
 /* ---- backward */
 
 enum { T = 5, H = 2, D = 3, C = H * D };
 
-static tg_attn_view view_of(const float *x)
+static tg_qkv_view view_of(const float *x)
 {
-    return (tg_attn_view){
-        .B = 1, .T = T, .C = C, .H = H, .stride = 3 * C, .q = x, .k = x + C, .v = x + 2 * C};
+    return (tg_qkv_view){.B = 1, .T = T, .C = C, .H = H, .stride = 3 * C, .q = x, .k = x + C, .v = x + 2 * C};
 }
 
 /* The gradient of att . weights for query i and head h, by the reference. */
@@ -143,7 +144,7 @@ static void check_element(struct setting *s, tg_attn_index at, const double *dat
     CHECK(same(s->t.dprobs, dprobs + row, T));
     CHECK(same(s->t.dscores, dscores + row, T));
     for (size_t d = 0; d < D; d++) {
-        /* only this query has a gradient, and so key j gets nothing from another */
+        /* no other query has a gradient that key j could add up */
         CHECK(s->t.dk[d] == dk[at.j * C + at.h * D + d]);
         dq_sum[d] += s->t.dq[d];
         if (at.j == T - 1)
@@ -155,7 +156,7 @@ static void backward_equals_the_reference(void)
 {
     float x[T * 3 * C];
     double datt[D];
-    const tg_attn_view view = view_of(x);
+    const tg_qkv_view view = view_of(x);
     struct setting s;
 
     check_fill(x, T * 3 * C, 9, 2);
@@ -172,8 +173,7 @@ static void backward_equals_the_reference(void)
     tear_down(&s);
 }
 
-/* att of query 3 and head 1, channel 2, as a function of the scores, which are moved by
- * moving q . k: the slope is dscores. */
+/* Channel 2 of att of query 3 and head 1, with score j moved: the slope is dscores[j]. */
 static double channel(const struct setting *s, size_t j, double by)
 {
     double probs[T], scores[T], sum = 0;
@@ -191,7 +191,7 @@ static void backward_equals_central_differences(void)
 {
     const double datt[D] = {0, 0, 1}, step = 1e-5;
     float x[T * 3 * C];
-    const tg_attn_view view = view_of(x);
+    const tg_qkv_view view = view_of(x);
     struct setting s;
 
     check_fill(x, T * 3 * C, 11, 2);
@@ -207,13 +207,105 @@ static void backward_equals_central_differences(void)
     tear_down(&s);
 }
 
+/* ---- derivations */
+
+/* Given arrays: the offsets, and the gradient of one channel of the weighted sum. */
+static void derivation_of_arrays(void)
+{
+    const tg_derive_what what = {.at = {0, 1, 3, 2}, .channel = 1, .backward = true};
+    const double datt[D] = {0, 1, 0};
+    float x[T * 3 * C];
+    const tg_qkv_view view = view_of(x);
+    tg_attn_layers layers;
+    tg_derivation d;
+    struct setting s;
+    tg_err err = {0};
+
+    check_fill(x, T * 3 * C, 13, 2);
+    set_up(&s, &view);
+    tg_attn_trace_forward(&s.t, &view, what.at);
+    tg_attn_trace_backward(&s.t, datt);
+    tg_attn_layers_given(&layers, &view);
+    CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
+    CHECK_EQ(d.q_base, (3 * H + 1) * D);
+    CHECK_EQ(d.k_base, (2 * H + 1) * D);
+    CHECK_EQ(d.offset, (1 * T + 3) * T + 2);
+    CHECK(!d.masked && !d.output.w);
+    CHECK(same(d.t.scores, s.t.scores, T) && same(d.datt, datt, D));
+    CHECK(same(d.t.dscores, s.t.dscores, T) && same(d.t.dq, s.t.dq, D) && same(d.t.dk, s.t.dk, D));
+    tg_derivation_free(&d);
+    tear_down(&s);
+}
+
+/* A model: the projection of all heads and of one; the gradient of its loss. */
+static void derivation_of_a_model(void)
+{
+    const int32_t ids[T] = {84, 111, 32, 98, 101};
+    const tg_derive_what what = {
+        .layer = 1, .at = {0, 1, 4, 2}, .channel = 2, .out_channel = 4, .backward = true, .target = 33};
+    tg_attn_layers layers;
+    tg_derivation d;
+    tg_model m;
+    tg_err err = {0};
+    double sum = 0, of_head = 0;
+
+    small_model_create(&m, small_config(2, H, C, 16), 5);
+    small_model_stir(&m, 70, 0.7, 0);
+    CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
+    CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
+    CHECK_EQ(d.layer.number, 1);
+    for (size_t c = 0; c < C; c++) {
+        const double term = d.t.att[c] * (double)d.layer.w_proj[c * C + 4];
+
+        sum += term;
+        of_head += c >= D ? term : 0;
+    }
+    CHECK(d.output.sum == sum && d.output.of_head == of_head);
+    CHECK(d.output.out == sum + (double)d.layer.b_proj[4]);
+    CHECK(d.g.loss > 0 && isfinite(d.g.loss));
+    CHECK(same(d.datt, d.g.datt + 4 * C + D, D) && d.datt[0] != 0);
+    tg_derivation_free(&d);
+    tg_attn_layers_close(&layers);
+    tg_model_free(&m);
+}
+
+static void refuse(tg_derive_what what, const tg_model *m, const char *why)
+{
+    const int32_t ids[T] = {84, 111, 32, 98, 101};
+    tg_attn_layers layers;
+    tg_derivation d;
+    tg_err err = {0};
+
+    CHECK_OK(tg_attn_layers_model(&layers, m, ids, T, &err), &err);
+    CHECK_EQ(tg_derive(&d, &layers, &what, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, why);
+    CHECK_EQ(layers.next, 0); /* nothing ran */
+    tg_attn_layers_close(&layers);
+}
+
+static void derivations_are_checked(void)
+{
+    tg_model m;
+
+    small_model_create(&m, small_config(2, H, C, 16), 5);
+    refuse((tg_derive_what){.layer = 2}, &m, "layer 2 is out of range: expected 0 to 1");
+    refuse((tg_derive_what){.layer = TG_ATTN_ALL}, &m, "is out of range: expected 0 to 1");
+    refuse((tg_derive_what){.at = {0, 0, 0, T}}, &m, "key 5 is out of range: expected 0 to 4");
+    refuse((tg_derive_what){.channel = D}, &m, "the head's channel 3 is out of range: expected 0 to 2");
+    refuse((tg_derive_what){.out_channel = C}, &m, "the output's channel 6 is out of range: expected 0 to 5");
+    refuse((tg_derive_what){.backward = true, .target = 256}, &m,
+           "target 256 is out of range: expected 0 to 255");
+    refuse((tg_derive_what){.backward = true, .target = -1}, &m, "is out of range: expected 0 to 255");
+    tg_model_free(&m);
+}
+
 /* ---- the examples */
 
 static void check_row(size_t example, tg_attn_index at, const double *scores, const double *probs)
 {
     struct setting s;
 
-    set_up(&s, &tg_attn_example_get(example)->view);
+    set_up(&s, &example_get(example)->view);
     tg_attn_trace_forward(&s.t, &s.view, at);
     for (size_t j = 0; j <= at.i; j++) {
         CHECK(s.t.scores[j] == scores[j]);
@@ -236,7 +328,7 @@ static void example_mask(void)
 
 static void example_indexing(void)
 {
-    const tg_attn_example *e = tg_attn_example_get(2);
+    const worked_example *e = example_get(2);
     struct setting s;
 
     CHECK_EQ(tg_attn_base(&e->view, 0, 1, 0), 2);
@@ -252,14 +344,14 @@ static void example_indexing(void)
 
 static void example_shapes(void)
 {
-    const tg_attn_example *e = tg_attn_example_get(4);
+    const worked_example *e = example_get(4);
     const size_t count = 2 * 4 * 512;
-    tg_attn_view view = e->view;
+    tg_qkv_view view = e->view;
     float *numbers = calloc(3 * count, sizeof *numbers);
 
-    CHECK_EQ(tg_attn_example_floats(tg_attn_example_get(0)), 0);
-    CHECK_EQ(tg_attn_example_floats(e), 3 * count);
-    tg_attn_example_fill(&view, numbers);
+    CHECK_EQ(example_floats(example_get(0)), 0);
+    CHECK_EQ(example_floats(e), 3 * count);
+    example_fill(&view, numbers);
     CHECK(view.q[0] == -50.0F / 64 && view.k[0] == -51.0F / 64 && view.v[0] == -53.0F / 64);
     CHECK(view.q[4095] == (37 * 4095 % 101 - 50) / 64.0F);
     CHECK(view.k[4095] == (53 * 4095 % 103 - 51) / 64.0F);
@@ -275,6 +367,9 @@ int main(void)
     RUN(indices_are_checked);
     RUN(backward_equals_the_reference);
     RUN(backward_equals_central_differences);
+    RUN(derivation_of_arrays);
+    RUN(derivation_of_a_model);
+    RUN(derivations_are_checked);
     RUN(example_mask);
     RUN(example_indexing);
     RUN(example_shapes);

@@ -19,9 +19,13 @@ static tg_tokens stream;
 
 static void make_stream(void)
 {
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    CHECK_OK(tg_tokenizer_create(&tok, NULL, &err), &err);
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)('a' + i * i % 23 % 26);
-    stream = (tg_tokens){.tokenizer = tg_tokenizer_bytes(), .count = sizeof text, .width = 1, .data = text};
+    stream = (tg_tokens){.tokenizer = tok, .count = sizeof text, .width = 1, .data = text};
 }
 
 /* ---- random numbers */
@@ -181,14 +185,14 @@ static void check_setting(tg_settings s, const char *why)
     CHECK_HAS(err.message, why);
 }
 
-static tg_settings with(size_t id, double x)
+static tg_settings with(const tg_field *f, double x)
 {
     tg_settings s = tg_settings_default();
 
-    if (tg_setting_table[id].type == TG_SETTING_SIZE)
-        *(size_t *)tg_setting_place(&s, id) = (size_t)x;
+    if (f->type == TG_FIELD_SIZE)
+        *(size_t *)tg_field_member(f, &s) = (size_t)x;
     else
-        *(double *)tg_setting_place(&s, id) = x;
+        *(double *)tg_field_member(f, &s) = x;
     return s;
 }
 
@@ -199,20 +203,25 @@ static void settings_are_checked(void)
 
     CHECK_OK(tg_settings_check(&s, &err), &err);
     for (size_t i = 0; i < TG_SETTINGS; i++) {
-        const tg_setting *f = &tg_setting_table[i];
+        const tg_field *f = &tg_settings_fields.row[i];
 
-        if (f->type == TG_SETTING_U64)
+        if (f->type != TG_FIELD_SIZE && f->type != TG_FIELD_REAL)
             continue;
-        s = with(i, f->min);
+        s = with(f, f->min);
         CHECK_OK(tg_settings_check(&s, &err), &err);
-        check_setting(with(i, f->max * 1.5), f->name);
-        if (f->type == TG_SETTING_SIZE && f->min > 0)
-            check_setting(with(i, f->min - 1), f->name);
-        if (f->type == TG_SETTING_REAL) {
-            check_setting(with(i, -1e-9), f->name);
-            check_setting(with(i, (double)NAN), f->name);
+        check_setting(with(f, f->max * 1.5), f->name);
+        if (f->type == TG_FIELD_SIZE && f->min > 0)
+            check_setting(with(f, f->min - 1), f->name);
+        if (f->type == TG_FIELD_REAL) {
+            check_setting(with(f, -1e-9), f->name);
+            check_setting(with(f, (double)NAN), f->name);
         }
     }
+    s = tg_settings_default();
+    s.precision = TG_PRECISION_BF16;
+    CHECK_OK(tg_settings_check(&s, &err), &err);
+    s.precision = (tg_precision)2;
+    check_setting(s, "train/precision is number 2, expected one of float32|bf16");
     /* 2^40 sequences are one too many */
     s = tg_settings_default();
     s.steps = (size_t)1 << 20;
@@ -248,7 +257,7 @@ static void train_to(tg_checkpoint *run, size_t step)
     tg_err err;
 
     CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, 0.1, &err), &err);
-    CHECK_OK(tg_trainer_open(&t, run, &b, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
     while (run->step < step)
         CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
     tg_trainer_close(&t);
@@ -301,7 +310,7 @@ static void a_fresh_checkpoint_is_read_again(void)
     CHECK_EQ(run.settings.context, 16);
     run.settings.context = 17;
     CHECK_EQ(tg_checkpoint_settle(&run, &err), TG_EDATA);
-    CHECK_HAS(err.message, "context 17 is more than the model's 16");
+    CHECK_HAS(err.message, "context 17 exceeds the model's 16");
     tg_checkpoint_free(&run);
 }
 
@@ -325,7 +334,7 @@ static void states_that_cannot_be_are_refused(void)
 
     begin(&run);
     run.step = TG_RUN_LIMIT;
-    check_not_read(&run, "train/step must be below 1099511627776, got 1099511627776");
+    check_not_read(&run, "train/step must be between 0 and 1099511627775, got 1099511627776");
     run.step = 0;
     run.v[3] = -1e-30f;
     check_not_read(&run, "opt/v/wte.weight[3] is -1e-30: it must not be negative");
@@ -371,10 +380,11 @@ static void sizes_beyond_all_memory(void)
 
     begin(&run);
     CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
-    CHECK(tg_trainer_bytes(&run, &b) < tg_matmul_work((size_t)omp_get_max_threads()) + (4 << 20));
+    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) <
+          tg_matmul_work((size_t)omp_get_max_threads()) + (4 << 20));
     run.settings.batch = SIZE_MAX / 8;
-    CHECK(tg_trainer_bytes(&run, &b) == SIZE_MAX);
-    CHECK_EQ(tg_trainer_open(&t, &run, &b, &err), TG_ENOMEM);
+    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
+    CHECK_EQ(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), TG_ENOMEM);
     tg_checkpoint_free(&run);
 }
 
@@ -421,6 +431,345 @@ static void same_bytes_at_any_thread_count(void)
         free(bytes[threads]);
 }
 
+/* ---- runs that continue */
+
+static void min_lr_follows_lr(void)
+{
+    tg_settings s = tg_settings_default(), asked = s;
+    bool given[TG_SETTINGS] = {0};
+
+    asked.lr = 0.5;
+    asked.min_lr = 0.25;
+    asked.batch = 99;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 2e-3 && s.min_lr == 2e-4 && s.batch == 12);
+    given[TG_SET_LR] = true;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.5 && s.min_lr == 0.05 && s.batch == 12);
+    given[TG_SET_MIN_LR] = true;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.5 && s.min_lr == 0.25);
+}
+
+static void a_complete_run_keeps_its_settings(void)
+{
+    tg_checkpoint run;
+    tg_settings asked = tg_settings_default();
+    bool given[TG_SETTINGS] = {[TG_SET_BATCH] = true};
+    size_t steps;
+    tg_err err = {0};
+
+    begin(&run);
+    run.step = 12;
+    asked.batch = 5;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK(steps == 12 && run.settings.batch == 3);
+    given[TG_SET_STEPS] = true;
+    asked.steps = 11;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK(steps == 11 && run.settings.batch == 3 && run.settings.steps == 12);
+    asked.steps = 13;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK(steps == 13 && run.settings.batch == 5 && run.settings.steps == 13);
+    given[TG_SET_CONTEXT] = true;
+    asked.context = 17;
+    CHECK_EQ(tg_checkpoint_resume(&run, &asked, given, &steps, &err), TG_EDATA);
+    CHECK_HAS(err.message, "context 17 exceeds the model's 16");
+    CHECK_EQ(run.settings.context, 16);
+    tg_checkpoint_free(&run);
+}
+
+static void a_run_knows_its_text(void)
+{
+    tg_tokens other = stream;
+    tg_checkpoint run;
+    tg_batches b;
+    tg_text_change change;
+    tg_err err = {0};
+
+    begin(&run);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_SAME);
+    CHECK_EQ(run.text_tokens, sizeof text);
+    CHECK_EQ(run.text_crc, tg_tokens_crc(&stream));
+    CHECK_EQ(run.model.probe_count, 16); /* its context; from the validation part */
+    for (size_t i = 0; i < 16; i++)
+        CHECK_EQ(run.model.probe[i], text[4500 + i]);
+    other.count--;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &other, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_SAME); /* nothing is trained yet */
+    run.step = 1;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_OTHER_LENGTH);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_SAME);
+    run.text_crc ^= 1;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
+    CHECK_EQ(change, TG_TEXT_OTHER);
+    other.count = 16;
+    CHECK_EQ(tg_checkpoint_use_text(&run, &b, &other, &change, &err), TG_EDATA);
+    CHECK_EQ(run.text_tokens, sizeof text);
+    tg_checkpoint_free(&run);
+}
+
+/* ---- the sum over a step's passes */
+
+enum { PASSES_MAX = 8 };
+
+/* Gradients [n] and losses [n] of the passes of a run's first step, each computed by itself. */
+static float **separate_passes(tg_checkpoint *run, const tg_batches *b, size_t n, double *losses)
+{
+    const size_t B = run->settings.batch, T = b->T, floats = run->model.table.floats;
+    float **grads = calloc(n, sizeof *grads);
+    int32_t *ids = malloc(B * T * sizeof *ids), *targets = malloc(B * T * sizeof *targets);
+    tg_arena arena = {0};
+    tg_pass pass;
+    tg_err err;
+
+    tg_pass_place(&arena, &pass, &run->model, B, T, true);
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    tg_pass_place(&arena, &pass, &run->model, B, T, true);
+    pass.acts.dropout = (float)run->settings.dropout;
+    for (size_t i = 0; i < n; i++) {
+        grads[i] = calloc(floats, sizeof(float));
+        pass.acts.rng = (tg_rng){.seed = run->settings.seed, .step = i};
+        tg_batches_train(b, ids, targets, i * B, B);
+        losses[i] = tg_pass_run(&pass, ids, targets, grads[i], 1.0f / (float)n);
+    }
+    tg_arena_free(&arena);
+    free(ids);
+    free(targets);
+    return grads;
+}
+
+static void free_passes(float **grads, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(grads[i]);
+    free(grads);
+}
+
+/* The definition, written top down: the left part has the greatest power of two below n. */
+static double tree(float **grads, const double *losses, size_t first, size_t n, size_t e, float *sum)
+{
+    size_t half = 1;
+    float left, right;
+    double loss;
+
+    if (n == 1) {
+        *sum = grads[first][e];
+        return losses[first];
+    }
+    while (2 * half < n)
+        half *= 2;
+    loss = tree(grads, losses, first, half, e, &left);
+    loss += tree(grads, losses, first + half, n - half, e, &right);
+    *sum = left + right;
+    return loss;
+}
+
+static void begin_passes(tg_checkpoint *run, tg_batches *b, size_t n)
+{
+    tg_err err;
+
+    begin(run);
+    run->settings.accumulate = n;
+    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, 16, 0.1, &err), &err);
+}
+
+static void passes_are_summed_in_a_tree(void)
+{
+    static const size_t numbers[] = {1, 2, 3, 4, 5, 8}, buffers[] = {1, 2, 2, 3, 3, 4};
+
+    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
+        const size_t n = numbers[k];
+        tg_checkpoint run;
+        tg_batches b;
+        tg_trainer t;
+        tg_step_report report;
+        double losses[PASSES_MAX], loss = 0;
+        float **grads, sum, in_order;
+        size_t other = 0;
+        tg_err err;
+
+        begin_passes(&run, &b, n);
+        grads = separate_passes(&run, &b, n, losses);
+        CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
+        CHECK_EQ(t.sum.buffers, buffers[k]);
+        CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
+        for (size_t e = 0; e < run.model.table.floats; e++) {
+            loss = tree(grads, losses, 0, n, e, &sum);
+            CHECK(memcmp(&sum, &t.sum.part[0].grads[e], sizeof sum) == 0);
+            in_order = 0;
+            for (size_t i = 0; i < n; i++)
+                in_order += grads[i][e];
+            other += in_order != sum;
+        }
+        CHECK(report.loss == loss / (double)n);
+        CHECK(n < 4 || other > 0); /* the order can be told from the bits */
+        tg_trainer_close(&t);
+        free_passes(grads, n);
+        tg_checkpoint_free(&run);
+    }
+}
+
+/* Add up the parts of `size` members, in order, into total, which has buffers for a whole step. */
+static void sum_of_members(tg_tree_sum *total, float **grads, const double *losses, size_t size)
+{
+    tg_tree_sum_begin(total);
+    for (size_t rank = 0; rank < size; rank++) {
+        const tg_team team = {.rank = rank, .size = size};
+        tg_arena arena = {0};
+        tg_tree_sum own;
+        size_t first, end;
+        tg_err err;
+
+        tg_team_range(&team, total->passes, &first, &end);
+        tg_tree_sum_place(&arena, &own, total->floats, total->passes, first, end);
+        CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+        tg_tree_sum_place(&arena, &own, total->floats, total->passes, first, end);
+        for (size_t i = first; i < end; i++) {
+            memcpy(tg_tree_sum_next(&own), grads[i], own.floats * sizeof(float));
+            tg_tree_sum_push(&own, i, i + 1, losses[i]);
+        }
+        for (size_t i = 0; i < own.n; i++) {
+            const tg_tree_part *part = &own.part[i];
+
+            memcpy(tg_tree_sum_next(total), part->grads, own.floats * sizeof(float));
+            tg_tree_sum_push(total, part->first, part->end, part->loss);
+        }
+        tg_arena_free(&arena);
+    }
+}
+
+/* However the passes are dealt: 1 to n members. */
+static void any_team_gets_the_same_bits(void)
+{
+    enum { MOST = 37, FLOATS = 16 };
+    double losses[MOST];
+    float *grads[MOST];
+
+    for (size_t i = 0; i < MOST; i++) {
+        grads[i] = malloc(FLOATS * sizeof(float));
+        check_fill(grads[i], FLOATS, i, 1.0);
+        losses[i] = 1.0 / (double)(i + 3);
+    }
+    for (size_t n = 1; n <= MOST; n++) {
+        tg_arena arena = {0};
+        tg_tree_sum total;
+        float sum[FLOATS];
+        double loss = 0;
+        tg_err err;
+
+        tg_tree_sum_place(&arena, &total, FLOATS, n, 0, n);
+        CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+        tg_tree_sum_place(&arena, &total, FLOATS, n, 0, n);
+        for (size_t e = 0; e < FLOATS; e++)
+            loss = tree(grads, losses, 0, n, e, &sum[e]);
+        for (size_t size = 1; size <= n; size++) {
+            sum_of_members(&total, grads, losses, size);
+            CHECK_EQ(total.n, 1);
+            CHECK_EQ(total.part[0].end, n);
+            CHECK(total.part[0].loss == loss);
+            CHECK(memcmp(total.part[0].grads, sum, sizeof sum) == 0);
+        }
+        tg_arena_free(&arena);
+    }
+    for (size_t i = 0; i < MOST; i++)
+        free(grads[i]);
+}
+
+/* The buffers that are announced are enough, and no more than a binary counter's. */
+static void buffers_for_passes(void)
+{
+    size_t first, end;
+
+    for (size_t n = 1, log2 = 0; n <= 70; n++) {
+        log2 += n >= (size_t)2 << log2;
+        CHECK_EQ(tg_tree_sum_buffers(n, 0, n), log2 + 1);
+    }
+    CHECK_EQ(tg_tree_sum_buffers(65536, 0, 65536), 17);
+    CHECK_EQ(tg_tree_sum_buffers(65536, 1, 65536), 31);
+    CHECK_EQ(tg_tree_sum_buffers(65536, 1, 65535), 30);
+    tg_team_range(&(tg_team){.rank = 3, .size = 4}, 8, &first, &end);
+    CHECK(first == 6 && end == 8);
+    tg_team_range(&(tg_team){.rank = 1, .size = 3}, 8, &first, &end);
+    CHECK(first == 3 && end == 6);
+    tg_team_range(&(tg_team){.rank = 2, .size = 3}, 8, &first, &end);
+    CHECK(first == 6 && end == 8);
+}
+
+/* A team whose members compute one after the other: those before the last leave their parts. */
+struct relay {
+    tg_arena arena;
+    tg_tree_sum total;
+};
+
+static tg_status relay_sum(const tg_team *team, tg_tree_sum *s, tg_err *err)
+{
+    tg_tree_sum *total = &((struct relay *)team->state)->total;
+
+    for (size_t i = 0; i < s->n; i++) {
+        memcpy(tg_tree_sum_next(total), s->part[i].grads, s->floats * sizeof(float));
+        tg_tree_sum_push(total, s->part[i].first, s->part[i].end, s->part[i].loss);
+    }
+    if (team->rank + 1 < team->size)
+        return tg_fail(err, TG_EIO, "the others are not ready");
+    tg_tree_sum_begin(s);
+    memcpy(tg_tree_sum_next(s), total->part[0].grads, s->floats * sizeof(float));
+    tg_tree_sum_push(s, 0, s->passes, total->part[0].loss);
+    return TG_OK;
+}
+
+/* The archive after one step of 5 passes that `size` members share. */
+static char *one_step_of_a_team(size_t size, size_t *bytes)
+{
+    struct relay relay = {0};
+    tg_checkpoint run;
+    tg_batches b;
+    tg_step_report report;
+    char *archive;
+    tg_err err;
+
+    begin_passes(&run, &b, 5);
+    tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
+    CHECK_OK(tg_arena_alloc(&relay.arena, &err), &err);
+    tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
+    for (size_t rank = 0; rank < size; rank++) {
+        const tg_team team = {.rank = rank, .size = size, .sum = relay_sum, .state = &relay};
+        tg_trainer t;
+
+        CHECK_OK(tg_trainer_open(&t, &run, &b, &team, &err), &err);
+        CHECK_EQ(tg_trainer_step(&t, &report, &err), rank + 1 < size ? TG_EIO : TG_OK);
+        CHECK_EQ(run.step, rank + 1 < size ? 0 : 1);
+        tg_trainer_close(&t);
+    }
+    archive = archive_of(&run, bytes);
+    tg_checkpoint_free(&run);
+    tg_arena_free(&relay.arena);
+    return archive;
+}
+
+static void a_team_takes_the_step_that_one_takes(void)
+{
+    size_t bytes, bytes2;
+    tg_checkpoint run;
+    char *alone, *team;
+
+    begin(&run);
+    run.settings.accumulate = 5;
+    train_to(&run, 1);
+    alone = archive_of(&run, &bytes);
+    tg_checkpoint_free(&run);
+    for (size_t size = 1; size <= 5; size++) {
+        team = one_step_of_a_team(size, &bytes2);
+        CHECK(bytes == bytes2 && memcmp(alone, team, bytes) == 0);
+        free(team);
+    }
+    free(alone);
+    CHECK_EQ(tg_team_alone.agree(&tg_team_alone, 15), 15);
+}
+
 static void training_lowers_the_loss(void)
 {
     tg_checkpoint run;
@@ -434,7 +783,7 @@ static void training_lowers_the_loss(void)
     run.settings.steps = 60;
     run.settings.lr = 1e-2;
     CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
-    CHECK_OK(tg_trainer_open(&t, &run, &b, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     before = tg_trainer_evaluate(&t, b.val_windows);
     CHECK_NEAR(before, log(256), 0.1);
     while (run.step < 60)
@@ -455,7 +804,7 @@ static void a_loss_that_is_not_finite_stops(void)
 
     begin(&run);
     CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
-    CHECK_OK(tg_trainer_open(&t, &run, &b, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     run.model.params[0] = INFINITY;
     for (size_t i = 0; i < run.model.table.entry[0].count; i++)
         run.model.params[i] = INFINITY;
@@ -485,7 +834,15 @@ int main(void)
     RUN(sizes_beyond_all_memory);
     RUN(stopped_anywhere_ends_the_same);
     RUN(same_bytes_at_any_thread_count);
+    RUN(min_lr_follows_lr);
+    RUN(a_complete_run_keeps_its_settings);
+    RUN(a_run_knows_its_text);
+    RUN(passes_are_summed_in_a_tree);
+    RUN(any_team_gets_the_same_bits);
+    RUN(buffers_for_passes);
+    RUN(a_team_takes_the_step_that_one_takes);
     RUN(training_lowers_the_loss);
     RUN(a_loss_that_is_not_finite_stops);
+    tg_tokenizer_free(stream.tokenizer);
     return check_done();
 }

@@ -1,5 +1,4 @@
-/* What tg-attn-view draws with: colours, scales, cells, letters; and the checksum and digits of its
- * page. */
+/* lib/view: colours, scales, cells and letters; and the hash and the base64 of tg-attn-view's page. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

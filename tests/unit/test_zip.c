@@ -1,5 +1,5 @@
 /*
- * Zips as others write them, made by hand here: what is read, and what is refused.
+ * ZIP files as other programs write them, built by hand: what is read and what is refused.
  * Also the canonical structures of members beyond 4 GiB.
  */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "formats/zip.h"
 #include "tests/unit/check.h"
 
-/* ---- a zip builder with everything to get wrong */
+/* ---- a zip builder that can get everything wrong */
 
 typedef struct member {
     const char *name; /* NULL: none */
@@ -266,9 +266,9 @@ static void test_refused_members(void)
     refuses((zip){.m = {{.name = "a.npy", .flags = 1}}}, "encrypted");
     refuses((zip){.m = {{.name = "a.npy", .flags = 0x20}}}, "unknown flags 0x0020");
     refuses((zip){.m = {{.name = "a.npy", .method = 12}}}, "compression method 12");
-    refuses((zip){.m = {{.name = "a.npy"}, {.name = "a.npy"}}}, "second member \"a.npy\"");
+    refuses((zip){.m = {{.name = "a.npy"}, {.name = "a.npy"}}}, "duplicate member \"a.npy\"");
     refuses((zip){.m = {{.name = "/a.npy"}}}, "absolute");
-    refuses((zip){.m = {{.name = "a/../b.npy"}}}, "part ..");
+    refuses((zip){.m = {{.name = "a/../b.npy"}}}, "\"..\" part");
     refuses((zip){.m = {{.name = "a b.npy"}}}, "bytes other than");
     refuses((zip){.m = {{.name = "a//b.npy"}}}, "empty part");
     refuses((zip){.m = {{.name = "notes.txt"}}}, "\"notes.txt\" is not an .npy");
@@ -290,23 +290,24 @@ static void test_refused_sizes(void)
     refuses((zip){.m = {{.name = "a.npy", .size_off = 50}}}, "it holds 184 bytes");
     refuses((zip){.m = {{.name = "a.npy", .method = 8, .size_off = 1}}}, "array header says 134");
     refuses((zip){.m = {{.name = "a.npy", .method = 8, .size_off = 200000}}}, "cannot hold");
-    refuses((zip){.m = {{.name = "a.npy", .zip64 = true, .size_off = 1}}}, "stored, yet");
+    refuses((zip){.m = {{.name = "a.npy", .zip64 = true, .size_off = 1}}},
+            "stored 135 bytes in 134, expected equal sizes");
 }
 
 static void test_refused_ends(void)
 {
     refuses((zip){.m = {{.name = "a.npy", .central_size_off = 1}}}, "says size 135");
     refuses((zip){.m = {{.name = "a.npy"}, {.name = "b.npy", .offset_off = -1}}}, "says offset");
-    refuses((zip){.m = {{.name = "a.npy", .central_name = "b.npy"}}}, "another name");
+    refuses((zip){.m = {{.name = "a.npy", .central_name = "b.npy"}}}, "a different name");
     refuses((zip){.m = {{.name = "a.npy", .central_name = "bb.npy"}}}, "a name of 6");
-    refuses((zip){.m = {{.name = "a.npy"}, {.name = "b.npy"}}, .reversed = true}, "another name");
+    refuses((zip){.m = {{.name = "a.npy"}, {.name = "b.npy"}}, .reversed = true}, "a different name");
     for (int zip64 = 0; zip64 < 2; zip64++) {
         refuses((zip){.m = {{.name = "a.npy"}}, .zip64_end = zip64, .count_off = 1}, "members");
         refuses((zip){.m = {{.name = "a.npy"}}, .zip64_end = zip64, .directory_off = 1}, "offset");
     }
 }
 
-/* Every cut of foreign archives, and garbage behind them. */
+/* Foreign archives cut at every byte, and garbage after them. */
 static void test_cuts(void)
 {
     zip list[] = {
@@ -324,11 +325,11 @@ static void test_cuts(void)
             for (int pipes = 0; pipes < 2; pipes++)
                 CHECK_EQ(read_zip(&list[i], pipes, &arrays, &err), TG_EDATA);
         list[i].p[list[i].n++] = 0;
-        refuses_built(&list[i], "after an archive");
+        refuses_built(&list[i], "trailing data after the archive");
     }
 }
 
-/* Deflate that goes on after its end, or that holds more than its header says. */
+/* Deflate data after its end, or with more output than its header says. */
 static void test_deflate_slack(void)
 {
     zip z = {.m = {{.name = "a.npy", .method = 8}}};
@@ -340,7 +341,7 @@ static void test_deflate_slack(void)
     z.p[35 + packed] = 0;
     z.p[18]++;
     z.n++;
-    refuses_built(&z, "deflate data end after");
+    refuses_built(&z, "deflate data ends after");
     build(&z);
     z.p[18]--;
     refuses_built(&z, "without an end mark");

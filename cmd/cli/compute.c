@@ -1,0 +1,58 @@
+/* cli: threads and instruction sets. */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
+#include "lib/kernels/kernels.h"
+
+#define THREADS_EACH 8 /* threads per processor; more never help */
+
+void cli_init_threads(char **argv)
+{
+    char self[4096];
+    const char *name;
+    ssize_t n;
+
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
+        return;
+    n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return;
+    self[n] = '\0';
+    /* if the tool was started through a loader, this is the loader, and argv is not its own */
+    name = strrchr(self, '/');
+    if (!name || strcmp(name + 1, cli_tool_name()) != 0)
+        return;
+    if (setenv("GOMP_SPINCOUNT", "3000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
+        execv(self, argv); /* if that fails, this process computes without the setting */
+}
+
+static tg_status set_threads(size_t n, tg_err *err)
+{
+    const size_t processors = (size_t)omp_get_num_procs();
+
+    if (n > THREADS_EACH * processors)
+        return tg_fail(err, TG_EUSAGE,
+                       "--threads must be at most %zu, %d for each of %zu processor%s, got %zu",
+                       THREADS_EACH * processors, THREADS_EACH, processors, cli_plural(processors), n);
+    if (n > 0)
+        omp_set_num_threads((int)n);
+    return TG_OK;
+}
+
+tg_status cli_begin_compute(size_t threads, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = set_threads(threads, err)))
+        return status;
+    status = tg_kernels_choose(getenv("TG_ISA"), err);
+    if (status == TG_EUSAGE)
+        return tg_err_in(err, "$TG_ISA");
+    if (status)
+        cli_say("%s", err->message);
+    return TG_OK;
+}

@@ -1,0 +1,128 @@
+/* cli: --help and --version, from the option table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
+#include "lib/base/choice.h"
+
+#define HELP_WIDTH 79
+#define HELP_INDENT 27 /* column of the options' descriptions */
+
+/* Print words from column *at on; lines break at HELP_WIDTH, and later ones begin at `indent`. */
+static void print_words(const char *text, size_t *at, size_t indent)
+{
+    while (*text != '\0') {
+        size_t n = strcspn(text, " \n");
+
+        if (*at > indent && *at + 1 + n > HELP_WIDTH) {
+            printf("\n%*s", (int)indent, "");
+            *at = indent;
+        } else if (*at > indent) {
+            putchar(' ');
+            ++*at;
+        }
+        printf("%.*s", (int)n, text);
+        *at += n;
+        text += n + strspn(text + n, " \n");
+    }
+}
+
+/* "(default: 12)", or "" for a value that the option itself would refuse. */
+static void format_default(char *out, size_t size, const cli_option *o)
+{
+    char choice[TG_CHOICE_ROOM];
+
+    *out = '\0';
+    switch (o->type) {
+    case CLI_FLAG:
+        break;
+    case CLI_TEXT:
+        if (*(const char **)o->value)
+            snprintf(out, size, "(default: %s)", *(const char **)o->value);
+        break;
+    case CLI_SIZE:
+        if (cli_in_range(o, (double)*(size_t *)o->value))
+            snprintf(out, size, "(default: %zu)", *(size_t *)o->value);
+        break;
+    case CLI_U64:
+        snprintf(out, size, "(default: %llu)", (unsigned long long)*(uint64_t *)o->value);
+        break;
+    case CLI_NUMBER:
+        if (cli_in_range(o, *(double *)o->value))
+            snprintf(out, size, "(default: %g)", *(double *)o->value);
+        break;
+    case CLI_CHOICE:
+        if (*tg_choice_name(choice, o->metavar, *(size_t *)o->value) != '\0')
+            snprintf(out, size, "(default: %s)", choice);
+        break;
+    case CLI_ENUM:
+        if (*tg_choice_name(choice, o->metavar, *(unsigned *)o->value) != '\0')
+            snprintf(out, size, "(default: %s)", choice);
+        break;
+    case CLI_YES_NO:
+        break;
+    }
+}
+
+static void print_help_of_option(const cli_option *o)
+{
+    char text[128];
+    size_t at;
+    int n;
+
+    if (o->letter)
+        n = printf("  -%c, --%s", o->letter, o->name);
+    else
+        n = printf("      --%s", o->name);
+    if (o->metavar)
+        n += printf(" %s", o->metavar);
+    at = n > 0 ? (size_t)n : 0;
+    if (at + 2 > HELP_INDENT) {
+        putchar('\n');
+        at = 0;
+    }
+    printf("%*s", (int)(HELP_INDENT - at), "");
+    at = HELP_INDENT;
+    print_words(o->help, &at, HELP_INDENT);
+    format_default(text, sizeof text, o);
+    print_words(text, &at, HELP_INDENT);
+    putchar('\n');
+}
+
+static bool ends_line(const char *text)
+{
+    return *text != '\0' && text[strlen(text) - 1] == '\n';
+}
+
+static void print_help(const cli_tool *tool)
+{
+    const char h = cli_find_letter(tool, 'h') ? '\0' : 'h';
+    const cli_option help = {.letter = h, .name = "help", .help = "show this help and exit"};
+    const cli_option version = {.name = "version", .help = "show the version and exit"};
+
+    size_t at = 0;
+
+    printf("Usage: %s %s\n", tool->name, tool->usage);
+    print_words(tool->summary, &at, 0);
+    printf("\n\nOptions:\n");
+    for (const cli_option *o = tool->options; o->name; o++)
+        print_help_of_option(o);
+    print_help_of_option(&help);
+    print_help_of_option(&version);
+    if (tool->examples)
+        printf("\nExamples:\n%s%s", tool->examples, ends_line(tool->examples) ? "" : "\n");
+    printf("\nExit status: 0 ok, 1 the data is bad, 2 wrong usage, 3 I/O or memory failed.\n");
+}
+
+void cli_show_help(const cli_tool *tool)
+{
+    print_help(tool);
+    exit(cli_close_stdout());
+}
+
+void cli_show_version(const cli_tool *tool)
+{
+    printf("%s %s\n", tool->name, TG_VERSION);
+    exit(cli_close_stdout());
+}

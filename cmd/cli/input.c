@@ -1,0 +1,62 @@
+/* cli: the files that a tool reads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+
+const char *cli_model_path(const char *given)
+{
+    const char *path = given ? given : getenv("TG_MODEL");
+
+    return path && *path != '\0' ? path : "model.npz";
+}
+
+bool cli_is_dash(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+tg_status cli_open_input(int *fd, const char *path, tg_err *err)
+{
+    struct stat st;
+    int sys = 0;
+
+    *fd = cli_is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &st))
+        sys = errno;
+    else if (S_ISDIR(st.st_mode))
+        sys = EISDIR; /* reading it would fail with that, but only later */
+    if (!sys)
+        return TG_OK;
+    cli_close_input(*fd);
+    *fd = -1;
+    (void)tg_fail(err, TG_EIO, "%s", strerror(sys));
+    err->sys = sys;
+    return tg_err_in(err, cli_input_name(path));
+}
+
+const char *cli_input_name(const char *path)
+{
+    return cli_is_dash(path) ? "standard input" : path;
+}
+
+void cli_close_input(int fd)
+{
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+bool cli_stdin_has_data(void)
+{
+    struct stat in, null;
+
+    if (fstat(STDIN_FILENO, &in) || !S_ISCHR(in.st_mode))
+        return true; /* when in doubt: reading it will tell */
+    if (isatty(STDIN_FILENO))
+        return false;
+    return stat("/dev/null", &null) != 0 || in.st_rdev != null.st_rdev;
+}

@@ -1,0 +1,111 @@
+/* cli: the start of a tool, its messages, the end of standard output. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
+
+static const char *tool_name = "tg";
+static int stdout_errno; /* of a write to stdout that failed, when known */
+
+/* Put /dev/null on `fd` if that is closed.  open() takes the lowest free descriptor, so
+ * the caller goes upwards from 0. */
+static void fill_descriptor(int fd, int flags)
+{
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+        (void)!open("/dev/null", flags);
+}
+
+void cli_init(const char *name)
+{
+    tool_name = name;
+    fill_descriptor(STDIN_FILENO, O_WRONLY); /* reading it fails with EBADF, as if it were closed */
+    fill_descriptor(STDOUT_FILENO, O_RDONLY);
+    fill_descriptor(STDERR_FILENO, O_WRONLY);
+    cli_ignore_file_limit();
+}
+
+const char *cli_tool_name(void)
+{
+    return tool_name;
+}
+
+/* One line, whatever bytes come from a file or an argument. */
+TG_PRINTF(1, 0)
+static void say(const char *format, va_list ap, const char *tail)
+{
+    char text[2048], shown[4096];
+
+    if (vsnprintf(text, sizeof text, format, ap) < 0)
+        return;
+    cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
+    cli_progress_end();
+    fprintf(stderr, "%s: %s%s\n", tool_name, shown, tail);
+}
+
+void cli_say(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(format, ap, "");
+    va_end(ap);
+}
+
+int cli_usage(const char *format, ...)
+{
+    char hint[64];
+    va_list ap;
+
+    snprintf(hint, sizeof hint, " (see %s --help)", tool_name);
+    va_start(ap, format);
+    say(format, ap, hint);
+    va_end(ap);
+    return CLI_USAGE;
+}
+
+int cli_report(const tg_err *err)
+{
+    cli_say("%s", err->message);
+    switch (err->code) {
+    case TG_OK:
+        return CLI_OK;
+    case TG_EDATA:
+        return CLI_DATA;
+    case TG_EUSAGE:
+        return CLI_USAGE;
+    case TG_EIO:
+    case TG_ENOMEM:
+        break;
+    }
+    return CLI_IO;
+}
+
+bool cli_stdout_failed(void)
+{
+    if (!ferror(stdout))
+        return false;
+    if (!stdout_errno)
+        stdout_errno = errno;
+    return true;
+}
+
+int cli_close_stdout(void)
+{
+    bool failed;
+
+    errno = 0;
+    failed = fflush(stdout) != 0 || ferror(stdout);
+    if (!failed)
+        failed = fclose(stdout) != 0;
+    if (!failed)
+        return CLI_OK;
+    /* stdio remembers that an earlier write failed, but not its errno */
+    if (!errno)
+        errno = stdout_errno;
+    cli_say("standard output: %s", errno ? strerror(errno) : "write error");
+    return CLI_IO;
+}

@@ -1,0 +1,84 @@
+/* cli: the terminal, and a line of progress on it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/base/utf8.h"
+
+#define REDRAW_SECONDS 0.1 /* between lines of progress that are redrawn */
+#define LINE_SECONDS 10    /* between those that are not */
+
+static bool line_open; /* the cursor is at the end of a redrawn line */
+
+double cli_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool cli_takes_escapes(int fd)
+{
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+    if (no_color && *no_color != '\0')
+        return false;
+    return isatty(fd) && term && *term != '\0' && strcmp(term, "dumb") != 0;
+}
+
+size_t cli_terminal_width(int fd)
+{
+    struct winsize size;
+
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+bool cli_redraws(void)
+{
+    return cli_takes_escapes(STDERR_FILENO);
+}
+
+bool cli_progress_due(double *shown)
+{
+    const double t = cli_now();
+
+    if (*shown >= 0 && t - *shown < (cli_redraws() ? REDRAW_SECONDS : LINE_SECONDS))
+        return false;
+    *shown = t;
+    return true;
+}
+
+/* Bytes of `line` that fit into `columns`, counting a character as one column. */
+static size_t fitting(const char *line, size_t columns)
+{
+    size_t n = 0;
+
+    for (size_t seen = 0; line[n] != '\0'; n++)
+        if (!tg_utf8_continues((unsigned char)line[n]) && ++seen > columns)
+            break;
+    return n;
+}
+
+void cli_progress(const char *line)
+{
+    const size_t width = cli_terminal_width(STDERR_FILENO);
+
+    if (!cli_redraws()) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    /* one column stays free: writing to the last one makes some terminals wrap */
+    fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
+    line_open = true;
+}
+
+void cli_progress_end(void)
+{
+    if (line_open)
+        fputc('\n', stderr);
+    line_open = false;
+}

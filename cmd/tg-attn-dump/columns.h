@@ -1,0 +1,85 @@
+/*
+ * columns: which columns the lines of a stage have, and their widths.
+ *
+ *     rows of scores    layer head b i j, q_base, k_base, offset, score, mask, prob
+ *     stage scores      ... score, mask       stage probs   layer head b i j offset prob
+ *     q, k, v, att      layer head b t d offset value
+ *     x, qkv, out       layer b t c offset value
+ *
+ * As text, numbers are aligned and have eight decimals.
+ */
+#ifndef TG_CMD_ATTN_DUMP_COLUMNS_H
+#define TG_CMD_ATTN_DUMP_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/tg-attn-dump/table.h"
+#include "lib/attn/attn.h"
+#include "lib/attn/shape.h"
+
+/* The tokens' texts, shown at the end of aligned lines: token t's is at text + t*size. */
+typedef struct token_labels {
+    const char *text; /* NULL: no tokens */
+    size_t size, width;
+} token_labels;
+
+/* What the columns depend on. */
+typedef struct columns_of {
+    tg_attn_stage stage; /* TG_ATTN_EVERY: rows of scores with their probabilities */
+    tg_qkv_view view;    /* shape and layout; the pointers are ignored */
+    size_t L;
+    table_format format;
+    tg_attn_mask mask;
+    token_labels labels;
+} columns_of;
+
+enum column_kind {
+    COLUMN_LAYER,
+    COLUMN_HEAD,
+    COLUMN_B,
+    COLUMN_I,
+    COLUMN_J,
+    COLUMN_T,
+    COLUMN_D,
+    COLUMN_C,
+    COLUMN_Q_BASE,
+    COLUMN_K_BASE,
+    COLUMN_OFFSET,
+    COLUMN_MASK,
+    COLUMN_SCORE,
+    COLUMN_PROB,
+    COLUMN_VALUE,
+    COLUMN_KINDS
+};
+
+typedef struct columns {
+    table table;
+    size_t at[COLUMN_KINDS]; /* the column of each kind; TABLE_COLUMNS_MAX: none */
+    char masked[24];         /* a masked score */
+    bool square;             /* rows of scores: two tokens per line */
+    token_labels labels;     /* none unless aligned */
+} columns;
+
+void columns_set(columns *columns, const columns_of *of);
+
+/* The bytes that so many lines need, titles included; SIZE_MAX if that overflows. */
+size_t columns_capacity(const columns *columns, size_t lines);
+
+/* The line of titles, into a text or to standard output; JSON has none. */
+void columns_put_titles(table_text *to, const columns *columns);
+void columns_print_titles(const columns *columns);
+
+/* One line for each element of a row of scores that the filter keeps. */
+void columns_put_row(table_text *to, const columns *columns, const tg_attn_row *row);
+
+/* Contiguous numbers, which share all indices but the last: q[b,t,h,0..n-1] and the like. */
+typedef struct value_run {
+    size_t layer, b, t, h;
+    size_t offset; /* of the first */
+    size_t n;
+    const double *values;
+} value_run;
+void columns_put_run(table_text *to, const columns *columns, const value_run *run);
+
+#endif

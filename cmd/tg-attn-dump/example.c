@@ -1,0 +1,108 @@
+#include "cmd/tg-attn-dump/example.h"
+
+#include <assert.h>
+
+#define T 3
+#define C 4
+
+/* clang-format off */
+static const float baseline_q[T * C] = {
+    1, 0, 0, 0,
+    0, 1, 0, 0,
+    1, 0, 1, 0,
+};
+static const float baseline_k[T * C] = {
+    1, 0, 0, 0,
+    0, 1, 0, 0,
+    1, 1, 0, 0,
+};
+static const float baseline_v[T * C] = {
+    1, 0, 0, 0,
+    0, 2, 0, 0,
+    0, 0, 3, 0,
+};
+
+/* Columns 0 and 1 are head 0, columns 2 and 3 head 1. */
+static const float mha_q[T * C] = {
+    1, 0, 1, 0,
+    0, 1, 0, 1,
+    1, 1, 1, -1,
+};
+static const float mha_k[T * C] = {
+    1, 0, 1, 0,
+    0, 1, 0, 1,
+    1, 1, 1, 1,
+};
+static const float mha_v[T * C] = {
+    1, 0, 10, 0,
+    0, 1, 0,  10,
+    1, 1, 5,  5,
+};
+/* clang-format on */
+
+/* Numbers tell their offsets: q.data[n] = n, k.data[n] = n/8, v.data[n] = n. */
+static const float indexing_q[T * 2] = {0, 1, 2, 3, 4, 5};
+static const float indexing_k[T * 2] = {0, 0.125F, 0.25F, 0.375F, 0.5F, 0.625F};
+
+#undef T
+#undef C
+
+/* Key j is the unit vector of channel j, so score (i,j) is q[i,j] / 5: the scale is 1/sqrt(25), and
+ * the scores are tenths, which are no float32 numbers.  After the diagonal are numbers that only
+ * the mask excludes. */
+#define W 25
+/* clang-format off */
+static const float mask_q[4 * W] = {
+    [0 * W] = 1.0F, 4.5F, 4.5F, 4.5F,
+    [1 * W] = 2.5F, 1.0F, 4.5F, 4.5F,
+    [2 * W] = 1.5F, 2.0F, 1.0F, 4.5F,
+    [3 * W] = 0.5F, 1.5F, 2.0F, 1.0F,
+};
+/* clang-format on */
+static const float mask_kv[4 * W] = {[0 * W + 0] = 1, [1 * W + 1] = 1, [2 * W + 2] = 1, [3 * W + 3] = 1};
+#undef W
+
+static const worked_example examples[] = {
+    {{.B = 1, .T = 3, .C = 4, .H = 1, .stride = 4, .q = baseline_q, .k = baseline_k, .v = baseline_v},
+     "baseline: one head, T = 3, C = 4",
+     "the example is query 2; queries 0 and 1 are filled in"},
+    {{.B = 1, .T = 3, .C = 4, .H = 2, .stride = 4, .q = mha_q, .k = mha_k, .v = mha_v},
+     "mha: two heads, T = 3, C = 4, D = 2",
+     "the example is query 2 of head 1; head 0, and queries 0 and 1, are filled in"},
+    {{.B = 1, .T = 3, .C = 2, .H = 1, .stride = 2, .q = indexing_q, .k = indexing_k, .v = indexing_q},
+     "indexing: one head, T = 3, C = 2",
+     "every number says where it lies: q.data[n] = n, k.data[n] = n/8, v.data[n] = n"},
+    {{.B = 1, .T = 4, .C = 25, .H = 1, .stride = 25, .q = mask_q, .k = mask_kv, .v = mask_kv},
+     "mask: one head, T = 4, C = 25",
+     "unmasked, scores behind the diagonal would be 0.9; channels 4 to 24 are 0"},
+    {{.B = 2, .T = 4, .C = 512, .H = 8, .stride = 512},
+     "shapes: two texts, eight heads, T = 4, C = 512, D = 64",
+     "q.data[n] = (37n mod 101 - 50)/64; k: 53, 103, 51; v: 29, 107, 53"},
+};
+
+const worked_example *example_get(size_t i)
+{
+    assert(i < sizeof examples / sizeof examples[0]);
+    return &examples[i];
+}
+
+size_t example_floats(const worked_example *e)
+{
+    return e->view.q ? 0 : 3 * e->view.B * e->view.T * e->view.C;
+}
+
+void example_fill(tg_qkv_view *view, float *numbers)
+{
+    static const size_t factor[3] = {37, 53, 29}, prime[3] = {101, 103, 107};
+    const size_t count = view->B * view->T * view->C;
+
+    for (size_t which = 0; which < 3; which++) {
+        const size_t middle = prime[which] / 2;
+
+        for (size_t n = 0; n < count; n++)
+            numbers[which * count + n] = ((float)(factor[which] * n % prime[which]) - (float)middle) / 64;
+    }
+    view->q = numbers;
+    view->k = numbers + count;
+    view->v = numbers + 2 * count;
+}

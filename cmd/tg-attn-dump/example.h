@@ -1,0 +1,38 @@
+/*
+ * example: small cases of attention in which every number can be checked by hand.
+ */
+#ifndef TG_CMD_ATTN_DUMP_EXAMPLE_H
+#define TG_CMD_ATTN_DUMP_EXAMPLE_H
+
+#include "lib/attn/attn.h"
+
+#define EXAMPLES "baseline|mha|indexing|mask|shapes"
+
+typedef struct worked_example {
+    tg_qkv_view view; /* of constants; or q, k and v are NULL: see example_fill() */
+    const char *title;
+    const char *filled; /* which numbers matter, and which only fill the shape */
+} worked_example;
+
+/* Example i of that list, i < 5:
+ *
+ * baseline  T = 3, C = 4, one head: query 2 gives scores 0.5, 0, 0.5
+ * mha       T = 3, C = 4, H = 2, D = 2: head 1 of query 2 gives 1/sqrt(2), -1/sqrt(2), 0
+ * indexing  T = 3, C = 2, one head: every number is its own offset, or an eighth of it
+ * mask      T = 4, C = 25, one head: rows of scores 0.2; 0.5 0.2; 0.3 0.4 0.2; 0.1 0.3 0.4 0.2
+ * shapes    B = 2, T = 4, C = 512, H = 8: the numbers are a formula
+ */
+const worked_example *example_get(size_t i);
+
+/* The number of floats that example_fill() needs; 0: the view is of constants. */
+size_t example_floats(const worked_example *example);
+
+/*
+ * Fill `numbers` with q, then k, then v, and point the view to them:
+ *
+ *   q.data[n] = (37n mod 101 - 50)/64   k.data[n] = (53n mod 103 - 51)/64
+ *   v.data[n] = (29n mod 107 - 53)/64
+ */
+void example_fill(tg_qkv_view *view, float *numbers);
+
+#endif

@@ -1,0 +1,238 @@
+/* What tg-attn-dump shows: a worked example, given arrays, or a model and its text. */
+#include "cmd/tg-attn-dump/input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/tg-attn-dump/example.h"
+#include "lib/base/size.h"
+
+static tg_status open_example(attn_input *in, const attn_options *o, tg_err *err)
+{
+    const worked_example *e = example_get(o->example);
+    tg_qkv_view view = e->view;
+    const size_t floats = example_floats(e);
+    tg_status status = o->heads == NOT_GIVEN ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
+
+    if (status)
+        return status;
+    if (floats > 0) {
+        if (!(in->numbers = calloc(floats, sizeof *in->numbers)))
+            return tg_fail_memory(err, floats * sizeof *in->numbers, "the example");
+        example_fill(&view, in->numbers);
+    }
+    tg_attn_layers_given(&in->layers, &view);
+    snprintf(in->title, sizeof in->title, "%s", e->title);
+    in->remark = e->filled;
+    return TG_OK;
+}
+
+static tg_status open_qkv(attn_input *in, const attn_options *o, tg_err *err)
+{
+    tg_status status;
+    int fd;
+
+    if ((status = cli_open_input(&fd, o->qkv, err)))
+        return status;
+    status = tg_attn_qkv_read(&in->qkv, fd, err);
+    cli_close_input(fd);
+    if (status)
+        return tg_err_in(err, cli_input_name(o->qkv));
+    if (o->heads != NOT_GIVEN && (status = tg_attn_set_heads(&in->qkv.view, o->heads, err)))
+        return status;
+    tg_attn_layers_given(&in->layers, &in->qkv.view);
+    in->path = o->qkv;
+    snprintf(in->title, sizeof in->title, "q, k and v as given");
+    return TG_OK;
+}
+
+/* ---- a model on a text */
+
+/* The tokens' texts, quoted and escaped: "T", "\n". */
+static tg_status make_labels(attn_input *in, tg_err *err)
+{
+    const tg_prompt *p = &in->prompt;
+    const unsigned char *text;
+    size_t n;
+
+    in->label = calloc(p->n, sizeof *in->label);
+    if (!in->label)
+        return tg_fail_memory(err, p->n * sizeof *in->label, "the tokens' texts");
+    for (size_t t = 0; t < p->n; t++) {
+        char *label = in->label[t];
+
+        text = tg_tokenizer_token(in->model.model.tokenizer, p->ids[t], &n);
+        label[0] = '"';
+        cli_escape(label + 1, LABEL_SIZE - 2, text, n);
+        strcat(label, "\"");
+        in->label_width = tg_size_max(in->label_width, strlen(label));
+    }
+    return TG_OK;
+}
+
+static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *given, tg_err *err)
+{
+    int32_t *ids = calloc(given->n, sizeof *ids);
+    tg_status status = TG_OK;
+
+    if (!ids)
+        return tg_fail_memory(err, given->n * sizeof *ids, "the tokens");
+    for (size_t t = 0; t < given->n && !status; t++) {
+        ids[t] = (int32_t)given->ids[t];
+        if (given->ids[t] < 0 || given->ids[t] > INT32_MAX)
+            status = tg_fail(err, TG_EDATA, "token %zu of the dump is %lld: expected 0 to %ld", t,
+                             (long long)given->ids[t], (long)INT32_MAX);
+    }
+    if (!status)
+        status = tg_prompt_ids(p, model, ids, given->n, err);
+    free(ids);
+    return status;
+}
+
+static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
+{
+    const size_t n_ctx = model->config.n_ctx;
+    size_t bytes = 0, n;
+
+    if (p->n == 0)
+        return tg_fail(err, TG_EDATA, "the text has no tokens");
+    if (p->n <= n_ctx)
+        return TG_OK;
+    for (size_t t = 0; t < n_ctx; t++, bytes += n)
+        (void)tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
+    return tg_fail(err, TG_EDATA,
+                   "the text has %zu tokens, which exceeds the model's context of %zu: shorten it, as with "
+                   "head -c %zu",
+                   p->n, n_ctx, bytes);
+}
+
+static tg_status prepare_text(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+{
+    const tg_model *model = &in->model.model;
+    const tg_config *c = &model->config;
+    tg_status status;
+
+    if ((status = ids ? take_ids(&in->prompt, model, ids, err)
+                      : cli_model_text(&in->model, &in->prompt, o->text, err)) ||
+        (status = check_length(&in->prompt, model, err)) || (status = make_labels(in, err)))
+        return status;
+    snprintf(in->title, sizeof in->title, "%zu token%s through %zu layer%s of %zu head%s", in->prompt.n,
+             cli_plural(in->prompt.n), c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
+    in->remark = o->layout == TG_ATTN_BTHD
+                     ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
+                     : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
+    return tg_attn_layers_model(&in->layers, model, in->prompt.ids, in->prompt.n, err);
+}
+
+tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
+{
+    tg_status status = cli_model_open(
+        m, o->model, "make a model with tg-tokenize < text | tg-train, or see --example " EXAMPLES, err);
+
+    if (status || o->heads == NOT_GIVEN || !(status = tg_model_set_heads(&m->model, o->heads, err)))
+        return status;
+    cli_model_close(m);
+    return status;
+}
+
+static tg_status open_model(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+{
+    tg_status status = input_open_model(&in->model, o, err);
+
+    if (status)
+        return status;
+    in->has_model = true;
+    in->path = in->model.path;
+    return prepare_text(in, o, ids, err);
+}
+
+/* ---- all of them */
+
+tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+{
+    tg_status status;
+
+    *in = (attn_input){0};
+    if (o->example != NOT_GIVEN)
+        status = open_example(in, o, err);
+    else if (o->qkv)
+        status = open_qkv(in, o, err);
+    else
+        status = open_model(in, o, ids, err);
+    if (!status)
+        status = tg_attn_layers_select(&in->layers, &o->filter, err);
+    if (status)
+        input_close(in);
+    in->layers.layout = (tg_attn_layout)o->layout;
+    return status;
+}
+
+void input_close(attn_input *in)
+{
+    tg_attn_layers_close(&in->layers);
+    free(in->label);
+    free(in->numbers);
+    tg_attn_qkv_free(&in->qkv);
+    tg_prompt_free(&in->prompt);
+    if (in->has_model)
+        cli_model_close(&in->model);
+}
+
+tg_status input_run(input_show show, const attn_options *o, tg_err *err)
+{
+    attn_input in;
+    tg_status status = input_open(&in, o, NULL, err);
+
+    if (status)
+        return status;
+    status = show(&in, o, err);
+    if (status == TG_EDATA && in.path)
+        status = tg_err_in(err, cli_input_name(in.path));
+    input_close(&in);
+    return status;
+}
+
+/* ---- what jobs ask of it */
+
+tg_qkv_view input_shape(const attn_input *in)
+{
+    const tg_attn_layers *n = &in->layers;
+
+    return (tg_qkv_view){.B = n->B, .T = n->T, .C = n->C, .H = n->H, .layout = n->layout};
+}
+
+columns_of input_columns(const attn_input *in, const attn_options *o)
+{
+    return (columns_of){
+        .stage = (tg_attn_stage)o->stage,
+        .view = input_shape(in),
+        .L = in->layers.L,
+        .format = (table_format)o->format,
+        .mask = (tg_attn_mask)o->mask,
+        .labels = {in->label ? in->label[0] : NULL, LABEL_SIZE, in->label_width},
+    };
+}
+
+void input_print_title(const attn_input *in)
+{
+    printf("# %s\n", in->title);
+    if (in->remark)
+        printf("# %s\n", in->remark);
+}
+
+tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_err *err)
+{
+    const size_t T = in->layers.T;
+
+    *text = NULL;
+    *width = 1;
+    if (!in->label)
+        return TG_OK;
+    if (in->label_width > 3)
+        *width = in->label_width - 2;
+    if (!(*text = calloc(T, *width)))
+        return tg_fail_memory(err, T * *width, "the tokens' texts");
+    for (size_t t = 0; t < T; t++)
+        memcpy(*text + t * *width, in->label[t] + 1, strlen(in->label[t]) - 2);
+    return TG_OK;
+}

@@ -1,0 +1,119 @@
+/*
+ * table: lines of named values: aligned columns for the eye, tab-separated values, or a JSON
+ * object per line.
+ *
+ * Many lines are made in memory, several threads at once: the parts of a line that stay the
+ * same are planned once (table_plan), and a line then costs little more than the digits of
+ * what changes.  Single lines go straight to standard output (table_print_line).
+ */
+#ifndef TG_CMD_ATTN_DUMP_TABLE_H
+#define TG_CMD_ATTN_DUMP_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/decimal.h"
+
+typedef enum table_format { TABLE_TEXT, TABLE_TSV, TABLE_JSONL } table_format;
+#define TABLE_FORMATS "text|tsv|jsonl"
+
+#define TABLE_COLUMNS_MAX 14
+
+typedef enum table_type {
+    TABLE_SIZE,   /* a whole number */
+    TABLE_FLOAT,  /* rounded to float32, with the nine digits that restore every bit; in text, eight decimals
+                   */
+    TABLE_DOUBLE, /* finite; nine digits */
+    TABLE_FLAG,   /* 1 or 0; in JSON true or false */
+    TABLE_STRING  /* printable (see cli_escape); quoted in JSON */
+} table_type;
+
+typedef struct table_column {
+    const char *name;  /* in TSV and JSON */
+    const char *title; /* in text */
+    table_type type;
+    size_t width; /* in text: values are aligned to the right of so many columns; otherwise 0 */
+    size_t max;   /* of values in memory: bytes of the longest */
+} table_column;
+
+typedef struct table {
+    table_format format;
+    size_t n;
+    table_column column[TABLE_COLUMNS_MAX];
+} table;
+
+/* A value by its column's type: size for TABLE_SIZE and TABLE_FLAG, real, or text [n]. */
+typedef struct table_cell {
+    enum {
+        CELL_VALUE,
+        CELL_WORD,
+        CELL_MISSING
+    } kind; /* a word, text [n], is put as it is; a missing value is
+               empty, in JSON null */
+    union {
+        size_t size;
+        double real;
+        struct {
+            const char *text;
+            size_t n;
+        };
+    };
+} table_cell;
+
+/* ---- to standard output */
+
+void table_print_titles(const table *t); /* JSON has none */
+void table_print_line(const table *t, const table_cell *cells);
+
+/* ---- in memory */
+
+/* A text being written, without a NUL at its end. */
+typedef struct table_text {
+    char *text; /* as large as table_capacity() says for its lines */
+    size_t n;
+} table_text;
+
+/* Copying in fixed steps beats exact lengths: every text has slack after it for the overshoot. */
+#define TABLE_STEP 16
+#define TABLE_SLACK 64
+
+/* The bytes that `lines` lines need, if each has up to `more` bytes besides its columns and its
+ * newline; SIZE_MAX if that overflows. */
+size_t table_capacity(const table *t, size_t lines, size_t more);
+
+static inline void table_put(table_text *to, const char *text, size_t n)
+{
+    memcpy(to->text + to->n, text, n);
+    to->n += n;
+}
+void table_put_word(table_text *to, const char *word);
+void table_put_spaces(table_text *to, size_t n);
+void table_put_titles(table_text *to, const table *t); /* without the newline; in JSON nothing */
+
+/* A column whose value changes, and all the text before it. */
+typedef struct table_piece {
+    size_t column; /* TABLE_COLUMNS_MAX: none; the piece is the end of the line */
+    table_type type;
+    size_t width;
+    const char *before;
+    size_t n;
+} table_piece;
+
+typedef struct table_plan {
+    table_format format;
+    table_piece piece[TABLE_COLUMNS_MAX + 1];
+    char text[TABLE_COLUMNS_MAX * (TG_DECIMAL_ROOM + 12) + TABLE_STEP];
+} table_plan;
+
+/* Plan lines in which the columns in `varying`, bits 1 << column, change.  They are TABLE_SIZE or
+ * TABLE_FLOAT; the others have their values in cells, and none of these is a TABLE_STRING.  `end` ends
+ * each line: "\n", or "" if more follows. */
+void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying,
+                     const char *end);
+
+/* A line as planned; of the cells only the varying ones are read. */
+void table_put_line(table_text *to, const table_plan *plan, const table_cell *cells);
+
+#endif

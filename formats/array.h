@@ -1,0 +1,60 @@
+/*
+ * array: what an array is, in whatever file it is stored: a name, an element type,
+ * a shape.  Containers (archive.h, tensors.h) report arrays and store them; npy.h is
+ * the header that precedes an array's data in an archive.
+ *
+ * Elements are little-endian, in C order (the last dimension is contiguous).
+ */
+#ifndef TG_FORMATS_ARRAY_H
+#define TG_FORMATS_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "formats/limits.h"
+
+/* Element type. */
+typedef struct tg_dtype {
+    char kind;   /* 'u' 'i' unsigned, signed integer; 'f' IEEE float; 'B' bfloat16; 'b' bool; 'S' bytes */
+    size_t size; /* bytes per element: u, i: 1 2 4 8; f: 2 4 8; B: 2; b: 1; S: any from 1 */
+} tg_dtype;
+
+#define TG_U8 ((tg_dtype){'u', 1})
+#define TG_U16 ((tg_dtype){'u', 2})
+#define TG_U32 ((tg_dtype){'u', 4})
+#define TG_I32 ((tg_dtype){'i', 4})
+#define TG_I64 ((tg_dtype){'i', 8})
+#define TG_F16 ((tg_dtype){'f', 2})
+#define TG_BF16 ((tg_dtype){'B', 2}) /* the upper half of a float32; no .npy holds it */
+#define TG_F32 ((tg_dtype){'f', 4})
+#define TG_F64 ((tg_dtype){'f', 8})
+
+typedef struct tg_array {
+    char name[TG_NAME_MAX + 1]; /* in an archive: without ".npy" */
+    tg_dtype dtype;
+    size_t ndim; /* 0: a scalar */
+    size_t shape[TG_DIMS_MAX];
+    size_t count; /* elements */
+    size_t bytes; /* count * dtype.size */
+    /* The elements in place, verified and readable until the reader is closed, when the
+     * input is mapped and stores them uncompressed.  Else NULL: read them.  Aligned to 64
+     * bytes in archives that tg wrote; in other files the alignment is arbitrary. */
+    const void *data;
+} tg_array;
+
+/* Whether such a type exists. */
+bool tg_dtype_is_valid(tg_dtype dtype);
+bool tg_dtype_equal(tg_dtype a, tg_dtype b);
+
+/* Compute a->count and a->bytes from dtype, ndim and shape.  False, and both unspecified,
+ * when the type does not exist, ndim exceeds TG_DIMS_MAX, or the bytes exceed PTRDIFF_MAX
+ * (an array with a dimension of 0 is measured as if that dimension were 1). */
+bool tg_array_measure(tg_array *a);
+
+/* The type as .npy writes it ("<f4"; "bf16" for bfloat16), and the shape as Python does
+ * ("(2, 3)").  Both return `text`. */
+#define TG_ARRAY_TEXT_MAX 192
+const char *tg_dtype_text(char text[TG_ARRAY_TEXT_MAX], tg_dtype dtype);
+const char *tg_shape_text(char text[TG_ARRAY_TEXT_MAX], size_t ndim, const size_t *shape);
+
+#endif

@@ -1,0 +1,226 @@
+#include "formats/fields.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/choice.h"
+
+static const void *member(const tg_field *f, const void *object)
+{
+    return (const char *)object + f->offset;
+}
+
+void *tg_field_member(const tg_field *f, void *object)
+{
+    return (char *)object + f->offset;
+}
+
+static size_t width(const tg_field *f)
+{
+    switch (f->type) {
+    case TG_FIELD_SIZE:
+        return sizeof(size_t);
+    case TG_FIELD_U64:
+        return sizeof(uint64_t);
+    case TG_FIELD_REAL:
+        return sizeof(double);
+    case TG_FIELD_BOOL:
+        return sizeof(bool);
+    case TG_FIELD_CHOICE:
+        return sizeof(unsigned);
+    }
+    return 0;
+}
+
+void tg_field_copy(const tg_field *f, void *to, const void *from)
+{
+    memcpy(tg_field_member(f, to), member(f, from), width(f));
+}
+
+bool tg_field_equal(const tg_field *f, const void *a, const void *b)
+{
+    return memcmp(member(f, a), member(f, b), width(f)) == 0;
+}
+
+void tg_field_text(char *text, size_t size, const tg_field *f, const void *object)
+{
+    const void *value = member(f, object);
+    char name[TG_CHOICE_ROOM];
+
+    switch (f->type) {
+    case TG_FIELD_SIZE:
+        snprintf(text, size, "%zu", *(const size_t *)value);
+        break;
+    case TG_FIELD_U64:
+        snprintf(text, size, "%llu", (unsigned long long)*(const uint64_t *)value);
+        break;
+    case TG_FIELD_REAL:
+        snprintf(text, size, "%g", *(const double *)value);
+        break;
+    case TG_FIELD_BOOL:
+        snprintf(text, size, "%d", *(const bool *)value);
+        break;
+    case TG_FIELD_CHOICE:
+        snprintf(text, size, "%s", tg_choice_name(name, f->choices, *(const unsigned *)value));
+        break;
+    }
+}
+
+/* ---- writing */
+
+static tg_status put(const tg_field *f, const void *value, tg_archive_writer *w, tg_err *err)
+{
+    switch (f->type) {
+    case TG_FIELD_SIZE:
+        return tg_archive_put_i64(w, f->name, (int64_t) * (const size_t *)value, err);
+    case TG_FIELD_U64:
+        return tg_archive_put(w, f->name, (tg_dtype){'u', 8}, 0, NULL, value, err);
+    case TG_FIELD_REAL:
+        return tg_archive_put_f64(w, f->name, *(const double *)value, err);
+    case TG_FIELD_BOOL:
+        return tg_archive_put_i64(w, f->name, *(const bool *)value, err);
+    case TG_FIELD_CHOICE:
+        return tg_archive_put_choice(w, f->name, f->choices, *(const unsigned *)value, err);
+    }
+    return TG_OK;
+}
+
+tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *w, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < table.n; i++)
+        status = put(&table.row[i], member(&table.row[i], object), w, err);
+    return status;
+}
+
+/* ---- reading */
+
+static tg_status take_u64(uint64_t *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    if (a->ndim != 0 || a->dtype.kind != 'u' || a->dtype.size != sizeof *value)
+        return tg_fail(err, TG_EDATA, "%s must be a scalar of type <u8", a->name);
+    return tg_archive_read(r, value, sizeof *value, err);
+}
+
+static tg_status take_bool(bool *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    size_t number;
+    tg_status status = tg_archive_get_size(r, a, &number, err);
+
+    if (status)
+        return status;
+    if (number > 1)
+        return tg_fail(err, TG_EDATA, "%s must be 0 or 1, got %zu", a->name, number);
+    *value = number == 1;
+    return TG_OK;
+}
+
+static tg_status take_choice(unsigned *value, const char *choices, tg_archive_reader *r, const tg_array *a,
+                             tg_err *err)
+{
+    size_t number = *value;
+    tg_status status = tg_archive_get_choice(r, a, choices, &number, err);
+
+    *value = (unsigned)number;
+    return status;
+}
+
+static tg_status take(const tg_field *f, void *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
+{
+    switch (f->type) {
+    case TG_FIELD_SIZE:
+        return tg_archive_get_size(r, a, value, err);
+    case TG_FIELD_U64:
+        return take_u64(value, r, a, err);
+    case TG_FIELD_REAL:
+        return tg_archive_get_f64(r, a, value, err);
+    case TG_FIELD_BOOL:
+        return take_bool(value, r, a, err);
+    case TG_FIELD_CHOICE:
+        return take_choice(value, f->choices, r, a, err);
+    }
+    return TG_OK;
+}
+
+tg_status tg_fields_take(tg_fields table, void *object, uint64_t *seen, tg_archive_reader *r,
+                         const tg_array *a, bool *taken, tg_err *err)
+{
+    assert(table.n <= 64);
+    *taken = false;
+    for (size_t i = 0; i < table.n; i++) {
+        const tg_field *f = &table.row[i];
+
+        if (strcmp(a->name, f->name) != 0)
+            continue;
+        *taken = true;
+        if (seen)
+            *seen |= (uint64_t)1 << i;
+        return take(f, tg_field_member(f, object), r, a, err);
+    }
+    return TG_OK;
+}
+
+/* ---- checks */
+
+tg_status tg_fields_complete(tg_fields table, uint64_t seen, tg_err *err)
+{
+    for (size_t i = 0; i < table.n; i++)
+        if (!(seen >> i & 1))
+            return tg_fail(err, TG_EDATA, "%s is missing", table.row[i].name);
+    return TG_OK;
+}
+
+static bool in_range(const tg_field *f, double x)
+{
+    return (f->min == 0 && f->max == 0) || (x >= f->min && x <= f->max); /* a NaN is in no range */
+}
+
+static tg_status check_size(const tg_field *f, size_t n, tg_err *err)
+{
+    if (in_range(f, (double)n))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s must be between %.0f and %.0f, got %zu", f->name, f->min, f->max, n);
+}
+
+static tg_status check_real(const tg_field *f, double x, tg_err *err)
+{
+    if (in_range(f, x))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s must be between %g and %g, got %g", f->name, f->min, f->max, x);
+}
+
+static tg_status check_choice(const tg_field *f, unsigned number, tg_err *err)
+{
+    char name[TG_CHOICE_ROOM];
+
+    if (*tg_choice_name(name, f->choices, number) != '\0')
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s is number %u, expected one of %s", f->name, number, f->choices);
+}
+
+static tg_status check(const tg_field *f, const void *value, tg_err *err)
+{
+    switch (f->type) {
+    case TG_FIELD_SIZE:
+        return check_size(f, *(const size_t *)value, err);
+    case TG_FIELD_REAL:
+        return check_real(f, *(const double *)value, err);
+    case TG_FIELD_CHOICE:
+        return check_choice(f, *(const unsigned *)value, err);
+    case TG_FIELD_U64:
+    case TG_FIELD_BOOL:
+        break;
+    }
+    return TG_OK;
+}
+
+tg_status tg_fields_check(tg_fields table, const void *object, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < table.n; i++)
+        status = check(&table.row[i], member(&table.row[i], object), err);
+    return status;
+}

@@ -1,0 +1,88 @@
+/*
+ * fields: the members of a struct as named scalars of an archive.
+ *
+ * A table has a row for each member: the array's name, the type, the place in the struct
+ * and the values that are allowed.  The same table writes, reads and checks them, and makes
+ * options of them (cmd/cli).
+ */
+#ifndef TG_FORMATS_FIELDS_H
+#define TG_FORMATS_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/archive.h"
+#include "lib/base/status.h"
+
+typedef enum tg_field_type {
+    TG_FIELD_SIZE,  /* size_t: <i8 */
+    TG_FIELD_U64,   /* uint64_t: <u8, all 64 bits */
+    TG_FIELD_REAL,  /* double: <f8 */
+    TG_FIELD_BOOL,  /* bool: <i8, 0 or 1 */
+    TG_FIELD_CHOICE /* an enum: |S, a name of a list (lib/base/choice.h) */
+} tg_field_type;
+
+typedef struct tg_field {
+    const char *name; /* of the array: "config/n_layer" */
+    tg_field_type type;
+    size_t offset;       /* of the member */
+    double min, max;     /* of TG_FIELD_SIZE and TG_FIELD_REAL; {0, 0}: any value */
+    const char *choices; /* of TG_FIELD_CHOICE: "gelu_new|gelu", in the order of the enum */
+} tg_field;
+
+/* Rows of a table.  A member of another type than the row's does not compile. */
+#define TG_SIZE_FIELD(name, object, member, min, max)                                                        \
+    {                                                                                                        \
+        name, TG_FIELD_SIZE, TG_MEMBER(object, member, size_t), min, max, NULL                               \
+    }
+#define TG_U64_FIELD(name, object, member)                                                                   \
+    {                                                                                                        \
+        name, TG_FIELD_U64, TG_MEMBER(object, member, uint64_t), 0, 0, NULL                                  \
+    }
+#define TG_REAL_FIELD(name, object, member, min, max)                                                        \
+    {                                                                                                        \
+        name, TG_FIELD_REAL, TG_MEMBER(object, member, double), min, max, NULL                               \
+    }
+#define TG_BOOL_FIELD(name, object, member)                                                                  \
+    {                                                                                                        \
+        name, TG_FIELD_BOOL, TG_MEMBER(object, member, bool), 0, 0, NULL                                     \
+    }
+#define TG_CHOICE_FIELD(name, object, member, choices)                                                       \
+    {                                                                                                        \
+        name, TG_FIELD_CHOICE, TG_MEMBER(object, member, unsigned), 0, 0, choices                            \
+    }
+#define TG_MEMBER(object, member, type) _Generic(((object *)0)->member, type : offsetof(object, member))
+
+/* A table of at most 64 rows, in the order in which they are written. */
+typedef struct tg_fields {
+    const tg_field *row;
+    size_t n;
+} tg_fields;
+
+/* The member of an object that a row describes. */
+void *tg_field_member(const tg_field *f, void *object);
+
+/* Copy one member; whether it has the same bits in both; its value as text, as messages show it. */
+void tg_field_copy(const tg_field *f, void *to, const void *from);
+bool tg_field_equal(const tg_field *f, const void *a, const void *b);
+void tg_field_text(char *text, size_t size, const tg_field *f, const void *object);
+
+/* Write all members.  Failures as tg_archive_put(). */
+TG_MUST_CHECK tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *w, tg_err *err);
+
+/*
+ * Read the current array into its member, if the table has its name; *taken says so, and
+ * row i's bit of *seen (may be NULL) is set.  TG_EDATA: the array is not a value of the
+ * row's type; ranges are not checked.
+ */
+TG_MUST_CHECK tg_status tg_fields_take(tg_fields table, void *object, uint64_t *seen, tg_archive_reader *r,
+                                       const tg_array *a, bool *taken, tg_err *err);
+
+/* Every row was seen: else TG_EDATA with the first name that is missing. */
+TG_MUST_CHECK tg_status tg_fields_complete(tg_fields table, uint64_t seen, tg_err *err);
+
+/* Every value is in its range or list: else TG_EDATA with the name, the value and the range. */
+TG_MUST_CHECK tg_status tg_fields_check(tg_fields table, const void *object, tg_err *err);
+
+#endif

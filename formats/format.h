@@ -1,0 +1,43 @@
+/*
+ * format: which format a file has, by its first bytes.
+ */
+#ifndef TG_FORMATS_FORMAT_H
+#define TG_FORMATS_FORMAT_H
+
+#include <stddef.h>
+
+typedef enum tg_format {
+    TG_FORMAT_UNKNOWN,
+    TG_FORMAT_ZIP, /* with a member: an .npz archive, or a PyTorch file */
+    TG_FORMAT_ZIP_EMPTY,
+    TG_FORMAT_ZIP_SPLIT,
+    TG_FORMAT_NPY,
+    TG_FORMAT_SAFETENSORS,
+    TG_FORMAT_GGUF,
+    TG_FORMAT_LLMC_MODEL,
+    TG_FORMAT_LLMC_TOKENS,
+    TG_FORMAT_LLMC_TOKENIZER,
+    TG_FORMAT_PICKLE,
+    TG_FORMAT_PICKLE_2, /* protocol 2, which old PyTorch files begin with */
+    TG_FORMAT_HDF5,
+    TG_FORMAT_GZIP,
+    TG_FORMAT_BZIP2,
+    TG_FORMAT_XZ,
+    TG_FORMAT_ZSTD,
+    TG_FORMAT_ELF,
+    TG_FORMAT_TEXT, /* in any encoding that extends ASCII, without unusual control bytes */
+    TG_FORMATS
+} tg_format;
+
+/* Bytes that suffice to recognise any of them; 9 suffice for all except text. */
+#define TG_FORMAT_BYTES 512
+
+/* The format of an input that begins with first [n].  Beyond TG_FORMAT_BYTES nothing is
+ * looked at.  Empty input is unknown. */
+tg_format tg_format_recognize(const void *first, size_t n);
+
+/* The format in words, to complete "this is ..." ("gzip data; decompress it first"): the
+ * name, then the remedy where a simple one exists.  NULL: unknown. */
+const char *tg_format_text(tg_format format);
+
+#endif

@@ -1,0 +1,134 @@
+#include "lib/attn/derivation.h"
+
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+
+/* TG_ATTN_ALL is out of range here, unlike in a filter. */
+static tg_status check_below(const char *what, size_t index, size_t n, tg_err *err)
+{
+    return tg_attn_check_index(what, tg_size_min(index, TG_ATTN_ALL - 1), n, err);
+}
+
+static tg_status check(const tg_derive_what *what, const tg_attn_layers *n, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = check_below("layer", what->layer, n->L, err)) ||
+        (status = tg_attn_index_check(&what->at, n->B, n->H, n->T, err)) ||
+        (status = check_below("the head's channel", what->channel, n->C / n->H, err)))
+        return status;
+    if (!n->model)
+        return TG_OK;
+    if ((status = check_below("the output's channel", what->out_channel, n->C, err)) || !what->backward)
+        return status;
+    return check_below("target", (size_t)what->target, n->model->config.vocab_size, err);
+}
+
+struct placement {
+    tg_derivation *d;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+    tg_derivation *d = p->d;
+    const tg_qkv_view shape = {.B = n->B, .T = n->T, .C = n->C, .H = n->H};
+
+    tg_attn_trace_place(arena, &d->t, &shape);
+    d->datt = tg_arena_take(arena, n->C / n->H, sizeof *d->datt);
+    if (n->model)
+        d->output.w = tg_arena_take(arena, n->C, sizeof *d->output.w);
+    if (n->model && d->what.backward)
+        tg_gradient64_place(arena, &d->g, n->model, d->what.layer, n->T);
+}
+
+static void locate(tg_derivation *d)
+{
+    const tg_qkv_view *a = &d->layer.view;
+    const tg_attn_index *at = &d->what.at;
+
+    d->q_base = tg_attn_base(a, at->b, at->i, at->h);
+    d->k_base = tg_attn_base(a, at->b, at->j, at->h);
+    d->offset = tg_attn_offset(a, at->b, at->h, at->i, at->j);
+    d->masked = at->j > at->i;
+}
+
+static void project(tg_derivation *d)
+{
+    const size_t C = d->layer.view.C, D = C / d->layer.view.H, c = d->what.out_channel;
+    tg_derived_output *o = &d->output;
+
+    for (size_t m = 0; m < C; m++) {
+        o->w[m] = (double)d->layer.w_proj[m * C + c];
+        o->sum += d->t.att[m] * o->w[m];
+        if (m / D == d->what.at.h)
+            o->of_head += d->t.att[m] * o->w[m];
+    }
+    o->out = d->layer.b_proj ? o->sum + (double)d->layer.b_proj[c] : o->sum;
+}
+
+/* datt: from a model's loss; otherwise the loss is one of its channels. */
+static void find_datt(tg_derivation *d)
+{
+    const size_t C = d->layer.view.C, D = C / d->layer.view.H;
+    const double *of_model = NULL;
+
+    if (d->layer.qkv) {
+        tg_gradient64_begin(&d->g, d->layer.residual, d->layer.qkv);
+        tg_gradient64_loss(&d->g, d->what.target);
+        tg_gradient64_run(&d->g);
+        of_model = d->g.datt + d->what.at.i * C + d->what.at.h * D;
+    }
+    for (size_t c = 0; c < D; c++)
+        d->datt[c] = of_model ? of_model[c] : (double)(c == d->what.channel);
+}
+
+static bool all_finite(const double *x, size_t n)
+{
+    return tg_find_not_finite64(x, n) == n;
+}
+
+/* Finite but huge weights overflow. */
+static tg_status check_finite(const tg_derivation *d, tg_err *err)
+{
+    const tg_attn_index *at = &d->what.at;
+    const size_t l = d->layer.number, C = d->layer.view.C, D = C / d->layer.view.H, n = at->i + 1;
+
+    if (!all_finite(d->t.scores, n) || !all_finite(d->t.probs, n) || !all_finite(d->t.att, C))
+        return tg_attn_not_finite(l, at->h, at->i, err);
+    if (d->what.backward &&
+        !(all_finite(&d->g.loss, 1) && all_finite(d->datt, D) && all_finite(d->t.dscores, n)))
+        return tg_fail(err, TG_EDATA, "layer %zu, head %zu, position %zu: the gradient is not finite", l,
+                       at->h, at->i);
+    return TG_OK;
+}
+
+tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_what *what, tg_err *err)
+{
+    tg_status status;
+
+    *d = (tg_derivation){.what = *what};
+    if ((status = check(what, layers, err)))
+        return status;
+    if ((status = tg_arena_build(&d->arena, place, &(struct placement){d, layers}, err)))
+        return status;
+    (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* which check() says exists */
+    locate(d);
+    tg_attn_trace_forward(&d->t, &d->layer.view, what->at);
+    if (layers->model)
+        project(d);
+    if (what->backward) {
+        find_datt(d);
+        tg_attn_trace_backward(&d->t, d->datt);
+    }
+    if ((status = check_finite(d, err)))
+        tg_derivation_free(d);
+    return status;
+}
+
+void tg_derivation_free(tg_derivation *d)
+{
+    tg_arena_free(&d->arena);
+}

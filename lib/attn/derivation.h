@@ -1,0 +1,58 @@
+/*
+ * derivation: everything about one score of a layer: its trace, the offsets of its vectors, the
+ * weighted sum it is part of, that sum's projection, and its gradient.
+ *
+ *     tg_derive(&d, &layers, &what, &err)
+ *     look at d
+ *     tg_derivation_free(&d)
+ */
+#ifndef TG_ATTN_DERIVATION_H
+#define TG_ATTN_DERIVATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/attn/layers.h"
+#include "lib/attn/trace.h"
+#include "lib/gpt/gradient64.h"
+
+/* What to derive. */
+typedef struct tg_derive_what {
+    size_t layer;
+    tg_attn_index at;
+    size_t channel;     /* of the head's weighted sum; without a model, the loss is this channel */
+    size_t out_channel; /* of the layer's output; used only with a model */
+    bool backward;      /* with the gradient */
+    int32_t target;     /* with a model: the loss is that of predicting this token after the text */
+} tg_derive_what;
+
+/* One channel of the output projection: sum over m of att[m] * w[m,c], plus bias[c]. */
+typedef struct tg_derived_output {
+    double *w;           /* [C] column c of the matrix */
+    double sum, of_head; /* over all m; over the head's own */
+    double out;          /* sum + bias */
+} tg_derived_output;
+
+typedef struct tg_derivation {
+    tg_derive_what what;
+    tg_attn_layer layer;
+    tg_attn_trace t;
+    size_t q_base, k_base, offset; /* of the score's vectors, and of the score */
+    bool masked;                   /* j > i */
+    tg_derived_output output;      /* w is NULL without a model */
+    double *datt;                  /* [D] gradient of the weighted sum; backward only */
+    tg_gradient64 g;               /* backward, with a model */
+    tg_arena arena;
+} tg_derivation;
+
+/*
+ * Run the layers, of which none has been seen, to what->layer, and compute.
+ * TG_EUSAGE, with the range: an index, a channel or the target is out of range.  TG_EDATA, with
+ * the place: a number is not finite.  TG_ENOMEM.  After a failure *d needs no free.  The arrays of
+ * d->layer hold until the layers' next one.
+ */
+TG_MUST_CHECK tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_what *what,
+                                  tg_err *err);
+void tg_derivation_free(tg_derivation *d);
+
+#endif

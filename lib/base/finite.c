@@ -1,0 +1,90 @@
+#include "lib/base/finite.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+
+#define BLOCK ((size_t)1024) /* values checked at once */
+#define GROUP ((size_t)16)
+#define THREADS_FROM ((size_t)1 << 16) /* values; starting threads costs more for fewer */
+
+static bool is_finite(float x)
+{
+    const uint32_t exponent = 0x7f800000; /* all ones in infinities and NaNs */
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & exponent) != exponent;
+}
+
+/* Whether GROUP values are finite.  The fixed count lets the compiler use vectors. */
+static bool group_is_finite(const float *x)
+{
+    unsigned bad = 0;
+
+    for (size_t i = 0; i < GROUP; i++)
+        bad |= !is_finite(x[i]);
+    return bad == 0;
+}
+
+/* tg_find_not_finite() by one thread. */
+static size_t find(const float *x, size_t n)
+{
+    size_t i = 0;
+
+    while (i + GROUP <= n && group_is_finite(x + i))
+        i += GROUP;
+    while (i < n && is_finite(x[i]))
+        i++;
+    return i;
+}
+
+size_t tg_find_not_finite(const float *x, size_t n)
+{
+    size_t first = n;
+
+    if (n < THREADS_FROM)
+        return find(x, n);
+#pragma omp parallel for schedule(static) reduction(min : first)
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t size = tg_size_min(BLOCK, n - at), bad = find(x + at, size);
+
+        if (bad < size)
+            first = tg_size_min(first, at + bad);
+    }
+    return first;
+}
+
+size_t tg_find_not_finite64(const double *x, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && isfinite(x[i]))
+        i++;
+    return i;
+}
+
+size_t tg_find_not_finite_rounded(const double *x, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && isfinite((float)x[i]))
+        i++;
+    return i;
+}
+
+tg_status tg_fail_not_finite(const char *name, size_t at, double x, tg_err *err)
+{
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite%s", name, at, isnan(x) ? fabs(x) : x,
+                   isfinite(x) ? " as float32" : "");
+}
+
+tg_status tg_check_finite(const char *name, const float *x, size_t n, tg_err *err)
+{
+    const size_t at = tg_find_not_finite(x, n);
+
+    return at == n ? TG_OK : tg_fail_not_finite(name, at, (double)x[at], err);
+}

@@ -1,0 +1,70 @@
+#include "lib/dump/dump_check.h"
+
+#include <math.h>
+
+static void add(tg_dump_difference *sum, const tg_dump_difference *d)
+{
+    if (d->count > 0 && (sum->count == 0 || d->first < sum->first)) {
+        sum->first = d->first;
+        sum->dumped = d->dumped;
+        sum->computed = d->computed;
+    }
+    sum->count += d->count;
+    sum->largest = d->largest > sum->largest ? d->largest : sum->largest;
+}
+
+static void compare(tg_dump_difference *d, size_t offset, float dumped, float computed, double tolerance)
+{
+    const double by = fabs((double)dumped - (double)computed);
+
+    if (dumped != computed && !(by <= tolerance * fmax(1, fabs((double)computed))))
+        add(d, &(tg_dump_difference){1, offset, dumped, computed, by});
+}
+
+struct square {
+    const float *dumped;
+    float masked;
+    double tolerance;
+    tg_dump_difference *difference;
+};
+
+/* Rows that differ are few, or else speed does not matter: a lock is good enough. */
+static void compare_row(void *context, size_t offset, const double *computed, size_t i, size_t T)
+{
+    const struct square *s = context;
+    const float *dumped = s->dumped + offset;
+    tg_dump_difference d = {0};
+
+    for (size_t j = 0; j < T; j++)
+        compare(&d, offset + j, dumped[j], j <= i ? (float)computed[j] : s->masked, s->tolerance);
+    if (d.count > 0) {
+#pragma omp critical(tg_dump_difference)
+        add(s->difference, &d);
+    }
+}
+
+static void compare_values(tg_dump_difference *d, const float *dumped, const double *computed, size_t n,
+                           double tolerance)
+{
+    for (size_t i = 0; i < n; i++)
+        compare(d, i, dumped[i], (float)computed[i], tolerance);
+}
+
+void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_layer *dumped,
+                     tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
+                     double tolerance)
+{
+    const float *data = dumped->data[stage];
+    tg_attn_shape shape;
+
+    *d = (tg_dump_difference){0};
+    if (tg_attn_stage_square(stage)) {
+        struct square s = {data, tg_stage_masked(stage, dump->mask), tolerance, d};
+
+        tg_stage_walk_square(scratch, stage, layer, compare_row, &s);
+        return;
+    }
+    tg_attn_stage_shape(&shape, stage, &layer->view);
+    tg_stage_fill(scratch, stage, layer, &TG_ATTN_KEEP_ALL);
+    compare_values(d, data, scratch->values, tg_attn_shape_count(&shape), tolerance);
+}

@@ -1,0 +1,27 @@
+/*
+ * dump_check: compare a dump's arrays with the same arrays computed anew.
+ */
+#ifndef TG_DUMP_CHECK_H
+#define TG_DUMP_CHECK_H
+
+#include "lib/attn/stage.h"
+#include "lib/dump/dump_read.h"
+
+/* How an array differs; all zero if it does not. */
+typedef struct tg_dump_difference {
+    size_t count;           /* elements that differ */
+    size_t first;           /* the offset of the first, */
+    float dumped, computed; /* and its two values */
+    double largest;         /* the largest |dumped - computed| */
+} tg_dump_difference;
+
+/*
+ * Compare one stage of a dump's layer, which has it, with that of a layer of the same shape and
+ * layout: each element rounded to float32, and masked scores with the value that the dump says
+ * they have.  Two numbers count as equal if they differ by at most tolerance * max(1, |computed|).
+ */
+void tg_dump_compare(tg_dump_difference *difference, const tg_dump *dump, const tg_dump_layer *dumped,
+                     tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
+                     double tolerance);
+
+#endif

@@ -1,0 +1,346 @@
+#include "lib/dump/dump_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/array.h"
+#include "lib/base/choice.h"
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+
+tg_qkv_view tg_dump_shape(const tg_dump *dump)
+{
+    return (tg_qkv_view){.B = dump->B, .T = dump->T, .C = dump->C, .H = dump->H, .layout = dump->layout};
+}
+
+void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage)
+{
+    snprintf(name, TG_DUMP_NAME_SIZE, "h.%zu.%s", layer, tg_attn_stage_name(stage));
+}
+
+const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number)
+{
+    for (size_t l = 0; l < dump->n; l++) {
+        if (dump->layer[l].number == number)
+            return &dump->layer[l];
+    }
+    return NULL;
+}
+
+/* ---- shapes */
+
+static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape, tg_err *err)
+{
+    char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
+
+    return tg_fail(err, TG_EDATA, "array %s has shape %s, expected %s", a->name,
+                   tg_shape_text(got, a->ndim, a->shape), tg_shape_text(want, ndim, shape));
+}
+
+/* Take B and T from the first array; T may be known from the tokens already. */
+static void infer_sizes(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
+{
+    const tg_qkv_view view = tg_dump_shape(dump);
+    tg_attn_shape shape;
+
+    tg_attn_stage_shape(&shape, stage, &view);
+
+    if (dump->B == 0)
+        dump->B = a->shape[0];
+    if (dump->T == 0)
+        dump->T = a->shape[shape.index[1] == 'h' ? 2 : 1];
+}
+
+static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage stage, tg_err *err)
+{
+    tg_qkv_view view;
+    tg_attn_shape shape;
+
+    if (dump->C == 0)
+        return tg_fail(err, TG_EDATA,
+                       "array %s comes before dump/layout, dump/n_layer, dump/n_head and dump/n_embd",
+                       a->name);
+    if (a->dtype.kind != 'f' || a->dtype.size != 4)
+        return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4'", a->name, a->dtype.kind,
+                       a->dtype.size);
+    if (a->count == 0 || a->ndim < 3 || a->ndim > TG_ATTN_DIMS)
+        return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim,
+                       a->count);
+    infer_sizes(dump, a, stage);
+    view = tg_dump_shape(dump);
+    tg_attn_stage_shape(&shape, stage, &view);
+    if (a->ndim != shape.n || memcmp(a->shape, shape.size, shape.n * sizeof *shape.size) != 0)
+        return wrong_shape(a, shape.n, shape.size, err);
+    return TG_OK;
+}
+
+/* The largest offset is in scores; the largest size in bytes may be that of C-vectors as doubles. */
+static tg_status check_offsets(const tg_dump *a, tg_err *err)
+{
+    size_t n;
+
+    if (tg_size_mul(&n, a->B, a->H) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T) &&
+        tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, sizeof(double)))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu,%zu] exceed %zu", a->B, a->H, a->T, a->T,
+                   SIZE_MAX);
+}
+
+/* ---- values */
+
+/* All elements must be finite, of scores those with j <= i. */
+static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
+                              size_t count, tg_err *err)
+{
+    if (stage != TG_ATTN_SCORES)
+        return tg_check_finite(name, x, count, err);
+    for (size_t at = 0, i = 0; at < count; at += dump->T, i = (i + 1) % dump->T) {
+        const size_t bad = tg_find_not_finite(x + at, i + 1);
+
+        if (bad <= i)
+            return tg_fail_not_finite(name, at + bad, (double)x[at + bad], err);
+    }
+    return TG_OK;
+}
+
+/* ---- arrays */
+
+/* Find the layer `number`, or insert it. */
+static tg_status get_layer(tg_dump_layer **layer, tg_dump *dump, size_t number, tg_err *err)
+{
+    tg_dump_layer *grown;
+    size_t at = dump->n;
+
+    *layer = NULL;
+    while (at > 0 && dump->layer[at - 1].number >= number)
+        at--;
+    if (at == dump->n || dump->layer[at].number != number) {
+        if (!(grown = realloc(dump->layer, (dump->n + 1) * sizeof *grown)))
+            return tg_fail_memory(err, (dump->n + 1) * sizeof *grown, "the layers");
+        memmove(grown + at + 1, grown + at, (dump->n - at) * sizeof *grown);
+        grown[at] = (tg_dump_layer){.number = number};
+        dump->layer = grown;
+        dump->n++;
+    }
+    *layer = &dump->layer[at];
+    return TG_OK;
+}
+
+static tg_status keep_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *a, tg_attn_stage stage,
+                           tg_err *err)
+{
+    const float *data = a->data;
+    tg_status status;
+
+    if (layer->data[stage])
+        return tg_fail(err, TG_EDATA, "array %s: h.%zu.%s was given before", a->name, layer->number,
+                       tg_attn_stage_name(stage));
+    if (!data || (uintptr_t)data % sizeof *data != 0) {
+        if (!(layer->owned[stage] = malloc(a->bytes)))
+            return tg_fail_memory(err, a->bytes, a->name);
+        if ((status = tg_archive_read(dump->reader, layer->owned[stage], a->bytes, err)))
+            return status;
+        data = layer->owned[stage];
+    }
+    layer->data[stage] = data;
+    return check_finite(dump, a->name, stage, data, a->count, err);
+}
+
+/* Parse "h.N.stage"; false: another name. */
+static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
+{
+    const char *at = name + 2;
+    size_t found;
+
+    if (strncmp(name, "h.", 2) != 0)
+        return false;
+    *number = 0;
+    for (; *at >= '0' && *at <= '9' && *number < SIZE_MAX / 16; at++)
+        *number = *number * 10 + (size_t)(*at - '0');
+    if (at == name + 2 || *at++ != '.')
+        return false;
+    if (!tg_choice_find(&found, TG_ATTN_STAGES, at))
+        return false;
+    *stage = (tg_attn_stage)found;
+    return true;
+}
+
+static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
+{
+    tg_dump_layer *layer;
+    tg_attn_stage stage;
+    size_t number;
+    tg_status status;
+
+    if (!parse_name(a->name, &number, &stage))
+        return TG_OK;
+    if ((status = check_array(dump, a, stage, err)) || (status = check_offsets(dump, err)))
+        return status;
+    if (number >= dump->n_layer)
+        return tg_fail(err, TG_EDATA, "array %s: dump/n_layer is %zu", a->name, dump->n_layer);
+    if (want.layer != TG_ATTN_ALL && want.layer != number)
+        return TG_OK;
+    if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
+        return status;
+    return keep_data(layer, dump, a, stage, err);
+}
+
+/* ---- the tokens */
+
+static tg_status check_tokens(tg_dump *dump, const tg_array *a, bool right_type, const char *type,
+                              tg_err *err)
+{
+    if (!right_type || a->ndim != 1 || a->count == 0)
+        return tg_fail(err, TG_EDATA, "array %s: expected [T] %s, T > 0", a->name, type);
+    if (dump->T == 0)
+        dump->T = a->shape[0];
+    return a->shape[0] == dump->T ? TG_OK : wrong_shape(a, 1, &dump->T, err);
+}
+
+static tg_status read_tokens(void **data, tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    if (!(*data = malloc(a->bytes)))
+        return tg_fail_memory(err, a->bytes, a->name);
+    return tg_archive_read(dump->reader, *data, a->bytes, err);
+}
+
+static tg_status read_ids(tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    void *data = NULL;
+    tg_status status =
+        check_tokens(dump, a, a->dtype.kind == 'i' && a->dtype.size == 8, "numbers of type i8", err);
+
+    if (!status)
+        status = read_tokens(&data, dump, a, err);
+    dump->ids = data;
+    return status;
+}
+
+static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    void *data = NULL;
+    tg_status status = check_tokens(dump, a, a->dtype.kind == 'S', "texts of type S", err);
+
+    if (!status)
+        status = read_tokens(&data, dump, a, err);
+    dump->text = data;
+    dump->text_size = a->dtype.size;
+    return status;
+}
+
+/* ---- the archive */
+
+#define NO_MASK ((tg_attn_mask)~0u) /* not read yet */
+
+static tg_status read_layout(tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    size_t layout = 0;
+    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_LAYOUTS, &layout, err);
+
+    dump->layout = (tg_attn_layout)layout;
+    return status;
+}
+
+static tg_status read_mask(tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    size_t mask = 0;
+    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_MASKS, &mask, err);
+
+    dump->mask = (tg_attn_mask)mask;
+    return status;
+}
+
+/* dump/n_embd, the last of the settings that shapes depend on. */
+static tg_status read_channels(tg_dump *dump, const tg_array *a, tg_err *err)
+{
+    size_t C;
+    tg_status status = tg_archive_get_size(dump->reader, a, &C, err);
+
+    if (status)
+        return status;
+    if (dump->H == 0 || dump->n_layer == 0)
+        return tg_fail(
+            err, TG_EDATA,
+            "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
+            dump->n_layer, dump->H);
+    if (C == 0 || C > SIZE_MAX / 16 || C % dump->H != 0)
+        return tg_fail(err, TG_EDATA, "%zu heads do not divide %zu channels", dump->H, C);
+    dump->C = C;
+    dump->D = C / dump->H;
+    return TG_OK;
+}
+
+static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
+{
+    tg_archive_reader *r = dump->reader;
+
+    if (nth == 0)
+        return tg_archive_expect_kind(r, a, TG_DUMP_KIND, err);
+    if (nth == 1)
+        return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
+    if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
+        return tg_fail(err, TG_EDATA, "the third array is %s, expected dump/layout", a->name);
+    if (strcmp(a->name, "dump/layout") == 0)
+        return read_layout(dump, a, err);
+    if (strcmp(a->name, "dump/n_layer") == 0)
+        return tg_archive_get_size(r, a, &dump->n_layer, err);
+    if (strcmp(a->name, "dump/n_head") == 0)
+        return tg_archive_get_size(r, a, &dump->H, err);
+    if (strcmp(a->name, "dump/n_embd") == 0)
+        return read_channels(dump, a, err);
+    if (strcmp(a->name, "dump/mask") == 0)
+        return read_mask(dump, a, err);
+    if (strcmp(a->name, "dump/ids") == 0)
+        return read_ids(dump, a, err);
+    if (strcmp(a->name, "dump/text") == 0)
+        return read_text(dump, a, err);
+    return read_stage(dump, a, want, err);
+}
+
+static tg_status check_complete(const tg_dump *dump, tg_err *err)
+{
+    if (dump->C == 0)
+        return tg_fail(err, TG_EDATA, "array dump/n_embd is missing");
+    if (dump->mask == NO_MASK)
+        return tg_fail(err, TG_EDATA, "array dump/mask is missing");
+    return TG_OK;
+}
+
+tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
+{
+    tg_archive_event event = TG_ARCHIVE_ARRAY;
+    tg_array a;
+    tg_status status;
+
+    *dump = (tg_dump){.mask = NO_MASK};
+    if ((status = tg_archive_open(&dump->reader, fd, err)))
+        return status;
+    for (size_t nth = 0; !status && event != TG_ARCHIVE_END; nth++) {
+        status = tg_archive_next(dump->reader, &a, &event, err);
+        if (!status && event == TG_ARCHIVE_ARRAY)
+            status = read_array(dump, &a, nth, want, err);
+    }
+    if (!status)
+        status = check_complete(dump, err);
+    if (!status)
+        status = tg_archive_next(dump->reader, &a, &event, err);
+    if (!status && event != TG_ARCHIVE_EOF)
+        status = tg_fail(err, TG_EDATA, "data follows the archive with attention: expected one archive");
+    if (status)
+        tg_dump_free(dump);
+    return status;
+}
+
+void tg_dump_free(tg_dump *dump)
+{
+    for (size_t l = 0; l < dump->n; l++) {
+        for (size_t s = 0; s < TG_ATTN_STAGE_COUNT; s++)
+            free(dump->layer[l].owned[s]);
+    }
+    free(dump->layer);
+    free(dump->ids);
+    free(dump->text);
+    tg_archive_close(dump->reader);
+    *dump = (tg_dump){0};
+}

@@ -1,0 +1,78 @@
+/*
+ * dump_read: read what tg-attn-dump -o or another program wrote: an archive of kind
+ * "attention" with the stages of attention of some layers.
+ *
+ * Row-major, last index contiguous, C = H*D; N is a layer's number in the model, from 0:
+ *
+ *     dump/layout, dump/n_layer, dump/n_head, dump/n_embd, dump/mask
+ *     dump/ids [T], dump/text [T]            the tokens, if there are any
+ *     h.N.STAGE                              in the layout's shape (lib/attn/shape.h); masked
+ *                                            scores, j > i, may have any value
+ *
+ * All but the first five may be missing; arrays of other names are skipped.
+ */
+#ifndef TG_DUMP_READ_H
+#define TG_DUMP_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/archive.h"
+#include "lib/attn/shape.h"
+#include "lib/base/status.h"
+
+/* The archive's "kind" and "version". */
+#define TG_DUMP_KIND "attention"
+#define TG_DUMP_VERSION 1
+
+/* Sets of stages. */
+#define TG_DUMP_BIT(stage) (1u << (stage))
+#define TG_DUMP_EVERY (TG_DUMP_BIT(TG_ATTN_STAGE_COUNT) - 1)
+
+/* One layer's arrays; NULL: not in the archive, or not wanted. */
+typedef struct tg_dump_layer {
+    size_t number; /* N */
+    const float *data[TG_ATTN_STAGE_COUNT];
+    void *owned[TG_ATTN_STAGE_COUNT]; /* copies of those that could not be used in place */
+} tg_dump_layer;
+
+typedef struct tg_dump {
+    tg_attn_layout layout;
+    tg_attn_mask mask;
+    size_t n_layer;       /* of the model */
+    size_t B, T, C, H, D; /* B = T = 0: the archive has neither layers nor tokens */
+    tg_dump_layer *layer; /* [n] the wanted layers of which it has an array, by ascending number */
+    size_t n;
+    int64_t *ids; /* [T], or NULL */
+    char *text;   /* [T][text_size], NUL-padded; or NULL */
+    size_t text_size;
+    tg_archive_reader *reader; /* keeps the file mapped */
+} tg_dump;
+
+/* What to keep; other arrays are verified and dropped. */
+typedef struct tg_dump_want {
+    size_t layer;    /* a number, or TG_ATTN_ALL */
+    unsigned stages; /* TG_DUMP_BIT()s */
+} tg_dump_want;
+
+/*
+ * Read one archive from fd, which must stay open: arrays of a mapped file are used in place.
+ * TG_EDATA: an array is missing, contradicts the others in type or shape, or holds a number that
+ * is not finite (except masked scores); another archive follows; anything that formats/archive.h
+ * refuses.  TG_EIO, TG_ENOMEM.  After a failure *dump needs no free.
+ */
+TG_MUST_CHECK tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err);
+void tg_dump_free(tg_dump *dump);
+
+/* The layer of that number, or NULL. */
+const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number);
+
+/* Its shape and layout; the pointers are NULL. */
+tg_qkv_view tg_dump_shape(const tg_dump *dump);
+
+/* "h.0.scores": the name of a layer's stage in the archive. */
+#define TG_DUMP_NAME_SIZE 40
+void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage);
+
+#endif

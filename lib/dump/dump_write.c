@@ -1,0 +1,163 @@
+#include "lib/dump/dump_write.h"
+
+#include "formats/archive.h"
+#include "lib/dump/dump_read.h"
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+
+struct writer {
+    tg_archive_writer *archive;
+    const tg_dump_settings *dump;
+    tg_stage_scratch scratch;
+    int64_t *ids; /* [T] */
+    float *array; /* one stage */
+};
+
+/* ---- settings and tokens */
+
+static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
+{
+    const tg_dump_settings *dump = w->dump;
+    const tg_dtype text = {'S', dump->text_size};
+    tg_status status;
+
+    for (size_t t = 0; t < T; t++)
+        w->ids[t] = dump->ids[t];
+    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->ids, err)))
+        return status;
+    return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
+}
+
+static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err *err)
+{
+    tg_archive_writer *a = w->archive;
+    tg_status status;
+
+    if ((status = tg_archive_put_text(a, "kind", TG_DUMP_KIND, err)) ||
+        (status = tg_archive_put_i64(a, "version", TG_DUMP_VERSION, err)) ||
+        (status = tg_archive_put_choice(a, "dump/layout", TG_ATTN_LAYOUTS, n->layout, err)) ||
+        (status = tg_archive_put_i64(a, "dump/n_layer", (int64_t)n->L, err)) ||
+        (status = tg_archive_put_i64(a, "dump/n_head", (int64_t)n->H, err)) ||
+        (status = tg_archive_put_i64(a, "dump/n_embd", (int64_t)n->C, err)) ||
+        (status = tg_archive_put_choice(a, "dump/mask", TG_ATTN_MASKS, w->dump->mask, err)))
+        return status;
+    return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
+}
+
+/* ---- a layer's stages */
+
+struct square {
+    float *array;
+    float masked;
+};
+
+static void store_row(void *context, size_t offset, const double *numbers, size_t i, size_t T)
+{
+    const struct square *s = context;
+    float *row = s->array + offset;
+
+    for (size_t j = 0; j <= i; j++)
+        row[j] = (float)numbers[j];
+    for (size_t j = i + 1; j < T; j++)
+        row[j] = s->masked;
+}
+
+static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
+{
+    struct square s = {w->array, tg_stage_masked(stage, w->dump->mask)};
+
+    if (tg_attn_stage_square(stage)) {
+        tg_stage_walk_square(&w->scratch, stage, layer, store_row, &s);
+        return;
+    }
+    tg_stage_fill(&w->scratch, stage, layer, &TG_ATTN_KEEP_ALL);
+    for (size_t i = 0; i < count; i++)
+        w->array[i] = (float)w->scratch.values[i];
+}
+
+/* Masked scores may be infinite; all others must be finite. */
+static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
+                              tg_err *err)
+{
+    const size_t width = s->size[s->n - 1], rows = tg_attn_shape_count(s) / width;
+
+    for (size_t row = 0; row < rows; row++) {
+        const size_t end = square ? row % width + 1 : width;
+        const float *values = array + row * width;
+        const size_t bad = tg_find_not_finite(values, end);
+
+        if (bad < end)
+            return tg_fail_not_finite(name, row * width + bad, (double)values[bad], err);
+    }
+    return TG_OK;
+}
+
+static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)
+{
+    char name[TG_DUMP_NAME_SIZE];
+    tg_attn_shape s;
+    tg_status status;
+
+    tg_dump_array_name(name, layer->number, stage);
+    tg_attn_stage_shape(&s, stage, &layer->view);
+    fill(w, layer, stage, tg_attn_shape_count(&s));
+    if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
+        return status;
+    return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
+}
+
+static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY && !status; stage++) {
+        if ((w->dump->stage == TG_ATTN_EVERY || w->dump->stage == stage) &&
+            (layer->x || !tg_attn_stage_of_model(stage)))
+            status = put_stage(w, layer, stage, err);
+    }
+    return status;
+}
+
+/* ---- the archive */
+
+struct placement {
+    struct writer *w;
+    const tg_attn_layers *layers;
+};
+
+static void place(tg_arena *arena, void *context)
+{
+    const struct placement *p = context;
+    const tg_attn_layers *n = p->layers;
+    struct writer *w = p->w;
+    const tg_attn_stage one = w->dump->stage;
+    const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
+    const size_t rows = tg_size_mul_sat(n->B, n->T);
+    const size_t width = square ? tg_size_mul_sat(n->H, n->T) : 0; /* of all heads together */
+
+    tg_stage_scratch_place(arena, &w->scratch, n->B, n->T, n->C, n->H);
+    w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
+    w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, 3 * n->C), sizeof *w->array);
+}
+
+tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
+{
+    struct writer w = {.dump = dump};
+    tg_arena arena = {0};
+    tg_attn_layer layer;
+    tg_status status;
+
+    if ((status = tg_arena_build(&arena, place, &(struct placement){&w, layers}, err)))
+        return status;
+    if ((status = tg_archive_create(&w.archive, fd, 0, err)) || (status = put_settings(&w, layers, err)))
+        goto done;
+    while (!status && tg_attn_layers_next(layers, &layer))
+        status = put_layer(&w, &layer, err);
+    if (!status)
+        status = tg_archive_finish(w.archive, err);
+
+done:
+    tg_archive_abandon(w.archive);
+    tg_arena_free(&arena);
+    return status;
+}

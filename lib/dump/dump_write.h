@@ -1,0 +1,31 @@
+/*
+ * dump_write: write attention as an archive of kind "attention".  formats/README.md lists its
+ * arrays; dump_read reads it.
+ */
+#ifndef TG_DUMP_WRITE_H
+#define TG_DUMP_WRITE_H
+
+#include "lib/attn/layers.h"
+#include "lib/attn/stage.h"
+
+/* What to write besides what the layers know. */
+typedef struct tg_dump_settings {
+    tg_attn_stage stage; /* only this one; TG_ATTN_EVERY: all that the layers have */
+    tg_attn_mask mask;   /* the value of masked scores */
+    const int32_t *ids;  /* [T] the tokens; NULL: none, and no text */
+    const char *text;    /* [T][text_size] each token's text, NUL-padded */
+    size_t text_size;    /* >= 1 */
+} tg_dump_settings;
+
+/*
+ * Write the remaining layers that the layers' filter keeps to fd: whole arrays, whatever heads,
+ * queries and keys it keeps.  Needs memory for one array at a time, of which the largest is
+ * scores [B,H,T,T] of float32; each row is computed twice, for the scores and for the
+ * probabilities.
+ * TG_EDATA: a number is not finite, with its place.  TG_EIO, TG_ENOMEM.  After a failure the bytes
+ * already written are not an archive.
+ */
+TG_MUST_CHECK tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump,
+                                      tg_err *err);
+
+#endif

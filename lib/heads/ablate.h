@@ -1,0 +1,90 @@
+/*
+ * ablate: the loss of a model with some of its heads silenced.
+ *
+ * A head is silenced by zeros in its slice of att [B,T,H,D], before the output projection: it
+ * adds nothing to the residual stream.  (Zeros in the D rows of the projection that read the
+ * slice would do the same.)
+ *
+ *     tg_ablate_open(&a, model, &heads, &err)
+ *     tg_ablate_run(&a, &stream, NULL, NULL, &err)
+ *     tg_ablate_baseline(&a), tg_ablate_loss(&a, 0), ...
+ *     tg_ablate_close(&a)
+ *
+ * The text is cut into adjacent windows of n_ctx predictions.  The loss is the mean over all
+ * tokens but the first, each predicted from the tokens before it in its window.  Losses are
+ * added in the order of the tokens, whatever the number of threads.
+ */
+#ifndef TG_HEADS_ABLATE_H
+#define TG_HEADS_ABLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/gpt/pass.h"
+#include "lib/gpt/stream.h"
+
+typedef struct tg_ablate_head {
+    size_t layer, head;
+} tg_ablate_head;
+
+/* n >= 1 heads in any order, which the caller keeps. */
+typedef struct tg_ablate_heads {
+    const tg_ablate_head *head;
+    size_t n;
+    bool in_turn; /* each head is a case of its own; otherwise all of them together are the one case */
+} tg_ablate_heads;
+
+/* How far a run is. */
+typedef struct tg_ablate_progress {
+    uint64_t tokens;    /* predicted in all cases */
+    size_t batch;       /* tokens being predicted now, */
+    size_t done, cases; /* in `done` of the cases so far */
+} tg_ablate_progress;
+
+/* Called after each case of each batch. */
+typedef void (*tg_ablate_watch)(void *context, const tg_ablate_progress *progress);
+
+typedef struct tg_ablate {
+    const tg_model *model;
+    tg_ablate_heads heads;
+    size_t cases;
+    size_t T;        /* n_ctx */
+    uint64_t tokens; /* predicted */
+    double base;     /* sum of the losses of the model as it is */
+    double *sum;     /* [cases] sums of losses */
+    /* a batch */
+    tg_pass pass;
+    size_t capacity; /* tokens predicted at a time: whole windows */
+    int32_t *ids;    /* [capacity + 1] */
+    float *x, *att;  /* [capacity,C] copies of a layer's, from which its cases start */
+    tg_ablate_watch watch;
+    void *context;
+    tg_ablate_progress progress;
+    tg_arena arena;
+} tg_ablate;
+
+/* The heads are in range.  TG_ENOMEM: nothing to close. */
+TG_MUST_CHECK tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads,
+                                       tg_err *err);
+void tg_ablate_close(tg_ablate *a);
+
+/*
+ * Predict all tokens of a stream of the same model, however long.  watch may be NULL.
+ * TG_EDATA: fewer than two tokens; what tg_stream_next() refuses.  TG_EIO, TG_ENOMEM.  Once only.
+ *
+ * What precedes a case's first layer is computed once for all cases, so that each head in turn
+ * costs about half a pass.
+ */
+TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context,
+                                      tg_err *err);
+
+/* Mean losses after a run, in nats per token: of the model as it is, and of a case. */
+double tg_ablate_baseline(const tg_ablate *a);
+double tg_ablate_loss(const tg_ablate *a, size_t number);
+
+/* TG_EDATA: one of these losses is not finite. */
+TG_MUST_CHECK tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err);
+
+#endif

@@ -1,0 +1,165 @@
+#include "lib/heads/head_stats.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include "lib/base/size.h"
+
+/* ---- one row */
+
+double tg_head_stats_entropy(const double *p, size_t i)
+{
+    double sum = 0;
+
+    for (size_t j = 0; j <= i; j++)
+        if (p[j] > 0) /* 0 ln 0 is 0, the limit */
+            sum -= p[j] * log(p[j]);
+    return sum;
+}
+
+double tg_head_stats_distance(const double *p, size_t i)
+{
+    double sum = 0;
+
+    for (size_t j = 0; j <= i; j++)
+        sum += p[j] * (double)(i - j);
+    return sum;
+}
+
+bool tg_head_stats_induction(double *sum, const double *p, size_t i, const int32_t *ids)
+{
+    bool any = false;
+
+    *sum = 0;
+    for (size_t j = 1; j < i; j++) {
+        if (ids[j - 1] == ids[i]) {
+            *sum += p[j];
+            any = true;
+        }
+    }
+    return any;
+}
+
+tg_head_pair tg_head_stats_best_pair(const double *p, size_t i)
+{
+    tg_head_pair best = {0};
+
+    for (size_t j = 0; j < i; j++) {
+        const double weight = p[j] > 0 ? p[j] * log(p[j] * (double)(i + 1)) : 0;
+
+        if (!best.found || weight > best.weight)
+            best = (tg_head_pair){true, i, j, p[j], weight};
+    }
+    return best;
+}
+
+/* ---- many rows */
+
+void tg_head_stats_add(tg_head_stats *head, const double *p, size_t i, const int32_t *ids)
+{
+    tg_head_means *sum = &head->sum;
+    tg_head_pair pair;
+    double induction;
+
+    if (i == 0)
+        return;
+    head->rows++;
+    sum->entropy += tg_head_stats_entropy(p, i);
+    sum->distance += tg_head_stats_distance(p, i);
+    sum->diagonal += p[i];
+    sum->previous += p[i - 1];
+    sum->first += p[0];
+    if (ids && tg_head_stats_induction(&induction, p, i, ids)) {
+        head->repeats++;
+        sum->induction += induction;
+    }
+    pair = tg_head_stats_best_pair(p, i);
+    if (!head->pair.found || pair.weight > head->pair.weight)
+        head->pair = pair;
+}
+
+tg_head_means tg_head_stats_means(const tg_head_stats *head)
+{
+    const double rows = head->rows > 0 ? (double)head->rows : 1;
+    const double repeats = head->repeats > 0 ? (double)head->repeats : 1;
+
+    return (tg_head_means){
+        .entropy = head->sum.entropy / rows,
+        .distance = head->sum.distance / rows,
+        .diagonal = head->sum.diagonal / rows,
+        .previous = head->sum.previous / rows,
+        .first = head->sum.first / rows,
+        .repeats = head->repeats > 0,
+        .induction = head->sum.induction / repeats,
+    };
+}
+
+void tg_head_stats_uniform(tg_head_stats *head, double *row, size_t T, const int32_t *ids,
+                           const tg_attn_filter *filter)
+{
+    *head = (tg_head_stats){0};
+    for (size_t i = 0; i < T; i++) {
+        if (!tg_attn_keeps(filter->query, i))
+            continue;
+        for (size_t j = 0; j <= i; j++)
+            row[j] = 1.0 / (double)(i + 1);
+        tg_head_stats_add(head, row, i, ids);
+    }
+}
+
+/* ---- a layer */
+
+void tg_head_stats_place(tg_arena *arena, tg_head_stats_scratch *scratch, size_t T, size_t D)
+{
+    *scratch = (tg_head_stats_scratch){.threads = (size_t)omp_get_max_threads()};
+    scratch->each = tg_arena_take(arena, scratch->threads, sizeof *scratch->each);
+    for (size_t n = 0; n < scratch->threads; n++) {
+        tg_attn_scratch placed = {0};
+
+        tg_attn_scratch_place(arena, &placed, 1, T, D);
+        if (scratch->each)
+            scratch->each[n] = placed;
+    }
+}
+
+struct visitor {
+    tg_head_stats *heads; /* [B,H] */
+    const int32_t *ids;
+    bool finite; /* all rows so far; i is the last one's query */
+    size_t i;
+};
+
+static bool add_row(void *context, const tg_attn_row *row)
+{
+    struct visitor *v = context;
+
+    v->i = row->i;
+    v->finite = tg_attn_row_is_finite(row);
+    if (v->finite)
+        tg_head_stats_add(&v->heads[row->b * row->view->H + row->h], row->probs, row->i, v->ids);
+    return v->finite;
+}
+
+tg_status tg_head_stats_of_layer(tg_head_stats *heads, const tg_attn_layer *layer, const int32_t *ids,
+                                 const tg_attn_filter *filter, const tg_head_stats_scratch *scratch,
+                                 tg_err *err)
+{
+    const tg_qkv_view *view = &layer->view;
+    const size_t T = view->T, h_begin = filter->head == TG_ATTN_ALL ? 0 : filter->head;
+    const size_t h_end = filter->head == TG_ATTN_ALL ? view->H : filter->head + 1;
+    size_t bad = h_end * T; /* the first row that is not finite: h*T + i */
+
+    for (size_t n = 0; n < view->B * view->H; n++)
+        heads[n] = (tg_head_stats){0};
+#pragma omp parallel for schedule(dynamic) num_threads((int)scratch->threads) reduction(min : bad)
+    for (size_t h = h_begin; h < h_end; h++) {
+        struct visitor v = {.heads = heads, .ids = ids, .finite = true};
+        tg_attn_filter one = *filter;
+
+        one.head = h;
+        (void)tg_attn_walk(view, layer->number, &one, &scratch->each[omp_get_thread_num()], add_row, &v);
+        if (!v.finite)
+            bad = tg_size_min(bad, h * T + v.i);
+    }
+    return bad < h_end * T ? tg_attn_not_finite(layer->number, bad / T, bad % T, err) : TG_OK;
+}

@@ -1,0 +1,26 @@
+/*
+ * chunk: how a token archive is divided.
+ *
+ * Archive: kind = "tokens", version = 1, tokenizer/..., then the chunks tokens/00000000,
+ * tokens/00000001, ... of at most TG_TOKENS_CHUNK_MAX ids each, as lib/text/ids.h stores them.
+ */
+#ifndef TG_TEXT_CHUNK_H
+#define TG_TEXT_CHUNK_H
+
+#include <stddef.h>
+
+#define TG_TOKENS_VERSION 1
+#define TG_TOKENS_CHUNK_MAX ((size_t)1 << 20) /* ids; a reader refuses more */
+
+/* Bytes of a full chunk as we write it: half of the largest pipe that Linux gives by default,
+ * so that the reader works on one half while the writer computes the checksum of the next. */
+#ifndef TG_TOKENS_CHUNK
+#define TG_TOKENS_CHUNK ((size_t)1 << 19)
+#endif
+
+#define TG_CHUNK_NAME_SIZE 32
+
+/* "tokens/00000000" */
+void tg_chunk_name(char name[TG_CHUNK_NAME_SIZE], size_t number);
+
+#endif

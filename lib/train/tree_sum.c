@@ -1,0 +1,75 @@
+#include "lib/train/tree_sum.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "lib/base/size.h"
+#include "lib/nn/elementwise.h"
+
+/* Whether two neighbours are the halves of a node: the left one has 2^k passes from a
+ * multiple of 2^(k+1) on, and the right one has the node's other passes. */
+static bool are_halves(const tg_tree_part *left, const tg_tree_part *right, size_t passes)
+{
+    const size_t n = left->end - left->first;
+
+    return (n & (n - 1)) == 0 && left->first % (2 * n) == 0 &&
+           right->end == tg_size_min(left->first + 2 * n, passes);
+}
+
+/* Add the last part to the one before it. */
+static void merge(tg_tree_sum *s)
+{
+    tg_tree_part *left = &s->part[s->n - 2];
+    const tg_tree_part *right = &s->part[s->n - 1];
+
+    tg_add(left->grads, left->grads, right->grads, s->floats);
+    left->loss += right->loss;
+    left->end = right->end;
+    s->n--;
+}
+
+void tg_tree_sum_begin(tg_tree_sum *s)
+{
+    s->n = 0;
+}
+
+float *tg_tree_sum_next(tg_tree_sum *s)
+{
+    assert(s->n < s->buffers);
+    tg_zero(s->part[s->n].grads, s->floats);
+    return s->part[s->n].grads;
+}
+
+void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss)
+{
+    tg_tree_part *part = &s->part[s->n];
+
+    assert(s->n < s->buffers && first < end && (s->n == 0 || part[-1].end == first));
+    part->first = first;
+    part->end = end;
+    part->loss = loss;
+    s->n++;
+    while (s->n > 1 && are_halves(&s->part[s->n - 2], &s->part[s->n - 1], s->passes))
+        merge(s);
+}
+
+size_t tg_tree_sum_buffers(size_t passes, size_t first, size_t end)
+{
+    tg_tree_sum s = {.passes = passes, .buffers = TG_TREE_PARTS_MAX};
+    size_t buffers = 0;
+
+    for (size_t i = first; i < end; i++) {
+        buffers = tg_size_max(buffers, s.n + 1);
+        tg_tree_sum_push(&s, i, i + 1, 0);
+    }
+    return buffers;
+}
+
+void tg_tree_sum_place(tg_arena *arena, tg_tree_sum *s, size_t floats, size_t passes, size_t first,
+                       size_t end)
+{
+    *s =
+        (tg_tree_sum){.passes = passes, .floats = floats, .buffers = tg_tree_sum_buffers(passes, first, end)};
+    for (size_t i = 0; i < s->buffers; i++)
+        s->part[i].grads = tg_arena_take(arena, floats, sizeof(float));
+}

@@ -1,0 +1,63 @@
+/*
+ * tree_sum: the sum of a step's gradients and losses over its passes, in a fixed order.
+ *
+ * The passes 0 .. n-1 are the leaves of a binary tree, in order.  A node is a block of
+ * 2^k passes that begins at a multiple of 2^k, cut off at n.  Its sum is its left half's
+ * plus its right half's, or the left half's alone when nothing is in the right one:
+ *
+ *     n = 5    ((0 + 1) + (2 + 3)) + 4
+ *     n = 7    ((0 + 1) + (2 + 3)) + ((4 + 5) + 6)
+ *
+ * The order depends on n alone.  So passes may be dealt to several members of a team
+ * (lib/train/team.h) in ranges: each adds up the nodes inside its own range, its parts;
+ * parts that are pushed in order, wherever they come from, give the same bits.
+ *
+ *     tg_tree_sum_begin(s)
+ *     for each pass of the range, in order
+ *         loss = gradient into tg_tree_sum_next(s)
+ *         tg_tree_sum_push(s, i, i + 1, loss)
+ */
+#ifndef TG_TRAIN_TREE_SUM_H
+#define TG_TRAIN_TREE_SUM_H
+
+#include <stddef.h>
+
+#include "lib/base/arena.h"
+
+/* The most parts that a range of fewer than 2^40 passes has. */
+#define TG_TREE_PARTS_MAX 82
+
+/* The sum over the passes first .. end - 1, which are one node. */
+typedef struct tg_tree_part {
+    size_t first, end;
+    double loss;
+    float *grads; /* [floats] */
+} tg_tree_part;
+
+typedef struct tg_tree_sum {
+    size_t passes; /* n: leaves of the tree */
+    size_t floats; /* in a gradient */
+    size_t n;      /* parts at present */
+    size_t buffers;
+    tg_tree_part part[TG_TREE_PARTS_MAX]; /* [n] in order; grads: [buffers] */
+} tg_tree_sum;
+
+/* Gradients held at once while passes first .. end - 1 of `passes` are added up:
+ * floor(log2(end)) + 1 when first is 0.  O(end - first). */
+size_t tg_tree_sum_buffers(size_t passes, size_t first, size_t end);
+
+/* Place that many gradients of `floats` elements in an arena (see arena.h). */
+void tg_tree_sum_place(tg_arena *arena, tg_tree_sum *s, size_t floats, size_t passes, size_t first,
+                       size_t end);
+
+/* Forget all parts. */
+void tg_tree_sum_begin(tg_tree_sum *s);
+
+/* The buffer [floats] of the next part, filled with zeros. */
+float *tg_tree_sum_next(tg_tree_sum *s);
+
+/* The gradient in that buffer is the sum over passes first .. end - 1, a node that begins
+ * where the last part ends; add up the parts that now make a larger node. */
+void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss);
+
+#endif

@@ -1,0 +1,250 @@
+/* What an array is, which format a file has, and readers of named tensors. */
+#define _GNU_SOURCE /* memfd_create */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/archive.h"
+#include "formats/array.h"
+#include "formats/format.h"
+#include "formats/tensors.h"
+#include "tests/unit/check.h"
+
+/* ---- arrays */
+
+static void expect_measure(tg_dtype dtype, size_t ndim, size_t rows, size_t columns, size_t bytes)
+{
+    tg_array a = {.dtype = dtype, .ndim = ndim, .shape = {rows, columns}};
+
+    CHECK(tg_array_measure(&a));
+    CHECK_EQ(a.bytes, bytes);
+    CHECK_EQ(a.count * dtype.size, bytes);
+}
+
+static void measuring(void)
+{
+    tg_array huge = {.dtype = TG_F32, .ndim = 2, .shape = {SIZE_MAX / 4, 1}};
+
+    expect_measure(TG_F32, 2, 2, 3, 24);
+    expect_measure(TG_F16, 2, 2, 3, 12);
+    expect_measure(TG_BF16, 2, 2, 3, 12);
+    expect_measure(TG_BF16, 0, 0, 0, 2);
+    expect_measure(TG_F64, 1, 0, 0, 0);
+    CHECK(!tg_array_measure(&huge)); /* beyond PTRDIFF_MAX */
+    huge.shape[1] = 5;
+    CHECK(!tg_array_measure(&huge)); /* beyond SIZE_MAX */
+    huge.shape[1] = 0;
+    CHECK(!tg_array_measure(&huge)); /* the other dimension alone is too large */
+    CHECK(!tg_array_measure(&(tg_array){.dtype = TG_F32, .ndim = TG_DIMS_MAX + 1}));
+    CHECK(!tg_array_measure(&(tg_array){.dtype = {'B', 4}}));
+    CHECK(!tg_array_measure(&(tg_array){.dtype = {'f', 1}}));
+    CHECK(!tg_array_measure(&(tg_array){.dtype = {'S', 0}}));
+}
+
+static void types_in_words(void)
+{
+    char text[TG_ARRAY_TEXT_MAX];
+
+    CHECK(strcmp(tg_dtype_text(text, TG_F32), "<f4") == 0);
+    CHECK(strcmp(tg_dtype_text(text, TG_U8), "|u1") == 0);
+    CHECK(strcmp(tg_dtype_text(text, TG_F16), "<f2") == 0);
+    CHECK(strcmp(tg_dtype_text(text, TG_BF16), "bf16") == 0);
+    CHECK(strcmp(tg_dtype_text(text, (tg_dtype){'S', 6}), "|S6") == 0);
+    CHECK(strcmp(tg_shape_text(text, 0, NULL), "()") == 0);
+    CHECK(strcmp(tg_shape_text(text, 1, (size_t[]){5}), "(5,)") == 0);
+    CHECK(strcmp(tg_shape_text(text, 2, (size_t[]){2, 3}), "(2, 3)") == 0);
+    CHECK(tg_dtype_equal(TG_BF16, TG_BF16) && !tg_dtype_equal(TG_BF16, TG_F16));
+}
+
+/* ---- formats */
+
+#define RECOGNIZE(bytes) tg_format_recognize(bytes, sizeof(bytes) - 1)
+
+static void recognizing(void)
+{
+    CHECK_EQ(RECOGNIZE("PK\3\4....."), TG_FORMAT_ZIP);
+    CHECK_EQ(RECOGNIZE("PK\5\6"), TG_FORMAT_ZIP_EMPTY);
+    CHECK_EQ(RECOGNIZE("PK\7\10"), TG_FORMAT_ZIP_SPLIT);
+    CHECK_EQ(RECOGNIZE("\x93NUMPY\1\0"), TG_FORMAT_NPY);
+    CHECK_EQ(RECOGNIZE("GGUF\3\0\0\0"), TG_FORMAT_GGUF);
+    CHECK_EQ(RECOGNIZE("\xC6\xD7\x34\x01"), TG_FORMAT_LLMC_MODEL);
+    CHECK_EQ(RECOGNIZE("\x88\xD8\x34\x01"), TG_FORMAT_LLMC_TOKENS);
+    CHECK_EQ(RECOGNIZE("\xC8\xD7\x34\x01"), TG_FORMAT_LLMC_TOKENIZER);
+    CHECK_EQ(RECOGNIZE("\x1F\x8B\x08"), TG_FORMAT_GZIP);
+    CHECK_EQ(RECOGNIZE("BZh9"), TG_FORMAT_BZIP2);
+    CHECK_EQ(RECOGNIZE("\xFD\x37zXZ\0"), TG_FORMAT_XZ);
+    CHECK_EQ(RECOGNIZE("\x28\xB5\x2F\xFD"), TG_FORMAT_ZSTD);
+    CHECK_EQ(RECOGNIZE("\x80\x02}"), TG_FORMAT_PICKLE_2);
+    CHECK_EQ(RECOGNIZE("\x80\x04\x95"), TG_FORMAT_PICKLE);
+    CHECK_EQ(RECOGNIZE("\x89HDF\r\n\x1a\n"), TG_FORMAT_HDF5);
+    CHECK_EQ(RECOGNIZE("\x7F\x45LF\2"), TG_FORMAT_ELF);
+    CHECK_EQ(RECOGNIZE("plain\ttext\n"), TG_FORMAT_TEXT);
+    CHECK_EQ(RECOGNIZE("K\xC3\xB6ln"), TG_FORMAT_TEXT);
+    CHECK_EQ(RECOGNIZE("PK"), TG_FORMAT_TEXT);
+    CHECK_EQ(RECOGNIZE(""), TG_FORMAT_UNKNOWN);
+    CHECK_EQ(RECOGNIZE("text\0"), TG_FORMAT_UNKNOWN);
+    CHECK_EQ(RECOGNIZE("\x02\x03"), TG_FORMAT_UNKNOWN);
+}
+
+/* The header's length counts: it must be one that a reader would accept. */
+static void recognizing_safetensors(void)
+{
+    CHECK_EQ(RECOGNIZE("\x02\0\0\0\0\0\0\0{}"), TG_FORMAT_SAFETENSORS);
+    CHECK_EQ(RECOGNIZE("\0\xE1\xF5\x05\0\0\0\0{"), TG_FORMAT_SAFETENSORS); /* 100,000,000 */
+    CHECK_EQ(RECOGNIZE("\1\xE1\xF5\x05\0\0\0\0{"), TG_FORMAT_UNKNOWN);
+    CHECK_EQ(RECOGNIZE("\1\0\0\0\0\0\0\0{"), TG_FORMAT_UNKNOWN);
+    CHECK_EQ(RECOGNIZE("\x02\0\0\0\0\0\0\0["), TG_FORMAT_UNKNOWN);
+    CHECK_EQ(RECOGNIZE("\x02\0\0\0\0\0\0\0"), TG_FORMAT_UNKNOWN);
+}
+
+/* Text is judged by TG_FORMAT_BYTES bytes, whatever follows them. */
+static void recognizing_long_text(void)
+{
+    char text[TG_FORMAT_BYTES + 1];
+
+    memset(text, 'a', sizeof text);
+    text[TG_FORMAT_BYTES] = '\0';
+    CHECK_EQ(tg_format_recognize(text, sizeof text), TG_FORMAT_TEXT);
+    text[TG_FORMAT_BYTES - 1] = '\0';
+    CHECK_EQ(tg_format_recognize(text, sizeof text), TG_FORMAT_UNKNOWN);
+}
+
+static void formats_in_words(void)
+{
+    CHECK(!tg_format_text(TG_FORMAT_UNKNOWN));
+    for (tg_format format = TG_FORMAT_UNKNOWN + 1; format < TG_FORMATS; format++)
+        CHECK(tg_format_text(format) && strlen(tg_format_text(format)) > 0);
+    CHECK_HAS(tg_format_text(TG_FORMAT_GZIP), "decompress it first");
+}
+
+/* ---- archives as containers of tensors */
+
+/* A file with two arrays, x [2,3] and y, as often as that; at its start. */
+static int two_arrays(size_t archives)
+{
+    const float x[6] = {1, 2, 3, 4, 5, 6};
+    int fd = memfd_create("npz", 0);
+    tg_err err = {0};
+
+    for (size_t i = 0; i < archives; i++) {
+        tg_archive_writer *w;
+
+        CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+        CHECK_OK(tg_archive_put(w, "x", TG_F32, 2, (size_t[]){2, 3}, x, &err), &err);
+        CHECK_OK(tg_archive_put_i64(w, "y", 7, &err), &err);
+        CHECK_OK(tg_archive_finish(w, &err), &err);
+        tg_archive_abandon(w);
+    }
+    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+/* The same bytes in a pipe. */
+static int in_pipe(int fd)
+{
+    char bytes[4096];
+    ssize_t n = read(fd, bytes, sizeof bytes);
+    int ends[2];
+
+    CHECK(n > 0 && pipe(ends) == 0 && write(ends[1], bytes, (size_t)n) == n);
+    close(ends[1]);
+    close(fd);
+    return ends[0];
+}
+
+static tg_status open_fd(tg_tensors *t, int fd, tg_err *err)
+{
+    tg_source source;
+
+    CHECK_OK(tg_source_open(&source, fd, err), err);
+    return tg_tensors_open(t, &source, err);
+}
+
+static void expect_two(int fd, bool mapped)
+{
+    float x[6] = {0};
+    tg_tensors t;
+    tg_array a;
+    bool more;
+    tg_err err = {0};
+
+    CHECK_OK(open_fd(&t, fd, &err), &err);
+    CHECK((tg_tensors_max_bytes(&t) == UINT64_MAX) == !mapped);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
+    CHECK(more && strcmp(a.name, "x") == 0 && a.shape[1] == 3 && (a.data != NULL) == mapped);
+    CHECK_OK(tg_tensors_read(&t, x, 8, &err), &err);
+    CHECK_OK(tg_tensors_read(&t, x + 2, 12, &err), &err);
+    CHECK(x[0] == 1 && x[4] == 5 && x[5] == 0);
+    CHECK_EQ(tg_tensors_read(&t, x, 8, &err), TG_EUSAGE);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err); /* skips the rest of x */
+    CHECK(more && strcmp(a.name, "y") == 0);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
+    CHECK(!more);
+    tg_tensors_close(&t);
+    tg_tensors_close(&t);
+    close(fd);
+}
+
+static void archives_are_read(void)
+{
+    expect_two(two_arrays(1), true);
+    expect_two(in_pipe(two_arrays(1)), false);
+}
+
+/* The end counts: one file is one container. */
+static void archives_end(void)
+{
+    tg_tensors t;
+    tg_array a;
+    bool more;
+    tg_err err = {0};
+    int fd = two_arrays(2);
+
+    CHECK_OK(open_fd(&t, fd, &err), &err);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
+    CHECK_EQ(tg_tensors_next(&t, &a, &more, &err), TG_EDATA);
+    CHECK_HAS(err.message, "another archive follows the first");
+    tg_tensors_close(&t);
+    CHECK(ftruncate(fd, lseek(fd, 0, SEEK_END) / 2 - 1) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_OK(open_fd(&t, fd, &err), &err);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
+    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
+    CHECK_EQ(tg_tensors_next(&t, &a, &more, &err), TG_EDATA);
+    CHECK_HAS(err.message, "truncated");
+    tg_tensors_close(&t);
+    close(fd);
+}
+
+static void others_are_refused(void)
+{
+    static const char *const text[] = {"GGUF\3\0\0\0", "plain text\n", ""};
+    static const char *const why[] = {"this is a GGUF model", "this is plain text", "the input is empty"};
+
+    for (size_t i = 0; i < 3; i++) {
+        int fd = memfd_create("other", 0);
+        tg_tensors t;
+        tg_err err = {0};
+
+        CHECK(write(fd, text[i], strlen(text[i])) == (ssize_t)strlen(text[i]) && lseek(fd, 0, SEEK_SET) == 0);
+        CHECK_EQ(open_fd(&t, fd, &err), TG_EDATA);
+        CHECK_HAS(err.message, why[i]);
+        CHECK(!t.container && !t.reader);
+        close(fd);
+    }
+}
+
+int main(void)
+{
+    RUN(measuring);
+    RUN(types_in_words);
+    RUN(recognizing);
+    RUN(recognizing_safetensors);
+    RUN(recognizing_long_text);
+    RUN(formats_in_words);
+    RUN(archives_are_read);
+    RUN(archives_end);
+    RUN(others_are_refused);
+    return check_done();
+}

@@ -1,0 +1,64 @@
+/*
+ * train_alone TOKENS STEPS: train a new model with the library alone, and write it to
+ * standard output.  tests/tg-train.bats compares it with what tg-train makes.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/tg.h"
+
+static tg_status load(tg_tokens *tokens, const char *path, tg_err *err)
+{
+    tg_source source;
+    tg_status status = tg_source_open(&source, open(path, O_RDONLY), err);
+
+    return status ? status : tg_tokens_load_source(tokens, &source, SIZE_MAX, err);
+}
+
+static tg_status begin(tg_checkpoint *run, const tg_tokenizer *tokenizer, size_t steps, tg_err *err)
+{
+    const tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_model model;
+    tg_status status;
+
+    if ((status = tg_model_create(&model, &config, tokenizer, 0, err)) ||
+        (status = tg_checkpoint_begin(run, &model, err)))
+        return status;
+    run->settings.steps = steps;
+    return tg_checkpoint_settle(run, err);
+}
+
+static tg_status train(tg_checkpoint *run, const tg_batches *batches, tg_err *err)
+{
+    tg_trainer t;
+    tg_step_report report;
+    tg_status status = tg_trainer_open(&t, run, batches, &tg_team_alone, err);
+
+    if (status)
+        return status;
+    while (!status && run->step < run->settings.steps)
+        status = tg_trainer_step(&t, &report, err);
+    tg_trainer_close(&t);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tg_tokens tokens = {0};
+    tg_checkpoint run = {0};
+    tg_batches batches;
+    tg_text_change change;
+    tg_err err = {0};
+
+    if (argc != 3)
+        return 2;
+    if (load(&tokens, argv[1], &err) || begin(&run, tokens.tokenizer, strtoul(argv[2], NULL, 10), &err) ||
+        tg_checkpoint_use_text(&run, &batches, &tokens, &change, &err) || train(&run, &batches, &err) ||
+        tg_checkpoint_write(&run, STDOUT_FILENO, &err))
+        fprintf(stderr, "train_alone: %s\n", err.message);
+    tg_checkpoint_free(&run);
+    tg_tokens_free(&tokens);
+    return (int)err.code;
+}
