@@ -313,6 +313,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate: a long text is its windows, side by side, every token but the first predicted once" {
+    slow
     trained 20
     make_text 1103 > text # more than are run at a time
     for ((at = 0; at < 1102; at += 16)); do

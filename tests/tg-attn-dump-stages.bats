@@ -213,6 +213,7 @@ END
 }
 
 @test "text fits 80 columns" {
+    slow
     tiny
     tg-init --n-layer 1 --n-head 12 --n-embd 768 --n-ctx 1024 -o wide.npz 2> /dev/null
     make_text 1024 > text
@@ -274,6 +275,7 @@ END
 
 # The promise: np.load, and every number where the lines say that it is.
 @test "an archive holds the lines' numbers, bit by bit, at their offsets" {
+    slow
     need_numpy
     tiny
     for layout in bthd bhtd; do
@@ -426,6 +428,7 @@ END
 }
 
 @test "--check finds the element that differs, and says where" {
+    slow
     need_numpy
     tiny
     tg-attn-dump -p 'To be' -o d.npz

@@ -158,6 +158,7 @@ for row in got:
 # ---- a model
 
 @test "the trace of every element says what the rows say" {
+    slow
     tiny
     tg-attn-dump -p 'To be' --format tsv | tail -n +2 > dump
     while IFS=$'\t' read -r layer head b i j q k offset score masked prob; do
@@ -242,6 +243,7 @@ if layer + 1 < L or i == T - 1:
 }
 
 @test "through out and backward: what NumPy and central differences say" {
+    slow
     tiny
     lively 12
     local layer h i j
