@@ -38,7 +38,8 @@ static int parse(int argc, char **argv, struct options *o)
         member(o, TG_CONFIG_N_CTX, "N", "context: maximum number of tokens that the model sees at once"),
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
                "rows of the token embedding, at least as many as the tokenizer has ids"),
-        member(o, TG_CONFIG_ACTIVATION, NULL, "GELU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
+        member(o, TG_CONFIG_ACTIVATION, NULL,
+               "GELU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
         member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance in LayerNorm"),
@@ -146,7 +147,8 @@ int main(int argc, char **argv)
 {
     struct options o = {
         .preset = TG_PRESET_DEFAULT,
-        .asked = {.activation = (tg_gelu_kind)-1}, /* out of range, like the other members' 0: not a default */
+        .asked = {.activation =
+                      (tg_gelu_kind)-1}, /* out of range, like the other members' 0: not a default */
     };
     tg_err err = {0};
 

@@ -22,8 +22,8 @@ static int parse(int argc, char **argv, struct options *o)
         {'n', "tokens", CLI_SIZE, &o->n, "N", "number of tokens to generate", 0, 1e12, NULL},
         {'t', "temperature", CLI_NUMBER, &o->sampling.temperature, "X",
          "below 1 favours probable tokens, above 1 improbable ones; 0 is --greedy", 0, 100, NULL},
-        {'k', "top-k", CLI_SIZE, &o->sampling.top_k, "K", "choose among the K most probable tokens; 0 for all",
-         0, 1e9, NULL},
+        {'k', "top-k", CLI_SIZE, &o->sampling.top_k, "K",
+         "choose among the K most probable tokens; 0 for all", 0, 1e9, NULL},
         {'P', "top-p", CLI_NUMBER, &o->sampling.top_p, "X",
          "choose among the most probable tokens whose probabilities add up to X; 1 for all", 1e-9, 1, NULL},
         {'g', "greedy", CLI_FLAG, &o->sampling.greedy, NULL, "always take the most probable token", 0, 0,
@@ -32,7 +32,8 @@ static int parse(int argc, char **argv, struct options *o)
         {'c', "count", CLI_SIZE, &o->count, "N",
          "generate N texts together, separated by lines of three dashes", 1, 65536, NULL},
         {'0', "null", CLI_FLAG, &o->zero, NULL, "end each text with a NUL byte instead", 0, 0, NULL},
-        {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it", 0, 0, NULL},
+        {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it", 0, 0,
+         NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
         {0, "precision", CLI_CHOICE, &o->precision, TG_PRECISIONS,
          "round the weights to this type; bf16 is faster", 0, 0, NULL},
@@ -55,8 +56,7 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
-        return cli_usage("unexpected operand '%s': give the prompt with -p or on standard input",
-                         argv[1]);
+        return cli_usage("unexpected operand '%s': give the prompt with -p or on standard input", argv[1]);
     if (o->stop && *o->stop == '\0')
         return cli_usage("--stop must not be empty: it would end the text before it begins");
     return CLI_OK;
@@ -114,8 +114,9 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     if (p->n > 0) {
         seen = tg_generator_begin(g, p->ids, p->n);
         if (seen < p->n)
-            cli_say("the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last %zu", p->n,
-                    model->config.n_ctx, seen);
+            cli_say(
+                "the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last %zu",
+                p->n, model->config.n_ctx, seen);
         return TG_OK;
     }
     status = tg_prompt_text(&start, model, newline, 1, err);

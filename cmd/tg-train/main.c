@@ -33,7 +33,8 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
-        setting(o, 'l', TG_SET_LR, "X", "peak learning rate; wide models need less, about 6e-4 at GPT-2's size"),
+        setting(o, 'l', TG_SET_LR, "X",
+                "peak learning rate; wide models need less, about 6e-4 at GPT-2's size"),
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),
         setting(o, 0, TG_SET_WARMUP, "N", "steps of linear warm-up"),
         setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),
@@ -42,14 +43,15 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
-        setting(o, 0, TG_SET_PRECISION, NULL, "round the operands of matrix products to this type; sums stay float32"),
-        setting(o, 's', TG_SET_SEED, "N", "seed for the order of the text, dropout, and a new model's weights"),
-        {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 to validate only at the end", 0,
+        setting(o, 0, TG_SET_PRECISION, NULL,
+                "round the operands of matrix products to this type; sums stay float32"),
+        setting(o, 's', TG_SET_SEED, "N",
+                "seed for the order of the text, dropout, and a new model's weights"),
+        {0, "eval-every", CLI_SIZE, &o->eval_every, "N",
+         "steps between validations; 0 to validate only at the end", 0, 1e12, NULL},
+        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens per validation; 0 for all", 0, 1e15, NULL},
+        {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          1e12, NULL},
-        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens per validation; 0 for all", 0, 1e15,
-         NULL},
-        {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0, 1e12,
-         NULL},
         {0, "log", CLI_TEXT, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the model; 0 for one per processor", 0, 1024, NULL},
@@ -157,7 +159,8 @@ static tg_status evaluate(struct job *job, tg_err *err)
     r->val_step = r->step;
     if (isfinite(r->val_loss))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g, expected a finite number", r->step, fabs(r->val_loss));
+    return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g, expected a finite number", r->step,
+                   fabs(r->val_loss));
 }
 
 static tg_status one_step(struct job *job, tg_err *err)

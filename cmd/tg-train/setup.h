@@ -25,7 +25,8 @@ typedef struct train_options {
 
 typedef struct train_setup {
     const train_options *options;
-    const char *source; /* the file that the model is read from, "-": standard input; the target, if an earlier run left a model there */
+    const char *source; /* the file that the model is read from, "-": standard input; the target, if an
+                           earlier run left a model there */
     const char *target; /* the file that the model is saved to, "-": standard output */
     bool stream;        /* the target is written once, at the end */
     bool is_new;        /* no model exists yet */
