@@ -291,13 +291,13 @@ END
     refused 'a["version"] = np.int64(2)' 'the archive has version 2, this program reads version 1'
     refused 'del a["dump/layout"]' 'the third array is dump/n_layer, expected dump/layout'
     refused 'a["dump/layout"] = np.bytes_("thbd")' 'dump/layout is "thbd"'
-    refused 'a["dump/n_head"] = np.int64(3)' '3 heads do not divide 8 channels'
+    refused 'a["dump/n_head"] = np.int64(3)' 'dump/n_head 3 does not divide dump/n_embd 8'
     refused 'a["dump/n_head"] = np.int64(0)' 'dump/n_layer is 2 and dump/n_head is 0'
     refused 'del a["dump/n_embd"]' 'array h.0.q comes before'
     refused 'a["dump/n_head"] = np.int64(1)' 'array h.0.q has shape (1, 4, 2, 4), expected (1, 4, 1, 8)'
     refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0", expected one of -1e9|-inf|min'
     refused 'del a["dump/mask"]' 'array dump/mask is missing'
-    refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: dump/n_layer is 1'
+    refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: the layer must be below dump/n_layer, 1'
     refused 'a["h.0.q"] = a["h.0.q"].astype("f8")' "array h.0.q: elements are 'f8', expected 'f4'"
     refused 'a["h.0.k"] = a["h.0.k"][:, :3].copy()' 'array h.0.k has shape (1, 3, 2, 4), expected (1, 4, 2, 4)'
     refused 'a["h.0.scores"] = a["h.0.scores"][0]' 'array h.0.scores has shape (2, 4, 4), expected (1, 2, 4, 4)'
@@ -446,7 +446,7 @@ for n in "qk": del a["h.1." + n]'
 @test "the page is one file, which fetches nothing and runs its own script alone" {
     dump dump.npz T=12 text=hostile
     run -0 --separate-stderr tg-attn-view --html -o page.html dump.npz
-    said 'the page has '
+    said 'page size: '
     python3 - << 'END'
 import base64, hashlib, json, re
 page = open("page.html", encoding="utf8").read()
