@@ -34,6 +34,7 @@ tiny() {
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
+@test "unit: fields" { unit fields; }
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
@@ -69,7 +70,8 @@ tiny() {
 @test "unit: tiny blocks, avx2" { tiny with_isa avx2; }
 @test "unit: tiny blocks, neon" { tiny with_isa neon; }
 @test "unit: tiny blocks, portable" { tiny with_isa portable; }
-@test "unit: tiny blocks, tokens" { tiny unit tokens; }
+@test "unit: tiny blocks, tokens" { tiny unit tokens && tiny unit tokenizer; }
+@test "unit: tiny blocks, family" { tiny unit family; }
 
 @test "unit: every C test and every instruction set is named here" {
     for file in "$ROOT"/tests/unit/test_*.c; do
