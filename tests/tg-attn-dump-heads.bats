@@ -7,10 +7,19 @@ tiny() {
     tg-init --n-layer 2 --n-head 2 --n-embd 8 --n-ctx 16 "$@" -o model.npz 2> /dev/null
 }
 
-# The same, trained a little, so that heads differ and matter.
+setup_file() {
+    tg_fixtures
+    local steps
+    make_text 6000 | tg-tokenize > t.npz
+    for steps in 20 150; do
+        tiny --n-embd 16
+        tg-train --batch 16 --warmup 10 --steps $steps -o trained-$steps.npz t.npz 2> /dev/null
+    done
+}
+
+# The same with 16 channels, trained a little, so that heads differ and matter.
 trained() {
-    tiny --n-embd 16
-    make_text 6000 | tg-tokenize | tg-train --batch 16 --warmup 10 --steps "${1:-150}" 2> /dev/null
+    cp "$FIXTURES/trained-${1:-150}.npz" model.npz
 }
 
 titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_i\ttoken_j'
@@ -157,7 +166,7 @@ assert any(set(line["token_i"]) & set("\"\\") for line in map(json.loads, open("
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --query 5
     said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --key 1
-    said '--key does not go with --summary, which shows heads'
+    said '--key does not go with --summary, which shows statistics per head'
     run -1 --separate-stderr tg-attn-dump -p 'To be, or not to be' --summary
     said 'the text has 19 tokens'
 }
@@ -304,6 +313,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate: a long text is its windows, side by side, every token but the first predicted once" {
+    slow
     trained 20
     make_text 1103 > text # more than are run at a time
     for ((at = 0; at < 1102; at += 16)); do
@@ -316,6 +326,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate: memory does not grow with the text" {
+    slow
     need_plain_build
     tg-init --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 64 -o model.npz 2> /dev/null
     # as ids alone 5 million tokens are 20 MB
@@ -328,6 +339,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate shows where it stands, on a terminal" {
+    slow
     tg-init --n-layer 2 --n-head 2 --n-embd 64 --n-ctx 64 -o model.npz 2> /dev/null
     make_text 60000 > text
     on_terminal 'tg-attn-dump --ablate all < text' > shown
@@ -352,7 +364,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     for bad in '' 0 0. .0 '0.0,' ,0.0 0.0,,0.1 0.0.0 -1.0 +1.0 0.-1 ' 0.0' '0.0 ' 0,0 a.b '*.0' '*' 0.0x ALL 'all,' all,0.0 \
         99999999999999999999.0 0.99999999999999999999; do
         run -2 --separate-stderr tg-attn-dump -p abc --ablate "$bad"
-        said "--ablate takes heads as LAYER.HEAD or LAYER.*, separated by commas, or all: got '$bad'"
+        said "--ablate must be LAYER.HEAD or LAYER.*, separated by commas, or all, got '$bad'"
         [[ -z $output ]]
     done
 }
@@ -368,7 +380,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
         for option in '--output x.npz' '--check model.npz' '--trace 0,0,0,0'; do
             # shellcheck disable=SC2086
             run -2 --separate-stderr tg-attn-dump $view $option
-            said ' each say what to make: give one'
+            said ' cannot be combined'
         done
     done
     [[ ! -e x.npz ]]
@@ -381,7 +393,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     run -2 --separate-stderr tg-attn-dump --qkv model.npz --ablate 0.0
     said '--qkv does not go with --ablate, which shows the loss of a model'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0 --layer 0
-    said "--layer and --head choose from --ablate all: '0.0' names its heads itself"
+    said "--layer and --head go with --ablate all: '0.0' already names its heads"
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --query 0
     said '--query does not go with --ablate'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --key 0
@@ -391,7 +403,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0 --heads 3
     said '3 heads do not divide C = 8'
     run -3 --separate-stderr tg-attn-dump -m missing.npz -p abc --ablate 0.0
-    said 'missing.npz: there is no such file; make a model'
+    said 'missing.npz: no such file; make a model'
 }
 
 @test "--ablate on text that is too short, damaged, or not there" {

@@ -89,6 +89,7 @@ rows() {
 }
 
 @test "the number of threads does not change a byte" {
+    slow
     local n
     # large enough for the threads to share the work
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 128 -o model.npz 2> /dev/null
@@ -244,7 +245,7 @@ rows() {
     run -1 --separate-stderr bash -c 'printf "" | tg-attn-dump'
     said 'standard input: empty'
     run -2 --separate-stderr tg-attn-dump -p ''
-    said '--prompt is empty'
+    said '--prompt must not be empty'
 }
 
 # ---- q, k and v
@@ -322,11 +323,11 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 
 @test "no model: how to get one" {
     run -3 --separate-stderr tg-attn-dump
-    said 'model.npz: there is no such file'
+    said 'model.npz: no such file'
     said 'tg-tokenize < text | tg-train'
     said '--example baseline|mha'
     run -3 --separate-stderr tg-attn-dump -m else.npz -p x
-    said 'else.npz: there is no such file'
+    said 'else.npz: no such file'
     mkdir dir
     run -3 --separate-stderr tg-attn-dump -m dir -p x
     said 'dir: '

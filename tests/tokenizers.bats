@@ -94,7 +94,7 @@ grams"
     run -0 tg-attn-dump -p 'that' --trace 0,0,1,0 --backward --target ' b'
     [[ $output = *'target = '*' " b"'* ]]
     run -2 --separate-stderr tg-attn-dump -p 'that' --trace 0,0,1,0 --backward --target 'ques'
-    said "--target must be one token, and 'ques' is 2"
+    said "--target must be one token, but 'ques' is 2"
     tg-attn-dump -p 'that' -o dump.npz
     tg-attn-dump --check dump.npz
 }
@@ -107,7 +107,7 @@ grams"
 
 @test "tg-attn-dump: text that is too long, and how much of it is not" {
     run -1 --separate-stderr tg-attn-dump --summary < text
-    said "which exceeds the model's context of 8: shorten it, as with head -c "
+    said "exceeds the model's context of 8: shorten it, as with head -c "
     n=${stderr##*-c }
     [[ $n -gt 8 && $n -le 16 ]]
     head -c "$n" text | tg-attn-dump --summary > /dev/null

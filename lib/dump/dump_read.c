@@ -7,7 +7,7 @@
 #include "formats/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
-#include "lib/base/size.h"
+#include "lib/nn/tensor.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
 {
@@ -38,7 +38,7 @@ static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape
                    tg_shape_text(got, a->ndim, a->shape), tg_shape_text(want, ndim, shape));
 }
 
-/* Take B and T from the first array; T may be known from the tokens already. */
+/* Take B and T from the first array, unless the tokens have already set T. */
 static void infer_sizes(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
 {
     const tg_qkv_view view = tg_dump_shape(dump);
@@ -65,8 +65,10 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
         return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4'", a->name, a->dtype.kind,
                        a->dtype.size);
     if (a->count == 0 || a->ndim < 3 || a->ndim > TG_ATTN_DIMS)
-        return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim,
-                       a->count);
+        return tg_fail(
+            err, TG_EDATA,
+            "array %s has %zu dimensions and %zu elements, expected 3 or 4 dimensions, none of size 0",
+            a->name, a->ndim, a->count);
     infer_sizes(dump, a, stage);
     view = tg_dump_shape(dump);
     tg_attn_stage_shape(&shape, stage, &view);
@@ -78,18 +80,19 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
 /* The largest offset is in scores; the largest size in bytes may be that of C-vectors as doubles. */
 static tg_status check_offsets(const tg_dump *a, tg_err *err)
 {
+    const size_t scores[] = {a->B, a->H, a->T, a->T}, bytes[] = {a->B, a->T, a->C, sizeof(double)};
+    char text[TG_TENSOR_TEXT_MAX];
     size_t n;
 
-    if (tg_size_mul(&n, a->B, a->H) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T) &&
-        tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, sizeof(double)))
+    if (!tg_tensor_count(&n, scores, 4, err) && !tg_tensor_count(&n, bytes, 4, err))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu,%zu] exceed %zu", a->B, a->H, a->T, a->T,
+    return tg_fail(err, TG_EDATA, "offsets of scores of %s exceed %zu", tg_tensor_text(text, scores, 4),
                    SIZE_MAX);
 }
 
 /* ---- values */
 
-/* All elements must be finite, of scores those with j <= i. */
+/* All elements must be finite; of scores, only those with j <= i. */
 static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
                               size_t count, tg_err *err)
 {
@@ -178,7 +181,8 @@ static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
     if ((status = check_array(dump, a, stage, err)) || (status = check_offsets(dump, err)))
         return status;
     if (number >= dump->n_layer)
-        return tg_fail(err, TG_EDATA, "array %s: dump/n_layer is %zu", a->name, dump->n_layer);
+        return tg_fail(err, TG_EDATA, "array %s: the layer must be below dump/n_layer, %zu", a->name,
+                       dump->n_layer);
     if (want.layer != TG_ATTN_ALL && want.layer != number)
         return TG_OK;
     if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
@@ -233,47 +237,35 @@ static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
 
 #define NO_MASK ((tg_attn_mask)~0u) /* not read yet */
 
-static tg_status read_layout(tg_dump *dump, const tg_array *a, tg_err *err)
+static const tg_field settings_rows[] = {
+    TG_CHOICE_FIELD("dump/layout", tg_dump, layout, TG_ATTN_LAYOUTS),
+    TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, 0),
+    TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
+    TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
+    TG_CHOICE_FIELD("dump/mask", tg_dump, mask, TG_ATTN_MASKS),
+};
+
+const tg_fields tg_dump_fields = {settings_rows, sizeof settings_rows / sizeof settings_rows[0]};
+
+/* Check the settings that shapes depend on, after the last of them, dump/n_embd. */
+static tg_status check_channels(tg_dump *dump, tg_err *err)
 {
-    size_t layout = 0;
-    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_LAYOUTS, &layout, err);
-
-    dump->layout = (tg_attn_layout)layout;
-    return status;
-}
-
-static tg_status read_mask(tg_dump *dump, const tg_array *a, tg_err *err)
-{
-    size_t mask = 0;
-    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_MASKS, &mask, err);
-
-    dump->mask = (tg_attn_mask)mask;
-    return status;
-}
-
-/* dump/n_embd, the last of the settings that shapes depend on. */
-static tg_status read_channels(tg_dump *dump, const tg_array *a, tg_err *err)
-{
-    size_t C;
-    tg_status status = tg_archive_get_size(dump->reader, a, &C, err);
-
-    if (status)
-        return status;
     if (dump->H == 0 || dump->n_layer == 0)
         return tg_fail(
             err, TG_EDATA,
             "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
             dump->n_layer, dump->H);
-    if (C == 0 || C > SIZE_MAX / 16 || C % dump->H != 0)
-        return tg_fail(err, TG_EDATA, "%zu heads do not divide %zu channels", dump->H, C);
-    dump->C = C;
-    dump->D = C / dump->H;
+    if (dump->C == 0 || dump->C > SIZE_MAX / 16 || dump->C % dump->H != 0)
+        return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, dump->C);
+    dump->D = dump->C / dump->H;
     return TG_OK;
 }
 
 static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
 {
     tg_archive_reader *r = dump->reader;
+    tg_status status;
+    bool taken;
 
     if (nth == 0)
         return tg_archive_expect_kind(r, a, TG_DUMP_KIND, err);
@@ -281,16 +273,10 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
         return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
     if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
         return tg_fail(err, TG_EDATA, "the third array is %s, expected dump/layout", a->name);
-    if (strcmp(a->name, "dump/layout") == 0)
-        return read_layout(dump, a, err);
-    if (strcmp(a->name, "dump/n_layer") == 0)
-        return tg_archive_get_size(r, a, &dump->n_layer, err);
-    if (strcmp(a->name, "dump/n_head") == 0)
-        return tg_archive_get_size(r, a, &dump->H, err);
-    if (strcmp(a->name, "dump/n_embd") == 0)
-        return read_channels(dump, a, err);
-    if (strcmp(a->name, "dump/mask") == 0)
-        return read_mask(dump, a, err);
+    if ((status = tg_fields_take(tg_dump_fields, dump, NULL, r, a, &taken, err)))
+        return status;
+    if (taken)
+        return strcmp(a->name, "dump/n_embd") == 0 ? check_channels(dump, err) : TG_OK;
     if (strcmp(a->name, "dump/ids") == 0)
         return read_ids(dump, a, err);
     if (strcmp(a->name, "dump/text") == 0)
