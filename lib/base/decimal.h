@@ -1,7 +1,7 @@
 /*
  * decimal: numbers as text, tens of millions per second.
  *
- * The text is that of printf in the C locale, byte for byte, without a NUL after it.
+ * The text is what printf gives in the C locale, byte for byte, without a NUL after it.
  * Each function returns the end of the text.  `out` holds TG_DECIMAL_SIZE bytes, all
  * of which may be overwritten.
  */

@@ -55,7 +55,7 @@ static void set_up(struct setting *s, const tg_config *config)
     small_model_stir(&s->model, 100, 0.5, 0.3); /* no gradient near zero */
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    check_fill_arena(&s->arena); /* NaN everywhere */
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
     ref_parallel_open(&s->ref, &s->model, B, T);
@@ -198,7 +198,7 @@ static void open_decoder(struct decoder *d, const tg_model *m, size_t rows, size
     *d = (struct decoder){0};
     tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
     CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
-    memset(d->arena.base, 0xff, d->arena.size);
+    check_fill_arena(&d->arena);
     tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
 }
 
@@ -334,7 +334,7 @@ static void derive(struct derivation *d, const tg_config *config, size_t l)
     CHECK(tg_attn_layers_find(&d->layers, l, &layer));
     tg_gradient64_place(&d->arena, &d->g, &d->model, l, T);
     CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
-    memset(d->arena.base, 0xff, d->arena.size);
+    check_fill_arena(&d->arena);
     tg_gradient64_place(&d->arena, &d->g, &d->model, l, T);
     tg_gradient64_begin(&d->g, layer.residual, layer.qkv);
     tg_gradient64_loss(&d->g, target);
@@ -457,7 +457,7 @@ static void table_is_the_familys(void)
     CHECK_EQ(m.table.n, i);
     CHECK_EQ(m.table.count, TABLE_COUNT);
     CHECK_EQ(m.table.floats, TABLE_FLOATS);
-    CHECK_EQ(m.memory.size, TABLE_FLOATS * sizeof(float));
+    CHECK_EQ(m.memory.used, TABLE_FLOATS * sizeof(float));
     CHECK(tg_model_weight(&m, TG_LN2_W, 0) == NULL && tg_model_weight(&m, TG_LN2_B, 1) == NULL);
     tg_model_free(&m);
 }
