@@ -9,6 +9,7 @@ setup_file() {
 }
 
 @test "a row, with the best kernels and with others" {
+    slow
     need_plain_build
     local isa tab=$'\t'
     for isa in "" portable; do

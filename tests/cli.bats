@@ -14,7 +14,7 @@ setup() {
         [[ -z $stderr ]]
         [[ ${lines[0]} = "Usage: $tool "* ]]
         [[ $output = *"Options:"* && $output = *"--version"* && $output = *"Examples:"* ]]
-        [[ ${lines[-1]} = "Exit status: 0 ok, 1 the data is bad, 2 wrong usage, 3 I/O"* ]]
+        [[ ${lines[-1]} = "Exit status: 0 success, 1 bad data, 2 wrong usage, 3 I/O"* ]]
         if grep -n '.\{80,\}' <<< "$output"; then
             echo "$tool: lines of --help are too long"
             return 1
@@ -55,9 +55,9 @@ setup() {
     tg-init --n-layer 2 --n-embd 32 --preset tinygpt --output want.npz
     cmp got.npz want.npz
     run -2 --separate-stderr tg-init --n 2
-    said "--n may be --n-layer or --n-"
+    said "--n is ambiguous: --n-layer or --n-"
     run -2 --separate-stderr tg-init --l
-    said "--l may be --layer-norm-weight or --layer-norm-bias or --layer-norm-epsilon or --linear-bias"
+    said "--l is ambiguous: --layer-norm-weight or --layer-norm-bias or --layer-norm-epsilon or --linear-bias"
     run -2 --separate-stderr tg-init --n-lay=x
     said "--n-layer must be a whole number, got 'x'"
     run -0 --separate-stderr tg-init --hel
@@ -73,9 +73,9 @@ setup() {
         cmp got.npz want.npz
     done
     run -2 --separate-stderr tg-init -P
-    said "--preset needs a value, tinygpt|"
+    said "--preset needs a value: tinygpt|"
     run -2 --separate-stderr tg-init --preset
-    said "--preset needs a value, tinygpt|"
+    said "--preset needs a value: tinygpt|"
     run -2 --separate-stderr tg-tokenize --count=yes
     said "--count takes no value"
     run -2 --separate-stderr tg-init --preset=
@@ -92,7 +92,7 @@ setup() {
     run -2 --separate-stderr tg-tokenize -c -file
     said "unknown option -f"
     run -2 --separate-stderr tg-tokenize -dc b
-    said "exclude each other"
+    said "--decode and --count cannot be combined"
 }
 
 @test "numbers are strict" {
@@ -116,7 +116,7 @@ setup() {
         said "--layer-norm-epsilon must be a number, got '$bad'"
     done
     run -2 --separate-stderr tg-init --layer-norm-epsilon 1e999
-    said "--layer-norm-epsilon is beyond what a double can hold: 1e999"
+    said "--layer-norm-epsilon must fit a double, got 1e999"
     run -2 --separate-stderr tg-init --layer-norm-epsilon -0.5
     said "--layer-norm-epsilon must be between 1e-12 and 1, got -0.5"
 }
@@ -134,7 +134,7 @@ setup() {
     run -3 --separate-stderr tg-tokenize "$long"
     said "directory/file: No such file or directory"
     run -3 --separate-stderr tg-sample -p x -m "$long"
-    said "directory/file: there is no such file; make a model with tg-tokenize < text | tg-train"
+    said "directory/file: no such file; make a model with tg-tokenize < text | tg-train"
     run -3 --separate-stderr tg-init -o "$long"
     [[ ${stderr_lines[-1]} = *"directory/file: "*": No such file or directory" ]]
 }
@@ -156,14 +156,14 @@ setup() {
 
 @test "standard input is read once, and a file has a name" {
     run_pipe 2 'echo x | tg-tokenize -c - -'
-    said "tg-tokenize: standard input, -, can be read once, but is given 2 times"
+    said "tg-tokenize: standard input (-) is given 2 times, but can be read only once"
     run_pipe 2 'echo x | tg-tokenize -o t.npz - -- -'
-    said "tg-tokenize: standard input, -, can be read once"
+    said "tg-tokenize: standard input (-) is given"
     [[ ! -e t.npz ]]
     run -2 --separate-stderr tg-init --output=
-    said "tg-init: --output needs the name of a file, got ''"
+    said "tg-init: --output must be a file name, got ''"
     run -2 --separate-stderr tg-sample -m "" -p x
-    said "tg-sample: --model needs the name of a file, got ''"
+    said "tg-sample: --model must be a file name, got ''"
 }
 
 # ---- signals
@@ -292,20 +292,20 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     echo x > text
     shown=$(on_terminal "tg-init") || status=$?
     [[ $status = 2 ]]
-    [[ $shown = *"tg-init: standard output: an archive is binary"*"-o FILE"* ]]
+    [[ $shown = *"tg-init: standard output: the data is binary"*"-o FILE"* ]]
     status=0
     shown=$(on_terminal "tg-tokenize text") || status=$?
     [[ $status = 2 ]]
-    [[ $shown = *"tg-tokenize: standard output: an archive is binary"*"-o FILE"* ]]
+    [[ $shown = *"tg-tokenize: standard output: the data is binary"*"-o FILE"* ]]
     status=0
     shown=$(on_terminal "tg-tokenize -o /dev/tty text") || status=$?
     [[ $status = 2 ]]
-    [[ $shown = *"tg-tokenize: /dev/tty: an archive is binary"* ]]
+    [[ $shown = *"tg-tokenize: /dev/tty: the data is binary"* ]]
     tg-tokenize -o t.npz text
     status=0
     shown=$(on_terminal "tg-train -c 1 -n 1 -b 1 -m new.npz -o /dev/tty t.npz") || status=$?
     [[ $status = 2 ]]
-    [[ $shown = *"tg-train: /dev/tty: an archive is binary"* && $shown != *"needs"* ]]
+    [[ $shown = *"tg-train: /dev/tty: the data is binary"* && $shown != *"needs"* ]]
 }
 
 @test "decoded text and counts may go to a terminal" {

@@ -59,6 +59,7 @@ run_examples() {
 }
 
 @test "man pages" {
+    slow
     need mandoc
     for page in "$ROOT"/docs/man/*.1; do
         cp "$MODEL_DIR/model.npz" .

@@ -103,11 +103,11 @@ with zipfile.ZipFile("model.npz", "w") as out:
     tg-attn-dump -p 'To be' -f tsv --stage att --head 1 > got
     awk 'NR == 1 || $2 == 1' all | cmp - got
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage q --key 1
-    said '--key: stage q'
+    said '--key does not go with stage q, which has a row per query: use --query'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage v --query 1
-    said '--query: stage v'
+    said '--query does not go with stage v, which has a row per key: use --key'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage out --head 1
-    said '--head: stage out is not divided into heads'
+    said '--head does not go with stage out, which is not divided into heads'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage att --query 5
     said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage nonsense
@@ -213,6 +213,7 @@ END
 }
 
 @test "text fits 80 columns" {
+    slow
     tiny
     tg-init --n-layer 1 --n-head 12 --n-embd 768 --n-ctx 1024 -o wide.npz 2> /dev/null
     make_text 1024 > text
@@ -274,6 +275,7 @@ END
 
 # The promise: np.load, and every number where the lines say that it is.
 @test "an archive holds the lines' numbers, bit by bit, at their offsets" {
+    slow
     need_numpy
     tiny
     for layout in bthd bhtd; do
@@ -350,7 +352,7 @@ END
     for option in '--head 1' '--query 1' '--key 1'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz $option
-        said "${option% *} does not go with --output, which writes an archive of whole arrays"
+        said "${option% *} does not go with --output, which writes whole arrays"
     done
     run -2 --separate-stderr tg-attn-dump -p 'To be' -o d.npz --format text
     said '--format does not go with --output'
@@ -426,6 +428,7 @@ END
 }
 
 @test "--check finds the element that differs, and says where" {
+    slow
     need_numpy
     tiny
     tg-attn-dump -p 'To be' -o d.npz
@@ -496,7 +499,7 @@ END
     said 'missing.npz: '
     tg-attn-dump --example mha -o e.npz
     run -2 --separate-stderr tg-attn-dump --check e.npz
-    said 'e.npz: the dump has no tokens: say with --qkv or --example'
+    said 'e.npz: the dump has no tokens: give its input with --qkv or --example'
     for option in '-p x' '--layer 0' '--head 0' '--query 0' '--key 0' '--heads 2' '--stage q' '-f text' \
         '--layout bthd' '--mask min'; do
         # shellcheck disable=SC2086
@@ -504,7 +507,7 @@ END
         said ' does not go with --check, which takes everything from the dump'
     done
     run -2 --separate-stderr tg-attn-dump --check d.npz -o x.npz
-    said '--output and --check each say what to make: give one'
+    said '--output and --check cannot be combined'
     [[ ! -e x.npz ]]
     run -2 --separate-stderr tg-attn-dump -p x --tolerance 0.1
     said '--tolerance goes with --check'

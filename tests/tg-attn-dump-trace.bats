@@ -86,7 +86,7 @@ trace() {
         '     2      17    0.00000000    0.49306869    0.28399541' \
         'its head: att.data[10..11] = 7.17973050 2.82026950'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,2,1
-    said '--trace 0,2,1: there are 2 heads, so it takes four numbers, B,H,I,J'
+    said '--trace 0,2,1 must be B,H,I,J, four numbers, because there are 2 heads'
     trace --example mha --heads 1 --trace 0,2,1
     has 'scale = 1/sqrt(C) = 1/sqrt(4) = 0.50000000'
 }
@@ -158,6 +158,7 @@ for row in got:
 # ---- a model
 
 @test "the trace of every element says what the rows say" {
+    slow
     tiny
     tg-attn-dump -p 'To be' --format tsv | tail -n +2 > dump
     while IFS=$'\t' read -r layer head b i j q k offset score masked prob; do
@@ -242,6 +243,7 @@ if layer + 1 < L or i == T - 1:
 }
 
 @test "through out and backward: what NumPy and central differences say" {
+    slow
     tiny
     lively 12
     local layer h i j
@@ -379,26 +381,26 @@ if layer + 1 < L or i == T - 1:
     for option in '--head 1' '--query 4' '--key 2' '--format tsv'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 $option
-        said "${option% *} does not go with --trace, which shows one score"
+        said "${option% *} does not go with --trace, which derives a single score"
     done
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through out
     said '--through out needs a model'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through else
     said 'att|out'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --through att --channel 0,1
-    said 'goes with --through out'
+    said 'needs --through out'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward
     said '--backward needs --target: the loss is that of predicting this token next'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --target x
-    said 'it goes with --backward'
+    said '--target needs --backward'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target x --target-id 3
     said 'give one'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --backward --target x
     said '--target needs a model'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target xyz
-    said "--target must be one token, and 'xyz' is 3"
+    said "--target must be one token, but 'xyz' is 3"
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target ''
-    said "--target must be one token, and '' is 0"
+    said "--target must be one token, but '' is 0"
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target-id 256
     said 'target 256 is out of range: expected 0 to 255'
 }

@@ -245,7 +245,7 @@ rows() {
     run -1 --separate-stderr bash -c 'printf "" | tg-attn-dump'
     said 'standard input: empty'
     run -2 --separate-stderr tg-attn-dump -p ''
-    said '--prompt is empty'
+    said '--prompt must not be empty'
 }
 
 # ---- q, k and v
@@ -323,11 +323,11 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 
 @test "no model: how to get one" {
     run -3 --separate-stderr tg-attn-dump
-    said 'model.npz: there is no such file'
+    said 'model.npz: no such file'
     said 'tg-tokenize < text | tg-train'
     said '--example baseline|mha'
     run -3 --separate-stderr tg-attn-dump -m else.npz -p x
-    said 'else.npz: there is no such file'
+    said 'else.npz: no such file'
     mkdir dir
     run -3 --separate-stderr tg-attn-dump -m dir -p x
     said 'dir: '

@@ -161,6 +161,7 @@ END
 }
 
 @test "lines are as wide as asked, as COLUMNS says, or as the terminal" {
+    slow
     for T in 5 30 200; do
         dump dump.npz T=$T H=3 text=words
         for width in 20 33 60 80 131; do
@@ -202,6 +203,7 @@ END
 }
 
 @test "a dump of q and k, of scores, or of probs alone gives the same picture" {
+    slow
     dump all.npz T=30 mask=-inf
     tg-attn-view -w 60 all.npz > want
     for stages in q,k scores probs probs,k; do
@@ -276,6 +278,7 @@ END
 }
 
 @test "foreign and damaged archives are refused with their numbers" {
+    slow
     dump dump.npz T=4
     refused() { # STATEMENT MESSAGE
         alter dump.npz bad.npz "$1"
@@ -288,13 +291,13 @@ END
     refused 'a["version"] = np.int64(2)' 'the archive has version 2, this program reads version 1'
     refused 'del a["dump/layout"]' 'the third array is dump/n_layer, expected dump/layout'
     refused 'a["dump/layout"] = np.bytes_("thbd")' 'dump/layout is "thbd"'
-    refused 'a["dump/n_head"] = np.int64(3)' '3 heads do not divide 8 channels'
+    refused 'a["dump/n_head"] = np.int64(3)' 'dump/n_head 3 does not divide dump/n_embd 8'
     refused 'a["dump/n_head"] = np.int64(0)' 'dump/n_layer is 2 and dump/n_head is 0'
     refused 'del a["dump/n_embd"]' 'array h.0.q comes before'
     refused 'a["dump/n_head"] = np.int64(1)' 'array h.0.q has shape (1, 4, 2, 4), expected (1, 4, 1, 8)'
     refused 'a["dump/mask"] = np.bytes_("0")' 'dump/mask is "0", expected one of -1e9|-inf|min'
     refused 'del a["dump/mask"]' 'array dump/mask is missing'
-    refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: dump/n_layer is 1'
+    refused 'a["dump/n_layer"] = np.int64(1)' 'array h.1.q: the layer must be below dump/n_layer, 1'
     refused 'a["h.0.q"] = a["h.0.q"].astype("f8")' "array h.0.q: elements are 'f8', expected 'f4'"
     refused 'a["h.0.k"] = a["h.0.k"][:, :3].copy()' 'array h.0.k has shape (1, 3, 2, 4), expected (1, 4, 2, 4)'
     refused 'a["h.0.scores"] = a["h.0.scores"][0]' 'array h.0.scores has shape (2, 4, 4), expected (1, 2, 4, 4)'
@@ -426,6 +429,7 @@ END
 }
 
 @test "an absurd image is refused with its numbers; so is a terminal" {
+    slow
     dump dump.npz T=1 H=1024 D=1 stages=q,k
     alter dump.npz big.npz 'a["h.0.q"] = np.zeros((1, 3000, 1024, 1), "f4"); a["h.0.k"] = a["h.0.q"]
 for n in "ids", "text": del a["dump/" + n]
@@ -442,7 +446,7 @@ for n in "qk": del a["h.1." + n]'
 @test "the page is one file, which fetches nothing and runs its own script alone" {
     dump dump.npz T=12 text=hostile
     run -0 --separate-stderr tg-attn-view --html -o page.html dump.npz
-    said 'the page has '
+    said 'page size: '
     python3 - << 'END'
 import base64, hashlib, json, re
 page = open("page.html", encoding="utf8").read()
@@ -466,6 +470,7 @@ END
 }
 
 @test "page: scores and probabilities are the dump's, to the last bit" {
+    slow
     need_chromium
     for layout in bthd bhtd; do
         dump dump.npz T=37 H=3 D=5 B=2 layout=$layout mask=min
@@ -493,6 +498,7 @@ END
 }
 
 @test "page: a model's attention, as tg-attn-dump stores it" {
+    slow
     need_chromium
     need_numpy
     tg-init --n-layer 2 --n-head 2 --n-embd 12 --n-ctx 32 --seed 3 -o model.npz 2> /dev/null
@@ -516,6 +522,7 @@ END
 }
 
 @test "page: a cell's facts and trace, by keys and by pointer" {
+    slow
     need_chromium
     dump dump.npz example=1
     tg-attn-view --html -o page.html dump.npz
@@ -551,6 +558,7 @@ END
 }
 
 @test "page: heads, layers, text, scales, themes and help" {
+    slow
     need_chromium
     dump dump.npz T=9 H=3 L=2 text=words
     tg-attn-view --html -l 1 -a 2 -o one.html dump.npz
@@ -619,6 +627,7 @@ END
 
 # What the map's canvas shows, at each cell's corner, is the colour of its number.
 @test "page: the map's colours, with few tokens and with more than pixels" {
+    slow
     need_chromium
     for T in 6 1300; do
         dump dump.npz T=$T H=1 L=1 D=4 stages=q,k,probs
@@ -659,6 +668,7 @@ END
 }
 
 @test "page: hostile tokens are text" {
+    slow
     need_chromium
     dump dump.npz T=12 text=hostile
     cp dump.npz '<b>&"x.npz'
@@ -675,6 +685,7 @@ END
 }
 
 @test "page: 1,000 tokens are usable, and nothing is cut off at any width" {
+    slow
     need_chromium
     dump dump.npz T=1000 H=4 L=1 D=16 text=words stages=q,k
     tg-attn-view --html -o page.html dump.npz

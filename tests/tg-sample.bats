@@ -194,7 +194,7 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     printf 'ab\n---\nab\n' | cmp - got
     make_text 300 > text
     run -0 --separate-stderr bash -c 'tg-sample -n 30 --greedy --count 3 -0 < text > got'
-    said 'the prompt has 300 tokens, the context 16: the model sees the last 8'
+    said 'the prompt has 300 tokens, which exceeds the context of 16: the model sees the last 8'
     { cat text; tail -c 8 text | tg-sample -n 30 --greedy --count 2 -0 --no-prompt | head -c 31; } > one
     cat one one one | cmp - got
 }
@@ -276,7 +276,7 @@ END
     tiny
     make_text 300 > text
     run -0 --separate-stderr bash -c 'tg-sample -n 20 --greedy < text > got'
-    said 'the prompt has 300 tokens, the context 16: the model sees the last 8'
+    said 'the prompt has 300 tokens, which exceeds the context of 16: the model sees the last 8'
     [[ $(size got) = 320 ]]
     cmp -n 300 got text
     tail -c 8 text | tg-sample -n 20 --greedy --no-prompt > want
@@ -311,7 +311,7 @@ END
     tg-sample -p 'no such text' -n 5 --stop 'no such text' > got
     [[ $(size got) = 17 ]]
     run -2 --separate-stderr tg-sample -p x --stop ''
-    said '--stop is empty'
+    said '--stop must not be empty'
 }
 
 # ---- output
@@ -349,7 +349,7 @@ END
 
 @test "no model: how to get one" {
     run -3 --separate-stderr tg-sample -p x
-    said 'model.npz: there is no such file'
+    said 'model.npz: no such file'
     said 'tg-tokenize < text | tg-train'
     mkdir dir
     run -3 --separate-stderr tg-sample -m dir -p x

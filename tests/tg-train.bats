@@ -673,9 +673,9 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 
 @test "plain text is refused with the remedy" {
     run_pipe 1 'tg-train < text'
-    said "tg-train: standard input: not an .npz archive: this is plain text; try  tg-tokenize < text | tg-train"
+    said "tg-train: standard input: plain text, expected a token archive; try  tg-tokenize < text | tg-train"
     run -1 --separate-stderr tg-train text
-    said "tg-train: text: not an .npz archive: this is plain text; try  tg-tokenize text | tg-train"
+    said "tg-train: text: plain text, expected a token archive; try  tg-tokenize text | tg-train"
 }
 
 @test "tokens of another tokenizer, and a model with one, are refused" {
@@ -705,7 +705,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     cmp t2.npz t.npz
     cp text plain
     run -1 --separate-stderr tg-train -m plain t.npz
-    said "tg-train: plain: not an .npz archive: this is plain text"
+    said "tg-train: plain: plain text, expected a token archive"
     cmp plain text
 }
 
@@ -835,7 +835,7 @@ refused() {
     [[ $(step_of model.npz) = "${BASH_REMATCH[1]}" ]]
     tg-sample -n 1 -p x > /dev/null # it can be read
     run -1 --separate-stderr tg-train -m new.npz -c 8 -n 100 --lr 1000 --warmup 0 t.npz
-    says "tg-train: stopped; no model is saved"
+    says "tg-train: stopped; no model was saved"
     [[ ! -e new.npz ]]
     run_pipe 1 'tg-train -m untrained.npz -o - -n 100 --lr 1000 --warmup 0 t.npz > out'
     [[ $(size out) = 0 ]]
@@ -870,7 +870,7 @@ refused() {
     run -3 --separate-stderr tg-train -n 2 -m . t.npz
     said "tg-train: .: Is a directory"
     run_pipe 3 'tg-train -n 2 -o - t.npz >&-'
-    said "tg-train: standard output: cannot be written: Bad file descriptor"
+    said "tg-train: standard output: cannot write: Bad file descriptor"
     cmp model.npz untrained.npz
 }
 
@@ -886,7 +886,7 @@ refused() {
     chmod 700 sealed
     chmod 400 model.npz
     run -3 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz: cannot be written: Permission denied"
+    said "tg-train: model.npz: cannot write: Permission denied"
     chmod 000 model.npz
     run -3 --separate-stderr tg-train -n 2 t.npz
     said "tg-train: model.npz: Permission denied"
@@ -991,13 +991,13 @@ refused() {
 
 @test "a terminal is no place for a model, and no source of text" {
     run -2 on_terminal "tg-train"
-    [[ $output = *"tg-train: no text: try  tg-tokenize < text | tg-train"* ]]
+    [[ $output = *"tg-train: no tokens: try  tg-tokenize < text | tg-train"* ]]
     run -2 on_terminal "tg-train -n 2 -o - t.npz"
-    [[ $output = *"tg-train: standard output: an archive is binary"*"-o FILE"* && $output != *needs* ]]
+    [[ $output = *"tg-train: standard output: the data is binary"*"-o FILE"* && $output != *needs* ]]
     run -2 on_terminal "tg-train -n 2 -m - t.npz < untrained.npz"
-    [[ $output = *"tg-train: standard output: an archive is binary"* ]]
+    [[ $output = *"tg-train: standard output: the data is binary"* ]]
     run -2 on_terminal "tg-train -n 2 -o /dev/tty t.npz"
-    [[ $output = *"tg-train: /dev/tty: an archive is binary"* && $output != *needs* ]]
+    [[ $output = *"tg-train: /dev/tty: the data is binary"* && $output != *needs* ]]
     cmp model.npz untrained.npz
 }
 
@@ -1036,13 +1036,13 @@ outside() {
 
 @test "standard input once, names that are not empty, a plain number of threads" {
     run_pipe 2 'tg-train -n 2 t.npz - - < t.npz'
-    said "tg-train: standard input, -, can be read once, but is given 2 times"
+    said "tg-train: standard input (-) is given 2 times, but can be read only once"
     run -2 --separate-stderr tg-train -m "" t.npz
-    said "tg-train: --model needs the name of a file, got ''"
+    said "tg-train: --model must be a file name, got ''"
     run -2 --separate-stderr tg-train -o "" t.npz
-    said "tg-train: --output needs the name of a file, got ''"
+    said "tg-train: --output must be a file name, got ''"
     run -2 --separate-stderr tg-train --log= t.npz
-    said "tg-train: --log needs the name of a file, got ''"
+    said "tg-train: --log must be a file name, got ''"
     if [[ $(getconf _NPROCESSORS_ONLN) -lt 128 ]]; then
         run -2 --separate-stderr tg-train --threads 1024 t.npz
         said "tg-train: --threads must be at most "

@@ -94,7 +94,7 @@ grams"
     run -0 tg-attn-dump -p 'that' --trace 0,0,1,0 --backward --target ' b'
     [[ $output = *'target = '*' " b"'* ]]
     run -2 --separate-stderr tg-attn-dump -p 'that' --trace 0,0,1,0 --backward --target 'ques'
-    said "--target must be one token, and 'ques' is 2"
+    said "--target must be one token, but 'ques' is 2"
     tg-attn-dump -p 'that' -o dump.npz
     tg-attn-dump --check dump.npz
 }

@@ -8,7 +8,7 @@
 #include "cmd/cli/private.h"
 #include "lib/kernels/kernels.h"
 
-#define THREADS_EACH 8 /* threads per processor; more never help */
+#define THREADS_EACH 8 /* threads per processor; more of them never help */
 
 void cli_init_threads(char **argv)
 {
@@ -22,12 +22,12 @@ void cli_init_threads(char **argv)
     if (n <= 0)
         return;
     self[n] = '\0';
-    /* if the tool was started through a loader, this is the loader, and argv is not its own */
+    /* if a loader started the tool, this is the loader's path, and argv is not the loader's */
     name = strrchr(self, '/');
     if (!name || strcmp(name + 1, cli_tool_name()) != 0)
         return;
     if (setenv("GOMP_SPINCOUNT", "3000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
-        execv(self, argv); /* if that fails, this process computes without the setting */
+        execv(self, argv); /* if execv() fails, this process computes without the setting */
 }
 
 static tg_status set_threads(size_t n, tg_err *err)
@@ -36,7 +36,7 @@ static tg_status set_threads(size_t n, tg_err *err)
 
     if (n > THREADS_EACH * processors)
         return tg_fail(err, TG_EUSAGE,
-                       "--threads must be at most %zu, %d for each of %zu processor%s, got %zu",
+                       "--threads must be at most %zu (%d for each of %zu processor%s), got %zu",
                        THREADS_EACH * processors, THREADS_EACH, processors, cli_plural(processors), n);
     if (n > 0)
         omp_set_num_threads((int)n);

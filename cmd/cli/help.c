@@ -9,7 +9,7 @@
 #define HELP_WIDTH 79
 #define HELP_INDENT 27 /* column of the options' descriptions */
 
-/* Print words from column *at on; lines break at HELP_WIDTH, and later ones begin at `indent`. */
+/* Print words starting at column *at, wrapped at HELP_WIDTH; later lines start at column `indent`. */
 static void print_words(const char *text, size_t *at, size_t indent)
 {
     while (*text != '\0') {
@@ -28,7 +28,7 @@ static void print_words(const char *text, size_t *at, size_t indent)
     }
 }
 
-/* "(default: 12)", or "" for a value that the option itself would refuse. */
+/* "(default: 12)", or "" if the value is out of range. */
 static void format_default(char *out, size_t size, const cli_option *o)
 {
     char choice[TG_CHOICE_SIZE];
@@ -112,7 +112,7 @@ static void print_help(const cli_tool *tool)
     print_help_of_option(&version);
     if (tool->examples)
         printf("\nExamples:\n%s%s", tool->examples, ends_line(tool->examples) ? "" : "\n");
-    printf("\nExit status: 0 ok, 1 the data is bad, 2 wrong usage, 3 I/O or memory failed.\n");
+    printf("\nExit status: 0 success, 1 bad data, 2 wrong usage, 3 I/O or memory error.\n");
 }
 
 void cli_show_help(const cli_tool *tool)

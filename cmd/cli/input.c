@@ -29,7 +29,7 @@ tg_status cli_open_input(int *fd, const char *path, tg_err *err)
     if (*fd < 0 || fstat(*fd, &st))
         sys = errno;
     else if (S_ISDIR(st.st_mode))
-        sys = EISDIR; /* reading it would fail with that, but only later */
+        sys = EISDIR; /* read() would fail with this too, but later */
     if (!sys)
         return TG_OK;
     cli_close_input(*fd);
@@ -55,7 +55,7 @@ bool cli_stdin_has_data(void)
     struct stat in, null;
 
     if (fstat(STDIN_FILENO, &in) || !S_ISCHR(in.st_mode))
-        return true; /* when in doubt: reading it will tell */
+        return true; /* if in doubt, reading will tell */
     if (isatty(STDIN_FILENO))
         return false;
     return stat("/dev/null", &null) != 0 || in.st_rdev != null.st_rdev;

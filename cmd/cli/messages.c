@@ -1,4 +1,4 @@
-/* cli: the start of a tool, its messages, the end of standard output. */
+/* cli: start-up, messages, and closing standard output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -9,10 +9,10 @@
 #include "cmd/cli/private.h"
 
 static const char *tool_name = "tg";
-static int stdout_errno; /* of a write to stdout that failed, when known */
+static int stdout_errno; /* of a failed write to stdout, if known */
 
-/* Put /dev/null on `fd` if that is closed.  open() takes the lowest free descriptor, so
- * the caller goes upwards from 0. */
+/* Open /dev/null on `fd` if that is closed.  open() returns the lowest free descriptor, so the caller
+ * must go upwards from 0. */
 static void fill_descriptor(int fd, int flags)
 {
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
@@ -33,7 +33,7 @@ const char *cli_tool_name(void)
     return tool_name;
 }
 
-/* One line, whatever bytes come from a file or an argument. */
+/* Print one line.  Bytes from files and arguments are escaped, so that they cannot break it. */
 TG_PRINTF(1, 0)
 static void say(const char *format, va_list ap, const char *tail)
 {

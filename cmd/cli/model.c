@@ -14,7 +14,7 @@ tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg
     if ((status = cli_open_input(&m->fd, m->path, err))) {
         if (err->sys != ENOENT)
             return status;
-        (void)tg_fail(err, TG_EIO, "there is no such file; %s", remedy);
+        (void)tg_fail(err, TG_EIO, "no such file; %s", remedy);
         return tg_err_in(err, m->path);
     }
     if (!tg_model_read(&m->model, m->fd, false, NULL, NULL, err))
@@ -29,7 +29,7 @@ void cli_model_close(cli_model *m)
     cli_close_input(m->fd);
 }
 
-/* Where the text comes from; without a probe, NOWHERE. */
+/* Where the text comes from.  NOWHERE: it is not given, and the model has no probe. */
 enum source { OPTION, STDIN, PROBE, NOWHERE };
 
 static enum source find_source(const cli_model *m, const char *text)

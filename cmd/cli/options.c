@@ -1,4 +1,4 @@
-/* cli: the arguments, by the option table. */
+/* cli: parse arguments by the option table. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int out_of_range(const cli_option *o, const char *text)
     return cli_usage("--%s must be between %.15g and %.15g, got %s", o->name, o->min, o->max, text);
 }
 
-/* A whole number, only digits, at most `max`. */
+/* Parse a whole number, digits only, at most `max`. */
 static int parse_whole(const cli_option *o, const char *text, uint64_t max, uint64_t *value)
 {
     unsigned long long n;
@@ -85,11 +85,11 @@ static int set_number(const cli_option *o, const char *text)
 
     errno = 0;
     x = strtod(text, &end);
-    /* strtod() accepts blanks, hexadecimal, inf and nan as well */
+    /* strtod() would also accept blanks, hexadecimal, inf and nan */
     if (!made_of(text, "0123456789+-.eE") || *end != '\0')
         return cli_usage("--%s must be a number, got '%s'", o->name, text);
     if (errno == ERANGE)
-        return cli_usage("--%s is beyond what a double can hold: %s", o->name, text);
+        return cli_usage("--%s must fit a double, got %s", o->name, text);
     if (!cli_in_range(o, x))
         return out_of_range(o, text);
     *(double *)o->value = x;
@@ -114,7 +114,7 @@ static int set_value(const cli_option *o, const char *text)
         break;
     case CLI_TEXT:
         if (*text == '\0' && strcmp(o->metavar, "FILE") == 0)
-            failed = cli_usage("--%s needs the name of a file, got ''", o->name);
+            failed = cli_usage("--%s must be a file name, got ''", o->name);
         *(const char **)o->value = text;
         break;
     case CLI_SIZE:
@@ -169,8 +169,8 @@ static enum match match_name(const char *name, const char *typed, size_t n)
     return name[n] == '\0' ? EXACT_MATCH : PREFIX_MATCH;
 }
 
-/* The option with the name typed [n], whole or abbreviated; NULL, and reported, when none
- * or more than one matches. */
+/* Find the option with the name typed [n], whole or abbreviated.  If none or several match, report it
+ * and return NULL. */
 static const cli_option *find_name(const cli_tool *tool, const char *typed, size_t n)
 {
     static const cli_option built_in[] = {{.name = "help"}, {.name = "version"}};
@@ -196,20 +196,20 @@ static const cli_option *find_name(const cli_tool *tool, const char *typed, size
     if (matches == 0)
         cli_usage("unknown option --%.*s", (int)n, typed);
     else if (matches > 1)
-        cli_usage("--%.*s may be %s", (int)n, typed, all);
+        cli_usage("--%.*s is ambiguous: %s", (int)n, typed, all);
     return matches > 1 ? NULL : found;
 }
 
-/* The next argument, as the value of `o`. */
+/* Take the next argument as the value of `o`. */
 static const char *take_argument(struct parser *p, const cli_option *o)
 {
     if (p->next < p->argc)
         return p->argv[p->next++];
-    cli_usage("--%s needs a value, %s", o->name, o->metavar);
+    cli_usage("--%s needs a value: %s", o->name, o->metavar);
     return NULL;
 }
 
-/* "--name", "--name=value" or "--name value"; text follows the dashes. */
+/* Parse "--name", "--name=value" or "--name value"; `text` starts after the dashes. */
 static int parse_long(struct parser *p, const char *text)
 {
     const size_t n = strcspn(text, "=");
@@ -229,7 +229,7 @@ static int parse_long(struct parser *p, const char *text)
     return set_value(o, value);
 }
 
-/* Letters after one dash: flags, of which the last may be an option with a value. */
+/* Parse the letters after a single dash: flags; the last one may take a value. */
 static int parse_letters(struct parser *p, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -269,7 +269,7 @@ int cli_parse(int argc, char **argv, const cli_tool *tool)
     for (int i = 1; i <= operands; i++)
         dashes += cli_is_dash(argv[i]);
     if (dashes > 1) {
-        cli_usage("standard input, -, can be read once, but is given %d times", dashes);
+        cli_usage("standard input (-) is given %d times, but can be read only once", dashes);
         return -1;
     }
     return operands;

@@ -7,7 +7,8 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-/* Standard output can be written to.  (What cli_init() puts on a closed one cannot.) */
+/* Check that standard output can be written.  (If it was closed, cli_init() has opened a read-only file
+ * there.) */
 static tg_status check_stdout(tg_err *err)
 {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
@@ -15,11 +16,11 @@ static tg_status check_stdout(tg_err *err)
     if (flags != -1 && (flags & O_ACCMODE) != O_RDONLY)
         return TG_OK;
     errno = EBADF;
-    return tg_fail_sys(err, "cannot be written");
+    return tg_fail_sys(err, "cannot write");
 }
 
-/* No stop signal may come between the creation of the temporary file and its registration.
- * A pipe has no temporary file, and opening it may block for any time: signals stay on. */
+/* Block stop signals from the creation of the temporary file to its registration.  A pipe has no
+ * temporary file, and opening one may block forever, so signals stay enabled. */
 static tg_status begin_save(tg_save *save, const char *path, tg_err *err)
 {
     sigset_t old;
@@ -50,7 +51,7 @@ tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_er
     }
     if (!status && binary && isatty(out->fd))
         status = tg_fail(err, TG_EUSAGE,
-                         "an archive is binary, and this is a terminal: use -o FILE, > FILE or a pipe");
+                         "the data is binary, and this is a terminal: use -o FILE, > FILE or a pipe");
     if (!status)
         return TG_OK;
     name = out->name;
@@ -84,11 +85,11 @@ tg_status cli_output_check(const char *path, tg_err *err)
     struct stat st;
     tg_status status;
 
-    /* opening a pipe and closing it again would end its reader */
+    /* opening and closing a pipe would end its reader */
     if (path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
         if (access(path, W_OK) == 0)
             return TG_OK;
-        (void)tg_fail_sys(err, "cannot be written");
+        (void)tg_fail_sys(err, "cannot write");
         return tg_err_in(err, path);
     }
     status = cli_output_begin(&out, path, true, err);

@@ -1,5 +1,5 @@
 /*
- * private: what the parts of cli use of each other.
+ * private: what the files of cli share with each other, but not with the tools.
  */
 #ifndef TG_CMD_CLI_PRIVATE_H
 #define TG_CMD_CLI_PRIVATE_H
@@ -14,7 +14,7 @@
 /* Whether a number is in the option's range. */
 bool cli_in_range(const cli_option *o, double value);
 
-/* The tool's own option of that letter, or NULL. */
+/* The tool's own option with this letter, or NULL. */
 const cli_option *cli_find_letter(const cli_tool *tool, char letter);
 
 /* Print to standard output, close it, and exit. */
@@ -23,19 +23,19 @@ void cli_show_version(const cli_tool *tool);
 
 /* ---- messages and signals */
 
-/* The name that cli_init() was given. */
+/* The name given to cli_init(). */
 const char *cli_tool_name(void);
 
-/* Block SIGINT, SIGTERM and SIGHUP until cli_release_stops() is given *old. */
+/* Block SIGINT, SIGTERM and SIGHUP, and save the signal mask in *old; cli_release_stops() restores it. */
 void cli_hold_stops(sigset_t *old);
 void cli_release_stops(const sigset_t *old);
 
-/* From now on those signals remove the file `path` before they end the tool, if nothing else
- * handles them; one file at a time.  A path that is too long is left alone. */
+/* Register a temporary file: if one of those signals ends the tool, the file is removed first.  One
+ * file at a time; a path that is too long is not registered. */
 void cli_keep_temporary(const char *path);
 void cli_forget_temporary(void);
 
-/* Writing beyond a limit on file sizes is an error of the write, not a signal. */
+/* Ignore SIGXFSZ: a write beyond the file size limit then fails with an error. */
 void cli_ignore_file_limit(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli: the terminal, and a line of progress on it. */
+/* cli: the terminal, and the progress line on it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -8,8 +8,8 @@
 #include "cmd/cli/cli.h"
 #include "lib/base/utf8.h"
 
-#define REDRAW_SECONDS 0.1 /* between lines of progress that are redrawn */
-#define LINE_SECONDS 10    /* between those that are not */
+#define REDRAW_SECONDS 0.1 /* between updates of a redrawn line */
+#define LINE_SECONDS 10    /* between lines that are not redrawn */
 
 static bool line_open; /* the cursor is at the end of a redrawn line */
 
@@ -52,7 +52,7 @@ bool cli_progress_due(double *shown)
     return true;
 }
 
-/* Bytes of `line` that fit into `columns`, counting a character as one column. */
+/* The bytes of `line` that fit into `columns`, at one column per character. */
 static size_t fitting(const char *line, size_t columns)
 {
     size_t n = 0;
@@ -71,7 +71,7 @@ void cli_progress(const char *line)
         fprintf(stderr, "%s\n", line);
         return;
     }
-    /* one column stays free: writing to the last one makes some terminals wrap */
+    /* the last column stays free: some terminals wrap after writing to it */
     fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
     line_open = true;
 }

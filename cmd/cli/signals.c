@@ -1,4 +1,4 @@
-/* cli: signals that ask a tool to stop or to say how far it is. */
+/* cli: signals that ask a tool to stop or to report its progress. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "cmd/cli/private.h"
 
 #define N_STOPS 3
-#define SAME_REQUEST 1.0 /* seconds in which another stop signal is the same request */
+#define SAME_REQUEST 1.0 /* seconds within which another stop signal repeats the same request */
 
 static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t stop_signal;
-static double stop_time; /* of stop_signal; only on_stop() uses it */
+static double stop_time; /* when stop_signal came; used by on_stop() only */
 static volatile sig_atomic_t status_asked;
-static char temporary[8192];                /* path of the temporary file of a save ... */
+static char temporary[8192];                /* path of a save's temporary file ... */
 static volatile sig_atomic_t has_temporary; /* ... while one exists */
 
 static void stop_set(sigset_t *set)
@@ -24,7 +24,7 @@ static void stop_set(sigset_t *set)
         sigaddset(set, stops[i]);
 }
 
-/* While one stop signal is handled, the others wait. */
+/* The other stop signals are blocked while one is handled. */
 static void set_action(int number, void (*action)(int))
 {
     struct sigaction sa = {.sa_handler = action, .sa_flags = SA_RESTART};
@@ -33,7 +33,7 @@ static void set_action(int number, void (*action)(int))
     sigaction(number, &sa, NULL);
 }
 
-/* Remove the temporary file; the signal ends the tool when its handler returns. */
+/* Remove the temporary file, and let the signal end the tool when its handler returns. */
 static void end_at_once(int number)
 {
     const int sys = errno;
@@ -65,7 +65,7 @@ static void on_status(int number)
     status_asked = 1;
 }
 
-/* A signal that the parent ignores (nohup, a background job of a script) stays ignored. */
+/* A signal that the parent ignores (nohup, a script's background job) stays ignored. */
 static bool current_action(int number, struct sigaction *old)
 {
     return sigaction(number, NULL, old) == 0 && old->sa_handler != SIG_IGN;

@@ -1,4 +1,4 @@
-/* cli: numbers, sizes and text as messages show them. */
+/* cli: numbers, sizes and text, formatted for messages. */
 #include "cmd/cli/cli.h"
 
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #define RING 8
 
-/* The next of RING buffers. */
 static char *ring_next(size_t *size)
 {
     static char ring[RING][32];

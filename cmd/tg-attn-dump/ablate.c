@@ -6,7 +6,7 @@
 #include "cmd/tg-attn-dump/table.h"
 #include "lib/heads/ablate.h"
 
-static const char *wanted; /* the heads */
+static const char *wanted; /* the argument of --ablate */
 
 /* ---- which heads: L.H or L.*, separated by commas, or all */
 
@@ -15,7 +15,7 @@ static bool is_all(void)
     return strcmp(wanted, "all") == 0;
 }
 
-/* Parse the next item into *filter, all heads for L.*; false: it is not an item. */
+/* Parse the next item into *filter; L.* keeps all heads of layer L.  False: it is not an item. */
 static bool take_item(const char **at, tg_attn_filter *filter)
 {
     *filter = TG_ATTN_KEEP_ALL;
@@ -36,12 +36,11 @@ static int check(const attn_options *o)
     if (is_all())
         return CLI_OK;
     if (o->filter.layer != TG_ATTN_ALL || o->filter.head != TG_ATTN_ALL)
-        return cli_usage("--layer and --head choose from --ablate all: '%s' names its heads itself", wanted);
+        return cli_usage("--layer and --head go with --ablate all: '%s' already names its heads", wanted);
     do {
         if (!take_item(&at, &filter))
-            return cli_usage(
-                "--ablate takes heads as LAYER.HEAD or LAYER.*, separated by commas, or all: got '%s'",
-                wanted);
+            return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, or all, got '%s'",
+                             wanted);
     } while (*at != '\0');
     return CLI_OK;
 }
@@ -62,7 +61,7 @@ static tg_status mark_items(bool *marked, const attn_options *o, const tg_config
 
     do {
         if (!is_all() && !take_item(&at, &filter))
-            break; /* check() has looked */
+            break; /* not reached: check() has parsed them all */
         if ((status = tg_attn_filter_check(&filter, c->n_layer, c->n_head, 1, err)))
             return status;
         mark(marked, &filter, c);

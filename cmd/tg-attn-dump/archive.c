@@ -43,7 +43,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 
 static const cli_option own[] = {
     {'o', "output", CLI_TEXT, &output, "FILE",
-     "write a dump, an archive (.npz) of whole arrays, not lines; '-': standard output", 0, 0, NULL},
+     "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output", 0, 0, NULL},
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "heads",
                                       "stage", "layout", "mask",    "threads", NULL};
@@ -51,7 +51,7 @@ static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "
 const job archive_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
-    .about = "writes an archive of whole arrays, in which offsets hold",
+    .about = "writes whole arrays, so that every offset stays valid",
     .accepts = accepts,
     .run = run,
 };

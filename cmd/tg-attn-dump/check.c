@@ -60,7 +60,7 @@ static void check_stage(struct check *c, const tg_dump_layer *dumped, tg_attn_st
     c->differ += d.count;
 }
 
-/* The tokens' texts, if both have them.  Their padding may differ. */
+/* Compare the tokens' texts, if both have them.  Their padding may differ. */
 static tg_status check_text(struct check *c, const attn_input *in, tg_err *err)
 {
     const tg_dump *dump = &c->dump;
@@ -159,7 +159,7 @@ static tg_status check_input(struct check *c, attn_input *in, tg_err *err)
 
 /* ---- what the dump was made from */
 
-/* Set what the dump says of how it was made. */
+/* Set the options that the dump records. */
 static tg_status follow_dump(attn_options *o, const tg_dump *dump, tg_err *err)
 {
     if (dump->n == 0)
@@ -167,8 +167,7 @@ static tg_status follow_dump(attn_options *o, const tg_dump *dump, tg_err *err)
     o->heads = dump->H;
     o->layout = dump->layout;
     if (!dump->ids && !o->qkv && o->example == NOT_GIVEN)
-        return tg_fail(err, TG_EUSAGE,
-                       "the dump has no tokens: say with --qkv or --example what it was made from");
+        return tg_fail(err, TG_EUSAGE, "the dump has no tokens: give its input with --qkv or --example");
     return TG_OK;
 }
 
@@ -214,7 +213,7 @@ static tg_status run(const attn_options *given, tg_err *err)
 static int check(const attn_options *o)
 {
     if (cli_is_dash(path) && ((o->model && cli_is_dash(o->model)) || (o->qkv && cli_is_dash(o->qkv))))
-        return cli_usage("standard input cannot be both the dump and what it was made from");
+        return cli_usage("standard input cannot be both the dump and its input");
     return CLI_OK;
 }
 
@@ -222,14 +221,14 @@ static const cli_option own[] = {
     {0, "check", CLI_TEXT, &path, "FILE", "recompute the dump in FILE, and compare it element by element", 0,
      0, NULL},
     {0, "tolerance", CLI_NUMBER, &tolerance, "X",
-     "with --check: a difference that counts as equal, relative above 1", 0, 1, NULL},
+     "with --check: maximum difference that counts as equal; relative for numbers above 1", 0, 1, NULL},
 };
 static const char *const accepts[] = {"model", "example", "qkv", "threads", NULL};
 
 const job check_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
-    .about = "takes everything from the dump except the model, or --qkv or --example",
+    .about = "takes everything from the dump except its input: -m, --qkv or --example",
     .accepts = accepts,
     .check = check,
     .run = run,

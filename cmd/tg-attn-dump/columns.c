@@ -7,11 +7,11 @@
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 
-/* Enough for either of these: the widest number, and what is usual, to which columns are aligned. */
+/* The widest number, which sets capacities, and the widest usual one, to which columns are aligned. */
 #define WIDEST "-999999999.12345678"
 #define USUAL "-10.00000000"
 
-/* Titles are short where the lines of GPT-2 would not fit into 80 columns otherwise. */
+/* Titles are short where GPT-2's lines would otherwise exceed 80 columns. */
 static const table_column kinds[COLUMN_KINDS] = {
     [COLUMN_LAYER] = {"layer", "l", TABLE_SIZE, 0, 0},
     [COLUMN_HEAD] = {"head", "h", TABLE_SIZE, 0, 0},
@@ -32,7 +32,7 @@ static const table_column kinds[COLUMN_KINDS] = {
 
 #define END COLUMN_KINDS
 
-/* What each stage's lines show, after the layer. */
+/* The columns of each stage's lines, after the layer. */
 static const unsigned char of_channels[] = {COLUMN_B, COLUMN_T, COLUMN_C, COLUMN_OFFSET, COLUMN_VALUE, END};
 static const unsigned char of_heads[] = {COLUMN_HEAD,   COLUMN_B,     COLUMN_T, COLUMN_D,
                                          COLUMN_OFFSET, COLUMN_VALUE, END};
@@ -53,7 +53,7 @@ static const unsigned char *const shown[TG_ATTN_EVERY + 1] = {
 
 /* ---- columns */
 
-/* The digits of the greatest index or offset in each column. */
+/* Set each column's max to the digits of its greatest index or offset. */
 static void set_digits(columns *c, const columns_of *of)
 {
     const tg_qkv_view *a = &of->view;
@@ -153,10 +153,10 @@ void columns_print_titles(const columns *c)
 
 /* ---- lines */
 
-/* One column more than a table has: for kinds without a column. */
+/* One cell more than a table has columns: kinds without a column write there. */
 typedef table_cell cells[TABLE_COLUMNS_MAX + 1];
 
-/* The columns of these kinds as bits, for table_make_plan(). */
+/* The columns of these kinds as a bit set, for table_make_plan(). */
 static unsigned bits_of(const columns *c, const unsigned char *of)
 {
     unsigned bits = 0;
@@ -181,7 +181,7 @@ static const char *end_of(const columns *c)
     return c->labels.text ? "" : "\n";
 }
 
-/* One token, or two, the first padded; then the newline. */
+/* Write one token, or two with the first padded; then the newline. */
 static void put_labels(table_text *to, const token_labels *l, size_t i, const size_t *j)
 {
     const char *label = l->text + i * l->size;
@@ -195,8 +195,8 @@ static void put_labels(table_text *to, const token_labels *l, size_t i, const si
     table_put(to, "\n", 1);
 }
 
-/* Plan the lines of keys up to the query, and those of masked keys, which have neither a score nor a
- * probability of their own. */
+/* Plan the lines of keys up to the query, and those of masked keys, whose score and probability are
+ * constant. */
 static void plan_row(table_plan *seen, table_plan *masked, table_cell *cell, const columns *c)
 {
     static const unsigned char places[] = {COLUMN_J, COLUMN_K_BASE, COLUMN_OFFSET, END};

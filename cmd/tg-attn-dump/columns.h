@@ -1,12 +1,13 @@
 /*
  * columns: which columns the lines of a stage have, and their widths.
  *
- *     rows of scores    layer head b i j, q_base, k_base, offset, score, mask, prob
- *     stage scores      ... score, mask       stage probs   layer head b i j offset prob
+ *     rows of scores    layer head b i j q_base k_base offset score mask prob
+ *     stage scores      the same without prob
+ *     stage probs       layer head b i j offset prob
  *     q, k, v, att      layer head b t d offset value
  *     x, qkv, out       layer b t c offset value
  *
- * As text, numbers are aligned and have eight decimals.
+ * In format text, numbers are aligned and have eight decimals.
  */
 #ifndef TG_CMD_ATTN_DUMP_COLUMNS_H
 #define TG_CMD_ATTN_DUMP_COLUMNS_H
@@ -56,24 +57,24 @@ enum column_kind {
 typedef struct columns {
     table table;
     size_t at[COLUMN_KINDS]; /* the column of each kind; TABLE_COLUMNS_MAX: none */
-    char masked[24];         /* a masked score */
+    char masked[24];         /* a masked score, as text */
     bool square;             /* rows of scores: two tokens per line */
-    token_labels labels;     /* none unless aligned */
+    token_labels labels;     /* format text only */
 } columns;
 
 void columns_set(columns *columns, const columns_of *of);
 
-/* The bytes that so many lines need, titles included; SIZE_MAX if that overflows. */
+/* The bytes that this many lines need, titles included; SIZE_MAX on overflow. */
 size_t columns_capacity(const columns *columns, size_t lines);
 
-/* The line of titles, into a text or to standard output; JSON has none. */
+/* Write the line of titles to a text, or print it.  JSON has none. */
 void columns_put_titles(table_text *to, const columns *columns);
 void columns_print_titles(const columns *columns);
 
-/* One line for each element of a row of scores that the filter keeps. */
+/* Write a line for each element of a row of scores that the filter keeps. */
 void columns_put_row(table_text *to, const columns *columns, const tg_attn_row *row);
 
-/* Contiguous numbers, which share all indices but the last: q[b,t,h,0..n-1] and the like. */
+/* Contiguous numbers whose indices differ only in the last: q[b,t,h,0..n-1] and the like. */
 typedef struct value_run {
     size_t layer, b, t, h;
     size_t offset; /* of the first */

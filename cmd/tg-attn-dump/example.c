@@ -40,16 +40,16 @@ static const float mha_v[T * C] = {
 };
 /* clang-format on */
 
-/* Numbers tell their offsets: q.data[n] = n, k.data[n] = n/8, v.data[n] = n. */
+/* Each number is its own offset, or an eighth of it: q.data[n] = n, k.data[n] = n/8, v.data[n] = n. */
 static const float indexing_q[T * 2] = {0, 1, 2, 3, 4, 5};
 static const float indexing_k[T * 2] = {0, 0.125F, 0.25F, 0.375F, 0.5F, 0.625F};
 
 #undef T
 #undef C
 
-/* Key j is the unit vector of channel j, so score (i,j) is q[i,j] / 5: the scale is 1/sqrt(25), and
- * the scores are tenths, which are no float32 numbers.  After the diagonal are numbers that only
- * the mask excludes. */
+/* Key j is the unit vector of channel j, and the scale is 1/sqrt(25), so score (i,j) is q[i,j] / 5.
+ * The scores are tenths, which float32 cannot represent.  Only the mask excludes the numbers after the
+ * diagonal. */
 #define W 25
 /* clang-format off */
 static const float mask_q[4 * W] = {

@@ -9,22 +9,22 @@
 #define EXAMPLES "baseline|mha|indexing|mask|shapes"
 
 typedef struct worked_example {
-    tg_qkv_view view; /* of constants; or q, k and v are NULL: see example_fill() */
+    tg_qkv_view view; /* points to constants; or q, k and v are NULL, and example_fill() sets them */
     const char *title;
     const char *filled; /* which numbers matter, and which only fill the shape */
 } worked_example;
 
-/* Example i of that list, i < 5:
+/* Example i of EXAMPLES, i < 5:
  *
  * baseline  T = 3, C = 4, one head: query 2 gives scores 0.5, 0, 0.5
  * mha       T = 3, C = 4, H = 2, D = 2: head 1 of query 2 gives 1/sqrt(2), -1/sqrt(2), 0
  * indexing  T = 3, C = 2, one head: every number is its own offset, or an eighth of it
  * mask      T = 4, C = 25, one head: rows of scores 0.2; 0.5 0.2; 0.3 0.4 0.2; 0.1 0.3 0.4 0.2
- * shapes    B = 2, T = 4, C = 512, H = 8: the numbers are a formula
+ * shapes    B = 2, T = 4, C = 512, H = 8: the numbers follow a formula
  */
 const worked_example *example_get(size_t i);
 
-/* The number of floats that example_fill() needs; 0: the view is of constants. */
+/* The number of floats that example_fill() needs; 0: the view points to constants. */
 size_t example_floats(const worked_example *example);
 
 /*

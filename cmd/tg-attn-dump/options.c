@@ -25,13 +25,13 @@ static bool is_given(const cli_option *options, const char *name)
     return *options->given;
 }
 
-/* The option that asks for a job; NULL: none does. */
+/* The option that selects a job; NULL: none. */
 static const char *name_of(const job *j)
 {
     return j->options ? j->options[0].name : NULL;
 }
 
-/* Find the job that the options ask for.  CLI_USAGE: two are asked for. */
+/* Find the job that the options select.  CLI_USAGE: they select two. */
 static int find_job(const job **what, const attn_options *o, const cli_option *options)
 {
     const bool square = o->stage == TG_ATTN_EVERY || tg_attn_stage_square((tg_attn_stage)o->stage);
@@ -41,8 +41,7 @@ static int find_job(const job **what, const attn_options *o, const cli_option *o
         if (!name_of(jobs[n]) || !is_given(options, name_of(jobs[n])))
             continue;
         if (*what)
-            return cli_usage("--%s and --%s each say what to make: give one", name_of(*what),
-                             name_of(jobs[n]));
+            return cli_usage("--%s and --%s cannot be combined", name_of(*what), name_of(jobs[n]));
         *what = jobs[n];
     }
     if (!*what)
@@ -66,7 +65,7 @@ static bool accepts(const job *j, const char *option)
     return owns(j, option);
 }
 
-/* The job that an option belongs to; NULL: to several. */
+/* The job that an option belongs to; NULL: a shared one. */
 static const job *owner_of(const char *option)
 {
     for (size_t n = 0; n < N_JOBS; n++)
@@ -90,9 +89,9 @@ static int check_accepted(const job *what, const cli_option *options)
 static int check_sources(const attn_options *o)
 {
     if ((o->example != NOT_GIVEN) + (o->qkv != NULL) + (o->model != NULL || o->text != NULL) > 1)
-        return cli_usage("--example, --qkv, and -m or -p, each say what to show: give one");
+        return cli_usage("--example, --qkv, and -m or -p name different inputs: give only one");
     if (o->text && *o->text == '\0')
-        return cli_usage("--prompt is empty");
+        return cli_usage("--prompt must not be empty");
     return CLI_OK;
 }
 
@@ -112,7 +111,7 @@ static int read_words(int argc, char **argv, cli_option *options)
     const cli_tool tool = {
         .name = "tg-attn-dump",
         .usage = "[-m MODEL] [-p TEXT] [OPTION]...",
-        .summary = "Print every attention score and probability, with the place of each number in memory.",
+        .summary = "Print every attention score and probability, with the offset of each number in memory.",
         .examples = examples,
         .options = options,
     };
@@ -121,11 +120,11 @@ static int read_words(int argc, char **argv, cli_option *options)
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
-        return cli_usage("unexpected operand '%s': text is given with -p or on standard input", argv[1]);
+        return cli_usage("unexpected operand '%s': give the text with -p or on standard input", argv[1]);
     return CLI_OK;
 }
 
-/* The shared options, with each job's before the last, --threads. */
+/* List the shared options, with the jobs' own before the last one, --threads. */
 static void list_options(cli_option *list, const cli_option *shared)
 {
     for (; shared[1].name; shared++)
@@ -141,9 +140,9 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
 {
     const cli_option shared[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
-         "the model ('-': standard input); else $TG_MODEL, else model.npz", 0, 0, NULL},
+         "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
-         "the text to run; else standard input, text or tokens; else the model's probe", 0, 0, NULL},
+         "the text to run (default: standard input, text or tokens; else the model's probe)", 0, 0, NULL},
         {0, "example", CLI_CHOICE, &o->example, EXAMPLES, "a small worked example; needs no model", 0, 0,
          NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
@@ -154,17 +153,17 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
          NULL},
         {'j', "key", CLI_SIZE, &o->filter.key, "J", "only this key position, from 0", 0, INDEX_MAX, NULL},
         {'H', "heads", CLI_SIZE, &o->heads, "H",
-         "read the channels as this many heads; must divide their number", 1, INDEX_MAX, NULL},
+         "divide the channels into this many heads; must divide their number", 1, INDEX_MAX, NULL},
         {'f', "format", CLI_CHOICE, &o->format, TABLE_FORMATS,
          "aligned columns, tab-separated values, or a JSON object per line", 0, 0, NULL},
         {'s', "stage", CLI_CHOICE, &o->stage, TG_ATTN_STAGES,
-         "this stage alone, not scores with probabilities; of an archive, not all stages", 0, 0, NULL},
+         "only this stage, instead of scores with probabilities; with -o, instead of all stages", 0, 0, NULL},
         {0, "layout", CLI_CHOICE, &o->layout, TG_ATTN_LAYOUTS,
-         "the order of q, k, v and att: as in [B,T,C], or heads first, copied", 0, 0, NULL},
+         "the order of q, k, v and att: as in [B,T,C], or a copy with heads first", 0, 0, NULL},
         {0, "mask", CLI_CHOICE, &o->mask, TG_ATTN_MASKS,
-         "the value of a masked score; min is the least float32; probabilities stay", 0, 0, NULL},
+         "the value of a masked score, which changes no probability; min is the lowest float32", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
-         "threads, which do not change a number; 0 for one per processor", 0, 1024, NULL},
+         "number of threads, which does not change the results; 0 for one per processor", 0, 1024, NULL},
         {0},
     };
     cli_option options[OPTIONS_MAX];

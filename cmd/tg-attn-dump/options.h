@@ -8,9 +8,9 @@
 #include "cmd/cli/cli.h"
 #include "lib/attn/attn.h"
 
-#define NOT_GIVEN SIZE_MAX /* a number or a choice; a filter has TG_ATTN_ALL */
+#define NOT_GIVEN SIZE_MAX /* of a number or a choice; a filter has TG_ATTN_ALL instead */
 
-/* What several jobs share. */
+/* The options that several jobs share. */
 typedef struct attn_options {
     const char *model, *text, *qkv; /* NULL: not given */
     size_t example, heads;          /* or NOT_GIVEN */
@@ -19,13 +19,13 @@ typedef struct attn_options {
     size_t threads;
 } attn_options;
 
-/* One thing that the tool can make.  Its own options are kept in its own file. */
+/* One kind of result.  A job keeps its own options in its own file. */
 typedef struct job {
-    const cli_option *options; /* its own; the first one asks for it; NULL: none */
+    const cli_option *options; /* its own; the first one selects the job; NULL: none */
     size_t n_options;
-    const char *about;                   /* "--summary, which ...": why other options do not go with it */
+    const char *about;                   /* "--summary, which ...": ends the message that refuses an option */
     const char *const *accepts;          /* the shared options that go with it; ends with NULL */
-    int (*check)(const attn_options *o); /* its own options; CLI_USAGE after a message; or NULL */
+    int (*check)(const attn_options *o); /* checks the options; CLI_USAGE after a message; may be NULL */
     tg_status (*run)(const attn_options *o, tg_err *err);
 } job;
 
@@ -36,7 +36,7 @@ typedef struct job {
 JOBS(DECLARE_JOB)
 #undef DECLARE_JOB
 
-/* Read the command line; *what is then the job it asks for.  CLI_USAGE after a message. */
+/* Parse the command line and select the job.  CLI_USAGE after a message. */
 TG_MUST_CHECK int parse_options(int argc, char **argv, attn_options *o, const job **what);
 
 #endif

@@ -51,7 +51,7 @@ static size_t number_of(const tg_attn_index *at, char index)
     return index == 'b' ? at->b : index == 'h' ? at->h : index == 'i' ? at->i : at->j;
 }
 
-/* " + h" */
+/* Print an index after `before`: " + h". */
 static void print_index(char index, const tg_attn_index *at, const char *before)
 {
     if (at)

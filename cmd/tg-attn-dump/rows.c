@@ -95,7 +95,7 @@ static void print_header(const attn_input *in, const attn_options *o)
 
 /* ---- rows, by all threads */
 
-/* What a thread has written and not printed yet, and the error that stopped it. */
+/* The text that a thread has made but not yet printed, and the error that stopped it. */
 struct lane {
     table_text text;
     tg_status status;
@@ -105,7 +105,7 @@ struct lane {
 struct dump {
     columns columns;
     bool att;     /* print the weighted sum after each row */
-    size_t first; /* the query before which each head's titles are printed */
+    size_t first; /* each head's titles come before this query */
     struct lane *lane;
     size_t lanes;
     tg_err *err;

@@ -40,7 +40,7 @@ static void print_array(const tg_attn_shape *s, const char *name)
 
 /* ---- lines */
 
-/* The index called `name` of row `row`, which counts through all dimensions but the last;
+/* The value of the index `name` in row number `row`, counted over all dimensions but the last.
  * TG_ATTN_ALL: the shape has no such index. */
 static size_t index_of(const tg_attn_shape *s, size_t row, char name)
 {
@@ -143,7 +143,7 @@ tg_status check_stage(const attn_input *in, const attn_options *o, tg_err *err)
 
     if (stage != TG_ATTN_EVERY && tg_attn_stage_of_model(stage) && !in->has_model)
         return tg_fail(err, TG_EUSAGE,
-                       "stage %s is a model's: without one there are q, k, v and what follows from them",
+                       "stage %s needs a model: arrays have only q, k, v, scores, probs and att",
                        tg_attn_stage_name(stage));
     return TG_OK;
 }
@@ -155,11 +155,14 @@ static tg_status check_filter(const attn_options *o, tg_err *err)
     const char *name = tg_attn_stage_name(stage);
 
     if (o->filter.head != TG_ATTN_ALL && tg_attn_stage_of_model(stage))
-        return tg_fail(err, TG_EUSAGE, "--head: stage %s is not divided into heads", name);
+        return tg_fail(err, TG_EUSAGE, "--head does not go with stage %s, which is not divided into heads",
+                       name);
     if (o->filter.key != TG_ATTN_ALL && !keys)
-        return tg_fail(err, TG_EUSAGE, "--key: stage %s has a row for each query: --query picks one", name);
+        return tg_fail(err, TG_EUSAGE,
+                       "--key does not go with stage %s, which has a row per query: use --query", name);
     if (o->filter.query != TG_ATTN_ALL && keys)
-        return tg_fail(err, TG_EUSAGE, "--query: stage %s has a row for each key: --key picks one", name);
+        return tg_fail(err, TG_EUSAGE,
+                       "--query does not go with stage %s, which has a row per key: use --key", name);
     return TG_OK;
 }
 

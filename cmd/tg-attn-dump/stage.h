@@ -6,7 +6,7 @@
 
 #include "cmd/tg-attn-dump/input.h"
 
-/* TG_EUSAGE: only a model has the stage, and the input is none. */
+/* TG_EUSAGE: only a model has the stage, and the input is not a model. */
 TG_MUST_CHECK tg_status check_stage(const attn_input *in, const attn_options *o, tg_err *err);
 
 #endif

@@ -72,7 +72,7 @@ static void print_text(const struct summary *s, const tg_head_stats *head, size_
     putchar('\n');
 }
 
-/* A head that attends equally to all keys: the standard that the others are measured by. */
+/* For comparison: a head that attends equally to all keys. */
 static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
 {
     tg_head_stats uniform;
@@ -96,7 +96,7 @@ static void print_explanation(const struct summary *s, const tg_attn_filter *fil
     print_uniform(s, filter);
 }
 
-/* ---- for a program */
+/* ---- as TSV and JSON */
 
 static table columns_for(table_format format)
 {
@@ -130,7 +130,7 @@ static table_cell real_if(bool known, double value)
     return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .real = value};
 }
 
-/* A token without its quotes; missing if it is not known, or without tokens. */
+/* A token's text without quotes; missing if `known` is false or the input has no tokens. */
 static table_cell label_if(bool known, const attn_input *in, size_t t)
 {
     if (!known || !in->label)
@@ -156,7 +156,7 @@ static void print_record(const struct summary *s, const tg_head_stats *head, siz
         real_if(m.repeats, m.induction),
         size_if(pair->found, pair->i),
         size_if(pair->found, pair->j),
-        real_if(pair->found, (double)(float)pair->prob), /* the digits that its row shows */
+        real_if(pair->found, (double)(float)pair->prob), /* the digits that its row has */
         label_if(pair->found, s->input, pair->i),
         label_if(pair->found, s->input, pair->j),
     };
@@ -240,7 +240,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 static bool wanted;
 
 static const cli_option own[] = {
-    {0, "summary", CLI_FLAG, &wanted, NULL, "a line for each head: what it is like", 0, 0, NULL},
+    {0, "summary", CLI_FLAG, &wanted, NULL, "print a line of statistics per head", 0, 0, NULL},
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "head",
                                       "query", "heads",  "format",  "threads", NULL};
@@ -248,7 +248,7 @@ static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "
 const job summary_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
-    .about = "shows heads, not numbers with places",
+    .about = "shows statistics per head, not numbers with offsets",
     .accepts = accepts,
     .run = run,
 };

@@ -27,7 +27,8 @@ static void put_right(table_text *to, const char *text, size_t n, size_t width)
 
 /* ---- values */
 
-/* These two make the lines in memory: a local pointer, which no store can alias, is worth 5 %. */
+/* These two are the inner loop of lines in memory.  Writing through a local pointer, which no store can
+ * alias, makes them 5 % faster. */
 static inline char *write_size(char *at, size_t value, size_t width)
 {
     if (width > 0) {
@@ -78,7 +79,7 @@ static void put_flag(table_text *to, bool value, table_format format, size_t wid
         put_size(to, value, width);
 }
 
-/* Anything but a TABLE_STRING's value. */
+/* Write a cell other than a TABLE_STRING's value. */
 static void put_cell(table_text *to, const table *t, size_t c, const table_cell *cell)
 {
     const table_column *column = &t->column[c];
@@ -111,7 +112,7 @@ static void put_cell(table_text *to, const table *t, size_t c, const table_cell 
     }
 }
 
-/* What precedes column c: a separator, and in JSON its name. */
+/* Write what precedes column c: a separator, and in JSON its name. */
 static void put_before(table_text *to, const table *t, size_t c)
 {
     if (t->format == TABLE_JSONL) {
@@ -135,7 +136,7 @@ void table_put_titles(table_text *to, const table *t)
     for (size_t c = 0; c < t->n && t->format != TABLE_JSONL; c++) {
         const table_column *column = &t->column[c];
         const char *title = t->format == TABLE_TSV ? column->name : column->title;
-        const bool comment = c == 0 && t->format == TABLE_TEXT; /* like the header above it */
+        const bool comment = c == 0 && t->format == TABLE_TEXT; /* a comment, like the header above it */
 
         put_before(to, t, c);
         table_put(to, "#", comment);
@@ -156,7 +157,7 @@ void table_print_titles(const table *t)
 
 /* ---- lines on standard output */
 
-/* In a printable text only these are special in JSON. */
+/* Only these two characters of printable text are special in JSON. */
 static void print_string(const table *t, const char *text, size_t n)
 {
     const bool json = t->format == TABLE_JSONL;

@@ -1,10 +1,10 @@
 /*
- * table: lines of named values: aligned columns for the eye, tab-separated values, or a JSON
- * object per line.
+ * table: lines of named values: aligned columns for the eye, tab-separated values, or a JSON object per
+ * line.
  *
- * Many lines are made in memory, several threads at once: the parts of a line that stay the
- * same are planned once (table_plan), and a line then costs little more than the digits of
- * what changes.  Single lines go straight to standard output (table_print_line).
+ * Long output is made in memory, by several threads at once.  The constant parts of its lines are
+ * formatted once (table_plan), so that a line costs little more than the digits that change.  Single
+ * lines go straight to standard output (table_print_line).
  */
 #ifndef TG_CMD_ATTN_DUMP_TABLE_H
 #define TG_CMD_ATTN_DUMP_TABLE_H
@@ -23,8 +23,7 @@ typedef enum table_format { TABLE_TEXT, TABLE_TSV, TABLE_JSONL } table_format;
 
 typedef enum table_type {
     TABLE_SIZE,   /* a whole number */
-    TABLE_FLOAT,  /* rounded to float32, with the nine digits that restore every bit; in text, eight decimals
-                   */
+    TABLE_FLOAT,  /* rounded to float32; nine digits, which restore every bit; in text, eight decimals */
     TABLE_DOUBLE, /* finite; nine digits */
     TABLE_FLAG,   /* 1 or 0; in JSON true or false */
     TABLE_STRING  /* printable (see cli_escape); quoted in JSON */
@@ -34,8 +33,8 @@ typedef struct table_column {
     const char *name;  /* in TSV and JSON */
     const char *title; /* in text */
     table_type type;
-    size_t width; /* in text: values are aligned to the right of so many columns; otherwise 0 */
-    size_t max;   /* of values in memory: bytes of the longest */
+    size_t width; /* in text: right-aligned to this many columns; otherwise 0 */
+    size_t max;   /* of lines in memory: the bytes of the longest value */
 } table_column;
 
 typedef struct table {
@@ -50,8 +49,7 @@ typedef struct table_cell {
         CELL_VALUE,
         CELL_WORD,
         CELL_MISSING
-    } kind; /* a word, text [n], is put as it is; a missing value is
-               empty, in JSON null */
+    } kind; /* CELL_WORD: text [n], written as it is; CELL_MISSING: empty, in JSON null */
     union {
         size_t size;
         double real;
@@ -69,13 +67,14 @@ void table_print_line(const table *t, const table_cell *cells);
 
 /* ---- in memory */
 
-/* A text being written, without a NUL at its end. */
+/* Text being written; it is not NUL-terminated. */
 typedef struct table_text {
-    char *text; /* as large as table_capacity() says for its lines */
+    char *text; /* of the size that table_capacity() returns */
     size_t n;
 } table_text;
 
-/* Copying in fixed steps beats exact lengths: every text has slack after it for the overshoot. */
+/* Text is copied in fixed steps, which is faster than exact lengths.  Every text has slack at its end
+ * for the overshoot. */
 #define TABLE_STEP 16
 #define TABLE_SLACK 64
 
@@ -92,7 +91,7 @@ void table_put_word(table_text *to, const char *word);
 void table_put_spaces(table_text *to, size_t n);
 void table_put_titles(table_text *to, const table *t); /* without the newline; in JSON nothing */
 
-/* A column whose value changes, and all the text before it. */
+/* A column whose value changes, and the constant text before it. */
 typedef struct table_piece {
     size_t column; /* TABLE_COLUMNS_MAX: none; the piece is the end of the line */
     table_type type;
@@ -107,13 +106,13 @@ typedef struct table_plan {
     char text[TABLE_COLUMNS_MAX * (TG_DECIMAL_SIZE + 12) + TABLE_STEP];
 } table_plan;
 
-/* Plan lines in which the columns in `varying`, bits 1 << column, change.  They are TABLE_SIZE or
- * TABLE_FLOAT; the others have their values in cells, and none of these is a TABLE_STRING.  `end` ends
- * each line: "\n", or "" if more follows. */
+/* Plan lines in which the columns in `varying`, a set of bits 1 << column, change; they must be
+ * TABLE_SIZE or TABLE_FLOAT.  The other values come from `cells` now, and none of them may be a
+ * TABLE_STRING.  `end` ends each line: "\n", or "" if more follows. */
 void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying,
                      const char *end);
 
-/* A line as planned; of the cells only the varying ones are read. */
+/* Write a line as planned.  Only the varying cells are read. */
 void table_put_line(table_text *to, const table_plan *plan, const table_cell *cells);
 
 #endif

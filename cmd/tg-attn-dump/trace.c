@@ -31,7 +31,7 @@ static size_t parse_numbers(size_t *out, size_t max, const char *text)
     return 0;
 }
 
-/* The score; *has_head: a head was given. */
+/* Parse the score's indices; set *has_head if one of them is a head. */
 static int parse_element(tg_attn_index *at, bool *has_head)
 {
     size_t n[4];
@@ -43,7 +43,7 @@ static int parse_element(tg_attn_index *at, bool *has_head)
                       : cli_usage("--trace must be B,H,I,J, or B,I,J with one head, got '%s'", given.element);
 }
 
-/* The channels of the weighted sum and of the output; *n is how many were given. */
+/* Parse the channels of the weighted sum and of the output, and set *n to their number. */
 static int parse_channels(size_t channel[2], size_t *n)
 {
     channel[0] = 0;
@@ -51,7 +51,7 @@ static int parse_channels(size_t channel[2], size_t *n)
     if (given.channel && *n == 0)
         return cli_usage("--channel must be D, or D,C, got '%s'", given.channel);
     if (*n == 2 && given.through != THROUGH_OUT)
-        return cli_usage("--channel %s: the second channel is the output's, and goes with --through out",
+        return cli_usage("--channel %s: the second channel is that of the output, and needs --through out",
                          given.channel);
     return CLI_OK;
 }
@@ -61,9 +61,9 @@ static int check_backward(bool has_model)
     const bool has_target = given.target || given.target_id != NOT_GIVEN;
 
     if (given.target && given.target_id != NOT_GIVEN)
-        return cli_usage("--target and --target-id name the same token: give one");
+        return cli_usage("--target and --target-id cannot be combined");
     if (has_target && !given.backward)
-        return cli_usage("--target is for the gradient: it goes with --backward");
+        return cli_usage("--target needs --backward: it is the target of the loss");
     if (given.backward && has_model && !has_target)
         return cli_usage("--backward needs --target: the loss is that of predicting this token next");
     if (has_target && !has_model)
@@ -80,7 +80,7 @@ static int check(const attn_options *o)
     bool has_head;
 
     if (given.through == THROUGH_OUT && !has_model)
-        return cli_usage("--through out needs a model: only that has an output projection");
+        return cli_usage("--through out needs a model: only a model has an output projection");
     if (parse_element(&at, &has_head) || parse_channels(channel, &n))
         return CLI_USAGE;
     return check_backward(has_model);
@@ -88,7 +88,7 @@ static int check(const attn_options *o)
 
 /* ---- what to derive, now that the model is known */
 
-/* The token that --target or --target-id names. */
+/* Find the token that --target or --target-id names. */
 static tg_status find_target(int32_t *target, const tg_model *model, tg_err *err)
 {
     tg_prompt text = {0};
@@ -105,7 +105,7 @@ static tg_status find_target(int32_t *target, const tg_model *model, tg_err *err
     if (text.n == 1)
         *target = text.ids[0];
     else
-        status = tg_fail(err, TG_EUSAGE, "--target must be one token, and '%s' is %zu", shown, text.n);
+        status = tg_fail(err, TG_EUSAGE, "--target must be one token, but '%s' is %zu", shown, text.n);
     tg_prompt_free(&text);
     return status;
 }
@@ -118,11 +118,12 @@ static tg_status find_what(tg_derive_what *what, const attn_input *in, const att
 
     *what = (tg_derive_what){.layer = o->filter.layer == TG_ATTN_ALL ? 0 : o->filter.layer,
                              .backward = given.backward};
-    (void)parse_element(&what->at, &has_head); /* check() has looked */
+    (void)parse_element(&what->at, &has_head); /* check() has parsed it */
     (void)parse_channels(channel, &channels);
     if (!has_head && n->H > 1)
-        return tg_fail(err, TG_EUSAGE, "--trace %s: there are %zu heads, so it takes four numbers, B,H,I,J",
-                       given.element, n->H);
+        return tg_fail(err, TG_EUSAGE,
+                       "--trace %s must be B,H,I,J, four numbers, because there are %zu heads", given.element,
+                       n->H);
     what->channel = channel[0];
     what->out_channel = channels == 2 ? channel[1] : what->at.h * (n->C / n->H) + channel[0];
     return given.backward && n->model ? find_target(&what->target, n->model, err) : TG_OK;
@@ -162,23 +163,23 @@ static tg_status run(const attn_options *o, tg_err *err)
 /* ---- the job */
 
 static const cli_option own[] = {
-    {0, "trace", CLI_TEXT, &given.element, "B,H,I,J", "show how this score comes about; B,I,J with one head",
+    {0, "trace", CLI_TEXT, &given.element, "B,H,I,J", "derive this score step by step; B,I,J with one head",
      0, 0, NULL},
     {0, "through", CLI_CHOICE, &given.through, "att|out",
-     "trace on to the weighted sum, or to the output projection", 0, 0, NULL},
+     "continue the trace to the weighted sum, or to the output projection", 0, 0, NULL},
     {0, "channel", CLI_TEXT, &given.channel, "D[,C]",
      "trace channel D of the head's weighted sum, and C of the output", 0, 0, NULL},
-    {0, "backward", CLI_FLAG, &given.backward, NULL, "trace the score's gradient, too", 0, 0, NULL},
+    {0, "backward", CLI_FLAG, &given.backward, NULL, "trace the score's gradient as well", 0, 0, NULL},
     {0, "target", CLI_TEXT, &given.target, "TOKEN",
-     "the gradient of the loss when this token is to follow the text", 0, 0, NULL},
-    {0, "target-id", CLI_SIZE, &given.target_id, "ID", "the same, by its number", 0, INDEX_MAX, NULL},
+     "the token to predict next, whose loss --backward differentiates", 0, 0, NULL},
+    {0, "target-id", CLI_SIZE, &given.target_id, "ID", "the same, by its id", 0, INDEX_MAX, NULL},
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv", "layer", "heads", "threads", NULL};
 
 const job trace_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
-    .about = "shows one score, in words",
+    .about = "derives a single score",
     .accepts = accepts,
     .check = check,
     .run = run,

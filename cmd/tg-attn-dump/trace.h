@@ -15,12 +15,13 @@ typedef struct trace_page {
     const tg_derivation *d;
     size_t T, C, H, D;
     char letter;    /* of a channel: 'c' with one head, else 'd' */
-    bool att, out;  /* go on to the weighted sum, and to the output */
+    bool att, out;  /* continue to the weighted sum; and to the output */
     bool any_layer; /* the layer was not chosen with --layer */
-    size_t section; /* the number of the last one printed */
+    size_t section; /* the number of the last section printed */
 } trace_page;
 
-/* A short text, returned by value: it needs no buffer, and holds until the end of the statement. */
+/* A short text, returned by value so that it needs no buffer.  It is valid only within the expression
+ * that calls the function. */
 typedef struct trace_text {
     char s[128];
 } trace_text;
@@ -36,10 +37,12 @@ trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t 
 /* " \"T\"", the token's text; empty without tokens. */
 trace_text trace_token(const trace_page *p, size_t t);
 
-/* The heading of a section: its number and title, and in a line of its own where it is computed. */
+/* Print the heading of a section: its number and title and, on a line of its own, where the code
+ * computes it. */
 void trace_heading(trace_page *p, const char *title, const char *where);
 
-/* What a sum of products takes from an array: element m has this offset and this value. */
+/* One factor of a sum of products: element m is value[m * stride], at offset + m * step of the array
+ * `name`. */
 typedef struct trace_factor {
     const char *name;
     size_t offset, step;
@@ -47,13 +50,13 @@ typedef struct trace_factor {
     size_t stride;
 } trace_factor;
 
-/* The sum over m < n of x * y as a table, a line for each term.  Line `mark` is marked; n: none. */
+/* Print the sum over m < n of x * y as a table, a line per term.  Line `mark` is marked; n: none. */
 void trace_print_sum(char letter, size_t n, const trace_factor *x, const trace_factor *y, size_t mark);
 
 /* "x.data[8] = 1.0 -> dy.data[4] += 0.1", a line for each m < n. */
 void trace_print_adds(char letter, size_t n, const trace_factor *x, const trace_factor *dy);
 
-/* The sections of the derivation (trace_forward.c), and of the gradient (trace_backward.c). */
+/* Print the sections of the derivation (trace_forward.c), and of the gradient (trace_backward.c). */
 void trace_print_forward(trace_page *p);
 void trace_print_backward(trace_page *p);
 

@@ -1,5 +1,5 @@
 /* The gradient of a score: from the loss through the weighted sum, the probability and the softmax to
- * the score, and on to its query and its key. */
+ * the score, then to its query and key. */
 #include <math.h>
 
 #include "cmd/tg-attn-dump/trace.h"

@@ -6,7 +6,7 @@
 #include "cmd/tg-attn-dump/trace.h"
 #include "lib/base/size.h"
 
-#define WIDTH 80 /* of a terminal; wider tables are set more tightly */
+#define WIDTH 80 /* of a terminal; wider tables are set more closely */
 
 TG_PRINTF(1, 2)
 static trace_text text_of(const char *format, ...)
@@ -26,7 +26,7 @@ trace_text trace_number(double x)
 
     if (size >= 1e9)
         return text_of("%.9g", x);
-    if (size > 0 && size < 1e-4) /* most of eight decimals would be zeros */
+    if (size > 0 && size < 1e-4) /* most of the eight decimals would be zeros */
         return text_of("%.4e", x);
     return text_of("%.8f", size == 0 ? 0.0 : x);
 }

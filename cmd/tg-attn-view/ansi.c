@@ -7,13 +7,13 @@
 #include "cmd/tg-attn-view/term.h"
 #include "lib/base/size.h"
 
-#define SHADES ".:-=+*#%@" /* in ascending order; a blank is masked */
+#define SHADES ".:-=+*#%@" /* in ascending order; masked cells are blank */
 #define GAP 2              /* columns between maps on a sheet */
 #define MAP_MIN 16         /* columns of a map on a sheet, if the terminal is wide enough */
 #define MAP_MAX 48
 #define LABEL_MAX 14  /* columns of a query's token */
-#define KEY_LINES 8   /* lines of tokens above the keys, */
-#define DENSE_LINES 4 /* and where adjacent tokens touch: more lines could not be read */
+#define KEY_LINES 8   /* max lines of the keys' tokens above a map, */
+#define DENSE_LINES 4 /* and where the tokens touch: longer ones could not be read */
 #define SCALE_COLUMNS 24
 
 /* How cells fill the lines of a map. */
@@ -47,7 +47,7 @@ static void repeat(struct ansi *a, const char *text, size_t n)
 
 /* ---- cells */
 
-/* For a map of up to `width` columns. */
+/* Choose the layout of a map of up to `width` columns. */
 static struct layout choose_layout(const struct ansi *a, size_t T, size_t width)
 {
     struct layout l = {.n = 1, .columns = 2};
@@ -56,7 +56,7 @@ static struct layout choose_layout(const struct ansi *a, size_t T, size_t width)
     if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > width)
         l = (struct layout){.n = tg_ceil_div(T, width), .columns = 1, .halves = true};
     else if (2 * T > width && T <= width)
-        l.columns = 1; /* taller than wide, but every number is there */
+        l.columns = 1; /* taller than wide, but shows every number */
     else
         l.n = tg_ceil_div(T, tg_size_max(width / 2, 1));
     l.side = tg_ceil_div(T, l.n);
@@ -107,7 +107,7 @@ static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *
 
 /* ---- labels */
 
-/* Token t as this terminal can show it, with visible blanks, in `out`. */
+/* Write token t to `out` as this terminal can show it, with visible blanks. */
 static const char *token(const struct ansi *a, size_t t, char *out, size_t size)
 {
     char ascii[2 * VIEW_LABEL];
@@ -149,7 +149,7 @@ static size_t widest_tokens(const struct ansi *a, size_t n, size_t max)
     return tg_size_min(widest, max);
 }
 
-/* "12 token" before a line; "12-25" if its cells cover several queries. */
+/* Print the label of a line: "12 token", or "12-25" if its cells cover several queries. */
 static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t columns)
 {
     const size_t T = a->v->dump->T, last = tg_size_min(first + n, T) - 1, digits = number_width(T - 1);
@@ -168,7 +168,7 @@ static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t
     view_put(a->out, " ", 1);
 }
 
-/* The keys' tokens, one letter below the other, ending just above the map. */
+/* Print the keys' tokens upright, one letter per line, ending just above the map. */
 static void put_upright(struct ansi *a, size_t columns, size_t cell)
 {
     const size_t T = a->v->dump->T;
@@ -185,7 +185,7 @@ static void put_upright(struct ansi *a, size_t columns, size_t cell)
             const size_t height = tg_size_min(KEY_LINES, view_columns(at));
             char letter[8] = "";
 
-            /* A character of two columns takes the place of two lines, so that none is lost. */
+            /* a character of two columns takes two lines, because heights are counted in columns */
             for (above = lines - height; above <= line && *at != '\0'; above += tg_size_max(wide, 1)) {
                 length = view_character(at, &wide);
                 snprintf(letter, sizeof letter, "%.*s", above == line ? (int)length : 0, at);
@@ -199,7 +199,7 @@ static void put_upright(struct ansi *a, size_t columns, size_t cell)
     }
 }
 
-/* Positions above every tenth column or so. */
+/* Print positions above every tenth column or so. */
 static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
 {
     char number[24];
@@ -217,7 +217,7 @@ static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
 
 /* ---- words around the maps */
 
-/* A sentence, broken at blanks to fit the terminal. */
+/* Print a sentence, wrapped to fit the terminal. */
 TG_PRINTF(2, 3)
 static void put_words(struct ansi *a, const char *format, ...)
 {
@@ -290,7 +290,7 @@ static void put_cells_note(struct ansi *a, const struct layout *l)
 
 /* ---- one map, with tokens along its sides */
 
-/* The columns of a number in a table. */
+/* The width of a number in a table. */
 static size_t table_column(const view *v)
 {
     const double low = fabs(v->scale.low), high = fabs(v->scale.high);
@@ -362,7 +362,8 @@ static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, 
     }
 }
 
-/* The columns before a map: for "12 token", two tokens with halves, or a range of positions. */
+/* The width of the labels before a map: "12 token", two tokens if a line holds two queries, or a range
+ * of positions. */
 static size_t query_columns(const struct ansi *a, const struct layout *l)
 {
     const size_t digits = number_width(a->v->dump->T - 1);
@@ -372,8 +373,8 @@ static size_t query_columns(const struct ansi *a, const struct layout *l)
     return tg_size_max(columns, strlen("key") + 1);
 }
 
-/* The layout and the width of the labels depend on each other.  This ends, because a narrower map may
- * need wider labels, but not the reverse. */
+/* Choose the layout, and return the width of the labels.  Each depends on the other; the loop ends
+ * because the width only grows. */
 static size_t choose_columns(const struct ansi *a, struct layout *l)
 {
     size_t columns = 0, before;

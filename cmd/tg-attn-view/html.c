@@ -30,7 +30,7 @@ static void put_policy(view_out *out)
 
 /* ---- what the dump says, as JSON */
 
-/* A JSON string without "<", so that no text can end the element it is in. */
+/* Write a JSON string without "<", so that no text can end the HTML element that contains it. */
 static void put_string(view_out *out, const char *text)
 {
     view_put(out, "\"", 1);
@@ -104,9 +104,9 @@ static void put_facts(view_out *out, const view *v)
 
 /* ---- q and k */
 
-#define PIECE 12288 /* bytes: whole groups of three, whole floats */
+#define PIECE 12288 /* bytes: a multiple of 3, for base64, and of a float's size */
 
-/* Sequence b of an array, contiguous in either layout. */
+/* Write sequence b of an array, which is contiguous in either layout. */
 static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
@@ -138,7 +138,7 @@ static bool is_word(const char *at, size_t n, const char *word)
     return n >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-/* Put the text that replaces the marker at `at` [n]; returns the length of the marker, 0: none. */
+/* Write the replacement of the marker at `at` [n].  Returns the marker's length; 0: no marker. */
 static size_t put_part(view_out *out, const view *v, const char *at, size_t n)
 {
     if (is_word(at, n, "@POLICY@")) {

@@ -1,4 +1,4 @@
-/* view: tokens as text: their width, and characters that must be escaped. */
+/* view: the text of tokens: its width, and characters that must be escaped. */
 #include "cmd/tg-attn-view/view.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 
-/* Invisible characters that a terminal or a browser obeys: directions, joiners, byte order marks. */
+/* Invisible characters that terminals and browsers obey: directions, joiners, byte order marks. */
 static const uint32_t formats[][2] = {
     {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x180E, 0x180E}, {0x200B, 0x200F},   {0x2028, 0x202E},
     {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},

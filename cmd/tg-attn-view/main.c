@@ -21,21 +21,21 @@ static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
         {0, "ansi", CLI_FLAG, &o->ansi, NULL, "draw in the terminal, or as text (the default)", 0, 0, NULL},
-        {0, "png", CLI_FLAG, &o->png, NULL, "make an image: one head with its tokens, or a sheet of all", 0,
-         0, NULL},
-        {0, "html", CLI_FLAG, &o->html, NULL, "make one page that shows every number, for a browser", 0, 0,
-         NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write there, not to standard output", 0, 0, NULL},
+        {0, "png", CLI_FLAG, &o->png, NULL, "make a PNG image: one head with its tokens, or a sheet of all",
+         0, 0, NULL},
+        {0, "html", CLI_FLAG, &o->html, NULL, "make an HTML page that shows every number", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
         {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
-        {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page begins with it", 0, INDEX_MAX,
+        {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page shows it first", 0, INDEX_MAX,
          NULL},
-        {'b', "batch", CLI_SIZE, &o->batch, "B", "this sequence of the batch, from 0", 0, INDEX_MAX, NULL},
-        {0, "show", CLI_CHOICE, &o->show, "probs|scores", "what is drawn", 0, 0, NULL},
+        {'b', "batch", CLI_SIZE, &o->batch, "B", "the sequence of the batch to draw, from 0", 0, INDEX_MAX,
+         NULL},
+        {0, "show", CLI_CHOICE, &o->show, "probs|scores", "what to draw", 0, 0, NULL},
         {0, "scale", CLI_CHOICE, &o->scale, TG_SCALE_KINDS,
-         "how colours follow probabilities; scores are always linear", 0, 0, &o->scale_given},
-        {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS, "in the terminal: by default what it can show", 0, 0,
-         &o->color_given},
-        {'w', "width", CLI_SIZE, &o->width, "N", "columns of text to fill; by default the terminal's",
+         "the colour scale of probabilities; scores are always linear", 0, 0, &o->scale_given},
+        {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS,
+         "colours in the terminal; auto: those that it supports", 0, 0, &o->color_given},
+        {'w', "width", CLI_SIZE, &o->width, "N", "width of text output, in columns (default: the terminal's)",
          WIDTH_MIN, WIDTH_MAX, NULL},
         {0},
     };
@@ -55,21 +55,21 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (n > 1)
-        return cli_usage("unexpected operand '%s': one dump is drawn", argv[2]);
+        return cli_usage("unexpected operand '%s': give only one dump", argv[2]);
     if (o->ansi + o->png + o->html > 1)
-        return cli_usage("--ansi, --png and --html each say what to make: give one");
+        return cli_usage("--ansi, --png and --html cannot be combined");
     if ((o->png || o->html) && (o->color_given || o->width > 0))
-        return cli_usage("--color and --width are for the terminal: they do not go with --%s",
+        return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          o->png ? "png" : "html");
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR)
-        return cli_usage("--scale is for probabilities: scores may be negative, and are drawn linearly");
+        return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
         return cli_usage("no dump: name a file, or give one on standard input");
     o->input = n == 1 ? argv[1] : "-";
     return CLI_OK;
 }
 
-/* *bytes: how many were written, except of an image. */
+/* Draw to fd; set *bytes to the bytes written, except for an image. */
 static tg_status draw(view *v, const struct options *o, int fd, unsigned long long *bytes, tg_err *err)
 {
     static view_out out; /* large */
@@ -88,7 +88,7 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
     return status;
 }
 
-/* An output file is kept only if all goes well. */
+/* Draw to the output.  A file is replaced only if everything succeeds. */
 static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 {
     cli_output output;
@@ -105,7 +105,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     else
         cli_output_abort(&output);
     if (!status && o->html)
-        cli_say("the page has %s", cli_bytes(bytes));
+        cli_say("page size: %s", cli_bytes(bytes));
     return status;
 }
 

@@ -66,7 +66,7 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     return TG_OK;
 }
 
-/* Texts that tg wrote are escaped; those of another program may be anything. */
+/* Make printable labels: tg-attn-dump escapes the tokens' texts, but another program may not. */
 static tg_status make_labels(view *v, tg_err *err)
 {
     const tg_dump *dump = v->dump;

@@ -13,13 +13,13 @@
 #define PIXELS_MAX ((size_t)1 << 26)
 #define GAP 12        /* pixels around everything */
 #define LABEL_MAX 18  /* letters of an axis label */
-#define VALUE_MIN 40  /* pixels of a cell that shows its number */
+#define VALUE_MIN 40  /* pixels of a cell that is large enough for its number */
 #define ROW_MAX 16    /* maps in a row */
 #define SCALE_BAR 240 /* pixels: one per step */
 
 /* All in pixels, except where noted. */
 struct layout {
-    size_t dot, cell, step; /* of a letter's dot, of a cell; step: tokens from one label to the next */
+    size_t dot, cell, step; /* of a letter's dot; of a cell; step: tokens from one label to the next */
     size_t left, top;       /* of a map: its labels and title */
     size_t map_width, map_height;
     size_t columns, rows; /* maps */
@@ -81,7 +81,7 @@ static void make_title(char *out, size_t size, const struct png *p, const view_m
 
 /* ---- layout */
 
-/* The maps of a single layer fill a square; each of several layers starts a new row. */
+/* The maps of a single layer fill a square; with several layers, each starts a new row. */
 static void arrange(struct layout *l, const view *v)
 {
     const size_t heads = view_same_layer(v, 0), layers = v->n / heads;
@@ -115,7 +115,7 @@ static void lay_out(struct layout *l, const view *v)
     l->map_height = l->top + T * l->cell;
 }
 
-/* The size of the image, with the words above and below the maps.  TG_EUSAGE: too large. */
+/* Set the size of the image, including the text above and below the maps.  TG_EUSAGE: it is too large. */
 static tg_status measure(struct layout *l, tg_err *err)
 {
     const size_t least = SCALE_BAR + text_width(l, 40) + 2 * GAP;

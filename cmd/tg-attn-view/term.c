@@ -31,7 +31,7 @@ static view_color find_color(int fd)
     return contains("TERM", "256color") ? VIEW_256 : VIEW_NEVER;
 }
 
-/* By the locale's name, even if the system lacks that locale: only the terminal matters. */
+/* Decide by the locale's name, even if the system lacks that locale: only the terminal matters. */
 static bool find_utf8(void)
 {
     const char *name = is_set("LC_ALL") ? "LC_ALL" : is_set("LC_CTYPE") ? "LC_CTYPE" : "LANG";

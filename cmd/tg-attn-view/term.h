@@ -16,21 +16,21 @@ typedef struct view_term {
     view_color color; /* resolved: not VIEW_AUTO */
     bool utf8;
     size_t width;
-    unsigned fg, bg; /* as set now */
+    unsigned fg, bg; /* currently set */
     tg_rgb rgb[VIEW_NONE];
     unsigned char index[VIEW_NONE]; /* the same among 256 colours */
 } view_term;
 
-/* Find out what the terminal can do, except what color or width say. */
+/* Find out what the terminal can do; color, unless VIEW_AUTO, and width, unless 0, override that. */
 void view_term_begin(view_term *t, view_out *out, view_color color, size_t width);
 
-/* Set both colours; writes nothing for a colour that is set already, or without colours. */
+/* Set both colours.  Writes nothing for a colour that is already set, or if there are none. */
 void view_term_colors(view_term *t, unsigned fg, unsigned bg);
 
-/* Black or white, whichever can be read on a colour. */
+/* Black or white, whichever is readable on this colour. */
 unsigned view_term_ink(const view_term *t, unsigned color);
 
-/* End a line, in the terminal's own colours. */
+/* End a line, back in the terminal's own colours. */
 void view_term_line(view_term *t);
 
 #endif

@@ -40,8 +40,8 @@ size_t view_columns(const char *text); /* of a whole text */
 /* Print text in exactly `columns` columns; a longer one is cut and ends with `more`. */
 void view_field(view_out *out, const char *text, size_t columns, const char *more);
 
-/* Copy text to out [size], cut to fit, with invisible formatting characters as \uNNNN; with `ascii`
- * all characters that are not ASCII. */
+/* Copy text to out [size], cut to fit, with invisible formatting characters as \uNNNN; with `ascii`,
+ * all characters that are not ASCII, too. */
 void view_escape(char *out, size_t size, const char *text, bool ascii);
 
 /* ---- what is drawn */
@@ -64,8 +64,8 @@ typedef struct view {
     tg_scale scale; /* view_fill() sets its range */
 } view;
 
-/* Set the maps of a layer and a head, or of all (TG_ATTN_ALL), and the labels.  TG_EUSAGE: the dump has
- * no such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
+/* Set up the labels, and the maps of one layer and head, or of all (TG_ATTN_ALL).  TG_EUSAGE: the dump
+ * has no such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
 TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
 
 /* Fill all maps' grids, n tokens per cell, and set the range of the scale: 0 to 1 for probabilities,
@@ -73,10 +73,10 @@ TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *
 TG_MUST_CHECK tg_status view_fill(view *v, size_t n, tg_err *err);
 void view_free(view *v);
 
-/* The number of maps from `first` on that belong to first's layer. */
+/* The number of consecutive maps, from `first`, that share its layer. */
 size_t view_same_layer(const view *v, size_t first);
 
-/* The input's name to show, without its folders. */
+/* Copy the input's name to out, printable and without its folders. */
 void view_input(const view *v, char *out, size_t size);
 
 /* "probability" or "score" */

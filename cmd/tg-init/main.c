@@ -7,14 +7,14 @@
 
 struct options {
     size_t preset;
-    tg_config asked; /* only the members that are given count */
+    tg_config asked; /* valid only where `given` */
     bool given[TG_CONFIG_MEMBERS];
-    char name[TG_CONFIG_MEMBERS][CLI_NAME_SIZE]; /* of their options: "n-layer" */
+    char name[TG_CONFIG_MEMBERS][CLI_NAME_SIZE]; /* of the options: "n-layer" */
     uint64_t seed;
     const char *output; /* NULL: standard output */
 };
 
-/* The option of a member of the config.  The preset decides the default: none is shown. */
+/* Make the option for a member of the config.  The preset decides its default, so --help shows none. */
 static cli_option member(struct options *o, tg_config_id id, const char *metavar, const char *help)
 {
     cli_option option = cli_field_option(&tg_config_fields.row[id], &o->asked, metavar, o->name[id]);
@@ -29,29 +29,30 @@ static cli_option member(struct options *o, tg_config_id id, const char *metavar
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this model", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE, not to standard output", 0, 0, NULL},
-        {'s', "seed", CLI_U64, &o->seed, "N", "draw the weights from stream N of random numbers", 0, 0, NULL},
+        {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'s', "seed", CLI_U64, &o->seed, "N", "seed for the random weights", 0, 0, NULL},
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
-        member(o, TG_CONFIG_N_HEAD, "N", "attention heads; must divide the width"),
+        member(o, TG_CONFIG_N_HEAD, "N", "attention heads; their number must divide the width"),
         member(o, TG_CONFIG_N_EMBD, "N", "width: channels of an embedding"),
-        member(o, TG_CONFIG_N_CTX, "N", "context: tokens that it sees at a time, at most"),
+        member(o, TG_CONFIG_N_CTX, "N", "context: maximum number of tokens that the model sees at once"),
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
                "rows of the token embedding, at least as many as the tokenizer has ids"),
-        member(o, TG_CONFIG_ACTIVATION, NULL, "GELU by its tanh formula (GPT-2's) or exact"),
+        member(o, TG_CONFIG_ACTIVATION, NULL,
+               "GELU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
         member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance in LayerNorm"),
         member(o, TG_CONFIG_LINEAR_BIAS, NULL, "the linear layers of a block have biases"),
-        member(o, TG_CONFIG_TIED, NULL, "the head is the token embedding, not a matrix of its own"),
-        member(o, TG_CONFIG_HEAD_BIAS, NULL, "the head has a bias"),
+        member(o, TG_CONFIG_TIED, NULL, "the output head is the token embedding, not a matrix of its own"),
+        member(o, TG_CONFIG_HEAD_BIAS, NULL, "the output head has a bias"),
         {0},
     };
     const cli_tool tool = {
         .name = "tg-init",
         .usage = "[-P PRESET] [-o FILE] [OPTION]...",
-        .summary = "Make a new, untrained model, as an archive (.npz): a preset, changed by the "
-                   "other options. The tokenizer is bytes.",
+        .summary = "Make a new, untrained model (.npz): a preset, with the changes that the other "
+                   "options make. Its tokenizer is bytes.",
         .examples = "  $ tg-init -o model.npz\n"
                     "  $ tg-init --preset tinygpt --seed 7 > model.npz\n"
                     "  $ tg-init --n-layer 6 --n-head 6 --n-embd 384 --n-ctx 256 -o model.npz",
@@ -62,13 +63,13 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
-        return cli_usage("unexpected operand '%s': the file to write is named with -o FILE", argv[1]);
+        return cli_usage("unexpected operand '%s': name the output file with -o FILE", argv[1]);
     return CLI_OK;
 }
 
 /* ---- the config that the options describe */
 
-/* *changed: it is no longer the preset. */
+/* Set *changed if the result differs from the preset. */
 static tg_config make_config(const struct options *o, bool *changed)
 {
     tg_config c = tg_config_preset(o->preset);
@@ -85,7 +86,7 @@ static tg_config make_config(const struct options *o, bool *changed)
     return c;
 }
 
-/* Check the shape and say what it is, before making it takes time and memory. */
+/* Check the shape and report it, before making the model takes time and memory. */
 static tg_status announce(const struct options *o, const tg_config *c, bool changed, const tg_tokenizer *tok,
                           tg_err *err)
 {
@@ -136,7 +137,7 @@ static tg_status run(const struct options *o, tg_err *err)
 done:
     cli_output_abort(&out);
     tg_tokenizer_free(tok);
-    /* Whatever is wrong with the config came from the options. */
+    /* An error in the config can only come from the options. */
     if (status == TG_EDATA)
         status = err->code = TG_EUSAGE;
     return status;
@@ -146,7 +147,8 @@ int main(int argc, char **argv)
 {
     struct options o = {
         .preset = TG_PRESET_DEFAULT,
-        .asked = {.activation = (tg_gelu_kind)-1}, /* no value, as the other members' 0 */
+        .asked = {.activation =
+                      (tg_gelu_kind)-1}, /* out of range, like the other members' 0: not a default */
     };
     tg_err err = {0};
 

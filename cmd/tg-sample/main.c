@@ -16,34 +16,35 @@ static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
-         "the model ('-': standard input); else $TG_MODEL, else model.npz", 0, 0, NULL},
+         "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
-         "the text to go on from; else standard input, text or tokens; else a new line", 0, 0, NULL},
-        {'n', "tokens", CLI_SIZE, &o->n, "N", "how many tokens to generate", 0, 1e12, NULL},
+         "the text to continue (default: standard input, text or tokens; else a newline)", 0, 0, NULL},
+        {'n', "tokens", CLI_SIZE, &o->n, "N", "number of tokens to generate", 0, 1e12, NULL},
         {'t', "temperature", CLI_NUMBER, &o->sampling.temperature, "X",
-         "below 1 favours the probable, above 1 the improbable; 0 is --greedy", 0, 100, NULL},
-        {'k', "top-k", CLI_SIZE, &o->sampling.top_k, "K", "choose among the K most probable tokens; 0: all",
-         0, 1e9, NULL},
+         "below 1 favours probable tokens, above 1 improbable ones; 0 is --greedy", 0, 100, NULL},
+        {'k', "top-k", CLI_SIZE, &o->sampling.top_k, "K",
+         "choose among the K most probable tokens; 0 for all", 0, 1e9, NULL},
         {'P', "top-p", CLI_NUMBER, &o->sampling.top_p, "X",
-         "choose among the most probable tokens whose probabilities add up to X; 1: all", 1e-9, 1, NULL},
+         "choose among the most probable tokens whose probabilities add up to X; 1 for all", 1e-9, 1, NULL},
         {'g', "greedy", CLI_FLAG, &o->sampling.greedy, NULL, "always take the most probable token", 0, 0,
          NULL},
         {'s', "seed", CLI_U64, &o->sampling.seed, "N", "the same seed gives the same text", 0, 0, NULL},
         {'c', "count", CLI_SIZE, &o->count, "N",
-         "generate N texts together; a line of three dashes is between them", 1, 65536, NULL},
-        {'0', "null", CLI_FLAG, &o->zero, NULL, "end each text with a byte 0 instead", 0, 0, NULL},
-        {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end before this text, when it is generated", 0, 0, NULL},
+         "generate N texts together, separated by lines of three dashes", 1, 65536, NULL},
+        {'0', "null", CLI_FLAG, &o->zero, NULL, "end each text with a NUL byte instead", 0, 0, NULL},
+        {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it", 0, 0,
+         NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
         {0, "precision", CLI_CHOICE, &o->precision, TG_PRECISIONS,
-         "what the weights are rounded to; bf16 is faster", 0, 0, NULL},
+         "round the weights to this type; bf16 is faster", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
-         "threads, which do not change the text; 0 for one a processor", 0, 1024, NULL},
+         "number of threads, which does not change the text; 0 for one per processor", 0, 1024, NULL},
         {0},
     };
     const cli_tool tool = {
         .name = "tg-sample",
         .usage = "[-m MODEL] [-p TEXT] [OPTION]...",
-        .summary = "Generate text with a model and print it as it comes.",
+        .summary = "Generate text with a model, and print it as it is generated.",
         .examples = "  $ tg-sample -p 'Once'\n"
                     "  $ tg-sample -p 'Once' -n 100 --temperature 0.5 --seed 7\n"
                     "  $ tg-sample -p 'Once' --count 8 --precision bf16\n"
@@ -55,16 +56,15 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
-        return cli_usage("unexpected operand '%s': the prompt is given with -p or on standard input",
-                         argv[1]);
+        return cli_usage("unexpected operand '%s': give the prompt with -p or on standard input", argv[1]);
     if (o->stop && *o->stop == '\0')
-        return cli_usage("--stop is empty: it would end the text before it begins");
+        return cli_usage("--stop must not be empty: it would end the text before it begins");
     return CLI_OK;
 }
 
 /* ---- generating */
 
-/* Print the prompt at the beginning of every text. */
+/* Put the prompt at the beginning of every text. */
 static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -78,7 +78,7 @@ static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_
     return status ? status : sample_output_flush(out, err);
 }
 
-/* Print the newest token of each text. */
+/* Print the latest token of each text. */
 static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *err)
 {
     const tg_tokenizer *tok = g->infer.model->tokenizer;
@@ -103,7 +103,7 @@ static tg_status generate(tg_generator *g, sample_output *out, const struct opti
     return status;
 }
 
-/* Show the model the prompt, or when that is empty a newline, as if a line had just ended. */
+/* Run the model on the prompt.  If that is empty, run it on a newline, as if a line had just ended. */
 static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *p, tg_err *err)
 {
     static const unsigned char newline[] = "\n";
@@ -114,8 +114,9 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     if (p->n > 0) {
         seen = tg_generator_begin(g, p->ids, p->n);
         if (seen < p->n)
-            cli_say("the prompt has %zu tokens, the context %zu: the model sees the last %zu", p->n,
-                    model->config.n_ctx, seen);
+            cli_say(
+                "the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last %zu",
+                p->n, model->config.n_ctx, seen);
         return TG_OK;
     }
     status = tg_prompt_text(&start, model, newline, 1, err);

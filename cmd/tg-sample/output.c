@@ -20,8 +20,8 @@ static void show_character(sample_output *out)
     out->n_character = 0;
 }
 
-/* A terminal gets whole characters, and control characters and invalid UTF-8 only escaped:
- * they could move its cursor, or worse. */
+/* A terminal gets whole characters.  Control characters and invalid UTF-8 are escaped: they could move
+ * the cursor, or worse. */
 static void show_byte(sample_output *out, unsigned char byte)
 {
     if (!tg_utf8_continues(byte))
@@ -47,7 +47,8 @@ static void write_bytes(sample_output *out, const unsigned char *text, size_t n)
     }
 }
 
-/* End the last line, on a terminal always, otherwise only between texts. */
+/* End the text: its last line, if that is open and there is a terminal or more than one text, or a NUL;
+ * then the separator. */
 static void end_text(sample_output *out)
 {
     show_character(out);
@@ -94,7 +95,7 @@ static tg_status release(sample_text *t, size_t n, tg_err *err)
     return TG_OK;
 }
 
-/* Append bytes once they cannot be part of `stop`; until then they are held. */
+/* Append bytes once they cannot be part of `stop`, and hold them until then. */
 static tg_status add_until_stop(const sample_output *out, sample_text *t, const unsigned char *text, size_t n,
                                 tg_err *err)
 {
@@ -142,7 +143,7 @@ tg_status sample_output_add(sample_output *out, size_t i, const unsigned char *t
     return out->stop ? add_until_stop(out, t, text, n, err) : append(t, text, n, err);
 }
 
-/* Write the bytes of the current text that wait. */
+/* Write the waiting bytes of the current text. */
 static void write_waiting(sample_output *out)
 {
     sample_text *t = &out->text[out->current];

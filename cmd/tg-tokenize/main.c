@@ -12,9 +12,9 @@
 #include "lib/text/tokens_read.h"
 #include "lib/text/tokens_write.h"
 
-#define PIECE ((size_t)1 << 20)   /* bytes of a mapped text that are processed at a time */
-#define IDS ((size_t)1 << 12)     /* ids that are processed at a time */
-#define DECODED ((size_t)1 << 16) /* bytes of decoded text that are written at a time */
+#define PIECE ((size_t)1 << 20)   /* bytes of mapped text per piece */
+#define IDS ((size_t)1 << 12)     /* ids per call of the encoder */
+#define DECODED ((size_t)1 << 16) /* bytes of decoded text per write */
 
 struct options {
     bool decode, count;
@@ -29,17 +29,17 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'d', "decode", CLI_FLAG, &o->decode, NULL, "turn token archives back into text", 0, 0, NULL},
         {'c', "count", CLI_FLAG, &o->count, NULL,
-         "print how many tokens there are, as one number for all FILEs; each may be text (counted as if "
-         "it were tokenized) or a token archive, told apart by its first four bytes",
+         "print the total number of tokens in all FILEs; each may be text, counted as if it were tokenized, "
+         "or a token archive, recognized by its first four bytes",
          0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE, not to standard output", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
         {0},
     };
     const cli_tool tool = {
         .name = "tg-tokenize",
         .usage = "[-d | -c] [-o FILE] [FILE]...",
-        .summary = "Turn text into a token archive (.npz), one token per byte. Without FILE, or "
-                   "where it is -, read standard input.",
+        .summary = "Turn text into a token archive (.npz), one token per byte. With no FILE, or "
+                   "when FILE is -, read standard input.",
         .examples = "  $ tg-tokenize < text | tg-train\n"
                     "  $ tg-tokenize -o tokens.npz text\n"
                     "  $ tg-tokenize -d tokens.npz | head\n"
@@ -51,9 +51,9 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (o->decode && o->count)
-        return cli_usage("--decode and --count exclude each other");
+        return cli_usage("--decode and --count cannot be combined");
     if (o->count && o->output)
-        return cli_usage("--count prints to standard output: --output does not go with it");
+        return cli_usage("--count prints to standard output: it cannot be combined with --output");
     o->files = n > 0 ? argv + 1 : standard_input;
     o->n_files = n > 0 ? (size_t)n : 1;
     return CLI_OK;
@@ -63,15 +63,15 @@ static int parse(int argc, char **argv, struct options *o)
 
 struct job {
     const struct options *o;
-    cli_output out;          /* where an archive, or decoded text, goes */
-    const tg_tokenizer *tok; /* for text; archives bring their own */
+    cli_output out;          /* for the archive or the decoded text */
+    const tg_tokenizer *tok; /* for text; an archive has its own */
     tg_encoder *encoder;
     tg_tokens_writer *w; /* NULL until the first byte of text has arrived */
     uint64_t count;
 };
 
-/* What to do with a FILE, whose source it may take over.  An error comes back with the name of the
- * file that it is about, the input or the output. */
+/* What to do with a FILE; it may take over the source.  Its errors name the file at fault, input or
+ * output. */
 typedef tg_status (*visitor)(struct job *job, tg_source *source, const char *name, tg_err *err);
 
 static tg_status visit_file(struct job *job, const char *path, visitor visit, tg_err *err)
@@ -103,7 +103,7 @@ static tg_status visit_files(struct job *job, visitor visit, tg_err *err)
 
 /* ---- text to tokens */
 
-/* Encode a piece of text, or the end of all text, NULL, and write the ids. */
+/* Encode a piece of text and write its ids; `text` NULL: the end of all text. */
 static tg_status encode_text(struct job *job, tg_text *text, const char *name, tg_err *err)
 {
     int32_t ids[IDS];
@@ -119,7 +119,7 @@ static tg_status encode_text(struct job *job, tg_text *text, const char *name, t
     return TG_OK;
 }
 
-/* Write text whose bytes are its ids. */
+/* Write text whose bytes are the ids. */
 static tg_status write_bytes(struct job *job, const tg_text *text, bool mapped, tg_err *err)
 {
     const tg_status status = mapped ? tg_tokens_write_packed_zero_copy(job->w, text->next, text->n, err)
@@ -128,8 +128,8 @@ static tg_status write_bytes(struct job *job, const tg_text *text, bool mapped, 
     return status ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
-/* The next n bytes of source.  The archive begins with the first byte of text: empty text
- * leaves nothing. */
+/* Encode the next n bytes of source.  The first byte of text starts the archive, so empty text writes
+ * nothing. */
 static tg_status encode_piece(struct job *job, const tg_source *source, size_t n, const char *name,
                               tg_err *err)
 {
@@ -148,7 +148,7 @@ static tg_status encode_file(struct job *job, tg_source *source, const char *nam
     size_t n = 1;
 
     while (!status && n > 0) {
-        if (tg_source_peek(source, 1, err)) /* text that arrives slowly is processed at once */
+        if (tg_source_peek(source, 1, err)) /* process slowly arriving text without delay */
             return tg_err_in(err, name);
         n = tg_size_min(source->ready, PIECE);
         if (n > 0)
@@ -158,7 +158,7 @@ static tg_status encode_file(struct job *job, tg_source *source, const char *nam
     return status;
 }
 
-/* All files are one text. */
+/* Encode all files as one text. */
 static tg_status encode(struct job *job, tg_err *err)
 {
     const struct options *o = job->o;
@@ -168,7 +168,7 @@ static tg_status encode(struct job *job, tg_err *err)
     if ((status = visit_files(job, encode_file, err)))
         return status;
     if (!job->w)
-        return tg_fail(err, TG_EDATA, "%s: empty text: no tokens", name);
+        return tg_fail(err, TG_EDATA, "%s: the text is empty, expected at least one byte", name);
     if ((status = encode_text(job, NULL, name, err)))
         return status;
     return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
@@ -176,13 +176,13 @@ static tg_status encode(struct job *job, tg_err *err)
 
 /* ---- tokens to text */
 
-/* Decoded text on its way out. */
+/* Decoded text waiting to be written. */
 struct text {
     size_t n;
     unsigned char bytes[DECODED];
 };
 
-/* Append a token's text; what does not fit is written. */
+/* Append a token's text; if it does not fit, write the waiting text first. */
 static tg_status append(struct text *text, int fd, const unsigned char *token, size_t n, tg_err *err)
 {
     if (n > DECODED - text->n) {
@@ -262,7 +262,7 @@ static tg_status count_tokens(struct job *job, tg_source *source, tg_err *err)
     return status;
 }
 
-/* The ids of a piece of text, or of its end, NULL. */
+/* Count the ids of a piece of text; `text` NULL: the end of the text. */
 static tg_status count_ids(struct job *job, tg_text *text, tg_err *err)
 {
     int32_t ids[IDS];
@@ -315,7 +315,7 @@ static tg_status count(struct job *job, tg_err *err)
 
 /* ---- the tool */
 
-/* Decoded text may go to a terminal, an archive may not. */
+/* Decoded text may go to a terminal; an archive may not. */
 static tg_status convert(struct job *job, tg_err *err)
 {
     const struct options *o = job->o;

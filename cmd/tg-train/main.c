@@ -10,7 +10,7 @@
 
 /* ---- options */
 
-/* The option of a setting that is saved with the run. */
+/* Make the option for a setting that is saved with the run. */
 static cli_option setting(train_options *o, char letter, tg_setting_id id, const char *metavar,
                           const char *help)
 {
@@ -26,41 +26,43 @@ static int parse(int argc, char **argv, train_options *o)
 {
     cli_option options[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
-         "the model to train; made when missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
+         "the model to train; created if missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE",
-         "save there, and go on from there when it exists; - is standard output", 0, 0, NULL},
-        setting(o, 'n', TG_SET_STEPS, "N", "steps in all, those already done included"),
-        setting(o, 'b', TG_SET_BATCH, "N", "sequences to a pass"),
-        setting(o, 'c', TG_SET_CONTEXT, "N", "tokens to a sequence; 0 for the model's context"),
-        setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes to a step"),
-        setting(o, 'l', TG_SET_LR, "X", "peak learning rate; wide models want less, GPT-2's size 6e-4"),
-        setting(o, 0, TG_SET_MIN_LR, "X", "where the learning rate ends (default: a tenth of --lr)"),
+         "save to FILE, and continue from it if it exists; '-' is standard output", 0, 0, NULL},
+        setting(o, 'n', TG_SET_STEPS, "N", "total number of steps, including those already done"),
+        setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
+        setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
+        setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
+        setting(o, 'l', TG_SET_LR, "X",
+                "peak learning rate; wide models need less, about 6e-4 at GPT-2's size"),
+        setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),
         setting(o, 0, TG_SET_WARMUP, "N", "steps of linear warm-up"),
-        setting(o, 0, TG_SET_BETA1, "X", "AdamW's first decay"),
-        setting(o, 0, TG_SET_BETA2, "X", "AdamW's second decay"),
-        setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's decay of matrices"),
-        setting(o, 0, TG_SET_CLIP, "X", "largest norm of the gradient; 0 for no limit"),
+        setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),
+        setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment"),
+        setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's weight decay, applied to matrices only"),
+        setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
-        setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, its end, for validation"),
-        setting(o, 0, TG_SET_PRECISION, NULL, "of what products multiply; sums are float32's"),
-        setting(o, 's', TG_SET_SEED, "N", "order of the text, dropout, and a new model's weights"),
-        {0, "eval-every", CLI_SIZE, &o->eval_every, "N", "steps between validations; 0 for the end alone", 0,
+        setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
+        setting(o, 0, TG_SET_PRECISION, NULL,
+                "round the operands of matrix products to this type; sums stay float32"),
+        setting(o, 's', TG_SET_SEED, "N",
+                "seed for the order of the text, dropout, and a new model's weights"),
+        {0, "eval-every", CLI_SIZE, &o->eval_every, "N",
+         "steps between validations; 0 to validate only at the end", 0, 1e12, NULL},
+        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens per validation; 0 for all", 0, 1e15, NULL},
+        {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          1e12, NULL},
-        {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens to a validation; 0 for all", 0, 1e15,
-         NULL},
-        {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 for the end alone", 0, 1e12,
-         NULL},
-        {0, "log", CLI_TEXT, &o->log, "FILE", "append a line for each step to FILE, as TSV", 0, 0, NULL},
+        {0, "log", CLI_TEXT, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
-         "threads, which do not change the model; 0 for one a processor", 0, 1024, NULL},
+         "number of threads, which does not change the model; 0 for one per processor", 0, 1024, NULL},
         {0},
     };
     const cli_tool tool = {
         .name = "tg-train",
         .usage = "[-m MODEL] [OPTION]... [TOKENS]...",
-        .summary = "Train a model on token archives, from standard input or files. The model is made when\n"
-                   "it does not exist. A run that was stopped goes on when the same command is given again,\n"
-                   "with -o too.",
+        .summary = "Train a model on token archives from standard input or files. A missing model is\n"
+                   "created. A run that was stopped continues when the same command is given again,\n"
+                   "also with -o.",
         .examples = "  $ tg-tokenize < text | tg-train\n"
                     "  $ tg-tokenize text > tokens.npz\n"
                     "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
@@ -114,20 +116,20 @@ static void say_saved(const struct job *job)
                 cli_count(c->settings.steps));
 }
 
-/* The loss or a weight is not finite: say which model remains. */
+/* The loss or a weight is not finite: report which model is left. */
 static void say_what_remains(const struct job *job)
 {
     const char *target = job->setup.target;
 
     if (job->setup.stream || (job->saved_step == SIZE_MAX && access(target, F_OK) != 0))
-        cli_say("stopped; no model is saved");
+        cli_say("stopped; no model was saved");
     else if (job->saved_step == SIZE_MAX)
         cli_say("stopped; %s is unchanged", target);
     else
         cli_say("stopped; %s keeps step %s", target, cli_count(job->saved_step));
 }
 
-/* The log failed; keep the steps. */
+/* Writing the log failed: save the steps done so far. */
 static void save_without_log(struct job *job)
 {
     tg_err err = {0};
@@ -140,7 +142,7 @@ static void save_without_log(struct job *job)
 
 /* ---- training */
 
-/* Whether an action of every `every` steps is due; 0: only at the end. */
+/* Whether an action that is taken every `every` steps is due; 0: only at the end. */
 static bool due(const struct job *job, size_t every)
 {
     const size_t step = job->setup.run.step;
@@ -157,7 +159,8 @@ static tg_status evaluate(struct job *job, tg_err *err)
     r->val_step = r->step;
     if (isfinite(r->val_loss))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g", r->step, fabs(r->val_loss));
+    return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g, expected a finite number", r->step,
+                   fabs(r->val_loss));
 }
 
 static tg_status one_step(struct job *job, tg_err *err)
@@ -171,7 +174,7 @@ static tg_status one_step(struct job *job, tg_err *err)
     r->step = job->setup.run.step;
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
-        status = evaluate(job, err); /* first: a bad model is not saved over a good one */
+        status = evaluate(job, err); /* before saving: a bad model must not replace a good one */
     if (!status && o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
         status = save_model(job, err);
     train_report_resume(r);
@@ -218,7 +221,7 @@ static void add_word(char *line, size_t size, const char *word)
     snprintf(line + used, size - used, " %s", word);
 }
 
-/* The command that continues a complete run. */
+/* The command that continues a complete run, with twice its steps. */
 static void format_command(char *line, size_t size, const struct job *job)
 {
     const train_options *o = job->o;
@@ -239,8 +242,8 @@ static void format_command(char *line, size_t size, const struct job *job)
         add_word(line, size, o->files[i]);
 }
 
-/* Nothing is left to do: say so, and how to continue.  If another target was asked for, write
- * the model there as it is. */
+/* The run is complete: say so, and how to continue.  If the target is another file, write the model
+ * there unchanged. */
 static tg_status already_complete(struct job *job, tg_err *err)
 {
     const train_setup *s = &job->setup;

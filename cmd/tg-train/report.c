@@ -29,7 +29,7 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
     r->log = fopen(log_path, "a");
     if (!r->log)
         return log_failed(r, err);
-    /* a pipe has no size, and is new */
+    /* a pipe's size is 0, as if it were new */
     if (fstat(fileno(r->log), &st) || st.st_size == 0)
         fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
     return TG_OK;

@@ -26,16 +26,16 @@ typedef struct train_report {
     size_t val_step;     /* its step */
 } train_report;
 
-/* For a run that has done `first` steps.  log_path NULL: no log.  The file is appended to, and gets a
- * header line when it is new or empty.  TG_EIO with the path. */
+/* Begin the report of a run that has done `first` steps.  log_path NULL: no log.  The log is appended
+ * to; a new or empty file gets a header line.  TG_EIO: the message names the log. */
 TG_MUST_CHECK tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first,
                                           const char *log_path, tg_err *err);
 
 /* Start the clock. */
 void train_report_begin(train_report *r);
 
-/* After a step, with r->step, r->last and r->val_loss set: write its log line, and show a progress
- * line when one is due.  TG_EIO with the log's path. */
+/* Call this after a step, with r->step, r->last and r->val_loss set.  It writes a log line, and shows a
+ * progress line if one is due.  TG_EIO: the message names the log. */
 TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
 
 /* Print the progress as a line of its own, for SIGUSR1. */
@@ -44,11 +44,11 @@ void train_report_say(const train_report *r);
 /* Print the result: the losses of the last step and of the last validation. */
 void train_report_conclude(const train_report *r);
 
-/* The time between these two is not training. */
+/* Exclude the time between these two calls from the training time. */
 void train_report_pause(train_report *r);
 void train_report_resume(train_report *r);
 
-/* Close the log.  TG_EIO with its path. */
+/* Close the log.  TG_EIO: the message names it. */
 TG_MUST_CHECK tg_status train_report_close(train_report *r, tg_err *err);
 
 #endif

@@ -18,7 +18,7 @@ static tg_status suggest_tokenize(const char *path, tg_err *err)
 {
     const bool dash = cli_is_dash(path);
 
-    return tg_fail(err, TG_EDATA, "not an .npz archive: this is plain text; try  tg-tokenize %s%s | tg-train",
+    return tg_fail(err, TG_EDATA, "plain text, expected a token archive; try  tg-tokenize %s%s | tg-train",
                    dash ? "< " : "", dash ? "text" : path);
 }
 
@@ -65,7 +65,7 @@ static tg_status load_text(train_setup *s, tg_err *err)
     if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
         return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
-        return tg_fail(err, TG_EUSAGE, "no text: try  tg-tokenize < text | tg-train");
+        return tg_fail(err, TG_EUSAGE, "no tokens: try  tg-tokenize < text | tg-train");
     if (o->n_files == 0)
         return load_file(&s->tokens, "-", err);
     for (size_t i = 0; !status && i < o->n_files; i++)
@@ -85,7 +85,7 @@ static tg_status new_model(train_setup *s, tg_err *err)
     config.vocab_size = tg_tokenizer_vocab_size(s->tokens.tokenizer);
     if (asked->context > 0)
         config.n_ctx = asked->context;
-    /* before memory is allocated for a context that the text cannot fill */
+    /* check the text first: it may be too short for a context that needs much memory */
     if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
@@ -107,7 +107,7 @@ static tg_status load_model(train_setup *s, tg_err *err)
 
 /* ---- the run */
 
-/* The settings of a resumed run that change. */
+/* Report the settings of a resumed run that change. */
 static void say_changes(const tg_settings *old, const train_options *o)
 {
     char before[32], now[32];
@@ -132,14 +132,14 @@ static tg_status settle(train_setup *s, tg_err *err)
     if (status)
         return status;
     if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
-        return err->code = TG_EUSAGE; /* the file was checked when it was read: it is the options */
+        return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
     if (!s->complete && s->run.step > 0)
         say_changes(&saved, o);
     return TG_OK;
 }
 
-/* Cut the text into windows; say whether it differs from the text that the run began with. */
+/* Cut the text into windows, and report if it differs from the text that the run began with. */
 static tg_status begin_text(train_setup *s, tg_err *err)
 {
     const size_t before = s->run.text_tokens;
@@ -156,7 +156,7 @@ static tg_status begin_text(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
-/* Whether a path is a file with content: possibly an earlier run's model. */
+/* Whether a path is a file with content, which may be an earlier run's model. */
 static bool has_content(const char *path)
 {
     struct stat st;
@@ -188,7 +188,7 @@ void train_setup_free(train_setup *s)
 
 /* ---- the announcement */
 
-/* Memory of the weights and moments, the text, the trainer's buffers. */
+/* The memory for the weights and moments, the text, and the trainer's buffers. */
 static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
 {
     const size_t parts[] = {

@@ -1,6 +1,6 @@
 /*
- * train_setup: from tg-train's options to its first step -- the text, the model, the
- * settings of the run, and whether they fit together.
+ * train_setup: what tg-train prepares before its first step: the text, the model, and the settings of
+ * the run, checked against each other.
  */
 #ifndef TG_CMD_TRAIN_SETUP_H
 #define TG_CMD_TRAIN_SETUP_H
@@ -15,7 +15,7 @@
 
 typedef struct train_options {
     const char *model, *output, *log;
-    tg_settings asked;                     /* only those that are given count */
+    tg_settings asked;                     /* valid only where `given` */
     bool given[TG_SETTINGS];               /* by tg_setting_id */
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
     size_t eval_every, eval_tokens, save_every, threads;
@@ -25,25 +25,24 @@ typedef struct train_options {
 
 typedef struct train_setup {
     const train_options *options;
-    const char *source; /* the file that the model is read from, "-": standard input.  The
-                         * target, if an earlier run left a model there */
-    const char *target; /* the file that it is saved to, "-": standard output */
+    const char *source; /* the file that the model is read from, "-": standard input; the target, if an
+                           earlier run left a model there */
+    const char *target; /* the file that the model is saved to, "-": standard output */
     bool stream;        /* the target is written once, at the end */
     bool is_new;        /* no model exists yet */
-    bool complete;      /* all steps are done: the run stays as it was read */
+    bool complete;      /* all steps are done: nothing is trained */
     size_t steps;       /* of the whole run */
     tg_tokens tokens;
     tg_batches batches;
     tg_checkpoint run;
 } train_setup;
 
-/* Read the text and the model, settle the run's settings, check that the target can be
- * written.  To be freed, also after a failure. */
+/* Read the text and the model, settle the run's settings, and check that the target can be written.
+ * The caller frees *setup, also after a failure. */
 TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options *options, tg_err *err);
 void train_setup_free(train_setup *setup);
 
-/* Say what is trained, on what, and how much memory that needs.  TG_ENOMEM when a size_t
- * cannot hold it. */
+/* Report what is trained, on what, and the memory needed.  TG_ENOMEM: the size overflows a size_t. */
 TG_MUST_CHECK tg_status train_setup_announce(const train_setup *setup, tg_err *err);
 
 #endif

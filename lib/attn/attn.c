@@ -70,7 +70,7 @@ static void load_head(tg_attn_panel *panel, const tg_qkv_view *a, size_t b, size
     }
 }
 
-/* Fill in row i of row->b, row->h. */
+/* Compute row i of head row->h of sequence row->b. */
 static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t thread, size_t i, bool att)
 {
     const tg_qkv_view *a = row->view;
@@ -146,13 +146,13 @@ bool tg_attn_walk(const tg_qkv_view *view, size_t layer, const tg_attn_filter *f
     return true;
 }
 
-/* Long enough that taking a turn costs little compared with making the output. */
+/* Long enough that waiting for a turn costs little compared with making the output. */
 size_t tg_attn_chunk(size_t T)
 {
     return T < 1024 ? 1024 / T : 1;
 }
 
-/* The queries of row->b, row->h, whose keys and values are loaded. */
+/* Walk over queries of one head, whose keys and values are loaded. */
 static bool walk_head(const tg_attn_row *head, range queries, const tg_attn_scratch *scratch,
                       const tg_attn_team *team)
 {

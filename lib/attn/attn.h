@@ -56,7 +56,7 @@ typedef enum tg_attn_mask { TG_ATTN_1E9, TG_ATTN_INF, TG_ATTN_MIN } tg_attn_mask
 #define TG_ATTN_MASKS "-1e9|-inf|min"
 float tg_attn_mask_value(tg_attn_mask mask); /* -1e9, -infinity, -FLT_MAX */
 
-/* Which rows to compute, and which of their elements to show: one index, or all of them. */
+/* Which rows to compute, and which of their elements to show: in each field one index, or all. */
 #define TG_ATTN_ALL SIZE_MAX
 typedef struct tg_attn_filter {
     size_t layer, head, query, key;
@@ -77,7 +77,7 @@ TG_MUST_CHECK tg_status tg_attn_check_index(const char *what, size_t index, size
 TG_MUST_CHECK tg_status tg_attn_filter_check(const tg_attn_filter *filter, size_t L, size_t H, size_t T,
                                              tg_err *err);
 
-/* One row: query i of head h.  The arrays belong to the walk and hold until the next row. */
+/* One row: query i of head h.  The arrays belong to the walk and are valid until the next row. */
 typedef struct tg_attn_row {
     const tg_qkv_view *view;
     size_t layer, b, h, i;
@@ -87,8 +87,8 @@ typedef struct tg_attn_row {
     const double *att;     /* [D] sum over j of probs[j] * v_j */
 } tg_attn_row;
 
-/* Whether all numbers of a row are finite after rounding to float32: finite but huge weights
- * overflow.  tg_attn_not_finite() sets the error for a row that is not, TG_EDATA with its place. */
+/* Whether all numbers of a row are finite after rounding to float32; finite but huge weights overflow.
+ * tg_attn_not_finite() sets the error for a row that is not: TG_EDATA, with its place. */
 bool tg_attn_row_is_finite(const tg_attn_row *row);
 tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *err);
 
@@ -104,16 +104,16 @@ typedef struct tg_attn_scratch {
 } tg_attn_scratch;
 void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t threads, size_t T, size_t D);
 
-/* Walk over the rows of one layer that the filter keeps, in this thread.  `layer` is only copied
- * into the rows; filter->layer is ignored, the other fields are in range.  Returns false if visit
- * ended the walk. */
+/* Walk over the rows of one layer that the filter keeps, in this thread.  `layer` is only copied into
+ * the rows.  filter->layer is ignored; the other fields must be in range.  Returns false if visit ended
+ * the walk. */
 bool tg_attn_walk(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
                   tg_attn_scratch *scratch, tg_attn_visit visit, void *context);
 
 /*
  * The same walk with all of the scratch's threads.
  *
- * Rows are dealt out in consecutive chunks of tg_attn_chunk(T).  `row` is called by several
+ * Rows are distributed in consecutive chunks of tg_attn_chunk(T).  `row` is called by several
  * threads at once; `thread` < scratch->threads tells them apart.  After its chunk a thread
  * calls `turn`, and turns are taken in the order of the rows, so that output made by `row` can
  * be written in order.  A turn that returns false ends the walk: no later turn is called,

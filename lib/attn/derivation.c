@@ -95,7 +95,8 @@ static void project(tg_derivation *d, const tg_params *table)
     o->out = d->layer.b_proj ? o->sum + (double)d->layer.b_proj[c] : o->sum;
 }
 
-/* datt: from a model's loss; otherwise the loss is one of its channels. */
+/* Compute datt from the model's loss.  Without a model the loss is a channel of att, and datt is 1
+ * there and 0 elsewhere. */
 static void find_datt(tg_derivation *d)
 {
     const size_t C = d->layer.view.C, D = C / d->layer.view.H;
@@ -140,7 +141,7 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
         return status;
     if ((status = tg_arena_build(&d->arena, place, &(struct placement){d, layers}, err)))
         return status;
-    (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* which check() says exists */
+    (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* check() has made sure that it exists */
     locate(d);
     tg_attn_trace_forward(&d->t, &d->layer.view, what->at);
     if (layers->model)

@@ -1,9 +1,9 @@
 /*
  * derivation: everything about one score of a layer: its trace, the offsets of its vectors, the
- * weighted sum it is part of, that sum's projection, and its gradient.
+ * weighted sum that it is part of, that sum's projection, and its gradient.
  *
  *     tg_derive(&d, &layers, &what, &err)
- *     look at d
+ *     use d
  *     tg_derivation_free(&d)
  */
 #ifndef TG_ATTN_DERIVATION_H
@@ -22,7 +22,7 @@ typedef struct tg_derive_what {
     tg_attn_index at;
     size_t channel;     /* of the head's weighted sum; without a model, the loss is this channel */
     size_t out_channel; /* of the layer's output; used only with a model */
-    bool backward;      /* with the gradient */
+    bool backward;      /* also derive the gradient */
     int32_t target;     /* with a model: the loss is that of predicting this token after the text */
 } tg_derive_what;
 
@@ -30,7 +30,7 @@ typedef struct tg_derive_what {
 typedef struct tg_derived_output {
     const char *name;    /* of the matrix; the model's */
     double *w;           /* [C] column c of the matrix */
-    double sum, of_head; /* over all m; over the head's own */
+    double sum, of_head; /* over all m; over the head's channels only */
     double out;          /* sum + bias */
 } tg_derived_output;
 
@@ -47,10 +47,10 @@ typedef struct tg_derivation {
 } tg_derivation;
 
 /*
- * Run the layers, of which none has been seen, to what->layer, and compute.
- * TG_EUSAGE, with the range: an index, a channel or the target is out of range.  TG_EDATA, with
- * the place: a number is not finite.  TG_ENOMEM.  After a failure *d needs no free.  The arrays of
- * d->layer hold until the layers' next one.
+ * Run the layers, none of which may have been visited yet, up to what->layer, and derive the score.
+ * TG_EUSAGE, with the range: an index, a channel or the target is out of range.  TG_EDATA, with the
+ * place: a number is not finite.  TG_ENOMEM.  After a failure there is nothing to free.  The arrays of
+ * d->layer are valid until the next layer is run.
  */
 TG_MUST_CHECK tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_what *what,
                                   tg_err *err);

@@ -1,9 +1,9 @@
 /*
- * layers: the attention of one layer after another, of a model that runs on a text, or of
- * given arrays, which count as one layer.
+ * layers: the attention of a model that runs on a text, one layer after another; or of given arrays,
+ * which count as one layer.
  *
  *     tg_attn_layers_model(&layers, model, ids, T, &err)    or  tg_attn_layers_given(...)
- *     tg_attn_layers_select(&layers, &filter, &err)         if not everything is wanted
+ *     tg_attn_layers_select(&layers, &filter, &err)         unless everything is wanted
  *     while (tg_attn_layers_next(&layers, &layer))
  *         use layer
  *     tg_attn_layers_close(&layers)
@@ -20,8 +20,8 @@
 #include "lib/attn/attn.h"
 #include "lib/gpt/infer.h"
 
-/* What one layer's attention reads.  The arrays hold until the next layer.  Everything but the
- * view is NULL for given arrays. */
+/* What one layer's attention reads.  The arrays are valid until the next layer.  For given arrays,
+ * everything except the view is NULL. */
 typedef struct tg_attn_layer {
     size_t number; /* from 0 */
     tg_qkv_view view;
@@ -46,12 +46,12 @@ typedef struct tg_attn_layers {
     tg_arena arena;
 } tg_attn_layers;
 
-/* A model on ids [T], 1 <= T <= n_ctx, each below vocab_size; both must outlive the walk.
+/* Run a model on ids [T], 1 <= T <= n_ctx, each below vocab_size; both must outlive the walk.
  * TG_ENOMEM: nothing to close. */
 TG_MUST_CHECK tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model,
                                              const int32_t *ids, size_t T, tg_err *err);
 
-/* Arrays, which the caller keeps. */
+/* Use given arrays, which the caller keeps. */
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view);
 
 /* Keep only these layers, heads, queries and keys.  TG_EUSAGE, with the range: an index is out of
@@ -59,10 +59,10 @@ void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view);
 TG_MUST_CHECK tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter,
                                               tg_err *err);
 
-/* Run on to the next layer that the filter keeps; false: there was no other. */
+/* Advance to the next layer that the filter keeps; false: there is none. */
 bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
 
-/* Run on to the layer of this number, whatever the filter; false: it is out of range, or the walk is
+/* Advance to the layer with this number, whatever the filter; false: it is out of range, or the walk is
  * past it. */
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
 
@@ -70,7 +70,7 @@ void tg_attn_layers_close(tg_attn_layers *layers);
 
 /*
  * Walk with all threads over the rows that the filter keeps in the remaining layers (see
- * tg_attn_walk_team).  TG_OK also when a turn ended the walk.  TG_ENOMEM.
+ * tg_attn_walk_team).  Returns TG_OK also if a turn ended the walk.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team,
                                                  tg_err *err);

@@ -15,13 +15,13 @@ typedef struct tg_attn_qkv {
  * Read one archive from fd with arrays q, k and v of one shape [B,T,C], '<f4' or '<f8' (rounded
  * to float32); other arrays are skipped.
  * TG_EDATA: an array is missing, has another shape or type, or has an element that is not finite
- * as float32; anything that formats/archive.h refuses.  TG_EIO, TG_ENOMEM.  After a failure *qkv
- * needs no free.
+ * as float32; anything that formats/archive.h refuses.  TG_EIO, TG_ENOMEM.  After a failure
+ * there is nothing to free.
  */
 TG_MUST_CHECK tg_status tg_attn_qkv_read(tg_attn_qkv *qkv, int fd, tg_err *err);
 void tg_attn_qkv_free(tg_attn_qkv *qkv);
 
-/* Read the channels as H heads.  TG_EUSAGE: H does not divide C. */
+/* Divide the channels into H heads.  TG_EUSAGE: H does not divide C. */
 TG_MUST_CHECK tg_status tg_attn_set_heads(tg_qkv_view *view, size_t H, tg_err *err);
 
 #endif

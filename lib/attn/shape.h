@@ -35,10 +35,10 @@
 
 typedef enum tg_attn_stage {
     TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CONSTANT) TG_ATTN_STAGE_COUNT,
-    TG_ATTN_EVERY = TG_ATTN_STAGE_COUNT /* where one stage may be chosen: all of them */
+    TG_ATTN_EVERY = TG_ATTN_STAGE_COUNT /* instead of one stage: all of them */
 } tg_attn_stage;
 
-/* "x|qkv|q|...": a list as lib/base/choice.h wants it. */
+/* "x|qkv|q|...": a list for lib/base/choice.h. */
 #define TG_ATTN_STAGES (&TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CHOICE)[1])
 
 const char *tg_attn_stage_name(tg_attn_stage stage); /* "x" */

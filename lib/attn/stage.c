@@ -43,10 +43,10 @@ static void attend(double *att, const tg_qkv_view *view, const tg_attn_filter *f
 {
     const tg_attn_team team = {.row = keep_att, .context = att, .att = true};
 
-    (void)tg_attn_walk_team(view, 0, filter, scratch, &team); /* no turn ends it */
+    (void)tg_attn_walk_team(view, 0, filter, scratch, &team); /* without turns it cannot end early */
 }
 
-/* All tokens at once, or in each sequence the query's. */
+/* Project all tokens, or in each sequence only the query's. */
 static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
 {
     const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C;
@@ -60,7 +60,7 @@ static void project(double *out, const double *att, const tg_attn_layer *layer, 
         tg_linear64_forward(out + n * C, NULL, att + n * C, &proj, 1);
 }
 
-/* att of all heads in the layout that the projection reads, then the projection. */
+/* Compute att of all heads in the layout that the projection reads, then project it. */
 static void fill_out(tg_stage_scratch *scratch, const tg_attn_layer *layer, size_t query)
 {
     const tg_attn_filter heads = {TG_ATTN_ALL, TG_ATTN_ALL, query, TG_ATTN_ALL};

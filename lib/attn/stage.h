@@ -12,7 +12,7 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/shape.h"
 
-/* Scratch for any stage, and the values of any but the square ones: O(B*T*C). */
+/* Scratch for any stage, and the values of any except the square ones: O(B*T*C). */
 typedef struct tg_stage_scratch {
     tg_attn_scratch walk;
     double *values; /* [B,T,3C] */
@@ -29,8 +29,8 @@ void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, size_t B
 void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
                    const tg_attn_filter *filter);
 
-/* Called with the visible part of a row of scores or probabilities: numbers [i + 1], at `offset` of
- * the array, whose rows have T elements.  Several threads call it at once. */
+/* Called with the visible part of a row of scores or probabilities: numbers [i + 1], which start at
+ * `offset` of the array; a row has T elements.  Several threads call it at once. */
 typedef void (*tg_stage_row)(void *context, size_t offset, const double *numbers, size_t i, size_t T);
 
 /* Compute all rows of a square stage, in any order, by all threads.  Nothing is stored. */

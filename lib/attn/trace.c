@@ -37,7 +37,7 @@ void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_qkv_view *v
     t->dk = take(arena, D, 1);
 }
 
-/* Sequence b of x, which is q, k or v, as doubles [T,C]. */
+/* Copy sequence b of x, one of q, k and v, as doubles [T,C]. */
 static void gather(double *out, const tg_qkv_view *a, const float *x, size_t b)
 {
     for (size_t t = 0; t < a->T; t++)
@@ -51,7 +51,7 @@ static void probs_row(double *probs, const double *scores, size_t T, size_t i)
         probs[j] = 0.0;
 }
 
-/* The weighted sums of the query for all heads; overwrites scores and probs. */
+/* Compute the weighted sums of the query for all heads; overwrites scores and probs. */
 static void att_row(tg_attn_trace *t)
 {
     const size_t T = t->view.T, C = t->view.C, H = t->view.H, D = C / H, i = t->at.i;
@@ -63,7 +63,7 @@ static void att_row(tg_attn_trace *t)
     }
 }
 
-/* The intermediate results of tg_softmax_row_ref64(). */
+/* Recompute the intermediate results of tg_softmax_row_ref64(). */
 static void exponentials(tg_attn_trace *t)
 {
     const size_t i = t->at.i;

@@ -15,7 +15,7 @@ typedef struct tg_attn_index {
     size_t b, h, i, j;
 } tg_attn_index;
 
-/* Each index is below B, H, T, T; TG_EUSAGE with the range otherwise. */
+/* Check that the indices are below B, H, T and T.  TG_EUSAGE, with the range. */
 TG_MUST_CHECK tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_t T,
                                             tg_err *err);
 
@@ -41,10 +41,10 @@ typedef struct tg_attn_trace {
 /* Place the arrays in an arena (see arena.h), for scores of this view. */
 void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *trace, const tg_qkv_view *view);
 
-/* Compute the forward half.  The index is in range; the view has its arrays. */
+/* Compute the forward half.  The index must be in range, and the view must have its arrays. */
 void tg_attn_trace_forward(tg_attn_trace *trace, const tg_qkv_view *view, tg_attn_index at);
 
-/* Then the backward half, from datt [D], the gradient of the weighted sum of query i and head h. */
+/* Then compute the backward half from datt [D], the gradient of the weighted sum of query i and head h. */
 void tg_attn_trace_backward(tg_attn_trace *trace, const double *datt);
 
 #endif

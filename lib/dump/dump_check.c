@@ -28,7 +28,7 @@ struct square {
     tg_dump_difference *difference;
 };
 
-/* Rows that differ are few, or else speed does not matter: a lock is good enough. */
+/* A lock is good enough: if many rows differ, speed does not matter. */
 static void compare_row(void *context, size_t offset, const double *computed, size_t i, size_t T)
 {
     const struct square *s = context;

@@ -1,5 +1,5 @@
 /*
- * dump_check: compare a dump's arrays with the same arrays computed anew.
+ * dump_check: compare a dump's arrays with the same arrays, recomputed.
  */
 #ifndef TG_DUMP_CHECK_H
 #define TG_DUMP_CHECK_H
@@ -16,9 +16,9 @@ typedef struct tg_dump_difference {
 } tg_dump_difference;
 
 /*
- * Compare one stage of a dump's layer, which has it, with that of a layer of the same shape and
- * layout: each element rounded to float32, and masked scores with the value that the dump says
- * they have.  Two numbers count as equal if they differ by at most tolerance * max(1, |computed|).
+ * Compare a stage of a dump's layer, which must have it, with the same stage of a layer of the same
+ * shape and layout.  Each element is rounded to float32; a masked score must have the value of the
+ * dump's mask.  Two numbers count as equal if they differ by at most tolerance * max(1, |computed|).
  */
 void tg_dump_compare(tg_dump_difference *difference, const tg_dump *dump, const tg_dump_layer *dumped,
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,

@@ -38,7 +38,7 @@ static tg_status wrong_shape(const tg_array *a, size_t ndim, const size_t *shape
                    tg_shape_text(got, a->ndim, a->shape), tg_shape_text(want, ndim, shape));
 }
 
-/* Take B and T from the first array; T may be known from the tokens already. */
+/* Take B and T from the first array, unless the tokens have already set T. */
 static void infer_sizes(tg_dump *dump, const tg_array *a, tg_attn_stage stage)
 {
     const tg_qkv_view view = tg_dump_shape(dump);
@@ -65,8 +65,10 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
         return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4'", a->name, a->dtype.kind,
                        a->dtype.size);
     if (a->count == 0 || a->ndim < 3 || a->ndim > TG_ATTN_DIMS)
-        return tg_fail(err, TG_EDATA, "array %s has %zu dimensions and %zu elements", a->name, a->ndim,
-                       a->count);
+        return tg_fail(
+            err, TG_EDATA,
+            "array %s has %zu dimensions and %zu elements, expected 3 or 4 dimensions, none of size 0",
+            a->name, a->ndim, a->count);
     infer_sizes(dump, a, stage);
     view = tg_dump_shape(dump);
     tg_attn_stage_shape(&shape, stage, &view);
@@ -90,7 +92,7 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
 
 /* ---- values */
 
-/* All elements must be finite, of scores those with j <= i. */
+/* All elements must be finite; of scores, only those with j <= i. */
 static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
                               size_t count, tg_err *err)
 {
@@ -179,7 +181,8 @@ static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
     if ((status = check_array(dump, a, stage, err)) || (status = check_offsets(dump, err)))
         return status;
     if (number >= dump->n_layer)
-        return tg_fail(err, TG_EDATA, "array %s: dump/n_layer is %zu", a->name, dump->n_layer);
+        return tg_fail(err, TG_EDATA, "array %s: the layer must be below dump/n_layer, %zu", a->name,
+                       dump->n_layer);
     if (want.layer != TG_ATTN_ALL && want.layer != number)
         return TG_OK;
     if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
@@ -253,7 +256,7 @@ static tg_status check_channels(tg_dump *dump, tg_err *err)
             "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
             dump->n_layer, dump->H);
     if (dump->C == 0 || dump->C > SIZE_MAX / 16 || dump->C % dump->H != 0)
-        return tg_fail(err, TG_EDATA, "%zu heads do not divide %zu channels", dump->H, dump->C);
+        return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, dump->C);
     dump->D = dump->C / dump->H;
     return TG_OK;
 }

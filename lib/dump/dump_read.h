@@ -9,7 +9,7 @@
  *     h.N.STAGE                              in the layout's shape (lib/attn/shape.h); masked
  *                                            scores, j > i, may have any value
  *
- * All but the first five may be missing; arrays of other names are skipped.
+ * All except the first five may be missing; other arrays are skipped.
  */
 #ifndef TG_DUMP_READ_H
 #define TG_DUMP_READ_H
@@ -43,7 +43,7 @@ typedef struct tg_dump {
     tg_attn_mask mask;
     size_t n_layer;       /* of the model */
     size_t B, T, C, H, D; /* B = T = 0: the archive has neither layers nor tokens */
-    tg_dump_layer *layer; /* [n] the wanted layers of which it has an array, by ascending number */
+    tg_dump_layer *layer; /* [n] the wanted layers that have an array, in ascending order */
     size_t n;
     int64_t *ids; /* [T], or NULL */
     char *text;   /* [T][text_size], NUL-padded; or NULL */
@@ -65,7 +65,7 @@ typedef struct tg_dump_want {
  * Read one archive from fd, which must stay open: arrays of a mapped file are used in place.
  * TG_EDATA: an array is missing, contradicts the others in type or shape, or holds a number that
  * is not finite (except masked scores); another archive follows; anything that formats/archive.h
- * refuses.  TG_EIO, TG_ENOMEM.  After a failure *dump needs no free.
+ * refuses.  TG_EIO, TG_ENOMEM.  After a failure there is nothing to free.
  */
 TG_MUST_CHECK tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err);
 void tg_dump_free(tg_dump *dump);
@@ -73,7 +73,7 @@ void tg_dump_free(tg_dump *dump);
 /* The layer of that number, or NULL. */
 const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number);
 
-/* Its shape and layout; the pointers are NULL. */
+/* The dump's shape and layout; the pointers are NULL. */
 tg_qkv_view tg_dump_shape(const tg_dump *dump);
 
 /* "h.0.scores": the name of a layer's stage in the archive. */

@@ -11,7 +11,7 @@
  * tg_dump_want. */
 unsigned tg_dump_rows_stages(tg_attn_stage show);
 
-/* Whether a layer holds enough of them. */
+/* Whether a layer holds enough of those stages. */
 bool tg_dump_has_rows(const tg_dump_layer *layer, tg_attn_stage show);
 
 /* The number of doubles of scratch that tg_dump_row() needs. */

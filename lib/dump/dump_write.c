@@ -72,7 +72,7 @@ static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage sta
         w->array[i] = (float)w->scratch.values[i];
 }
 
-/* Masked scores may be infinite; all others must be finite. */
+/* Masked scores may be infinite; everything else must be finite. */
 static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
                               tg_err *err)
 {

@@ -8,9 +8,9 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/stage.h"
 
-/* What to write besides what the layers know. */
+/* What to write, besides what the layers hold. */
 typedef struct tg_dump_settings {
-    tg_attn_stage stage; /* only this one; TG_ATTN_EVERY: all that the layers have */
+    tg_attn_stage stage; /* only this one; TG_ATTN_EVERY: all stages of the layers */
     tg_attn_mask mask;   /* the value of masked scores */
     const int32_t *ids;  /* [T] the tokens; NULL: none, and no text */
     const char *text;    /* [T][text_size] each token's text, NUL-padded */
@@ -23,7 +23,7 @@ typedef struct tg_dump_settings {
  * scores [B,H,T,T] of float32; each row is computed twice, for the scores and for the
  * probabilities.
  * TG_EDATA: a number is not finite, with its place.  TG_EIO, TG_ENOMEM.  After a failure the bytes
- * already written are not an archive.
+ * already written are not a valid archive.
  */
 TG_MUST_CHECK tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump,
                                       tg_err *err);

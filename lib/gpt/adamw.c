@@ -22,7 +22,7 @@ double tg_adamw_norm(const tg_params *table, const float *grads, double *work)
     const size_t chunks = tg_adamw_work(table);
     double sum = 0;
 
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < chunks; i++)
         work[i] = kernels->sum_squares(grads + i * CHUNK, tg_size_min(CHUNK, table->floats - i * CHUNK));
     for (size_t i = 0; i < chunks; i++)
@@ -34,7 +34,7 @@ static void update_tensor(const tg_param *p, const tg_adamw_state *s, const tg_a
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) if (p->count > CHUNK)
+#pragma omp parallel for schedule(static) if (p->count > CHUNK)
     for (size_t i = 0; i < p->count; i += CHUNK) {
         size_t at = p->offset + i;
 

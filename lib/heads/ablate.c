@@ -6,7 +6,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 
-#define ROWS 1024 /* tokens at a time if a window has fewer: enough for efficient products */
+#define ROWS 1024 /* tokens per batch of windows, unless a window has more: enough for efficient products */
 
 struct placement {
     tg_ablate *a;
@@ -46,7 +46,7 @@ void tg_ablate_close(tg_ablate *a)
 
 /* ---- cases */
 
-/* A case's heads: all of them, or one. */
+/* The heads of a case: all of them, or one. */
 static tg_ablate_heads heads_of(const tg_ablate *a, size_t number)
 {
     tg_ablate_heads of = a->heads;
@@ -89,7 +89,7 @@ static void add_losses(double *sum, const tg_pass *p)
         *sum += (double)p->losses[n];
 }
 
-/* From layer l's x and att to the losses, with the case's heads silent. */
+/* Compute the losses from layer l's x and att, with the case's heads silenced. */
 static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targets)
 {
     tg_pass *p = &a->pass;
@@ -165,7 +165,7 @@ static void add(tg_ablate *a, size_t n)
 
 tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
 {
-    size_t kept = 0, n = 1; /* kept: a->ids[0] is the last token of the batch before */
+    size_t kept = 0, n = 1; /* kept = 1: a->ids[0] is the last token of the previous batch */
     tg_status status;
 
     a->watch = watch;
@@ -174,7 +174,7 @@ tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, 
         if ((status = tg_stream_next(stream, a->ids + kept, a->capacity + 1 - kept, &n, err)))
             return status;
         if (n == 0 || kept + n < 2)
-            continue; /* the end; or the first token alone, which ends the text as well */
+            continue; /* the end, or a single token, after which the text ends as well */
         add(a, kept + n - 1);
         a->ids[0] = a->ids[kept + n - 1];
         kept = 1;

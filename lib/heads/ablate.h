@@ -11,7 +11,7 @@
  *     tg_ablate_close(&a)
  *
  * The text is cut into adjacent windows of n_ctx predictions.  The loss is the mean over all
- * tokens but the first, each predicted from the tokens before it in its window.  Losses are
+ * tokens except the first, each predicted from the tokens before it in its window.  Losses are
  * added in the order of the tokens, whatever the number of threads.
  */
 #ifndef TG_HEADS_ABLATE_H
@@ -36,7 +36,7 @@ typedef struct tg_ablate_heads {
     bool in_turn; /* each head is a case of its own; otherwise all of them together are the one case */
 } tg_ablate_heads;
 
-/* How far a run is. */
+/* The progress of a run. */
 typedef struct tg_ablate_progress {
     uint64_t tokens;    /* predicted in all cases */
     size_t batch;       /* tokens being predicted now, */
@@ -58,24 +58,25 @@ typedef struct tg_ablate {
     tg_pass pass;
     size_t capacity; /* tokens predicted at a time: whole windows */
     int32_t *ids;    /* [capacity + 1] */
-    float *x, *att;  /* [capacity,C] copies of a layer's, from which its cases start */
+    float *x, *att;  /* copies of a layer's x and att, from which its cases start */
     tg_ablate_watch watch;
     void *context;
     tg_ablate_progress progress;
     tg_arena arena;
 } tg_ablate;
 
-/* The heads are in range.  TG_ENOMEM: nothing to close. */
+/* The heads must be in range.  TG_ENOMEM: nothing to close. */
 TG_MUST_CHECK tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads,
                                        tg_err *err);
 void tg_ablate_close(tg_ablate *a);
 
 /*
- * Predict all tokens of a stream of the same model, however long.  watch may be NULL.
- * TG_EDATA: fewer than two tokens; what tg_stream_next() refuses.  TG_EIO, TG_ENOMEM.  Once only.
+ * Predict all tokens of a stream of the same model, of any length.  Call it only once.  watch may be
+ * NULL.
+ * TG_EDATA: fewer than two tokens; what tg_stream_next() refuses.  TG_EIO, TG_ENOMEM.
  *
- * What precedes a case's first layer is computed once for all cases, so that each head in turn
- * costs about half a pass.
+ * Everything before a case's first layer is computed once for all cases, so that a case costs about
+ * half a pass on average.
  */
 TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context,
                                       tg_err *err);

@@ -4,7 +4,7 @@
  * Each number is a mean over rows.  A row is the probabilities p [i+1] of a query i >= 1 over the
  * keys j <= i; query 0 sees only itself, in every head, and is left out.
  *
- *     entropy    - sum of p_j ln p_j       in nats: 0 if one key has it all, ln(i+1) if all are equal
+ *     entropy    - sum of p_j ln p_j       in nats: 0 if one key has all of p, ln(i+1) if all are equal
  *     distance   sum of p_j (i - j)        in tokens
  *     diagonal   p_i                       previous   p_(i-1)       first   p_0
  *     induction  sum of p_j over 1 <= j < i with ids[j-1] = ids[i]: attention to the tokens that
@@ -15,9 +15,9 @@
  *
  * The most attended pair is the i, j < i with the greatest
  *
- *     p_j ln(p_j (i+1))                    the part of j in ln(i+1) - entropy
+ *     p_j ln(p_j (i+1))                    what j adds to ln(i+1) - entropy
  *
- * or the first of several.  The greatest p_j alone would be found at the first few queries,
+ * or the first of equals.  The greatest p_j alone would be one of the first few queries',
  * which have few keys to choose from.
  */
 #ifndef TG_HEADS_HEAD_STATS_H
@@ -42,7 +42,7 @@ typedef struct tg_head_pair {
     double weight; /* p ln(p (i+1)) */
 } tg_head_pair;
 
-/* Sums over rows, from which tg_head_stats_means() makes means. */
+/* Sums over rows, from which tg_head_stats_means() computes means. */
 typedef struct tg_head_stats {
     size_t rows;    /* added */
     size_t repeats; /* of them, those that count for induction */
@@ -80,9 +80,9 @@ typedef struct tg_head_stats_scratch {
 void tg_head_stats_place(tg_arena *arena, tg_head_stats_scratch *scratch, size_t T, size_t D);
 
 /*
- * Fill in heads [B,H] of a layer: those that filter->head keeps, over the queries that it keeps;
- * the others are zeroed.  One thread computes a head from start to end, in O(T*T*D) time; no
- * [T,T] is stored.  TG_EDATA, with the place: a score or probability is not finite.
+ * Compute heads [B,H] of a layer: those that filter->head keeps, over the queries that it keeps; the
+ * others are zeroed.  One thread computes a head from start to end, in O(T*T*D) time; no [T,T] is
+ * stored.  TG_EDATA, with the place: a score or probability is not finite.
  */
 TG_MUST_CHECK tg_status tg_head_stats_of_layer(tg_head_stats *heads, const tg_attn_layer *layer,
                                                const int32_t *ids, const tg_attn_filter *filter,

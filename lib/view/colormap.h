@@ -16,8 +16,8 @@ typedef struct tg_rgb {
 
 void tg_colormap_fill(tg_rgb map[TG_COLORMAP_SIZE]);
 
-/* The same in the 6x6x6 cube of 256-colour terminals: for each step the nearest colour, with most
- * weight on lightness, so that lightness never falls. */
+/* The same map in the 6x6x6 cube of 256-colour terminals: the nearest colour for each step, with most
+ * weight on lightness, so that lightness never decreases. */
 void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE]);
 
 /* The step for x; x outside [0,1] gets the nearest end. */

@@ -57,7 +57,7 @@ void tg_raster_hatch(tg_raster *r, size_t x, size_t y, size_t width, size_t heig
     }
 }
 
-/* One dot of a line of text, at (along, across) the line, counted in dots. */
+/* Draw one dot of a line of text, at (along, across) the line, counted in dots. */
 static void put_dot(tg_raster *r, size_t x, size_t y, size_t size, tg_direction direction, size_t along,
                     size_t across, unsigned ink)
 {

@@ -28,7 +28,7 @@ typedef struct tg_raster {
 
 /* Make a blank image.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_raster_make(tg_raster *raster, size_t width, size_t height, tg_err *err);
-void tg_raster_free(tg_raster *raster); /* a zeroed one is fine */
+void tg_raster_free(tg_raster *raster); /* accepts a zeroed one */
 
 void tg_raster_palette(tg_rgb palette[TG_INK_END]);
 
@@ -36,7 +36,7 @@ void tg_raster_palette(tg_rgb palette[TG_INK_END]);
 void tg_raster_fill(tg_raster *raster, size_t x, size_t y, size_t width, size_t height, unsigned ink);
 void tg_raster_hatch(tg_raster *raster, size_t x, size_t y, size_t width, size_t height);
 
-/* A line of text with dots of `size` pixels: to the right, with (x, y) its top left corner; or
+/* Draw a line of text with dots of `size` pixels: rightwards, with (x, y) its top left corner; or
  * upwards, with (x, y) its bottom left corner. */
 typedef enum tg_direction { TG_RIGHT, TG_UP } tg_direction;
 void tg_raster_text(tg_raster *raster, size_t x, size_t y, size_t size, tg_direction direction, unsigned ink,

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/size.h"
 #include "lib/text/chunk.h"
 #include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"
-#include "lib/base/size.h"
 #include "lib/text/tokens.h"
 #include "lib/text/tokens_read.h"
 #include "lib/text/tokens_write.h"
