@@ -5,7 +5,6 @@
 #include "formats/crc.h"
 #include "formats/sink.h"
 #include "formats/zip.h"
-#include "lib/base/size.h"
 
 #define BUFFER ((size_t)64 << 10)
 
