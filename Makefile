@@ -19,23 +19,36 @@ INSTALL ?= install
 TEXT ?=
 WERROR ?=
 
+# All processors, unless -j says otherwise; clean comes before what is named after it.
+ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
+endif
+
 # ---- a build directory for each set of flags, so that objects never mix
+# VARIANT: release; asan, with sanitizers; tiny, with tiny blocks; or asan and tiny.
 VARIANT ?= release
-ifeq ($(VARIANT)$(CC)$(CFLAGS)$(CPPFLAGS)$(LDFLAGS)$(WERROR),releasegcc-O2 -g)
+FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
+ifeq ($(FLAVOUR)$(CC)$(CFLAGS)$(CPPFLAGS)$(LDFLAGS)$(WERROR),releasegcc-O2 -g)
 BUILD := build/release
-else ifneq ($(VARIANT),release)
-BUILD := build/$(VARIANT)-$(notdir $(CC))
+else ifneq ($(FLAVOUR),release)
+BUILD := build/$(FLAVOUR)-$(notdir $(CC))
 else
 BUILD := build/$(notdir $(CC))-$(shell printf '%s' '$(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(WERROR)' | cksum | cut -d' ' -f1)
 endif
 
-ifeq ($(VARIANT),asan)
+ifeq ($(FLAVOUR),asan)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+
+TINY := $(BUILD)-tiny
+ifneq ($(filter tiny,$(VARIANT)),)
+BUILD := $(TINY)
+TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(if $(WERROR),-Werror)
-ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(CPPFLAGS)
+ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
@@ -56,14 +69,15 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter %.h,$(shell $(CC) -I. -MM lib/tg.h))
 MAN := $(wildcard docs/man/*.1)
 
-# Kernels are compiled once per instruction set that the compiler targets.
+# Kernels are compiled once per instruction set that the compiler targets: the one list of
+# them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
 MACHINE := $(shell $(CC) -dumpmachine)
 ISAS := portable
 ifneq ($(filter x86_64-%,$(MACHINE)),)
-ISAS += avx2 avx512 avx512bf16 amx
+ISAS := amx avx512bf16 avx512 avx2 portable
 endif
 ifneq ($(filter aarch64-%,$(MACHINE)),)
-ISAS += neon
+ISAS := neon portable
 endif
 ISA_FLAGS_portable =
 ISA_FLAGS_neon = # part of every such processor
@@ -71,6 +85,7 @@ ISA_FLAGS_avx2 = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma
 ISA_FLAGS_avx512bf16 = $(ISA_FLAGS_avx512) -mavx512bf16
 ISA_FLAGS_amx = $(ISA_FLAGS_avx512bf16) -mamx-tile -mamx-bf16
+ISA_LIST = -DTG_ISAS='$(foreach isa,$(ISAS),X($(isa)))'
 
 ISA_OBJ := $(foreach isa,$(ISAS),$(ISA_SRC:%.c=$(BUILD)/obj/%.$(isa).o))
 REF_OBJ := $(REF_SRC:%.c=$(BUILD)/obj/%.f32.o) $(REF_SRC:%.c=$(BUILD)/obj/%.f64.o)
@@ -80,7 +95,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test asan bench lint fuzz demo install uninstall clean help
+.PHONY: all unit tiny test check asan bench lint fuzz demo install uninstall clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -121,7 +136,7 @@ $(BUILD)/obj/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISAS:%=-DTG_HAVE_%)
+$(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
 $(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o \
     $(LINES_OBJ) $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
@@ -157,9 +172,10 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 
 -include tests/unit/unit.mk
 
+FUZZ_SRC_archive = tests/unit/deflated.c
 # The references that rows of a dump are made with are those in double precision.
 FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump_rows.c \
-                lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
+                lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
@@ -168,8 +184,11 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SR
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks
-test: all unit $(BUILD)/bench ## run all tests
-	TG_BUILD='$(abspath $(BUILD))' bats $(BATSFLAGS) tests/
+test: all unit tiny $(BUILD)/bench ## run all tests
+	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
+
+check: all unit tiny $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
+	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(CHECK_UNIT)
 
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
 	$(MAKE) VARIANT=asan test
@@ -181,15 +200,20 @@ CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --in
     --suppress=uninitvar:lib/kernels/isa/matmul.c --error-exitcode=1
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
-LINT_FLAGS = $(ALL_CPPFLAGS) -DTG_ISA=portable -DTG_REAL=32
+LINT_FLAGS = $(ALL_CPPFLAGS) $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c))
 
-lint: $(TIDY) ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc)
+lint: $(TIDY) format $(BUILD)/libtg.a ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
+	tests/layout $(BUILD)/libtg.a
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-	shellcheck $(SHELLCHECK_FLAGS) tests/helper.bash tests/same tests/*.bats .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same .ci/run docs/demo
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
-.PHONY: $(TIDY)
+# Versions of clang-format differ: .clang-format is for 14's.
+format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
+	clang-format --dry-run -Werror $(shell find cmd formats lib tests -name '*.[ch]')
+
+.PHONY: $(TIDY) format
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null

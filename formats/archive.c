@@ -218,20 +218,6 @@ static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *
     return status;
 }
 
-tg_status tg_archive_get_i64(tg_archive_reader *r, const tg_array *a, int64_t *value, tg_err *err)
-{
-    uint64_t bits;
-    bool negative;
-    tg_status status = get_integer(r, a, &bits, &negative, err);
-
-    if (status)
-        return status;
-    if (!negative && bits > INT64_MAX)
-        return tg_fail(err, TG_EDATA, "array \"%s\": %llu is too large", a->name, (unsigned long long)bits);
-    memcpy(value, &bits, sizeof bits);
-    return TG_OK;
-}
-
 tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *value, tg_err *err)
 {
     uint64_t bits;
@@ -288,7 +274,7 @@ tg_status tg_archive_get_text(tg_archive_reader *r, const tg_array *a, char *tex
 tg_status tg_archive_get_choice(tg_archive_reader *r, const tg_array *a, const char *list, size_t *number,
                                 tg_err *err)
 {
-    char name[TG_CHOICE_ROOM];
+    char name[TG_CHOICE_SIZE];
     tg_status status = tg_archive_get_text(r, a, name, sizeof name, err);
 
     if (status || tg_choice_find(number, list, name))
@@ -328,11 +314,6 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     return TG_OK;
 }
 
-uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
-{
-    return tg_zip_max_bytes(r->zip);
-}
-
 /* ---- as a container of tensors (tensors.h) */
 
 static tg_status container_open(void **reader, tg_source *source, tg_err *err)
@@ -364,7 +345,9 @@ static tg_status container_read(void *reader, void *dst, size_t bytes, tg_err *e
 
 static uint64_t container_max_bytes(const void *reader)
 {
-    return tg_archive_max_bytes(reader);
+    const tg_archive_reader *r = reader;
+
+    return tg_zip_max_bytes(r->zip);
 }
 
 static void container_close(void *reader)
@@ -383,7 +366,7 @@ const tg_container tg_archive_container = {
 
 /* ---- writing */
 
-tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, tg_err *err)
+tg_status tg_archive_create(tg_archive_writer **writer, int fd, tg_err *err)
 {
     tg_archive_writer *w = malloc(sizeof *w);
     tg_status status;
@@ -391,7 +374,7 @@ tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, 
     *writer = NULL;
     if (!w)
         return tg_fail_memory(err, sizeof *w, "the archive writer");
-    status = tg_zip_create(&w->zip, fd, (flags & TG_ARCHIVE_DEFLATE) != 0, err);
+    status = tg_zip_create(&w->zip, fd, err);
     if (status) {
         free(w);
         return status;
@@ -421,11 +404,11 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
                        TG_NAME_MAX);
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
         a.shape[i] = shape[i];
-    if (tg_dtype_equal(dtype, TG_BF16))
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     if (!tg_array_measure(&a))
         return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
                        dtype.kind, dtype.size);
+    if (!tg_npy_holds(dtype))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
     return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, zero_copy, err);
@@ -463,7 +446,7 @@ tg_status tg_archive_put_text(tg_archive_writer *w, const char *name, const char
 tg_status tg_archive_put_choice(tg_archive_writer *w, const char *name, const char *list, size_t number,
                                 tg_err *err)
 {
-    char text[TG_CHOICE_ROOM];
+    char text[TG_CHOICE_SIZE];
 
     return tg_archive_put_text(w, name, tg_choice_name(text, list, number), err);
 }

@@ -73,13 +73,12 @@ TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, si
 void tg_archive_close(tg_archive_reader *reader);
 
 /*
- * Read the current array as one value: a scalar integer that fits (get_size: and is not
- * negative), a scalar 'f8' or 'f4', or a scalar 'S' of less than `size` bytes without a
+ * Read the current array as one value: a scalar integer that fits and is not negative,
+ * a scalar 'f8' or 'f4', or a scalar 'S' of less than `size` bytes without a
  * NUL inside (the copy ends with a NUL).  Any other array: TG_EDATA, with its name, type
  * and shape.
  */
 TG_MUST_CHECK tg_status tg_archive_get_size(tg_archive_reader *, const tg_array *, size_t *, tg_err *);
-TG_MUST_CHECK tg_status tg_archive_get_i64(tg_archive_reader *, const tg_array *, int64_t *, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_get_f64(tg_archive_reader *, const tg_array *, double *, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_get_text(tg_archive_reader *, const tg_array *, char *, size_t size,
                                             tg_err *);
@@ -98,14 +97,10 @@ TG_MUST_CHECK tg_status tg_archive_expect_kind(tg_archive_reader *, const tg_arr
 TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_array *a, size_t version,
                                                   tg_err *);
 
-/* An upper bound on the bytes of all arrays in the input, compressed or not; UINT64_MAX for
- * a pipe, whose length is unknown. */
-uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
-
 /*
  * Writing
  *
- *     tg_archive_create(&w, fd, 0, &err)
+ *     tg_archive_create(&w, fd, &err)
  *     tg_archive_put(w, "kind", ...) ...
  *     tg_archive_finish(w, &err)
  *     tg_archive_abandon(w)
@@ -115,9 +110,7 @@ uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
  */
 typedef struct tg_archive_writer tg_archive_writer;
 
-#define TG_ARCHIVE_DEFLATE 1u /* compress members where that makes them smaller */
-
-TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, unsigned flags, tg_err *err);
+TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, tg_err *err);
 
 /* Append one array: C order, little-endian, contiguous at `data`. */
 TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *name, tg_dtype dtype,

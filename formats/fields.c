@@ -46,7 +46,7 @@ bool tg_field_equal(const tg_field *f, const void *a, const void *b)
 void tg_field_text(char *text, size_t size, const tg_field *f, const void *object)
 {
     const void *value = member(f, object);
-    char name[TG_CHOICE_ROOM];
+    char name[TG_CHOICE_SIZE];
 
     switch (f->type) {
     case TG_FIELD_SIZE:
@@ -193,7 +193,7 @@ static tg_status check_real(const tg_field *f, double x, tg_err *err)
 
 static tg_status check_choice(const tg_field *f, unsigned number, tg_err *err)
 {
-    char name[TG_CHOICE_ROOM];
+    char name[TG_CHOICE_SIZE];
 
     if (*tg_choice_name(name, f->choices, number) != '\0')
         return TG_OK;

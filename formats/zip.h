@@ -90,7 +90,7 @@ void tg_zip_close(tg_zip_reader *reader);
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);
 
-/* As tg_archive_max_bytes(). */
+/* As tg_tensors_max_bytes(). */
 uint64_t tg_zip_max_bytes(const tg_zip_reader *r);
 
 /* Whether the current archive is marked as written by tg, and so must be canonical. */
@@ -117,7 +117,7 @@ TG_MUST_CHECK tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err);
 typedef struct tg_zip_writer tg_zip_writer;
 
 /* As tg_archive_create() and its companions. */
-TG_MUST_CHECK tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err);
+TG_MUST_CHECK tg_status tg_zip_create(tg_zip_writer **writer, int fd, tg_err *err);
 void tg_zip_abandon(tg_zip_writer *writer);
 
 /* Append a member: head [head_size], then data [size], zero-copy on request

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "formats/crc.h"
 #include "formats/sink.h"
@@ -9,11 +8,9 @@
 #include "lib/base/size.h"
 
 #define BUFFER ((size_t)64 << 10)
-#define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
 
 struct tg_zip_writer {
     int fd;
-    bool deflated;
     bool closed; /* finished or failed */
     tg_zip_list list;
     uint64_t at; /* bytes so far, buffered ones included */
@@ -29,7 +26,7 @@ typedef struct content {
     bool zero_copy; /* the second part (formats/sink.h) */
 } content;
 
-tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *err)
+tg_status tg_zip_create(tg_zip_writer **writer, int fd, tg_err *err)
 {
     tg_zip_writer *w = malloc(sizeof *w);
 
@@ -37,7 +34,6 @@ tg_status tg_zip_create(tg_zip_writer **writer, int fd, bool deflated, tg_err *e
     if (!w)
         return tg_fail_memory(err, sizeof *w, "the archive writer");
     w->fd = fd;
-    w->deflated = deflated;
     w->closed = false;
     w->list = (tg_zip_list){0};
     w->at = 0;
@@ -100,57 +96,6 @@ static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool ze
     return TG_OK;
 }
 
-/* ---- deflate */
-
-/* Deflate one part.  *fits = false when the output buffer is full. */
-static void deflate_part(z_stream *z, const unsigned char *p, size_t n, bool last, bool *fits)
-{
-    int r = Z_OK;
-
-    do {
-        size_t step = tg_size_min(n, STEP);
-
-        z->next_in = (z_const Bytef *)p;
-        z->avail_in = (uInt)step;
-        r = deflate(z, last && step == n ? Z_FINISH : Z_NO_FLUSH);
-        *fits = z->avail_in == 0 && (!(last && step == n) || r == Z_STREAM_END);
-        p += step;
-        n -= step;
-    } while (n > 0 && *fits);
-}
-
-/* Deflate the content into *packed, to be freed; NULL when it does not become smaller or is
- * too large for zlib's counters. */
-static tg_status deflate_all(unsigned char **packed, size_t *size, const content *c, tg_err *err)
-{
-    z_stream z = {0};
-    bool fits = true;
-    tg_status status = TG_OK;
-
-    *packed = NULL;
-    if (c->total < 2 || c->total > UINT32_MAX)
-        return TG_OK;
-    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return tg_fail_memory(err, 1u << 18, "the compressor");
-    *packed = malloc(c->total);
-    if (!*packed) {
-        status = tg_fail_memory(err, c->total, "compressed data");
-        goto done;
-    }
-    z.next_out = *packed;
-    z.avail_out = (uInt)(c->total - 1);
-    for (size_t i = 0; i < 2 && fits; i++)
-        deflate_part(&z, c->part[i], c->size[i], i == 1, &fits);
-    *size = c->total - 1 - z.avail_out;
-    if (!fits) {
-        free(*packed);
-        *packed = NULL;
-    }
-done:
-    deflateEnd(&z);
-    return status;
-}
-
 /* ---- members */
 
 static tg_status new_entry(tg_zip_writer *w, tg_zip_entry **e, const char *name, tg_err *err)
@@ -191,29 +136,16 @@ static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
 tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
                      size_t size, bool zero_copy, tg_err *err)
 {
-    content plain = {{head, data}, {head_size, size}, head_size + size, zero_copy};
-    content deflated = {0};
-    unsigned char *packed = NULL;
+    const content c = {{head, data}, {head_size, size}, head_size + size, zero_copy};
     tg_zip_entry *e;
     tg_status status;
 
     if (w->closed)
         return tg_fail(err, TG_EUSAGE, "member \"%s\" comes after the end of the archive", name);
-    status = new_entry(w, &e, name, err);
-    if (!status && w->deflated)
-        status = deflate_all(&packed, &deflated.size[0], &plain, err);
-    if (status)
+    if ((status = new_entry(w, &e, name, err)))
         return status;
-    describe(e, &plain, w->at);
-    if (packed) {
-        deflated.part[0] = packed;
-        e->method = TG_ZIP_DEFLATED;
-        e->packed = deflated.size[0];
-        e->packed_crc = tg_crc32(0, packed, deflated.size[0]);
-    }
-    status = put_entry(w, e, packed ? &deflated : &plain, err);
-    free(packed);
-    return status;
+    describe(e, &c, w->at);
+    return put_entry(w, e, &c, err);
 }
 
 tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)

@@ -32,6 +32,9 @@
 #include "formats/source.h"
 #include "formats/tensors.h"
 
+/* kernels: which instruction set is used */
+#include "lib/kernels/kernels.h"
+
 /* nn: operations forward and backward; lib/nn/ref/ref.h has the references */
 #include "lib/nn/attention.h"
 #include "lib/nn/crossentropy.h"

@@ -4,9 +4,7 @@
 load helper
 
 setup_file() {
-    # One trained model for the pages that take a model as given.
-    export MODEL_DIR=$BATS_FILE_TMPDIR/model
-    make_docs_model "$MODEL_DIR"
+    make_docs_model # for the pages that take a model as given
 }
 
 # The commands of a Markdown file or man page, one a line.
@@ -48,7 +46,7 @@ run_examples() {
     is_output $'echo one | cat\necho two'
 }
 
-@test "README.md" { run_examples "$ROOT/README.md" 15; }
+@test "README.md" { slow; run_examples "$ROOT/README.md" 15; }
 
 @test "docs and formats" {
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
@@ -61,6 +59,7 @@ run_examples() {
 }
 
 @test "man pages" {
+    slow
     need mandoc
     for page in "$ROOT"/docs/man/*.1; do
         cp "$MODEL_DIR/model.npz" .
@@ -90,7 +89,7 @@ run_examples() {
     cd "$ROOT"
     for page in README.md docs/*.md formats/README.md; do
         for path in $(grep -o '`\(lib\|cmd\|formats\|tests\|docs\)/[a-zA-Z0-9_./-]*\.[a-z]*`' "$page" | tr -d '`'); do
-            [[ -e $path ]] || { echo "$page names $path"; false; }
+            [[ $path = *NAME* || -e $path ]] || { echo "$page names $path"; false; } # NAME: to be written
         done
     done
 }

@@ -9,8 +9,7 @@
 load helper
 
 setup_file() {
-    export MODEL_DIR=$BATS_FILE_TMPDIR/model
-    make_docs_model "$MODEL_DIR"
+    make_docs_model
 }
 
 # ---- taking a guide apart
@@ -180,9 +179,9 @@ check_guide() {
 
 @test "walkthrough: one head and several, step by step" { check_guide walkthrough; }
 @test "indexing: from the equation to the offset" { check_guide indexing; }
-@test "multi-head: what changes, and what does not" { check_guide multi-head; }
-@test "shapes: from x to the output" { check_guide shapes; }
-@test "autograd: backward by hand" { check_guide autograd; }
+@test "multi-head: what changes, and what does not" { slow; check_guide multi-head; }
+@test "shapes: from x to the output" { slow; check_guide shapes; }
+@test "autograd: backward by hand" { slow; check_guide autograd; }
 
 @test "there is a test here for each guide, and README links them" {
     for guide in "${GUIDES[@]}"; do

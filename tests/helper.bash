@@ -1,10 +1,12 @@
 # What all .bats files share.  The tools come from ${TG_BUILD:-build/release}, and a
 # test runs in its own empty directory.  A file with a setup() of its own calls
-# tg_setup first.
+# tg_setup first; what several tests of a file start from is made once, in setup_file,
+# after tg_fixtures.
 
 bats_require_minimum_version 1.7.0
 
-tg_setup() {
+# The tools, and nothing of the caller's surroundings that changes what a test sees.
+tg_environment() {
     ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
     BUILD=${TG_BUILD:-build/release}
     [[ $BUILD = /* ]] || BUILD=$ROOT/$BUILD
@@ -13,9 +15,12 @@ tg_setup() {
         return 1
     fi
     PATH=$BUILD/bin:$PATH
-    # Nothing of the caller's surroundings changes what a test sees.
     unset TG_MODEL NO_COLOR
     export LC_ALL=C TERM=dumb
+}
+
+tg_setup() {
+    tg_environment || return 1
     # A directory below, because bats puts files of its own into BATS_TEST_TMPDIR.
     mkdir -p "$BATS_TEST_TMPDIR/work"
     cd "$BATS_TEST_TMPDIR/work" || return 1
@@ -23,6 +28,14 @@ tg_setup() {
 
 setup() {
     tg_setup
+}
+
+# The tests of this file find in $FIXTURES what setup_file makes after this.
+tg_fixtures() {
+    tg_environment || return 1
+    export FIXTURES=$BATS_FILE_TMPDIR/fixtures
+    mkdir -p "$FIXTURES"
+    cd "$FIXTURES" || return 1
 }
 
 # ---- what a test needs, or else is skipped
@@ -41,6 +54,11 @@ need_data() {
     [[ -n ${TG_TEST_DATA:-} ]] || skip "TG_TEST_DATA does not name a directory with $1"
     [[ -r $TG_TEST_DATA/$1 ]] || skip "there is no $1 in $TG_TEST_DATA"
     DATA=$TG_TEST_DATA/$1
+}
+
+# For a test of more than about two seconds: `make check` leaves it out, `make test` does not.
+slow() {
+    [[ -z ${TG_QUICK:-} ]] || skip "slow: make test runs it"
 }
 
 need_user() {
@@ -76,15 +94,47 @@ on_terminal() {
 # docs/NAME.md and docs/NAME.zh-CN.md of each.
 GUIDES=(walkthrough indexing multi-head shapes autograd)
 
-# make_docs_model DIR: what the documents' commands may take as given, a file text and
-# a trained model.npz.  Called from setup_file, before tg_setup.
+# What the documents' commands may take as given, a file text and a trained model.npz, in
+# $MODEL_DIR.  Called from setup_file; made once for all files.
 make_docs_model() {
-    local build=${TG_BUILD:-build/release}
-    [[ $build = /* ]] || build=$BATS_TEST_DIRNAME/../$build
-    mkdir -p "$1"
-    head -c 50000 "$BATS_TEST_DIRNAME"/../docs/numerics.md "$BATS_TEST_DIRNAME"/../formats/README.md -q \
-        > "$1/text"
-    (cd "$1" && "$build/bin/tg-tokenize" < text | "$build/bin/tg-train" --steps 30 2> /dev/null)
+    tg_environment || return 1
+    export MODEL_DIR=$BATS_SUITE_TMPDIR/docs-model
+    [[ ! -d $MODEL_DIR ]] || return 0
+    mkdir "$MODEL_DIR"
+    cd "$MODEL_DIR" || return 1
+    head -c 50000 "$ROOT/docs/numerics.md" "$ROOT/formats/README.md" -q > text
+    tg-tokenize < text | tg-train --steps 30 2> /dev/null
+}
+
+# ---- the longest run
+
+# As typed, with nothing left out: 2,000 steps of the default model, on Shakespeare where
+# that is.  It takes one processor for a minute, so setup_suite.bash begins it, and the
+# tests of pipeline.bats wait for it.
+begin_long_run() {
+    export LONG_RUN=$BATS_SUITE_TMPDIR/long-run
+    mkdir "$LONG_RUN"
+    long_run > /dev/null 2>&1 3>&- < /dev/null &
+    echo $! > "$LONG_RUN/pid"
+}
+
+long_run() {
+    local status=0 train=tg-train
+    [[ $BUILD != *asan* ]] || train="tg-train --steps 20" # 2,000 would take minutes
+    cd "$LONG_RUN" || return 1
+    cp "${TG_TEST_DATA:-}/tinyshakespeare.txt" text || make_text 20000 > text
+    OMP_NUM_THREADS=1 bash -o pipefail -c "tg-tokenize < text | $train" > out 2> err || status=$?
+    echo $status > status
+}
+
+# Copies what the run has left into the current directory.
+wait_for_long_run() {
+    [[ -n ${LONG_RUN:-} ]] || begin_long_run
+    until [[ -e $LONG_RUN/status ]]; do
+        kill -0 "$(cat "$LONG_RUN/pid")" || { echo "the run ended without a status"; return 1; }
+        sleep 0.1
+    done
+    cp "$LONG_RUN"/* .
 }
 
 # ---- checks

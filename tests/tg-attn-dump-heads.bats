@@ -7,10 +7,19 @@ tiny() {
     tg-init --n-layer 2 --n-head 2 --n-embd 8 --n-ctx 16 "$@" -o model.npz 2> /dev/null
 }
 
-# The same, trained a little, so that heads differ and matter.
+setup_file() {
+    tg_fixtures
+    local steps
+    make_text 6000 | tg-tokenize > t.npz
+    for steps in 20 150; do
+        tiny --n-embd 16
+        tg-train --batch 16 --warmup 10 --steps $steps -o trained-$steps.npz t.npz 2> /dev/null
+    done
+}
+
+# The same with 16 channels, trained a little, so that heads differ and matter.
 trained() {
-    tiny --n-embd 16
-    make_text 6000 | tg-tokenize | tg-train --batch 16 --warmup 10 --steps "${1:-150}" 2> /dev/null
+    cp "$FIXTURES/trained-${1:-150}.npz" model.npz
 }
 
 titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_i\ttoken_j'
@@ -304,6 +313,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate: a long text is its windows, side by side, every token but the first predicted once" {
+    slow
     trained 20
     make_text 1103 > text # more than are run at a time
     for ((at = 0; at < 1102; at += 16)); do
@@ -316,6 +326,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate: memory does not grow with the text" {
+    slow
     need_plain_build
     tg-init --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 64 -o model.npz 2> /dev/null
     # as ids alone 5 million tokens are 20 MB
@@ -328,6 +339,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate shows where it stands, on a terminal" {
+    slow
     tg-init --n-layer 2 --n-head 2 --n-embd 64 --n-ctx 64 -o model.npz 2> /dev/null
     make_text 60000 > text
     on_terminal 'tg-attn-dump --ablate all < text' > shown

@@ -174,6 +174,7 @@ END
 # ---- formats
 
 @test "JSON lines have the columns of TSV, and are JSON" {
+    slow
     need python3
     tiny
     for stage in '' "${STAGES[@]}"; do
@@ -212,6 +213,7 @@ END
 }
 
 @test "text fits 80 columns" {
+    slow
     tiny
     tg-init --n-layer 1 --n-head 12 --n-embd 768 --n-ctx 1024 -o wide.npz 2> /dev/null
     make_text 1024 > text
@@ -273,6 +275,7 @@ END
 
 # The promise: np.load, and every number where the lines say that it is.
 @test "an archive holds the lines' numbers, bit by bit, at their offsets" {
+    slow
     need_numpy
     tiny
     for layout in bthd bhtd; do
@@ -389,6 +392,7 @@ END
 }
 
 @test "1024 positions as JSON lines, and a stage, need no table of scores" {
+    slow
     need_plain_build
     tg-init --n-layer 1 --n-head 16 --n-embd 64 --n-ctx 1024 -o big.npz 2> /dev/null
     make_text 1024 > text
@@ -424,6 +428,7 @@ END
 }
 
 @test "--check finds the element that differs, and says where" {
+    slow
     need_numpy
     tiny
     tg-attn-dump -p 'To be' -o d.npz

@@ -158,6 +158,7 @@ for row in got:
 # ---- a model
 
 @test "the trace of every element says what the rows say" {
+    slow
     tiny
     tg-attn-dump -p 'To be' --format tsv | tail -n +2 > dump
     while IFS=$'\t' read -r layer head b i j q k offset score masked prob; do
@@ -242,6 +243,7 @@ if layer + 1 < L or i == T - 1:
 }
 
 @test "through out and backward: what NumPy and central differences say" {
+    slow
     tiny
     lively 12
     local layer h i j
@@ -333,6 +335,7 @@ if layer + 1 < L or i == T - 1:
 }
 
 @test "the number of threads does not change a byte" {
+    slow
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 32 -o model.npz 2> /dev/null
     make_text 32 > text
     tg-attn-dump --threads 1 --trace 0,3,31,17 --through out --backward --target x < text > want

@@ -89,6 +89,7 @@ rows() {
 }
 
 @test "the number of threads does not change a byte" {
+    slow
     local n
     # large enough for the threads to share the work
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 128 -o model.npz 2> /dev/null

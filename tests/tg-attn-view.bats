@@ -161,6 +161,7 @@ END
 }
 
 @test "lines are as wide as asked, as COLUMNS says, or as the terminal" {
+    slow
     for T in 5 30 200; do
         dump dump.npz T=$T H=3 text=words
         for width in 20 33 60 80 131; do
@@ -202,6 +203,7 @@ END
 }
 
 @test "a dump of q and k, of scores, or of probs alone gives the same picture" {
+    slow
     dump all.npz T=30 mask=-inf
     tg-attn-view -w 60 all.npz > want
     for stages in q,k scores probs probs,k; do
@@ -276,6 +278,7 @@ END
 }
 
 @test "foreign and damaged archives are refused with their numbers" {
+    slow
     dump dump.npz T=4
     refused() { # STATEMENT MESSAGE
         alter dump.npz bad.npz "$1"
@@ -426,6 +429,7 @@ END
 }
 
 @test "an absurd image is refused with its numbers; so is a terminal" {
+    slow
     dump dump.npz T=1 H=1024 D=1 stages=q,k
     alter dump.npz big.npz 'a["h.0.q"] = np.zeros((1, 3000, 1024, 1), "f4"); a["h.0.k"] = a["h.0.q"]
 for n in "ids", "text": del a["dump/" + n]
@@ -466,6 +470,7 @@ END
 }
 
 @test "page: scores and probabilities are the dump's, to the last bit" {
+    slow
     need_chromium
     for layout in bthd bhtd; do
         dump dump.npz T=37 H=3 D=5 B=2 layout=$layout mask=min
@@ -493,6 +498,7 @@ END
 }
 
 @test "page: a model's attention, as tg-attn-dump stores it" {
+    slow
     need_chromium
     need_numpy
     tg-init --n-layer 2 --n-head 2 --n-embd 12 --n-ctx 32 --seed 3 -o model.npz 2> /dev/null
@@ -516,6 +522,7 @@ END
 }
 
 @test "page: a cell's facts and trace, by keys and by pointer" {
+    slow
     need_chromium
     dump dump.npz example=1
     tg-attn-view --html -o page.html dump.npz
@@ -551,6 +558,7 @@ END
 }
 
 @test "page: heads, layers, text, scales, themes and help" {
+    slow
     need_chromium
     dump dump.npz T=9 H=3 L=2 text=words
     tg-attn-view --html -l 1 -a 2 -o one.html dump.npz
@@ -619,6 +627,7 @@ END
 
 # What the map's canvas shows, at each cell's corner, is the colour of its number.
 @test "page: the map's colours, with few tokens and with more than pixels" {
+    slow
     need_chromium
     for T in 6 1300; do
         dump dump.npz T=$T H=1 L=1 D=4 stages=q,k,probs
@@ -659,6 +668,7 @@ END
 }
 
 @test "page: hostile tokens are text" {
+    slow
     need_chromium
     dump dump.npz T=12 text=hostile
     cp dump.npz '<b>&"x.npz'
@@ -675,6 +685,7 @@ END
 }
 
 @test "page: 1,000 tokens are usable, and nothing is cut off at any width" {
+    slow
     need_chromium
     dump dump.npz T=1000 H=4 L=1 D=16 text=words stages=q,k
     tg-attn-view --html -o page.html dump.npz

@@ -79,6 +79,7 @@ changed() {
 }
 
 @test "every config value is an option" {
+    slow
     tg-init --n-embd 32 -o base.npz
     BASE=$(config_of base.npz)
     [[ $BASE = *"n_embd 32"* ]]

@@ -273,6 +273,7 @@ text"
 }
 
 @test "an archive cut short anywhere is an error" {
+    slow
     local n whole
     make_text 3000 > text
     tg-tokenize -o t.npz text
@@ -290,6 +291,7 @@ text"
 }
 
 @test "a flipped bit anywhere is an error" {
+    slow
     local at whole
     make_text 700 > text
     tg-tokenize -o t.npz text

@@ -1,14 +1,32 @@
 load helper
 
-# A model of 2 layers, 2 heads, 32 channels and 16 positions, and 10,000 tokens.
-setup() {
-    tg_setup
+# A model of 2 layers, 2 heads, 32 channels and 16 positions, and 10,000 tokens; and what
+# runs of 120 and 240 steps that were never stopped make of it.
+setup_file() {
+    tg_fixtures
     # Threads that wait by spinning take the processors from each other.
     export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
     make_text > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
+    local steps
+    for steps in 120 240; do
+        cp untrained.npz whole-$steps.npz
+        stopped_run $steps
+        "${COMMAND[@]}" -m whole-$steps.npz 2> /dev/null
+        [[ $(step_of whole-$steps.npz) = "$steps" ]]
+    done
+}
+
+setup() {
+    tg_setup
+    cp "$FIXTURES"/{text,t.npz,untrained.npz} .
     cp untrained.npz model.npz
+}
+
+# The run of so many steps that tests stop.
+stopped_run() {
+    COMMAND=(tg-train --threads 2 -b 4 -n "$1" --dropout 0.1 --eval-every 50 --save-every 20 t.npz)
 }
 
 # quick ARGUMENT...: train on 4 sequences to a step, silently.  The FILE of -o is made anew.
@@ -209,6 +227,7 @@ step_of() {
 # ---- exactness
 
 @test "the number of threads does not change a byte" {
+    slow
     local n options
     # so large that the threads share attention, too, and not in equal parts
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 64 -o untrained.npz 2> /dev/null
@@ -265,6 +284,7 @@ step_of() {
 }
 
 @test "the loss goes down" {
+    slow
     tg-train -n 150 --warmup 10 --log log.tsv t.npz 2> /dev/null
     awk -F '\t' 'NR == 2 { first = $2 } END { exit !(first > 5.4 && $2 < 3 && $3 < 3) }' log.tsv
 }
@@ -274,12 +294,8 @@ step_of() {
 # stoppable [STEPS]: COMMAND runs 120 steps, or so many; whole.npz is what a run that was
 # never stopped gives.
 stoppable() {
-    local steps=${1:-120}
-
-    COMMAND=(tg-train --threads 2 -b 4 -n "$steps" --dropout 0.1 --eval-every 50 --save-every 20 t.npz)
-    cp untrained.npz whole.npz
-    "${COMMAND[@]}" -m whole.npz 2> /dev/null
-    [[ $(step_of whole.npz) = "$steps" ]]
+    stopped_run "${1:-120}"
+    cp "$FIXTURES/whole-${1:-120}.npz" whole.npz
 }
 
 @test "SIGINT saves, says so and exits 130; the same command finishes, byte for byte" {
@@ -298,6 +314,7 @@ stoppable() {
 }
 
 @test "SIGTERM, more than once: 143 each time, and the end is the same" {
+    slow
     local at
     stoppable 240
     for at in 1 2 7; do
@@ -318,6 +335,7 @@ stoppable() {
 }
 
 @test "a second signal within a second is the same request" {
+    slow
     stoppable
     run -143 --separate-stderr signalled 5 stuck+drain SIGTERM SIGTERM SIGTERM -- "${COMMAND[@]}"
     [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
@@ -357,6 +375,7 @@ stoppable() {
 }
 
 @test "a second signal ends at once and leaves the model of the last save" {
+    slow
     stoppable
     run -130 --separate-stderr signalled 1 stuck SIGINT 1.1 SIGINT -- "${COMMAND[@]}" --save-every 0
     [[ $stderr != *saved* ]]
@@ -1055,6 +1074,7 @@ outside() {
 # ---- precision and instruction sets
 
 @test "--precision bf16 trains like float32, or is refused where there is no such product" {
+    slow
     make_text 20000 > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
@@ -1078,6 +1098,7 @@ outside() {
 }
 
 @test "TG_ISA names the instruction set; all of them train to nearly the same loss" {
+    slow
     make_text 20000 > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz

@@ -1,16 +1,31 @@
-# The C tests, tests/unit/test_*.c: one program each.
+# The C tests, tests/unit/test_*.c: one program each, and the kernels' tests once for each
+# instruction set, with the usual blocks and with tiny ones.
 
 load helper
 
 setup_file() {
     # `make test` has built them; after a plain `make`, do it here.
-    make -C "$BATS_TEST_DIRNAME/.." -s unit ${TG_BUILD:+BUILD="$TG_BUILD"}
+    make -C "$BATS_TEST_DIRNAME/.." -s unit tiny ${TG_BUILD:+BUILD="$TG_BUILD"}
 }
 
+# unit TEST [ISA]: status 77 means that this machine lacks the instruction set.
 unit() {
-    run "$BUILD/unit/test_$1"
+    OMP_WAIT_POLICY=passive run "${DIR:-$BUILD}/unit/test_$1" "${@:2}"
     echo "$output"
+    [[ $status != 77 ]] || skip "${lines[-1]}"
     [[ $status = 0 ]]
+}
+
+with_isa() {
+    unit kernels "$1"
+    unit products "$1"
+    unit nn "$1"
+    unit model "$1"
+}
+
+tiny() {
+    DIR=$BUILD-tiny
+    "$@"
 }
 
 @test "unit: base" { unit base; }
@@ -19,15 +34,13 @@ unit() {
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
+@test "unit: fields" { unit fields; }
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
-@test "unit: kernels" { unit kernels; }
-@test "unit: nn" { unit nn; }
-@test "unit: model" { unit model; }
 @test "unit: import" { unit import; }
 @test "unit: family" { unit family; }
 @test "unit: sample" { unit sample; }
@@ -43,9 +56,30 @@ unit() {
 @test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }
 
-@test "unit: every C test is named here" {
+# Kernels, products, operations and models.
+@test "unit: amx" { with_isa amx; }
+@test "unit: avx512bf16" { with_isa avx512bf16; }
+@test "unit: avx512" { with_isa avx512; }
+@test "unit: avx2" { with_isa avx2; }
+@test "unit: neon" { with_isa neon; }
+@test "unit: portable" { with_isa portable; }
+
+@test "unit: tiny blocks, amx" { tiny with_isa amx; }
+@test "unit: tiny blocks, avx512bf16" { tiny with_isa avx512bf16; }
+@test "unit: tiny blocks, avx512" { tiny with_isa avx512; }
+@test "unit: tiny blocks, avx2" { tiny with_isa avx2; }
+@test "unit: tiny blocks, neon" { tiny with_isa neon; }
+@test "unit: tiny blocks, portable" { tiny with_isa portable; }
+@test "unit: tiny blocks, tokens" { tiny unit tokens && tiny unit tokenizer; }
+@test "unit: tiny blocks, family" { tiny unit family; }
+
+@test "unit: every C test and every instruction set is named here" {
     for file in "$ROOT"/tests/unit/test_*.c; do
         name=${file##*/test_}
-        grep -q "{ unit ${name%.c}; }" "$BATS_TEST_FILENAME" || { echo "$file"; false; }
+        grep -q "^ *{* *\(@test .*{ \)\?unit ${name%.c}[; ]" "$BATS_TEST_FILENAME" || { echo "$file"; false; }
+    done
+    for isa in $(sed -n 's/^ISA_FLAGS_\([a-z0-9]*\) =.*/\1/p' "$ROOT/Makefile"); do
+        grep -q "\"unit: $isa\" { with_isa $isa; }" "$BATS_TEST_FILENAME"
+        grep -q "\"unit: tiny blocks, $isa\" { tiny with_isa $isa; }" "$BATS_TEST_FILENAME"
     done
 }

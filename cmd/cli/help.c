@@ -31,7 +31,7 @@ static void print_words(const char *text, size_t *at, size_t indent)
 /* "(default: 12)", or "" if the value is out of range. */
 static void format_default(char *out, size_t size, const cli_option *o)
 {
-    char choice[TG_CHOICE_ROOM];
+    char choice[TG_CHOICE_SIZE];
 
     *out = '\0';
     switch (o->type) {

@@ -42,7 +42,7 @@ static inline char *write_size(char *at, size_t value, size_t width)
 
 static inline char *write_float(char *at, double value, table_format format, size_t width)
 {
-    char text[TG_DECIMAL_ROOM];
+    char text[TG_DECIMAL_SIZE];
     size_t n;
 
     if (format != TABLE_TEXT)
@@ -66,7 +66,7 @@ static void put_float(table_text *to, double value, table_format format, size_t 
 
 static void put_double(table_text *to, double value, size_t width)
 {
-    char text[TG_DECIMAL_ROOM];
+    char text[TG_DECIMAL_SIZE];
 
     put_right(to, text, (size_t)snprintf(text, sizeof text, "%.9g", value), width);
 }
@@ -175,7 +175,7 @@ void table_print_line(const table *t, const table_cell *cells)
 {
     for (size_t c = 0; c < t->n; c++) {
         const bool string = t->column[c].type == TABLE_STRING && cells[c].kind == CELL_VALUE;
-        char buffer[64 + 2 * TG_DECIMAL_ROOM];
+        char buffer[64 + 2 * TG_DECIMAL_SIZE];
         table_text to = {buffer, 0};
 
         put_before(&to, t, c);

@@ -103,7 +103,7 @@ typedef struct table_piece {
 typedef struct table_plan {
     table_format format;
     table_piece piece[TABLE_COLUMNS_MAX + 1];
-    char text[TABLE_COLUMNS_MAX * (TG_DECIMAL_ROOM + 12) + TABLE_STEP];
+    char text[TABLE_COLUMNS_MAX * (TG_DECIMAL_SIZE + 12) + TABLE_STEP];
 } table_plan;
 
 /* Plan lines in which the columns in `varying`, a set of bits 1 << column, change; they must be

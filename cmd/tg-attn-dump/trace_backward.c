@@ -25,10 +25,10 @@ static void print_loss_of_model(trace_page *p)
 
 static void print_loss_as_given(trace_page *p)
 {
-    const char *att = trace_vector(p, "att", p->d->what.at.i, p->d->what.channel).s;
+    const trace_text att = trace_vector(p, "att", p->d->what.at.i, p->d->what.channel);
 
     trace_heading(p, "the loss", "without a model, one channel of the weighted sum: --channel");
-    printf("loss = %s = att.data[%zu] = %s\n", att, p->d->q_base + p->d->what.channel,
+    printf("loss = %s = att.data[%zu] = %s\n", att.s, p->d->q_base + p->d->what.channel,
            trace_number(p->d->t.att[p->d->what.at.h * p->D + p->d->what.channel]).s);
 }
 

@@ -207,8 +207,8 @@ static void print_out(trace_page *p)
     trace_heading(p, "the output projection", "lib/nn/ref/linear.c: linear_forward");
     printf("out[b,i,c] = (sum over m of att[b,i,m] * w[m,c]) + bias[c]\n"
            "c = %zu, w offset = m*C + c, att offset = (b*T + i)*C + m\n"
-           "w is h.%zu.attn.c_proj.weight [C,C] = [%zu,%zu]; head h has m = h*D to h*D + D - 1\n",
-           c, d->layer.number, C, C);
+           "w is %s [C,C] = [%zu,%zu]; head h has m = h*D to h*D + D - 1\n",
+           c, o->name, C, C);
     trace_print_sum('m', C, &att, &w, C);
     printf("sum = %s, of which head %zu, m = %zu to %zu: %s\n", trace_number(o->sum).s, h, h * p->D,
            (h + 1) * p->D - 1, trace_number(o->of_head).s);

@@ -82,7 +82,7 @@ static void put_facts(view_out *out, const view *v)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_SQRT;
     const tg_dump *a = v->dump;
-    char layout[TG_CHOICE_ROOM], mask[TG_CHOICE_ROOM], name[TG_CHOICE_ROOM];
+    char layout[TG_CHOICE_SIZE], mask[TG_CHOICE_SIZE], name[TG_CHOICE_SIZE];
 
     view_print(out, "<script type=\"application/json\" id=\"dump\">");
     put_name(out, v);

@@ -1,7 +1,11 @@
 #include "lib/attn/derivation.h"
 
+#include <assert.h>
+
+#include "lib/attn/shape.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/nn/tensor.h"
 
 /* TG_ATTN_ALL is out of range here, unlike in a filter. */
 static tg_status check_below(const char *what, size_t index, size_t n, tg_err *err)
@@ -44,6 +48,24 @@ static void place(tg_arena *arena, void *context)
         tg_gradient64_place(arena, &d->g, n->model, d->what.layer, n->T);
 }
 
+/* An offset by the rule that holds for every shape: in a stage, of the token t.  A score's last
+ * index is j, a channel's is 0. */
+static size_t offset_in(const tg_qkv_view *a, tg_attn_stage stage, const tg_attn_index *at, size_t t)
+{
+    tg_attn_shape s;
+    size_t index[TG_ATTN_DIMS];
+
+    tg_attn_stage_shape(&s, stage, a);
+    for (size_t n = 0; n < s.n; n++)
+        index[n] = s.index[n] == 'b'   ? at->b
+                   : s.index[n] == 'h' ? at->h
+                   : s.index[n] == 'd' ? 0
+                   : s.index[n] == 'j' ? at->j
+                                       : t;
+    return tg_tensor_offset(s.size, s.n, index);
+}
+
+/* The formulas of attn.h, held against that rule. */
 static void locate(tg_derivation *d)
 {
     const tg_qkv_view *a = &d->layer.view;
@@ -53,13 +75,17 @@ static void locate(tg_derivation *d)
     d->k_base = tg_attn_base(a, at->b, at->j, at->h);
     d->offset = tg_attn_offset(a, at->b, at->h, at->i, at->j);
     d->masked = at->j > at->i;
+    assert(d->q_base == offset_in(a, TG_ATTN_Q, at, at->i) &&
+           d->k_base == offset_in(a, TG_ATTN_K, at, at->j));
+    assert(d->offset == offset_in(a, TG_ATTN_SCORES, at, at->i));
 }
 
-static void project(tg_derivation *d)
+static void project(tg_derivation *d, const tg_params *table)
 {
     const size_t C = d->layer.view.C, D = C / d->layer.view.H, c = d->what.out_channel;
     tg_derived_output *o = &d->output;
 
+    o->name = table->entry[tg_params_index(table, TG_ATT_PROJ_W, d->layer.number)].name;
     for (size_t m = 0; m < C; m++) {
         o->w[m] = (double)d->layer.w_proj[m * C + c];
         o->sum += d->t.att[m] * o->w[m];
@@ -119,7 +145,7 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
     locate(d);
     tg_attn_trace_forward(&d->t, &d->layer.view, what->at);
     if (layers->model)
-        project(d);
+        project(d, &layers->model->table);
     if (what->backward) {
         find_datt(d);
         tg_attn_trace_backward(&d->t, d->datt);

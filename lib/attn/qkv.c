@@ -6,6 +6,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/gpt/config.h"
+#include "lib/nn/tensor.h"
 
 #define PIECE 1024 /* elements converted at a time */
 
@@ -34,14 +35,15 @@ static tg_status read_piece(float *out, tg_archive_reader *r, const tg_array *a,
 
 static tg_status check_shape(tg_qkv_view *view, const tg_array *a, tg_err *err)
 {
+    char got[TG_TENSOR_TEXT_MAX], want[TG_TENSOR_TEXT_MAX];
+
     if (a->dtype.kind != 'f' || (a->dtype.size != 4 && a->dtype.size != 8))
         return tg_fail(err, TG_EDATA, "array %s: elements are '%c%zu', expected 'f4' or 'f8'", a->name,
                        a->dtype.kind, a->dtype.size);
     if (a->ndim != 3)
         return tg_fail(err, TG_EDATA, "array %s has %zu dimensions, expected 3: [B,T,C]", a->name, a->ndim);
     if (a->count == 0)
-        return tg_fail(err, TG_EDATA, "array %s is empty: [%zu,%zu,%zu]", a->name, a->shape[0], a->shape[1],
-                       a->shape[2]);
+        return tg_fail(err, TG_EDATA, "array %s is empty: %s", a->name, tg_tensor_text(got, a->shape, 3));
     if (view->T == 0) {
         view->B = a->shape[0];
         view->T = a->shape[1];
@@ -49,20 +51,22 @@ static tg_status check_shape(tg_qkv_view *view, const tg_array *a, tg_err *err)
         view->H = 1;
     }
     if (a->shape[0] != view->B || a->shape[1] != view->T || a->shape[2] != view->C)
-        return tg_fail(err, TG_EDATA, "array %s is [%zu,%zu,%zu], the arrays before it are [%zu,%zu,%zu]",
-                       a->name, a->shape[0], a->shape[1], a->shape[2], view->B, view->T, view->C);
+        return tg_fail(err, TG_EDATA, "array %s is %s, the arrays before it are %s", a->name,
+                       tg_tensor_text(got, a->shape, 3),
+                       tg_tensor_text(want, (size_t[]){view->B, view->T, view->C}, 3));
     return TG_OK;
 }
 
 /* The largest offset is below B*H*T*T, with H <= C. */
 static tg_status check_offsets(const tg_qkv_view *a, tg_err *err)
 {
+    char text[TG_TENSOR_TEXT_MAX];
     size_t n;
 
-    if (tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T))
+    if (!tg_tensor_count(&n, (size_t[]){a->B, a->C, a->T, a->T}, 4, err))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu] exceed %zu", a->B, a->T, a->C,
-                   SIZE_MAX);
+    return tg_fail(err, TG_EDATA, "offsets of scores of %s exceed %zu",
+                   tg_tensor_text(text, (size_t[]){a->B, a->T, a->C}, 3), SIZE_MAX);
 }
 
 static tg_status read_array(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_array *a, tg_err *err)
@@ -136,8 +140,12 @@ void tg_attn_qkv_free(tg_attn_qkv *qkv)
 
 tg_status tg_attn_set_heads(tg_qkv_view *view, size_t H, tg_err *err)
 {
-    if (tg_config_check_heads(H, view->C, TG_EUSAGE, err))
+    const tg_tensor channels = {.ndim = 3, .shape = {view->B, view->T, view->C}};
+    tg_tensor heads; /* a view of the same floats: nothing moves */
+
+    if (tg_config_check_heads(H, view->C, TG_EUSAGE, err) ||
+        tg_tensor_reshape(&heads, &channels, (size_t[]){view->B, view->T, H, view->C / H}, 4, err))
         return TG_EUSAGE;
-    view->H = H;
+    view->H = heads.shape[2];
     return TG_OK;
 }

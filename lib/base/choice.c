@@ -30,7 +30,7 @@ bool tg_choice_find(size_t *number, const char *list, const char *name)
     return false;
 }
 
-const char *tg_choice_name(char name[TG_CHOICE_ROOM], const char *list, size_t number)
+const char *tg_choice_name(char name[TG_CHOICE_SIZE], const char *list, size_t number)
 {
     const char *at = list;
 
@@ -38,7 +38,7 @@ const char *tg_choice_name(char name[TG_CHOICE_ROOM], const char *list, size_t n
         at = next(at);
     if (!at)
         at = "";
-    assert(length(at) < TG_CHOICE_ROOM);
+    assert(length(at) < TG_CHOICE_SIZE);
     memcpy(name, at, length(at));
     name[length(at)] = '\0';
     return name;

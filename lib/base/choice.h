@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TG_CHOICE_ROOM 32 /* bytes of a name, with the NUL */
+#define TG_CHOICE_SIZE 32 /* bytes of a name, with the NUL */
 
 /* The number of a name.  False, and *number unchanged, when the list lacks it. */
 bool tg_choice_find(size_t *number, const char *list, const char *name);
 
 /* Copy the name with that number to `name`, which is returned; "" when the list has fewer. */
-const char *tg_choice_name(char name[TG_CHOICE_ROOM], const char *list, size_t number);
+const char *tg_choice_name(char name[TG_CHOICE_SIZE], const char *list, size_t number);
 
 #endif

@@ -148,7 +148,7 @@ char *tg_decimal_float(char *out, float value)
     size_t n = SIGNIFICANT;
 
     if (value == 0 || !isfinite(value) || !nine_digits(&digits, &exponent, fabsf(value)))
-        return out + snprintf(out, TG_DECIMAL_ROOM, "%.9g", (double)value);
+        return out + snprintf(out, TG_DECIMAL_SIZE, "%.9g", (double)value);
     put_digits(text, SIGNIFICANT, digits);
     while (n > 1 && text[n - 1] == '0')
         n--;
@@ -167,9 +167,9 @@ char *tg_decimal_fixed(char *out, double value)
     uint64_t whole;
 
     if (!(fabs(value) < 1e9))
-        return out + snprintf(out, TG_DECIMAL_ROOM, "%.9g", value);
+        return out + snprintf(out, TG_DECIMAL_SIZE, "%.9g", value);
     if (fabs(value) >= 1e6 || !nearest(&whole, fabs(value) * (double)unit))
-        return out + snprintf(out, TG_DECIMAL_ROOM, "%.*f", DECIMALS, value);
+        return out + snprintf(out, TG_DECIMAL_SIZE, "%.*f", DECIMALS, value);
     if (signbit(value))
         *out++ = '-';
     out = tg_decimal_size(out, whole / unit);

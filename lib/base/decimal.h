@@ -1,8 +1,8 @@
 /*
  * decimal: numbers as text, tens of millions per second.
  *
- * The text is that of printf() in the C locale, byte for byte, without a NUL after it.
- * Each function returns the end of the text.  `out` must have TG_DECIMAL_ROOM bytes, all
+ * The text is what printf gives in the C locale, byte for byte, without a NUL after it.
+ * Each function returns the end of the text.  `out` holds TG_DECIMAL_SIZE bytes, all
  * of which may be overwritten.
  */
 #ifndef TG_BASE_DECIMAL_H
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define TG_DECIMAL_ROOM 32
+#define TG_DECIMAL_SIZE 32
 
 /* Digits of a whole number: 1 for 0. */
 size_t tg_decimal_digits(size_t value);

@@ -7,7 +7,7 @@
 #include "formats/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
-#include "lib/base/size.h"
+#include "lib/nn/tensor.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
 {
@@ -80,12 +80,13 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
 /* The largest offset is in scores; the largest size in bytes may be that of C-vectors as doubles. */
 static tg_status check_offsets(const tg_dump *a, tg_err *err)
 {
+    const size_t scores[] = {a->B, a->H, a->T, a->T}, bytes[] = {a->B, a->T, a->C, sizeof(double)};
+    char text[TG_TENSOR_TEXT_MAX];
     size_t n;
 
-    if (tg_size_mul(&n, a->B, a->H) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, a->T) &&
-        tg_size_mul(&n, a->B, a->C) && tg_size_mul(&n, n, a->T) && tg_size_mul(&n, n, sizeof(double)))
+    if (!tg_tensor_count(&n, scores, 4, err) && !tg_tensor_count(&n, bytes, 4, err))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "offsets of scores of [%zu,%zu,%zu,%zu] exceed %zu", a->B, a->H, a->T, a->T,
+    return tg_fail(err, TG_EDATA, "offsets of scores of %s exceed %zu", tg_tensor_text(text, scores, 4),
                    SIZE_MAX);
 }
 
@@ -236,47 +237,35 @@ static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
 
 #define NO_MASK ((tg_attn_mask)~0u) /* not read yet */
 
-static tg_status read_layout(tg_dump *dump, const tg_array *a, tg_err *err)
+static const tg_field settings_rows[] = {
+    TG_CHOICE_FIELD("dump/layout", tg_dump, layout, TG_ATTN_LAYOUTS),
+    TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, 0),
+    TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
+    TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
+    TG_CHOICE_FIELD("dump/mask", tg_dump, mask, TG_ATTN_MASKS),
+};
+
+const tg_fields tg_dump_fields = {settings_rows, sizeof settings_rows / sizeof settings_rows[0]};
+
+/* Check the settings that shapes depend on, after the last of them, dump/n_embd. */
+static tg_status check_channels(tg_dump *dump, tg_err *err)
 {
-    size_t layout = 0;
-    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_LAYOUTS, &layout, err);
-
-    dump->layout = (tg_attn_layout)layout;
-    return status;
-}
-
-static tg_status read_mask(tg_dump *dump, const tg_array *a, tg_err *err)
-{
-    size_t mask = 0;
-    const tg_status status = tg_archive_get_choice(dump->reader, a, TG_ATTN_MASKS, &mask, err);
-
-    dump->mask = (tg_attn_mask)mask;
-    return status;
-}
-
-/* dump/n_embd, the last of the settings that shapes depend on. */
-static tg_status read_channels(tg_dump *dump, const tg_array *a, tg_err *err)
-{
-    size_t C;
-    tg_status status = tg_archive_get_size(dump->reader, a, &C, err);
-
-    if (status)
-        return status;
     if (dump->H == 0 || dump->n_layer == 0)
         return tg_fail(
             err, TG_EDATA,
             "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
             dump->n_layer, dump->H);
-    if (C == 0 || C > SIZE_MAX / 16 || C % dump->H != 0)
-        return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, C);
-    dump->C = C;
-    dump->D = C / dump->H;
+    if (dump->C == 0 || dump->C > SIZE_MAX / 16 || dump->C % dump->H != 0)
+        return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, dump->C);
+    dump->D = dump->C / dump->H;
     return TG_OK;
 }
 
 static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
 {
     tg_archive_reader *r = dump->reader;
+    tg_status status;
+    bool taken;
 
     if (nth == 0)
         return tg_archive_expect_kind(r, a, TG_DUMP_KIND, err);
@@ -284,16 +273,10 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
         return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
     if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
         return tg_fail(err, TG_EDATA, "the third array is %s, expected dump/layout", a->name);
-    if (strcmp(a->name, "dump/layout") == 0)
-        return read_layout(dump, a, err);
-    if (strcmp(a->name, "dump/n_layer") == 0)
-        return tg_archive_get_size(r, a, &dump->n_layer, err);
-    if (strcmp(a->name, "dump/n_head") == 0)
-        return tg_archive_get_size(r, a, &dump->H, err);
-    if (strcmp(a->name, "dump/n_embd") == 0)
-        return read_channels(dump, a, err);
-    if (strcmp(a->name, "dump/mask") == 0)
-        return read_mask(dump, a, err);
+    if ((status = tg_fields_take(tg_dump_fields, dump, NULL, r, a, &taken, err)))
+        return status;
+    if (taken)
+        return strcmp(a->name, "dump/n_embd") == 0 ? check_channels(dump, err) : TG_OK;
     if (strcmp(a->name, "dump/ids") == 0)
         return read_ids(dump, a, err);
     if (strcmp(a->name, "dump/text") == 0)

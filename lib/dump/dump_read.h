@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "formats/fields.h"
 #include "lib/attn/shape.h"
 #include "lib/base/status.h"
 
@@ -49,6 +50,10 @@ typedef struct tg_dump {
     size_t text_size;
     tg_archive_reader *reader; /* keeps the file mapped */
 } tg_dump;
+
+/* The settings, dump/layout to dump/mask, as members of a tg_dump, in the order in which they
+ * are written. */
+extern const tg_fields tg_dump_fields;
 
 /* What to keep; other arrays are verified and dropped. */
 typedef struct tg_dump_want {

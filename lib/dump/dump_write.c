@@ -30,16 +30,13 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 
 static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err *err)
 {
+    const tg_dump dump = {.layout = n->layout, .mask = w->dump->mask, .n_layer = n->L, .C = n->C, .H = n->H};
     tg_archive_writer *a = w->archive;
     tg_status status;
 
     if ((status = tg_archive_put_text(a, "kind", TG_DUMP_KIND, err)) ||
         (status = tg_archive_put_i64(a, "version", TG_DUMP_VERSION, err)) ||
-        (status = tg_archive_put_choice(a, "dump/layout", TG_ATTN_LAYOUTS, n->layout, err)) ||
-        (status = tg_archive_put_i64(a, "dump/n_layer", (int64_t)n->L, err)) ||
-        (status = tg_archive_put_i64(a, "dump/n_head", (int64_t)n->H, err)) ||
-        (status = tg_archive_put_i64(a, "dump/n_embd", (int64_t)n->C, err)) ||
-        (status = tg_archive_put_choice(a, "dump/mask", TG_ATTN_MASKS, w->dump->mask, err)))
+        (status = tg_fields_put(tg_dump_fields, &dump, a, err)))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
 }
@@ -149,7 +146,7 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
 
     if ((status = tg_arena_build(&arena, place, &(struct placement){&w, layers}, err)))
         return status;
-    if ((status = tg_archive_create(&w.archive, fd, 0, err)) || (status = put_settings(&w, layers, err)))
+    if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, layers, err)))
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);

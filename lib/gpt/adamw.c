@@ -5,7 +5,11 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
+#ifdef TG_TINY_CHUNK
+#define CHUNK TG_TINY_CHUNK
+#else
 #define CHUNK ((size_t)16384) /* elements of a partial sum, and that a thread takes at a time */
+#endif
 
 size_t tg_adamw_work(const tg_params *table)
 {
@@ -26,8 +30,7 @@ double tg_adamw_norm(const tg_params *table, const float *grads, double *work)
     return sqrt(sum);
 }
 
-static void update_tensor(const tg_param *p, float *params, float *m, float *v, const float *grads,
-                          const tg_adamw_step *step)
+static void update_tensor(const tg_param *p, const tg_adamw_state *s, const tg_adamw_step *step)
 {
     const tg_kernels *kernels = tg_kernels_get();
 
@@ -35,12 +38,13 @@ static void update_tensor(const tg_param *p, float *params, float *m, float *v, 
     for (size_t i = 0; i < p->count; i += CHUNK) {
         size_t at = p->offset + i;
 
-        kernels->adamw(params + at, m + at, v + at, grads + at, tg_size_min(CHUNK, p->count - i), step);
+        kernels->adamw(s->params + at, s->m + at, s->v + at, s->grads + at, tg_size_min(CHUNK, p->count - i),
+                       step);
     }
 }
 
-void tg_adamw_update(const tg_adamw *o, const tg_params *table, float *params, float *m, float *v,
-                     const float *grads, double norm, double lr, uint64_t t)
+void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
+                     double lr, uint64_t t)
 {
     tg_adamw_step step = {
         .learning_rate = (float)lr,
@@ -54,6 +58,6 @@ void tg_adamw_update(const tg_adamw *o, const tg_params *table, float *params, f
 
     for (size_t i = 0; i < table->n; i++) {
         step.weight_decay = table->entry[i].decay ? (float)o->weight_decay : 0.0f;
-        update_tensor(&table->entry[i], params, m, v, grads, &step);
+        update_tensor(&table->entry[i], state, &step);
     }
 }

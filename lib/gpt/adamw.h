@@ -21,6 +21,12 @@ typedef struct tg_adamw {
     double clip; /* 0: no clipping */
 } tg_adamw;
 
+/* What a step updates, and the gradients that it reads: flat, by the parameter table. */
+typedef struct tg_adamw_state {
+    float *params, *m, *v;
+    const float *grads;
+} tg_adamw_state;
+
 /* Number of doubles in tg_adamw_norm()'s scratch buffer. */
 size_t tg_adamw_work(const tg_params *table);
 
@@ -29,7 +35,7 @@ size_t tg_adamw_work(const tg_params *table);
 double tg_adamw_norm(const tg_params *table, const float *grads, double *work);
 
 /* Step number t, from 1, with learning rate lr; norm is the gradient's, from tg_adamw_norm(). */
-void tg_adamw_update(const tg_adamw *o, const tg_params *table, float *params, float *m, float *v,
-                     const float *grads, double norm, double lr, uint64_t t);
+void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
+                     double lr, uint64_t t);
 
 #endif

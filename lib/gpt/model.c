@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/finite.h"
+#include "lib/nn/tensor.h"
 
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
 {
@@ -112,7 +113,7 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
         (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))
         return status;
     if (m->probe_count > 0)
-        return tg_archive_put(w, "probe/tokens", (tg_dtype){'i', 4}, 1, &m->probe_count, m->probe, err);
+        return tg_archive_put(w, "probe/tokens", TG_I32, 1, &m->probe_count, m->probe, err);
     return TG_OK;
 }
 
@@ -131,7 +132,7 @@ tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *
 tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
 {
     tg_archive_writer *w;
-    tg_status status = tg_archive_create(&w, fd, 0, err);
+    tg_status status = tg_archive_create(&w, fd, err);
 
     if (status)
         return status;
@@ -238,17 +239,15 @@ static tg_status finish_header(struct load *load, tg_err *err)
 tg_status tg_model_check_shape(const tg_param *p, const tg_array *a, bool transposed, tg_err *err)
 {
     const size_t shape[2] = {p->shape[transposed], p->shape[!transposed]};
+    char got[TG_TENSOR_TEXT_MAX], want[TG_TENSOR_TEXT_MAX];
     bool same = a->ndim == p->ndim;
 
     for (size_t i = 0; same && i < p->ndim; i++)
         same = a->shape[i] == shape[i];
     if (same)
         return TG_OK;
-    if (p->ndim == 2)
-        return tg_fail(err, TG_EDATA, "%s has %zu dimensions and %zu elements, the config asks for [%zu,%zu]",
-                       a->name, a->ndim, a->count, shape[0], shape[1]);
-    return tg_fail(err, TG_EDATA, "%s has %zu dimensions and %zu elements, the config asks for [%zu]",
-                   a->name, a->ndim, a->count, shape[0]);
+    return tg_fail(err, TG_EDATA, "%s has shape %s, the config asks for %s", a->name,
+                   tg_tensor_text(got, a->shape, a->ndim), tg_tensor_text(want, shape, p->ndim));
 }
 
 static tg_status take_tensor(struct load *load, const tg_param *p, const tg_array *a, tg_err *err)

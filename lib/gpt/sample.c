@@ -12,7 +12,7 @@
 /* ---- choosing a token */
 
 /* Whether token a comes before token b: a total order, so that the choice does not
- * depend on sampling the heap is built. */
+ * depend on how the heap is built. */
 static bool before(const float *logits, int32_t a, int32_t b)
 {
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
@@ -93,7 +93,7 @@ static int32_t draw(const softmax *p, const int32_t *order, size_t n, double tot
 
 /*
  * Gather the candidates at order[n-1], order[n-2], ... (the greatest first), and
- * return sampling many; *total is the sum of their weights.
+ * return how many; *total is the sum of their weights.
  */
 static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sampling *sampling,
                          double *total)

@@ -1,15 +1,15 @@
 /*
- * attend: causal attention of one head, fused: scores, softmax and weighted sum of a
- * block of queries at a time, so that no [T,T] matrix is ever stored.
+ * attend: causal attention of one head, fused: the scores, softmax and weighted sum of
+ * one block of queries at a time, so that no [T,T] matrix is stored.
  *
- * Query i (0 <= i < queries) sees the keys j <= past + i, of which there are
- * past + queries.  Vectors have D elements; row i of q lies at q + i*ldq, and so on.
+ * There are past + queries keys; query i (0 <= i < queries) sees the keys j <= past + i.
+ * Vectors have D elements; row i of q is at q + i*ldq, and so on.
  *
  *   s_j = scale * q_i . k_j      p_j = exp(s_j - lse_i)      out_i = sum_j p_j v_j
  *   lse_i = log sum_j exp(s_j)
  *
- * `keep`, when not NULL, is called to fill the factors [n] that dropout multiplies
- * the probabilities of keys first .. first+n-1 by.
+ * keep, if not NULL, fills factors [n] with dropout's factors of the probabilities of keys
+ * first .. first+n-1.
  */
 #ifndef TG_KERNELS_ATTEND_H
 #define TG_KERNELS_ATTEND_H
@@ -24,19 +24,21 @@ typedef struct tg_attend {
     size_t ldo; /* row stride of out and dout */
     void (*keep)(float *factors, size_t query, size_t first, size_t n, const void *context);
     const void *context;
-    /* forward writes */
+    /* written by forward */
     float *out; /* [queries] rows of D */
     float *lse; /* [queries], or NULL */
-    /* backward (past = 0) reads what forward wrote, and dout like it, and writes dq, dk,
-     * dv, laid out like q, k, v */
+    /* backward, with past = 0: reads forward's out and lse, and dout in the layout of out;
+     * writes dq, dk, dv in the layouts of q, k, v */
     const float *saved_out, *saved_lse, *dout;
     float *dq, *dk, *dv;
 } tg_attend;
 
-/* Floats of scratch that one call needs for up to `keys` keys; one a thread. */
+/* Floats of scratch for a call with up to `keys` keys; each thread needs its own. */
 size_t tg_attend_work(size_t keys, size_t D);
 
-/* Queries, and keys, of a block. */
+/* Queries of a block, and keys of a block: a multiple of 16, the longest vector. */
+#ifndef TG_ATTEND_BLOCK
 #define TG_ATTEND_BLOCK ((size_t)64)
+#endif
 
 #endif

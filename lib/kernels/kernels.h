@@ -1,10 +1,10 @@
 /*
- * kernels: the inner loops, once per instruction set, behind one table.
+ * kernels: the inner loops, as one table per instruction set.
  *
  * lib/kernels/isa/ is compiled for each instruction set that the compiler targets;
- * tg_kernels_get() picks the best one that the processor has.  All functions are
- * single-threaded over the range that they are given (products alone run threads),
- * allocate nothing and cannot fail.  float32 throughout.
+ * tg_kernels_get() picks the best one that the processor has.  All functions except
+ * products are single-threaded.  They allocate nothing and cannot fail.  Numbers are
+ * float32.
  */
 #ifndef TG_KERNELS_KERNELS_H
 #define TG_KERNELS_KERNELS_H
@@ -17,8 +17,10 @@
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 
-/* Columns that a thread sums over rows at a time: some whole cache lines. */
+/* Columns that a thread sums over all rows at a time: whole cache lines. */
+#ifndef TG_COLUMNS
 #define TG_COLUMNS ((size_t)64)
+#endif
 
 /* The values of one optimizer step that all elements share. */
 typedef struct tg_adamw_step {
@@ -31,8 +33,7 @@ typedef struct tg_kernels {
     const char *isa;
 
     void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
-    /* The same with A and B rounded to bf16; NULL where the processor has no such
-     * instruction. */
+    /* The same with A and B rounded to bf16; NULL if the processor lacks the instruction. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* see lib/kernels/packed_matrix.h */
     void (*packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
@@ -40,7 +41,7 @@ typedef struct tg_kernels {
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 
-    /* gelu over n elements; and with its slope, gelu'(inp), which may overwrite inp. */
+    /* out = gelu(inp), n elements; the second also has slope = gelu'(inp), which may be inp. */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);
     void (*gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
 
@@ -59,7 +60,7 @@ typedef struct tg_kernels {
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
-    /* out = x y, of which either may be out. */
+    /* out = x y; out may be x or y. */
     void (*mul_elements)(float *out, const float *x, const float *y, size_t n);
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
@@ -69,16 +70,25 @@ typedef struct tg_kernels {
     void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);
 } tg_kernels;
 
-/* All tables that this processor can run, best first; returns how many (at most 8). */
+/* All tables that this processor can run, best first; returns their number, at most 8. */
 size_t tg_kernels_list(const tg_kernels *list[8]);
 
-/* The table in use: the best one, unless tg_kernels_choose() was called before. */
+/*
+ * Compare every kernel of a table with the portable one's, on a tiny case, in less than a
+ * millisecond.  TG_EDATA: one computes wrongly.  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_kernels_check(const tg_kernels *k, tg_err *err);
+
+/*
+ * The table in use.  The first call chooses and checks the best one, or uses the portable
+ * one if that computes wrongly, unless tg_kernels_choose() was called before.
+ */
 const tg_kernels *tg_kernels_get(void);
 
 /*
- * Use the instruction set of that name from now on, or the best (isa NULL), after a
- * test of its kernels on a tiny case.  To be called before other threads run: what is
- * in use is the one thing that the library remembers between calls.
+ * Use the instruction set of that name from now on, or the best (isa NULL), after
+ * tg_kernels_check().  Call it before other threads run: the table in use is the
+ * library's only global state.
  * TG_EUSAGE: this program or this processor has no such set; the message lists those
  * that it has; nothing changes.  TG_EDATA: its kernels compute wrongly; the portable
  * ones are in use now.

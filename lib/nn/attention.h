@@ -23,7 +23,7 @@
 typedef struct tg_attention_scratch {
     float *floats;
     size_t each;    /* floats of one thread */
-    size_t threads; /* the most that will work, even when OpenMP is given more later */
+    size_t threads; /* the maximum, even when OpenMP is given more later */
 } tg_attention_scratch;
 
 /* Place scratch for up to `keys` keys of D = C/H elements (see arena.h). */

@@ -2,7 +2,11 @@
 
 #include "lib/base/size.h"
 
+#ifdef TG_TINY_CHUNK
+#define CHUNK TG_TINY_CHUNK
+#else
 #define CHUNK ((size_t)4096) /* elements that a thread takes at a time; a multiple of 4 */
+#endif
 
 void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, size_t n)
 {

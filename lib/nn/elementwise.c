@@ -4,7 +4,11 @@
 
 #include "lib/base/size.h"
 
+#ifdef TG_TINY_CHUNK
+#define CHUNK TG_TINY_CHUNK
+#else
 #define CHUNK ((size_t)1 << 16) /* elements that a thread takes at a time */
+#endif
 
 void tg_zero(float *x, size_t n)
 {

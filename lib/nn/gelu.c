@@ -5,7 +5,11 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
+#ifdef TG_TINY_CHUNK
+#define CHUNK TG_TINY_CHUNK
+#else
 #define CHUNK ((size_t)4096) /* elements that a thread takes at a time */
+#endif
 
 static void erf_forward(float *out, const float *inp, size_t n)
 {

@@ -7,10 +7,7 @@
 
 #include <stddef.h>
 
-typedef enum tg_gelu_kind {
-    TG_GELU_TANH, /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): GPT-2's */
-    TG_GELU_ERF   /* 0.5 x (1 + erf(x / sqrt 2)): exact */
-} tg_gelu_kind;
+#include "lib/nn/ref/gelu_kind.h"
 
 /*
  * tg_gelu_elements: the function that computes out[i] = gelu(inp[i]), on one thread.  A product

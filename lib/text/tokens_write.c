@@ -28,7 +28,7 @@ struct tg_tokens_writer {
 /* Begin an archive on fd and write all that precedes its chunks. */
 static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
 {
-    tg_status status = tg_archive_create(&w->archive, w->fd, 0, err);
+    tg_status status = tg_archive_create(&w->archive, w->fd, err);
 
     w->chunks = 0;
     if (status || (status = tg_archive_put_text(w->archive, "kind", "tokens", err)) ||

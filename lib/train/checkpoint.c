@@ -139,11 +139,6 @@ static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
     return check_settings(c, s, err);
 }
 
-tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err)
-{
-    return settle(c, &c->settings, err);
-}
-
 tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const bool given[TG_SETTINGS],
                                size_t *steps, tg_err *err)
 {
@@ -256,7 +251,7 @@ tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err)
     tg_archive_writer *w;
     tg_status status;
 
-    if ((status = check_finite(c, err)) || (status = tg_archive_create(&w, fd, 0, err)))
+    if ((status = check_finite(c, err)) || (status = tg_archive_create(&w, fd, err)))
         return status;
     status = put_all(c, w, err);
     tg_archive_abandon(w);

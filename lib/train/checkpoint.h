@@ -5,7 +5,7 @@
  * saved, read and resumed ends with the same bits, and equal runs give equal files.
  *
  *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
- *     tg_checkpoint_settle(&run)         or  tg_checkpoint_resume(&run, ...)
+ *     tg_checkpoint_resume(&run, ...)
  *     tg_checkpoint_use_text(&run, &batches, &tokens, &change)
  *     steps (lib/train/trainer.h)
  *     tg_checkpoint_write(&run, fd)
@@ -42,15 +42,12 @@ TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *mo
  * run's state is incomplete or contradicts itself.  After a failure *c needs no free. */
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
-/* Make the settings final: a context of 0 becomes the model's, and all are checked, by
- * themselves and against the model.  TG_EDATA, with the numbers; TG_EUSAGE: a precision
- * that the kernels in use do not have. */
-TG_MUST_CHECK tg_status tg_checkpoint_settle(tg_checkpoint *c, tg_err *err);
-
 /*
- * The same with settings that are asked for: those that are given (by tg_setting_id)
- * replace the run's (tg_settings_merge).  *steps is the total then.  A run that has done so
- * many steps is complete, and keeps its settings as they are.
+ * Make the settings of a run that begins or continues final: those that are asked for and
+ * given (by tg_setting_id) replace the run's (tg_settings_merge), a context of 0 becomes the
+ * model's, and all are checked, by themselves and against the model.  *steps is the total
+ * then.  A run that has done so many steps is complete, and keeps its settings as they are.
+ * TG_EDATA, with the numbers; TG_EUSAGE: a precision that the kernels in use do not have.
  */
 TG_MUST_CHECK tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked,
                                              const bool given[TG_SETTINGS], size_t *steps, tg_err *err);

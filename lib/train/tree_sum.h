@@ -24,7 +24,7 @@
 
 #include "lib/base/arena.h"
 
-/* The most parts that a range of fewer than 2^40 passes has. */
+/* The maximum number of parts of a range of fewer than 2^40 passes. */
 #define TG_TREE_PARTS_MAX 82
 
 /* The sum over the passes first .. end - 1, which are one node. */

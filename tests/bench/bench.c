@@ -36,7 +36,7 @@ enum { TURNS = 5 };
 struct figure {
     double value, limit, share;
     double megabytes; /* resident, at its peak */
-    bool there;       /* false: this processor cannot */
+    bool there;       /* false if this processor cannot */
 };
 
 /* One measurement: units of work done (operations, bytes, tokens), to be divided by
@@ -83,22 +83,12 @@ static double rate(work f, void *context, double seconds)
 
 typedef double (*peak)(size_t rounds);
 
-#define PEAKS(isa)                                                                                           \
+/* Of every instruction set in the Makefile's list, X(name) for each. */
+#define X(isa)                                                                                               \
     double tg_peak_float32_##isa(size_t rounds);                                                             \
     double tg_peak_bf16_##isa(size_t rounds);
-PEAKS(portable)
-#ifdef TG_HAVE_avx2
-PEAKS(avx2)
-#endif
-#ifdef TG_HAVE_avx512
-PEAKS(avx512)
-#endif
-#ifdef TG_HAVE_avx512bf16
-PEAKS(avx512bf16)
-#endif
-#ifdef TG_HAVE_amx
-PEAKS(amx)
-#endif
+TG_ISAS
+#undef X
 
 static peak peak_of(bool bf16)
 {
@@ -106,19 +96,9 @@ static peak peak_of(bool bf16)
         const char *isa;
         peak float32, bf16;
     } all[] = {
-#ifdef TG_HAVE_amx
-        {"amx", tg_peak_float32_amx, tg_peak_bf16_amx},
-#endif
-#ifdef TG_HAVE_avx512bf16
-        {"avx512bf16", tg_peak_float32_avx512bf16, tg_peak_bf16_avx512bf16},
-#endif
-#ifdef TG_HAVE_avx512
-        {"avx512", tg_peak_float32_avx512, tg_peak_bf16_avx512},
-#endif
-#ifdef TG_HAVE_avx2
-        {"avx2", tg_peak_float32_avx2, tg_peak_bf16_avx2},
-#endif
-        {"portable", tg_peak_float32_portable, tg_peak_bf16_portable},
+#define X(isa) {#isa, tg_peak_float32_##isa, tg_peak_bf16_##isa},
+        TG_ISAS
+#undef X
     };
     size_t i = 0;
 
@@ -132,7 +112,7 @@ static double run_peak(void *context)
     peak f = *(peak *)context;
     double operations = 0;
 
-    #pragma omp parallel reduction(+ : operations)
+#pragma omp parallel reduction(+ : operations)
     operations += f(1000000);
     return operations;
 }
@@ -146,7 +126,7 @@ static double read_memory(void *context)
     const size_t n = MEMORY / sizeof(float), piece = (size_t)1 << 18;
     double sum = 0;
 
-    #pragma omp parallel for reduction(+ : sum)
+#pragma omp parallel for reduction(+ : sum)
     for (size_t i = 0; i < n; i += piece) {
         float lane[64] = {0};
 
@@ -209,7 +189,8 @@ static struct figure compare(work f, void *context, double seconds, work limit, 
         most[i] = 0.5 * (most[i] + rate(limit, limit_context, 0.1));
         share[i] = value[i] / most[i];
     }
-    return (struct figure){.value = median(value), .limit = median(most), .share = median(share), .there = true};
+    return (struct figure){
+        .value = median(value), .limit = median(most), .share = median(share), .there = true};
 }
 
 static struct figure against_peak(work f, void *context, double seconds, bool bf16)
@@ -415,7 +396,9 @@ static struct figure sampling(const struct row *row)
     tg_infer_place(&arena, &s.f, &m, row->b, row->b, keys);
     tg_infer_select(&s.f, 0, row->b);
     if (row->bf16 || row->b > 1) {
-        check(tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err), &err);
+        check(
+            tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err),
+            &err);
         s.f.packed = &s.packed;
     }
     s.ids = must(calloc(row->b, sizeof *s.ids));
@@ -591,9 +574,8 @@ static bool wanted(const struct row *row, int argc, char **argv)
     return argc == 1;
 }
 
-/* Measure a row in a child, which leaves nothing behind for the next one. Kernels other
- * than the best are chosen there: that tests them, which starts threads, and a child of
- * a process with threads would wait forever for those that it did not inherit. */
+/* Measure a row in a child, which leaves nothing to the next one.  The parent runs no
+ * threads: a child would wait forever for those that it did not inherit. */
 static struct figure in_child(const struct row *row, const char *isa)
 {
     struct figure f = {0};
@@ -628,8 +610,8 @@ static struct figure in_child(const struct row *row, const char *isa)
 static void print(const struct row *row, const struct figure *f, bool tsv)
 {
     if (tsv)
-        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\n", row->name, f->value / GF, row->unit, f->limit / GF, row->of,
-               f->share, f->megabytes);
+        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\n", row->name, f->value / GF, row->unit, f->limit / GF,
+               row->of, f->share, f->megabytes);
     else if (!f->there)
         printf("%-45s %9s\n", row->name, "not here");
     else

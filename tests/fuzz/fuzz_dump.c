@@ -134,7 +134,7 @@ static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
     if (!f)
         f = tmpfile();
     must(f && ftruncate(fileno(f), 0) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
-    must(tg_archive_create(&w, fileno(f), 0, &err) == TG_OK);
+    must(tg_archive_create(&w, fileno(f), &err) == TG_OK);
     must(tg_archive_put_text(w, "kind", TG_DUMP_KIND, &err) == TG_OK);
     must(tg_archive_put_i64(w, "version", TG_DUMP_VERSION, &err) == TG_OK);
     must(tg_archive_put_choice(w, "dump/layout", TG_ATTN_LAYOUTS, seed & 1, &err) == TG_OK);

@@ -5,24 +5,56 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
+#include "lib/kernels/kernels.h"
 
 static int failures;
-static int tests;
+static int tests_run;
 
 void check_run(const char *name, void (*test)(void))
 {
     int before = failures;
 
     test();
-    tests++;
+    tests_run++;
     printf("%s %s\n", failures == before ? "ok" : "FAILED", name);
 }
 
 int check_done(void)
 {
-    if (tests == 0)
+    if (tests_run == 0)
         printf("FAILED: no test ran\n");
-    return failures > 0 || tests == 0;
+    return failures > 0 || tests_run == 0;
+}
+
+static void with_isa(const char *isa, void (*tests)(void))
+{
+    tg_err err;
+    const tg_status status = tg_kernels_choose(isa, &err);
+
+    printf("# %s\n", isa);
+    CHECK_OK(status, &err);
+    if (status == TG_OK)
+        tests();
+}
+
+int check_each_isa(int argc, char **argv, void (*tests)(void))
+{
+    const tg_kernels *here[8];
+    const size_t n = tg_kernels_list(here);
+    bool found = argc < 2;
+
+    for (size_t i = 0; i < n; i++)
+        if (argc < 2 || strcmp(argv[1], here[i]->isa) == 0) {
+            with_isa(here[i]->isa, tests);
+            found = true;
+        }
+    if (found)
+        return check_done();
+    printf("%s: not on this machine, which runs", argv[1]);
+    for (size_t i = 0; i < n; i++)
+        printf(" %s", here[i]->isa);
+    printf("\n");
+    return CHECK_SKIPPED;
 }
 
 static void failed(const char *file, int line)

@@ -16,6 +16,15 @@
 void check_run(const char *name, void (*test)(void));
 int check_done(void);
 
+/*
+ * The main of a test of what depends on the instruction set: runs the tests with the
+ * kernels of the set that the argument names, or, without one, with those of every set
+ * that this machine runs.  Returns the exit status: CHECK_SKIPPED if the machine (or
+ * the program) lacks the named set, and prints why.
+ */
+enum { CHECK_SKIPPED = 77 };
+int check_each_isa(int argc, char **argv, void (*tests)(void));
+
 void check_true(const char *file, int line, bool ok, const char *what);
 void check_equal(const char *file, int line, long long got, long long want, const char *what);
 void check_near(const char *file, int line, double got, double want, double tolerance, const char *what);

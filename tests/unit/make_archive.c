@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "tests/unit/deflated.h"
 
 static tg_status put_small(tg_archive_writer *w, tg_err *err)
 {
@@ -43,19 +44,28 @@ static tg_status put_more(tg_archive_writer *w, tg_err *err)
     return status;
 }
 
+static void print_deflated(FILE *f)
+{
+    deflate_archive(fileno(f));
+    for (int c; (c = getc(f)) != EOF;)
+        putchar(c);
+}
+
 int main(int argc, char **argv)
 {
-    bool small = false;
-    unsigned flags = 0;
+    bool small = false, deflated = false;
+    FILE *f = NULL; /* of the archive before it is deflated */
     tg_archive_writer *w;
     tg_err err = {0};
     tg_status status;
 
     for (int i = 1; i < argc; i++) {
         small = small || strcmp(argv[i], "-s") == 0;
-        flags |= strcmp(argv[i], "-z") == 0 ? TG_ARCHIVE_DEFLATE : 0;
+        deflated = deflated || strcmp(argv[i], "-z") == 0;
     }
-    status = tg_archive_create(&w, STDOUT_FILENO, flags, &err);
+    if (deflated && !(f = tmpfile()))
+        return 1;
+    status = tg_archive_create(&w, f ? fileno(f) : STDOUT_FILENO, &err);
     if (status == TG_OK) {
         status = small ? put_small(w, &err) : put_more(w, &err);
         if (status == TG_OK)
@@ -64,5 +74,7 @@ int main(int argc, char **argv)
     }
     if (status != TG_OK)
         fprintf(stderr, "make_archive: %s\n", err.message);
+    else if (f)
+        print_deflated(f);
     return (int)status;
 }

@@ -1,5 +1,7 @@
 #include "tests/unit/small_model.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/unit/check.h"
@@ -46,4 +48,77 @@ double *small_model_params64(const tg_model *m)
     for (size_t i = 0; i < m->table.floats; i++)
         flat[i] = (double)m->params[i];
     return flat;
+}
+
+/* ---- gradients */
+
+/* A central difference of one parameter. */
+static double slope_of(double *x, double (*loss)(void *context), void *context)
+{
+    const double h = 1e-5, was = *x;
+    double up, down;
+
+    *x = was + h;
+    up = loss(context);
+    *x = was - h;
+    down = loss(context);
+    *x = was;
+    return (up - down) / (2 * h);
+}
+
+/*
+ * Central differences with step h have an error of h^2 f'''/6 and of eps |f| / h; at
+ * 1e-5 both are about 1e-10.  What is left is the float32 backward pass itself:
+ * sums of up to 256 terms of order 1, so 1e-4 relative to the largest gradient of the
+ * tensor is a bound with an order of magnitude to spare.
+ */
+void small_model_check_gradients(const tg_params *table, const float *grads, double *flat,
+                                 double (*loss)(void *context), void *context)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
+        double worst = 0, largest = 0;
+
+        for (size_t e = p->offset; e < p->offset + p->count; e++) {
+            const double slope = slope_of(&flat[e], loss, context);
+
+            largest = fmax(largest, fabs(slope));
+            worst = fmax(worst, fabs(slope - (double)grads[e]));
+        }
+        if (!(worst <= 1e-4 * largest + 1e-7))
+            printf("%s: off by %g of %g\n", p->name, worst, largest);
+        CHECK(worst <= 1e-4 * largest + 1e-7);
+        CHECK(largest > 1e-6);
+    }
+}
+
+/* Those at one of the four sites of layer l. */
+static void masks_of(double *out, const tg_pass *pass, uint32_t site, size_t l, size_t n)
+{
+    tg_dropout drop = {.p = pass->acts.dropout, .rng = pass->acts.rng};
+    float *factors = malloc(n * sizeof *factors);
+
+    drop.rng.purpose = TG_RNG_DROPOUT | (uint32_t)(l * 4 + site) << 8;
+    tg_dropout_factors(factors, &drop, 0, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (double)factors[i];
+    free(factors);
+}
+
+double *small_model_masks(ref_gpt_masks *masks, const tg_pass *pass, const tg_config *c)
+{
+    const size_t L = c->n_layer, n = pass->acts.B * pass->acts.T * c->n_embd;
+    const size_t probs = pass->acts.B * c->n_head * pass->acts.T * pass->acts.T;
+    double *embedding = calloc((1 + 2 * L) * n + L * probs, sizeof *embedding);
+    double *att_proj = embedding + n, *fc_proj = att_proj + L * n, *of_probs = fc_proj + L * n;
+
+    masks_of(embedding, pass, 0, 0, n);
+    for (size_t l = 0; l < L; l++) {
+        masks_of(of_probs + l * probs, pass, 1, l, probs);
+        masks_of(att_proj + l * n, pass, 2, l, n);
+        masks_of(fc_proj + l * n, pass, 3, l, n);
+    }
+    *masks =
+        (ref_gpt_masks){.embedding = embedding, .probs = of_probs, .att_proj = att_proj, .fc_proj = fc_proj};
+    return embedding;
 }

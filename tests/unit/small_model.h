@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "lib/gpt/model.h"
+#include "lib/gpt/pass.h"
+#include "tests/unit/ref_gpt.h"
 
 /* The default preset, GPT-2 on bytes, with these sizes. */
 tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx);
@@ -22,6 +24,18 @@ void small_model_create(tg_model *m, tg_config config, uint64_t seed);
  * A vector scale of 0 leaves the vectors as they are.
  */
 void small_model_stir(tg_model *m, uint64_t seed, double matrices, double vectors);
+
+/*
+ * Compare grads, in the places of the table, with central differences of a loss in double
+ * precision: loss(context), which reads the parameters from flat.  They must be within 1e-4
+ * of the tensor's largest gradient.
+ */
+void small_model_check_gradients(const tg_params *table, const float *grads, double *flat,
+                                 double (*loss)(void *context), void *context);
+
+/* The masks that the pass will draw, from its documented streams.  Returns their memory, to be
+ * freed. */
+double *small_model_masks(ref_gpt_masks *masks, const tg_pass *pass, const tg_config *config);
 
 /* The parameters in double precision, for ref_gpt_loss(); freed by the caller. */
 double *small_model_params64(const tg_model *m);

@@ -288,7 +288,7 @@ static FILE *archive_of(const struct array *a, size_t n)
     FILE *f = tmpfile();
 
     CHECK(f != NULL);
-    CHECK_OK(tg_archive_create(&w, fileno(f), 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fileno(f), &err), &err);
     for (size_t i = 0; i < n; i++)
         CHECK_OK(tg_archive_put(w, a[i].name, a[i].dtype, a[i].ndim, a[i].shape, a[i].data, &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);

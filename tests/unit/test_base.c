@@ -489,19 +489,19 @@ static void writing_to_what_is_full(void)
 static void choices(void)
 {
     static const char *const names[] = {"text", "tsv", "jsonl"};
-    char room[TG_CHOICE_ROOM];
+    char name[TG_CHOICE_SIZE];
     size_t number = 7;
 
     for (size_t n = 0; n < 3; n++) {
         CHECK(tg_choice_find(&number, "text|tsv|jsonl", names[n]) && number == n);
-        CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", n), names[n]) == 0);
+        CHECK(strcmp(tg_choice_name(name, "text|tsv|jsonl", n), names[n]) == 0);
     }
     number = 7;
     CHECK(!tg_choice_find(&number, "text|tsv|jsonl", "t") && number == 7);
     CHECK(!tg_choice_find(&number, "text|tsv|jsonl", "text|tsv"));
     CHECK(!tg_choice_find(&number, "text|tsv|jsonl", ""));
-    CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", 3), "") == 0);
-    CHECK(strcmp(tg_choice_name(room, "text|tsv|jsonl", SIZE_MAX), "") == 0);
+    CHECK(strcmp(tg_choice_name(name, "text|tsv|jsonl", 3), "") == 0);
+    CHECK(strcmp(tg_choice_name(name, "text|tsv|jsonl", SIZE_MAX), "") == 0);
 }
 
 /* ---- other types as float32 */

@@ -23,7 +23,7 @@ static void same(const char *got, const char *end, const char *want)
 
 static void try_float(float x)
 {
-    char got[TG_DECIMAL_ROOM], want[64];
+    char got[TG_DECIMAL_SIZE], want[64];
 
     snprintf(want, sizeof want, "%.9g", (double)x);
     same(got, tg_decimal_float(got, x), want);
@@ -31,7 +31,7 @@ static void try_float(float x)
 
 static void try_fixed(double x)
 {
-    char got[TG_DECIMAL_ROOM], want[64];
+    char got[TG_DECIMAL_SIZE], want[64];
 
     snprintf(want, sizeof want, fabs(x) < 1e9 ? "%.8f" : "%.9g", x);
     same(got, tg_decimal_fixed(got, x), want);
@@ -39,7 +39,7 @@ static void try_fixed(double x)
 
 static void try_size(size_t n)
 {
-    char got[TG_DECIMAL_ROOM], want[64];
+    char got[TG_DECIMAL_SIZE], want[64];
 
     snprintf(want, sizeof want, "%zu", n);
     CHECK_EQ(tg_decimal_digits(n), strlen(want));

@@ -38,7 +38,7 @@ static void put_dump(int fd, const char *layout)
     tg_archive_writer *w;
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     put_header(w, layout, &err);
     for (size_t l = 0; l < LAYERS; l++) {
         check_fill(data[l][0], B * T * C, 2 * l, 2);

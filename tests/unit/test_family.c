@@ -55,7 +55,7 @@ static void set_up(struct setting *s, const tg_config *config)
     small_model_stir(&s->model, 100, 0.5, 0.3); /* no gradient near zero */
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    memset(s->arena.base, 0xff, s->arena.size); /* NaN everywhere */
+    check_fill_arena(&s->arena); /* NaN everywhere */
     tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
     ref_parallel_open(&s->ref, &s->model, B, T);
@@ -76,33 +76,16 @@ static void tear_down(struct setting *s)
 
 /* ---- float32: the loss and every parameter's gradient */
 
-/* The tolerances, and where they come from: check_gradients() in test_model.c. */
+static double loss_of(void *context)
+{
+    struct setting *s = context;
+
+    return ref_parallel_loss(&s->ref, s->ids, s->targets);
+}
+
 static void check_gradients(struct setting *s)
 {
-    const double h = 1e-5;
-
-    for (size_t i = 0; i < s->model.table.n; i++) {
-        const tg_param *p = &s->model.table.entry[i];
-        double worst = 0, largest = 0;
-
-        for (size_t e = p->offset; e < p->offset + p->count; e++) {
-            const double was = s->ref.flat[e];
-            double up, down, slope;
-
-            s->ref.flat[e] = was + h;
-            up = ref_parallel_loss(&s->ref, s->ids, s->targets);
-            s->ref.flat[e] = was - h;
-            down = ref_parallel_loss(&s->ref, s->ids, s->targets);
-            s->ref.flat[e] = was;
-            slope = (up - down) / (2 * h);
-            largest = fmax(largest, fabs(slope));
-            worst = fmax(worst, fabs(slope - (double)s->grads[e]));
-        }
-        if (!(worst <= 1e-4 * largest + 1e-7))
-            printf("%s: off by %g of %g\n", p->name, worst, largest);
-        CHECK(worst <= 1e-4 * largest + 1e-7);
-        CHECK(largest > 1e-6);
-    }
+    small_model_check_gradients(&s->model.table, s->grads, s->ref.flat, loss_of, s);
 }
 
 static void gradients_of(const tg_config *config)
@@ -135,25 +118,11 @@ static void gradients_untied_without_biases(void)
     gradients_of(&c);
 }
 
-/* The masks that the pass will draw at one of the four sites of layer l. */
-static void masks_of(const tg_pass *pass, double *out, uint32_t site, size_t l, size_t n)
-{
-    tg_dropout drop = {.p = pass->acts.dropout, .rng = pass->acts.rng};
-    float *factors = malloc(n * sizeof *factors);
-
-    drop.rng.purpose = TG_RNG_DROPOUT | (uint32_t)(l * 4 + site) << 8;
-    tg_dropout_factors(factors, &drop, 0, n);
-    for (size_t i = 0; i < n; i++)
-        out[i] = (double)factors[i];
-    free(factors);
-}
-
 static void gradients_with_dropout(void)
 {
     const tg_config c = tiny();
-    const size_t n = B * T * C, probs = B * c.n_head * T * T;
-    double *m = calloc(5 * n + 2 * probs, sizeof *m);
-    const ref_gpt_masks masks = {.embedding = m, .att_proj = m + n, .fc_proj = m + 3 * n, .probs = m + 5 * n};
+    ref_gpt_masks masks;
+    double *m;
     struct setting s;
     double loss, plain;
 
@@ -161,12 +130,7 @@ static void gradients_with_dropout(void)
     plain = ref_parallel_loss(&s.ref, s.ids, s.targets);
     s.pass.acts.dropout = 0.3f;
     s.pass.acts.rng = (tg_rng){.seed = 5, .step = 9};
-    masks_of(&s.pass, m, 0, 0, n);
-    for (size_t l = 0; l < 2; l++) {
-        masks_of(&s.pass, m + 5 * n + l * probs, 1, l, probs);
-        masks_of(&s.pass, m + (1 + l) * n, 2, l, n);
-        masks_of(&s.pass, m + (3 + l) * n, 3, l, n);
-    }
+    m = small_model_masks(&masks, &s.pass, &c);
     s.ref.masks = masks;
     loss = tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     CHECK_NEAR(loss, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
@@ -234,7 +198,7 @@ static void open_decoder(struct decoder *d, const tg_model *m, size_t rows, size
     *d = (struct decoder){0};
     tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
     CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
-    memset(d->arena.base, 0xff, d->arena.size);
+    check_fill_arena(&d->arena);
     tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
 }
 
@@ -370,7 +334,7 @@ static void derive(struct derivation *d, const tg_config *config, size_t l)
     CHECK(tg_attn_layers_find(&d->layers, l, &layer));
     tg_gradient64_place(&d->arena, &d->g, &d->model, l, T);
     CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
-    memset(d->arena.base, 0xff, d->arena.size);
+    check_fill_arena(&d->arena);
     tg_gradient64_place(&d->arena, &d->g, &d->model, l, T);
     tg_gradient64_begin(&d->g, layer.residual, layer.qkv);
     tg_gradient64_loss(&d->g, target);
@@ -493,7 +457,7 @@ static void table_is_the_familys(void)
     CHECK_EQ(m.table.n, i);
     CHECK_EQ(m.table.count, TABLE_COUNT);
     CHECK_EQ(m.table.floats, TABLE_FLOATS);
-    CHECK_EQ(m.memory.size, TABLE_FLOATS * sizeof(float));
+    CHECK_EQ(m.memory.used, TABLE_FLOATS * sizeof(float));
     CHECK(tg_model_weight(&m, TG_LN2_W, 0) == NULL && tg_model_weight(&m, TG_LN2_B, 1) == NULL);
     tg_model_free(&m);
 }

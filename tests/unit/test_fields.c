@@ -50,7 +50,7 @@ static tg_archive_writer *begin(int *fd)
     tg_err err;
 
     *fd = memfd_create("fields", 0);
-    CHECK_OK(tg_archive_create(&w, *fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, *fd, &err), &err);
     return w;
 }
 

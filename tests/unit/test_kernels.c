@@ -1,472 +1,761 @@
-/* Every instruction set's kernels that this processor runs, against plain loops in
- * double precision.  docs/numerics.md derives the tolerances. */
+/*
+ * All kernels except products (test_products.c), forward and backward, of one
+ * instruction set: against the references of lib/nn/ref in double precision, at lengths
+ * on either side of every vector and block width.  docs/numerics.md derives the
+ * tolerances.  Every array is allocated with a few elements more, which must stay.
+ */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/size.h"
-#include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/kernels.h"
+#include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 
-#define EPS 0x1p-24 /* half a unit in the last place of 1 */
+#define EPS 0x1p-24     /* half a unit in the last place of 1 */
+#define EXP_ERROR 2e-7  /* relative, of the kernels' exp */
+#define TANH_ERROR 3e-7 /* absolute, of the kernels' tanh */
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const tg_kernels *all[8];
-static size_t n_all;
+static const tg_kernels *kernels;
 
-static float *floats(size_t n)
+/* Vectors have 4, 8 or 16 elements; sums over a row take four of them at a time. */
+static const size_t lengths[] = {1,  2,  3,  4,  5,  7,  8,  9,  12, 15,  16,  17,  23,  31,  32,
+                                 33, 47, 48, 49, 63, 64, 65, 95, 96, 100, 127, 128, 129, 257, 771};
+
+/* ---- arrays of one test */
+
+enum { GUARD = 16 };
+static const float guard_value = 7;
+
+static struct array {
+    void *memory;
+    float *floats; /* NULL for doubles */
+    size_t n;
+} arrays[64];
+static size_t arrays_n;
+static uint64_t seed;
+
+static void *keep_array(void *memory, float *floats, size_t n)
 {
-    float *p = malloc((n ? n : 1) * sizeof *p);
-
-    if (!p)
+    if (!memory || arrays_n == COUNT(arrays))
         abort();
-    return p;
+    arrays[arrays_n++] = (struct array){memory, floats, n};
+    return memory;
 }
 
-/* ---- matmul */
-
-struct shape {
-    size_t M, N, K;
-};
-
-/* What is checked of `map`: that it saw each element once, when it was complete. */
-static void twice(float *out, const float *inp, size_t n)
+static void fill_with(float *x, size_t n, float value)
 {
     for (size_t i = 0; i < n; i++)
-        out[i] = 2 * inp[i];
+        x[i] = value;
 }
 
-/* x rounded to bf16: to nearest, ties to even. */
-static double rounded(float x)
+static float *nans(size_t n)
 {
-    uint32_t bits;
+    float *x = malloc((n + GUARD) * sizeof *x);
 
-    memcpy(&bits, &x, sizeof bits);
-    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
+    keep_array(x, x, n);
+    fill_with(x, n, NAN);
+    fill_with(x + n, GUARD, guard_value);
+    return x;
 }
 
-/* One product with A and B stored plain or transposed; every epilogue in turn.  With
- * bf16 the operands are rounded first, and the sum is float32's all the same. */
-static void check_product(const tg_kernels *k, bool bf16, struct shape s, bool a_t, bool b_t, int epilogue,
-                          const tg_matmul_scratch *scratch)
+static float *randoms(size_t n, double scale)
 {
-    const size_t ldc = s.N + 3; /* not the width, so that strides count */
-    /* + 1: operands that are aligned to nothing but their type */
-    float *a = floats(s.M * s.K + 1), *b = floats(s.K * s.N + 1), *c = floats(s.M * ldc + 1);
-    float *bias = floats(s.N), *add = floats(s.M * ldc), *mapped = floats(s.M * ldc);
-    tg_matmul op = {
-        .M = s.M, .N = s.N, .K = s.K,
-        .a = a + 1, .a_row = a_t ? 1 : s.K, .a_col = a_t ? s.M : 1,
-        .b = b + 1, .b_row = b_t ? 1 : s.N, .b_col = b_t ? s.K : 1,
-        .c = c + 1, .ldc = ldc,
-        .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
-        .add = epilogue == 2 ? add : NULL,
-        .accumulate = epilogue == 3,
-        .map = epilogue == 1 ? twice : NULL, .mapped = mapped,
-    };
-    double worst = 0;
-    /* of a large one some rows, in every place of a tile */
-    const size_t every = s.M * s.N * s.K > 100000000 ? 7 : 1;
-    bool outside_kept = true, map_kept = true;
+    float *x = nans(n);
 
-    check_fill(a + 1, s.M * s.K, 1, 1);
-    check_fill(b + 1, s.K * s.N, 2, 1);
-    check_fill(bias, s.N, 3, 1);
-    check_fill(add, s.M * ldc, 4, 1);
-    for (size_t i = 0; i < s.M * ldc; i++)
-        c[1 + i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
-    (bf16 ? k->matmul_bf16 : k->matmul)(&op, scratch);
-    for (size_t m = 0; m < s.M; m += every) {
-        for (size_t n = 0; n < s.N; n++) {
-            double want = 0, size = 0;
+    check_fill(x, n, ++seed, scale);
+    return x;
+}
 
-            for (size_t i = 0; i < s.K; i++) {
-                float x = op.a[m * op.a_row + i * op.a_col], y = op.b[i * op.b_row + n * op.b_col];
-                double term = bf16 ? rounded(x) * rounded(y) : (double)x * (double)y;
+static float *copy(const float *x, size_t n)
+{
+    return memcpy(nans(n), x, n * sizeof *x);
+}
 
-                want += term;
-                size += fabs(term);
-            }
-            want += op.bias ? (double)bias[n] : 0;
-            want += op.add || op.accumulate ? (double)add[m * ldc + n] : 0;
-            /* a sum of K products and up to two more terms, each rounded */
-            worst = fmax(worst, fabs((double)op.c[m * ldc + n] - want) / ((size + 2) * (double)(s.K + 3) * EPS));
-            if (isnan(op.c[m * ldc + n]))
-                worst = HUGE_VAL;
-        }
-        for (size_t n = s.N; n < ldc; n++)
-            outside_kept = outside_kept && op.c[m * ldc + n] == 7.0f;
-        for (size_t n = 0; op.map && n < s.N; n++)
-            map_kept = map_kept && mapped[m * ldc + n] == 2 * op.c[m * ldc + n];
+static double *zeros(size_t n)
+{
+    double *x = calloc(n ? n : 1, sizeof *x);
+
+    return keep_array(x, NULL, n);
+}
+
+static double *wide(const float *x, size_t n)
+{
+    double *y = zeros(n);
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = (double)x[i];
+    return y;
+}
+
+/* The end of a test: nothing was written beyond an array. */
+static void done(void)
+{
+    bool kept = true;
+
+    while (arrays_n > 0) {
+        const struct array *a = &arrays[--arrays_n];
+
+        for (size_t i = 0; a->floats && i < GUARD; i++)
+            kept = kept && a->floats[a->n + i] == guard_value;
+        free(a->memory);
     }
-    if (!(worst <= 1) || !outside_kept || !map_kept)
-        printf("%s%s %zux%zux%zu a_t=%d b_t=%d epilogue=%d:\n", k->isa, bf16 ? " bf16" : "", s.M, s.N, s.K, a_t, b_t, epilogue);
-    CHECK(worst <= 1);
-    CHECK(outside_kept);
-    CHECK(map_kept);
-    free(a);
-    free(b);
-    free(c);
-    free(bias);
-    free(add);
-    free(mapped);
+    CHECK(kept);
 }
 
-/* Scratch for four threads. */
-static tg_matmul_scratch room(void)
+/* ---- comparing */
+
+/* |got - want| <= tolerance * size[i], or max(1, |want|) without sizes. */
+static void close_all(int line, const char *what, const float *got, const double *want, const double *size,
+                      size_t n, double tolerance)
 {
-    return (tg_matmul_scratch){.packed = aligned_alloc(64, tg_matmul_work(4)), .threads = 4};
-}
+    for (size_t i = 0; i < n; i++) {
+        const double unit = size ? size[i] : fmax(1, fabs(want[i]));
 
-static void matmul_at_all_edges(bool bf16)
-{
-    static const size_t edge[] = {1, 2, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17,
-                                  31, 32, 33, 47, 48, 49, 64, 65, 80, 97};
-    const size_t n = sizeof edge / sizeof edge[0];
-    const tg_matmul_scratch scratch = room();
-    size_t number = 0;
-
-    for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; (!bf16 || all[k]->matmul_bf16) && i < n; i++)
-            for (size_t j = 0; j < n; j++)
-                for (size_t l = 0; l < n; l += 3, number++)
-                    check_product(all[k], bf16, (struct shape){edge[i], edge[j], edge[l]}, number % 2,
-                                  number / 2 % 2, (int)(number / 4 % 4), &scratch);
-    free(scratch.packed);
-}
-
-static void matmul_across_blocks(bool bf16)
-{
-    static const struct shape shapes[] = {
-        {3, 5, 255},    {3, 5, 257},     {20, 40, 511},  {20, 40, 513}, {20, 40, 1100},
-        {1, 300, 70},   {1, 129, 600},   {2000, 3, 300}, {5, 4100, 260},
-        /* a block's depth in float32, in bf16, and either side of it; more rows than one's */
-        {13, 33, 767},  {13, 33, 769},   {13, 33, 1535}, {13, 33, 1537}, {20, 40, 3100},
-        {390, 33, 769}, {770, 33, 1537}, {1, 1100, 20},  {1, 513, 9},
-    };
-    const tg_matmul_scratch scratch = room();
-
-    for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; (!bf16 || all[k]->matmul_bf16) && i < sizeof shapes / sizeof shapes[0]; i++)
-            for (int form = 0; form < 16; form++)
-                check_product(all[k], bf16, shapes[i], form & 1, form >> 1 & 1, form >> 2, &scratch);
-    free(scratch.packed);
-}
-
-/* More rows than a block of A holds by more columns than are packed of B at a time, for one thread. */
-static void matmul_beyond_what_is_packed(bool bf16)
-{
-    const size_t words = KC_WORDS - 2;
-    const size_t depth = bf16 ? 2 : 1;
-    const struct shape shapes[] = {
-        {A_FLOATS / words + 6, B_FLOATS / words + 34, depth * words},
-        {A_FLOATS / words * 2, 33, depth * (2 * words + 1)}, /* and more of k than a block's */
-    };
-    tg_matmul_scratch scratch = room();
-
-    scratch.threads = 1;
-    for (size_t k = 0; k < n_all; k++)
-        for (int form = 0; (!bf16 || all[k]->matmul_bf16) && form < 8; form++)
-            check_product(all[k], bf16, shapes[form / 4], form & 1, form >> 1 & 1, form % 4, &scratch);
-    free(scratch.packed);
-}
-
-static void matmul_float32(void)
-{
-    matmul_at_all_edges(false);
-    matmul_across_blocks(false);
-    matmul_beyond_what_is_packed(false);
-}
-
-static void matmul_bf16(void)
-{
-    matmul_at_all_edges(true);
-    matmul_across_blocks(true);
-    matmul_beyond_what_is_packed(true);
-}
-
-/* ---- weights packed beforehand */
-
-/* w [K,N], b_row and b_col as given; to be freed by arena. */
-static tg_packed_matrix packed(tg_arena *arena, const tg_kernels *k, tg_precision precision, const float *b,
-                         const struct shape *s, bool b_t)
-{
-    tg_packed_matrix w;
-    tg_err err;
-
-    tg_packed_matrix_place(arena, &w, s->K, s->N, precision);
-    CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_packed_matrix_place(arena, &w, s->K, s->N, precision);
-    k->packed_matrix_pack(&w, b, b_t ? 1 : s->N, b_t ? s->K : 1);
-    return w;
-}
-
-/* Against the product's sum; and every row against the same row alone, bit for bit. */
-static void check_weights(const tg_kernels *k, tg_precision precision, struct shape s, bool b_t, int epilogue)
-{
-    const size_t ldc = s.N + 3, lda = s.K + 1;
-    float *a = floats(s.M * lda), *b = floats(s.K * s.N), *c = floats(s.M * ldc), *row = floats(s.N);
-    float *bias = floats(s.N), *add = floats(s.M * ldc);
-    tg_arena arena = {0};
-    const tg_packed_matrix w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, b_t));
-    tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = lda, .a_col = 1, .c = c, .ldc = ldc,
-                    .bias = epilogue == 1 || epilogue == 2 ? bias : NULL,
-                    .add = epilogue == 2 ? add : NULL, .accumulate = epilogue == 3,
-                    .map = epilogue == 0 ? twice : NULL, .mapped = add};
-    double worst = 0;
-    bool outside_kept = true, rows_alike = true, map_kept = true;
-
-    check_fill(a, s.M * lda, 1, 1);
-    check_fill(bias, s.N, 3, 1);
-    check_fill(add, s.M * ldc, 4, 1);
-    for (size_t i = 0; i < s.M * ldc; i++)
-        c[i] = i % ldc >= s.N ? 7.0f : op.accumulate ? add[i] : NAN;
-    k->packed_matrix_run(&op, &w);
-    for (size_t m = 0; m < s.M; m++) {
-        for (size_t n = 0; n < s.N; n++) {
-            double want = 0, size = 0;
-
-            for (size_t i = 0; i < s.K; i++) {
-                float y = b[b_t ? n * s.K + i : i * s.N + n];
-                double term = (double)a[m * lda + i] *
-                              (precision == TG_PRECISION_BF16 ? rounded(y) : (double)y);
-
-                want += term;
-                size += fabs(term);
-            }
-            want += op.bias ? (double)bias[n] : 0;
-            want += op.add || op.accumulate ? (double)add[m * ldc + n] : 0;
-            worst = fmax(worst, fabs((double)c[m * ldc + n] - want) / ((size + 2) * (double)(s.K + 3) * EPS));
-            if (isnan(c[m * ldc + n]))
-                worst = HUGE_VAL;
+        if (!(fabs((double)got[i] - want[i]) <= tolerance * unit)) {
+            printf("%s, element %zu of %zu:\n", kernels->isa, i, n);
+            check_near(__FILE__, line, (double)got[i], want[i], tolerance * unit, what);
+            return;
         }
-        for (size_t n = s.N; n < ldc; n++)
-            outside_kept = outside_kept && c[m * ldc + n] == 7.0f;
-        for (size_t n = 0; op.map && n < s.N; n++)
-            map_kept = map_kept && add[m * ldc + n] == 2 * c[m * ldc + n];
     }
-    CHECK(map_kept);
-    for (size_t m = 0; m < s.M; m++) {
-        tg_matmul alone = op;
-
-        alone.M = 1;
-        alone.map = NULL;
-        alone.a = a + m * lda;
-        alone.c = memcpy(row, add + m * ldc, s.N * sizeof *row);
-        alone.add = op.add ? add + m * ldc : NULL;
-        k->packed_matrix_run(&alone, &w);
-        rows_alike = rows_alike && memcmp(row, c + m * ldc, s.N * sizeof *row) == 0;
-    }
-    if (!(worst <= 1) || !outside_kept || !rows_alike)
-        printf("%s %zux%zux%zu precision %d b_t=%d epilogue=%d:\n", k->isa, s.M, s.N, s.K, (int)precision, b_t,
-               epilogue);
-    CHECK(worst <= 1);
-    CHECK(outside_kept);
-    CHECK(rows_alike);
-    tg_arena_free(&arena);
-    free(a);
-    free(b);
-    free(c);
-    free(row);
-    free(bias);
-    free(add);
 }
 
-static void weights_packed_beforehand(void)
-{
-    static const size_t rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 21};
-    static const size_t columns[] = {1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 200};
-    static const size_t depth[] = {1, 7, 8, 9, 300};
-    int number = 0;
+#define CLOSE(got, want, n, tolerance) close_all(__LINE__, #got, got, want, NULL, n, tolerance)
+#define WITHIN(got, want, size, n, tolerance) close_all(__LINE__, #got, got, want, size, n, tolerance)
+#define SAME(a, b, n) CHECK(memcmp(a, b, (n) * sizeof *(a)) == 0)
 
-    for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
-                for (size_t l = 0; l < sizeof depth / sizeof *depth; l++, number++)
-                    check_weights(all[k], number % 3 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32,
-                                  (struct shape){rows[i], columns[j], depth[l]}, number / 3 % 2,
-                                  number / 6 % 4);
+/* Run a test for all lengths. */
+static void at_all_lengths(void (*test)(size_t n))
+{
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        test(lengths[i]);
+        done();
+    }
 }
 
-/* The product of every form, with an activation in place, as it is in decoding. */
-enum form { PRODUCT, PRODUCT_BF16, WEIGHTS, WEIGHTS_BF16 };
+/* ---- attention */
 
-static void same_bits(const tg_kernels *k, enum form form, struct shape s, const tg_matmul_scratch *scratch)
+/* Rows of q, k, v and out are longer than D, each by another number of elements, which must stay. */
+struct head {
+    tg_attend op;
+    double *out, *lse, *dq, *dk, *dv; /* the reference's, in rows of D */
+};
+
+/* Dropout's factors of a query: 0 or 1.25, a function of the query and the key. */
+static void factors_of(float *factors, size_t query, size_t first, size_t n, const void *context)
 {
-    const tg_precision precision = form == WEIGHTS_BF16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
-    float *a = floats(s.M * s.K), *b = floats(s.K * s.N), *c = floats(2 * s.M * s.N);
-    tg_arena arena = {0};
-    tg_packed_matrix w = (check_fill(b, s.K * s.N, 2, 1), packed(&arena, k, precision, b, &s, false));
-    tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = s.K, .a_col = 1,
-                    .b = b, .b_row = s.N, .b_col = 1, .c = c, .ldc = s.N,
-                    .map = k->gelu_tanh_forward, .mapped = c};
+    (void)context;
+    for (size_t j = 0; j < n; j++)
+        factors[j] = check_random(query, first + j) < -0.6 ? 0 : 1.25f;
+}
 
-    static const int threads[] = {1, 2, 3, 5, 9}; /* more than there is room for, too */
+/* `rows` rows of D random elements in rows of ld. */
+static float *rows_of(size_t rows, size_t D, size_t ld)
+{
+    float *x = randoms(rows * ld, 1);
 
-    check_fill(a, s.M * s.K, 1, 1);
-    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        omp_set_num_threads(threads[i]);
-        check_fill(op.c, s.M * s.N, 3, 1);
-        if (form == WEIGHTS || form == WEIGHTS_BF16) {
-            memset(w.panels, 1, tg_round_up(s.N, 32) * s.K * (form == WEIGHTS ? 4 : 2));
-            k->packed_matrix_pack(&w, b, s.N, 1);
-            k->packed_matrix_run(&op, &w);
-        } else {
-            (form == PRODUCT ? k->matmul : k->matmul_bf16)(&op, scratch);
+    for (size_t i = 0; i < rows * ld; i++)
+        x[i] = i % ld < D ? x[i] : guard_value;
+    return x;
+}
+
+static double *wide_rows(const float *x, size_t rows, size_t D, size_t ld)
+{
+    double *y = zeros(rows * D);
+
+    for (size_t i = 0; i < rows * D; i++)
+        y[i] = (double)x[i / D * ld + i % D];
+    return y;
+}
+
+static void close_rows(const float *got, const double *want, size_t rows, size_t D, size_t ld,
+                       double tolerance)
+{
+    bool kept = true;
+
+    for (size_t r = 0; r < rows; r++) {
+        CLOSE(got + r * ld, want + r * D, D, tolerance);
+        for (size_t d = D; d < ld; d++)
+            kept = kept && got[r * ld + d] == guard_value;
+    }
+    CHECK(kept);
+}
+
+static struct head new_head(size_t queries, size_t past, size_t D, bool dropout)
+{
+    const size_t keys = past + queries;
+    struct head h = {.op = {.queries = queries,
+                            .past = past,
+                            .D = D,
+                            .scale = 1 / sqrtf((float)D),
+                            .ldq = D + 3,
+                            .ldk = D + 5,
+                            .ldv = D + 1,
+                            .ldo = D + 2,
+                            .keep = dropout ? factors_of : NULL}};
+
+    h.op.q = rows_of(queries, D, h.op.ldq);
+    h.op.k = rows_of(keys, D, h.op.ldk);
+    h.op.v = rows_of(keys, D, h.op.ldv);
+    h.op.out = rows_of(queries, D, h.op.ldo);
+    h.op.lse = nans(queries);
+    return h;
+}
+
+/* The reference, a query at a time; with dout backward, too. */
+static void attend_reference(struct head *h)
+{
+    const tg_attend *op = &h->op;
+    const size_t D = op->D, keys = op->past + op->queries;
+    const double *q = wide_rows(op->q, op->queries, D, op->ldq), *k = wide_rows(op->k, keys, D, op->ldk);
+    const double *v = wide_rows(op->v, keys, D, op->ldv);
+    const double *dout = op->dout ? wide_rows(op->dout, op->queries, D, op->ldo) : NULL;
+    double *scores = zeros(keys), *probs = zeros(keys), *keep = zeros(keys), *dprobs = zeros(keys);
+    float *factors = nans(keys);
+
+    h->out = zeros(op->queries * D);
+    h->lse = zeros(op->queries);
+    h->dq = zeros(op->queries * D);
+    h->dk = zeros(keys * D);
+    h->dv = zeros(keys * D);
+    for (size_t n = 0; n < op->queries; n++) {
+        const size_t i = op->past + n;
+
+        if (op->keep)
+            op->keep(factors, n, 0, i + 1, NULL);
+        for (size_t j = 0; j <= i; j++)
+            keep[j] = op->keep ? (double)factors[j] : 1;
+        tg_attention_scores_row_ref64(scores, q + n * D, k, D, keys, D, i);
+        tg_softmax_row_ref64(probs, scores, i + 1);
+        tg_attention_values_row_ref64(h->out + n * D, probs, keep, v, D, D, i);
+        h->lse[n] = scores[i] - log(probs[i]);
+        if (!dout)
+            continue;
+        tg_attention_values_row_backward_ref64(dprobs, h->dv, dout + n * D, probs, keep, v, D, keys, D, i);
+        memset(scores, 0, keys * sizeof *scores); /* now their gradient */
+        tg_softmax_row_backward_ref64(scores, dprobs, probs, i + 1);
+        tg_attention_scores_row_backward_ref64(h->dq + n * D, h->dk, scores, q + n * D, k, D, D, i);
+    }
+}
+
+/*
+ * A score is a sum of D products below 1, divided by sqrt(D); twice its error, exp's
+ * and that of the sum of T make the relative error of a probability.
+ */
+static double attend_tolerance(size_t T, size_t D)
+{
+    return EXP_ERROR + 2 * (double)(D + 2) * sqrt((double)D) * EPS + 2 * (double)(T + 4) * EPS;
+}
+
+/* Scratch of the size that is promised to be enough, filled with NaN. */
+static float *attend_scratch(const tg_attend *op)
+{
+    return nans(tg_attend_work(op->past + op->queries, op->D));
+}
+
+static void check_attend(size_t queries, size_t past, size_t D, bool dropout)
+{
+    struct head h = new_head(queries, past, D, dropout);
+    const double tolerance = attend_tolerance(past + queries, D);
+    float *lse = h.op.lse, *out = copy(h.op.out, queries * h.op.ldo);
+
+    attend_reference(&h);
+    kernels->attend_forward(&h.op, attend_scratch(&h.op));
+    close_rows(h.op.out, h.out, queries, D, h.op.ldo, tolerance);
+    CLOSE(lse, h.lse, queries, tolerance);
+    h.op.lse = NULL; /* not wanted */
+    memcpy(out, h.op.out, queries * h.op.ldo * sizeof *out);
+    kernels->attend_forward(&h.op, attend_scratch(&h.op));
+    SAME(out, h.op.out, queries * h.op.ldo);
+    done();
+}
+
+static void check_attend_backward(size_t T, size_t D, bool dropout)
+{
+    struct head h = new_head(T, 0, D, dropout);
+    const double tolerance = 4 * attend_tolerance(T, D) * sqrt((double)D);
+
+    h.op.dout = rows_of(T, D, h.op.ldo);
+    h.op.dq = rows_of(T, D, h.op.ldq);
+    h.op.dk = rows_of(T, D, h.op.ldk);
+    h.op.dv = rows_of(T, D, h.op.ldv);
+    attend_reference(&h);
+    kernels->attend_forward(&h.op, attend_scratch(&h.op));
+    h.op.saved_out = h.op.out;
+    h.op.saved_lse = h.op.lse;
+    kernels->attend_backward(&h.op, attend_scratch(&h.op));
+    close_rows(h.op.dq, h.dq, T, D, h.op.ldq, tolerance);
+    close_rows(h.op.dk, h.dk, T, D, h.op.ldk, tolerance);
+    close_rows(h.op.dv, h.dv, T, D, h.op.ldv, tolerance);
+    done();
+}
+
+/* Sizes on either side of a block, a tile's rows (6) and a vector. */
+static void attention(void)
+{
+    static const size_t Ts[] = {1, 2, 3, 4, 5, 6, 7, 13, 15, 16, 17, 33, 63, 64, 65, 67, 128, 130};
+    static const size_t Ds[] = {1, 3, 4, 7, 8, 16, 17, 32, 33, 64, 65, 80};
+
+    for (size_t t = 0; t < COUNT(Ts); t++)
+        for (size_t d = 0; d < COUNT(Ds); d++) {
+            check_attend(Ts[t], 0, Ds[d], (t + d) % 2);
+            check_attend_backward(Ts[t], Ds[d], false);
+            check_attend_backward(Ts[t], Ds[d], true);
         }
-        CHECK(i == 0 || memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
-        op.c = op.mapped = c + s.M * s.N;
-    }
-    tg_arena_free(&arena);
-    free(a);
-    free(b);
-    free(c);
 }
 
-static void matmul_same_bits_at_any_thread_count(void)
+/* As in decoding: few queries or many, after keys that are there already. */
+static void attention_after_a_past(void)
 {
-    static const struct shape shapes[] = {{70, 90, 300}, {1, 500, 300}, {1, 2001, 40},     {8, 40, 300},
-                                          {3, 33, 999},  {9, 333, 65},  {768, 128, 512}, {390, 70, 1600}};
-    const tg_matmul_scratch scratch = room();
+    static const size_t queries[] = {1, 2, 3, 4, 5, 17, 64, 66};
+    static const size_t pasts[] = {1, 6, 15, 16, 47, 63, 64, 65, 100};
 
-    for (size_t k = 0; k < n_all; k++)
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-            same_bits(all[k], PRODUCT, shapes[i], &scratch);
-            same_bits(all[k], WEIGHTS, shapes[i], &scratch);
-            same_bits(all[k], WEIGHTS_BF16, shapes[i], &scratch);
-            if (all[k]->matmul_bf16)
-                same_bits(all[k], PRODUCT_BF16, shapes[i], &scratch);
+    for (size_t i = 0; i < COUNT(queries); i++)
+        for (size_t p = 0; p < COUNT(pasts); p++) {
+            check_attend(queries[i], pasts[p], 5, p % 2);
+            check_attend(queries[i], pasts[p], 32, i % 2);
+            check_attend(queries[i], pasts[p], 36, false);
         }
-    free(scratch.packed);
 }
 
-/* ---- exp and tanh, through the kernels that are made of them */
+/* ---- GELU */
 
-/* softmax of {0, x}: its ratio is exp(x) up to two roundings. */
-static void exp_over_the_whole_range(void)
+/*
+ * Forward: 0.5 |x| times tanh's error, and a few roundings.  The slope: t = tanh u
+ * enters as 0.5 t + 0.5 x (1 - t^2) u'; x u' grows to 17 at x = 5, while the error of
+ * t shrinks to its last place, 6e-8, as t nears 1.
+ */
+static void gelu_of(size_t n)
 {
-    for (size_t k = 0; k < n_all; k++) {
-        double worst = 0;
+    float *x = randoms(n, 8), *out = nans(n), *again = nans(n), *slope = nans(n);
+    double *want = zeros(n), *want_slope = zeros(n), *ones = zeros(n), *size = zeros(n);
 
-        for (int i = 0; i < 200000; i++) {
-            float x = -87.0f * (float)i / 200000.0f, row[2] = {0, x}, probs[2];
-
-            all[k]->softmax_row(probs, row, 2);
-            worst = fmax(worst, fabs((double)probs[1] / (double)probs[0] / exp((double)x) - 1));
-        }
-        CHECK_NEAR(worst, 0, 2e-7 + 3 * EPS);
+    for (size_t i = 0; i < n; i++) {
+        ones[i] = 1;
+        size[i] = 1 + fabs((double)x[i]);
     }
+    tg_gelu_forward_ref64(want, wide(x, n), n, TG_GELU_TANH);
+    tg_gelu_backward_ref64(want_slope, ones, wide(x, n), n, TG_GELU_TANH);
+    kernels->gelu_tanh_forward(out, x, n);
+    WITHIN(out, want, size, n, TANH_ERROR / 2 + 4 * EPS);
+    kernels->gelu_tanh_slope(again, slope, x, n);
+    WITHIN(again, want, size, n, TANH_ERROR / 2 + 4 * EPS);
+    CLOSE(slope, want_slope, n, 8 * TANH_ERROR);
+
+    memcpy(again, x, n * sizeof *x); /* both in place */
+    kernels->gelu_tanh_forward(again, again, n);
+    SAME(again, out, n);
+    kernels->gelu_tanh_slope(again, x, x, n);
+    SAME(x, slope, n);
+}
+
+static void gelu(void)
+{
+    at_all_lengths(gelu_of);
 }
 
 static void tanh_through_gelu(void)
 {
     const double scale = sqrt(2 / 3.14159265358979323846);
+    double worst = 0;
+    float x[1000], y[1000];
 
-    for (size_t k = 0; k < n_all; k++) {
-        double worst = 0;
-        float x[1000], y[1000];
+    for (int i = 0; i < 1000; i++)
+        x[i] = (float)(i - 500) / 50.0f;
+    kernels->gelu_tanh_forward(y, x, 1000);
+    for (int i = 0; i < 1000; i++) {
+        double v = (double)x[i], want = 0.5 * v * (1 + tanh(scale * (v + 0.044715 * v * v * v)));
 
-        for (int i = 0; i < 1000; i++)
-            x[i] = (float)(i - 500) / 50.0f;
-        all[k]->gelu_tanh_forward(y, x, 1000);
-        for (int i = 0; i < 1000; i++) {
-            double v = (double)x[i], want = 0.5 * v * (1 + tanh(scale * (v + 0.044715 * v * v * v)));
-
-            /* half of x times tanh's error, and the roundings of the rest */
-            worst = fmax(worst, fabs((double)y[i] - want) / (0.5 * fabs(v) * 3e-7 + 4 * EPS * fabs(v) + 1e-30));
-        }
-        CHECK_NEAR(worst, 0, 1);
+        /* half of x times tanh's error, and the roundings of the rest */
+        worst =
+            fmax(worst, fabs((double)y[i] - want) / (0.5 * fabs(v) * TANH_ERROR + 4 * EPS * fabs(v) + 1e-30));
     }
+    CHECK_NEAR(worst, 0, 1);
+}
+
+/* ---- LayerNorm */
+
+#define LN_EPS 1e-5
+
+static void check_layernorm(size_t C, bool with_w, bool with_b)
+{
+    float *x = randoms(C, 1), *dout = randoms(C, 1), *dx = randoms(C, 1), *out = nans(C), *again = nans(C);
+    float *w = with_w ? randoms(C, 1) : NULL, *b = with_b ? randoms(C, 1) : NULL;
+    float *mean = nans(1), *rstd = nans(1);
+    double *want = zeros(C), *want_mean = zeros(1), *want_rstd = zeros(1), *want_dx = wide(dx, C);
+    double *wx = wide(x, C), *ww = w ? wide(w, C) : NULL;
+    double most, unit = (double)(2 * C + 8) * EPS;
+
+    tg_layernorm_forward_ref64(want, want_mean, want_rstd, wx, ww, b ? wide(b, C) : NULL, 1, C, LN_EPS);
+    tg_layernorm_backward_ref64(want_dx, NULL, NULL, wide(dout, C), want_mean, want_rstd, wx, ww, 1, C);
+    most = fmax(1, *want_rstd);
+    kernels->layernorm_row(out, mean, rstd, x, w, b, C, (float)LN_EPS);
+    CLOSE(mean, want_mean, 1, (double)(C + 1) * EPS);
+    CLOSE(rstd, want_rstd, 1, unit * most);
+    CLOSE(out, want, C, unit * most);
+    kernels->layernorm_row_backward(dx, dout, x, *mean, *rstd, w, C);
+    CLOSE(dx, want_dx, C, 2 * unit * most * most);
+
+    kernels->layernorm_apply(again, *mean, *rstd, x, w, b, C);
+    SAME(again, out, C);
+    kernels->layernorm_row(x, mean, rstd, x, w, b, C, (float)LN_EPS); /* in place */
+    SAME(x, out, C);
+    done();
+}
+
+static void layernorm(void)
+{
+    for (size_t i = 1; i < COUNT(lengths); i++) /* one element alone has no deviation */
+        for (int variant = 0; variant < 4; variant++)
+            check_layernorm(lengths[i], variant & 1, variant & 2);
+}
+
+/* ---- softmax and cross-entropy */
+
+/* The difference of scores is rounded, at up to 20. */
+static void softmax_of(size_t n)
+{
+    float *x = randoms(n, 10), *out = nans(n);
+    double *want = zeros(n);
+
+    tg_softmax_row_ref64(want, wide(x, n), n);
+    kernels->softmax_row(out, x, n);
+    CLOSE(out, want, n, EXP_ERROR + (double)(n + 4) * EPS + 20 * EPS);
+    kernels->softmax_row(x, x, n); /* in place */
+    SAME(x, out, n);
+
+    for (size_t at = 0; at < n; at += 1 + n / 5) { /* a score that would overflow alone */
+        fill_with(x, n, 0);
+        x[at] = 300;
+        tg_softmax_row_ref64(want, wide(x, n), n);
+        kernels->softmax_row(x, x, n);
+        CLOSE(x, want, n, EPS);
+    }
+}
+
+static void softmax(void)
+{
+    at_all_lengths(softmax_of);
+}
+
+static void crossentropy_of(size_t n)
+{
+    const size_t targets[] = {0, n / 2, n - 1};
+    const double tolerance = EXP_ERROR + (double)(n + 24) * EPS, scale = 0.375;
+
+    for (size_t i = 0; i < COUNT(targets); i++) {
+        float *logits = randoms(n, 10), *same = copy(logits, n), loss[2];
+        const int32_t target = (int32_t)targets[i];
+        double *want = zeros(n), want_loss;
+
+        tg_crossentropy_forward_ref64(&want_loss, wide(logits, n), &target, 1, n);
+        tg_crossentropy_backward_ref64(want, &scale, wide(logits, n), &target, 1, n);
+        loss[0] = kernels->crossentropy_row(same, n, targets[i], 0);
+        loss[1] = kernels->crossentropy_row(logits, n, targets[i], (float)scale);
+        CLOSE(loss, &want_loss, 1, tolerance);
+        SAME(loss, loss + 1, 1);
+        CLOSE(logits, want, n, tolerance);
+    }
+}
+
+static void crossentropy(void)
+{
+    at_all_lengths(crossentropy_of);
+}
+
+/* softmax of {0, x}: its ratio is exp(x) up to two roundings. */
+static void exp_over_the_whole_range(void)
+{
+    double worst = 0;
+
+    for (int i = 0; i < 200000; i++) {
+        float x = -87.0f * (float)i / 200000.0f, row[2] = {0, x}, probs[2];
+
+        kernels->softmax_row(probs, row, 2);
+        worst = fmax(worst, fabs((double)probs[1] / (double)probs[0] / exp((double)x) - 1));
+    }
+    CHECK_NEAR(worst, 0, EXP_ERROR + 3 * EPS);
 }
 
 static void a_nan_stays_one(void)
 {
-    for (size_t k = 0; k < n_all; k++) {
-        float row[40] = {0}, out[40];
+    float row[40] = {0}, out[40];
 
-        row[3] = NAN;
-        all[k]->gelu_tanh_forward(out, row, 40);
-        CHECK(isnan(out[3]) && !isnan(out[4]));
-        CHECK(isnan(all[k]->crossentropy_row(row, 40, 0, 0)));
-    }
+    row[3] = NAN;
+    kernels->gelu_tanh_forward(out, row, 40);
+    CHECK(isnan(out[3]) && !isnan(out[4]));
+    CHECK(isnan(kernels->crossentropy_row(row, 40, 0, 0)));
 }
 
-/* ---- the optimizer and the norm */
+/* ---- elements and sums: one rounding each */
 
-static void adamw_is_the_equation(void)
+static void elements_of(size_t n)
 {
-    const size_t n = 37;
+    float *x = randoms(n, 1), *y = randoms(n, 1), *product = nans(n), *sum = nans(n), *out = nans(n);
 
-    for (size_t k = 0; k < n_all; k++) {
-        float w[37], m[37], v[37], g[37];
-        const tg_adamw_step s = {.learning_rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.99f, .epsilon = 1e-8f,
-                                 .weight_decay = 0.1f, .correction1 = 0.19f, .correction2 = 0.0199f,
-                                 .grad_scale = 0.5f};
-
-        check_fill(w, n, 1, 1);
-        check_fill(m, n, 2, 1);
-        check_fill(g, n, 3, 1);
-        for (size_t i = 0; i < n; i++)
-            v[i] = m[i] * m[i];
-        for (size_t i = 0; i < n; i++) {
-            double gi = 0.5 * (double)g[i], mi = 0.9 * (double)m[i] + 0.1 * gi;
-            double vi = 0.99 * (double)v[i] + 0.01 * gi * gi;
-            double wi = (double)w[i] - 0.01 * (mi / 0.19 / (sqrt(vi / 0.0199) + 1e-8) + 0.1 * (double)w[i]);
-
-            all[k]->adamw(w + i, m + i, v + i, g + i, 1, &s);
-            CHECK_NEAR((double)w[i], wi, 40 * EPS);
-            CHECK_NEAR((double)m[i], mi, 40 * EPS);
-            CHECK_NEAR((double)v[i], vi, 40 * EPS);
-        }
+    for (size_t i = 0; i < n; i++) {
+        product[i] = x[i] * y[i];
+        sum[i] = x[i] + y[i];
     }
+    kernels->mul_elements(out, x, y, n);
+    SAME(out, product, n);
+    memcpy(out, x, n * sizeof *x); /* in place of either */
+    kernels->mul_elements(out, out, y, n);
+    SAME(out, product, n);
+    memcpy(out, y, n * sizeof *x);
+    kernels->mul_elements(out, x, out, n);
+    SAME(out, product, n);
+    kernels->add(y, x, n);
+    SAME(y, sum, n);
+}
+
+static void elements(void)
+{
+    at_all_lengths(elements_of);
+}
+
+/* Rows in order, as a loop adds them: the same bits.  What lies between rows is not read. */
+static void rows_are_added_in_order(size_t n)
+{
+    enum { ROWS = 7 };
+    const size_t ld = n + 5;
+    float *x = randoms(ROWS * ld, 1), *y = randoms(n, 1), *want = copy(y, n);
+
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t c = 0; c < ld; c++)
+            if (c < n)
+                want[c] += x[r * ld + c];
+            else
+                x[r * ld + c] = NAN;
+    kernels->add_rows(y, x, ld, ROWS, n);
+    SAME(y, want, n);
+    kernels->add_rows(y, x, ld, 0, n);
+    SAME(y, want, n);
+}
+
+static void add_rows(void)
+{
+    at_all_lengths(rows_are_added_in_order);
+}
+
+static void sum_of_squares_of(size_t n)
+{
+    const float *x = randoms(n, 3);
+    double want = 0;
+
+    for (size_t i = 0; i < n; i++)
+        want += (double)x[i] * (double)x[i];
+    CHECK_NEAR(kernels->sum_squares(x, n), want, 1e-12 * want);
 }
 
 static void sum_of_squares(void)
 {
-    float x[1001];
-    double want = 0;
+    at_all_lengths(sum_of_squares_of);
+}
 
-    check_fill(x, 1001, 1, 3);
-    for (size_t i = 0; i < 1001; i++)
-        want += (double)x[i] * (double)x[i];
-    for (size_t k = 0; k < n_all; k++)
-        CHECK_NEAR(all[k]->sum_squares(x, 1001), want, 1e-12 * want);
+/* ---- AdamW */
+
+static void adamw_of(size_t n)
+{
+    const tg_adamw_step s = {.learning_rate = 0.01f,
+                             .beta1 = 0.9f,
+                             .beta2 = 0.99f,
+                             .epsilon = 1e-8f,
+                             .weight_decay = 0.1f,
+                             .correction1 = 0.19f,
+                             .correction2 = 0.0199f,
+                             .grad_scale = 0.5f};
+    float *w = randoms(n, 1), *m = randoms(n, 1), *v = nans(n), *g = randoms(n, 1);
+    double *want_w = zeros(n), *want_m = zeros(n), *want_v = zeros(n);
+
+    for (size_t i = 0; i < n; i++) {
+        const double gi = 0.5 * (double)g[i], wi = (double)w[i];
+
+        v[i] = m[i] * m[i];
+        want_m[i] = 0.9 * (double)m[i] + 0.1 * gi;
+        want_v[i] = 0.99 * (double)v[i] + 0.01 * gi * gi;
+        want_w[i] = wi - 0.01 * (want_m[i] / 0.19 / (sqrt(want_v[i] / 0.0199) + 1e-8) + 0.1 * wi);
+    }
+    kernels->adamw(w, m, v, g, n, &s);
+    CLOSE(w, want_w, n, 40 * EPS);
+    CLOSE(m, want_m, n, 40 * EPS);
+    CLOSE(v, want_v, n, 40 * EPS);
+}
+
+static void adamw(void)
+{
+    at_all_lengths(adamw_of);
+}
+
+/* ---- the choice */
+
+/* Each of these leaves out what it should do, or a part of it. */
+static void no_matmul(const tg_matmul *op, const tg_matmul_scratch *scratch)
+{
+    (void)op, (void)scratch;
+}
+
+static void no_packed_run(const tg_matmul *op, const tg_packed_matrix *w)
+{
+    (void)op, (void)w;
+}
+
+static void no_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
+{
+    (void)b, (void)b_row, (void)b_col;
+    memset(w->panels, 0, 32 * w->K * (w->precision == TG_PRECISION_BF16 ? 2 : 4));
+}
+
+static void no_attend(const tg_attend *op, float *work)
+{
+    (void)op, (void)work;
+}
+
+static void no_dv(const tg_attend *op, float *work)
+{
+    kernels->attend_backward(op, work);
+    op->dv[op->D * op->queries - 1] += 0.01f;
+}
+
+static void no_map(float *out, const float *inp, size_t n)
+{
+    memcpy(out, inp, n * sizeof *out);
+}
+
+static void no_slope(float *out, float *slope, const float *inp, size_t n)
+{
+    kernels->gelu_tanh_slope(out, slope, inp, n);
+    slope[n - 1] = 0;
+}
+
+static void no_layernorm(float *out, float *mean, float *rstd, const float *inp, const float *w,
+                         const float *b, size_t C, float epsilon)
+{
+    kernels->layernorm_row(out, mean, rstd, inp, w, b, C, epsilon);
+    *rstd += 0.001f;
+}
+
+static void no_apply(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
+                     size_t C)
+{
+    (void)b;
+    kernels->layernorm_apply(out, mean, rstd, inp, w, NULL, C);
+}
+
+static void no_layernorm_backward(float *dinp, const float *dout, const float *inp, float mean, float rstd,
+                                  const float *w, size_t C)
+{
+    (void)w;
+    kernels->layernorm_row_backward(dinp, dout, inp, mean, rstd, NULL, C);
+}
+
+static float no_gradient(float *logits, size_t n, size_t target, float scale)
+{
+    (void)scale;
+    return kernels->crossentropy_row(logits, n, target, 1);
+}
+
+static void no_product(float *out, const float *x, const float *y, size_t n)
+{
+    (void)y;
+    memcpy(out, x, n * sizeof *out);
+}
+
+static void no_sum(float *y, const float *x, size_t n)
+{
+    kernels->add(y, x, n - 1);
+}
+
+static void no_rows(float *y, const float *x, size_t ld, size_t rows, size_t n)
+{
+    kernels->add_rows(y, x, ld, rows - 1, n);
+}
+
+static double no_squares(const float *x, size_t n)
+{
+    return kernels->sum_squares(x, n - 1);
+}
+
+static void no_step(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step)
+{
+    kernels->adamw(w, m, v, g, n - 2, step);
+}
+
+/* With any one kernel replaced by a wrong one, the check finds it. */
+static void the_check_finds_a_wrong_kernel(void)
+{
+    tg_kernels wrong[18];
+    tg_err err;
+
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        wrong[i] = *kernels;
+    wrong[0].matmul = no_matmul;
+    wrong[1].matmul_bf16 = no_matmul;
+    wrong[2].packed_matrix_pack = no_pack;
+    wrong[3].packed_matrix_run = no_packed_run;
+    wrong[4].attend_forward = no_attend;
+    wrong[5].attend_backward = no_dv;
+    wrong[6].gelu_tanh_forward = no_map;
+    wrong[7].gelu_tanh_slope = no_slope;
+    wrong[8].layernorm_row = no_layernorm;
+    wrong[9].layernorm_apply = no_apply;
+    wrong[10].layernorm_row_backward = no_layernorm_backward;
+    wrong[11].crossentropy_row = no_gradient;
+    wrong[12].mul_elements = no_product;
+    wrong[13].add = no_sum;
+    wrong[14].add_rows = no_rows;
+    wrong[15].sum_squares = no_squares;
+    wrong[16].adamw = no_step;
+    wrong[17].softmax_row = no_map;
+    CHECK_OK(tg_kernels_check(kernels, &err), &err);
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
+        CHECK_HAS(err.message, kernels->isa);
+    }
 }
 
 static void choosing(void)
 {
+    const tg_kernels *all[8], *before = tg_kernels_get();
+    const size_t n = tg_kernels_list(all);
     tg_err err;
 
-    for (size_t k = 0; k < n_all; k++) {
+    for (size_t k = 0; k < n; k++) {
         CHECK_OK(tg_kernels_choose(all[k]->isa, &err), &err);
         CHECK(tg_kernels_get() == all[k]);
     }
     CHECK_EQ(tg_kernels_choose("z80", &err), TG_EUSAGE);
     CHECK_HAS(err.message, "z80");
     CHECK_HAS(err.message, "portable");
-    CHECK(tg_kernels_get() == all[n_all - 1]);
+    CHECK(tg_kernels_get() == all[n - 1]);
     CHECK_OK(tg_kernels_choose(NULL, &err), &err);
     CHECK(tg_kernels_get() == all[0]);
+    CHECK_OK(tg_kernels_choose(before->isa, &err), &err);
 }
 
-int main(void)
+static void tests(void)
 {
-    n_all = tg_kernels_list(all);
-    for (size_t i = 0; i < n_all; i++)
-        printf("# %s%s\n", all[i]->isa, all[i]->matmul_bf16 ? ", with bf16" : "");
-    RUN(matmul_float32);
-    RUN(matmul_bf16);
-    RUN(weights_packed_beforehand);
-    RUN(matmul_same_bits_at_any_thread_count);
-    RUN(exp_over_the_whole_range);
+    kernels = tg_kernels_get();
+    RUN(attention);
+    RUN(attention_after_a_past);
+    RUN(gelu);
     RUN(tanh_through_gelu);
+    RUN(layernorm);
+    RUN(softmax);
+    RUN(crossentropy);
+    RUN(exp_over_the_whole_range);
     RUN(a_nan_stays_one);
-    RUN(adamw_is_the_equation);
+    RUN(elements);
+    RUN(add_rows);
     RUN(sum_of_squares);
+    RUN(adamw);
+    RUN(the_check_finds_a_wrong_kernel);
     RUN(choosing);
-    return check_done();
+}
+
+int main(int argc, char **argv)
+{
+    return check_each_isa(argc, argv, tests);
 }

@@ -1016,7 +1016,7 @@ static void threads(void)
     omp_set_num_threads((int)before);
 }
 
-int main(void)
+static void tests(void)
 {
     RUN(linear_forward);
     RUN(linear_backward);
@@ -1040,5 +1040,9 @@ int main(void)
     RUN(residual);
     RUN(elementwise);
     RUN(threads);
-    return check_done();
+}
+
+int main(int argc, char **argv)
+{
+    return check_each_isa(argc, argv, tests);
 }

@@ -167,7 +167,7 @@ static void test_failed_write(void)
     signal(SIGXFSZ, SIG_IGN);
     must(setrlimit(RLIMIT_FSIZE, &small) == 0);
     CHECK_OK(tg_save_begin(&save, "model", &err), &err);
-    CHECK_OK(tg_archive_create(&w, save.fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, save.fd, &err), &err);
     status = tg_archive_put(w, "w", TG_F32, 1, (size_t[]){100000}, numbers, &err);
     CHECK_EQ(status, TG_EIO);
     CHECK_EQ(err.sys, EFBIG);

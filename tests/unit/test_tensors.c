@@ -130,7 +130,7 @@ static int two_arrays(size_t archives)
     for (size_t i = 0; i < archives; i++) {
         tg_archive_writer *w;
 
-        CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+        CHECK_OK(tg_archive_create(&w, fd, &err), &err);
         CHECK_OK(tg_archive_put(w, "x", TG_F32, 2, (size_t[]){2, 3}, x, &err), &err);
         CHECK_OK(tg_archive_put_i64(w, "y", 7, &err), &err);
         CHECK_OK(tg_archive_finish(w, &err), &err);

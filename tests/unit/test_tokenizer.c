@@ -336,7 +336,7 @@ static void stored_widths(void)
             tg_err err = {0};
 
             tg_ids_pack(packed, width, bad ? outside : ids, 3);
-            CHECK_OK(tg_archive_create(&w, fileno(f), 0, &err), &err);
+            CHECK_OK(tg_archive_create(&w, fileno(f), &err), &err);
             CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
             CHECK_OK(tg_archive_put_i64(w, "version", TG_TOKENS_VERSION, &err), &err);
             CHECK_OK(tg_tokenizer_put(tok, w, &err), &err);
@@ -373,7 +373,7 @@ static tg_status draft_of(const tg_array *arrays, size_t n, const tg_tokenizer *
     tg_array a;
 
     *tok = NULL;
-    CHECK_OK(tg_archive_create(&w, fileno(f), 0, err), err);
+    CHECK_OK(tg_archive_create(&w, fileno(f), err), err);
     for (size_t i = 0; i < n; i++)
         CHECK_OK(tg_archive_put(w, arrays[i].name, arrays[i].dtype, arrays[i].ndim, arrays[i].shape,
                                 arrays[i].data, err),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/size.h"
 #include "lib/text/chunk.h"
 #include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"
@@ -96,7 +97,7 @@ static void forge(int fd, const struct forged *f)
     tg_archive_writer *w;
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", f->kind, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", f->version, &err), &err);
     if (f->tokenizer)
@@ -217,10 +218,12 @@ static void round_trips(void)
                             TG_TOKENS_CHUNK,
                             TG_TOKENS_CHUNK + 1,
                             2 * TG_TOKENS_CHUNK,
-                            3 * TG_TOKENS_CHUNK + 17};
-    unsigned char *text = make_text(3 * TG_TOKENS_CHUNK + 17);
+                            3 * TG_TOKENS_CHUNK + 17,
+                            4033 * TG_TOKENS_CHUNK}; /* more than an archive's; in the build with tiny blocks */
+    const size_t n = sizeof sizes / sizeof sizes[0] - (TG_TOKENS_CHUNK > 1000 ? 1 : 0);
+    unsigned char *text = make_text(sizes[n - 1]);
 
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         int fd = temp_file();
 
         write_text(fd, text, sizes[i], 100000);
@@ -234,20 +237,20 @@ static void pieces_do_not_matter(void)
 {
     const size_t n = 2 * TG_TOKENS_CHUNK + 5;
     const size_t steps[] = {999, TG_TOKENS_CHUNK - 1, TG_TOKENS_CHUNK, TG_TOKENS_CHUNK + 1};
-    unsigned char *text = make_text(n), *want = malloc(2 * n), *got = malloc(2 * n);
+    unsigned char *text = make_text(n), *want = malloc(2 * n + 8192), *got = malloc(2 * n + 8192);
     int fd = temp_file();
     ssize_t size;
 
     write_text(fd, text, n, n);
     rewind_file(fd);
-    size = read(fd, want, 2 * n);
+    size = read(fd, want, 2 * n + 8192);
     CHECK(size > (ssize_t)n);
     close(fd);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         fd = temp_file();
         write_text(fd, text, n, steps[i]);
         rewind_file(fd);
-        CHECK_EQ(read(fd, got, 2 * n), size);
+        CHECK_EQ(read(fd, got, 2 * n + 8192), size);
         CHECK(memcmp(got, want, (size_t)size) == 0);
         close(fd);
     }
@@ -394,7 +397,7 @@ static void order_of_arrays(void)
     tg_source source;
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
@@ -414,7 +417,7 @@ static void an_archive_that_ends_early(void)
     tg_tokens tokens = {0};
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, 0, &err), &err);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
@@ -494,7 +497,8 @@ static void truncation(void)
 
 static void failed_writes(void)
 {
-    unsigned char *text = make_text(TG_TOKENS_CHUNK);
+    const size_t n = tg_size_max(TG_TOKENS_CHUNK, 1 << 17); /* beyond what is buffered */
+    unsigned char *text = make_text(n);
     int fd = open("/dev/full", O_WRONLY);
     const tg_tokenizer *tok;
     tg_tokens_writer *w = NULL;
@@ -505,7 +509,7 @@ static void failed_writes(void)
     if (fd >= 0) {
         status = tg_tokens_create(&w, fd, tok, &err);
         if (!status)
-            status = tg_tokens_write_packed(w, text, TG_TOKENS_CHUNK, &err);
+            status = tg_tokens_write_packed(w, text, n, &err);
         CHECK_EQ(status, TG_EIO);
         CHECK_HAS(err.message, "No space left on device");
         tg_tokens_abandon(w);

@@ -295,7 +295,9 @@ static tg_checkpoint save_and_read(tg_checkpoint *run)
 /* What has not been trained yet, with the context left to the model. */
 static void a_fresh_checkpoint_is_read_again(void)
 {
+    static const bool none[TG_SETTINGS];
     tg_checkpoint run;
+    size_t steps;
     tg_err err = {0};
 
     begin(&run);
@@ -304,12 +306,12 @@ static void a_fresh_checkpoint_is_read_again(void)
     run = save_and_read(&run);
     CHECK_EQ(run.step, 0);
     CHECK_EQ(run.settings.context, 0);
-    CHECK_OK(tg_checkpoint_settle(&run, &err), &err);
+    CHECK_OK(tg_checkpoint_resume(&run, &run.settings, none, &steps, &err), &err);
     CHECK_EQ(run.settings.context, 16);
     run = save_and_read(&run);
     CHECK_EQ(run.settings.context, 16);
     run.settings.context = 17;
-    CHECK_EQ(tg_checkpoint_settle(&run, &err), TG_EDATA);
+    CHECK_EQ(tg_checkpoint_resume(&run, &run.settings, none, &steps, &err), TG_EDATA);
     CHECK_HAS(err.message, "context 17 exceeds the model's 16");
     tg_checkpoint_free(&run);
 }

@@ -20,14 +20,17 @@ static tg_status load(tg_tokens *tokens, const char *path, tg_err *err)
 static tg_status begin(tg_checkpoint *run, const tg_tokenizer *tokenizer, size_t steps, tg_err *err)
 {
     const tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_settings asked = {0};
+    bool given[TG_SETTINGS] = {false};
     tg_model model;
     tg_status status;
 
     if ((status = tg_model_create(&model, &config, tokenizer, 0, err)) ||
         (status = tg_checkpoint_begin(run, &model, err)))
         return status;
-    run->settings.steps = steps;
-    return tg_checkpoint_settle(run, err);
+    asked.steps = steps;
+    given[TG_SET_STEPS] = true;
+    return tg_checkpoint_resume(run, &asked, given, &steps, err);
 }
 
 static tg_status train(tg_checkpoint *run, const tg_batches *batches, tg_err *err)

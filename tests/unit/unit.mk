@@ -1,10 +1,12 @@
-# Programs that the bats tests use, and what single C tests need.
+# The C tests: which there are, and what single ones need besides the library.
 
 unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone
 
 # The test counts allocations and makes one of them fail.
-$(BUILD)/unit/test_archive: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
-                                           -Wl,--wrap=inflateInit2_,--wrap=deflateInit2_
+$(BUILD)/unit/test_archive: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=inflateInit2_
+
+# Compressed archives, which tg itself does not write.
+$(addprefix $(BUILD)/unit/,make_archive test_archive test_import test_model): $(BUILD)/obj/tests/unit/deflated.o
 
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
 # tests/tokenizers.bats.  It brings the table of kinds, so it is linked before the library, whose
@@ -34,3 +36,23 @@ $(BUILD)/unit/test_family: $(BUILD)/obj/tests/unit/family_parallel.f32.o $(BUILD
 EXAMPLE_OBJ := $(BUILD)/obj/cmd/tg-attn-dump/example.o
 $(BUILD)/unit/test_attn $(BUILD)/unit/test_heads $(BUILD)/unit/test_trace: $(EXAMPLE_OBJ)
 $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
+
+# The tests that take the name of an instruction set, and those of code that cuts its work
+# into blocks, which are built with tiny ones as well.
+UNIT_ISA = test_kernels test_products test_nn test_model
+UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_family
+
+tiny: ## build the C tests that are also run with tiny blocks
+	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')
+
+# What `make check` runs.  Words of a command are joined by commas: tests/run takes them apart.
+comma = ,
+each_isa = $(foreach isa,$(ISAS),$(UNIT_ISA:%=$(1)/unit/%$(comma)$(isa)))
+CHECK_UNIT = $(call each_isa,$(BUILD)) $(call each_isa,$(TINY)) \
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT))) \
+             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
+
+# The files with the longest runs first, so that none is left alone at the end.
+LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
+BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
+CHECK_BATS = $(filter-out tests/unit.bats,$(BATS))

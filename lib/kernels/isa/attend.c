@@ -1,11 +1,10 @@
 /*
  * Causal attention of one head: see attend.h.
  *
- * Queries are taken QB at a time against KB keys at a time.  A block's scores never
- * leave the first-level cache: forward keeps a running maximum and sum for each query
- * and rescales what it has gathered when the maximum grows; backward makes the
- * probabilities again from the saved logarithm of the sum.  Blocks that lie wholly
- * behind the mask are skipped.
+ * Blocks of QB queries meet blocks of KB keys, and a block's scores never leave the
+ * first-level cache.  Forward keeps a running maximum and sum per query, and rescales the
+ * output when the maximum grows; backward recomputes the probabilities from the saved
+ * logarithm of the sum.  Blocks that are masked entirely are skipped.
  *
  * The scheme is FlashAttention's: Dao et al. 2022, arXiv:2205.14135.
  */
@@ -20,17 +19,17 @@
 #define QB TG_ATTEND_BLOCK
 #define KB TG_ATTEND_BLOCK
 
-/* The small products' tile in registers: TR rows of up to TV vectors. */
+/* The tile of a small product, in registers: TR rows of up to TV vectors. */
 #define TR 6
 #define TV (VL == 16 ? 4 : 2)
 
-/* ---- small products: c (+)= a b, with a strided either way */
+/* ---- small products: c = a b or c += a b; a has both strides */
 
-/* What the mask leaves of a product, query i of the block seeing key j <= i + diagonal. */
+/* How the mask restricts a product; query i of the block sees the keys j <= i + diagonal. */
 enum mask {
-    MASK_COLUMNS,    /* c's rows are queries, its columns keys: those behind the mask keep what c held */
-    MASK_TERMS_FROM, /* c's rows are keys, the sum is over queries: it begins at the first that sees them */
-    MASK_TERMS_TO    /* c's rows are queries, the sum is over keys: it ends at the last that they see */
+    MASK_COLUMNS,    /* c is [query, key]: masked columns are skipped and keep their values */
+    MASK_TERMS_FROM, /* c's rows are keys, the sum is over queries, from the first that sees them on */
+    MASK_TERMS_TO    /* c's rows are queries, the sum is over keys, up to the last that they see */
 };
 
 struct product {
@@ -46,34 +45,35 @@ struct product {
     ptrdiff_t diagonal;
 };
 
-INLINE size_t clamp(ptrdiff_t n, size_t most)
+INLINE size_t clamp(ptrdiff_t n, size_t max)
 {
-    return n < 0 ? 0 : tg_size_min((size_t)n, most);
+    return n < 0 ? 0 : tg_size_min((size_t)n, max);
 }
 
-/* Rows m.. and vectors n.. of the product, terms k0 .. k1-1; a row beyond M is computed from
- * the last one and not stored. */
-INLINE void small_tile(const struct product *p, size_t m, size_t n, size_t k0, size_t k1, const size_t vectors)
+/* TR rows from m on and `vectors` vectors from column n on, terms k0 .. k1-1.  A row beyond M
+ * repeats the last one and is not stored. */
+INLINE void small_tile(const struct product *p, size_t m, size_t n, size_t k0, size_t k1,
+                       const size_t vectors)
 {
     const float *a[TR];
     vf sum[TR * TV];
 
     for (size_t r = 0; r < TR; r++)
         a[r] = p->a + tg_size_min(m + r, p->M - 1) * p->a_row;
-    #pragma GCC unroll 24
+#pragma GCC unroll 24
     for (size_t t = 0; t < TR * vectors; t++)
         sum[t] = (vf){0};
     for (size_t k = k0; k < k1; k++) {
         vf b[TV];
 
-        #pragma GCC unroll 4
+#pragma GCC unroll 4
         for (size_t v = 0; v < vectors; v++)
             b[v] = load(p->b + k * p->ldb + n + v * VL);
-        #pragma GCC unroll 24
+#pragma GCC unroll 24
         for (size_t t = 0; t < TR * vectors; t++)
             sum[t] = add_product(sum[t], splat(a[t / vectors][k * p->a_col]), b[t % vectors]);
     }
-    #pragma GCC unroll 24
+#pragma GCC unroll 24
     for (size_t t = 0; t < TR * vectors; t++) {
         float *c = p->c + (m + t / vectors) * p->ldc + n + t % vectors * VL;
 
@@ -84,7 +84,7 @@ INLINE void small_tile(const struct product *p, size_t m, size_t n, size_t k0, s
 
 static void small_rows(const struct product *p, size_t m)
 {
-    const ptrdiff_t first = (ptrdiff_t)m, end = first + TR + p->diagonal; /* of keys that are seen */
+    const ptrdiff_t first = (ptrdiff_t)m, end = first + TR + p->diagonal; /* end of the keys that are seen */
     const size_t N = p->mask == MASK_COLUMNS ? clamp(end, p->N) : p->N;
     const size_t k0 = p->mask == MASK_TERMS_FROM ? clamp(first - p->diagonal, p->K) : 0;
     const size_t k1 = p->mask == MASK_TERMS_TO ? clamp(end, p->K) : p->K;
@@ -106,7 +106,7 @@ static void small_product(const struct product *p)
 
 /* ---- operands in scratch, padded with zeros */
 
-/* xt[d][j] = x[j][d] for VL rows, by squares in registers. */
+/* xt[d][j] = x[j][d] for VL rows, transposed as squares in registers. */
 INLINE void transpose_rows(float *restrict xt, const float *restrict x, size_t ld, size_t D)
 {
     size_t d = 0;
@@ -125,7 +125,7 @@ INLINE void transpose_rows(float *restrict xt, const float *restrict x, size_t l
             xt[d * KB + r] = x[r * ld + d];
 }
 
-/* Blocks of KB rows of x, transposed: xt[block][d][j]. */
+/* xt[block][d][j]: blocks of KB rows of x, transposed, zero-padded. */
 static void pack_transposed(float *restrict xt, const float *restrict x, size_t ld, size_t rows, size_t D)
 {
     for (size_t j0 = 0; j0 < rows; j0 += KB, xt += KB * D) {
@@ -142,7 +142,7 @@ static void pack_transposed(float *restrict xt, const float *restrict x, size_t 
     }
 }
 
-/* Rows of x, each padded from D to Dp. */
+/* Rows of x, zero-padded from D to Dp. */
 static void pack_rows(float *restrict to, size_t Dp, const float *restrict x, size_t ld, size_t rows,
                       size_t D)
 {
@@ -162,19 +162,19 @@ static void unpack_rows(float *restrict x, size_t ld, const float *restrict from
             x[j * ld + d] = from[j * Dp + d];
 }
 
-/* The largest of, and the sum of, the KB elements of a row. */
-INLINE float row_largest(const float *x)
+/* The maximum, and the sum, of the KB elements of a row. */
+INLINE float row_max(const float *x)
 {
-    float lane[VL], most;
+    float lane[VL], max;
     vf v = load(x);
 
     for (size_t j = VL; j < KB; j += VL)
         v = larger(v, load(x + j));
     store(lane, v);
-    most = lane[0];
+    max = lane[0];
     for (size_t l = 1; l < VL; l++)
-        most = lane[l] > most ? lane[l] : most;
-    return most;
+        max = lane[l] > max ? lane[l] : max;
+    return max;
 }
 
 INLINE float row_sum(const float *x)
@@ -186,7 +186,7 @@ INLINE float row_sum(const float *x)
     return sum_lanes(v);
 }
 
-/* How many of the keys k0 .. k0 + KB - 1 query i sees. */
+/* The number of keys of the block from k0 on that query i sees. */
 INLINE size_t seen(const tg_attend *op, size_t i, size_t k0)
 {
     const size_t keys = op->past + i + 1;
@@ -197,20 +197,20 @@ INLINE size_t seen(const tg_attend *op, size_t i, size_t k0)
 /* ---- forward */
 
 struct forward {
-    float *kt, *v;     /* [keys/KB][D][KB], [keys][Dp] */
-    float *s;          /* [QB][KB] scores, then probabilities */
-    float *o;          /* [QB][Dp] */
-    float *most, *sum; /* [QB] */
-    float *factors;    /* [KB] */
+    float *kt, *v;    /* [keys/KB][D][KB], [keys][Dp] */
+    float *s;         /* [QB][KB] scores, then probabilities */
+    float *o;         /* [QB][Dp] */
+    float *max, *sum; /* [QB] */
+    float *factors;   /* [KB] */
     size_t Dp;
 };
 
-/* Scores of row r to unnormalised probabilities, and what came before rescaled. */
+/* Turns the scores of row r into unnormalised probabilities; rescales the earlier sums. */
 static void softmax_step(const tg_attend *op, const struct forward *f, size_t i, size_t r, size_t k0)
 {
     const size_t n = seen(op, i, k0);
     float *s = f->s + r * KB, *o = f->o + r * f->Dp;
-    float most, rescale;
+    float max, rescale;
 
     if (n == 0) {
         memset(s, 0, KB * sizeof *s);
@@ -219,18 +219,18 @@ static void softmax_step(const tg_attend *op, const struct forward *f, size_t i,
     for (size_t j = 0; j < KB; j++)
         s[j] *= op->scale;
     for (size_t j = n; j < KB; j++)
-        s[j] = -INFINITY; /* masked: its exponential is 0 */
-    most = fmaxf(f->most[r], row_largest(s));
+        s[j] = -INFINITY; /* masked */
+    max = fmaxf(f->max[r], row_max(s));
     for (size_t j = 0; j < KB; j++)
-        s[j] = exp_f32(s[j] - most);
-    if (most > f->most[r]) {
-        rescale = exp_f32(f->most[r] - most); /* 0 for the first block: from -inf */
+        s[j] = exp_f32(s[j] - max);
+    if (max > f->max[r]) {
+        rescale = exp_f32(f->max[r] - max); /* 0 in the first block, where the maximum was -inf */
         f->sum[r] *= rescale;
         for (size_t d = 0; d < f->Dp; d++)
             o[d] *= rescale;
     }
     f->sum[r] += row_sum(s);
-    f->most[r] = most;
+    f->max[r] = max;
     if (op->keep) {
         op->keep(f->factors, i, k0, n, op->context);
         for (size_t j = 0; j < n; j++)
@@ -243,21 +243,40 @@ static void forward_block(const tg_attend *op, const struct forward *f, size_t q
     const size_t D = op->D, Dp = f->Dp, keys = op->past + q0 + rows;
 
     for (size_t r = 0; r < rows; r++) {
-        f->most[r] = -INFINITY;
+        f->max[r] = -INFINITY;
         f->sum[r] = 0;
     }
     memset(f->o, 0, rows * Dp * sizeof(float));
     for (size_t k0 = 0; k0 < keys; k0 += KB) {
         const ptrdiff_t diagonal = (ptrdiff_t)(op->past + q0) - (ptrdiff_t)k0;
         const struct product scores = {
-            .c = f->s, .ldc = KB, .a = op->q + q0 * op->ldq, .a_row = op->ldq, .a_col = 1,
-            .b = f->kt + k0 * D, .ldb = KB, .M = rows, .N = KB, .K = D,
-            .mask = MASK_COLUMNS, .diagonal = diagonal,
+            .c = f->s,
+            .ldc = KB,
+            .a = op->q + q0 * op->ldq,
+            .a_row = op->ldq,
+            .a_col = 1,
+            .b = f->kt + k0 * D,
+            .ldb = KB,
+            .M = rows,
+            .N = KB,
+            .K = D,
+            .mask = MASK_COLUMNS,
+            .diagonal = diagonal,
         };
         const struct product gather = {
-            .c = f->o, .ldc = Dp, .a = f->s, .a_row = KB, .a_col = 1,
-            .b = f->v + k0 * Dp, .ldb = Dp, .M = rows, .N = Dp, .K = tg_size_min(KB, keys - k0), .add = true,
-            .mask = MASK_TERMS_TO, .diagonal = diagonal,
+            .c = f->o,
+            .ldc = Dp,
+            .a = f->s,
+            .a_row = KB,
+            .a_col = 1,
+            .b = f->v + k0 * Dp,
+            .ldb = Dp,
+            .M = rows,
+            .N = Dp,
+            .K = tg_size_min(KB, keys - k0),
+            .add = true,
+            .mask = MASK_TERMS_TO,
+            .diagonal = diagonal,
         };
 
         small_product(&scores);
@@ -271,7 +290,7 @@ static void forward_block(const tg_attend *op, const struct forward *f, size_t q
         for (size_t d = 0; d < D; d++)
             out[d] = f->o[r * Dp + d] * inverse;
         if (op->lse)
-            op->lse[q0 + r] = f->most[r] + logf(f->sum[r]);
+            op->lse[q0 + r] = f->max[r] + logf(f->sum[r]);
     }
 }
 
@@ -288,19 +307,19 @@ INLINE float dot(const float *restrict a, const float *restrict b, size_t n)
     return sum_lanes(sums) + rest;
 }
 
-/* A query or a few, as in decoding: nothing is packed, since each key is used once. */
+/* A few queries, as in decoding: nothing is packed, because each key is used only once per query. */
 static void forward_few(const tg_attend *op, float *work)
 {
     for (size_t i = 0; i < op->queries; i++) {
         const size_t n = op->past + i + 1, D = op->D;
-        float *restrict s = work, *restrict out = op->out + i * op->ldo, most = -INFINITY, sum = 0;
+        float *restrict s = work, *restrict out = op->out + i * op->ldo, max = -INFINITY, sum = 0;
 
         for (size_t j = 0; j < n; j++) {
             s[j] = op->scale * dot(op->q + i * op->ldq, op->k + j * op->ldk, D);
-            most = fmaxf(most, s[j]);
+            max = fmaxf(max, s[j]);
         }
         for (size_t j = 0; j < n; j++)
-            s[j] = exp_f32(s[j] - most);
+            s[j] = exp_f32(s[j] - max);
         for (size_t j = 0; j < n; j++)
             sum += s[j];
         for (size_t d = 0; d < D; d++)
@@ -309,7 +328,7 @@ static void forward_few(const tg_attend *op, float *work)
             for (size_t d = 0; d < D; d++)
                 out[d] += s[j] / sum * op->v[j * op->ldv + d];
         if (op->lse)
-            op->lse[i] = most + logf(sum);
+            op->lse[i] = max + logf(sum);
     }
 }
 
@@ -327,8 +346,8 @@ void ISA_NAME(attend_forward)(const tg_attend *op, float *work)
     f.v = f.kt + P * D;
     f.s = f.v + P * Dp;
     f.o = f.s + QB * KB;
-    f.most = f.o + QB * Dp;
-    f.sum = f.most + QB;
+    f.max = f.o + QB * Dp;
+    f.sum = f.max + QB;
     f.factors = f.sum + QB;
     pack_transposed(f.kt, op->k, op->ldk, keys, D);
     pack_rows(f.v, Dp, op->v, op->ldv, keys, D);
@@ -339,11 +358,11 @@ void ISA_NAME(attend_forward)(const tg_attend *op, float *work)
 /* ---- backward */
 
 struct backward {
-    float *kt, *vt;   /* [keys/KB][D][KB] */
+    float *kt, *vt;      /* [keys/KB][D][KB] */
     float *k, *q, *dout; /* [keys][Dp], [QB][Dp], [QB][Dp] */
     float *dk, *dv, *dq; /* [keys][Dp] twice, [QB][Dp] */
-    float *p, *ds;    /* [QB][KB] */
-    float *factors;   /* [KB] */
+    float *p, *ds;       /* [QB][KB] */
+    float *factors;      /* [KB] */
     size_t Dp;
 };
 
@@ -353,15 +372,15 @@ struct backward {
  *   ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  where that sum is dout_i . out_i
  *   dq_i = scale sum_j ds_ij k_j         dk_j = scale sum_i ds_ij q_i
  *
- * Row r: scores in p become p f, and dout . v in ds becomes scale ds.
+ * Row r: p has scores, and becomes p f; ds has dout . v, and becomes scale ds.
  */
 static void softmax_backward(const tg_attend *op, const struct backward *b, size_t i, size_t r, size_t k0)
 {
     const size_t n = seen(op, i, k0);
-    const float through = dot(op->dout + i * op->ldo, op->saved_out + i * op->ldo, op->D);
+    const float mean_dp = dot(op->dout + i * op->ldo, op->saved_out + i * op->ldo, op->D);
     float *p = b->p + r * KB, *ds = b->ds + r * KB;
 
-    for (size_t j = 0; j < KB; j++) /* whole vectors; what lies behind the mask is put right below */
+    for (size_t j = 0; j < KB; j++) /* whole vectors; masked elements are set to 0 below */
         p[j] = exp_f32(p[j] * op->scale - op->saved_lse[i]);
     for (size_t j = n; j < KB; j++)
         p[j] = ds[j] = 0;
@@ -369,12 +388,12 @@ static void softmax_backward(const tg_attend *op, const struct backward *b, size
         if (n > 0)
             op->keep(b->factors, i, k0, n, op->context);
         for (size_t j = 0; j < n; j++) {
-            ds[j] = p[j] * (ds[j] * b->factors[j] - through) * op->scale;
+            ds[j] = p[j] * (ds[j] * b->factors[j] - mean_dp) * op->scale;
             p[j] *= b->factors[j];
         }
     } else {
         for (size_t j = 0; j < KB; j++)
-            ds[j] = p[j] * (ds[j] - through) * op->scale;
+            ds[j] = p[j] * (ds[j] - mean_dp) * op->scale;
     }
 }
 

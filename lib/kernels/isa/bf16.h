@@ -6,7 +6,7 @@
 
 #include "lib/kernels/isa/isa.h"
 
-/* A word of two values; k even lies in the lower half. */
+/* A word of two values; that of even k is in the lower half. */
 INLINE float word(float even, float odd)
 {
     __m128bh pair = _mm_cvtne2ps_pbh(_mm_setzero_ps(), _mm_setr_ps(even, odd, 0, 0));
@@ -16,13 +16,13 @@ INLINE float word(float even, float odd)
     return w;
 }
 
-/* The words of 2 VL values that lie side by side. */
+/* VL words of 2 VL contiguous values. */
 INLINE vf words_along(const float *x)
 {
     return (vf)_mm512_cvtne2ps_pbh((__m512)load(x + VL), (__m512)load(x));
 }
 
-/* The words of VL values and the VL that follow each in k. */
+/* VL words, from the VL values of an even k and the VL of the next. */
 INLINE vf words_across(const float *even, const float *odd)
 {
     __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)load(even)));

@@ -45,8 +45,8 @@ INLINE vf splat(float x)
     return x - (vf){0};
 }
 
-/* sum + a b.  Of the instruction's three forms the one that adds to a register, whatever the compiler
- * would make of it: gcc takes others in between, and then copies and spills sums to put them right. */
+/* sum + a b.  Assembly fixes the form that adds to a register: gcc mixes the instruction's
+ * three forms, and then copies and spills sums. */
 INLINE vf add_product(vf sum, vf a, vf b)
 {
 #ifdef __FMA__
@@ -65,7 +65,7 @@ INLINE vf larger(vf a, vf b)
     return (vf)(((vi)a & a_is) | ((vi)b & ~a_is));
 }
 
-/* The lanes' sum, pairwise: the same tree whatever the compiler. */
+/* The sum of the lanes, pairwise: the same tree with every compiler. */
 INLINE float sum_lanes(vf x)
 {
     float lane[VL];
@@ -80,13 +80,13 @@ INLINE float sum_lanes(vf x)
 /*
  * exp(x), relative error below 2e-7 over the whole range; 0 below -87.3, the
  * exponential of 88.37 above it, NaN for NaN.
- * x = n ln 2 + r with |r| <= ln 2 / 2; Taylor polynomial of degree 7 in r (its
- * remainder, r^8/8!, is below 5e-9); times 2^n by way of the exponent's bits.
+ * x = n ln 2 + r with |r| <= ln 2 / 2.  A Taylor polynomial of degree 7 in r, whose
+ * remainder r^8/8! is below 5e-9, is multiplied by 2^n in the exponent's bits.
  */
 INLINE float exp_f32(float x)
 {
-    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
-    float clamped = x > -87.3f ? x : -87.3f; /* a NaN too: it comes back at the end */
+    const float magic = 12582912.0f;         /* 1.5 * 2^23: adding it rounds to an integer */
+    float clamped = x > -87.3f ? x : -87.3f; /* also replaces a NaN, which the end restores */
     float shifted, n, r, p;
     int32_t bits;
 

@@ -12,12 +12,12 @@ void ISA_NAME(attend_forward)(const tg_attend *op, float *work);
 void ISA_NAME(attend_backward)(const tg_attend *op, float *work);
 void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n);
 void ISA_NAME(gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
-void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w, const float *b,
-                      size_t C, float epsilon);
-void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
-                        size_t C);
-void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
-                               const float *w, size_t C);
+void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
+                             const float *b, size_t C, float epsilon);
+void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w,
+                               const float *b, size_t C);
+void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean,
+                                      float rstd, const float *w, size_t C);
 void ISA_NAME(softmax_row)(float *probs, const float *scores, size_t n);
 float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 void ISA_NAME(mul_elements)(float *out, const float *x, const float *y, size_t n);

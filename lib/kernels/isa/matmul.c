@@ -6,7 +6,7 @@
 #include "lib/kernels/isa/kernels_isa.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
-/* A word is one value; k and the one behind it are the same. */
+/* A word is one value: its first and its last one. */
 INLINE float word(float x, float same)
 {
     (void)same;
@@ -29,18 +29,18 @@ INLINE vf multiply_add(vf sum, float a, vf b)
     return add_product(sum, splat(a), b);
 }
 
-#define DEPTH 1
+#define K_PER_WORD 1
 #include "lib/kernels/isa/matmul_vectors.h"
-#define ROUND 1
+#define WORDS_UNIT 1
 #include "lib/kernels/isa/matmul_body.h"
 
 /* ---- one row */
 
 #define COLUMNS ((size_t)512) /* of B that a thread takes at a time, at most */
-#define ROWS 8                /* of B that are read side by side */
+#define ROWS 8                /* of B that are read together */
 
-/* One row: y[n] = sum_k x[k] B[k,n] for the columns j0..j1, B read once, some of its rows
- * side by side: the processor fetches ahead along each. */
+/* c[n] = sum_k a[k] B[k,n] for the columns j0 .. j1-1.  B is read once, several rows
+ * together: the processor prefetches along each. */
 static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
 {
     const size_t n = j1 - j0;
@@ -74,7 +74,7 @@ static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
         op->c[j0 + j] = sum[j];
 }
 
-/* The same where B's columns are contiguous (or nothing is): dot products. */
+/* The same by dot products, for a B with contiguous columns (or strides both ways). */
 static void row_dots(const tg_matmul *op, size_t j0, size_t j1)
 {
     for (size_t j = j0; j < j1; j++) {
@@ -92,13 +92,13 @@ static void row_dots(const tg_matmul *op, size_t j0, size_t j1)
     }
 }
 
-/* M = 1: limited by reading B, so nothing is packed. */
+/* M = 1: reading B is the limit, so nothing is packed. */
 static void multiply_row(const tg_matmul *op)
 {
     const size_t even = tg_round_up(tg_ceil_div(op->N, (size_t)omp_get_num_threads()), VL);
     const size_t width = tg_size_min(COLUMNS, even), pieces = tg_ceil_div(op->N, width);
 
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (size_t p = 0; p < pieces; p++) {
         size_t j0 = p * width, j1 = tg_size_min(op->N, j0 + width);
         float before[COLUMNS];
@@ -118,7 +118,7 @@ static void multiply_row(const tg_matmul *op)
 
 void ISA_NAME(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel num_threads(threads_for(op, scratch))
+#pragma omp parallel num_threads(threads_for(op, scratch))
     {
         if (op->M == 1)
             multiply_row(op);

@@ -1,9 +1,9 @@
 /*
  * The matrix product with bf16 operands on the tile unit (AMX): see matmul_body.h.
  *
- * A tile register holds 16 rows of 64 bytes.  Four of them are a 32 x 32 tile of C in
- * float32; two hold 32 rows of A with 32 k's each, two hold 16 pairs of k for 32
- * columns of B.  One instruction multiplies 16 x 32 by 32 x 16.
+ * A tile register holds 16 rows of 64 bytes.  Four of them hold a 32 x 32 tile of C in
+ * float32; two hold 32 rows of A with 32 values of k each; two hold 16 pairs of k for
+ * 32 columns of B.  One instruction multiplies 16 x 32 by 32 x 16.
  */
 #include "lib/kernels/isa/kernels_isa.h"
 
@@ -17,14 +17,14 @@
 #include "lib/kernels/isa/matmul_tile.h"
 #include "lib/kernels/isa/transpose.h"
 
-#define DEPTH 2
-#define ROUND 16
+#define K_PER_WORD 2
+#define WORDS_UNIT 16
 #define MR 32
 #define NR 32
 #define NR_UNIT 32
-#define PART PART_WORDS
+#define WORDS_PER_PASS PASS_WORDS
 
-/* A thread's tile registers: all of them 16 rows of 64 bytes. */
+/* The configuration of a thread's tile registers: 16 rows of 64 bytes each. */
 struct tile_config {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
@@ -45,19 +45,19 @@ static void begin_tiles(void)
 
 /* ---- packing */
 
-/* Words k0/2 .. of one vector, for n <= 32 k's. */
+/* to[w*stride] = word w of x[k*k_step], 0 <= k < n, n <= 32. */
 INLINE void some_words(float *to, size_t stride, const float *x, size_t k_step, size_t n)
 {
     for (size_t k = 0; k < n; k += 2)
         to[k / 2 * stride] = word(x[k * k_step], k + 1 < n ? x[(k + 1) * k_step] : 0);
 }
 
-/* panel[k/32][row][16 words], for rows of x: x[row*step + k*k_step]. */
+/* Rows of x, x[row*step + k*k_step], into panel[k/32][row][16 words]. */
 static void pack_a_panel(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
                          size_t kc)
 {
     if (n < MR || kc % 32 != 0)
-        memset(panel, 0, tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * MR * sizeof *panel);
+        memset(panel, 0, tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT) * MR * sizeof *panel);
     for (size_t k = 0; k < kc; k += 32, panel += MR * 16) {
         const size_t k_n = tg_size_min(32, kc - k);
 
@@ -83,18 +83,18 @@ static void pack_a_panel(float *restrict panel, const float *restrict x, size_t 
 
 static void pack_a(float *panels, const float *x, size_t step, size_t k_step, size_t m, size_t kc)
 {
-    const size_t panel = tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * MR;
+    const size_t panel = tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT) * MR;
 
     for (size_t i = 0; i < m; i += MR, panels += panel)
         pack_a_panel(panels, x + i * step, step, k_step, tg_size_min(MR, m - i), kc);
 }
 
-/* panel[word][column], for columns of x: x[column*step + k*k_step]. */
+/* Columns of x, x[column*step + k*k_step], into panel[word][column]. */
 static void pack_b(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
                    size_t kc)
 {
     if (n < NR || kc % 32 != 0)
-        memset(panel, 0, tg_round_up(tg_ceil_div(kc, DEPTH), ROUND) * NR * sizeof *panel);
+        memset(panel, 0, tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT) * NR * sizeof *panel);
     for (size_t k = 0; k < kc; k += 32, panel += NR * 16) {
         const size_t k_n = tg_size_min(32, kc - k);
 
@@ -122,7 +122,7 @@ static void pack_b(float *restrict panel, const float *restrict x, size_t step, 
 
 /* ---- the tile */
 
-/* C's registers: 0 1 / 2 3; A's: 4 above 5; B's: 6 left of 7. */
+/* Registers: C is 0 1 over 2 3; A is 4 over 5; B is 6 and 7 side by side. */
 INLINE void load_sums(const float *from, size_t ld)
 {
     const size_t stride = ld * sizeof(float);
@@ -143,7 +143,7 @@ INLINE void store_sums(float *to, size_t ld)
     _tile_stored(3, to + 16 * ld + 16, stride);
 }
 
-INLINE void accumulate_tile(const float *a, const float *b, size_t words, struct wanted next)
+INLINE void accumulate_tile(const float *a, const float *b, size_t words, struct prefetch next)
 {
     const size_t each = tg_ceil_div(next.times * 16, words);
 
@@ -173,7 +173,7 @@ INLINE void zero_sums(void)
 
 static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
-    const bool whole = m == MR && n == NR && !e->bias; /* C's tile is the sums as they are */
+    const bool whole = m == MR && n == NR && !e->bias; /* the sums are C's tile as they are */
     float sums[MR * NR];
 
     if (e->before)
@@ -190,15 +190,15 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
     store_sums(sums, NR);
     for (size_t r = 0; r < m; r++)
         for (size_t j = 0; j < n; j++)
-            e->c[r * e->ldc + j] = sums[r * NR + j] + (e->bias ? e->bias[j] : 0) +
-                                   (e->add ? e->add[r * e->ldc + j] : 0);
+            e->c[r * e->ldc + j] =
+                sums[r * NR + j] + (e->bias ? e->bias[j] : 0) + (e->add ? e->add[r * e->ldc + j] : 0);
 }
 
 #include "lib/kernels/isa/matmul_body.h"
 
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel num_threads(threads_for(op, scratch))
+#pragma omp parallel num_threads(threads_for(op, scratch))
     {
         begin_tiles();
         multiply_blocks(op, scratch->packed);

@@ -1,8 +1,8 @@
 /*
  * The matrix product with bf16 operands and float32 sums: see matmul_body.h.
  *
- * A and B are float32 in memory; packing rounds them to bf16 (to nearest, ties to
- * even), two k's to a word, as the processor's dot-product instruction takes them.
+ * A and B are float32 in memory.  Packing rounds them to bf16 (to nearest, ties to even),
+ * two values of k to a word, as the processor's dot-product instruction expects.
  */
 #include "lib/kernels/isa/kernels_isa.h"
 
@@ -23,14 +23,14 @@ INLINE vf multiply_add(vf sum, float a, vf b)
     return (vf)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)pair), (__m512bh)b);
 }
 
-#define DEPTH 2
+#define K_PER_WORD 2
 #include "lib/kernels/isa/matmul_vectors.h"
-#define ROUND 1
+#define WORDS_UNIT 1
 #include "lib/kernels/isa/matmul_body.h"
 
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-    #pragma omp parallel num_threads(threads_for(op, scratch))
+#pragma omp parallel num_threads(threads_for(op, scratch))
     multiply_blocks(op, scratch->packed);
 }
 

@@ -1,32 +1,32 @@
 /*
- * matmul_body: how the matrix product is cut up and shared out; included by matmul.c,
+ * matmul_body: the matrix product's blocks and threads; included by matmul.c,
  * matmul_bf16.c and matmul_amx.c, which define
  *
- *   DEPTH             how many k's a packed word (a float's four bytes) holds
- *   MR, NR            rows and columns of a tile, at most
- *   NR_UNIT           columns of a narrower tile are rounded up to a multiple of this
- *   ROUND             words of k are rounded up to a multiple of this
- *   PART              words of k that a tile sums over at a time
- *   pack_a()          m rows of A into panels of MR, words of k outermost
- *   pack_b()          a panel of up to NR columns of B, the same
- *   tile()            a tile of C from two panels
+ *   K_PER_WORD        values of k in a packed word, which has a float's four bytes
+ *   MR, NR            rows and columns of a full tile
+ *   NR_UNIT           a narrower tile's columns are rounded up to a multiple of this
+ *   WORDS_UNIT        words of k are rounded up to a multiple of this
+ *   WORDS_PER_PASS    words of k that a tile sums over before its sums are stored
+ *   pack_a()          packs m rows of A into panels of MR rows, words of k outermost
+ *   pack_b()          packs up to NR columns of B into a panel, words of k outermost
+ *   tile()            computes a tile of C from two panels
  *
- * How large a block may be, and what there is room for, is in blocks.h.
+ * blocks.h has the sizes of blocks and of the scratch.
  *
- * The threads are a grid over C: each computes its part from start to end, with memory of
- * its own, and no thread waits for another.  What two of them need is packed by both, which
- * costs less than passing it from one's cache to the other's; the grid is the one with the
- * least to pack.
+ * The threads form a grid over C.  Each computes its part from start to end, with memory
+ * of its own, and waits for no other thread.  Two threads that need the same operand both
+ * pack it: that costs less than moving it from one cache to the other.  The grid is chosen
+ * so that each thread packs as little as possible.
  *
- * A thread cuts its rows of A into blocks of MC rows by KC of k, and packs a block into
- * panels of MR rows, which stay in its second-level cache.  Then it packs panel after panel
- * of B's columns, and runs all of the block's rows past each.  While it does, it asks for
- * the next panel's part of B, so that packing finds it in the cache.  Where there is more
- * than one block of A, B's panels are kept for those that follow.
+ * A thread cuts its rows of A into blocks of MC rows by KC of k, and packs each block into
+ * panels of MR rows, which stay in its second-level cache.  For each panel of B's columns
+ * it then computes the tiles of all of the block's rows; meanwhile it prefetches the
+ * source of the next panel, so that packing finds it in the cache.  If there are several
+ * blocks of A, B's panels are kept for the later ones.
  *
- * The tile unit reads its operands once for few multiply-adds, so that a panel of B has to
- * stay in the first-level cache: it takes k in parts, a part for all rows of the block before
- * the next, and keeps the tiles' sums in the second-level cache in between.
+ * The tile unit performs few multiply-adds per operand that it loads, so a panel of B must
+ * stay in the first-level cache.  It therefore sums over k in passes: each pass covers all
+ * rows of the block, and the tiles' sums are in the second-level cache between passes.
  *
  * Within a thread the scheme is Goto's, with B's panels made where they are used: Goto &
  * van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; Van Zee & van de
@@ -36,21 +36,22 @@
 /* Words of k in a packed panel. */
 INLINE size_t words_of(size_t kc)
 {
-    return tg_round_up(tg_ceil_div(kc, DEPTH), ROUND);
+    return tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT);
 }
 
-/* The largest part when n is cut into equal parts of at most `most`, multiples of unit. */
-INLINE size_t part_of(size_t n, size_t most, size_t unit)
+/* The size of the parts when n is cut into the fewest equal parts of at most max, rounded
+ * up to a multiple of unit. */
+INLINE size_t part_of(size_t n, size_t max, size_t unit)
 {
-    return tg_round_up(tg_ceil_div(n, tg_ceil_div(n, most)), unit);
+    return tg_round_up(tg_ceil_div(n, tg_ceil_div(n, max)), unit);
 }
 
-/* A block: rows i0.. of height mc, k0.. of depth kc. */
+/* A block of A: mc rows from i0 on, kc of k from k0 on. */
 struct block {
     size_t i0, mc, k0, kc;
 };
 
-/* The columns of a panel when `left` of them are to be cut: 64 are twice 32, not 48 and 16. */
+/* Columns of the next panel when `left` remain: 64 are cut into 32 and 32, not 48 and 16. */
 INLINE size_t panel_of(size_t left)
 {
     return tg_size_min(left, part_of(left, NR, NR_UNIT));
@@ -58,71 +59,70 @@ INLINE size_t panel_of(size_t left)
 
 static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
 {
-    pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row,
-           n, at->kc);
+    pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row, n, at->kc);
 }
 
-/* Where to ask for share i of n of what the panel at column j is made of; a panel that is
- * not full is not worth it. */
-INLINE struct wanted wanted_of(const tg_matmul *op, const struct block *at, size_t j, size_t i, size_t n)
+/* Slice i of n of the source of the panel at column j; nothing for a panel that is not full. */
+INLINE struct prefetch prefetch_source(const tg_matmul *op, const struct block *at, size_t j, size_t i,
+                                       size_t n)
 {
     const size_t row = at->kc * i / n;
     const float *b;
 
     if (j + NR > op->N)
-        return (struct wanted){0};
+        return (struct prefetch){0};
     b = op->b + at->k0 * op->b_row + j * op->b_col;
     if (op->b_col == 1)
-        return (struct wanted){.at = (const char *)(b + row * op->b_row),
-                               .step = op->b_row * sizeof *b,
-                               .times = at->kc * (i + 1) / n - row};
-    return (struct wanted){.at = (const char *)(b + NR * i / n * op->b_col),
-                           .step = NR * sizeof *b,
-                           .times = tg_ceil_div(at->kc, NR)};
+        return (struct prefetch){.at = (const char *)(b + row * op->b_row),
+                                 .step = op->b_row * sizeof *b,
+                                 .times = at->kc * (i + 1) / n - row};
+    return (struct prefetch){.at = (const char *)(b + NR * i / n * op->b_col),
+                             .step = NR * sizeof *b,
+                             .times = tg_ceil_div(at->kc, NR)};
 }
 
-/* The same for a panel that is packed: share i of n of its words. */
-INLINE struct wanted wanted_again(const float *panel, size_t words, size_t i, size_t n)
+/* Slice i of n of the words of a panel that is packed already. */
+INLINE struct prefetch prefetch_panel(const float *panel, size_t words, size_t i, size_t n)
 {
     const size_t word = words * i / n;
 
-    return (struct wanted){.at = (const char *)(panel + word * NR),
-                           .step = NR * sizeof *panel,
-                           .times = words * (i + 1) / n - word};
+    return (struct prefetch){.at = (const char *)(panel + word * NR),
+                             .step = NR * sizeof *panel,
+                             .times = words * (i + 1) / n - word};
 }
 
-/* A thread's part of C, and where it packs: A's block, and a panel of B, or all of the part's;
- * and the sums of all tiles of a block's rows and a panel's columns. */
+/* A thread's part of C, and its scratch: a packed block of A; b_panels_n packed panels of B;
+ * the sums of all tiles of a block's rows by a panel's columns, between passes. */
 struct part {
     size_t i0, i1, j0, j1;
     float *a_panels, *b_panels, *sums;
     size_t b_panels_n;
 };
 
-/* A panel of B, packed, of columns j .. j+n-1; and what the next one is, if that is packed. */
+/* A packed panel of B, columns j .. j+n-1; next is the panel after it if that is packed too. */
 struct panel {
     float *b;
     const float *next;
     size_t j, n;
 };
 
-/* The tile in row number `row` of tiles, over the words of k from w on. */
+/* Tile number `row` of the panel, over one pass of k, from word w on. */
 INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct part *part,
                     const struct panel *panel, size_t row, size_t w)
 {
-    const size_t words = words_of(at->kc), w_n = tg_size_min(PART, words - w);
+    const size_t words = words_of(at->kc), w_n = tg_size_min(WORDS_PER_PASS, words - w);
     const size_t rows = tg_ceil_div(at->mc, MR), i = row * MR, m = tg_size_min(MR, at->mc - i);
-    const size_t share = w / PART * rows + row, shares = tg_ceil_div(words, PART) * rows;
+    const size_t slice = w / WORDS_PER_PASS * rows + row, slices = tg_ceil_div(words, WORDS_PER_PASS) * rows;
     const size_t c = (at->i0 + i) * op->ldc + panel->j;
-    float *sums = words > PART ? part->sums + row * MR * NR : NULL;
+    float *sums = words > WORDS_PER_PASS ? part->sums + row * MR * NR : NULL;
     struct epilogue e = {
         .c = op->c + c,
         .ldc = op->ldc,
         .bias = op->bias && at->k0 == 0 ? op->bias + panel->j : NULL,
         .before = w > 0 ? sums : NULL,
         .after = w + w_n < words ? sums : NULL,
-        .next = panel->next ? wanted_again(panel->next, words, share, shares)
-                            : wanted_of(op, at, panel->j + panel->n, share, shares),
+        .next = panel->next ? prefetch_panel(panel->next, words, slice, slices)
+                            : prefetch_source(op, at, panel->j + panel->n, slice, slices),
     };
 
     if (op->accumulate || at->k0 > 0)
@@ -139,24 +139,24 @@ static void block(const tg_matmul *op, const struct block *at, const struct part
 {
     const size_t rows = tg_ceil_div(at->mc, MR), words = words_of(at->kc);
     const size_t b_next = part->b_panels_n > 1 ? NR * words : 0;
-    const bool again = at->i0 > part->i0 && b_next > 0; /* the block above has packed B */
+    const bool kept = at->i0 > part->i0 && b_next > 0; /* the first block has packed B */
     struct panel panel = {.b = part->b_panels};
 
     pack_a(part->a_panels, op->a + at->i0 * op->a_row + at->k0 * op->a_col, op->a_row, op->a_col, at->mc,
            at->kc);
     for (panel.j = part->j0; panel.j < part->j1; panel.j += panel.n, panel.b += b_next) {
         panel.n = panel_of(part->j1 - panel.j);
-        if (again)
+        if (kept)
             panel.next = panel.b + b_next;
         else
             pack_b_panel(panel.b, op, at, panel.j, panel.n);
-        for (size_t w = 0; w < words; w += PART)
+        for (size_t w = 0; w < words; w += WORDS_PER_PASS)
             for (size_t row = 0; row < rows; row++)
                 tile_at(op, at, part, &panel, row, w);
     }
 }
 
-/* Part number n of `parts` of length's units, in elements. */
+/* Elements from .. to-1 are part n of `parts`, length being cut at multiples of unit. */
 static void cut(size_t *from, size_t *to, size_t length, size_t unit, size_t n, size_t parts)
 {
     const size_t units = tg_ceil_div(length, unit);
@@ -165,14 +165,13 @@ static void cut(size_t *from, size_t *to, size_t length, size_t unit, size_t n, 
     *to = tg_size_min(length, units * (n + 1) / parts * unit);
 }
 
-/* The threads as a grid over C, so that each packs as little as can be: how many share
- * out the rows. */
+/* The rows of the grid of threads over C with which each thread packs least. */
 static size_t grid_rows(const tg_matmul *op, size_t threads)
 {
     size_t best = 1, least = SIZE_MAX;
 
     for (size_t rows = 1; rows <= threads; rows++) {
-        const size_t columns = threads / rows, packed = op->M * columns + op->N * rows; /* lines */
+        const size_t columns = threads / rows, packed = op->M * columns + op->N * rows; /* in units of K */
 
         if (rows * columns == threads && packed < least) {
             best = rows;
@@ -182,15 +181,17 @@ static size_t grid_rows(const tg_matmul *op, size_t threads)
     return best;
 }
 
-/* Called by all threads of the team: each computes its part of C from start to end. */
+/* All threads of the team call this; each computes its part of C. */
 static void multiply_blocks(const tg_matmul *op, float *work)
 {
     const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
     const size_t rows = grid_rows(op, threads), columns = threads / rows;
-    const size_t kc = part_of(op->K, KC_WORDS * DEPTH, DEPTH * ROUND);
+    const size_t kc = part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
     float *a_panels = work + me * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
-    struct part part = {.a_panels = a_panels, .b_panels = a_panels + A_FLOATS,
-                        .sums = a_panels + A_FLOATS + B_FLOATS, .b_panels_n = 1};
+    struct part part = {.a_panels = a_panels,
+                        .b_panels = a_panels + A_FLOATS,
+                        .sums = a_panels + A_FLOATS + B_FLOATS,
+                        .b_panels_n = 1};
     size_t mc, nc, j1;
 
     cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
@@ -207,8 +208,7 @@ static void multiply_blocks(const tg_matmul *op, float *work)
         part.j1 = tg_size_min(j1, part.j0 + nc);
         for (size_t k0 = 0; k0 < op->K; k0 += kc)
             for (size_t i0 = part.i0; i0 < part.i1; i0 += mc)
-                block(op,
-                      &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
+                block(op, &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
                       &part);
     }
 }

@@ -1,4 +1,4 @@
-/* matmul_tile: what a tile's store does, whichever way the tile is computed. */
+/* matmul_tile: what the products of all kinds of tiles share. */
 #ifndef TG_KERNELS_MATMUL_TILE_H
 #define TG_KERNELS_MATMUL_TILE_H
 
@@ -8,8 +8,10 @@
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/matmul.h"
 
-/* Products below this many multiply-adds are not worth waking the threads for. */
+/* Multiply-adds below which a product runs on one thread: waking others costs more. */
+#ifndef PARALLEL_FROM
 #define PARALLEL_FROM 32768
+#endif
 
 INLINE int threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
@@ -18,7 +20,7 @@ INLINE int threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
     return (int)tg_size_min(scratch->threads, (size_t)omp_get_max_threads());
 }
 
-/* The map of rows i .. i+m-1, columns j .. j+n-1 of C, which are complete. */
+/* Map rows i .. i+m-1, columns j .. j+n-1 of C, which are complete. */
 INLINE void map_block(const tg_matmul *op, size_t i, size_t j, size_t m, size_t n)
 {
     if (!op->map)
@@ -27,24 +29,24 @@ INLINE void map_block(const tg_matmul *op, size_t i, size_t j, size_t m, size_t 
         op->map(op->mapped + r * op->ldc + j, op->c + r * op->ldc + j, n);
 }
 
-/* Memory to be asked for while a tile is computed: what the next panel of B will be made of, for
- * the second-level cache, and the next tile's panel of A, for the first. */
-struct wanted {
-    const char *at; /* a panel's width in floats */
-    size_t step;    /* bytes to the next */
+/* What to prefetch while a tile is computed: the source of the next panel of B into the
+ * second-level cache, and the next tile's panel of A into the first-level one. */
+struct prefetch {
+    const char *at; /* NR floats from here, `times` times, `step` bytes apart */
+    size_t step;
     size_t times;
-    const float *a;
+    const float *a; /* the panel of A */
 };
 
-/* What the tile's store adds to the sums, and what the next panel will need. */
+/* Where a tile's sums start from and go to, what is added, and what to prefetch meanwhile. */
 struct epilogue {
     float *c;
     size_t ldc;
     const float *bias;   /* at the tile's column, or NULL */
     const float *add;    /* at the tile, or NULL; C itself to accumulate */
-    const float *before; /* the tile's sums over the words before these, [MR,NR], or NULL */
-    float *after;        /* where they go for the words that follow, or NULL: these are the last */
-    struct wanted next;
+    const float *before; /* [MR,NR], the sums of earlier passes, or NULL in the first pass */
+    float *after;        /* [MR,NR], the sums for later passes, or NULL in the last pass */
+    struct prefetch next;
 };
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * matmul_vectors: the matrix product's packing and its tile, MR x NR sums in vector
- * registers; included by matmul.c and matmul_bf16.c, which define
+ * matmul_vectors: packing, and a tile of MR x NR sums in vector registers; included by
+ * matmul.c and matmul_bf16.c, which define
  *
- *   DEPTH           how many k's a word holds: 1 or 2
- *   word()          the word of a value and of the last one that shares it
- *   words_along()   VL words of values that lie side by side in k
- *   words_across()  VL words, each of a value and of the last one that shares it
- *   multiply_add()  sum + a b for the k's of a word
+ *   K_PER_WORD      values of k in a word: 1 or 2
+ *   word()          the word of the first and the last of its values (the same if it has one)
+ *   words_along()   VL words of VL * K_PER_WORD values that are contiguous along k
+ *   words_across()  VL words, from VL first and VL last values
+ *   multiply_add()  sum + a b, summed over a word's values of k
  */
 #include "lib/kernels/isa/transpose.h"
 
@@ -20,15 +20,15 @@
 #endif
 #define NR (NV * VL)
 #define NR_UNIT VL
-#define PART KC_WORDS
-#define STEP 4 /* words of k between two looks at what to ask for */
+#define WORDS_PER_PASS KC_WORDS
+#define STEP 4 /* words of k between prefetches */
 
 /* ---- packing */
 
-/* panel[i] = the word of x[i] and what shares it, for all i < width. */
+/* panel[i] = the word of x[i] .. x[i + (K_PER_WORD-1) k_step], for all i < width. */
 INLINE void pack_across(float *restrict panel, const float *restrict x, size_t k_step, const size_t width)
 {
-    if (DEPTH == 1) { /* not by way of a vector, which would wait for its parts to be stored */
+    if (K_PER_WORD == 1) { /* loading a vector would wait for stores to its parts */
         memcpy(panel, x, width * sizeof *panel);
         return;
     }
@@ -38,14 +38,13 @@ INLINE void pack_across(float *restrict panel, const float *restrict x, size_t k
         vf words;
 
         memcpy(first, x + i, bytes);
-        memcpy(last, x + i + (DEPTH - 1) * k_step, bytes);
+        memcpy(last, x + i + (K_PER_WORD - 1) * k_step, bytes);
         words = words_across(first, last);
         memcpy(panel + i, &words, bytes);
     }
 }
 
-/* panel[w*width + i] = word w of x + i*step, for all i < n and VL words, by way of
- * blocks in registers. */
+/* panel[w*width + i] = word w of x + i*step, for i < n and w < VL; transposes in registers. */
 INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t n,
                        const size_t width)
 {
@@ -60,67 +59,70 @@ INLINE void pack_block(float *restrict panel, const float *restrict x, size_t st
     }
 }
 
-/* The words of n vectors that can be packed several at a time; returns how many words those are. */
+/* Pack the words of n rows or columns that can be packed as vectors; returns their number. */
 INLINE size_t pack_words(float *restrict panel, const float *restrict x, size_t step, size_t k_step,
                          const size_t n, size_t kc, const size_t width)
 {
     size_t w = 0;
 
     if (step == 1)
-        for (; (w + 1) * DEPTH <= kc; w++)
-            pack_across(panel + w * width, x + w * DEPTH * k_step, k_step, n);
+        for (; (w + 1) * K_PER_WORD <= kc; w++)
+            pack_across(panel + w * width, x + w * K_PER_WORD * k_step, k_step, n);
     else if (k_step == 1)
-        for (; (w + VL) * DEPTH <= kc; w += VL)
-            pack_block(panel + w * width, x + w * DEPTH, step, n, width);
+        for (; (w + VL) * K_PER_WORD <= kc; w += VL)
+            pack_block(panel + w * width, x + w * K_PER_WORD, step, n, width);
     return w;
 }
 
 /*
- * A panel of up to `width` vectors (rows of A, or columns of B) over k:
- * panel[w*width + i] = word w of x[i*step + k*k_step], zeros beyond kc.  Beyond n: zeros, or
- * what was there, if n is `part` vectors.
+ * Pack n rows of A, or columns of B, into a panel of `width` of them:
+ *
+ *   panel[w*width + i] = word w of x[i*step + k*k_step],  0 <= k < kc
+ *
+ * Zero-padded beyond kc.  Beyond n zero-padded as well, except that n == narrow leaves the
+ * rest as it was.
  */
 INLINE void pack(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
-                 size_t kc, const size_t width, const size_t part)
+                 size_t kc, const size_t width, const size_t narrow)
 {
-    const size_t words = tg_ceil_div(kc, DEPTH);
+    const size_t words = tg_ceil_div(kc, K_PER_WORD);
     size_t w = 0;
 
     if (n == width)
         w = pack_words(panel, x, step, k_step, width, kc, width);
-    else if (n == part)
-        w = pack_words(panel, x, step, k_step, part, kc, width);
+    else if (n == narrow)
+        w = pack_words(panel, x, step, k_step, narrow, kc, width);
     else
         memset(panel, 0, words * width * sizeof *panel);
     for (size_t i = 0; i < n; i++)
         for (size_t j = w; j < words; j++) {
-            const float *at = x + i * step + j * DEPTH * k_step;
+            const float *at = x + i * step + j * K_PER_WORD * k_step;
 
-            panel[j * width + i] = word(at[0], (j + 1) * DEPTH <= kc ? at[(DEPTH - 1) * k_step] : 0);
+            panel[j * width + i] =
+                word(at[0], (j + 1) * K_PER_WORD <= kc ? at[(K_PER_WORD - 1) * k_step] : 0);
         }
 }
 
-#define SIDE 8 /* panels that are packed side by side */
+#define TOGETHER 8 /* panels that are packed together */
 
-/* Rows that lie side by side in memory, A being transposed: several panels at a time, since a line
- * of memory belongs to two or three. */
-INLINE void pack_side_by_side(float *restrict panels, const float *restrict x, size_t k_step, size_t kc)
+/* Pack several panels of a transposed A together: a cache line belongs to two or three. */
+INLINE void pack_together(float *restrict panels, const float *restrict x, size_t k_step, size_t kc)
 {
-    const size_t words = tg_ceil_div(kc, DEPTH);
+    const size_t words = tg_ceil_div(kc, K_PER_WORD);
 
     for (size_t w = 0; w < words; w++)
-        for (size_t p = 0; p < SIDE; p++)
-            pack_across(panels + (p * words + w) * MR, x + w * DEPTH * k_step + p * MR, k_step, MR);
+        for (size_t p = 0; p < TOGETHER; p++)
+            pack_across(panels + (p * words + w) * MR, x + w * K_PER_WORD * k_step + p * MR, k_step, MR);
 }
 
 INLINE void pack_a(float *panels, const float *x, size_t step, size_t k_step, size_t m, size_t kc)
 {
-    const size_t panel = tg_ceil_div(kc, DEPTH) * MR;
+    const size_t panel = tg_ceil_div(kc, K_PER_WORD) * MR;
     size_t i = 0;
 
-    if (step == 1 && kc % DEPTH == 0)
-        for (; i + SIDE * MR <= m; i += SIDE * MR, panels += SIDE * panel)
-            pack_side_by_side(panels, x + i, k_step, kc);
+    if (step == 1 && kc % K_PER_WORD == 0)
+        for (; i + TOGETHER * MR <= m; i += TOGETHER * MR, panels += TOGETHER * panel)
+            pack_together(panels, x + i, k_step, kc);
     for (; i < m; i += MR, panels += panel)
         pack(panels, x + i * step, step, k_step, tg_size_min(MR, m - i), kc, MR, MR);
 }
@@ -133,12 +135,12 @@ INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, siz
 /* ---- the tile */
 
 /*
- * The sums are a flat array, vector v of row r at r*vectors + v: only a loop that has no loop in it
- * is unrolled in time for the compiler to keep the array in registers.
+ * For each sum t: vector t % vectors of row t / vectors.  One flat loop, because the compiler
+ * unrolls an innermost loop early enough to keep the array in registers.
  */
-#define EACH_SUM _Pragma("GCC unroll 24") for (size_t t = 0; t < rows * vectors; t++)
+#define EACH_SUM(t) _Pragma("GCC unroll 24") for (size_t t = 0; t < rows * vectors; t++)
 
-/* sum[r][v] += a[r] b[v], for a word of k. */
+/* sum[r][v] += a[r] b[v], for one word of k. */
 INLINE void multiply_word(vf *sum, const float *restrict a, const float *restrict b, const size_t rows,
                           const size_t vectors)
 {
@@ -146,21 +148,21 @@ INLINE void multiply_word(vf *sum, const float *restrict a, const float *restric
 
     for (size_t v = 0; v < vectors; v++)
         b_k[v] = load(b + v * VL);
-    EACH_SUM
+    EACH_SUM(t)
         sum[t] = multiply_add(sum[t], a[t / vectors], b_k[t % vectors]);
 }
 
-/* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the tile's first rows and vectors; k
- * counts words. */
+/* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the first `rows` rows and `vectors` vectors
+ * of the tile; k counts words. */
 INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restrict b, size_t words,
-                     const size_t rows, const size_t vectors, struct wanted next)
+                            const size_t rows, const size_t vectors, struct prefetch next)
 {
     size_t k = 0;
 
-    EACH_SUM
+    EACH_SUM(t)
         sum[t] = (vf){0};
     for (; k + STEP <= words; k += STEP) {
-        /* a little at a time: the processor has few misses in flight */
+        /* a little at a time: the processor has few misses in flight at once */
         for (size_t i = 0; i < STEP * MR; i += 16)
             __builtin_prefetch(next.a + k * MR + i, 0, 3);
         if (next.times > 0) {
@@ -176,10 +178,11 @@ INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restr
         multiply_word(sum, a, b, rows, vectors);
 }
 
-/* Store the sums where whole vectors fit. */
-INLINE void store_rows(const vf *sum, const struct epilogue *e, const size_t rows, size_t m, const size_t vectors)
+/* Store m rows of whole vectors. */
+INLINE void store_rows(const vf *sum, const struct epilogue *e, const size_t rows, size_t m,
+                       const size_t vectors)
 {
-    EACH_SUM {
+    EACH_SUM(t) {
         const size_t r = t / vectors, v = t % vectors;
         vf s = sum[t];
 
@@ -193,7 +196,7 @@ INLINE void store_rows(const vf *sum, const struct epilogue *e, const size_t row
     }
 }
 
-/* n columns, which are not whole vectors. */
+/* Store m rows of n columns that are not whole vectors. */
 INLINE void store_columns(const vf *sum, const struct epilogue *e, size_t m, size_t n, const size_t vectors)
 {
     float row[NR];
@@ -213,9 +216,9 @@ INLINE void store_columns(const vf *sum, const struct epilogue *e, size_t m, siz
     }
 }
 
-/* A tile of which m rows, at most `rows`, and n columns, at most those of the vectors, count. */
-INLINE void part_tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n,
-                      const size_t rows, const size_t vectors)
+/* A tile of m rows by n columns, computed as `rows` rows of `vectors` vectors. */
+INLINE void part_tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
+                      size_t n, const size_t rows, const size_t vectors)
 {
     vf sum[MR * NV];
 
@@ -240,7 +243,7 @@ INLINE void some_rows(const float *a, const float *b, size_t words, const struct
 static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
     if (m == MR && n == NR) {
-        for (size_t r = 0; r < MR; r++) /* where the sums will go, while they are made */
+        for (size_t r = 0; r < MR; r++) /* prefetch where the sums will go */
             for (size_t v = 0; v < NV; v++)
                 __builtin_prefetch(e->c + r * e->ldc + v * VL, 1);
         part_tile(a, b, words, e, MR, NR, MR, NV);

@@ -1,11 +1,11 @@
 /*
- * Products with weights that were packed beforehand: see lib/kernels/packed_matrix.h.
+ * Products with packed weights: see lib/kernels/packed_matrix.h.
  *
- * A panel holds 2 VL columns of B, k outermost.  In float32 they are two vectors for each
- * k.  In bf16 they are one, whose word i has column i in the lower half and column VL + i
- * in the upper one: a shift and a mask make two vectors of float32.  Panels lie one after
- * the other, so a thread reads one long run of memory; all rows of A pass a panel while it
- * is in the second-level cache.
+ * A panel holds 2 VL columns of B, k outermost.  In float32, each k has two vectors.  In
+ * bf16 it has one, whose word i has column i in the lower half and column VL + i in the
+ * upper half: a shift and a mask make two vectors of float32.  Panels are contiguous, so a
+ * thread reads one long run of memory; all rows of A use a panel while it is in the
+ * second-level cache.
  */
 #include "lib/kernels/packed_matrix.h"
 
@@ -17,10 +17,10 @@
 #include "lib/kernels/isa/matmul_tile.h"
 
 #define NR (2 * VL)
-#define ROWS 8   /* of A that share what is loaded of B */
-#define LINE 16  /* words of a cache line */
-#define AHEAD 64 /* lines that are asked for before a single group of rows needs them */
-#define STRIDE 8 /* k's between asking for memory */
+#define ROWS 8       /* of A for each load of B */
+#define LINE 16      /* words of a cache line */
+#define LOOKAHEAD 64 /* lines, of the prefetch for a single group of rows */
+#define STRIDE 8     /* of k between prefetches */
 
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 
@@ -38,7 +38,7 @@ INLINE size_t words(tg_precision precision)
     return precision == TG_PRECISION_BF16 ? VL : NR;
 }
 
-/* Words of VL columns and the VL behind them. */
+/* VL words from 2 VL columns of one k. */
 INLINE void pack_pairs(float *words_of_k, const float *x)
 {
     vu pair = {0};
@@ -52,8 +52,9 @@ void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, siz
 {
     float *panels = w->panels;
     const size_t width = words(w->precision);
+    const bool large = w->K * w->N >= PARALLEL_FROM;
 
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (large)
     for (size_t j = 0; j < w->N; j += NR) {
         float *panel = panels + j / NR * w->K * width;
         const size_t n = tg_size_min(NR, w->N - j);
@@ -70,7 +71,7 @@ void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, siz
     }
 }
 
-/* What a panel's sums for one row become in C. */
+/* Store a panel's sums of one row, with all that is added, to C. */
 INLINE void put_row(const tg_matmul *op, size_t m, size_t j, vf low, vf high)
 {
     const size_t n = tg_size_min(NR, op->N - j);
@@ -94,8 +95,8 @@ INLINE void put_row(const tg_matmul *op, size_t m, size_t j, vf low, vf high)
     map_block(op, m, j, 1, n);
 }
 
-/* Memory to be asked for while rows pass a panel: `lines` cache lines every STRIDE k's. */
-struct ahead {
+/* What to prefetch while rows use a panel: `lines` cache lines every STRIDE of k. */
+struct panel_prefetch {
     const float *at;
     size_t lines;
 };
@@ -114,9 +115,9 @@ INLINE void unpack(vf *low, vf *high, const float *words_of_k, const tg_precisio
     *high = (vf)(word & 0xFFFF0000u);
 }
 
-/* Rows m .. m+rows-1 past the panel at column j. */
+/* Rows m .. m+rows-1 times the panel at column j. */
 INLINE void rows_of_panel(const tg_matmul *op, const float *panel, size_t m, size_t j, const size_t rows,
-                          struct ahead next, const tg_precision precision)
+                          struct panel_prefetch next, const tg_precision precision)
 {
     const float *a = op->a + m * op->a_row;
     vf low[ROWS], high[ROWS];
@@ -139,17 +140,17 @@ INLINE void rows_of_panel(const tg_matmul *op, const float *panel, size_t m, siz
         put_row(op, m + r, j, low[r], high[r]);
 }
 
-/* All rows.  Where they come in several groups, each asks for its part of the next panel:
- * otherwise the first would wait for memory, which would wait for the others. */
+/* All rows times a panel.  Each of several groups of rows prefetches its part of the next
+ * panel; otherwise the first group would wait for memory, which is idle during the others. */
 INLINE void panel_product(const tg_matmul *op, const float *panel, size_t j, const tg_precision precision)
 {
     const size_t M = op->M, width = words(precision), lines = op->K * width / LINE;
     const size_t groups = M / ROWS + M % ROWS / (ROWS / 2) + M % (ROWS / 2);
-    struct ahead next = {panel + op->K * width, tg_ceil_div(STRIDE * width / LINE, groups)};
+    struct panel_prefetch next = {panel + op->K * width, tg_ceil_div(STRIDE * width / LINE, groups)};
     size_t m = 0;
 
     if (groups == 1)
-        next.at = panel + AHEAD * LINE;
+        next.at = panel + LOOKAHEAD * LINE;
     while (m < M) {
         const size_t left = M - m;
 
@@ -169,7 +170,7 @@ void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
     const float *panels = w->panels;
     const bool large = op->M * op->N * op->K >= PARALLEL_FROM;
 
-    #pragma omp parallel for schedule(static) if (large)
+#pragma omp parallel for schedule(static) if (large)
     for (size_t j = 0; j < op->N; j += NR) {
         if (w->precision == TG_PRECISION_BF16)
             panel_product(op, panels + j / NR * op->K * VL, j, TG_PRECISION_BF16);

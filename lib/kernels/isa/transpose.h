@@ -1,9 +1,9 @@
 /*
  * transpose: a VL x VL block of floats, in registers.
  *
- * log2(VL) stages; each exchanges blocks of half the size of the one before between
- * pairs of rows, as a matrix of blocks [a b; c d] is transposed to [a c; b d] with the
- * blocks themselves left for the next stage.
+ * log2(VL) stages.  Each exchanges blocks between pairs of rows: a matrix of blocks
+ * [a b; c d] becomes [a c; b d].  The next stage transposes inside the blocks, which
+ * are half the size.
  */
 #ifndef TG_KERNELS_TRANSPOSE_H
 #define TG_KERNELS_TRANSPOSE_H

@@ -5,7 +5,7 @@
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
-/* Independent partial sums of a reduction: enough to hide an addition's latency. */
+/* Independent partial sums of a reduction, enough to hide the latency of an addition. */
 #define LANES 4
 
 /* ---- GELU, tanh form */
@@ -13,12 +13,12 @@
 #define GELU_SCALE 0.79788456080286535588f /* sqrt(2/pi) */
 #define GELU_CUBE 0.044715f
 
-/* Each iteration reads before it writes, so that out may be inp: the pragmas tell the
- * compiler, which would take a scalar loop where it sees the same address. */
+/* Out may be inp, because each iteration reads before it writes; without the pragmas the
+ * compiler would run a scalar loop for equal addresses. */
 
 void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
 {
-    #pragma omp simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float x = inp[i];
         float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
@@ -29,7 +29,7 @@ void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
 
 void ISA_NAME(gelu_tanh_slope)(float *restrict out, float *slope, const float *inp, size_t n)
 {
-    #pragma omp simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float x = inp[i];
         float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
@@ -92,8 +92,8 @@ double ISA_NAME(sum_squares)(const float *x, size_t n)
 
 /* ---- LayerNorm */
 
-void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
-                        size_t C)
+void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w,
+                               const float *b, size_t C)
 {
     for (size_t c = 0; c < C; c++)
         out[c] = (inp[c] - mean) * rstd;
@@ -105,8 +105,8 @@ void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *
             out[c] += b[c];
 }
 
-void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w, const float *b,
-                      size_t C, float epsilon)
+void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
+                             const float *b, size_t C, float epsilon)
 {
     float m = sum(inp, C) / (float)C;
     float variance = sum_deviations(inp, m, C) / (float)C;
@@ -116,15 +116,15 @@ void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *
     ISA_NAME(layernorm_apply)(out, m, *rstd, inp, w, b, C);
 }
 
-void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
-                               const float *w, size_t C)
+void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean,
+                                      float rstd, const float *w, size_t C)
 {
     vf sums = {0}, sums_norm = {0};
     float mean_d, mean_dn, rest = 0, rest_norm = 0;
     size_t c = 0;
 
-    /* d = dout * w is the gradient of the normalised row; its means over c, plain
-     * and weighted with that row, are what normalising takes out again. */
+    /* d = dout * w is the gradient of the normalised row.  Its mean, and its mean weighted
+     * with that row, are subtracted. */
     for (; c + VL <= C; c += VL) {
         vf d = load(dout + c);
 
@@ -153,7 +153,7 @@ void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const floa
 
 static float maximum(const float *x, size_t n)
 {
-    float lane[16], most = x[0];
+    float lane[16], max = x[0];
     size_t i = 0;
 
     for (size_t l = 0; l < 16; l++)
@@ -162,17 +162,17 @@ static float maximum(const float *x, size_t n)
         for (size_t l = 0; l < 16; l++)
             lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
     for (; i < n; i++)
-        most = x[i] > most ? x[i] : most;
+        max = x[i] > max ? x[i] : max;
     for (size_t l = 0; l < 16; l++)
-        most = lane[l] > most ? lane[l] : most;
-    return most;
+        max = lane[l] > max ? lane[l] : max;
+    return max;
 }
 
-/* out = exp(x - most); returns the sum. */
-static float exponentials(float *out, const float *x, float most, size_t n)
+/* out = exp(x - max); returns the sum. */
+static float exponentials(float *out, const float *x, float max, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        out[i] = exp_f32(x[i] - most);
+        out[i] = exp_f32(x[i] - max);
     return sum(out, n);
 }
 
@@ -187,8 +187,8 @@ void ISA_NAME(softmax_row)(float *probs, const float *scores, size_t n)
 
 float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float scale)
 {
-    float most = maximum(logits, n), at_target = logits[target];
-    float total = exponentials(logits, logits, most, n);
+    float max = maximum(logits, n), at_target = logits[target];
+    float total = exponentials(logits, logits, max, n);
     float factor = scale / total;
 
     if (scale != 0) {
@@ -196,14 +196,14 @@ float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float s
             logits[i] *= factor;
         logits[target] -= scale;
     }
-    return logf(total) + most - at_target;
+    return logf(total) + max - at_target;
 }
 
 /* ---- sums of vectors */
 
 void ISA_NAME(mul_elements)(float *out, const float *x, const float *y, size_t n)
 {
-    #pragma omp simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++)
         out[i] = x[i] * y[i];
 }
@@ -222,8 +222,8 @@ void ISA_NAME(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t
 
 /* ---- AdamW */
 
-void ISA_NAME(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g, size_t n,
-              const tg_adamw_step *step)
+void ISA_NAME(adamw)(float *restrict w, float *restrict m, float *restrict v, const float *restrict g,
+                     size_t n, const tg_adamw_step *step)
 {
     const tg_adamw_step s = *step;
     const float shrink = 1.0f - s.learning_rate * s.weight_decay;

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/nn/gelu.h"
+#include "lib/nn/ref/gelu_kind.h"
 
 /* The score of a key that lies after its query: exp(TG_MASKED - max) is 0 in both
  * precisions for every max above -1e9 + 1000. */

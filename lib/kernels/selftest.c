@@ -1,0 +1,162 @@
+/* tg_kernels_check: all kernels of a table, against the portable ones, on a tiny case. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/size.h"
+#include "lib/kernels/kernels.h"
+
+extern const tg_kernels tg_kernels_portable;
+
+enum { SIDE = 19, SQUARE = SIDE * SIDE }; /* multiples of no vector's width */
+
+/* All that the kernels of a table compute: floats, and nothing else. */
+struct trial {
+    float product[SQUARE], product_bf16[SQUARE], packed[SQUARE], packed_bf16[SQUARE];
+    float attention[SQUARE], lse[SIDE], dq[SQUARE], dk[SQUARE], dv[SQUARE];
+    float gelu[SQUARE], gelu_again[SQUARE], slope[SQUARE];
+    float norm[SQUARE], norm_again[SQUARE], mean, rstd, dnorm[SQUARE];
+    float softmax[SQUARE], dlogits[SQUARE], loss;
+    float elements[SQUARE], sum[SQUARE], rows[SIDE], squares;
+    float w[SQUARE], m[SQUARE], v[SQUARE];
+};
+
+/* Multiples of 1/16 below 1: bf16 holds them exactly. */
+static float value(size_t i)
+{
+    return ((float)(i * 7 % 13) - 6) / 16;
+}
+
+static void try_products(const tg_kernels *k, struct trial *t, const float *x, void *work)
+{
+    const tg_matmul_scratch scratch = {.packed = work, .threads = 1};
+    tg_matmul op = {.M = SIDE,
+                    .N = SIDE,
+                    .K = SIDE,
+                    .a = x,
+                    .a_row = 1,
+                    .a_col = SIDE,
+                    .b = x,
+                    .b_row = SIDE,
+                    .b_col = 1,
+                    .c = t->product,
+                    .ldc = SIDE};
+    tg_packed_matrix w = {.K = SIDE, .N = SIDE, .precision = TG_PRECISION_FLOAT32, .panels = work};
+
+    k->matmul(&op, &scratch);
+    op.c = t->product_bf16;
+    (k->matmul_bf16 ? k->matmul_bf16 : k->matmul)(&op, &scratch);
+    op.a_row = SIDE;
+    op.a_col = 1;
+    op.c = t->packed;
+    k->packed_matrix_pack(&w, x, SIDE, 1);
+    k->packed_matrix_run(&op, &w);
+    w.precision = TG_PRECISION_BF16;
+    op.c = t->packed_bf16;
+    k->packed_matrix_pack(&w, x, SIDE, 1);
+    k->packed_matrix_run(&op, &w);
+}
+
+static void try_attention(const tg_kernels *k, struct trial *t, const float *x, void *work)
+{
+    const tg_attend op = {
+        .queries = SIDE,
+        .D = SIDE,
+        .scale = 0.3f,
+        .q = x,
+        .k = x + 1,
+        .v = x + 2,
+        .ldq = SIDE,
+        .ldk = SIDE,
+        .ldv = SIDE,
+        .ldo = SIDE,
+        .out = t->attention,
+        .lse = t->lse,
+        .saved_out = t->attention,
+        .saved_lse = t->lse,
+        .dout = x + 3,
+        .dq = t->dq,
+        .dk = t->dk,
+        .dv = t->dv,
+    };
+
+    k->attend_forward(&op, work);
+    k->attend_backward(&op, work);
+}
+
+static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
+{
+    k->gelu_tanh_forward(t->gelu, x, SQUARE);
+    k->gelu_tanh_slope(t->gelu_again, t->slope, x, SQUARE);
+    k->layernorm_row(t->norm, &t->mean, &t->rstd, x, x + 1, x + 2, SQUARE, 1e-5f);
+    k->layernorm_apply(t->norm_again, t->mean, t->rstd, x, x + 1, x + 2, SQUARE);
+    k->layernorm_row_backward(t->dnorm, x + 3, x, t->mean, t->rstd, x + 1, SQUARE);
+    k->softmax_row(t->softmax, x, SQUARE);
+    memcpy(t->dlogits, x, sizeof t->dlogits);
+    t->loss = k->crossentropy_row(t->dlogits, SQUARE, SIDE, 0.5f);
+}
+
+static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
+{
+    const tg_adamw_step step = {.learning_rate = 0.01f,
+                                .beta1 = 0.9f,
+                                .beta2 = 0.99f,
+                                .epsilon = 1e-8f,
+                                .weight_decay = 0.1f,
+                                .correction1 = 0.1f,
+                                .correction2 = 0.01f,
+                                .grad_scale = 0.5f};
+
+    k->mul_elements(t->elements, x, x + 1, SQUARE);
+    k->add(t->sum, x, SQUARE);
+    k->add_rows(t->rows, x, SIDE, SIDE, SIDE);
+    t->squares = (float)k->sum_squares(x, SQUARE);
+    k->adamw(t->w, t->m, t->v, x, SQUARE, &step);
+}
+
+static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
+{
+    float x[SQUARE + 3]; /* each operand begins one element later than the one before */
+
+    for (size_t i = 0; i < SQUARE + 3; i++)
+        x[i] = value(i);
+    try_products(k, t, x, work);
+    try_attention(k, t, x, work);
+    try_rows(k, t, x);
+    try_elements(k, t, x);
+}
+
+/* Whether n values are the portable kernels', within what rounding explains. */
+static bool agree(const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(b[i]))))
+            return false;
+    return true;
+}
+
+tg_status tg_kernels_check(const tg_kernels *k, tg_err *err)
+{
+    const size_t bytes = tg_size_max(tg_matmul_work(1), tg_attend_work(SIDE, SIDE) * sizeof(float));
+    const tg_kernels *reference = &tg_kernels_portable;
+    struct trial *t = calloc(2, sizeof *t);
+    void *work = aligned_alloc(TG_ALIGN, tg_round_up(bytes, TG_ALIGN));
+    tg_status status = TG_OK;
+
+    if (!t || !work) {
+        status = tg_fail_memory(err, bytes, "the kernels' test");
+        goto done;
+    }
+    try_kernels(reference, &t[0], work);
+    try_kernels(k, &t[1], work);
+    if (!agree((const float *)&t[1], (const float *)&t[0], sizeof *t / sizeof(float)))
+        status = tg_fail(err, TG_EDATA, "the %s kernels compute wrongly here; using the %s ones", k->isa,
+                         reference->isa);
+
+done:
+    free(work);
+    free(t);
+    return status;
+}

@@ -1,0 +1,28 @@
+/*
+ * tiny_blocks: the smallest blocks that the code allows, and the lowest limits, so that
+ * small cases reach the edges of every block and the paths for large sizes.  The build
+ * with tiny blocks (make VARIANT=tiny) includes this before everything else; its sums
+ * are cut in other places than the normal build's, so bits differ.
+ */
+#ifndef TG_TESTS_TINY_BLOCKS_H
+#define TG_TESTS_TINY_BLOCKS_H
+
+/* lib/kernels/isa/blocks.h: two parts of k, two tiles of 32 rows, two panels of 48 columns */
+#define PASS_WORDS ((size_t)16)
+#define KC_WORDS ((size_t)32)
+#define A_FLOATS (KC_WORDS * 64)
+#define B_FLOATS (KC_WORDS * 96)
+
+/* lib/kernels: one vector of AVX-512; products on several threads */
+#define TG_ATTEND_BLOCK ((size_t)16)
+#define TG_COLUMNS ((size_t)16)
+#define PARALLEL_FROM 512
+
+/* lib/nn and lib/gpt: elements that a thread takes at a time */
+#define TG_TINY_CHUNK ((size_t)64)
+#define X2_MAX ((size_t)256)
+
+/* lib/text: more than one archive, of 4,032 chunks, comes with 258,049 tokens */
+#define TG_TOKENS_CHUNK ((size_t)64)
+
+#endif
