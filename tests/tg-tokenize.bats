@@ -200,9 +200,9 @@ np.savez("n.npz", **{"kind": np.bytes_("tokens"), "version": np.int64(1),
     : > a
     : > b
     run -1 --separate-stderr tg-tokenize -o t.npz a
-    said "a: empty text"
+    said "a: the text is empty"
     run -1 --separate-stderr tg-tokenize -o t.npz a b
-    said "all files: empty text"
+    said "all files: the text is empty"
     run -0 ls -A
     is_output "a
 b"
