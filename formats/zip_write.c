@@ -119,8 +119,8 @@ static void deflate_part(z_stream *z, const unsigned char *p, size_t n, bool las
     } while (n > 0 && *fits);
 }
 
-/* Deflate the content into *packed, to be freed; NULL when it does not become smaller or is
- * too large for zlib's counters. */
+/* Deflate the content into *packed, which the caller frees; NULL if that is not smaller, or the
+ * content is too large for zlib's counters. */
 static tg_status deflate_all(unsigned char **packed, size_t *size, const content *c, tg_err *err)
 {
     z_stream z = {0};

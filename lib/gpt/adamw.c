@@ -5,7 +5,7 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-#define CHUNK ((size_t)16384) /* elements of a partial sum, and that a thread takes at a time */
+#define CHUNK ((size_t)16384) /* elements per partial sum, and per thread at a time */
 
 size_t tg_adamw_work(const tg_params *table)
 {

@@ -2,7 +2,7 @@
 
 #include "lib/base/size.h"
 
-#define CHUNK ((size_t)4096) /* elements that a thread takes at a time; a multiple of 4 */
+#define CHUNK ((size_t)4096) /* elements per thread at a time; a multiple of 4 */
 
 void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, size_t n)
 {
@@ -13,7 +13,7 @@ void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, 
     for (size_t i = 0; i < n; i++) {
         uint64_t element = first + i;
 
-        /* four elements share a block of the generator */
+        /* the generator makes four words at a time */
         if (i == 0 || element % 4 == 0)
             tg_rng_block(words, &drop->rng, element / 4);
         factors[i] = words[element % 4] < threshold ? 0.0f : kept;

@@ -4,7 +4,7 @@
 
 #include "lib/base/size.h"
 
-#define CHUNK ((size_t)1 << 16) /* elements that a thread takes at a time */
+#define CHUNK ((size_t)1 << 16) /* elements per thread at a time */
 
 void tg_zero(float *x, size_t n)
 {

@@ -5,7 +5,7 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-#define CHUNK ((size_t)4096) /* elements that a thread takes at a time */
+#define CHUNK ((size_t)4096) /* elements per thread at a time */
 
 static void erf_forward(float *out, const float *inp, size_t n)
 {
