@@ -39,10 +39,10 @@ typedef struct tg_acts {
  * of the forward step with its name.  Nothing allocates or fails.
  */
 typedef struct tg_steps {
-    void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
-    void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
-    void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
-    void (*finish)(tg_acts *a, size_t layer);      /* only x, att -> the next block's x, or a->x */
+    void (*embed)(tg_acts *a, const int32_t *ids);   /* ids [B,T] -> the first block's x */
+    void (*project)(tg_acts *a, size_t layer);       /* x -> qkv */
+    void (*attend)(tg_acts *a, size_t layer);        /* qkv -> att */
+    void (*finish)(tg_acts *a, size_t layer);        /* only x, att -> the next block's x, or a->x */
     void (*forward)(tg_acts *a, const int32_t *ids); /* all of the above: ids [B,T] -> a->x */
 
     /* A pass ends in one of two ways.

@@ -19,18 +19,25 @@ static tg_layernorm norm(const tg_binding *g, tg_param_kind w, tg_param_kind b, 
     const tg_config *c = &g->model->config;
 
     return (tg_layernorm){
-        .w = weight(g, w, l), .dw = gradient(g, w, l),
-        .b = weight(g, b, l), .db = gradient(g, b, l),
-        .C = c->n_embd, .epsilon = c->layer_norm_epsilon,
+        .w = weight(g, w, l),
+        .dw = gradient(g, w, l),
+        .b = weight(g, b, l),
+        .db = gradient(g, b, l),
+        .C = c->n_embd,
+        .epsilon = c->layer_norm_epsilon,
     };
 }
 
-static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l, size_t in, size_t out)
+static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l, size_t in,
+                        size_t out)
 {
     return (tg_linear){
-        .w = weight(g, w, l), .dw = gradient(g, w, l),
-        .b = weight(g, b, l), .db = gradient(g, b, l),
-        .in = in, .out = out,
+        .w = weight(g, w, l),
+        .dw = gradient(g, w, l),
+        .b = weight(g, b, l),
+        .db = gradient(g, b, l),
+        .in = in,
+        .out = out,
         .packed = g->packed ? tg_packed_model_get(g->packed, g->model, w, l) : NULL,
         .scratch = g->scratch,
     };
@@ -56,8 +63,10 @@ tg_block tg_bind_block(const tg_binding *g, size_t l)
 tg_embedding tg_bind_embedding(const tg_binding *g)
 {
     return (tg_embedding){
-        .wte = weight(g, TG_WTE, 0), .dwte = gradient(g, TG_WTE, 0),
-        .wpe = weight(g, TG_WPE, 0), .dwpe = gradient(g, TG_WPE, 0),
+        .wte = weight(g, TG_WTE, 0),
+        .dwte = gradient(g, TG_WTE, 0),
+        .wpe = weight(g, TG_WPE, 0),
+        .dwpe = gradient(g, TG_WPE, 0),
         .C = g->model->config.n_embd,
     };
 }

@@ -33,8 +33,15 @@ static tg_dropout drop_at(const tg_acts *a, enum site site, size_t l)
 
 static tg_attention attention_of(const tg_acts *a, const tg_block *P, const tg_dropout *drop, size_t l)
 {
-    return (tg_attention){.B = a->B, .T = a->T, .C = a->C, .H = P->H, .drop = drop,
-                          .scratch = &a->attention, .cache = a->cache, .layer = l, .first = a->first};
+    return (tg_attention){.B = a->B,
+                          .T = a->T,
+                          .C = a->C,
+                          .H = P->H,
+                          .drop = drop,
+                          .scratch = &a->attention,
+                          .cache = a->cache,
+                          .layer = l,
+                          .first = a->first};
 }
 
 /* ---- forward */
@@ -120,7 +127,8 @@ static void loss(tg_acts *a, real *losses, const int32_t *targets, real *some_lo
     const size_t N = a->B * a->T;
 
     tg_layernorm_forward(a->normed, a->ln_f, a->x, &ln_f, N);
-    tg_head_loss(losses, a->bound.grads ? a->dnormed : NULL, a->normed, targets, &head, scale, N, some_logits);
+    tg_head_loss(losses, a->bound.grads ? a->dnormed : NULL, a->normed, targets, &head, scale, N,
+                 some_logits);
 }
 #endif
 
@@ -224,12 +232,18 @@ static void backward(tg_acts *a, const int32_t *ids)
 
 const tg_steps tg_gpt2_steps = {
 #if TG_REAL == 32
-    .embed = embed, .forward = forward, .loss = loss, .backward = backward,
+    .embed = embed,
+    .forward = forward,
+    .loss = loss,
+    .backward = backward,
 #else
     .logits_backward = logits_backward,
 #endif
-    .project = project, .project_backward = project_backward,
-    .attend = attend, .attend_backward = attend_backward,
-    .finish = finish, .finish_backward = finish_backward,
+    .project = project,
+    .project_backward = project_backward,
+    .attend = attend,
+    .attend_backward = attend_backward,
+    .finish = finish,
+    .finish_backward = finish_backward,
     .logits = logits,
 };

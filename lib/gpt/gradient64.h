@@ -31,8 +31,8 @@ typedef struct tg_gradient64 {
     const tg_steps64 *steps;
     size_t layer, T;
     int32_t target;
-    tg_acts64 acts;  /* of the blocks from `layer` on */
-    double *logits;  /* [V] of the last token */
+    tg_acts64 acts; /* of the blocks from `layer` on */
+    double *logits; /* [V] of the last token */
     double loss;
     double *dlogits; /* [V] */
     double *dout;    /* [T,C] the gradient of what attention adds to the residual stream */

@@ -66,7 +66,8 @@ TG_MUST_CHECK tg_status tg_model_check_complete(const tg_model *m, tg_err *err);
 
 /* Check that `a` has the shape of p, or its transpose if `transposed` (p then has two
  * dimensions).  TG_EDATA, with the shapes.  Types are not compared. */
-TG_MUST_CHECK tg_status tg_model_check_shape(const tg_param *p, const tg_array *a, bool transposed, tg_err *err);
+TG_MUST_CHECK tg_status tg_model_check_shape(const tg_param *p, const tg_array *a, bool transposed,
+                                             tg_err *err);
 
 /*
  * Handles an array that is not the model's own (train/..., opt/...), with the reader at its

@@ -46,7 +46,7 @@ static uint32_t largest_bits(const float *w, size_t n)
 {
     uint32_t max = 0;
 
-    #pragma omp parallel for reduction(max : max)
+#pragma omp parallel for reduction(max : max)
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
 
@@ -69,8 +69,7 @@ static tg_status check_bf16(const tg_param *t, const float *w, tg_err *err)
         return TG_OK;
     while (fabsf(w[i]) <= limit)
         i++;
-    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: bf16 would round it to infinity", t->name, i,
-                   (double)w[i]);
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: bf16 would round it to infinity", t->name, i, (double)w[i]);
 }
 
 static tg_status check(const tg_model *model, tg_err *err)
@@ -84,7 +83,8 @@ static tg_status check(const tg_model *model, tg_err *err)
     return status;
 }
 
-tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_precision precision, tg_err *err)
+tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_precision precision,
+                                 tg_err *err)
 {
     const tg_params *table = &model->table;
     tg_status status;
@@ -113,7 +113,8 @@ void tg_packed_model_free(tg_packed_model *p)
     tg_arena_free(&p->arena);
 }
 
-const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model, tg_param_kind kind, size_t layer)
+const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model,
+                                            tg_param_kind kind, size_t layer)
 {
     return &p->matrix[tg_params_index(&model->table, kind, layer)];
 }

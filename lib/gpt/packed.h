@@ -23,12 +23,13 @@ typedef struct tg_packed_model {
  * TG_EDATA: bf16 has no finite value for a weight, which the message names.  TG_ENOMEM.
  * After a failure *p needs no free.
  */
-TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_precision precision,
-                                         tg_err *err);
+TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model,
+                                               tg_precision precision, tg_err *err);
 void tg_packed_model_free(tg_packed_model *p); /* a zeroed one is fine */
 
 /* A linear layer's matrix [in,out]; for the head's (lm_head.weight, or wte.weight when tied) its
  * transpose [C,V]. */
-const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model, tg_param_kind kind, size_t layer);
+const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model,
+                                            tg_param_kind kind, size_t layer);
 
 #endif

@@ -158,7 +158,7 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
         const tg_rng rng = {.seed = seed, .purpose = TG_RNG_INIT, .step = i};
         float *w = flat + p->offset;
 
-        #pragma omp parallel for
+#pragma omp parallel for
         for (size_t e = 0; e < p->count; e++)
             w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&rng, e) : p->mean);
     }

@@ -16,24 +16,24 @@
 
 /* What a parameter is for.  A family of models uses some of these (lib/gpt/family.h). */
 typedef enum tg_param_kind {
-    TG_WTE,         /* wte.weight                 [V,C]  */
-    TG_WPE,         /* wpe.weight                 [n_ctx,C] */
-    TG_LN1_W,       /* h.N.ln_1.weight            [C]    */
-    TG_LN1_B,       /* h.N.ln_1.bias              [C]    */
-    TG_QKV_W,       /* h.N.attn.c_attn.weight     [C,3C] */
-    TG_QKV_B,       /* h.N.attn.c_attn.bias       [3C]   */
-    TG_ATT_PROJ_W,  /* h.N.attn.c_proj.weight     [C,C]  */
-    TG_ATT_PROJ_B,  /* h.N.attn.c_proj.bias       [C]    */
-    TG_LN2_W,       /* h.N.ln_2.weight            [C]    */
-    TG_LN2_B,       /* h.N.ln_2.bias              [C]    */
-    TG_FC_W,        /* h.N.mlp.c_fc.weight        [C,4C] */
-    TG_FC_B,        /* h.N.mlp.c_fc.bias          [4C]   */
-    TG_FC_PROJ_W,   /* h.N.mlp.c_proj.weight      [4C,C] */
-    TG_FC_PROJ_B,   /* h.N.mlp.c_proj.bias        [C]    */
-    TG_LNF_W,       /* ln_f.weight                [C]    */
-    TG_LNF_B,       /* ln_f.bias                  [C]    */
-    TG_HEAD_W,      /* lm_head.weight             [V,C], only when untied */
-    TG_HEAD_B,      /* lm_head.bias               [V]    */
+    TG_WTE,        /* wte.weight                 [V,C]  */
+    TG_WPE,        /* wpe.weight                 [n_ctx,C] */
+    TG_LN1_W,      /* h.N.ln_1.weight            [C]    */
+    TG_LN1_B,      /* h.N.ln_1.bias              [C]    */
+    TG_QKV_W,      /* h.N.attn.c_attn.weight     [C,3C] */
+    TG_QKV_B,      /* h.N.attn.c_attn.bias       [3C]   */
+    TG_ATT_PROJ_W, /* h.N.attn.c_proj.weight     [C,C]  */
+    TG_ATT_PROJ_B, /* h.N.attn.c_proj.bias       [C]    */
+    TG_LN2_W,      /* h.N.ln_2.weight            [C]    */
+    TG_LN2_B,      /* h.N.ln_2.bias              [C]    */
+    TG_FC_W,       /* h.N.mlp.c_fc.weight        [C,4C] */
+    TG_FC_B,       /* h.N.mlp.c_fc.bias          [4C]   */
+    TG_FC_PROJ_W,  /* h.N.mlp.c_proj.weight      [4C,C] */
+    TG_FC_PROJ_B,  /* h.N.mlp.c_proj.bias        [C]    */
+    TG_LNF_W,      /* ln_f.weight                [C]    */
+    TG_LNF_B,      /* ln_f.bias                  [C]    */
+    TG_HEAD_W,     /* lm_head.weight             [V,C], only when untied */
+    TG_HEAD_B,     /* lm_head.bias               [V]    */
     TG_PARAM_KINDS
 } tg_param_kind;
 
@@ -80,8 +80,8 @@ typedef struct tg_param {
     tg_param_kind kind;
     size_t layer; /* 0 for those outside the blocks */
     size_t ndim, shape[2];
-    size_t count;  /* elements */
-    size_t offset; /* in a flat buffer, in floats; a multiple of 16 */
+    size_t count;     /* elements */
+    size_t offset;    /* in a flat buffer, in floats; a multiple of 16 */
     double mean, std; /* initialisation: normal, or the constant mean when std is 0 */
     bool decay;       /* weight decay applies: matrices only */
 } tg_param;
@@ -89,8 +89,8 @@ typedef struct tg_param {
 typedef struct tg_params {
     tg_param *entry; /* [n], in the order of the file and of memory; owned */
     size_t n;
-    size_t count;  /* parameters */
-    size_t floats; /* size of a flat buffer for all, padding included */
+    size_t count;                 /* parameters */
+    size_t floats;                /* size of a flat buffer for all, padding included */
     size_t first[TG_PARAM_KINDS]; /* index of a kind's entry in layer 0; n: the config has none */
     size_t per_layer;             /* entries in one block */
 } tg_params;

@@ -66,8 +66,7 @@ static void forward_uncached(float *out, float *lse, const float *qkv, const tg_
     const tg_kernels *kernels = tg_kernels_get();
     const size_t B = a->B, T = a->T, C = a->C, H = a->H;
 
-    #pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) \
-        if (B * T * T * C > 65536)
+#pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
         tg_attend op = head(qkv, &rows, bh / H, bh % H, a);
@@ -84,18 +83,24 @@ static void forward_cached(float *out, const float *qkv, const tg_attention *a)
     const tg_kernels *kernels = tg_kernels_get();
     const size_t B = a->B, T = a->T, C = a->C, H = a->H, D = C / H, past = a->cache->past;
 
-    #pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) \
-        if (B * T * (past + T) * C > 65536)
+#pragma omp parallel for schedule(static)                                                                    \
+    num_threads((int)a->scratch->threads) if (B * T * (past + T) * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const size_t b = bh / H, channel = bh % H * D;
         const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
         tg_attend op = {
-            .queries = T, .past = past, .D = D,
+            .queries = T,
+            .past = past,
+            .D = D,
             .scale = 1.0f / sqrtf((float)D),
-            .q = qkv + b * T * 3 * C + channel, .ldq = 3 * C,
-            .k = a->cache->k + at, .ldk = C,
-            .v = a->cache->v + at, .ldv = C,
-            .out = out + b * T * C + channel, .ldo = C,
+            .q = qkv + b * T * 3 * C + channel,
+            .ldq = 3 * C,
+            .k = a->cache->k + at,
+            .ldk = C,
+            .v = a->cache->v + at,
+            .ldv = C,
+            .out = out + b * T * C + channel,
+            .ldo = C,
         };
 
         kernels->attend_forward(&op, own(a->scratch));
@@ -118,8 +123,7 @@ void tg_attention_backward(float *dqkv, const float *dout, const float *out, con
     const tg_kernels *kernels = tg_kernels_get();
     const size_t B = a->B, T = a->T, C = a->C, H = a->H;
 
-    #pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) \
-        if (B * T * T * C > 65536)
+#pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) if (B * T * T * C > 65536)
     for (size_t bh = 0; bh < B * H; bh++) {
         const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
         tg_attend op = head(qkv, &rows, bh / H, bh % H, a);

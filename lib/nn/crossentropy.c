@@ -21,7 +21,7 @@ static void each_row(float *losses, float *logits, const int32_t *targets, float
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) if (N * V > 16384)
+#pragma omp parallel for schedule(static) if (N * V > 16384)
     for (size_t n = 0; n < N; n++)
         losses[n] = kernels->crossentropy_row(logits + n * V, V, (size_t)targets[n], scale);
 }

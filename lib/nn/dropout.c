@@ -28,7 +28,7 @@ void tg_dropout_apply(float *x, const tg_dropout *drop, size_t n)
 {
     if (drop->p == 0)
         return;
-    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
+#pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t at = 0; at < n; at += CHUNK) {
         float factors[CHUNK];
         size_t len = tg_size_min(CHUNK, n - at);

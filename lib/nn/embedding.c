@@ -8,7 +8,7 @@ void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *em
 {
     const size_t C = embedding->C;
 
-    #pragma omp parallel for schedule(static) if (B * T * C > 32768)
+#pragma omp parallel for schedule(static) if (B * T * C > 32768)
     for (size_t bt = 0; bt < B * T; bt++) {
         const float *token = embedding->wte + (size_t)ids[bt] * C;
         const float *position = embedding->wpe + (first + bt % T) * C;
@@ -26,7 +26,7 @@ void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embed
     const tg_kernels *kernels = tg_kernels_get();
     const size_t C = embedding->C;
 
-    #pragma omp parallel for schedule(static) if (B * T * C > 32768)
+#pragma omp parallel for schedule(static) if (B * T * C > 32768)
     for (size_t c = 0; c < C; c += TG_COLUMNS) {
         size_t n = tg_size_min(TG_COLUMNS, C - c);
 

@@ -41,7 +41,7 @@ void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu
     void (*both)(float *, float *, const float *, size_t) =
         kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_slope : erf_slope;
 
-    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
+#pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t i = 0; i < n; i += CHUNK)
         both(out + i, slope + i, inp + i, tg_size_min(CHUNK, n - i));
 }
@@ -50,7 +50,7 @@ void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
+#pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
     for (size_t i = 0; i < n; i += CHUNK)
         kernels->mul_elements(dinp + i, dout + i, slope + i, tg_size_min(CHUNK, n - i));
 }

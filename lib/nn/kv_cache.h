@@ -17,7 +17,8 @@ typedef struct tg_kv_cache {
 } tg_kv_cache;
 
 /* Place an empty cache in an arena (see arena.h); no cache when sequences is 0. */
-void tg_kv_cache_place(tg_arena *arena, tg_kv_cache *cache, size_t sequences, size_t L, size_t keys, size_t C);
+void tg_kv_cache_place(tg_arena *arena, tg_kv_cache *cache, size_t sequences, size_t L, size_t keys,
+                       size_t C);
 
 /* Offset of layer l of a sequence in k and v, in floats. */
 size_t tg_kv_cache_at(const tg_kv_cache *cache, size_t sequence, size_t l);

@@ -10,7 +10,7 @@ void tg_layernorm_forward(float *out, tg_row_stats stats, const float *inp, cons
     const tg_kernels *kernels = tg_kernels_get();
     const size_t C = norm->C;
 
-    #pragma omp parallel for schedule(static) if (N * C > 16384)
+#pragma omp parallel for schedule(static) if (N * C > 16384)
     for (size_t n = 0; n < N; n++)
         kernels->layernorm_row(out + n * C, &stats.mean[n], &stats.rstd[n], inp + n * C, norm->w, norm->b, C,
                                (float)norm->epsilon);
@@ -22,7 +22,7 @@ void tg_layernorm_recompute(float *out, tg_row_stats stats, const float *inp, co
     const tg_kernels *kernels = tg_kernels_get();
     const size_t C = norm->C;
 
-    #pragma omp parallel for schedule(static) if (N * C > 16384)
+#pragma omp parallel for schedule(static) if (N * C > 16384)
     for (size_t n = 0; n < N; n++)
         kernels->layernorm_apply(out + n * C, stats.mean[n], stats.rstd[n], inp + n * C, norm->w, norm->b, C);
 }
@@ -46,12 +46,12 @@ void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_
     const tg_kernels *kernels = tg_kernels_get();
     const size_t C = norm->C;
 
-    #pragma omp parallel for schedule(static) if (N * C > 16384)
+#pragma omp parallel for schedule(static) if (N * C > 16384)
     for (size_t n = 0; n < N; n++)
         kernels->layernorm_row_backward(dinp + n * C, dout + n * C, inp + n * C, stats.mean[n], stats.rstd[n],
                                         norm->w, C);
     if (norm->dw) {
-        #pragma omp parallel for schedule(static) if (N * C > 16384)
+#pragma omp parallel for schedule(static) if (N * C > 16384)
         for (size_t c = 0; c < C; c += TG_COLUMNS)
             weight_backward(norm->dw, dout, inp, stats, N, C, c, tg_size_min(C, c + TG_COLUMNS));
     }

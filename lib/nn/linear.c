@@ -54,7 +54,7 @@ void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t 
 {
     const tg_kernels *kernels = tg_kernels_get();
 
-    #pragma omp parallel for schedule(static) if (N * width > 32768)
+#pragma omp parallel for schedule(static) if (N * width > 32768)
     for (size_t c = 0; c < width; c += TG_COLUMNS)
         kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(TG_COLUMNS, width - c));
 }
@@ -65,10 +65,17 @@ static void weight_backward(const float *dout, const float *inp, const tg_linear
     const bool t = linear->transposed;
     const size_t rows = t ? linear->out : linear->in, columns = t ? linear->in : linear->out;
     const tg_matmul op = {
-        .M = rows, .N = columns, .K = N,
-        .a = t ? dout : inp, .a_row = 1, .a_col = rows,
-        .b = t ? inp : dout, .b_row = columns, .b_col = 1,
-        .c = linear->dw, .ldc = columns,
+        .M = rows,
+        .N = columns,
+        .K = N,
+        .a = t ? dout : inp,
+        .a_row = 1,
+        .a_col = rows,
+        .b = t ? inp : dout,
+        .b_row = columns,
+        .b_col = 1,
+        .c = linear->dw,
+        .ldc = columns,
         .accumulate = true,
     };
 
@@ -79,9 +86,14 @@ static void weight_backward(const float *dout, const float *inp, const tg_linear
 static void input_backward(float *dinp, const float *dout, const tg_linear *linear, size_t N)
 {
     tg_matmul op = {
-        .M = N, .N = linear->in, .K = linear->out,
-        .a = dout, .a_row = linear->out, .a_col = 1,
-        .c = dinp, .ldc = linear->in,
+        .M = N,
+        .N = linear->in,
+        .K = linear->out,
+        .a = dout,
+        .a_row = linear->out,
+        .a_col = 1,
+        .c = dinp,
+        .ldc = linear->in,
     };
 
     set_b_transposed(&op, linear);

@@ -16,9 +16,9 @@
 
 /* The parameters, where their gradients are added, and how to compute the product. */
 typedef struct tg_linear {
-    const float *w;  /* [in,out], y = x W + b; or [out,in] when transposed */
-    const float *b;  /* [out]; NULL: none */
-    float *dw, *db;  /* like w and b; NULL: no such parameter, or its gradient is not wanted */
+    const float *w; /* [in,out], y = x W + b; or [out,in] when transposed */
+    const float *b; /* [out]; NULL: none */
+    float *dw, *db; /* like w and b; NULL: no such parameter, or its gradient is not wanted */
     size_t in, out;
     bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
     const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */

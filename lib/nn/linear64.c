@@ -20,7 +20,7 @@ static void forward_block(double *out, const double *inp, const float *w, const 
         for (size_t n = 0; n < rows; n++) {
             const double x = inp[n * C + c];
 
-            #pragma omp simd
+#pragma omp simd
             for (size_t o = 0; o < COLUMNS; o++)
                 sum[n][o] += x * w_c[o];
         }
@@ -35,7 +35,7 @@ static void forward_block(double *out, const double *inp, const float *w, const 
 static void product(double *out, const double *inp, const float *w, const float *bias, size_t N, size_t C,
                     size_t OC)
 {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (size_t o = 0; o < OC; o += COLUMNS) {
         for (size_t n = 0; n < N; n += ROWS)
             forward_block(out + n * OC + o, inp + n * C, w + o, bias ? bias + o : NULL,
@@ -45,7 +45,7 @@ static void product(double *out, const double *inp, const float *w, const float 
 
 /* dinp[0..rows, c] for one row w_c [OC] of w. */
 static void transposed_block(double *dinp, const double *dout, const float *w_c, size_t rows, size_t C,
-                           size_t OC)
+                             size_t OC)
 {
     double sum[ROWS] = {0};
 
@@ -65,9 +65,10 @@ static void transposed_block(double *dinp, const double *dout, const float *w_c,
 }
 
 /* dinp[n,c] = sum over o of dout[n,o] * w[c,o], w [C,OC] */
-static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C, size_t OC)
+static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C,
+                               size_t OC)
 {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (size_t c = 0; c < C; c++) {
         for (size_t n = 0; n < N; n += ROWS)
             transposed_block(dinp + n * C + c, dout + n * OC, w + c * OC, tg_size_min(ROWS, N - n), C, OC);

@@ -123,7 +123,7 @@ void tg_attention64_forward(double *out, double *lse, const double *qkv, const t
     (void)lse;
     assert(!a->cache);
     no_dropout(a->drop);
-    #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
     for (size_t bh = 0; bh < a->B * a->H; bh++) {
         const struct head head = head_of(a, bh);
         double *scores = head.scores, *probs = scores + T;
@@ -146,7 +146,7 @@ void tg_attention64_backward(double *dqkv, const double *dout, const double *out
     assert(!a->cache);
     no_dropout(a->drop);
     memset(dqkv, 0, a->B * T * 3 * C * sizeof *dqkv);
-    #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
     for (size_t bh = 0; bh < a->B * a->H; bh++) {
         const struct head head = head_of(a, bh);
         double *scores = head.scores, *probs = scores + T, *dprobs = probs + T, *dscores = dprobs + T;

@@ -105,9 +105,8 @@ tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
     if ((status = check_finite(t, report, err)))
         return status;
     run->step++;
-    tg_adamw_update(&t->optimizer, table,
-                    &(tg_adamw_state){run->model.params, run->m, run->v, total->grads}, report->grad_norm,
-                    report->lr, run->step);
+    tg_adamw_update(&t->optimizer, table, &(tg_adamw_state){run->model.params, run->m, run->v, total->grads},
+                    report->grad_norm, report->lr, run->step);
     return TG_OK;
 }
 

@@ -163,13 +163,19 @@ static void backward(tg_acts *a, const int32_t *ids)
 
 const tg_steps family_parallel_steps = {
 #if TG_REAL == 32
-    .embed = embed, .forward = forward, .loss = loss, .backward = backward,
+    .embed = embed,
+    .forward = forward,
+    .loss = loss,
+    .backward = backward,
 #else
     .logits_backward = logits_backward,
 #endif
-    .project = project, .project_backward = project_backward,
-    .attend = attend, .attend_backward = attend_backward,
-    .finish = finish, .finish_backward = finish_backward,
+    .project = project,
+    .project_backward = project_backward,
+    .attend = attend,
+    .attend_backward = attend_backward,
+    .finish = finish,
+    .finish_backward = finish_backward,
     .logits = logits,
 };
 

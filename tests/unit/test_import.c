@@ -385,13 +385,14 @@ enum fault { MISSING, MISSHAPED, NOT_TRANSPOSED, INTEGERS, NAN_VALUE, UNKNOWN, B
 
 static void refusals(void)
 {
-    static const char *const why[] = {"lm_head.weight is missing",
-                                      "h.2.attn.c_proj.bias has shape [37], the config asks for [36]",
-                                      "h.2.attn.c_attn.weight has shape [36,108], the config asks for [108,36]",
-                                      "wpe.weight has type <i8, expected f4, f2 or bf16",
-                                      "wpe.weight[1439] is nan: it must be finite",
-                                      "rotary.freqs is not a tensor of nanoGPT",
-                                      "the list broke"};
+    static const char *const why[] = {
+        "lm_head.weight is missing",
+        "h.2.attn.c_proj.bias has shape [37], the config asks for [36]",
+        "h.2.attn.c_attn.weight has shape [36,108], the config asks for [108,36]",
+        "wpe.weight has type <i8, expected f4, f2 or bf16",
+        "wpe.weight[1439] is nan: it must be finite",
+        "rotary.freqs is not a tensor of nanoGPT",
+        "the list broke"};
 
     for (enum fault fault = MISSING; fault < FAULTS; fault++) {
         tg_model want, got;

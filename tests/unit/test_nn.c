@@ -879,7 +879,8 @@ static void all_linear(float *out)
           *dout = randoms(BIG_N * OC);
     float *dx = out + BIG_N * OC, *dw = dx + BIG_N * BIG_C, *db = dw + BIG_C * OC;
     const tg_matmul_scratch scratch = take_product_scratch();
-    const tg_linear linear = {.w = w, .b = b, .dw = dw, .db = db, .in = BIG_C, .out = OC, .scratch = &scratch};
+    const tg_linear linear = {
+        .w = w, .b = b, .dw = dw, .db = db, .in = BIG_C, .out = OC, .scratch = &scratch};
 
     memset(dw, 0, (BIG_C * OC + OC) * sizeof *dw);
     tg_linear_forward(out, NULL, x, &linear, BIG_N);
@@ -946,8 +947,14 @@ static void all_head(float *out)
     float *logits = nans(tg_head_logits(BIG_N, BIG_V));
     int32_t *targets = ids(BIG_N, BIG_V);
     const tg_matmul_scratch scratch = take_product_scratch();
-    const tg_linear head = {.w = w, .b = b, .dw = dw, .db = db, .in = BIG_C, .out = BIG_V,
-                            .transposed = true, .scratch = &scratch};
+    const tg_linear head = {.w = w,
+                            .b = b,
+                            .dw = dw,
+                            .db = db,
+                            .in = BIG_C,
+                            .out = BIG_V,
+                            .transposed = true,
+                            .scratch = &scratch};
 
     memset(dw, 0, (BIG_V * BIG_C + BIG_V) * sizeof *dw);
     tg_head_loss(losses, dx, x, targets, &head, 0.01f, BIG_N, logits);

@@ -219,7 +219,8 @@ static void round_trips(void)
                             TG_TOKENS_CHUNK + 1,
                             2 * TG_TOKENS_CHUNK,
                             3 * TG_TOKENS_CHUNK + 17,
-                            4033 * TG_TOKENS_CHUNK}; /* more than an archive's; in the build with tiny blocks */
+                            4033 *
+                                TG_TOKENS_CHUNK}; /* more than an archive's; in the build with tiny blocks */
     const size_t n = sizeof sizes / sizeof sizes[0] - (TG_TOKENS_CHUNK > 1000 ? 1 : 0);
     unsigned char *text = make_text(sizes[n - 1]);
 

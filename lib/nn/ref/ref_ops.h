@@ -24,8 +24,8 @@
  */
 void REF(embedding_forward)(real *out, const int32_t *ids, const real *wte, const real *wpe, size_t B,
                             size_t T, size_t C);
-void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int32_t *ids, size_t B,
-                             size_t T, size_t C);
+void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int32_t *ids, size_t B, size_t T,
+                             size_t C);
 
 /* ---- linear */
 
@@ -45,8 +45,8 @@ void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int
  */
 void REF(linear_forward)(real *out, const real *inp, const real *w, const real *bias, size_t N, size_t C,
                          size_t OC);
-void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp,
-                          const real *w, size_t N, size_t C, size_t OC);
+void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp, const real *w,
+                          size_t N, size_t C, size_t OC);
 
 /* ---- slice */
 
@@ -182,8 +182,8 @@ void REF(dropout_backward)(real *dinp, const real *dout, const real *mask, size_
  */
 void REF(attention_scores_row)(real *scores, const real *q, const real *k, size_t ldk, size_t T, size_t D,
                                size_t i);
-void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores, const real *q,
-                                        const real *k, size_t ldk, size_t D, size_t i);
+void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores, const real *q, const real *k,
+                                        size_t ldk, size_t D, size_t i);
 
 /*
  * attention_values_row: the values, weighted by the probabilities of query i.
@@ -248,9 +248,9 @@ void REF(attention_1h_backward)(real *dq, real *dk, real *dv, real *dprobs, real
  */
 void REF(attention_mha_forward)(real *att, real *probs, real *scores, const real *q, const real *k,
                                 const real *v, const real *keep, size_t B, size_t T, size_t H, size_t D);
-void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores,
-                                 const real *datt, const real *probs, const real *q, const real *k,
-                                 const real *v, const real *keep, size_t B, size_t T, size_t H, size_t D);
+void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores, const real *datt,
+                                 const real *probs, const real *q, const real *k, const real *v,
+                                 const real *keep, size_t B, size_t T, size_t H, size_t D);
 
 /* ---- the self-attention sublayers */
 
