@@ -11,14 +11,14 @@
 #include "lib/base/size.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "arrays are written as they are in memory, which must be little-endian"
+#error "arrays are written as they are in memory: the machine must be little-endian"
 #endif
 
 #define SUFFIX 4 /* bytes of ".npy" */
 
 struct tg_archive_reader {
     tg_zip_reader *zip;
-    bool open;                 /* inside an array, whose data may not be read yet */
+    bool open;                 /* inside an array */
     const unsigned char *data; /* unread data, when mapped */
     size_t left;               /* bytes not read yet */
     char name[TG_NAME_MAX + 1];
@@ -98,7 +98,7 @@ static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg
     return TG_OK;
 }
 
-/* Read the .npy header.  In a canonical archive it must be byte for byte what tg writes. */
+/* Read the .npy header.  In a canonical archive it must equal what tg writes. */
 static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
 {
     unsigned char want[TG_NPY_FORMAT_MAX];
@@ -189,7 +189,7 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
     return status;
 }
 
-/* ---- one value */
+/* ---- scalars */
 
 static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
 {
@@ -230,7 +230,8 @@ tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *v
         return tg_fail(err, TG_EDATA, "array \"%s\": -%llu is negative", a->name,
                        (unsigned long long)(0 - bits));
     if (bits > SIZE_MAX)
-        return tg_fail(err, TG_EDATA, "array \"%s\": %llu is too large", a->name, (unsigned long long)bits);
+        return tg_fail(err, TG_EDATA, "array \"%s\": %llu exceeds %zu", a->name, (unsigned long long)bits,
+                       SIZE_MAX);
     *value = (size_t)bits;
     return TG_OK;
 }
@@ -309,8 +310,7 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     if ((status = tg_archive_get_size(r, a, &found, err)))
         return status;
     if (found != version)
-        return tg_fail(err, TG_EDATA, "the archive has version %zu, this program reads version %zu", found,
-                       version);
+        return tg_fail(err, TG_EDATA, "the archive has version %zu, expected %zu", found, version);
     return TG_OK;
 }
 

@@ -1,8 +1,8 @@
 /*
- * archive: the one binary format, a strict profile of .npz.
+ * archive: tg's binary format, a strict profile of .npz.
  *
  * An archive is a sequence of named arrays.  It is written and read front to
- * back, over files and pipes alike; archives may follow one another in a stream.
+ * back, on files and pipes alike; a stream may hold several archives in a row.
  * The bytes are specified in formats/README.md.
  *
  * Reading
@@ -13,11 +13,11 @@
  *             tg_archive_read(r, dst, a.bytes, &err)
  *     tg_archive_close(r)
  *
- * Everything that a header claims (sizes, names, shapes) is checked before it is
- * reported; nothing is allocated in proportion to a claim.  The CRC-32 of an
- * array is verified by the time that its last byte has been read, or at the next
- * tg_archive_next(); until TG_ARCHIVE_END the stream may still turn out to be
- * truncated, so act on its content only then.
+ * The values in a header (sizes, names, shapes) are checked before they are
+ * reported, and no allocation is proportional to one.  An array's CRC-32 is
+ * verified when its last byte is read, or else by the next tg_archive_next().  The
+ * stream may turn out to be truncated at any point before TG_ARCHIVE_END: do not act
+ * on its content until then.
  */
 #ifndef TG_FORMATS_ARCHIVE_H
 #define TG_FORMATS_ARCHIVE_H
@@ -39,7 +39,7 @@ typedef enum tg_archive_event {
 } tg_archive_event;
 
 /*
- * Open a reader on fd, which stays the caller's and must stay open.  A regular file is
+ * Open a reader on fd, which the caller keeps open and closes.  A regular file is
  * mapped, from its current position on.
  * TG_EDATA: empty input, or input that does not begin like an archive (the message says
  * what it is instead: a GGUF model, plain text, ...).  TG_EIO, TG_ENOMEM.
@@ -49,11 +49,11 @@ TG_MUST_CHECK tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_e
 
 /*
  * The same on a source (formats/source.h) that the caller has opened and may have peeked
- * at.  The reader takes it over; after a failure it is closed.
+ * at.  The reader takes ownership of it; a failure closes it.
  */
 TG_MUST_CHECK tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err);
 
-/* Whether an archive's first bytes are next in the source; consumes nothing.  TG_EIO. */
+/* Whether the next bytes of the source begin an archive; consumes nothing.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err);
 
 /*
@@ -73,24 +73,23 @@ TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, si
 void tg_archive_close(tg_archive_reader *reader);
 
 /*
- * Read the current array as one value: a scalar integer that fits and is not negative,
- * a scalar 'f8' or 'f4', or a scalar 'S' of less than `size` bytes without a
- * NUL inside (the copy ends with a NUL).  Any other array: TG_EDATA, with its name, type
- * and shape.
+ * Read the current array as a scalar: an integer in the result's range, an 'f8' or 'f4', or
+ * an 'S' shorter than `size` bytes without a NUL inside (a NUL is appended).  Any other
+ * array: TG_EDATA, with its name, type and shape.
  */
 TG_MUST_CHECK tg_status tg_archive_get_size(tg_archive_reader *, const tg_array *, size_t *, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_get_f64(tg_archive_reader *, const tg_array *, double *, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_get_text(tg_archive_reader *, const tg_array *, char *, size_t size,
                                             tg_err *);
 
-/* Read a text that must be in a list (lib/base/choice.h), as its number.  TG_EDATA, with
- * the list, when it is not. */
+/* Read a text that must be in a list (lib/base/choice.h), as its number in the list.
+ * TG_EDATA, with the list, when it is not there. */
 TG_MUST_CHECK tg_status tg_archive_get_choice(tg_archive_reader *, const tg_array *, const char *list,
                                               size_t *, tg_err *);
 
 /*
- * Check the two arrays that tg's archives begin with: `a` must be "kind" with the text
- * `kind`, or "version" with the number `version`.  TG_EDATA, with what was found, when not.
+ * Check the first two arrays of tg's archives: `a` must be "kind" with the text `kind`, or
+ * "version" with the number `version`.  Otherwise TG_EDATA, with what was found.
  */
 TG_MUST_CHECK tg_status tg_archive_expect_kind(tg_archive_reader *, const tg_array *a, const char *kind,
                                                tg_err *);
@@ -106,7 +105,7 @@ TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_
  *     tg_archive_abandon(w)
  *
  * Equal calls give equal bytes.  TG_EUSAGE: a name that is not allowed or already used,
- * one name too many, or a type or shape that an archive cannot store.
+ * more than TG_NAMES_MAX names, or a type or shape that an archive cannot store.
  */
 typedef struct tg_archive_writer tg_archive_writer;
 

@@ -31,7 +31,7 @@ bool tg_dtype_equal(tg_dtype a, tg_dtype b)
 
 bool tg_array_measure(tg_array *a)
 {
-    size_t count = 1; /* without dimensions of 0 */
+    size_t count = 1; /* product of the nonzero dimensions */
     bool empty = false;
 
     if (a->ndim > TG_DIMS_MAX || !tg_dtype_is_valid(a->dtype))

@@ -1,7 +1,7 @@
 /*
- * array: what an array is, in whatever file it is stored: a name, an element type,
- * a shape.  Containers (archive.h, tensors.h) report arrays and store them; npy.h is
- * the header that precedes an array's data in an archive.
+ * array: the description of an array, whatever file holds it: name, element type,
+ * shape.  Containers (archive.h, tensors.h) read and write arrays; npy.h is the
+ * header before an array's data in an archive.
  *
  * Elements are little-endian, in C order (the last dimension is contiguous).
  */
@@ -25,7 +25,7 @@ typedef struct tg_dtype {
 #define TG_I32 ((tg_dtype){'i', 4})
 #define TG_I64 ((tg_dtype){'i', 8})
 #define TG_F16 ((tg_dtype){'f', 2})
-#define TG_BF16 ((tg_dtype){'B', 2}) /* the upper half of a float32; no .npy holds it */
+#define TG_BF16 ((tg_dtype){'B', 2}) /* the upper half of a float32; .npy cannot store it */
 #define TG_F32 ((tg_dtype){'f', 4})
 #define TG_F64 ((tg_dtype){'f', 8})
 
@@ -36,19 +36,19 @@ typedef struct tg_array {
     size_t shape[TG_DIMS_MAX];
     size_t count; /* elements */
     size_t bytes; /* count * dtype.size */
-    /* The elements in place, verified and readable until the reader is closed, when the
-     * input is mapped and stores them uncompressed.  Else NULL: read them.  Aligned to 64
-     * bytes in archives that tg wrote; in other files the alignment is arbitrary. */
+    /* The elements, verified, if the input is mapped and stores them uncompressed; valid
+     * until the reader is closed.  Otherwise NULL: read them.  Aligned to 64 bytes in
+     * archives that tg wrote, arbitrarily in other files. */
     const void *data;
 } tg_array;
 
-/* Whether such a type exists. */
+/* Whether the type is one of the above. */
 bool tg_dtype_is_valid(tg_dtype dtype);
 bool tg_dtype_equal(tg_dtype a, tg_dtype b);
 
-/* Compute a->count and a->bytes from dtype, ndim and shape.  False, and both unspecified,
- * when the type does not exist, ndim exceeds TG_DIMS_MAX, or the bytes exceed PTRDIFF_MAX
- * (an array with a dimension of 0 is measured as if that dimension were 1). */
+/* Compute a->count and a->bytes from dtype, ndim and shape.  False, with both unspecified,
+ * if the type is invalid, ndim exceeds TG_DIMS_MAX, or the bytes exceed PTRDIFF_MAX (a
+ * dimension of 0 counts as 1 in this check). */
 bool tg_array_measure(tg_array *a);
 
 /* The type as .npy writes it ("<f4"; "bf16" for bfloat16), and the shape as Python does

@@ -1,8 +1,8 @@
 /*
  * crc: the CRC-32 of ZIP and of zlib (polynomial 0xedb88320, reflected).
  *
- * By libdeflate, which uses the processor's carry-less multiplication and is as fast as
- * memory; zlib's takes half a nanosecond per byte.
+ * libdeflate uses the processor's carry-less multiplication and is as fast as memory;
+ * zlib takes half a nanosecond per byte.
  */
 #ifndef TG_FORMATS_CRC_H
 #define TG_FORMATS_CRC_H
@@ -12,7 +12,7 @@
 
 #include <libdeflate.h>
 
-/* Extend crc, the checksum of all bytes before (0: none), by n bytes. */
+/* Extend crc, the checksum of all preceding bytes (0: none), by n bytes. */
 static inline uint32_t tg_crc32(uint32_t crc, const void *bytes, size_t n)
 {
     return n == 0 ? crc : libdeflate_crc32(crc, bytes, n);

@@ -1,9 +1,9 @@
 /*
  * fields: the members of a struct as named scalars of an archive.
  *
- * A table has a row for each member: the array's name, the type, the place in the struct
- * and the values that are allowed.  The same table writes, reads and checks them, and makes
- * options of them (cmd/cli).
+ * A table has a row for each member: the array's name, the type, the offset in the struct
+ * and the allowed values.  The same table serves to write, read and check them, and to turn
+ * them into options (cmd/cli).
  */
 #ifndef TG_FORMATS_FIELDS_H
 #define TG_FORMATS_FIELDS_H
@@ -31,7 +31,7 @@ typedef struct tg_field {
     const char *choices; /* of TG_FIELD_CHOICE: "gelu_new|gelu", in the order of the enum */
 } tg_field;
 
-/* Rows of a table.  A member of another type than the row's does not compile. */
+/* Rows of a table.  A member whose type is not the row's does not compile. */
 #define TG_SIZE_FIELD(name, object, member, min, max)                                                        \
     {                                                                                                        \
         name, TG_FIELD_SIZE, TG_MEMBER(object, member, size_t), min, max, NULL                               \
@@ -63,26 +63,26 @@ typedef struct tg_fields {
 /* The member of an object that a row describes. */
 void *tg_field_member(const tg_field *f, void *object);
 
-/* Copy one member; whether it has the same bits in both; its value as text, as messages show it. */
+/* Copy a member; compare it, bit by bit; format its value for a message. */
 void tg_field_copy(const tg_field *f, void *to, const void *from);
 bool tg_field_equal(const tg_field *f, const void *a, const void *b);
 void tg_field_text(char *text, size_t size, const tg_field *f, const void *object);
 
-/* Write all members.  Failures as tg_archive_put(). */
+/* Write all members.  Fails like tg_archive_put(). */
 TG_MUST_CHECK tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *w, tg_err *err);
 
 /*
- * Read the current array into its member, if the table has its name; *taken says so, and
- * row i's bit of *seen (may be NULL) is set.  TG_EDATA: the array is not a value of the
- * row's type; ranges are not checked.
+ * If row i has the name of the current array, read the array into the member and set bit i
+ * of *seen (which may be NULL); *taken says whether a row has.  TG_EDATA: the array is not a
+ * value of the row's type.  Ranges are not checked.
  */
 TG_MUST_CHECK tg_status tg_fields_take(tg_fields table, void *object, uint64_t *seen, tg_archive_reader *r,
                                        const tg_array *a, bool *taken, tg_err *err);
 
-/* Every row was seen: else TG_EDATA with the first name that is missing. */
+/* Check that every row was seen; otherwise TG_EDATA, with the first missing name. */
 TG_MUST_CHECK tg_status tg_fields_complete(tg_fields table, uint64_t seen, tg_err *err);
 
-/* Every value is in its range or list: else TG_EDATA with the name, the value and the range. */
+/* Check that every value is in its range or list; otherwise TG_EDATA, with name, value and range. */
 TG_MUST_CHECK tg_status tg_fields_check(tg_fields table, const void *object, tg_err *err);
 
 #endif

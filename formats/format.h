@@ -1,5 +1,5 @@
 /*
- * format: which format a file has, by its first bytes.
+ * format: recognizing a file's format by its first bytes.
  */
 #ifndef TG_FORMATS_FORMAT_H
 #define TG_FORMATS_FORMAT_H
@@ -29,15 +29,15 @@ typedef enum tg_format {
     TG_FORMATS
 } tg_format;
 
-/* Bytes that suffice to recognise any of them; 9 suffice for all except text. */
+/* Bytes that suffice to recognize any of them; 9 suffice for all except text. */
 #define TG_FORMAT_BYTES 512
 
-/* The format of an input that begins with first [n].  Beyond TG_FORMAT_BYTES nothing is
- * looked at.  Empty input is unknown. */
+/* The format of an input that begins with first [n], of which at most TG_FORMAT_BYTES are
+ * examined.  Empty input is unknown. */
 tg_format tg_format_recognize(const void *first, size_t n);
 
-/* The format in words, to complete "this is ..." ("gzip data; decompress it first"): the
- * name, then the remedy where a simple one exists.  NULL: unknown. */
+/* The format in words that complete "this is ...": its name, then a remedy if there is a
+ * simple one ("gzip data; decompress it first").  NULL: unknown. */
 const char *tg_format_text(tg_format format);
 
 #endif

@@ -1,4 +1,4 @@
-/* limits: how much an archive may hold (formats/README.md). */
+/* limits: the limits of an archive (formats/README.md). */
 #ifndef TG_FORMATS_LIMITS_H
 #define TG_FORMATS_LIMITS_H
 

@@ -112,7 +112,7 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
     if (!take_string(in, text, sizeof text))
         return tg_fail(err, TG_EDATA, "cannot parse 'descr' in the .npy header");
     if (strchr(text, 'O'))
-        return tg_fail(err, TG_EDATA, "element type '%s' is Python objects, expected numbers", text);
+        return tg_fail(err, TG_EDATA, "element type '%s' holds Python objects, expected numbers", text);
     if (text[0] == '>')
         return tg_fail(err, TG_EDATA, "element type '%s' is big-endian, expected little-endian", text);
     inner = (parser){text, text + strlen(text)};
@@ -125,7 +125,7 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
         return tg_fail(err, TG_EDATA, "element type '%s' is not one of u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 b1 S",
                        text);
     if (text[0] == '|' && t->size > 1 && t->kind != 'S')
-        return tg_fail(err, TG_EDATA, "element type '%s' has no byte order", text);
+        return tg_fail(err, TG_EDATA, "element type '%s' has no byte order, expected '<'", text);
     return TG_OK;
 }
 
@@ -137,7 +137,7 @@ static tg_status parse_shape(parser *in, tg_array *a, tg_err *err)
         goto fail;
     for (a->ndim = 0; !take(in, ')'); a->ndim++) {
         if (a->ndim == TG_DIMS_MAX)
-            return tg_fail(err, TG_EDATA, "more than %d dimensions", TG_DIMS_MAX);
+            return tg_fail(err, TG_EDATA, "the shape has more than %d dimensions", TG_DIMS_MAX);
         if (!comma || !take_number(in, &a->shape[a->ndim]))
             goto fail;
         comma = take(in, ',');
@@ -176,7 +176,7 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
             k++;
         if (k == 3 || seen & 1u << k)
             return tg_fail(err, TG_EDATA, "the .npy header has %s key '%s'",
-                           k == 3 ? "an unknown" : "a second", key);
+                           k == 3 ? "an unknown" : "a duplicate", key);
         seen |= 1u << k;
         status = k == 0   ? parse_dtype(in, a, err)
                  : k == 1 ? parse_order(in, fortran, err)
@@ -205,7 +205,7 @@ tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err)
         prefix = 12;
     }
     if (n > HEADER_MAX || n < 2)
-        return tg_fail(err, TG_EDATA, ".npy header of %zu bytes, expected at most %d", n, HEADER_MAX);
+        return tg_fail(err, TG_EDATA, ".npy header of %zu bytes, expected 2 to %d", n, HEADER_MAX);
     *length = prefix + n;
     return TG_OK;
 }
@@ -224,7 +224,7 @@ tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg
     if (in.p != in.end || in.end[-1] != '\n')
         return tg_fail(err, TG_EDATA, "the .npy header does not end with spaces and a newline");
     if (!tg_array_measure(a))
-        return tg_fail(err, TG_EDATA, "the array's size in bytes overflows");
+        return tg_fail(err, TG_EDATA, "the shape is too large, expected less than 2^63 bytes");
     for (size_t i = 0; i < a->ndim; i++)
         long_dims += a->shape[i] > 1;
     if (fortran && long_dims > 1 && a->count > 0)

@@ -10,18 +10,18 @@
 #include "formats/array.h"
 #include "lib/base/status.h"
 
-#define TG_NPY_PREFIX 12      /* bytes that tell the header's length */
+#define TG_NPY_PREFIX 12      /* bytes that include the header's length */
 #define TG_NPY_HEAD_MAX 10240 /* max bytes of a header to read, prefix included */
 #define TG_NPY_FORMAT_MAX 320 /* max bytes of a header to write, a multiple of 64 */
 
-/* The offset of the array's data, from the first TG_NPY_PREFIX bytes of the file.
+/* Compute the offset of the array's data from the first TG_NPY_PREFIX bytes of the file.
  * TG_EDATA: not an .npy, an unknown version, a header of more than 10,000 bytes. */
 TG_MUST_CHECK tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err);
 
 /* Parse the header head [length] into a->dtype, ndim, shape, count and bytes.  TG_EDATA. */
 TG_MUST_CHECK tg_status tg_npy_parse(const unsigned char *head, size_t length, tg_array *a, tg_err *err);
 
-/* Whether an .npy can hold elements of that type: all that exist, except bfloat16. */
+/* Whether an .npy can hold elements of that type: any valid one except bfloat16. */
 bool tg_npy_holds(tg_dtype dtype);
 
 /* Write the canonical header for a->dtype, ndim and shape.  Returns its length. */

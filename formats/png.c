@@ -84,8 +84,10 @@ tg_status tg_png_write(int fd, const unsigned char *pixel, size_t width, size_t 
 
     if (width == 0 || height == 0 || width > TG_PNG_SIDE_MAX || height > TG_PNG_SIDE_MAX || colors == 0 ||
         colors > COLORS_MAX)
-        return tg_fail(err, TG_EUSAGE, "an image of %zu x %zu pixels with %zu colours", width, height,
-                       colors);
+        return tg_fail(
+            err, TG_EUSAGE,
+            "image of %zu x %zu pixels in %zu colours, expected sides of 1 to %d and at most %d colours",
+            width, height, colors, TG_PNG_SIDE_MAX, COLORS_MAX);
     put_u32(header, (uint32_t)width);
     put_u32(header + 4, (uint32_t)height);
     header[8] = 8; /* bits per pixel */

@@ -21,7 +21,7 @@ static size_t directory_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* `name` in the directory of `path`; `name` itself when it is absolute.  To be freed. */
+/* `name` in the directory of `path`, or `name` itself when it is absolute; the caller frees it. */
 static char *sibling(const char *path, const char *name)
 {
     size_t n = name[0] == '/' ? 0 : directory_length(path), m = strlen(name);
@@ -34,7 +34,7 @@ static char *sibling(const char *path, const char *name)
     return joined;
 }
 
-/* The target of a symbolic link, to be freed; NULL with errno = EINVAL when path is not one. */
+/* The target of a symbolic link, which the caller frees; NULL with errno = EINVAL when path is not one. */
 static char *link_target(const char *path)
 {
     char name[4096];
@@ -46,8 +46,8 @@ static char *link_target(const char *path)
     return sibling(path, name);
 }
 
-/* The file that opening a path that does not exist would create: the path itself, or the
- * end of a chain of links.  To be freed. */
+/* The file that open() would create for a missing path: the path itself, or the end of a
+ * chain of links.  The caller frees it. */
 static char *missing_target(const char *path)
 {
     char *target = sibling(path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
@@ -101,7 +101,7 @@ static tg_status begin_direct(tg_save *save, const char *path, tg_err *err)
     return save->fd < 0 ? tg_fail_sys(err, "cannot be written") : TG_OK;
 }
 
-/* For a file, existing (whose owner and permissions are kept) or new. */
+/* For a regular file: a new one, or an existing one, whose owner and permissions are kept. */
 static tg_status begin_file(tg_save *save, const char *path, const struct stat *old, tg_err *err)
 {
     tg_status status;
@@ -176,7 +176,7 @@ static tg_status sync_directory(const char *target, tg_err *err)
         r = sync_fd(fd);
         close(fd);
     }
-    return r != 0 ? tg_fail_sys(err, "in place, but cannot sync its directory") : TG_OK;
+    return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
 }
 
 tg_status tg_save_commit(tg_save *save, tg_err *err)

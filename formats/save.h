@@ -1,15 +1,15 @@
 /*
- * save: replace a file whole, or not at all.
+ * save: replace a file completely or not at all.
  *
  *     tg_save_begin(&save, path, &err)     a temporary file in the target's directory
  *     ... write to save.fd ...
  *     tg_save_commit(&save, &err)          fsync, rename, fsync the directory
  *     tg_save_abort(&save)                 on any failure before the commit
  *
- * A successful commit replaces the file, durably.  Until then, and after a failure,
+ * A successful commit replaces the file durably.  Until then, and after a failure,
  * the old file is unchanged.  One exception: if only the last step fails (fsync of the
  * directory), the new file is complete and in place, but a system crash soon afterwards
- * may bring the old one back.
+ * may restore the old one.
  */
 #ifndef TG_FORMATS_SAVE_H
 #define TG_FORMATS_SAVE_H
@@ -30,7 +30,7 @@ typedef struct tg_save {
 TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err);
 
 /* Replace the file.  TG_EIO, TG_ENOMEM: the temporary file is gone and the old one intact,
- * except in the case above ("in place, but ..."). */
+ * except in the case above ("saved, but ..."). */
 TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
 
 /* Discard the new content.  Harmless when no save is in progress ({.fd = -1}). */

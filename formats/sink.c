@@ -13,7 +13,7 @@
 #define PIPE (1 << 20)         /* bytes: the default limit for users of Linux */
 #define STEP ((size_t)1 << 30) /* bytes per write(): fewer than any system's limit */
 
-/* Like write(), but a pipe gets the pages of p where the system supports that. */
+/* Like write(), but hands the pages of p to a pipe, where the system supports that. */
 static ssize_t splice_pages(int fd, const unsigned char *p, size_t n)
 {
 #ifdef SPLICE_F_GIFT

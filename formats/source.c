@@ -10,8 +10,8 @@
 
 #include "lib/base/size.h"
 
-/* Map the file from fd's position on.  Where that fails the source stays unmapped and is
- * read instead, which reports any error. */
+/* Map the file from fd's position on.  If that fails, the source is read instead, and
+ * reading reports any error. */
 static void try_map(tg_source *s)
 {
     struct stat st;
@@ -51,7 +51,7 @@ tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
     return TG_OK;
 }
 
-/* One read of at most n bytes; *got = 0 at the end. */
+/* One read() of at most n bytes; *got = 0 at the end. */
 static tg_status read_some(tg_source *s, void *dst, size_t n, size_t *got, tg_err *err)
 {
     ssize_t r;

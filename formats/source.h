@@ -6,10 +6,10 @@
  * tg_source_skip() consumes them, and tg_source_read() copies them out.  Offsets
  * count from the position where reading began.
  *
- * No other process may truncate a mapped file meanwhile: accessing the missing pages
- * kills this one (SIGBUS).  Data passed zero-copy into a pipe (tg-tokenize) stays the
- * file's until it is read at the other end: changing the file before that makes the
- * checksum wrong.
+ * No other process may truncate a mapped file while it is read: accessing the missing
+ * pages kills this process (SIGBUS).  Data passed zero-copy into a pipe (tg-tokenize) are
+ * still the file's pages until the other end reads them: if the file changes before that,
+ * the checksum is wrong.
  */
 #ifndef TG_FORMATS_SOURCE_H
 #define TG_FORMATS_SOURCE_H
@@ -24,28 +24,28 @@
 typedef struct tg_source {
     int fd;                    /* the caller's */
     const unsigned char *next; /* [ready] the next bytes */
-    size_t ready;              /* all that follow, when mapped */
+    size_t ready;              /* when mapped, all of the rest */
     uint64_t at;               /* offset of *next */
     unsigned char *buffer;     /* [TG_SOURCE_PEEK]; NULL when mapped */
     void *map;                 /* NULL when not mapped */
     size_t map_size;
 } tg_source;
 
-/* Open a source at fd's position.  TG_ENOMEM: it then needs no close. */
+/* Open a source at fd's position.  TG_ENOMEM: *s then needs no close. */
 TG_MUST_CHECK tg_status tg_source_open(tg_source *s, int fd, tg_err *err);
 
-/* Make s->ready at least n <= TG_SOURCE_PEEK (asserted), or less if the input ends before.
- * TG_EIO. */
+/* Read ahead until s->ready >= n, n <= TG_SOURCE_PEEK (asserted), or to the end of the
+ * input.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err);
 
-/* The same; if fewer than n bytes are left, TG_EDATA: a truncated `what`. */
+/* The same; TG_EDATA, `what` is truncated, if fewer than n bytes are left. */
 TG_MUST_CHECK tg_status tg_source_need(tg_source *s, size_t n, const char *what, tg_err *err);
 
 /* Consume n <= ready bytes. */
 void tg_source_skip(tg_source *s, size_t n);
 
-/* Copy exactly n bytes into dst and consume them; many bypass the buffer.  TG_EDATA:
- * fewer are left, a truncated `what`; TG_EIO. */
+/* Copy exactly n bytes into dst and consume them; those not yet read bypass the buffer.
+ * TG_EDATA, `what` is truncated, if fewer are left; TG_EIO. */
 TG_MUST_CHECK tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err);
 
 /* Unmap or free; fd stays open.  A zeroed source is fine. */

@@ -2,7 +2,7 @@
 
 #define MAGIC 9 /* bytes by which every format below is recognized */
 
-/* The first also gets what none of them reads: its open() says what the file is instead. */
+/* The first is also the fallback: its open() says what kind of file no container reads. */
 static const tg_container *const containers[] = {&tg_archive_container};
 
 #define CONTAINERS (sizeof containers / sizeof containers[0])

@@ -54,7 +54,7 @@ bool tg_zip_is_canonical_extra(const unsigned char *extra, size_t n);
 /* The packed_crc in such an extra field [n]; 0 when it is too short. */
 uint32_t tg_zip_extra_crc(const unsigned char *extra, size_t n);
 
-/* What is wrong with a member's name [n]; NULL: nothing. */
+/* What is wrong with a member's name [n], to follow it in a message ("is empty"); NULL: nothing. */
 const char *tg_zip_name_fault(const char *name, size_t n);
 
 /* ---- members seen or written so far */
@@ -64,8 +64,8 @@ typedef struct tg_zip_list {
     size_t count, capacity;
 } tg_zip_list;
 
-/* Append a zeroed entry with that name [n]; the caller counts it in by list->count++.
- * *slot = NULL when the list has that name.  TG_ENOMEM.  Takes O(count). */
+/* Prepare a zeroed entry with that name [n] after the last; list->count++ adds it.
+ * *slot = NULL when the list already has the name.  TG_ENOMEM.  O(count). */
 TG_MUST_CHECK tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot, const char *name, size_t n,
                                          tg_err *err);
 
@@ -78,7 +78,7 @@ typedef enum tg_zip_event { TG_ZIP_MEMBER, TG_ZIP_END, TG_ZIP_EOF } tg_zip_event
 /* Whether an input that begins with first [n] is a zip file with a member. */
 bool tg_zip_magic(const void *first, size_t n);
 
-/* As tg_archive_open_source(). */
+/* Like tg_archive_open_source() and tg_archive_close(). */
 TG_MUST_CHECK tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err);
 void tg_zip_close(tg_zip_reader *reader);
 
@@ -99,13 +99,13 @@ bool tg_zip_canonical(const tg_zip_reader *r);
 /* Copy the next n bytes of the member into dst; NULL skips them.  TG_EDATA: fewer are left. */
 TG_MUST_CHECK tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err);
 
-/* State that the member's content has `size` bytes.  TG_EDATA: its header says otherwise,
- * or the file is too short.  Required once per member before its end, because a header
- * may leave the size out. */
+/* Set the size that the member's content must have.  TG_EDATA: its header has another
+ * size, or the file is too short.  Required once per member before its end, because a
+ * header may omit the size. */
 TG_MUST_CHECK tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err);
 
-/* The remaining n bytes of the member in place, read and verified.  *data = NULL, and nothing
- * read, when the input is not mapped or the member is compressed. */
+/* Consume and verify the remaining n bytes of the member and return them in place.
+ * *data = NULL, with nothing read, when the input is not mapped or the member is compressed. */
 TG_MUST_CHECK tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err);
 
 /* After all bytes have been read: verify the checksum and what follows the content.

@@ -9,7 +9,7 @@
 
 #define CENTRAL 46 /* bytes of a central entry before the name */
 
-/* ---- fields */
+/* ---- zip64 fields */
 
 const char *tg_zip_find_wide(const unsigned char *extra, size_t n, const unsigned char **at, size_t *size)
 {
@@ -153,9 +153,9 @@ static tg_status read_central(tg_zip_reader *r, const tg_zip_entry *e, tg_err *e
     comment = tg_get16(s->next + 32);
     if (name != strlen(e->name) || comment > 1024)
         return tg_fail(err, TG_EDATA,
-                       "the central directory has a name of %zu and a comment of %zu bytes"
-                       " for member \"%s\"",
-                       name, comment, e->name);
+                       "member \"%s\": the central directory has a name of %zu bytes and a comment of %zu,"
+                       " expected %zu and at most 1024",
+                       e->name, name, comment, strlen(e->name));
     status = tg_source_need(s, CENTRAL + name + extra + comment, "the central directory", err);
     if (status)
         return status;
@@ -260,7 +260,7 @@ static tg_status foreign_end(tg_zip_reader *r, tg_err *err)
     return read_end(r, directory, size, zip64, err);
 }
 
-/* ---- either */
+/* ---- the end of any archive */
 
 tg_status tg_zip_read_end(tg_zip_reader *r, tg_err *err)
 {

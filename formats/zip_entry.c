@@ -1,7 +1,7 @@
 /*
  * The canonical form of every structure around the members' content.  The writer
- * writes it; the reader derives it again from what it has parsed and compares, so that
- * no bit of an archive that tg wrote can change unnoticed.
+ * writes it; the reader encodes the values that it has parsed once more and compares, so
+ * that no bit of an archive that tg wrote can change unnoticed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static size_t pad_to(uint64_t at, size_t min)
     return min + (size_t)(-(at + min) % TG_ZIP_ALIGN);
 }
 
-/* Both sizes go to a zip64 extra field as soon as one does not fit. */
+/* Both sizes go into a zip64 extra field when either does not fit. */
 static bool wide_sizes(const tg_zip_entry *e)
 {
     return e->size >= FULL || e->packed >= FULL;

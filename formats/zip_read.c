@@ -117,7 +117,7 @@ void tg_zip_close(tg_zip_reader *r)
     free(r);
 }
 
-/* ---- fields */
+/* ---- sizes */
 
 /* The sizes in the local header at p with its extra fields [n]. */
 static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n,
@@ -155,7 +155,7 @@ static tg_status check_method(tg_zip_reader *r, tg_err *err)
     if (e->flags & ~FLAGS_KNOWN)
         return bad(r, err, "unknown flags 0x%04x", e->flags);
     if (e->method != TG_ZIP_STORED && e->method != TG_ZIP_DEFLATED)
-        return bad(r, err, "compression method %u is neither stored (0) nor deflate (8)", e->method);
+        return bad(r, err, "compression method %u, expected 0 (stored) or 8 (deflate)", e->method);
     return TG_OK;
 }
 
@@ -201,7 +201,7 @@ static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_
     return TG_OK;
 }
 
-/* Append an entry for the member of that name [n]. */
+/* Append an entry for the member with that name [n]. */
 static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t n, tg_err *err)
 {
     unsigned long long at = r->source.at;
@@ -365,7 +365,8 @@ static tg_status read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n, t
         tg_status status;
 
         if (r->ended)
-            return bad(r, err, "it holds only %llu bytes", (unsigned long long)r->done);
+            return bad(r, err, "it holds only %llu bytes, expected %llu", (unsigned long long)r->done,
+                       (unsigned long long)(r->done + n));
         status = inflate_step(r, to, dst ? n : tg_size_min(n, sizeof r->scratch), &made, err);
         if (status)
             return status;
@@ -381,7 +382,8 @@ static tg_status read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n, t
 tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err)
 {
     if (r->sized && n > current(r)->size - r->done)
-        return bad(r, err, "it holds only %llu bytes", (unsigned long long)current(r)->size);
+        return bad(r, err, "it holds only %llu bytes, expected %llu", (unsigned long long)current(r)->size,
+                   (unsigned long long)(r->done + n));
     return current(r)->method == TG_ZIP_DEFLATED ? read_deflated(r, dst, n, err)
                                                  : read_stored(r, dst, n, err);
 }
@@ -423,7 +425,7 @@ tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
 
 /* ---- the end of a member */
 
-/* Require the deflate stream to end here and at its packed size. */
+/* Require the deflate stream to end here, at its packed size. */
 static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
 {
     tg_zip_entry *e = current(r);
@@ -441,13 +443,13 @@ static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
         return bad(r, err, "its deflate data ends after %llu of %llu bytes",
                    (unsigned long long)r->packed_done, (unsigned long long)e->packed);
     if (r->canonical && r->packed_crc != e->packed_crc)
-        return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, not %08x", r->packed_crc,
+        return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, expected %08x", r->packed_crc,
                    e->packed_crc);
     e->packed = r->packed_done;
     return TG_OK;
 }
 
-/* The descriptor after the content has what the header left out. */
+/* Read the CRC-32 and the sizes, which the header omits, from the descriptor after the content. */
 static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
 {
     tg_zip_entry *e = current(r);
@@ -488,7 +490,7 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
     if (!status && (e->flags & FLAG_DESCRIPTOR))
         status = read_descriptor(r, err);
     if (!status && r->crc != e->crc)
-        status = bad(r, err, "damaged: the CRC-32 of its %llu bytes is %08x, not %08x",
+        status = bad(r, err, "damaged: the CRC-32 of its %llu bytes is %08x, expected %08x",
                      (unsigned long long)e->size, r->crc, e->crc);
     r->open = false;
     return status;

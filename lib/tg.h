@@ -4,7 +4,7 @@
  * The whole library.  Everything follows three rules: what can fail returns a
  * tg_status and fills the caller's tg_err; memory is sized first and placed in an
  * arena, and afterwards nothing allocates; nothing prints, exits or keeps state
- * between calls.  docs/architecture.md shows how the parts stand on each other.
+ * between calls.  docs/architecture.md shows how the parts depend on each other.
  *
  *     #include <tg.h>
  *     cc program.c $(pkg-config --cflags --libs tg)

@@ -216,7 +216,7 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
     [ "$(size claim.npz)" -lt 20000 ]
     # 512 MiB of positions alone, below a limit of 400 MB
     run -1 --separate-stderr bash -c 'ulimit -v 400000 && tg-sample -m claim.npz'
-    said "claim.npz: the config asks for 536"
+    said "claim.npz: the config needs 536"
     said "bytes of weights: the file cannot hold more than "
     run_pipe 1 'cat claim.npz | tg-sample -m -'
     said "wpe.weight is missing"

@@ -399,7 +399,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --key 0
     said '--key does not go with --ablate'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate all --summary
-    said 'give one'
+    said '--summary and --ablate cannot be combined'
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0 --heads 3
     said '3 heads do not divide C = 8'
     run -3 --separate-stderr tg-attn-dump -m missing.npz -p abc --ablate 0.0

@@ -116,9 +116,9 @@ with zipfile.ZipFile("model.npz", "w") as out:
     said 'bthd|bhtd'
     for stage in x qkv out; do
         run -2 --separate-stderr tg-attn-dump --example mha --stage $stage
-        said "stage $stage is a model's"
+        said "stage $stage needs a model"
         run -2 --separate-stderr tg-attn-dump --example mha --stage $stage -o a.npz
-        said "stage $stage is a model's"
+        said "stage $stage needs a model"
     done
     [[ ! -e a.npz ]]
 }

@@ -394,7 +394,7 @@ if layer + 1 < L or i == T - 1:
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --target x
     said '--target needs --backward'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target x --target-id 3
-    said 'give one'
+    said '--target and --target-id cannot be combined'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,1,2,1 --backward --target x
     said '--target needs a model'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target xyz
@@ -430,5 +430,5 @@ np.savez("huge.npz", **a)'
         [[ ! -e x.npz ]]
     done
     run -2 --separate-stderr tg-attn-dump --ablate 0.0 --trace 0,2,1
-    [[ $stderr = *'give one'* ]]
+    [[ $stderr = *'cannot be combined'* ]]
 }

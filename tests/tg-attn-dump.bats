@@ -386,11 +386,11 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
     run -2 --separate-stderr tg-attn-dump --example else
     said 'baseline|mha'
     run -2 --separate-stderr tg-attn-dump --example mha -p x
-    said 'give one'
+    said 'name different inputs: give only one'
     run -2 --separate-stderr tg-attn-dump --example mha --qkv model.npz
-    said 'give one'
+    said 'name different inputs: give only one'
     run -2 --separate-stderr tg-attn-dump --qkv model.npz -m model.npz
-    said 'give one'
+    said 'name different inputs: give only one'
     run -0 --separate-stderr tg-attn-dump --help
     [[ $output = 'Usage: tg-attn-dump '* && -z $stderr ]]
     run -0 --separate-stderr tg-attn-dump --version

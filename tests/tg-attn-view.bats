@@ -288,7 +288,7 @@ END
         done
     }
     refused 'a["kind"] = np.bytes_("tokens")' 'the archive has kind "tokens", expected "attention"'
-    refused 'a["version"] = np.int64(2)' 'the archive has version 2, this program reads version 1'
+    refused 'a["version"] = np.int64(2)' 'the archive has version 2, expected 1'
     refused 'del a["dump/layout"]' 'the third array is dump/n_layer, expected dump/layout'
     refused 'a["dump/layout"] = np.bytes_("thbd")' 'dump/layout is "thbd"'
     refused 'a["dump/n_head"] = np.int64(3)' 'dump/n_head 3 does not divide dump/n_embd 8'

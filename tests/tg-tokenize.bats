@@ -200,9 +200,9 @@ np.savez("n.npz", **{"kind": np.bytes_("tokens"), "version": np.int64(1),
     : > a
     : > b
     run -1 --separate-stderr tg-tokenize -o t.npz a
-    said "a: empty text"
+    said "a: the text is empty"
     run -1 --separate-stderr tg-tokenize -o t.npz a b
-    said "all files: empty text"
+    said "all files: the text is empty"
     run -0 ls -A
     is_output "a
 b"
@@ -320,16 +320,16 @@ head_of_tokens() {
     said "is 4294967295: the vocabulary has 256 ids"
     { head_of_tokens; echo "tokens/00000000 i8 2 65 66"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
-    said "tokens/00000000 has type i8: ids are u1, u2 or u4"
+    said "tokens/00000000 has type i8, expected u1, u2 or u4"
     { head_of_tokens; echo "tokens/00000000 u1 2,2 65 66 67 68"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
-    said "tokens/00000000 has 2 dimensions, not 1"
+    said "tokens/00000000 has 2 dimensions, expected 1"
     { head_of_tokens; echo "tokens/00000001 u1 2 65 66"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
     said "tokens/00000001 is out of place: expected tokens/00000000"
     { head_of_tokens; echo "tokens/00000000 u1 1048577 $(yes 7 | head -n 1048577 | tr '\n' ' ')"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
-    said "tokens/00000000 has 1048577 ids: a chunk has at most 1048576"
+    said "tokens/00000000 has 1048577 ids, expected at most 1048576"
 }
 
 @test "a head that is incomplete, of another version or tokenizer" {
@@ -338,7 +338,7 @@ head_of_tokens() {
     said "the second array is \"tokenizer/kind\", expected \"version\""
     head_of_tokens | sed 's/version i8 - 1/version i8 - 2/' | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
-    said "the archive has version 2, this program reads version 1"
+    said "the archive has version 2, expected 1"
     { head_of_tokens | grep -v tokenizer/kind; echo "tokens/00000000 u1 1 65"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
     said "tokenizer/kind is missing"

@@ -803,7 +803,7 @@ refused() {
     changed "del members['wpe.weight']"
     refused "wpe.weight is missing"
     changed "members['opt/m/wpe.weight'] = members['opt/m/wte.weight']"
-    refused "opt/m/wpe.weight must be 512 elements"
+    refused "opt/m/wpe.weight has "
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', 0)"
     refused "batch must be between 1 and 65536, got 0"
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', -1)"
@@ -814,7 +814,7 @@ refused() {
     refused "train/step must be between 0 and 1099511627775, got 1099511627776"
     changed "for n, x in ('steps', 10**12), ('batch', 65536), ('accumulate', 65536):
     members['train/' + n] = members['train/' + n][:-8] + struct.pack('<q', x)"
-    refused "1000000000000 steps of 65536 passes of 65536 sequences are too many"
+    refused "1000000000000 steps of 65536 passes of 65536 sequences, expected a product below"
     changed "members['opt/v/wpe.weight'] = members['opt/v/wpe.weight'][:-4] + struct.pack('<f', -1)"
     refused "opt/v/wpe.weight[511] is -1: it must not be negative"
     changed "members['train/lr'] = members['train/lr'][:-8] + struct.pack('<d', float('nan'))"
@@ -828,7 +828,7 @@ refused() {
 @test "a loss that is not finite stops, and the last good model stays" {
     run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 t.npz
     says "tg-train: stopped; model.npz is unchanged"
-    [[ ${stderr_lines[-1]} =~ ^"tg-train: step "[0-9]+": the loss is " ]]
+    [[ ${stderr_lines[-1]} =~ ^"tg-train: step "[0-9]+": loss " ]]
     cmp model.npz untrained.npz
     run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 --save-every 1 t.npz
     [[ $stderr =~ "tg-train: stopped; model.npz keeps step "([0-9]+) ]]
@@ -1065,7 +1065,7 @@ outside() {
     run -2 --separate-stderr tg-train --context 17 t.npz
     said "tg-train: context 17 exceeds the model's 16"
     run -2 --separate-stderr tg-train -n 1000000000000 -b 2 t.npz
-    said "tg-train: 1000000000000 steps of 1 passes of 2 sequences are too many: 1099511627776 or more"
+    said "tg-train: 1000000000000 steps of 1 passes of 2 sequences, expected a product below 1099511627776"
     run -2 --separate-stderr tg-train -t 2 t.npz
     said "unknown option -t"
     cmp model.npz untrained.npz
@@ -1094,7 +1094,7 @@ outside() {
         grep -q 'precision bf16 needs bf16 products' bf16
     fi
     TG_ISA=portable run -2 --separate-stderr tg-train -m start.npz -o no.npz -n 2 --precision bf16 t.npz
-    said "precision bf16 needs bf16 products, which the portable kernels do not have"
+    said "precision bf16 needs bf16 products: the portable kernels have none"
 }
 
 @test "TG_ISA names the instruction set; all of them train to nearly the same loss" {

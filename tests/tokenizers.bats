@@ -107,7 +107,7 @@ grams"
 
 @test "tg-attn-dump: text that is too long, and how much of it is not" {
     run -1 --separate-stderr tg-attn-dump --summary < text
-    said "exceeds the model's context of 8: shorten it, as with head -c "
+    said "which exceeds the model's context of 8: shorten it, as with head -c "
     n=${stderr##*-c }
     [[ $n -gt 8 && $n -le 16 ]]
     head -c "$n" text | tg-attn-dump --summary > /dev/null

@@ -31,8 +31,8 @@ void print_shape(const tg_attn_shape *shape);
  * indices, too; every index of the shape must then be b, h, i or j. */
 void print_formulas(const tg_attn_shape *shape, const char *between, const tg_attn_index *at);
 
-/* Likewise for the offset of the vector of q or k at position 'i' or 'j': "((b*T + i)*H + h)*D = ((b*3
- * + i)*2 + h)*2". */
+/* Likewise for the offset of the vector of q or k at position 'i' or 'j':
+ * "((b*T + i)*H + h)*D = ((b*3 + i)*2 + h)*2". */
 void print_base(const places *p, char position, const tg_attn_index *at);
 
 #endif

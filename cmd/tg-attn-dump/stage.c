@@ -40,7 +40,7 @@ static void print_array(const tg_attn_shape *s, const char *name)
 
 /* ---- lines */
 
-/* The value of the index `name` in row number `row`, counted over all dimensions but the last.
+/* The value of the index `name` in row number `row`, counted over all dimensions except the last.
  * TG_ATTN_ALL: the shape has no such index. */
 static size_t index_of(const tg_attn_shape *s, size_t row, char name)
 {

@@ -107,7 +107,7 @@ static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *
 
 /* ---- labels */
 
-/* Write token t to `out` as this terminal can show it, with visible blanks. */
+/* Write token t to `out` as this terminal can show it, with visible blanks.  Returns out. */
 static const char *token(const struct ansi *a, size_t t, char *out, size_t size)
 {
     char ascii[2 * VIEW_LABEL];

@@ -48,8 +48,8 @@ static void place(tg_arena *arena, void *context)
         tg_gradient64_place(arena, &d->g, n->model, d->what.layer, n->T);
 }
 
-/* An offset by the rule that holds for every shape: in a stage, of the token t.  A score's last
- * index is j, a channel's is 0. */
+/* The offset of token t in a stage, by the rule that holds for every shape (lib/nn/tensor.h).  The last
+ * index is j in scores, and channel 0 in q and k. */
 static size_t offset_in(const tg_qkv_view *a, tg_attn_stage stage, const tg_attn_index *at, size_t t)
 {
     tg_attn_shape s;
@@ -65,7 +65,7 @@ static size_t offset_in(const tg_qkv_view *a, tg_attn_stage stage, const tg_attn
     return tg_tensor_offset(s.size, s.n, index);
 }
 
-/* The formulas of attn.h, held against that rule. */
+/* Compute the offsets by the formulas of attn.h, and check them against that rule. */
 static void locate(tg_derivation *d)
 {
     const tg_qkv_view *a = &d->layer.view;

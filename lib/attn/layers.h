@@ -62,8 +62,8 @@ TG_MUST_CHECK tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_a
 /* Advance to the next layer that the filter keeps; false: there is none. */
 bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
 
-/* Advance to the layer with this number, whatever the filter; false: it is out of range, or the walk is
- * past it. */
+/* Advance to the layer with this number, even if the filter excludes it; false: it is out of range, or
+ * the walk is past it. */
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
 
 void tg_attn_layers_close(tg_attn_layers *layers);

@@ -8,7 +8,7 @@
 #include "lib/base/size.h"
 
 #ifdef NDEBUG
-#error "some assertions of this library keep a mistake from writing to memory that is not ours: keep them"
+#error "build without NDEBUG: assertions keep bugs from writing outside the library's memory"
 #endif
 
 #if defined(__has_feature)
@@ -22,7 +22,7 @@
 
 #ifdef ASAN
 #include <sanitizer/asan_interface.h>
-#define REDZONE ((size_t)TG_ALIGN) /* bytes after each block, besides its padding */
+#define REDZONE ((size_t)TG_ALIGN) /* bytes after each block's padding */
 #else
 #define REDZONE ((size_t)0)
 #define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
@@ -67,7 +67,7 @@ tg_status tg_arena_alloc(tg_arena *arena, tg_err *err)
     if (base == MAP_FAILED)
         return tg_fail_memory(err, size, "buffers");
 #ifdef MADV_HUGEPAGE
-    (void)madvise(base, size, MADV_HUGEPAGE); /* fewer pages for the processor to look up */
+    (void)madvise(base, size, MADV_HUGEPAGE); /* fewer TLB misses */
 #endif
     ASAN_POISON_MEMORY_REGION(base, size);
     *arena = (tg_arena){.base = base, .size = size};
@@ -92,7 +92,7 @@ tg_status tg_arena_build(tg_arena *arena, tg_arena_place *place, void *context, 
 void tg_arena_free(tg_arena *arena)
 {
     if (arena->base) {
-        ASAN_UNPOISON_MEMORY_REGION(arena->base, arena->size); /* others may get these addresses */
+        ASAN_UNPOISON_MEMORY_REGION(arena->base, arena->size); /* another mapping may reuse these addresses */
         munmap(arena->base, arena->size);
     }
     *arena = (tg_arena){0};

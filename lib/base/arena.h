@@ -16,7 +16,7 @@
  *     tg_arena_build(&arena, place, &buffers, &err)      both runs
  *     tg_arena_free(&arena)
  *
- * Who has to announce the size first makes the dry run alone and reads `used`.
+ * To announce the size before allocating it, make only the dry run and read `used`.
  *
  * Under AddressSanitizer the bytes between blocks are poisoned, so that an access
  * beyond a block is reported; `used` does not count the redzones added for that.
@@ -31,7 +31,7 @@
 #define TG_ALIGN 64 /* bytes; every block starts on such a boundary */
 
 typedef struct tg_arena {
-    unsigned char *base; /* NULL in a dry run; else mapped, zeros at first */
+    unsigned char *base; /* a mapping, initially zeros; NULL in a dry run */
     size_t size;         /* bytes at base */
     size_t used;         /* bytes taken, padding included; SIZE_MAX once a size overflowed */
     size_t redzones;     /* bytes of redzones between them; 0 without AddressSanitizer */
@@ -39,17 +39,17 @@ typedef struct tg_arena {
 
 typedef void tg_arena_place(tg_arena *arena, void *context);
 
-/* A block of count elements of `each` bytes, NULL in a dry run.  A size that overflows,
- * as that of SIZE_MAX elements, makes tg_arena_alloc() fail.  After the dry run this
- * cannot fail: taking more than it did is a bug (asserted). */
+/* A block of count elements of `each` bytes, NULL in a dry run.  If a size overflows in the
+ * dry run, tg_arena_alloc() fails.  In the real run this cannot fail: taking more than the
+ * dry run did is a bug (asserted). */
 void *tg_arena_take(tg_arena *arena, size_t count, size_t each);
 
 /* The same for rows * width elements. */
 void *tg_arena_take_rows(tg_arena *arena, size_t rows, size_t width, size_t each);
 
 /* Allocate what the dry run took, and set `used` to 0.  The memory reads as zeros; the
- * system provides each page when it is first written, so that unused capacity costs
- * nothing.  TG_ENOMEM: the arena is then empty. */
+ * system provides each page when it is first written, so unused capacity costs nothing.
+ * TG_ENOMEM: the arena is then empty. */
 TG_MUST_CHECK tg_status tg_arena_alloc(tg_arena *arena, tg_err *err);
 
 /* Dry run, allocation, real run, on an arena that owns no memory.  TG_ENOMEM: the arena

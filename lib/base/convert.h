@@ -1,4 +1,4 @@
-/* convert: numbers of one type as another. */
+/* convert: exact conversions between types of numbers. */
 #ifndef TG_BASE_CONVERT_H
 #define TG_BASE_CONVERT_H
 
@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* out[i] = in[i] for i < n, exactly.  out and in do not overlap. */
+/* out[i] = in[i] for i < n.  out and in do not overlap. */
 static inline void tg_double_from_float(double *out, const float *in, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (double)in[i];
 }
 
-/* The float32 of these bits. */
+/* The float32 with these bits. */
 static inline float tg_float_from_bits(uint32_t bits)
 {
     float x;
@@ -22,13 +22,13 @@ static inline float tg_float_from_bits(uint32_t bits)
     return x;
 }
 
-/* A bfloat16, which is the upper half of a float32; exactly. */
+/* The value of a bfloat16, which is the upper half of a float32. */
 static inline float tg_float_from_bf16(uint16_t bits)
 {
     return tg_float_from_bits((uint32_t)bits << 16);
 }
 
-/* An IEEE half precision number (1 sign, 5 exponent, 10 fraction bits); exactly.  NaN stays NaN. */
+/* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN. */
 static inline float tg_float_from_half(uint16_t bits)
 {
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 0x1F,

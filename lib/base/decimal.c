@@ -33,7 +33,7 @@ size_t tg_decimal_digits(size_t value)
     }
 }
 
-/* The last n digits of a number below 10^n. */
+/* Write a number below 10^n as n digits. */
 static void put_digits(char *out, size_t n, uint64_t value)
 {
     while (n >= 2) {

@@ -18,10 +18,10 @@ size_t tg_decimal_digits(size_t value);
 /* "%zu" */
 char *tg_decimal_size(char *out, size_t value);
 
-/* "%.9g": enough digits that reading the text as a float gives `value` again, bit for bit. */
+/* "%.9g": enough digits to read back `value`, bit for bit. */
 char *tg_decimal_float(char *out, float value);
 
-/* "%.8f" below 1e9, else "%.9g" */
+/* "%.8f" if |value| < 1e9, otherwise "%.9g" */
 char *tg_decimal_fixed(char *out, double value);
 
 #endif

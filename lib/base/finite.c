@@ -9,7 +9,7 @@
 
 #define BLOCK ((size_t)1024) /* values checked at once */
 #define GROUP ((size_t)16)
-#define THREADS_FROM ((size_t)1 << 16) /* values; starting threads costs more for fewer */
+#define THREADS_FROM ((size_t)1 << 16) /* values; for fewer, starting threads costs more than it saves */
 
 static bool is_finite(float x)
 {
@@ -30,7 +30,7 @@ static bool group_is_finite(const float *x)
     return bad == 0;
 }
 
-/* tg_find_not_finite() by one thread. */
+/* tg_find_not_finite() in one thread. */
 static size_t find(const float *x, size_t n)
 {
     size_t i = 0;

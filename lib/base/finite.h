@@ -1,5 +1,5 @@
 /*
- * finite: a check for values that are infinite or not a number.
+ * finite: checks for infinities and NaNs.
  */
 #ifndef TG_BASE_FINITE_H
 #define TG_BASE_FINITE_H
@@ -10,7 +10,7 @@
 
 /*
  * The index of the first value in x [n] that is infinite or NaN; n when there is none.
- * Of many values, several threads each check a part; about as fast as reading memory.
+ * Uses several threads when n is large; about as fast as reading memory.
  */
 size_t tg_find_not_finite(const float *x, size_t n);
 

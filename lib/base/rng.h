@@ -13,7 +13,7 @@
 /* What the numbers are for.  Two purposes never share a number.  The values are part of
  * a run's format: a resumed run must get the same numbers. */
 enum tg_rng_purpose {
-    TG_RNG_INIT = 1,    /* step: number of the tensor    index: element */
+    TG_RNG_INIT = 1,    /* step: the tensor's index      index: element */
     TG_RNG_SHUFFLE = 2, /* step: epoch */
     TG_RNG_DROPOUT = 3, /* step: training step           index: element */
     TG_RNG_SAMPLE = 4   /* step: position of the token   index: sequence */
@@ -38,7 +38,7 @@ uint64_t tg_rng_u64(const tg_rng *rng, uint64_t index);
 double tg_rng_uniform(const tg_rng *rng, uint64_t index);
 double tg_rng_normal(const tg_rng *rng, uint64_t index);
 
-/* Uniform in [0, n), n >= 1, without bias beyond 2^-64 n. */
+/* Uniform in [0, n), n >= 1, with a bias of at most n * 2^-64. */
 uint64_t tg_rng_below(const tg_rng *rng, uint64_t index, uint64_t n);
 
 /* The place of item i < n in the stream's random permutation of [0, n).  Uses no memory: a

@@ -1,5 +1,5 @@
 /*
- * size: arithmetic with sizes that does not wrap around unnoticed.
+ * size: arithmetic on sizes that detects overflow.
  */
 #ifndef TG_BASE_SIZE_H
 #define TG_BASE_SIZE_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* *out = a * b, or a + b.  False, and *out unspecified, on overflow. */
+/* *out = a * b, or a + b.  False, with *out unspecified, on overflow. */
 static inline bool tg_size_mul(size_t *out, size_t a, size_t b)
 {
     return !__builtin_mul_overflow(a, b, out);
@@ -19,7 +19,7 @@ static inline bool tg_size_add(size_t *out, size_t a, size_t b)
     return !__builtin_add_overflow(a, b, out);
 }
 
-/* a * b, or a + b; SIZE_MAX on overflow, which no allocation can provide (saturating). */
+/* a * b, or a + b; on overflow SIZE_MAX, a size that no allocation can satisfy. */
 static inline size_t tg_size_mul_sat(size_t a, size_t b)
 {
     size_t product;

@@ -25,7 +25,7 @@ typedef struct tg_err {
     char message[TG_ERR_MAX];
 } tg_err;
 
-/* Checks by the compiler: a printf-like format, a result that must be used. */
+/* The compiler checks a printf-like format, and that a result is used. */
 #define TG_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #define TG_MUST_CHECK __attribute__((warn_unused_result))
 
@@ -35,12 +35,12 @@ tg_status tg_fail(tg_err *err, tg_status code, const char *format, ...) TG_PRINT
 /* The same for a failed system call: TG_EIO, with the text of errno after the message. */
 tg_status tg_fail_sys(tg_err *err, const char *format, ...) TG_PRINTF(2, 3);
 
-/* No memory for `bytes` bytes of `what`: TG_ENOMEM. */
+/* TG_ENOMEM, "out of memory: BYTES bytes for WHAT". */
 tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what);
 
 /*
- * Prefix err's message with "where: ".  Returns err's code.  If both are too long for the
- * message, the beginning of `where` is cut, the least informative part of a path.
+ * Prefix err's message with "where: ".  Returns err's code.  If the result is too long, the
+ * beginning of `where` is cut, the least informative part of a path.
  * err may be NULL: the code is then unknown, and TG_EDATA is returned.
  */
 tg_status tg_err_in(tg_err *err, const char *where);

@@ -10,25 +10,25 @@
 
 #define TG_UTF8_MAX 4 /* bytes per character */
 
-/* Bytes of the character that begins with the byte `first`; 1 when no character does. */
+/* Bytes of the character that begins with the byte `first`; 1 if none can. */
 size_t tg_utf8_length(unsigned char first);
 
-/* Whether the byte continues a character, that is, begins none. */
+/* Whether this is a continuation byte. */
 static inline bool tg_utf8_continues(unsigned char byte)
 {
     return (byte & 0xC0) == 0x80;
 }
 
-/* Bytes of the character at the start of text [n], and in *code its code point.  0, and
- * *code unspecified, when text starts with no valid character: n = 0, a stray or missing
- * continuation byte, an overlong form, a surrogate, or a code point beyond U+10FFFF. */
+/* Decode the character at the start of text [n] into *code; returns its bytes.  0, with
+ * *code unspecified, when text does not start with a valid character: n = 0, a stray or
+ * missing continuation byte, an overlong form, a surrogate, or a code point beyond U+10FFFF. */
 size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n);
 
-/* The same for a character that is no control character (C0, DEL, C1). */
+/* The same, but 0 for control characters too (C0, DEL, C1). */
 size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n);
 
 /* Columns that a terminal uses for a printable character: 2 for East Asian wide characters
- * and emoji, 0 for combining marks, else 1.  By blocks of Unicode 15, so approximate. */
+ * and emoji, 0 for combining marks, else 1.  Approximate: decided by blocks of Unicode 15. */
 unsigned tg_utf8_columns(uint32_t code);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "lib/gpt/real.h"
 
-/* Bytes of all blocks' x2, beyond which they share one: backward recomputes each, at the cost of
- * one small product per block. */
+/* Max bytes of x2 over all blocks.  Beyond this the blocks share one x2, which backward
+ * recomputes at the cost of one small product per block. */
 #ifndef X2_MAX
 #define X2_MAX ((size_t)128 << 20)
 #endif
@@ -18,7 +18,7 @@ static tg_row_stats take_stats(tg_arena *arena, size_t rows)
     return (tg_row_stats){.mean = take(arena, rows, 1), .rstd = take(arena, rows, 1)};
 }
 
-/* One block's activations, without what blocks may share: x2, and fc where it is wide. */
+/* One block's activations, except x2, ln_2 and fc, which the callers add. */
 static tg_block_acts take_block(tg_arena *arena, size_t N, size_t C, size_t H)
 {
     return (tg_block_acts){
@@ -30,7 +30,7 @@ static tg_block_acts take_block(tg_arena *arena, size_t N, size_t C, size_t H)
     };
 }
 
-/* Every block's; in the dry run there is no array of blocks yet. */
+/* A set of activations per block.  In a dry run a->block is NULL. */
 static void place_blocks(tg_arena *arena, tg_acts *a, size_t N, size_t H, size_t layer)
 {
     real *shared;
@@ -48,7 +48,7 @@ static void place_blocks(tg_arena *arena, tg_acts *a, size_t N, size_t H, size_t
     }
 }
 
-/* One block's for all of them: every output goes over its input. */
+/* One set of activations for all blocks: every output overwrites its input. */
 static void place_in_place(tg_arena *arena, tg_acts *a, size_t N, size_t H)
 {
     tg_block_acts block = take_block(arena, N, a->C, H);

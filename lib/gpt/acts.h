@@ -1,5 +1,5 @@
 /*
- * acts: what a pass through the model computes, and in which order.
+ * acts: the activations of a pass through the model, and the steps that compute them.
  *
  * One description serves training, evaluation and decoding, in float32 (tg_acts, tg_steps), and
  * derivations, in double precision (tg_acts64, tg_steps64): lib/gpt/gpt2.c, which is compiled
@@ -29,13 +29,13 @@
 
 /* Which activations have memory of their own. */
 typedef enum tg_acts_kind {
-    TG_ACTS_IN_PLACE, /* one block's, used for all: each writes its output over its input.  No gradients */
-    TG_ACTS_KEPT      /* every block's, from forward for backward, and the gradients' */
+    TG_ACTS_IN_PLACE, /* one set for all blocks, each of which overwrites its input.  No gradients */
+    TG_ACTS_KEPT      /* a set per block, kept from forward to backward, and the gradients */
 } tg_acts_kind;
 
 /*
- * Place the activations (see arena.h) of the blocks from `layer` on, for up to B*T rows; wide gets
- * at least `wide` elements.  The attention's scratch and the cache are the caller's to place.
+ * Place the activations (see arena.h) of the blocks from `layer` on, for up to B*T rows; a->wide
+ * gets at least `wide` elements.  The caller places attention's scratch and the cache.
  */
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, size_t B, size_t T, size_t layer,
                    size_t wide, tg_acts_kind kind);

@@ -1,7 +1,8 @@
 /*
  * acts_real: the activations of a pass, in the precision `real`, and a family's operations on
  * them.  A derivation begins at a block's input and ends at the logits of one token: in double
- * precision embed, forward, loss and backward are NULL; in float32 logits_backward is.  No guard: lib/gpt/acts.h includes it once for float32 and once for double.
+ * precision embed, forward, loss and backward are NULL; in float32 logits_backward is.  No
+ * include guard: lib/gpt/acts.h includes this once for float32 and once for double.
  */
 
 /* What one block computes.  N = B*T rows. */
@@ -16,37 +17,38 @@ typedef struct tg_block_acts {
 } tg_block_acts;
 
 typedef struct tg_acts {
-    tg_binding bound;     /* the model that is run */
+    tg_binding bound;     /* the model to run */
     size_t B, T, C, L;    /* sequences, the new tokens of each, channels, blocks */
     tg_block_acts *block; /* [L] */
     real *x;              /* [N,C] the last block's output */
     tg_row_stats ln_f;    /* [N] */
-    real *normed;         /* [N,C] output of the LayerNorm at hand, and scratch */
+    real *normed;         /* [N,C] the current LayerNorm's output; also scratch */
     real *wide;           /* [N,4C] GELU's output; in backward the gradients of fc and of qkv */
     real *dx;             /* [N,C] gradient of the residual stream */
     real *dnormed;        /* [N,C] gradient of normed, or of att */
     bool recompute_x2;    /* the blocks share one x2, to save memory */
-    float dropout;        /* p, at the embedding, the probabilities and the sublayers' ends */
-    tg_rng rng;           /* dropout's stream: seed and step; purpose and site are filled in */
+    float dropout;        /* p, for the embedding, the probabilities and each sublayer's result */
+    tg_rng rng;           /* seed and step of dropout's numbers; drop_at() sets the purpose */
     tg_attention_scratch attention;
-    tg_kv_cache *cache; /* of the tokens before these; NULL: there are none */
-    size_t first;       /* of the B sequences, in the cache */
+    tg_kv_cache *cache; /* of the preceding tokens; NULL: no cache */
+    size_t first;       /* the first of the B sequences in the cache */
 } tg_acts;
 
 /*
- * The steps of a pass, in their order.  Each backward step undoes the forward step of its name.
- * They work on a->bound.  Nothing allocates or fails.
+ * The steps of a pass, in order, on the model in a->bound.  Each backward step is the gradient
+ * of the forward step with its name.  Nothing allocates or fails.
  */
 typedef struct tg_steps {
     void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
     void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
     void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
-    void (*finish)(tg_acts *a, size_t layer);      /* x, att, nothing else -> the next block's x, or a->x */
-    void (*forward)(tg_acts *a, const int32_t *ids); /* all of these: ids [B,T] -> a->x */
+    void (*finish)(tg_acts *a, size_t layer);      /* only x, att -> the next block's x, or a->x */
+    void (*forward)(tg_acts *a, const int32_t *ids); /* all of the above: ids [B,T] -> a->x */
 
-    /* The end, one of two.  Rows first .. first + rows - 1 of a->x -> logits [rows,V]; or all of
-     * a->x -> losses [N], and with gradients dnormed, when every loss counts `scale`: logits is
-     * scratch of tg_head_logits() floats. */
+    /* A pass ends in one of two ways.
+     * logits: rows first .. first + rows - 1 of a->x -> logits [rows,V].
+     * loss: all of a->x -> losses [N]; if gradients are bound, also dnormed, the gradient of
+     * scale * (sum of the losses).  Its `logits` is scratch of tg_head_logits() floats. */
     void (*logits)(tg_acts *a, real *logits, size_t first, size_t rows);
     void (*loss)(tg_acts *a, real *losses, const int32_t *targets, real *logits, real scale);
 
@@ -54,5 +56,5 @@ typedef struct tg_steps {
     void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x + att W + b, and datt in dnormed */
     void (*attend_backward)(tg_acts *a, size_t layer);  /* datt -> dqkv in wide */
     void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
-    void (*backward)(tg_acts *a, const int32_t *ids);   /* all of it, after loss */
+    void (*backward)(tg_acts *a, const int32_t *ids);   /* all of backward, after loss */
 } tg_steps;

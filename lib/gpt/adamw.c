@@ -8,7 +8,7 @@
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)16384) /* elements of a partial sum, and that a thread takes at a time */
+#define CHUNK ((size_t)16384) /* elements per partial sum, and per thread at a time */
 #endif
 
 size_t tg_adamw_work(const tg_params *table)

@@ -21,7 +21,7 @@ typedef struct tg_adamw {
     double clip; /* 0: no clipping */
 } tg_adamw;
 
-/* What a step updates, and the gradients that it reads: flat, by the parameter table. */
+/* What a step updates, and the gradients that it reads; all are flat, in the table's order. */
 typedef struct tg_adamw_state {
     float *params, *m, *v;
     const float *grads;
@@ -34,7 +34,7 @@ size_t tg_adamw_work(const tg_params *table);
  * depend on the number of threads. */
 double tg_adamw_norm(const tg_params *table, const float *grads, double *work);
 
-/* Step number t, from 1, with learning rate lr; norm is the gradient's, from tg_adamw_norm(). */
+/* Do step number t, from 1, with learning rate lr; norm is tg_adamw_norm() of the gradient. */
 void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
                      double lr, uint64_t t);
 

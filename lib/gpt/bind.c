@@ -5,7 +5,7 @@ static const float *weight(const tg_binding *g, tg_param_kind kind, size_t l)
     return tg_model_weight(g->model, kind, l);
 }
 
-/* Where the gradient of a tensor goes; NULL: nowhere. */
+/* Where the gradient of a tensor is added; NULL: it is not computed. */
 static float *gradient(const tg_binding *g, tg_param_kind kind, size_t l)
 {
     const tg_params *table = &g->model->table;

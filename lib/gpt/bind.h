@@ -1,10 +1,10 @@
 /*
- * bind: a model's parameters as its operations take them.
+ * bind: a model's parameters in the form that operations take.
  *
  * An operation takes one struct with its weights, the destination of their gradients, and its
- * widths (lib/nn), not a list of pointers.  This file decides what the operations of a block
- * are, given the config: a parameter that the config leaves out is NULL; the activation and
- * the number of heads are the config's.  Binding is cheap and owns nothing.
+ * widths (lib/nn), not a list of pointers.  This file fills these structs from the config: a
+ * parameter that the config leaves out is NULL; the activation and the number of heads are the
+ * config's.  Binding is cheap and owns nothing.
  */
 #ifndef TG_GPT_BIND_H
 #define TG_GPT_BIND_H
@@ -15,11 +15,11 @@
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 
-/* What operations are bound to; all outlive the binding. */
+/* What operations are bound to.  All of it must outlive the binding. */
 typedef struct tg_binding {
     const tg_model *model;
-    float *grads;                     /* flat, by the model's table; NULL: no gradients */
-    const tg_packed_model *packed;    /* of the model; NULL: its own matrices */
+    float *grads;                     /* flat, in the order of the model's table; NULL: no gradients */
+    const tg_packed_model *packed;    /* the model's matrices, packed; NULL: use them unpacked */
     const tg_matmul_scratch *scratch; /* NULL where all products are in double precision */
 } tg_binding;
 
@@ -37,7 +37,7 @@ typedef struct tg_block {
 
 tg_block tg_bind_block(const tg_binding *binding, size_t layer);
 
-/* What comes before the blocks and after them. */
+/* Before the blocks, and after them. */
 tg_embedding tg_bind_embedding(const tg_binding *binding);
 tg_layernorm tg_bind_ln_f(const tg_binding *binding);
 tg_linear tg_bind_head(const tg_binding *binding); /* [C,V]: the transposed embedding, when tied */

@@ -60,7 +60,7 @@ tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err)
     for (size_t h = 1; h <= tg_size_min(C, TG_SIZE_LIMIT) && used < sizeof possible - 24; h++)
         if (C % h == 0)
             used += (size_t)snprintf(possible + used, sizeof possible - used, " %zu", h);
-    return tg_fail(err, code, "%zu heads do not divide C = %zu: possible are%s", H, C, possible);
+    return tg_fail(err, code, "%zu heads do not divide C = %zu, expected one of%s", H, C, possible);
 }
 
 #define SIZE_ROW(member, max) TG_SIZE_FIELD("config/" #member, tg_config, member, 1, max)
@@ -72,7 +72,7 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     [TG_CONFIG_N_EMBD] = SIZE_ROW(n_embd, TG_SIZE_LIMIT),
     [TG_CONFIG_N_CTX] = SIZE_ROW(n_ctx, TG_SIZE_LIMIT),
     [TG_CONFIG_VOCAB_SIZE] = SIZE_ROW(vocab_size, TG_SIZE_LIMIT),
-    /* the operations use it as a float, which must be a normal one */
+    /* the operations convert it to float, which must not be subnormal */
     [TG_CONFIG_LAYER_NORM_EPSILON] =
         TG_REAL_FIELD("config/layer_norm_epsilon", tg_config, layer_norm_epsilon, (double)FLT_MIN, 1),
     [TG_CONFIG_ACTIVATION] = TG_CHOICE_FIELD("config/activation", tg_config, activation, "gelu_new|gelu"),
@@ -106,7 +106,7 @@ tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r
 
     if (status || *taken || strncmp(a->name, "config/", 7) != 0)
         return status;
-    return tg_fail(err, TG_EDATA, "%s is a setting that this version does not know", a->name);
+    return tg_fail(err, TG_EDATA, "%s is unknown to this version", a->name);
 }
 
 tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err)

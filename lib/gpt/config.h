@@ -1,7 +1,7 @@
 /*
  * config: the shape of a model.
  *
- * GPT-2's architecture, with the choices in which its relatives differ.  C is n_embd,
+ * GPT-2's architecture, with options where its relatives differ.  C is n_embd,
  * L n_layer, H n_head, D = C/H, T at most n_ctx, V vocab_size.
  */
 #ifndef TG_GPT_CONFIG_H
@@ -35,7 +35,7 @@ typedef struct tg_config {
 /* Limits that keep every product of sizes far from overflow, and every index of a token
  * or position within int32_t. */
 #define TG_SIZE_LIMIT 16777216
-#define TG_LAYERS_MAX 112 /* 12 tensors a layer, three times with the optimizer's, in 4,096 names */
+#define TG_LAYERS_MAX 112 /* 12 tensors per layer, and two moments of each, within TG_NAMES_MAX */
 
 /* The members, in the order of the archive. */
 typedef enum tg_config_id {
@@ -57,21 +57,21 @@ typedef enum tg_config_id {
 /* Their arrays, config/NAME; row i is tg_config_id i's. */
 extern const tg_fields tg_config_fields;
 
-/* The presets' names, "tinygpt|baby|gpt2|...", and preset number i of that list: its config,
- * and its name, or NULL when there are not that many. */
+/* The presets' names, "tinygpt|baby|gpt2|..."; the config of number i in that list; its name,
+ * NULL when the list has no number i. */
 const char *tg_config_presets(void);
 tg_config tg_config_preset(size_t i);
 const char *tg_config_preset_name(size_t i);
 #define TG_PRESET_DEFAULT 1 /* baby */
 
-/* H is at least 1 and divides the width C.  Otherwise `code` (TG_EDATA for a file's
- * number, TG_EUSAGE for the user's), with the numbers that are possible. */
+/* Check that H >= 1 divides the width C.  Otherwise returns `code` (TG_EDATA for a number
+ * from a file, TG_EUSAGE for one from the user), with the possible numbers. */
 TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err);
 
-/* Every value is in its range, and H divides C.  TG_EDATA, with names and numbers. */
+/* Check that every value is in its range, and that H divides C.  TG_EDATA, with names and numbers. */
 TG_MUST_CHECK tg_status tg_config_check(const tg_config *config, tg_err *err);
 
-/* Write config/n_layer ... */
+/* Write config/n_layer and all others. */
 TG_MUST_CHECK tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err);
 
 /*

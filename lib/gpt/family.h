@@ -1,5 +1,5 @@
 /*
- * family: what tells one family of models from another: its parameters, and the order of its
+ * family: what distinguishes a family of models: its parameters, and the order of its
  * operations.
  *
  * A family is two files: its rows of parameters (lib/gpt/gpt2_params.c), and its steps forward

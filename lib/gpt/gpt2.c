@@ -9,9 +9,9 @@
  *         x  = x2 + gelu(ln_2(x2) W + b) W + b
  *     logits = ln_f(x) wte^T
  *
- * Everything that computes is an operation of lib/nn on whole tensors of N = B*T rows; this file
- * has their order, forward and backward, for training, evaluation and decoding.  It is compiled
- * twice: with real = float, and with real = double for derivations (lib/gpt/real.h).
+ * All computation is done by operations of lib/nn on whole tensors of N = B*T rows; this file
+ * puts them in order, forward and backward, for training, evaluation and decoding.  It is
+ * compiled twice: with real = float, and with real = double for derivations (lib/gpt/real.h).
  * Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
  */
 #include "lib/nn/crossentropy.h"
@@ -20,7 +20,7 @@
 
 #include "lib/gpt/real.h"
 
-/* Where training drops activations; each site has random numbers of its own. */
+/* Where training drops activations.  Each site has its own random numbers. */
 enum site { SITE_EMBEDDING, SITE_PROBS, SITE_ATTENTION, SITE_MLP };
 
 static tg_dropout drop_at(const tg_acts *a, enum site site, size_t l)
@@ -89,7 +89,7 @@ static void finish(tg_acts *a, size_t l)
 }
 
 #if TG_REAL == 32
-/* All of this: the last block's x. */
+/* All of the above: from ids to a->x. */
 static void forward(tg_acts *a, const int32_t *ids)
 {
     embed(a, ids);
@@ -126,7 +126,7 @@ static void loss(tg_acts *a, real *losses, const int32_t *targets, real *some_lo
 
 /* ---- backward: dx is the gradient of the residual stream, from its end to its beginning */
 
-/* dx from dnormed, the gradient of ln_f's output, for the rows that logits or loss was for */
+/* From dnormed, the gradient of ln_f's output, to dx, for the rows that logits or loss used. */
 static void norm_backward(tg_acts *a, size_t first, size_t rows)
 {
     const tg_layernorm ln_f = tg_bind_ln_f(&a->bound);
@@ -209,7 +209,7 @@ static void embed_backward(tg_acts *a, const int32_t *ids)
     tg_embedding_backward(a->dx, ids, &wte_wpe, a->B, a->T);
 }
 
-/* All of this, after loss. */
+/* All of the above, after loss. */
 static void backward(tg_acts *a, const int32_t *ids)
 {
     loss_backward(a);

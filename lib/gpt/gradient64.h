@@ -1,12 +1,12 @@
 /*
  * gradient64: how the loss of a prediction depends on one layer's attention, in double precision.
  *
- * The prediction is that of the token after a text:
+ * The model predicts the token after a text:
  *
  *     loss = -log softmax(logits[T-1])[target]
  *
- * From layer l's weighted sums on, the rest of the model is run in double precision on the
- * float32 weights, and then backward, by the same steps as training (lib/gpt/gpt2.c):
+ * From layer l's weighted sums on, the rest of the model runs in double precision on the
+ * float32 weights, forward and then backward, by the same steps as training (lib/gpt/gpt2.c):
  *
  *     x2 = x + att w_proj + b_proj          x: the residual stream before ln_1
  *     ... the MLP of layer l, all later layers, ln_f, the head
@@ -42,14 +42,15 @@ typedef struct tg_gradient64 {
 /* Place everything in an arena (see arena.h), for layer `layer` and texts of T tokens. */
 void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *model, size_t layer, size_t T);
 
-/* The layer's input before ln_1, x [T,C], and its qkv [T,3C]: g->acts.block[layer] then holds both
- * and their att, the same numbers as those of the walk. */
+/* Start from the layer's input before ln_1, x [T,C], and its qkv [T,3C]: copy both to
+ * g->acts.block[layer] and compute att there. */
 void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv);
 
-/* Forward from the x and att of g->acts.block[layer]: the loss of 0 <= target < vocab_size. */
+/* Run forward from the x and att of g->acts.block[layer]; returns the loss of `target`, which is
+ * in [0, vocab_size). */
 double tg_gradient64_loss(tg_gradient64 *g, int32_t target);
 
-/* Backward from there: g->dlogits, g->dout and g->datt are written. */
+/* Run backward from there: writes g->dlogits, g->dout and g->datt. */
 void tg_gradient64_run(tg_gradient64 *g);
 
 #endif

@@ -65,7 +65,7 @@ static const char *without_prefixes(const char *name)
     return name;
 }
 
-/* A decimal number below 10^5, without leading zeros; moves *at after it. */
+/* A decimal number below 10^5, without leading zeros; advances *at past it. */
 static bool take_number(const char **at, size_t *number)
 {
     const char *p = *at;
@@ -124,7 +124,7 @@ tg_status tg_import_find(tg_import_target *target, const tg_params *table, tg_im
     if (!target->param && row->kind == TG_HEAD_W) /* tied */
         target->param = find_param(table, TG_WTE, 0);
     if (!target->param)
-        return tg_fail(err, TG_EDATA, "%s is not in a model of this config", name);
+        return tg_fail(err, TG_EDATA, "%s is not a parameter of this config", name);
     return TG_OK;
 }
 
@@ -137,7 +137,7 @@ static bool can_import(tg_dtype dtype)
     return tg_dtype_equal(dtype, TG_F32) || tg_dtype_equal(dtype, TG_F16) || tg_dtype_equal(dtype, TG_BF16);
 }
 
-/* n values, from the one numbered `at`. */
+/* Convert values at .. at + n - 1 of `in` to out [n]. */
 static void load(float *out, const unsigned char *in, tg_dtype dtype, size_t at, size_t n)
 {
     uint16_t bits;
@@ -152,7 +152,7 @@ static void load(float *out, const unsigned char *in, tg_dtype dtype, size_t at,
     }
 }
 
-/* Columns c0 to c0 + TILE of all rows of out, which are rows of in. */
+/* Columns c0 .. c0 + TILE - 1 of out, which are rows of in. */
 static void copy_transposed(float *out, const unsigned char *in, tg_dtype dtype, size_t rows, size_t columns,
                             size_t c0)
 {
@@ -185,10 +185,10 @@ void tg_import_copy(float *out, const void *in, tg_dtype dtype, size_t rows, siz
 
 /* ---- tensors */
 
-/* Of one tensor; freed after it. */
+/* Memory for one tensor. */
 struct buffers {
-    void *raw;     /* its bytes, where they are not mapped */
-    float *second; /* its values, where the parameter has some already */
+    void *raw;     /* its bytes, unless they are mapped */
+    float *second; /* its values, if the parameter already has some to compare with */
 };
 
 static tg_status read_tensor(struct buffers *b, tg_model *m, tg_tensors *t, const tg_array *a,
@@ -212,7 +212,7 @@ static tg_status read_tensor(struct buffers *b, tg_model *m, tg_tensors *t, cons
         return status;
     tg_import_copy(where, raw, a->dtype, p->shape[0], p->shape[1], target->transposed);
     if (first && memcmp(first, where, p->count * sizeof *where) != 0)
-        return tg_fail(err, TG_EDATA, "%s differs from the %s that came before it", a->name, p->name);
+        return tg_fail(err, TG_EDATA, "%s differs from the %s before it", a->name, p->name);
     return tg_check_finite(a->name, where, p->count, err);
 }
 

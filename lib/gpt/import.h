@@ -1,12 +1,12 @@
 /*
  * import: other projects' names and layouts of GPT-2's tensors.
  *
- * A table says for each source which names its tensors have, which parameter each one is,
- * and whether the source keeps it transposed ([out,in] where this library has [in,out]).
+ * For each source, a table lists its tensors' names, the parameter that each one is, and
+ * whether the source stores it transposed ([out,in] where this library has [in,out]).
  * The tensors come from any container (formats/tensors.h).  No tool uses this yet: it is
- * what a converter, or -m with a foreign checkpoint, will be made of; the config and the
- * tokenizer, which no tensor tells, are for those to find.  Everything is copied; foreign
- * tensors that could stay mapped as they are do not.
+ * meant for a converter, or for -m with a foreign checkpoint, which must find the config
+ * and the tokenizer elsewhere, since tensors do not tell them.  Every tensor is copied,
+ * even one that could be used where it is mapped.
  *
  *     tg_model_begin(&m, &config, tokenizer, &err)
  *     tg_import_tensors(&m, &tensors, TG_IMPORT_NANOGPT, &err)     once per file
@@ -31,13 +31,13 @@ typedef enum tg_import_source {
 
 /* What a foreign tensor is. */
 typedef struct tg_import_target {
-    const tg_param *param; /* NULL: no parameter (a mask), to be skipped */
-    bool transposed;       /* the source has the transpose */
+    const tg_param *param; /* NULL: not a parameter (a mask), skip it */
+    bool transposed;       /* the source stores the transpose */
 } tg_import_target;
 
 /*
- * Look up a foreign name.  Any of the prefixes "transformer.", "_orig_mod.", "module." may
- * come before it.  lm_head.weight of a model whose head is tied is wte.weight.
+ * Look up a foreign name, with any of the prefixes "transformer.", "_orig_mod.", "module.".
+ * In a model whose head is tied, lm_head.weight is wte.weight.
  * TG_EDATA: the source has no such tensor, or the table no such parameter or layer.
  */
 TG_MUST_CHECK tg_status tg_import_find(tg_import_target *target, const tg_params *table,
@@ -58,7 +58,7 @@ void tg_import_copy(float *out, const void *in, tg_dtype dtype, size_t rows, siz
  * its values are the same.
  * TG_EDATA: a name, shape or type that does not fit, a value that is not finite, a second
  * tensor with other values, or what tg_tensors_next() says.  TG_EIO, TG_ENOMEM.
- * After a failure m is to be freed.  t stays the caller's, to close.
+ * After a failure m can only be freed.  The caller closes t.
  */
 TG_MUST_CHECK tg_status tg_import_tensors(tg_model *m, tg_tensors *t, tg_import_source source, tg_err *err);
 

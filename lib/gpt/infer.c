@@ -28,7 +28,7 @@ void tg_infer_select(tg_infer *f, size_t first, size_t count)
     f->count = count;
 }
 
-/* Point the activations to the n new tokens of each selected sequence. */
+/* Set up a pass over n new tokens of each selected sequence. */
 static void set_rows(tg_infer *f, size_t n)
 {
     tg_acts *a = &f->acts;

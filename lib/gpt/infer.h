@@ -2,17 +2,17 @@
  * infer: the forward pass without gradients, layer by layer, with or without a
  * key/value cache.
  *
- * Rows are the n new tokens of each of `count` sequences, which follow cache.past tokens.
- * For text all at once:
+ * A pass runs n new tokens of each of `count` sequences, count * n rows, after the
+ * cache.past tokens that the cache holds of each.  For one sequence:
  *
  *     tg_infer_begin(f, ids, n)
  *     for each layer l
- *         tg_infer_qkv(f, l)            f->qkv [n,3C] can be looked at
+ *         tg_infer_qkv(f, l)            f->qkv [n,3C] can be read
  *         tg_infer_block(f, l)
  *     tg_infer_end(f)
  *     tg_infer_logits(f, n - 1, 1, logits)
  *
- * or tg_infer_run(), which does just that.
+ * tg_infer_run() does all of this.
  */
 #ifndef TG_GPT_INFER_H
 #define TG_GPT_INFER_H
@@ -27,27 +27,27 @@
 
 typedef struct tg_infer {
     const tg_model *model;
-    const tg_packed_model *packed; /* of the model, to multiply with; NULL: its own matrices.  Set after placing */
-    const tg_steps *steps;        /* the model's operations */
-    tg_acts acts;                  /* one block's, in place */
-    size_t rows_max;               /* new tokens at a time, of all sequences */
+    const tg_packed_model *packed; /* may be set after placing; NULL: the model's own matrices */
+    const tg_steps *steps;         /* the model's operations */
+    tg_acts acts;                  /* in place */
+    size_t rows_max;               /* max rows of a pass */
     size_t first, count;           /* the sequences of a pass: tg_infer_select() */
-    size_t n;                      /* new tokens of each in the pass under way */
+    size_t n;                      /* new tokens per sequence in the current pass */
     const float *x;                /* [count n,C] the residual stream */
-    const float *normed;           /* [count n,C] the output of the LayerNorm at hand */
+    const float *normed;           /* [count n,C] the current LayerNorm's output */
     const float *qkv;              /* [count n,3C] of the current layer */
-    tg_kv_cache cache;             /* k NULL: none */
-    tg_matmul_scratch matmul;      /* scratch of the matrix product */
+    tg_kv_cache cache;             /* k NULL: no cache */
+    tg_matmul_scratch matmul;
 } tg_infer;
 
-/* Place the buffers in an arena (see arena.h), for up to rows_max new tokens at a time,
- * and a cache for `sequences` of up to `keys` <= n_ctx tokens; 0, 0: none. */
+/* Place the buffers in an arena (see arena.h), for passes of up to rows_max rows, and a cache
+ * for `sequences` of up to `keys` <= n_ctx tokens; 0, 0: no cache. */
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, size_t sequences,
                     size_t keys);
 
-/* Select the sequences that the next passes run, first .. first + count - 1, count >= 1; number 0
- * alone at first.  All sequences share one cache.past: after running some of them alone, run the
- * rest for the same number of tokens before running all together. */
+/* Select the sequences that the next passes run: first .. first + count - 1, count >= 1.
+ * Initially sequence 0 alone.  cache.past is the same for all sequences: after running some of
+ * them alone, run the rest for the same number of tokens before running all together. */
 void tg_infer_select(tg_infer *f, size_t first, size_t count);
 
 /* x = token + position embeddings of ids [count,n].  past + n fits the cache and n_ctx,
@@ -57,16 +57,16 @@ void tg_infer_qkv(tg_infer *f, size_t layer);
 void tg_infer_block(tg_infer *f, size_t layer);
 void tg_infer_end(tg_infer *f);
 
-/* Logits [rows,V] of some rows of the pass just ended; the first rows of `normed` are overwritten. */
+/* Logits [rows,V] of some rows of the last pass; overwrites the first rows of `normed`. */
 void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits);
 
-/* All of it; logits [count,V] of each sequence's last row.  count or n is 1. */
+/* A whole pass; logits [count,V] of each sequence's last row.  count or n is 1 (asserted). */
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits);
 
-/* Copy what the cache holds of sequence 0 to all others. */
+/* Copy sequence 0 of the cache to all others. */
 void tg_infer_broadcast_cache(tg_infer *f);
 
-/* Forget the cache, of all sequences. */
+/* Empty the cache of all sequences. */
 void tg_infer_reset(tg_infer *f);
 
 #endif

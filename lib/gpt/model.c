@@ -13,8 +13,8 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
     return i == m->table.n ? NULL : m->weight[i];
 }
 
-/* All parameters.  The zeros that the memory begins with matter: operations on the whole
- * buffer include the padding. */
+/* Place all parameters.  The padding must be zero, as the arena's memory initially is,
+ * because operations on the whole buffer include it. */
 static void place(tg_arena *arena, void *context)
 {
     tg_model *m = context;
@@ -22,7 +22,7 @@ static void place(tg_arena *arena, void *context)
     m->params = tg_arena_take(arena, m->table.floats, sizeof *m->params);
 }
 
-/* The table, with no tensor in it yet. */
+/* Build the parameter table, with no weights yet. */
 static tg_status set_up(tg_model *m, tg_err *err)
 {
     tg_status status = tg_params_build(&m->table, &m->config, err);
@@ -147,7 +147,7 @@ tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
 /* What has been read so far. */
 struct load {
     tg_model *m;
-    tg_archive_reader *r; /* of m->source: for what is no tensor */
+    tg_archive_reader *r; /* m->source's, for arrays that are not tensors */
     bool flat;
     uint64_t config_seen;
     tg_tokenizer_draft tokenizer;
@@ -162,14 +162,16 @@ static tg_status take_probe(struct load *load, const tg_array *a, tg_err *err)
 
     if (a->ndim != 1 || a->count < 1 || a->count > TG_PROBE_MAX || a->dtype.kind != 'i' ||
         a->dtype.size != sizeof(int32_t))
-        return tg_fail(err, TG_EDATA, "probe/tokens must be 1 to %d ids of type <i4", TG_PROBE_MAX);
+        return tg_fail(err, TG_EDATA,
+                       "probe/tokens has %zu elements of type %c%zu, expected 1 to %d of type i4", a->count,
+                       a->dtype.kind, a->dtype.size, TG_PROBE_MAX);
     if ((status = tg_archive_read(load->r, m->probe, a->bytes, err)))
         return status;
     m->probe_count = a->count;
     return TG_OK;
 }
 
-/* One of the header's arrays; *taken = false: another, which ends the header. */
+/* Read one of the header's arrays.  *taken = false: it is not one, so the header has ended. */
 static tg_status take_header(struct load *load, const tg_array *a, bool *taken, tg_err *err)
 {
     tg_model *m = load->m;
@@ -211,8 +213,7 @@ static tg_status check_claim(const struct load *load, tg_err *err)
 
     if (bytes <= max)
         return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "the config asks for %llu bytes of weights: the file cannot hold more than %llu",
+    return tg_fail(err, TG_EDATA, "the config needs %llu bytes of weights, the file holds at most %llu",
                    (unsigned long long)bytes, (unsigned long long)max);
 }
 
@@ -231,7 +232,7 @@ static tg_status finish_header(struct load *load, tg_err *err)
     ids = tg_tokenizer_vocab_size(m->tokenizer);
     for (size_t i = 0; i < m->probe_count; i++)
         if (m->probe[i] < 0 || (size_t)m->probe[i] >= ids)
-            return tg_fail(err, TG_EDATA, "probe/tokens[%zu] is %d, the vocabulary has %zu", i,
+            return tg_fail(err, TG_EDATA, "probe/tokens[%zu] is %d: the vocabulary has %zu ids", i,
                            (int)m->probe[i], ids);
     return TG_OK;
 }
@@ -260,7 +261,7 @@ static tg_status take_tensor(struct load *load, const tg_param *p, const tg_arra
     if (status)
         return status;
     if (!tg_dtype_equal(a->dtype, TG_F32))
-        return tg_fail(err, TG_EDATA, "%s has type %c%zu, a model holds float32 (f4)", a->name, a->dtype.kind,
+        return tg_fail(err, TG_EDATA, "%s has type %c%zu, expected f4", a->name, a->dtype.kind,
                        a->dtype.size);
     if (!load->flat && values && (uintptr_t)values % TG_ALIGN == 0) {
         m->weight[p - m->table.entry] = values;
@@ -332,7 +333,7 @@ tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, vo
         status = read_all(&load, err);
         tg_tokenizer_draft_free(&load.tokenizer);
     } else {
-        status = tg_fail(err, TG_EDATA, "this is %s; a model's config is read from .npz archives only",
+        status = tg_fail(err, TG_EDATA, "this is %s, expected an .npz archive",
                          tg_format_text(m->source.container->format));
     }
     if (status)

@@ -1,6 +1,6 @@
 /*
- * names64: what is written for float32 is compiled for double precision as well, under these
- * names.  No guard: the first inclusion defines them, the next one takes them back.
+ * names64: the names under which float32 source is also compiled in double precision.
+ * No include guard: the first inclusion defines the macros, the second undefines them.
  */
 #ifndef tg_acts
 #define tg_acts tg_acts64

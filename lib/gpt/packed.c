@@ -8,7 +8,7 @@ static bool is_head(const tg_model *model, const tg_param *t)
     return t->kind == tg_head_kind(&model->config);
 }
 
-/* Matrices that are multiplied with; the embeddings are looked up. */
+/* Whether t is the matrix of a product; the embeddings are only looked up. */
 static bool is_matrix(const tg_model *model, const tg_param *t)
 {
     return t->ndim == 2 && (is_head(model, t) || (t->kind != TG_WTE && t->kind != TG_WPE));
@@ -40,7 +40,8 @@ static void place(tg_arena *arena, void *context)
     }
 }
 
-/* Of the magnitudes of w [n]: a finite float's bits without the sign are in its order. */
+/* The bits of the largest magnitude in w [n]: without the sign, finite floats compare like
+ * their bits. */
 static uint32_t largest_bits(const float *w, size_t n)
 {
     uint32_t max = 0;

@@ -75,7 +75,7 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
         p->std = 0.02 / sqrt(2.0 * (double)c->n_layer);
 }
 
-/* Append one entry after the others, if the config has it. */
+/* Append one entry, if the config has it. */
 static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg_config *c)
 {
     tg_param *p = &t->entry[t->n];
@@ -91,7 +91,7 @@ static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg
     t->floats += tg_round_up(p->count, TG_ALIGN / sizeof(float));
 }
 
-/* A block's rows, from the first on, for each block; returns how many rows they are. */
+/* Append the rows of a block, which begin at row `first`, for each block; returns their number. */
 static size_t append_blocks(tg_params *t, const tg_family *family, size_t first, const tg_config *c)
 {
     size_t n = 0;

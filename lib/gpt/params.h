@@ -1,9 +1,9 @@
 /*
- * params: the one parameter table.
+ * params: the parameter table.
  *
- * It is made of the rows of the model's family (lib/gpt/gpt2_params.c) and drives size, placement, initialisation, saving, loading, gradients, the
- * optimizer and tests.  Names and layouts are Hugging Face's GPT-2 ones: linear
- * weights are [in,out], y = x W + b.
+ * It is built from the rows of the model's family (lib/gpt/gpt2_params.c) and drives size,
+ * placement, initialisation, saving, loading, gradients, the optimizer and tests.  Names
+ * and layouts are those of Hugging Face's GPT-2: linear weights are [in,out], y = x W + b.
  */
 #ifndef TG_GPT_PARAMS_H
 #define TG_GPT_PARAMS_H
@@ -14,7 +14,7 @@
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
 
-/* What a parameter is for: a family of models has some of these (lib/gpt/family.h). */
+/* What a parameter is for.  A family of models uses some of these (lib/gpt/family.h). */
 typedef enum tg_param_kind {
     TG_WTE,         /* wte.weight                 [V,C]  */
     TG_WPE,         /* wpe.weight                 [n_ctx,C] */
@@ -39,7 +39,7 @@ typedef enum tg_param_kind {
 
 /* A dimension, in terms of the config. */
 typedef enum tg_dim {
-    TG_DIM_NONE, /* there is no such dimension: a vector */
+    TG_DIM_NONE, /* no second dimension: a vector */
     TG_DIM_C,
     TG_DIM_3C,
     TG_DIM_4C,
@@ -47,8 +47,8 @@ typedef enum tg_dim {
     TG_DIM_VOCAB
 } tg_dim;
 
-/* When a model has it, and what it is initialised to: zeros, ones, or GPT-2's normal
- * distributions, of which that of a residual projection is narrower. */
+/* When a model has a parameter, and how it is initialised: zeros, ones, or GPT-2's normal
+ * distribution, which is narrower for residual projections. */
 typedef enum tg_when {
     TG_ALWAYS,
     TG_IF_LN_WEIGHT,
@@ -62,8 +62,8 @@ typedef enum tg_start { TG_START_ZERO, TG_START_ONE, TG_START_NORMAL, TG_START_R
 /* One row of a family's table of parameters. */
 typedef struct tg_param_row {
     tg_param_kind kind;
-    const char *name; /* in a block preceded by the family's "h.N." */
-    bool in_block;    /* once in each; these rows follow one another */
+    const char *name; /* in a block, without the prefix "h.N." */
+    bool in_block;    /* once per block; such rows are adjacent */
     tg_dim dim[2];
     tg_when when;
     tg_start start;
@@ -81,7 +81,7 @@ typedef struct tg_param {
     size_t layer; /* 0 for those outside the blocks */
     size_t ndim, shape[2];
     size_t count;  /* elements */
-    size_t offset; /* in floats, of its place in a flat buffer; a multiple of 16 */
+    size_t offset; /* in a flat buffer, in floats; a multiple of 16 */
     double mean, std; /* initialisation: normal, or the constant mean when std is 0 */
     bool decay;       /* weight decay applies: matrices only */
 } tg_param;
@@ -91,7 +91,7 @@ typedef struct tg_params {
     size_t n;
     size_t count;  /* parameters */
     size_t floats; /* size of a flat buffer for all, padding included */
-    size_t first[TG_PARAM_KINDS]; /* index of a kind's (layer 0) entry, or n: left out */
+    size_t first[TG_PARAM_KINDS]; /* index of a kind's entry in layer 0; n: the config has none */
     size_t per_layer;             /* entries in one block */
 } tg_params;
 
@@ -107,8 +107,8 @@ const tg_param *tg_params_find(const tg_params *table, const char *name);
 
 /*
  * GPT-2's initialisation into flat [table->floats]: normal with standard deviation
- * 0.02, residual projections 0.02/sqrt(2L), gains 1, biases 0.  A function of the
- * seed, the tensor's number and the element alone.
+ * 0.02, residual projections 0.02/sqrt(2L), gains 1, biases 0.  A value depends only on
+ * the seed, the tensor's index and the element's.
  */
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed);
 

@@ -10,7 +10,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     const tg_binding bound = {.model = model};
 
     *pass = (tg_pass){.steps = tg_config_family(c)->steps};
-    /* the head's logits have wide's memory, which is free between forward and backward */
+    /* the head's logits use the memory of `wide`, which is free between forward and backward */
     tg_acts_place(arena, &pass->acts, &bound, B, T, 0, tg_head_logits(B * T, c->vocab_size),
                   gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE);
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
@@ -18,7 +18,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
     tg_attention_place(arena, &pass->acts.attention, T, c->n_embd / c->n_head);
 }
 
-/* Here and not when it is placed: the pass may have been copied since. */
+/* Not done in tg_pass_place(), because the pass may have been copied since. */
 static void bind(tg_pass *p, float *grads)
 {
     p->acts.bound.grads = grads;

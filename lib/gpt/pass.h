@@ -17,28 +17,28 @@
 #include "lib/gpt/model.h"
 
 typedef struct tg_pass {
-    tg_acts acts;             /* B and T may be set lower, dropout and rng for training */
-    const tg_steps *steps;   /* the model's operations */
+    tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
+    const tg_steps *steps;    /* the model's operations */
     float *losses;            /* [B,T] */
-    tg_matmul_scratch matmul; /* of all products; its precision may be set */
+    tg_matmul_scratch matmul; /* of all products; the caller may set its precision */
 } tg_pass;
 
 /*
  * Place the buffers for batches of B sequences of T <= n_ctx tokens (see arena.h).
- * gradients: for training; else only tg_pass_run() without grads is legal, and memory does not
+ * gradients: for training; otherwise tg_pass_run() must not be given grads, and memory does not
  * grow with the number of layers.
  */
 void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t B, size_t T, bool gradients);
 
 /*
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.
- * With grads (a flat buffer by the model's table, else NULL) the gradients of loss_scale times
- * the mean loss are added to it: 1/n where n batches make a step.
+ * The gradients of loss_scale times the mean loss are added to grads, a flat buffer in the order
+ * of the model's table, unless it is NULL.  loss_scale is 1/n where n batches make a step.
  */
 double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale);
 
 /*
- * The same without gradients and dropout, in steps, between which the state can be looked at
+ * The same without gradients and dropout, in steps, between which the activations can be read
  * and changed:
  *
  *     tg_pass_begin(p, ids)
@@ -53,6 +53,6 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
 void tg_pass_begin(tg_pass *pass, const int32_t *ids);
 void tg_pass_attend(tg_pass *pass, size_t l);
 void tg_pass_finish_block(tg_pass *pass, size_t l);
-double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each in p->losses */
+double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is in p->losses */
 
 #endif

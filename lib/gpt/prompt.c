@@ -14,11 +14,11 @@ static tg_status check_ids(const tg_prompt *p, const tg_model *model, tg_err *er
 
     if (good == p->n)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "token %zu is %ld, the model's vocabulary has %zu", good,
+    return tg_fail(err, TG_EDATA, "token %zu is %ld: the model's vocabulary has %zu ids", good,
                    (long)p->ids[good], V);
 }
 
-/* The end of every way to make a prompt: a failure leaves nothing. */
+/* The last step of making a prompt: check the ids; after a failure free the prompt. */
 static tg_status checked(tg_prompt *p, const tg_model *model, tg_status status, tg_err *err)
 {
     if (!status)
@@ -41,7 +41,7 @@ static tg_status alloc_ids(tg_prompt *p, size_t n, tg_err *err)
 
 /* ---- text */
 
-#define IDS_MIN 256 /* capacity to begin with */
+#define IDS_MIN 256 /* initial capacity */
 
 /* A prompt that grows as its text is encoded. */
 typedef struct growing {
@@ -75,7 +75,7 @@ static tg_status grow(growing *g, tg_err *err)
     return TG_OK;
 }
 
-/* Encode all of `text`; NULL: it has ended. */
+/* Encode all of `text`; NULL at its end. */
 static tg_status encode(growing *g, tg_text *text, tg_err *err)
 {
     tg_prompt *p = g->p;
@@ -174,7 +174,7 @@ static tg_status from_archive(tg_prompt *p, const tg_model *model, tg_source *so
     return status;
 }
 
-/* ---- either */
+/* ---- text or archive */
 
 tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * prompt: the whole text that a model is shown, as ids of its own tokenizer.
+ * prompt: a whole text for a model, as ids of its tokenizer.
  *
  * It comes as text, as ids, or from a stream that is either text or a token archive.
  */
@@ -11,7 +11,7 @@
 
 #include "lib/gpt/model.h"
 
-#define TG_PROMPT_MAX ((size_t)64 << 20) /* bytes of text, or tokens, of a stream: more is refused */
+#define TG_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, in a stream */
 
 typedef struct tg_prompt {
     int32_t *ids; /* [n], each below the model's vocab_size; owned */
@@ -29,7 +29,7 @@ TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const
                                       tg_err *err);
 
 /*
- * All of fd: a token archive or several in a row when its first bytes say so, otherwise text.
+ * All of fd: one token archive or several in a row if it begins with one, otherwise text.
  * TG_EDATA: empty text, more than TG_PROMPT_MAX, tokens of another tokenizer, a damaged archive.
  * TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
  */

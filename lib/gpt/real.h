@@ -1,6 +1,6 @@
 /*
  * real: the precision that a file of lib/gpt is compiled for, float32 or double, and the names
- * of what it uses and defines in that precision.  Included last.
+ * that belong to it.  Include this last.
  */
 #ifndef TG_GPT_REAL_H
 #define TG_GPT_REAL_H

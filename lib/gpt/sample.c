@@ -45,7 +45,7 @@ static void sift_down(int32_t *heap, size_t n, size_t at, const float *logits)
     heap[at] = id;
 }
 
-/* The token numbers as a heap, the greatest logit first. */
+/* All ids as a heap, the greatest logit first. */
 static void heap_build(int32_t *heap, size_t n, const float *logits)
 {
     for (size_t i = 0; i < n; i++)
@@ -54,7 +54,7 @@ static void heap_build(int32_t *heap, size_t n, const float *logits)
         sift_down(heap, n, i, logits);
 }
 
-/* Move the greatest of the heap's n tokens to heap[n-1], after the end of the rest. */
+/* Move the greatest of the heap's n tokens to heap[n-1]; the rest remain a heap. */
 static void heap_pop(int32_t *heap, size_t n, const float *logits)
 {
     int32_t top = heap[0];
@@ -85,7 +85,7 @@ static int32_t draw(const softmax *p, const int32_t *order, size_t n, double tot
     for (size_t i = 0; i < n && sum <= u * total; i++) {
         w = weight(p, (size_t)order[i]);
         sum += w;
-        if (w > 0.0) /* the result, too, when rounding keeps the sum below u * total */
+        if (w > 0.0) /* also the result when rounding keeps the sum below u * total */
             last = order[i];
     }
     return last;
@@ -154,8 +154,8 @@ tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, 
 
 /* ---- generation */
 
-/* A single text in float32 is nearly as fast with the model's own weights, and saves the time
- * and the memory of packing them. */
+/* For a single text in float32 the model's own weights are nearly as fast, and take no time or
+ * memory to pack. */
 static bool needs_packing(tg_precision precision, size_t S)
 {
     return precision != TG_PRECISION_FLOAT32 || S > 1;

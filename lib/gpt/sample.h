@@ -14,8 +14,8 @@
 
 /*
  * How a token is chosen, in this order: logits / temperature; the top_k greatest; softmax;
- * the most probable of them, as few as have a total probability of top_p or more; one of
- * these at random.  Among equal logits the lower id counts as the greater.
+ * the fewest most probable ones whose total probability reaches top_p; one of these at
+ * random.  Of equal logits, that of the lower id counts as the greater.
  */
 typedef struct tg_sampling {
     bool greedy;        /* always the greatest logit; the other members are ignored */
@@ -30,19 +30,19 @@ typedef struct tg_sampling {
  *
  *   order  [n]  scratch
  *   step        the position of the token to choose
- *   sequence    the text's number, of several: the random number is number `sequence` of
+ *   sequence    the text's number, from 0: selects random number `sequence` of
  *               (seed, TG_RNG_SAMPLE, step)
  *
- * n in [1, 2^31).  O(n + k log n), where top_k and top_p look at k candidates.
+ * n in [1, 2^31).  O(n + k log n) for k candidates under top_k and top_p.
  * TG_EDATA: a logit is NaN or infinite; *id is then unspecified.
  */
 TG_MUST_CHECK tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
                                   size_t sequence, const tg_sampling *sampling, tg_err *err);
 
 /*
- * S texts that begin alike and grow together, so that they share each pass over the weights.
- * When the model's context is full, each continues with the newer half of it, max(1, n_ctx/2)
- * tokens, as if these were the whole text.
+ * S texts with the same beginning that grow together, so that one read of the weights serves
+ * all of them.  When the model's context is full, each continues with the newer half of it,
+ * max(1, n_ctx/2) tokens, as if these were the whole text.
  */
 typedef struct tg_generator {
     tg_infer infer; /* with a cache, of infer.cache.past tokens of each window */
@@ -50,8 +50,8 @@ typedef struct tg_generator {
     int32_t *window; /* [S,n_ctx] the tokens that the model sees */
     float *logits;   /* [S,V] for the tokens after them */
     int32_t *order;  /* [V] scratch */
-    int32_t *ids;    /* [S] the token that was chosen last for each text */
-    size_t choices;  /* ids below this can be chosen: those that the tokenizer decodes */
+    int32_t *ids;    /* [S] the last token chosen for each text */
+    size_t choices;  /* ids below this can be chosen: the tokenizer decodes them */
     uint64_t step;   /* position of the next token in the whole text */
     tg_packed_model packed;
     tg_arena arena;
@@ -61,7 +61,7 @@ typedef struct tg_generator {
  * Allocate all memory for S >= 1 texts of up to `tokens` tokens each, the beginning included;
  * weights are rounded to `precision`.  The model must outlive the generator, which must not
  * be moved.  TG_EDATA: bf16 has no finite value for a weight; TG_ENOMEM.  After a failure
- * there is nothing to close.
+ * *g needs no close.
  */
 TG_MUST_CHECK tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_precision precision,
                                           size_t S, size_t tokens, tg_err *err);
@@ -71,9 +71,9 @@ void tg_generator_close(tg_generator *g); /* a zeroed one is fine */
  * newest tokens the model sees: n, or half a context when n > n_ctx. */
 size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
 
-/* Choose the next token of each text, into g->ids; if `more` is to follow, run them through
- * the model.  TG_EDATA as tg_sample(), with the position, and the text's number when there
- * are several. */
+/* Choose the next token of each text, into g->ids; if `more` tokens will follow, also run them
+ * through the model.  TG_EDATA like tg_sample(), with the position, and the text's number when
+ * there are several. */
 TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling,
                                           tg_err *err);
 

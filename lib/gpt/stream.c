@@ -93,7 +93,7 @@ static tg_status check_ids(const tg_stream *s, const int32_t *ids, size_t n, tg_
 
     if (good == n)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "token %llu is %ld, the model's vocabulary has %zu",
+    return tg_fail(err, TG_EDATA, "token %llu is %ld: the model's vocabulary has %zu ids",
                    (unsigned long long)(s->count + good), (long)ids[good], V);
 }
 

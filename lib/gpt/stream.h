@@ -1,8 +1,8 @@
 /*
- * stream: the tokens of a text of any length, as ids of a model's tokenizer, as they arrive.
+ * stream: a text of any length, read piece by piece as ids of a model's tokenizer.
  *
- * For readers that need a piece at a time; lib/gpt/prompt.h holds a whole text.  The tokens come
- * from ids in memory, or from a descriptor: text, or one token archive or several in a row.
+ * (lib/gpt/prompt.h holds a whole text.)  The ids come from memory, or from a descriptor: text,
+ * or one token archive or several in a row.
  * Memory: a chunk of tokens (lib/text/chunk.h) and the encoder.
  */
 #ifndef TG_GPT_STREAM_H
@@ -22,25 +22,25 @@ typedef struct tg_stream {
     const int32_t *given;       /* ids in memory; or */
     tg_tokens_reader *tokens;   /* archives; or */
     tg_source text;             /* text, */
-    tg_encoder *encoder;        /* and what makes ids of it */
+    tg_encoder *encoder;        /* and its encoder */
     const unsigned char *chunk; /* of an archive: its next ids, `width` bytes each */
     size_t width;
-    size_t ready;   /* ids left in the chunk, or of those given */
+    size_t ready;   /* ids left in the chunk, or in memory */
     uint64_t count; /* ids delivered */
 } tg_stream;
 
-/* Read ids [n], which stay the caller's and must stay in place. */
+/* Read ids [n], which the caller owns and keeps in place until the stream is closed. */
 void tg_stream_open_ids(tg_stream *s, const tg_model *model, const int32_t *ids, size_t n);
 
-/* Read all of fd, which stays the caller's and must stay open.  TG_EDATA: an archive, but not one
- * of tokens.  TG_EIO, TG_ENOMEM.  After a failure the stream needs no close. */
+/* Read all of fd, which the caller keeps open and closes.  TG_EDATA: an archive of another kind.
+ * TG_EIO, TG_ENOMEM.  After a failure the stream needs no close. */
 TG_MUST_CHECK tg_status tg_stream_open(tg_stream *s, const tg_model *model, int fd, tg_err *err);
 
 /*
- * The next ids into ids [max], max >= 1: *n of them, fewer than max only at the end of the
- * stream; 0 after it.  Each is below the model's vocab_size.  TG_EDATA: tokens of another
- * tokenizer, text that the tokenizer cannot express, an id that the model lacks, a damaged
- * archive.  TG_EIO, TG_ENOMEM.  After a failure only tg_stream_close() is legal.
+ * Read the next *n ids into ids [max], max >= 1; *n < max only at the end of the stream, 0 after
+ * it.  Each id is below the model's vocab_size.  TG_EDATA: tokens of another tokenizer, text that
+ * the tokenizer cannot express, an id outside the model's vocabulary, a damaged archive.
+ * TG_EIO, TG_ENOMEM.  After a failure only tg_stream_close() is legal.
  */
 TG_MUST_CHECK tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err);
 

@@ -17,8 +17,8 @@
  *
  *     p_j ln(p_j (i+1))                    what j adds to ln(i+1) - entropy
  *
- * or the first of equals.  The greatest p_j alone would be one of the first few queries',
- * which have few keys to choose from.
+ * or the first of equals.  The greatest p_j alone would belong to one of the first
+ * few queries, which have few keys to choose from.
  */
 #ifndef TG_HEADS_HEAD_STATS_H
 #define TG_HEADS_HEAD_STATS_H

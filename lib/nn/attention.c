@@ -14,12 +14,13 @@ void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t k
     scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
 }
 
+/* The calling thread's scratch. */
 static float *own(const tg_attention_scratch *scratch)
 {
     return scratch->floats + (size_t)omp_get_thread_num() * scratch->each;
 }
 
-/* Where in [B,H,T,T] the rows of one (b,h) begin. */
+/* The probabilities of one (b,h): where its rows begin in [B,H,T,T]. */
 struct rows {
     const tg_dropout *drop;
     size_t first, T;
@@ -32,13 +33,13 @@ static void keep(float *factors, size_t query, size_t first, size_t n, const voi
     tg_dropout_factors(factors, rows->drop, rows->first + query * rows->T + first, n);
 }
 
-/* Where in [B,T,H,D] the first row of one (b,h) begins. */
+/* Offset in [B,T,H,D] of the first row of one (b,h). */
 static size_t row_of(size_t bh, size_t T, size_t C, size_t H)
 {
     return bh / H * T * C + bh % H * (C / H);
 }
 
-/* Head h of sequence b as the kernel reads it, without what it writes. */
+/* The kernel's inputs for head h of sequence b; the caller adds the outputs. */
 static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_t h, const tg_attention *a)
 {
     const size_t T = a->T, C = a->C, D = C / a->H, at = b * T * 3 * C + h * D;
@@ -59,8 +60,8 @@ static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_
     };
 }
 
-/* Over the keys and values of qkv itself. */
-static void forward_alone(float *out, float *lse, const float *qkv, const tg_attention *a)
+/* Attend to the keys and values in qkv. */
+static void forward_uncached(float *out, float *lse, const float *qkv, const tg_attention *a)
 {
     const tg_kernels *kernels = tg_kernels_get();
     const size_t B = a->B, T = a->T, C = a->C, H = a->H;
@@ -77,7 +78,7 @@ static void forward_alone(float *out, float *lse, const float *qkv, const tg_att
     }
 }
 
-/* Over those in the cache, to which qkv's have been added. */
+/* Attend to the keys and values in the cache, to which those in qkv have been appended. */
 static void forward_cached(float *out, const float *qkv, const tg_attention *a)
 {
     const tg_kernels *kernels = tg_kernels_get();
@@ -104,7 +105,7 @@ static void forward_cached(float *out, const float *qkv, const tg_attention *a)
 void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
 {
     if (!a->cache) {
-        forward_alone(out, lse, qkv, a);
+        forward_uncached(out, lse, qkv, a);
         return;
     }
     tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);

@@ -3,8 +3,8 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-/* Rows whose logits are held at a time: some MiB of them, but enough rows for the
- * matrix product to be efficient. */
+/* Rows of logits held at a time: 16 MiB of them, but at least 256, so that the matrix
+ * product is efficient. */
 static size_t block_rows(size_t N, size_t V)
 {
     size_t rows = ((size_t)1 << 22) / V;

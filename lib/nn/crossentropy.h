@@ -1,9 +1,9 @@
 /*
- * crossentropy: the loss of the logits, alone and fused with the head.
+ * crossentropy: the loss of given logits, and of the head's, fused with its product.
  *
  *   losses[n] = log sum_v exp(logits[n,v]) - logits[n,target[n]]
  *
- * Targets are in [0, V): the caller has checked.
+ * The caller ensures that targets are in [0, V).
  * References: tg_crossentropy_*_ref, tg_linear_*_ref.
  */
 #ifndef TG_NN_CROSSENTROPY_H
@@ -18,20 +18,20 @@
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V);
 
 /*
- * losses [N] written, and each logit replaced by its gradient when every loss counts
- * `scale`: logits[n,v] = (softmax(logits[n])[v] - [v = target[n]]) * scale, scale > 0.
+ * losses [N] written; each logit replaced by the gradient of scale * (sum of the losses):
+ * logits[n,v] = (softmax(logits[n])[v] - [v = target[n]]) * scale, scale > 0.
  */
 void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
                               size_t V);
 
-/* Floats of scratch for the logits of one block of rows of the head. */
+/* Floats of scratch that tg_head_loss() needs. */
 size_t tg_head_logits(size_t N, size_t V);
 
 /*
- * tg_head_loss: the losses [N] of inp [N,C] through the head, logits = inp W^T + b, in blocks
- * of rows, so that [N,V] is never stored.  With dinp (else NULL) the gradients too, when every
- * loss counts `scale`: dinp [N,C] is written, head->dw and db are added to.
- * logits: tg_head_logits() floats.
+ * tg_head_loss: the losses [N] of the head's logits, inp W^T + b for inp [N,C], in blocks of
+ * rows, so that [N,V] is never stored.  Unless dinp is NULL, also the gradients of
+ * scale * (sum of the losses): dinp [N,C] is written, head->dw and db are added to.
+ * logits: scratch of tg_head_logits() floats.
  */
 void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_linear *head,
                   float scale, size_t N, float *logits);

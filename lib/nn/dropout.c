@@ -5,7 +5,7 @@
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)4096) /* elements that a thread takes at a time; a multiple of 4 */
+#define CHUNK ((size_t)4096) /* elements per thread at a time; a multiple of 4 */
 #endif
 
 void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, size_t n)
@@ -17,7 +17,7 @@ void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, 
     for (size_t i = 0; i < n; i++) {
         uint64_t element = first + i;
 
-        /* four elements share a block of the generator */
+        /* the generator makes four words at a time */
         if (i == 0 || element % 4 == 0)
             tg_rng_block(words, &drop->rng, element / 4);
         factors[i] = words[element % 4] < threshold ? 0.0f : kept;

@@ -1,8 +1,8 @@
 /*
  * dropout: zero each element with probability p, scale the others by 1/(1-p).
  *
- * The choice is a pure function of the stream and the element's number: the backward pass
- * recomputes the mask, which is never stored.
+ * Whether an element is dropped is a pure function of the random stream and the element's
+ * number, so the mask is never stored: the backward pass recomputes it.
  * Source: Srivastava et al. 2014, JMLR 15.
  */
 #ifndef TG_NN_DROPOUT_H

@@ -7,7 +7,7 @@
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)1 << 16) /* elements that a thread takes at a time */
+#define CHUNK ((size_t)1 << 16) /* elements per thread at a time */
 #endif
 
 void tg_zero(float *x, size_t n)

@@ -1,8 +1,8 @@
 /*
- * elementwise: operations on arrays of any shape, element by element.
+ * elementwise: operations on the elements of arrays of any shape.
  *
  * A pass calls these instead of loops of its own.  n >= 0 elements, contiguous.
- * Large arrays are shared out to OpenMP's threads; no result depends on how many.
+ * OpenMP's threads divide large arrays; results do not depend on their number.
  */
 #ifndef TG_NN_ELEMENTWISE_H
 #define TG_NN_ELEMENTWISE_H

@@ -18,8 +18,8 @@ void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *em
     }
 }
 
-/* Threads share out the columns, so that each sum runs over (b,t) in order even
- * where many rows carry the same token. */
+/* Threads divide the columns, so that each sum runs over (b,t) in order even when many
+ * rows have the same token. */
 void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embedding *embedding, size_t B,
                            size_t T)
 {

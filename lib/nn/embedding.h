@@ -3,7 +3,7 @@
  *
  *   out[b,t,c] = wte[ids[b,t],c] + wpe[first + t,c]
  *
- * Ids are in [0, V): the caller has checked.  Reference: tg_embedding_*_ref.
+ * The caller ensures that ids are in [0, V).  Reference: tg_embedding_*_ref.
  */
 #ifndef TG_NN_EMBEDDING_H
 #define TG_NN_EMBEDDING_H
@@ -14,7 +14,7 @@
 /* The parameters, and where their gradients are added. */
 typedef struct tg_embedding {
     const float *wte, *wpe; /* [V,C], [n_ctx,C] */
-    float *dwte, *dwpe;     /* like them; NULL when no gradient is wanted */
+    float *dwte, *dwpe;     /* the same shapes; NULL when no gradient is wanted */
     size_t C;
 } tg_embedding;
 
@@ -22,7 +22,7 @@ typedef struct tg_embedding {
 void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *embedding, size_t first,
                           size_t B, size_t T);
 
-/* Adds dout [B,T,C] into dwte and dwpe, rows in order; first is 0. */
+/* Adds dout [B,T,C] to dwte and dwpe, rows in order, for positions from 0. */
 void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embedding *embedding, size_t B,
                            size_t T);
 

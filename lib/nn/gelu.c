@@ -8,7 +8,7 @@
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)4096) /* elements that a thread takes at a time */
+#define CHUNK ((size_t)4096) /* elements per thread at a time */
 #endif
 
 static void erf_forward(float *out, const float *inp, size_t n)

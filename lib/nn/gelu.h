@@ -1,5 +1,5 @@
 /*
- * gelu: the Gaussian error linear unit, in both forms in use.
+ * gelu: the Gaussian error linear unit, in its two common forms.
  * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415.
  */
 #ifndef TG_NN_GELU_H
@@ -10,8 +10,8 @@
 #include "lib/nn/ref/gelu_kind.h"
 
 /*
- * tg_gelu_elements: the function that computes out[i] = gelu(inp[i]), on one thread.  A product
- * calls it for each part of its result as soon as that is written (lib/nn/linear.h).
+ * tg_gelu_elements: the function that computes out[i] = gelu(inp[i]), in one thread.  A matrix
+ * product calls it for each part of its result as soon as that is written (lib/nn/linear.h).
  *
  *   out  [n]  written; may equal inp
  *   inp  [n]  read
@@ -20,10 +20,10 @@ typedef void (*tg_gelu_function)(float *out, const float *inp, size_t n);
 tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
 
 /*
- * tg_gelu_slope: out[i] = gelu(inp[i]), slope[i] = gelu'(inp[i]), for a backward pass, which
- * needs both; they share most of the work.
+ * tg_gelu_slope: out[i] = gelu(inp[i]), slope[i] = gelu'(inp[i]), for the backward pass, which
+ * needs both; most of the work is common to them.
  *
- *   out, slope  [n]  written; slope may be inp, out neither of them
+ *   out, slope  [n]  written; slope may be inp, out overlaps neither
  *   inp         [n]  read
  */
 void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind);

@@ -1,7 +1,7 @@
 /*
  * kv_cache: the keys and values of the tokens that a model has seen, for decoding.
  *
- * Every sequence holds the same number of tokens, `past`, below `keys`.
+ * Every sequence holds the same number of tokens, `past` <= `keys`.
  */
 #ifndef TG_NN_KV_CACHE_H
 #define TG_NN_KV_CACHE_H
@@ -13,20 +13,20 @@
 typedef struct tg_kv_cache {
     float *k, *v; /* [sequences,L,keys,C] each; NULL: no cache */
     size_t sequences, L, keys, C;
-    size_t past; /* tokens of each sequence in it */
+    size_t past; /* tokens stored per sequence */
 } tg_kv_cache;
 
-/* Place an empty cache in an arena (see arena.h); none when sequences is 0. */
+/* Place an empty cache in an arena (see arena.h); no cache when sequences is 0. */
 void tg_kv_cache_place(tg_arena *arena, tg_kv_cache *cache, size_t sequences, size_t L, size_t keys, size_t C);
 
-/* Where layer l of a sequence begins, in floats from k or v. */
+/* Offset of layer l of a sequence in k and v, in floats. */
 size_t tg_kv_cache_at(const tg_kv_cache *cache, size_t sequence, size_t l);
 
-/* Store the keys and values of T new tokens of B sequences from `first` on, the last two thirds
- * of the rows of qkv [B,T,3C], after those of layer l.  `past` stays: other layers follow. */
+/* Append the keys and values of T new tokens, the last two thirds of the rows of qkv [B,T,3C],
+ * to layer l of the B sequences from `first` on.  `past` is not advanced: other layers follow. */
 void tg_kv_cache_append(tg_kv_cache *cache, size_t l, const float *qkv, size_t first, size_t B, size_t T);
 
-/* Copy sequence 0 to all others. */
+/* Copy the `past` tokens of sequence 0 to all others. */
 void tg_kv_cache_broadcast(tg_kv_cache *cache);
 
 #endif

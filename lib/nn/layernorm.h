@@ -20,7 +20,7 @@ typedef struct tg_layernorm {
     double epsilon; /* added to the variance */
 } tg_layernorm;
 
-/* Of each row [N]: its mean, and 1/sqrt(var + epsilon), var biased. */
+/* Per row [N]: its mean, and 1/sqrt(var + epsilon), var biased. */
 typedef struct tg_row_stats {
     float *mean, *rstd;
 } tg_row_stats;
@@ -39,7 +39,7 @@ void tg_layernorm_forward(float *out, tg_row_stats stats, const float *inp, cons
 void tg_layernorm_recompute(float *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,
                             size_t N);
 
-/* tg_layernorm_backward: adds into dinp [N,C], norm->dw and norm->db; dout, inp [N,C], stats read. */
+/* tg_layernorm_backward: adds to dinp [N,C], norm->dw and norm->db; reads dout, inp [N,C], stats. */
 void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_row_stats stats,
                            const tg_layernorm *norm, size_t N);
 

@@ -3,7 +3,7 @@
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
-/* W [in,out] as the product's right-hand side, however it is stored; and W^T. */
+/* Set the product's right-hand side to W [in,out], or to W^T, whichever way W is stored. */
 static void set_b(tg_matmul *op, const tg_linear *linear)
 {
     op->b = linear->w;
@@ -59,7 +59,7 @@ void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t 
         kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(TG_COLUMNS, width - c));
 }
 
-/* dw += inp^T dout; of a transposed W, dw += dout^T inp */
+/* dw += inp^T dout; for a transposed W, dw += dout^T inp */
 static void weight_backward(const float *dout, const float *inp, const tg_linear *linear, size_t N)
 {
     const bool t = linear->transposed;

@@ -14,13 +14,13 @@
 #include "lib/kernels/packed_matrix.h"
 #include "lib/nn/gelu.h"
 
-/* The parameters, where their gradients are added, and what the product works with. */
+/* The parameters, where their gradients are added, and how to compute the product. */
 typedef struct tg_linear {
     const float *w;  /* [in,out], y = x W + b; or [out,in] when transposed */
     const float *b;  /* [out]; NULL: none */
     float *dw, *db;  /* like w and b; NULL: no such parameter, or its gradient is not wanted */
     size_t in, out;
-    bool transposed; /* y = x W^T + b: a token embedding [V,C] that serves as the head */
+    bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
     const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */
     const tg_matmul_scratch *scratch; /* needed unless packed (lib/kernels/matmul.h) */
 } tg_linear;
@@ -37,7 +37,7 @@ void tg_linear_forward(float *out, const float *add, const float *inp, const tg_
 /*
  * tg_linear_gelu_forward: pre = inp W + b, out = gelu(pre)
  *
- *   out, pre  [N,out]  written; out may be pre, of which nothing is left then
+ *   out, pre  [N,out]  written; out may be pre, which it then overwrites
  */
 void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_linear *linear,
                             tg_gelu_kind kind, size_t N);
@@ -49,7 +49,7 @@ void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_l
  *   dw[i,o]   += sum_n inp[n,i] dout[n,o]      NULL: not wanted; inp is then not read
  *   db[o]     += sum_n dout[n,o]               NULL: not wanted
  *
- * dinp may be inp (it is written last), else overlaps neither it nor dout.
+ * dinp may be inp (it is written last); otherwise it overlaps neither inp nor dout.
  */
 void tg_linear_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear, size_t N);
 

@@ -4,8 +4,8 @@
 #include "lib/nn/ops64.h"
 #include "lib/nn/ref/ref.h"
 
-#define ROWS 8     /* that share what is read of w */
-#define COLUMNS 32 /* of out: their sums stay in the nearest cache */
+#define ROWS 8     /* of inp, computed together: w is read once for all of them */
+#define COLUMNS 32 /* of out, computed together: their sums stay in the first-level cache */
 
 /* out[0..rows, o0..o0+width) */
 static void forward_block(double *out, const double *inp, const float *w, const float *bias, size_t rows,
@@ -49,7 +49,7 @@ static void transposed_block(double *dinp, const double *dout, const float *w_c,
 {
     double sum[ROWS] = {0};
 
-    if (rows == ROWS) { /* of known number: the sums stay in registers */
+    if (rows == ROWS) { /* a constant count: the sums stay in registers */
         for (size_t o = 0; o < OC; o++) {
             for (size_t n = 0; n < ROWS; n++)
                 sum[n] += dout[n * OC + o] * (double)w_c[o];
@@ -107,7 +107,7 @@ void tg_linear64_gelu_forward(double *out, double *pre, const double *inp, const
 void tg_linear64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
                           size_t N)
 {
-    (void)inp; /* only weights' gradients need it */
+    (void)inp; /* only the gradient of w needs it */
     assert(!linear->dw && !linear->db);
     if (linear->transposed)
         product(dinp, dout, linear->w, NULL, N, linear->out, linear->in);

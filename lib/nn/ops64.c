@@ -91,18 +91,18 @@ void tg_gelu64_backward(double *dinp, const double *dout, const double *slope, s
         dinp[i] = dout[i] * slope[i];
 }
 
-/* ---- attention: each head is one thread's work, and has its own columns of dqkv */
+/* ---- attention: one thread per head, which has its own columns of dqkv */
 
 void tg_attention64_place(tg_arena *arena, tg_attention64_scratch *scratch, size_t B, size_t T, size_t H)
 {
     scratch->rows = tg_arena_take_rows(arena, T, 4 * B * H, sizeof *scratch->rows);
 }
 
-/* One head of one sequence: where its q and its scratch rows are. */
+/* One head of one sequence: its offsets and scratch. */
 struct head {
-    size_t at;      /* of its q in qkv; k and v follow after C and 2C */
-    size_t out;     /* of its columns in out */
-    double *scores; /* [T], and the rest of its scratch */
+    size_t at;      /* offset of its q in qkv; k is C after it, v 2C */
+    size_t out;     /* offset of its columns in out */
+    double *scores; /* [T], then probs and the gradients of both */
 };
 
 static struct head head_of(const tg_attention64 *a, size_t bh)

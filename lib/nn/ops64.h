@@ -1,11 +1,11 @@
 /*
  * ops64: the operations of this folder in double precision, on float32 parameters.
  *
- * For derivations and checks, where exactness counts more than speed.  Each takes the same
- * sums in the same order as its reference in lib/nn/ref, bit for bit, as if the parameters had
- * been converted to double first.  Names, arguments and aliasing are those of the float32
- * operations; gradients are taken of activations only: dw and db must be NULL (asserted).
- * No dropout, no cache.  Nothing allocates or fails.
+ * For derivations and checks, where exactness matters more than speed.  Each operation adds in
+ * the same order as its reference in lib/nn/ref: the results have the reference's bits for the
+ * same parameters converted to double.  Names, arguments and aliasing are those of the float32
+ * operations.  Only activations have gradients: dw and db must be NULL.  Dropout must be off and
+ * cache NULL.  (All asserted.)  Nothing allocates or fails.
  */
 #ifndef TG_NN_OPS64_H
 #define TG_NN_OPS64_H
@@ -55,7 +55,7 @@ void tg_gelu64_backward(double *dinp, const double *dout, const double *slope, s
 /* ---- lib/nn/attention.h */
 
 typedef struct tg_attention64_scratch {
-    double *rows; /* [B,H,4T] a head's scores and probabilities, and their gradients */
+    double *rows; /* [B,H,4T] per head: scores, probabilities, and the gradients of both */
 } tg_attention64_scratch;
 
 void tg_attention64_place(tg_arena *arena, tg_attention64_scratch *scratch, size_t B, size_t T, size_t H);

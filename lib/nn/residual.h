@@ -1,5 +1,5 @@
 /*
- * residual: the end of a sublayer, whose result is added to the residual stream.
+ * residual: the end of a sublayer, which adds its result to the residual stream.
  *
  *   out = residual + drop(inp W + b)
  *
@@ -21,8 +21,8 @@ void tg_residual_forward(float *out, const float *residual, const float *inp, co
                          const tg_dropout *drop, float *scratch, size_t N);
 
 /*
- * Adds into linear->dw and db, writes dinp [N,in], which may be inp.  dout [N,out] is read: it is
- * the gradient of residual, too.
+ * Adds to linear->dw and db; writes dinp [N,in], which may be inp; reads dout [N,out], which is
+ * also the gradient of `residual`.
  */
 void tg_residual_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear,
                           const tg_dropout *drop, float *scratch, size_t N);

@@ -1,6 +1,6 @@
 /*
- * slice on the last dimension: columns start .. start+len of each row.
- * Reshape needs no operation: it is a view (lib/nn/tensor.h).
+ * slice: columns start .. start + len - 1 of each row.
+ * A reshape needs no operation: it is a view (lib/nn/tensor.h).
  */
 #ifndef TG_NN_SLICE_H
 #define TG_NN_SLICE_H

@@ -13,12 +13,12 @@ tg_status tg_tensor_reshape(tg_tensor *view, const tg_tensor *t, const size_t *s
     tg_tensor reshaped = {.data = t->data, .ndim = ndim};
 
     if (ndim > TG_TENSOR_NDIM_MAX)
-        return tg_fail(err, TG_EDATA, "cannot reshape %s to %zu dimensions, at most %d are possible",
+        return tg_fail(err, TG_EDATA, "cannot reshape %s to %zu dimensions, expected at most %d",
                        tg_tensor_text(from, t->shape, t->ndim), ndim, TG_TENSOR_NDIM_MAX);
     if (tg_tensor_count(&have, t->shape, t->ndim, err) || tg_tensor_count(&want, shape, ndim, err))
         return TG_EDATA;
     if (have != want)
-        return tg_fail(err, TG_EDATA, "cannot reshape %s to %s: %zu elements are not %zu",
+        return tg_fail(err, TG_EDATA, "cannot reshape %s to %s: %zu elements, expected %zu",
                        tg_tensor_text(from, t->shape, t->ndim), tg_tensor_text(to, shape, ndim), have, want);
     for (size_t d = 0; d < ndim; d++)
         reshaped.shape[d] = shape[d];

@@ -1,5 +1,5 @@
 /*
- * tensor: a shape laid over floats.
+ * tensor: floats and the shape in which they are read.
  *
  * Row-major: the last index moves fastest, and there are no gaps between elements.  So a
  * reshape is a view, the same floats under another shape, and an element's offset is a
@@ -24,9 +24,8 @@ typedef struct tg_tensor {
 } tg_tensor;
 
 /*
- * View t's floats under another shape; *view may be *t.  TG_EDATA when that has
- * another number of elements, more than 8 dimensions, or a size that overflows: the
- * message has both shapes, and *view is unchanged.
+ * View t's floats under another shape; *view may be *t.  TG_EDATA, with *view unchanged: the
+ * new shape has a different number of elements, one that overflows, or more than 8 dimensions.
  *
  *     [2,4,512] -> [2,4,8,64]   C read as H*D: the heads' channels
  */

@@ -4,7 +4,7 @@
 
 #define IDS 256
 
-/* Its state: each id's text. */
+/* The tokenizer's state: each id's text. */
 struct bytes {
     unsigned char text[IDS];
 };

@@ -12,8 +12,8 @@
 #define TG_TOKENS_VERSION 1
 #define TG_TOKENS_CHUNK_MAX ((size_t)1 << 20) /* ids; a reader refuses more */
 
-/* Bytes of a full chunk as we write it: half of the largest pipe that Linux gives by default,
- * so that the reader works on one half while the writer computes the checksum of the next. */
+/* Bytes of a full chunk: half of the largest pipe buffer that Linux allows by default, so that
+ * the reader works on one chunk while the writer computes the checksum of the next. */
 #ifndef TG_TOKENS_CHUNK
 #define TG_TOKENS_CHUNK ((size_t)1 << 19)
 #endif

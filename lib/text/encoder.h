@@ -7,10 +7,10 @@
  *     do tg_encoder_finish(e, ids, max, &n, &err), use ids [n], while n == max
  *     tg_encoder_free(e)
  *
- * The ids of a text are the same however it is cut into pieces, and whatever `max` is.
- * Pieces may be cut anywhere, within a token or a character too.  An id is given as soon as no
- * further text can change it, so ids lag behind the text, by as much as the kind looks ahead.
- * An encoder serves one text at a time, in one thread at a time.
+ * The ids of a text do not depend on how it is cut into pieces, or on `max`.  Pieces may be
+ * cut anywhere, even within a token or a character.  An id is written as soon as no further
+ * text can change it, so ids lag the text by the kind's lookahead.  An encoder serves one text
+ * at a time, in one thread at a time.
  */
 #ifndef TG_TEXT_ENCODER_H
 #define TG_TEXT_ENCODER_H
@@ -34,9 +34,9 @@ typedef struct tg_text {
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);
 
 /*
- * Consume text and write the ids that are certain into ids [max], max >= 1; *n says how many.
- * text is advanced past what was consumed: to its end, unless the ids are full, *n == max; call
- * again then.  A text of 0 bytes is fine; otherwise each call consumes a byte or writes an id.
+ * Consume text and write the ids that are certain into ids [max], max >= 1; *n is their number.
+ * text is advanced past what was consumed: to its end, unless the ids are full (*n == max); then
+ * call again.  A text of 0 bytes is fine; otherwise each call consumes a byte or writes an id.
  * TG_EDATA: the vocabulary cannot express the text.  TG_ENOMEM.  After a failure only
  * tg_encoder_free() is legal.
  */
@@ -44,9 +44,9 @@ TG_MUST_CHECK tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t 
                                           tg_err *err);
 
 /*
- * The text has ended: write the ids that it still owes into ids [max], max >= 1; *n says how
- * many.  *n < max: these were the last, and the encoder is at the start of another text.
- * Otherwise call again.  Fails like tg_encoder_encode().
+ * At the end of the text, write the ids that are still due into ids [max], max >= 1; *n is their
+ * number.  If *n < max, these were the last and the encoder is ready for another text; otherwise
+ * call again.  Fails like tg_encoder_encode().
  */
 TG_MUST_CHECK tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err);
 

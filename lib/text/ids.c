@@ -61,7 +61,7 @@ size_t tg_ids_check_packed(const void *packed, size_t width, size_t n, size_t vo
     return t;
 }
 
-/* A loop for each width: the compiler makes vectors of them. */
+/* One loop per width, so that the compiler can vectorize it. */
 void tg_ids_pack(void *packed, size_t width, const int32_t *ids, size_t n)
 {
     unsigned char *p = packed;

@@ -32,7 +32,7 @@ static const tg_tokenizer_kind *find_kind(const char *name)
     return NULL;
 }
 
-/* No kind has this name: say which there are. */
+/* No kind has this name: the message lists those that exist. */
 static tg_status unknown_kind(const char *name, tg_status code, tg_err *err)
 {
     char known[128] = "";
@@ -105,7 +105,7 @@ static void compute_identity(tg_tokenizer *tok)
 
 #define DESCRIPTION_SIZE (TG_KIND_NAME_SIZE + 64)
 
-/* "bytes" with 256 ids; and the first digits of its identity, where that is what differs. */
+/* "bytes" with 256 ids; with_identity also gives the first digits of its identity. */
 static void describe(char out[DESCRIPTION_SIZE], const tg_tokenizer *tok, bool with_identity)
 {
     const unsigned char *h = tok->identity;
@@ -175,7 +175,7 @@ tg_status tg_tokenizer_create(const tg_tokenizer **out, const char *name, tg_err
 
 /* ---- sharing */
 
-/* All that ever changes in a sealed tokenizer is the number of its owners. */
+/* Only the number of owners of a sealed tokenizer ever changes. */
 static atomic_size_t *owners(const tg_tokenizer *tok)
 {
     return &((tg_tokenizer *)tok)->owners;
@@ -198,7 +198,7 @@ void tg_tokenizer_free(const tg_tokenizer *tok)
     free(last);
 }
 
-/* ---- asking */
+/* ---- properties */
 
 const char *tg_tokenizer_kind_name(const tg_tokenizer *tok)
 {

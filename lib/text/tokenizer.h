@@ -1,11 +1,11 @@
 /*
- * tokenizer: a vocabulary, and how a text becomes ids of it.
+ * tokenizer: a vocabulary, and the rule that divides a text into its ids.
  *
  * A tokenizer is made once and never changes.  Several owners share it: a model, a token
  * stream, an encoder.  Any thread may use it, share it and free its own share.
  *
- * It is of a kind ("bytes": 256 ids, id = byte).  Archives name the kind and hold its arrays in
- * tokenizer/..., so that tokens and the model trained on them cannot be confused.
+ * Every tokenizer has a kind ("bytes": 256 ids, id = byte).  Archives store the kind and its
+ * arrays in tokenizer/..., so that a model is never given the tokens of another tokenizer.
  * lib/text/encoder.h turns text into ids.
  */
 #ifndef TG_TEXT_TOKENIZER_H
@@ -35,7 +35,7 @@ void tg_tokenizer_free(const tg_tokenizer *tok);
 
 const char *tg_tokenizer_kind_name(const tg_tokenizer *tok);
 
-/* How many ids there are: every id is below this.  At most TG_VOCAB_MAX. */
+/* The number of ids, at most TG_VOCAB_MAX.  Every id is below it. */
 size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok);
 
 /* Whether the ids of every text, stored in one byte each, are the text's own bytes.  Then a
@@ -44,7 +44,7 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok);
 
 /*
  * The text of one token: a pointer to *n bytes, valid as long as tok.
- * An id that is not one of the tokenizer's has none: *n = 0, and the pointer is not NULL.
+ * For an id that the tokenizer lacks, *n = 0 and the pointer is not NULL.
  * (A model may have more rows in its embedding than its tokenizer has ids.)
  */
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
@@ -54,9 +54,9 @@ const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, siz
 const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok);
 
 /*
- * Whether two tokenizers are the same, which is when their identities are: TG_OK, or TG_EDATA
- * with a message that names both.
- * want: the model's, or that of the tokens before.  got: that of the tokens at hand.
+ * Check that two tokenizers have the same identity.  Otherwise TG_EDATA, with a message that
+ * names both.
+ * want: the model's, or that of the preceding tokens.  got: that of the new tokens.
  */
 TG_MUST_CHECK tg_status tg_tokenizer_same(const tg_tokenizer *want, const tg_tokenizer *got, tg_err *err);
 
@@ -84,13 +84,13 @@ typedef struct tg_tokenizer_draft {
 TG_MUST_CHECK tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a,
                                           bool *taken, tg_err *err);
 
-/* All arrays have been offered: the tokenizer into *tok, to be freed; the draft is empty again.
+/* After the last array, move the completed tokenizer from the draft to *tok, to be freed.
  * TG_EDATA: something is missing, or the arrays contradict each other.  TG_ENOMEM.
  * *tok is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_tokenizer_draft *draft,
                                               tg_err *err);
 
-/* Drop what has been read.  A zeroed draft is fine. */
+/* Free what has been read.  A zeroed draft is fine. */
 void tg_tokenizer_draft_free(tg_tokenizer_draft *draft);
 
 #endif

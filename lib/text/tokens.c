@@ -9,7 +9,8 @@
 #include "lib/text/ids.h"
 #include "lib/text/tokens_read.h"
 
-/* Append one chunk.  The capacity, in bytes, doubles: memory follows what has arrived. */
+/* Append one chunk.  The capacity, in bytes, doubles, so that memory is proportional to what
+ * has arrived. */
 static tg_status append(tg_tokens *t, size_t *capacity, const void *ids, size_t n, tg_err *err)
 {
     const size_t used = t->count * t->width;

@@ -20,8 +20,8 @@ typedef struct tg_tokens {
 
 /*
  * Append all tokens of the source's archives to *tokens, which is zeroed before the first call.
- * The source is taken over.  TG_EDATA: more than `max` tokens in all, known before there is
- * memory for them; tokens of another tokenizer than those before; an archive that
+ * Takes ownership of the source.  TG_EDATA: more than `max` tokens in all, which is checked before
+ * memory is allocated for them; tokens of different tokenizers; an archive that
  * lib/text/tokens_read.h refuses.  TG_EIO, TG_ENOMEM.  After a failure *tokens can only be freed.
  */
 TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *source, size_t max, tg_err *err);
@@ -29,7 +29,7 @@ TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *sour
 /* Free what it owns and zero it. */
 void tg_tokens_free(tg_tokens *tokens);
 
-/* CRC-32 of the ids as they are in memory: it identifies the text. */
+/* CRC-32 of the ids as stored in memory; it identifies the text. */
 uint32_t tg_tokens_crc(const tg_tokens *tokens);
 
 /* Copy n ids from position `at` into ids [n].  at + n <= count. */

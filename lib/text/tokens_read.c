@@ -16,8 +16,8 @@ struct tg_tokens_reader {
     bool in_archive;          /* kind and version have been read, */
     bool header_done;         /* and the tokenizer */
     size_t chunks;            /* seen in this archive */
-    unsigned char *stored;    /* a chunk as it is in the file, when that is not mapped */
-    unsigned char *ids;       /* the same in `width` bytes an id, when the file has another width */
+    unsigned char *stored;    /* a chunk as stored in the file, unless that is mapped */
+    unsigned char *ids;       /* the same in `width` bytes per id, if the file's width differs */
     size_t stored_size, ids_size;
 };
 
@@ -41,8 +41,7 @@ static tg_status enter_archive(tg_tokens_reader *r, const tg_array *a, tg_err *e
     return TG_OK;
 }
 
-/* All of tokenizer/... has been read: it must be complete, and the same as that of the archives
- * before. */
+/* After all of tokenizer/...: check that it is complete, and the same as in earlier archives. */
 static tg_status finish_header(tg_tokens_reader *r, tg_err *err)
 {
     const tg_tokenizer *tok;
@@ -106,12 +105,12 @@ static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_er
     if (strcmp(a->name, name) != 0)
         return tg_fail(err, TG_EDATA, "%s is out of place: expected %s", a->name, name);
     if (a->dtype.kind != 'u' || a->dtype.size > 4)
-        return tg_fail(err, TG_EDATA, "%s has type %c%zu: ids are u1, u2 or u4", a->name, a->dtype.kind,
+        return tg_fail(err, TG_EDATA, "%s has type %c%zu, expected u1, u2 or u4", a->name, a->dtype.kind,
                        a->dtype.size);
     if (a->ndim != 1)
-        return tg_fail(err, TG_EDATA, "%s has %zu dimensions, not 1", a->name, a->ndim);
+        return tg_fail(err, TG_EDATA, "%s has %zu dimensions, expected 1", a->name, a->ndim);
     if (a->count > TG_TOKENS_CHUNK_MAX)
-        return tg_fail(err, TG_EDATA, "%s has %zu ids: a chunk has at most %zu", a->name, a->count,
+        return tg_fail(err, TG_EDATA, "%s has %zu ids, expected at most %zu", a->name, a->count,
                        TG_TOKENS_CHUNK_MAX);
     return TG_OK;
 }
@@ -167,7 +166,7 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
     return TG_OK;
 }
 
-/* An array after version: *n becomes the number of ids in it, 0 when it is not a chunk. */
+/* Read an array after "version".  *n = the number of its ids, 0 when it is not a chunk. */
 static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void **ids, size_t *n, tg_err *err)
 {
     bool taken = false;

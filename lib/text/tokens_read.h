@@ -1,5 +1,5 @@
 /*
- * tokens_read: token archives, read a chunk at a time, in memory for one chunk.
+ * tokens_read: reads token archives chunk by chunk; memory: one chunk.
  */
 #ifndef TG_TEXT_TOKENS_READ_H
 #define TG_TEXT_TOKENS_READ_H
@@ -14,20 +14,20 @@ typedef struct tg_tokens_reader tg_tokens_reader;
 
 /*
  * Read one token archive or several in a row, all of one tokenizer, from a source that the
- * caller has opened and may have peeked at.  The reader takes the source over, also when this
- * fails (formats/archive.h).  TG_EDATA: not a token archive; the message says what it is.
+ * caller has opened and may have peeked at.  The reader takes ownership of the source; a
+ * failure closes it.  TG_EDATA: not a token archive; the message says what it is.
  * TG_EIO, TG_ENOMEM.  *r is NULL after a failure.
  */
 TG_MUST_CHECK tg_status tg_tokens_open_source(tg_tokens_reader **r, tg_source *source, tg_err *err);
 
-/* The tokenizer, which stays the reader's; known after the first successful tg_tokens_next(). */
+/* The tokenizer, which the reader owns; NULL before the first successful tg_tokens_next(). */
 const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r);
 
 /*
  * The next chunk: *ids points to *n ids of tg_ids_width() bytes each, valid until the next call;
- * *n = 0 at the end of the input.  TG_EDATA: an id that is not of the vocabulary, with its chunk
- * and position; an archive of another tokenizer; a damaged one.  TG_EIO, TG_ENOMEM.  After a
- * failure only tg_tokens_close() is legal.
+ * *n = 0 at the end of the input.  TG_EDATA: an id outside the vocabulary, with its chunk and
+ * position; an archive of another tokenizer; a damaged one.  TG_EIO, TG_ENOMEM.  After a failure
+ * only tg_tokens_close() is legal.
  */
 TG_MUST_CHECK tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err);
 

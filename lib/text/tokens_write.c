@@ -9,8 +9,8 @@
 #include "lib/text/chunk.h"
 #include "lib/text/ids.h"
 
-/* Chunks in one archive: its limit on names, less those of the header.  A longer text continues
- * in another archive after it. */
+/* Max chunks in one archive: the limit on names, less those of the header.  A longer text
+ * continues in another archive. */
 #define CHUNKS_MAX (TG_NAMES_MAX - 64)
 
 struct tg_tokens_writer {
@@ -22,7 +22,7 @@ struct tg_tokens_writer {
     size_t chunks;       /* written to this archive */
     uint64_t written;    /* ids, in all archives' full chunks */
     size_t n;            /* ids gathered for the next chunk */
-    unsigned char ids[]; /* [TG_TOKENS_CHUNK] these */
+    unsigned char ids[]; /* [TG_TOKENS_CHUNK] these, packed */
 };
 
 /* Begin an archive on fd and write all that precedes its chunks. */
@@ -116,7 +116,7 @@ static tg_status write_packed(tg_tokens_writer *w, const unsigned char *ids, siz
     while (!status && n > 0) {
         const size_t take = tg_size_min(n, w->full - w->n);
 
-        if (take == w->full) { /* a whole chunk is written from where it is */
+        if (take == w->full) { /* a whole chunk needs no copy */
             status = put_chunk(w, ids, take, zero_copy, err);
         } else {
             memcpy(w->ids + w->n * w->width, ids, take * w->width);

@@ -1,8 +1,8 @@
 /*
- * tokens_write: a token archive, written while ids arrive, in memory for one chunk.
+ * tokens_write: writes a token archive as ids arrive; memory: one chunk.
  *
- * What is written may depend on how many ids there are, but not on how they were divided among
- * the calls.
+ * The archive does not depend on how the ids are divided among the calls.  A text with too many
+ * chunks for one archive becomes several in a row.
  */
 #ifndef TG_TEXT_TOKENS_WRITE_H
 #define TG_TEXT_TOKENS_WRITE_H
@@ -15,22 +15,22 @@
 
 typedef struct tg_tokens_writer tg_tokens_writer;
 
-/* Begin an archive on fd, which stays the caller's; the writer takes a share of tok.
+/* Begin an archive on fd, which the caller closes; the writer takes a share of tok.
  * TG_EIO, TG_ENOMEM; *w is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_tokens_create(tg_tokens_writer **w, int fd, const tg_tokenizer *tok, tg_err *err);
 
 /*
- * Append n ids; full chunks are written out.  TG_EUSAGE: one is not of the tokenizer, with its
- * position among all ids written.  TG_EIO, TG_ENOMEM.  After a failure only tg_tokens_abandon()
- * is legal.
+ * Append n ids; full chunks are written out.  TG_EUSAGE: an id is outside the vocabulary; the
+ * message has its position among all ids written.  TG_EIO, TG_ENOMEM.  After a failure only
+ * tg_tokens_abandon() is legal.
  */
 TG_MUST_CHECK tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err);
 
 /* The same for ids of tg_ids_width() bytes each, which are written unchecked. */
 TG_MUST_CHECK tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err);
 
-/* The same for packed ids that nobody ever changes, not even after this returns, like those in a
- * mapped file: whole chunks of them go into a pipe without a copy. */
+/* The same, zero-copy into a pipe for whole chunks: the ids must never change again, not even
+ * after this returns (formats/sink.h).  A mapped file qualifies. */
 TG_MUST_CHECK tg_status tg_tokens_write_packed_zero_copy(tg_tokens_writer *w, const void *ids, size_t n,
                                                          tg_err *err);
 

@@ -17,7 +17,7 @@ tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed,
         b->val_tokens = 0;
     b->train_tokens = n - b->val_tokens;
     b->val_windows = b->val_tokens > 0 ? (b->val_tokens - 1) / T : 0;
-    /* one window fewer than fit: the slack is for the shift */
+    /* one window fewer than would fit, which leaves slack for the shift */
     b->windows = (b->train_tokens - 1) / T;
     if (b->windows > 1)
         b->windows--;

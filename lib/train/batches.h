@@ -1,10 +1,10 @@
 /*
  * batches: windows of the token stream, as a pure function of (seed, step).
  *
- * The text is split once: its end is for validation.  A window is T + 1 tokens: the first T
- * are the inputs, the last T the targets.  An epoch uses every window of the training part
- * once, in random order.  Windows are adjacent; where the first one begins differs from
- * epoch to epoch.
+ * The end of the text is for validation.  A window is T + 1 tokens: the first T are the
+ * inputs, the last T the targets.  An epoch uses every window of the training part once, in
+ * random order.  Each window's inputs begin where the last one's end; where the first begins
+ * is random in each epoch.
  */
 #ifndef TG_TRAIN_BATCHES_H
 #define TG_TRAIN_BATCHES_H
@@ -37,12 +37,12 @@ TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, 
  * epochs, into ids and targets [n,T]. */
 void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n);
 
-/* Validation windows first .. first + n - 1, of `of` <= val_windows that are spread evenly
- * over the validation part, into ids and targets [n,T]. */
+/* `of` <= val_windows windows are spread evenly over the validation part: copy windows
+ * first .. first + n - 1 of these into ids and targets [n,T]. */
 void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
 
-/* The first tokens, at most n, of the validation part, or of the text when there is none.
- * Returns how many. */
+/* Copy the first tokens, at most n, of the validation part into ids, or of the text when there
+ * is no validation.  Returns their number. */
 size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n);
 
 #endif

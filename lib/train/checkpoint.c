@@ -22,7 +22,7 @@ void tg_checkpoint_free(tg_checkpoint *c)
     *c = (tg_checkpoint){0};
 }
 
-/* Memory for both moments, zeros at first. */
+/* Place both moments, initially zero. */
 static void place_moments(tg_arena *arena, void *context)
 {
     tg_checkpoint *c = context;
@@ -61,8 +61,8 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
     if (!p)
         return TG_OK;
     if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
-        return tg_fail(err, TG_EDATA, "%s must be %zu elements of type <f4, like %s", a->name, p->count,
-                       p->name);
+        return tg_fail(err, TG_EDATA, "%s has %zu elements of type %c%zu, expected %zu of type f4 like %s",
+                       a->name, a->count, a->dtype.kind, a->dtype.size, p->count, p->name);
     if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
         return status;
     place = (is_m ? c->m : c->v) + p->offset;
@@ -134,7 +134,7 @@ static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
     if (s->context == 0)
         s->context = c->model.config.n_ctx;
     if (!tg_matmul_has(s->precision))
-        return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products, which the %s kernels do not have",
+        return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products: the %s kernels have none",
                        tg_kernels_get()->isa);
     return check_settings(c, s, err);
 }
@@ -225,8 +225,8 @@ static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *e
     return tg_archive_finish(w, err);
 }
 
-/* An update may overflow although the loss before it was finite.  A reader would refuse the
- * file. */
+/* An update may overflow even though the loss before it was finite.  A reader would refuse
+ * the file. */
 static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
 {
     const tg_params *table = &c->model.table;

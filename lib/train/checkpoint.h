@@ -1,8 +1,8 @@
 /*
  * checkpoint: a model and the state of its training run.
  *
- * It has everything that the next step depends on, and nothing else: a run that is stopped,
- * saved, read and resumed ends with the same bits, and equal runs give equal files.
+ * It holds exactly what the next step depends on: a run that is stopped, saved, read and
+ * resumed ends with the same bits, and equal runs give equal files.
  *
  *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
  *     tg_checkpoint_resume(&run, ...)
@@ -34,12 +34,12 @@ typedef struct tg_checkpoint {
     size_t moments_read; /* arrays of them, while reading */
 } tg_checkpoint;
 
-/* Put a new, untrained model, which the checkpoint then owns, into a zeroed checkpoint.
- * After TG_ENOMEM the checkpoint is still to be freed, with the model. */
+/* Begin a run with a new, untrained model: a zeroed checkpoint takes ownership of it.  After
+ * TG_ENOMEM the checkpoint, with the model, must still be freed. */
 TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err);
 
-/* Read a model archive, trained or not.  Failures as tg_model_read(); TG_EDATA also when the
- * run's state is incomplete or contradicts itself.  After a failure *c needs no free. */
+/* Read a model archive, trained or not.  Fails like tg_model_read(); TG_EDATA also when the
+ * run's state is incomplete or inconsistent.  After a failure *c needs no free. */
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
 /*
@@ -60,9 +60,9 @@ typedef enum tg_text_change {
 } tg_text_change;
 
 /*
- * Train on this text from here on: cut it into windows (*b, which keeps a reference to
- * tokens), and record it in the checkpoint: length, CRC-32, and as the model's probe the
- * first tokens of the validation part.  The settings must be final.  TG_EDATA: the text is
+ * Train on this text from now on: cut it into windows (*b, which keeps a reference to
+ * tokens), and record its length and CRC-32 in the checkpoint, and the first tokens of the
+ * validation part as the model's probe.  The settings must be final.  TG_EDATA: the text is
  * shorter than a window, or its tokenizer is not the model's.
  */
 TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,

@@ -65,8 +65,9 @@ tg_status tg_settings_check(const tg_settings *s, tg_err *err)
     if (status)
         return status;
     if (!tg_size_mul(&n, s->steps, s->accumulate) || !tg_size_mul(&n, n, s->batch) || n >= TG_RUN_LIMIT)
-        return tg_fail(err, TG_EDATA, "%zu steps of %zu passes of %zu sequences are too many: %zu or more",
-                       s->steps, s->accumulate, s->batch, TG_RUN_LIMIT);
+        return tg_fail(err, TG_EDATA,
+                       "%zu steps of %zu passes of %zu sequences, expected a product below %zu", s->steps,
+                       s->accumulate, s->batch, TG_RUN_LIMIT);
     return TG_OK;
 }
 

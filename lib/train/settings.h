@@ -27,8 +27,8 @@ typedef struct tg_settings {
     double weight_decay;    /* AdamW */
     double clip;            /* limit of the gradient's global norm; 0: none */
     double dropout;         /* probability */
-    double val_fraction;    /* fraction of the text, at its end, that is for validation */
-    tg_precision precision; /* products round their operands to it */
+    double val_fraction;    /* fraction of the text, at its end, for validation */
+    tg_precision precision; /* to which products round their operands */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -58,15 +58,15 @@ typedef enum tg_setting_id {
 /* Their arrays, train/NAME; row i is tg_setting_id i's. */
 extern const tg_fields tg_settings_fields;
 
-/* Replace the settings that are given (by tg_setting_id).  min_lr follows a given lr, as a
- * tenth of it, unless it is given too. */
+/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  A given lr
+ * sets min_lr to a tenth of it, unless min_lr is given, too. */
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS]);
 
-/* A run's steps, passes and sequences are each fewer than this: they are coordinates of
- * its random numbers (lib/base/rng.h). */
+/* A run has fewer steps, passes and sequences than this: they are coordinates of its random
+ * numbers (lib/base/rng.h). */
 #define TG_RUN_LIMIT ((size_t)1 << 40)
 
-/* Every value is in its range, and steps * accumulate * batch is below TG_RUN_LIMIT.
+/* Check that every value is in its range, and steps * accumulate * batch below TG_RUN_LIMIT.
  * TG_EDATA, with names and numbers. */
 TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 

@@ -1,9 +1,9 @@
 /*
  * team: processes that compute a step together.
  *
- * A step's passes are dealt to the members in ranges.  Each adds up the gradients of its
- * own (lib/train/tree_sum.h); sum() is the one place where they become the step's.  All
- * else in a step is computed by every member from the same numbers, with the same result.
+ * Each member computes a range of the step's passes and adds up their gradients
+ * (lib/train/tree_sum.h); only sum() combines the members' sums.  Every member computes the
+ * rest of the step from the same numbers, with the same result.
  */
 #ifndef TG_TRAIN_TEAM_H
 #define TG_TRAIN_TEAM_H
@@ -20,8 +20,8 @@ typedef struct tg_team {
      * same bits in every member.  On failure the step does not count. */
     tg_status (*sum)(const struct tg_team *team, tg_tree_sum *s, tg_err *err);
 
-    /* The greatest of the members' numbers, for all of them: what one has to heed, as a
-     * signal to stop, the others do at the same step. */
+    /* The greatest of the members' numbers, returned to all: a signal to stop that reaches
+     * one member stops all of them at the same step. */
     int (*agree)(const struct tg_team *team, int number);
 
     void *state; /* of the two functions */
@@ -30,8 +30,8 @@ typedef struct tg_team {
 /* One process, which computes all passes itself. */
 extern const tg_team tg_team_alone;
 
-/* The range of this member's passes, first .. end - 1 of `passes`: equal shares, as nearly
- * as possible.  Where both numbers are powers of two, a share is one node of the tree. */
+/* This member's passes, first .. end - 1 of `passes`, divided as evenly as possible.  If
+ * `passes` and team->size are powers of two, a member's range is one node of the tree. */
 void tg_team_range(const tg_team *team, size_t passes, size_t *first, size_t *end);
 
 #endif

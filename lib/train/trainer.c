@@ -59,7 +59,7 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
-/* Pass `pass` of the step: its gradient is added to grads; returns its mean loss. */
+/* Run pass `pass` of the step: add its gradient to grads; returns its mean loss. */
 static double run_pass(tg_trainer *t, size_t pass, float *grads)
 {
     const tg_settings *s = &t->run->settings;
@@ -80,12 +80,13 @@ static tg_status sum_passes(tg_trainer *t, tg_err *err)
     return t->team->sum(t->team, &t->sum, err);
 }
 
-/* fabs: a NaN may have a sign, which means nothing */
+/* fabs() because the sign of a NaN means nothing. */
 static tg_status check_finite(const tg_trainer *t, const tg_step_report *report, tg_err *err)
 {
     if (isfinite(report->loss) && isfinite(report->grad_norm))
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "step %zu: the loss is %g and the gradient's norm %g at learning rate %g",
+    return tg_fail(err, TG_EDATA,
+                   "step %zu: loss %g, gradient norm %g: they must be finite (learning rate %g)",
                    t->run->step + 1, fabs(report->loss), fabs(report->grad_norm), report->lr);
 }
 

@@ -39,17 +39,17 @@ typedef struct tg_step_report {
  * run->settings and batches must be final. */
 size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches, const tg_team *team);
 
-/* Allocate all memory.  run, whose settings are settled, batches and team stay the caller's
- * and must outlive the trainer.  The number of threads must not be raised afterwards.
- * On TG_ENOMEM there is nothing to close. */
+/* Allocate all memory.  The settings of `run` must be final.  run, batches and team stay the
+ * caller's and must outlive the trainer.  The number of threads must not be raised afterwards.
+ * After TG_ENOMEM *t needs no close. */
 TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches,
                                         const tg_team *team, tg_err *err);
 void tg_trainer_close(tg_trainer *t);
 
 /*
- * Do step number run->step and count it.  TG_EDATA when the loss or the gradient is not
- * finite; *report then has the values.  Or a failure of the team's sum.  After a failure
- * nothing is updated or counted.
+ * Do step number run->step and count it.  TG_EDATA: the loss or the gradient is not finite;
+ * *report has the values.  Also fails as team->sum() does.  After a failure nothing is updated
+ * or counted.
  */
 TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
 

@@ -6,8 +6,8 @@
 #include "lib/base/size.h"
 #include "lib/nn/elementwise.h"
 
-/* Whether two neighbours are the halves of a node: the left one has 2^k passes from a
- * multiple of 2^(k+1) on, and the right one has the node's other passes. */
+/* Whether two adjacent parts are the halves of a node: the left one has 2^k passes from a
+ * multiple of 2^(k+1) on, the right one the rest of the node. */
 static bool are_halves(const tg_tree_part *left, const tg_tree_part *right, size_t passes)
 {
     const size_t n = left->end - left->first;

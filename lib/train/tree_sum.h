@@ -3,14 +3,14 @@
  *
  * The passes 0 .. n-1 are the leaves of a binary tree, in order.  A node is a block of
  * 2^k passes that begins at a multiple of 2^k, cut off at n.  Its sum is its left half's
- * plus its right half's, or the left half's alone when nothing is in the right one:
+ * plus its right half's, or the left half's alone when the right one is empty:
  *
  *     n = 5    ((0 + 1) + (2 + 3)) + 4
  *     n = 7    ((0 + 1) + (2 + 3)) + ((4 + 5) + 6)
  *
- * The order depends on n alone.  So passes may be dealt to several members of a team
- * (lib/train/team.h) in ranges: each adds up the nodes inside its own range, its parts;
- * parts that are pushed in order, wherever they come from, give the same bits.
+ * The order depends only on n.  So the members of a team (lib/train/team.h) may divide the
+ * passes into ranges: each adds up the nodes inside its own range, its parts; pushing all
+ * parts in order gives the same bits, whichever member computed them.
  *
  *     tg_tree_sum_begin(s)
  *     for each pass of the range, in order
@@ -56,8 +56,8 @@ void tg_tree_sum_begin(tg_tree_sum *s);
 /* The buffer [floats] of the next part, filled with zeros. */
 float *tg_tree_sum_next(tg_tree_sum *s);
 
-/* The gradient in that buffer is the sum over passes first .. end - 1, a node that begins
- * where the last part ends; add up the parts that now make a larger node. */
+/* Append the gradient in that buffer, with its loss, as the sum over passes first .. end - 1, a
+ * node that begins where the last part ends; merge the parts that now make a larger node. */
 void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss);
 
 #endif

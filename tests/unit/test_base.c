@@ -43,7 +43,7 @@ static void names_in_front(void)
 /* A path of any length: the reason and the end of the path are kept. */
 static void long_paths(void)
 {
-    static const char reason[] = "the config asks for 5368 bytes: the file cannot hold more than 17";
+    static const char reason[] = "the config needs 5368 bytes, the file holds at most 17";
     char path[1200];
 
     for (size_t n = 400; n < sizeof path; n++) {

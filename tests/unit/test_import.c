@@ -308,8 +308,8 @@ static void tied_heads(void)
         if (same)
             CHECK(memcmp(got.params, want.params, want.table.floats * sizeof(float)) == 0);
         else
-            CHECK_HAS(err.message, before ? "wte.weight differs from the wte.weight that came before it"
-                                          : "lm_head.weight differs from the wte.weight that came before it");
+            CHECK_HAS(err.message, before ? "wte.weight differs from the wte.weight before it"
+                                          : "lm_head.weight differs from the wte.weight before it");
         CHECK(l->n == want.table.n && h->n == 1);
         tg_tensors_close(&t);
         tg_tensors_close(&head);
@@ -365,10 +365,10 @@ static void names(void)
     CHECK_OK(tg_import_find(&target, &m.table, hf, "h.3.attn.masked_bias", &err), &err);
     CHECK(!target.param);
     expect_no_name(&m.table, nano, "h.3.attn.masked_bias", "is not a tensor of nanoGPT");
-    expect_no_name(&m.table, hf, "h.12.ln_1.weight", "is not in a model of this config");
-    expect_no_name(&m.table, hf, "h.99999.ln_1.weight", "is not in a model of this config");
-    expect_no_name(&m.table, hf, "h.0.attn.c_attn.bias", "is not in a model of this config");
-    expect_no_name(&m.table, hf, "lm_head.bias", "is not in a model of this config");
+    expect_no_name(&m.table, hf, "h.12.ln_1.weight", "is not a parameter of this config");
+    expect_no_name(&m.table, hf, "h.99999.ln_1.weight", "is not a parameter of this config");
+    expect_no_name(&m.table, hf, "h.0.attn.c_attn.bias", "is not a parameter of this config");
+    expect_no_name(&m.table, hf, "lm_head.bias", "is not a parameter of this config");
     expect_no_name(&m.table, hf, "h.01.ln_1.weight", "is not a tensor of");
     expect_no_name(&m.table, hf, "h..ln_1.weight", "is not a tensor of");
     expect_no_name(&m.table, hf, "h.100000.ln_1.weight", "is not a tensor of");

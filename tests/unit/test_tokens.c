@@ -351,7 +351,7 @@ static void refusals(void)
     f = good, f.kind = "model";
     expect_refusal(&f, "the archive has kind \"model\", expected \"tokens\"");
     f = good, f.version = 2;
-    expect_refusal(&f, "the archive has version 2, this program reads version 1");
+    expect_refusal(&f, "the archive has version 2, expected 1");
     f = good, f.tokenizer = NULL;
     expect_refusal(&f, "tokenizer/kind is missing");
     f = good, f.tokenizer = "words";
@@ -373,7 +373,7 @@ static void refusals(void)
     f = good, f.name = "notes";
     expect_refusal(&f, "notes does not belong in a token archive");
     f = good, f.dtype = (tg_dtype){'i', 1};
-    expect_refusal(&f, "tokens/00000000 has type i1: ids are u1, u2 or u4");
+    expect_refusal(&f, "tokens/00000000 has type i1, expected u1, u2 or u4");
     f = good, f.dtype = TG_U16, f.ids = large;
     expect_refusal(&f, "tokens/00000000[2] is 256: the vocabulary has 256 ids");
 }
@@ -385,7 +385,7 @@ static void too_long_a_chunk(void)
 
     f.count = TG_TOKENS_CHUNK_MAX + 1;
     f.ids = ids;
-    expect_refusal(&f, "tokens/00000000 has 1048577 ids: a chunk has at most 1048576");
+    expect_refusal(&f, "tokens/00000000 has 1048577 ids, expected at most 1048576");
     free(ids);
 }
 

@@ -226,7 +226,8 @@ static void settings_are_checked(void)
     s = tg_settings_default();
     s.steps = (size_t)1 << 20;
     s.batch = s.accumulate = (size_t)1 << 10;
-    check_setting(s, "1048576 steps of 1024 passes of 1024 sequences are too many");
+    check_setting(s,
+                  "1048576 steps of 1024 passes of 1024 sequences, expected a product below 1099511627776");
     s.steps--;
     CHECK_OK(tg_settings_check(&s, &err), &err);
 }
@@ -346,7 +347,7 @@ static void states_that_cannot_be_are_refused(void)
     run.settings.context = 16;
     run.settings.steps = (size_t)1e12;
     run.settings.batch = 2;
-    check_not_read(&run, "are too many");
+    check_not_read(&run, "expected a product below");
     tg_checkpoint_free(&run);
 }
 
@@ -811,7 +812,7 @@ static void a_loss_that_is_not_finite_stops(void)
     for (size_t i = 0; i < run.model.table.entry[0].count; i++)
         run.model.params[i] = INFINITY;
     CHECK_EQ(tg_trainer_step(&t, &report, &err), TG_EDATA);
-    CHECK_HAS(err.message, "step 1: the loss is");
+    CHECK_HAS(err.message, "step 1: loss ");
     CHECK_EQ(run.step, 0);
     /* and such a model is not written over a good one */
     CHECK_EQ(tg_checkpoint_write(&run, -1, &err), TG_EDATA);

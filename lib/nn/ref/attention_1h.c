@@ -20,7 +20,7 @@ void REF(attention_1h_backward)(real *dq, real *dk, real *dv, real *dprobs, real
                                 size_t T, size_t C)
 {
     for (size_t b = 0; b < B; b++) {
-        size_t rows = b * T * C; /* of k and v, which the whole sequence shares */
+        size_t rows = b * T * C; /* of k and v, for every query of the sequence */
 
         for (size_t i = 0; i < T; i++) {
             size_t row = (b * T + i) * C;

@@ -7,7 +7,7 @@ void REF(attention_mha_forward)(real *att, real *probs, real *scores, const real
 
     for (size_t b = 0; b < B; b++) {
         for (size_t h = 0; h < H; h++) {
-            size_t rows = b * T * C + h * D; /* of k and v: row j lies j * C further */
+            size_t rows = b * T * C + h * D; /* of k and v: row j is at rows + j * C */
 
             for (size_t i = 0; i < T; i++) {
                 size_t row = ((b * T + i) * H + h) * D;

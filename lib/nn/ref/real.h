@@ -7,7 +7,7 @@
 
 #include <tgmath.h>
 
-#include "lib/nn/ref/ref.h" /* first: it lends out the names real and REF itself */
+#include "lib/nn/ref/ref.h" /* first: it defines real and REF itself, then undefines them */
 
 #if TG_REAL == 64
 typedef double real;

@@ -1,7 +1,7 @@
 /*
  * ref_ops: the contracts of the reference operations.  Include lib/nn/ref/ref.h,
- * which has the rules for all of them and includes this file once per precision;
- * there is no include guard on purpose.
+ * which has the rules for all of them and includes this file once per precision
+ * (hence no include guard).
  */
 #ifndef REF
 #error "include lib/nn/ref/ref.h instead"
@@ -58,7 +58,7 @@ void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, c
  *   out  [N,len]    written
  *   inp  [N,width]  read; start + len <= width
  *
- * Backward: dinp[n,start + c] += dout[n,c]; the rest of dinp is left alone.
+ * Backward: dinp[n,start + c] += dout[n,c]; the rest of dinp is unchanged.
  */
 void REF(slice_forward)(real *out, const real *inp, size_t N, size_t width, size_t start, size_t len);
 void REF(slice_backward)(real *dinp, const real *dout, size_t N, size_t width, size_t start, size_t len);
@@ -81,7 +81,7 @@ void REF(slice_backward)(real *dinp, const real *dout, size_t N, size_t width, s
  *   bias  [C]    read, or NULL for zeros
  *
  * Backward, with dnorm[c] = dout[n,c] * w[c]:
- *   dinp[n,c] += rstd[n] * (dnorm[c] - average of dnorm - norm[c] * average of dnorm * norm)
+ *   dinp[n,c] += rstd[n] * (dnorm[c] - average of dnorm - norm[c] * average of (dnorm * norm))
  *   dw[c]     += sum over n of dout[n,c] * norm;  dbias[c] += sum over n of dout[n,c]
  *   dw, dbias: NULL for none.  inp is forward's, so out must not have overwritten it.
  * Source: Ba et al. 2016, arXiv:1607.06450.
@@ -278,7 +278,7 @@ typedef struct REF(attention_buffers) {
  *   w_proj  [C,C]     read        b_proj  [C]   read, or NULL for none
  *   keep    [B,H,T,T] read; mha only, dropout of the probabilities, or NULL for none
  *
- * Both variants have the same parameters; only the reading of C differs, C = H*D.
+ * Both variants have the same parameters; mha reads C as H*D.
  * Backward: dx, dw_qkv, db_qkv (or NULL), dw_proj, db_proj (or NULL) are added to;
  * all buffers of d, the intermediate gradients, are written.
  */

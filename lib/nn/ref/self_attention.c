@@ -23,7 +23,7 @@ static void project_in_backward(real *dx, real *dw_qkv, real *db_qkv, const buff
     REF(linear_backward)(dx, dw_qkv, db_qkv, d->qkv, x, w_qkv, N, C, 3 * C);
 }
 
-/* The operations add; the intermediate gradients start from nothing. */
+/* The operations add to gradients, so the intermediate ones start at 0. */
 static void clear(const buffers *d, size_t N, size_t C)
 {
     memset(d->qkv, 0, N * 3 * C * sizeof *d->qkv);
