@@ -60,14 +60,14 @@ static void put_member(output *o, tg_zip_entry *e, const unsigned char *content)
 static void put_members(output *o, tg_zip_list *list, int fd)
 {
     tg_source source;
-    tg_zip_reader *r;
-    const tg_zip_entry *e;
-    tg_zip_entry *copy;
-    tg_zip_event event;
+    tg_zip_reader *r = NULL;
+    const tg_zip_entry *e = NULL;
+    tg_zip_entry *copy = NULL;
+    tg_zip_event event = TG_ZIP_EOF;
 
     need(!tg_source_open(&source, fd, NULL) && !tg_zip_open(&r, &source, NULL));
     for (;;) {
-        unsigned char *content;
+        unsigned char *content = NULL;
 
         need(!tg_zip_next(r, &e, &event, NULL));
         if (event != TG_ZIP_MEMBER)
