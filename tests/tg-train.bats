@@ -705,7 +705,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     cmp t2.npz t.npz
     cp text plain
     run -1 --separate-stderr tg-train -m plain t.npz
-    said "tg-train: plain: plain text, expected a token archive"
+    said "tg-train: plain: not an .npz archive: this is plain text"
     cmp plain text
 }
 
@@ -1046,7 +1046,7 @@ outside() {
     if [[ $(getconf _NPROCESSORS_ONLN) -lt 128 ]]; then
         run -2 --separate-stderr tg-train --threads 1024 t.npz
         said "tg-train: --threads must be at most "
-        [[ $stderr =~ ", 8 for each of "[0-9]+" processor"s?", got 1024"$ ]]
+        [[ $stderr =~ " (8 for each of "[0-9]+" processor"s?"), got 1024"$ ]]
     fi
     cmp model.npz untrained.npz
 }
