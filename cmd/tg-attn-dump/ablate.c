@@ -82,9 +82,10 @@ static tg_status find_heads(tg_ablate_head **out, size_t *n, const attn_options 
     if (!heads || !marked)
         status = tg_fail_memory(err, all * (sizeof *heads + sizeof *marked), "the heads");
     if (!status && !(status = mark_items(marked, o, c, err))) {
-        for (size_t i = 0; i < all; i++)
-            if (marked[i])
-                heads[(*n)++] = (tg_ablate_head){i / c->n_head, i % c->n_head};
+        for (size_t l = 0; l < c->n_layer; l++)
+            for (size_t h = 0; h < c->n_head; h++)
+                if (marked[l * c->n_head + h])
+                    heads[(*n)++] = (tg_ablate_head){l, h};
     }
     free(marked);
     *out = heads;
