@@ -127,7 +127,7 @@ n.savez("complex.npz", x=n.zeros(2, "c8"))
 n.savez("name.npz", **{"a b": n.zeros(2)})
 n.savez("empty.npz")
 n.save("alone.npy", n.zeros(2))'
-    refuse fortran.npz 'array "x": it is in Fortran order'
+    refuse fortran.npz 'array "x": Fortran order, expected C order'
     refuse big.npz "'>f4' is big-endian"
     refuse object.npz "Python objects"
     refuse text.npz "'<U4' is not one of"
@@ -217,7 +217,7 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
     # 512 MiB of positions alone, below a limit of 400 MB
     run -1 --separate-stderr bash -c 'ulimit -v 400000 && tg-sample -m claim.npz'
     said "claim.npz: the config needs 536"
-    said "bytes of weights: the file cannot hold more than "
+    said "bytes of weights, the file holds at most "
     run_pipe 1 'cat claim.npz | tg-sample -m -'
     said "wpe.weight is missing"
 }

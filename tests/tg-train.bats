@@ -803,7 +803,7 @@ refused() {
     changed "del members['wpe.weight']"
     refused "wpe.weight is missing"
     changed "members['opt/m/wpe.weight'] = members['opt/m/wte.weight']"
-    refused "opt/m/wpe.weight has "
+    refused "opt/m/wpe.weight has 8192 elements of type f4, expected 512"
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', 0)"
     refused "batch must be between 1 and 65536, got 0"
     changed "members['train/batch'] = members['train/batch'][:-8] + struct.pack('<q', -1)"
