@@ -403,6 +403,8 @@ if layer + 1 < L or i == T - 1:
     said "--target must be one token, but '' is 0"
     run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target-id 256
     said 'target 256 is out of range: expected 0 to 255'
+    run -2 --separate-stderr tg-attn-dump -p 'To be' --trace 0,1,4,2 --backward --target-id 5000000000
+    said 'target 5000000000 is out of range: expected 0 to 255'
 }
 
 @test "weights that are finite, but huge; a full disk" {

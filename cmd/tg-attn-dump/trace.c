@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "lib/base/size.h"
-
 #define INDEX_MAX 1e15 /* for --target-id, until the model is known */
 
 enum through { THROUGH_ATT, THROUGH_OUT };
@@ -89,21 +87,21 @@ static int check(const attn_options *o)
 /* ---- what to derive, now that the model is known */
 
 /* Find the token that --target or --target-id names. */
-static tg_status find_target(int32_t *target, const tg_model *model, tg_err *err)
+static tg_status find_target(size_t *target, const tg_model *model, tg_err *err)
 {
     tg_prompt text = {0};
     char shown[LABEL_SIZE];
     tg_status status = TG_OK;
 
     if (!given.target) {
-        *target = (int32_t)tg_size_min(given.target_id, INT32_MAX);
+        *target = given.target_id;
         return TG_OK;
     }
     if ((status = tg_prompt_text(&text, model, given.target, strlen(given.target), err)))
         return status;
     cli_escape(shown, sizeof shown, (const unsigned char *)given.target, strlen(given.target));
     if (text.n == 1)
-        *target = text.ids[0];
+        *target = (size_t)text.ids[0];
     else
         status = tg_fail(err, TG_EUSAGE, "--target must be one token, but '%s' is %zu", shown, text.n);
     tg_prompt_free(&text);

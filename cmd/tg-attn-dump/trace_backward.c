@@ -8,11 +8,11 @@
 
 static void print_loss_of_model(trace_page *p)
 {
-    const size_t last = p->T - 1, target = (size_t)p->d->what.target;
+    const size_t last = p->T - 1, target = p->d->what.target;
     const double logit = p->d->g.logits[target];
     char shown[LABEL_SIZE];
     size_t n;
-    const unsigned char *text = tg_tokenizer_token(p->in->model.model.tokenizer, p->d->what.target, &n);
+    const unsigned char *text = tg_tokenizer_token(p->in->model.model.tokenizer, (int32_t)target, &n);
 
     cli_escape(shown, sizeof shown, text, n);
     trace_heading(p, "the loss", "lib/gpt/gradient64.c: tg_gradient64_loss");

@@ -25,7 +25,7 @@ static tg_status check(const tg_derive_what *what, const tg_attn_layers *n, tg_e
         return TG_OK;
     if ((status = check_below("the output's channel", what->out_channel, n->C, err)) || !what->backward)
         return status;
-    return check_below("target", (size_t)what->target, n->model->config.vocab_size, err);
+    return check_below("target", what->target, n->model->config.vocab_size, err);
 }
 
 struct placement {
@@ -104,7 +104,7 @@ static void find_datt(tg_derivation *d)
 
     if (d->layer.qkv) {
         tg_gradient64_begin(&d->g, d->layer.residual, d->layer.qkv);
-        tg_gradient64_loss(&d->g, d->what.target);
+        tg_gradient64_loss(&d->g, (int32_t)d->what.target);
         tg_gradient64_run(&d->g);
         of_model = d->g.datt + d->what.at.i * C + d->what.at.h * D;
     }

@@ -23,7 +23,7 @@ typedef struct tg_derive_what {
     size_t channel;     /* of the head's weighted sum; without a model, the loss is this channel */
     size_t out_channel; /* of the layer's output; used only with a model */
     bool backward;      /* also derive the gradient */
-    int32_t target;     /* with a model: the loss is that of predicting this token after the text */
+    size_t target;      /* with a model: the loss is that of predicting this token after the text */
 } tg_derive_what;
 
 /* One channel of the output projection: sum over m of att[m] * w[m,c], plus bias[c]. */

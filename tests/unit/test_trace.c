@@ -295,7 +295,8 @@ static void derivations_are_checked(void)
     refuse((tg_derive_what){.out_channel = C}, &m, "the output's channel 6 is out of range: expected 0 to 5");
     refuse((tg_derive_what){.backward = true, .target = 256}, &m,
            "target 256 is out of range: expected 0 to 255");
-    refuse((tg_derive_what){.backward = true, .target = -1}, &m, "is out of range: expected 0 to 255");
+    refuse((tg_derive_what){.backward = true, .target = 5000000000}, &m,
+           "target 5000000000 is out of range: expected 0 to 255");
     tg_model_free(&m);
 }
 
