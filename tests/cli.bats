@@ -197,6 +197,24 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     done
 }
 
+@test "no memory for the kernels' test is an error, not a reason for other kernels" {
+    need_plain_build
+    tg-attn-dump --example baseline > want
+    failed=0
+    # from what the loader needs to what the tool needs
+    for ((limit = 4000; limit <= 20000; limit += 1000)); do
+        run --separate-stderr bash -c "ulimit -v $limit
+            OMP_NUM_THREADS=1 tg-attn-dump --example baseline; s=\$?; exit \${s/127/9}" # 127: the loader failed
+        if [[ $stderr = *"out of memory"* ]]; then
+            [[ $status = 3 && $output = "" ]]
+            failed=$((failed + 1))
+        elif [[ $status = 0 ]]; then
+            is_output "$(cat want)"
+        fi
+    done
+    [[ $failed -gt 0 ]]
+}
+
 @test "a file size limit is an error of the write, and leaves nothing" {
     echo old > model.npz
     run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-init -o model.npz'

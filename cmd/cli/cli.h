@@ -220,7 +220,7 @@ void cli_init_threads(char **argv);
  * Call this before the first computation.  Set the number of threads (0: OpenMP's default) and choose
  * the instruction set: $TG_ISA, or the best one.  Its kernels are tested on a tiny case; if they fail,
  * a message says so, and the portable ones are used.  TG_EUSAGE: more than 8 threads per processor, or
- * an instruction set that is unknown or that the processor lacks.
+ * an instruction set that is unknown or that the processor lacks.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status cli_begin_compute(size_t threads, tg_err *err);
 

@@ -52,7 +52,8 @@ tg_status cli_begin_compute(size_t threads, tg_err *err)
     status = tg_kernels_choose(getenv("TG_ISA"), err);
     if (status == TG_EUSAGE)
         return tg_err_in(err, "$TG_ISA");
-    if (status)
-        cli_say("%s", err->message);
+    if (status != TG_EDATA)
+        return status;
+    cli_say("%s", err->message);
     return TG_OK;
 }

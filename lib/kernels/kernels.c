@@ -119,7 +119,8 @@ tg_status tg_kernels_choose(const char *isa, tg_err *err)
     if (status)
         return status;
     status = tg_kernels_check(k, err);
-    in_use = status ? &tg_kernels_portable : k;
+    if (status != TG_ENOMEM)
+        in_use = status ? &tg_kernels_portable : k;
     return status;
 }
 

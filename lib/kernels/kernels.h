@@ -91,7 +91,7 @@ const tg_kernels *tg_kernels_get(void);
  * library's only global state.
  * TG_EUSAGE: this program or this processor has no such set; the message lists those
  * that it has; nothing changes.  TG_EDATA: its kernels compute wrongly; the portable
- * ones are in use now.
+ * ones are in use now.  TG_ENOMEM: they could not be tested; nothing changes.
  */
 TG_MUST_CHECK tg_status tg_kernels_choose(const char *isa, tg_err *err);
 
