@@ -1,0 +1,46 @@
+/*
+ * vocab_file: tokenizers from files, our own and those of other projects, and back.
+ *
+ * What a file is, is told by its first bytes, never by its name:
+ *   an archive        a tokenizer (kind "tokenizer"), or a token stream or a model, of which the
+ *                     tokenizer is taken
+ *   tokenizer.json    Hugging Face's, byte-level BPE
+ *   vocab.json        GPT-2's (encoder.json): token -> id; merges.txt or vocab.bpe lies beside it
+ *   merges.txt        GPT-2's (vocab.bpe): ids follow from the merges, or from the vocab.json or
+ *                     encoder.json beside it
+ *   *.tiktoken        base64 and rank per line; the rule for splitting must be given
+ * A directory is its tokenizer.json, else its vocab.json and merges.txt.
+ */
+#ifndef TG_TEXT_VOCAB_FILE_H
+#define TG_TEXT_VOCAB_FILE_H
+
+#include "lib/base/status.h"
+#include "lib/text/split.h"
+#include "lib/text/tokenizer.h"
+
+/*
+ * Read the tokenizer in the file at path into *tok, to be freed.
+ * split: for a .tiktoken file, required; NULL for all others (TG_EUSAGE otherwise).
+ * TG_EDATA: not a tokenizer, a damaged one, or one that asks for something that this version
+ * lacks, which the message names; the message names the file.  TG_EIO, TG_ENOMEM.
+ * *tok is NULL after a failure.  Memory: proportional to the file, at most TG_VOCAB_FILE_MAX.
+ */
+TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const tg_split *split,
+                                           tg_err *err);
+
+#define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
+
+typedef enum tg_vocab_format { TG_VOCAB_NPZ, TG_VOCAB_TOKENIZER_JSON, TG_VOCAB_TIKTOKEN } tg_vocab_format;
+
+/* "npz", "tokenizer.json", "tiktoken"; false when none has this name. */
+bool tg_vocab_format_find(tg_vocab_format *format, const char *name);
+
+/*
+ * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer, and why.  TG_EIO, TG_ENOMEM.
+ * (.tiktoken: the rank of a token is its id, special tokens and the rule for splitting are not
+ * stored, as in tiktoken's own files.)
+ */
+TG_MUST_CHECK tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format,
+                                            tg_err *err);
+
+#endif
