@@ -71,16 +71,6 @@ static void expect_encoding(tg_encoder *e, const ref_vocab *v, const unsigned ch
     free(got);
 }
 
-static tg_encoder *new_encoder(const ref_vocab *v)
-{
-    const tg_tokenizer *tok = ref_vocab_tokenizer(v);
-    tg_encoder *e;
-    tg_err err = {0};
-
-    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
-    tg_tokenizer_free(tok);
-    return e;
-}
 
 /* ---- merging */
 
