@@ -21,7 +21,7 @@
 #define TG_PIECE_IDS ((size_t)4)  /* and its ids at most, which are below 2^24 */
 
 #ifndef TG_PIECE_SETS_BITS
-#define TG_PIECE_SETS_BITS 15 /* 2^15 sets: 2 MiB */
+#define TG_PIECE_SETS_BITS 16 /* 2^16 sets: 4 MiB */
 #endif
 
 /* A piece: its bytes, zeros, and its length in the last byte. */
