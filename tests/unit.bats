@@ -38,6 +38,7 @@ tiny() {
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
+@test "unit: bpe" { unit bpe; }
 @test "unit: split" { unit split; }
 @test "unit: normalize" { unit normalize; }
 @test "unit: tensor" { unit tensor; }

@@ -172,13 +172,14 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
                                 size_t *n, tg_err *err)
 {
     tg_bpe_encoder *e = encoder;
+    tg_text none = {NULL, 0};
     tg_status status = TG_OK;
 
     (void)tok;
     *n = tg_id_queue_take(&e->pieces.queue, ids, max);
     while (!status && *n < max && (text->n > 0 || e->more)) {
-        if (e->nfc && !e->more)
-            status = encode_normalised(e, text, false, err);
+        if (e->nfc)
+            status = e->more ? encode_waiting(e, &none, err) : encode_normalised(e, text, false, err);
         else if (e->waiting.n > 0)
             status = encode_waiting(e, text, err);
         else

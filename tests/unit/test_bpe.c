@@ -446,13 +446,13 @@ static tg_status gather(void *context, const int32_t *ids, size_t n, tg_err *err
     return TG_OK;
 }
 
-/* Whatever the threads and the parts: the encoder's ids; TG_PARALLEL_BLOCK decides how much is shared. */
+/* Whatever the threads and the parts: the encoder's ids. */
 static void threads(void)
 {
-    enum { N = 3 << 20 };
-    const size_t steps[] = {N, N / 3, 700001};
+    enum { N = 12 * TG_PARALLEL_BLOCK };
+    const size_t steps[] = {N, N / 3, N / 4 + 1};
     unsigned char *text = malloc(N);
-    int32_t *want = new_ids(ROOM(N, 4096));
+    int32_t *want = new_ids(ROOM((size_t)N, 4096));
     struct gathered g = {.ids = new_ids(3 * (size_t)N)};
     uint64_t seed = 19;
 
@@ -494,11 +494,12 @@ static void threads(void)
 /* The first failure, in the text's order, ends it. */
 static void threads_fail(void)
 {
-    enum { N = 3 << 20, BAD = 2 << 20 };
+    enum { N = 12 * TG_PARALLEL_BLOCK, BAD = 8 * TG_PARALLEL_BLOCK };
     unsigned char *text = malloc(N);
     struct gathered g = {.ids = new_ids(N)};
     const tg_tokenizer *tok;
     tg_parallel *p;
+    char message[64];
     tg_err err = {0};
     ref_vocab v;
 
@@ -510,7 +511,8 @@ static void threads_fail(void)
         text[i] = i % 5 == 0 ? ' ' : i == BAD + 1 || i == N - 2 ? 'b' : 'a';
     CHECK_OK(tg_parallel_create(&p, tok, false, gather, &g, &err), &err);
     CHECK_EQ(tg_parallel_encode(p, text, N, &err), TG_EDATA);
-    CHECK_HAS(err.message, "byte 2097153 of the text is 0x62");
+    snprintf(message, sizeof message, "byte %d of the text is 0x62", BAD + 1);
+    CHECK_HAS(err.message, message);
     tg_parallel_free(p);
     g.n = 0;
     g.stop = N / 2;

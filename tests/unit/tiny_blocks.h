@@ -31,6 +31,6 @@
 #define TG_LONG_PIECE_IDS ((size_t)8)
 #define TG_BPE_WINDOW ((size_t)8)
 #define TG_PIECE_SETS_BITS 2
-#define TG_PARALLEL_BLOCK ((size_t)64)
+#define TG_PARALLEL_BLOCK 64
 
 #endif
