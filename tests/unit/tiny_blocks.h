@@ -18,6 +18,9 @@
 #define TG_COLUMNS ((size_t)16)
 #define PARALLEL_FROM 512
 
+/* lib/kernels/isa/masks.c: without vectors where an instruction set has the smallest */
+#define TG_MASKS_OF_WORDS
+
 /* lib/nn and lib/gpt: elements that a thread takes at a time */
 #define TG_TINY_CHUNK ((size_t)64)
 #define X2_MAX ((size_t)256)
