@@ -91,7 +91,7 @@ static tg_status take_tokens(tg_stream *s, int32_t *ids, size_t max, size_t *n, 
 
 static tg_status check_ids(const tg_stream *s, const int32_t *ids, size_t n, tg_err *err)
 {
-    const size_t V = s->model->config.vocab_size, good = tg_ids_check(ids, n, V);
+    const size_t V = tg_tokenizer_vocab_size(s->model->tokenizer), good = tg_ids_check(ids, n, V);
 
     if (good == n)
         return TG_OK;
