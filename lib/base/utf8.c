@@ -54,6 +54,17 @@ size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
     return length;
 }
 
+size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code)
+{
+    static const unsigned char first[TG_UTF8_MAX + 1] = {0, 0, 0xC0, 0xE0, 0xF0};
+    const size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    for (size_t i = length; i-- > 1; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3F));
+    out[0] = (char)(first[length] | code);
+    return length;
+}
+
 size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n)
 {
     const size_t length = tg_utf8_decode(code, text, n);
