@@ -38,6 +38,8 @@ tiny() {
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
+@test "unit: split" { unit split; }
+@test "unit: normalize" { unit normalize; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
