@@ -13,6 +13,9 @@
 /* Bytes of the caller's text that follow an incomplete piece of its earlier text, at first. */
 #define FOLLOWING TG_BPE_WINDOW
 
+/* Undecided bytes of which a call may have just one more: so many every rule leaves undecided. */
+#define UNDECIDED ((size_t)64)
+
 /* ---- one piece */
 
 /* Encode a piece that is in no cache and is not long. */
@@ -128,6 +131,7 @@ static tg_status encode_marked(tg_bpe_encoder *e, const tg_bpe *b, const unsigne
 static tg_status encode_incomplete(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *text, size_t *at,
                                    tg_err *err)
 {
+    /* a longer one is no token */
     const bool may_be_whole = e->long_piece.block == 0 && b->vocab.whole_pieces && e->decided <= b->longest;
     size_t used = 0;
     tg_status status = TG_OK;
@@ -155,13 +159,14 @@ static tg_status encode_text(tg_bpe_encoder *e, const tg_bpe *b, const unsigned 
         *used = at;
         e->more = e->queue.n >= TG_LONG_PIECE_IDS && !last;
         take = tg_size_min(n - seen, e->window);
-        if (e->more || (take == 0 && !last))
+        if (e->more || (take == 0 && !last) || (take < 2 * e->undecided && !last))
             return TG_OK;
         if ((status = tg_id_queue_reserve(&e->queue, seen - at + take + TG_LONG_PIECE_BLOCK, err)))
             return status;
         decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, last && take == n - seen);
         if ((status = encode_marked(e, b, text, &at, seen, decided, err)))
             return status;
+        e->undecided = decided == 0 && take > UNDECIDED ? take : 0;
         seen += decided;
         e->decided = seen - at;
         if (last && seen == n)

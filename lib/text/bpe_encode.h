@@ -31,6 +31,7 @@ typedef struct tg_bpe_encoder {
     tg_splitter splitter;
     uint64_t *starts; /* the splitter's marks in a window; owned */
     size_t window;    /* bytes of a window */
+    size_t undecided; /* bytes of the last one if the splitter decided none of it */
 
     /* The text that is still to be encoded begins with `waiting` and continues in the caller's.  It
      * begins where a piece does, or where the long piece does that is being encoded. */

@@ -87,7 +87,8 @@ void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
 /* ---- with special tokens */
 
 /* Give the kind text that has none. */
-static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
+static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n,
+                                 tg_err *err)
 {
     const size_t before = text->n;
     size_t got = 0;
@@ -210,8 +211,8 @@ static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t 
     return TG_OK;
 }
 
-static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
-                                  tg_err *err)
+static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max,
+                                  size_t *n, tg_err *err)
 {
     struct search *s = e->search;
     tg_status status = TG_OK;

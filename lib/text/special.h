@@ -26,7 +26,7 @@ typedef struct tg_special_token {
 typedef struct tg_specials {
     tg_special_token *tokens; /* [n] in the order of their bytes; owned */
     size_t n;
-    size_t first[257];           /* those that begin with byte c are tokens [first[c]..first[c+1]) */
+    size_t first[257];          /* those that begin with byte c are tokens [first[c]..first[c+1]) */
     unsigned char inside[8192]; /* bit a * 256 + b: some token has byte b after byte a */
 } tg_specials;
 
