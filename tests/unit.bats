@@ -30,6 +30,7 @@ tiny() {
 
 @test "unit: base" { unit base; }
 @test "unit: decimal" { unit decimal; }
+@test "unit: json" { unit json; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
@@ -38,6 +39,7 @@ tiny() {
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
+@test "unit: vocab_file" { unit vocab_file; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
