@@ -40,4 +40,7 @@ size_t tg_utf8_whole(const void *text, size_t n);
  * and emoji, 0 for combining marks, else 1.  Approximate: decided by blocks of Unicode 15. */
 unsigned tg_utf8_columns(uint32_t code);
 
+/* The same of a text that ends with NUL; a byte that is no part of a character counts as 1. */
+size_t tg_utf8_width(const char *text);
+
 #endif
