@@ -186,7 +186,7 @@ static void count_short(tg_piece_counts *c, tg_piece_key key, uint64_t hash, uin
 static tg_status count_long(tg_piece_counts *c, const tg_piece *p, uint64_t hash, tg_err *err)
 {
     const size_t mask = c->capacity - 1;
-    size_t at = hash & mask, place;
+    size_t at = hash & mask, place = 0;
     tg_status status;
 
     for (; c->slots[at].count > 0; at = (at + 1) & mask) {
