@@ -63,6 +63,7 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"

@@ -34,6 +34,19 @@ typedef struct tg_text {
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);
 
 /*
+ * Before any text: from now on the text of a special token becomes its id, wherever it occurs; of
+ * several that begin at one place the longest counts.  What is between them is encoded as if each
+ * part were a text of its own.  TG_ENOMEM; the encoder is then as before.
+ */
+TG_MUST_CHECK tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err);
+
+/*
+ * Between texts: the next text begins at byte `offset` of what messages should count from.  At
+ * first it is 0; after a text it is that text's end.
+ */
+void tg_encoder_set_offset(tg_encoder *e, uint64_t offset);
+
+/*
  * Consume text and write the ids that are certain into ids [max], max >= 1; *n is their number.
  * text is advanced past what was consumed: to its end, unless the ids are full (*n == max); then
  * call again.  A text of 0 bytes is fine; otherwise each call consumes a byte or writes an id.
