@@ -54,6 +54,16 @@ size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
     return length;
 }
 
+size_t tg_utf8_whole(const void *text, size_t n)
+{
+    const unsigned char *p = text;
+
+    for (size_t k = 1; k < TG_UTF8_MAX && k <= n; k++)
+        if (!tg_utf8_continues(p[n - k]))
+            return tg_utf8_length(p[n - k]) > k ? n - k : n;
+    return n;
+}
+
 size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n)
 {
     const size_t length = tg_utf8_decode(code, text, n);

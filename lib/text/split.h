@@ -34,7 +34,6 @@ bool tg_split_find(tg_split *split, const char *name);
 typedef struct tg_splitter {
     tg_split split;
     uint32_t state; /* the rule's own; 0 at the start of a text */
-    size_t scanned; /* bytes of the undecided text that have been looked at already */
 } tg_splitter;
 
 /* At the start of a text. */

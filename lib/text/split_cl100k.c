@@ -1,0 +1,61 @@
+/*
+ * The rules cl100k and qwen2.
+ *
+ *   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*
+ *   |\s*[\r\n]+|\s+(?!\S)|\s+
+ *
+ * in which qwen2 has \p{N} for \p{N}{1,3}.  See lib/text/split_lines.h.  A contraction is matched
+ * where an apostrophe begins a piece; its letters count as no letters, as in split_gpt2.c.
+ */
+#include "lib/text/split_lines.h"
+
+static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, const tg_masks *m, bool triples)
+{
+    tg_split_before *b = &p->before;
+    const uint64_t after_other = tg_split_after(m->other, b->other);
+    const uint64_t ends = m->line & (after_other | b->tail);
+    const uint64_t tail = tg_split_fill(ends, m->line);
+    const uint64_t within = m->space & ~tail & ~m->line;
+    const uint64_t others = m->other & ~after_other & ~tg_split_after(m->blank, b->blank);
+    const uint64_t prefix = tg_split_whole_characters(others, b->prefix, m->continued);
+    const uint64_t candidates = m->apostrophe & others;
+    uint64_t letter = m->letter, joined, starts;
+
+    if (candidates | p->contracted)
+        letter &= ~tg_split_contractions(p, candidates, true, false);
+    joined = tg_split_after(prefix, b->prefix) | tg_split_after(within, b->space & ~b->line);
+    starts = others | (letter & ~tg_split_after(letter, b->letter) & ~joined);
+    starts |= tg_split_spaces(p, m, tail, within);
+    if (!triples)
+        starts |= m->number & ~m->continued;
+    else if (m->number | b->number)
+        starts |= tg_split_triples(p, m);
+    b->letter = letter >> p->last & 1;
+    b->other = m->other >> p->last & 1;
+    tg_split_remember(p, m, tail, prefix);
+    return starts;
+}
+
+static inline uint64_t cl100k_word(tg_split_pass *p, const tg_masks *m)
+{
+    return word(p, m, true);
+}
+
+static inline uint64_t qwen2_word(tg_split_pass *p, const tg_masks *m)
+{
+    return word(p, m, false);
+}
+
+static void mark_cl100k(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
+                        size_t n)
+{
+    tg_split_run(cl100k_word, state, starts, text, settled, n);
+}
+
+static void mark_qwen2(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n)
+{
+    tg_split_run(qwen2_word, state, starts, text, settled, n);
+}
+
+const tg_split_rule tg_split_cl100k = {"cl100k", tg_split_settled_lines, mark_cl100k};
+const tg_split_rule tg_split_qwen2 = {"qwen2", tg_split_settled_lines, mark_qwen2};
