@@ -28,6 +28,15 @@ struct options {
     size_t n_files;
 };
 
+/* The special tokens: by default that for the end of a text; none if '' alone is given. */
+static void complete_special(struct options *o)
+{
+    if (o->special.n == 0)
+        o->special = (cli_texts){{END_OF_TEXT}, 1};
+    else if (o->special.n == 1 && *o->special.text[0] == '\0')
+        o->special.n = 0;
+}
+
 static int check(const struct options *o)
 {
     if ((o->format_given || o->rows_given) && !o->trace)
@@ -41,8 +50,8 @@ static int parse(int argc, char **argv, struct options *o)
 {
     static char *standard_input[] = {"-"};
     cli_option options[] = {
-        {'n', "vocab-size", CLI_SIZE, &o->n, "N", "number of ids, bytes and special tokens included", 1, 1e9,
-         NULL},
+        {'n', "vocab-size", CLI_SIZE, &o->n, "N", "number of ids, bytes and special tokens included", 256,
+         TG_BPE_TOKENS_MAX, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
         {0, "to", CLI_ENUM, &o->to, FORMATS, "write this format", 0, 0, NULL},
         {0, "split", CLI_ENUM, &o->split, SPLITS,
@@ -54,8 +63,8 @@ static int parse(int argc, char **argv, struct options *o)
          "print every step; the vocabulary is only written if -o names a FILE", 0, 0, NULL},
         {'f', "format", CLI_ENUM, &o->format, TRACE_FORMATS,
          "with --trace: all counts, or a table with a line for each step", 0, 0, &o->format_given},
-        {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: at most so many pairs and pieces at a time", 0, 1e6,
-         &o->rows_given},
+        {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: at most so many pairs and pieces at a time", 0,
+         1e6, &o->rows_given},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the vocabulary; 0 for one per processor", 0, 1024, NULL},
         {0},
@@ -76,6 +85,7 @@ static int parse(int argc, char **argv, struct options *o)
         return CLI_USAGE;
     o->files = n > 0 ? argv + 1 : standard_input;
     o->n_files = n > 0 ? (size_t)n : 1;
+    complete_special(o);
     return check(o);
 }
 
@@ -219,8 +229,7 @@ static void conclude(const struct job *job)
     cli_say("%s id%s: 256 bytes, %s merge%s, %zu special token%s; %s of text, %s distinct piece%s, %s, %s",
             cli_count(n), cli_plural(n), cli_count(merges), cli_plural(merges), s->n_special,
             cli_plural(s->n_special), cli_bytes(job->totals.bytes), cli_count(job->totals.distinct),
-            cli_plural(job->totals.distinct),
-            cli_bytes(job->totals.memory + tg_merger_memory(job->merger)),
+            cli_plural(job->totals.distinct), cli_bytes(job->totals.memory + tg_merger_memory(job->merger)),
             cli_duration(cli_now() - job->start));
 }
 
@@ -260,7 +269,7 @@ static tg_status run(const struct options *o, tg_err *err)
     };
     tg_status status;
 
-    if ((status = cli_set_threads(o->threads, err)) ||
+    if ((status = tg_merger_check(&job.settings, err)) || (status = cli_set_threads(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
         goto done;
@@ -276,15 +285,6 @@ done:
     return status;
 }
 
-/* The special tokens: by default that for the end of a text; none if '' alone is given. */
-static void complete(struct options *o)
-{
-    if (o->special.n == 0)
-        o->special = (cli_texts){{END_OF_TEXT}, 1};
-    else if (o->special.n == 1 && *o->special.text[0] == '\0')
-        o->special.n = 0;
-}
-
 int main(int argc, char **argv)
 {
     struct options o = {
@@ -295,7 +295,6 @@ int main(int argc, char **argv)
     cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    complete(&o);
     if (run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();

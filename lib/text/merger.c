@@ -8,7 +8,8 @@
 #include "lib/text/pair_table.h"
 
 #define BYTES 256
-#define AHEAD 8 /* places whose cells are fetched in advance */
+#define SPECIAL_MAX 1024 /* their texts stay far below TG_BPE_BYTES_MAX */
+#define AHEAD 8          /* places whose cells are fetched in advance */
 
 /* What a merge does to the pairs of one id with a neighbour: the counts, and how many places. */
 typedef struct side {
@@ -201,37 +202,30 @@ tg_status tg_merger_vocab(tg_merger *m, tg_bpe_vocab *vocab, tg_err *err)
 
 /* ---- making */
 
-static tg_status check_special(const tg_merger_settings *s, size_t *bytes, tg_err *err)
+static tg_status check_special(const tg_merger_settings *s, tg_err *err)
 {
-    *bytes = 0;
     for (size_t i = 0; i < s->n_special; i++) {
-        if (*s->special[i] == '\0')
+        const size_t n = strlen(s->special[i]);
+
+        if (n == 0)
             return tg_fail(err, TG_EUSAGE, "special token %zu is empty, expected at least one byte", i + 1);
+        if (n > TG_BPE_TOKEN_MAX)
+            return tg_fail(err, TG_EUSAGE, "special token %zu has %zu bytes, expected at most %zu", i + 1, n,
+                           TG_BPE_TOKEN_MAX);
         for (size_t j = 0; j < i; j++)
             if (strcmp(s->special[i], s->special[j]) == 0)
                 return tg_fail(err, TG_EUSAGE, "special token %s is given twice", s->special[i]);
-        if (strlen(s->special[i]) > TG_BPE_TOKEN_MAX)
-            return tg_fail(err, TG_EUSAGE, "special token %zu has %zu bytes, expected at most %zu", i + 1,
-                           strlen(s->special[i]), TG_BPE_TOKEN_MAX);
-        *bytes += strlen(s->special[i]);
     }
-    if (*bytes > TG_BPE_BYTES_MAX / 2)
-        return tg_fail(err, TG_EUSAGE, "the special tokens have %zu bytes, expected at most %zu", *bytes,
-                       TG_BPE_BYTES_MAX / 2);
     return TG_OK;
 }
 
-/* Check the settings, and replace those that are 0. */
-static tg_status take_settings(tg_merger *m, const tg_merger_settings *settings, tg_err *err)
+tg_status tg_merger_check(const tg_merger_settings *s, tg_err *err)
 {
-    tg_merger_settings *s = &m->settings;
-    const size_t least = BYTES + settings->n_special;
+    const size_t least = BYTES + s->n_special;
 
-    *s = *settings;
-    if (s->min_count == 0)
-        s->min_count = TG_MERGER_MIN_COUNT;
-    if (s->token_max == 0 || s->token_max > TG_BPE_TOKEN_MAX)
-        s->token_max = TG_BPE_TOKEN_MAX;
+    if (s->n_special > SPECIAL_MAX)
+        return tg_fail(err, TG_EUSAGE, "%zu special tokens are too many: at most %d are possible",
+                       s->n_special, SPECIAL_MAX);
     if (s->n < least)
         return tg_fail(err, TG_EUSAGE,
                        "a vocabulary of %zu ids is too small: %d bytes and %zu special token%s need %zu",
@@ -239,7 +233,24 @@ static tg_status take_settings(tg_merger *m, const tg_merger_settings *settings,
     if (s->n > TG_BPE_TOKENS_MAX)
         return tg_fail(err, TG_EUSAGE, "a vocabulary of %zu ids is too large: at most %zu are possible", s->n,
                        TG_BPE_TOKENS_MAX);
-    return check_special(s, &m->special_bytes, err);
+    return check_special(s, err);
+}
+
+/* Check the settings, and replace those that are 0. */
+static tg_status take_settings(tg_merger *m, const tg_merger_settings *settings, tg_err *err)
+{
+    const tg_status status = tg_merger_check(settings, err);
+
+    if (status)
+        return status;
+    m->settings = *settings;
+    if (m->settings.min_count == 0)
+        m->settings.min_count = TG_MERGER_MIN_COUNT;
+    if (m->settings.token_max == 0 || m->settings.token_max > TG_BPE_TOKEN_MAX)
+        m->settings.token_max = TG_BPE_TOKEN_MAX;
+    for (size_t i = 0; i < m->settings.n_special; i++)
+        m->special_bytes += strlen(m->settings.special[i]);
+    return TG_OK;
 }
 
 /* The ids of the bytes. */

@@ -42,10 +42,14 @@ typedef struct tg_merger_settings {
                    tg_merger_piece() works; takes time and memory */
 } tg_merger_settings;
 
+/* TG_EUSAGE: n is too small or too large; more than 1024 special tokens; one that is empty, too long or
+ * given twice. */
+TG_MUST_CHECK tg_status tg_merger_check(const tg_merger_settings *settings, tg_err *err);
+
 /*
  * A merger of the pieces that l has counted up to the end of a text, to be freed.  l is not needed
- * afterwards.  TG_EDATA: there is no text, or its distinct pieces have more than 4 GiB.  TG_EUSAGE: n is too
- * small or too large; a special token is empty or there twice.  TG_ENOMEM.  *m is NULL after a failure.
+ * afterwards.  Fails like tg_merger_check(); TG_EDATA: there is no text, or its distinct pieces have
+ * more than 4 GiB.  TG_ENOMEM.  *m is NULL after a failure.
  */
 TG_MUST_CHECK tg_status tg_merger_create(tg_merger **m, tg_learn *l, const tg_merger_settings *settings,
                                          tg_err *err);
