@@ -217,20 +217,34 @@ static tg_status learn(struct job *job, tg_err *err)
 
 /* ---- the tool */
 
+/* Why there are fewer ids than were asked for. */
+static void explain(const struct job *job, size_t n)
+{
+    const tg_merger_settings *s = &job->settings;
+    const size_t passed_over = tg_merger_passed_over(job->merger);
+    char more[96] = "";
+
+    if (passed_over > 0)
+        snprintf(more, sizeof more, ", except %s whose token%s would be longer than %s bytes",
+                 cli_count(passed_over), cli_plural(passed_over), cli_count(TG_BPE_TOKEN_MAX));
+    cli_say("only %s of %s ids: no further pair occurs %s time%s%s", cli_count(n), cli_count(s->n),
+            cli_count(s->min_count), cli_plural(s->min_count), more);
+}
+
 static void conclude(const struct job *job)
 {
     const tg_merger_settings *s = &job->settings;
+    const tg_learn_totals *t = &job->totals;
     const size_t n = tg_tokenizer_vocab_size(job->tok), merges = n - s->n_special - 256;
 
     cli_progress_end();
     if (n < s->n)
-        cli_say("only %s of %s ids: no further pair occurs %llu time%s", cli_count(n), cli_count(s->n),
-                (unsigned long long)s->min_count, cli_plural(s->min_count));
-    cli_say("%s id%s: 256 bytes, %s merge%s, %zu special token%s; %s of text, %s distinct piece%s, %s, %s",
-            cli_count(n), cli_plural(n), cli_count(merges), cli_plural(merges), s->n_special,
-            cli_plural(s->n_special), cli_bytes(job->totals.bytes), cli_count(job->totals.distinct),
-            cli_plural(job->totals.distinct), cli_bytes(job->totals.memory + tg_merger_memory(job->merger)),
-            cli_duration(cli_now() - job->start));
+        explain(job, n);
+    cli_say("%s ids: 256 bytes, %s merge%s, %zu special token%s; learned from %s of text, %s distinct "
+            "piece%s, in %s of memory and %s",
+            cli_count(n), cli_count(merges), cli_plural(merges), s->n_special, cli_plural(s->n_special),
+            cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct),
+            cli_bytes(t->memory + tg_merger_memory(job->merger)), cli_duration(cli_now() - job->start));
 }
 
 /* Whether there is a vocabulary to write: a trace may be all that was asked for. */

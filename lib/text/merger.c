@@ -43,6 +43,8 @@ struct tg_merger {
 
     uint32_t *special; /* [n_special] */
     size_t special_bytes;
+
+    size_t passed_over; /* pairs whose tokens would be too long */
 };
 
 /* ---- memory */
@@ -364,8 +366,14 @@ static tg_pair *find_best(tg_merger *m)
         const tg_pair taken = tg_pair_table_take(&m->pairs, p);
 
         tg_pair_free_places(&taken);
+        m->passed_over++;
     }
     return p;
+}
+
+size_t tg_merger_passed_over(const tg_merger *m)
+{
+    return m->passed_over;
 }
 
 static tg_merger_pair describe(const tg_pair *p)

@@ -63,6 +63,9 @@ typedef struct tg_merger_pair {
  * (A pair whose token would be too long is passed over.) */
 bool tg_merger_best(tg_merger *m, tg_merger_pair *best);
 
+/* Pairs that were passed over. */
+size_t tg_merger_passed_over(const tg_merger *m);
+
 /* Merge tg_merger_best(); it exists.  TG_ENOMEM: only tg_merger_free() is legal. */
 TG_MUST_CHECK tg_status tg_merger_merge(tg_merger *m, tg_err *err);
 

@@ -25,4 +25,9 @@
 /* lib/text: more than one archive, of 4,032 chunks, comes with 258,049 tokens */
 #define TG_TOKENS_CHUNK ((size_t)64)
 
+/* learning: text of a thread, of a call to the splitter; the first table of pieces */
+#define TG_LEARN_TEXT ((size_t)100)
+#define TG_LEARN_WINDOW ((size_t)4)
+#define TG_PIECE_SLOTS ((size_t)2)
+
 #endif
