@@ -54,6 +54,46 @@ size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
     return length;
 }
 
+/* RFC 3629, section 4: which second bytes may follow a first one. */
+static bool may_follow(unsigned char first, unsigned char second)
+{
+    switch (first) {
+    case 0xE0:
+        return second >= 0xA0;
+    case 0xED:
+        return second < 0xA0;
+    case 0xF0:
+        return second >= 0x90;
+    case 0xF4:
+        return second < 0x90;
+    default:
+        return true;
+    }
+}
+
+bool tg_utf8_is_cut(const void *text, size_t n)
+{
+    const unsigned char *p = text;
+
+    if (n == 0 || n >= tg_utf8_length(p[0]) || p[0] < 0xC2 || p[0] > 0xF4)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (!tg_utf8_continues(p[i]))
+            return false;
+    return n == 1 || may_follow(p[0], p[1]);
+}
+
+size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code)
+{
+    static const unsigned char first[TG_UTF8_MAX + 1] = {0, 0, 0xC0, 0xE0, 0xF0};
+    const size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    for (size_t i = length; i-- > 1; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3F));
+    out[0] = (char)(first[length] | code);
+    return length;
+}
+
 size_t tg_utf8_whole(const void *text, size_t n)
 {
     const unsigned char *p = text;
