@@ -8,7 +8,7 @@
 #include "lib/base/size.h"
 #include "lib/text/bpe.h"
 #include "lib/text/learn.h"
-#include "lib/text/merger.h"
+#include "lib/text/vocab_learner.h"
 #include "lib/text/vocab_file.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of text between two looks at the clock */
@@ -91,10 +91,10 @@ static int parse(int argc, char **argv, struct options *o)
 
 struct job {
     const struct options *o;
-    tg_merger_settings settings;
+    tg_vocab_learner_settings settings;
     cli_output out;
     tg_learn *learn;
-    tg_merger *merger;
+    tg_vocab_learner *vocab;
     const tg_tokenizer *tok;
     trace trace;
     tg_learn_totals totals;
@@ -166,9 +166,9 @@ static tg_status count(struct job *job, tg_err *err)
 
 /* ---- merging */
 
-static void show_merging(struct job *job, const tg_merger_pair *best)
+static void show_merging(struct job *job, const tg_vocab_pair *best)
 {
-    const size_t n = tg_merger_size(job->merger);
+    const size_t n = tg_vocab_learner_size(job->vocab);
     char line[80];
 
     if (!cli_progress_due(&job->shown))
@@ -181,16 +181,16 @@ static void show_merging(struct job *job, const tg_merger_pair *best)
 static tg_status merge(struct job *job, tg_err *err)
 {
     const bool traced = job->o->trace;
-    tg_merger_pair best;
+    tg_vocab_pair best;
     tg_status status = TG_OK;
 
-    while (!status && tg_merger_best(job->merger, &best)) {
+    while (!status && tg_vocab_learner_best(job->vocab, &best)) {
         show_merging(job, &best);
         if (traced)
-            trace_before(&job->trace, job->merger, &best);
-        status = tg_merger_merge(job->merger, err);
+            trace_before(&job->trace, job->vocab, &best);
+        status = tg_vocab_learner_merge(job->vocab, err);
         if (traced && !status)
-            trace_after(&job->trace, job->merger);
+            trace_after(&job->trace, job->vocab);
         if (traced && cli_stdout_failed())
             break; /* cli_close_stdout() reports it */
     }
@@ -200,18 +200,18 @@ static tg_status merge(struct job *job, tg_err *err)
 /* Learn the merges, and make the tokenizer. */
 static tg_status learn(struct job *job, tg_err *err)
 {
-    const tg_merger_settings *s = &job->settings;
+    const tg_vocab_learner_settings *s = &job->settings;
     tg_bpe_vocab vocab;
     tg_status status;
 
-    if ((status = tg_merger_create(&job->merger, job->learn, s, err)))
+    if ((status = tg_vocab_learner_create(&job->vocab, job->learn, s, err)))
         return status;
     if (job->o->trace)
-        trace_start(&job->trace, job->merger, &job->totals);
-    if ((status = merge(job, err)) || (status = tg_merger_vocab(job->merger, &vocab, err)))
+        trace_start(&job->trace, job->vocab, &job->totals);
+    if ((status = merge(job, err)) || (status = tg_vocab_learner_vocab(job->vocab, &vocab, err)))
         return status;
     if (job->o->trace)
-        trace_end(&job->trace, job->merger, vocab.n == s->n, s->min_count);
+        trace_end(&job->trace, job->vocab, vocab.n == s->n, s->min_count);
     return tg_bpe_create(&job->tok, &vocab, err);
 }
 
@@ -220,8 +220,8 @@ static tg_status learn(struct job *job, tg_err *err)
 /* Why there are fewer ids than were asked for. */
 static void explain(const struct job *job, size_t n)
 {
-    const tg_merger_settings *s = &job->settings;
-    const size_t passed_over = tg_merger_passed_over(job->merger);
+    const tg_vocab_learner_settings *s = &job->settings;
+    const size_t passed_over = tg_vocab_learner_passed_over(job->vocab);
     char more[96] = "";
 
     if (passed_over > 0)
@@ -233,7 +233,7 @@ static void explain(const struct job *job, size_t n)
 
 static void conclude(const struct job *job)
 {
-    const tg_merger_settings *s = &job->settings;
+    const tg_vocab_learner_settings *s = &job->settings;
     const tg_learn_totals *t = &job->totals;
     const size_t n = tg_tokenizer_vocab_size(job->tok), merges = n - s->n_special - 256;
 
@@ -244,7 +244,7 @@ static void conclude(const struct job *job)
             "piece%s, in %s of memory and %s",
             cli_count(n), cli_count(merges), cli_plural(merges), s->n_special, cli_plural(s->n_special),
             cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct),
-            cli_bytes(t->memory + tg_merger_memory(job->merger)), cli_duration(cli_now() - job->start));
+            cli_bytes(t->memory + tg_vocab_learner_memory(job->vocab)), cli_duration(cli_now() - job->start));
 }
 
 /* Whether there is a vocabulary to write: a trace may be all that was asked for. */
@@ -283,7 +283,8 @@ static tg_status run(const struct options *o, tg_err *err)
     };
     tg_status status;
 
-    if ((status = tg_merger_check(&job.settings, err)) || (status = cli_set_threads(o->threads, err)) ||
+    if ((status = tg_vocab_learner_check(&job.settings, err)) ||
+        (status = cli_set_threads(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
         goto done;
@@ -294,7 +295,7 @@ done:
     cli_output_abort(&job.out);
     trace_free(&job.trace);
     tg_tokenizer_free(job.tok);
-    tg_merger_free(job.merger);
+    tg_vocab_learner_free(job.vocab);
     tg_learn_free(job.learn);
     return status;
 }
@@ -302,7 +303,7 @@ done:
 int main(int argc, char **argv)
 {
     struct options o = {
-        .n = 4096, .min_count = TG_MERGER_MIN_COUNT, .rows = 20, .split = TG_SPLIT_GPT2, .to = TG_VOCAB_NPZ};
+        .n = 4096, .min_count = TG_VOCAB_MIN_COUNT, .rows = 20, .split = TG_SPLIT_GPT2, .to = TG_VOCAB_NPZ};
     tg_err err = {0};
 
     cli_init("tg-bpe");

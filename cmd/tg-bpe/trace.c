@@ -14,10 +14,10 @@ typedef struct shown {
     char s[SHOWN_SIZE + 8];
 } shown;
 
-static shown show(const tg_merger *m, uint32_t id, const char *quote)
+static shown show(const tg_vocab_learner *v, uint32_t id, const char *quote)
 {
     size_t n;
-    const unsigned char *text = tg_merger_token(m, id, &n);
+    const unsigned char *text = tg_vocab_learner_token(v, id, &n);
     char part[SHOWN_SIZE];
     const bool cut = cli_show_token(part, sizeof part, text, n) >= sizeof part;
     shown out;
@@ -28,46 +28,46 @@ static shown show(const tg_merger *m, uint32_t id, const char *quote)
 
 /* ---- pieces */
 
-static void print_piece(const tg_merger *m, size_t i)
+static void print_piece(const tg_vocab_learner *v, size_t i)
 {
     uint32_t ids[PIECE_TOKENS];
     uint64_t count;
-    const size_t n = tg_merger_piece(m, i, &count, ids, PIECE_TOKENS);
+    const size_t n = tg_vocab_learner_piece(v, i, &count, ids, PIECE_TOKENS);
 
     printf("%9llu ", (unsigned long long)count);
     for (size_t t = 0; t < tg_size_min(n, PIECE_TOKENS); t++)
-        printf(" %s", show(m, ids[t], "\"").s);
+        printf(" %s", show(v, ids[t], "\"").s);
     printf(n > PIECE_TOKENS ? " ...\n" : "\n");
 }
 
-static void print_pieces(const trace *t, const tg_merger *m)
+static void print_pieces(const trace *t, const tg_vocab_learner *v)
 {
-    const size_t n = tg_merger_pieces(m), rows = tg_size_min(n, t->rows);
+    const size_t n = tg_vocab_learner_pieces(v), rows = tg_size_min(n, t->rows);
 
     if (rows == 0)
         return;
     printf("#   count  piece\n");
     for (size_t i = 0; i < rows; i++)
-        print_piece(m, i);
+        print_piece(v, i);
     if (n > rows)
         printf("# and %s more piece%s\n", cli_count(n - rows), cli_plural(n - rows));
 }
 
 /* ---- pairs */
 
-static void print_pairs(const trace *t, tg_merger *m)
+static void print_pairs(const trace *t, tg_vocab_learner *v)
 {
-    const size_t n = tg_merger_pairs(m, t->pairs, t->rows + 1), rows = tg_size_min(n, t->rows);
+    const size_t n = tg_vocab_learner_pairs(v, t->pairs, t->rows + 1), rows = tg_size_min(n, t->rows);
 
     if (rows == 0)
         return;
     printf("#   count  left right  pair\n");
     for (size_t i = 0; i < rows; i++) {
-        const tg_merger_pair *p = &t->pairs[i];
+        const tg_vocab_pair *p = &t->pairs[i];
 
         printf("%9llu %5u %5u  %s", (unsigned long long)p->count, p->left, p->right,
-               show(m, p->left, "\"").s);
-        printf(" %s\n", show(m, p->right, "\"").s);
+               show(v, p->left, "\"").s);
+        printf(" %s\n", show(v, p->right, "\"").s);
     }
     if (n > rows)
         printf("# other pairs at most %llu time%s\n", (unsigned long long)t->pairs[rows].count,
@@ -89,7 +89,7 @@ void trace_free(trace *t)
     *t = (trace){0};
 }
 
-void trace_start(const trace *t, const tg_merger *m, const tg_learn_totals *totals)
+void trace_start(const trace *t, const tg_vocab_learner *v, const tg_learn_totals *totals)
 {
     if (t->format == TRACE_TSV) {
         printf("step\tleft\tright\tcount\tid\tleft_text\tright_text\ttext\n");
@@ -97,37 +97,37 @@ void trace_start(const trace *t, const tg_merger *m, const tg_learn_totals *tota
     }
     printf("# %s byte%s, %s piece%s, %s distinct\n", cli_count(totals->bytes), cli_plural(totals->bytes),
            cli_count(totals->pieces), cli_plural(totals->pieces), cli_count(totals->distinct));
-    print_pieces(t, m);
+    print_pieces(t, v);
 }
 
-void trace_before(trace *t, tg_merger *m, const tg_merger_pair *best)
+void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best)
 {
     t->step++;
     if (t->format == TRACE_TSV) {
         printf("%zu\t%u\t%u\t%llu\t%zu\t%s", t->step, best->left, best->right,
-               (unsigned long long)best->count, tg_merger_size(m), show(m, best->left, "").s);
-        printf("\t%s", show(m, best->right, "").s);
+               (unsigned long long)best->count, tg_vocab_learner_size(v), show(v, best->left, "").s);
+        printf("\t%s", show(v, best->right, "").s);
         return;
     }
     printf("\n# step %zu\n", t->step);
-    print_pairs(t, m);
-    printf("%s ", show(m, best->left, "\"").s);
-    printf("%s occurs %s times: ", show(m, best->right, "\"").s, cli_count(best->count));
+    print_pairs(t, v);
+    printf("%s ", show(v, best->left, "\"").s);
+    printf("%s occurs %s times: ", show(v, best->right, "\"").s, cli_count(best->count));
 }
 
-void trace_after(const trace *t, const tg_merger *m)
+void trace_after(const trace *t, const tg_vocab_learner *v)
 {
-    const uint32_t id = (uint32_t)tg_merger_size(m) - 1;
+    const uint32_t id = (uint32_t)tg_vocab_learner_size(v) - 1;
 
     if (t->format == TRACE_TSV) {
-        printf("\t%s\n", show(m, id, "").s);
+        printf("\t%s\n", show(v, id, "").s);
         return;
     }
-    printf("id %u is %s\n", id, show(m, id, "\"").s);
-    print_pieces(t, m);
+    printf("id %u is %s\n", id, show(v, id, "\"").s);
+    print_pieces(t, v);
 }
 
-void trace_end(trace *t, tg_merger *m, bool complete, size_t min_count)
+void trace_end(trace *t, tg_vocab_learner *v, bool complete, size_t min_count)
 {
     if (t->format == TRACE_TSV)
         return;
@@ -137,5 +137,5 @@ void trace_end(trace *t, tg_merger *m, bool complete, size_t min_count)
         return;
     }
     printf("no pair occurs %zu time%s\n", min_count, cli_plural(min_count));
-    print_pairs(t, m);
+    print_pairs(t, v);
 }

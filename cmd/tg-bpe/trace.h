@@ -12,16 +12,16 @@
 
 #include "lib/base/status.h"
 #include "lib/text/learn.h"
-#include "lib/text/merger.h"
+#include "lib/text/vocab_learner.h"
 
 typedef enum trace_format { TRACE_TEXT, TRACE_TSV } trace_format;
 #define TRACE_FORMATS "text|tsv"
 
 typedef struct trace {
     trace_format format;
-    size_t rows;           /* pairs and pieces that are shown at most */
-    size_t step;           /* the number of the last step */
-    tg_merger_pair *pairs; /* [rows + 1] */
+    size_t rows;          /* pairs and pieces that are shown at most */
+    size_t step;          /* the number of the last step */
+    tg_vocab_pair *pairs; /* [rows + 1] */
 } trace;
 
 /* TG_ENOMEM: nothing to free. */
@@ -29,13 +29,13 @@ TG_MUST_CHECK tg_status trace_begin(trace *t, trace_format format, size_t rows, 
 void trace_free(trace *t); /* a zeroed one is fine */
 
 /* At the start: what was counted. */
-void trace_start(const trace *t, const tg_merger *m, const tg_learn_totals *totals);
+void trace_start(const trace *t, const tg_vocab_learner *v, const tg_learn_totals *totals);
 
 /* Before and after the merge of `best`. */
-void trace_before(trace *t, tg_merger *m, const tg_merger_pair *best);
-void trace_after(const trace *t, const tg_merger *m);
+void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best);
+void trace_after(const trace *t, const tg_vocab_learner *v);
 
 /* At the end: the pairs that remain, and why there is no further step. */
-void trace_end(trace *t, tg_merger *m, bool complete, size_t min_count);
+void trace_end(trace *t, tg_vocab_learner *v, bool complete, size_t min_count);
 
 #endif

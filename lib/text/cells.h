@@ -1,5 +1,5 @@
 /*
- * cells: all distinct pieces, one after another, for merger.c.
+ * cells: all distinct pieces, one after another, for vocab_learner.c.
  *
  * There is a cell for each byte of a piece, and one at each border.  A token has as many cells as
  * bytes; its id is in the first and in the last of them, so that its neighbours are found in

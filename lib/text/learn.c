@@ -19,8 +19,9 @@
 #endif
 
 #define CUT_REACH ((size_t)1 << 12) /* bytes that are searched for a place to cut */
-#define CUT_MARGIN ((size_t)64) /* from a cut to the end of the text so far: what decides the bytes before   \
-                                 */
+#define CUT_MARGIN                                                                                           \
+    ((size_t)64) /* from a cut to the end of the text so far: what decides the bytes before                  \
+                  */
 
 /* A part of the buffer that a thread divides into pieces. */
 typedef struct segment {

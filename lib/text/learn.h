@@ -1,10 +1,10 @@
 /*
  * learn: the first half of learning a byte-level BPE vocabulary: how often each distinct piece of
- * a text occurs.  lib/text/merger.h is the second half.
+ * a text occurs.  lib/text/vocab_learner.h is the second half.
  *
  *     tg_learn_create(&l, TG_SPLIT_GPT2, &err)
  *     for each part of the text: tg_learn_count(l, part, n, whether it is the last one, &err)
- *     tg_merger_create(&m, l, &settings, &err), ...
+ *     tg_vocab_learner_create(&m, l, &settings, &err), ...
  *     tg_learn_free(l)
  *
  * The counts depend neither on how the text is cut into parts nor on the number of threads.
@@ -45,14 +45,14 @@ typedef struct tg_learn_totals {
 
 tg_learn_totals tg_learn_total(const tg_learn *l);
 
-/* Add up the threads' counts.  tg_merger_create() does this itself.  TG_ENOMEM: only
+/* Add up the threads' counts.  tg_vocab_learner_create() does this itself.  TG_ENOMEM: only
  * tg_learn_free() is legal. */
 TG_MUST_CHECK tg_status tg_learn_gather(tg_learn *l, tg_err *err);
 
 /* NULL is fine. */
 void tg_learn_free(tg_learn *l);
 
-/* For merger.c: the rule, and after tg_learn_gather() the counts. */
+/* For vocab_learner.c: the rule, and after tg_learn_gather() the counts. */
 struct tg_piece_counts;
 tg_split tg_learn_split(const tg_learn *l);
 const struct tg_piece_counts *tg_learn_counts(const tg_learn *l);

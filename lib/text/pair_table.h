@@ -1,5 +1,5 @@
 /*
- * pair_table: pairs of neighbouring ids, how often each occurs and where, for merger.c.
+ * pair_table: pairs of neighbouring ids, how often each occurs and where, for vocab_learner.c.
  *
  * A pair's count never grows after it was added: a merge only makes pairs that contain the new
  * id, and takes the occurrences of others away.  So a heap that is corrected when its top is out

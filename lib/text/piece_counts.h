@@ -1,5 +1,5 @@
 /*
- * piece_counts: how often each distinct piece occurs, for learn.c and merger.c.
+ * piece_counts: how often each distinct piece occurs, for learn.c and vocab_learner.c.
  *
  * A hash table with linear probing.  Pieces of up to 15 bytes are stored in the table itself,
  * longer ones in a buffer.  The hash is seeded, so that nobody can prepare a text whose pieces

@@ -1,4 +1,4 @@
-#include "lib/text/merger.h"
+#include "lib/text/vocab_learner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ typedef struct sides {
     size_t n_known;
 } sides;
 
-struct tg_merger {
-    tg_merger_settings settings;
+struct tg_vocab_learner {
+    tg_vocab_learner_settings settings;
     tg_split split;
     tg_cells cells;
     tg_pair_table pairs;
@@ -74,35 +74,35 @@ static tg_status resize_sides(sides *s, size_t from, size_t to, tg_err *err)
 }
 
 /* Make room for another id, besides the special ones. */
-static tg_status reserve_id(tg_merger *m, tg_err *err)
+static tg_status reserve_id(tg_vocab_learner *v, tg_err *err)
 {
-    const size_t need = m->n + 1 + m->settings.n_special;
-    size_t capacity = tg_size_max(2 * m->capacity, need);
+    const size_t need = v->n + 1 + v->settings.n_special;
+    size_t capacity = tg_size_max(2 * v->capacity, need);
     tg_status status;
 
-    if (need <= m->capacity)
+    if (need <= v->capacity)
         return TG_OK;
-    if ((status = resize(&m->ends, capacity, sizeof *m->ends, err)) ||
-        (status = resize(&m->halves, capacity, sizeof *m->halves, err)) ||
-        (status = resize_sides(&m->left, m->capacity, capacity, err)) ||
-        (status = resize_sides(&m->right, m->capacity, capacity, err)))
+    if ((status = resize(&v->ends, capacity, sizeof *v->ends, err)) ||
+        (status = resize(&v->halves, capacity, sizeof *v->halves, err)) ||
+        (status = resize_sides(&v->left, v->capacity, capacity, err)) ||
+        (status = resize_sides(&v->right, v->capacity, capacity, err)))
         return status;
-    m->capacity = capacity;
+    v->capacity = capacity;
     return TG_OK;
 }
 
 /* Make room for a token of n bytes, besides the special ones. */
-static tg_status reserve_bytes(tg_merger *m, size_t n, tg_err *err)
+static tg_status reserve_bytes(tg_vocab_learner *v, size_t n, tg_err *err)
 {
-    const size_t need = m->n_tokens + n + m->special_bytes;
-    const size_t capacity = tg_size_max(2 * m->tokens_capacity, need);
+    const size_t need = v->n_tokens + n + v->special_bytes;
+    const size_t capacity = tg_size_max(2 * v->tokens_capacity, need);
     tg_status status;
 
-    if (need <= m->tokens_capacity)
+    if (need <= v->tokens_capacity)
         return TG_OK;
-    if ((status = resize(&m->tokens, capacity, 1, err)))
+    if ((status = resize(&v->tokens, capacity, 1, err)))
         return status;
-    m->tokens_capacity = capacity;
+    v->tokens_capacity = capacity;
     return TG_OK;
 }
 
@@ -112,99 +112,99 @@ static void free_sides(sides *s)
     free(s->known);
 }
 
-void tg_merger_free(tg_merger *m)
+void tg_vocab_learner_free(tg_vocab_learner *v)
 {
-    if (!m)
+    if (!v)
         return;
-    tg_cells_free(&m->cells);
-    tg_pair_table_free(&m->pairs);
-    free(m->ends);
-    free(m->halves);
-    free_sides(&m->left);
-    free_sides(&m->right);
-    free(m->tokens);
-    free(m->special);
-    free(m);
+    tg_cells_free(&v->cells);
+    tg_pair_table_free(&v->pairs);
+    free(v->ends);
+    free(v->halves);
+    free_sides(&v->left);
+    free_sides(&v->right);
+    free(v->tokens);
+    free(v->special);
+    free(v);
 }
 
-size_t tg_merger_memory(const tg_merger *m)
+size_t tg_vocab_learner_memory(const tg_vocab_learner *v)
 {
-    const size_t id = sizeof *m->ends + sizeof *m->halves + 2 * (sizeof(side) + sizeof(uint32_t));
+    const size_t id = sizeof *v->ends + sizeof *v->halves + 2 * (sizeof(side) + sizeof(uint32_t));
 
-    return tg_cells_memory(&m->cells) + tg_pair_table_memory(&m->pairs) + m->capacity * id +
-           m->tokens_capacity;
+    return tg_cells_memory(&v->cells) + tg_pair_table_memory(&v->pairs) + v->capacity * id +
+           v->tokens_capacity;
 }
 
 /* ---- tokens */
 
-static size_t token_start(const tg_merger *m, size_t id)
+static size_t token_start(const tg_vocab_learner *v, size_t id)
 {
-    return id == 0 ? 0 : m->ends[id - 1];
+    return id == 0 ? 0 : v->ends[id - 1];
 }
 
-static uint32_t token_size(const tg_merger *m, uint32_t id)
+static uint32_t token_size(const tg_vocab_learner *v, uint32_t id)
 {
-    return m->ends[id] - (uint32_t)token_start(m, id);
+    return v->ends[id] - (uint32_t)token_start(v, id);
 }
 
-size_t tg_merger_size(const tg_merger *m)
+size_t tg_vocab_learner_size(const tg_vocab_learner *v)
 {
-    return m->n;
+    return v->n;
 }
 
-const unsigned char *tg_merger_token(const tg_merger *m, uint32_t id, size_t *n)
+const unsigned char *tg_vocab_learner_token(const tg_vocab_learner *v, uint32_t id, size_t *n)
 {
-    *n = token_size(m, id);
-    return m->tokens + token_start(m, id);
+    *n = token_size(v, id);
+    return v->tokens + token_start(v, id);
 }
 
 /* Append the token that joins two; there is room. */
-static void append_token(tg_merger *m, uint32_t left, uint32_t right)
+static void append_token(tg_vocab_learner *v, uint32_t left, uint32_t right)
 {
     const uint32_t halves[2] = {left, right};
 
-    memcpy(m->halves[m->n - BYTES], halves, sizeof halves);
+    memcpy(v->halves[v->n - BYTES], halves, sizeof halves);
     for (size_t h = 0; h < 2; h++) {
-        const size_t size = token_size(m, halves[h]);
+        const size_t size = token_size(v, halves[h]);
 
-        memcpy(m->tokens + m->n_tokens, m->tokens + token_start(m, halves[h]), size);
-        m->n_tokens += size;
+        memcpy(v->tokens + v->n_tokens, v->tokens + token_start(v, halves[h]), size);
+        v->n_tokens += size;
     }
-    m->ends[m->n++] = (uint32_t)m->n_tokens;
+    v->ends[v->n++] = (uint32_t)v->n_tokens;
 }
 
-tg_status tg_merger_vocab(tg_merger *m, tg_bpe_vocab *vocab, tg_err *err)
+tg_status tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab, tg_err *err)
 {
-    const size_t n_special = m->settings.n_special;
-    size_t bytes = m->n_tokens;
+    const size_t n_special = v->settings.n_special;
+    size_t bytes = v->n_tokens;
     tg_status status;
 
-    if ((status = reserve_id(m, err)) || (status = reserve_bytes(m, 0, err)))
+    if ((status = reserve_id(v, err)) || (status = reserve_bytes(v, 0, err)))
         return status;
     for (size_t i = 0; i < n_special; i++) {
-        const size_t size = strlen(m->settings.special[i]);
+        const size_t size = strlen(v->settings.special[i]);
 
-        memcpy(m->tokens + bytes, m->settings.special[i], size);
+        memcpy(v->tokens + bytes, v->settings.special[i], size);
         bytes += size;
-        m->ends[m->n + i] = (uint32_t)bytes;
-        m->special[i] = (uint32_t)(m->n + i);
+        v->ends[v->n + i] = (uint32_t)bytes;
+        v->special[i] = (uint32_t)(v->n + i);
     }
     *vocab = (tg_bpe_vocab){
-        .split = m->split,
-        .n = m->n + n_special,
-        .ends = m->ends,
-        .tokens = m->tokens,
-        .n_merges = m->n - BYTES,
-        .merges = (const uint32_t(*)[2])m->halves,
+        .split = v->split,
+        .n = v->n + n_special,
+        .ends = v->ends,
+        .tokens = v->tokens,
+        .n_merges = v->n - BYTES,
+        .merges = (const uint32_t(*)[2])v->halves,
         .n_special = n_special,
-        .special = m->special,
+        .special = v->special,
     };
     return TG_OK;
 }
 
 /* ---- making */
 
-static tg_status check_special(const tg_merger_settings *s, tg_err *err)
+static tg_status check_special(const tg_vocab_learner_settings *s, tg_err *err)
 {
     for (size_t i = 0; i < s->n_special; i++) {
         const size_t n = strlen(s->special[i]);
@@ -221,7 +221,7 @@ static tg_status check_special(const tg_merger_settings *s, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_merger_check(const tg_merger_settings *s, tg_err *err)
+tg_status tg_vocab_learner_check(const tg_vocab_learner_settings *s, tg_err *err)
 {
     const size_t least = BYTES + s->n_special;
 
@@ -239,36 +239,36 @@ tg_status tg_merger_check(const tg_merger_settings *s, tg_err *err)
 }
 
 /* Check the settings, and replace those that are 0. */
-static tg_status take_settings(tg_merger *m, const tg_merger_settings *settings, tg_err *err)
+static tg_status take_settings(tg_vocab_learner *v, const tg_vocab_learner_settings *settings, tg_err *err)
 {
-    const tg_status status = tg_merger_check(settings, err);
+    const tg_status status = tg_vocab_learner_check(settings, err);
 
     if (status)
         return status;
-    m->settings = *settings;
-    if (m->settings.min_count == 0)
-        m->settings.min_count = TG_MERGER_MIN_COUNT;
-    if (m->settings.token_max == 0 || m->settings.token_max > TG_BPE_TOKEN_MAX)
-        m->settings.token_max = TG_BPE_TOKEN_MAX;
-    for (size_t i = 0; i < m->settings.n_special; i++)
-        m->special_bytes += strlen(m->settings.special[i]);
+    v->settings = *settings;
+    if (v->settings.min_count == 0)
+        v->settings.min_count = TG_VOCAB_MIN_COUNT;
+    if (v->settings.token_max == 0 || v->settings.token_max > TG_BPE_TOKEN_MAX)
+        v->settings.token_max = TG_BPE_TOKEN_MAX;
+    for (size_t i = 0; i < v->settings.n_special; i++)
+        v->special_bytes += strlen(v->settings.special[i]);
     return TG_OK;
 }
 
 /* The ids of the bytes. */
-static tg_status begin_tokens(tg_merger *m, tg_err *err)
+static tg_status begin_tokens(tg_vocab_learner *v, tg_err *err)
 {
     tg_status status;
 
-    m->n = BYTES - 1;
-    if ((status = reserve_id(m, err)) || (status = reserve_bytes(m, BYTES, err)) ||
-        (status = resize(&m->special, tg_size_max(m->settings.n_special, 1), sizeof *m->special, err)))
+    v->n = BYTES - 1;
+    if ((status = reserve_id(v, err)) || (status = reserve_bytes(v, BYTES, err)) ||
+        (status = resize(&v->special, tg_size_max(v->settings.n_special, 1), sizeof *v->special, err)))
         return status;
     for (uint32_t i = 0; i < BYTES; i++) {
-        m->tokens[i] = (unsigned char)i;
-        m->ends[i] = i + 1;
+        v->tokens[i] = (unsigned char)i;
+        v->ends[i] = i + 1;
     }
-    m->n = m->n_tokens = BYTES;
+    v->n = v->n_tokens = BYTES;
     return TG_OK;
 }
 
@@ -288,9 +288,9 @@ static byte_pair *byte_pair_at(byte_pair *pairs, const tg_cells *cells, size_t i
 }
 
 /* Find all pairs of neighbouring bytes; the cells hold nothing but bytes. */
-static tg_status find_byte_pairs(tg_merger *m, byte_pair *pairs, tg_err *err)
+static tg_status find_byte_pairs(tg_vocab_learner *v, byte_pair *pairs, tg_err *err)
 {
-    const tg_cells *cells = &m->cells;
+    const tg_cells *cells = &v->cells;
     tg_status status = TG_OK;
     byte_pair *p;
 
@@ -302,9 +302,9 @@ static tg_status find_byte_pairs(tg_merger *m, byte_pair *pairs, tg_err *err)
     }
     for (uint32_t i = 0; !status && i < BYTES * BYTES; i++) {
         p = &pairs[i];
-        if (p->n > 0 && p->count >= m->pairs.least)
+        if (p->n > 0 && p->count >= v->pairs.least)
             status =
-                tg_pair_table_add(&m->pairs, tg_pair_key(i / BYTES, i % BYTES), p->count, p->n, &p->at, err);
+                tg_pair_table_add(&v->pairs, tg_pair_key(i / BYTES, i % BYTES), p->count, p->n, &p->at, err);
     }
     if (status)
         return status;
@@ -314,94 +314,95 @@ static tg_status find_byte_pairs(tg_merger *m, byte_pair *pairs, tg_err *err)
     return TG_OK;
 }
 
-static tg_status begin_pairs(tg_merger *m, const uint64_t seed[2], tg_err *err)
+static tg_status begin_pairs(tg_vocab_learner *v, const uint64_t seed[2], tg_err *err)
 {
     byte_pair *pairs = calloc(BYTES * BYTES, sizeof *pairs);
     tg_status status;
 
-    tg_pair_table_init(&m->pairs, seed, m->settings.watch ? 1 : m->settings.min_count);
+    tg_pair_table_init(&v->pairs, seed, v->settings.watch ? 1 : v->settings.min_count);
     if (!pairs)
         return tg_fail_memory(err, BYTES * BYTES * sizeof *pairs, "pairs of bytes");
-    status = find_byte_pairs(m, pairs, err);
+    status = find_byte_pairs(v, pairs, err);
     free(pairs);
     return status;
 }
 
-tg_status tg_merger_create(tg_merger **out, tg_learn *l, const tg_merger_settings *settings, tg_err *err)
+tg_status tg_vocab_learner_create(tg_vocab_learner **out, tg_learn *l,
+                                  const tg_vocab_learner_settings *settings, tg_err *err)
 {
-    tg_merger *m = calloc(1, sizeof *m);
+    tg_vocab_learner *v = calloc(1, sizeof *v);
     tg_status status;
 
     *out = NULL;
-    if (!m)
-        return tg_fail_memory(err, sizeof *m, "a merger");
-    m->split = tg_learn_split(l);
-    if ((status = take_settings(m, settings, err)) || (status = tg_learn_gather(l, err)) ||
-        (status = begin_tokens(m, err)) ||
-        (status = tg_cells_fill(&m->cells, tg_learn_counts(l), settings->watch, err)) ||
-        (status = begin_pairs(m, tg_learn_counts(l)->seed, err)))
-        tg_merger_free(m);
+    if (!v)
+        return tg_fail_memory(err, sizeof *v, "a learner");
+    v->split = tg_learn_split(l);
+    if ((status = take_settings(v, settings, err)) || (status = tg_learn_gather(l, err)) ||
+        (status = begin_tokens(v, err)) ||
+        (status = tg_cells_fill(&v->cells, tg_learn_counts(l), settings->watch, err)) ||
+        (status = begin_pairs(v, tg_learn_counts(l)->seed, err)))
+        tg_vocab_learner_free(v);
     else
-        *out = m;
+        *out = v;
     return status;
 }
 
 /* ---- which pair */
 
 /* Whether the token of a pair may be made. */
-static bool fits(const tg_merger *m, uint64_t key)
+static bool fits(const tg_vocab_learner *v, uint64_t key)
 {
-    const size_t bytes = (size_t)token_size(m, (uint32_t)(key >> 32)) + token_size(m, (uint32_t)key);
+    const size_t bytes = (size_t)token_size(v, (uint32_t)(key >> 32)) + token_size(v, (uint32_t)key);
 
-    return bytes <= m->settings.token_max && bytes <= TG_BPE_BYTES_MAX - m->special_bytes - m->n_tokens;
+    return bytes <= v->settings.token_max && bytes <= TG_BPE_BYTES_MAX - v->special_bytes - v->n_tokens;
 }
 
 /* The most frequent pair that may be merged, however rare, or NULL. */
-static tg_pair *find_best(tg_merger *m)
+static tg_pair *find_best(tg_vocab_learner *v)
 {
     tg_pair *p;
 
     /* what does not fit now never will */
-    while ((p = tg_pair_table_best(&m->pairs)) && !fits(m, p->key)) {
-        const tg_pair taken = tg_pair_table_take(&m->pairs, p);
+    while ((p = tg_pair_table_best(&v->pairs)) && !fits(v, p->key)) {
+        const tg_pair taken = tg_pair_table_take(&v->pairs, p);
 
         tg_pair_free_places(&taken);
-        m->passed_over++;
+        v->passed_over++;
     }
     return p;
 }
 
-size_t tg_merger_passed_over(const tg_merger *m)
+size_t tg_vocab_learner_passed_over(const tg_vocab_learner *v)
 {
-    return m->passed_over;
+    return v->passed_over;
 }
 
-static tg_merger_pair describe(const tg_pair *p)
+static tg_vocab_pair describe(const tg_pair *p)
 {
-    return (tg_merger_pair){(uint32_t)(p->key >> 32), (uint32_t)p->key, p->count};
+    return (tg_vocab_pair){(uint32_t)(p->key >> 32), (uint32_t)p->key, p->count};
 }
 
-bool tg_merger_best(tg_merger *m, tg_merger_pair *best)
+bool tg_vocab_learner_best(tg_vocab_learner *v, tg_vocab_pair *best)
 {
-    const tg_pair *p = m->n + m->settings.n_special < m->settings.n ? find_best(m) : NULL;
+    const tg_pair *p = v->n + v->settings.n_special < v->settings.n ? find_best(v) : NULL;
 
-    if (!p || p->count < m->settings.min_count)
+    if (!p || p->count < v->settings.min_count)
         return false;
     *best = describe(p);
     return true;
 }
 
-size_t tg_merger_pairs(tg_merger *m, tg_merger_pair *pairs, size_t max)
+size_t tg_vocab_learner_pairs(tg_vocab_learner *v, tg_vocab_pair *pairs, size_t max)
 {
     const tg_pair *p;
     size_t n = 0;
 
-    while (n < max && (p = find_best(m))) {
+    while (n < max && (p = find_best(v))) {
         pairs[n++] = describe(p);
-        tg_pair_table_pop(&m->pairs);
+        tg_pair_table_pop(&v->pairs);
     }
     for (size_t i = 0; i < n; i++)
-        tg_pair_table_push(&m->pairs,
+        tg_pair_table_push(&v->pairs,
                            (tg_pair_entry){tg_pair_key(pairs[i].left, pairs[i].right), pairs[i].count});
     return n;
 }
@@ -426,32 +427,32 @@ typedef struct merge {
 } merge;
 
 /* Merge the pair at place i, where it occurs. */
-static void merge_at(tg_merger *m, const merge *g, uint32_t i)
+static void merge_at(tg_vocab_learner *v, const merge *g, uint32_t i)
 {
-    const uint64_t weight = tg_cells_weight(&m->cells, i);
-    const uint32_t left = tg_cells_before(&m->cells, i), right = m->cells.cell[i + g->size].id;
+    const uint64_t weight = tg_cells_weight(&v->cells, i);
+    const uint32_t left = tg_cells_before(&v->cells, i), right = v->cells.cell[i + g->size].id;
 
-    tg_cells_merge(&m->cells, i, g->left_size, g->size, g->id);
+    tg_cells_merge(&v->cells, i, g->left_size, g->size, g->id);
     if (left != TG_CELL_BORDER) {
-        gain(&m->left, left, weight);
+        gain(&v->left, left, weight);
         if (left != g->id) {
-            m->left.of[left].lost += weight;
+            v->left.of[left].lost += weight;
         } else { /* merged just now: what it gained on its right is gone */
-            m->right.of[g->left].gained -= weight;
-            m->right.of[g->left].n--;
+            v->right.of[g->left].gained -= weight;
+            v->right.of[g->left].n--;
         }
     }
     if (right != TG_CELL_BORDER) {
-        gain(&m->right, right, weight);
-        m->right.of[right].lost += weight;
+        gain(&v->right, right, weight);
+        v->right.of[right].lost += weight;
     }
 }
 
 /* Merge the pair at all n places where it still occurs; they move to the front.  Returns their
  * number. */
-static uint32_t merge_all(tg_merger *m, const merge *g, uint32_t *at, uint32_t n)
+static uint32_t merge_all(tg_vocab_learner *v, const merge *g, uint32_t *at, uint32_t n)
 {
-    const tg_cell *cell = m->cells.cell;
+    const tg_cell *cell = v->cells.cell;
     uint32_t merged = 0;
 
     for (uint32_t k = 0; k < n; k++) {
@@ -459,7 +460,7 @@ static uint32_t merge_all(tg_merger *m, const merge *g, uint32_t *at, uint32_t n
 
         __builtin_prefetch(&cell[at[k + AHEAD < n ? k + AHEAD : k]], 1);
         if (cell[i].id == g->left && cell[i + g->left_size].id == g->right) {
-            merge_at(m, g, i);
+            merge_at(v, g, i);
             at[merged++] = i;
         }
     }
@@ -467,7 +468,7 @@ static uint32_t merge_all(tg_merger *m, const merge *g, uint32_t *at, uint32_t n
 }
 
 /* Take what neighbours have lost away from their pairs, and add their pairs with the new id. */
-static tg_status settle(tg_merger *m, sides *s, const merge *g, bool left, tg_err *err)
+static tg_status settle(tg_vocab_learner *v, sides *s, const merge *g, bool left, tg_err *err)
 {
     for (size_t k = 0; k < s->n_known; k++) {
         const uint32_t id = s->known[k];
@@ -477,29 +478,29 @@ static tg_status settle(tg_merger *m, sides *s, const merge *g, bool left, tg_er
         tg_status status;
 
         if (of->lost > 0)
-            tg_pair_table_subtract(&m->pairs, lost, of->lost);
-        if (of->n > 0 && of->gained >= m->pairs.least &&
-            (status = tg_pair_table_add(&m->pairs, gained, of->gained, of->n, &of->at, err)))
+            tg_pair_table_subtract(&v->pairs, lost, of->lost);
+        if (of->n > 0 && of->gained >= v->pairs.least &&
+            (status = tg_pair_table_add(&v->pairs, gained, of->gained, of->n, &of->at, err)))
             return status;
     }
     return TG_OK;
 }
 
 /* Write the n places of the merged pair into the lists of its pairs with its neighbours. */
-static void list_places(tg_merger *m, const merge *g, const uint32_t *at, uint32_t n)
+static void list_places(tg_vocab_learner *v, const merge *g, const uint32_t *at, uint32_t n)
 {
-    const tg_cell *cell = m->cells.cell;
+    const tg_cell *cell = v->cells.cell;
 
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t i = at[k];
-        const uint32_t left = tg_cells_before(&m->cells, i), right = cell[i + g->size].id;
+        const uint32_t left = tg_cells_before(&v->cells, i), right = cell[i + g->size].id;
 
         __builtin_prefetch(&cell[at[k + AHEAD < n ? k + AHEAD : k]]);
-        if (left != TG_CELL_BORDER && m->left.of[left].at)
-            *m->left.of[left].at++ = i - token_size(m, left);
+        if (left != TG_CELL_BORDER && v->left.of[left].at)
+            *v->left.of[left].at++ = i - token_size(v, left);
         /* two new ids in a row are the left one's business */
-        if (right != TG_CELL_BORDER && right != g->id && m->right.of[right].at)
-            *m->right.of[right].at++ = i;
+        if (right != TG_CELL_BORDER && right != g->id && v->right.of[right].at)
+            *v->right.of[right].at++ = i;
     }
 }
 
@@ -510,24 +511,24 @@ static void clear_sides(sides *s)
     s->n_known = 0;
 }
 
-tg_status tg_merger_merge(tg_merger *m, tg_err *err)
+tg_status tg_vocab_learner_merge(tg_vocab_learner *v, tg_err *err)
 {
-    const tg_pair pair = tg_pair_table_take(&m->pairs, find_best(m));
+    const tg_pair pair = tg_pair_table_take(&v->pairs, find_best(v));
     const uint32_t left = (uint32_t)(pair.key >> 32), right = (uint32_t)pair.key;
-    merge g = {.left = left, .right = right, .id = (uint32_t)m->n, .left_size = token_size(m, left)};
+    merge g = {.left = left, .right = right, .id = (uint32_t)v->n, .left_size = token_size(v, left)};
     uint32_t n;
     tg_status status;
 
-    g.size = g.left_size + token_size(m, right);
-    if ((status = reserve_id(m, err)) || (status = reserve_bytes(m, g.size, err)))
+    g.size = g.left_size + token_size(v, right);
+    if ((status = reserve_id(v, err)) || (status = reserve_bytes(v, g.size, err)))
         goto done;
-    append_token(m, left, right);
-    n = merge_all(m, &g, pair.at, pair.n);
-    if ((status = settle(m, &m->left, &g, true, err)) || (status = settle(m, &m->right, &g, false, err)))
+    append_token(v, left, right);
+    n = merge_all(v, &g, pair.at, pair.n);
+    if ((status = settle(v, &v->left, &g, true, err)) || (status = settle(v, &v->right, &g, false, err)))
         goto done;
-    list_places(m, &g, pair.at, n);
-    clear_sides(&m->left);
-    clear_sides(&m->right);
+    list_places(v, &g, pair.at, n);
+    clear_sides(&v->left);
+    clear_sides(&v->right);
 
 done:
     tg_pair_free_places(&pair);
@@ -536,17 +537,17 @@ done:
 
 /* ---- watching */
 
-size_t tg_merger_pieces(const tg_merger *m)
+size_t tg_vocab_learner_pieces(const tg_vocab_learner *v)
 {
-    return m->cells.n_starts;
+    return v->cells.n_starts;
 }
 
-size_t tg_merger_piece(const tg_merger *m, size_t i, uint64_t *count, uint32_t *ids, size_t max)
+size_t tg_vocab_learner_piece(const tg_vocab_learner *v, size_t i, uint64_t *count, uint32_t *ids, size_t max)
 {
-    size_t at = m->cells.starts[i], n = 0;
+    size_t at = v->cells.starts[i], n = 0;
 
-    *count = tg_cells_weight(&m->cells, at);
-    for (uint32_t id; (id = m->cells.cell[at].id) != TG_CELL_BORDER; at += token_size(m, id)) {
+    *count = tg_cells_weight(&v->cells, at);
+    for (uint32_t id; (id = v->cells.cell[at].id) != TG_CELL_BORDER; at += token_size(v, id)) {
         if (n < max)
             ids[n] = id;
         n++;
