@@ -185,9 +185,10 @@ static tg_status merge(struct job *job, tg_err *err)
     tg_status status = TG_OK;
 
     while (!status && tg_vocab_learner_best(job->vocab, &best)) {
-        show_merging(job, &best);
         if (traced)
             trace_before(&job->trace, job->vocab, &best);
+        else
+            show_merging(job, &best);
         status = tg_vocab_learner_merge(job->vocab, err);
         if (traced && !status)
             trace_after(&job->trace, job->vocab);
