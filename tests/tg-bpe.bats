@@ -26,7 +26,6 @@ words='low low low lower lower newest newest newest widest'
     run_pipe 0 "printf aaa | tg-bpe -n 300 --special '' --trace"
     [[ $output = *'        2    97    97  "a" "a"'* ]]
     [[ $output = *'        1  "aa" "a"'* ]]
-    said "tg-bpe: "
 }
 
 @test "ids: the bytes, the merges, the special tokens" {
@@ -126,8 +125,8 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 @test "memory does not grow with the text" {
     need_plain_build
     make_text 100000 > part
-    run_pipe 0 'ulimit -v 300000; yes "$(cat part)" | head -c 400000000 | tg-bpe -n 300 --threads 2 | wc -c'
-    [[ $output -gt 1000 ]]
+    run -0 bash -c 'ulimit -v 300000; yes "$(cat part)" | head -c 400000000 |
+        tg-bpe -n 300 --threads 2 -o bpe.npz && tg-tokenize -t bpe.npz -c part'
 }
 
 @test "long pieces take no longer than short ones" {
@@ -224,7 +223,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
     head -c 5000 /dev/zero | tr '\0' a > text
     run -0 --separate-stderr tg-bpe -n 270 --special '' --trace text
     [[ $output = *'aaa..."'* ]]
-    [[ $(awk 'length > most { most = length } END { print most }' <<< "$output") -lt 3000 ]]
+    [[ $(awk 'length > most { most = length } END { print most }' <<< "$output") -lt 8000 ]] # 256 tokens, 256 bytes of each
 }
 
 @test "a trace whose reader goes away, or whose disk is full" {

@@ -1,5 +1,7 @@
 #include "lib/base/utf8.h"
 
+#include <string.h>
+
 typedef struct range {
     uint32_t first, last;
 } range;
@@ -109,6 +111,21 @@ size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n)
     const size_t length = tg_utf8_decode(code, text, n);
 
     return length > 0 && *code >= 0x20 && (*code < 0x7F || *code > 0x9F) ? length : 0;
+}
+
+size_t tg_utf8_width(const char *text)
+{
+    size_t n = strlen(text), columns = 0;
+
+    while (n > 0) {
+        uint32_t code;
+        const size_t length = tg_utf8_decode(&code, text, n), taken = length > 0 ? length : 1;
+
+        columns += length > 0 ? tg_utf8_columns(code) : 1;
+        text += taken;
+        n -= taken;
+    }
+    return columns;
 }
 
 unsigned tg_utf8_columns(uint32_t code)

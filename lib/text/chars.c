@@ -61,38 +61,18 @@ static uint32_t take_code(struct partial *p)
 struct vocabulary {
     uint32_t *code; /* [V] ascending; owned */
     size_t V;
-    unsigned char (*text)[TG_UTF8_MAX]; /* [V] owned */
-    int32_t ascii[ASCII];               /* id of each code, or -1 */
-    int32_t (*page)[PAGE];              /* [pages] the same for all codes; owned */
-    uint16_t page_of[PAGES];            /* which page; page 0 has no characters */
+    char (*text)[TG_UTF8_MAX]; /* [V] owned */
+    int32_t ascii[ASCII];      /* id of each code, or -1 */
+    int32_t (*page)[PAGE];     /* [pages] the same for all codes; owned */
+    uint16_t page_of[PAGES];   /* which page; page 0 has no characters */
 };
 
-static size_t put_utf8(unsigned char *text, uint32_t code)
+static size_t put_text(char text[TG_UTF8_MAX], uint32_t code)
 {
-    if (code >= BYTE) {
-        text[0] = (unsigned char)(code - BYTE);
-        return 1;
-    }
-    if (code < 0x80) {
-        text[0] = (unsigned char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        text[0] = (unsigned char)(0xC0 | code >> 6);
-        text[1] = (unsigned char)(0x80 | (code & 0x3F));
-        return 2;
-    }
-    if (code < 0x10000) {
-        text[0] = (unsigned char)(0xE0 | code >> 12);
-        text[1] = (unsigned char)(0x80 | (code >> 6 & 0x3F));
-        text[2] = (unsigned char)(0x80 | (code & 0x3F));
-        return 3;
-    }
-    text[0] = (unsigned char)(0xF0 | code >> 18);
-    text[1] = (unsigned char)(0x80 | (code >> 12 & 0x3F));
-    text[2] = (unsigned char)(0x80 | (code >> 6 & 0x3F));
-    text[3] = (unsigned char)(0x80 | (code & 0x3F));
-    return 4;
+    if (code < BYTE)
+        return tg_utf8_encode(text, code);
+    text[0] = (char)(code - BYTE);
+    return 1;
 }
 
 /* Bytes of a code's text. */
@@ -187,7 +167,7 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     if (!(v->text = malloc(v->V * sizeof *v->text)))
         return tg_fail_memory(err, v->V * sizeof *v->text, "characters");
     for (size_t i = 0; i < v->V; i++)
-        (void)put_utf8(v->text[i], v->code[i]);
+        (void)put_text(v->text[i], v->code[i]);
     return make_pages(v, err);
 }
 
@@ -219,7 +199,7 @@ static const unsigned char *token(const void *tok, int32_t id, size_t *n)
     const struct vocabulary *v = tok;
 
     *n = text_length(v->code[id]);
-    return v->text[id];
+    return (const unsigned char *)v->text[id];
 }
 
 /* A byte that continues no character begins a new one, whatever is before it. */
@@ -244,14 +224,14 @@ struct encoder {
 static tg_status unknown(const struct vocabulary *v, uint32_t code, uint64_t at, tg_err *err)
 {
     const unsigned long long offset = at;
-    unsigned char text[TG_UTF8_MAX + 1] = {0};
+    char text[TG_UTF8_MAX + 1] = {0};
     uint32_t same;
 
     if (code >= BYTE)
         return tg_fail(err, TG_EDATA,
                        "byte 0x%02X at offset %llu is not among the %zu characters of the vocabulary",
                        (unsigned)(code - BYTE), offset, v->V);
-    if (tg_utf8_printable(&same, text, put_utf8(text, code)) == 0)
+    if (tg_utf8_printable(&same, text, put_text(text, code)) == 0)
         return tg_fail(err, TG_EDATA, "character U+%04lX at offset %llu is not among the vocabulary's %zu",
                        (unsigned long)code, offset, v->V);
     return tg_fail(err, TG_EDATA,
