@@ -68,7 +68,7 @@ static void make_seed(uint64_t seed[2], const void *somewhere)
 /* Let the buffer and the bits of each thread hold `capacity` bytes of text. */
 static tg_status set_capacity(tg_learn *l, size_t capacity, tg_err *err)
 {
-    const size_t words = TG_SPLIT_WORDS(capacity) * sizeof(uint64_t);
+    const size_t words = (capacity / 64 + 1) * sizeof(uint64_t);
     unsigned char *text = realloc(l->text, tg_size_add_sat(capacity, TG_PIECE_SLACK));
 
     if (!text)
