@@ -42,6 +42,7 @@ tiny() {
 @test "unit: split" { unit split; }
 @test "unit: normalize" { unit normalize; }
 @test "unit: vocab_file" { unit vocab_file; }
+@test "unit: learn" { unit learn; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
@@ -75,6 +76,7 @@ tiny() {
 @test "unit: tiny blocks, neon" { tiny with_isa neon; }
 @test "unit: tiny blocks, portable" { tiny with_isa portable; }
 @test "unit: tiny blocks, tokens" { tiny unit tokens && tiny unit tokenizer; }
+@test "unit: tiny blocks, learn" { tiny unit learn; }
 @test "unit: tiny blocks, family" { tiny unit family; }
 
 @test "unit: every C test and every instruction set is named here" {
