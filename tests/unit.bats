@@ -40,6 +40,8 @@ tiny() {
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: vocab_file" { unit vocab_file; }
+@test "unit: split" { unit split; }
+@test "unit: normalize" { unit normalize; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
