@@ -42,9 +42,6 @@ tiny() {
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
 @test "unit: normalize" { unit normalize; }
-@test "unit: split" { unit split; }
-@test "unit: normalize" { unit normalize; }
-@test "unit: vocab_file" { unit vocab_file; }
 @test "unit: learn" { unit learn; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
