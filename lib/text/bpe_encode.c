@@ -172,6 +172,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
                                 size_t *n, tg_err *err)
 {
     tg_bpe_encoder *e = encoder;
+    tg_text none = {NULL, 0};
     tg_status status = TG_OK;
 
     (void)tok;
@@ -180,7 +181,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
         if (e->nfc && !e->more)
             status = encode_normalised(e, text, false, err);
         else if (e->waiting.n > 0)
-            status = encode_waiting(e, text, err);
+            status = encode_waiting(e, e->nfc ? &none : text, err); /* text is not normalised yet */
         else
             status = encode_direct(e, text, err);
         *n += tg_id_queue_take(&e->pieces.queue, ids + *n, max - *n);
