@@ -51,6 +51,7 @@ int cli_close_stdout(void);
 typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
+    CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
     CLI_SIZE,   /* size_t in [min, max] */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
@@ -58,6 +59,14 @@ typedef enum cli_type {
     CLI_ENUM,   /* an enum, likewise */
     CLI_YES_NO  /* bool: "yes" or "no"; --help shows no default */
 } cli_type;
+
+#define CLI_TEXTS_MAX 64
+
+/* The values of an option that may be given several times, pointing into argv. */
+typedef struct cli_texts {
+    const char *text[CLI_TEXTS_MAX];
+    size_t n;
+} cli_texts;
 
 /* One option.  Parsing, range checks and --help all follow the table of options. */
 typedef struct cli_option {

@@ -313,7 +313,7 @@ static void put_number(struct ansi *a, double x, size_t columns)
     view_put(a->out, text, strlen(text));
 }
 
-static void put_table_head(struct ansi *a, size_t columns, size_t cell)
+static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
 {
     const size_t T = a->v->dump->T;
     char buffer[2 * VIEW_LABEL];
@@ -338,7 +338,7 @@ static void put_table_head(struct ansi *a, size_t columns, size_t cell)
 
 static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t cell)
 {
-    put_table_head(a, columns, cell);
+    put_column_titles(a, columns, cell);
     for (size_t i = 0; i < g->side; i++) {
         put_query(a, i, 1, false, columns);
         for (size_t j = 0; j < g->side; j++)

@@ -97,7 +97,8 @@ typedef tg_status (*tg_model_extra)(void *context, tg_archive_reader *r, const t
 TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context,
                                       tg_err *err);
 
-/* Write the archive's header (kind, version, config, tokenizer, probe); its tensors. */
+/* Write the archive's header (kind, version, config, tokenizer, probe); its tensors.
+ * TG_EUSAGE: the header has no field for the family, so only tg_gpt2 can be stored.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err);
 TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *err);
 

@@ -8,7 +8,9 @@
 
 void tg_stream_open_ids(tg_stream *s, const tg_model *model, const int32_t *ids, size_t n)
 {
-    *s = (tg_stream){.model = model, .given = ids, .ready = n};
+    static const int32_t none[1]; /* a stream without given ids reads a descriptor */
+
+    *s = (tg_stream){.model = model, .given = ids ? ids : none, .ready = n};
 }
 
 tg_status tg_stream_open(tg_stream *s, const tg_model *model, int fd, tg_err *err)

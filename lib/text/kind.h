@@ -81,8 +81,8 @@ typedef struct tg_tokenizer_kind {
 extern const tg_tokenizer_kind *const tg_tokenizer_kinds[];
 
 extern const tg_tokenizer_kind tg_tokenizer_kind_bytes; /* bytes.c */
-extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_bpe;   /* bpe.c */
+extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
 
 /*
  * To make a tokenizer without an archive: begin it, fill its state, then seal it with the number
