@@ -369,6 +369,7 @@ for at in range(0, len(text), n):
         bash -c "$make 2> /dev/null | head -c 80000000 > long"
         run_pipe 0 "ulimit -v 300000; cat long | tg-tokenize -t bpe.npz --threads 2 | tg-tokenize -d | cmp - long"
     done
+    tg-tokenize -t bpe.npz long | tg-tokenize -d | cmp - long
     need python3
     for job in "-t bpe.npz" "-t char" "-t bpe.npz --ids"; do
         # shellcheck disable=SC2016
