@@ -145,6 +145,22 @@ void tg_source_skip(tg_source *s, size_t n)
     s->at += n;
 }
 
+#define RELEASE ((size_t)8 << 20) /* bytes to unmap at a time */
+
+void tg_source_release(tg_source *s)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    size_t used;
+
+    if (!s->map || page <= 0)
+        return;
+    used = (size_t)(s->next - (const unsigned char *)s->map) / (size_t)page * (size_t)page;
+    if (used < RELEASE || used == s->map_size || munmap(s->map, used) != 0)
+        return;
+    s->map = (char *)s->map + used;
+    s->map_size -= used;
+}
+
 tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err)
 {
     unsigned char *to = dst;

@@ -49,6 +49,10 @@ TG_MUST_CHECK tg_status tg_source_all(tg_source *s, size_t max, tg_err *err);
 /* Consume n <= ready bytes. */
 void tg_source_skip(tg_source *s, size_t n);
 
+/* The bytes before s->next are no longer needed: from time to time, unmap them, so that a long file
+ * that is read once stays small in memory. */
+void tg_source_release(tg_source *s);
+
 /* Copy exactly n bytes into dst and consume them; those not yet read bypass the buffer.
  * TG_EDATA, `what` is truncated, if fewer are left; TG_EIO. */
 TG_MUST_CHECK tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err);

@@ -30,6 +30,7 @@ tiny() {
 
 @test "unit: base" { unit base; }
 @test "unit: decimal" { unit decimal; }
+@test "unit: json" { unit json; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: archive" { unit archive; }
@@ -38,6 +39,9 @@ tiny() {
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
+@test "unit: split" { unit split; }
+@test "unit: normalize" { unit normalize; }
+@test "unit: vocab_file" { unit vocab_file; }
 @test "unit: learn" { unit learn; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }

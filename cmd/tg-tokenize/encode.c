@@ -5,16 +5,9 @@
 #include "formats/crc.h"
 #include "lib/base/size.h"
 
-#define PIECE ((size_t)1 << 20)  /* bytes of mapped text per call, of which a thread gets some */
-#define SHARED ((size_t)8 << 20) /* the same with an encoder, which shares them out */
+#define PIECE ((size_t)1 << 20) /* bytes of mapped text per write */
 
 /* ---- one text */
-
-/* Whether the text is the ids. */
-static bool is_plain(const tokenize_job *job)
-{
-    return tg_tokenizer_ids_are_bytes(job->tok) && job->o->work == WORK_ARCHIVE;
-}
 
 static tg_status take(void *context, const int32_t *ids, size_t n, tg_err *err)
 {
@@ -108,35 +101,50 @@ static tg_status end_documents(tokenize_job *job, struct reading *r, const char 
 
 /* ---- files */
 
-static tg_status put_piece(tokenize_job *job, struct reading *r, const tg_source *source, size_t n,
-                           const char *name, tg_err *err)
+static tg_status put_part(tokenize_job *job, struct reading *r, const unsigned char *text, size_t n,
+                          const char *name, tg_err *err)
 {
     job->read += n;
-    if (is_plain(job))
-        return write_bytes(job, source->next, n, source->map != NULL, err);
-    if (job->o->eot)
-        return put_documents(job, r, (tg_text){source->next, n}, name, err);
-    return put_text(job, source->next, n, name, err);
+    return job->o->eot ? put_documents(job, r, (tg_text){text, n}, name, err)
+                       : put_text(job, text, n, name, err);
 }
 
 static tg_status encode_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
-    const size_t max = is_plain(job) ? PIECE : SHARED;
     struct reading r = {.has_text = false};
     tg_status status = TG_OK;
     size_t n = 1;
 
     documents_begin(&r.documents, job->o->separator, job->o->null);
     while (!status && n > 0) {
-        if (tg_source_peek(source, 1, err)) /* process slowly arriving text without delay */
+        const unsigned char *text;
+
+        if (read_part(job, source, &text, &n, err))
             return tg_err_in(err, name);
-        n = tg_size_min(source->ready, max);
-        if (n > 0 && !(status = put_piece(job, &r, source, n, name, err)))
+        if (n > 0 && !(status = put_part(job, &r, text, n, name, err)))
             status = flush_output(job, err);
-        tg_source_skip(source, n);
-        show_progress(job, n);
+        read_part_end(job, source, n);
     }
     return !status && job->o->eot ? end_documents(job, &r, name, err) : status;
+}
+
+/* Text whose bytes are its ids: without an encoder, and without copying a mapped file. */
+static tg_status write_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
+{
+    tg_status status = TG_OK;
+    size_t n = 1;
+
+    while (!status && n > 0) {
+        if (tg_source_peek(source, 1, err)) /* process slowly arriving text without delay */
+            return tg_err_in(err, name);
+        n = tg_size_min(source->ready, PIECE);
+        if (n > 0)
+            status = write_bytes(job, source->next, n, source->map != NULL, err);
+        tg_source_skip(source, n);
+        tg_source_release(source);
+        show_progress(job, n);
+    }
+    return status;
 }
 
 static const char *name_of_all(const tokenize_job *job)
@@ -149,7 +157,8 @@ tg_status encode_files(tokenize_job *job, tg_err *err)
     const char *name = name_of_all(job);
     tg_status status;
 
-    if ((status = visit_files(job, encode_file, err)) || (status = end_text(job, name, err)))
+    status = visit_files(job, tg_tokenizer_ids_are_bytes(job->tok) ? write_file : encode_file, err);
+    if (status || (status = end_text(job, name, err)))
         return status;
     if (!job->w)
         return tg_fail(err, TG_EDATA, "%s: the text is empty, expected at least one byte", name);
@@ -166,6 +175,7 @@ static tg_status count_bytes(tokenize_job *job, tg_source *source, tg_err *err)
     while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
         job->tokens += source->ready;
         job->bytes += source->ready;
+        show_progress(job, source->ready);
         tg_source_skip(source, source->ready);
     }
     return status;

@@ -1,5 +1,8 @@
 /* The FILEs of tg-tokenize, which -t char reads twice. */
+#include <omp.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +53,72 @@ tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
     return status;
 }
 
+/* ---- parts of a text */
+
+#define MAPPED ((size_t)8 << 20)   /* bytes of a mapped file at a time */
+#define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if they are there */
+
+/* Whether more can be read without waiting. */
+static bool has_more(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) > 0;
+}
+
+/* Copy what is there from the source. */
+static tg_status gather(tokenize_job *job, tg_source *source, size_t *n, tg_err *err)
+{
+    size_t taken = 1;
+
+    *n = 0;
+    if (!job->gathered) {
+        if (!(job->gathered = malloc(GATHERED)))
+            return tg_fail_memory(err, GATHERED, "text");
+        tg_pipe_grow(source->fd);
+    }
+    while (*n < GATHERED && taken > 0 && (*n == 0 || has_more(source->fd))) {
+        const tg_status status = tg_source_peek(source, 1, err);
+
+        if (status)
+            return status;
+        taken = tg_size_min(source->ready, GATHERED - *n);
+        memcpy(job->gathered + *n, source->next, taken);
+        tg_source_skip(source, taken);
+        *n += taken;
+    }
+    return TG_OK;
+}
+
+static bool is_gathered(const tg_source *source)
+{
+    return !source->map && omp_get_max_threads() > 1;
+}
+
+tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n, tg_err *err)
+{
+    tg_status status;
+
+    if (is_gathered(source)) {
+        status = gather(job, source, n, err);
+        *text = job->gathered;
+        return status;
+    }
+    status = tg_source_peek(source, 1, err);
+    *text = source->next;
+    *n = tg_size_min(source->ready, MAPPED);
+    return status;
+}
+
+void read_part_end(tokenize_job *job, tg_source *source, size_t n)
+{
+    if (!is_gathered(source)) {
+        tg_source_skip(source, n);
+        tg_source_release(source);
+    }
+    show_progress(job, n);
+}
+
 /* ---- characters: a pass over all text, before it is encoded */
 
 /* Open a temporary file that has no name any more. */
@@ -84,6 +153,7 @@ static tg_status collect_text(tokenize_job *job, tg_chars *chars, tg_source *sou
         if (spool >= 0 && tg_write_all(spool, source->next, n, err))
             return tg_err_in(err, "temporary copy");
         tg_source_skip(source, n);
+        tg_source_release(source);
         show_progress(job, n);
     }
     return status;
@@ -155,6 +225,7 @@ void input_free(tokenize_job *job)
         if (job->spool[i] >= 0)
             close(job->spool[i]);
     free(job->spool);
+    free(job->gathered);
 }
 
 /* ---- progress */

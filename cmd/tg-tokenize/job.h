@@ -38,6 +38,7 @@ struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; if it was chosen, also the archives' */
     int32_t eot;             /* ends each document; -1: none is added */
+    unsigned char *gathered; /* [GATHERED] text from a pipe; NULL: not needed yet; owned */
     int *spool;              /* [n_files] a copy of a FILE that can be read only once, or -1; NULL: none */
     tokenize_progress progress;
 
@@ -70,8 +71,17 @@ TG_MUST_CHECK tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *e
  * copied to a temporary file, which visit_files() reads instead. */
 TG_MUST_CHECK tg_status collect_characters(tokenize_job *job, tg_err *err);
 
-/* Show how much has been read, on a terminal and if it takes long. */
+/* Count `read` more bytes of input; show how much has been read, on a terminal and if it takes long. */
 void show_progress(tokenize_job *job, size_t read);
+
+/*
+ * The next part of a text: *text points to *n bytes, 0 at its end, which read_part_end() releases.  Text
+ * that arrives slowly is given at once; of text that is there already, so much that threads can share it.
+ * Errors do not name the file.
+ */
+TG_MUST_CHECK tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n,
+                                  tg_err *err);
+void read_part_end(tokenize_job *job, tg_source *source, size_t n);
 
 void input_free(tokenize_job *job);
 

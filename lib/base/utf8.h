@@ -24,11 +24,11 @@ static inline bool tg_utf8_continues(unsigned char byte)
  * missing continuation byte, an overlong form, a surrogate, or a code point beyond U+10FFFF. */
 size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n);
 
-/* Write the character with this code point, at most U+10FFFF and no surrogate; returns its bytes. */
-size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code);
-
 /* Whether text [n] is the beginning of a valid character, but not all of it. */
 bool tg_utf8_is_cut(const void *text, size_t n);
+
+/* Write the character with this code point, at most U+10FFFF and no surrogate; returns its bytes. */
+size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code);
 
 /* The same as tg_utf8_decode(), but 0 for control characters too (C0, DEL, C1). */
 size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n);

@@ -4,7 +4,7 @@
  * lib/kernels/isa/ is compiled for each instruction set that the compiler targets;
  * tg_kernels_get() picks the best one that the processor has.  All functions except
  * products are single-threaded.  They allocate nothing and cannot fail.  Numbers are
- * float32.
+ * float32, but those of masks.
  */
 #ifndef TG_KERNELS_KERNELS_H
 #define TG_KERNELS_KERNELS_H
@@ -14,6 +14,7 @@
 
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
+#include "lib/kernels/masks.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 
@@ -65,6 +66,9 @@ typedef struct tg_kernels {
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
     void (*add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);
+
+    /* The masks of text [words * 64] into masks [words]. */
+    void (*masks)(tg_masks *masks, const unsigned char *text, size_t words);
 
     double (*sum_squares)(const float *x, size_t n);
     void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);

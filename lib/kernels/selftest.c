@@ -128,6 +128,19 @@ static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
     try_elements(k, t, x);
 }
 
+/* Every byte, and each in two places. */
+static bool masks_agree(const tg_kernels *k, const tg_kernels *reference)
+{
+    unsigned char text[512];
+    tg_masks masks[2][sizeof text / 64];
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)(i < 256 ? i : i * 37);
+    k->masks(masks[0], text, sizeof text / 64);
+    reference->masks(masks[1], text, sizeof text / 64);
+    return memcmp(masks[0], masks[1], sizeof masks[0]) == 0;
+}
+
 /* Whether n values are the portable kernels', within what rounding explains. */
 static bool agree(const float *a, const float *b, size_t n)
 {
@@ -151,7 +164,8 @@ tg_status tg_kernels_check(const tg_kernels *k, tg_err *err)
     }
     try_kernels(reference, &t[0], work);
     try_kernels(k, &t[1], work);
-    if (!agree((const float *)&t[1], (const float *)&t[0], sizeof *t / sizeof(float)))
+    if (!agree((const float *)&t[1], (const float *)&t[0], sizeof *t / sizeof(float)) ||
+        !masks_agree(k, reference))
         status = tg_fail(err, TG_EDATA, "the %s kernels compute wrongly here; using the %s ones", k->isa,
                          reference->isa);
 

@@ -146,6 +146,7 @@ static void free_state(void *tok)
     free(b->made);
     tg_token_table_free(&b->table);
     tg_pairs_free(&b->pairs);
+    tg_prefix_filter_free(&b->prefixes);
 }
 
 /* ---- using */

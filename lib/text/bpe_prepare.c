@@ -204,6 +204,30 @@ static tg_status drop_dead_merges(tg_bpe *b, struct scratch *s, tg_err *err)
     return build_pairs(b, s, s->live, err);
 }
 
+/* What blocks of long pieces need. */
+static tg_status add_prefixes(tg_bpe *b, const struct scratch *s, tg_err *err)
+{
+    size_t prefixes = 0, n;
+    tg_status status;
+
+    b->blocks = b->proper && b->longest <= TG_BPE_BLOCKS_TOKEN;
+    for (size_t i = 0; i < b->vocab.n; i++) {
+        (void)tg_bpe_token(b, (uint32_t)i, &n);
+        prefixes += n > 0 ? n - 1 : 0;
+    }
+    if (!b->blocks)
+        return TG_OK;
+    if ((status = tg_prefix_filter_create(&b->prefixes, prefixes, err)))
+        return status;
+    for (size_t i = 0; i < b->vocab.n; i++) {
+        const unsigned char *token = tg_bpe_token(b, (uint32_t)i, &n);
+
+        if (!s->special[i])
+            tg_prefix_filter_add(&b->prefixes, token, n);
+    }
+    return TG_OK;
+}
+
 tg_status tg_bpe_prepare(tg_bpe *b, tg_err *err)
 {
     struct scratch s = {0};
@@ -224,6 +248,8 @@ tg_status tg_bpe_prepare(tg_bpe *b, tg_err *err)
     b->proper = is_proper(b, &s, NULL);
     if (!b->proper)
         status = drop_dead_merges(b, &s, err);
+    if (!status)
+        status = add_prefixes(b, &s, err);
     if (!b->vocab.whole_pieces)
         tg_token_table_free(&b->table);
 

@@ -10,6 +10,7 @@
 
 #include "lib/text/bpe.h"
 #include "lib/text/pairs.h"
+#include "lib/text/prefix_filter.h"
 #include "lib/text/token_table.h"
 
 typedef struct tg_bpe {
@@ -28,9 +29,14 @@ typedef struct tg_bpe {
     uint32_t *made;         /* [n_merges] the tokens that merges make */
     size_t longest;         /* bytes of the longest ordinary token */
     bool proper;            /* see tg_bpe_prepare() */
+    bool blocks;            /* long pieces are encoded in blocks: it is proper, and no token is very long */
     tg_token_table table;   /* ordinary tokens; empty unless whole pieces are looked up */
     tg_pairs pairs;
+    tg_prefix_filter prefixes; /* of ordinary tokens, if there are blocks */
 } tg_bpe;
+
+/* Bytes of the longest token with which long pieces are encoded in blocks. */
+#define TG_BPE_BLOCKS_TOKEN ((size_t)1024)
 
 /*
  * Check the arrays, which are there and lie within the limits, and compute the rest.

@@ -62,4 +62,8 @@ TG_MUST_CHECK tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bo
 TG_MUST_CHECK tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
 TG_MUST_CHECK tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
 
+/* A token's bytes for a message: printable ASCII as it is, other bytes as \xNN, cut with "..." */
+#define TG_TOKEN_SHOWN 64
+const char *tg_token_shown(char out[TG_TOKEN_SHOWN], const void *text, size_t n);
+
 #endif

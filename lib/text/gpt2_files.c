@@ -9,20 +9,6 @@
 
 static const char end_of_text[] = "<|endoftext|>";
 
-bool tg_file_line(const tg_file_text *file, size_t *at, const char **line, size_t *n)
-{
-    const unsigned char *begin = file->text + *at, *end;
-
-    if (*at == file->n)
-        return false;
-    end = memchr(begin, '\n', file->n - *at);
-    *line = (const char *)begin;
-    *n = end ? (size_t)(end - begin) : file->n - *at;
-    *at += *n + (end != NULL);
-    *n -= *n > 0 && begin[*n - 1] == '\r';
-    return true;
-}
-
 /* ---- merges */
 
 typedef struct halves {

@@ -3,28 +3,32 @@
  *
  * The vocabulary is proper (lib/text/bpe_state.h).  Then merging does all merges of the lowest rank,
  * from left to right, then all of the next rank, and so on, as a merge makes no pair of its own
- * rank or of a lower one.  Hence:
+ * rank or of a lower one.  enc(s): the encoding of a string s.
  *
- *   Tokens t1 ... tn are the encoding of their text if each is the encoding of its own bytes and
- *   each two neighbours are the encoding of the bytes of both.
+ * (1) Any tokens in a row in enc(s) are the encoding of their bytes.  No merge crossed their borders,
+ *     so those within them were the lowest and leftmost there too.
  *
- *   Proof.  Assume that no merge of a rank below r crosses a border between two of them, and that
- *   the first one of rank r does, between ti and ti+1: of a pair (x, y), where x ends what has
- *   become of ti's bytes and y begins what has become of those of ti+1.  Merging the bytes of ti and
- *   ti+1 alone comes to the same x and y, and does not merge them.  So there x is already taken
- *   when the pass arrives at the border, by a merge with the token before it: x equals y, and an even
- *   number of x stands before the border, in ti.  In the whole text more of them may stand before
- *   those, in ti-1 and so on; but by the same argument each adds an even number.  So x is taken there
- *   too: a contradiction.
+ * (2) Tokens t1 ... tn are enc(t1 ... tn) if each ti is enc(ti) and each two neighbours are
+ *     enc(ti ti+1).
+ *     Proof.  Assume that no merge of a rank below r crosses a border between two of them, and that
+ *     the first one of rank r does, between ti and ti+1: of a pair (x, y), where x ends what has
+ *     become of ti, and y begins what has become of ti+1.  enc(ti ti+1) comes to the same x and y and
+ *     does not merge them.  So there x is taken when the pass arrives at the border, by the x before
+ *     it: x equals y, and an even number of x precedes the border, in ti.  In the whole string more
+ *     of them may precede those, in ti-1 and so on; but by the same argument each token adds an even
+ *     number.  So x is taken there too: a contradiction.
  *
- *   Conversely, in the encoding of a text, any tokens in a row are the encoding of their bytes: no
- *   merge crossed their borders, so those within them were the lowest and leftmost there too.
+ * A piece goes on after a block of it, text [0..n), has been encoded.  Which of its tokens are final?
+ * Let i be the last border of tokens, in the encoding of the whole piece, that is not after n.  If it
+ * is not n, a token begins with text [i..n) and goes on: so only some i come into question, mostly
+ * few, close to n (lib/text/prefix_filter.h).  By (1), what precedes i is enc(text [0..i)).
  *
- * So encodings of overlapping blocks can be joined.  A block of text is encoded; near its end one of
- * its tokens is chosen, and the next block is encoded from that token's first byte.  If that begins
- * with the same token, each two neighbours of the joined row have been neighbours in one of the two
- * encodings, and the tokens before the join are final.  Otherwise a token further back is tried; if
- * that fails too, the block was too small to show what its end depends on, and is doubled.
+ * Take a token of the block, u, which begins at b, before each such i.  If enc(text [b..i)) begins with
+ * u for each of them, then enc(text [0..i)) has the block's tokens before b, by (2): each two neighbours
+ * up to u are neighbours in the block, and the others are in enc(text [b..i)).  So these tokens are
+ * final, whichever i it is.  The next block begins at b.  If they do not all begin with u, a token
+ * further back is tried; if that fails too, the block was too short to show what its end depends
+ * on, and is doubled.
  */
 #ifndef TG_TEXT_LONG_PIECE_H
 #define TG_TEXT_LONG_PIECE_H
@@ -50,10 +54,11 @@
 
 /* Between pieces it is zeroed, but for the memory. */
 typedef struct tg_long_piece {
-    size_t block;    /* bytes of the next block; 0: at the start of a piece */
-    size_t width;    /* bytes of the current block, which begins where the text does; 0: none yet */
-    int32_t *ids[2]; /* its encoding, and the next one's; owned */
-    size_t n_ids, capacity;
+    size_t block;  /* bytes of a block; 0: at the start of a piece */
+    int32_t *ids;  /* [capacity] the encoding of a block; owned */
+    int32_t *part; /* [capacity] that of its end up to some place; owned */
+    size_t *ends;  /* [capacity] such places; owned */
+    size_t capacity;
 } tg_long_piece;
 
 /*

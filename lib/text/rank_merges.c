@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "lib/base/size.h"
+#include "lib/text/vocab_builder.h"
 
-/* A part of the token that is being encoded, stored at its first byte. */
+/* A part of the token that is being encoded, itself a token, stored at its first byte. */
 struct part {
-    uint64_t hash;
-    uint32_t id;
-    uint32_t before, after; /* the first bytes of its neighbours; after = end: none follows */
+    uint32_t id;            /* TG_TOKEN_NONE: it has become the end of another part */
+    uint32_t before, after; /* where its neighbours begin; after = n: none follows */
 };
 
 /* Two neighbours that together are a token. */
@@ -19,13 +19,12 @@ struct candidate {
 };
 
 struct work {
-    const tg_token_index *index;
-    uint64_t *scale;        /* [longest + 1] */
+    const tg_token_table *table;
+    uint32_t byte_ids[256];
     struct part *part;      /* [longest] */
-    struct candidate *heap; /* [3 * longest] a binary heap, the first candidate at the top */
+    struct candidate *heap; /* [3 * longest] a binary heap, what is merged first at the top */
     size_t n_heap;
-    const unsigned char *text; /* [n] the token */
-    uint32_t n;
+    uint32_t n; /* bytes of the token */
 };
 
 /* ---- the heap */
@@ -66,17 +65,14 @@ static struct candidate pop(struct work *w)
 static void consider(struct work *w, uint32_t begin)
 {
     const struct part *left = &w->part[begin], *right;
-    uint32_t end, id;
-    uint64_t hash;
+    uint32_t id;
 
     if (left->after == w->n)
         return;
     right = &w->part[left->after];
-    end = right->after;
-    hash = tg_token_hash_join(left->hash, right->hash, w->scale[end - left->after]);
-    id = tg_token_find_hash(w->index, hash, w->text + begin, end - begin);
-    if (id != TG_NO_TOKEN)
-        push(w, (struct candidate){id, begin, end});
+    id = tg_token_table_find_joined(w->table, left->id, right->id);
+    if (id != TG_TOKEN_NONE)
+        push(w, (struct candidate){id, begin, right->after});
 }
 
 /* Whether a candidate is still two parts that are neighbours. */
@@ -84,16 +80,15 @@ static bool is_current(const struct work *w, const struct candidate *c)
 {
     const struct part *left = &w->part[c->begin];
 
-    return left->id != TG_NO_TOKEN && left->after < c->end && w->part[left->after].after == c->end;
+    return left->id != TG_TOKEN_NONE && left->after < c->end && w->part[left->after].after == c->end;
 }
 
 static void merge(struct work *w, const struct candidate *c)
 {
     struct part *left = &w->part[c->begin], *right = &w->part[left->after];
 
-    left->hash = tg_token_hash_join(left->hash, right->hash, w->scale[c->end - left->after]);
     left->id = c->id;
-    right->id = TG_NO_TOKEN;
+    right->id = TG_TOKEN_NONE;
     left->after = c->end;
     if (c->end < w->n)
         w->part[c->end].before = c->begin;
@@ -102,23 +97,21 @@ static void merge(struct work *w, const struct candidate *c)
         consider(w, left->before);
 }
 
-/* Encode a token's bytes.  The last merge, if it makes the whole: its halves, and true. */
-static bool find_merge(struct work *w, uint32_t halves[2])
+/* Encode a token's bytes.  The halves of the last merge, and true, if it makes the whole. */
+static bool find_merge(struct work *w, uint32_t halves[2], const unsigned char *text, uint32_t n)
 {
+    w->n = n;
     w->n_heap = 0;
-    for (uint32_t i = 0; i < w->n; i++) {
-        const uint64_t hash = tg_token_hash_byte(0, w->text[i]);
-
-        w->part[i] = (struct part){hash, tg_token_find_hash(w->index, hash, w->text + i, 1), i - 1, i + 1};
-    }
-    for (uint32_t i = 0; i < w->n; i++)
+    for (uint32_t i = 0; i < n; i++)
+        w->part[i] = (struct part){w->byte_ids[text[i]], i - 1, i + 1};
+    for (uint32_t i = 0; i < n; i++)
         consider(w, i);
     while (w->n_heap > 0) {
         const struct candidate c = pop(w);
 
         if (!is_current(w, &c))
             continue;
-        if (c.begin == 0 && c.end == w->n) {
+        if (c.begin == 0 && c.end == n) {
             halves[0] = w->part[0].id;
             halves[1] = w->part[w->part[0].after].id;
             return true;
@@ -130,56 +123,49 @@ static bool find_merge(struct work *w, uint32_t halves[2])
 
 /* ---- all tokens */
 
-static uint32_t length_of(const tg_token_index *index, size_t id)
+static void find_merges(struct work *w, uint32_t (*merges)[2], size_t *n_merges, size_t *unmade,
+                        const tg_bpe_vocab *v)
 {
-    return index->ends[id] - (id > 0 ? index->ends[id - 1] : 0);
-}
+    size_t s = 0, n;
 
-static tg_status allocate(struct work *w, size_t longest, tg_err *err)
-{
-    w->scale = malloc((longest + 1) * sizeof *w->scale);
-    w->part = malloc(longest * sizeof *w->part);
-    w->heap = malloc(3 * longest * sizeof *w->heap);
-    if (!w->scale || !w->part || !w->heap)
-        return tg_fail_memory(err, longest * (sizeof *w->scale + sizeof *w->part + 3 * sizeof *w->heap),
-                              "finding merges");
-    tg_token_hash_scales(w->scale, longest);
-    return TG_OK;
-}
+    for (size_t id = 0; id < v->n; id++) {
+        const unsigned char *text = tg_vocab_token(v, id, &n);
+        const bool special = s < v->n_special && v->special[s] == id;
 
-tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, const tg_token_index *index, size_t n,
-                         tg_err *err)
-{
-    struct work w = {.index = index};
-    size_t longest = 1, count = 0;
-    unsigned char *ordinary = calloc(n, 1);
-    tg_status status;
-
-    *merges = malloc(tg_size_max(index->n, 1) * sizeof **merges);
-    *n_merges = 0;
-    for (size_t i = 0; i < index->n; i++)
-        longest = tg_size_max(longest, length_of(index, index->keys[i].id));
-    status = *merges && ordinary ? allocate(&w, longest, err)
-                                 : tg_fail_memory(err, n + index->n * sizeof **merges, "merges");
-    if (status)
-        goto done;
-    for (size_t i = 0; i < index->n; i++)
-        ordinary[index->keys[i].id] = 1;
-    for (size_t id = 0; id < n; id++) {
-        w.n = length_of(index, id);
-        w.text = index->tokens + index->ends[id] - w.n;
-        if (ordinary[id] && w.n > 1 && find_merge(&w, (*merges)[count]))
-            count++;
+        s += special;
+        if (special || n < 2)
+            continue;
+        if (find_merge(w, merges[*n_merges], text, (uint32_t)n))
+            ++*n_merges;
+        else
+            ++*unmade;
     }
-    *n_merges = count;
+}
 
-done:
-    if (status) {
+tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmade, const tg_bpe_vocab *v,
+                         const tg_token_table *table, tg_err *err)
+{
+    struct work w = {.table = table};
+    size_t longest = 1, n;
+    tg_status status = TG_OK;
+
+    *n_merges = *unmade = 0;
+    for (size_t id = 0; id < v->n; id++) {
+        (void)tg_vocab_token(v, id, &n);
+        longest = tg_size_max(longest, n);
+    }
+    for (size_t i = 0; i < 256; i++)
+        w.byte_ids[i] = tg_token_table_find(table, &(unsigned char){(unsigned char)i}, 1);
+    *merges = malloc(tg_size_max(v->n, 1) * sizeof **merges);
+    w.part = malloc(longest * sizeof *w.part);
+    w.heap = malloc(3 * longest * sizeof *w.heap);
+    if (*merges && w.part && w.heap) {
+        find_merges(&w, *merges, n_merges, unmade, v);
+    } else {
+        status = tg_fail_memory(err, v->n * sizeof **merges, "merges");
         free(*merges);
         *merges = NULL;
     }
-    free(ordinary);
-    free(w.scale);
     free(w.part);
     free(w.heap);
     return status;

@@ -15,14 +15,16 @@
 #include <stdint.h>
 
 #include "lib/base/status.h"
-#include "lib/text/token_index.h"
+#include "lib/text/bpe.h"
+#include "lib/text/token_table.h"
 
 /*
- * The merges of the vocabulary of an index, which has a token for each byte, in order of rank, into
- * (*merges) [*n_merges], to be freed with free(); NULL after a failure.  TG_ENOMEM.
- * Time: proportional to the bytes of all tokens, up to logarithms.
+ * The merges, in order of rank, into (*merges) [*n_merges], to be freed with free(); NULL after a
+ * failure.  *unmade is the number of ordinary tokens of several bytes that no merge makes.
+ * v: its tokens and special tokens, of which a byte each is one; the rest is not read.
+ * table: of the ordinary tokens.  TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, const tg_token_index *index,
-                                       size_t n, tg_err *err);
+TG_MUST_CHECK tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmade,
+                                       const tg_bpe_vocab *v, const tg_token_table *table, tg_err *err);
 
 #endif

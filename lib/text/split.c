@@ -71,7 +71,7 @@ size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *t
 
 /* ---- what rules share */
 
-size_t tg_split_last(tg_unicode_class *class, const unsigned char *text, size_t n)
+size_t tg_split_last_high(tg_unicode_class *class, const unsigned char *text, size_t n)
 {
     uint32_t code;
 

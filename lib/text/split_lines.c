@@ -1,5 +1,7 @@
 #include "lib/text/split_lines.h"
 
+#include <string.h>
+
 uint64_t tg_split_decide(tg_split_pass *p, size_t *pending, uint64_t open, uint64_t run, uint64_t refused)
 {
     uint64_t starts = 0;
@@ -69,6 +71,8 @@ size_t tg_split_settled_lines(uint32_t state, const unsigned char *text, size_t 
 
     n = tg_split_whole(text, n);
     for (i = n; i > 0; i -= length) {
+        for (; i > 8 && memcmp(text + i - 8, "        ", 8) == 0; i -= 8)
+            last = last ? last : 1;
         length = tg_split_last(&class, text, i);
         if (class != TG_UNICODE_SPACE || text[i - 1] == '\r' || text[i - 1] == '\n')
             break;

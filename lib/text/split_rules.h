@@ -1,7 +1,7 @@
 /*
  * split_rules: what the files that implement a rule of lib/text/split.h share.
  *
- * A pass reads the text as masks (lib/text/masks.h), 64 bytes at a time, and computes the 64 bits
+ * A pass reads the text as masks (lib/kernels/masks.h), 64 bytes at a time, and computes the 64 bits
  * of `starts`.  What it must know of the bytes before is a few bits (tg_split_before); what it
  * learns later about a place before, it marks there.
  */
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/text/masks.h"
+#include "lib/text/mask_reader.h"
 #include "lib/text/unicode.h"
 
 typedef struct tg_split_rule {
@@ -32,7 +32,15 @@ extern const tg_split_rule tg_split_cl100k, tg_split_qwen2;     /* split_cl100k.
 extern const tg_split_rule tg_split_o200k;                      /* split_o200k.c */
 
 /* The bytes of the character that ends at text + n, n >= 1, and its class. */
-size_t tg_split_last(tg_unicode_class *class, const unsigned char *text, size_t n);
+size_t tg_split_last_high(tg_unicode_class *class, const unsigned char *text, size_t n);
+
+static inline size_t tg_split_last(tg_unicode_class *class, const unsigned char *text, size_t n)
+{
+    if (text[n - 1] > 0x7F)
+        return tg_split_last_high(class, text, n);
+    *class = tg_unicode_class_of(text[n - 1]);
+    return 1;
+}
 
 /* text [n] without a character that its end cuts, or an apostrophe that may begin a contraction. */
 size_t tg_split_whole(const unsigned char *text, size_t n);
@@ -165,7 +173,7 @@ static inline __attribute__((always_inline)) void tg_split_run(tg_split_word wor
 {
     enum { WORDS = 32 };
     uint64_t nothing = 0;
-    tg_masks_reader reader;
+    tg_mask_reader reader;
     tg_masks m[WORDS];
     tg_split_pass p = {
         .before = tg_split_unpack(*state),
@@ -175,11 +183,11 @@ static inline __attribute__((always_inline)) void tg_split_run(tg_split_word wor
         .starts_before = &nothing,
     };
 
-    tg_masks_start(&reader, text, settled);
+    tg_mask_reader_start(&reader, text, settled);
     for (size_t at = 0; at < settled;) {
         const size_t words = (settled - at + 63) / 64 < WORDS ? (settled - at + 63) / 64 : WORDS;
 
-        tg_masks_read(&reader, m, words);
+        tg_mask_reader_read(&reader, m, words);
         for (size_t w = 0; w < words; w++, at += 64) {
             uint64_t marks;
 

@@ -126,7 +126,7 @@ tg_status tg_tiktoken_read(const tg_tokenizer **tok, const tg_file_text *file, t
     *tok = NULL;
     if ((status = take_lines(&b, file, err)) || (status = add_special(&b, split, err)) ||
         (status = tg_vocab_arrange(&b, err)) || (status = tg_vocab_check_bytes(&b, err)) ||
-        (status = tg_rank_merges(&b.merges, &b.n_merges, &b.index, b.n, err)))
+        (status = tg_vocab_merge_by_rank(&b, err)))
         goto done;
     status = tg_vocab_build(tok, &b, split, TG_NORMALIZER_NONE, true, err);
 
@@ -140,26 +140,24 @@ done:
 #define REFUSAL "a .tiktoken file cannot hold this vocabulary: "
 
 /* The file's reader finds merges by rank: check that they are the vocabulary's. */
-static tg_status check_merges(const tg_bpe_vocab *v, const tg_token_index *index, tg_err *err)
+static tg_status check_merges(const tg_bpe_vocab *v, const tg_token_table *table, tg_err *err)
 {
+    const int missing = tg_vocab_missing_byte(table);
     uint32_t(*merges)[2];
-    size_t n, same = 0, made = 0;
-    const int missing = tg_token_missing_byte(index);
+    size_t n, same = 0, unmade;
     tg_status status;
 
     if (missing >= 0)
-        return tg_fail(err, TG_EUSAGE, REFUSAL "byte 0x%02X has no token", missing);
-    if ((status = tg_rank_merges(&merges, &n, index, v->n, err)))
+        return tg_fail(err, TG_EUSAGE, REFUSAL "byte 0x%02X has no token", (unsigned)missing);
+    if ((status = tg_rank_merges(&merges, &n, &unmade, v, table, err)))
         return status;
     while (same < n && same < v->n_merges && memcmp(merges[same], v->merges[same], sizeof merges[0]) == 0)
         same++;
-    for (size_t i = 0; i < index->n; i++)
-        made += v->ends[index->keys[i].id] - (index->keys[i].id > 0 ? v->ends[index->keys[i].id - 1] : 0) > 1;
     if (same < n || same < v->n_merges)
         status = tg_fail(err, TG_EUSAGE, REFUSAL "merge %zu does not follow from the tokens' ids", same);
-    else if (!v->whole_pieces && made > n)
+    else if (!v->whole_pieces && unmade > 0)
         status = tg_fail(err, TG_EUSAGE,
-                         REFUSAL "no merges make %zu of its tokens, and tiktoken would use them", made - n);
+                         REFUSAL "no merges make %zu of its tokens, and tiktoken would use them", unmade);
     free(merges);
     return status;
 }
@@ -185,7 +183,7 @@ static void put_tokens(tg_sink *sink, const tg_bpe_vocab *v, char *text)
 tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *v, tg_err *err)
 {
     tg_sink sink = {.fd = fd};
-    tg_token_index index = {0};
+    tg_token_table table = {0};
     char *text = malloc(TG_BASE64_SIZE(TG_BPE_TOKEN_MAX));
     tg_status status = TG_OK;
 
@@ -193,15 +191,13 @@ tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *v, tg_err *err)
         return tg_fail_memory(err, TG_BASE64_SIZE(TG_BPE_TOKEN_MAX), "a token");
     if (v->normalizer != TG_NORMALIZER_NONE)
         status = tg_fail(err, TG_EUSAGE, REFUSAL "it normalises text");
-    if (status ||
-        (status = tg_token_index_create(&index, v->n, v->ends, v->tokens, v->n_special, v->special, err)) ||
-        (status = check_merges(v, &index, err)))
+    if (status || (status = tg_vocab_table(&table, v, err)) || (status = check_merges(v, &table, err)))
         goto done;
     put_tokens(&sink, v, text);
     status = tg_sink_flush(&sink, err);
 
 done:
-    tg_token_index_free(&index);
+    tg_token_table_free(&table);
     free(text);
     return status;
 }

@@ -138,12 +138,14 @@ static tg_status read_vocab(tg_vocab_builder *b, const struct added *a, const tg
     tg_json_open_at(&j, file, at);
     status = tg_json_enter(&j, TG_JSON_OBJECT, err);
     while (!status && !(status = tg_json_key(&j, &key, &more, err)) && more) {
-        const uint32_t number = a->n > 0 ? tg_token_find(&a->by_number.index, key.p, key.n) : TG_NO_TOKEN;
+        const uint32_t number =
+            a->n > 0 ? tg_token_table_find(&a->by_number.table, (const unsigned char *)key.p, key.n)
+                     : TG_TOKEN_NONE;
 
         if ((status = tg_json_get_size(&j, &id, err)))
             break;
-        status = number == TG_NO_TOKEN ? tg_vocab_add_mapped(b, id, key.p, key.n, err)
-                                       : compare_id(a, number, id, key, err);
+        status = number == TG_TOKEN_NONE ? tg_vocab_add_mapped(b, id, key.p, key.n, err)
+                                         : compare_id(a, number, id, key, err);
         if (status)
             (void)tg_json_err_in(&j, err);
     }

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/text/token_index.h"
+#include "lib/text/foreign.h"
 #include "lib/text/tokenizer_json.h"
 
 tg_status tg_json_unsupported(const tg_json *j, const char *what, tg_json_text name, tg_err *err)

@@ -7,18 +7,10 @@
 #include "lib/base/utf8.h"
 #include "lib/text/byte_map.h"
 #include "lib/text/foreign.h"
-#include "lib/text/token_index.h"
 #include "lib/text/tokenizer_json.h"
+#include "lib/text/vocab_builder.h"
 
 #define REFUSAL "a tokenizer.json cannot hold this vocabulary: "
-
-static const unsigned char *token_of(const tg_bpe_vocab *v, size_t id, size_t *n)
-{
-    const size_t begin = id > 0 ? v->ends[id - 1] : 0;
-
-    *n = v->ends[id] - begin;
-    return v->tokens + begin;
-}
 
 /* ---- pieces of JSON */
 
@@ -34,7 +26,7 @@ static void put_escaped(tg_sink *sink, const void *text, size_t n)
 static void put_mapped(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
 {
     size_t n;
-    const unsigned char *token = token_of(v, id, &n);
+    const unsigned char *token = tg_vocab_token(v, id, &n);
     char mapped[TG_BYTE_MAP_MAX];
 
     for (size_t i = 0; i < n; i++)
@@ -62,7 +54,7 @@ static void put_added(tg_sink *sink, const tg_bpe_vocab *v)
     tg_sink_puts(sink, "  \"added_tokens\": [");
     for (size_t i = 0; i < v->n_special; i++) {
         size_t n;
-        const unsigned char *token = token_of(v, v->special[i], &n);
+        const unsigned char *token = tg_vocab_token(v, v->special[i], &n);
 
         tg_sink_puts(sink, i > 0 ? ",\n    {\"id\": " : "\n    {\"id\": ");
         put_size(sink, v->special[i]);
@@ -107,7 +99,7 @@ static void put_vocab(tg_sink *sink, const tg_bpe_vocab *v)
 
     tg_sink_puts(sink, "    \"vocab\": {");
     for (size_t id = 0; id < v->n; id++) {
-        const unsigned char *token = token_of(v, id, &n);
+        const unsigned char *token = tg_vocab_token(v, id, &n);
 
         if (n == 0)
             continue;
@@ -161,12 +153,12 @@ static bool is_utf8(const unsigned char *text, size_t n)
 }
 
 /* A special token is a key of the same object as the ordinary ones, as it is where they are mapped. */
-static tg_status check_special(const tg_bpe_vocab *v, const tg_token_index *index, size_t id, tg_err *err)
+static tg_status check_special(const tg_bpe_vocab *v, const tg_token_table *table, size_t id, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
     unsigned char bytes[TG_BPE_TOKEN_MAX];
     size_t n, m;
-    const unsigned char *text = token_of(v, id, &n);
+    const unsigned char *text = tg_vocab_token(v, id, &n);
     uint32_t other;
 
     if (!is_utf8(text, n))
@@ -174,7 +166,7 @@ static tg_status check_special(const tg_bpe_vocab *v, const tg_token_index *inde
                        tg_token_shown(shown, text, n));
     if (!tg_byte_map_read(bytes, &m, (const char *)text, n))
         return TG_OK;
-    if ((other = tg_token_find(index, bytes, m)) == TG_NO_TOKEN)
+    if ((other = tg_token_table_find(table, bytes, m)) == TG_TOKEN_NONE)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE, REFUSAL "token %u and special token %zu would both be \"%s\" there", other,
                    id, tg_token_shown(shown, text, n));
@@ -182,14 +174,14 @@ static tg_status check_special(const tg_bpe_vocab *v, const tg_token_index *inde
 
 static tg_status check(const tg_bpe_vocab *v, tg_err *err)
 {
-    tg_token_index index;
-    tg_status status = tg_token_index_create(&index, v->n, v->ends, v->tokens, v->n_special, v->special, err);
+    tg_token_table table;
+    tg_status status = tg_vocab_table(&table, v, err);
 
     if (status)
         return status;
     for (size_t i = 0; !status && i < v->n_special; i++)
-        status = check_special(v, &index, v->special[i], err);
-    tg_token_index_free(&index);
+        status = check_special(v, &table, v->special[i], err);
+    tg_token_table_free(&table);
     return status;
 }
 

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/sha256.h"
 #include "lib/base/size.h"
 #include "lib/text/byte_map.h"
+#include "lib/text/foreign.h"
+#include "lib/text/rank_merges.h"
 
 /* The array, with room for `more` elements after the first n; or as it was, with *status not TG_OK. */
 static void *grow(void *array, size_t *capacity, size_t n, size_t more, size_t each, tg_status *status,
@@ -22,6 +25,67 @@ static void *grow(void *array, size_t *capacity, size_t n, size_t more, size_t e
     else
         *status = tg_fail_memory(err, room * each, "a vocabulary");
     return grown ? grown : array;
+}
+
+/* ---- the tokens of a vocabulary by their bytes */
+
+const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n)
+{
+    const size_t begin = id > 0 ? v->ends[id - 1] : 0;
+
+    *n = v->ends[id] - begin;
+    return v->tokens + begin;
+}
+
+static tg_status add_ordinary(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    size_t s = 0, n;
+
+    for (size_t id = 0; id < v->n; id++) {
+        const bool special = s < v->n_special && v->special[s] == id;
+        const unsigned char *token = tg_vocab_token(v, id, &n);
+        uint32_t same;
+
+        s += special;
+        if (special || n == 0)
+            continue;
+        if ((same = tg_token_table_add(table, (uint32_t)id)) != id)
+            return tg_fail(err, TG_EDATA, "tokens %u and %zu are both \"%s\"", same, id,
+                           tg_token_shown(shown, token, n));
+    }
+    return TG_OK;
+}
+
+tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err)
+{
+    unsigned char hash[TG_SHA256_SIZE]; /* nobody can choose tokens that collide: they choose it too */
+    uint64_t secret[2];
+    size_t longest = 0, n;
+    tg_status status;
+
+    for (size_t id = 0; id < v->n; id++) {
+        (void)tg_vocab_token(v, id, &n);
+        longest = tg_size_max(longest, n);
+    }
+    tg_sha256(hash, v->tokens, v->n > 0 ? v->ends[v->n - 1] : 0);
+    memcpy(secret, hash, sizeof secret);
+    if (!(status = tg_token_table_create(table, v->ends, v->tokens, v->n, longest, secret, err)))
+        status = add_ordinary(table, v, err);
+    if (status)
+        tg_token_table_free(table);
+    return status;
+}
+
+int tg_vocab_missing_byte(const tg_token_table *table)
+{
+    for (int i = 0; i < 256; i++) {
+        const unsigned char byte = (unsigned char)i;
+
+        if (tg_token_table_find(table, &byte, 1) == TG_TOKEN_NONE)
+            return i;
+    }
+    return -1;
 }
 
 /* ---- tokens */
@@ -148,9 +212,24 @@ static void free_entries(tg_vocab_builder *b)
     b->n_entries = b->entry_capacity = b->n_text = b->text_capacity = 0;
 }
 
+/* Without the rules. */
+static tg_bpe_vocab vocab_of(const tg_vocab_builder *b)
+{
+    return (tg_bpe_vocab){
+        .n = b->n,
+        .ends = b->ends,
+        .tokens = b->tokens,
+        .n_merges = b->n_merges,
+        .merges = (const uint32_t(*)[2])b->merges,
+        .n_special = b->n_special,
+        .special = b->special,
+    };
+}
+
 tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err)
 {
     uint32_t *number = NULL;
+    tg_bpe_vocab vocab;
     tg_status status;
 
     for (size_t i = 0; i < b->n_entries; i++)
@@ -170,7 +249,8 @@ tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err)
     if (b->n_special > 0)
         qsort(b->special, b->n_special, sizeof *b->special, compare_ids);
     free_entries(b);
-    status = tg_token_index_create(&b->index, b->n, b->ends, b->tokens, b->n_special, b->special, err);
+    vocab = vocab_of(b);
+    status = tg_vocab_table(&b->table, &vocab, err);
 
 done:
     free(number);
@@ -179,7 +259,7 @@ done:
 
 tg_status tg_vocab_check_bytes(const tg_vocab_builder *b, tg_err *err)
 {
-    const int missing = tg_token_missing_byte(&b->index);
+    const int missing = tg_vocab_missing_byte(&b->table);
 
     return missing < 0 ? TG_OK : tg_fail(err, TG_EDATA, "byte 0x%02X has no token", missing);
 }
@@ -206,16 +286,26 @@ tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left, c
 
     if ((status = map(b, 0, left, n_left, &n, err)) || (status = map(b, n, right, n_right, &m, err)))
         return status;
-    if ((pair[0] = tg_token_find(&b->index, b->scratch, n)) == TG_NO_TOKEN)
+    if ((pair[0] = tg_token_table_find(&b->table, b->scratch, n)) == TG_TOKEN_NONE)
         return no_token(b->scratch, n, NULL, 0, err);
-    if ((pair[1] = tg_token_find(&b->index, b->scratch + n, m)) == TG_NO_TOKEN)
+    if ((pair[1] = tg_token_table_find(&b->table, b->scratch + n, m)) == TG_TOKEN_NONE)
         return no_token(b->scratch + n, m, NULL, 0, err);
-    if (tg_token_find(&b->index, b->scratch, n + m) == TG_NO_TOKEN)
+    if (tg_token_table_find(&b->table, b->scratch, n + m) == TG_TOKEN_NONE)
         return no_token(b->scratch, n + m, b->scratch, n, err);
+    if (b->n_merges == TG_BPE_MERGES_MAX)
+        return tg_fail(err, TG_EDATA, "more than %zu merges", TG_BPE_MERGES_MAX);
     b->merges = grow(b->merges, &b->merge_capacity, b->n_merges, 1, sizeof *b->merges, &status, err);
     if (!status)
         memcpy(b->merges[b->n_merges++], pair, sizeof pair);
     return status;
+}
+
+tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err)
+{
+    const tg_bpe_vocab vocab = vocab_of(b);
+    size_t unmade;
+
+    return tg_rank_merges(&b->merges, &b->n_merges, &unmade, &vocab, &b->table, err);
 }
 
 /* ---- the tokenizer */
@@ -223,19 +313,11 @@ tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left, c
 tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg_split split,
                          tg_normalizer normalizer, bool whole_pieces, tg_err *err)
 {
-    const tg_bpe_vocab vocab = {
-        .split = split,
-        .normalizer = normalizer,
-        .n = b->n,
-        .ends = b->ends,
-        .tokens = b->tokens,
-        .n_merges = b->n_merges,
-        .merges = (const uint32_t(*)[2])b->merges,
-        .n_special = b->n_special,
-        .special = b->special,
-        .whole_pieces = whole_pieces,
-    };
+    tg_bpe_vocab vocab = vocab_of(b);
 
+    vocab.split = split;
+    vocab.normalizer = normalizer;
+    vocab.whole_pieces = whole_pieces;
     return tg_bpe_create(tok, &vocab, err);
 }
 
@@ -245,7 +327,7 @@ void tg_vocab_builder_free(tg_vocab_builder *b)
     free(b->special);
     free(b->ends);
     free(b->tokens);
-    tg_token_index_free(&b->index);
+    tg_token_table_free(&b->table);
     free(b->merges);
     free(b->scratch);
     *b = (tg_vocab_builder){0};

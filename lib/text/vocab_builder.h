@@ -21,7 +21,7 @@
 
 #include "lib/base/status.h"
 #include "lib/text/bpe.h"
-#include "lib/text/token_index.h"
+#include "lib/text/token_table.h"
 #include "lib/text/tokenizer.h"
 
 typedef struct tg_vocab_builder {
@@ -39,7 +39,7 @@ typedef struct tg_vocab_builder {
     size_t n;
     uint32_t *ends;
     unsigned char *tokens;
-    tg_token_index index; /* the ordinary tokens */
+    tg_token_table table; /* of the ordinary tokens */
     uint32_t (*merges)[2];
     size_t n_merges, merge_capacity;
 
@@ -66,6 +66,9 @@ TG_MUST_CHECK tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err);
 TG_MUST_CHECK tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left,
                                        const char *right, size_t n_right, tg_err *err);
 
+/* Instead: the merges that follow from the ids (lib/text/rank_merges.h). */
+TG_MUST_CHECK tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err);
+
 /* Refuse a vocabulary that cannot express all bytes, with the first that it lacks. */
 TG_MUST_CHECK tg_status tg_vocab_check_bytes(const tg_vocab_builder *b, tg_err *err);
 
@@ -75,5 +78,17 @@ TG_MUST_CHECK tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_
 
 /* A zeroed builder is fine. */
 void tg_vocab_builder_free(tg_vocab_builder *b);
+
+/*
+ * A table of a vocabulary's ordinary tokens, to be freed.  TG_EDATA: two are equal, with their ids.
+ * TG_ENOMEM.  After a failure *table needs no free.
+ */
+TG_MUST_CHECK tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err);
+
+/* The first byte that is no token by itself; -1: all are. */
+int tg_vocab_missing_byte(const tg_token_table *table);
+
+/* The bytes of token id, which is below v->n. */
+const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n);
 
 #endif

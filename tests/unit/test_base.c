@@ -300,6 +300,30 @@ static void utf8_decoding(void)
     CHECK(!tg_utf8_continues('a') && !tg_utf8_continues(0xC3));
 }
 
+/* What a text's end may have cut. */
+static void utf8_whole(void)
+{
+    static const struct {
+        const char *text;
+        size_t whole;
+    } cases[] = {{"", 0},
+                 {"ab", 2},
+                 {"a\xC3", 1},
+                 {"a\xC3\xA9", 3},
+                 {"a\xE4", 1},
+                 {"a\xE4\xB8", 1},
+                 {"a\xE4\xB8\xAD", 4},
+                 {"\xF0\x9F\x98", 0},
+                 {"\xF0\x9F\x98\x80", 4},
+                 {"\xC3\xA9\x80", 3}, /* stray continuation bytes */
+                 {"\x80\x80\x80\x80", 4},
+                 {"a\xFF", 2},
+                 {"\xE4z", 2}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        CHECK_EQ(tg_utf8_whole(cases[i].text, strlen(cases[i].text)), cases[i].whole);
+}
+
 static void utf8_what_is_shown(void)
 {
     uint32_t code;
@@ -544,6 +568,7 @@ int main(void)
     RUN(overruns);
     RUN(saturating);
     RUN(utf8_decoding);
+    RUN(utf8_whole);
     RUN(utf8_what_is_shown);
     RUN(halves);
     RUN(bfloats);

@@ -4,6 +4,7 @@
  * on either side of every vector and block width.  docs/numerics.md derives the
  * tolerances.  Every array is allocated with a few elements more, which must stay.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -683,10 +684,63 @@ static void no_step(float *w, float *m, float *v, const float *g, size_t n, cons
     kernels->adamw(w, m, v, g, n - 2, step);
 }
 
+/* What each byte is, from the C locale's functions and by name. */
+static tg_masks masks_of(unsigned char byte)
+{
+    const bool high = byte > 0x7F;
+    const tg_masks m = {
+        .letter = !high && isalpha(byte),
+        .upper = !high && isupper(byte),
+        .lower = !high && islower(byte),
+        .number = !high && isdigit(byte),
+        .space = !high && isspace(byte),
+        .blank = byte == ' ',
+        .line = byte == '\n' || byte == '\r',
+        .apostrophe = byte == '\'',
+        .slash = byte == '/',
+        .high = high,
+        .other = high || !(isalnum(byte) || isspace(byte)),
+    };
+
+    return m;
+}
+
+/* Every byte at every place. */
+static void masks(void)
+{
+    enum { WORDS = 256 };
+    static unsigned char text[WORDS * 64 + 1];
+    static tg_masks got[WORDS];
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)(i + i / 64);
+    kernels->masks(got, text + 1, WORDS);
+    for (size_t w = 0; w < WORDS; w++) {
+        uint64_t all[sizeof(tg_masks) / sizeof(uint64_t)] = {0}, bits[COUNT(all)];
+
+        for (size_t i = 0; i < 64; i++) {
+            const tg_masks want = masks_of(text[1 + 64 * w + i]);
+
+            memcpy(bits, &want, sizeof bits);
+            for (size_t k = 0; k < COUNT(all); k++)
+                all[k] |= bits[k] << i;
+        }
+        CHECK(memcmp(&got[w], all, sizeof all) == 0);
+    }
+    kernels->masks(got, NULL, 0);
+}
+
+static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
+{
+    kernels->masks(masks, text, words);
+    for (size_t w = 0; w < words; w++)
+        masks[w].space &= ~masks[w].line;
+}
+
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[18];
+    tg_kernels wrong[19];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -709,6 +763,7 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[15].sum_squares = no_squares;
     wrong[16].adamw = no_step;
     wrong[17].softmax_row = no_map;
+    wrong[18].masks = no_masks;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
@@ -751,6 +806,7 @@ static void tests(void)
     RUN(add_rows);
     RUN(sum_of_squares);
     RUN(adamw);
+    RUN(masks);
     RUN(the_check_finds_a_wrong_kernel);
     RUN(choosing);
 }
