@@ -1,15 +1,35 @@
 #include "lib/text/encoder.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lib/base/size.h"
 #include "lib/text/kind.h"
+#include "lib/text/special.h"
+
+/* Bytes of the caller's text that are searched for special tokens at a time. */
+#define WINDOW ((size_t)1 << 15)
+
+/* What is left of the text where special tokens are looked for. */
+struct search {
+    tg_specials specials;
+    unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
+    size_t n_held;
+    bool in_text;   /* the kind has text since the last special token */
+    bool finishing; /* that text ends here: its last ids are due, */
+    bool found;     /* and then `id` */
+    int32_t id;
+};
 
 struct tg_encoder {
     const tg_tokenizer *tok;
     const tg_tokenizer_kind *kind;
-    const void *state; /* of the tokenizer */
-    max_align_t own[]; /* the encoder's state, kind->encoder_size bytes */
+    const void *state;     /* of the tokenizer */
+    struct search *search; /* NULL: special tokens are not looked for; owned */
+    uint64_t offset;       /* of the text that the search has not decided */
+    max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
 };
 
 tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *err)
@@ -34,10 +54,207 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
     return status;
 }
 
+static void free_search(struct search *s)
+{
+    if (s)
+        tg_specials_free(&s->specials);
+    free(s);
+}
+
+tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err)
+{
+    struct search *s = calloc(1, sizeof *s);
+    tg_status status;
+
+    if (!s)
+        return tg_fail_memory(err, sizeof *s, "a search for special tokens");
+    if ((status = tg_specials_create(&s->specials, e->tok, err))) {
+        free_search(s);
+        return status;
+    }
+    free_search(e->search);
+    e->search = s;
+    return TG_OK;
+}
+
+void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
+{
+    e->offset = offset;
+    if (e->kind->offset)
+        e->kind->offset(e->own, offset);
+}
+
+/* ---- with special tokens */
+
+/* Give the kind text that has none. */
+static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n,
+                                 tg_err *err)
+{
+    const size_t before = text->n;
+    size_t got = 0;
+    tg_status status;
+
+    if (!e->search->in_text)
+        tg_encoder_set_offset(e, e->offset);
+    e->search->in_text = true;
+    status = e->kind->encode(e->own, e->state, text, ids + *n, max - *n, &got, err);
+    *n += got;
+    e->offset += before - text->n;
+    return status;
+}
+
+/* The ids that are due: the last of the ordinary text, the special token after it. */
+static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    struct search *s = e->search;
+    size_t got = 0;
+    tg_status status;
+
+    if (s->finishing) {
+        status = e->kind->finish(e->own, e->state, ids + *n, max - *n, &got, err);
+        *n += got;
+        if (status || *n == max)
+            return status;
+        s->finishing = s->in_text = false;
+    }
+    if (s->found)
+        ids[(*n)++] = s->id;
+    s->found = false;
+    return TG_OK;
+}
+
+static void take_special(tg_encoder *e, const tg_special_token *t)
+{
+    struct search *s = e->search;
+
+    s->finishing = s->in_text;
+    s->found = true;
+    s->id = t->id;
+    e->offset += t->n;
+}
+
+/* Decide what is held, with the text after it. */
+static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
+                             tg_err *err)
+{
+    struct search *s = e->search;
+    unsigned char both[2 * TG_SPECIAL_MAX];
+    const size_t more = tg_size_min(text->n, TG_SPECIAL_MAX), all = s->n_held + more;
+    const tg_special_token *token;
+    tg_special_match match;
+    tg_text first = {s->held, 1};
+    size_t used = 0;
+    tg_status status = TG_OK;
+
+    memcpy(both, s->held, s->n_held);
+    if (more > 0)
+        memcpy(both + s->n_held, text->next, more);
+    match = tg_specials_match(&s->specials, both, all, last && more == text->n, &token);
+    if (match == TG_SPECIAL_UNKNOWN) { /* some token is longer than all there is */
+        memcpy(s->held, both, all);
+        s->n_held = all;
+        text->next += more;
+        text->n -= more;
+        return TG_OK;
+    }
+    if (match == TG_SPECIAL_FOUND) {
+        take_special(e, token);
+        used = token->n;
+    } else {
+        status = encode_ordinary(e, &first, ids, max, n, err);
+        used = 1 - first.n;
+    }
+    if (used > s->n_held) {
+        text->next += used - s->n_held;
+        text->n -= used - s->n_held;
+        used = s->n_held;
+    }
+    s->n_held -= used;
+    memmove(s->held, s->held + used, s->n_held);
+    return status;
+}
+
+/* Encode text up to the next special token, and find that. */
+static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    struct search *s = e->search;
+    const size_t window = tg_size_min(text->n, WINDOW);
+    tg_special_match match = TG_SPECIAL_NONE;
+    const tg_special_token *token;
+    size_t at = 0;
+
+    while ((at += tg_specials_next(&s->specials, text->next + at, window - at)) < window) {
+        match = tg_specials_match(&s->specials, text->next + at, text->n - at, false, &token);
+        if (match != TG_SPECIAL_NONE)
+            break;
+        at++;
+    }
+    if (at > 0) {
+        tg_text ordinary = {text->next, at};
+        const tg_status status = encode_ordinary(e, &ordinary, ids, max, n, err);
+
+        text->n -= (size_t)(ordinary.next - text->next);
+        text->next = ordinary.next;
+        if (status || ordinary.n > 0)
+            return status;
+    }
+    if (match == TG_SPECIAL_FOUND) {
+        take_special(e, token);
+        text->next += token->n;
+        text->n -= token->n;
+    } else if (match == TG_SPECIAL_UNKNOWN) {
+        memcpy(s->held, text->next, text->n);
+        s->n_held = text->n;
+        text->next += text->n;
+        text->n = 0;
+    }
+    return TG_OK;
+}
+
+static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max,
+                                  size_t *n, tg_err *err)
+{
+    struct search *s = e->search;
+    tg_status status = TG_OK;
+
+    while (!status && *n < max) {
+        if (s->finishing || s->found)
+            status = encode_due(e, ids, max, n, err);
+        else if (s->n_held > 0 && (text->n > 0 || last))
+            status = decide_held(e, text, last, ids, max, n, err);
+        else if (text->n > 0)
+            status = search_text(e, text, ids, max, n, err);
+        else
+            break;
+    }
+    return status;
+}
+
+static tg_status finish_searching(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    struct search *s = e->search;
+    tg_text none = {s->held, 0};
+    size_t got = 0;
+    tg_status status = encode_searching(e, &none, true, ids, max, n, err);
+
+    if (status || *n == max)
+        return status;
+    if (s->in_text)
+        status = e->kind->finish(e->own, e->state, ids + *n, max - *n, &got, err);
+    *n += got;
+    if (*n < max)
+        s->in_text = false;
+    return status;
+}
+
+/* ---- for callers */
+
 tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     assert(max >= 1);
     *n = 0;
+    if (e->search)
+        return encode_searching(e, text, false, ids, max, n, err);
     return e->kind->encode(e->own, e->state, text, ids, max, n, err);
 }
 
@@ -45,7 +262,22 @@ tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
 {
     assert(max >= 1);
     *n = 0;
+    if (e->search)
+        return finish_searching(e, ids, max, n, err);
     return e->kind->finish(e->own, e->state, ids, max, n, err);
+}
+
+size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, size_t reach)
+{
+    const size_t from = n - tg_size_min(n, reach);
+    size_t cut = n;
+
+    if (!e->kind->cut)
+        return 0;
+    while (cut > from && (cut = e->kind->cut(e->state, text, cut, cut - from)) > 0)
+        if (!e->search || !tg_specials_cross(&e->search->specials, text[cut - 1], text[cut]))
+            return cut;
+    return 0;
 }
 
 void tg_encoder_free(tg_encoder *e)
@@ -54,6 +286,7 @@ void tg_encoder_free(tg_encoder *e)
         return;
     if (e->kind->stop)
         e->kind->stop(e->own);
+    free_search(e->search);
     tg_tokenizer_free(e->tok);
     free(e);
 }

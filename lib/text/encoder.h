@@ -34,6 +34,20 @@ typedef struct tg_text {
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);
 
 /*
+ * Before any text: from now on the text of a special token becomes its id, wherever it occurs; of
+ * several that begin at one place the longest counts.  What is between them is encoded as if each
+ * part were a text of its own.  TG_EDATA: one is too long to be looked for.  TG_ENOMEM.  After a
+ * failure the encoder is as before.
+ */
+TG_MUST_CHECK tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err);
+
+/*
+ * Between texts: the next text begins at byte `offset` of what messages should count from.  At
+ * first it is 0; after a text it is that text's end.
+ */
+void tg_encoder_set_offset(tg_encoder *e, uint64_t offset);
+
+/*
  * Consume text and write the ids that are certain into ids [max], max >= 1; *n is their number.
  * text is advanced past what was consumed: to its end, unless the ids are full (*n == max); then
  * call again.  A text of 0 bytes is fine; otherwise each call consumes a byte or writes an id.
@@ -49,6 +63,13 @@ TG_MUST_CHECK tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t 
  * call again.  Fails like tg_encoder_encode().
  */
 TG_MUST_CHECK tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err);
+
+/*
+ * A place 0 < p < n where text [n], anywhere in a text of this encoder, may be cut: encoding what
+ * precedes it and what follows as texts of their own gives the ids of the whole.  The last such
+ * place; 0 when none is known.  It looks at most at the last `reach` bytes.
+ */
+size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, size_t reach);
 
 /* NULL is fine. */
 void tg_encoder_free(tg_encoder *e);

@@ -53,6 +53,20 @@ typedef struct tg_tokenizer_kind {
     /* token: see tg_tokenizer_token(); id is in [0, vocab_size). */
     const unsigned char *(*token)(const void *tok, int32_t id, size_t *n);
 
+    /* specials: see tg_tokenizer_specials().  NULL: the kind has none. */
+    size_t (*specials)(const void *tok, const uint32_t **ids);
+
+    /*
+     * cut: a place 0 < p < n where text [n] may be cut, whatever comes before and after: encoding
+     * both parts as texts of their own gives the ids of the whole.  The last such place; 0 when
+     * there is none.  It looks at most at the last `reach` bytes.  NULL: never.
+     */
+    size_t (*cut)(const void *tok, const unsigned char *text, size_t n, size_t reach);
+
+    /* offset: the next text begins at this byte of what messages count from.  Called only between
+     * texts.  NULL: messages do not mention places. */
+    void (*offset)(void *encoder, uint64_t offset);
+
     /* The encoder: start (NULL: a zeroed state will do), encode and finish with the contracts of
      * lib/text/encoder.h, stop (NULL: nothing to release), which also follows a failed start. */
     tg_status (*start)(void *encoder, const void *tok, tg_err *err);
@@ -67,6 +81,8 @@ typedef struct tg_tokenizer_kind {
 extern const tg_tokenizer_kind *const tg_tokenizer_kinds[];
 
 extern const tg_tokenizer_kind tg_tokenizer_kind_bytes; /* bytes.c */
+extern const tg_tokenizer_kind tg_tokenizer_kind_bpe;   /* bpe.c */
+extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
 
 /*
  * To make a tokenizer without an archive: begin it, fill its state, then seal it with the number

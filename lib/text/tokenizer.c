@@ -230,6 +230,37 @@ const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, siz
     return tok->kind->token(tok->state, id, n);
 }
 
+size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids)
+{
+    *ids = NULL;
+    return tok->kind->specials ? tok->kind->specials(tok->state, ids) : 0;
+}
+
+int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n)
+{
+    const uint32_t *ids;
+    const size_t specials = tg_tokenizer_specials(tok, &ids);
+
+    for (size_t i = 0; i < specials; i++) {
+        size_t length;
+        const unsigned char *token = tg_tokenizer_token(tok, (int32_t)ids[i], &length);
+
+        if (length == n && memcmp(token, text, n) == 0)
+            return (int32_t)ids[i];
+    }
+    return -1;
+}
+
+int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok)
+{
+    static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>"};
+    int32_t id = -1;
+
+    for (size_t i = 0; id < 0 && i < sizeof names / sizeof names[0]; i++)
+        id = tg_tokenizer_special_id(tok, names[i], strlen(names[i]));
+    return id;
+}
+
 const tg_tokenizer_kind *tg_tokenizer_kind_of(const tg_tokenizer *tok)
 {
     return tok->kind;

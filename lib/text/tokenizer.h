@@ -49,6 +49,20 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok);
  */
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
 
+/*
+ * Special tokens: ids that a text has only where the encoder was told to look for them
+ * (tg_encoder_match_special()).  Returns their number; *ids points to them, ascending, valid as
+ * long as tok.
+ */
+size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids);
+
+/* The special token with this text; -1: none has it.  Looks at every special token. */
+int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n);
+
+/* The special token that ends a text: "<|endoftext|>", else "<|end_of_text|>", else "</s>"; -1:
+ * none. */
+int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok);
+
 /* Its identity, TG_SHA256_SIZE bytes (formats/sha256.h): a hash of its arrays, their names and
  * types, computed when it was made. */
 const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok);

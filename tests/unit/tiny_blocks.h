@@ -28,4 +28,16 @@
 /* lib/text: more than one archive, of 4,032 chunks, comes with 258,049 tokens */
 #define TG_TOKENS_CHUNK ((size_t)64)
 
+/* lib/text, byte pair encoding: all its methods meet in short texts */
+#define TG_MERGE_SHORT ((size_t)3)
+#define TG_LONG_PIECE_BLOCK ((size_t)4)
+#define TG_LONG_PIECE_IDS ((size_t)8)
+#define TG_BPE_WINDOW ((size_t)8)
+#define TG_PIECE_SETS_BITS 2
+#define TG_PARALLEL_BLOCK ((size_t)64)
+/* learning: text of a thread, of a call to the splitter; the first table of pieces */
+#define TG_LEARN_TEXT ((size_t)100)
+#define TG_LEARN_WINDOW ((size_t)4)
+#define TG_PIECE_SLOTS ((size_t)2)
+
 #endif

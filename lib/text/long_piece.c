@@ -1,0 +1,155 @@
+#include "lib/text/long_piece.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+
+/* Bytes at a block's end that are mostly enough to know what it depends on. */
+#define BACK (TG_LONG_PIECE_BLOCK / 16)
+
+/* A part of a piece, and what encodes it. */
+struct part {
+    const tg_bpe *b;
+    tg_merger *merger;
+    const unsigned char *text;
+    size_t n;
+    uint64_t offset;
+};
+
+/* The encoding of text [at..at + n). */
+static tg_status encode(const struct part *p, int32_t *ids, size_t at, size_t n, size_t *n_ids, tg_err *err)
+{
+    const tg_status status = tg_bpe_bytes(p->b, ids, p->text + at, n, p->offset + at, err);
+
+    return status ? status : tg_merge(p->merger, ids, p->text + at, n, n_ids, err);
+}
+
+/* Encode all that is left into the queue. */
+static tg_status encode_rest(const struct part *p, size_t *used, tg_id_queue *queue, tg_err *err)
+{
+    size_t n_ids;
+    tg_status status;
+
+    if ((status = tg_id_queue_reserve(queue, p->n - *used, err)) ||
+        (status = encode(p, queue->ids + queue->n, *used, p->n - *used, &n_ids, err)))
+        return status;
+    queue->n += n_ids;
+    *used = p->n;
+    return TG_OK;
+}
+
+static void free_memory(tg_long_piece *l)
+{
+    free(l->ids);
+    free(l->part);
+    free(l->ends);
+    l->capacity = 0;
+}
+
+static tg_status reserve(tg_long_piece *l, tg_err *err)
+{
+    const size_t each = sizeof *l->ids + sizeof *l->part + sizeof *l->ends;
+
+    if (l->block <= l->capacity)
+        return TG_OK;
+    free_memory(l);
+    l->ids = malloc(tg_size_mul_sat(l->block, sizeof *l->ids));
+    l->part = malloc(tg_size_mul_sat(l->block, sizeof *l->part));
+    l->ends = malloc(tg_size_mul_sat(l->block, sizeof *l->ends));
+    if (!l->ids || !l->part || !l->ends)
+        return tg_fail_memory(err, tg_size_mul_sat(l->block, each), "a block of a piece");
+    l->capacity = l->block;
+    return TG_OK;
+}
+
+/* The places i < n of text [n] where a token may begin that goes on after n, from the last to the
+ * first; returns how many. */
+static size_t find_ends(const tg_bpe *b, size_t *ends, const unsigned char *text, size_t n)
+{
+    const size_t first = n - tg_size_min(n, b->longest - 1);
+    tg_prefix_string s = {0};
+    size_t count = 0;
+
+    for (size_t i = n; i-- > first;)
+        if (tg_prefix_filter_extend(&b->prefixes, &s, text[i]))
+            ends[count++] = i;
+    return count;
+}
+
+/* Whether each encoding of text [at + start..at + end) begins with `id`. */
+static tg_status check_ends(tg_long_piece *l, const struct part *p, size_t at, size_t start, size_t n_ends,
+                            int32_t id, bool *all, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    *all = true;
+    for (size_t i = 0; !status && *all && i < n_ends; i++) {
+        size_t n;
+
+        status = encode(p, l->part, at + start, l->ends[i] - start, &n, err);
+        *all = l->part[0] == id;
+    }
+    return status;
+}
+
+/* Encode the block at text `at`; *n_final: its final tokens, 0: unknown; *step: their bytes. */
+static tg_status encode_block(tg_long_piece *l, const struct part *p, size_t at, size_t *n_final,
+                              size_t *step, tg_err *err)
+{
+    const size_t block = l->block, n_ends = find_ends(p->b, l->ends, p->text + at, block);
+    const size_t latest = n_ends > 0 ? l->ends[n_ends - 1] : block;
+    size_t j, start = block, length;
+    bool all = false;
+    tg_status status = encode(p, l->ids, at, block, &j, err);
+
+    for (size_t back = tg_size_max(BACK, 1); !status && !all && j > 1 && back <= block / 2; back *= 2) {
+        while (j > 0 && (start + back > block || start >= latest)) {
+            (void)tg_bpe_token(p->b, (uint32_t)l->ids[--j], &length);
+            start -= length;
+        }
+        if (j > 0)
+            status = check_ends(l, p, at, start, n_ends, l->ids[j], &all, err);
+    }
+    *n_final = all ? j : 0;
+    *step = start;
+    return status;
+}
+
+tg_status tg_long_piece_encode(tg_long_piece *l, const tg_bpe *b, tg_merger *merger,
+                               const unsigned char *text, size_t n, bool complete, uint64_t offset,
+                               size_t *used, tg_id_queue *queue, tg_err *err)
+{
+    const struct part p = {b, merger, text, n, offset};
+    size_t n_final = 0, step = 0;
+    tg_status status = TG_OK;
+
+    *used = 0;
+    if (l->block == 0)
+        l->block = b->blocks ? TG_LONG_PIECE_BLOCK : SIZE_MAX;
+    while (n - *used > l->block && (complete || queue->n < TG_LONG_PIECE_IDS)) {
+        const unsigned char *here = text + *used;
+        const bool repeats = n_final > 0 && memcmp(here, here - step, l->block) == 0;
+
+        if ((status = reserve(l, err)) ||
+            (!repeats && (status = encode_block(l, &p, *used, &n_final, &step, err))) ||
+            (status = tg_id_queue_reserve(queue, n_final, err)))
+            return status;
+        memcpy(queue->ids + queue->n, l->ids, n_final * sizeof *l->ids);
+        queue->n += n_final;
+        if (n_final > 0)
+            *used += step;
+        else
+            l->block = tg_size_mul_sat(l->block, 2);
+    }
+    if (!complete)
+        return TG_OK;
+    l->block = 0;
+    return encode_rest(&p, used, queue, err);
+}
+
+void tg_long_piece_free(tg_long_piece *l)
+{
+    free_memory(l);
+    *l = (tg_long_piece){0};
+}

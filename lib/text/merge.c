@@ -1,0 +1,225 @@
+#include "lib/text/merge.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+
+#define NONE UINT32_MAX
+#define PLACE_BITS 6 /* of a place in a short string, below a rank */
+#define PLACE_MASK ((1u << PLACE_BITS) - 1)
+
+_Static_assert(TG_MERGE_SHORT <= PLACE_MASK && TG_PAIRS_MAX <= UINT32_MAX >> PLACE_BITS, "an entry has room");
+
+#define LONG_MAX_BYTES ((size_t)1 << 31) /* places fit 32 bits, also twice their number */
+
+/* ---- short */
+
+/*
+ * The lowest of n entries, each a rank and, in its lower bits, a place: of equal ranks the first.
+ * Four at a time, as each comparison waits for the one before.
+ */
+static uint32_t lowest(const uint32_t *entry, size_t n)
+{
+    uint32_t low[4] = {entry[0], entry[1], entry[2], entry[3]};
+
+    for (size_t i = 4; i < n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            low[k] = entry[i + k] < low[k] ? entry[i + k] : low[k];
+    low[0] = low[1] < low[0] ? low[1] : low[0];
+    low[2] = low[3] < low[2] ? low[3] : low[2];
+    return low[2] < low[0] ? low[2] : low[0];
+}
+
+/* A rank and a place; TG_RANK_NONE stays above all of them. */
+static uint32_t entry_of(uint32_t rank, size_t place)
+{
+    return rank == TG_RANK_NONE ? TG_RANK_NONE : rank << PLACE_BITS | (uint32_t)place;
+}
+
+/* A token stays at the place of its first byte; next and previous lead from token to token. */
+size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n)
+{
+    const tg_pairs *p = m->pairs;
+    unsigned char next[TG_MERGE_SHORT + 1], previous[TG_MERGE_SHORT + 1];
+    uint32_t entry[TG_MERGE_SHORT + 4], low;
+    size_t count = 0;
+
+    m->last = TG_RANK_NONE;
+    if (n < 2)
+        return n;
+    for (size_t i = 0; i < n; i++) {
+        next[i] = (unsigned char)(i + 1);
+        previous[i] = (unsigned char)(i - 1);
+        entry[i] = i + 1 < n ? entry_of(p->bytes[(size_t)text[i] << 8 | text[i + 1]], i) : TG_RANK_NONE;
+    }
+    for (size_t i = n; i < tg_round_up(n, 4); i++)
+        entry[i] = TG_RANK_NONE;
+    while ((low = lowest(entry, n)) != TG_RANK_NONE) {
+        const size_t at = low & PLACE_MASK, gone = next[at], after = next[gone];
+        const tg_pair *pair = &p->pairs[low >> PLACE_BITS];
+        const uint32_t id = pair->made, a = (uint32_t)ids[at], b = (uint32_t)ids[gone];
+
+        if (pair->left != a || pair->right != b) { /* the guess was wrong */
+            entry[at] = entry_of(tg_pairs_rank(p, a, b), at);
+            continue;
+        }
+        m->last = low >> PLACE_BITS;
+        ids[at] = (int32_t)id;
+        next[at] = (unsigned char)after;
+        previous[after] = (unsigned char)at;
+        entry[gone] = TG_RANK_NONE;
+        entry[at] = after < n ? entry_of(tg_pairs_guess(p, id, (uint32_t)ids[after]), at) : TG_RANK_NONE;
+        if (at > 0)
+            entry[previous[at]] =
+                entry_of(tg_pairs_guess(p, (uint32_t)ids[previous[at]], id), previous[at]);
+    }
+    for (size_t i = 0; i < n; i = next[i])
+        ids[count++] = ids[i];
+    return count;
+}
+
+/* ---- long */
+
+/* A token in a list, at the place of its first byte. */
+struct tg_merge_node {
+    uint32_t id;
+    uint32_t rank;           /* of its merge with the next; NONE also where no token begins (any more) */
+    uint32_t next, previous; /* places; the last one's next is n, the first one's previous NONE */
+};
+
+/* An entry of the heap: a rank and, in case of equal ones, a place.  It is out of date once the
+ * node's rank is another. */
+static uint64_t entry(uint32_t rank, size_t place)
+{
+    return (uint64_t)rank << 32 | place;
+}
+
+static void sift_down(uint64_t *heap, size_t n, size_t i)
+{
+    const uint64_t e = heap[i];
+    size_t child;
+
+    while ((child = 2 * i + 1) < n) {
+        child += child + 1 < n && heap[child + 1] < heap[child];
+        if (heap[child] >= e)
+            break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = e;
+}
+
+static void push(tg_merger *m, uint64_t e)
+{
+    size_t i = m->n_heap++;
+
+    for (; i > 0 && m->heap[(i - 1) / 2] > e; i = (i - 1) / 2)
+        m->heap[i] = m->heap[(i - 1) / 2];
+    m->heap[i] = e;
+}
+
+static void pop(tg_merger *m)
+{
+    m->heap[0] = m->heap[--m->n_heap];
+    if (m->n_heap > 1)
+        sift_down(m->heap, m->n_heap, 0);
+}
+
+static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
+{
+    const size_t capacity = tg_size_max(n, tg_size_min(2 * m->capacity, LONG_MAX_BYTES));
+    const size_t each = sizeof *m->nodes + 2 * sizeof *m->heap;
+
+    if (n <= m->capacity)
+        return TG_OK;
+    if (n > LONG_MAX_BYTES)
+        return tg_fail(err, TG_ENOMEM, "a piece of %zu bytes is longer than %zu", n, LONG_MAX_BYTES);
+    free(m->nodes);
+    free(m->heap);
+    m->capacity = 0;
+    m->nodes = malloc(tg_size_mul_sat(capacity, sizeof *m->nodes));
+    m->heap = malloc(tg_size_mul_sat(capacity, 2 * sizeof *m->heap)); /* a merge takes one and adds two */
+    if (!m->nodes || !m->heap)
+        return tg_fail_memory(err, tg_size_mul_sat(capacity, each), "merging a piece");
+    m->capacity = capacity;
+    return TG_OK;
+}
+
+/* One node per byte, and their pairs in the heap. */
+static void begin(tg_merger *m, const int32_t *ids, const unsigned char *text, size_t n)
+{
+    m->n_heap = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t rank = i + 1 < n ? m->pairs->bytes[(size_t)text[i] << 8 | text[i + 1]] : TG_RANK_NONE;
+
+        m->nodes[i] =
+            (tg_merge_node){(uint32_t)ids[i], rank, (uint32_t)i + 1, i > 0 ? (uint32_t)i - 1 : NONE};
+        if (rank != TG_RANK_NONE)
+            m->heap[m->n_heap++] = entry(rank, i);
+    }
+    for (size_t i = m->n_heap / 2; i-- > 0;)
+        sift_down(m->heap, m->n_heap, i);
+}
+
+/* Look up the pair that begins at a place. */
+static void pair(tg_merger *m, size_t place, size_t n)
+{
+    tg_merge_node *node = &m->nodes[place];
+
+    node->rank = node->next < n ? tg_pairs_rank(m->pairs, node->id, m->nodes[node->next].id) : TG_RANK_NONE;
+    if (node->rank != TG_RANK_NONE)
+        push(m, entry(node->rank, place));
+}
+
+/* Merge the token at a place with the next one. */
+static void join(tg_merger *m, size_t place, size_t n)
+{
+    tg_merge_node *node = &m->nodes[place], *next = &m->nodes[node->next];
+
+    m->last = node->rank;
+    node->id = m->pairs->pairs[node->rank].made;
+    node->next = next->next;
+    next->rank = TG_RANK_NONE;
+    if (node->next < n)
+        m->nodes[node->next].previous = (uint32_t)place;
+    pair(m, place, n);
+    if (node->previous != NONE)
+        pair(m, node->previous, n);
+}
+
+tg_status tg_merge(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n, size_t *n_ids,
+                   tg_err *err)
+{
+    size_t count = 0;
+    tg_status status;
+
+    if (n <= TG_MERGE_SHORT) {
+        *n_ids = tg_merge_short(m, ids, text, n);
+        return TG_OK;
+    }
+    if ((status = reserve(m, n, err)))
+        return status;
+    m->last = TG_RANK_NONE;
+    begin(m, ids, text, n);
+    while (m->n_heap > 0) {
+        const uint64_t e = m->heap[0];
+        const size_t place = (uint32_t)e;
+
+        pop(m);
+        if (m->nodes[place].rank == e >> 32)
+            join(m, place, n);
+    }
+    for (size_t i = 0; i < n; i = m->nodes[i].next)
+        ids[count++] = (int32_t)m->nodes[i].id;
+    *n_ids = count;
+    return TG_OK;
+}
+
+void tg_merger_free(tg_merger *m)
+{
+    free(m->nodes);
+    free(m->heap);
+    *m = (tg_merger){0};
+}

@@ -1,0 +1,44 @@
+/*
+ * merge: byte pair encoding of one string, exactly as lib/text/bpe.h defines it: of all neighbours
+ * that are a merge, those of the lowest rank become one, the leftmost first, until none is left.
+ *
+ * Two methods give the same tokens.  A short string's pairs are looked through for each merge.  A
+ * long one's are kept in a heap: n log n.
+ */
+#ifndef TG_TEXT_MERGE_H
+#define TG_TEXT_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+#include "lib/text/pairs.h"
+
+#ifndef TG_MERGE_SHORT
+#define TG_MERGE_SHORT ((size_t)48) /* bytes */
+#endif
+
+typedef struct tg_merge_node tg_merge_node;
+
+/* Memory of the method for long strings, which grows with them; zeroed at first. */
+typedef struct tg_merger {
+    const tg_pairs *pairs;
+    tg_merge_node *nodes;
+    uint64_t *heap;
+    size_t capacity; /* bytes of text that fit */
+    size_t n_heap;
+    uint32_t last; /* the rank of the last merge of the last string; TG_RANK_NONE: it had none */
+} tg_merger;
+
+/*
+ * Merge text [n], n <= TG_MERGE_SHORT or any n: *ids [n] are the bytes' tokens at first and the
+ * string's afterwards.  Returns or sets their number.
+ */
+size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n);
+TG_MUST_CHECK tg_status tg_merge(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n,
+                                 size_t *n_ids, tg_err *err);
+
+/* Free its memory and zero it. */
+void tg_merger_free(tg_merger *m);
+
+#endif

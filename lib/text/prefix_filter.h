@@ -1,0 +1,38 @@
+/*
+ * prefix_filter: whether a token may begin with a string and go on.
+ *
+ * A Bloom filter of all proper prefixes of all tokens: "no" is certain, "yes" is wrong for about one
+ * string in 400.
+ */
+#ifndef TG_TEXT_PREFIX_FILTER_H
+#define TG_TEXT_PREFIX_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+
+typedef struct tg_prefix_filter {
+    uint64_t *bits; /* owned */
+    unsigned shift; /* from a hash to the number of a bit */
+} tg_prefix_filter;
+
+/* TG_ENOMEM; *f can be freed either way.  prefixes: how many will be added. */
+TG_MUST_CHECK tg_status tg_prefix_filter_create(tg_prefix_filter *f, size_t prefixes, tg_err *err);
+
+/* Add the proper prefixes of token [n]. */
+void tg_prefix_filter_add(tg_prefix_filter *f, const unsigned char *token, size_t n);
+
+/* A string that grows to the left; zeroed: the empty one. */
+typedef struct tg_prefix_string {
+    uint64_t hash, power;
+} tg_prefix_string;
+
+/* Put a byte before the string; returns whether a token may begin with it and go on. */
+bool tg_prefix_filter_extend(const tg_prefix_filter *f, tg_prefix_string *s, unsigned char byte);
+
+/* A zeroed one is fine. */
+void tg_prefix_filter_free(tg_prefix_filter *f);
+
+#endif
