@@ -21,10 +21,11 @@ DOCUMENT = 1 << 16  # characters, about
 
 
 def documents(text):
-    """The text in parts, cut where a word follows a line's end."""
+    """The text in parts, cut where a word follows a line's end that follows no other space."""
     parts, lines, n = [], [], 0
     for line in text.splitlines(keepends=True):
-        if n > DOCUMENT and line[0].isalpha() and lines[-1].endswith("\n") and not lines[-1].isspace():
+        last = lines[-1][-2:] if lines else ""
+        if n > DOCUMENT and line[0].isalpha() and last[1:] == "\n" and not last[0].isspace():
             parts.append("".join(lines))
             lines, n = [], 0
         lines.append(line)
