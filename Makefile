@@ -182,6 +182,7 @@ FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fope
 FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text)
 FUZZ_SRC_merges = $(FUZZ_SRC_text)
 FUZZ_SRC_tiktoken = $(FUZZ_SRC_text)
+FUZZ_SRC_vocab = $(FUZZ_SRC_text)
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
