@@ -39,9 +39,9 @@ tiny() {
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
+@test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
 @test "unit: normalize" { unit normalize; }
-@test "unit: vocab_file" { unit vocab_file; }
 @test "unit: learn" { unit learn; }
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }

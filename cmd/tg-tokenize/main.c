@@ -73,7 +73,8 @@ static tg_status run(const tokenize_options *o, tg_err *err)
     choose_output(&job);
     if ((status = cli_set_threads(o->threads, err)) || (status = open_tokenizer(&job, err)) ||
         (status = find_eot(&job, err)) ||
-        (status = cli_output_begin(&job.out, o->output, is_binary(o), err)) || (status = work(&job, err)))
+        (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, is_binary(o), err))) ||
+        (status = work(&job, err)))
         goto done;
     cli_progress_end();
     status = cli_output_commit(&job.out, err);

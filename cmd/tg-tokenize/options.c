@@ -40,8 +40,10 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          "print the ids, one per line, of text or of token archives, recognized likewise", 0, 0, NULL},
         {0, "pieces", CLI_FLAG, &g->pieces, NULL, "print the tokens' texts instead, quoted", 0, 0, NULL},
         {0, "offsets", CLI_FLAG, &g->offsets, NULL,
-         "print a table (TSV): id, offset of the token's first byte and of the byte after it, text", 0, 0,
-         NULL},
+         "print a table (TSV): id, offset of the token's first byte and of the byte after it, text; if the "
+         "tokenizer changes text (Unicode's NFC), these are offsets in the changed text, and a message says "
+         "so",
+         0, 0, NULL},
         {0, "to", CLI_CHOICE, &g->to, FORMATS, "write the tokenizer itself, in this format", 0, 0, NULL},
         {0, "special", CLI_FLAG, &o->special, NULL,
          "turn the texts of special tokens, such as <|endoftext|>, into these", 0, 0, NULL},
@@ -58,8 +60,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
     };
     const cli_tool tool = {
         .name = "tg-tokenize",
-        .usage = "[-t TOK | -m MODEL] [-d | -c | --ids | --pieces | --offsets | --to FORMAT]\n"
-                 "       [OPTION]... [FILE]...",
+        .usage = "[-t TOK | -m MODEL] [OPTION]... [FILE]...",
         .summary = "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
                    "input. All FILEs together are one text.",
         .examples = examples,

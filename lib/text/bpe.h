@@ -30,7 +30,7 @@
 #define TG_BPE_TOKEN_MAX ((size_t)1 << 16)  /* bytes of one token */
 #define TG_BPE_TOKENS_MAX ((size_t)1 << 22) /* ids */
 #define TG_BPE_BYTES_MAX ((size_t)1 << 28)  /* bytes of all tokens */
-#define TG_BPE_MERGES_MAX ((size_t)1 << 22)
+#define TG_BPE_MERGES_MAX (((size_t)1 << 22) - 1)
 
 typedef enum tg_normalizer { TG_NORMALIZER_NONE, TG_NORMALIZER_NFC } tg_normalizer;
 

@@ -16,81 +16,6 @@
 /* Undecided bytes of which a call may have just one more: so many every rule leaves undecided. */
 #define UNDECIDED ((size_t)64)
 
-/* ---- one piece */
-
-/* Encode a piece that is in no cache and is not long. */
-static tg_status merge_piece(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *piece, size_t n,
-                             tg_err *err)
-{
-    int32_t *ids = e->queue.ids + e->queue.n;
-    size_t n_ids;
-    tg_status status;
-
-    if ((status = tg_bpe_bytes(b, ids, piece, n, e->offset, err)) ||
-        (status = tg_merge(&e->merger, ids, piece, n, &n_ids, err)))
-        return status;
-    e->queue.n += n_ids;
-    return TG_OK;
-}
-
-/* A piece that is a token becomes it, if the vocabulary says so; *found: whether it did. */
-static void find_whole(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *piece, size_t n, bool *found)
-{
-    uint32_t id = TG_TOKEN_NONE;
-
-    if (b->vocab.whole_pieces && n <= b->longest)
-        id = tg_token_table_find(&b->table, piece, n);
-    *found = id != TG_TOKEN_NONE;
-    if (*found)
-        e->queue.ids[e->queue.n++] = (int32_t)id;
-}
-
-static tg_status encode_short(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *piece, size_t n,
-                              tg_err *err)
-{
-    const tg_piece_key key = tg_piece_key_of(piece, n);
-    const size_t set = tg_piece_set(key), before = e->queue.n;
-    const tg_piece_entry *entry = tg_piece_cache_find(&e->cache, key, set);
-    tg_status status = TG_OK;
-    bool found;
-
-    if (entry) {
-        const size_t n_ids = entry->ids[0] >> 24;
-
-        for (size_t i = 0; i < n_ids; i++)
-            e->queue.ids[e->queue.n++] = (int32_t)(entry->ids[i] & 0xFFFFFF);
-        return TG_OK;
-    }
-    find_whole(e, b, piece, n, &found);
-    if (!found)
-        status = merge_piece(e, b, piece, n, err);
-    if (!status && e->queue.n - before <= TG_PIECE_IDS)
-        tg_piece_cache_add(&e->cache, key, set, e->queue.ids + before, e->queue.n - before);
-    return status;
-}
-
-/* Encode a piece, or the rest of one that is being encoded. */
-static tg_status encode_piece(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *piece, size_t n,
-                              tg_err *err)
-{
-    const bool inside = e->long_piece.block > 0;
-    bool found = false;
-    size_t used;
-    tg_status status;
-
-    if (!inside && n <= TG_PIECE_MAX)
-        return encode_short(e, b, piece, n, err);
-    if (!inside)
-        find_whole(e, b, piece, n, &found);
-    if (found)
-        return TG_OK;
-    if (!inside && n <= TG_LONG_PIECE_BLOCK)
-        return merge_piece(e, b, piece, n, err);
-    status =
-        tg_long_piece_encode(&e->long_piece, b, &e->merger, piece, n, true, e->offset, &used, &e->queue, err);
-    return status ? status : tg_id_queue_reserve(&e->queue, e->window + TG_LONG_PIECE_BLOCK, err);
-}
-
 /* ---- text */
 
 /* Make windows twice as large: a rule looks far ahead. */
@@ -106,86 +31,49 @@ static tg_status widen(tg_bpe_encoder *e, tg_err *err)
     return TG_OK;
 }
 
-/* Encode the pieces that end where the first n marks say, in text that begins at `at`; *at: where the
- * last piece begins. */
-static tg_status encode_marked(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *text, size_t *at,
-                               size_t from, size_t n, tg_err *err)
-{
-    for (size_t w = 0; w < TG_SPLIT_WORDS(n); w++) {
-        for (uint64_t bits = e->starts[w]; bits != 0; bits &= bits - 1) {
-            const size_t next = from + 64 * w + (size_t)__builtin_ctzll(bits);
-            tg_status status;
-
-            if (next == *at)
-                continue;
-            if ((status = encode_piece(e, b, text + *at, next - *at, err)))
-                return status;
-            e->offset += next - *at;
-            *at = next;
-        }
-    }
-    return TG_OK;
-}
-
-/* The part of the incomplete piece at text that is final: of a long piece. */
-static tg_status encode_incomplete(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *text, size_t *at,
-                                   tg_err *err)
-{
-    /* a longer one is no token */
-    const bool may_be_whole = e->long_piece.block == 0 && b->vocab.whole_pieces && e->decided <= b->longest;
-    size_t used = 0;
-    tg_status status = TG_OK;
-
-    if (e->decided > TG_LONG_PIECE_BLOCK && !may_be_whole)
-        status = tg_long_piece_encode(&e->long_piece, b, &e->merger, text + *at, e->decided, false, e->offset,
-                                      &used, &e->queue, err);
-    e->offset += used;
-    e->decided -= used;
-    *at += used;
-    return status;
-}
-
 /*
  * Encode what can be of text [n], which begins as `decided` says; *used: what is done with.
  * last: the text ends there; then all of it is.
  */
-static tg_status encode_text(tg_bpe_encoder *e, const tg_bpe *b, const unsigned char *text, size_t n,
-                             bool last, size_t *used, tg_err *err)
+static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_t n, bool last, size_t *used,
+                             tg_err *err)
 {
-    size_t at = 0, seen = tg_size_min(e->decided, n), take, decided;
-    tg_status status;
+    size_t at = 0, seen = tg_size_min(e->decided, n), begun = 0;
+    tg_status status = TG_OK;
 
     for (;;) {
-        *used = at;
-        e->more = e->queue.n >= TG_LONG_PIECE_IDS && !last;
-        take = tg_size_min(n - seen, e->window);
-        if (e->more || (take == 0 && !last) || (take < 2 * e->undecided && !last))
-            return TG_OK;
-        if ((status = tg_id_queue_reserve(&e->queue, seen - at + take + TG_LONG_PIECE_BLOCK, err)))
-            return status;
+        const size_t take = tg_size_min(n - seen, e->window);
+        size_t decided;
+
+        e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS && !last;
+        if (e->more || (!last && (take == 0 || take < 2 * e->undecided)))
+            break;
         decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, last && take == n - seen);
-        if ((status = encode_marked(e, b, text, &at, seen, decided, err)))
+        status =
+            tg_bpe_pieces_encode_marked(&e->pieces, text, n, e->starts, seen, decided, &at, e->offset, err);
+        if (status)
             return status;
         e->undecided = decided == 0 && take > UNDECIDED ? take : 0;
         seen += decided;
-        e->decided = seen - at;
         if (last && seen == n)
             break;
-        if ((status = encode_incomplete(e, b, text, &at, err)))
+        if ((status =
+                 tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun, e->offset + at, err)))
             return status;
-        if (decided == 0 && take < e->window) {
-            *used = at;
-            return TG_OK;
-        }
+        at += begun;
+        if (decided == 0 && take < e->window)
+            break;
         if (decided == 0 && (status = widen(e, err)))
             return status;
     }
-    if (n > at && (status = encode_piece(e, b, text + at, n - at, err)))
-        return status;
-    e->offset += n - at;
-    e->decided = 0;
-    *used = n;
-    return TG_OK;
+    if (last && n > at) {
+        status = tg_bpe_pieces_encode(&e->pieces, text + at, n - at, e->offset + at, err);
+        at = seen = n;
+    }
+    e->decided = seen - at;
+    e->offset += at;
+    *used = at;
+    return status;
 }
 
 /* ---- text that waits */
@@ -208,7 +96,7 @@ static tg_status wait_for_more(tg_waiting_text *w, const unsigned char *text, si
 
 /* Encode what waits, with some of the text after it.  As soon as what is left lies in the caller's text
  * alone, nothing waits any more. */
-static tg_status encode_waiting(tg_bpe_encoder *e, const tg_bpe *b, tg_text *text, tg_err *err)
+static tg_status encode_waiting(tg_bpe_encoder *e, tg_text *text, tg_err *err)
 {
     tg_waiting_text *w = &e->waiting;
     const size_t before = w->n, take = tg_size_min(text->n, tg_size_max(FOLLOWING, before));
@@ -217,7 +105,7 @@ static tg_status encode_waiting(tg_bpe_encoder *e, const tg_bpe *b, tg_text *tex
 
     if (take > 0 && (status = wait_for_more(w, text->next, take, err)))
         return status;
-    if ((status = encode_text(e, b, w->data, w->n, false, &used, err)))
+    if ((status = encode_text(e, w->data, w->n, false, &used, err)))
         return status;
     if (used >= before) {
         text->next += used - before;
@@ -233,10 +121,10 @@ static tg_status encode_waiting(tg_bpe_encoder *e, const tg_bpe *b, tg_text *tex
     return TG_OK;
 }
 
-static tg_status encode_direct(tg_bpe_encoder *e, const tg_bpe *b, tg_text *text, tg_err *err)
+static tg_status encode_direct(tg_bpe_encoder *e, tg_text *text, tg_err *err)
 {
     size_t used;
-    tg_status status = encode_text(e, b, text->next, text->n, false, &used, err);
+    tg_status status = encode_text(e, text->next, text->n, false, &used, err);
 
     if (status)
         return status;
@@ -251,7 +139,7 @@ static tg_status encode_direct(tg_bpe_encoder *e, const tg_bpe *b, tg_text *text
 }
 
 /* Normalise some of the text, and encode it. */
-static tg_status encode_normalised(tg_bpe_encoder *e, const tg_bpe *b, tg_text *text, bool last, tg_err *err)
+static tg_status encode_normalised(tg_bpe_encoder *e, tg_text *text, bool last, tg_err *err)
 {
     const size_t take = tg_size_min(text->n, TG_BPE_WINDOW);
     tg_text none = {NULL, 0};
@@ -263,7 +151,7 @@ static tg_status encode_normalised(tg_bpe_encoder *e, const tg_bpe *b, tg_text *
     text->n -= take;
     if (status || n == 0 || (status = wait_for_more(&e->waiting, normal, n, err)))
         return status;
-    return encode_waiting(e, b, &none, err);
+    return encode_waiting(e, &none, err);
 }
 
 /* ---- the kind's functions */
@@ -275,8 +163,7 @@ tg_status tg_bpe_encoder_start(void *encoder, const void *tok, tg_err *err)
     tg_status status;
 
     tg_splitter_start(&e->splitter, b->vocab.split);
-    e->merger.pairs = &b->pairs;
-    if ((status = widen(e, err)) || (status = tg_piece_cache_create(&e->cache, err)))
+    if ((status = widen(e, err)) || (status = tg_bpe_pieces_create(&e->pieces, b, err)))
         return status;
     return b->vocab.normalizer == TG_NORMALIZER_NFC ? tg_nfc_create(&e->nfc, err) : TG_OK;
 }
@@ -285,17 +172,19 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
                                 size_t *n, tg_err *err)
 {
     tg_bpe_encoder *e = encoder;
+    tg_text none = {NULL, 0};
     tg_status status = TG_OK;
 
-    *n = tg_id_queue_take(&e->queue, ids, max);
+    (void)tok;
+    *n = tg_id_queue_take(&e->pieces.queue, ids, max);
     while (!status && *n < max && (text->n > 0 || e->more)) {
         if (e->nfc && !e->more)
-            status = encode_normalised(e, tok, text, false, err);
+            status = encode_normalised(e, text, false, err);
         else if (e->waiting.n > 0)
-            status = encode_waiting(e, tok, text, err);
+            status = encode_waiting(e, e->nfc ? &none : text, err); /* text is not normalised yet */
         else
-            status = encode_direct(e, tok, text, err);
-        *n += tg_id_queue_take(&e->queue, ids + *n, max - *n);
+            status = encode_direct(e, text, err);
+        *n += tg_id_queue_take(&e->pieces.queue, ids + *n, max - *n);
     }
     return status;
 }
@@ -308,17 +197,18 @@ tg_status tg_bpe_encoder_finish(void *encoder, const void *tok, int32_t *ids, si
     size_t used;
     tg_status status = TG_OK;
 
+    (void)tok;
     *n = 0;
     if (!e->ending) {
-        if (e->nfc && (status = encode_normalised(e, tok, &none, true, err)))
+        if (e->nfc && (status = encode_normalised(e, &none, true, err)))
             return status;
-        if ((status = encode_text(e, tok, e->waiting.n > 0 ? e->waiting.data : none.next, e->waiting.n, true,
+        if ((status = encode_text(e, e->waiting.n > 0 ? e->waiting.data : none.next, e->waiting.n, true,
                                   &used, err)))
             return status;
         e->waiting.n = 0;
         e->ending = true;
     }
-    *n = tg_id_queue_take(&e->queue, ids, max);
+    *n = tg_id_queue_take(&e->pieces.queue, ids, max);
     if (*n < max)
         e->ending = false;
     return TG_OK;
@@ -330,10 +220,7 @@ void tg_bpe_encoder_stop(void *encoder)
 
     free(e->starts);
     free(e->waiting.data);
-    tg_id_queue_free(&e->queue);
-    tg_merger_free(&e->merger);
-    tg_long_piece_free(&e->long_piece);
-    tg_piece_cache_free(&e->cache);
+    tg_bpe_pieces_free(&e->pieces);
     tg_nfc_free(e->nfc);
 }
 

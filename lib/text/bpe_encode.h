@@ -12,13 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/text/bpe_pieces.h"
 #include "lib/text/bpe_state.h"
 #include "lib/text/encoder.h"
-#include "lib/text/id_queue.h"
-#include "lib/text/long_piece.h"
-#include "lib/text/merge.h"
 #include "lib/text/normalize.h"
-#include "lib/text/piece_cache.h"
 #include "lib/text/split.h"
 
 /* Text that waits for more: of an incomplete piece, from its start on. */
@@ -41,10 +38,7 @@ typedef struct tg_bpe_encoder {
     bool more;       /* it may have further pieces, but enough ids wait */
     bool ending;     /* the text's end has been encoded, but ids wait */
 
-    tg_id_queue queue;
-    tg_merger merger;
-    tg_long_piece long_piece;
-    tg_piece_cache cache;
+    tg_bpe_pieces pieces;
     tg_nfc *nfc; /* NULL: the text is not normalised */
 } tg_bpe_encoder;
 

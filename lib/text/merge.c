@@ -7,41 +7,77 @@
 #include "lib/base/size.h"
 
 #define NONE UINT32_MAX
+#define PLACE_BITS 6 /* of a place in a short string, below a rank */
+#define PLACE_MASK ((1u << PLACE_BITS) - 1)
+
+_Static_assert(TG_MERGE_SHORT <= PLACE_MASK && TG_PAIRS_MAX <= UINT32_MAX >> PLACE_BITS, "an entry has room");
+
 #define LONG_MAX_BYTES ((size_t)1 << 31) /* places fit 32 bits, also twice their number */
 
 /* ---- short */
 
-/* The lowest of rank [n], the first of equal ones; n >= 1. */
-static size_t lowest(const uint32_t *rank, size_t n)
+/*
+ * The lowest of n entries, each a rank and, in its lower bits, a place: of equal ranks the first.
+ * Four at a time, as each comparison waits for the one before.
+ */
+static uint32_t lowest(const uint32_t *entry, size_t n)
 {
-    size_t at = 0;
+    uint32_t low[4] = {entry[0], entry[1], entry[2], entry[3]};
 
-    for (size_t i = 1; i < n; i++)
-        at = rank[i] < rank[at] ? i : at;
-    return at;
+    for (size_t i = 4; i < n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            low[k] = entry[i + k] < low[k] ? entry[i + k] : low[k];
+    low[0] = low[1] < low[0] ? low[1] : low[0];
+    low[2] = low[3] < low[2] ? low[3] : low[2];
+    return low[2] < low[0] ? low[2] : low[0];
 }
 
+/* A rank and a place; TG_RANK_NONE stays above all of them. */
+static uint32_t entry_of(uint32_t rank, size_t place)
+{
+    return rank == TG_RANK_NONE ? TG_RANK_NONE : rank << PLACE_BITS | (uint32_t)place;
+}
+
+/* A token stays at the place of its first byte; next and previous lead from token to token. */
 size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n)
 {
     const tg_pairs *p = m->pairs;
-    uint32_t rank[TG_MERGE_SHORT]; /* of the pair that begins here */
-    size_t at;
+    unsigned char next[TG_MERGE_SHORT + 1], previous[TG_MERGE_SHORT + 1];
+    uint32_t entry[TG_MERGE_SHORT + 4], low;
+    size_t count = 0;
 
     m->last = TG_RANK_NONE;
-    for (size_t i = 0; i + 1 < n; i++)
-        rank[i] = p->bytes[(size_t)text[i] << 8 | text[i + 1]];
-    while (n > 1 && rank[at = lowest(rank, n - 1)] != TG_RANK_NONE) {
-        m->last = rank[at];
-        ids[at] = (int32_t)p->made[m->last];
-        n--;
-        memmove(ids + at + 1, ids + at + 2, (n - at - 1) * sizeof *ids);
-        memmove(rank + at, rank + at + 1, (n - at - 1) * sizeof *rank);
-        if (at + 1 < n)
-            rank[at] = tg_pairs_rank(p, (uint32_t)ids[at], (uint32_t)ids[at + 1]);
-        if (at > 0)
-            rank[at - 1] = tg_pairs_rank(p, (uint32_t)ids[at - 1], (uint32_t)ids[at]);
+    if (n < 2)
+        return n;
+    for (size_t i = 0; i < n; i++) {
+        next[i] = (unsigned char)(i + 1);
+        previous[i] = (unsigned char)(i - 1);
+        entry[i] = i + 1 < n ? entry_of(p->bytes[(size_t)text[i] << 8 | text[i + 1]], i) : TG_RANK_NONE;
     }
-    return n;
+    for (size_t i = n; i < tg_round_up(n, 4); i++)
+        entry[i] = TG_RANK_NONE;
+    while ((low = lowest(entry, n)) != TG_RANK_NONE) {
+        const size_t at = low & PLACE_MASK, gone = next[at], after = next[gone];
+        const tg_pair *pair = &p->pairs[low >> PLACE_BITS];
+        const uint32_t id = pair->made, a = (uint32_t)ids[at], b = (uint32_t)ids[gone];
+
+        if (pair->left != a || pair->right != b) { /* the guess was wrong */
+            entry[at] = entry_of(tg_pairs_rank(p, a, b), at);
+            continue;
+        }
+        m->last = low >> PLACE_BITS;
+        ids[at] = (int32_t)id;
+        next[at] = (unsigned char)after;
+        previous[after] = (unsigned char)at;
+        entry[gone] = TG_RANK_NONE;
+        entry[at] = after < n ? entry_of(tg_pairs_guess(p, id, (uint32_t)ids[after]), at) : TG_RANK_NONE;
+        if (at > 0)
+            entry[previous[at]] =
+                entry_of(tg_pairs_guess(p, (uint32_t)ids[previous[at]], id), previous[at]);
+    }
+    for (size_t i = 0; i < n; i = next[i])
+        ids[count++] = ids[i];
+    return count;
 }
 
 /* ---- long */
@@ -143,7 +179,7 @@ static void join(tg_merger *m, size_t place, size_t n)
     tg_merge_node *node = &m->nodes[place], *next = &m->nodes[node->next];
 
     m->last = node->rank;
-    node->id = m->pairs->made[node->rank];
+    node->id = m->pairs->pairs[node->rank].made;
     node->next = next->next;
     next->rank = TG_RANK_NONE;
     if (node->next < n)

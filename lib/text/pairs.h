@@ -1,8 +1,8 @@
 /*
  * pairs: which two tokens are a merge, and what they become.
  *
- * A rank is found from two ids in one access to a table of 4 bytes per slot where there is none,
- * which is the usual case, and in a few accesses where there is one.
+ * A cuckoo table: each merge is in one of two slots, which depend on its halves.  A search looks at both
+ * without any branch, for a text's pairs follow no pattern that a processor could foresee.
  */
 #ifndef TG_TEXT_PAIRS_H
 #define TG_TEXT_PAIRS_H
@@ -14,60 +14,68 @@
 #include "lib/base/status.h"
 
 #define TG_RANK_NONE UINT32_MAX /* above every rank */
+#define TG_RANK_BITS 22
+#define TG_PAIRS_MAX (((size_t)1 << TG_RANK_BITS) - 1)
+
+/* A merge: its halves and its token.  Four numbers, so that it does not lie on two lines. */
+typedef struct tg_pair {
+    uint32_t left, right, made, unused;
+} tg_pair;
 
 typedef struct tg_pairs {
-    const uint32_t (*halves)[2]; /* [n] in order of rank; the caller's */
-    const uint32_t *made;        /* [n] their tokens; the caller's */
-    uint32_t *slots;             /* 0, or rank + 1 under the upper bits of the pair's hash; owned */
-    size_t last;                 /* the index of the last slot */
-    unsigned shift;              /* from the hash to the index of a slot */
-    uint64_t key;
-    uint32_t *bytes; /* [256 * 256] the ranks of pairs of bytes; owned */
+    tg_pair *pairs;    /* [n] in order of rank; owned */
+    uint32_t *slots;   /* rank + 1 under bits of the pair's hash (its mark), or 0; owned */
+    unsigned shift;    /* from a hash to the number of a slot */
+    uint64_t key[2];   /* of the two hashes */
+    uint32_t *bytes;   /* [256 * 256] the ranks of pairs of bytes; owned */
 } tg_pairs;
 
-/* Bits of a slot: the rank's, and the hash's above them. */
-#define TG_PAIRS_RANK_BITS 23
-#define TG_PAIRS_MARK_BITS (32 - TG_PAIRS_RANK_BITS)
-#define TG_PAIRS_MAX (((size_t)1 << (TG_PAIRS_RANK_BITS - 1)))
-
 /*
- * The merges of `halves` [n], n <= TG_PAIRS_MAX, for which live[rank] (NULL: all).  byte_ids [256]:
- * the bytes' tokens, or UINT32_MAX.  key: a number that whoever chose the merges could not know,
- * against merges that are chosen to collide.  TG_EDATA: a pair occurs twice among them, with the
- * ranks.  TG_ENOMEM.  *p can be freed either way.
+ * The merges of `halves` [n], which make `made` [n], n <= TG_PAIRS_MAX, for which live[rank] (NULL:
+ * all).  byte_ids [256]: the bytes' tokens, or UINT32_MAX.  secret: a number that whoever chose the
+ * merges could not know, against merges that are chosen to collide.  TG_EDATA: a pair occurs twice
+ * among them, with the ranks.  TG_ENOMEM.  *p can be freed either way.
  */
 TG_MUST_CHECK tg_status tg_pairs_create(tg_pairs *p, const uint32_t (*halves)[2], const uint32_t *made,
                                         size_t n, const bool *live, const uint32_t byte_ids[256],
-                                        uint64_t key, tg_err *err);
+                                        uint64_t secret, tg_err *err);
 
 /* A zeroed one is fine. */
 void tg_pairs_free(tg_pairs *p);
 
-static inline uint64_t tg_pairs_hash(const tg_pairs *p, uint32_t a, uint32_t b)
-{
-    return ((uint64_t)a << 32 | b) * p->key;
-}
+/* The rank of the merge of a and b; TG_RANK_NONE: they are no merge. */
+uint32_t tg_pairs_rank(const tg_pairs *p, uint32_t a, uint32_t b);
 
-/* The bits of the hash after those of the index, in their place in a slot. */
+#define TG_MARK_BITS (32 - TG_RANK_BITS)
+
+/* The mark of a hash: its bits after those of the slot's number, in their place in a slot. */
 static inline uint32_t tg_pairs_mark(const tg_pairs *p, uint64_t hash)
 {
-    return (uint32_t)(hash >> (p->shift - TG_PAIRS_MARK_BITS)) << TG_PAIRS_RANK_BITS;
+    return (uint32_t)(hash >> (p->shift - TG_MARK_BITS)) << TG_RANK_BITS;
 }
 
-/* The rank of the merge of a and b; TG_RANK_NONE: they are no merge. */
-static inline uint32_t tg_pairs_rank(const tg_pairs *p, uint32_t a, uint32_t b)
+/* The rank in the slot of a hash; TG_PAIRS_MAX or more if it is empty or has another mark. */
+static inline uint32_t tg_pairs_slot(const tg_pairs *p, uint64_t hash)
 {
-    const uint64_t hash = tg_pairs_hash(p, a, b);
-    const uint32_t mark = tg_pairs_mark(p, hash);
-    uint32_t slot;
+    return (p->slots[hash >> p->shift] ^ tg_pairs_mark(p, hash)) - 1;
+}
 
-    for (size_t i = hash >> p->shift; (slot = p->slots[i]) != 0; i = (i + 1) & p->last) {
-        const uint32_t rank = (slot ^ mark) - 1;
+/*
+ * The same as tg_pairs_rank(), but once in some thousand searches it is wrong: a rank, where there is a
+ * greater one or none.  Check it with tg_pairs_is() before it is used.
+ */
+static inline uint32_t tg_pairs_guess(const tg_pairs *p, uint32_t a, uint32_t b)
+{
+    const uint64_t pair = (uint64_t)a << 32 | b;
+    const uint32_t x = tg_pairs_slot(p, pair * p->key[0]), y = tg_pairs_slot(p, pair * p->key[1]);
+    const uint32_t rank = x < y ? x : y;
 
-        if (rank >> TG_PAIRS_RANK_BITS == 0 && p->halves[rank][0] == a && p->halves[rank][1] == b)
-            return rank;
-    }
-    return TG_RANK_NONE;
+    return rank < TG_PAIRS_MAX ? rank : TG_RANK_NONE;
+}
+
+static inline bool tg_pairs_is(const tg_pairs *p, uint32_t rank, uint32_t a, uint32_t b)
+{
+    return p->pairs[rank].left == a && p->pairs[rank].right == b;
 }
 
 #endif

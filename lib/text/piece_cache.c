@@ -20,13 +20,25 @@ void tg_piece_cache_free(tg_piece_cache *c)
     c->sets = NULL;
 }
 
+bool tg_piece_cache_promote(tg_piece_cache *c, tg_piece_key key, size_t set)
+{
+    tg_piece_entry *e = c->sets[set], second = e[1];
+
+    if (tg_piece_same(e[0].key, key))
+        return true;
+    if (!tg_piece_same(second.key, key))
+        return false;
+    e[1] = e[0];
+    e[0] = second;
+    return true;
+}
+
 void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, size_t set, const int32_t *ids, size_t n)
 {
-    tg_piece_entry *e = c->sets[set];
+    tg_piece_entry *e = &c->sets[set][1];
 
-    e[1] = e[0];
-    e[0] = (tg_piece_entry){.key = key};
+    *e = (tg_piece_entry){.key = key};
     for (size_t i = 0; i < n; i++)
-        e[0].ids[i] = (uint32_t)ids[i];
-    e[0].ids[0] |= (uint32_t)n << 24;
+        e->ids[i] = (uint32_t)ids[i];
+    e->ids[0] |= (uint32_t)n << 24;
 }

@@ -2,12 +2,14 @@
  * piece_cache: the ids of short pieces that were encoded lately.
  *
  * A piece is its own key, so that a hit is certain.  A set of two entries is one line of the
- * processor's cache; a new piece takes the place of the one in its set that came first.  The cache
- * never grows, and a search looks at one set, whatever the text.
+ * processor's cache.  A new piece takes the second place of its set, and the first one when it
+ * comes again: pieces that come once do not drive out the others.  The cache never grows, and a search
+ * looks at one set, whatever the text.
  */
 #ifndef TG_TEXT_PIECE_CACHE_H
 #define TG_TEXT_PIECE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 #define TG_PIECE_IDS ((size_t)4)  /* and its ids at most, which are below 2^24 */
 
 #ifndef TG_PIECE_SETS_BITS
-#define TG_PIECE_SETS_BITS 15 /* 2^15 sets, 2 MiB */
+#define TG_PIECE_SETS_BITS 16 /* 2^16 sets: 4 MiB */
 #endif
 
 /* A piece: its bytes, zeros, and its length in the last byte. */
@@ -43,37 +45,61 @@ TG_MUST_CHECK tg_status tg_piece_cache_create(tg_piece_cache *c, tg_err *err);
 /* A zeroed one is fine. */
 void tg_piece_cache_free(tg_piece_cache *c);
 
+/* The key of a piece; for n > TG_PIECE_MAX one that no piece in the cache has. */
 static inline tg_piece_key tg_piece_key_of(const unsigned char *piece, size_t n)
 {
     unsigned char bytes[16] = {0};
     tg_piece_key key;
 
-    memcpy(bytes, piece, n);
-    bytes[TG_PIECE_MAX] = (unsigned char)n;
+    memcpy(bytes, piece, n <= TG_PIECE_MAX ? n : TG_PIECE_MAX);
+    bytes[TG_PIECE_MAX] = (unsigned char)(n <= TG_PIECE_MAX ? n : TG_PIECE_MAX + 1);
     memcpy(key.half, bytes, sizeof key.half);
     return key;
 }
 
+/* The same where 16 bytes can be read. */
+static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t n)
+{
+    /* From ones + 16 - n on, n bytes are ones. */
+    static const unsigned char ones[32] = {
+        0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+    };
+    const size_t length = n <= TG_PIECE_MAX ? n : TG_PIECE_MAX + 1;
+    tg_piece_key key, mask;
+
+    memcpy(key.half, piece, sizeof key.half);
+    memcpy(mask.half, ones + 16 - length, sizeof mask.half);
+    key.half[0] &= mask.half[0];
+    key.half[1] = (key.half[1] & mask.half[1]) | (uint64_t)length << 56;
+    return key;
+}
+
+static inline bool tg_piece_same(tg_piece_key a, tg_piece_key b)
+{
+    return ((a.half[0] ^ b.half[0]) | (a.half[1] ^ b.half[1])) == 0;
+}
+
+/* The set where a piece is, if it is in the cache. */
 static inline size_t tg_piece_set(tg_piece_key key)
 {
     const uint64_t mixed =
-        key.half[0] * UINT64_C(0x9E3779B97F4A7C15) ^ key.half[1] * UINT64_C(0xC2B2AE3D27D4EB4F);
+        key.half[0] * UINT64_C(0x9E3779B97F4A7C15) + key.half[1] * UINT64_C(0xC2B2AE3D27D4EB4F);
 
-    return (mixed ^ mixed >> 29) * UINT64_C(0x165667B19E3779F9) >> (64 - TG_PIECE_SETS_BITS);
+    return mixed >> (64 - TG_PIECE_SETS_BITS);
 }
 
-/* The entry of a piece, or NULL. */
-static inline const tg_piece_entry *tg_piece_cache_find(const tg_piece_cache *c, tg_piece_key key, size_t set)
+/* Write TG_PIECE_IDS ids, of which the entry's come first; returns how many those are. */
+static inline size_t tg_piece_ids(const tg_piece_entry *e, int32_t *ids)
 {
-    const tg_piece_entry *e = c->sets[set];
-
-    for (size_t way = 0; way < 2; way++)
-        if (e[way].key.half[0] == key.half[0] && e[way].key.half[1] == key.half[1])
-            return &e[way];
-    return NULL;
+    for (size_t i = 0; i < TG_PIECE_IDS; i++)
+        ids[i] = (int32_t)(e->ids[i] & 0xFFFFFF);
+    return e->ids[0] >> 24;
 }
 
-/* Keep the n ids of a piece which the cache lacks, n <= TG_PIECE_IDS. */
+/* Move a piece to the first place of its set; false: the cache lacks it. */
+bool tg_piece_cache_promote(tg_piece_cache *c, tg_piece_key key, size_t set);
+
+/* Keep the n ids of a piece that the cache lacks, n <= TG_PIECE_IDS. */
 void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, size_t set, const int32_t *ids, size_t n);
 
 #endif

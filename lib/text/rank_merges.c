@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/size.h"
 #include "lib/text/vocab_builder.h"
@@ -18,8 +19,17 @@ struct candidate {
     uint32_t begin, end; /* its bytes */
 };
 
+/* A pair that was looked up, and the token that it is.  A vocabulary's tokens ask for the same pairs
+ * again and again; in one of long tokens each answer compares them. */
+struct known {
+    uint32_t left, right, id;
+};
+
+#define KNOWN_BITS 16
+
 struct work {
     const tg_token_table *table;
+    struct known *known; /* [2^KNOWN_BITS] */
     uint32_t byte_ids[256];
     struct part *part;      /* [longest] */
     struct candidate *heap; /* [3 * longest] a binary heap, what is merged first at the top */
@@ -61,6 +71,17 @@ static struct candidate pop(struct work *w)
 
 /* ---- one token */
 
+/* The token that two tokens in a row are. */
+static uint32_t join(struct work *w, uint32_t left, uint32_t right)
+{
+    struct known *known =
+        &w->known[(left * UINT32_C(0x9E3779B1) + right * UINT32_C(0x85EBCA6B)) >> (32 - KNOWN_BITS)];
+
+    if (known->left != left || known->right != right)
+        *known = (struct known){left, right, tg_token_table_find_joined(w->table, left, right)};
+    return known->id;
+}
+
 /* Add the part at `begin` and its right neighbour to the heap if they are a token together. */
 static void consider(struct work *w, uint32_t begin)
 {
@@ -70,7 +91,7 @@ static void consider(struct work *w, uint32_t begin)
     if (left->after == w->n)
         return;
     right = &w->part[left->after];
-    id = tg_token_table_find_joined(w->table, left->id, right->id);
+    id = join(w, left->id, right->id);
     if (id != TG_TOKEN_NONE)
         push(w, (struct candidate){id, begin, right->after});
 }
@@ -159,7 +180,9 @@ tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmad
     *merges = malloc(tg_size_max(v->n, 1) * sizeof **merges);
     w.part = malloc(longest * sizeof *w.part);
     w.heap = malloc(3 * longest * sizeof *w.heap);
-    if (*merges && w.part && w.heap) {
+    w.known = malloc(sizeof *w.known << KNOWN_BITS);
+    if (*merges && w.part && w.heap && w.known) {
+        memset(w.known, 0xFF, sizeof *w.known << KNOWN_BITS); /* TG_TOKEN_NONE */
         find_merges(&w, *merges, n_merges, unmade, v);
     } else {
         status = tg_fail_memory(err, v->n * sizeof **merges, "merges");
@@ -168,5 +191,6 @@ tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmad
     }
     free(w.part);
     free(w.heap);
+    free(w.known);
     return status;
 }

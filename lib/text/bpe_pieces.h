@@ -1,0 +1,64 @@
+/*
+ * bpe_pieces: from pieces to ids, for the encoder of kind "bpe".
+ *
+ * Most pieces were seen a moment ago.  So pieces are looked up in batches: first the keys of all of
+ * them are computed, and their places in the cache are prefetched; then the ids are copied.  What the
+ * cache lacks is merged.
+ */
+#ifndef TG_TEXT_BPE_PIECES_H
+#define TG_TEXT_BPE_PIECES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/text/bpe_state.h"
+#include "lib/text/id_queue.h"
+#include "lib/text/long_piece.h"
+#include "lib/text/merge.h"
+#include "lib/text/piece_cache.h"
+
+typedef struct tg_bpe_pieces {
+    const tg_bpe *bpe;
+    tg_id_queue queue; /* their ids, until they are taken */
+    tg_merger merger;
+    tg_long_piece long_piece;
+    tg_piece_cache cache;
+} tg_bpe_pieces;
+
+/* TG_ENOMEM; *p can be freed either way. */
+TG_MUST_CHECK tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe, tg_err *err);
+
+/* A zeroed one is fine. */
+void tg_bpe_pieces_free(tg_bpe_pieces *p);
+
+/* Whether a long piece has been begun and not ended. */
+static inline bool tg_bpe_pieces_inside(const tg_bpe_pieces *p)
+{
+    return p->long_piece.block > 0;
+}
+
+/*
+ * Encode a piece [n], or the rest of one that has been begun.  offset: where it is in the text, for
+ * messages.  TG_EDATA: the vocabulary lacks a byte.  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, size_t n,
+                                             uint64_t offset, tg_err *err);
+
+/*
+ * Encode the pieces of text [n] that end where marks say: bit i of starts [TG_SPLIT_WORDS(n_marks)]
+ * stands for text[from + i].  The first begins at *at, or is the rest of one; *at becomes where the last
+ * one ends.  Fails likewise.
+ */
+TG_MUST_CHECK tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *text, size_t n,
+                                                    const uint64_t *starts, size_t from, size_t n_marks,
+                                                    size_t *at, uint64_t offset, tg_err *err);
+
+/*
+ * Encode what can be of a piece that begins with text [n] and goes on; *used: bytes whose ids are final.
+ * Nothing happens while that is short.  Fails likewise.
+ */
+TG_MUST_CHECK tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text, size_t n,
+                                                   size_t *used, uint64_t offset, tg_err *err);
+
+#endif
