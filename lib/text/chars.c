@@ -15,6 +15,7 @@
 
 #define PAGE 256u
 #define PAGES (CODES / PAGE)
+#define WORDS (CODES / 64)
 #define ASCII 0x80u
 
 /* ---- characters of a text that arrives in parts */
@@ -348,7 +349,7 @@ const tg_tokenizer_kind tg_tokenizer_kind_char = {
 
 struct tg_chars {
     struct partial partial;
-    unsigned char seen[CODES / 8]; /* bit code % 8 of byte code / 8 */
+    uint64_t seen[WORDS]; /* bit code % 64 of word code / 64 */
 };
 
 tg_status tg_chars_create(tg_chars **chars, tg_err *err)
@@ -359,7 +360,7 @@ tg_status tg_chars_create(tg_chars **chars, tg_err *err)
 
 static void mark(tg_chars *c, uint32_t code)
 {
-    c->seen[code / 8] |= (unsigned char)(1u << code % 8);
+    c->seen[code / 64] |= (uint64_t)1 << code % 64;
 }
 
 void tg_chars_add(tg_chars *c, const void *text, size_t n)
@@ -380,22 +381,19 @@ void tg_chars_add(tg_chars *c, const void *text, size_t n)
     }
 }
 
-static bool is_marked(const tg_chars *c, uint32_t code)
-{
-    return c->seen[code / 8] >> code % 8 & 1;
-}
-
 static tg_status fill(struct vocabulary *v, const tg_chars *c, tg_err *err)
 {
-    for (uint32_t code = 0; code < CODES; code++)
-        v->V += is_marked(c, code);
+    size_t i = 0;
+
+    for (size_t w = 0; w < WORDS; w++)
+        v->V += (size_t)__builtin_popcountll(c->seen[w]);
     if (v->V == 0)
         return tg_fail(err, TG_EDATA, "the text is empty, expected at least one character");
     if (!(v->code = malloc(v->V * sizeof *v->code)))
         return tg_fail_memory(err, v->V * sizeof *v->code, "characters");
-    for (uint32_t code = 0, i = 0; code < CODES; code++)
-        if (is_marked(c, code))
-            v->code[i++] = code;
+    for (size_t w = 0; w < WORDS; w++)
+        for (uint64_t bits = c->seen[w]; bits != 0; bits &= bits - 1)
+            v->code[i++] = (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(bits);
     return TG_OK;
 }
 
