@@ -99,7 +99,7 @@ static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg
 }
 
 /* Read the .npy header.  In a canonical archive it must equal what tg writes. */
-static tg_status take_head(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
+static tg_status take_header(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
 {
     unsigned char want[TG_NPY_FORMAT_MAX];
     tg_status status = tg_zip_read(r->zip, r->head, TG_NPY_PREFIX, err);
@@ -126,7 +126,7 @@ static tg_status begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_arr
 
     if (status)
         return status;
-    if ((status = take_head(r, a, &length, err)) ||
+    if ((status = take_header(r, a, &length, err)) ||
         (status = tg_zip_expect(r->zip, (uint64_t)length + a->bytes, err)) ||
         (status = tg_zip_map(r->zip, &a->data, a->bytes, err)))
         return status;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -53,6 +54,42 @@ tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
 tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err)
 {
     return write_pieces(fd, data, n, true, err);
+}
+
+static void empty(tg_sink *sink)
+{
+    if (!sink->err.code && sink->n > 0)
+        sink->err.code = tg_write_all(sink->fd, sink->waiting, sink->n, &sink->err);
+    sink->n = 0;
+}
+
+void tg_sink_put(tg_sink *sink, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+
+    while (n > 0) {
+        const size_t part = tg_size_min(n, sizeof sink->waiting - sink->n);
+
+        memcpy(sink->waiting + sink->n, p, part);
+        sink->n += part;
+        p += part;
+        n -= part;
+        if (sink->n == sizeof sink->waiting)
+            empty(sink);
+    }
+}
+
+void tg_sink_puts(tg_sink *sink, const char *text)
+{
+    tg_sink_put(sink, text, strlen(text));
+}
+
+tg_status tg_sink_flush(tg_sink *sink, tg_err *err)
+{
+    empty(sink);
+    if (sink->err.code && err)
+        *err = sink->err;
+    return sink->err.code;
 }
 
 void tg_pipe_grow(int fd)

@@ -16,6 +16,26 @@ TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err 
  * change again, not even after this returns.  munmap() afterwards is safe, free() is not. */
 TG_MUST_CHECK tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err);
 
+/*
+ * Small writes, collected:
+ *
+ *     tg_sink sink = {.fd = fd}
+ *     tg_sink_put(&sink, data, n) ...
+ *     tg_sink_flush(&sink, &err)
+ *
+ * After a failure the rest is dropped; tg_sink_flush() reports the failure.
+ */
+typedef struct tg_sink {
+    int fd; /* the caller's */
+    size_t n;
+    tg_err err; /* of the first failure; code TG_OK: none */
+    unsigned char waiting[1 << 15];
+} tg_sink;
+
+void tg_sink_put(tg_sink *sink, const void *data, size_t n);
+void tg_sink_puts(tg_sink *sink, const char *text);
+TG_MUST_CHECK tg_status tg_sink_flush(tg_sink *sink, tg_err *err);
+
 /* If fd is a pipe, ask the system for a larger buffer, so that its two ends wait for each
  * other less often.  Failure does no harm and is not reported. */
 void tg_pipe_grow(int fd);

@@ -47,6 +47,7 @@ tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
     s->buffer = malloc(TG_SOURCE_PEEK);
     if (!s->buffer)
         return tg_fail_memory(err, TG_SOURCE_PEEK, "the input buffer");
+    s->capacity = TG_SOURCE_PEEK;
     s->next = s->buffer;
     return TG_OK;
 }
@@ -75,12 +76,51 @@ tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
     memmove(s->buffer, s->next, s->ready);
     s->next = s->buffer;
     while (s->ready < n && got > 0) {
-        tg_status status = read_some(s, s->buffer + s->ready, TG_SOURCE_PEEK - s->ready, &got, err);
+        tg_status status = read_some(s, s->buffer + s->ready, s->capacity - s->ready, &got, err);
 
         if (status)
             return status;
         s->ready += got;
     }
+    return TG_OK;
+}
+
+/* Make the buffer larger, for at most max bytes and one more. */
+static tg_status grow(tg_source *s, size_t max, tg_err *err)
+{
+    const size_t capacity = tg_size_min(2 * s->capacity, tg_size_add_sat(max, 1));
+    unsigned char *buffer = realloc(s->buffer, capacity);
+
+    if (!buffer)
+        return tg_fail_memory(err, capacity, "the input");
+    s->buffer = buffer;
+    s->next = buffer;
+    s->capacity = capacity;
+    return TG_OK;
+}
+
+tg_status tg_source_all(tg_source *s, size_t max, tg_err *err)
+{
+    size_t got = 1;
+
+    if (!s->map) {
+        memmove(s->buffer, s->next, s->ready);
+        s->next = s->buffer;
+    }
+    while (!s->map && s->ready <= max && got > 0) {
+        tg_status status = TG_OK;
+
+        if (s->ready == s->capacity)
+            status = grow(s, max, err);
+        if (!status)
+            status = read_some(s, s->buffer + s->ready, s->capacity - s->ready, &got, err);
+        if (status)
+            return status;
+        s->ready += got;
+    }
+    if (s->ready > max)
+        return tg_fail(err, TG_EDATA, "the input has %s%zu bytes, expected at most %zu",
+                       s->map ? "" : "more than ", s->map ? s->ready : max, max);
     return TG_OK;
 }
 
@@ -104,6 +144,22 @@ void tg_source_skip(tg_source *s, size_t n)
     s->next += n;
     s->ready -= n;
     s->at += n;
+}
+
+#define RELEASE ((size_t)8 << 20) /* bytes to unmap at a time */
+
+void tg_source_release(tg_source *s)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    size_t used;
+
+    if (!s->map || page <= 0)
+        return;
+    used = (size_t)(s->next - (const unsigned char *)s->map) / (size_t)page * (size_t)page;
+    if (used < RELEASE || used == s->map_size || munmap(s->map, used) != 0)
+        return;
+    s->map = (char *)s->map + used;
+    s->map_size -= used;
 }
 
 tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err)

@@ -26,7 +26,8 @@ typedef struct tg_source {
     const unsigned char *next; /* [ready] the next bytes */
     size_t ready;              /* when mapped, all of the rest */
     uint64_t at;               /* offset of *next */
-    unsigned char *buffer;     /* [TG_SOURCE_PEEK]; NULL when mapped */
+    unsigned char *buffer;     /* [capacity]; NULL when mapped */
+    size_t capacity;           /* TG_SOURCE_PEEK; more after tg_source_all() */
     void *map;                 /* NULL when not mapped */
     size_t map_size;
 } tg_source;
@@ -41,8 +42,16 @@ TG_MUST_CHECK tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err);
 /* The same; TG_EDATA, `what` is truncated, if fewer than n bytes are left. */
 TG_MUST_CHECK tg_status tg_source_need(tg_source *s, size_t n, const char *what, tg_err *err);
 
+/* Read ahead to the end of the input: s->next [ready] is all of the rest.  TG_EDATA: it has more
+ * than max bytes, of which not many more have been read.  TG_EIO, TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_source_all(tg_source *s, size_t max, tg_err *err);
+
 /* Consume n <= ready bytes. */
 void tg_source_skip(tg_source *s, size_t n);
+
+/* The bytes before s->next are no longer needed: from time to time, unmap them, so that a long file
+ * that is read once stays small in memory. */
+void tg_source_release(tg_source *s);
 
 /* Copy exactly n bytes into dst and consume them; those not yet read bypass the buffer.
  * TG_EDATA, `what` is truncated, if fewer are left; TG_EIO. */

@@ -63,12 +63,15 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
+#include "lib/text/learn.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 #include "lib/text/tokens_read.h"
 #include "lib/text/tokens_write.h"
+#include "lib/text/vocab_learner.h"
 
 /* train: runs */
 #include "lib/train/batches.h"

@@ -27,7 +27,8 @@ setup() {
 @test "--help shows the defaults that there are" {
     run -0 --separate-stderr tg-init --help
     [[ $output = *"(default: baby)"* && $output = *"(default: 0)"* ]]
-    [[ $(grep -c default: <<< "$output") = 2 ]]
+    [[ $output = *"(default: bytes)"* ]]
+    [[ $(grep -c default: <<< "$output") = 3 ]]
 }
 
 @test "--version" {

@@ -45,8 +45,9 @@ setup() {
     cmp want.npz got.npz
     { cat a; sleep 0.1; cat b; sleep 0.1; cat c; } | tg-tokenize > got.npz
     cmp want.npz got.npz
-    run -0 tg-tokenize -c got.npz
+    run -0 --separate-stderr tg-tokenize -c got.npz
     is_output 2
+    said "tg-tokenize: 4 bytes, 2.000 bytes a token"
 }
 
 @test "tg-tokenize -c counts tokens, not bytes" {
@@ -62,7 +63,7 @@ setup() {
 @test "tg-train starts a model for the tokenizer of its tokens" {
     grep -q "model.npz: a new model" said
     run -0 scalars model.npz config/vocab_size tokenizer/kind tokenizer/vocab_size
-    is_output "2020
+    is_output "2048
 grams
 2020"
     run -0 tg-train -n 22 -m model.npz -o more.npz tokens.npz

@@ -98,7 +98,7 @@ def forms():
     codes = [c for c in range(CODES) if not 0xD800 <= c <= 0xDFFF]
     pairs = {}  # (first, second): the composite
     for code in codes:
-        p = pair(code)
+        p = None if code in SYLLABLES else pair(code)
         if p and ucd.normalize("NFC", chr(p[0]) + chr(p[1])) == chr(code):
             pairs[tuple(p)] = code
     seconds = {second for _, second in pairs} | set(VOWELS) | set(FINALS)

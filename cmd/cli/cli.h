@@ -51,6 +51,7 @@ int cli_close_stdout(void);
 typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
+    CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
     CLI_SIZE,   /* size_t in [min, max] */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
@@ -58,6 +59,14 @@ typedef enum cli_type {
     CLI_ENUM,   /* an enum, likewise */
     CLI_YES_NO  /* bool: "yes" or "no"; --help shows no default */
 } cli_type;
+
+#define CLI_TEXTS_MAX 64
+
+/* The values of an option that may be given several times, pointing into argv. */
+typedef struct cli_texts {
+    const char *text[CLI_TEXTS_MAX];
+    size_t n;
+} cli_texts;
 
 /* One option.  Parsing, range checks and --help all follow the table of options. */
 typedef struct cli_option {
@@ -205,7 +214,15 @@ const char *cli_duration(double seconds);
  * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
-/* ---- compute.c */
+/*
+ * A token's text as every tool shows it: like cli_escape(), but a backslash is doubled unless it is the
+ * whole token.  So two tokens never look alike, and those of one byte are shown as by cli_escape().
+ * Returns the bytes of the whole result, without NUL; out [size] has as many whole characters of it as
+ * fit.
+ */
+size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
+
+/* ---- threads.c */
 
 /*
  * Call this after cli_init() in a tool that computes.  It makes threads that wait for each other sleep
@@ -216,9 +233,14 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
  */
 void cli_init_threads(char **argv);
 
+/* Set the number of threads; 0: OpenMP's default.  TG_EUSAGE: more than 8 per processor. */
+TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
+
+/* ---- compute.c */
+
 /*
- * Call this before the first computation.  Set the number of threads (0: OpenMP's default) and choose
- * the instruction set: $TG_ISA, or the best one.  Its kernels are tested on a tiny case; if they fail,
+ * Call this before the first computation of a model.  Set the number of threads and choose the
+ * instruction set: $TG_ISA, or the best one.  Its kernels are tested on a tiny case; if they fail,
  * a message says so, and the portable ones are used.  TG_EUSAGE: more than 8 threads per processor, or
  * an instruction set that is unknown or that the processor lacks.  TG_ENOMEM.
  */

@@ -61,6 +61,7 @@ static void format_default(char *out, size_t size, const cli_option *o)
             snprintf(out, size, "(default: %s)", choice);
         break;
     case CLI_YES_NO:
+    case CLI_TEXTS:
         break;
     }
 }

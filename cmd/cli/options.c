@@ -103,6 +103,16 @@ static int set_choice(const cli_option *o, const char *text, size_t *number)
     return cli_usage("--%s must be one of %s, got '%s'", o->name, o->metavar, text);
 }
 
+static int add_text(const cli_option *o, const char *text)
+{
+    cli_texts *texts = o->value;
+
+    if (texts->n == CLI_TEXTS_MAX)
+        return cli_usage("--%s may be given at most %d times", o->name, CLI_TEXTS_MAX);
+    texts->text[texts->n++] = text;
+    return CLI_OK;
+}
+
 static int set_value(const cli_option *o, const char *text)
 {
     int failed = CLI_OK;
@@ -116,6 +126,9 @@ static int set_value(const cli_option *o, const char *text)
         if (*text == '\0' && strcmp(o->metavar, "FILE") == 0)
             failed = cli_usage("--%s must be a file name, got ''", o->name);
         *(const char **)o->value = text;
+        break;
+    case CLI_TEXTS:
+        failed = add_text(o, text);
         break;
     case CLI_SIZE:
         failed = set_size(o, text);

@@ -77,32 +77,54 @@ const char *cli_duration(double seconds)
     return out;
 }
 
-void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
+#define SHOWN_SIZE 8 /* bytes of a shown character, with NUL */
+
+/* Show the first character of text [n], n >= 1; *taken: its bytes in text.  Returns those shown. */
+static size_t show_character(char shown[SHOWN_SIZE], const unsigned char *text, size_t n, size_t *taken)
 {
-    size_t used = 0;
+    uint32_t code;
+
+    *taken = tg_utf8_printable(&code, text, n);
+    if (*taken > 0) {
+        memcpy(shown, text, *taken);
+        return *taken;
+    }
+    *taken = 1;
+    if (*text == '\n' || *text == '\t')
+        return (size_t)snprintf(shown, SHOWN_SIZE, *text == '\n' ? "\\n" : "\\t");
+    return (size_t)snprintf(shown, SHOWN_SIZE, "\\x%02X", *text);
+}
+
+/* Copy shown characters while they fit; backslashes doubled if `doubled`.  Returns the bytes of all. */
+static size_t show(char *out, size_t size, const unsigned char *text, size_t n, bool doubled)
+{
+    size_t used = 0, all = 0;
 
     while (n > 0) {
-        char piece[8];
-        uint32_t code;
-        size_t take = tg_utf8_printable(&code, text, n), length;
+        char shown[SHOWN_SIZE];
+        size_t taken, length = show_character(shown, text, n, &taken);
 
-        if (take > 0) {
-            memcpy(piece, text, take);
-            length = take;
-        } else {
-            take = 1;
-            if (*text == '\n' || *text == '\t')
-                length = (size_t)snprintf(piece, sizeof piece, *text == '\n' ? "\\n" : "\\t");
-            else
-                length = (size_t)snprintf(piece, sizeof piece, "\\x%02X", *text);
+        if (doubled && *text == '\\')
+            shown[length++] = '\\';
+        if (used == all && used + length < size) {
+            memcpy(out + used, shown, length);
+            used += length;
         }
-        if (used + length >= size)
-            break;
-        memcpy(out + used, piece, length);
-        used += length;
-        text += take;
-        n -= take;
+        all += length;
+        text += taken;
+        n -= taken;
     }
     if (size > 0)
         out[used] = '\0';
+    return all;
+}
+
+void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
+{
+    (void)show(out, size, text, n, false);
+}
+
+size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n)
+{
+    return show(out, size, text, n, n > 1);
 }

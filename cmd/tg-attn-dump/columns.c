@@ -6,6 +6,7 @@
 
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 /* The widest number, which sets capacities, and the widest usual one, to which columns are aligned. */
 #define WIDEST "-999999999.12345678"
@@ -129,7 +130,7 @@ void columns_set(columns *c, const columns_of *of)
 
 size_t columns_capacity(const columns *c, size_t lines)
 {
-    return table_capacity(&c->table, lines, 2 * (c->labels.width + 1) + strlen(" tokens i,j"));
+    return table_capacity(&c->table, lines, 2 * c->labels.size + c->labels.width + strlen(" tokens i,j"));
 }
 
 void columns_put_titles(table_text *to, const columns *c)
@@ -189,7 +190,7 @@ static void put_labels(table_text *to, const token_labels *l, size_t i, const si
     table_put(to, " ", 1);
     table_put_word(to, label);
     if (j) {
-        table_put_spaces(to, l->width + 1 - strlen(label));
+        table_put_spaces(to, l->width + 1 - tg_utf8_width(label));
         table_put_word(to, l->text + *j * l->size);
     }
     table_put(to, "\n", 1);

@@ -22,7 +22,8 @@
 /* The tokens' texts, shown at the end of aligned lines: token t's is at text + t*size. */
 typedef struct token_labels {
     const char *text; /* NULL: no tokens */
-    size_t size, width;
+    size_t size;
+    size_t width; /* columns of the widest in a terminal */
 } token_labels;
 
 /* What the columns depend on. */

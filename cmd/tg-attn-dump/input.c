@@ -6,6 +6,7 @@
 
 #include "cmd/tg-attn-dump/example.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 static tg_status open_example(attn_input *in, const attn_options *o, tg_err *err)
 {
@@ -48,24 +49,34 @@ static tg_status open_qkv(attn_input *in, const attn_options *o, tg_err *err)
 
 /* ---- a model on a text */
 
+/* Show a token's text; one that is longer than out [size] is cut, and ends with CUT. */
+#define CUT "\xE2\x80\xA6"
+static void show_token(char *out, size_t size, const attn_input *in, size_t t)
+{
+    size_t n;
+    const unsigned char *text = tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[t], &n);
+
+    if (cli_show_token(out, size, text, n) < size)
+        return;
+    (void)cli_show_token(out, size - strlen(CUT), text, n);
+    strcat(out, CUT);
+}
+
 /* The tokens' texts, quoted and escaped: "T", "\n". */
 static tg_status make_labels(attn_input *in, tg_err *err)
 {
-    const tg_prompt *p = &in->prompt;
-    const unsigned char *text;
-    size_t n;
+    const size_t T = in->prompt.n;
 
-    in->label = calloc(p->n, sizeof *in->label);
+    in->label = calloc(T, sizeof *in->label);
     if (!in->label)
-        return tg_fail_memory(err, p->n * sizeof *in->label, "the tokens' texts");
-    for (size_t t = 0; t < p->n; t++) {
+        return tg_fail_memory(err, T * sizeof *in->label, "the tokens' texts");
+    for (size_t t = 0; t < T; t++) {
         char *label = in->label[t];
 
-        text = tg_tokenizer_token(in->model.model.tokenizer, p->ids[t], &n);
         label[0] = '"';
-        cli_escape(label + 1, LABEL_SIZE - 2, text, n);
+        show_token(label + 1, LABEL_SIZE - 2, in, t);
         strcat(label, "\"");
-        in->label_width = tg_size_max(in->label_width, strlen(label));
+        in->label_width = tg_size_max(in->label_width, tg_utf8_width(label));
     }
     return TG_OK;
 }
@@ -220,19 +231,34 @@ void input_print_title(const attn_input *in)
         printf("# %s\n", in->remark);
 }
 
+bool input_has_tokens(const attn_input *in)
+{
+    return in->label != NULL;
+}
+
+size_t input_token(char out[TOKEN_TEXT_SIZE], const attn_input *in, size_t t)
+{
+    show_token(out, TOKEN_TEXT_SIZE, in, t);
+    return strlen(out);
+}
+
 tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_err *err)
 {
     const size_t T = in->layers.T;
+    char shown[TOKEN_TEXT_SIZE];
 
     *text = NULL;
     *width = 1;
-    if (!in->label)
+    if (!input_has_tokens(in))
         return TG_OK;
-    if (in->label_width > 3)
-        *width = in->label_width - 2;
+    for (size_t t = 0; t < T; t++)
+        *width = tg_size_max(*width, input_token(shown, in, t));
     if (!(*text = calloc(T, *width)))
         return tg_fail_memory(err, T * *width, "the tokens' texts");
-    for (size_t t = 0; t < T; t++)
-        memcpy(*text + t * *width, in->label[t] + 1, strlen(in->label[t]) - 2);
+    for (size_t t = 0; t < T; t++) {
+        const size_t n = input_token(shown, in, t);
+
+        memcpy(*text + t * *width, shown, n);
+    }
     return TG_OK;
 }

@@ -10,15 +10,16 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
 
-#define LABEL_SIZE 64 /* bytes of a token's text as shown, with quotes and NUL */
+#define LABEL_SIZE 64        /* bytes of a token's text as shown in lines, with quotes and NUL */
+#define TOKEN_TEXT_SIZE 1024 /* the same in records and archives, without quotes */
 
 typedef struct attn_input {
     tg_attn_layers layers;     /* walked once; filtered by the options */
     const char *path;          /* the file it came from, for messages; NULL: none */
     char title[128];           /* what it is, in one line, and */
     const char *remark;        /* a second line, or NULL */
-    char (*label)[LABEL_SIZE]; /* [T] the tokens as shown; NULL: none */
-    size_t label_width;
+    char (*label)[LABEL_SIZE]; /* [T] the tokens as shown in lines; NULL: none */
+    size_t label_width;        /* columns of the widest */
     /* owned */
     float *numbers; /* of an example that follows a formula */
     bool has_model;
@@ -50,6 +51,13 @@ tg_qkv_view input_shape(const attn_input *in);
 
 /* What the columns depend on, for these options. */
 columns_of input_columns(const attn_input *in, const attn_options *o);
+
+/* Whether the input has tokens: it is a model and its text. */
+bool input_has_tokens(const attn_input *in);
+
+/* The text of token t as records have it, without quotes; a longer one is cut and ends with "…".
+ * Returns its length. */
+size_t input_token(char out[TOKEN_TEXT_SIZE], const attn_input *in, size_t t);
 
 /* Print the first lines of a header. */
 void input_print_title(const attn_input *in);

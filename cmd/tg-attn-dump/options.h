@@ -30,7 +30,7 @@ typedef struct job {
 } job;
 
 /* All jobs, in the order of --help.  NAME_job is in NAME.c. */
-#define JOBS(JOB) JOB(rows) JOB(stage) JOB(archive) JOB(check) JOB(summary) JOB(ablate) JOB(trace)
+#define JOBS(JOB) JOB(rows) JOB(stage) JOB(pieces) JOB(archive) JOB(check) JOB(summary) JOB(ablate) JOB(trace)
 
 #define DECLARE_JOB(name) extern const job name##_job;
 JOBS(DECLARE_JOB)

@@ -148,22 +148,19 @@ tg_status check_stage(const attn_input *in, const attn_options *o, tg_err *err)
     return TG_OK;
 }
 
-static tg_status check_filter(const attn_options *o, tg_err *err)
+static int check(const attn_options *o)
 {
     const tg_attn_stage stage = (tg_attn_stage)o->stage;
     const bool keys = stage == TG_ATTN_K || stage == TG_ATTN_V;
     const char *name = tg_attn_stage_name(stage);
 
     if (o->filter.head != TG_ATTN_ALL && tg_attn_stage_of_model(stage))
-        return tg_fail(err, TG_EUSAGE, "--head does not go with stage %s, which is not divided into heads",
-                       name);
+        return cli_usage("--head does not go with stage %s, which is not divided into heads", name);
     if (o->filter.key != TG_ATTN_ALL && !keys)
-        return tg_fail(err, TG_EUSAGE,
-                       "--key does not go with stage %s, which has a row per query: use --query", name);
+        return cli_usage("--key does not go with stage %s, which has a row per query: use --query", name);
     if (o->filter.query != TG_ATTN_ALL && keys)
-        return tg_fail(err, TG_EUSAGE,
-                       "--query does not go with stage %s, which has a row per key: use --key", name);
-    return TG_OK;
+        return cli_usage("--query does not go with stage %s, which has a row per key: use --key", name);
+    return CLI_OK;
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
@@ -173,7 +170,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     tg_attn_shape shape;
     tg_status status;
 
-    if ((status = check_stage(in, o, err)) || (status = check_filter(o, err)))
+    if ((status = check_stage(in, o, err)))
         return status;
     tg_pipe_grow(STDOUT_FILENO);
     columns_set(&d.columns, &of);
@@ -198,4 +195,4 @@ static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "
                                       "head",  "query",  "key",     "heads",   "format",
                                       "stage", "layout", "mask",    "threads", NULL};
 
-const job stage_job = {.accepts = accepts, .run = run};
+const job stage_job = {.accepts = accepts, .check = check, .run = run};

@@ -5,6 +5,7 @@
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/table.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 #include "lib/heads/head_stats.h"
 
 struct summary {
@@ -59,7 +60,8 @@ static void print_pair(const struct summary *s, const tg_head_pair *pair)
     else
         printf(" %*s %*s %5s", s->positions, "-", s->positions, "-", "-");
     if (pair->found && of->label)
-        printf(" %-*s %s", (int)of->label_width, of->label[pair->i], of->label[pair->j]);
+        printf(" %s%*s %s", of->label[pair->i], (int)(of->label_width - tg_utf8_width(of->label[pair->i])),
+               "", of->label[pair->j]);
 }
 
 static void print_text(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
@@ -130,12 +132,12 @@ static table_cell real_if(bool known, double value)
     return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .real = value};
 }
 
-/* A token's text without quotes; missing if `known` is false or the input has no tokens. */
-static table_cell label_if(bool known, const attn_input *in, size_t t)
+/* A token's text, which `text` holds; missing if `known` is false or the input has no tokens. */
+static table_cell token_if(bool known, char text[TOKEN_TEXT_SIZE], const attn_input *in, size_t t)
 {
-    if (!known || !in->label)
+    if (!known || !input_has_tokens(in))
         return (table_cell){.kind = CELL_MISSING};
-    return (table_cell){.text = in->label[t] + 1, .n = strlen(in->label[t]) - 2};
+    return (table_cell){.text = text, .n = input_token(text, in, t)};
 }
 
 static void print_record(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
@@ -144,6 +146,7 @@ static void print_record(const struct summary *s, const tg_head_stats *head, siz
     const tg_head_means m = tg_head_stats_means(head);
     const tg_head_pair *pair = &head->pair;
     const bool rows = head->rows > 0;
+    char token_i[TOKEN_TEXT_SIZE], token_j[TOKEN_TEXT_SIZE];
     const table_cell cells[] = {
         size_if(true, layer),
         size_if(true, h),
@@ -157,8 +160,8 @@ static void print_record(const struct summary *s, const tg_head_stats *head, siz
         size_if(pair->found, pair->i),
         size_if(pair->found, pair->j),
         real_if(pair->found, (double)(float)pair->prob), /* the digits that its row has */
-        label_if(pair->found, s->input, pair->i),
-        label_if(pair->found, s->input, pair->j),
+        token_if(pair->found, token_i, s->input, pair->i),
+        token_if(pair->found, token_j, s->input, pair->j),
     };
 
     table_print_line(&t, cells);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/json.h"
 #include "lib/base/size.h"
 
 /* ---- words */
@@ -157,16 +158,18 @@ void table_print_titles(const table *t)
 
 /* ---- lines on standard output */
 
-/* Only these two characters of printable text are special in JSON. */
 static void print_string(const table *t, const char *text, size_t n)
 {
     const bool json = t->format == TABLE_JSONL;
 
     fputs(json ? "\"" : "", stdout);
     for (size_t i = 0; i < n; i++) {
-        if (json && (text[i] == '"' || text[i] == '\\'))
-            putchar('\\');
-        putchar(text[i]);
+        char escaped[TG_JSON_ESCAPE_MAX + 1];
+
+        if (json)
+            fwrite(escaped, 1, tg_json_escape(escaped, (unsigned char)text[i], ""), stdout);
+        else
+            putchar(text[i]);
     }
     fputs(json ? "\"" : "", stdout);
 }

@@ -34,7 +34,7 @@ trace_text trace_square(const trace_page *p, const char *name, size_t i, size_t 
 /* "att[0,2,1,0]"; with one head "att[0,2,0]". */
 trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t d);
 
-/* " \"T\"", the token's text; empty without tokens. */
+/* " \"T\"", the token's text, and its id unless that is the byte; empty without tokens. */
 trace_text trace_token(const trace_page *p, size_t t);
 
 /* Print the heading of a section: its number and title and, on a line of its own, where the code

@@ -14,7 +14,7 @@ static void print_loss_of_model(trace_page *p)
     size_t n;
     const unsigned char *text = tg_tokenizer_token(p->in->model.model.tokenizer, (int32_t)target, &n);
 
-    cli_escape(shown, sizeof shown, text, n);
+    (void)cli_show_token(shown, sizeof shown, text, n);
     trace_heading(p, "the loss", "lib/gpt/gradient64.c: tg_gradient64_loss");
     printf("loss = -log softmax(logits[T-1])[target], the prediction behind the last token\n");
     printf("T-1 = %zu%s, target = %zu \"%s\"\n", last, trace_token(p, last).s, target, shown);

@@ -7,7 +7,7 @@
 
 /* ---- the first lines */
 
-static void print_head(const trace_page *p)
+static void print_title(const trace_page *p)
 {
     const attn_input *in = p->in;
     const size_t L = in->layers.L, i = p->d->what.at.i, j = p->d->what.at.j;
@@ -221,7 +221,7 @@ static void print_out(trace_page *p)
 
 void trace_print_forward(trace_page *p)
 {
-    print_head(p);
+    print_title(p);
     print_equation(p);
     print_offsets(p);
     print_qkv(p);

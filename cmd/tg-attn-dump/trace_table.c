@@ -49,7 +49,13 @@ trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t 
 
 trace_text trace_token(const trace_page *p, size_t t)
 {
-    return p->in->label ? text_of(" %s", p->in->label[t]) : (trace_text){""};
+    const attn_input *in = p->in;
+
+    if (!input_has_tokens(in))
+        return (trace_text){""};
+    if (tg_tokenizer_ids_are_bytes(in->model.model.tokenizer))
+        return text_of(" %s", in->label[t]);
+    return text_of(" %s (id %ld)", in->label[t], (long)in->prompt.ids[t]);
 }
 
 void trace_heading(trace_page *p, const char *title, const char *where)

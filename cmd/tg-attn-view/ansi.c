@@ -6,6 +6,7 @@
 
 #include "cmd/tg-attn-view/term.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 #define SHADES ".:-=+*#%@" /* in ascending order; masked cells are blank */
 #define GAP 2              /* columns between maps on a sheet */
@@ -143,7 +144,7 @@ static size_t widest_tokens(const struct ansi *a, size_t n, size_t max)
         size_t columns = n - 1;
 
         for (size_t t = first; t < tg_size_min(first + n, a->v->dump->T); t++)
-            columns += view_columns(token(a, t, buffer, sizeof buffer));
+            columns += tg_utf8_width(token(a, t, buffer, sizeof buffer));
         widest = tg_size_max(widest, columns);
     }
     return tg_size_min(widest, max);
@@ -176,13 +177,13 @@ static void put_upright(struct ansi *a, size_t columns, size_t cell)
     char buffer[2 * VIEW_LABEL];
 
     for (size_t t = 0; t < T; t++)
-        lines = tg_size_max(lines, tg_size_min(KEY_LINES, view_columns(token(a, t, buffer, sizeof buffer))));
+        lines = tg_size_max(lines, tg_size_min(KEY_LINES, tg_utf8_width(token(a, t, buffer, sizeof buffer))));
     for (size_t line = 0; line < lines; line++) {
         view_field(a->out, line == 0 ? "key" : "", columns, a->more);
         for (size_t t = 0; t < T; t++) {
             const char *at = token(a, t, buffer, sizeof buffer);
             size_t above, length;
-            const size_t height = tg_size_min(KEY_LINES, view_columns(at));
+            const size_t height = tg_size_min(KEY_LINES, tg_utf8_width(at));
             char letter[8] = "";
 
             /* a character of two columns takes two lines, because heights are counted in columns */
@@ -312,7 +313,7 @@ static void put_number(struct ansi *a, double x, size_t columns)
     view_put(a->out, text, strlen(text));
 }
 
-static void put_table_head(struct ansi *a, size_t columns, size_t cell)
+static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
 {
     const size_t T = a->v->dump->T;
     char buffer[2 * VIEW_LABEL];
@@ -326,7 +327,7 @@ static void put_table_head(struct ansi *a, size_t columns, size_t cell)
     view_field(a->out, "", columns, a->more);
     for (size_t t = 0; t < T; t++) {
         const char *text = token(a, t, buffer, sizeof buffer);
-        const size_t used = tg_size_min(view_columns(text), cell - 1);
+        const size_t used = tg_size_min(tg_utf8_width(text), cell - 1);
 
         repeat(a, " ", cell - 1 - used);
         view_field(a->out, text, used, a->more);
@@ -337,7 +338,7 @@ static void put_table_head(struct ansi *a, size_t columns, size_t cell)
 
 static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t cell)
 {
-    put_table_head(a, columns, cell);
+    put_column_titles(a, columns, cell);
     for (size_t i = 0; i < g->side; i++) {
         put_query(a, i, 1, false, columns);
         for (size_t j = 0; j < g->side; j++)
@@ -418,7 +419,7 @@ static void put_titles(struct ansi *a, const view_map *map, size_t n, size_t col
 
     for (size_t m = 0; m < n; m++) {
         snprintf(title, sizeof title, "layer %zu, head %zu", map[m].layer->number, map[m].head);
-        if (view_columns(title) > columns)
+        if (tg_utf8_width(title) > columns)
             snprintf(title, sizeof title, "L%zu H%zu", map[m].layer->number, map[m].head);
         view_field(a->out, title, columns, a->more);
         if (m + 1 < n)

@@ -6,6 +6,7 @@
 #include "cmd/tg-attn-view/page.h"
 #include "cmd/tg-attn-view/view.h"
 #include "formats/base64.h"
+#include "formats/json.h"
 #include "formats/sha256.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
@@ -35,10 +36,9 @@ static void put_string(view_out *out, const char *text)
 {
     view_put(out, "\"", 1);
     for (; *text != '\0'; text++) {
-        if (strchr("\"\\<>&", *text) || (unsigned char)*text < 0x20)
-            view_print(out, "\\u%04x", (unsigned char)*text);
-        else
-            view_put(out, text, 1);
+        char escaped[TG_JSON_ESCAPE_MAX + 1];
+
+        view_put(out, escaped, tg_json_escape(escaped, (unsigned char)*text, "\"\\<>&"));
     }
     view_put(out, "\"", 1);
 }

@@ -33,20 +33,9 @@ size_t view_character(const char *text, size_t *columns)
     return tg_size_max(length, 1);
 }
 
-size_t view_columns(const char *text)
-{
-    size_t all = 0, columns;
-
-    while (*text != '\0') {
-        text += view_character(text, &columns);
-        all += columns;
-    }
-    return all;
-}
-
 void view_field(view_out *out, const char *text, size_t columns, const char *more)
 {
-    const bool cut = view_columns(text) > columns;
+    const bool cut = tg_utf8_width(text) > columns;
     const size_t limit = columns - (cut && columns > 0);
     size_t used = 0, next;
 

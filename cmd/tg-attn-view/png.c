@@ -196,7 +196,7 @@ static void draw_map(struct png *p, const view_map *map, size_t x, size_t y)
 
 /* ---- the words above and below */
 
-static void draw_head(struct png *p)
+static void draw_title(struct png *p)
 {
     const size_t T = p->v->dump->T;
     char name[1024], shown[1100], ascii[1024];
@@ -240,7 +240,7 @@ static void draw(struct png *p)
     const size_t first = 2 * GAP + line_height(l);
     size_t row = 0, heads;
 
-    draw_head(p);
+    draw_title(p);
     for (size_t m = 0; m < v->n; m += heads, row += tg_ceil_div(heads, l->columns)) {
         heads = view_same_layer(v, m);
         for (size_t h = 0; h < heads; h++)

@@ -35,7 +35,6 @@ TG_MUST_CHECK tg_status view_flush(view_out *out);
 
 /* The first character of a text: its bytes, and its columns in a terminal (0, 1 or 2). */
 size_t view_character(const char *text, size_t *columns);
-size_t view_columns(const char *text); /* of a whole text */
 
 /* Print text in exactly `columns` columns; a longer one is cut and ends with `more`. */
 void view_field(view_out *out, const char *text, size_t columns, const char *more);

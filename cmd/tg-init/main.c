@@ -1,5 +1,6 @@
 /* tg-init: a new, untrained model. */
 #include "cmd/cli/cli.h"
+#include "cmd/cli/tokenizer.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
@@ -11,7 +12,8 @@ struct options {
     bool given[TG_CONFIG_MEMBERS];
     char name[TG_CONFIG_MEMBERS][CLI_NAME_SIZE]; /* of the options: "n-layer" */
     uint64_t seed;
-    const char *output; /* NULL: standard output */
+    const char *tokenizer; /* of -t; NULL: bytes */
+    const char *output;    /* NULL: standard output */
 };
 
 /* Make the option for a member of the config.  The preset decides its default, so --help shows none. */
@@ -31,13 +33,17 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
+         "the model's tokenizer, from a file of any kind that tg-tokenize -t takes (default: bytes)", 0, 0,
+         NULL},
         {'s', "seed", CLI_U64, &o->seed, "N", "seed for the random weights", 0, 0, NULL},
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
         member(o, TG_CONFIG_N_HEAD, "N", "attention heads; their number must divide the width"),
         member(o, TG_CONFIG_N_EMBD, "N", "width: channels of an embedding"),
         member(o, TG_CONFIG_N_CTX, "N", "context: maximum number of tokens that the model sees at once"),
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
-               "rows of the token embedding, at least as many as the tokenizer has ids"),
+               "rows of the token embedding, at least as many as the tokenizer has ids; with -t, these "
+               "rounded up to a multiple of 64, unless given"),
         member(o, TG_CONFIG_ACTIVATION, NULL,
                "GELU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
@@ -52,7 +58,7 @@ static int parse(int argc, char **argv, struct options *o)
         .name = "tg-init",
         .usage = "[-P PRESET] [-o FILE] [OPTION]...",
         .summary = "Make a new, untrained model (.npz): a preset, with the changes that the other "
-                   "options make. Its tokenizer is bytes.",
+                   "options make.",
         .examples = "  $ tg-init -o model.npz\n"
                     "  $ tg-init --preset tinygpt --seed 7 > model.npz\n"
                     "  $ tg-init --n-layer 6 --n-head 6 --n-embd 384 --n-ctx 256 -o model.npz",
@@ -69,12 +75,15 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- the config that the options describe */
 
-/* Set *changed if the result differs from the preset. */
-static tg_config make_config(const struct options *o, bool *changed)
+/* Set *changed if the options change the preset, whose vocabulary is that of the tokenizer if that is
+ * given. */
+static tg_config make_config(const struct options *o, const tg_tokenizer *tok, bool *changed)
 {
     tg_config c = tg_config_preset(o->preset);
 
     *changed = false;
+    if (o->tokenizer)
+        c.vocab_size = tg_model_vocab_size(tok);
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
         const tg_field *f = &tg_config_fields.row[i];
 
@@ -119,27 +128,32 @@ static tg_status write_model(const struct options *o, const tg_config *c, const 
     return status;
 }
 
-static tg_status run(const struct options *o, tg_err *err)
+/* An error in the config can only come from the options. */
+static tg_status make_model(const struct options *o, const tg_tokenizer *tok, const cli_output *out,
+                            tg_err *err)
 {
     bool changed;
-    const tg_config c = make_config(o, &changed);
+    const tg_config c = make_config(o, tok, &changed);
+    tg_status status;
+
+    if (!(status = announce(o, &c, changed, tok, err)))
+        status = write_model(o, &c, tok, out, err);
+    return status == TG_EDATA ? err->code = TG_EUSAGE : status;
+}
+
+static tg_status run(const struct options *o, tg_err *err)
+{
     const tg_tokenizer *tok = NULL;
     cli_output out;
     tg_status status;
 
     if ((status = cli_output_begin(&out, o->output, true, err)))
         return status;
-    if ((status = tg_tokenizer_create(&tok, NULL, err)) || (status = announce(o, &c, changed, tok, err)) ||
-        (status = write_model(o, &c, tok, &out, err)))
-        goto done;
-    status = cli_output_commit(&out, err);
-
-done:
+    if (!(status = cli_tokenizer_open(&tok, o->tokenizer, NULL, err)) &&
+        !(status = make_model(o, tok, &out, err)))
+        status = cli_output_commit(&out, err);
     cli_output_abort(&out);
     tg_tokenizer_free(tok);
-    /* An error in the config can only come from the options. */
-    if (status == TG_EDATA)
-        status = err->code = TG_EUSAGE;
     return status;
 }
 

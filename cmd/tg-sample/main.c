@@ -120,6 +120,8 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
         return TG_OK;
     }
     status = tg_prompt_text(&start, model, newline, 1, err);
+    if (status == TG_EDATA)
+        return tg_fail(err, TG_EUSAGE, "the model's tokenizer has no newline to begin after: give a prompt");
     if (!status)
         tg_generator_begin(g, start.ids, start.n);
     tg_prompt_free(&start);

@@ -11,47 +11,58 @@
 
 /* ---- bytes to standard output */
 
-static void show_character(sample_output *out)
+/* Write the bytes that waited: a whole character, or bytes that are no part of one.  On a terminal,
+ * control characters and those bytes are escaped: they could move the cursor, or worse. */
+static void put_character(sample_output *out)
 {
     char shown[4 * sizeof out->character + 1];
+    const size_t n = out->n_character;
 
-    cli_escape(shown, sizeof shown, out->character, out->n_character);
-    fputs(shown, stdout);
     out->n_character = 0;
+    if (n == 0)
+        return;
+    out->last = out->character[n - 1];
+    if (!out->terminal) {
+        fwrite(out->character, 1, n, stdout);
+        return;
+    }
+    cli_escape(shown, sizeof shown, out->character, n);
+    fputs(shown, stdout);
 }
 
-/* A terminal gets whole characters.  Control characters and invalid UTF-8 are escaped: they could move
- * the cursor, or worse. */
-static void show_byte(sample_output *out, unsigned char byte)
+static void put_byte(sample_output *out, unsigned char byte)
+{
+    out->last = byte;
+    putchar(byte);
+}
+
+/* Bytes that may be the beginning of a character wait for its end. */
+static void take_byte(sample_output *out, unsigned char byte)
 {
     if (!tg_utf8_continues(byte))
-        show_character(out);
-    if (byte == '\n' || byte == '\t') {
-        putchar(byte);
+        put_character(out);
+    if (byte == '\n' || byte == '\t' || (byte < 0x80 && !out->terminal)) {
+        put_byte(out, byte);
         return;
     }
     out->character[out->n_character++] = byte;
-    if (out->n_character >= tg_utf8_length(out->character[0]))
-        show_character(out);
+    if (!tg_utf8_is_cut(out->character, out->n_character))
+        put_character(out);
 }
 
-/* Everything except a terminal gets the bytes unchanged. */
 static void write_bytes(sample_output *out, const unsigned char *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        out->last = text[i];
-        if (out->terminal)
-            show_byte(out, text[i]);
-        else
-            putchar(text[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        take_byte(out, text[i]);
 }
 
 /* End the text: its last line, if that is open and there is a terminal or more than one text, or a NUL;
- * then the separator. */
+ * then the separator.  A character that the end cuts is left out, or shown on a terminal. */
 static void end_text(sample_output *out)
 {
-    show_character(out);
+    if (out->terminal)
+        put_character(out);
+    out->n_character = 0;
     if (out->zero)
         putchar('\0');
     else if (out->last != '\n' && (out->terminal || out->count > 1))
@@ -191,7 +202,8 @@ void sample_output_end(sample_output *out)
 
 void sample_output_free(sample_output *out)
 {
-    show_character(out);
+    if (out->terminal)
+        put_character(out);
     if (out->terminal && out->last != '\n')
         putchar('\n');
     for (size_t i = 0; i < out->count; i++) {

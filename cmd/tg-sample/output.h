@@ -3,6 +3,9 @@
  *
  * The current text is written as it is generated; later texts wait in memory.  Texts are separated by a
  * line of three dashes, or each ends with a NUL.
+ *
+ * UTF-8 characters are written whole: the bytes of one wait until it is complete, and those of one that
+ * the text's end cuts are not written.  Bytes that are no part of a character are written as they are.
  */
 #ifndef TG_CMD_SAMPLE_OUTPUT_H
 #define TG_CMD_SAMPLE_OUTPUT_H
@@ -29,7 +32,7 @@ typedef struct sample_output {
     bool begun;                 /* the current text's prompt has been written */
     sample_text prompt;         /* at the beginning of every text */
     unsigned char last;         /* last byte written */
-    unsigned char character[4]; /* terminal only: the bytes of an incomplete UTF-8 character */
+    unsigned char character[4]; /* the bytes of an incomplete UTF-8 character, which wait for its end */
     size_t n_character;
 } sample_output;
 

@@ -82,7 +82,7 @@ static tg_status new_model(train_setup *s, tg_err *err)
     tg_model model;
     tg_status status;
 
-    config.vocab_size = tg_tokenizer_vocab_size(s->tokens.tokenizer);
+    config.vocab_size = tg_model_vocab_size(s->tokens.tokenizer);
     if (asked->context > 0)
         config.n_ctx = asked->context;
     /* check the text first: it may be too short for a context that needs much memory */
@@ -222,6 +222,10 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
     else
         cli_say("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                 cli_count(run->settings.steps));
+    if (s->is_new && !tg_tokenizer_ids_are_bytes(run->model.tokenizer))
+        cli_say("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
+                tg_tokenizer_kind_name(run->model.tokenizer),
+                cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
     cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
             cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
             cli_count(b->val_tokens), cli_bytes(bytes));

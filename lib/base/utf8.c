@@ -1,5 +1,7 @@
 #include "lib/base/utf8.h"
 
+#include <string.h>
+
 typedef struct range {
     uint32_t first, last;
 } range;
@@ -54,6 +56,46 @@ size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
     return length;
 }
 
+/* RFC 3629, section 4: which second bytes may follow a first one. */
+static bool may_follow(unsigned char first, unsigned char second)
+{
+    switch (first) {
+    case 0xE0:
+        return second >= 0xA0;
+    case 0xED:
+        return second < 0xA0;
+    case 0xF0:
+        return second >= 0x90;
+    case 0xF4:
+        return second < 0x90;
+    default:
+        return true;
+    }
+}
+
+bool tg_utf8_is_cut(const void *text, size_t n)
+{
+    const unsigned char *p = text;
+
+    if (n == 0 || n >= tg_utf8_length(p[0]) || p[0] < 0xC2 || p[0] > 0xF4)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (!tg_utf8_continues(p[i]))
+            return false;
+    return n == 1 || may_follow(p[0], p[1]);
+}
+
+size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code)
+{
+    static const unsigned char first[TG_UTF8_MAX + 1] = {0, 0, 0xC0, 0xE0, 0xF0};
+    const size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    for (size_t i = length; i-- > 1; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3F));
+    out[0] = (char)(first[length] | code);
+    return length;
+}
+
 size_t tg_utf8_whole(const void *text, size_t n)
 {
     const unsigned char *p = text;
@@ -69,6 +111,21 @@ size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n)
     const size_t length = tg_utf8_decode(code, text, n);
 
     return length > 0 && *code >= 0x20 && (*code < 0x7F || *code > 0x9F) ? length : 0;
+}
+
+size_t tg_utf8_width(const char *text)
+{
+    size_t n = strlen(text), columns = 0;
+
+    while (n > 0) {
+        uint32_t code;
+        const size_t length = tg_utf8_decode(&code, text, n), taken = length > 0 ? length : 1;
+
+        columns += length > 0 ? tg_utf8_columns(code) : 1;
+        text += taken;
+        n -= taken;
+    }
+    return columns;
 }
 
 unsigned tg_utf8_columns(uint32_t code)

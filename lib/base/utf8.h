@@ -24,7 +24,13 @@ static inline bool tg_utf8_continues(unsigned char byte)
  * missing continuation byte, an overlong form, a surrogate, or a code point beyond U+10FFFF. */
 size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n);
 
-/* The same, but 0 for control characters too (C0, DEL, C1). */
+/* Whether text [n] is the beginning of a valid character, but not all of it. */
+bool tg_utf8_is_cut(const void *text, size_t n);
+
+/* Write the character with this code point, at most U+10FFFF and no surrogate; returns its bytes. */
+size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code);
+
+/* The same as tg_utf8_decode(), but 0 for control characters too (C0, DEL, C1). */
 size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n);
 
 /* The bytes of text [n] up to a character that begins before its end and may go on after it. */
@@ -33,5 +39,8 @@ size_t tg_utf8_whole(const void *text, size_t n);
 /* Columns that a terminal uses for a printable character: 2 for East Asian wide characters
  * and emoji, 0 for combining marks, else 1.  Approximate: decided by blocks of Unicode 15. */
 unsigned tg_utf8_columns(uint32_t code);
+
+/* The same of a text that ends with NUL; a byte that is no part of a character counts as 1. */
+size_t tg_utf8_width(const char *text);
 
 #endif

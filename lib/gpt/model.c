@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/gpt/family.h"
 #include "lib/nn/tensor.h"
+
+#define VOCAB_BLOCK 64 /* a new model's vocab_size is a multiple of this */
 
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
 {
@@ -43,6 +47,11 @@ void tg_model_free(tg_model *m)
     tg_tensors_close(&m->source);
     tg_tokenizer_free(m->tokenizer);
     *m = (tg_model){0};
+}
+
+size_t tg_model_vocab_size(const tg_tokenizer *tokenizer)
+{
+    return tg_round_up(tg_tokenizer_vocab_size(tokenizer), VOCAB_BLOCK);
 }
 
 tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
@@ -108,6 +117,9 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
 {
     tg_status status;
 
+    if (tg_config_family(&m->config) != &tg_gpt2)
+        return tg_fail(err, TG_EUSAGE, "a model of family \"%s\" cannot be stored: archives hold \"%s\"",
+                       tg_config_family(&m->config)->name, tg_gpt2.name);
     if ((status = tg_archive_put_text(w, "kind", "model", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_MODEL_VERSION, err)) ||
         (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))

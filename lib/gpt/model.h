@@ -45,6 +45,14 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
 TG_MUST_CHECK tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
                                         uint64_t seed, tg_err *err);
 
+/*
+ * The vocab_size of a new model for a tokenizer: its ids, rounded up to a multiple of 64, because
+ * products with whole blocks are faster.  The rows after the tokenizer's last id, the padding, are
+ * no tokens: no text has them, and none is ever generated.  In training they are logits like all
+ * others, whose targets never occur, so that the loss is the cross-entropy of a softmax over all rows.
+ */
+size_t tg_model_vocab_size(const tg_tokenizer *tokenizer);
+
 /* Check that the config's embedding has a row for every id of the tokenizer.  Otherwise
  * TG_EDATA, with both numbers. */
 TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer,
@@ -89,7 +97,8 @@ typedef tg_status (*tg_model_extra)(void *context, tg_archive_reader *r, const t
 TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context,
                                       tg_err *err);
 
-/* Write the archive's header (kind, version, config, tokenizer, probe); its tensors. */
+/* Write the archive's header (kind, version, config, tokenizer, probe); its tensors.
+ * TG_EUSAGE: the header has no field for the family, so only tg_gpt2 can be stored.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err);
 TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *err);
 

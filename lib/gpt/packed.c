@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_head(const tg_model *model, const tg_param *t)
+static bool is_output_head(const tg_model *model, const tg_param *t)
 {
     return t->kind == tg_head_kind(&model->config);
 }
@@ -11,7 +11,7 @@ static bool is_head(const tg_model *model, const tg_param *t)
 /* Whether t is the matrix of a product; the embeddings are only looked up. */
 static bool is_matrix(const tg_model *model, const tg_param *t)
 {
-    return t->ndim == 2 && (is_head(model, t) || (t->kind != TG_WTE && t->kind != TG_WPE));
+    return t->ndim == 2 && (is_output_head(model, t) || (t->kind != TG_WTE && t->kind != TG_WPE));
 }
 
 struct placement {
@@ -30,7 +30,7 @@ static void place(tg_arena *arena, void *context)
     p->matrix = tg_arena_take(arena, table->n, sizeof *p->matrix);
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
-        const bool head = is_head(model, t);
+        const bool head = is_output_head(model, t);
         tg_packed_matrix w = {0};
 
         if (is_matrix(model, t))
@@ -100,7 +100,7 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_p
 
         if (!w->panels)
             continue;
-        if (is_head(model, t))
+        if (is_output_head(model, t))
             tg_packed_matrix_pack(w, model->weight[i], 1, w->K);
         else
             tg_packed_matrix_pack(w, model->weight[i], w->N, 1);

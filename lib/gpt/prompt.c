@@ -8,14 +8,15 @@
 #include "lib/text/ids.h"
 #include "lib/text/tokens.h"
 
+/* The padding of the model's embedding is no token of a text. */
 static tg_status check_ids(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
-    const size_t V = model->config.vocab_size, good = tg_ids_check(p->ids, p->n, V);
+    const size_t ids = tg_tokenizer_vocab_size(model->tokenizer), good = tg_ids_check(p->ids, p->n, ids);
 
     if (good == p->n)
         return TG_OK;
     return tg_fail(err, TG_EDATA, "token %zu is %ld: the model's vocabulary has %zu ids", good,
-                   (long)p->ids[good], V);
+                   (long)p->ids[good], ids);
 }
 
 /* The last step of making a prompt: check the ids; after a failure free the prompt. */

@@ -14,7 +14,7 @@
 #define TG_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, in a stream */
 
 typedef struct tg_prompt {
-    int32_t *ids; /* [n], each below the model's vocab_size; owned */
+    int32_t *ids; /* [n], each of the model's tokenizer; owned */
     size_t n;
 } tg_prompt;
 
@@ -23,7 +23,7 @@ typedef struct tg_prompt {
 TG_MUST_CHECK tg_status tg_prompt_text(tg_prompt *p, const tg_model *model, const void *text, size_t n,
                                        tg_err *err);
 
-/* A copy of ids [n].  TG_EDATA: one is not below the model's vocab_size.  TG_ENOMEM.  After a
+/* A copy of ids [n].  TG_EDATA: the model's tokenizer lacks one.  TG_ENOMEM.  After a
  * failure *p needs no free. */
 TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const int32_t *ids, size_t n,
                                       tg_err *err);

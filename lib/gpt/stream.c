@@ -8,7 +8,9 @@
 
 void tg_stream_open_ids(tg_stream *s, const tg_model *model, const int32_t *ids, size_t n)
 {
-    *s = (tg_stream){.model = model, .given = ids, .ready = n};
+    static const int32_t none[1]; /* a stream without given ids reads a descriptor */
+
+    *s = (tg_stream){.model = model, .given = ids ? ids : none, .ready = n};
 }
 
 tg_status tg_stream_open(tg_stream *s, const tg_model *model, int fd, tg_err *err)
@@ -89,7 +91,7 @@ static tg_status take_tokens(tg_stream *s, int32_t *ids, size_t max, size_t *n, 
 
 static tg_status check_ids(const tg_stream *s, const int32_t *ids, size_t n, tg_err *err)
 {
-    const size_t V = s->model->config.vocab_size, good = tg_ids_check(ids, n, V);
+    const size_t V = tg_tokenizer_vocab_size(s->model->tokenizer), good = tg_ids_check(ids, n, V);
 
     if (good == n)
         return TG_OK;

@@ -38,8 +38,8 @@ TG_MUST_CHECK tg_status tg_stream_open(tg_stream *s, const tg_model *model, int 
 
 /*
  * Read the next *n ids into ids [max], max >= 1; *n < max only at the end of the stream, 0 after
- * it.  Each id is below the model's vocab_size.  TG_EDATA: tokens of another tokenizer, text that
- * the tokenizer cannot express, an id outside the model's vocabulary, a damaged archive.
+ * it.  Each id is of the model's tokenizer.  TG_EDATA: tokens of another tokenizer, text that the
+ * tokenizer cannot express, an id that it lacks, a damaged archive.
  * TG_EIO, TG_ENOMEM.  After a failure only tg_stream_close() is legal.
  */
 TG_MUST_CHECK tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err);

@@ -82,6 +82,7 @@ extern const tg_tokenizer_kind *const tg_tokenizer_kinds[];
 
 extern const tg_tokenizer_kind tg_tokenizer_kind_bytes; /* bytes.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_bpe;   /* bpe.c */
+extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
 
 /*
  * To make a tokenizer without an archive: begin it, fill its state, then seal it with the number

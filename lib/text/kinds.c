@@ -1,5 +1,5 @@
 /* The kinds of tokenizers. */
 #include "lib/text/kind.h"
 
-const tg_tokenizer_kind *const tg_tokenizer_kinds[] = {&tg_tokenizer_kind_bytes, &tg_tokenizer_kind_bpe,
-                                                       NULL};
+const tg_tokenizer_kind *const tg_tokenizer_kinds[] = {&tg_tokenizer_kind_bytes, &tg_tokenizer_kind_char,
+                                                       &tg_tokenizer_kind_bpe, NULL};

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TG_UNICODE_VERSION "17.0.0"
+#define TG_UNICODE_VERSION "18.0.0"
 
 /* Tables have two stages: which block, and a row for each block of code points that differs. */
 #define TG_UNICODE_SHIFT 7

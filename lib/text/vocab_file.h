@@ -14,6 +14,9 @@
 #ifndef TG_TEXT_VOCAB_FILE_H
 #define TG_TEXT_VOCAB_FILE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "lib/base/status.h"
 #include "lib/text/split.h"
 #include "lib/text/tokenizer.h"
@@ -31,6 +34,7 @@ TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char 
 #define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
 
 typedef enum tg_vocab_format { TG_VOCAB_NPZ, TG_VOCAB_TOKENIZER_JSON, TG_VOCAB_TIKTOKEN } tg_vocab_format;
+#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken"
 
 /* "npz", "tokenizer.json", "tiktoken"; false when none has this name. */
 bool tg_vocab_format_find(tg_vocab_format *format, const char *name);

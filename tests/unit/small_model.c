@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/text/chars.h"
 #include "tests/unit/check.h"
 
 tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx)
@@ -17,12 +18,31 @@ tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx)
     return c;
 }
 
-void small_model_create(tg_model *m, tg_config config, uint64_t seed)
+/* Bytes, or, for a smaller vocabulary, n letters. */
+static const tg_tokenizer *tokenizer_of(size_t n)
 {
     const tg_tokenizer *tok;
+    tg_chars *chars;
     tg_err err = {0};
 
-    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
+    if (n >= 256) {
+        CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
+        return tok;
+    }
+    CHECK_OK(tg_chars_create(&chars, &err), &err);
+    for (unsigned char i = 0; i < n && n <= 128; i++)
+        tg_chars_add(chars, &i, 1);
+    CHECK_OK(tg_chars_finish(chars, &tok, &err), &err);
+    tg_chars_free(chars);
+    CHECK_EQ(tg_tokenizer_vocab_size(tok), n);
+    return tok;
+}
+
+void small_model_create(tg_model *m, tg_config config, uint64_t seed)
+{
+    const tg_tokenizer *tok = tokenizer_of(config.vocab_size);
+    tg_err err = {0};
+
     CHECK_OK(tg_model_create(m, &config, tok, seed, &err), &err);
     tg_tokenizer_free(tok);
 }

@@ -15,7 +15,7 @@
 /* The default preset, GPT-2 on bytes, with these sizes. */
 tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx);
 
-/* A new model, whose creation is checked. */
+/* A new model, whose creation is checked, on bytes, or on letters when it has fewer than 256 ids. */
 void small_model_create(tg_model *m, tg_config config, uint64_t seed);
 
 /*

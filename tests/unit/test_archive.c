@@ -16,50 +16,16 @@
 #include "lib/base/size.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
+#include "tests/unit/failing.h"
 
-/* ---- memory that fails on demand: the linker sends allocations here */
+/* ---- memory that fails on demand (tests/unit/failing.h), zlib's too */
 
-static long allocations_left = -1; /* -1: never fail */
-
-static bool fails(void)
-{
-    if (allocations_left < 0)
-        return false;
-    if (allocations_left == 0) {
-        errno = ENOMEM;
-        return true;
-    }
-    allocations_left--;
-    return false;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
 int __real_inflateInit2_(z_streamp z, int bits, const char *version, int size);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t each);
-void *__wrap_realloc(void *p, size_t n);
 int __wrap_inflateInit2_(z_streamp z, int bits, const char *version, int size);
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t each)
-{
-    return fails() ? NULL : __real_calloc(n, each);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
 
 int __wrap_inflateInit2_(z_streamp z, int bits, const char *version, int size)
 {
-    return fails() ? Z_MEM_ERROR : __real_inflateInit2_(z, bits, version, size);
+    return failing_now() ? Z_MEM_ERROR : __real_inflateInit2_(z, bits, version, size);
 }
 
 /* ---- bytes as a file and as a pipe */
@@ -384,9 +350,9 @@ static void test_no_memory(void)
             for (; n < 100 && status == TG_ENOMEM; n++) {
                 int fd = ways[way].open(b->p, b->n);
 
-                allocations_left = (long)n;
+                failing_after((long)n);
                 status = read_all(fd, &arrays, &ends, &err);
-                allocations_left = -1;
+                failing_after(-1);
                 close(fd);
             }
             CHECK_OK(status, &err);
@@ -404,9 +370,9 @@ static void test_no_memory_to_write(void)
     for (; n < 100 && status == TG_ENOMEM; n++) {
         int fd = as_file(NULL, 0);
 
-        allocations_left = (long)n;
+        failing_after((long)n);
         status = write_sample(fd, &err);
-        allocations_left = -1;
+        failing_after(-1);
         close(fd);
     }
     CHECK_OK(status, &err);

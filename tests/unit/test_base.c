@@ -256,6 +256,49 @@ static void saturating(void)
 
 /* ---- UTF-8 */
 
+/* Whether more bytes can make it a valid character: try them all. */
+static bool can_go_on(const unsigned char *text, size_t n)
+{
+    static const unsigned char more[] = {0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF};
+    unsigned char whole[TG_UTF8_MAX];
+    uint32_t code;
+    bool can = false;
+
+    if (n == 0 || n >= TG_UTF8_MAX)
+        return false;
+    memcpy(whole, text, n);
+    for (size_t i = 0; i < sizeof more && !can; i++) {
+        whole[n] = more[i];
+        can = tg_utf8_decode(&code, whole, n + 1) == n + 1 || can_go_on(whole, n + 1);
+    }
+    return can;
+}
+
+static void utf8_cut_characters(void)
+{
+    static const unsigned char bytes[] = {0x00, 'a',  0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF,
+                                          0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
+                                          0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF};
+    const size_t n = sizeof bytes;
+
+    CHECK(!tg_utf8_is_cut("", 0));
+    for (size_t i = 0; i < n * n * n; i++) {
+        const unsigned char text[3] = {bytes[i / n / n], bytes[i / n % n], bytes[i % n]};
+
+        for (size_t length = 1; length <= 3; length++)
+            CHECK_EQ(tg_utf8_is_cut(text, length), can_go_on(text, length));
+    }
+}
+
+static void utf8_widths(void)
+{
+    CHECK_EQ(tg_utf8_width(""), 0);
+    CHECK_EQ(tg_utf8_width("abc"), 3);
+    CHECK_EQ(tg_utf8_width("\xE4\xB8\xAD"), 2);         /* wide */
+    CHECK_EQ(tg_utf8_width("e\xCC\x81"), 1);            /* a combining mark */
+    CHECK_EQ(tg_utf8_width("\xC3\xA9\xFF\xE4\xB8"), 4); /* bytes of no character */
+}
+
 static void utf8_decoding(void)
 {
     static const struct {
@@ -568,6 +611,8 @@ int main(void)
     RUN(overruns);
     RUN(saturating);
     RUN(utf8_decoding);
+    RUN(utf8_cut_characters);
+    RUN(utf8_widths);
     RUN(utf8_whole);
     RUN(utf8_what_is_shown);
     RUN(halves);

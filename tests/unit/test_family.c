@@ -481,34 +481,16 @@ static void initial_values_are_the_rows(void)
     tg_model_free(&m);
 }
 
-/* Its tensors are written under its names, in its order.  The archive does not name the family:
- * a reader, which expects GPT-2's, refuses the first. */
-static void archive_has_its_tensors(void)
+/* Archives have no field for the family, so that a reader would take its tensors for GPT-2's. */
+static void is_not_stored(void)
 {
-    tg_model m, again;
-    tg_archive_reader *r;
-    tg_archive_event event = TG_ARCHIVE_ARRAY;
-    tg_array a;
+    tg_model m;
     tg_err err;
-    size_t seen = 0;
     int fd = memfd_create("model", 0);
 
     small_model_create(&m, tiny(), 7);
-    CHECK_OK(tg_model_write(&m, fd, &err), &err);
-    CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(tg_archive_open(&r, fd, &err), &err);
-    while (event == TG_ARCHIVE_ARRAY) {
-        CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
-        if (event == TG_ARCHIVE_ARRAY && (seen > 0 || strcmp(a.name, m.table.entry[0].name) == 0)) {
-            CHECK(seen < m.table.n && strcmp(a.name, m.table.entry[seen].name) == 0);
-            seen++;
-        }
-    }
-    CHECK_EQ(seen, m.table.n);
-    tg_archive_close(r);
-    CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_EQ(tg_model_read(&again, fd, true, NULL, NULL, &err), TG_EDATA);
-    CHECK_HAS(err.message, "positions.weight is not an array of this model");
+    CHECK_EQ(tg_model_write(&m, fd, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "family \"parallel\"");
     tg_model_free(&m);
     close(fd);
 }
@@ -526,6 +508,6 @@ int main(void)
     RUN(derivative_of_a_prediction);
     RUN(table_is_the_familys);
     RUN(initial_values_are_the_rows);
-    RUN(archive_has_its_tensors);
+    RUN(is_not_stored);
     return check_done();
 }

@@ -2,8 +2,13 @@
 
 unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text
 
-# The test counts allocations and makes one of them fail.
-$(BUILD)/unit/test_archive: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=inflateInit2_
+# Tests that count allocations and make one of them fail.
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_json test_vocab_file)
+$(FAILING): $(BUILD)/obj/tests/unit/failing.o
+$(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
+
+$(BUILD)/unit/test_learn: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # Compressed archives, which tg itself does not write.
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_import test_model): $(BUILD)/obj/tests/unit/deflated.o
@@ -40,7 +45,7 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 # The tests that take the name of an instruction set, and those of code that cuts its work
 # into blocks, which are built with tiny ones as well.
 UNIT_ISA = test_kernels test_products test_nn test_model
-UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family
+UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_learn
 
 tiny: ## build the C tests that are also run with tiny blocks
 	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')

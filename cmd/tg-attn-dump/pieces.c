@@ -1,0 +1,117 @@
+/* --pieces: which bytes of the text each token is. */
+#include <string.h>
+
+#include "cmd/tg-attn-dump/input.h"
+#include "cmd/tg-attn-dump/table.h"
+#include "lib/base/decimal.h"
+#include "lib/base/size.h"
+#include "lib/text/bpe.h"
+
+enum { COLUMN_POSITION, COLUMN_ID, COLUMN_FROM, COLUMN_TO, COLUMN_TEXT, COLUMNS };
+
+static size_t bytes_of(const attn_input *in, size_t t)
+{
+    size_t n;
+
+    (void)tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[t], &n);
+    return n;
+}
+
+/* Align the columns to their greatest numbers. */
+static void align(table *t, const attn_input *in)
+{
+    size_t id = 0, end = 0, greatest[COLUMN_TEXT];
+
+    for (size_t p = 0; p < in->prompt.n; p++) {
+        id = tg_size_max(id, (size_t)in->prompt.ids[p]);
+        end += bytes_of(in, p);
+    }
+    greatest[COLUMN_POSITION] = in->prompt.n - 1;
+    greatest[COLUMN_ID] = id;
+    greatest[COLUMN_FROM] = greatest[COLUMN_TO] = end;
+    for (size_t c = 0; c < COLUMN_TEXT; c++)
+        t->column[c].width =
+            tg_size_max(tg_decimal_digits(greatest[c]), strlen(t->column[c].title) + (c == 0)); /* "#t" */
+}
+
+static table table_for(const attn_input *in, table_format format)
+{
+    table t = {.format = format,
+               .n = COLUMNS,
+               .column = {{"t", "t", TABLE_SIZE, 0, 0},
+                          {"id", "id", TABLE_SIZE, 0, 0},
+                          {"from", "from", TABLE_SIZE, 0, 0},
+                          {"to", "to", TABLE_SIZE, 0, 0},
+                          {"text", "token", TABLE_STRING, 0, 0}}};
+
+    if (format == TABLE_TEXT)
+        align(&t, in);
+    return t;
+}
+
+static void print_header(const attn_input *in)
+{
+    const tg_bpe_vocab *bpe = tg_bpe_vocab_of(in->model.model.tokenizer);
+
+    printf("# %zu token%s; token t, counted from 0, is the bytes from..to-1 of the text\n", in->prompt.n,
+           cli_plural(in->prompt.n));
+    if (bpe && bpe->normalizer == TG_NORMALIZER_NFC)
+        printf("# of the text in Unicode's form NFC, into which this tokenizer brings it\n");
+}
+
+static void print_token(const table *t, const attn_input *in, size_t p, size_t from)
+{
+    const size_t to = from + bytes_of(in, p);
+    char text[TOKEN_TEXT_SIZE];
+    table_cell cells[COLUMNS] = {
+        [COLUMN_POSITION] = {.size = p},
+        [COLUMN_ID] = {.size = (size_t)in->prompt.ids[p]},
+        [COLUMN_FROM] = {.size = from},
+        [COLUMN_TO] = {.size = to},
+    };
+
+    if (t->format == TABLE_TEXT)
+        cells[COLUMN_TEXT] = (table_cell){.text = in->label[p], .n = strlen(in->label[p])};
+    else
+        cells[COLUMN_TEXT] = (table_cell){.text = text, .n = input_token(text, in, p)};
+    table_print_line(t, cells);
+}
+
+static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
+{
+    const table t = table_for(in, (table_format)o->format);
+    size_t from = 0;
+
+    (void)err;
+    if (t.format == TABLE_TEXT)
+        print_header(in);
+    table_print_titles(&t);
+    for (size_t p = 0; p < in->prompt.n && !cli_stdout_failed(); p++) {
+        print_token(&t, in, p, from);
+        from += bytes_of(in, p);
+    }
+    return TG_OK;
+}
+
+static tg_status run(const attn_options *o, tg_err *err)
+{
+    return input_run(show, o, err);
+}
+
+/* ---- the job */
+
+static bool wanted;
+
+static const cli_option own[] = {
+    {0, "pieces", CLI_FLAG, &wanted, NULL, "print the tokens: position, id, bytes of the text, text", 0, 0,
+     NULL},
+};
+static const char *const accepts[] = {"model", "prompt", "format", "threads", NULL};
+
+const job pieces_job = {
+    .options = own,
+    .n_options = sizeof own / sizeof own[0],
+    .about = "shows how a text is divided into tokens",
+    .accepts = accepts,
+    .run = run,
+};

@@ -1,0 +1,327 @@
+/* tg-bpe: learns a byte-level BPE vocabulary from text. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-bpe/trace.h"
+#include "formats/source.h"
+#include "lib/base/size.h"
+#include "lib/text/bpe.h"
+#include "lib/text/learn.h"
+#include "lib/text/vocab_learner.h"
+#include "lib/text/vocab_file.h"
+
+#define PIECE ((size_t)1 << 20) /* bytes of text between two looks at the clock */
+#define SPLITS "none|gpt2|gpt2-digits|cl100k|qwen2|o200k"
+#define FORMATS "npz|tokenizer.json|tiktoken"
+#define END_OF_TEXT "<|endoftext|>"
+
+struct options {
+    size_t n, min_count, rows, threads;
+    tg_split split;
+    tg_vocab_format to;
+    cli_texts special;
+    bool trace, format_given, rows_given;
+    trace_format format;
+    const char *output; /* NULL: standard output */
+    char **files;       /* [n_files]; "-" is standard input */
+    size_t n_files;
+};
+
+/* The special tokens: by default that for the end of a text; none if '' alone is given. */
+static void complete_special(struct options *o)
+{
+    if (o->special.n == 0)
+        o->special = (cli_texts){{END_OF_TEXT}, 1};
+    else if (o->special.n == 1 && *o->special.text[0] == '\0')
+        o->special.n = 0;
+}
+
+static int check(const struct options *o)
+{
+    if ((o->format_given || o->rows_given) && !o->trace)
+        return cli_usage("--%s goes with --trace", o->format_given ? "format" : "rows");
+    if (o->trace && o->output && cli_is_dash(o->output))
+        return cli_usage("--trace prints to standard output: give -o a FILE for the vocabulary");
+    return CLI_OK;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    static char *standard_input[] = {"-"};
+    cli_option options[] = {
+        {'n', "vocab-size", CLI_SIZE, &o->n, "N", "number of ids, bytes and special tokens included", 256,
+         TG_BPE_TOKENS_MAX, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {0, "to", CLI_ENUM, &o->to, FORMATS, "write this format", 0, 0, NULL},
+        {0, "split", CLI_ENUM, &o->split, SPLITS,
+         "how text is divided into pieces, whose borders no token crosses", 0, 0, NULL},
+        {0, "special", CLI_TEXTS, &o->special, "TEXT",
+         "a special token, instead of " END_OF_TEXT "; may be given several times; '' for none", 0, 0, NULL},
+        {0, "min-count", CLI_SIZE, &o->min_count, "N", "merge no pair that occurs less often", 1, 1e15, NULL},
+        {0, "trace", CLI_FLAG, &o->trace, NULL,
+         "print every step; the vocabulary is only written if -o names a FILE", 0, 0, NULL},
+        {'f', "format", CLI_ENUM, &o->format, TRACE_FORMATS,
+         "with --trace: all counts, or a table with a line for each step", 0, 0, &o->format_given},
+        {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: at most so many pairs and pieces at a time", 0,
+         1e6, &o->rows_given},
+        {0, "threads", CLI_SIZE, &o->threads, "N",
+         "number of threads, which does not change the vocabulary; 0 for one per processor", 0, 1024, NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-bpe",
+        .usage = "[-n N] [-o FILE] [OPTION]... [FILE]...",
+        .summary = "Learn a byte-level BPE vocabulary from text: a tokenizer (.npz) for tg-tokenize -t. With "
+                   "no FILE, or when FILE is -, read standard input. All FILEs together are one text.",
+        .examples = "  $ tg-bpe -n 1024 < text > bpe.npz\n"
+                    "  $ tg-bpe -n 1024 --to tokenizer.json -o tokenizer.json text\n"
+                    "  $ head -n 5 text | tg-bpe -n 270 --trace | less",
+        .options = options,
+    };
+    const int n = cli_parse(argc, argv, &tool);
+
+    if (n < 0)
+        return CLI_USAGE;
+    o->files = n > 0 ? argv + 1 : standard_input;
+    o->n_files = n > 0 ? (size_t)n : 1;
+    complete_special(o);
+    return check(o);
+}
+
+struct job {
+    const struct options *o;
+    tg_vocab_learner_settings settings;
+    cli_output out;
+    tg_learn *learn;
+    tg_vocab_learner *vocab;
+    const tg_tokenizer *tok;
+    trace trace;
+    tg_learn_totals totals;
+    size_t memory;       /* the maximum */
+    double start, shown; /* by cli_now() */
+};
+
+/* ---- counting */
+
+static void show_counting(struct job *job)
+{
+    const double seconds = cli_now() - job->start;
+    const uint64_t bytes = tg_learn_total(job->learn).bytes;
+    char line[80];
+
+    if (!cli_progress_due(&job->shown))
+        return;
+    snprintf(line, sizeof line, "counted %s of text, %s/s", cli_bytes(bytes),
+             cli_bytes((uint64_t)((double)bytes / seconds)));
+    cli_progress(line);
+}
+
+static tg_status count_source(struct job *job, tg_source *source, tg_err *err)
+{
+    tg_status status;
+    size_t n = 1;
+
+    for (; !(status = tg_source_peek(source, 1, err)) && n > 0; show_counting(job)) {
+        n = tg_size_min(source->ready, PIECE);
+        if ((status = tg_learn_count(job->learn, source->next, n, false, err)))
+            return status;
+        tg_source_skip(source, n);
+    }
+    return status;
+}
+
+static tg_status count_file(struct job *job, const char *path, tg_err *err)
+{
+    tg_source source;
+    tg_status status;
+    int fd;
+
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    if (!(status = tg_source_open(&source, fd, err))) {
+        status = count_source(job, &source, err);
+        tg_source_close(&source);
+    }
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+static tg_status count(struct job *job, tg_err *err)
+{
+    const struct options *o = job->o;
+    const char *name = o->n_files == 1 ? cli_input_name(o->files[0]) : "all files";
+    tg_status status = tg_learn_create(&job->learn, o->split, err);
+
+    for (size_t i = 0; !status && i < o->n_files; i++)
+        status = count_file(job, o->files[i], err);
+    if (status)
+        return status;
+    if (tg_learn_count(job->learn, NULL, 0, true, err) || tg_learn_gather(job->learn, err))
+        return tg_err_in(err, name);
+    job->totals = tg_learn_total(job->learn);
+    if (job->totals.bytes == 0)
+        return tg_fail(err, TG_EDATA, "%s: the text is empty, expected at least one byte", name);
+    return TG_OK;
+}
+
+/* ---- merging */
+
+static void show_merging(struct job *job, const tg_vocab_pair *best)
+{
+    const size_t n = tg_vocab_learner_size(job->vocab);
+    char line[80];
+
+    if (!cli_progress_due(&job->shown))
+        return;
+    snprintf(line, sizeof line, "%s of %s ids  pair %s times", cli_count(n), cli_count(job->settings.n),
+             cli_count(best->count));
+    cli_progress(line);
+}
+
+static tg_status merge(struct job *job, tg_err *err)
+{
+    const bool traced = job->o->trace;
+    tg_vocab_pair best;
+    tg_status status = TG_OK;
+
+    while (!status && tg_vocab_learner_best(job->vocab, &best)) {
+        if (traced)
+            trace_before(&job->trace, job->vocab, &best);
+        else
+            show_merging(job, &best);
+        status = tg_vocab_learner_merge(job->vocab, err);
+        if (traced && !status)
+            trace_after(&job->trace, job->vocab);
+        if (traced && cli_stdout_failed())
+            break; /* cli_close_stdout() reports it */
+    }
+    return status;
+}
+
+/* At the start the places of the pairs take the most memory, at the end the number of pairs. */
+static void note_memory(struct job *job)
+{
+    job->memory = tg_size_max(job->memory, job->totals.memory + tg_vocab_learner_memory(job->vocab));
+}
+
+/* Learn the merges, and make the tokenizer. */
+static tg_status learn(struct job *job, tg_err *err)
+{
+    const tg_vocab_learner_settings *s = &job->settings;
+    tg_bpe_vocab vocab;
+    tg_status status;
+
+    if ((status = tg_vocab_learner_create(&job->vocab, job->learn, s, err)))
+        return status;
+    note_memory(job);
+    if (job->o->trace)
+        trace_start(&job->trace, job->vocab, &job->totals);
+    status = merge(job, err);
+    note_memory(job);
+    if (status || (status = tg_vocab_learner_vocab(job->vocab, &vocab, err)))
+        return status;
+    if (job->o->trace)
+        trace_end(&job->trace, job->vocab, vocab.n == s->n, s->min_count);
+    return tg_bpe_create(&job->tok, &vocab, err);
+}
+
+/* ---- the tool */
+
+/* Why there are fewer ids than were asked for. */
+static void explain(const struct job *job, size_t n)
+{
+    const tg_vocab_learner_settings *s = &job->settings;
+    const size_t passed_over = tg_vocab_learner_passed_over(job->vocab);
+    char more[96] = "";
+
+    if (passed_over > 0)
+        snprintf(more, sizeof more, ", except %s whose token%s would be longer than %s bytes",
+                 cli_count(passed_over), cli_plural(passed_over), cli_count(TG_BPE_TOKEN_MAX));
+    cli_say("only %s of %s ids: no further pair occurs %s time%s%s", cli_count(n), cli_count(s->n),
+            cli_count(s->min_count), cli_plural(s->min_count), more);
+}
+
+static void conclude(const struct job *job)
+{
+    const tg_vocab_learner_settings *s = &job->settings;
+    const tg_learn_totals *t = &job->totals;
+    const size_t n = tg_tokenizer_vocab_size(job->tok), merges = n - s->n_special - 256;
+
+    cli_progress_end();
+    if (n < s->n)
+        explain(job, n);
+    cli_say("%s ids: 256 bytes, %s merge%s, %zu special token%s; learned from %s of text, %s distinct "
+            "piece%s, in %s of memory and %s",
+            cli_count(n), cli_count(merges), cli_plural(merges), s->n_special, cli_plural(s->n_special),
+            cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct), cli_bytes(job->memory),
+            cli_duration(cli_now() - job->start));
+}
+
+/* Whether there is a vocabulary to write: a trace may be all that was asked for. */
+static bool writes(const struct options *o)
+{
+    return !o->trace || o->output;
+}
+
+static tg_status convert(struct job *job, tg_err *err)
+{
+    const struct options *o = job->o;
+    tg_status status;
+
+    if ((status = count(job, err)) || (status = learn(job, err)))
+        return status;
+    conclude(job);
+    if (!writes(o))
+        return TG_OK;
+    if (tg_vocab_file_write(job->out.fd, job->tok, o->to, err))
+        return tg_err_in(err, job->out.name);
+    return cli_output_commit(&job->out, err);
+}
+
+static tg_status run(const struct options *o, tg_err *err)
+{
+    const double now = cli_now();
+    struct job job = {
+        .o = o,
+        .settings = {.n = o->n,
+                     .min_count = o->min_count,
+                     .special = o->special.text,
+                     .n_special = o->special.n,
+                     .watch = o->trace},
+        .start = now,
+        .shown = now,
+    };
+    tg_status status;
+
+    if ((status = tg_vocab_learner_check(&job.settings, err)) ||
+        (status = cli_set_threads(o->threads, err)) ||
+        (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
+        (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
+        goto done;
+    status = convert(&job, err);
+
+done:
+    cli_progress_end();
+    cli_output_abort(&job.out);
+    trace_free(&job.trace);
+    tg_tokenizer_free(job.tok);
+    tg_vocab_learner_free(job.vocab);
+    tg_learn_free(job.learn);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {
+        .n = 4096, .min_count = TG_VOCAB_MIN_COUNT, .rows = 20, .split = TG_SPLIT_GPT2, .to = TG_VOCAB_NPZ};
+    tg_err err = {0};
+
+    cli_init("tg-bpe");
+    cli_init_threads(argv);
+    if (parse(argc, argv, &o))
+        return CLI_USAGE;
+    if (run(&o, &err))
+        return cli_report(&err);
+    return cli_close_stdout();
+}

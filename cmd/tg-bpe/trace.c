@@ -1,0 +1,141 @@
+#include "cmd/tg-bpe/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/base/size.h"
+
+#define SHOWN_SIZE 256   /* bytes of a token's text in a trace, at most */
+#define PIECE_TOKENS 256 /* tokens of a piece in a trace, at most */
+
+/* "es", quoted. */
+typedef struct shown {
+    char s[SHOWN_SIZE + 8];
+} shown;
+
+static shown show(const tg_vocab_learner *v, uint32_t id, const char *quote)
+{
+    size_t n;
+    const unsigned char *text = tg_vocab_learner_token(v, id, &n);
+    char part[SHOWN_SIZE];
+    const bool cut = cli_show_token(part, sizeof part, text, n) >= sizeof part;
+    shown out;
+
+    snprintf(out.s, sizeof out.s, "%s%s%s%s", quote, part, cut ? "..." : "", quote);
+    return out;
+}
+
+/* ---- pieces */
+
+static void print_piece(const tg_vocab_learner *v, size_t i)
+{
+    uint32_t ids[PIECE_TOKENS];
+    uint64_t count;
+    const size_t n = tg_vocab_learner_piece(v, i, &count, ids, PIECE_TOKENS);
+
+    printf("%9llu ", (unsigned long long)count);
+    for (size_t t = 0; t < tg_size_min(n, PIECE_TOKENS); t++)
+        printf(" %s", show(v, ids[t], "\"").s);
+    printf(n > PIECE_TOKENS ? " ...\n" : "\n");
+}
+
+static void print_pieces(const trace *t, const tg_vocab_learner *v)
+{
+    const size_t n = tg_vocab_learner_pieces(v), rows = tg_size_min(n, t->rows);
+
+    if (rows == 0)
+        return;
+    printf("#   count  piece\n");
+    for (size_t i = 0; i < rows; i++)
+        print_piece(v, i);
+    if (n > rows)
+        printf("# and %s more piece%s\n", cli_count(n - rows), cli_plural(n - rows));
+}
+
+/* ---- pairs */
+
+static void print_pairs(const trace *t, tg_vocab_learner *v)
+{
+    const size_t n = tg_vocab_learner_pairs(v, t->pairs, t->rows + 1), rows = tg_size_min(n, t->rows);
+
+    if (rows == 0)
+        return;
+    printf("#   count  left right  pair\n");
+    for (size_t i = 0; i < rows; i++) {
+        const tg_vocab_pair *p = &t->pairs[i];
+
+        printf("%9llu %5u %5u  %s", (unsigned long long)p->count, p->left, p->right,
+               show(v, p->left, "\"").s);
+        printf(" %s\n", show(v, p->right, "\"").s);
+    }
+    if (n > rows)
+        printf("# other pairs at most %llu time%s\n", (unsigned long long)t->pairs[rows].count,
+               cli_plural(t->pairs[rows].count));
+}
+
+/* ---- steps */
+
+tg_status trace_begin(trace *t, trace_format format, size_t rows, tg_err *err)
+{
+    *t = (trace){.format = format, .rows = rows};
+    t->pairs = calloc(rows + 1, sizeof *t->pairs);
+    return t->pairs ? TG_OK : tg_fail_memory(err, (rows + 1) * sizeof *t->pairs, "the pairs that are shown");
+}
+
+void trace_free(trace *t)
+{
+    free(t->pairs);
+    *t = (trace){0};
+}
+
+void trace_start(const trace *t, const tg_vocab_learner *v, const tg_learn_totals *totals)
+{
+    if (t->format == TRACE_TSV) {
+        printf("step\tleft\tright\tcount\tid\tleft_text\tright_text\ttext\n");
+        return;
+    }
+    printf("# %s byte%s, %s piece%s, %s distinct\n", cli_count(totals->bytes), cli_plural(totals->bytes),
+           cli_count(totals->pieces), cli_plural(totals->pieces), cli_count(totals->distinct));
+    print_pieces(t, v);
+}
+
+void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best)
+{
+    t->step++;
+    if (t->format == TRACE_TSV) {
+        printf("%zu\t%u\t%u\t%llu\t%zu\t%s", t->step, best->left, best->right,
+               (unsigned long long)best->count, tg_vocab_learner_size(v), show(v, best->left, "").s);
+        printf("\t%s", show(v, best->right, "").s);
+        return;
+    }
+    printf("\n# step %zu\n", t->step);
+    print_pairs(t, v);
+    printf("%s ", show(v, best->left, "\"").s);
+    printf("%s occurs %s times: ", show(v, best->right, "\"").s, cli_count(best->count));
+}
+
+void trace_after(const trace *t, const tg_vocab_learner *v)
+{
+    const uint32_t id = (uint32_t)tg_vocab_learner_size(v) - 1;
+
+    if (t->format == TRACE_TSV) {
+        printf("\t%s\n", show(v, id, "").s);
+        return;
+    }
+    printf("id %u is %s\n", id, show(v, id, "\"").s);
+    print_pieces(t, v);
+}
+
+void trace_end(trace *t, tg_vocab_learner *v, bool complete, size_t min_count)
+{
+    if (t->format == TRACE_TSV)
+        return;
+    printf("\n# the end: ");
+    if (complete) {
+        printf("the vocabulary is complete\n");
+        return;
+    }
+    printf("no pair occurs %zu time%s\n", min_count, cli_plural(min_count));
+    print_pairs(t, v);
+}

@@ -1,0 +1,248 @@
+/* The FILEs of tg-tokenize, which -t char reads twice. */
+#include <omp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/tg-tokenize/job.h"
+#include "formats/sink.h"
+#include "lib/base/size.h"
+#include "lib/text/chars.h"
+
+#define PROGRESS_AFTER 1.0 /* seconds without a line */
+
+/* ---- one after another */
+
+static tg_status visit_descriptor(tokenize_job *job, int fd, const char *name, visitor *visit, tg_err *err)
+{
+    tg_source source;
+    tg_status status;
+
+    if (tg_source_open(&source, fd, err))
+        return tg_err_in(err, name);
+    job->progress.of = source.map && job->o->n_files == 1 ? source.ready : 0;
+    status = visit(job, &source, name, err);
+    tg_source_close(&source);
+    return status;
+}
+
+static tg_status visit_file(tokenize_job *job, size_t i, visitor *visit, tg_err *err)
+{
+    const char *path = job->o->files[i];
+    tg_status status;
+    int fd;
+
+    if (job->spool && job->spool[i] >= 0)
+        return visit_descriptor(job, job->spool[i], cli_input_name(path), visit, err);
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    status = visit_descriptor(job, fd, cli_input_name(path), visit, err);
+    cli_close_input(fd);
+    return status;
+}
+
+tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    job->progress.bytes = 0;
+    for (size_t i = 0; !status && i < job->o->n_files; i++)
+        status = visit_file(job, i, visit, err);
+    return status;
+}
+
+/* ---- parts of a text */
+
+#define MAPPED ((size_t)8 << 20)   /* bytes of a mapped file at a time */
+#define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if they are there */
+
+/* Whether more can be read without waiting. */
+static bool has_more(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) > 0;
+}
+
+/* Copy what is there from the source. */
+static tg_status gather(tokenize_job *job, tg_source *source, size_t *n, tg_err *err)
+{
+    size_t taken = 1;
+
+    *n = 0;
+    if (!job->gathered) {
+        if (!(job->gathered = malloc(GATHERED)))
+            return tg_fail_memory(err, GATHERED, "text");
+        tg_pipe_grow(source->fd);
+    }
+    while (*n < GATHERED && taken > 0 && (*n == 0 || has_more(source->fd))) {
+        const tg_status status = tg_source_peek(source, 1, err);
+
+        if (status)
+            return status;
+        taken = tg_size_min(source->ready, GATHERED - *n);
+        memcpy(job->gathered + *n, source->next, taken);
+        tg_source_skip(source, taken);
+        *n += taken;
+    }
+    return TG_OK;
+}
+
+static bool is_gathered(const tg_source *source)
+{
+    return !source->map && omp_get_max_threads() > 1;
+}
+
+tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n, tg_err *err)
+{
+    tg_status status;
+
+    if (is_gathered(source)) {
+        status = gather(job, source, n, err);
+        *text = job->gathered;
+        return status;
+    }
+    status = tg_source_peek(source, 1, err);
+    *text = source->next;
+    *n = tg_size_min(source->ready, MAPPED);
+    return status;
+}
+
+void read_part_end(tokenize_job *job, tg_source *source, size_t n)
+{
+    if (!is_gathered(source)) {
+        tg_source_skip(source, n);
+        tg_source_release(source);
+    }
+    show_progress(job, n);
+}
+
+/* ---- characters: a pass over all text, before it is encoded */
+
+/* Open a temporary file that has no name any more. */
+static tg_status open_spool(int *fd, tg_err *err)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    int n;
+
+    if (!folder || *folder == '\0')
+        folder = "/tmp";
+    n = snprintf(path, sizeof path, "%s/tg-tokenize-XXXXXX", folder);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return tg_fail(err, TG_EUSAGE, "$TMPDIR has %d bytes, expected fewer than %zu", n, sizeof path);
+    if ((*fd = mkstemp(path)) < 0) {
+        (void)tg_fail_sys(err, "cannot create a temporary file");
+        return tg_err_in(err, folder);
+    }
+    unlink(path);
+    return TG_OK;
+}
+
+/* Take the text's characters; copy it to spool unless that is -1. */
+static tg_status collect_text(tokenize_job *job, tg_chars *chars, tg_source *source, int spool, tg_err *err)
+{
+    tg_status status;
+
+    while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
+        const size_t n = tg_size_min(source->ready, TG_SOURCE_PEEK);
+
+        tg_chars_add(chars, source->next, n);
+        if (spool >= 0 && tg_write_all(spool, source->next, n, err))
+            return tg_err_in(err, "temporary copy");
+        tg_source_skip(source, n);
+        tg_source_release(source);
+        show_progress(job, n);
+    }
+    return status;
+}
+
+/* Return to the beginning of what has been read. */
+static tg_status rewind_to(int fd, off_t begin, tg_err *err)
+{
+    return lseek(fd, begin, SEEK_SET) == begin ? TG_OK : tg_fail_sys(err, "cannot read again");
+}
+
+static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, int *spool, tg_err *err)
+{
+    const off_t begin = lseek(fd, 0, SEEK_CUR);
+    tg_source source;
+    struct stat st;
+    tg_status status;
+
+    if ((begin < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) && (status = open_spool(spool, err)))
+        return status;
+    if ((status = tg_source_open(&source, fd, err)))
+        return status;
+    status = collect_text(job, chars, &source, *spool, err);
+    tg_source_close(&source);
+    if (status)
+        return status;
+    return *spool >= 0 ? rewind_to(*spool, 0, err) : rewind_to(fd, begin, err);
+}
+
+static tg_status collect_file(tokenize_job *job, tg_chars *chars, size_t i, tg_err *err)
+{
+    const char *path = job->o->files[i];
+    tg_status status;
+    int fd;
+
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    if ((status = collect_descriptor(job, chars, fd, &job->spool[i], err)))
+        (void)tg_err_in(err, cli_input_name(path));
+    cli_close_input(fd);
+    return status;
+}
+
+tg_status collect_characters(tokenize_job *job, tg_err *err)
+{
+    const size_t n = job->o->n_files;
+    tg_chars *chars;
+    tg_status status;
+
+    if (!(job->spool = malloc(n * sizeof *job->spool)))
+        return tg_fail_memory(err, n * sizeof *job->spool, "the files");
+    for (size_t i = 0; i < n; i++)
+        job->spool[i] = -1;
+    if ((status = tg_chars_create(&chars, err)))
+        return status;
+    job->progress.collecting = true;
+    for (size_t i = 0; !status && i < n; i++)
+        status = collect_file(job, chars, i, err);
+    job->progress.collecting = false;
+    if (!status && (status = tg_chars_finish(chars, &job->tok, err)))
+        (void)tg_err_in(err, n == 1 ? cli_input_name(job->o->files[0]) : "all files");
+    tg_chars_free(chars);
+    return status;
+}
+
+void input_free(tokenize_job *job)
+{
+    for (size_t i = 0; job->spool && i < job->o->n_files; i++)
+        if (job->spool[i] >= 0)
+            close(job->spool[i]);
+    free(job->spool);
+    free(job->gathered);
+}
+
+/* ---- progress */
+
+void show_progress(tokenize_job *job, size_t read)
+{
+    tokenize_progress *p = &job->progress;
+    char line[256], of[64] = "";
+    double seconds;
+
+    p->bytes += read;
+    if (cli_now() - p->begun < PROGRESS_AFTER || !cli_redraws() || !cli_progress_due(&p->shown))
+        return;
+    seconds = p->shown - p->begun;
+    if (p->of > 0)
+        snprintf(of, sizeof of, " of %s", cli_bytes(p->of));
+    snprintf(line, sizeof line, "%s%s%s, %s", p->collecting ? "characters: " : "", cli_bytes(p->bytes), of,
+             cli_duration(seconds));
+    cli_progress(line);
+}

@@ -1,0 +1,119 @@
+/*
+ * job: what the parts of tg-tokenize share: its input, its tokenizer, and where ids go.
+ *
+ * Ids come from text (encode.c), from token archives or from decimal ids (decode.c); what takes them
+ * is one function (output.c).
+ */
+#ifndef TG_CMD_TOKENIZE_JOB_H
+#define TG_CMD_TOKENIZE_JOB_H
+
+#include <stdint.h>
+
+#include "cmd/tg-tokenize/options.h"
+#include "formats/source.h"
+#include "lib/text/parallel.h"
+#include "lib/text/tokenizer.h"
+#include "lib/text/tokens_write.h"
+
+/* Text that waits to be written. */
+typedef struct text_out {
+    char *bytes; /* [capacity], n of them used; owned */
+    size_t n, capacity;
+} text_out;
+
+typedef struct tokenize_progress {
+    double begun, shown;
+    uint64_t bytes;  /* of input that have been read */
+    uint64_t of;     /* the input's; 0: not known */
+    bool collecting; /* characters, before text is encoded */
+} tokenize_progress;
+
+typedef struct tokenize_job tokenize_job;
+
+/* Takes n ids of tokenizer `tok`.  Its errors name the output. */
+typedef tg_status take_ids(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                           tg_err *err);
+
+struct tokenize_job {
+    const tokenize_options *o;
+    const tg_tokenizer *tok; /* for text; if it was chosen, also the archives' */
+    int32_t eot;             /* ends each document; -1: none is added */
+    unsigned char *gathered; /* [GATHERED] text from a pipe; NULL: not needed yet; owned */
+    int *spool;              /* [n_files] a copy of a FILE that can be read only once, or -1; NULL: none */
+    tokenize_progress progress;
+
+    /* text to ids */
+    tg_parallel *encoder; /* NULL: not needed, or not yet made */
+    bool take_failed;     /* an error is the output's */
+    uint64_t read;        /* bytes of text that have been taken, in all FILEs */
+
+    /* ids to output */
+    cli_output out;
+    take_ids *take;
+    tg_tokens_writer *w; /* NULL until there are ids */
+    text_out text;
+    uint64_t at;                   /* offset in the text of the next token's first byte */
+    bool added;                    /* the ids are not from the text: they have no bytes in it */
+    bool from_archive;             /* the ids are of an archive: their text is all there is */
+    uint64_t tokens, bytes;        /* WORK_COUNT: tokens, and bytes of their text */
+    uint32_t text_crc, tokens_crc; /* WORK_OFFSETS: of the text, and of its tokens' texts */
+};
+
+/* ---- input.c */
+
+/* What to do with a FILE; it may take over the source.  Its errors name the file at fault, input or
+ * output. */
+typedef tg_status visitor(tokenize_job *job, tg_source *source, const char *name, tg_err *err);
+
+TG_MUST_CHECK tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err);
+
+/* Read all FILEs once, and make the tokenizer of their characters.  A FILE that cannot be read again is
+ * copied to a temporary file, which visit_files() reads instead. */
+TG_MUST_CHECK tg_status collect_characters(tokenize_job *job, tg_err *err);
+
+/* Count `read` more bytes of input; show how much has been read, on a terminal and if it takes long. */
+void show_progress(tokenize_job *job, size_t read);
+
+/*
+ * The next part of a text: *text points to *n bytes, 0 at its end, which read_part_end() releases.  Text
+ * that arrives slowly is given at once; of text that is there already, so much that threads can share it.
+ * Errors do not name the file.
+ */
+TG_MUST_CHECK tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n,
+                                  tg_err *err);
+void read_part_end(tokenize_job *job, tg_source *source, size_t n);
+
+void input_free(tokenize_job *job);
+
+/* ---- encode.c: text to ids */
+
+/* Encode all FILEs, as one text or by documents, and give the ids to job->take. */
+TG_MUST_CHECK tg_status encode_files(tokenize_job *job, tg_err *err);
+
+/* The same for FILEs that may be text, as one text each, or token archives. */
+TG_MUST_CHECK tg_status list_files(tokenize_job *job, tg_err *err);
+
+/* ---- decode.c: archives and decimal ids */
+
+/* Give the ids of a token archive to job->take. */
+TG_MUST_CHECK tg_status read_archive(tokenize_job *job, tg_source *source, const char *name, tg_err *err);
+
+TG_MUST_CHECK tg_status decode_files(tokenize_job *job, tg_err *err);
+
+/* ---- output.c: ids to archives, lines, text and numbers */
+
+/* Choose job->take. */
+void choose_output(tokenize_job *job);
+
+/* Write text whose bytes are the ids.  mapped: they never change. */
+TG_MUST_CHECK tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped, tg_err *err);
+
+/* Write the lines and the text that wait. */
+TG_MUST_CHECK tg_status flush_output(tokenize_job *job, tg_err *err);
+
+/* After all ids: end the archive, or print the number. */
+TG_MUST_CHECK tg_status finish_output(tokenize_job *job, tg_err *err);
+
+void output_free(tokenize_job *job);
+
+#endif

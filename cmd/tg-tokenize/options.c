@@ -1,0 +1,162 @@
+/* The options of tg-tokenize, and which of them go together. */
+#include "cmd/tg-tokenize/options.h"
+
+#include <string.h>
+
+#include "lib/base/choice.h"
+
+#define PATTERNS "none|gpt2|gpt2-digits|cl100k|qwen2|o200k"
+#define FORMATS "npz|tokenizer.json|tiktoken"
+#define NOT_GIVEN SIZE_MAX
+
+/* The options that select the work, and those that are numbers of a list. */
+struct given {
+    bool decode, count, ids, pieces, offsets;
+    size_t pattern, to;
+};
+
+static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
+                               "  $ tg-tokenize -t char -o tokens.npz text\n"
+                               "  $ tg-tokenize -d tokens.npz | head\n"
+                               "  $ tg-tokenize -c text\n"
+                               "  $ tg-tokenize --offsets text | head";
+
+static int read_words(int argc, char **argv, tokenize_options *o, struct given *g)
+{
+    cli_option options[] = {
+        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "TOK",
+         "bytes; char, the characters of the text; or a FILE with a tokenizer (default: bytes)", 0, 0, NULL},
+        {'m', "model", CLI_TEXT, &o->model, "FILE", "use the tokenizer of this model", 0, 0, NULL},
+        {0, "pattern", CLI_CHOICE, &g->pattern, PATTERNS,
+         "how a .tiktoken file's tokenizer divides text into pieces, which the file does not say", 0, 0,
+         NULL},
+        {'d', "decode", CLI_FLAG, &g->decode, NULL,
+         "turn token archives back into text; with --ids, decimal ids", 0, 0, NULL},
+        {'c', "count", CLI_FLAG, &g->count, NULL,
+         "print the total number of tokens in all FILEs; each may be text, counted as if it were tokenized, "
+         "or a token archive, recognized by its first four bytes",
+         0, 0, NULL},
+        {0, "ids", CLI_FLAG, &g->ids, NULL,
+         "print the ids, one per line, of text or of token archives, recognized likewise", 0, 0, NULL},
+        {0, "pieces", CLI_FLAG, &g->pieces, NULL, "print the tokens' texts instead, quoted", 0, 0, NULL},
+        {0, "offsets", CLI_FLAG, &g->offsets, NULL,
+         "print a table (TSV): id, offset of the token's first byte and of the byte after it, text; if the "
+         "tokenizer changes text (Unicode's NFC), these are offsets in the changed text, and a message says "
+         "so",
+         0, 0, NULL},
+        {0, "to", CLI_CHOICE, &g->to, FORMATS, "write the tokenizer itself, in this format", 0, 0, NULL},
+        {0, "special", CLI_FLAG, &o->special, NULL,
+         "turn the texts of special tokens, such as <|endoftext|>, into these", 0, 0, NULL},
+        {0, "eot", CLI_FLAG, &o->eot, NULL, "add the end-of-text token after each document; each FILE is one",
+         0, 0, NULL},
+        {0, "separator", CLI_TEXT, &o->separator, "LINE",
+         "with --eot: such a line, which is dropped, ends a document", 0, 0, NULL},
+        {'0', "null", CLI_FLAG, &o->null, NULL, "with --eot: a NUL byte, which is dropped, ends a document",
+         0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {0, "threads", CLI_SIZE, &o->threads, "N",
+         "number of threads, which does not change the tokens; 0 for one per processor", 0, 1024, NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-tokenize",
+        .usage = "[-t TOK | -m MODEL] [OPTION]... [FILE]...",
+        .summary = "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
+                   "input. All FILEs together are one text.",
+        .examples = examples,
+        .options = options,
+    };
+
+    return cli_parse(argc, argv, &tool);
+}
+
+/* ---- which options go together */
+
+static int find_work(tokenize_options *o, const struct given *g)
+{
+    const struct {
+        bool given;
+        const char *name;
+        tokenize_work work;
+    } one_of[] = {
+        {g->decode, "decode", g->ids ? WORK_UNLIST : WORK_DECODE},
+        {g->count, "count", WORK_COUNT},
+        {g->ids && !g->decode, "ids", WORK_IDS},
+        {g->pieces, "pieces", WORK_PIECES},
+        {g->offsets, "offsets", WORK_OFFSETS},
+        {g->to != NOT_GIVEN, "to", WORK_CONVERT},
+    };
+    const char *chosen = NULL;
+
+    o->work = WORK_ARCHIVE;
+    for (size_t i = 0; i < sizeof one_of / sizeof one_of[0]; i++) {
+        if (!one_of[i].given)
+            continue;
+        if (chosen)
+            return cli_usage("--%s and --%s cannot be combined", chosen, one_of[i].name);
+        chosen = one_of[i].name;
+        o->work = one_of[i].work;
+    }
+    return CLI_OK;
+}
+
+static int check_tokenizer(const tokenize_options *o)
+{
+    if (o->tokenizer && o->model)
+        return cli_usage("--tokenizer and --model both name a tokenizer: give only one");
+    if (o->split && !o->tokenizer)
+        return cli_usage("--pattern goes with -t FILE, a .tiktoken file");
+    if (o->work == WORK_UNLIST && !o->tokenizer && !o->model)
+        return cli_usage("--decode --ids needs the ids' tokenizer: give it with -t or -m");
+    if (o->characters && (o->work == WORK_DECODE || o->work == WORK_UNLIST))
+        return cli_usage("-t char is made from a text, and --decode has none: give -t FILE");
+    return CLI_OK;
+}
+
+static int check_text_options(const tokenize_options *o)
+{
+    const bool text = o->work < WORK_DECODE;
+    const char *name = o->eot ? "eot" : o->separator ? "separator" : o->null ? "null" : "special";
+
+    if (!text && (o->eot || o->separator || o->null || o->special))
+        return cli_usage("--%s is about text that is encoded: it cannot be combined with --%s", name,
+                         o->work == WORK_CONVERT ? "to" : "decode");
+    if ((o->separator || o->null) && !o->eot)
+        return cli_usage("--%s goes with --eot", name);
+    if (o->separator && o->null)
+        return cli_usage("--separator and --null cannot be combined");
+    if (o->separator && strchr(o->separator, '\n'))
+        return cli_usage("--separator must be one line");
+    return CLI_OK;
+}
+
+static int check_files(const tokenize_options *o, int n)
+{
+    if (o->work == WORK_COUNT && o->output)
+        return cli_usage("--count prints to standard output: it cannot be combined with --output");
+    if (o->work == WORK_CONVERT && n > 0 && !o->characters)
+        return cli_usage("--to writes the tokenizer that -t or -m names, and reads no FILE");
+    return CLI_OK;
+}
+
+int parse_options(int argc, char **argv, tokenize_options *o)
+{
+    static char *standard_input[] = {"-"};
+    static tg_split split;
+    struct given g = {.pattern = NOT_GIVEN, .to = NOT_GIVEN};
+    char name[TG_CHOICE_SIZE];
+    int n;
+
+    *o = (tokenize_options){0};
+    if ((n = read_words(argc, argv, o, &g)) < 0)
+        return CLI_USAGE;
+    o->characters = o->tokenizer && strcmp(o->tokenizer, "char") == 0;
+    if (g.pattern != NOT_GIVEN && tg_split_find(&split, tg_choice_name(name, PATTERNS, g.pattern)))
+        o->split = &split;
+    if (g.to != NOT_GIVEN)
+        (void)tg_vocab_format_find(&o->format, tg_choice_name(name, FORMATS, g.to));
+    o->files = n > 0 ? argv + 1 : standard_input;
+    o->n_files = n > 0 ? (size_t)n : 1;
+    return find_work(o, &g) || check_tokenizer(o) || check_text_options(o) || check_files(o, n) ? CLI_USAGE
+                                                                                                : CLI_OK;
+}

@@ -1,0 +1,253 @@
+/* Where the ids of tg-tokenize go: archives, lines, text and numbers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/tg-tokenize/job.h"
+#include "formats/crc.h"
+#include "formats/sink.h"
+#include "lib/base/decimal.h"
+#include "lib/base/size.h"
+
+#define WAITING ((size_t)1 << 16) /* bytes of text that wait to be written; more for a longer token */
+
+/* ---- text that waits */
+
+static tg_status write_out(tokenize_job *job, const void *data, size_t n, tg_err *err)
+{
+    return tg_write_all(job->out.fd, data, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+}
+
+tg_status flush_output(tokenize_job *job, tg_err *err)
+{
+    const size_t n = job->text.n;
+
+    job->text.n = 0;
+    return n > 0 ? write_out(job, job->text.bytes, n, err) : TG_OK;
+}
+
+/* Make room for n more bytes. */
+static tg_status reserve(tokenize_job *job, size_t n, tg_err *err)
+{
+    text_out *t = &job->text;
+    const size_t size = tg_size_max(n, WAITING);
+    tg_status status;
+
+    if (n <= t->capacity - t->n)
+        return TG_OK;
+    if ((status = flush_output(job, err)) || n <= t->capacity)
+        return status;
+    free(t->bytes);
+    t->capacity = 0;
+    if (!(t->bytes = malloc(size)))
+        return tg_fail_memory(err, size, "text");
+    t->capacity = size;
+    return TG_OK;
+}
+
+static void put(text_out *t, const void *text, size_t n)
+{
+    memcpy(t->bytes + t->n, text, n);
+    t->n += n;
+}
+
+static void put_number(text_out *t, uint64_t number, char end)
+{
+    t->n = (size_t)(tg_decimal_size(t->bytes + t->n, (size_t)number) - t->bytes);
+    put(t, &end, 1);
+}
+
+#define NUMBER 24        /* bytes of a number and what ends it */
+#define SHOWN_PER_BYTE 4 /* "\x00" */
+
+static void put_shown(text_out *t, const unsigned char *token, size_t n)
+{
+    t->n += cli_show_token(t->bytes + t->n, t->capacity - t->n, token, n);
+}
+
+/* ---- archives */
+
+static tg_status begin_archive(tokenize_job *job, const tg_tokenizer *tok, tg_err *err)
+{
+    if (!job->w && tg_tokens_create(&job->w, job->out.fd, tok, err))
+        return tg_err_in(err, job->out.name);
+    return TG_OK;
+}
+
+static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                              tg_err *err)
+{
+    const tg_status status = n > 0 ? begin_archive(job, tok, err) : TG_OK;
+
+    if (status)
+        return status;
+    return n > 0 && tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+}
+
+tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped, tg_err *err)
+{
+    tg_status status;
+
+    if (job->o->work == WORK_DECODE)
+        return write_out(job, text, n, err);
+    if ((status = begin_archive(job, job->tok, err)))
+        return status;
+    status = mapped ? tg_tokens_write_packed_zero_copy(job->w, text, n, err)
+                    : tg_tokens_write_packed(job->w, text, n, err);
+    return status ? tg_err_in(err, job->out.name) : TG_OK;
+}
+
+/* ---- lines */
+
+static tg_status take_lines_of_ids(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                                   tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    (void)tok;
+    for (size_t t = 0; t < n && !(status = reserve(job, NUMBER, err)); t++)
+        put_number(&job->text, (uint64_t)ids[t], '\n');
+    return status;
+}
+
+static tg_status take_pieces(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                             tg_err *err)
+{
+    for (size_t t = 0; t < n; t++) {
+        size_t length;
+        const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
+        const tg_status status = reserve(job, SHOWN_PER_BYTE * length + sizeof "\"\"\n", err);
+
+        if (status)
+            return status;
+        put(&job->text, "\"", 1);
+        put_shown(&job->text, token, length);
+        put(&job->text, "\"\n", 2);
+    }
+    return TG_OK;
+}
+
+static tg_status put_titles(tokenize_job *job, tg_err *err)
+{
+    static const char titles[] = "id\tfrom\tto\ttext\n";
+    const tg_status status = job->tokens == 0 ? reserve(job, sizeof titles, err) : TG_OK;
+
+    if (!status && job->tokens == 0)
+        put(&job->text, titles, sizeof titles - 1);
+    return status;
+}
+
+static tg_status take_offsets(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                              tg_err *err)
+{
+    tg_status status = put_titles(job, err);
+
+    for (size_t t = 0; t < n && !status; t++) {
+        size_t length, width;
+        const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
+
+        width = job->added ? 0 : length;
+        if ((status = reserve(job, 3 * NUMBER + SHOWN_PER_BYTE * length + 2, err)))
+            break;
+        put_number(&job->text, (uint64_t)ids[t], '\t');
+        put_number(&job->text, job->at, '\t');
+        put_number(&job->text, job->at + width, '\t');
+        put_shown(&job->text, token, length);
+        put(&job->text, "\n", 1);
+        if (!job->from_archive)
+            job->tokens_crc = tg_crc32(job->tokens_crc, token, width);
+        job->at += width;
+    }
+    job->tokens += n;
+    return status;
+}
+
+/* ---- text */
+
+static tg_status take_text(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                           tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t t = 0; t < n && !status; t++) {
+        size_t length;
+        const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
+
+        if (!(status = reserve(job, length, err)))
+            put(&job->text, token, length);
+    }
+    return status;
+}
+
+/* ---- numbers */
+
+static tg_status take_count(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                            tg_err *err)
+{
+    (void)err;
+    job->tokens += n;
+    for (size_t t = 0; t < n && job->from_archive; t++) {
+        size_t length;
+
+        (void)tg_tokenizer_token(tok, ids[t], &length);
+        job->bytes += length;
+    }
+    return TG_OK;
+}
+
+/* The number of tokens alone for scripts; for people the rest, where it is not always the same. */
+static void print_count(const tokenize_job *job)
+{
+    printf("%llu\n", (unsigned long long)job->tokens);
+    if (job->tokens > 0 && job->bytes != job->tokens)
+        cli_say("%s bytes, %.3f bytes a token", cli_count(job->bytes),
+                (double)job->bytes / (double)job->tokens);
+}
+
+/* ---- the end */
+
+static tg_status finish_archive(tokenize_job *job, tg_err *err)
+{
+    return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
+}
+
+static tg_status finish_offsets(tokenize_job *job, tg_err *err)
+{
+    const tg_status status = put_titles(job, err);
+
+    if (job->text_crc != job->tokens_crc)
+        cli_say("this tokenizer normalises text (NFC), and changed this one: the offsets are those of the "
+                "changed text");
+    return status ? status : flush_output(job, err);
+}
+
+tg_status finish_output(tokenize_job *job, tg_err *err)
+{
+    switch (job->o->work) {
+    case WORK_ARCHIVE:
+        return finish_archive(job, err);
+    case WORK_OFFSETS:
+        return finish_offsets(job, err);
+    case WORK_COUNT:
+        print_count(job);
+        return TG_OK;
+    default:
+        return flush_output(job, err);
+    }
+}
+
+void choose_output(tokenize_job *job)
+{
+    static take_ids *const takes[] = {
+        [WORK_ARCHIVE] = take_archive, [WORK_IDS] = take_lines_of_ids, [WORK_PIECES] = take_pieces,
+        [WORK_OFFSETS] = take_offsets, [WORK_COUNT] = take_count,      [WORK_DECODE] = take_text,
+        [WORK_UNLIST] = take_text,     [WORK_CONVERT] = NULL,
+    };
+
+    job->take = takes[job->o->work];
+}
+
+void output_free(tokenize_job *job)
+{
+    tg_tokens_abandon(job->w);
+    free(job->text.bytes);
+}

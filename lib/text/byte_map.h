@@ -1,0 +1,28 @@
+/*
+ * byte_map: bytes as the characters that stand for them in GPT-2's files: 21 to 7E, A1 to AC and AE to
+ * FF (hexadecimal) stand for themselves, the other 68 bytes, in order, for U+0100, U+0101, ...
+ *
+ * Source: Radford et al. 2019, encoder.py, bytes_to_unicode().
+ */
+#ifndef TG_TEXT_BYTE_MAP_H
+#define TG_TEXT_BYTE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TG_BYTE_MAP_MAX 2 /* bytes of a character, in UTF-8 */
+
+/* Write the character of a byte; returns its bytes. */
+size_t tg_byte_map_put(char out[TG_BYTE_MAP_MAX], unsigned char byte);
+
+/*
+ * The bytes that the characters of text [n] stand for, into out [n]; *bytes is their number.  False,
+ * with out and *bytes unspecified, when a character stands for no byte.
+ */
+bool tg_byte_map_read(unsigned char *out, size_t *bytes, const char *text, size_t n);
+
+/* Byte i, 0 to 255, in the order of the ids of GPT-2's own vocabulary: those that stand for
+ * themselves first. */
+unsigned char tg_byte_map_order(size_t i);
+
+#endif

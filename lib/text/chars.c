@@ -1,0 +1,423 @@
+#include "lib/text/chars.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+#include "lib/base/utf8.h"
+#include "lib/text/kind.h"
+
+/* A code is a code point, or BYTE + b for the single byte b, which is never ASCII. */
+#define BYTE 0x110000u
+#define CODES (BYTE + 0x100u)
+#define CODES_MAX ((size_t)CODES - 0x800 - 0x80) /* without surrogates and ASCII bytes */
+
+#define PAGE 256u
+#define PAGES (CODES / PAGE)
+#define WORDS (CODES / 64)
+#define ASCII 0x80u
+
+/* ---- characters of a text that arrives in parts */
+
+/* The bytes of a character that is not complete. */
+struct partial {
+    unsigned char text[TG_UTF8_MAX];
+    size_t n;
+};
+
+/* Whether what the partial character begins with is known: a character, or a single byte. */
+static bool is_decided(const struct partial *p)
+{
+    if (p->n == 0)
+        return false;
+    return p->n >= tg_utf8_length(p->text[0]) || (p->n > 1 && !tg_utf8_continues(p->text[p->n - 1]));
+}
+
+/* The code that text [n] begins with, n >= 1, and its length. */
+static uint32_t first_code(const unsigned char *text, size_t n, size_t *length)
+{
+    uint32_t code;
+
+    *length = tg_utf8_decode(&code, text, n);
+    if (*length > 0)
+        return code;
+    *length = 1;
+    return BYTE + text[0];
+}
+
+/* Take the first code out of a partial character that is decided, or at its end. */
+static uint32_t take_code(struct partial *p)
+{
+    size_t length;
+    const uint32_t code = first_code(p->text, p->n, &length);
+
+    p->n -= length;
+    memmove(p->text, p->text + length, p->n);
+    return code;
+}
+
+/* ---- the tokenizer's state */
+
+struct vocabulary {
+    uint32_t *code; /* [V] ascending; owned */
+    size_t V;
+    char (*text)[TG_UTF8_MAX]; /* [V] owned */
+    int32_t ascii[ASCII];      /* id of each code, or -1 */
+    int32_t (*page)[PAGE];     /* [pages] the same for all codes; owned */
+    uint16_t page_of[PAGES];   /* which page; page 0 has no characters */
+};
+
+static size_t put_text(char text[TG_UTF8_MAX], uint32_t code)
+{
+    if (code < BYTE)
+        return tg_utf8_encode(text, code);
+    text[0] = (char)(code - BYTE);
+    return 1;
+}
+
+/* Bytes of a code's text. */
+static size_t text_length(uint32_t code)
+{
+    return code >= BYTE || code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
+{
+    struct vocabulary *v = tok;
+
+    *taken = strcmp(a->name, "tokenizer/chars") == 0;
+    if (!*taken)
+        return TG_OK;
+    if (a->dtype.kind != 'u' || a->dtype.size != sizeof *v->code || a->ndim != 1 || a->count < 1 ||
+        a->count > CODES_MAX)
+        return tg_fail(err, TG_EDATA,
+                       "tokenizer/chars has %zu elements of type %c%zu, expected 1 to %zu of type u4",
+                       a->count, a->dtype.kind, a->dtype.size, CODES_MAX);
+    if (!(v->code = malloc(a->bytes)))
+        return tg_fail_memory(err, a->bytes, "characters");
+    v->V = a->count;
+    return tg_archive_read(r, v->code, a->bytes, err);
+}
+
+static bool is_code(uint32_t code)
+{
+    return code < CODES && (code < 0xD800 || code > 0xDFFF) && (code < BYTE || code >= BYTE + ASCII);
+}
+
+static tg_status check_codes(const struct vocabulary *v, tg_err *err)
+{
+    for (size_t i = 0; i < v->V; i++) {
+        if (!is_code(v->code[i]))
+            return tg_fail(err, TG_EDATA, "tokenizer/chars[%zu] is 0x%lX, which is not a character", i,
+                           (unsigned long)v->code[i]);
+        if (i > 0 && v->code[i] <= v->code[i - 1])
+            return tg_fail(err, TG_EDATA,
+                           "tokenizer/chars[%zu] is 0x%lX after 0x%lX, expected ascending order", i,
+                           (unsigned long)v->code[i], (unsigned long)v->code[i - 1]);
+    }
+    return TG_OK;
+}
+
+/* The pages that have characters, and one that has none. */
+static size_t count_pages(const struct vocabulary *v)
+{
+    size_t pages = 1;
+
+    for (size_t i = 0; i < v->V; i++)
+        pages += i == 0 || v->code[i] / PAGE != v->code[i - 1] / PAGE;
+    return pages;
+}
+
+/* Number the codes, which are in order. */
+static tg_status make_pages(struct vocabulary *v, tg_err *err)
+{
+    const size_t pages = count_pages(v);
+    uint16_t last = 0;
+
+    if (!(v->page = malloc(pages * sizeof *v->page)))
+        return tg_fail_memory(err, pages * sizeof *v->page, "characters");
+    memset(v->page, -1, pages * sizeof *v->page);
+    for (size_t i = 0; i < v->V; i++) {
+        const uint32_t code = v->code[i];
+
+        if (v->page_of[code / PAGE] == 0)
+            v->page_of[code / PAGE] = ++last;
+        v->page[last][code % PAGE] = (int32_t)i;
+    }
+    memcpy(v->ascii, v->page[v->page_of[0]], sizeof v->ascii);
+    return TG_OK;
+}
+
+static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
+{
+    struct vocabulary *v = tok;
+    tg_status status;
+
+    if (!v->code && *vocab_size == 0)
+        return tg_fail(err, TG_EUSAGE,
+                       "tokenizer \"char\" has the characters of a text, and no text is given");
+    if (!v->code)
+        return tg_fail(err, TG_EDATA, "tokenizer/chars is missing");
+    if (*vocab_size > 0 && *vocab_size != v->V)
+        return tg_fail(err, TG_EDATA, "tokenizer/vocab_size is %zu, tokenizer/chars has %zu", *vocab_size,
+                       v->V);
+    *vocab_size = v->V;
+    if ((status = check_codes(v, err)))
+        return status;
+    if (!(v->text = malloc(v->V * sizeof *v->text)))
+        return tg_fail_memory(err, v->V * sizeof *v->text, "characters");
+    for (size_t i = 0; i < v->V; i++)
+        (void)put_text(v->text[i], v->code[i]);
+    return make_pages(v, err);
+}
+
+static bool array(const void *tok, size_t i, tg_array *a)
+{
+    const struct vocabulary *v = tok;
+
+    if (i > 0)
+        return false;
+    *a = (tg_array){.name = "tokenizer/chars",
+                    .dtype = {'u', sizeof *v->code},
+                    .ndim = 1,
+                    .shape = {v->V},
+                    .data = v->code};
+    return true;
+}
+
+static void free_vocabulary(void *tok)
+{
+    struct vocabulary *v = tok;
+
+    free(v->code);
+    free(v->text);
+    free(v->page);
+}
+
+static const unsigned char *token(const void *tok, int32_t id, size_t *n)
+{
+    const struct vocabulary *v = tok;
+
+    *n = text_length(v->code[id]);
+    return (const unsigned char *)v->text[id];
+}
+
+/* A byte that continues no character begins a new one, whatever is before it. */
+static size_t cut(const void *tok, const unsigned char *text, size_t n, size_t reach)
+{
+    const size_t end = reach < n ? n - reach : 1;
+
+    (void)tok;
+    for (size_t p = n; p-- > end;)
+        if (!tg_utf8_continues(text[p]))
+            return p;
+    return 0;
+}
+
+/* ---- the encoder */
+
+struct encoder {
+    struct partial partial;
+    uint64_t at; /* offset of the next code's text, which is in `partial` or follows */
+};
+
+static tg_status unknown(const struct vocabulary *v, uint32_t code, uint64_t at, tg_err *err)
+{
+    const unsigned long long offset = at;
+    char text[TG_UTF8_MAX + 1] = {0};
+    uint32_t same;
+
+    if (code >= BYTE)
+        return tg_fail(err, TG_EDATA,
+                       "byte 0x%02X at offset %llu is not among the %zu characters of the vocabulary",
+                       (unsigned)(code - BYTE), offset, v->V);
+    if (tg_utf8_printable(&same, text, put_text(text, code)) == 0)
+        return tg_fail(err, TG_EDATA, "character U+%04lX at offset %llu is not among the vocabulary's %zu",
+                       (unsigned long)code, offset, v->V);
+    return tg_fail(err, TG_EDATA,
+                   "character \"%s\" (U+%04lX) at offset %llu is not among the vocabulary's %zu", text,
+                   (unsigned long)code, offset, v->V);
+}
+
+static tg_status put_code(struct encoder *e, const struct vocabulary *v, uint32_t code, int32_t *ids,
+                          size_t *n, tg_err *err)
+{
+    const int32_t id = v->page[v->page_of[code / PAGE]][code % PAGE];
+
+    if (id < 0)
+        return unknown(v, code, e->at, err);
+    ids[(*n)++] = id;
+    e->at += text_length(code);
+    return TG_OK;
+}
+
+/* Encode ASCII in place, up to the first character that is not, or that the vocabulary lacks. */
+static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *text, int32_t *ids, size_t max,
+                      size_t *n)
+{
+    const size_t end = tg_size_min(max - *n, text->n);
+    size_t i = 0;
+
+    for (; i < end && text->next[i] < ASCII; i++) {
+        const int32_t id = v->ascii[text->next[i]];
+
+        if (id < 0)
+            break;
+        ids[*n + i] = id;
+    }
+    *n += i;
+    e->at += i;
+    text->next += i;
+    text->n -= i;
+}
+
+/* Encode whole characters in place, with `max` > *n; what the text's end cuts is left. */
+static tg_status put_whole(struct encoder *e, const struct vocabulary *v, tg_text *text, int32_t *ids,
+                           size_t max, size_t *n, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    while (!status && *n < max && text->n > 0) {
+        size_t length;
+        uint32_t code;
+
+        put_ascii(e, v, text, ids, max, n);
+        if (*n == max || text->n < tg_utf8_length(text->n > 0 ? text->next[0] : 0))
+            break;
+        code = first_code(text->next, text->n, &length);
+        status = put_code(e, v, code, ids, n, err);
+        text->next += length;
+        text->n -= length;
+    }
+    return status;
+}
+
+static tg_status encode(void *encoder, const void *tok, tg_text *text, int32_t *ids, size_t max, size_t *n,
+                        tg_err *err)
+{
+    struct encoder *e = encoder;
+    struct partial *p = &e->partial;
+    tg_status status = TG_OK;
+
+    while (!status && *n < max && (text->n > 0 || is_decided(p))) {
+        if (is_decided(p)) {
+            status = put_code(e, tok, take_code(p), ids, n, err);
+        } else if (p->n == 0 && text->n >= tg_utf8_length(text->next[0])) {
+            status = put_whole(e, tok, text, ids, max, n, err);
+        } else {
+            p->text[p->n++] = *text->next++;
+            text->n--;
+        }
+    }
+    return status;
+}
+
+static tg_status finish(void *encoder, const void *tok, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    struct encoder *e = encoder;
+    tg_status status = TG_OK;
+
+    while (!status && *n < max && e->partial.n > 0)
+        status = put_code(e, tok, take_code(&e->partial), ids, n, err);
+    return status;
+}
+
+static void offset(void *encoder, uint64_t at)
+{
+    struct encoder *e = encoder;
+
+    e->at = at;
+}
+
+const tg_tokenizer_kind tg_tokenizer_kind_char = {
+    .name = "char",
+    .size = sizeof(struct vocabulary),
+    .encoder_size = sizeof(struct encoder),
+    .take = take,
+    .complete = complete,
+    .array = array,
+    .free = free_vocabulary,
+    .token = token,
+    .cut = cut,
+    .offset = offset,
+    .encode = encode,
+    .finish = finish,
+};
+
+/* ---- the characters of a text */
+
+struct tg_chars {
+    struct partial partial;
+    uint64_t seen[WORDS]; /* bit code % 64 of word code / 64 */
+};
+
+tg_status tg_chars_create(tg_chars **chars, tg_err *err)
+{
+    *chars = calloc(1, sizeof **chars);
+    return *chars ? TG_OK : tg_fail_memory(err, sizeof **chars, "the characters of a text");
+}
+
+static void mark(tg_chars *c, uint32_t code)
+{
+    c->seen[code / 64] |= (uint64_t)1 << code % 64;
+}
+
+void tg_chars_add(tg_chars *c, const void *text, size_t n)
+{
+    const unsigned char *p = text, *const end = p + n;
+
+    while (p < end) {
+        size_t length;
+
+        if (c->partial.n == 0 && (size_t)(end - p) >= tg_utf8_length(*p)) {
+            mark(c, first_code(p, (size_t)(end - p), &length));
+            p += length;
+            continue;
+        }
+        c->partial.text[c->partial.n++] = *p++;
+        while (is_decided(&c->partial))
+            mark(c, take_code(&c->partial));
+    }
+}
+
+static tg_status fill(struct vocabulary *v, const tg_chars *c, tg_err *err)
+{
+    size_t i = 0;
+
+    for (size_t w = 0; w < WORDS; w++)
+        v->V += (size_t)__builtin_popcountll(c->seen[w]);
+    if (v->V == 0)
+        return tg_fail(err, TG_EDATA, "the text is empty, expected at least one character");
+    if (!(v->code = malloc(v->V * sizeof *v->code)))
+        return tg_fail_memory(err, v->V * sizeof *v->code, "characters");
+    for (size_t w = 0; w < WORDS; w++)
+        for (uint64_t bits = c->seen[w]; bits != 0; bits &= bits - 1)
+            v->code[i++] = (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(bits);
+    return TG_OK;
+}
+
+tg_status tg_chars_finish(tg_chars *c, const tg_tokenizer **out, tg_err *err)
+{
+    tg_tokenizer *tok;
+    tg_status status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_char, err);
+
+    *out = NULL;
+    if (status)
+        return status;
+    while (c->partial.n > 0)
+        mark(c, take_code(&c->partial));
+    if (!(status = fill(tg_tokenizer_state(tok), c, err)))
+        status = tg_tokenizer_seal(tok, 0, err);
+    memset(c, 0, sizeof *c);
+    if (status)
+        tg_tokenizer_free(tok);
+    else
+        *out = tok;
+    return status;
+}
+
+void tg_chars_free(tg_chars *c)
+{
+    free(c);
+}

@@ -1,0 +1,39 @@
+# Splitting and normalising, against other programs.
+
+load helper
+
+# judge PACKAGE: TG_JUDGE_PYTHON names a Python that has the packages to compare with.
+judge() {
+    [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
+    "$TG_JUDGE_PYTHON" -c "import $1" 2> /dev/null || skip "$TG_JUDGE_PYTHON has no $1"
+}
+
+pieces_against() {
+    judge "$1"
+    judge unicodedata2
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/split.py" "$BUILD/unit/split_text" "$1" \
+        "$ROOT/tests/unit/test_split.c" "$ROOT"/docs/*.md ${TG_TEST_DATA:+"$TG_TEST_DATA/tinyshakespeare.txt"}
+    echo "$output"
+}
+
+@test "pieces: regex" { pieces_against regex; }
+@test "pieces: tokenizers" { pieces_against tokenizers; }
+@test "pieces: tiktoken" { pieces_against tiktoken; }
+
+@test "normal forms: unicodedata2" {
+    judge unicodedata2
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/normalize.py" "$BUILD/unit/nfc_text"
+}
+
+@test "the tables are of the Unicode that the header names" {
+    judge unicodedata2
+    local version
+    version=$("$TG_JUDGE_PYTHON" -c 'import unicodedata2; print(unicodedata2.unidata_version)')
+    grep -q "TG_UNICODE_VERSION \"$version\"" "$ROOT/lib/text/unicode.h" || skip "unicodedata2 is of Unicode $version"
+    cp -r "$ROOT/lib" "$ROOT/tests/unicode_tables.py" .
+    "$TG_JUDGE_PYTHON" unicode_tables.py
+    local file
+    for file in classes forms wholes pairs; do
+        cmp "lib/text/unicode_$file.c" "$ROOT/lib/text/unicode_$file.c"
+    done
+}
