@@ -37,3 +37,14 @@ pieces_against() {
         cmp "lib/text/unicode_$file.c" "$ROOT/lib/text/unicode_$file.c"
     done
 }
+
+@test "GPT-2's ids are tiktoken's and gigatoken's" {
+    slow
+    need_data gpt2/vocab.bpe
+    need_data tinyshakespeare.txt
+    judge tiktoken
+    judge gigatoken
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/encode.py" "$BUILD/bin/tg-tokenize" \
+        "$TG_TEST_DATA/gpt2/vocab.bpe" "$TG_TEST_DATA/tinyshakespeare.txt"
+    [[ $output = "the same ids" ]]
+}
