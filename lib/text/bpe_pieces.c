@@ -132,7 +132,7 @@ static void look_ahead(struct batch *t, const tg_piece_cache *cache)
         else
             t->key[i] = tg_piece_key_of(t->text + start, n);
         t->set[i] = (uint32_t)tg_piece_set(t->key[i]);
-        __builtin_prefetch(&cache->sets[t->set[i]]);
+        __builtin_prefetch(&cache->sets[t->set[i]], 0, 0);
     }
 }
 
