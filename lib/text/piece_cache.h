@@ -91,8 +91,13 @@ static inline size_t tg_piece_set(tg_piece_key key)
 /* Write TG_PIECE_IDS ids, of which the entry's come first; returns how many those are. */
 static inline size_t tg_piece_ids(const tg_piece_entry *e, int32_t *ids)
 {
-    for (size_t i = 0; i < TG_PIECE_IDS; i++)
-        ids[i] = (int32_t)(e->ids[i] & 0xFFFFFF);
+    typedef uint32_t four __attribute__((vector_size(sizeof e->ids)));
+    const four mask = {0xFFFFFF, 0xFFFFFF, 0xFFFFFF, 0xFFFFFF};
+    four x;
+
+    memcpy(&x, e->ids, sizeof x);
+    x &= mask;
+    memcpy(ids, &x, sizeof x);
     return e->ids[0] >> 24;
 }
 
