@@ -248,6 +248,19 @@ static void end_of_text_from_merges(void)
     drop("merges.txt");
 }
 
+/* Merges whose halves are made later; and a special token that is longer than all others. */
+static void merges_in_any_order(void)
+{
+    const tg_tokenizer *tok;
+
+    put("merges.txt", "ab c\na b\nabc d\nb c\n");
+    tok = open_good("merges.txt", NULL);
+    expect_ids(tok, "abcd", IDS(258));
+    expect_ids(tok, "bcd", IDS(259, 67));
+    tg_tokenizer_free(tok);
+    drop("merges.txt");
+}
+
 static void bad_gpt2_files(void)
 {
     static const struct {
@@ -1315,6 +1328,7 @@ int main(void)
     RUN(merges_alone);
     RUN(vocab_and_merges);
     RUN(end_of_text_from_merges);
+    RUN(merges_in_any_order);
     RUN(bad_gpt2_files);
     RUN(rules_of_json);
     RUN(parts_of_json);

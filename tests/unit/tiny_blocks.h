@@ -29,7 +29,7 @@
 #define TG_TOKENS_CHUNK ((size_t)64)
 
 /* lib/text, byte pair encoding: all its methods meet in short texts */
-#define TG_MERGE_SHORT ((size_t)3)
+#define TG_MERGE_SHORT 3
 #define TG_LONG_PIECE_BLOCK ((size_t)4)
 #define TG_LONG_PIECE_IDS ((size_t)8)
 #define TG_BPE_WINDOW ((size_t)8)
