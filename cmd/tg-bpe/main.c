@@ -98,6 +98,7 @@ struct job {
     const tg_tokenizer *tok;
     trace trace;
     tg_learn_totals totals;
+    size_t memory;       /* the maximum */
     double start, shown; /* by cli_now() */
 };
 
@@ -198,6 +199,12 @@ static tg_status merge(struct job *job, tg_err *err)
     return status;
 }
 
+/* At the start the places of the pairs take the most memory, at the end the number of pairs. */
+static void note_memory(struct job *job)
+{
+    job->memory = tg_size_max(job->memory, job->totals.memory + tg_vocab_learner_memory(job->vocab));
+}
+
 /* Learn the merges, and make the tokenizer. */
 static tg_status learn(struct job *job, tg_err *err)
 {
@@ -207,9 +214,12 @@ static tg_status learn(struct job *job, tg_err *err)
 
     if ((status = tg_vocab_learner_create(&job->vocab, job->learn, s, err)))
         return status;
+    note_memory(job);
     if (job->o->trace)
         trace_start(&job->trace, job->vocab, &job->totals);
-    if ((status = merge(job, err)) || (status = tg_vocab_learner_vocab(job->vocab, &vocab, err)))
+    status = merge(job, err);
+    note_memory(job);
+    if (status || (status = tg_vocab_learner_vocab(job->vocab, &vocab, err)))
         return status;
     if (job->o->trace)
         trace_end(&job->trace, job->vocab, vocab.n == s->n, s->min_count);
@@ -244,8 +254,8 @@ static void conclude(const struct job *job)
     cli_say("%s ids: 256 bytes, %s merge%s, %zu special token%s; learned from %s of text, %s distinct "
             "piece%s, in %s of memory and %s",
             cli_count(n), cli_count(merges), cli_plural(merges), s->n_special, cli_plural(s->n_special),
-            cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct),
-            cli_bytes(t->memory + tg_vocab_learner_memory(job->vocab)), cli_duration(cli_now() - job->start));
+            cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct), cli_bytes(job->memory),
+            cli_duration(cli_now() - job->start));
 }
 
 /* Whether there is a vocabulary to write: a trace may be all that was asked for. */

@@ -58,6 +58,9 @@ size_t tg_pair_table_memory(const tg_pair_table *t)
 
     for (const tg_pair_block *b = t->blocks; b; b = b->next)
         bytes += sizeof *b;
+    for (size_t i = 0; i < t->capacity; i++)
+        if (t->slots[i].at && t->slots[i].n >= LONG_LIST)
+            bytes += t->slots[i].n * sizeof *t->slots[i].at;
     return bytes;
 }
 

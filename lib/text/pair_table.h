@@ -69,7 +69,7 @@ void tg_pair_table_push(tg_pair_table *t, tg_pair_entry entry);
 tg_pair tg_pair_table_take(tg_pair_table *t, tg_pair *best);
 void tg_pair_free_places(const tg_pair *taken);
 
-/* Bytes of memory in use, long lists of places left out. */
+/* Bytes of memory in use.  It looks at all pairs. */
 size_t tg_pair_table_memory(const tg_pair_table *t);
 
 #endif

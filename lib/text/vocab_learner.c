@@ -498,8 +498,8 @@ static void list_places(tg_vocab_learner *v, const merge *g, const uint32_t *at,
         __builtin_prefetch(&cell[at[k + AHEAD < n ? k + AHEAD : k]]);
         if (left != TG_CELL_BORDER && v->left.of[left].at)
             *v->left.of[left].at++ = i - token_size(v, left);
-        /* two new ids in a row are the left one's business */
-        if (right != TG_CELL_BORDER && right != g->id && v->right.of[right].at)
+        /* of two new ids in a row, the right one lists the pair */
+        if (right != TG_CELL_BORDER && v->right.of[right].at)
             *v->right.of[right].at++ = i;
     }
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/text/bpe.h"
+#include "lib/text/encoder.h"
 #include "lib/text/learn.h"
 #include "lib/text/vocab_learner.h"
 #include "tests/unit/check.h"
@@ -420,6 +422,49 @@ static void wrong_settings_are_refused(void)
     tg_vocab_learner_free(NULL);
 }
 
+/* The text that was learned from is encoded as it stood after the last merge. */
+static void the_text_is_encoded_as_it_was_learned(void)
+{
+    static const tg_split splits[] = {TG_SPLIT_NONE, TG_SPLIT_GPT2, TG_SPLIT_O200K};
+    static text t;
+    static ref_learn r;
+    static int32_t ids[TEXT_MAX + 1];
+
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        const tg_vocab_learner_settings settings = {.n = 256 + 50};
+        const tg_split split = splits[seed % 3];
+        tg_vocab_learner *m;
+        tg_vocab_pair pair;
+        tg_bpe_vocab v;
+        const tg_tokenizer *tok;
+        tg_encoder *e;
+        tg_text next = {t.bytes, 0};
+        size_t n, more;
+        tg_err err = {0};
+
+        make_text(&t, 100 + 100 * seed, 3 + seed % 18, seed);
+        next.n = t.n;
+        m = begin(&t, split, &settings);
+        begin_ref(&r, &t, split);
+        while (tg_vocab_learner_best(m, &pair)) {
+            ref_learn_merge(&r, ref_learn_count(&r, SIZE_MAX));
+            CHECK_OK(tg_vocab_learner_merge(m, &err), &err);
+        }
+        CHECK_OK(tg_vocab_learner_vocab(m, &v, &err), &err);
+        CHECK_OK(tg_bpe_create(&tok, &v, &err), &err);
+        tg_vocab_learner_free(m);
+        CHECK_EQ(tg_tokenizer_vocab_size(tok), r.n_ids);
+        CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+        CHECK_OK(tg_encoder_encode(e, &next, ids, TEXT_MAX + 1, &n, &err), &err);
+        CHECK_OK(tg_encoder_finish(e, ids + n, TEXT_MAX + 1 - n, &more, &err), &err);
+        CHECK_EQ(n + more, r.n);
+        for (size_t i = 0; i < r.n && i < n + more; i++)
+            CHECK_EQ(ids[i], r.ids[i]);
+        tg_encoder_free(e);
+        tg_tokenizer_free(tok);
+    }
+}
+
 /* ---- without memory */
 
 /* Learn from t; returns the first failure. */
@@ -478,6 +523,7 @@ int main(void)
     RUN(a_piece_is_its_tokens);
     RUN(special_tokens_come_last);
     RUN(wrong_settings_are_refused);
+    RUN(the_text_is_encoded_as_it_was_learned);
     RUN(any_allocation_may_fail);
     return check_done();
 }
