@@ -328,6 +328,9 @@ static void bad_gpt2_files(void)
 #define CL100K                                                                                               \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}{1,3}|"                    \
     " ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
+#define QWEN2                                                                                                \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}|"                         \
+    " ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
 #define DIGITS "{\"type\": \"Digits\", \"individual_digits\": true}"
 
 /* A file of these parts; NULL: the part that a good file has. */
@@ -368,10 +371,7 @@ static void rules_of_json(void)
         {TG_SPLIT_GPT2_DIGITS, SEQUENCE(DIGITS "," BYTE_LEVEL)},
         {TG_SPLIT_CL100K, SEQUENCE(SPLIT(CL100K) "," NO_REGEX)},
         {TG_SPLIT_CL100K, SEQUENCE(SPLIT_ALIKE(CL100K, "\"Removed\", \"invert\": true") "," NO_REGEX)},
-        {TG_SPLIT_QWEN2, SEQUENCE(SPLIT(
-                             "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}|"
-                             " ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|"
-                             "\\\\s+") "," NO_REGEX)},
+        {TG_SPLIT_QWEN2, SEQUENCE(SPLIT(QWEN2) "," NO_REGEX)},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
