@@ -445,6 +445,23 @@ END
     [[ $output = th* ]]
 }
 
+@test "tg-sample without a prompt: after a newline, if the tokenizer has one" {
+    tg-sample -m char.npz -n 5 < /dev/null > got
+    [[ -s got ]]
+    printf 'no line ends here' | tg-tokenize -t char > tokens.npz
+    tg-init -t tokens.npz --n-ctx 8 --n-embd 16 -o line.npz
+    run_pipe 2 'tg-sample -m line.npz < /dev/null'
+    said "the model's tokenizer has no newline to begin after: give a prompt"
+    tg-sample -m line.npz -p 'no' -n 3 > got
+}
+
+@test "tg-sample: a special token in a prompt is text; a generated one can end the text" {
+    printf 'the<|endoftext|>' | tg-tokenize -t bpe.npz --special > special.npz
+    tg-sample -n 0 < special.npz | cmp - <(printf 'the<|endoftext|>')
+    run -0 tg-attn-dump --pieces -f tsv -p '<|endo'
+    [[ ${#lines[@]} = 7 ]]
+}
+
 @test "tg-attn-dump --pieces: which bytes of the text each token is" {
     run -0 --separate-stderr tg-attn-dump -p 'the 猫' --pieces
     is_output '# 5 tokens; token t, counted from 0, is the bytes from..to-1 of the text
