@@ -78,6 +78,9 @@ small_bpe() {
     run -3 --separate-stderr bash -c 'cat text | TMPDIR=$PWD/missing tg-tokenize -t char'
     said "standard input: $PWD/missing: cannot create a temporary file: No such file or directory"
     [[ -z $output ]]
+    make_text 100000 > long
+    run_pipe 3 'ulimit -f 2; cat long | tg-tokenize -t char | cat'
+    said "standard input: temporary copy: write failed after "
     # a regular file needs none
     TMPDIR=$PWD/missing tg-tokenize -t char text | cmp - char-tokens.npz
 }
