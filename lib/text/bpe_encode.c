@@ -49,7 +49,8 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         if (e->more)
             break;
         if (!last && (take == 0 || take < 2 * e->undecided)) { /* a piece that an earlier call left */
-            status = tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun, e->offset + at, err);
+            status =
+                tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun, e->offset + at, err);
             if (status)
                 return status;
             at += begun;
