@@ -29,6 +29,7 @@
 #include "lib/nn/attention.h"
 #include "lib/text/tokens_write.h"
 #include "lib/train/trainer.h"
+#include "tests/bench/bpe.h"
 #include "tests/bench/dump.h"
 #include "tests/bench/split.h"
 
@@ -523,6 +524,12 @@ static struct figure split(const struct row *row)
     return compare(split_run, split_open((tg_split)row->a), 0.3, copy_memory, big_buffer());
 }
 
+/* a: the text */
+static struct figure bpe(const struct row *row)
+{
+    return compare(bpe_run, bpe_open((enum bpe_text)row->a), 0.3, copy_memory, big_buffer());
+}
+
 /* Scores of a layer as TSV: how much computing them, and keeping the order, costs beside
  * the text itself. */
 static struct figure dump(const struct row *row)
@@ -571,6 +578,12 @@ static const struct row rows[] = {
     {"split gpt2", split, TG_SPLIT_GPT2, 0, 0, 0, false, BYTES, "memcpy"},
     {"split cl100k", split, TG_SPLIT_CL100K, 0, 0, 0, false, BYTES, "memcpy"},
     {"split o200k", split, TG_SPLIT_O200K, 0, 0, 0, false, BYTES, "memcpy"},
+    {"encode bpe english", bpe, BPE_ENGLISH, 0, 0, 0, false, BYTES, "memcpy"},
+    {"encode bpe one letter", bpe, BPE_LETTER, 0, 0, 0, false, BYTES, "memcpy"},
+    {"encode bpe spaces", bpe, BPE_SPACES, 0, 0, 0, false, BYTES, "memcpy"},
+    {"encode bpe digits", bpe, BPE_DIGITS, 0, 0, 0, false, BYTES, "memcpy"},
+    {"encode bpe cjk", bpe, BPE_CJK, 0, 0, 0, false, BYTES, "memcpy"},
+    {"encode bpe random bytes", bpe, BPE_RANDOM, 0, 0, 0, false, BYTES, "memcpy"},
     {"dump gpt2 scores as tsv 1024x12x64", dump, 1024, 12, 64, 0, false, BYTES, "formatting"},
     {"archive write gpt2", archive, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"archive read gpt2", archive, 1, 0, 0, 0, false, BYTES, "memcpy"},
