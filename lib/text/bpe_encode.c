@@ -45,8 +45,7 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         const size_t take = tg_size_min(n - seen, e->window);
         size_t decided;
 
-        e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS && !last;
-        if (e->more)
+        if (!last && e->pieces.queue.n >= TG_LONG_PIECE_IDS)
             break;
         if (!last && (take == 0 || take < 2 * e->undecided)) { /* a piece that an earlier call left */
             status =
@@ -54,7 +53,6 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
             if (status)
                 return status;
             at += begun;
-            e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS;
             break;
         }
         decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, last && take == n - seen);
@@ -79,6 +77,7 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         status = tg_bpe_pieces_encode(&e->pieces, text + at, n - at, e->offset + at, err);
         at = seen = n;
     }
+    e->more = !last && e->pieces.queue.n >= TG_LONG_PIECE_IDS;
     e->decided = seen - at;
     e->offset += at;
     *used = at;
