@@ -5,9 +5,9 @@
 
 #include "lib/base/size.h"
 #include "lib/text/cells.h"
+#include "lib/text/learned_tokens.h"
 #include "lib/text/pair_table.h"
 
-#define BYTES 256
 #define SPECIAL_MAX 1024 /* their texts stay far below TG_BPE_BYTES_MAX */
 #define AHEAD 8          /* places whose cells are fetched in advance */
 
@@ -23,7 +23,7 @@ typedef struct side {
 typedef struct sides {
     side *of;        /* [capacity]: by id */
     uint32_t *known; /* [capacity]: n_known ids that have lost or gained */
-    size_t n_known;
+    size_t n_known, capacity;
 } sides;
 
 struct tg_vocab_learner {
@@ -32,78 +32,43 @@ struct tg_vocab_learner {
     tg_cells cells;
     tg_pair_table pairs;
 
-    /* by id */
-    size_t n, capacity;    /* ids so far; what the arrays hold */
-    uint32_t *ends;        /* [capacity]: as in tg_bpe_vocab */
-    uint32_t (*halves)[2]; /* [capacity]: of id BYTES + i; the merges */
-    sides left, right;     /* during a merge: neighbours of the merged pair */
-
-    unsigned char *tokens;
-    size_t n_tokens, tokens_capacity; /* bytes */
-
-    uint32_t *special; /* [n_special] */
-    size_t special_bytes;
+    tg_learned_tokens tokens;
+    sides left, right; /* during a merge: neighbours of the merged pair */
 
     size_t passed_over; /* pairs whose tokens would be too long */
 };
 
 /* ---- memory */
 
-/* Let *p hold n elements of `each` bytes. */
-static tg_status resize(void *p, size_t n, size_t each, tg_err *err)
+/* Make room for n ids. */
+static tg_status reserve_sides(sides *s, size_t n, tg_err *err)
 {
-    const size_t bytes = tg_size_mul_sat(n, each);
-    void *old, *new;
+    const size_t capacity = tg_size_max(2 * s->capacity, n);
+    side *of;
+    uint32_t *known;
 
-    memcpy(&old, p, sizeof old);
-    if (!(new = realloc(old, bytes)))
-        return tg_fail_memory(err, bytes, "the vocabulary");
-    memcpy(p, &new, sizeof new);
-    return TG_OK;
-}
-
-static tg_status resize_sides(sides *s, size_t from, size_t to, tg_err *err)
-{
-    tg_status status;
-
-    if ((status = resize(&s->of, to, sizeof *s->of, err)) ||
-        (status = resize(&s->known, to, sizeof *s->known, err)))
-        return status;
-    memset(s->of + from, 0, (to - from) * sizeof *s->of);
-    return TG_OK;
-}
-
-/* Make room for another id, besides the special ones. */
-static tg_status reserve_id(tg_vocab_learner *v, tg_err *err)
-{
-    const size_t need = v->n + 1 + v->settings.n_special;
-    size_t capacity = tg_size_max(2 * v->capacity, need);
-    tg_status status;
-
-    if (need <= v->capacity)
+    if (n <= s->capacity)
         return TG_OK;
-    if ((status = resize(&v->ends, capacity, sizeof *v->ends, err)) ||
-        (status = resize(&v->halves, capacity, sizeof *v->halves, err)) ||
-        (status = resize_sides(&v->left, v->capacity, capacity, err)) ||
-        (status = resize_sides(&v->right, v->capacity, capacity, err)))
-        return status;
-    v->capacity = capacity;
+    if (!(of = realloc(s->of, capacity * sizeof *of)))
+        return tg_fail_memory(err, capacity * sizeof *of, "the neighbours of a pair");
+    s->of = of;
+    if (!(known = realloc(s->known, capacity * sizeof *known)))
+        return tg_fail_memory(err, capacity * sizeof *known, "the neighbours of a pair");
+    s->known = known;
+    memset(of + s->capacity, 0, (capacity - s->capacity) * sizeof *of);
+    s->capacity = capacity;
     return TG_OK;
 }
 
-/* Make room for a token of n bytes, besides the special ones. */
-static tg_status reserve_bytes(tg_vocab_learner *v, size_t n, tg_err *err)
+/* Make room for another token of n bytes. */
+static tg_status reserve(tg_vocab_learner *v, size_t n, tg_err *err)
 {
-    const size_t need = v->n_tokens + n + v->special_bytes;
-    const size_t capacity = tg_size_max(2 * v->tokens_capacity, need);
     tg_status status;
 
-    if (need <= v->tokens_capacity)
-        return TG_OK;
-    if ((status = resize(&v->tokens, capacity, 1, err)))
+    if ((status = tg_learned_tokens_reserve(&v->tokens, n, err)) ||
+        (status = reserve_sides(&v->left, v->tokens.n + 1, err)))
         return status;
-    v->tokens_capacity = capacity;
-    return TG_OK;
+    return reserve_sides(&v->right, v->tokens.n + 1, err);
 }
 
 static void free_sides(sides *s)
@@ -118,88 +83,40 @@ void tg_vocab_learner_free(tg_vocab_learner *v)
         return;
     tg_cells_free(&v->cells);
     tg_pair_table_free(&v->pairs);
-    free(v->ends);
-    free(v->halves);
+    tg_learned_tokens_free(&v->tokens);
     free_sides(&v->left);
     free_sides(&v->right);
-    free(v->tokens);
-    free(v->special);
     free(v);
 }
 
 size_t tg_vocab_learner_memory(const tg_vocab_learner *v)
 {
-    const size_t id = sizeof *v->ends + sizeof *v->halves + 2 * (sizeof(side) + sizeof(uint32_t));
-
-    return tg_cells_memory(&v->cells) + tg_pair_table_memory(&v->pairs) + v->capacity * id +
-           v->tokens_capacity;
+    return tg_cells_memory(&v->cells) + tg_pair_table_memory(&v->pairs) +
+           tg_learned_tokens_memory(&v->tokens) +
+           (v->left.capacity + v->right.capacity) * (sizeof(side) + sizeof(uint32_t));
 }
 
 /* ---- tokens */
 
-static size_t token_start(const tg_vocab_learner *v, size_t id)
-{
-    return id == 0 ? 0 : v->ends[id - 1];
-}
-
 static uint32_t token_size(const tg_vocab_learner *v, uint32_t id)
 {
-    return v->ends[id] - (uint32_t)token_start(v, id);
+    return tg_learned_tokens_size(&v->tokens, id);
 }
 
 size_t tg_vocab_learner_size(const tg_vocab_learner *v)
 {
-    return v->n;
+    return v->tokens.n;
 }
 
 const unsigned char *tg_vocab_learner_token(const tg_vocab_learner *v, uint32_t id, size_t *n)
 {
     *n = token_size(v, id);
-    return v->tokens + token_start(v, id);
+    return v->tokens.text + tg_learned_tokens_start(&v->tokens, id);
 }
 
-/* Append the token that joins two; there is room. */
-static void append_token(tg_vocab_learner *v, uint32_t left, uint32_t right)
+void tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab)
 {
-    const uint32_t halves[2] = {left, right};
-
-    memcpy(v->halves[v->n - BYTES], halves, sizeof halves);
-    for (size_t h = 0; h < 2; h++) {
-        const size_t size = token_size(v, halves[h]);
-
-        memcpy(v->tokens + v->n_tokens, v->tokens + token_start(v, halves[h]), size);
-        v->n_tokens += size;
-    }
-    v->ends[v->n++] = (uint32_t)v->n_tokens;
-}
-
-tg_status tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab, tg_err *err)
-{
-    const size_t n_special = v->settings.n_special;
-    size_t bytes = v->n_tokens;
-    tg_status status;
-
-    if ((status = reserve_id(v, err)) || (status = reserve_bytes(v, 0, err)))
-        return status;
-    for (size_t i = 0; i < n_special; i++) {
-        const size_t size = strlen(v->settings.special[i]);
-
-        memcpy(v->tokens + bytes, v->settings.special[i], size);
-        bytes += size;
-        v->ends[v->n + i] = (uint32_t)bytes;
-        v->special[i] = (uint32_t)(v->n + i);
-    }
-    *vocab = (tg_bpe_vocab){
-        .split = v->split,
-        .n = v->n + n_special,
-        .ends = v->ends,
-        .tokens = v->tokens,
-        .n_merges = v->n - BYTES,
-        .merges = (const uint32_t(*)[2])v->halves,
-        .n_special = n_special,
-        .special = v->special,
-    };
-    return TG_OK;
+    tg_learned_tokens_vocab(&v->tokens, v->split, vocab);
 }
 
 /* ---- making */
@@ -223,7 +140,7 @@ static tg_status check_special(const tg_vocab_learner_settings *s, tg_err *err)
 
 tg_status tg_vocab_learner_check(const tg_vocab_learner_settings *s, tg_err *err)
 {
-    const size_t least = BYTES + s->n_special;
+    const size_t least = TG_LEARNED_BYTES + s->n_special;
 
     if (s->n_special > SPECIAL_MAX)
         return tg_fail(err, TG_EUSAGE, "%zu special tokens are too many: at most %d are possible",
@@ -231,7 +148,7 @@ tg_status tg_vocab_learner_check(const tg_vocab_learner_settings *s, tg_err *err
     if (s->n < least)
         return tg_fail(err, TG_EUSAGE,
                        "a vocabulary of %zu ids is too small: %d bytes and %zu special token%s need %zu",
-                       s->n, BYTES, s->n_special, s->n_special == 1 ? "" : "s", least);
+                       s->n, TG_LEARNED_BYTES, s->n_special, s->n_special == 1 ? "" : "s", least);
     if (s->n > TG_BPE_TOKENS_MAX)
         return tg_fail(err, TG_EUSAGE, "a vocabulary of %zu ids is too large: at most %zu are possible", s->n,
                        TG_BPE_TOKENS_MAX);
@@ -250,26 +167,7 @@ static tg_status take_settings(tg_vocab_learner *v, const tg_vocab_learner_setti
         v->settings.min_count = TG_VOCAB_MIN_COUNT;
     if (v->settings.token_max == 0 || v->settings.token_max > TG_BPE_TOKEN_MAX)
         v->settings.token_max = TG_BPE_TOKEN_MAX;
-    for (size_t i = 0; i < v->settings.n_special; i++)
-        v->special_bytes += strlen(v->settings.special[i]);
-    return TG_OK;
-}
-
-/* The ids of the bytes. */
-static tg_status begin_tokens(tg_vocab_learner *v, tg_err *err)
-{
-    tg_status status;
-
-    v->n = BYTES - 1;
-    if ((status = reserve_id(v, err)) || (status = reserve_bytes(v, BYTES, err)) ||
-        (status = resize(&v->special, tg_size_max(v->settings.n_special, 1), sizeof *v->special, err)))
-        return status;
-    for (uint32_t i = 0; i < BYTES; i++) {
-        v->tokens[i] = (unsigned char)i;
-        v->ends[i] = i + 1;
-    }
-    v->n = v->n_tokens = BYTES;
-    return TG_OK;
+    return tg_learned_tokens_begin(&v->tokens, v->settings.special, v->settings.n_special, err);
 }
 
 /* Two neighbouring bytes in all pieces. */
@@ -284,7 +182,8 @@ static byte_pair *byte_pair_at(byte_pair *pairs, const tg_cells *cells, size_t i
 {
     const uint32_t left = cells->cell[i].id, right = cells->cell[i + 1].id;
 
-    return left < BYTES && right < BYTES ? &pairs[BYTES * left + right] : NULL;
+    return left < TG_LEARNED_BYTES && right < TG_LEARNED_BYTES ? &pairs[TG_LEARNED_BYTES * left + right]
+                                                               : NULL;
 }
 
 /* Find all pairs of neighbouring bytes; the cells hold nothing but bytes. */
@@ -300,11 +199,11 @@ static tg_status find_byte_pairs(tg_vocab_learner *v, byte_pair *pairs, tg_err *
             p->n++;
         }
     }
-    for (uint32_t i = 0; !status && i < BYTES * BYTES; i++) {
+    for (uint32_t i = 0; !status && i < TG_LEARNED_BYTES * TG_LEARNED_BYTES; i++) {
         p = &pairs[i];
         if (p->n > 0 && p->count >= v->pairs.least)
-            status =
-                tg_pair_table_add(&v->pairs, tg_pair_key(i / BYTES, i % BYTES), p->count, p->n, &p->at, err);
+            status = tg_pair_table_add(&v->pairs, tg_pair_key(i / TG_LEARNED_BYTES, i % TG_LEARNED_BYTES),
+                                       p->count, p->n, &p->at, err);
     }
     if (status)
         return status;
@@ -316,12 +215,12 @@ static tg_status find_byte_pairs(tg_vocab_learner *v, byte_pair *pairs, tg_err *
 
 static tg_status begin_pairs(tg_vocab_learner *v, const uint64_t seed[2], tg_err *err)
 {
-    byte_pair *pairs = calloc(BYTES * BYTES, sizeof *pairs);
+    byte_pair *pairs = calloc(TG_LEARNED_BYTES * TG_LEARNED_BYTES, sizeof *pairs);
     tg_status status;
 
     tg_pair_table_init(&v->pairs, seed, v->settings.watch ? 1 : v->settings.min_count);
     if (!pairs)
-        return tg_fail_memory(err, BYTES * BYTES * sizeof *pairs, "pairs of bytes");
+        return tg_fail_memory(err, TG_LEARNED_BYTES * TG_LEARNED_BYTES * sizeof *pairs, "pairs of bytes");
     status = find_byte_pairs(v, pairs, err);
     free(pairs);
     return status;
@@ -338,7 +237,7 @@ tg_status tg_vocab_learner_create(tg_vocab_learner **out, tg_learn *l,
         return tg_fail_memory(err, sizeof *v, "a learner");
     v->split = tg_learn_split(l);
     if ((status = take_settings(v, settings, err)) || (status = tg_learn_gather(l, err)) ||
-        (status = begin_tokens(v, err)) ||
+
         (status = tg_cells_fill(&v->cells, tg_learn_counts(l), settings->watch, err)) ||
         (status = begin_pairs(v, tg_learn_counts(l)->seed, err)))
         tg_vocab_learner_free(v);
@@ -354,7 +253,8 @@ static bool fits(const tg_vocab_learner *v, uint64_t key)
 {
     const size_t bytes = (size_t)token_size(v, (uint32_t)(key >> 32)) + token_size(v, (uint32_t)key);
 
-    return bytes <= v->settings.token_max && bytes <= TG_BPE_BYTES_MAX - v->special_bytes - v->n_tokens;
+    return bytes <= v->settings.token_max &&
+           bytes <= TG_BPE_BYTES_MAX - v->tokens.special_bytes - v->tokens.bytes;
 }
 
 /* The most frequent pair that may be merged, however rare, or NULL. */
@@ -384,7 +284,7 @@ static tg_vocab_pair describe(const tg_pair *p)
 
 bool tg_vocab_learner_best(tg_vocab_learner *v, tg_vocab_pair *best)
 {
-    const tg_pair *p = v->n + v->settings.n_special < v->settings.n ? find_best(v) : NULL;
+    const tg_pair *p = v->tokens.n + v->settings.n_special < v->settings.n ? find_best(v) : NULL;
 
     if (!p || p->count < v->settings.min_count)
         return false;
@@ -515,14 +415,14 @@ tg_status tg_vocab_learner_merge(tg_vocab_learner *v, tg_err *err)
 {
     const tg_pair pair = tg_pair_table_take(&v->pairs, find_best(v));
     const uint32_t left = (uint32_t)(pair.key >> 32), right = (uint32_t)pair.key;
-    merge g = {.left = left, .right = right, .id = (uint32_t)v->n, .left_size = token_size(v, left)};
+    merge g = {.left = left, .right = right, .left_size = token_size(v, left)};
     uint32_t n;
     tg_status status;
 
     g.size = g.left_size + token_size(v, right);
-    if ((status = reserve_id(v, err)) || (status = reserve_bytes(v, g.size, err)))
+    if ((status = reserve(v, g.size, err)))
         goto done;
-    append_token(v, left, right);
+    g.id = tg_learned_tokens_join(&v->tokens, left, right);
     n = merge_all(v, &g, pair.at, pair.n);
     if ((status = settle(v, &v->left, &g, true, err)) || (status = settle(v, &v->right, &g, false, err)))
         goto done;

@@ -9,7 +9,7 @@
  *     tg_vocab_learner_create(&v, l, &settings, &err)
  *     while (tg_vocab_learner_best(v, &pair))
  *         tg_vocab_learner_merge(v, &err)
- *     tg_vocab_learner_vocab(v, &vocab, &err), tg_bpe_create(&tok, &vocab, &err)
+ *     tg_vocab_learner_vocab(v, &vocab), tg_bpe_create(&tok, &vocab, &err)
  *     tg_vocab_learner_free(v)
  *
  * Time: each merge costs as much as the pair occurs, whatever the length of the pieces.  Memory: 8
@@ -75,8 +75,8 @@ size_t tg_vocab_learner_size(const tg_vocab_learner *v);
 /* The text of an id below tg_vocab_learner_size(): *n bytes, valid until the next merge. */
 const unsigned char *tg_vocab_learner_token(const tg_vocab_learner *v, uint32_t id, size_t *n);
 
-/* The vocabulary so far, special tokens included, valid until v changes.  TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab, tg_err *err);
+/* The vocabulary so far, special tokens included, valid until v changes. */
+void tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab);
 
 /* Bytes of memory in use. */
 size_t tg_vocab_learner_memory(const tg_vocab_learner *v);
