@@ -138,7 +138,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 $(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
-$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o \
+$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(BUILD)/obj/tests/bench/dump.o $(BUILD)/obj/tests/bench/split.o \
     $(LINES_OBJ) $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
@@ -176,6 +176,14 @@ FUZZ_SRC_archive = tests/unit/deflated.c
 # The references that rows of a dump are made with are those in double precision.
 FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump_rows.c \
                 lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
+
+# Vocabularies need all of lib/text, and the portable kernels.
+FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp lib/text/*.c lib/kernels/*.c lib/kernels/isa/*.c
+FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text)
+FUZZ_SRC_merges = $(FUZZ_SRC_text)
+FUZZ_SRC_tiktoken = $(FUZZ_SRC_text)
+FUZZ_SRC_vocab = $(FUZZ_SRC_text)
+FUZZ_SRC_split = $(FUZZ_SRC_text) tests/unit/ref_split.c
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
@@ -218,7 +226,7 @@ $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null
 
-fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged archives and dumps to their readers, a minute each (clang)
+fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv

@@ -85,9 +85,10 @@ tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
     return TG_OK;
 }
 
-static tg_status grow(tg_source *s, tg_err *err)
+/* Make the buffer larger, for at most max bytes and one more. */
+static tg_status grow(tg_source *s, size_t max, tg_err *err)
 {
-    const size_t capacity = tg_size_mul_sat(s->capacity, 2);
+    const size_t capacity = tg_size_min(2 * s->capacity, tg_size_add_sat(max, 1));
     unsigned char *buffer = realloc(s->buffer, capacity);
 
     if (!buffer)
@@ -110,7 +111,7 @@ tg_status tg_source_all(tg_source *s, size_t max, tg_err *err)
         tg_status status = TG_OK;
 
         if (s->ready == s->capacity)
-            status = grow(s, err);
+            status = grow(s, max, err);
         if (!status)
             status = read_some(s, s->buffer + s->ready, s->capacity - s->ready, &got, err);
         if (status)

@@ -27,6 +27,7 @@
 #include "formats/array.h"
 #include "formats/fields.h"
 #include "formats/format.h"
+#include "formats/json.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
@@ -63,6 +64,7 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/text/bpe.h"
 #include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
@@ -71,6 +73,7 @@
 #include "lib/text/tokens.h"
 #include "lib/text/tokens_read.h"
 #include "lib/text/tokens_write.h"
+#include "lib/text/vocab_file.h"
 #include "lib/text/vocab_learner.h"
 
 /* train: runs */

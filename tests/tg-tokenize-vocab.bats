@@ -78,6 +78,9 @@ small_bpe() {
     run -3 --separate-stderr bash -c 'cat text | TMPDIR=$PWD/missing tg-tokenize -t char'
     said "standard input: $PWD/missing: cannot create a temporary file: No such file or directory"
     [[ -z $output ]]
+    make_text 100000 > long
+    run_pipe 3 'ulimit -f 2; cat long | tg-tokenize -t char | cat'
+    said "standard input: temporary copy: write failed after "
     # a regular file needs none
     TMPDIR=$PWD/missing tg-tokenize -t char text | cmp - char-tokens.npz
 }
@@ -443,6 +446,23 @@ END
     # "th" is a token; what follows is up to the model
     run -0 tg-sample -p 'th' -n 1 --greedy
     [[ $output = th* ]]
+}
+
+@test "tg-sample without a prompt: after a newline, if the tokenizer has one" {
+    tg-sample -m char.npz -n 5 < /dev/null > got
+    [[ -s got ]]
+    printf 'no line ends here' | tg-tokenize -t char > tokens.npz
+    tg-init -t tokens.npz --n-ctx 8 --n-embd 16 -o line.npz
+    run_pipe 2 'tg-sample -m line.npz < /dev/null'
+    said "the model's tokenizer has no newline to begin after: give a prompt"
+    tg-sample -m line.npz -p 'no' -n 3 > got
+}
+
+@test "tg-sample: a special token in a prompt is text; a generated one can end the text" {
+    printf 'the<|endoftext|>' | tg-tokenize -t bpe.npz --special > special.npz
+    tg-sample -n 0 < special.npz | cmp - <(printf 'the<|endoftext|>')
+    run -0 tg-attn-dump --pieces -f tsv -p '<|endo'
+    [[ ${#lines[@]} = 7 ]]
 }
 
 @test "tg-attn-dump --pieces: which bytes of the text each token is" {

@@ -191,6 +191,16 @@ np.savez("n.npz", **{"kind": np.bytes_("tokens"), "version": np.int64(1),
     [[ $(size out) = 2500000 ]]
 }
 
+@test "on a terminal, a long run shows its progress; a short one and a pipe nothing" {
+    run -0 on_terminal '(printf a; sleep 1.2; printf b; sleep 0.3; printf c) | tg-tokenize > t.npz'
+    [[ $output = *'3 bytes, 1.'* ]]
+    tg-tokenize -d t.npz | cmp - <(printf abc)
+    run -0 on_terminal 'printf abc | tg-tokenize > t.npz'
+    is_output ""
+    run -0 --separate-stderr bash -c '(printf a; sleep 1.2; printf b) | tg-tokenize > t.npz'
+    [[ -z $stderr ]]
+}
+
 # ---- bad input
 
 @test "empty text is an error and leaves nothing behind" {

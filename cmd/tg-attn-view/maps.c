@@ -66,6 +66,8 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     return TG_OK;
 }
 
+#define CUT "\xE2\x80\xA6" /* at the end of a label that is cut */
+
 /* Make printable labels: tg-attn-dump escapes the tokens' texts, but another program may not. */
 static tg_status make_labels(view *v, tg_err *err)
 {
@@ -77,9 +79,12 @@ static tg_status make_labels(view *v, tg_err *err)
         return tg_fail_memory(err, dump->T * sizeof *v->label, "the tokens' texts");
     for (size_t t = 0; t < dump->T; t++) {
         const char *text = dump->text + t * dump->text_size;
+        const size_t n = strnlen(text, dump->text_size);
         char shown[VIEW_LABEL];
 
-        cli_escape(shown, sizeof shown, (const unsigned char *)text, strnlen(text, dump->text_size));
+        cli_escape(shown, sizeof shown - strlen(CUT), (const unsigned char *)text, n);
+        if (strlen(shown) < n)
+            strcat(shown, CUT);
         view_escape(v->label[t], sizeof v->label[t], shown, false);
     }
     return TG_OK;

@@ -96,6 +96,16 @@ size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code)
     return length;
 }
 
+size_t tg_utf8_decode_last(uint32_t *code, const void *text, size_t n)
+{
+    const unsigned char *p = text;
+
+    for (size_t length = 1; length <= TG_UTF8_MAX && length <= n; length++)
+        if (!tg_utf8_continues(p[n - length]))
+            return tg_utf8_decode(code, p + n - length, length) == length ? length : 0;
+    return 0;
+}
+
 size_t tg_utf8_whole(const void *text, size_t n)
 {
     const unsigned char *p = text;

@@ -24,6 +24,28 @@ static inline bool tg_utf8_continues(unsigned char byte)
  * missing continuation byte, an overlong form, a surrogate, or a code point beyond U+10FFFF. */
 size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n);
 
+/* The same for text [n], n >= 1, that does not begin with an ASCII character; inline, for loops. */
+static inline size_t tg_utf8_decode_high(uint32_t *code, const unsigned char *text, size_t n)
+{
+    if (text[0] < 0xE0) {
+        if (text[0] < 0xC2 || n < 2 || !tg_utf8_continues(text[1]))
+            return 0;
+        *code = (text[0] & 0x1Fu) << 6 | (text[1] & 0x3Fu);
+        return 2;
+    }
+    if (text[0] < 0xF0) {
+        if (n < 3 || !tg_utf8_continues(text[1]) || !tg_utf8_continues(text[2]))
+            return 0;
+        *code = (text[0] & 0xFu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
+        return *code < 0x800 || (*code >= 0xD800 && *code <= 0xDFFF) ? 0 : 3;
+    }
+    return tg_utf8_decode(code, text, n);
+}
+
+/* Decode the character that ends at text + n into *code; returns its bytes.  0, with *code
+ * unspecified, when none ends there. */
+size_t tg_utf8_decode_last(uint32_t *code, const void *text, size_t n);
+
 /* Whether text [n] is the beginning of a valid character, but not all of it. */
 bool tg_utf8_is_cut(const void *text, size_t n);
 

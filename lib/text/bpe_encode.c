@@ -178,8 +178,8 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
     (void)tok;
     *n = tg_id_queue_take(&e->pieces.queue, ids, max);
     while (!status && *n < max && (text->n > 0 || e->more)) {
-        if (e->nfc && !e->more)
-            status = encode_normalised(e, text, false, err);
+        if (e->nfc)
+            status = e->more ? encode_waiting(e, &none, err) : encode_normalised(e, text, false, err);
         else if (e->waiting.n > 0)
             status = encode_waiting(e, e->nfc ? &none : text, err); /* text is not normalised yet */
         else

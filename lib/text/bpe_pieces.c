@@ -175,6 +175,7 @@ tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *tex
     struct batch t = {.text = text + *at, .n_text = n - *at};
     tg_status status = TG_OK;
 
+    offset += *at;
     t.place[0] = 0;
     for (size_t w = 0; !status && w < TG_SPLIT_WORDS(n_marks); w++) {
         const size_t first = from + 64 * w - *at;

@@ -48,7 +48,7 @@ TG_MUST_CHECK tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned ch
 /*
  * Encode the pieces of text [n] that end where marks say: bit i of starts [TG_SPLIT_WORDS(n_marks)]
  * stands for text[from + i].  The first begins at *at, or is the rest of one; *at becomes where the last
- * one ends.  Fails likewise.
+ * one ends.  offset: where text is, for messages.  Fails likewise.
  */
 TG_MUST_CHECK tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *text, size_t n,
                                                     const uint64_t *starts, size_t from, size_t n_marks,

@@ -176,11 +176,13 @@ static tg_status find_live(const tg_bpe *b, struct scratch *s, tg_err *err)
         size_t n, count, at = 0;
         const unsigned char *text = tg_bpe_token(b, (uint32_t)i, &n);
 
+        if (s->special[i]) /* it may be longer than all others */
+            continue;
         while (at < n && b->byte_ids[text[at]] != TG_TOKEN_NONE) {
             s->ids[at] = (int32_t)b->byte_ids[text[at]];
             at++;
         }
-        if (s->special[i] || at < n || n == 0)
+        if (at < n || n == 0)
             continue;
         status = tg_merge(&merger, s->ids, text, n, &count, err);
         if (!status && count == 1 && merger.last != TG_RANK_NONE)

@@ -146,7 +146,7 @@ tg_status tg_gpt2_files_read(const tg_tokenizer **tok, const tg_file_text *merge
     *tok = NULL;
     if (status)
         goto done;
-    if ((status = tg_vocab_arrange(&b, err))) {
+    if (tg_vocab_arrange(&b, err)) {
         status = tg_err_in(err, vocab ? vocab->name : merges->name);
         goto done;
     }

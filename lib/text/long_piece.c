@@ -44,12 +44,13 @@ static void free_memory(tg_long_piece *l)
     free(l->ids);
     free(l->part);
     free(l->ends);
-    l->capacity = 0;
+    free(l->text);
+    l->capacity = l->n_final = 0;
 }
 
 static tg_status reserve(tg_long_piece *l, tg_err *err)
 {
-    const size_t each = sizeof *l->ids + sizeof *l->part + sizeof *l->ends;
+    const size_t each = sizeof *l->ids + sizeof *l->part + sizeof *l->ends + 1;
 
     if (l->block <= l->capacity)
         return TG_OK;
@@ -57,7 +58,8 @@ static tg_status reserve(tg_long_piece *l, tg_err *err)
     l->ids = malloc(tg_size_mul_sat(l->block, sizeof *l->ids));
     l->part = malloc(tg_size_mul_sat(l->block, sizeof *l->part));
     l->ends = malloc(tg_size_mul_sat(l->block, sizeof *l->ends));
-    if (!l->ids || !l->part || !l->ends)
+    l->text = malloc(l->block);
+    if (!l->ids || !l->part || !l->ends || !l->text)
         return tg_fail_memory(err, tg_size_mul_sat(l->block, each), "a block of a piece");
     l->capacity = l->block;
     return TG_OK;
@@ -93,9 +95,8 @@ static tg_status check_ends(tg_long_piece *l, const struct part *p, size_t at, s
     return status;
 }
 
-/* Encode the block at text `at`; *n_final: its final tokens, 0: unknown; *step: their bytes. */
-static tg_status encode_block(tg_long_piece *l, const struct part *p, size_t at, size_t *n_final,
-                              size_t *step, tg_err *err)
+/* Encode the block at text `at`, and find out which of its tokens are final. */
+static tg_status encode_block(tg_long_piece *l, const struct part *p, size_t at, tg_err *err)
 {
     const size_t block = l->block, n_ends = find_ends(p->b, l->ends, p->text + at, block);
     const size_t latest = n_ends > 0 ? l->ends[n_ends - 1] : block;
@@ -111,8 +112,9 @@ static tg_status encode_block(tg_long_piece *l, const struct part *p, size_t at,
         if (j > 0)
             status = check_ends(l, p, at, start, n_ends, l->ids[j], &all, err);
     }
-    *n_final = all ? j : 0;
-    *step = start;
+    l->n_final = all && !status ? j : 0;
+    l->step = start;
+    memcpy(l->text, p->text + at, block);
     return status;
 }
 
@@ -121,24 +123,23 @@ tg_status tg_long_piece_encode(tg_long_piece *l, const tg_bpe *b, tg_merger *mer
                                size_t *used, tg_id_queue *queue, tg_err *err)
 {
     const struct part p = {b, merger, text, n, offset};
-    size_t n_final = 0, step = 0;
     tg_status status = TG_OK;
 
     *used = 0;
-    if (l->block == 0)
+    if (l->block == 0) {
         l->block = b->blocks ? TG_LONG_PIECE_BLOCK : SIZE_MAX;
+        l->n_final = 0;
+    }
     while (n - *used > l->block && (complete || queue->n < TG_LONG_PIECE_IDS)) {
-        const unsigned char *here = text + *used;
-        const bool repeats = n_final > 0 && memcmp(here, here - step, l->block) == 0;
+        const bool repeats = l->n_final > 0 && memcmp(text + *used, l->text, l->block) == 0;
 
-        if ((status = reserve(l, err)) ||
-            (!repeats && (status = encode_block(l, &p, *used, &n_final, &step, err))) ||
-            (status = tg_id_queue_reserve(queue, n_final, err)))
+        if ((status = reserve(l, err)) || (!repeats && (status = encode_block(l, &p, *used, err))) ||
+            (status = tg_id_queue_reserve(queue, l->n_final, err)))
             return status;
-        memcpy(queue->ids + queue->n, l->ids, n_final * sizeof *l->ids);
-        queue->n += n_final;
-        if (n_final > 0)
-            *used += step;
+        memcpy(queue->ids + queue->n, l->ids, l->n_final * sizeof *l->ids);
+        queue->n += l->n_final;
+        if (l->n_final > 0)
+            *used += l->step;
         else
             l->block = tg_size_mul_sat(l->block, 2);
     }

@@ -59,6 +59,11 @@ typedef struct tg_long_piece {
     int32_t *part; /* [capacity] that of its end up to some place; owned */
     size_t *ends;  /* [capacity] such places; owned */
     size_t capacity;
+
+    /* The last block that was encoded: text repeats itself. */
+    unsigned char *text; /* [capacity]; owned */
+    size_t n_final;      /* its final tokens, `ids`; 0: there is no such block */
+    size_t step;         /* their bytes */
 } tg_long_piece;
 
 /*

@@ -6,24 +6,6 @@
 #include "lib/kernels/kernels.h"
 #include "lib/text/unicode.h"
 
-/* tg_utf8_decode() for a character that is not ASCII, inline. */
-static inline size_t decode(uint32_t *code, const unsigned char *p, size_t n)
-{
-    if (p[0] < 0xE0) {
-        if (p[0] < 0xC2 || n < 2 || !tg_utf8_continues(p[1]))
-            return 0;
-        *code = (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-        return 2;
-    }
-    if (p[0] < 0xF0) {
-        if (n < 3 || !tg_utf8_continues(p[1]) || !tg_utf8_continues(p[2]))
-            return 0;
-        *code = (p[0] & 0xFu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-        return *code < 0x800 || (*code >= 0xD800 && *code <= 0xDFFF) ? 0 : 3;
-    }
-    return tg_utf8_decode(code, p, n);
-}
-
 static uint64_t ones(unsigned n)
 {
     return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
@@ -40,7 +22,7 @@ static void add_characters(tg_mask_reader *r, tg_masks *m)
     while (left) {
         const unsigned i = (unsigned)__builtin_ctzll(left);
         uint32_t code;
-        const size_t length = decode(&code, r->next + i, r->n - i);
+        const size_t length = tg_utf8_decode_high(&code, r->next + i, r->n - i);
 
         if (length > 0) {
             const unsigned class = tg_unicode_class_of(code);

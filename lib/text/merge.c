@@ -7,75 +7,156 @@
 #include "lib/base/size.h"
 
 #define NONE UINT32_MAX
-#define PLACE_BITS 6 /* of a place in a short string, below a rank */
-#define PLACE_MASK ((1u << PLACE_BITS) - 1)
-
-_Static_assert(TG_MERGE_SHORT <= PLACE_MASK && TG_PAIRS_MAX <= UINT32_MAX >> PLACE_BITS, "an entry has room");
-
 #define LONG_MAX_BYTES ((size_t)1 << 31) /* places fit 32 bits, also twice their number */
+
+/* Of the method for short strings: a place, below a rank; places that are looked through at once. */
+#define PLACE_BITS (32 - TG_RANK_BITS)
+#define PLACE_MASK ((1u << PLACE_BITS) - 1)
+#define GROUP 16
+#define GROUPS ((TG_MERGE_SHORT + 4 * GROUP - 1) / (4 * GROUP) * 4)
+
+_Static_assert(TG_MERGE_SHORT <= PLACE_MASK, "an entry has room for a place");
 
 /* ---- short */
 
 /*
- * The lowest of n entries, each a rank and, in its lower bits, a place: of equal ranks the first.
- * Four at a time, as each comparison waits for the one before.
+ * An entry is a rank and, in its lower bits, the place of the pair's first byte: the lowest entry is the
+ * pair to be merged.  Places are in groups, and the lowest entry of each group is known, so that a
+ * merge looks at a few groups and at one entry of each other.
  */
-static uint32_t lowest(const uint32_t *entry, size_t n)
+struct entries {
+    uint32_t entry[GROUPS * GROUP]; /* a multiple of groups */
+    uint32_t lowest[GROUPS];        /* of a group */
+};
+
+/* The lowest of x [n], n a multiple of 4: four at a time, as a comparison waits for the one before. */
+static inline uint32_t lowest_of(const uint32_t *x, size_t n)
 {
-    uint32_t low[4] = {entry[0], entry[1], entry[2], entry[3]};
+    uint32_t low[4] = {x[0], x[1], x[2], x[3]};
 
     for (size_t i = 4; i < n; i += 4)
         for (size_t k = 0; k < 4; k++)
-            low[k] = entry[i + k] < low[k] ? entry[i + k] : low[k];
+            low[k] = x[i + k] < low[k] ? x[i + k] : low[k];
     low[0] = low[1] < low[0] ? low[1] : low[0];
     low[2] = low[3] < low[2] ? low[3] : low[2];
     return low[2] < low[0] ? low[2] : low[0];
 }
 
-/* A rank and a place; TG_RANK_NONE stays above all of them. */
+/* A pair's entry; without a rank it is above all others. */
 static uint32_t entry_of(uint32_t rank, size_t place)
 {
     return rank == TG_RANK_NONE ? TG_RANK_NONE : rank << PLACE_BITS | (uint32_t)place;
 }
 
-/* A token stays at the place of its first byte; next and previous lead from token to token. */
-size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n)
+static inline void update_group(struct entries *e, size_t group)
+{
+    e->lowest[group] = lowest_of(e->entry + group * GROUP, GROUP);
+}
+
+/* The entries of the pairs of bytes of text [n]; returns the number of groups, rounded up to a multiple
+ * of 4, of which the last may be empty. */
+static size_t fill_entries(struct entries *e, const tg_pairs *p, const unsigned char *text, size_t n)
+{
+    const size_t groups = tg_ceil_div(n, GROUP), rounded = tg_round_up(groups, 4);
+    uint32_t *entry = e->entry;
+
+    for (size_t i = 0; i + 1 < n; i++)
+        entry[i] = entry_of(p->bytes[(size_t)text[i] << 8 | text[i + 1]], i);
+    for (size_t i = n - 1; i < groups * GROUP; i++)
+        entry[i] = TG_RANK_NONE;
+    for (size_t g = 0; n > GROUP && g < groups; g++)
+        update_group(e, g);
+    for (size_t g = groups; g < rounded; g++)
+        e->lowest[g] = TG_RANK_NONE;
+    return rounded;
+}
+
+/* The entry of the pair of tokens a and b, by a guess; the merge itself will soon be needed. */
+static inline uint32_t guess_entry(const tg_pairs *p, uint32_t a, uint32_t b, size_t place)
+{
+    const uint32_t rank = tg_pairs_guess(p, a, b);
+
+    if (rank != TG_RANK_NONE)
+        __builtin_prefetch(&p->pairs[rank]);
+    return entry_of(rank, place);
+}
+
+/* The tokens of a short string: each at the place of its first byte, with the places of its
+ * neighbours. */
+struct tokens {
+    int32_t *ids;
+    size_t n;
+    uint16_t next[TG_MERGE_SHORT + 1], previous[TG_MERGE_SHORT + 1];
+};
+
+/* Do the merge of an entry; *before and *gone: places whose entries it changed, besides its own. */
+static inline void merge_entry(struct tokens *t, struct entries *e, const tg_pairs *p, size_t at, uint32_t id,
+                               size_t *before, size_t *gone)
+{
+    const size_t after = t->next[ *gone = t->next[at]];
+
+    t->ids[at] = (int32_t)id;
+    t->next[at] = (uint16_t)after;
+    t->previous[after] = (uint16_t)at;
+    e->entry[*gone] = TG_RANK_NONE;
+    e->entry[at] = after < t->n ? guess_entry(p, id, (uint32_t)t->ids[after], at) : TG_RANK_NONE;
+    *before = at;
+    if (at > 0) {
+        *before = t->previous[at];
+        e->entry[*before] = guess_entry(p, (uint32_t)t->ids[*before], id, *before);
+    }
+}
+
+/* one_group: n <= GROUP. */
+static inline void merge_all(tg_merger *m, struct tokens *t, struct entries *e, size_t groups, bool one_group)
 {
     const tg_pairs *p = m->pairs;
-    unsigned char next[TG_MERGE_SHORT + 1], previous[TG_MERGE_SHORT + 1];
-    uint32_t entry[TG_MERGE_SHORT + 4], low;
-    size_t count = 0;
+    size_t before, gone;
+    uint32_t low;
+
+    while ((low = one_group ? lowest_of(e->entry, GROUP) : lowest_of(e->lowest, groups)) != TG_RANK_NONE) {
+        const size_t at = low & PLACE_MASK, group = at / GROUP;
+        const tg_pair *pair = &p->pairs[low >> PLACE_BITS];
+        const uint32_t a = (uint32_t)t->ids[at], b = (uint32_t)t->ids[t->next[at]];
+
+        if (pair->left != a || pair->right != b) { /* the guess was wrong */
+            e->entry[at] = entry_of(tg_pairs_rank(p, a, b), at);
+            update_group(e, group);
+            continue;
+        }
+        m->last = low >> PLACE_BITS;
+        merge_entry(t, e, p, at, pair->made, &before, &gone);
+        if (one_group)
+            continue;
+        update_group(e, group);
+        if (before / GROUP != group)
+            update_group(e, before / GROUP);
+        if (gone / GROUP != group)
+            update_group(e, gone / GROUP);
+    }
+}
+
+size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n)
+{
+    struct tokens t;
+    struct entries e;
+    size_t groups, count = 0;
 
     m->last = TG_RANK_NONE;
     if (n < 2)
         return n;
+    t.ids = ids;
+    t.n = n;
     for (size_t i = 0; i < n; i++) {
-        next[i] = (unsigned char)(i + 1);
-        previous[i] = (unsigned char)(i - 1);
-        entry[i] = i + 1 < n ? entry_of(p->bytes[(size_t)text[i] << 8 | text[i + 1]], i) : TG_RANK_NONE;
+        t.next[i] = (uint16_t)(i + 1);
+        t.previous[i] = (uint16_t)(i - 1);
     }
-    for (size_t i = n; i < tg_round_up(n, 4); i++)
-        entry[i] = TG_RANK_NONE;
-    while ((low = lowest(entry, n)) != TG_RANK_NONE) {
-        const size_t at = low & PLACE_MASK, gone = next[at], after = next[gone];
-        const tg_pair *pair = &p->pairs[low >> PLACE_BITS];
-        const uint32_t id = pair->made, a = (uint32_t)ids[at], b = (uint32_t)ids[gone];
-
-        if (pair->left != a || pair->right != b) { /* the guess was wrong */
-            entry[at] = entry_of(tg_pairs_rank(p, a, b), at);
-            continue;
-        }
-        m->last = low >> PLACE_BITS;
-        ids[at] = (int32_t)id;
-        next[at] = (unsigned char)after;
-        previous[after] = (unsigned char)at;
-        entry[gone] = TG_RANK_NONE;
-        entry[at] = after < n ? entry_of(tg_pairs_guess(p, id, (uint32_t)ids[after]), at) : TG_RANK_NONE;
-        if (at > 0)
-            entry[previous[at]] =
-                entry_of(tg_pairs_guess(p, (uint32_t)ids[previous[at]], id), previous[at]);
-    }
-    for (size_t i = 0; i < n; i = next[i])
+    groups = fill_entries(&e, m->pairs, text, n);
+    if (n <= GROUP)
+        merge_all(m, &t, &e, 1, true);
+    else
+        merge_all(m, &t, &e, groups, false);
+    for (size_t i = 0; i < n; i = t.next[i])
         ids[count++] = ids[i];
     return count;
 }

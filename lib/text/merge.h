@@ -2,8 +2,8 @@
  * merge: byte pair encoding of one string, exactly as lib/text/bpe.h defines it: of all neighbours
  * that are a merge, those of the lowest rank become one, the leftmost first, until none is left.
  *
- * Two methods give the same tokens.  A short string's pairs are looked through for each merge.  A
- * long one's are kept in a heap: n log n.
+ * Two methods give the same tokens.  A short string's pairs are looked through for each merge, most of
+ * them in groups.  A long one's are kept in a heap: n log n.
  */
 #ifndef TG_TEXT_MERGE_H
 #define TG_TEXT_MERGE_H
@@ -15,7 +15,7 @@
 #include "lib/text/pairs.h"
 
 #ifndef TG_MERGE_SHORT
-#define TG_MERGE_SHORT ((size_t)48) /* bytes */
+#define TG_MERGE_SHORT 512 /* bytes */
 #endif
 
 typedef struct tg_merge_node tg_merge_node;

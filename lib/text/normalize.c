@@ -69,14 +69,10 @@ static tg_status put(tg_nfc *f, const unsigned char *text, size_t n, tg_err *err
 
 static tg_status put_code(tg_nfc *f, uint32_t code, tg_err *err)
 {
-    const size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0};
-    unsigned char bytes[TG_UTF8_MAX];
+    char bytes[TG_UTF8_MAX];
+    const size_t n = tg_utf8_encode(bytes, code);
 
-    for (size_t i = n; i-- > 1; code >>= 6)
-        bytes[i] = (unsigned char)(0x80 | (code & 0x3F));
-    bytes[0] = (unsigned char)(first[n] | code);
-    return put(f, bytes, n, err);
+    return put(f, (const unsigned char *)bytes, n, err);
 }
 
 /* ---- the segment in hand */
@@ -224,24 +220,46 @@ static tg_status take(tg_nfc *f, size_t *length, const unsigned char *text, size
 
 /* ---- the quick check */
 
-/* Characters below U+0300 are starters, in normal form, and compose with none before; so their
- * bytes, those below 0xCC, need not be told apart. */
-#define FIRST_OF_U0300 0xCC
-
-/* The end of the bytes below FIRST_OF_U0300 from text[i] on. */
-static size_t skip_low(const unsigned char *text, size_t i, size_t n)
+/*
+ * Most bytes need not be decoded: with those below 0xC0 no character begins that changes, or that
+ * changes what precedes it; nor with these first bytes, all of whose characters are starters in
+ * normal form.
+ */
+static bool is_inert(unsigned char byte)
 {
-    const uint64_t ones = 0x0101010101010101;
+    static const bool from_c0[64] = {
+        [0x00] = true, [0x01] = true, [0x02] = true, [0x03] = true, /* to U+02FF */
+        [0x04] = true, [0x05] = true, [0x06] = true, [0x07] = true, [0x08] = true, [0x09] = true,
+        [0x0A] = true, [0x0B] = true, [0x10] = true, [0x11] = true, /* U+0400 to U+047F: Cyrillic */
+        [0x25] = true, [0x26] = true, [0x27] = true, [0x28] = true, [0x29] = true, /* U+5000 to U+9FFF */
+        [0x2B] = true, [0x2C] = true,                                              /* U+B000 to U+CFFF */
+    };
 
-    for (; n - i >= 8; i += 8) {
-        uint64_t x;
+    return byte < 0xC0 || from_c0[byte - 0xC0];
+}
 
-        memcpy(&x, text + i, 8);
-        if (((x & 0x7F * ones) + (0x100 - FIRST_OF_U0300) * ones) & x & 0x80 * ones)
+static bool is_ascii(const unsigned char text[8])
+{
+    uint64_t x;
+
+    memcpy(&x, text, 8);
+    return !(x & 0x8080808080808080);
+}
+
+/* The end of the inert bytes from text[i] on. */
+static size_t skip_inert(const unsigned char *text, size_t i, size_t n)
+{
+    while (i < n) {
+        if (n - i >= 8 && is_ascii(text + i)) {
+            i += 8;
+        } else if (is_inert(text[i])) {
+            do
+                i++;
+            while (i < n && text[i] > 0x7F && is_inert(text[i]));
+        } else {
             break;
+        }
     }
-    while (i < n && text[i] < FIRST_OF_U0300)
-        i++;
     return i;
 }
 
@@ -249,36 +267,44 @@ static size_t skip_low(const unsigned char *text, size_t i, size_t n)
 static size_t check(size_t *segment, const unsigned char *text, size_t n)
 {
     unsigned order = 0;
-    size_t i = 0;
+    size_t i = 0, inert = 0; /* the end of inert bytes, if the segment begins with the last of them */
+    uint32_t code;
 
     *segment = 0;
     while (i < n) {
-        const size_t low = i;
-        uint32_t code;
+        const size_t from = i;
         size_t length;
 
-        i = skip_low(text, i, n);
-        if (i > low) {
-            *segment = i >= low + 2 && tg_utf8_continues(text[i - 1]) && text[i - 2] >= 0xC2 ? i - 2 : i - 1;
+        i = skip_inert(text, i, n);
+        if (i > from) {
+            inert = i;
             order = 0;
             continue;
         }
-        length = tg_utf8_decode(&code, text + i, n - i);
+        length = tg_utf8_decode_high(&code, text + i, n - i);
         if (length > 0) {
             const tg_unicode_form form = tg_unicode_forms[tg_unicode_form_of(code)];
 
             if (form.changes || (form.order > 0 && form.order < order))
-                return i;
+                break;
             order = form.order;
-            *segment = form.starts ? i : *segment;
+            if (form.starts) {
+                *segment = i;
+                inert = 0;
+            }
         } else {
             *segment = i;
-            order = 0;
+            inert = order = 0;
             length = 1;
         }
         i += length;
     }
-    return n;
+    if (inert > 0) {
+        const size_t length = tg_utf8_decode_last(&code, text, inert);
+
+        *segment = inert - (length ? length : 1);
+    }
+    return i;
 }
 
 static bool begins_segment(const unsigned char *text, size_t n)

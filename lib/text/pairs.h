@@ -23,11 +23,11 @@ typedef struct tg_pair {
 } tg_pair;
 
 typedef struct tg_pairs {
-    tg_pair *pairs;    /* [n] in order of rank; owned */
-    uint32_t *slots;   /* rank + 1 under bits of the pair's hash (its mark), or 0; owned */
-    unsigned shift;    /* from a hash to the number of a slot */
-    uint64_t key[2];   /* of the two hashes */
-    uint32_t *bytes;   /* [256 * 256] the ranks of pairs of bytes; owned */
+    tg_pair *pairs;  /* [n] in order of rank; owned */
+    uint32_t *slots; /* rank + 1 under bits of the pair's hash (its mark), or 0; owned */
+    unsigned shift;  /* from a hash to the number of a slot */
+    uint64_t key[2]; /* of the two hashes */
+    uint32_t *bytes; /* [256 * 256] the ranks of pairs of bytes; owned */
 } tg_pairs;
 
 /*

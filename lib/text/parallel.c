@@ -7,14 +7,9 @@
 #include "lib/base/size.h"
 #include "lib/text/encoder.h"
 
-/* Bytes of text that a thread takes at a time, more or less. */
-#ifndef TG_PARALLEL_BLOCK
-#define TG_PARALLEL_BLOCK ((size_t)1 << 18)
-#endif
-
-#define IDS (TG_PARALLEL_BLOCK / 2) /* of a thread, that wait for their turn */
-#define REACH ((size_t)1 << 14)     /* bytes that are searched for a place to cut */
-#define THREADS_MAX 16              /* of what they encode, one can deliver no more */
+#define IDS ((size_t)TG_PARALLEL_BLOCK / 2) /* of a thread, that wait for their turn */
+#define REACH ((size_t)1 << 14)             /* bytes that are searched for a place to cut */
+#define THREADS_MAX 16                      /* of what they encode, one can deliver no more */
 
 struct worker {
     tg_encoder *encoder;

@@ -24,6 +24,11 @@
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
 
+/* Bytes of text that a thread takes at a time, more or less. */
+#ifndef TG_PARALLEL_BLOCK
+#define TG_PARALLEL_BLOCK (1 << 18)
+#endif
+
 typedef struct tg_parallel tg_parallel;
 
 /*

@@ -74,17 +74,10 @@ size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *t
 size_t tg_split_last_high(tg_unicode_class *class, const unsigned char *text, size_t n)
 {
     uint32_t code;
+    const size_t length = tg_utf8_decode_last(&code, text, n);
 
-    for (size_t length = 1; length <= TG_UTF8_MAX && length <= n; length++) {
-        if (tg_utf8_continues(text[n - length]))
-            continue;
-        if (tg_utf8_decode(&code, text + n - length, length) != length)
-            break;
-        *class = tg_unicode_class_of(code);
-        return length;
-    }
-    *class = TG_UNICODE_OTHER;
-    return 1;
+    *class = length ? tg_unicode_class_of(code) : TG_UNICODE_OTHER;
+    return length ? length : 1;
 }
 
 size_t tg_split_whole(const unsigned char *text, size_t n)

@@ -63,8 +63,9 @@ size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *t
 
 /*
  * A place 0 < p < n where text [n] may be cut: whatever comes before and after, a piece begins at
- * p, and the text from p on is split as if it were the start of a text.  The last such place; 0
- * when the rule knows none.  It looks at most at the last `reach` bytes.
+ * p, and the text before p and that from p on are split as texts of their own.  The last such
+ * place; 0 when none is found in the last `reach` bytes: a rule knows some, as a ' ' after a
+ * letter.
  */
 size_t tg_split_cut(tg_split split, const unsigned char *text, size_t n, size_t reach);
 

@@ -83,7 +83,7 @@ static tg_status take_added(struct added *a, const tg_json *file, size_t from, t
     for (size_t i = 2; i < 5; i++)
         if ((status = check_option(file, at[i], names[i], content, err)))
             goto done;
-    if ((status = tg_vocab_add(&a->by_number, a->n, content.p, content.n, false, err)))
+    if (tg_vocab_add(&a->by_number, a->n, content.p, content.n, false, err))
         status = tg_json_err_in(&j, err);
     else
         status = keep_id(a, id, err);

@@ -20,11 +20,12 @@ static void *grow(void *array, size_t *capacity, size_t n, size_t more, size_t e
         return array;
     room = tg_size_max(tg_size_max(n + more, 2 * *capacity), 1024);
     grown = realloc(array, room * each);
-    if (grown)
-        *capacity = room;
-    else
+    if (!grown) {
         *status = tg_fail_memory(err, room * each, "a vocabulary");
-    return grown ? grown : array;
+        return array;
+    }
+    *capacity = room;
+    return grown;
 }
 
 /* ---- the tokens of a vocabulary by their bytes */

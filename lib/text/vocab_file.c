@@ -227,7 +227,7 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
             return no_rule_wanted(name, err);
         return read_archive(tok, source, err) ? tg_err_in(err, name) : TG_OK;
     }
-    if ((status = tg_source_peek(source, TG_FORMAT_BYTES, err)))
+    if (tg_source_peek(source, TG_FORMAT_BYTES, err))
         return tg_err_in(err, name);
     if (source->ready == 0)
         return tg_fail(err, TG_EDATA, "%s: the file is empty, expected a tokenizer", name);

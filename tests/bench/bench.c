@@ -30,6 +30,7 @@
 #include "lib/text/tokens_write.h"
 #include "lib/train/trainer.h"
 #include "tests/bench/dump.h"
+#include "tests/bench/split.h"
 
 enum { TURNS = 5 };
 
@@ -516,6 +517,12 @@ static struct figure tokenize(const struct row *row)
     return result;
 }
 
+/* a: the rule */
+static struct figure split(const struct row *row)
+{
+    return compare(split_run, split_open((tg_split)row->a), 0.3, copy_memory, big_buffer());
+}
+
 /* Scores of a layer as TSV: how much computing them, and keeping the order, costs beside
  * the text itself. */
 static struct figure dump(const struct row *row)
@@ -561,6 +568,9 @@ static const struct row rows[] = {
     {"sample bf16 gpt2 16 sequences", sampling, 2, 16, 0, 0, true, BYTES, "reading"},
     {"sample baby one sequence", sampling, 1, 1, 0, 0, false, BYTES, "reading"},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
+    {"split gpt2", split, TG_SPLIT_GPT2, 0, 0, 0, false, BYTES, "memcpy"},
+    {"split cl100k", split, TG_SPLIT_CL100K, 0, 0, 0, false, BYTES, "memcpy"},
+    {"split o200k", split, TG_SPLIT_O200K, 0, 0, 0, false, BYTES, "memcpy"},
     {"dump gpt2 scores as tsv 1024x12x64", dump, 1024, 12, 64, 0, false, BYTES, "formatting"},
     {"archive write gpt2", archive, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"archive read gpt2", archive, 1, 0, 0, 0, false, BYTES, "memcpy"},

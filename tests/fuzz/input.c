@@ -41,6 +41,14 @@ size_t input_take(int fd, uint8_t *out, size_t max)
     return n < 0 ? 0 : (size_t)n;
 }
 
+size_t input_seed(uint8_t *data, size_t max, const char *text)
+{
+    const size_t n = strlen(text) < max ? strlen(text) : max;
+
+    memcpy(data, text, n);
+    return n;
+}
+
 static void set32(uint8_t *p, uint32_t value)
 {
     for (int i = 0; i < 4; i++, value >>= 8)

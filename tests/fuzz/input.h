@@ -10,6 +10,9 @@
 
 #define INPUT_MAX 60000 /* bytes: fits in a pipe */
 
+/* Bytes that are enough for what is written of an input that was read. */
+#define WRITTEN_MAX ((size_t)1 << 22)
+
 /* Called by libFuzzer; provided by it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
@@ -25,6 +28,9 @@ int input_pipe(const uint8_t *data, size_t size);
 
 /* Copy a file's content, cut at `max`, to out.  Returns its size. */
 size_t input_take(int fd, uint8_t *out, size_t max);
+
+/* Begin from a text, cut at `max`.  Returns its size. */
+size_t input_seed(uint8_t *data, size_t max, const char *text);
 
 /* Mutate, and sometimes repair the checksums of stored members, so that mutations get past them. */
 size_t input_mutate(uint8_t *data, size_t size, size_t max, unsigned seed);

@@ -335,9 +335,24 @@ static void utf8_decoding(void)
         CHECK_EQ(code, good[i].code);
         CHECK_EQ(tg_utf8_length((unsigned char)good[i].text[0]), good[i].length);
         CHECK_EQ(tg_utf8_decode(&code, good[i].text, good[i].length - 1), 0); /* cut */
+        code = 0;
+        CHECK_EQ(tg_utf8_decode_last(&code, good[i].text, good[i].length), good[i].length);
+        CHECK_EQ(code, good[i].code);
+        CHECK(good[i].length == 1 || tg_utf8_decode_last(&code, good[i].text, good[i].length - 1) == 0);
+        CHECK(good[i].length == 1 || tg_utf8_decode_last(&code, good[i].text + 1, good[i].length - 1) == 0);
+        code = 0;
+        if (good[i].code < 0x80)
+            continue;
+        CHECK_EQ(tg_utf8_decode_high(&code, (const unsigned char *)good[i].text, 9), good[i].length);
+        CHECK_EQ(code, good[i].code);
+        CHECK_EQ(tg_utf8_decode_high(&code, (const unsigned char *)good[i].text, good[i].length - 1), 0);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         CHECK_EQ(tg_utf8_decode(&code, bad[i], strlen(bad[i])), 0);
+        CHECK_EQ(tg_utf8_decode_high(&code, (const unsigned char *)bad[i], strlen(bad[i])), 0);
+    }
+    CHECK_EQ(tg_utf8_decode_last(&code, "", 0), 0);
+    CHECK_EQ(tg_utf8_decode_last(&code, "a\xFF", 2), 0);
     CHECK_EQ(tg_utf8_decode(&code, "", 1), 1); /* NUL is a character */
     CHECK(tg_utf8_continues(0x80) && tg_utf8_continues(0xBF));
     CHECK(!tg_utf8_continues('a') && !tg_utf8_continues(0xC3));

@@ -71,6 +71,16 @@ static void expect_encoding(tg_encoder *e, const ref_vocab *v, const unsigned ch
     free(got);
 }
 
+static tg_encoder *new_encoder(const ref_vocab *v)
+{
+    const tg_tokenizer *tok = ref_vocab_tokenizer(v);
+    tg_encoder *e;
+    tg_err err = {0};
+
+    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    tg_tokenizer_free(tok);
+    return e;
+}
 
 /* ---- merging */
 
@@ -134,8 +144,495 @@ static void random_vocabularies(void)
     CHECK(proper > 1000 && proper < 2000); /* both ways were taken */
 }
 
+/* Of many merges that make a token one ever happens (bpe_state.h): adding others changes nothing. */
+static void dead_merges(void)
+{
+    unsigned char text[200];
+    uint64_t seed = 7;
+    size_t added = 0;
+
+    for (size_t round = 0; round < 300; round++) {
+        ref_vocab v = random_vocab(&seed, 2, PROPER), more;
+        tg_encoder *e;
+
+        ref_vocab_begin(&more, TG_SPLIT_NONE);
+        for (size_t i = 0; i < v.view.n; i++)
+            (void)ref_vocab_add(&more, i > 0 ? v.tokens + v.ends[i - 1] : v.tokens,
+                                i > 0 ? v.ends[i] - v.ends[i - 1] : v.ends[0]);
+        for (size_t r = 0; r < v.view.n_merges; r++) {
+            /* as in files made from a list of tokens: the pair of another division of the same token */
+            const size_t before = more.view.n;
+
+            for (uint32_t x = 0; x < v.view.n; x++)
+                for (uint32_t y = 0; y < v.view.n; y++) {
+                    const size_t n = more.view.n_merges;
+
+                    if (draw(&seed, 40) == 0 && ref_vocab_merge(&more, x, y) && more.view.n > before) {
+                        more.view.n_merges = n; /* it made a new token: take it back */
+                        more.view.n = before;
+                    }
+                }
+            (void)ref_vocab_merge(&more, v.merges[r][0], v.merges[r][1]);
+        }
+        added += more.view.n_merges - v.view.n_merges;
+        e = new_encoder(&more);
+        for (size_t i = 0; i < 3; i++) {
+            const size_t n = draw(&seed, sizeof text);
+
+            fill_letters(text, n, 2, &seed);
+            expect_encoding(e, &more, text, n, 50, 100);
+        }
+        tg_encoder_free(e);
+        ref_vocab_free(&v);
+        ref_vocab_free(&more);
+    }
+    CHECK(added > 300);
+}
+
+/* ---- texts */
+
+/* Words of some letters, spaces, digits, signs, characters of several bytes, marks, and bytes that are
+ * no character. */
+static void fill_text(unsigned char *text, size_t n, uint64_t *seed)
+{
+    static const char *const parts[] = {"the",  " and", "ing ",      "a",    "e",      "n't",  "I'll", " ",
+                                        "   ",  "\n",   "\r\n",      "\t",   "12",     "345",  "!?",   "--",
+                                        "'",    "é",    "e\xCC\x81", "中文", "語",     "🙂", "\xC3", "\x80",
+                                        "\xFF", "Ab",   "STOP",      "_",    "<|end|>"};
+    const size_t repeats = 1 + draw(seed, 40);
+    size_t at = 0;
+
+    while (at < n) {
+        const char *part = parts[draw(seed, sizeof parts / sizeof parts[0])];
+
+        for (size_t i = draw(seed, 4) == 0 ? repeats : 1; i > 0; i--)
+            for (size_t k = 0; part[k] != '\0' && at < n; k++)
+                text[at++] = (unsigned char)part[k];
+    }
+}
+
+/* All bytes, and merges learned from such a text; a token that no merge reaches; two special ones. */
+static ref_vocab text_vocab(tg_split split)
+{
+    enum { N = 20000 };
+    unsigned char *text = malloc(N);
+    uint64_t seed = 3;
+    ref_vocab v;
+
+    fill_text(text, N, &seed);
+    ref_vocab_begin(&v, split);
+    ref_vocab_add_bytes(&v);
+    ref_vocab_learn(&v, text, N, 120);
+    (void)ref_vocab_add(&v, "unreached", 9);
+    (void)ref_vocab_add_special(&v, "<|end|>");
+    (void)ref_vocab_add_special(&v, "<|end|>of");
+    free(text);
+    return v;
+}
+
+/* Every rule for splitting, with and without normalisation and whole pieces, cut everywhere. */
+static void texts_in_parts(void)
+{
+    const size_t steps[] = {1, 2, 3, 5, 16, 17, 100, 1000, 5000};
+    unsigned char text[4000];
+    uint64_t seed = 5;
+
+    for (unsigned variant = 0; variant < 4 * TG_SPLITS; variant++) {
+        ref_vocab v = text_vocab((tg_split)(variant / 4));
+        tg_encoder *e;
+
+        v.view.normalizer = variant % 2 == 0 ? TG_NORMALIZER_NONE : TG_NORMALIZER_NFC;
+        v.view.whole_pieces = variant % 4 >= 2;
+        e = new_encoder(&v);
+        for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+            const size_t n = i % 3 == 0 ? draw(&seed, sizeof text) : draw(&seed, 300);
+
+            fill_text(text, n, &seed);
+            if (i % 2 == 0 && n > 9)
+                memcpy(text + n / 2, " unreached", tg_size_min(10, n - n / 2));
+            expect_encoding(e, &v, text, n, steps[i], 1 + draw(&seed, 400));
+        }
+        tg_encoder_free(e);
+        ref_vocab_free(&v);
+    }
+}
+
+/* The tokens' bytes in a row are the text, whatever bytes it has. */
+static void round_trip(void)
+{
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+    unsigned char text[5000];
+    int32_t *ids = new_ids(ROOM(sizeof text, 64));
+    tg_encoder *e = new_encoder(&v);
+    uint64_t seed = 11;
+
+    for (size_t round = 0; round < 20; round++) {
+        size_t at = 0, count;
+        bool same = true;
+
+        for (size_t i = 0; i < sizeof text; i++)
+            text[i] = (unsigned char)draw(&seed, round % 2 == 0 ? 256 : 3);
+        count = encode_with(e, ids, text, sizeof text, 1 + draw(&seed, 2000), 64);
+        for (size_t i = 0; i < count && same; i++) {
+            size_t n;
+            const unsigned char *token = tg_tokenizer_token(tok, ids[i], &n);
+
+            same = n <= sizeof text - at && memcmp(token, text + at, n) == 0;
+            at += n;
+        }
+        CHECK(same && at == sizeof text);
+    }
+    tg_encoder_free(e);
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+    free(ids);
+}
+
+/* Pieces far longer than a block: of one letter, of a few, of words without spaces. */
+static void long_pieces(void)
+{
+    enum { N = 5000 };
+    const char *const letters[] = {"a", "ab", "the", "theandingae", "_", "0123456789"};
+    unsigned char text[N];
+    uint64_t seed = 13;
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    tg_encoder *e = new_encoder(&v);
+
+    for (size_t i = 0; i < 2 * sizeof letters / sizeof letters[0]; i++) {
+        const char *from = letters[i / 2];
+
+        for (size_t k = 0; k < N; k++)
+            text[k] = (unsigned char)from[i % 2 == 0 ? k % strlen(from) : draw(&seed, strlen(from))];
+        expect_encoding(e, &v, text, N, 1 + draw(&seed, 3000), 1 + draw(&seed, 500));
+    }
+    tg_encoder_free(e);
+    ref_vocab_free(&v);
+}
+
+/* A byte that has no token is named with its place, wherever the text was cut. */
+static void missing_bytes(void)
+{
+    const size_t steps[] = {1, 3, 100};
+    ref_vocab v;
+    tg_encoder *e;
+    int32_t ids[64];
+
+    ref_vocab_begin(&v, TG_SPLIT_GPT2);
+    (void)ref_vocab_merge(&v, ref_vocab_add(&v, "a", 1), ref_vocab_add(&v, "b", 1));
+    (void)ref_vocab_add(&v, " ", 1);
+    for (size_t i = 0; i < 3; i++) {
+        tg_status status = TG_OK;
+        tg_err err = {0};
+        size_t n;
+
+        e = new_encoder(&v);
+        tg_encoder_set_offset(e, 1000);
+        for (size_t at = 0; !status && at < 11; at += steps[i]) {
+            tg_text part = {(const unsigned char *)"ab ab aba\xC2z" + at, tg_size_min(steps[i], 11 - at)};
+
+            status = tg_encoder_encode(e, &part, ids, 64, &n, &err);
+        }
+        if (!status)
+            status = tg_encoder_finish(e, ids, 64, &n, &err);
+        CHECK_EQ(status, TG_EDATA);
+        CHECK_HAS(err.message, "byte 1009 of the text is 0xC2, which the vocabulary lacks");
+        tg_encoder_free(e);
+    }
+    ref_vocab_free(&v);
+}
+
+/* ---- special tokens */
+
+/* The ids of a text with special tokens: the definition. */
+static size_t with_special(const ref_vocab *v, int32_t *ids, const unsigned char *text, size_t n)
+{
+    size_t from = 0, count = 0;
+
+    for (size_t at = 0; at <= n;) {
+        size_t longest = 0, length;
+        int32_t id = -1;
+
+        for (size_t i = 0; i < v->view.n_special; i++) {
+            const uint32_t s = v->special[i], start = s > 0 ? v->ends[s - 1] : 0;
+
+            length = v->ends[s] - start;
+            if (length > longest && length <= n - at && memcmp(v->tokens + start, text + at, length) == 0) {
+                longest = length;
+                id = (int32_t)s;
+            }
+        }
+        if (at == n || longest > 0) {
+            count += ref_bpe_text(v, ids + count, text + from, at - from);
+            if (longest > 0)
+                ids[count++] = id;
+            from = at + longest;
+        }
+        at += tg_size_max(longest, 1);
+    }
+    return count;
+}
+
+static void special_tokens(void)
+{
+    static const char *const parts[] = {"<|end|>",  "<|end|>of", "<|end|>o", "<|e", "<",
+                                        "<<|end|>", "the",       " and",     " "};
+    enum { N = 400 };
+    unsigned char text[N];
+    int32_t want[3 * N], got[4 * N];
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    tg_encoder *e;
+    uint64_t seed = 17;
+    tg_err err = {0};
+
+    (void)ref_vocab_add_special(&v, "<");
+    (void)ref_vocab_add_special(&v, "e a");
+    e = new_encoder(&v);
+    CHECK_OK(tg_encoder_match_special(e, &err), &err);
+    for (size_t round = 0; round < 300; round++) {
+        const size_t n = draw(&seed, N);
+        size_t at = 0, count, found;
+
+        while (at < n) {
+            const char *part = parts[draw(&seed, sizeof parts / sizeof parts[0])];
+
+            for (size_t k = 0; part[k] != '\0' && at < n; k++)
+                text[at++] = (unsigned char)part[k];
+        }
+        count = with_special(&v, want, text, n);
+        found = encode_with(e, got, text, n, 1 + draw(&seed, round % 2 == 0 ? 10 : N), 1 + draw(&seed, N));
+        CHECK_EQ(found, count);
+        CHECK(memcmp(got, want, count * sizeof *want) == 0);
+    }
+    tg_encoder_free(e);
+    ref_vocab_free(&v);
+}
+
+static void special_tokens_by_text(void)
+{
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+    const uint32_t *ids;
+
+    CHECK_EQ(tg_tokenizer_specials(tok, &ids), 2);
+    CHECK_EQ(ids[0] + 1, ids[1]);
+    CHECK_EQ(tg_tokenizer_special_id(tok, "<|end|>of", 9), ids[1]);
+    CHECK_EQ(tg_tokenizer_special_id(tok, "<|end|>o", 8), -1);
+    CHECK_EQ(tg_tokenizer_end_of_text(tok), -1);
+    tg_tokenizer_free(tok);
+    (void)ref_vocab_add_special(&v, "</s>");
+    (void)ref_vocab_add_special(&v, "<|endoftext|>");
+    tok = ref_vocab_tokenizer(&v);
+    CHECK_EQ(tg_tokenizer_end_of_text(tok), (long long)v.view.n - 1);
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+}
+
+/* ---- threads */
+
+struct gathered {
+    int32_t *ids;
+    size_t n, stop; /* fail after so many ids; 0: never */
+};
+
+static tg_status gather(void *context, const int32_t *ids, size_t n, tg_err *err)
+{
+    struct gathered *g = context;
+
+    if (g->stop > 0 && g->n + n > g->stop)
+        return tg_fail(err, TG_EIO, "enough");
+    memcpy(g->ids + g->n, ids, n * sizeof *ids);
+    g->n += n;
+    return TG_OK;
+}
+
+/* Whatever the threads and the parts: the encoder's ids. */
+static void threads(void)
+{
+    enum { N = 12 * TG_PARALLEL_BLOCK };
+    const size_t steps[] = {N, N / 3, N / 4 + 1};
+    unsigned char *text = malloc(N);
+    int32_t *want = new_ids(ROOM((size_t)N, 4096));
+    struct gathered g = {.ids = new_ids(3 * (size_t)N)};
+    uint64_t seed = 19;
+
+    fill_text(text, N, &seed);
+    memset(text + N / 2, 'a', N / 4); /* no place to cut */
+    for (unsigned variant = 0; variant < 2 * TG_SPLITS; variant++) {
+        ref_vocab v = text_vocab((tg_split)(variant / 2));
+        const tg_tokenizer *tok;
+        tg_encoder *e;
+        tg_parallel *p;
+        tg_err err = {0};
+        size_t count;
+
+        v.view.normalizer = variant % 2 == 0 ? TG_NORMALIZER_NONE : TG_NORMALIZER_NFC;
+        tok = ref_vocab_tokenizer(&v);
+        CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+        if (variant % 2 == 1)
+            CHECK_OK(tg_encoder_match_special(e, &err), &err);
+        count = encode_with(e, want, text, N, N, 4096);
+        CHECK_OK(tg_parallel_create(&p, tok, variant % 2 == 1, gather, &g, &err), &err);
+        for (size_t i = 0; i < 3; i++) {
+            g.n = 0;
+            for (size_t at = 0; at < N; at += steps[i])
+                CHECK_OK(tg_parallel_encode(p, text + at, tg_size_min(steps[i], N - at), &err), &err);
+            CHECK_OK(tg_parallel_finish(p, &err), &err);
+            CHECK_EQ(g.n, count);
+            CHECK(memcmp(g.ids, want, count * sizeof *want) == 0);
+        }
+        tg_parallel_free(p);
+        tg_encoder_free(e);
+        tg_tokenizer_free(tok);
+        ref_vocab_free(&v);
+    }
+    free(text);
+    free(want);
+    free(g.ids);
+}
+
+/* The first failure, in the text's order, ends it. */
+static void threads_fail(void)
+{
+    enum { N = 12 * TG_PARALLEL_BLOCK, BAD = 8 * TG_PARALLEL_BLOCK };
+    unsigned char *text = malloc(N);
+    struct gathered g = {.ids = new_ids(N)};
+    const tg_tokenizer *tok;
+    tg_parallel *p;
+    char message[64];
+    tg_err err = {0};
+    ref_vocab v;
+
+    ref_vocab_begin(&v, TG_SPLIT_GPT2);
+    (void)ref_vocab_add(&v, "a", 1);
+    (void)ref_vocab_add(&v, " ", 1);
+    tok = ref_vocab_tokenizer(&v);
+    for (size_t i = 0; i < N; i++)
+        text[i] = i % 5 == 0 ? ' ' : i == BAD + 1 || i == N - 2 ? 'b' : 'a';
+    CHECK_OK(tg_parallel_create(&p, tok, false, gather, &g, &err), &err);
+    CHECK_EQ(tg_parallel_encode(p, text, N, &err), TG_EDATA);
+    snprintf(message, sizeof message, "byte %d of the text is 0x62", BAD + 1);
+    CHECK_HAS(err.message, message);
+    tg_parallel_free(p);
+    g.n = 0;
+    g.stop = N / 2;
+    CHECK_OK(tg_parallel_create(&p, tok, false, gather, &g, &err), &err);
+    CHECK_EQ(tg_parallel_encode(p, text, N, &err), TG_EIO);
+    CHECK_HAS(err.message, "enough");
+    tg_parallel_free(p);
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+    free(text);
+    free(g.ids);
+}
+
+/* ---- archives */
+
+static void archives(void)
+{
+    ref_vocab v = text_vocab(TG_SPLIT_CL100K);
+    const tg_tokenizer *tok, *back;
+    tg_tokenizer_draft draft = {0};
+    FILE *f = tmpfile();
+    tg_archive_writer *w;
+    tg_archive_reader *r;
+    tg_archive_event event;
+    tg_array a;
+    tg_err err = {0};
+    bool taken;
+
+    v.view.whole_pieces = true;
+    v.view.normalizer = TG_NORMALIZER_NFC;
+    tok = ref_vocab_tokenizer(&v);
+    CHECK_OK(tg_archive_create(&w, fileno(f), &err), &err);
+    CHECK_OK(tg_tokenizer_put(tok, w, &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
+    CHECK_OK(tg_archive_open(&r, fileno(f), &err), &err);
+    while (!tg_archive_next(r, &a, &event, &err) && event == TG_ARCHIVE_ARRAY) {
+        CHECK_OK(tg_tokenizer_take(&draft, r, &a, &taken, &err), &err);
+        CHECK(taken);
+    }
+    CHECK_OK(tg_tokenizer_complete(&back, &draft, &err), &err);
+    CHECK_OK(tg_tokenizer_same(tok, back, &err), &err);
+    CHECK(strcmp(tg_tokenizer_kind_name(back), "bpe") == 0);
+    CHECK_EQ(tg_bpe_vocab_of(back)->split, TG_SPLIT_CL100K);
+    CHECK_EQ(tg_bpe_vocab_of(back)->normalizer, TG_NORMALIZER_NFC);
+    CHECK(tg_bpe_vocab_of(back)->whole_pieces);
+    CHECK_EQ(tg_bpe_vocab_of(back)->n_merges, v.view.n_merges);
+    tg_archive_close(r);
+    tg_tokenizer_free(tok);
+    tg_tokenizer_free(back);
+    ref_vocab_free(&v);
+    fclose(f);
+}
+
+/* A vocabulary that is right but for one thing: tokens "a", "b", "ab", "c", merge (0, 1), special 3. */
+static void contradictions(void)
+{
+    const uint32_t ends[] = {1, 2, 4, 5}, high[] = {1, 2, 7, 5}, back[] = {1, 0, 4, 5};
+    const uint32_t merge[][2] = {{0, 1}, {0, 1}}, none[][2] = {{1, 0}}, half[][2] = {{0, 4}};
+    const uint32_t not_ordinary[][2] = {{3, 0}}, special[] = {3}, far[] = {4}, twice[] = {3, 3};
+    const tg_bpe_vocab right = {.n = 4,
+                                .ends = ends,
+                                .tokens = (const unsigned char *)"abab"
+                                                                 "c",
+                                .n_merges = 1,
+                                .merges = merge,
+                                .n_special = 1,
+                                .special = special};
+    const struct {
+        const char *message;
+        const uint32_t *ends;
+        const char *tokens;
+        const uint32_t (*merges)[2];
+        size_t n_merges, n_special;
+        const uint32_t *special;
+    } cases[] = {
+        {"token 2 ends at 7, expected 2 to 5", high, NULL, NULL, 0, 0, NULL},
+        {"token 1 ends at 0, expected 1 to 5", back, NULL, NULL, 0, 0, NULL},
+        {"token 1 has the text of token 0", NULL, "aaaac", NULL, 0, 0, NULL},
+        {"merge 1 is the same as merge 0: tokens 0 and 1", NULL, NULL, merge, 2, 0, NULL},
+        {"merge 0: tokens 1 and 0 together are not a token", NULL, NULL, none, 1, 0, NULL},
+        {"merge 0: its right half is token 4, the vocabulary has 4", NULL, NULL, half, 1, 0, NULL},
+        {"merge 0: its left half is token 3, which is special", NULL, NULL, not_ordinary, 1, 0, NULL},
+        {"special token 4: the vocabulary has 4 ids", NULL, NULL, NULL, 0, 1, far},
+        {"special token 3 comes after 3, expected ascending ids", NULL, NULL, NULL, 0, 2, twice},
+    };
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    CHECK_OK(tg_bpe_create(&tok, &right, &err), &err);
+    tg_tokenizer_free(tok);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tg_bpe_vocab v = right;
+
+        v.ends = cases[i].ends ? cases[i].ends : v.ends;
+        v.tokens = cases[i].tokens ? (const unsigned char *)cases[i].tokens : v.tokens;
+        v.merges = cases[i].merges ? cases[i].merges : v.merges;
+        v.n_merges = cases[i].merges ? cases[i].n_merges : v.n_merges;
+        v.special = cases[i].special ? cases[i].special : v.special;
+        v.n_special = cases[i].special ? cases[i].n_special : v.n_special;
+        CHECK_EQ(tg_bpe_create(&tok, &v, &err), TG_EDATA);
+        CHECK(tok == NULL);
+        CHECK_HAS(err.message, cases[i].message);
+    }
+}
+
 int main(void)
 {
     RUN(random_vocabularies);
+    RUN(dead_merges);
+    RUN(texts_in_parts);
+    RUN(round_trip);
+    RUN(long_pieces);
+    RUN(missing_bytes);
+    RUN(special_tokens);
+    RUN(special_tokens_by_text);
+    RUN(threads);
+    RUN(threads_fail);
+    RUN(archives);
+    RUN(contradictions);
     return check_done();
 }

@@ -166,6 +166,8 @@ static void worked(void)
         {TG_SPLIT_O200K, "^don't^ '^tis't^'sa"},
         {TG_SPLIT_O200K, "^a't^'s^ A'Re^x"},
         {TG_SPLIT_O200K, "^x^!\n/\n/^y^\n^/y"}, /* slashes after a line end */
+        {TG_SPLIT_O200K, "^!\n//^\xCC\x81\xCC\x81"
+                         "a^ !\n/^!\xCC\x81"},
         {TG_SPLIT_O200K, "^\xE4\xB8\xAD^AB^ \xE4\xB8\xAD"
                          "ABc"}, /* capitals after a caseless letter */
         {TG_SPLIT_O200K, "^!\xCC\x81"

@@ -18,6 +18,9 @@
 #define TG_COLUMNS ((size_t)16)
 #define PARALLEL_FROM 512
 
+/* lib/kernels/isa/masks.c: without vectors where an instruction set has the smallest */
+#define TG_MASKS_OF_WORDS
+
 /* lib/nn and lib/gpt: elements that a thread takes at a time */
 #define TG_TINY_CHUNK ((size_t)64)
 #define X2_MAX ((size_t)256)
@@ -26,15 +29,19 @@
 #define TG_TOKENS_CHUNK ((size_t)64)
 
 /* lib/text, byte pair encoding: all its methods meet in short texts */
-#define TG_MERGE_SHORT ((size_t)3)
+#define TG_MERGE_SHORT 3
 #define TG_LONG_PIECE_BLOCK ((size_t)4)
 #define TG_LONG_PIECE_IDS ((size_t)8)
 #define TG_BPE_WINDOW ((size_t)8)
 #define TG_PIECE_SETS_BITS 2
+<<<<<<< HEAD
+#define TG_PARALLEL_BLOCK 64
+=======
 #define TG_PARALLEL_BLOCK ((size_t)64)
 /* learning: text of a thread, of a call to the splitter; the first table of pieces */
 #define TG_LEARN_TEXT ((size_t)100)
 #define TG_LEARN_WINDOW ((size_t)4)
 #define TG_PIECE_SLOTS ((size_t)2)
+>>>>>>> tok
 
 #endif

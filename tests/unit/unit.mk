@@ -45,7 +45,7 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 # The tests that take the name of an instruction set, and those of code that cuts its work
 # into blocks, which are built with tiny ones as well.
 UNIT_ISA = test_kernels test_products test_nn test_model
-UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_family test_learn
+UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_learn
 
 tiny: ## build the C tests that are also run with tiny blocks
 	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')

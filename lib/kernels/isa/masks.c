@@ -64,7 +64,35 @@ INLINE uint64_t part_folded(part x, char first, char n)
     return part_within(_mm256_or_si256(x, _mm256_set1_epi8(0x20)), first, n);
 }
 
-#else
+#elif defined(__SSE2__) && !defined(TG_MASKS_OF_WORDS)
+#include <emmintrin.h>
+
+#define PART 16
+typedef __m128i part;
+
+INLINE uint64_t part_high(part x)
+{
+    return (uint32_t)_mm_movemask_epi8(x);
+}
+
+INLINE uint64_t part_is(part x, char c)
+{
+    return part_high(_mm_cmpeq_epi8(x, _mm_set1_epi8(c)));
+}
+
+INLINE uint64_t part_within(part x, char first, char n)
+{
+    const part moved = _mm_sub_epi8(x, _mm_set1_epi8((char)(first - 128)));
+
+    return part_high(_mm_cmplt_epi8(moved, _mm_set1_epi8((char)(n - 128))));
+}
+
+INLINE uint64_t part_folded(part x, char first, char n)
+{
+    return part_within(_mm_or_si128(x, _mm_set1_epi8(0x20)), first, n);
+}
+
+#else /* no vectors: words */
 
 #define PART 8
 typedef uint64_t part;
