@@ -66,7 +66,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 @test "the text comes back, whatever it is" {
     local split
     { make_all_bytes; make_text 3000; make_all_bytes; printf '\xe4\xb8\xad\xe6\x96\x87 don'\''t \xff'; } > text
-    for split in none gpt2 gpt2-digits cl100k qwen2 o200k; do
+    for split in none gpt2 gpt2-digits cl100k llama3 qwen2 o200k; do
         tg-bpe -n 400 --split "$split" -o bpe.npz text
         tg-tokenize -t bpe.npz text | tg-tokenize -d | cmp - text
         run -0 scalars bpe.npz tokenizer/split
@@ -342,7 +342,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
     run -2 --separate-stderr tg-bpe --trace -o -
     said "--trace prints to standard output: give -o a FILE for the vocabulary"
     run -2 --separate-stderr tg-bpe --split words
-    said "--split must be one of none|gpt2|gpt2-digits|cl100k|qwen2|o200k, got 'words'"
+    said "--split must be one of none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k, got 'words'"
 }
 
 # ---- judges

@@ -12,7 +12,7 @@
 #include "lib/text/vocab_file.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of text between two looks at the clock */
-#define SPLITS "none|gpt2|gpt2-digits|cl100k|qwen2|o200k"
+#define SPLITS "none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k"
 #define FORMATS "npz|tokenizer.json|tiktoken"
 #define END_OF_TEXT "<|endoftext|>"
 

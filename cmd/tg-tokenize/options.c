@@ -5,7 +5,7 @@
 
 #include "lib/base/choice.h"
 
-#define PATTERNS "none|gpt2|gpt2-digits|cl100k|qwen2|o200k"
+#define PATTERNS "none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k"
 #define FORMATS "npz|tokenizer.json|tiktoken"
 #define NOT_GIVEN SIZE_MAX
 

@@ -32,6 +32,7 @@ static const tg_split_rule *const rules[TG_SPLITS] = {
     [TG_SPLIT_GPT2] = &tg_split_gpt2,
     [TG_SPLIT_GPT2_DIGITS] = &tg_split_gpt2_digits,
     [TG_SPLIT_CL100K] = &tg_split_cl100k,
+    [TG_SPLIT_LLAMA3] = &tg_split_llama3,
     [TG_SPLIT_QWEN2] = &tg_split_qwen2,
     [TG_SPLIT_O200K] = &tg_split_o200k,
 };

@@ -19,13 +19,15 @@ typedef enum tg_split {
     TG_SPLIT_NONE,        /* the whole text is one piece */
     TG_SPLIT_GPT2,        /* GPT-2, r50k, p50k; Hugging Face's "ByteLevel" */
     TG_SPLIT_GPT2_DIGITS, /* each number character first alone, then GPT-2's: SmolLM2 */
-    TG_SPLIT_CL100K,      /* cl100k_base, Llama 3 */
-    TG_SPLIT_QWEN2,       /* Qwen2, 2.5 and 3: cl100k with each number character alone */
+    TG_SPLIT_CL100K,      /* cl100k_base: llama3 except that white space at a text's end is one piece */
+    TG_SPLIT_LLAMA3,      /* Llama 3 */
+    TG_SPLIT_QWEN2,       /* Qwen2, 2.5 and 3: llama3 with each number character alone */
     TG_SPLIT_O200K,       /* o200k_base */
     TG_SPLITS             /* their number */
 } tg_split;
 
-/* Its name in archives and options: "none", "gpt2", "gpt2-digits", "cl100k", "qwen2", "o200k". */
+/* Its name in archives and options: "none", "gpt2", "gpt2-digits", "cl100k", "llama3", "qwen2",
+ * "o200k". */
 const char *tg_split_name(tg_split split);
 
 /* The rule with this name; false when none has it. */
@@ -55,8 +57,8 @@ void tg_splitter_start(tg_splitter *s, tg_split split);
  * splitter is at the start of another text.
  *
  * At most 16 bytes stay undecided, except where a rule looks ahead without limit: in cl100k,
- * qwen2 and o200k, from a line's end through the white space after it; in o200k also from a
- * capital through the capitals after it.  Time is linear in the text provided that a call which
+ * llama3, qwen2 and o200k, from a line's end through the white space after it; in o200k also from
+ * a capital through the capitals after it.  Time is linear in the text provided that a call which
  * decides nothing is followed by one with twice the text.
  */
 size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *text, size_t n, bool last);

@@ -28,8 +28,8 @@ typedef struct tg_split_rule {
 } tg_split_rule;
 
 extern const tg_split_rule tg_split_gpt2, tg_split_gpt2_digits; /* split_gpt2.c */
-extern const tg_split_rule tg_split_cl100k, tg_split_qwen2;     /* split_cl100k.c */
-extern const tg_split_rule tg_split_o200k;                      /* split_o200k.c */
+extern const tg_split_rule tg_split_cl100k, tg_split_llama3, tg_split_qwen2; /* split_cl100k.c */
+extern const tg_split_rule tg_split_o200k;                                   /* split_o200k.c */
 
 /* The bytes of the character that ends at text + n, n >= 1, and its class. */
 size_t tg_split_last_high(tg_unicode_class *class, const unsigned char *text, size_t n);

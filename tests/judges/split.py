@@ -19,7 +19,9 @@ JOINED = r"[^\r\n\p{L}\p{N}]?"
 ENDS = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 PATTERNS = {
     "gpt2": CONTRACTION + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    "cl100k": f"(?i:{CONTRACTION})|{JOINED}" + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + ENDS,
+    "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+              r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    "llama3": f"(?i:{CONTRACTION})|{JOINED}" + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + ENDS,
     "qwen2": f"(?i:{CONTRACTION})|{JOINED}" + r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*" + ENDS,
     "o200k": f"{JOINED}{UPPER}*{LOWER}+(?i:{CONTRACTION})?|{JOINED}{UPPER}+{LOWER}*(?i:{CONTRACTION})?"
              r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*" + ENDS,
@@ -27,7 +29,7 @@ PATTERNS = {
 # characters whose category a version of Unicode has changed in a way that matters, and a character that
 # this version brought
 CHANGED = {"\u0295": "\U000323B0"}  # Ll until 16, Lo in 17
-RULES = ["gpt2", "gpt2-digits", "cl100k", "qwen2", "o200k"]
+RULES = ["gpt2", "gpt2-digits", "cl100k", "llama3", "qwen2", "o200k"]
 
 
 class Regex:

@@ -26,9 +26,11 @@ UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 GPT2 = CONTRACTION + r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 GPT2_SHORT = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 GPT2_POSSESSIVE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-CL100K = f"(?i:{CONTRACTION})|{JOINED}" + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + ENDS
-CL100K_POSSESSIVE = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+LLAMA3 = f"(?i:{CONTRACTION})|{JOINED}" + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + ENDS
+LLAMA3_POSSESSIVE = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
                      r"|\s*[\r\n]|\s+(?!\S)|\s+")
+CL100K = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+          r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s")
 QWEN2 = f"(?i:{CONTRACTION})|{JOINED}" + r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*" + ENDS
 O200K = (f"{JOINED}{UPPER}*{LOWER}+(?i:{CONTRACTION})?|{JOINED}{UPPER}+{LOWER}*(?i:{CONTRACTION})?"
          r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*" + ENDS)
@@ -98,8 +100,9 @@ FORMS = {
     "GPT-2, short": split(GPT2_SHORT),
     "GPT-2, possessive": split(GPT2_POSSESSIVE),
     "cl100k": split(CL100K),
-    "cl100k, removed": split(CL100K, "removed", True),
-    "cl100k, possessive": split(CL100K_POSSESSIVE),
+    "Llama 3": split(LLAMA3),
+    "Llama 3, removed": split(LLAMA3, "removed", True),
+    "Llama 3, possessive": split(LLAMA3_POSSESSIVE),
     "Qwen2": split(QWEN2),
     "o200k": split(O200K),
 }
@@ -165,7 +168,7 @@ def read_ranks(tool, tok, texts, where, shuffled):
     with open(path, "wb") as file:
         for rank, token in enumerate(tokens):
             file.write(base64.b64encode(token) + b" %d\n" % rank)
-    for rule, pattern in (("gpt2", GPT2), ("cl100k", CL100K), ("o200k", O200K)):
+    for rule, pattern in (("gpt2", GPT2), ("cl100k", CL100K), ("llama3", LLAMA3), ("o200k", O200K)):
         judge = load_tiktoken(path, pattern)
         for title, text in texts.items():
             same(f"ranks{', shuffled' if shuffled else ''}, {rule}, {title}",

@@ -69,7 +69,7 @@ static size_t characters(struct character *c, const unsigned char *text, size_t 
 #define MANY SIZE_MAX
 
 struct item {
-    enum { END, SET, CONTRACTION, CONTRACTION_ANY_CASE, NO_NONSPACE } kind;
+    enum { END, SET, CONTRACTION, CONTRACTION_ANY_CASE, NO_NONSPACE, NO_MORE } kind;
     unsigned set;
     size_t least, most;
 };
@@ -99,7 +99,7 @@ static alternative gpt2[] = {
     {{END, 0, 0, 0}},
 };
 
-static alternative cl100k[] = {
+static alternative llama3[] = {
     {{CONTRACTION_ANY_CASE, 0, 1, 1}},
     {OPTIONAL(JOINED), ONE_OR_MORE(LETTERS)},
     {{SET, NUMBER, 1, 3}},
@@ -107,6 +107,18 @@ static alternative cl100k[] = {
     {ANY_NUMBER(SPACES), ONE_OR_MORE(LINE)},
     {ONE_OR_MORE(SPACES), {NO_NONSPACE, 0, 0, 0}},
     {ONE_OR_MORE(SPACES)},
+    {{END, 0, 0, 0}},
+};
+
+static alternative cl100k[] = {
+    {{CONTRACTION_ANY_CASE, 0, 1, 1}},
+    {OPTIONAL(JOINED), ONE_OR_MORE(LETTERS)},
+    {{SET, NUMBER, 1, 3}},
+    {OPTIONAL(BLANK), ONE_OR_MORE(OTHERS), ANY_NUMBER(LINE)},
+    {ONE_OR_MORE(SPACES), {NO_MORE, 0, 0, 0}},
+    {ANY_NUMBER(SPACES), {SET, LINE, 1, 1}},
+    {ONE_OR_MORE(SPACES), {NO_NONSPACE, 0, 0, 0}},
+    {{SET, SPACES, 1, 1}},
     {{END, 0, 0, 0}},
 };
 
@@ -133,8 +145,8 @@ static alternative o200k[] = {
 };
 
 static alternative *const expressions[TG_SPLITS] = {
-    [TG_SPLIT_GPT2] = gpt2,   [TG_SPLIT_GPT2_DIGITS] = gpt2, [TG_SPLIT_CL100K] = cl100k,
-    [TG_SPLIT_QWEN2] = qwen2, [TG_SPLIT_O200K] = o200k,
+    [TG_SPLIT_GPT2] = gpt2,     [TG_SPLIT_GPT2_DIGITS] = gpt2, [TG_SPLIT_CL100K] = cl100k,
+    [TG_SPLIT_LLAMA3] = llama3, [TG_SPLIT_QWEN2] = qwen2,      [TG_SPLIT_O200K] = o200k,
 };
 
 /* ---- matching */
@@ -177,6 +189,8 @@ static size_t match(const struct item *item, const struct character *c, size_t n
         return i;
     case NO_NONSPACE:
         return i < n && !(c[i].set & SPACES) ? NONE : match(item + 1, c, n, i);
+    case NO_MORE:
+        return i < n ? NONE : match(item + 1, c, n, i);
     case CONTRACTION:
     case CONTRACTION_ANY_CASE:
         length = contraction(c, n, i, item->kind == CONTRACTION_ANY_CASE);

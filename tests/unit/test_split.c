@@ -161,6 +161,9 @@ static void worked(void)
         {TG_SPLIT_CL100K, "^a^.\n\n^  ^ b^ \n \n^  ^ b"},
         {TG_SPLIT_CL100K, "^x^'\xC5\xBF^x"}, /* U+017F is an s in any case */
         {TG_SPLIT_CL100K, "^123^456^7^ ^8"},
+        {TG_SPLIT_CL100K, "^a^ \n\n  "}, /* at the end only */
+        {TG_SPLIT_LLAMA3, "^a^ \n\n^  "},
+        {TG_SPLIT_LLAMA3, "^Hello^ world^,^ it^'S^ ^202^4^!"},
         {TG_SPLIT_QWEN2, "^1^2^3^ ^4^a"},
         {TG_SPLIT_O200K, "^Hello^World^ HTTPServer^ a^Bc"},
         {TG_SPLIT_O200K, "^don't^ '^tis't^'sa"},

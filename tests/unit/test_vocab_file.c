@@ -325,9 +325,12 @@ static void bad_gpt2_files(void)
     "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" pattern "\"}, \"behavior\": " behavior "}"
 #define SPLIT(pattern) SPLIT_ALIKE(pattern, "\"Isolated\", \"invert\": false")
 #define SEQUENCE(...) "{\"type\": \"Sequence\", \"pretokenizers\": [" __VA_ARGS__ "]}"
-#define CL100K                                                                                               \
+#define LLAMA3                                                                                               \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}{1,3}|"                    \
     " ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
+#define CL100K                                                                                               \
+    "'(?i:[sdmt]|ll|ve|re)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?+\\\\p{L}++|\\\\p{N}{1,3}|"                         \
+    " ?[^\\\\s\\\\p{L}\\\\p{N}]++[\\\\r\\\\n]*+|\\\\s++$|\\\\s*[\\\\r\\\\n]|\\\\s+(?!\\\\S)|\\\\s"
 #define QWEN2                                                                                                \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}|"                         \
     " ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
@@ -370,7 +373,8 @@ static void rules_of_json(void)
         {TG_SPLIT_NONE, NO_REGEX},
         {TG_SPLIT_GPT2_DIGITS, SEQUENCE(DIGITS "," BYTE_LEVEL)},
         {TG_SPLIT_CL100K, SEQUENCE(SPLIT(CL100K) "," NO_REGEX)},
-        {TG_SPLIT_CL100K, SEQUENCE(SPLIT_ALIKE(CL100K, "\"Removed\", \"invert\": true") "," NO_REGEX)},
+        {TG_SPLIT_LLAMA3, SEQUENCE(SPLIT(LLAMA3) "," NO_REGEX)},
+        {TG_SPLIT_LLAMA3, SEQUENCE(SPLIT_ALIKE(LLAMA3, "\"Removed\", \"invert\": true") "," NO_REGEX)},
         {TG_SPLIT_QWEN2, SEQUENCE(SPLIT(QWEN2) "," NO_REGEX)},
     };
 
@@ -464,23 +468,23 @@ static void bad_json(void)
          "pre_tokenizer \"Punctuation\" is not"},
         {{.pre = SEQUENCE(BYTE_LEVEL "," BYTE_LEVEL)}, "in this place pre_tokenizer \"ByteLevel\""},
         {{.pre = SEQUENCE(BYTE_LEVEL "," DIGITS)}, "in this place pre_tokenizer \"Digits\""},
-        {{.pre = SEQUENCE(SPLIT(CL100K) "," SPLIT(CL100K) "," NO_REGEX)},
+        {{.pre = SEQUENCE(SPLIT(LLAMA3) "," SPLIT(LLAMA3) "," NO_REGEX)},
          "in this place pre_tokenizer \"Split\""},
         {{.pre = SEQUENCE(SEQUENCE(BYTE_LEVEL))}, "pre_tokenizer \"Sequence\" is not supported"},
         {{.pre = SEQUENCE("")}, "a pre_tokenizer without ByteLevel is not supported"},
-        {{.pre = SEQUENCE(SPLIT(CL100K))}, "a pre_tokenizer without ByteLevel is not supported"},
+        {{.pre = SEQUENCE(SPLIT(LLAMA3))}, "a pre_tokenizer without ByteLevel is not supported"},
         {{.pre = "{\"type\": \"Sequence\"}"}, "\"pretokenizers\" is missing"},
         {{.pre = "{\"type\": \"ByteLevel\"}"}, "\"ByteLevel\" with \"add_prefix_space\" is not supported"},
         {{.pre = "{\"type\": \"ByteLevel\", \"add_prefix_space\": true}"},
          "with \"add_prefix_space\" is not"},
         {{.pre = "{\"type\": \"ByteLevel\", \"add_prefix_space\": 1}"},
          "expected true or false, got a number"},
-        {{.pre = SEQUENCE(SPLIT(CL100K) "," BYTE_LEVEL)},
+        {{.pre = SEQUENCE(SPLIT(LLAMA3) "," BYTE_LEVEL)},
          "with \"use_regex\" after \"Split\" is not supported"},
         {{.pre = SEQUENCE(SPLIT("a+b") "," NO_REGEX)}, "\"Split\" with the pattern \"a+b\" is not supported"},
-        {{.pre = SEQUENCE(SPLIT_ALIKE(CL100K, "\"Removed\"") "," NO_REGEX)},
+        {{.pre = SEQUENCE(SPLIT_ALIKE(LLAMA3, "\"Removed\"") "," NO_REGEX)},
          "with the behavior \"Removed\" is not"},
-        {{.pre = SEQUENCE(SPLIT_ALIKE(CL100K, "\"MergedWithNext\"") "," NO_REGEX)},
+        {{.pre = SEQUENCE(SPLIT_ALIKE(LLAMA3, "\"MergedWithNext\"") "," NO_REGEX)},
          "\"MergedWithNext\" is not"},
         {{.pre = SEQUENCE(
               "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": \"Isolated\"}")},
