@@ -45,16 +45,13 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         const size_t take = tg_size_min(n - seen, e->window);
         size_t decided;
 
-        if (!last && e->pieces.queue.n >= TG_LONG_PIECE_IDS)
+        if (!last && (status = tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun,
+                                                          e->offset + at, err)))
+            return status;
+        at += begun;
+        e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS && !last;
+        if (e->more || (!last && (take == 0 || take < 2 * e->undecided)))
             break;
-        if (!last && (take == 0 || take < 2 * e->undecided)) { /* a piece that an earlier call left */
-            status =
-                tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun, e->offset + at, err);
-            if (status)
-                return status;
-            at += begun;
-            break;
-        }
         decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, last && take == n - seen);
         status =
             tg_bpe_pieces_encode_marked(&e->pieces, text, n, e->starts, seen, decided, &at, e->offset, err);
@@ -62,13 +59,7 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
             return status;
         e->undecided = decided == 0 && take > UNDECIDED ? take : 0;
         seen += decided;
-        if (last && seen == n)
-            break;
-        if ((status =
-                 tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun, e->offset + at, err)))
-            return status;
-        at += begun;
-        if (decided == 0 && take < e->window)
+        if ((last && seen == n) || (decided == 0 && take < e->window))
             break;
         if (decided == 0 && (status = widen(e, err)))
             return status;
@@ -77,7 +68,6 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         status = tg_bpe_pieces_encode(&e->pieces, text + at, n - at, e->offset + at, err);
         at = seen = n;
     }
-    e->more = !last && e->pieces.queue.n >= TG_LONG_PIECE_IDS;
     e->decided = seen - at;
     e->offset += at;
     *used = at;
@@ -107,8 +97,8 @@ static tg_status wait_for_more(tg_waiting_text *w, const unsigned char *text, si
 static tg_status encode_waiting(tg_bpe_encoder *e, tg_text *text, tg_err *err)
 {
     tg_waiting_text *w = &e->waiting;
-    const size_t before = w->n;
-    const size_t take = e->more ? 0 : tg_size_min(text->n, tg_size_max(FOLLOWING, before));
+    const size_t before = w->n, follow = e->more ? 0 : tg_size_max(FOLLOWING, before);
+    const size_t take = tg_size_min(text->n, follow);
     size_t used;
     tg_status status;
 

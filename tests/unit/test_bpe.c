@@ -6,6 +6,7 @@
 
 #include "formats/archive.h"
 #include "lib/base/size.h"
+#include "lib/text/bpe_encode.h"
 #include "lib/text/bpe_state.h"
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
@@ -308,6 +309,37 @@ static void long_pieces(void)
     }
     tg_encoder_free(e);
     ref_vocab_free(&v);
+}
+
+/* What waits does not grow with the text, even if ids arrive faster than they are taken. */
+static void memory_is_bounded(void)
+{
+    enum { N = 1 << 20, BOUND = 1 << 16 };
+    unsigned char *text = malloc(N);
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+    int32_t ids[100];
+    uint64_t seed = 23;
+
+    for (size_t round = 0; round < 3; round++) {
+        tg_bpe_encoder *e = calloc(1, sizeof *e);
+        tg_text rest = {text, N};
+        tg_err err = {0};
+        size_t n;
+
+        for (size_t i = 0; i < N; i++)
+            text[i] = round == 0 ? ' ' : (unsigned char)(round == 1 ? 'q' : '0' + draw(&seed, 10));
+        CHECK_OK(tg_bpe_encoder_start(e, tg_tokenizer_state_of(tok), &err), &err);
+        while (rest.n > 0)
+            CHECK_OK(tg_bpe_encoder_encode(e, NULL, &rest, ids, 100, &n, &err), &err);
+        CHECK(e->waiting.capacity <= BOUND);
+        CHECK(e->pieces.queue.capacity <= BOUND);
+        tg_bpe_encoder_stop(e);
+        free(e);
+    }
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+    free(text);
 }
 
 /* A byte that has no token is named with its place, wherever the text was cut. */
@@ -627,6 +659,7 @@ int main(void)
     RUN(texts_in_parts);
     RUN(round_trip);
     RUN(long_pieces);
+    RUN(memory_is_bounded);
     RUN(missing_bytes);
     RUN(special_tokens);
     RUN(special_tokens_by_text);
