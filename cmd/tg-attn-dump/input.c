@@ -253,7 +253,7 @@ tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_e
         return TG_OK;
     for (size_t t = 0; t < T; t++)
         *width = tg_size_max(*width, input_token(shown, in, t));
-    if (!(*text = calloc(T, *width)))
+    if (!(*text = calloc(tg_size_max(T, 1), *width)))
         return tg_fail_memory(err, T * *width, "the tokens' texts");
     for (size_t t = 0; t < T; t++) {
         const size_t n = input_token(shown, in, t);

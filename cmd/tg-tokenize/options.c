@@ -75,16 +75,16 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
 static int find_work(tokenize_options *o, const struct given *g)
 {
     const struct {
-        bool given;
         const char *name;
         tokenize_work work;
+        bool given;
     } one_of[] = {
-        {g->decode, "decode", g->ids ? WORK_UNLIST : WORK_DECODE},
-        {g->count, "count", WORK_COUNT},
-        {g->ids && !g->decode, "ids", WORK_IDS},
-        {g->pieces, "pieces", WORK_PIECES},
-        {g->offsets, "offsets", WORK_OFFSETS},
-        {g->to != NOT_GIVEN, "to", WORK_CONVERT},
+        {"decode", g->ids ? WORK_UNLIST : WORK_DECODE, g->decode},
+        {"count", WORK_COUNT, g->count},
+        {"ids", WORK_IDS, g->ids && !g->decode},
+        {"pieces", WORK_PIECES, g->pieces},
+        {"offsets", WORK_OFFSETS, g->offsets},
+        {"to", WORK_CONVERT, g->to != NOT_GIVEN},
     };
     const char *chosen = NULL;
 

@@ -27,7 +27,7 @@ typedef struct tg_split_rule {
     void (*mark)(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n);
 } tg_split_rule;
 
-extern const tg_split_rule tg_split_gpt2, tg_split_gpt2_digits; /* split_gpt2.c */
+extern const tg_split_rule tg_split_gpt2, tg_split_gpt2_digits;              /* split_gpt2.c */
 extern const tg_split_rule tg_split_cl100k, tg_split_llama3, tg_split_qwen2; /* split_cl100k.c */
 extern const tg_split_rule tg_split_o200k;                                   /* split_o200k.c */
 
