@@ -39,11 +39,8 @@ tiny() {
 @test "unit: tensors" { unit tensors; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
-<<<<<<< HEAD
 @test "unit: bpe" { unit bpe; }
-=======
 @test "unit: vocab_file" { unit vocab_file; }
->>>>>>> tok
 @test "unit: split" { unit split; }
 @test "unit: normalize" { unit normalize; }
 @test "unit: learn" { unit learn; }

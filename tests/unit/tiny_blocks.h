@@ -34,14 +34,11 @@
 #define TG_LONG_PIECE_IDS ((size_t)8)
 #define TG_BPE_WINDOW ((size_t)8)
 #define TG_PIECE_SETS_BITS 2
-<<<<<<< HEAD
 #define TG_PARALLEL_BLOCK 64
-=======
-#define TG_PARALLEL_BLOCK ((size_t)64)
+
 /* learning: text of a thread, of a call to the splitter; the first table of pieces */
 #define TG_LEARN_TEXT ((size_t)100)
 #define TG_LEARN_WINDOW ((size_t)4)
 #define TG_PIECE_SLOTS ((size_t)2)
->>>>>>> tok
 
 #endif
