@@ -368,7 +368,7 @@ for at in range(0, len(text), n):
     need_plain_build
     slow
     local make job
-    for make in "cat /dev/urandom" "yes 'the cat sat on the mat'"; do
+    for make in "cat /dev/urandom" "yes a | tr -d '\n'" "yes ' ' | tr -d '\n'" "yes ''" "yes 'the cat sat on the mat'"; do
         bash -c "$make 2> /dev/null | head -c 80000000 > long"
         run_pipe 0 "ulimit -v 300000; cat long | tg-tokenize -t bpe.npz --threads 2 | tg-tokenize -d | cmp - long"
     done

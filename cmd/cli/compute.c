@@ -1,4 +1,4 @@
-/* cli: what a tool that computes with a model needs. */
+/* cli: what a tool that computes needs: threads and kernels. */
 #include <stdlib.h>
 
 #include "cmd/cli/cli.h"

@@ -296,7 +296,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_status status;
 
     if ((status = tg_vocab_learner_check(&job.settings, err)) ||
-        (status = cli_set_threads(o->threads, err)) ||
+        (status = cli_begin_compute(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
         goto done;

@@ -71,7 +71,7 @@ static tg_status run(const tokenize_options *o, tg_err *err)
     tg_status status;
 
     choose_output(&job);
-    if ((status = cli_set_threads(o->threads, err)) || (status = open_tokenizer(&job, err)) ||
+    if ((status = cli_begin_compute(o->threads, err)) || (status = open_tokenizer(&job, err)) ||
         (status = find_eot(&job, err)) ||
         (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, is_binary(o), err))) ||
         (status = work(&job, err)))
