@@ -182,7 +182,7 @@ check_guide() {
 @test "multi-head: what changes, and what does not" { slow; check_guide multi-head; }
 @test "shapes: from x to the output" { slow; check_guide shapes; }
 @test "autograd: backward by hand" { slow; check_guide autograd; }
-@test "from text to tokens: a vocabulary, step by step" { check_guide from-text-to-tokens; }
+@test "from text to tokens: a vocabulary, step by step" { slow; check_guide from-text-to-tokens; }
 
 @test "there is a test here for each guide, and README links them" {
     for guide in "${GUIDES[@]}"; do

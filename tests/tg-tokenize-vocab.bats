@@ -499,6 +499,7 @@ END
 }
 
 @test "tg-attn-dump --ablate: text is encoded across reads" {
+    slow
     tg-attn-dump --ablate all < tokens.npz > want
     tg-attn-dump --ablate all < text | cmp - want
     { head -c 4097 text; sleep 0.1; tail -c +4098 text | head -c 1; sleep 0.1; tail -c +4099 text; } |

@@ -115,6 +115,7 @@ grams"
 }
 
 @test "tg-attn-dump --ablate: text and tokens are the same" {
+    slow
     tg-attn-dump --ablate all < text > a
     tg-attn-dump --ablate all < tokens.npz > b
     cmp a b

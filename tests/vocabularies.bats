@@ -56,6 +56,7 @@ open("merges.txt", "w", encoding="utf-8").write("#version: 0.2\n" + "\n".join(t[
 }
 
 @test "damaged vocabularies: exit 1 and one line" {
+    slow
     echo text > text
     printf 'a b\nab' > merges.txt
     refused merges.txt 'line 2: expected two halves of a merge and a space between them, got "ab"'
@@ -83,6 +84,7 @@ open("merges.txt", "w", encoding="utf-8").write("#version: 0.2\n" + "\n".join(t[
 }
 
 @test "a cycle of merges, missing halves and foreign ids in an archive" {
+    slow
     need_numpy
     make_text > text
     tg-bpe -n 260 --special '' -o good.npz text

@@ -318,7 +318,7 @@ static unsigned char text_buffer[MAX];
 
 static void random_texts(void)
 {
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < check_rounds(3000); seed++) {
         const size_t n = random_text(text_buffer, 2 * seed, 1 + below(seed, 0, 120),
                                      seed % 3 == 0 ? 1000 : 1 + below(seed, 1, 8), 3);
 

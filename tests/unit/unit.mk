@@ -52,10 +52,12 @@ tiny: ## build the C tests that are also run with tiny blocks
 
 # What `make check` runs.  Words of a command are joined by commas: tests/run takes them apart.
 comma = ,
-each_isa = $(foreach isa,$(ISAS),$(UNIT_ISA:%=$(1)/unit/%$(comma)$(isa)))
+# Kernels with every instruction set, what is made of them with the best one.
+KERNEL_TESTS = test_kernels test_products
+each_isa = $(foreach isa,$(ISAS),$(KERNEL_TESTS:%=$(1)/unit/%$(comma)$(isa)))
 CHECK_UNIT = $(call each_isa,$(BUILD)) $(call each_isa,$(TINY)) \
-             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT))) \
-             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT))) \
+             $(patsubst %,$(TINY)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
