@@ -47,7 +47,7 @@ tg_status tg_json_fail(const tg_json *j, tg_err *err, const char *format, ...)
     return TG_EDATA;
 }
 
-/* What is at an offset is not what is expected there. */
+/* Fail: the text at an offset is not what is expected there. */
 static tg_status unexpected(tg_json *j, size_t at, const char *expected, tg_err *err)
 {
     char got[32] = "the text ends";
@@ -76,7 +76,7 @@ static unsigned char next_byte(tg_json *j)
     return j->at < j->n ? j->text[j->at] : 0;
 }
 
-/* The value of four hexadecimal digits at an offset; UINT32_MAX where they are not. */
+/* The value of four hexadecimal digits at an offset; UINT32_MAX if they are not digits. */
 static uint32_t read_hex4(const tg_json *j, size_t at)
 {
     uint32_t code = 0;
@@ -132,7 +132,7 @@ static bool read_escape(const tg_json *j, size_t *at, uint32_t *code)
     return true;
 }
 
-/* Pass the string at j->at, which must be one; *n = the bytes between its quotes. */
+/* Skip the string that must begin at j->at; *n = the bytes between its quotes. */
 static tg_status pass_string(tg_json *j, size_t *n, bool *escaped, tg_err *err)
 {
     size_t at = j->at + 1;
@@ -218,7 +218,7 @@ static size_t pass_digits(const tg_json *j, size_t at)
     return at;
 }
 
-/* Pass the number at j->at; *integer: it has neither fraction nor exponent. */
+/* Skip the number at j->at; *integer: it has neither fraction nor exponent. */
 static tg_status pass_number(tg_json *j, bool *integer, tg_err *err)
 {
     size_t at = j->at;
@@ -318,7 +318,7 @@ tg_status tg_json_enter(tg_json *j, tg_json_kind kind, tg_err *err)
     if (status)
         return status;
     if (j->depth == TG_JSON_DEPTH)
-        return tg_json_fail(j, err, "more than %d arrays and objects in each other", TG_JSON_DEPTH);
+        return tg_json_fail(j, err, "more than %d nested arrays and objects", TG_JSON_DEPTH);
     j->at++;
     j->depth++;
     j->first = true;
@@ -475,7 +475,7 @@ tg_status tg_json_members(tg_json *j, const char *const *names, size_t n, size_t
         if ((status = tg_json_peek(j, &kind, err)))
             return status;
         if (i < n && at[i] > 0)
-            return tg_json_fail(j, err, "\"%s\" comes twice", names[i]);
+            return tg_json_fail(j, err, "\"%s\" occurs twice", names[i]);
         if (i < n && kind != TG_JSON_NULL)
             at[i] = j->at;
         status = tg_json_skip(j, err);

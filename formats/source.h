@@ -42,15 +42,15 @@ TG_MUST_CHECK tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err);
 /* The same; TG_EDATA, `what` is truncated, if fewer than n bytes are left. */
 TG_MUST_CHECK tg_status tg_source_need(tg_source *s, size_t n, const char *what, tg_err *err);
 
-/* Read ahead to the end of the input: s->next [ready] is all of the rest.  TG_EDATA: it has more
- * than max bytes, of which not many more have been read.  TG_EIO, TG_ENOMEM. */
+/* Read ahead to the end of the input: s->next [ready] is then all the rest.  TG_EDATA: it has more
+ * than max bytes; reading stops soon after that many.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_source_all(tg_source *s, size_t max, tg_err *err);
 
 /* Consume n <= ready bytes. */
 void tg_source_skip(tg_source *s, size_t n);
 
-/* The bytes before s->next are no longer needed: from time to time, unmap them, so that a long file
- * that is read once stays small in memory. */
+/* The bytes before s->next are no longer needed.  Unmaps them from time to time, so that a long file
+ * that is read once takes little memory. */
 void tg_source_release(tg_source *s);
 
 /* Copy exactly n bytes into dst and consume them; those not yet read bypass the buffer.

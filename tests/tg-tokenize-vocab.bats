@@ -235,11 +235,11 @@ small_bpe() {
     printf 'a b c d e f' | cmp - got
 }
 
-@test "-c: the number, and for people bytes a token" {
+@test "-c: the number, and for people bytes per token" {
     n=$(tg-tokenize --ids tokens.npz | wc -l)
     run -0 --separate-stderr tg-tokenize -c tokens.npz
     is_output "$n"
-    said "bytes, $(awk -v t="$n" -v b="$(size text)" 'BEGIN { printf "%.3f", b / t }') bytes a token"
+    said "bytes, $(awk -v t="$n" -v b="$(size text)" 'BEGIN { printf "%.3f", b / t }') bytes per token"
     run -0 --separate-stderr tg-tokenize -c -t bpe.npz text tokens.npz text
     is_output $((3 * n))
     run -0 --separate-stderr tg-tokenize -c text
@@ -272,7 +272,7 @@ small_bpe() {
     [[ -z $stderr ]]
     want=$output
     run -0 --separate-stderr tg-tokenize -t nfc.npz --offsets decomposed
-    said "normalises text (NFC), and changed this one"
+    said "normalised the text (NFC), which changed it"
     is_output "$want"
     run -0 --separate-stderr tg-tokenize -t bpe.npz --offsets decomposed
     [[ -z $stderr ]]
@@ -337,7 +337,7 @@ for at in range(0, len(text), n):
     run -2 --separate-stderr tg-tokenize -t bpe.npz --eot -0 --separator x text
     said "--separator and --null cannot be combined"
     run -2 --separate-stderr tg-tokenize -d --eot text
-    said "--eot is about text that is encoded: it cannot be combined with --decode"
+    said "--eot applies only to encoding: it cannot be combined with --decode"
     run -2 --separate-stderr tg-tokenize --ids --pieces text
     said "--ids and --pieces cannot be combined"
     run -2 --separate-stderr tg-tokenize -t a -m b text

@@ -47,7 +47,7 @@ setup() {
     cmp want.npz got.npz
     run -0 --separate-stderr tg-tokenize -c got.npz
     is_output 2
-    said "tg-tokenize: 4 bytes, 2.000 bytes a token"
+    said "tg-tokenize: 4 bytes, 2.000 bytes per token"
 }
 
 @test "tg-tokenize -c counts tokens, not bytes" {

@@ -59,7 +59,7 @@ open("merges.txt", "w", encoding="utf-8").write("#version: 0.2\n" + "\n".join(t[
     slow
     echo text > text
     printf 'a b\nab' > merges.txt
-    refused merges.txt 'line 2: expected two halves of a merge and a space between them, got "ab"'
+    refused merges.txt 'line 2: expected two halves of a merge separated by a space, got "ab"'
     printf 'a b\nc abc\n' > merges.txt
     refused merges.txt 'line 2: "abc", half of a merge, is not in the vocabulary'
     printf 'a b\nb c\nab c\na bc\n' > merges.txt
@@ -118,7 +118,7 @@ np.savez("bad.npz", **z)' "$1"
     refused <(yes aaaaaaaaaaaaaaa | tr -d '\n' | head -c 1G 2> /dev/null) 'the input has more than'
     head -c 1000000 /dev/zero | tr '\0' '[' > tokenizer.json
     sed -i '1s/^/{"a":/' tokenizer.json
-    refused tokenizer.json 'more than 64 arrays and objects in each other'
+    refused tokenizer.json 'more than 64 nested arrays and objects'
     { head -c 5000000 /dev/zero | tr '\0' a; echo ' b'; } > merges.txt
     refused merges.txt 'line 1: "aaaaaaaa'
     { head -c 5000000 /dev/zero | tr '\0' A; echo ' 300'; } | ranks > x.tiktoken

@@ -55,15 +55,16 @@ static int parse(int argc, char **argv, struct options *o)
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
         {0, "to", CLI_ENUM, &o->to, FORMATS, "write this format", 0, 0, NULL},
         {0, "split", CLI_ENUM, &o->split, SPLITS,
-         "how text is divided into pieces, whose borders no token crosses", 0, 0, NULL},
+         "how text is split into pieces; no token crosses from one into the next", 0, 0, NULL},
         {0, "special", CLI_TEXTS, &o->special, "TEXT",
          "a special token, instead of " END_OF_TEXT "; may be given several times; '' for none", 0, 0, NULL},
-        {0, "min-count", CLI_SIZE, &o->min_count, "N", "merge no pair that occurs less often", 1, 1e15, NULL},
+        {0, "min-count", CLI_SIZE, &o->min_count, "N", "merge no pair that occurs fewer than N times", 1,
+         1e15, NULL},
         {0, "trace", CLI_FLAG, &o->trace, NULL,
-         "print every step; the vocabulary is only written if -o names a FILE", 0, 0, NULL},
+         "print every step; the vocabulary is written only if -o names a FILE", 0, 0, NULL},
         {'f', "format", CLI_ENUM, &o->format, TRACE_FORMATS,
-         "with --trace: all counts, or a table with a line for each step", 0, 0, &o->format_given},
-        {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: at most so many pairs and pieces at a time", 0,
+         "with --trace: all counts, or a table with one line per step", 0, 0, &o->format_given},
+        {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: print at most N pairs and N pieces at a time", 0,
          1e6, &o->rows_given},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the vocabulary; 0 for one per processor", 0, 1024, NULL},
@@ -229,7 +230,7 @@ static tg_status learn(struct job *job, tg_err *err)
 
 /* ---- the tool */
 
-/* Why there are fewer ids than were asked for. */
+/* Say why there are fewer ids than requested. */
 static void explain(const struct job *job, size_t n)
 {
     const tg_vocab_learner_settings *s = &job->settings;
@@ -239,7 +240,7 @@ static void explain(const struct job *job, size_t n)
     if (passed_over > 0)
         snprintf(more, sizeof more, ", except %s whose token%s would be longer than %s bytes",
                  cli_count(passed_over), cli_plural(passed_over), cli_count(TG_BPE_TOKEN_MAX));
-    cli_say("only %s of %s ids: no further pair occurs %s time%s%s", cli_count(n), cli_count(s->n),
+    cli_say("only %s of %s ids: no further pair occurs at least %s time%s%s", cli_count(n), cli_count(s->n),
             cli_count(s->min_count), cli_plural(s->min_count), more);
 }
 
@@ -259,7 +260,7 @@ static void conclude(const struct job *job)
             cli_duration(cli_now() - job->start));
 }
 
-/* Whether there is a vocabulary to write: a trace may be all that was asked for. */
+/* Whether to write a vocabulary: with --trace alone there is none to write. */
 static bool writes(const struct options *o)
 {
     return !o->trace || o->output;

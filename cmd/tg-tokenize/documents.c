@@ -26,8 +26,8 @@ static bool next_byte(tg_text *text, size_t *n)
 
 /* ---- a line */
 
-/* Match the beginning of a line.  Returns whether the line is the separator; otherwise the line is
- * another one, or the text has ended. */
+/* Match the beginning of a line.  Returns whether the line is the separator; otherwise it is not, or
+ * the text has ended. */
 static bool match(documents *d, tg_text *text)
 {
     while (text->n > 0 && d->matched < d->length && *text->next == (unsigned char)d->separator[d->matched]) {

@@ -1,5 +1,5 @@
 /*
- * documents: divides text that arrives in parts, cut anywhere, into documents.
+ * documents: splits text that arrives in parts, cut anywhere, into documents.
  */
 #ifndef TG_CMD_TOKENIZE_DOCUMENTS_H
 #define TG_CMD_TOKENIZE_DOCUMENTS_H
@@ -13,7 +13,7 @@ typedef struct documents {
     const char *separator; /* a line that ends a document; NULL: none */
     bool null;             /* a NUL byte does */
     size_t length;         /* of the separator */
-    size_t matched;        /* bytes of it that the current line begins with, and that are held back */
+    size_t matched;        /* bytes of it that begin the current line; they are held back */
     bool in_line;          /* the line is not the separator */
 } documents;
 
@@ -26,7 +26,7 @@ void documents_begin(documents *d, const char *separator, bool null);
  */
 bool documents_next(documents *d, tg_text *text, const unsigned char **part, size_t *n);
 
-/* At the end of the file: the bytes that were held back, if they are text. */
+/* At the end of the file, return the bytes that were held back, if they are text. */
 void documents_end(documents *d, const unsigned char **part, size_t *n);
 
 #endif

@@ -162,7 +162,7 @@ static tg_status collect_text(tokenize_job *job, tg_chars *chars, tg_source *sou
 /* Return to the beginning of what has been read. */
 static tg_status rewind_to(int fd, off_t begin, tg_err *err)
 {
-    return lseek(fd, begin, SEEK_SET) == begin ? TG_OK : tg_fail_sys(err, "cannot read again");
+    return lseek(fd, begin, SEEK_SET) == begin ? TG_OK : tg_fail_sys(err, "cannot reread");
 }
 
 static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, int *spool, tg_err *err)

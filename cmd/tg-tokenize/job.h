@@ -1,8 +1,8 @@
 /*
  * job: what the parts of tg-tokenize share: its input, its tokenizer, and where ids go.
  *
- * Ids come from text (encode.c), from token archives or from decimal ids (decode.c); what takes them
- * is one function (output.c).
+ * Ids come from text (encode.c), from token archives or from decimal ids (decode.c); one function
+ * takes them (output.c).
  */
 #ifndef TG_CMD_TOKENIZE_JOB_H
 #define TG_CMD_TOKENIZE_JOB_H
@@ -15,7 +15,7 @@
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens_write.h"
 
-/* Text that waits to be written. */
+/* Text not yet written. */
 typedef struct text_out {
     char *bytes; /* [capacity], n of them used; owned */
     size_t n, capacity;
@@ -23,8 +23,8 @@ typedef struct text_out {
 
 typedef struct tokenize_progress {
     double begun, shown;
-    uint64_t bytes;  /* of input that have been read */
-    uint64_t of;     /* the input's; 0: not known */
+    uint64_t bytes;  /* of input read so far */
+    uint64_t of;     /* size of the input; 0: unknown */
     bool collecting; /* characters, before text is encoded */
 } tokenize_progress;
 
@@ -36,16 +36,17 @@ typedef tg_status take_ids(tokenize_job *job, const tg_tokenizer *tok, const int
 
 struct tokenize_job {
     const tokenize_options *o;
-    const tg_tokenizer *tok; /* for text; if it was chosen, also the archives' */
+    const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t eot;             /* ends each document; -1: none is added */
     unsigned char *gathered; /* [GATHERED] text from a pipe; NULL: not needed yet; owned */
-    int *spool;              /* [n_files] a copy of a FILE that can be read only once, or -1; NULL: none */
+    int *spool;              /* [n_files] descriptor of a copy, if a FILE can be read only once, or -1;
+                              * NULL: none */
     tokenize_progress progress;
 
     /* text to ids */
     tg_parallel *encoder; /* NULL: not needed, or not yet made */
-    bool take_failed;     /* an error is the output's */
-    uint64_t read;        /* bytes of text that have been taken, in all FILEs */
+    bool take_failed;     /* the error is the output's, not the input's */
+    uint64_t read;        /* bytes of text taken from all FILEs */
 
     /* ids to output */
     cli_output out;
@@ -53,8 +54,8 @@ struct tokenize_job {
     tg_tokens_writer *w; /* NULL until there are ids */
     text_out text;
     uint64_t at;                   /* offset in the text of the next token's first byte */
-    bool added;                    /* the ids are not from the text: they have no bytes in it */
-    bool from_archive;             /* the ids are of an archive: their text is all there is */
+    bool added;                    /* the ids were added: they have no bytes in the text */
+    bool from_archive;             /* the ids come from an archive: no text but theirs is known */
     uint64_t tokens, bytes;        /* WORK_COUNT: tokens, and bytes of their text */
     uint32_t text_crc, tokens_crc; /* WORK_OFFSETS: of the text, and of its tokens' texts */
 };
@@ -71,13 +72,13 @@ TG_MUST_CHECK tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *e
  * copied to a temporary file, which visit_files() reads instead. */
 TG_MUST_CHECK tg_status collect_characters(tokenize_job *job, tg_err *err);
 
-/* Count `read` more bytes of input; show how much has been read, on a terminal and if it takes long. */
+/* Count `read` more bytes of input; in a long run on a terminal, show how much has been read. */
 void show_progress(tokenize_job *job, size_t read);
 
 /*
  * The next part of a text: *text points to *n bytes, 0 at its end, which read_part_end() releases.  Text
- * that arrives slowly is given at once; of text that is there already, so much that threads can share it.
- * Errors do not name the file.
+ * that arrives slowly is returned at once; text that is already available, in parts large enough for
+ * threads to share.  Errors do not name the file.
  */
 TG_MUST_CHECK tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n,
                                   tg_err *err);
@@ -90,7 +91,7 @@ void input_free(tokenize_job *job);
 /* Encode all FILEs, as one text or by documents, and give the ids to job->take. */
 TG_MUST_CHECK tg_status encode_files(tokenize_job *job, tg_err *err);
 
-/* The same for FILEs that may be text, as one text each, or token archives. */
+/* The same for FILEs that may be token archives; each other FILE is a text of its own. */
 TG_MUST_CHECK tg_status list_files(tokenize_job *job, tg_err *err);
 
 /* ---- decode.c: archives and decimal ids */
@@ -108,7 +109,7 @@ void choose_output(tokenize_job *job);
 /* Write text whose bytes are the ids.  mapped: they never change. */
 TG_MUST_CHECK tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped, tg_err *err);
 
-/* Write the lines and the text that wait. */
+/* Write the pending lines and text. */
 TG_MUST_CHECK tg_status flush_output(tokenize_job *job, tg_err *err);
 
 /* After all ids: end the archive, or print the number. */

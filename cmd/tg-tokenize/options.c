@@ -1,4 +1,4 @@
-/* The options of tg-tokenize, and which of them go together. */
+/* The options of tg-tokenize, and which of them may be combined. */
 #include "cmd/tg-tokenize/options.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          "bytes; char, the characters of the text; or a FILE with a tokenizer (default: bytes)", 0, 0, NULL},
         {'m', "model", CLI_TEXT, &o->model, "FILE", "use the tokenizer of this model", 0, 0, NULL},
         {0, "pattern", CLI_CHOICE, &g->pattern, PATTERNS,
-         "how a .tiktoken file's tokenizer divides text into pieces, which the file does not say", 0, 0,
+         "how a .tiktoken file's tokenizer splits text into pieces, which the file does not store", 0, 0,
          NULL},
         {'d', "decode", CLI_FLAG, &g->decode, NULL,
          "turn token archives back into text; with --ids, decimal ids", 0, 0, NULL},
@@ -46,7 +46,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          0, 0, NULL},
         {0, "to", CLI_CHOICE, &g->to, FORMATS, "write the tokenizer itself, in this format", 0, 0, NULL},
         {0, "special", CLI_FLAG, &o->special, NULL,
-         "turn the texts of special tokens, such as <|endoftext|>, into these", 0, 0, NULL},
+         "turn the texts of special tokens, such as <|endoftext|>, into these tokens", 0, 0, NULL},
         {0, "eot", CLI_FLAG, &o->eot, NULL, "add the end-of-text token after each document; each FILE is one",
          0, 0, NULL},
         {0, "separator", CLI_TEXT, &o->separator, "LINE",
@@ -105,11 +105,11 @@ static int check_tokenizer(const tokenize_options *o)
     if (o->tokenizer && o->model)
         return cli_usage("--tokenizer and --model both name a tokenizer: give only one");
     if (o->split && !o->tokenizer)
-        return cli_usage("--pattern goes with -t FILE, a .tiktoken file");
+        return cli_usage("--pattern goes with -t FILE for a .tiktoken file");
     if (o->work == WORK_UNLIST && !o->tokenizer && !o->model)
         return cli_usage("--decode --ids needs the ids' tokenizer: give it with -t or -m");
     if (o->characters && (o->work == WORK_DECODE || o->work == WORK_UNLIST))
-        return cli_usage("-t char is made from a text, and --decode has none: give -t FILE");
+        return cli_usage("-t char is made from a text, and --decode reads none: give -t FILE");
     return CLI_OK;
 }
 
@@ -119,7 +119,7 @@ static int check_text_options(const tokenize_options *o)
     const char *name = o->eot ? "eot" : o->separator ? "separator" : o->null ? "null" : "special";
 
     if (!text && (o->eot || o->separator || o->null || o->special))
-        return cli_usage("--%s is about text that is encoded: it cannot be combined with --%s", name,
+        return cli_usage("--%s applies only to encoding: it cannot be combined with --%s", name,
                          o->work == WORK_CONVERT ? "to" : "decode");
     if ((o->separator || o->null) && !o->eot)
         return cli_usage("--%s goes with --eot", name);

@@ -11,7 +11,7 @@
 #include "lib/text/split.h"
 #include "lib/text/vocab_file.h"
 
-/* What becomes of the input. */
+/* What the tool does with its input. */
 typedef enum tokenize_work {
     WORK_ARCHIVE, /* text to a token archive */
     WORK_IDS,     /* text or archives to decimal ids, */

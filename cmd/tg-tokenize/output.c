@@ -194,12 +194,12 @@ static tg_status take_count(tokenize_job *job, const tg_tokenizer *tok, const in
     return TG_OK;
 }
 
-/* The number of tokens alone for scripts; for people the rest, where it is not always the same. */
+/* Only the number of tokens, for scripts; the rest for people, unless every token is one byte. */
 static void print_count(const tokenize_job *job)
 {
     printf("%llu\n", (unsigned long long)job->tokens);
     if (job->tokens > 0 && job->bytes != job->tokens)
-        cli_say("%s bytes, %.3f bytes a token", cli_count(job->bytes),
+        cli_say("%s bytes, %.3f bytes per token", cli_count(job->bytes),
                 (double)job->bytes / (double)job->tokens);
 }
 
@@ -215,8 +215,8 @@ static tg_status finish_offsets(tokenize_job *job, tg_err *err)
     const tg_status status = put_titles(job, err);
 
     if (job->text_crc != job->tokens_crc)
-        cli_say("this tokenizer normalises text (NFC), and changed this one: the offsets are those of the "
-                "changed text");
+        cli_say("the tokenizer normalised the text (NFC), which changed it: the offsets refer to the changed "
+                "text");
     return status ? status : flush_output(job, err);
 }
 

@@ -24,7 +24,7 @@ static tg_status take_split(tg_bpe *b, tg_archive_reader *r, const tg_array *a, 
     if (status)
         return status;
     if (!tg_split_find(&b->vocab.split, name))
-        return tg_fail(err, TG_EDATA, PREFIX "split is \"%s\", which this version does not know", name);
+        return tg_fail(err, TG_EDATA, PREFIX "split is \"%s\", which this version does not support", name);
     b->has_split = true;
     return TG_OK;
 }
@@ -66,7 +66,7 @@ static tg_status take_rows(void **data, size_t *n, size_t max, tg_dtype dtype, s
                        tg_dtype_text(type, a->dtype), tg_shape_text(shape, a->ndim, a->shape), dtype.kind,
                        dtype.size, ndim == 2 ? ",2" : "");
     if (a->shape[0] > max)
-        return tg_fail(err, TG_EDATA, "%s has %zu rows, more than %zu", a->name, a->shape[0], max);
+        return tg_fail(err, TG_EDATA, "%s has %zu rows, expected at most %zu", a->name, a->shape[0], max);
     if (!(*data = malloc(tg_size_max(a->bytes, 1))))
         return tg_fail_memory(err, a->bytes, a->name);
     *n = a->shape[0];
@@ -233,7 +233,7 @@ static tg_status check_limits(const tg_bpe_vocab *v, tg_err *err)
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (counts[i].n > counts[i].max)
-            return tg_fail(err, TG_EDATA, "the vocabulary has %zu %s, more than %zu", counts[i].n,
+            return tg_fail(err, TG_EDATA, "the vocabulary has %zu %s, expected at most %zu", counts[i].n,
                            counts[i].what, counts[i].max);
     return TG_OK;
 }

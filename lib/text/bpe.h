@@ -1,9 +1,9 @@
 /*
  * bpe: byte-level byte pair encoding, a kind of tokenizer.
  *
- * A text is normalised, divided into pieces (lib/text/split.h), and each piece into tokens: it
- * starts as one token per byte; then, as long as two neighbours are a merge, those of the lowest
- * rank become one, the leftmost first.
+ * A text is normalised and split into pieces (lib/text/split.h), and each piece is encoded: it
+ * starts as one token per byte; then, as long as some adjacent pair has a merge, the pair of the
+ * lowest rank becomes one token, the leftmost of equals first.
  *
  * Archive: tokenizer/kind = "bpe", tokenizer/vocab_size, and
  *   tokenizer/split        |S  tg_split_name()
@@ -34,38 +34,38 @@
 
 typedef enum tg_normalizer { TG_NORMALIZER_NONE, TG_NORMALIZER_NFC } tg_normalizer;
 
-/* A vocabulary, as those who learn or read one give it. */
+/* A vocabulary, as a learner or a reader provides it. */
 typedef struct tg_bpe_vocab {
     tg_split split;
     tg_normalizer normalizer;
 
-    /* Token i is tokens[ends[i-1]] .. tokens[ends[i]], with ends[-1] = 0.  An empty one is an id
-     * that no text has.  No two ordinary tokens are equal, nor two special ones. */
+    /* Token i is tokens[ends[i-1]] .. tokens[ends[i]], with ends[-1] = 0.  An empty token is an id
+     * that no text produces.  No two ordinary tokens are equal, and no two special ones. */
     size_t n;                    /* ids */
     const uint32_t *ends;        /* [n] */
     const unsigned char *tokens; /* [ends[n-1]] */
 
-    /* In order of rank, the ids of the halves; each pair once, and the two together are an ordinary
-     * token. */
+    /* The ids of each merge's halves, in order of rank.  No pair occurs twice, and the two halves
+     * together are an ordinary token. */
     size_t n_merges;
     const uint32_t (*merges)[2]; /* [n_merges] */
 
-    /* Ids that a text has only where the encoder was told to look for them. */
+    /* Ids that a text produces only if the encoder was told to look for them. */
     size_t n_special;
     const uint32_t *special; /* [n_special], ascending */
 
-    /* Whether a piece that is a token becomes that token, whether or not merges lead to it. */
+    /* Whether a piece that equals a token becomes that token even if no merges lead to it. */
     bool whole_pieces;
 } tg_bpe_vocab;
 
 /*
  * A tokenizer of kind "bpe" from a copy of the vocabulary, to be freed.
- * TG_EDATA: the vocabulary contradicts itself, with the ids at fault.  TG_ENOMEM.
+ * TG_EDATA: the vocabulary is inconsistent; the message has the ids at fault.  TG_ENOMEM.
  * *tok is NULL after a failure.
  */
 TG_MUST_CHECK tg_status tg_bpe_create(const tg_tokenizer **tok, const tg_bpe_vocab *vocab, tg_err *err);
 
-/* The vocabulary of a tokenizer of this kind, valid as long as it; NULL for other kinds. */
+/* The vocabulary of a tokenizer of this kind, valid as long as tok; NULL for other kinds. */
 const tg_bpe_vocab *tg_bpe_vocab_of(const tg_tokenizer *tok);
 
 #endif

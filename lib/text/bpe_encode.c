@@ -13,12 +13,12 @@
 /* Bytes of the caller's text that follow an incomplete piece of its earlier text, at first. */
 #define FOLLOWING TG_BPE_WINDOW
 
-/* Undecided bytes of which a call may have just one more: so many every rule leaves undecided. */
+/* Every rule may leave up to this many bytes undecided, so a call may have just one more than them. */
 #define UNDECIDED ((size_t)64)
 
 /* ---- text */
 
-/* Make windows twice as large: a rule looks far ahead. */
+/* Double the window, because a rule looks far ahead. */
 static tg_status widen(tg_bpe_encoder *e, tg_err *err)
 {
     const size_t window = e->window == 0 ? TG_BPE_WINDOW : tg_size_mul_sat(e->window, 2);
@@ -32,8 +32,8 @@ static tg_status widen(tg_bpe_encoder *e, tg_err *err)
 }
 
 /*
- * Encode what can be of text [n], which begins as `decided` says; *used: what is done with.
- * last: the text ends there; then all of it is.
+ * Encode as much as possible of text [n], whose first `decided` bytes are decided; *used: bytes that are
+ * finished.  last: the text ends at text + n; then all of it is encoded.
  */
 static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_t n, bool last, size_t *used,
                              tg_err *err)
@@ -92,8 +92,8 @@ static tg_status wait_for_more(tg_waiting_text *w, const unsigned char *text, si
     return TG_OK;
 }
 
-/* Encode what waits, with some of the text after it.  As soon as what is left lies in the caller's text
- * alone, nothing waits any more. */
+/* Encode the waiting text with some of the text after it.  Once the rest is entirely in the caller's
+ * text, nothing is left waiting. */
 static tg_status encode_waiting(tg_bpe_encoder *e, tg_text *text, tg_err *err)
 {
     tg_waiting_text *w = &e->waiting;
@@ -230,8 +230,8 @@ void tg_bpe_encoder_offset(void *encoder, uint64_t offset)
     e->offset = offset;
 }
 
-/* ASCII letters and white space are never changed by normalisation, nor by what is beside them, unless
- * marks follow. */
+/* Normalisation never changes ASCII letters and white space, whatever surrounds them, unless marks
+ * follow. */
 size_t tg_bpe_cut(const void *tok, const unsigned char *text, size_t n, size_t reach)
 {
     const tg_bpe *b = tok;

@@ -1,9 +1,9 @@
 /*
  * bpe_encode: the encoder of kind "bpe".
  *
- * Text is looked at where it is, a window at a time: the splitter marks where pieces begin, and
- * each piece that is complete becomes ids.  Only an incomplete piece at the end of the caller's text
- * is copied and waits for more.
+ * Text is processed in place, one window at a time: the splitter marks where pieces begin, and each
+ * complete piece becomes ids.  Only an incomplete piece at the end of the caller's text is copied,
+ * until more text completes it.
  */
 #ifndef TG_TEXT_BPE_ENCODE_H
 #define TG_TEXT_BPE_ENCODE_H
@@ -18,7 +18,7 @@
 #include "lib/text/normalize.h"
 #include "lib/text/split.h"
 
-/* Text that waits for more: of an incomplete piece, from its start on. */
+/* Text of an incomplete piece, from the piece's start, kept until more text arrives. */
 typedef struct tg_waiting_text {
     unsigned char *data; /* owned */
     size_t n, capacity;
@@ -28,15 +28,15 @@ typedef struct tg_bpe_encoder {
     tg_splitter splitter;
     uint64_t *starts; /* the splitter's marks in a window; owned */
     size_t window;    /* bytes of a window */
-    size_t undecided; /* bytes of the last one if the splitter decided none of it */
+    size_t undecided; /* bytes of the last window if the splitter decided none of it */
 
-    /* The text that is still to be encoded begins with `waiting` and continues in the caller's.  It
-     * begins where a piece does, or where the long piece does that is being encoded. */
+    /* The text still to be encoded begins with `waiting` and continues in the caller's text.  It
+     * begins at the start of a piece, or at the unencoded rest of a long piece. */
     tg_waiting_text waiting;
-    size_t decided;  /* bytes of it that the splitter has decided: one piece's */
-    uint64_t offset; /* where it begins, for messages */
-    bool more;       /* it may have further pieces, but enough ids wait */
-    bool ending;     /* the text's end has been encoded, but ids wait */
+    size_t decided;  /* bytes of `waiting` that the splitter has decided: they are of one piece */
+    uint64_t offset; /* where `waiting` begins, for messages */
+    bool more;       /* it may have further pieces, but enough ids are pending */
+    bool ending;     /* the text's end has been encoded, but ids are pending */
 
     tg_bpe_pieces pieces;
     tg_nfc *nfc; /* NULL: the text is not normalised */

@@ -21,7 +21,7 @@ void tg_bpe_pieces_free(tg_bpe_pieces *p)
 
 /* ---- one piece */
 
-/* A piece that is a token becomes it, if the vocabulary says so; returns whether it did. */
+/* If the vocabulary has whole pieces and the piece is a token, encode it as that; returns whether it did. */
 static bool found_whole(tg_bpe_pieces *p, const unsigned char *piece, size_t n)
 {
     uint32_t id = TG_TOKEN_NONE;
@@ -33,7 +33,7 @@ static bool found_whole(tg_bpe_pieces *p, const unsigned char *piece, size_t n)
     return id != TG_TOKEN_NONE;
 }
 
-/* Encode a piece of at most a long one's block; the queue has room. */
+/* Encode a piece no longer than a block; the queue has room. */
 static tg_status merge_piece(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
                              tg_err *err)
 {
@@ -62,7 +62,7 @@ static tg_status encode_long(tg_bpe_pieces *p, const unsigned char *piece, size_
                                 err);
 }
 
-/* Encode a piece that is not the first of its set in the cache, if it is there. */
+/* Encode a piece that is not in the first place of its set in the cache, which may lack it. */
 static tg_status encode_missed(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
                                tg_err *err)
 {
@@ -111,7 +111,7 @@ tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text
 
 /* ---- many pieces */
 
-/* The pieces between n + 1 places, none of them long. */
+/* n pieces, none of them long, by their n + 1 borders. */
 struct batch {
     const unsigned char *text;
     size_t n_text;
@@ -121,7 +121,7 @@ struct batch {
     uint32_t set[BATCH];
 };
 
-/* Compute the keys, and fetch what they lead to.  */
+/* Compute the keys, and prefetch their sets. */
 static void look_ahead(struct batch *t, const tg_piece_cache *cache)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -158,7 +158,7 @@ static tg_status encode_batch(tg_bpe_pieces *p, struct batch *t, uint64_t offset
     return TG_OK;
 }
 
-/* What encode_batch() leaves out: a piece after the batch's that is long, or the rest of one. */
+/* Encode what encode_batch() does not: a long piece after the batch, or the rest of one. */
 static tg_status encode_after(tg_bpe_pieces *p, struct batch *t, size_t n, uint64_t offset, tg_err *err)
 {
     const size_t start = t->place[t->n];

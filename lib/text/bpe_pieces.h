@@ -1,9 +1,9 @@
 /*
  * bpe_pieces: from pieces to ids, for the encoder of kind "bpe".
  *
- * Most pieces were seen a moment ago.  So pieces are looked up in batches: first the keys of all of
- * them are computed, and their places in the cache are prefetched; then the ids are copied.  What the
- * cache lacks is merged.
+ * Most pieces have been seen recently, so pieces are looked up in a cache, in batches: first all keys
+ * are computed and their sets prefetched, then the ids are copied.  Pieces that the cache lacks are
+ * merged.
  */
 #ifndef TG_TEXT_BPE_PIECES_H
 #define TG_TEXT_BPE_PIECES_H
@@ -32,31 +32,32 @@ TG_MUST_CHECK tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe
 /* A zeroed one is fine. */
 void tg_bpe_pieces_free(tg_bpe_pieces *p);
 
-/* Whether a long piece has been begun and not ended. */
+/* Whether a long piece has been begun but not finished. */
 static inline bool tg_bpe_pieces_inside(const tg_bpe_pieces *p)
 {
     return p->long_piece.block > 0;
 }
 
 /*
- * Encode a piece [n], or the rest of one that has been begun.  offset: where it is in the text, for
+ * Encode a piece [n], or the rest of one that has been begun.  offset: its offset in the text, for
  * messages.  TG_EDATA: the vocabulary lacks a byte.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, size_t n,
                                              uint64_t offset, tg_err *err);
 
 /*
- * Encode the pieces of text [n] that end where marks say: bit i of starts [TG_SPLIT_WORDS(n_marks)]
- * stands for text[from + i].  The first begins at *at, or is the rest of one; *at becomes where the last
- * one ends.  offset: where text is, for messages.  Fails likewise.
+ * Encode the pieces of text [n] that end at the marked starts of the next: bit i of
+ * starts [TG_SPLIT_WORDS(n_marks)] is set if a piece begins at text[from + i].  The first piece, or the
+ * rest of a piece that has been begun, begins at *at; *at becomes the end of the last one.  offset: the
+ * offset of text, for messages.  Fails likewise.
  */
 TG_MUST_CHECK tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *text, size_t n,
                                                     const uint64_t *starts, size_t from, size_t n_marks,
                                                     size_t *at, uint64_t offset, tg_err *err);
 
 /*
- * Encode what can be of a piece that begins with text [n] and goes on; *used: bytes whose ids are final.
- * Nothing happens while that is short.  Fails likewise.
+ * Encode as much as possible of a piece that begins with text [n] and continues after it; *used: bytes
+ * whose ids are final.  Does nothing while n is small.  Fails likewise.
  */
 TG_MUST_CHECK tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text, size_t n,
                                                    size_t *used, uint64_t offset, tg_err *err);

@@ -27,7 +27,7 @@ static tg_status check_ends(const tg_bpe *b, tg_err *err)
             return tg_fail(err, TG_EDATA, "token %zu ends at %lu, expected %lu to %zu", i,
                            (unsigned long)b->ends[i], (unsigned long)from, b->n_bytes);
         if (b->ends[i] - from > TG_BPE_TOKEN_MAX)
-            return tg_fail(err, TG_EDATA, "token %zu has %lu bytes, more than %zu", i,
+            return tg_fail(err, TG_EDATA, "token %zu has %lu bytes, expected at most %zu", i,
                            (unsigned long)(b->ends[i] - from), TG_BPE_TOKEN_MAX);
     }
     if (from != b->n_bytes)
@@ -51,8 +51,8 @@ static tg_status check_special(const tg_bpe *b, struct scratch *s, tg_err *err)
     return TG_OK;
 }
 
-/* The table's secret must not be known to whoever chose the tokens, and yet be the same in every
- * run: it depends on all of them. */
+/* The table's secret must be unknown to whoever chose the tokens, yet the same in every run, so it
+ * depends on all tokens. */
 static void choose_secret(const tg_bpe *b, uint64_t secret[4])
 {
     unsigned char hashes[3][TG_SHA256_SIZE], hash[TG_SHA256_SIZE];
@@ -64,7 +64,7 @@ static void choose_secret(const tg_bpe *b, uint64_t secret[4])
     memcpy(secret, hash, sizeof hash);
 }
 
-/* Put the tokens that are special, or those that are not, into a table. */
+/* Put the special tokens, or the others, into a table. */
 static tg_status fill_table(const tg_bpe *b, tg_token_table *table, const struct scratch *s, bool special,
                             size_t longest, tg_err *err)
 {
@@ -121,7 +121,7 @@ static tg_status check_half(const tg_bpe *b, const struct scratch *s, size_t ran
     size_t n;
 
     if (id >= b->vocab.n)
-        return tg_fail(err, TG_EDATA, "merge %zu: its %s half is token %lu, the vocabulary has %zu", rank,
+        return tg_fail(err, TG_EDATA, "merge %zu: its %s half is token %lu: the vocabulary has %zu ids", rank,
                        side, (unsigned long)id, b->vocab.n);
     (void)tg_bpe_token(b, id, &n);
     if (s->special[id] || n == 0)
@@ -153,7 +153,7 @@ static tg_status build_pairs(tg_bpe *b, const struct scratch *s, const bool *liv
                            b->byte_ids, s->secret[2], err);
 }
 
-/* Whether each of the merges (live; NULL: all) has a rank above those that make its halves. */
+/* Whether each merge (only live ones; NULL: all) has a higher rank than the merges of its halves. */
 static bool is_proper(const tg_bpe *b, struct scratch *s, const bool *live)
 {
     memset(s->highest, 0, b->vocab.n * sizeof *s->highest);
@@ -166,7 +166,7 @@ static bool is_proper(const tg_bpe *b, struct scratch *s, const bool *live)
     return true;
 }
 
-/* Merge each token's own bytes, to find the merges that ever happen. */
+/* Encode each token's own bytes to find the merges that can happen. */
 static tg_status find_live(const tg_bpe *b, struct scratch *s, tg_err *err)
 {
     tg_merger merger = {.pairs = &b->pairs};
@@ -206,7 +206,7 @@ static tg_status drop_dead_merges(tg_bpe *b, struct scratch *s, tg_err *err)
     return build_pairs(b, s, s->live, err);
 }
 
-/* What blocks of long pieces need. */
+/* Prepare for encoding long pieces in blocks. */
 static tg_status add_prefixes(tg_bpe *b, const struct scratch *s, tg_err *err)
 {
     size_t prefixes = 0, n;

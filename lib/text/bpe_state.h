@@ -14,7 +14,7 @@
 #include "lib/text/token_table.h"
 
 typedef struct tg_bpe {
-    tg_bpe_vocab vocab; /* its arrays are the following, which an archive or a caller gave */
+    tg_bpe_vocab vocab; /* its arrays are the following, from an archive or a caller */
     uint32_t *ends;
     unsigned char *tokens;
     uint32_t (*merges)[2];
@@ -23,10 +23,10 @@ typedef struct tg_bpe {
     bool has_split, has_normalizer, has_whole_pieces;
     int64_t whole_pieces;
 
-    /* What follows from them. */
+    /* Computed from them. */
     uint32_t byte_ids[256]; /* UINT32_MAX: no token is this byte alone */
-    bool all_bytes;         /* each has a token */
-    uint32_t *made;         /* [n_merges] the tokens that merges make */
+    bool all_bytes;         /* every byte has a token */
+    uint32_t *made;         /* [n_merges] the token that each merge makes */
     size_t longest;         /* bytes of the longest ordinary token */
     bool proper;            /* see tg_bpe_prepare() */
     bool blocks;            /* long pieces are encoded in blocks: it is proper, and no token is very long */
@@ -35,27 +35,27 @@ typedef struct tg_bpe {
     tg_prefix_filter prefixes; /* of ordinary tokens, if there are blocks */
 } tg_bpe;
 
-/* Bytes of the longest token with which long pieces are encoded in blocks. */
+/* Long pieces are encoded in blocks if no token has more bytes than this. */
 #define TG_BPE_BLOCKS_TOKEN ((size_t)1024)
 
 /*
- * Check the arrays, which are there and lie within the limits, and compute the rest.
+ * Check the arrays, which exist and are within the limits, and compute the rest.
  *
- * Of all merges that make a token t, at most one ever happens: the one that ends the merging of
- * t's own bytes.  For where two neighbours a and b came to be, in whatever text, the merges of a's
- * and b's bytes were those, in that order, that the bytes of ab alone undergo, as each step took the
- * lowest rank, and the leftmost, of all.  Merges that never happen are left out (files of Llama 3
- * have many).
+ * Of all merges that make a token t, at most one can ever happen: the last one in the encoding of t's
+ * own bytes.  Proof: suppose that in some text adjacent tokens a and b merge.  Every step takes the
+ * lowest rank, the leftmost first, so the merges of a's and b's bytes up to then were the same, in the
+ * same order, as if the bytes of ab were encoded alone.  Merges that never happen are left out (Llama
+ * 3's files have many).
  *
- * A vocabulary is *proper* when the rank of each of the others is above the ranks of those that
- * make its halves.  All that were learned are.  lib/text/long_piece.h needs it.
+ * A vocabulary is *proper* if each remaining merge has a higher rank than the merges that make its
+ * halves.  Every learned vocabulary is proper.  lib/text/long_piece.h relies on it.
  *
- * TG_EDATA, with the ids or the ranks at fault.  TG_ENOMEM.
+ * TG_EDATA: the arrays are inconsistent; the message has the ids or the ranks at fault.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_bpe_prepare(tg_bpe *b, tg_err *err);
 
-/* The tokens of the bytes of text [n], into ids [n].  TG_EDATA: a byte has none; offset: where text
- * begins, for the message. */
+/* Write the tokens of the single bytes of text [n] into ids [n].  TG_EDATA: a byte has no token;
+ * offset: the offset of text, for the message. */
 TG_MUST_CHECK tg_status tg_bpe_bytes(const tg_bpe *b, int32_t *ids, const unsigned char *text, size_t n,
                                      uint64_t offset, tg_err *err);
 

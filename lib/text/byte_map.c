@@ -13,7 +13,7 @@ static unsigned char shifted(size_t i)
     return (unsigned char)(i < 0x21 ? i : i < 0x43 ? 0x7F + i - 0x21 : 0xAD);
 }
 
-/* The number of a byte among them; N_SHIFTED: it stands for itself. */
+/* The index of a byte among them; N_SHIFTED: it stands for itself. */
 static size_t shifted_number(unsigned char byte)
 {
     if (byte < 0x21)

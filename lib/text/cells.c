@@ -40,8 +40,8 @@ static tg_status add_weight(tg_cells *cells, uint64_t count, uint32_t *place, tg
     return TG_OK;
 }
 
-/* The place of a count.  Low ones are shared; a high one is added each time, which the length of
- * the text limits.  low [LOW_COUNTS]: the places of the low ones. */
+/* The index of a count in the weights.  Low counts are shared; each high one is added anew, and the
+ * length of the text limits how many there are.  low [LOW_COUNTS]: the indices of the low counts. */
 static tg_status find_weight(tg_cells *cells, uint32_t *low, uint64_t count, uint32_t *place, tg_err *err)
 {
     tg_status status;

@@ -26,7 +26,7 @@ struct partial {
     size_t n;
 };
 
-/* Whether what the partial character begins with is known: a character, or a single byte. */
+/* Whether it is known if the partial character begins with a whole character or a single byte. */
 static bool is_decided(const struct partial *p)
 {
     if (p->n == 0)
@@ -46,7 +46,7 @@ static uint32_t first_code(const unsigned char *text, size_t n, size_t *length)
     return BYTE + text[0];
 }
 
-/* Take the first code out of a partial character that is decided, or at its end. */
+/* Remove the first code from a partial character that is decided, or that ends the text. */
 static uint32_t take_code(struct partial *p)
 {
     size_t length;
@@ -119,7 +119,7 @@ static tg_status check_codes(const struct vocabulary *v, tg_err *err)
     return TG_OK;
 }
 
-/* The pages that have characters, and one that has none. */
+/* The number of pages with characters, plus one for all pages without. */
 static size_t count_pages(const struct vocabulary *v)
 {
     size_t pages = 1;
@@ -155,8 +155,7 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     tg_status status;
 
     if (!v->code && *vocab_size == 0)
-        return tg_fail(err, TG_EUSAGE,
-                       "tokenizer \"char\" has the characters of a text, and no text is given");
+        return tg_fail(err, TG_EUSAGE, "tokenizer \"char\" is made from a text, and no text is given");
     if (!v->code)
         return tg_fail(err, TG_EDATA, "tokenizer/chars is missing");
     if (*vocab_size > 0 && *vocab_size != v->V)
@@ -203,7 +202,7 @@ static const unsigned char *token(const void *tok, int32_t id, size_t *n)
     return (const unsigned char *)v->text[id];
 }
 
-/* A byte that continues no character begins a new one, whatever is before it. */
+/* A byte that is not a continuation byte begins a new character, whatever precedes it. */
 static size_t cut(const void *tok, const unsigned char *text, size_t n, size_t reach)
 {
     const size_t end = reach < n ? n - reach : 1;
@@ -252,7 +251,7 @@ static tg_status put_code(struct encoder *e, const struct vocabulary *v, uint32_
     return TG_OK;
 }
 
-/* Encode ASCII in place, up to the first character that is not, or that the vocabulary lacks. */
+/* Encode ASCII in place, up to the first character that is not ASCII or that the vocabulary lacks. */
 static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *text, int32_t *ids, size_t max,
                       size_t *n)
 {
@@ -272,7 +271,7 @@ static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *te
     text->n -= i;
 }
 
-/* Encode whole characters in place, with `max` > *n; what the text's end cuts is left. */
+/* Encode whole characters in place, with `max` > *n; a character cut by the text's end is left. */
 static tg_status put_whole(struct encoder *e, const struct vocabulary *v, tg_text *text, int32_t *ids,
                            size_t max, size_t *n, tg_err *err)
 {

@@ -12,7 +12,7 @@
 /* Bytes of the caller's text that are searched for special tokens at a time. */
 #define WINDOW ((size_t)1 << 15)
 
-/* What is left of the text where special tokens are looked for. */
+/* The state of the search for special tokens. */
 struct search {
     tg_specials specials;
     unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
@@ -86,7 +86,7 @@ void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
 
 /* ---- with special tokens */
 
-/* Give the kind text that has none. */
+/* Pass text without special tokens to the kind. */
 static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n,
                                  tg_err *err)
 {
@@ -103,7 +103,7 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
     return status;
 }
 
-/* The ids that are due: the last of the ordinary text, the special token after it. */
+/* Write the ids that are due: the last ones of the ordinary text, then the special token. */
 static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     struct search *s = e->search;
@@ -133,7 +133,7 @@ static void take_special(tg_encoder *e, const tg_special_token *t)
     e->offset += t->n;
 }
 
-/* Decide what is held, with the text after it. */
+/* Decide about the held text, with the text after it. */
 static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
                              tg_err *err)
 {
@@ -174,7 +174,7 @@ static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *i
     return status;
 }
 
-/* Encode text up to the next special token, and find that. */
+/* Find the next special token, and encode the text before it. */
 static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     struct search *s = e->search;

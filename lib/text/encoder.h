@@ -23,7 +23,7 @@
 
 typedef struct tg_encoder tg_encoder;
 
-/* Text that is still to be encoded. */
+/* Text not yet encoded. */
 typedef struct tg_text {
     const unsigned char *next;
     size_t n; /* bytes */
@@ -34,16 +34,16 @@ typedef struct tg_text {
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);
 
 /*
- * Before any text: from now on the text of a special token becomes its id, wherever it occurs; of
- * several that begin at one place the longest counts.  What is between them is encoded as if each
- * part were a text of its own.  TG_EDATA: one is too long to be looked for.  TG_ENOMEM.  After a
- * failure the encoder is as before.
+ * Call before any text.  From now on the text of a special token becomes its id wherever it occurs;
+ * if several begin at one place, the longest is taken.  The text between special tokens is encoded as
+ * if each part were a text of its own.  TG_EDATA: a special token is too long to search for.
+ * TG_ENOMEM.  After a failure the encoder is unchanged.
  */
 TG_MUST_CHECK tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err);
 
 /*
- * Between texts: the next text begins at byte `offset` of what messages should count from.  At
- * first it is 0; after a text it is that text's end.
+ * Call between texts: messages count the bytes of the next text from `offset`.  At first it is 0;
+ * after a text it is that text's end.
  */
 void tg_encoder_set_offset(tg_encoder *e, uint64_t offset);
 
@@ -65,9 +65,9 @@ TG_MUST_CHECK tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t 
 TG_MUST_CHECK tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err);
 
 /*
- * A place 0 < p < n where text [n], anywhere in a text of this encoder, may be cut: encoding what
- * precedes it and what follows as texts of their own gives the ids of the whole.  The last such
- * place; 0 when none is known.  It looks at most at the last `reach` bytes.
+ * Return the last place p, 0 < p < n, where text [n], from anywhere in a text of this encoder, may be
+ * cut: encoding the text before and the text after p separately gives the ids of the whole.  0: none is
+ * known.  Examines at most the last `reach` bytes.
  */
 size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, size_t reach);
 

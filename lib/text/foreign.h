@@ -1,8 +1,8 @@
 /*
- * foreign: the vocabularies of other projects, read from files that are in memory.  For vocab_file.c.
+ * foreign: reads the vocabularies of other projects from files in memory, for vocab_file.c.
  *
- * All readers: TG_EDATA, with the file's name and the line, or place, at fault; TG_ENOMEM; *tok is to
- * be freed, and NULL after a failure.
+ * All readers: TG_EDATA, with the file's name and the line or position at fault; TG_ENOMEM.  *tok is
+ * to be freed; it is NULL after a failure.
  */
 #ifndef TG_TEXT_FOREIGN_H
 #define TG_TEXT_FOREIGN_H
@@ -25,31 +25,31 @@ typedef struct tg_file_text {
 bool tg_file_line(const tg_file_text *file, size_t *at, const char **line, size_t *n);
 
 /*
- * GPT-2's vocab.bpe (merges.txt), and its encoder.json (vocab.json), or NULL.
+ * Read GPT-2's vocab.bpe (merges.txt) and its encoder.json (vocab.json); vocab may be NULL.
  *
  * Merges: two halves per line, separated by a space, in order of rank; a first line that begins with
- * "#version" is passed over.  Without a vocabulary the ids are GPT-2's: the bytes in the order of
- * lib/text/byte_map.h, the merges, "<|endoftext|>", which is special.  In one that is given,
+ * "#version" is skipped.  Without a vocabulary the ids are GPT-2's: the bytes in the order of
+ * lib/text/byte_map.h, the merges, and "<|endoftext|>", which is special.  In a given vocabulary,
  * "<|endoftext|>" is special unless a merge makes it.
  */
 TG_MUST_CHECK tg_status tg_gpt2_files_read(const tg_tokenizer **tok, const tg_file_text *merges,
                                            const tg_file_text *vocab, tg_err *err);
 
 /*
- * A .tiktoken file: per line a token in base64, a space, and its id, which is its rank.  The merges
- * follow from the ranks (lib/text/rank_merges.h).  Special tokens are those of the encoding that the
- * rule and the number of tokens tell.
+ * Read a .tiktoken file: each line has a token in base64, a space, and its id, which is its rank.  The
+ * merges follow from the ranks (lib/text/rank_merges.h).  The rule and the number of tokens identify the
+ * encoding, and hence its special tokens.
  */
 TG_MUST_CHECK tg_status tg_tiktoken_read(const tg_tokenizer **tok, const tg_file_text *file, tg_split split,
                                          tg_err *err);
 
-/* Whether a file's first line is one of a .tiktoken file. */
+/* Whether a file's first line looks like a line of a .tiktoken file. */
 bool tg_tiktoken_recognize(const tg_file_text *file);
 
 /*
- * Hugging Face's tokenizer.json, byte-level BPE.  All added tokens become special ones.  Truncation,
- * padding and the post-processor are passed over: they do not change a text's ids, but their number,
- * and add special ones.
+ * Read Hugging Face's tokenizer.json, byte-level BPE.  All added tokens become special.  Truncation,
+ * padding and the post-processor are ignored: they drop ids or add special ones, but do not change
+ * the ids of the text itself.
  */
 TG_MUST_CHECK tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *file,
                                                tg_err *err);
@@ -57,12 +57,12 @@ TG_MUST_CHECK tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const t
 /* Whether a JSON text is a tokenizer.json: it has a "model". */
 TG_MUST_CHECK tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bool *is, tg_err *err);
 
-/* Write a tokenizer.json or a .tiktoken file to fd.  TG_EUSAGE: it cannot hold this vocabulary, with
- * the reason.  TG_EIO, TG_ENOMEM. */
+/* Write a tokenizer.json or a .tiktoken file to fd.  TG_EUSAGE: the format cannot hold this vocabulary;
+ * the message says why.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
 TG_MUST_CHECK tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
 
-/* A token's bytes for a message: printable ASCII as it is, other bytes as \xNN, cut with "..." */
+/* A token's bytes for a message: printable ASCII unchanged, other bytes as \xNN, truncated with "..." */
 #define TG_TOKEN_SHOWN 64
 const char *tg_token_shown(char out[TG_TOKEN_SHOWN], const void *text, size_t n);
 

@@ -33,7 +33,7 @@ static tg_status next_merge(halves *h, const tg_file_text *file, size_t *at, boo
     if (!space || memchr(space + 1, ' ', n - (size_t)(space + 1 - line))) {
         char shown[TG_TOKEN_SHOWN];
 
-        return tg_fail(err, TG_EDATA, "expected two halves of a merge and a space between them, got \"%s\"",
+        return tg_fail(err, TG_EDATA, "expected two halves of a merge separated by a space, got \"%s\"",
                        tg_token_shown(shown, line, n));
     }
     *h = (halves){line, space + 1, (size_t)(space - line), n - (size_t)(space + 1 - line)};

@@ -1,5 +1,5 @@
 /*
- * id_queue: ids that have been found and wait for their caller.
+ * id_queue: ids that have been found but not yet returned to the caller.
  */
 #ifndef TG_TEXT_ID_QUEUE_H
 #define TG_TEXT_ID_QUEUE_H
@@ -11,11 +11,11 @@
 
 typedef struct tg_id_queue {
     int32_t *ids;    /* owned */
-    size_t first, n; /* ids [first..n) wait */
+    size_t first, n; /* ids [first..n) are queued */
     size_t capacity;
 } tg_id_queue;
 
-/* Room for `more` ids after those that wait.  TG_ENOMEM. */
+/* Make room for `more` ids after the queued ones.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_id_queue_reserve(tg_id_queue *q, size_t more, tg_err *err);
 
 /* Move at most max ids to `ids`; returns how many. */

@@ -57,14 +57,14 @@ typedef struct tg_tokenizer_kind {
     size_t (*specials)(const void *tok, const uint32_t **ids);
 
     /*
-     * cut: a place 0 < p < n where text [n] may be cut, whatever comes before and after: encoding
-     * both parts as texts of their own gives the ids of the whole.  The last such place; 0 when
-     * there is none.  It looks at most at the last `reach` bytes.  NULL: never.
+     * cut: the last place p, 0 < p < n, where text [n] may be cut, whatever comes before and after:
+     * encoding both parts separately gives the ids of the whole.  0: there is none.  Examines at most
+     * the last `reach` bytes.  NULL: texts are never cut.
      */
     size_t (*cut)(const void *tok, const unsigned char *text, size_t n, size_t reach);
 
-    /* offset: the next text begins at this byte of what messages count from.  Called only between
-     * texts.  NULL: messages do not mention places. */
+    /* offset: messages count the bytes of the next text from here.  Called only between texts.
+     * NULL: messages have no offsets. */
     void (*offset)(void *encoder, uint64_t offset);
 
     /* The encoder: start (NULL: a zeroed state will do), encode and finish with the contracts of

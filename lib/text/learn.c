@@ -10,7 +10,7 @@
 #include "lib/text/mix.h"
 #include "lib/text/piece_counts.h"
 
-/* Text that a thread takes at a time, and how much of it the splitter is given at once. */
+/* How much text a thread takes at a time, and how much of it goes to the splitter at once. */
 #ifndef TG_LEARN_TEXT
 #define TG_LEARN_TEXT ((size_t)1 << 20)
 #endif
@@ -23,7 +23,7 @@
     ((size_t)64) /* from a cut to the end of the text so far: what decides the bytes before                  \
                   */
 
-/* A part of the buffer that a thread divides into pieces. */
+/* A part of the buffer that a thread splits into pieces. */
 typedef struct segment {
     tg_splitter splitter;
     size_t piece;   /* where the piece begins whose end is not known yet */
@@ -52,7 +52,7 @@ struct tg_learn {
 
 /* ---- making */
 
-/* Numbers that nobody knows in advance. */
+/* Unpredictable numbers. */
 static void make_seed(uint64_t seed[2], const void *somewhere)
 {
     struct timespec now = {0};
@@ -65,14 +65,14 @@ static void make_seed(uint64_t seed[2], const void *somewhere)
     }
 }
 
-/* Let the buffer and the bits of each thread hold `capacity` bytes of text. */
+/* Grow the buffer and each thread's bits to hold `capacity` bytes of text. */
 static tg_status set_capacity(tg_learn *l, size_t capacity, tg_err *err)
 {
     const size_t words = (capacity / 64 + 1) * sizeof(uint64_t);
     unsigned char *text = realloc(l->text, tg_size_add_sat(capacity, TG_PIECE_SLACK));
 
     if (!text)
-        return tg_fail_memory(err, capacity, "text that is one piece, as far as can be told");
+        return tg_fail_memory(err, capacity, "an incomplete piece");
     memset(text + capacity, 0, TG_PIECE_SLACK);
     l->text = text;
     for (size_t t = 0; t < l->threads; t++) {
@@ -130,7 +130,7 @@ void tg_learn_free(tg_learn *l)
 
 /* ---- one segment */
 
-/* Count the segment's pieces whose ends are among the bits of the next n bytes. */
+/* Count the segment's pieces that end within the next n bytes, according to the bits. */
 static tg_status count_marked(worker *w, const unsigned char *text, segment *s, size_t n, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -150,8 +150,8 @@ static tg_status count_marked(worker *w, const unsigned char *text, segment *s, 
     return status;
 }
 
-/* Count the pieces that begin in a segment of text [n], as far as text [n] tells their ends.
- * last: it tells all, for no text follows. */
+/* Count the pieces that begin in a segment of text [n] and whose ends text [n] decides.
+ * last: it decides all, because no text follows. */
 static tg_status count_segment(worker *w, const unsigned char *text, size_t n, bool last, segment *s,
                                tg_err *err)
 {
@@ -202,7 +202,7 @@ static size_t divide(tg_learn *l)
     return n + 1;
 }
 
-/* Keep the text of the piece whose end is not known yet, with room for more. */
+/* Keep the text of the piece whose end is not yet known, with room for more. */
 static tg_status keep_open(tg_learn *l, tg_err *err)
 {
     const size_t done = l->open.piece;

@@ -1,6 +1,6 @@
 /*
- * learned_tokens: the tokens of a vocabulary that is being learned, for vocab_learner.c: the
- * bytes, then pairs of tokens joined, with room for the special tokens at the end.
+ * learned_tokens: the tokens of a vocabulary while it is learned, for vocab_learner.c: the bytes,
+ * then the merged tokens, with room for the special tokens at the end.
  */
 #ifndef TG_TEXT_LEARNED_TOKENS_H
 #define TG_TEXT_LEARNED_TOKENS_H
@@ -14,7 +14,7 @@
 #define TG_LEARNED_BYTES 256 /* ids of single bytes */
 
 typedef struct tg_learned_tokens {
-    size_t n, capacity;    /* ids so far; those that there is room for, the special ones included */
+    size_t n, capacity;    /* ids so far; room for ids, special ones included */
     uint32_t *ends;        /* [capacity]: as in tg_bpe_vocab */
     uint32_t (*halves)[2]; /* [capacity]: of id TG_LEARNED_BYTES + i */
     unsigned char *text;   /* [text_capacity]: `bytes` so far */
@@ -32,10 +32,10 @@ TG_MUST_CHECK tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char
 /* Make room for another token of n bytes.  TG_ENOMEM: t is unchanged. */
 TG_MUST_CHECK tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t n, tg_err *err);
 
-/* Append the token that joins two; there is room.  Returns its id. */
+/* Append the concatenation of two tokens; room has been reserved.  Returns its id. */
 uint32_t tg_learned_tokens_join(tg_learned_tokens *t, uint32_t left, uint32_t right);
 
-/* Where the text of an id begins, and its bytes. */
+/* Where the text of an id begins, and its length in bytes. */
 static inline size_t tg_learned_tokens_start(const tg_learned_tokens *t, uint32_t id)
 {
     return id == 0 ? 0 : t->ends[id - 1];
@@ -45,7 +45,7 @@ static inline uint32_t tg_learned_tokens_size(const tg_learned_tokens *t, uint32
     return t->ends[id] - (uint32_t)tg_learned_tokens_start(t, id);
 }
 
-/* The tokens and the special ones after them, valid until t changes. */
+/* The tokens, then the special ones, valid until t changes. */
 void tg_learned_tokens_vocab(tg_learned_tokens *t, tg_split split, tg_bpe_vocab *vocab);
 
 /* Bytes of memory in use. */

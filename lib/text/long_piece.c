@@ -5,10 +5,10 @@
 
 #include "lib/base/size.h"
 
-/* Bytes at a block's end that are mostly enough to know what it depends on. */
+/* This many bytes at a block's end usually suffice to show what the end depends on. */
 #define BACK (TG_LONG_PIECE_BLOCK / 16)
 
-/* A part of a piece, and what encodes it. */
+/* A part of a piece, and the means to encode it. */
 struct part {
     const tg_bpe *b;
     tg_merger *merger;
@@ -25,7 +25,7 @@ static tg_status encode(const struct part *p, int32_t *ids, size_t at, size_t n,
     return status ? status : tg_merge(p->merger, ids, p->text + at, n, n_ids, err);
 }
 
-/* Encode all that is left into the queue. */
+/* Encode the rest into the queue. */
 static tg_status encode_rest(const struct part *p, size_t *used, tg_id_queue *queue, tg_err *err)
 {
     size_t n_ids;
@@ -65,8 +65,8 @@ static tg_status reserve(tg_long_piece *l, tg_err *err)
     return TG_OK;
 }
 
-/* The places i < n of text [n] where a token may begin that goes on after n, from the last to the
- * first; returns how many. */
+/* Find the places i < n of text [n] where a token that continues after n may begin, from the last to
+ * the first; returns their number. */
 static size_t find_ends(const tg_bpe *b, size_t *ends, const unsigned char *text, size_t n)
 {
     const size_t first = n - tg_size_min(n, b->longest - 1);

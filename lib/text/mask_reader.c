@@ -11,7 +11,7 @@ static uint64_t ones(unsigned n)
     return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
 }
 
-/* Complete the masks of the next bytes with the characters that are not ASCII. */
+/* Add the characters that are not ASCII to the masks of the next bytes. */
 static void add_characters(tg_mask_reader *r, tg_masks *m)
 {
     uint64_t of_class[TG_UNICODE_MARK + 1] = {0}, left = m->high;

@@ -9,7 +9,7 @@
 #define NONE UINT32_MAX
 #define LONG_MAX_BYTES ((size_t)1 << 31) /* places fit 32 bits, also twice their number */
 
-/* Of the method for short strings: a place, below a rank; places that are looked through at once. */
+/* The method for short strings: bits of a place, below the rank; places scanned at once. */
 #define PLACE_BITS (32 - TG_RANK_BITS)
 #define PLACE_MASK ((1u << PLACE_BITS) - 1)
 #define GROUP 16
@@ -29,7 +29,8 @@ struct entries {
     uint32_t lowest[GROUPS];        /* of a group */
 };
 
-/* The lowest of x [n], n a multiple of 4: four at a time, as a comparison waits for the one before. */
+/* The least of x [n], n a multiple of 4: four independent minima, so that no comparison waits for the
+ * previous one. */
 static inline uint32_t lowest_of(const uint32_t *x, size_t n)
 {
     uint32_t low[4] = {x[0], x[1], x[2], x[3]};
@@ -42,7 +43,7 @@ static inline uint32_t lowest_of(const uint32_t *x, size_t n)
     return low[2] < low[0] ? low[2] : low[0];
 }
 
-/* A pair's entry; without a rank it is above all others. */
+/* A pair's entry; a pair without a rank has one above all others. */
 static uint32_t entry_of(uint32_t rank, size_t place)
 {
     return rank == TG_RANK_NONE ? TG_RANK_NONE : rank << PLACE_BITS | (uint32_t)place;
@@ -53,8 +54,8 @@ static inline void update_group(struct entries *e, size_t group)
     e->lowest[group] = lowest_of(e->entry + group * GROUP, GROUP);
 }
 
-/* The entries of the pairs of bytes of text [n]; returns the number of groups, rounded up to a multiple
- * of 4, of which the last may be empty. */
+/* Set the entries of the byte pairs of text [n]; returns the number of groups, rounded up to a multiple
+ * of 4; the last ones may be empty. */
 static size_t fill_entries(struct entries *e, const tg_pairs *p, const unsigned char *text, size_t n)
 {
     const size_t groups = tg_ceil_div(n, GROUP), rounded = tg_round_up(groups, 4);
@@ -71,7 +72,7 @@ static size_t fill_entries(struct entries *e, const tg_pairs *p, const unsigned 
     return rounded;
 }
 
-/* The entry of the pair of tokens a and b, by a guess; the merge itself will soon be needed. */
+/* The guessed entry of the pair of tokens a and b; prefetches the merge, which is soon needed. */
 static inline uint32_t guess_entry(const tg_pairs *p, uint32_t a, uint32_t b, size_t place)
 {
     const uint32_t rank = tg_pairs_guess(p, a, b);
@@ -89,7 +90,7 @@ struct tokens {
     uint16_t next[TG_MERGE_SHORT + 1], previous[TG_MERGE_SHORT + 1];
 };
 
-/* Do the merge of an entry; *before and *gone: places whose entries it changed, besides its own. */
+/* Perform the merge of an entry; *before and *gone: places whose entries it also changed. */
 static inline void merge_entry(struct tokens *t, struct entries *e, const tg_pairs *p, size_t at, uint32_t id,
                                size_t *before, size_t *gone)
 {
@@ -170,8 +171,8 @@ struct tg_merge_node {
     uint32_t next, previous; /* places; the last one's next is n, the first one's previous NONE */
 };
 
-/* An entry of the heap: a rank and, in case of equal ones, a place.  It is out of date once the
- * node's rank is another. */
+/* An entry of the heap: a rank, and a place to order equal ranks.  It is out of date once the node's
+ * rank differs. */
 static uint64_t entry(uint32_t rank, size_t place)
 {
     return (uint64_t)rank << 32 | place;
@@ -216,7 +217,7 @@ static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
     if (n <= m->capacity)
         return TG_OK;
     if (n > LONG_MAX_BYTES)
-        return tg_fail(err, TG_ENOMEM, "a piece of %zu bytes is longer than %zu", n, LONG_MAX_BYTES);
+        return tg_fail(err, TG_ENOMEM, "a piece has %zu bytes, expected at most %zu", n, LONG_MAX_BYTES);
     free(m->nodes);
     free(m->heap);
     m->capacity = 0;
@@ -228,7 +229,7 @@ static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
     return TG_OK;
 }
 
-/* One node per byte, and their pairs in the heap. */
+/* Make one node per byte, and put the pairs into the heap. */
 static void begin(tg_merger *m, const int32_t *ids, const unsigned char *text, size_t n)
 {
     m->n_heap = 0;

@@ -1,9 +1,9 @@
 /*
- * merge: byte pair encoding of one string, exactly as lib/text/bpe.h defines it: of all neighbours
- * that are a merge, those of the lowest rank become one, the leftmost first, until none is left.
+ * merge: byte pair encoding of one string, exactly as lib/text/bpe.h defines it: the adjacent pair of
+ * the lowest rank is merged, the leftmost of equals first, until no pair has a merge.
  *
- * Two methods give the same tokens.  A short string's pairs are looked through for each merge, most of
- * them in groups.  A long one's are kept in a heap: n log n.
+ * Two methods give the same tokens.  For a short string, each merge scans the pairs, most of them in
+ * groups.  For a long one, the pairs are kept in a heap: n log n.
  */
 #ifndef TG_TEXT_MERGE_H
 #define TG_TEXT_MERGE_H
@@ -20,7 +20,7 @@
 
 typedef struct tg_merge_node tg_merge_node;
 
-/* Memory of the method for long strings, which grows with them; zeroed at first. */
+/* The memory of the method for long strings, which grows with their length; zeroed at first. */
 typedef struct tg_merger {
     const tg_pairs *pairs;
     tg_merge_node *nodes;
@@ -31,8 +31,9 @@ typedef struct tg_merger {
 } tg_merger;
 
 /*
- * Merge text [n], n <= TG_MERGE_SHORT or any n: *ids [n] are the bytes' tokens at first and the
- * string's afterwards.  Returns or sets their number.
+ * Merge text [n]: ids [n] holds the bytes' tokens before, and the string's tokens after.
+ * tg_merge_short() takes n <= TG_MERGE_SHORT and returns the number of tokens; tg_merge() takes any n
+ * and sets *n_ids.
  */
 size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n);
 TG_MUST_CHECK tg_status tg_merge(tg_merger *m, int32_t *ids, const unsigned char *text, size_t n,

@@ -1,8 +1,8 @@
 /*
  * mix: a hash of two words, for tables whose keys come from a text.
  *
- * The two are multiplied and the halves of the product folded together.  With a seed that is not
- * known in advance combined with both (exclusive or), nobody can prepare words that collide.
+ * The two are multiplied, and the halves of the product are combined by exclusive or.  If both words
+ * are first combined with an unpredictable seed, nobody can prepare words that collide.
  */
 #ifndef TG_TEXT_MIX_H
 #define TG_TEXT_MIX_H

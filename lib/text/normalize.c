@@ -1,9 +1,9 @@
 /*
  * The text is a sequence of segments: each begins with a character before which nothing can
- * compose or be reordered (tg_unicode_form.starts), so each has a normal form of its own.  Nearly
- * all are in it already, as a quick check tells; those are copied, or given back where they are.
- * The others are decomposed, ordered and composed one by one.  What a call's text ends with is
- * kept as a segment in hand, since marks may follow.
+ * compose or be reordered (tg_unicode_form.starts), so each can be normalised separately.  A quick
+ * check shows that nearly all are in normal form already; those are copied, or returned in place.
+ * The others are decomposed, ordered and composed one by one.  The last segment of a call's text is
+ * kept in hand, because marks may follow.
  */
 #include "lib/text/normalize.h"
 
@@ -128,8 +128,8 @@ static void sort_many(uint32_t *marks, uint32_t *scratch, size_t n)
     memcpy(marks, scratch, n * sizeof *marks);
 }
 
-/* Order the marks in hand, and compose the starter with those that it composes with: with the
- * first of each order, unless it has left the one before. */
+/* Order the marks in hand, and compose the starter with those that it composes with.  A mark can
+ * compose only if no mark of the same order remains before it. */
 static void compose(tg_nfc *f)
 {
     uint32_t last = 0;
@@ -203,8 +203,8 @@ static tg_status add_character(tg_nfc *f, uint32_t code, tg_err *err)
     return status;
 }
 
-/* Take the character at the start of text [n], n >= 1, in hand, or put the byte out if it is
- * none; *length says how many bytes that were. */
+/* Take the character at the start of text [n], n >= 1, in hand, or write the byte if it is not part
+ * of a character; *length: the number of bytes consumed. */
 static tg_status take(tg_nfc *f, size_t *length, const unsigned char *text, size_t n, tg_err *err)
 {
     uint32_t code;
@@ -221,9 +221,9 @@ static tg_status take(tg_nfc *f, size_t *length, const unsigned char *text, size
 /* ---- the quick check */
 
 /*
- * Most bytes need not be decoded: with those below 0xC0 no character begins that changes, or that
- * changes what precedes it; nor with these first bytes, all of whose characters are starters in
- * normal form.
+ * Most bytes need not be decoded.  No character that changes, or that changes what precedes it,
+ * begins with a byte below 0xC0, nor with one of these first bytes, all of whose characters are
+ * starters in normal form.
  */
 static bool is_inert(unsigned char byte)
 {
@@ -263,7 +263,7 @@ static size_t skip_inert(const unsigned char *text, size_t i, size_t n)
     return i;
 }
 
-/* How many bytes of text [n] are in normal form; *segment: where the last segment begins in them. */
+/* How many bytes of text [n] are in normal form; *segment: where the last segment of those begins. */
 static size_t check(size_t *segment, const unsigned char *text, size_t n)
 {
     unsigned order = 0;
@@ -314,8 +314,8 @@ static bool begins_segment(const unsigned char *text, size_t n)
     return tg_utf8_decode(&code, text, n) == 0 || tg_unicode_forms[tg_unicode_form_of(code)].starts;
 }
 
-/* Where the text that must be kept begins, in one that is in normal form: at its last segment,
- * without a byte that is no character, or an ASCII character that composes with nothing. */
+/* Where the text to be kept begins, in text that is in normal form: at its last segment, except for a
+ * byte that is not part of a character, or an ASCII character that composes with nothing. */
 static size_t keep_from(size_t segment, const unsigned char *text, size_t n)
 {
     uint32_t code;
@@ -332,7 +332,7 @@ static size_t keep_from(size_t segment, const unsigned char *text, size_t n)
 
 /* ---- the text */
 
-/* Characters of text [n], all of them whole. */
+/* Normalise text [n], all of whose characters are whole. */
 static tg_status take_all(tg_nfc *f, const unsigned char *text, size_t n, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -343,7 +343,7 @@ static tg_status take_all(tg_nfc *f, const unsigned char *text, size_t n, tg_err
     return status;
 }
 
-/* Complete a character that the last text's end has cut; *used: bytes of text that it took. */
+/* Complete the character that the end of the last text cut; *used: bytes of text that it took. */
 static tg_status take_cut(tg_nfc *f, size_t *used, const unsigned char *text, size_t n, bool last,
                           tg_err *err)
 {
@@ -375,7 +375,7 @@ static tg_status take_cut(tg_nfc *f, size_t *used, const unsigned char *text, si
     return TG_OK;
 }
 
-/* Put text [n], all of whose characters are whole, out, and keep what may change. */
+/* Write text [n], all of whose characters are whole, and keep what may still change. */
 static tg_status normalize(tg_nfc *f, const unsigned char *text, size_t n, bool last, tg_err *err)
 {
     tg_status status = TG_OK;

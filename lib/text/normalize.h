@@ -18,9 +18,9 @@ TG_MUST_CHECK tg_status tg_nfc_create(tg_nfc **nfc, tg_err *err);
 
 /*
  * Normalise a part of a text: *out points to *out_n bytes that no further text can change, valid
- * until the next call (or, where nothing needed changing, into text itself).  last: the text ends
- * here, and the next call begins another.  TG_ENOMEM: a character with more combining marks
- * than memory holds; then only tg_nfc_free() is legal.
+ * until the next call; if nothing had to change, it points into text itself.  last: the text ends
+ * here, and the next call begins another.  TG_ENOMEM: a character has more combining marks than
+ * memory can hold; then only tg_nfc_free() is legal.
  */
 TG_MUST_CHECK tg_status tg_nfc_next(tg_nfc *nfc, const unsigned char **out, size_t *out_n,
                                     const unsigned char *text, size_t n, bool last, tg_err *err);

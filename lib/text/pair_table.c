@@ -90,7 +90,7 @@ static bool before(const tg_pair_entry *a, const tg_pair_entry *b)
     return a->count > b->count || (a->count == b->count && a->key < b->key);
 }
 
-/* Put an entry where position i or one below it is free. */
+/* Put an entry at the free position i, or below it. */
 static void sift_down(tg_pair_table *t, size_t i, tg_pair_entry entry)
 {
     for (;;) {
@@ -186,7 +186,7 @@ tg_pair tg_pair_table_take(tg_pair_table *t, tg_pair *best)
     return taken;
 }
 
-/* Move to a new table the pairs that are of interest. */
+/* Move the pairs that are not ignored to a new table. */
 static void move_pairs(tg_pair_table *t, tg_pair *slots, size_t capacity)
 {
     tg_pair *old = t->slots;

@@ -25,8 +25,8 @@ uint32_t tg_pairs_rank(const tg_pairs *p, uint32_t a, uint32_t b)
     return TG_RANK_NONE;
 }
 
-/* Put a merge into its first slot; what was there goes to its other one, and so on.  False: there
- * is no end of it. */
+/* Put a merge into its first slot; the merge evicted there goes to its other slot, and so on.  False:
+ * this did not end. */
 static bool insert(tg_pairs *p, uint32_t rank)
 {
     size_t which = 0;
@@ -44,7 +44,7 @@ static bool insert(tg_pairs *p, uint32_t rank)
     return false;
 }
 
-/* TG_EDATA: a pair occurs twice.  *done: whether the table has all merges; otherwise other hashes may do. */
+/* TG_EDATA: a pair occurs twice.  *done: whether all merges fit; otherwise try other hashes. */
 static tg_status insert_all(tg_pairs *p, size_t n, const bool *live, bool *done, tg_err *err)
 {
     *done = true;

@@ -81,7 +81,7 @@ static tg_status create_workers(tg_parallel *p, tg_err *err)
 
 /* ---- parts */
 
-/* A part of a text on its way through a worker. */
+/* A part of a text that a worker encodes. */
 struct part {
     const struct worker *w;
     tg_text text;
@@ -111,7 +111,7 @@ static void encode_part(struct part *t)
     }
 }
 
-/* Deliver the ids of a part, and encode what is left of it. */
+/* Deliver the ids of a part, and encode the rest of it. */
 static tg_status deliver_part(const tg_parallel *p, struct part *t, tg_err *err)
 {
     for (;;) {
@@ -138,8 +138,8 @@ static tg_status encode_here(tg_parallel *p, const unsigned char *text, size_t n
 
 /* ---- parts on several threads */
 
-/* Where part k of text [n] begins: as late in block k - 1 as may be; 0: nowhere, it belongs to the part
- * before.  Part 0 begins at 0. */
+/* Where part k of text [n] begins: at the last possible cut in block k - 1.  0: there is none, so block
+ * k belongs to the previous part.  Part 0 begins at 0. */
 static size_t start_of(const tg_parallel *p, const unsigned char *text, size_t k)
 {
     const size_t before = (k - 1) * TG_PARALLEL_BLOCK;

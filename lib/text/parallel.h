@@ -6,13 +6,13 @@
  *     tg_parallel_finish(p, &err)
  *     tg_parallel_free(p)
  *
- * The ids are those of lib/text/encoder.h, in order.  They depend neither on the number of
- * threads, which is OpenMP's (OMP_NUM_THREADS), nor on how the text is cut into parts.  Threads
- * share what arrives in one call, so a part that is to be shared should have megabytes; a small
- * one is encoded at once by the caller's thread.  Memory is constant, whatever the text.
+ * The ids are those of lib/text/encoder.h, in order.  They depend neither on the number of threads,
+ * which is OpenMP's (OMP_NUM_THREADS), nor on how the text is cut into parts.  Threads share the part
+ * of one call, so parts should be megabytes long; a small part is encoded at once by the caller's
+ * thread.  Memory use is constant, whatever the text.
  *
- * A long part is cut where the kind of tokenizer knows that it may be (kind.h); a text without
- * such places is encoded by one thread.
+ * A long part is cut where the kind of tokenizer allows it (kind.h); a text without such places is
+ * encoded by one thread.
  */
 #ifndef TG_TEXT_PARALLEL_H
 #define TG_TEXT_PARALLEL_H
@@ -24,7 +24,7 @@
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
 
-/* Bytes of text that a thread takes at a time, more or less. */
+/* Approximate number of bytes that a thread takes at a time. */
 #ifndef TG_PARALLEL_BLOCK
 #define TG_PARALLEL_BLOCK (1 << 18)
 #endif
@@ -32,14 +32,14 @@
 typedef struct tg_parallel tg_parallel;
 
 /*
- * Take n ids, which are valid until it returns.  Called from one thread at a time, not always the
- * same, and only during tg_parallel_encode() and tg_parallel_finish().  A failure ends the call
- * that it happens in, which returns it.
+ * Take n ids, which are valid until this function returns.  It is called from one thread at a time, not
+ * always the same one, and only during tg_parallel_encode() and tg_parallel_finish().  A failure ends
+ * that call, which returns it.
  */
 typedef tg_status tg_parallel_take(void *context, const int32_t *ids, size_t n, tg_err *err);
 
-/* At the start of a text, to be freed; it takes a share of tok.  special: whether to look for
- * special tokens, as after tg_encoder_match_special().  TG_ENOMEM; *p is NULL after a failure. */
+/* Begin a text; *p is to be freed, and takes a share of tok.  special: whether to look for special
+ * tokens, as after tg_encoder_match_special().  TG_ENOMEM; *p is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_parallel_create(tg_parallel **p, const tg_tokenizer *tok, bool special,
                                            tg_parallel_take *take, void *context, tg_err *err);
 
@@ -48,7 +48,7 @@ TG_MUST_CHECK tg_status tg_parallel_create(tg_parallel **p, const tg_tokenizer *
  * tg_parallel_free() is legal. */
 TG_MUST_CHECK tg_status tg_parallel_encode(tg_parallel *p, const void *text, size_t n, tg_err *err);
 
-/* The text ends here: the remaining ids.  Then it is ready for another text.  Fails likewise. */
+/* End the text and deliver the remaining ids.  *p is then ready for another text.  Fails likewise. */
 TG_MUST_CHECK tg_status tg_parallel_finish(tg_parallel *p, tg_err *err);
 
 /* NULL is fine. */

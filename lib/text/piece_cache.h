@@ -1,10 +1,10 @@
 /*
- * piece_cache: the ids of short pieces that were encoded lately.
+ * piece_cache: the ids of short pieces that were encoded recently.
  *
- * A piece is its own key, so that a hit is certain.  A set of two entries is one line of the
- * processor's cache.  A new piece takes the second place of its set, and the first one when it
- * comes again: pieces that come once do not drive out the others.  The cache never grows, and a search
- * looks at one set, whatever the text.
+ * A piece is its own key, so a hit is certain.  A set of two entries is one line of the processor's
+ * cache.  A new piece enters the second place of its set and moves to the first when it recurs, so
+ * pieces that occur once do not evict the others.  The cache never grows, and a search reads only one
+ * set, whatever the text.
  */
 #ifndef TG_TEXT_PIECE_CACHE_H
 #define TG_TEXT_PIECE_CACHE_H
@@ -45,7 +45,7 @@ TG_MUST_CHECK tg_status tg_piece_cache_create(tg_piece_cache *c, tg_err *err);
 /* A zeroed one is fine. */
 void tg_piece_cache_free(tg_piece_cache *c);
 
-/* The key of a piece; for n > TG_PIECE_MAX one that no piece in the cache has. */
+/* The key of a piece; for n > TG_PIECE_MAX a key that no piece in the cache has. */
 static inline tg_piece_key tg_piece_key_of(const unsigned char *piece, size_t n)
 {
     unsigned char bytes[16] = {0};
@@ -57,10 +57,10 @@ static inline tg_piece_key tg_piece_key_of(const unsigned char *piece, size_t n)
     return key;
 }
 
-/* The same where 16 bytes can be read. */
+/* The same, if 16 bytes can be read at `piece`. */
 static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t n)
 {
-    /* From ones + 16 - n on, n bytes are ones. */
+    /* At ones + 16 - n, n bytes are 0xFF, and the rest are 0. */
     static const unsigned char ones[32] = {
         0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
     };
@@ -79,7 +79,7 @@ static inline bool tg_piece_same(tg_piece_key a, tg_piece_key b)
     return ((a.half[0] ^ b.half[0]) | (a.half[1] ^ b.half[1])) == 0;
 }
 
-/* The set where a piece is, if it is in the cache. */
+/* The set that holds a piece if it is in the cache. */
 static inline size_t tg_piece_set(tg_piece_key key)
 {
     const uint64_t mixed =
@@ -88,7 +88,7 @@ static inline size_t tg_piece_set(tg_piece_key key)
     return mixed >> (64 - TG_PIECE_SETS_BITS);
 }
 
-/* Write TG_PIECE_IDS ids, of which the entry's come first; returns how many those are. */
+/* Write TG_PIECE_IDS ids, the entry's first; returns how many the entry has. */
 static inline size_t tg_piece_ids(const tg_piece_entry *e, int32_t *ids)
 {
     typedef uint32_t four __attribute__((vector_size(sizeof e->ids)));
@@ -104,7 +104,7 @@ static inline size_t tg_piece_ids(const tg_piece_entry *e, int32_t *ids)
 /* Move a piece to the first place of its set; false: the cache lacks it. */
 bool tg_piece_cache_promote(tg_piece_cache *c, tg_piece_key key, size_t set);
 
-/* Keep the n ids of a piece that the cache lacks, n <= TG_PIECE_IDS. */
+/* Add the n ids of a piece that the cache lacks, n <= TG_PIECE_IDS. */
 void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, size_t set, const int32_t *ids, size_t n);
 
 #endif

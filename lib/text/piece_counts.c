@@ -106,7 +106,7 @@ size_t tg_piece_counts_memory(const tg_piece_counts *c)
     return c->capacity * sizeof *c->slots + c->longer_capacity;
 }
 
-/* A free slot for a key that is not in the table. */
+/* Find a free slot for a key that the table lacks. */
 static tg_piece_slot *free_slot(tg_piece_slot *slots, size_t capacity, uint64_t hash)
 {
     size_t at = hash & (capacity - 1);
@@ -242,8 +242,8 @@ tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err)
 
 tg_status tg_piece_counts_merge(tg_piece_counts *c, const tg_piece_counts *from, tg_err *err)
 {
-    /* Room for all at once: entries that come in the order of their hashes would pile up in a
-     * table that is still to grow. */
+    /* Reserve all slots at once: entries that arrive in the order of their hashes would cluster in a
+     * table that has yet to grow. */
     tg_status status = reserve(c, from->used, err);
 
     for (size_t i = 0; !status && i < from->capacity; i++) {

@@ -17,7 +17,7 @@ tg_status tg_prefix_filter_create(tg_prefix_filter *f, size_t prefixes, tg_err *
     return f->bits ? TG_OK : tg_fail_memory(err, (size_t)1 << (bits - 3), "a filter of tokens");
 }
 
-/* The next of the bits that stand for a string. */
+/* The next of a string's bits. */
 static uint64_t next_bit(const tg_prefix_filter *f, uint64_t *mixed)
 {
     *mixed = (*mixed ^ *mixed >> 32) * UINT64_C(0xD6E8FEB86659FD93);

@@ -1,5 +1,5 @@
 /*
- * prefix_filter: whether a token may begin with a string and go on.
+ * prefix_filter: whether some token may begin with a string and be longer.
  *
  * A Bloom filter of all proper prefixes of all tokens: "no" is certain, "yes" is wrong for about one
  * string in 400.
@@ -15,7 +15,7 @@
 
 typedef struct tg_prefix_filter {
     uint64_t *bits; /* owned */
-    unsigned shift; /* from a hash to the number of a bit */
+    unsigned shift; /* from a hash to a bit's index */
 } tg_prefix_filter;
 
 /* TG_ENOMEM; *f can be freed either way.  prefixes: how many will be added. */
@@ -24,12 +24,12 @@ TG_MUST_CHECK tg_status tg_prefix_filter_create(tg_prefix_filter *f, size_t pref
 /* Add the proper prefixes of token [n]. */
 void tg_prefix_filter_add(tg_prefix_filter *f, const unsigned char *token, size_t n);
 
-/* A string that grows to the left; zeroed: the empty one. */
+/* A string that grows to the left; zeroed, it is empty. */
 typedef struct tg_prefix_string {
     uint64_t hash, power;
 } tg_prefix_string;
 
-/* Put a byte before the string; returns whether a token may begin with it and go on. */
+/* Prepend a byte to the string; returns whether some token may begin with the string and be longer. */
 bool tg_prefix_filter_extend(const tg_prefix_filter *f, tg_prefix_string *s, unsigned char byte);
 
 /* A zeroed one is fine. */

@@ -13,14 +13,14 @@ struct part {
     uint32_t before, after; /* where its neighbours begin; after = n: none follows */
 };
 
-/* Two neighbours that together are a token. */
+/* Two adjacent parts that together are a token. */
 struct candidate {
     uint32_t id;         /* the token */
     uint32_t begin, end; /* its bytes */
 };
 
-/* A pair that was looked up, and the token that it is.  A vocabulary's tokens ask for the same pairs
- * again and again; in one of long tokens each answer compares them. */
+/* A pair that was looked up, and its token.  A vocabulary's tokens need the same pairs again and again,
+ * and each lookup compares whole tokens, which may be long. */
 struct known {
     uint32_t left, right, id;
 };
@@ -71,7 +71,7 @@ static struct candidate pop(struct work *w)
 
 /* ---- one token */
 
-/* The token that two tokens in a row are. */
+/* The token that two consecutive tokens form. */
 static uint32_t join(struct work *w, uint32_t left, uint32_t right)
 {
     struct known *known =
@@ -82,7 +82,7 @@ static uint32_t join(struct work *w, uint32_t left, uint32_t right)
     return known->id;
 }
 
-/* Add the part at `begin` and its right neighbour to the heap if they are a token together. */
+/* Add the part at `begin` and its right neighbour to the heap if together they are a token. */
 static void consider(struct work *w, uint32_t begin)
 {
     const struct part *left = &w->part[begin], *right;
@@ -96,7 +96,7 @@ static void consider(struct work *w, uint32_t begin)
         push(w, (struct candidate){id, begin, right->after});
 }
 
-/* Whether a candidate is still two parts that are neighbours. */
+/* Whether a candidate's two parts still exist and are adjacent. */
 static bool is_current(const struct work *w, const struct candidate *c)
 {
     const struct part *left = &w->part[c->begin];
@@ -118,7 +118,7 @@ static void merge(struct work *w, const struct candidate *c)
         consider(w, left->before);
 }
 
-/* Encode a token's bytes.  The halves of the last merge, and true, if it makes the whole. */
+/* Encode a token's bytes.  If the last merge makes the whole token, return true and its halves. */
 static bool find_merge(struct work *w, uint32_t halves[2], const unsigned char *text, uint32_t n)
 {
     w->n = n;

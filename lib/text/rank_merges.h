@@ -1,12 +1,12 @@
 /*
- * rank_merges: the merges of a vocabulary that only has ranks, as .tiktoken files do: a token's id is
- * its rank, and of all neighbours that together are a token, those of the lowest id become one, the
- * leftmost first.
+ * rank_merges: the merges of a vocabulary that has only ranks, as .tiktoken files do: a token's id is
+ * its rank, and of all adjacent pairs that together are a token, the one with the lowest id is merged,
+ * the leftmost of equals first.
  *
- * Each token has at most one merge.  What lies within the borders of a token-to-be is merged as if
- * nothing else were there, because a merge across a border would remove that border for good.  So
- * whatever surrounds it, a token comes from the two parts from which it comes when its own bytes are
- * encoded alone; if these do not end as one token, no text merges into it.
+ * Each token has at most one merge.  The bytes that become a token are merged as if nothing surrounded
+ * them, because a merge across a border would remove that border for good.  So whatever surrounds it, a
+ * token is made from the same two parts as when its own bytes are encoded alone; if those do not merge
+ * into one token, no text produces it.
  */
 #ifndef TG_TEXT_RANK_MERGES_H
 #define TG_TEXT_RANK_MERGES_H
@@ -19,9 +19,9 @@
 #include "lib/text/token_table.h"
 
 /*
- * The merges, in order of rank, into (*merges) [*n_merges], to be freed with free(); NULL after a
+ * Find the merges, in order of rank: *merges [*n_merges] is to be freed with free(), and NULL after a
  * failure.  *unmade is the number of ordinary tokens of several bytes that no merge makes.
- * v: its tokens and special tokens, of which a byte each is one; the rest is not read.
+ * v: only its tokens and special tokens are read; every byte must be a token.
  * table: of the ordinary tokens.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmade,

@@ -57,8 +57,8 @@ void tg_specials_free(tg_specials *s)
     s->n = 0;
 }
 
-/* The first of tokens [low..high) whose byte at `depth` is at least c; all have one, and are in its
- * order. */
+/* The first of tokens [low..high) whose byte at `depth` is at least c.  All have such a byte, and are
+ * sorted by it. */
 static size_t narrow(const tg_specials *s, size_t low, size_t high, size_t depth, unsigned c)
 {
     while (low < high) {

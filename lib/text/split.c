@@ -121,15 +121,15 @@ size_t tg_split_contraction(const unsigned char *text, size_t n, bool any_case)
 /*
  * Whether a piece begins at text[p] whatever precedes, as at the start of a text.
  *
- * A ' ' after any other character than white space begins a run of white space.  That is a start
- * in every rule, and nothing before it has a say in what follows: no rule lets white space join
- * what precedes it, except line ends, and what precedes ends in the same way whether white space
- * or nothing follows.  The same goes for a line end in gpt2's rules, which treat them as any
- * white space.
+ * A ' ' after any character that is not white space begins a run of white space.  That is a start in
+ * every rule, and nothing before it affects what follows: in no rule does white space other than line
+ * ends join what precedes it, and what precedes ends the same way whether white space or nothing
+ * follows.  The same holds for a line end in gpt2's rules, which treat line ends like other white
+ * space.
  *
- * In the others, what begins after a line end begins a piece, unless it is white space, or a
- * slash, which may be of a tail in o200k.  The line end before it ends a piece in the same way at
- * the end of a text.
+ * In the other rules, the character after a line end begins a piece, unless it is white space or a
+ * slash, which may belong to a tail in o200k.  The line end before it ends a piece just as it would
+ * at the end of a text.
  */
 static bool may_cut(tg_split split, const unsigned char *text, size_t n, size_t p)
 {

@@ -4,13 +4,13 @@
  *   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*
  *   |\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * in which qwen2 has \p{N} for \p{N}{1,3}, and cl100k has \s++$ before \s*[\r\n]+: tiktoken's
- * pattern since its version 0.8.  See lib/text/split_lines.h.  A contraction is matched where an
- * apostrophe begins a piece; its letters count as no letters, as in split_gpt2.c.
+ * in which qwen2 has \p{N} instead of \p{N}{1,3}, and cl100k has \s++$ before \s*[\r\n]+: tiktoken's
+ * pattern since version 0.8.  See lib/text/split_lines.h.  A contraction is matched where an
+ * apostrophe begins a piece; its letters do not count as letters, as in split_gpt2.c.
  */
 #include "lib/text/split_lines.h"
 
-/* White space that ends the text is not divided after its last line end: the start there. */
+/* White space that ends the text is not split after its last line end: find the start there. */
 static uint64_t start_at_end(tg_split_pass *p, uint64_t line, uint64_t within)
 {
     const uint64_t others = ~within & ~(uint64_t)0 >> (63 - p->last);

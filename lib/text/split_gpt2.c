@@ -4,16 +4,16 @@
  *   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
  * A run of letters, of numbers or of others is a piece, and takes a ' ' before it; the rest of a
- * run of white space is one.  So a run begins a piece, unless it follows a ' '; a run of white
- * space begins one, and so does its last character if something follows: either that character is
- * a ' ', which what follows takes, or it stands alone.
+ * run of white space is a piece.  So a run begins a piece, unless it follows a ' '.  A run of white
+ * space begins a piece, and so does its last character if anything follows: either it is a ' ' and
+ * the next piece takes it, or it is a piece of its own.
  *
- * A contraction is matched only where a piece begins with the apostrophe: in others, at the
- * beginning of their run, and not after a ' '.  Letters after it begin a piece: here its letters
- * count as no letters.
+ * A contraction is matched only where a piece begins with the apostrophe: at the beginning of a run
+ * of others, and not after a ' '.  Letters after a contraction begin a piece, so its own letters do
+ * not count as letters here.
  *
- * gpt2-digits first isolates each number: no ' ' joins a number, and white space before one ends
- * like the text does.
+ * gpt2-digits first isolates each number: no ' ' joins a number, and white space before a number is
+ * split as at the end of a text.
  */
 #include "lib/text/split_rules.h"
 
@@ -56,7 +56,7 @@ static inline uint64_t digits_word(tg_split_pass *p, const tg_masks *m)
     return word(p, m, true);
 }
 
-/* White space at the end may be its run's last character, or not. */
+/* White space at the end may or may not be its run's last character. */
 static size_t settled(uint32_t state, const unsigned char *text, size_t n)
 {
     tg_unicode_class class;

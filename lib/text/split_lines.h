@@ -3,13 +3,13 @@
  *
  *   [^\r\n\p{L}\p{N}]?LETTERS | \p{N}{1,3} |  ?[^\s\p{L}\p{N}]+[\r\n]* | \s*[\r\n]+ | \s+(?!\S) | \s+
  *
- * Letters take one character before them: white space other than a line end, or one other that
- * itself begins a piece, hence is the only one of its run and does not follow a ' '.  A run of
- * others takes the ' ' before it and the line ends after it, its tail.
+ * Letters take one character before them: white space other than a line end, or a single other that
+ * itself begins a piece, so it is the only one in its run and does not follow a ' '.  A run of others
+ * takes the ' ' before it and the line ends after it, its tail.
  *
- * What is left of a run of white space is divided after its last line end.  After that its last
- * character begins a piece if something follows: letters take it, others take it if it is a ' ',
- * otherwise it stands alone.
+ * The rest of a run of white space is split after its last line end.  After that, its last character
+ * begins a piece if anything follows: letters take it, others take it if it is a ' ', and otherwise
+ * it is a piece of its own.
  */
 #ifndef TG_TEXT_SPLIT_LINES_H
 #define TG_TEXT_SPLIT_LINES_H
@@ -17,15 +17,15 @@
 #include "lib/text/split_rules.h"
 
 /*
- * The bits of `open` after which the run of `run` (which they are bits of) ends before a byte that
- * is not of `refused`.  A run that goes on beyond this word stays in *pending until it ends.
+ * Return the bits of `open`, a subset of `run`, whose run ends before a byte that is not in `refused`.
+ * A run that continues after this word is kept in *pending until it ends.
  */
 uint64_t tg_split_decide(tg_split_pass *p, size_t *pending, uint64_t open, uint64_t run, uint64_t refused);
 
-/* tg_split_rule.settled: white space at the end is not, in part or all of it. */
+/* tg_split_rule.settled: some or all of the white space at the end is not. */
 size_t tg_split_settled_lines(uint32_t state, const unsigned char *text, size_t n);
 
-/* Every third number of a run, from its first on. */
+/* Every third number of a run, starting with the first. */
 uint64_t tg_split_triples(tg_split_pass *p, const tg_masks *m);
 
 /* The starts in white space.  within: white space except tails and line ends. */
@@ -49,7 +49,7 @@ static inline uint64_t tg_split_whole_characters(uint64_t first, uint64_t before
     return first | tg_split_fill(continued & tg_split_after(first, before), continued);
 }
 
-/* After letter, number and other have been set: what precedes the next bytes. */
+/* Set the rest of p->before for the next bytes, after letter, number and other have been set. */
 static inline void tg_split_remember(tg_split_pass *p, const tg_masks *m, uint64_t tail, uint64_t prefix)
 {
     tg_split_before *b = &p->before;

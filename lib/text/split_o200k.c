@@ -5,18 +5,19 @@
  *   |[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
  *   |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * See lib/text/split_lines.h; a tail may have slashes.  A contraction belongs to the word before
- * it, which is not itself a contraction; its letters count as no letters, what follows is new.
+ * See lib/text/split_lines.h; a tail may have slashes.  A contraction belongs to the word before it,
+ * which is not itself a contraction; its letters do not count as letters, and what follows begins a
+ * new piece.
  *
  * A word is a run of letters and marks.  A capital begins a piece if it follows a lower-case
  * letter, with or without caseless letters and marks between them: the first alternative's second
- * set, once begun, takes no capital.  Where there was no lower-case letter, the first alternative
- * gives back the capitals that end the word as far as the last caseless one: so a capital after a
+ * set, once begun, takes no capital.  If there was no lower-case letter, the first alternative gives
+ * back the capitals at the end of the word, up to the last caseless letter: so a capital after a
  * caseless letter begins a piece if only capitals follow in the word.
  *
- * A mark is one of a word's letters, except in a run of others that has begun without it: then it
- * is an other.  It cannot be such a run's second character, unless the first took a ' ': for then
- * the first is a character that letters take.
+ * A mark is one of a word's letters, except in a run of others that has begun without it: there it is
+ * an other.  It cannot be such a run's second character unless the first took a ' ', because otherwise
+ * letters take the first.
  */
 #include "lib/text/split_lines.h"
 
@@ -52,7 +53,7 @@ static uint64_t marks_in_runs(const tg_split_before *b, const tg_masks *m)
     return m->mark & tg_split_whole_characters(in, before, m->continued);
 }
 
-/* The starts in words but their first: at capitals. */
+/* The starts inside words, which are at capitals. */
 static uint64_t capitals(tg_split_pass *p, const tg_masks *m, uint64_t letter, uint64_t taken)
 {
     tg_split_before *b = &p->before;
@@ -96,7 +97,7 @@ static inline uint64_t word(tg_split_pass *p, const tg_masks *m)
     return starts;
 }
 
-/* Capitals that end the text after a letter without case may be the end of a word, or not. */
+/* Capitals that end the text after a letter without case may or may not end a word. */
 static size_t settled(uint32_t state, const unsigned char *text, size_t n)
 {
     tg_unicode_class class = TG_UNICODE_OTHER;

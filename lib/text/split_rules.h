@@ -1,9 +1,9 @@
 /*
- * split_rules: what the files that implement a rule of lib/text/split.h share.
+ * split_rules: code shared by the files that implement a rule of lib/text/split.h.
  *
  * A pass reads the text as masks (lib/kernels/masks.h), 64 bytes at a time, and computes the 64 bits
- * of `starts`.  What it must know of the bytes before is a few bits (tg_split_before); what it
- * learns later about a place before, it marks there.
+ * of `starts`.  Its state is a few bits about the preceding bytes (tg_split_before).  A start that is
+ * recognized later is marked afterwards.
  */
 #ifndef TG_TEXT_SPLIT_RULES_H
 #define TG_TEXT_SPLIT_RULES_H
@@ -18,12 +18,12 @@
 typedef struct tg_split_rule {
     const char *name;
 
-    /* How many bytes of text [n], which may go on, no further text can change; what precedes is
-     * `state`.  They end where a character does. */
+    /* How many bytes of text [n] are settled: no further text can change their starts.  `state`
+     * describes what precedes text.  The settled bytes end with a whole character. */
     size_t (*settled)(uint32_t state, const unsigned char *text, size_t n);
 
-    /* Mark the starts in the first `settled` bytes of text [n]; starts is zeroed.  *state is of
-     * what precedes the first byte, and becomes that of what precedes text[settled]. */
+    /* Mark the starts in the first `settled` bytes of text [n]; starts is zeroed before.  *state
+     * describes what precedes text[0], and is updated to what precedes text[settled]. */
     void (*mark)(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n);
 } tg_split_rule;
 
@@ -42,7 +42,8 @@ static inline size_t tg_split_last(tg_unicode_class *class, const unsigned char 
     return 1;
 }
 
-/* text [n] without a character that its end cuts, or an apostrophe that may begin a contraction. */
+/* The length of text [n] without a character cut by its end, and without an apostrophe at its end that
+ * may begin a contraction. */
 size_t tg_split_whole(const unsigned char *text, size_t n);
 
 /* The bytes of the contraction at text [n], which begins with an apostrophe: 's 't 'm 'd 're 've
@@ -51,15 +52,15 @@ size_t tg_split_contraction(const unsigned char *text, size_t n, bool any_case);
 
 /* ---- what precedes */
 
-/* Each 0 or 1, except number: what the byte before belongs to. */
+/* What the previous byte belongs to: each 0 or 1, except number. */
 typedef struct tg_split_before {
     uint64_t letter, other;
-    uint64_t number; /* where numbers are grouped: how many the group has, 1 to 3 */
+    uint64_t number; /* if numbers are grouped: how many are in the group, 1 to 3 */
     uint64_t space, blank, line;
     uint64_t tail;     /* the line ends that end a piece of others */
-    uint64_t prefix;   /* a single other that a letter would join */
-    uint64_t lowered;  /* within a word, a lower-case letter or what follows one */
-    uint64_t caseless; /* within a word, a letter without case before any lower-case one */
+    uint64_t prefix;   /* a single other that a letter would take */
+    uint64_t lowered;  /* within a word: a lower-case letter, or a character after one */
+    uint64_t caseless; /* within a word: a letter without case, before any lower-case one */
 } tg_split_before;
 
 static inline tg_split_before tg_split_unpack(uint32_t state)
@@ -90,28 +91,28 @@ static inline uint32_t tg_split_pack(const tg_split_before *b)
 
 typedef struct tg_split_pass {
     tg_split_before before;
-    uint64_t contracted; /* bits of the next 64 bytes: they end a contraction */
-    uint64_t continued;  /* of the 64 bytes before: tg_masks.continued */
-    size_t line_start;   /* of white space after a line end, a start unless a line end follows */
-    size_t capitals;     /* after letters without case, a start unless a letter follows */
+    uint64_t contracted; /* bits of the next 64 bytes that belong to the end of a contraction */
+    uint64_t continued;  /* tg_masks.continued of the previous 64 bytes */
+    size_t line_start;   /* of white space after a line end: a start unless a line end follows */
+    size_t capitals;     /* after letters without case: a start unless a letter follows */
     uint64_t *all;       /* starts */
-    uint64_t *starts;    /* of the 64 bytes in hand */
+    uint64_t *starts;    /* of the current 64 bytes */
     uint64_t *starts_before;
-    const unsigned char *text; /* from the bytes in hand */
-    size_t n;                  /* to the text's end */
-    size_t at;                 /* their offset */
-    unsigned last;             /* the last of them: 63, or less at the end */
+    const unsigned char *text; /* from the current 64 bytes on */
+    size_t n;                  /* bytes from there to the text's end */
+    size_t at;                 /* offset of the current 64 bytes */
+    unsigned last;             /* index of the last of them: 63, or less at the end */
 } tg_split_pass;
 
 typedef uint64_t tg_split_word(tg_split_pass *p, const tg_masks *m);
 
-/* Bytes whose predecessor is in x; before: whether that of the first is. */
+/* Bytes whose predecessor is in x; before: whether the first byte's is. */
 static inline uint64_t tg_split_after(uint64_t x, uint64_t before)
 {
     return x << 1 | before;
 }
 
-/* The bits of `through` from each seed on to the end of its run; seeds are bits of through. */
+/* The bits of `through` from each seed to the end of its run; the seeds are a subset of `through`. */
 static inline uint64_t tg_split_fill(uint64_t seeds, uint64_t through)
 {
     return seeds | (through & ~(through + seeds));
@@ -143,8 +144,8 @@ static inline void tg_split_mark_previous(tg_split_pass *p, uint64_t next, uint6
 }
 
 /*
- * The bytes of the contractions that begin at `candidates`, apostrophes, and of one that began
- * before.  separate: not right after another one.
+ * The bytes of the contractions that begin at `candidates`, which are apostrophes, and of one that began
+ * earlier.  separate: a contraction may not directly follow another.
  */
 static inline uint64_t tg_split_contractions(tg_split_pass *p, uint64_t candidates, bool any_case,
                                              bool separate)

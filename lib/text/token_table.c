@@ -90,7 +90,7 @@ uint32_t tg_token_table_add(tg_token_table *t, uint32_t id)
     return id;
 }
 
-/* The token of left [m] and right [n] in a row. */
+/* The token that is the concatenation of left [m] and right [n]. */
 static uint32_t find(const tg_token_table *t, uint64_t hash, const unsigned char *left, size_t m,
                      const unsigned char *right, size_t n)
 {

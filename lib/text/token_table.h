@@ -1,9 +1,9 @@
 /*
  * token_table: from the bytes of a token to its id.
  *
- * The hash of a string is a polynomial of its bytes modulo 2^61 - 1, so that the hash of two
- * strings in a row follows from theirs.  The number that the polynomial is taken of must not be
- * known to whoever chose the strings: then no strings can be chosen to collide.
+ * The hash of a string is a polynomial with its bytes as coefficients, modulo 2^61 - 1, so the hash of
+ * two concatenated strings follows from theirs.  The point at which the polynomial is evaluated must
+ * be unknown to whoever chose the strings, so that they cannot be chosen to collide.
  */
 #ifndef TG_TEXT_TOKEN_TABLE_H
 #define TG_TEXT_TOKEN_TABLE_H
@@ -34,10 +34,10 @@ TG_MUST_CHECK tg_status tg_token_table_create(tg_token_table *t, const uint32_t 
                                               const unsigned char *tokens, size_t n, size_t longest,
                                               const uint64_t secret[2], tg_err *err);
 
-/* Add a token; returns its id, or that of the equal token which the table has already. */
+/* Add a token; returns its id, or that of an equal token already in the table. */
 uint32_t tg_token_table_add(tg_token_table *t, uint32_t id);
 
-/* The token text [n], or that of tokens a and b in a row; TG_TOKEN_NONE: there is none. */
+/* The token that equals text [n], or the concatenation of tokens a and b; TG_TOKEN_NONE: none does. */
 uint32_t tg_token_table_find(const tg_token_table *t, const unsigned char *text, size_t n);
 uint32_t tg_token_table_find_joined(const tg_token_table *t, uint32_t a, uint32_t b);
 

@@ -1,5 +1,5 @@
 /*
- * tokenizer: a vocabulary, and the rule that divides a text into its ids.
+ * tokenizer: a vocabulary, and the rule that turns a text into its ids.
  *
  * A tokenizer is made once and never changes.  Several owners share it: a model, a token
  * stream, an encoder.  Any thread may use it, share it and free its own share.
@@ -50,13 +50,13 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok);
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
 
 /*
- * Special tokens: ids that a text has only where the encoder was told to look for them
+ * Special tokens: ids that a text produces only if the encoder was told to look for them
  * (tg_encoder_match_special()).  Returns their number; *ids points to them, ascending, valid as
  * long as tok.
  */
 size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids);
 
-/* The special token with this text; -1: none has it.  Looks at every special token. */
+/* The special token with this text; -1: none has it.  A linear search. */
 int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n);
 
 /* The special token that ends a text: "<|endoftext|>", else "<|end_of_text|>", else "</s>"; -1:

@@ -71,7 +71,7 @@ static tg_status take_added(struct added *a, const tg_json *file, size_t from, t
         goto done;
     j.value = from;
     if (at[0] == 0 || at[1] == 0) {
-        status = tg_json_fail(&j, err, "an added token without \"%s\"", names[at[0] > 0]);
+        status = tg_json_fail(&j, err, "an added token lacks \"%s\"", names[at[0] > 0]);
         goto done;
     }
     j.at = at[0];
@@ -122,7 +122,7 @@ static tg_status compare_id(const struct added *a, uint32_t number, size_t id, t
 
     if (a->id[number] == id)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "\"%s\" has id %zu, but as an added token %zu",
+    return tg_fail(err, TG_EDATA, "\"%s\" has id %zu, but %zu as an added token",
                    tg_token_shown(shown, key.p, key.n), id, a->id[number]);
 }
 
@@ -184,7 +184,7 @@ static tg_status take_joined(tg_vocab_builder *b, tg_json *j, tg_err *err)
     space = memchr(text.p, ' ', text.n);
     n = space ? (size_t)(space - text.p) : text.n;
     if (!space || memchr(space + 1, ' ', text.n - n - 1))
-        return tg_json_fail(j, err, "expected two halves of a merge and a space between them, got \"%s\"",
+        return tg_json_fail(j, err, "expected two halves of a merge separated by a space, got \"%s\"",
                             tg_token_shown(shown, text.p, text.n));
     return tg_vocab_merge(b, text.p, n, space + 1, text.n - n - 1, err) ? tg_json_err_in(j, err) : TG_OK;
 }

@@ -1,9 +1,9 @@
 /*
- * tokenizer_json: for the files tokenizer_json*.c: the parts of a tokenizer.json besides its model, and
- * the patterns that name the rules of lib/text/split.h.
+ * tokenizer_json: the parts of a tokenizer.json besides its model, and the patterns that identify the
+ * rules of lib/text/split.h.  Only for the files tokenizer_json*.c.
  *
- * The functions take the offset of a value in the text of `file`, 0 where it is missing or null.
- * TG_EDATA, with the place and the name of what is not supported; TG_ENOMEM.
+ * The functions take the offset of a value in the text of `file`, or 0 if it is missing or null.
+ * TG_EDATA, with the position and the name of what is not supported; TG_ENOMEM.
  */
 #ifndef TG_TEXT_TOKENIZER_JSON_H
 #define TG_TEXT_TOKENIZER_JSON_H
@@ -15,17 +15,17 @@
 #include "lib/text/bpe.h"
 #include "lib/text/split.h"
 
-/* null, NFC. */
+/* Accepts null and NFC. */
 TG_MUST_CHECK tg_status tg_read_normalizer(tg_normalizer *normalizer, const tg_json *file, size_t at,
                                            tg_err *err);
 
-/* ByteLevel, perhaps with Digits or a Split before it. */
+/* Accepts ByteLevel, optionally with Digits or a Split before it. */
 TG_MUST_CHECK tg_status tg_read_pre_tokenizer(tg_split *split, const tg_json *file, size_t at, tg_err *err);
 
-/* null, ByteLevel. */
+/* Accepts null and ByteLevel. */
 TG_MUST_CHECK tg_status tg_check_decoder(const tg_json *file, size_t at, tg_err *err);
 
-/* The pattern of a rule as a Split writes it; NULL: it has none. */
+/* The pattern that a Split has for a rule; NULL: none. */
 const char *tg_split_pattern(tg_split split);
 
 /* TG_EDATA: `what` "name" is not supported. */

@@ -140,8 +140,8 @@ tg_status tg_check_decoder(const tg_json *file, size_t at, tg_err *err)
 
 /* ---- pre_tokenizer */
 
-/* The rules' patterns as files have them; those of a rule divide every text alike, and match all of
- * it.  The first of a rule is the one that is written. */
+/* The rules' patterns as they occur in files.  All patterns of a rule split every text alike, and match
+ * all of it.  The first of each rule is the one that is written. */
 static const struct {
     tg_split split;
     const char *pattern;
@@ -200,7 +200,7 @@ static tg_status find_pattern(tg_split *split, const tg_json *file, const compon
     if ((status = tg_json_members(&j, &name, 1, &at, err)))
         goto done;
     if (at == 0) {
-        status = tg_json_fail(&j, err, "the pattern of \"Split\" is not a \"Regex\": this is not supported");
+        status = tg_json_fail(&j, err, "the pattern of \"Split\" is not a \"Regex\", expected one");
         goto done;
     }
     tg_json_close(&j);
@@ -288,7 +288,7 @@ static tg_status take_pre_tokenizer(void *context, const tg_json *file, const co
     if (tg_json_is(c->name, "Digits") && !begun && !pre->digits)
         return take_digits(pre, file, c, err);
     return tg_json_unsupported(
-        &c->type, begun || pre->digits ? "in this place pre_tokenizer" : "pre_tokenizer", c->name, err);
+        &c->type, begun || pre->digits ? "at this position pre_tokenizer" : "pre_tokenizer", c->name, err);
 }
 
 tg_status tg_read_pre_tokenizer(tg_split *split, const tg_json *file, size_t at, tg_err *err)
@@ -303,7 +303,7 @@ tg_status tg_read_pre_tokenizer(tg_split *split, const tg_json *file, size_t at,
     if (!pre.done)
         return tg_fail(err, TG_EDATA, "a pre_tokenizer without ByteLevel is not supported");
     if (pre.digits && pre.split != TG_SPLIT_GPT2)
-        return tg_fail(err, TG_EDATA, "pre_tokenizer \"Digits\" is supported before GPT-2's pattern only");
+        return tg_fail(err, TG_EDATA, "pre_tokenizer \"Digits\" is supported only before GPT-2's pattern");
     *split = pre.digits ? TG_SPLIT_GPT2_DIGITS : pre.split;
     return TG_OK;
 }

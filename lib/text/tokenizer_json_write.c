@@ -92,7 +92,7 @@ static void put_pre_tokenizer(tg_sink *sink, tg_split split)
     tg_sink_puts(sink, sequence ? "\n  ]},\n" : ",\n");
 }
 
-/* Special tokens are in the vocabulary too: there a reader finds their ids. */
+/* Special tokens are in the vocabulary too, because readers take their ids from there. */
 static void put_vocab(tg_sink *sink, const tg_bpe_vocab *v)
 {
     size_t s = 0, n, put = 0;
@@ -114,7 +114,7 @@ static void put_vocab(tg_sink *sink, const tg_bpe_vocab *v)
     tg_sink_puts(sink, "\n    },\n");
 }
 
-/* "A B", which old readers know too; no mapped token has a space. */
+/* "A B", which old readers accept too; no mapped token has a space. */
 static void put_merges(tg_sink *sink, const tg_bpe_vocab *v)
 {
     tg_sink_puts(sink, "    \"merges\": [");

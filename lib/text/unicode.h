@@ -1,6 +1,6 @@
 /*
- * unicode: what splitting and normalising must know of characters.  The tables are generated
- * from the Unicode Character Database by tests/unicode_tables.py; TG_UNICODE_VERSION tells which.
+ * unicode: the properties of characters that splitting and normalising need.  tests/unicode_tables.py
+ * generates the tables from the Unicode Character Database, version TG_UNICODE_VERSION.
  */
 #ifndef TG_TEXT_UNICODE_H
 #define TG_TEXT_UNICODE_H
@@ -10,15 +10,15 @@
 
 #define TG_UNICODE_VERSION "18.0.0"
 
-/* Tables have two stages: which block, and a row for each block of code points that differs. */
+/* Tables have two stages: the block of a code point, then a row for each distinct block. */
 #define TG_UNICODE_SHIFT 7
 #define TG_UNICODE_BLOCK (1 << TG_UNICODE_SHIFT)
 #define TG_UNICODE_BLOCKS (0x110000 >> TG_UNICODE_SHIFT)
 
 /* ---- classes */
 
-/* A code point's class: general categories, as far as the rules of lib/text/split.h tell them
- * apart.  White space is the property White_Space. */
+/* A code point's class: general categories, as far as the rules of lib/text/split.h distinguish
+ * them.  White space is the property White_Space. */
 typedef enum tg_unicode_class {
     TG_UNICODE_OTHER,
     TG_UNICODE_SPACE,
@@ -44,15 +44,15 @@ static inline tg_unicode_class tg_unicode_class_of(uint32_t code)
 
 typedef struct tg_unicode_form {
     unsigned char order;   /* Canonical_Combining_Class; 0: a starter */
-    unsigned char changes; /* NFC_Quick_Check is not Yes: it, or it with what precedes, may change */
-    unsigned char starts;  /* whatever precedes, it has no part in this character's normal form */
+    unsigned char changes; /* NFC_Quick_Check is not Yes: it may change, alone or with what precedes */
+    unsigned char starts;  /* whatever precedes never affects this character's normal form */
 } tg_unicode_form;
 
 extern const unsigned char tg_unicode_form_block[TG_UNICODE_BLOCKS];
 extern const unsigned char tg_unicode_form_index[][TG_UNICODE_BLOCK];
 extern const tg_unicode_form tg_unicode_forms[]; /* the first: {0, 0, 1} */
 
-/* The index of a code point's form; 0 for most: a starter that nothing changes. */
+/* The index of a code point's form; mostly 0: a starter that nothing changes. */
 static inline unsigned tg_unicode_form_of(uint32_t code)
 {
     const unsigned block = tg_unicode_form_block[code >> TG_UNICODE_SHIFT];
@@ -62,11 +62,11 @@ static inline unsigned tg_unicode_form_of(uint32_t code)
 
 #define TG_UNICODE_PARTS 4 /* the longest decomposition */
 
-/* The canonical decomposition in full of a code point, itself if it has none, into
+/* Write the full canonical decomposition of a code point, or itself if it has none, into
  * parts [TG_UNICODE_PARTS]; returns their number. */
 size_t tg_unicode_decompose(uint32_t *parts, uint32_t code);
 
-/* What two characters compose to; 0 when they do not. */
+/* What two characters compose to; 0: they do not. */
 uint32_t tg_unicode_compose(uint32_t first, uint32_t second);
 
 /* Tables, in ascending order; the parts of row i are those from its offset to that of row i + 1. */

@@ -9,7 +9,7 @@
 #include "lib/text/foreign.h"
 #include "lib/text/rank_merges.h"
 
-/* The array, with room for `more` elements after the first n; or as it was, with *status not TG_OK. */
+/* Return the array with room for `more` elements after the first n; after a failure, unchanged. */
 static void *grow(void *array, size_t *capacity, size_t n, size_t more, size_t each, tg_status *status,
                   tg_err *err)
 {
@@ -203,7 +203,7 @@ static void copy_tokens(tg_vocab_builder *b, const uint32_t *number)
     }
 }
 
-/* What has been copied is not needed any more. */
+/* Free what has been copied. */
 static void free_entries(tg_vocab_builder *b)
 {
     free(b->entry);

@@ -1,5 +1,5 @@
 /*
- * vocab_builder: what the readers of other projects' vocabularies have in common: tokens in any
+ * vocab_builder: the common part of the readers of other projects' vocabularies: tokens in any
  * order, then merges by the text of their halves, then the tokenizer.
  *
  *     tg_vocab_builder b = {0};
@@ -9,8 +9,8 @@
  *     tg_vocab_build(&tok, &b, split, normalizer, whole_pieces, &err)
  *     tg_vocab_builder_free(&b)
  *
- * Errors: TG_EDATA, with the token at fault; TG_ENOMEM.  Memory: proportional to the tokens given and
- * the highest id, which are limited (lib/text/bpe.h).
+ * Errors: TG_EDATA, with the token at fault; TG_ENOMEM.  Memory: proportional to the tokens added and
+ * to the highest id; both are limited (lib/text/bpe.h).
  */
 #ifndef TG_TEXT_VOCAB_BUILDER_H
 #define TG_TEXT_VOCAB_BUILDER_H
@@ -46,30 +46,30 @@ typedef struct tg_vocab_builder {
     unsigned char *scratch; /* [2 * TG_BPE_TOKEN_MAX] */
 } tg_vocab_builder;
 
-/* Add a token.  Refuses an id from TG_BPE_TOKENS_MAX on, and a token that is empty or longer than
+/* Add a token.  Refuses an id of TG_BPE_TOKENS_MAX or more, and a token that is empty or longer than
  * TG_BPE_TOKEN_MAX. */
 TG_MUST_CHECK tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, bool special,
                                      tg_err *err);
 
-/* The same for an ordinary token as GPT-2's files have it (lib/text/byte_map.h); the second adds the
- * two halves of a merge as one token. */
+/* The same for an ordinary token written as in GPT-2's files (lib/text/byte_map.h); the second adds the
+ * concatenation of a merge's halves. */
 TG_MUST_CHECK tg_status tg_vocab_add_mapped(tg_vocab_builder *b, size_t id, const char *text, size_t n,
                                             tg_err *err);
 TG_MUST_CHECK tg_status tg_vocab_add_merged(tg_vocab_builder *b, size_t id, const char *left, size_t n_left,
                                             const char *right, size_t n_right, tg_err *err);
 
-/* After the last token.  Refuses an id that is given twice, and two equal tokens. */
+/* Call after the last token.  Refuses an id that was added twice, and two equal tokens. */
 TG_MUST_CHECK tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err);
 
-/* Append a merge, whose halves are as GPT-2's files have them.  Refuses halves that are no tokens, or
- * make none. */
+/* Append a merge, its halves written as in GPT-2's files.  Refuses halves that are not tokens, or whose
+ * concatenation is not one. */
 TG_MUST_CHECK tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left,
                                        const char *right, size_t n_right, tg_err *err);
 
-/* Instead: the merges that follow from the ids (lib/text/rank_merges.h). */
+/* Instead of that, derive the merges from the ids (lib/text/rank_merges.h). */
 TG_MUST_CHECK tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err);
 
-/* Refuse a vocabulary that cannot express all bytes, with the first that it lacks. */
+/* Refuse a vocabulary that cannot express all bytes; the message has the first that it lacks. */
 TG_MUST_CHECK tg_status tg_vocab_check_bytes(const tg_vocab_builder *b, tg_err *err);
 
 /* The tokenizer, to be freed; NULL after a failure. */
@@ -80,12 +80,13 @@ TG_MUST_CHECK tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_
 void tg_vocab_builder_free(tg_vocab_builder *b);
 
 /*
- * A table of a vocabulary's ordinary tokens, to be freed.  TG_EDATA: two are equal, with their ids.
+ * A table of a vocabulary's ordinary tokens, to be freed.  TG_EDATA: two are equal; the message has
+ * their ids.
  * TG_ENOMEM.  After a failure *table needs no free.
  */
 TG_MUST_CHECK tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err);
 
-/* The first byte that is no token by itself; -1: all are. */
+/* The first byte that is not a token; -1: all are. */
 int tg_vocab_missing_byte(const tg_token_table *table);
 
 /* The bytes of token id, which is below v->n. */

@@ -170,8 +170,8 @@ static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, b
     if (status)
         return status;
     if (!path && is_vocab) {
-        status =
-            tg_fail(err, TG_EDATA, "%s: a vocabulary needs merges.txt or vocab.bpe beside it", file->name);
+        status = tg_fail(err, TG_EDATA,
+                         "%s: a vocabulary needs merges.txt or vocab.bpe in the same directory", file->name);
     } else if (!path) {
         status = tg_gpt2_files_read(tok, file, NULL, err);
     } else if (!(status = open_path(&fd, path, err))) {
@@ -188,8 +188,8 @@ static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, b
 
 static tg_status no_rule_wanted(const char *name, tg_err *err)
 {
-    return tg_fail(err, TG_EUSAGE, "%s: a rule for splitting is for .tiktoken files: this is another file",
-                   name);
+    return tg_fail(err, TG_EUSAGE,
+                   "%s: a rule for splitting is only for .tiktoken files, and this is another file", name);
 }
 
 static tg_status read_foreign(const tg_tokenizer **tok, const tg_file_text *file, const tg_split *split,

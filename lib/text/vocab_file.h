@@ -1,15 +1,16 @@
 /*
- * vocab_file: tokenizers from files, our own and those of other projects, and back.
+ * vocab_file: reads and writes tokenizers in files, ours and those of other projects.
  *
- * What a file is, is told by its first bytes, never by its name:
- *   an archive        a tokenizer (kind "tokenizer"), or a token stream or a model, of which the
- *                     tokenizer is taken
+ * A file's type is recognized by its first bytes, never by its name:
+ *   an archive        a tokenizer (kind "tokenizer"), or a token stream or a model, whose tokenizer
+ *                     is read
  *   tokenizer.json    Hugging Face's, byte-level BPE
- *   vocab.json        GPT-2's (encoder.json): token -> id; merges.txt or vocab.bpe lies beside it
- *   merges.txt        GPT-2's (vocab.bpe): ids follow from the merges, or from the vocab.json or
- *                     encoder.json beside it
+ *   vocab.json        GPT-2's (encoder.json): token -> id; needs merges.txt or vocab.bpe in the same
+ *                     directory
+ *   merges.txt        GPT-2's (vocab.bpe): the ids come from vocab.json or encoder.json in the same
+ *                     directory or, without them, follow from the merges
  *   *.tiktoken        base64 and rank per line; the rule for splitting must be given
- * A directory is its tokenizer.json, else its vocab.json and merges.txt.
+ * A directory stands for its tokenizer.json or, without one, for its vocab.json and merges.txt.
  */
 #ifndef TG_TEXT_VOCAB_FILE_H
 #define TG_TEXT_VOCAB_FILE_H
@@ -24,8 +25,8 @@
 /*
  * Read the tokenizer in the file at path into *tok, to be freed.
  * split: for a .tiktoken file, required; NULL for all others (TG_EUSAGE otherwise).
- * TG_EDATA: not a tokenizer, a damaged one, or one that asks for something that this version
- * lacks, which the message names; the message names the file.  TG_EIO, TG_ENOMEM.
+ * TG_EDATA: not a tokenizer, a damaged one, or one with a feature that this version lacks; the message
+ * names the file and the feature.  TG_EIO, TG_ENOMEM.
  * *tok is NULL after a failure.  Memory: proportional to the file, at most TG_VOCAB_FILE_MAX.
  */
 TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const tg_split *split,
@@ -40,7 +41,8 @@ typedef enum tg_vocab_format { TG_VOCAB_NPZ, TG_VOCAB_TOKENIZER_JSON, TG_VOCAB_T
 bool tg_vocab_format_find(tg_vocab_format *format, const char *name);
 
 /*
- * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer, and why.  TG_EIO, TG_ENOMEM.
+ * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer; the message says why.  TG_EIO,
+ * TG_ENOMEM.
  * (.tiktoken: the rank of a token is its id, special tokens and the rule for splitting are not
  * stored, as in tiktoken's own files.)
  */

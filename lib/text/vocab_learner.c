@@ -11,7 +11,7 @@
 #define SPECIAL_MAX 1024 /* their texts stay far below TG_BPE_BYTES_MAX */
 #define AHEAD 8          /* places whose cells are fetched in advance */
 
-/* What a merge does to the pairs of one id with a neighbour: the counts, and how many places. */
+/* What a merge does to the pairs of one neighbour: how counts change, and at how many places. */
 typedef struct side {
     uint64_t lost;   /* by the pair with the old neighbour */
     uint64_t gained; /* by the pair with the new id */
@@ -19,7 +19,7 @@ typedef struct side {
     uint32_t n;      /* of them */
 } side;
 
-/* The ids that stand on one side of the merged pairs. */
+/* The ids on one side of the merged pairs. */
 typedef struct sides {
     side *of;        /* [capacity]: by id */
     uint32_t *known; /* [capacity]: n_known ids that have lost or gained */
@@ -143,8 +143,7 @@ tg_status tg_vocab_learner_check(const tg_vocab_learner_settings *s, tg_err *err
     const size_t least = TG_LEARNED_BYTES + s->n_special;
 
     if (s->n_special > SPECIAL_MAX)
-        return tg_fail(err, TG_EUSAGE, "%zu special tokens are too many: at most %d are possible",
-                       s->n_special, SPECIAL_MAX);
+        return tg_fail(err, TG_EUSAGE, "%zu special tokens, expected at most %d", s->n_special, SPECIAL_MAX);
     if (s->n < least)
         return tg_fail(err, TG_EUSAGE,
                        "a vocabulary of %zu ids is too small: %d bytes and %zu special token%s need %zu",
@@ -257,7 +256,7 @@ static bool fits(const tg_vocab_learner *v, uint64_t key)
            bytes <= TG_BPE_BYTES_MAX - v->tokens.special_bytes - v->tokens.bytes;
 }
 
-/* The most frequent pair that may be merged, however rare, or NULL. */
+/* The most frequent pair that may be merged, however rare; NULL: none. */
 static tg_pair *find_best(tg_vocab_learner *v)
 {
     tg_pair *p;
@@ -367,7 +366,7 @@ static uint32_t merge_all(tg_vocab_learner *v, const merge *g, uint32_t *at, uin
     return merged;
 }
 
-/* Take what neighbours have lost away from their pairs, and add their pairs with the new id. */
+/* Subtract the neighbours' losses from their pairs, and add their pairs with the new id. */
 static tg_status settle(tg_vocab_learner *v, sides *s, const merge *g, bool left, tg_err *err)
 {
     for (size_t k = 0; k < s->n_known; k++) {

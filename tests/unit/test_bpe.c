@@ -628,7 +628,7 @@ static void contradictions(void)
         {"token 1 has the text of token 0", NULL, "aaaac", NULL, 0, 0, NULL},
         {"merge 1 is the same as merge 0: tokens 0 and 1", NULL, NULL, merge, 2, 0, NULL},
         {"merge 0: tokens 1 and 0 together are not a token", NULL, NULL, none, 1, 0, NULL},
-        {"merge 0: its right half is token 4, the vocabulary has 4", NULL, NULL, half, 1, 0, NULL},
+        {"merge 0: its right half is token 4: the vocabulary has 4 ids", NULL, NULL, half, 1, 0, NULL},
         {"merge 0: its left half is token 3, which is special", NULL, NULL, not_ordinary, 1, 0, NULL},
         {"special token 4: the vocabulary has 4 ids", NULL, NULL, NULL, 0, 1, far},
         {"special token 3 comes after 3, expected ascending ids", NULL, NULL, NULL, 0, 2, twice},

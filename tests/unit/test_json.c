@@ -334,7 +334,7 @@ static void depth(void)
         CHECK_EQ(show(out, text, 2 * n, &err), want);
         CHECK_EQ(skip(text, 2 * n, &err), want);
     }
-    CHECK_HAS(err.message, "column 65 (byte 64): more than 64 arrays and objects in each other");
+    CHECK_HAS(err.message, "column 65 (byte 64): more than 64 nested arrays and objects");
     memset(text, '[', DEEP);
     memset(text + DEEP, ']', DEEP);
     CHECK_EQ(skip(text, (size_t)2 * DEEP, &err), TG_EDATA);
@@ -381,7 +381,7 @@ static void members(void)
 
     tg_json_open(&j, "{\"a\":1,\"a\":2}", 13);
     CHECK_EQ(tg_json_members(&j, names, 1, at, &err), TG_EDATA);
-    CHECK_HAS(err.message, "column 12 (byte 11): \"a\" comes twice");
+    CHECK_HAS(err.message, "column 12 (byte 11): \"a\" occurs twice");
     tg_json_close(&j);
 }
 

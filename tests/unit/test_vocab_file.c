@@ -267,7 +267,7 @@ static void bad_gpt2_files(void)
         const char *merges, *vocab, *message; /* vocab NULL: there is none */
     } cases[] = {
         {"a b\nab\n", NULL,
-         "merges.txt: line 2: expected two halves of a merge and a space between them, got \"ab\""},
+         "merges.txt: line 2: expected two halves of a merge separated by a space, got \"ab\""},
         {"a b c\n", NULL, "line 1: expected two halves"},
         {"a b\n\nb c\n", NULL, "line 2: expected two halves"},
         {"#version: 0.2\n b\n", NULL, "line 2: a token has 0 bytes, expected 1 to 65536"},
@@ -304,7 +304,8 @@ static void bad_gpt2_files(void)
     }
     drop("merges.txt");
     put("vocab.json", vocab_json);
-    open_bad("vocab.json", NULL, TG_EDATA, "a vocabulary needs merges.txt or vocab.bpe beside it");
+    open_bad("vocab.json", NULL, TG_EDATA,
+             "a vocabulary needs merges.txt or vocab.bpe in the same directory");
     drop("vocab.json");
     open_bad("", NULL, TG_EDATA, "a directory without tokenizer.json or vocab.json");
     open_bad("nothing", NULL, TG_EIO, "cannot open: No such file");
@@ -466,10 +467,10 @@ static void bad_json(void)
         {{.pre = "{\"type\": \"Whitespace\"}"}, "pre_tokenizer \"Whitespace\" is not supported"},
         {{.pre = SEQUENCE("{\"type\": \"Punctuation\"}," BYTE_LEVEL)},
          "pre_tokenizer \"Punctuation\" is not"},
-        {{.pre = SEQUENCE(BYTE_LEVEL "," BYTE_LEVEL)}, "in this place pre_tokenizer \"ByteLevel\""},
-        {{.pre = SEQUENCE(BYTE_LEVEL "," DIGITS)}, "in this place pre_tokenizer \"Digits\""},
+        {{.pre = SEQUENCE(BYTE_LEVEL "," BYTE_LEVEL)}, "at this position pre_tokenizer \"ByteLevel\""},
+        {{.pre = SEQUENCE(BYTE_LEVEL "," DIGITS)}, "at this position pre_tokenizer \"Digits\""},
         {{.pre = SEQUENCE(SPLIT(LLAMA3) "," SPLIT(LLAMA3) "," NO_REGEX)},
-         "in this place pre_tokenizer \"Split\""},
+         "at this position pre_tokenizer \"Split\""},
         {{.pre = SEQUENCE(SEQUENCE(BYTE_LEVEL))}, "pre_tokenizer \"Sequence\" is not supported"},
         {{.pre = SEQUENCE("")}, "a pre_tokenizer without ByteLevel is not supported"},
         {{.pre = SEQUENCE(SPLIT(LLAMA3))}, "a pre_tokenizer without ByteLevel is not supported"},
@@ -494,7 +495,7 @@ static void bad_json(void)
         {{.pre = SEQUENCE("{\"type\": \"Split\", \"behavior\": \"Isolated\"}")}, "\"pattern\" is missing"},
         {{.pre = SEQUENCE("{\"type\": \"Digits\", \"individual_digits\": false}," BYTE_LEVEL)},
          "\"Digits\" without \"individual_digits\" is not supported"},
-        {{.pre = SEQUENCE(DIGITS "," NO_REGEX)}, "\"Digits\" is supported before GPT-2's pattern only"},
+        {{.pre = SEQUENCE(DIGITS "," NO_REGEX)}, "\"Digits\" is supported only before GPT-2's pattern"},
         {{.pre = "{}"}, "line 3, column 19 (byte 98): \"type\" is missing"},
         {{.pre = "[]"}, "expected an object, got an array"},
         {{.normalizer = "{\"type\": \"NFKC\"}"}, "normalizer \"NFKC\" is not supported"},
@@ -511,20 +512,20 @@ static void bad_json(void)
         {{.settings = "\"continuing_subword_prefix\": \"##\","},
          "\"continuing_subword_prefix\" is not supported"},
         {{.settings = "\"unk_token\": \"<unk>\","}, "model with \"unk_token\": byte 0x00 has no token"},
-        {{.settings = "\"merges\": [],"}, "\"merges\" comes twice"},
+        {{.settings = "\"merges\": [],"}, "\"merges\" occurs twice"},
         {{.added = "{\"id\": 9, \"content\": \"<m>\", \"lstrip\": true}"},
          "added token \"<m>\" with \"lstrip\" is not"},
         {{.added = "{\"id\": 9, \"content\": \"<m>\", \"rstrip\": true}"},
          "added token \"<m>\" with \"rstrip\" is not"},
         {{.added = "{\"id\": 9, \"content\": \"<m>\", \"single_word\": true}"},
          "with \"single_word\" is not"},
-        {{.added = "{\"content\": \"<m>\"}"}, "an added token without \"id\""},
-        {{.added = "{\"id\": 9}"}, "an added token without \"content\""},
+        {{.added = "{\"content\": \"<m>\"}"}, "an added token lacks \"id\""},
+        {{.added = "{\"id\": 9}"}, "an added token lacks \"content\""},
         {{.added = "{\"id\": 9, \"content\": \"\"}"}, "is empty"},
         {{.added = "{\"id\": -9, \"content\": \"x\"}"}, "expected an integer from 0"},
         {{.added = "{\"id\": 9999999, \"content\": \"x\"}"}, "has id 9999999, expected one below 4194304"},
         {{.added = "{\"id\": 1, \"content\": \"x\"}"}, "id 1 is given to \"b\" and to \"x\""},
-        {{.added = "{\"id\": 9, \"content\": \"a\"}"}, "\"a\" has id 0, but as an added token 9"},
+        {{.added = "{\"id\": 9, \"content\": \"a\"}"}, "\"a\" has id 0, but 9 as an added token"},
         {{.added = "{\"id\": 8, \"content\": \"x\"}, {\"id\": 9, \"content\": \"x\"}"},
          "added_tokens: tokens 0 and 1 are both \"x\""},
         {{.added = "{\"id\": 2, \"content\": \"ab\"}"},
@@ -533,7 +534,7 @@ static void bad_json(void)
         {{.vocab = "{\"a\": 0, \"\xE4\xBD\xA0\": 1}"}, "\"\\xE4\\xBD\\xA0\" is not a byte-level token"},
         {{.vocab = "{\"a\": \"0\"}"}, "expected a number, got a string"},
         {{.merges = "{}"}, "expected an array, got an object"},
-        {{.merges = "[\"a\"]"}, "expected two halves of a merge and a space between them, got \"a\""},
+        {{.merges = "[\"a\"]"}, "expected two halves of a merge separated by a space, got \"a\""},
         {{.merges = "[\"a b a\"]"}, "expected two halves"},
         {{.merges = "[[\"a\"]]"}, "expected two halves of a merge, got 1"},
         {{.merges = "[[]]"}, "expected two halves of a merge, got 0"},
@@ -554,7 +555,7 @@ static void bad_json(void)
         "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}}}");
     open_bad("tokenizer.json", NULL, TG_EDATA, "the model has no \"merges\"");
     put("tokenizer.json", "{\"model\": {}, \"model\": {}}");
-    open_bad("tokenizer.json", NULL, TG_EDATA, "\"model\" comes twice");
+    open_bad("tokenizer.json", NULL, TG_EDATA, "\"model\" occurs twice");
 }
 
 /* ---- .tiktoken */
@@ -764,7 +765,7 @@ static void bad_tiktoken(void)
     open_bad("t.tiktoken", &gpt2, TG_EDATA, "byte 0xFF has no token");
     open_bad("t.tiktoken", NULL, TG_EUSAGE, "a .tiktoken file needs a rule for splitting");
     put("merges.txt", merges);
-    open_bad("merges.txt", &gpt2, TG_EUSAGE, "a rule for splitting is for .tiktoken files");
+    open_bad("merges.txt", &gpt2, TG_EUSAGE, "a rule for splitting is only for .tiktoken files");
     drop("merges.txt");
     drop("t.tiktoken");
 }
@@ -1020,7 +1021,8 @@ static void archives(void)
         close(fd);
         open_bad("x.npz", NULL, TG_EDATA, messages[way]);
     }
-    open_bad("x.npz", &(tg_split){TG_SPLIT_GPT2}, TG_EUSAGE, "a rule for splitting is for .tiktoken files");
+    open_bad("x.npz", &(tg_split){TG_SPLIT_GPT2}, TG_EUSAGE,
+             "a rule for splitting is only for .tiktoken files");
     tg_tokenizer_free(tok);
     drop("x.npz");
     drop("merges.txt");
@@ -1225,8 +1227,7 @@ static void deep_json(void)
     memset(text, '[', n);
     memcpy(text, "{\"a\":", 5);
     write_file("tokenizer.json", text, n);
-    open_bad("tokenizer.json", NULL, TG_EDATA,
-             "column 69 (byte 68): more than 64 arrays and objects in each other");
+    open_bad("tokenizer.json", NULL, TG_EDATA, "column 69 (byte 68): more than 64 nested arrays and objects");
     free(text);
     drop("tokenizer.json");
 }
