@@ -57,7 +57,7 @@ tg_status read_archive(tokenize_job *job, tg_source *source, const char *name, t
 
 /* ---- decimal ids, with white space between them */
 
-/* The id that is being read, and those that have been. */
+/* The id that is being read, and those already read. */
 struct decimals {
     size_t vocab_size;
     uint64_t id; /* saturates above all ids */
@@ -75,7 +75,7 @@ static tg_status give(tokenize_job *job, struct decimals *d, tg_err *err)
     return n > 0 ? job->take(job, job->tok, d->ids, n, err) : TG_OK;
 }
 
-/* An id has ended, if one has begun. */
+/* Finish the current id, if one has begun. */
 static tg_status end_id(tokenize_job *job, struct decimals *d, const char *name, tg_err *err)
 {
     if (d->digits == 0)

@@ -18,7 +18,7 @@ static tg_status take(void *context, const int32_t *ids, size_t n, tg_err *err)
     return status;
 }
 
-/* Errors of the output have its name; give the others the input's. */
+/* Errors of the output name it; add the input's name to the others. */
 static tg_status named(const tokenize_job *job, tg_status status, const char *name, tg_err *err)
 {
     return status && !job->take_failed ? tg_err_in(err, name) : status;
@@ -57,7 +57,7 @@ static tg_status end_document(tokenize_job *job, bool has_text, const char *name
     return status;
 }
 
-/* A file as documents. */
+/* Encode a file's documents. */
 struct reading {
     documents documents;
     bool has_text; /* the current document */
@@ -167,7 +167,7 @@ tg_status encode_files(tokenize_job *job, tg_err *err)
 
 /* ---- files that may be archives */
 
-/* A text that is only counted and is its own ids needs no encoder. */
+/* Counting text whose bytes are its ids needs no encoder. */
 static tg_status count_bytes(tokenize_job *job, tg_source *source, tg_err *err)
 {
     tg_status status;

@@ -56,7 +56,7 @@ tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
 /* ---- parts of a text */
 
 #define MAPPED ((size_t)8 << 20)   /* bytes of a mapped file at a time */
-#define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if they are there */
+#define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if available */
 
 /* Whether more can be read without waiting. */
 static bool has_more(int fd)
@@ -66,7 +66,7 @@ static bool has_more(int fd)
     return poll(&p, 1, 0) > 0;
 }
 
-/* Copy what is there from the source. */
+/* Copy the text that is available from the source. */
 static tg_status gather(tokenize_job *job, tg_source *source, size_t *n, tg_err *err)
 {
     size_t taken = 1;
@@ -119,9 +119,9 @@ void read_part_end(tokenize_job *job, tg_source *source, size_t n)
     show_progress(job, n);
 }
 
-/* ---- characters: a pass over all text, before it is encoded */
+/* ---- characters: a pass over all text before encoding */
 
-/* Open a temporary file that has no name any more. */
+/* Open a temporary file and remove its name. */
 static tg_status open_spool(int *fd, tg_err *err)
 {
     const char *folder = getenv("TMPDIR");

@@ -16,8 +16,8 @@
 size_t tg_byte_map_put(char out[TG_BYTE_MAP_MAX], unsigned char byte);
 
 /*
- * The bytes that the characters of text [n] stand for, into out [n]; *bytes is their number.  False,
- * with out and *bytes unspecified, when a character stands for no byte.
+ * Write the bytes that the characters of text [n] stand for into out [n]; *bytes is their number.
+ * False, with out and *bytes unspecified: some character stands for no byte.
  */
 bool tg_byte_map_read(unsigned char *out, size_t *bytes, const char *text, size_t n);
 

@@ -9,7 +9,7 @@
 #include "lib/text/kind.h"
 #include "lib/text/special.h"
 
-/* Bytes of the caller's text that are searched for special tokens at a time. */
+/* How many bytes of the caller's text are searched for special tokens at a time. */
 #define WINDOW ((size_t)1 << 15)
 
 /* The state of the search for special tokens. */
@@ -18,8 +18,8 @@ struct search {
     unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
     size_t n_held;
     bool in_text;   /* the kind has text since the last special token */
-    bool finishing; /* that text ends here: its last ids are due, */
-    bool found;     /* and then `id` */
+    bool finishing; /* that text ends here, so its last ids are due */
+    bool found;     /* after those, `id` is due */
     int32_t id;
 };
 
@@ -28,7 +28,7 @@ struct tg_encoder {
     const tg_tokenizer_kind *kind;
     const void *state;     /* of the tokenizer */
     struct search *search; /* NULL: special tokens are not looked for; owned */
-    uint64_t offset;       /* of the text that the search has not decided */
+    uint64_t offset;       /* of the text about which the search has not decided */
     max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
 };
 

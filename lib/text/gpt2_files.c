@@ -91,7 +91,7 @@ static tg_status number_tokens(tg_vocab_builder *b, const tg_file_text *merges, 
     return status ? status : tg_vocab_add(b, b->n_entries, end_of_text, strlen(end_of_text), true, err);
 }
 
-/* Those of an object of tokens and ids. */
+/* Add the ids of an object of tokens and ids. */
 static tg_status take_ids(tg_vocab_builder *b, tg_json *j, bool special_end, tg_err *err)
 {
     tg_json_text key;

@@ -18,20 +18,20 @@
 #define TG_LEARN_WINDOW ((size_t)1 << 14)
 #endif
 
-#define CUT_REACH ((size_t)1 << 12) /* bytes that are searched for a place to cut */
+#define CUT_REACH ((size_t)1 << 12) /* bytes searched for a place to cut */
 #define CUT_MARGIN                                                                                           \
-    ((size_t)64) /* from a cut to the end of the text so far: what decides the bytes before                  \
+    ((size_t)64) /* from a cut to the end of the text so far: it decides the bytes before                    \
                   */
 
 /* A part of the buffer that a thread splits into pieces. */
 typedef struct segment {
     tg_splitter splitter;
-    size_t piece;   /* where the piece begins whose end is not known yet */
-    size_t decided; /* the splitter's place */
-    size_t end;     /* pieces that begin here or later are not its own */
+    size_t piece;   /* start of the piece whose end is not yet known */
+    size_t decided; /* the splitter's position */
+    size_t end;     /* pieces that begin here or later belong to other segments */
 } segment;
 
-/* A thread's own. */
+/* The state of a thread. */
 typedef struct worker {
     tg_piece_counts counts;
     uint64_t *starts; /* one bit per byte of the buffer */

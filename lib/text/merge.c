@@ -167,7 +167,7 @@ size_t tg_merge_short(tg_merger *m, int32_t *ids, const unsigned char *text, siz
 /* A token in a list, at the place of its first byte. */
 struct tg_merge_node {
     uint32_t id;
-    uint32_t rank;           /* of its merge with the next; NONE also where no token begins (any more) */
+    uint32_t rank;           /* of its merge with the next; NONE also where no token begins */
     uint32_t next, previous; /* places; the last one's next is n, the first one's previous NONE */
 };
 

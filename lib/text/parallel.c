@@ -7,9 +7,9 @@
 #include "lib/base/size.h"
 #include "lib/text/encoder.h"
 
-#define IDS ((size_t)TG_PARALLEL_BLOCK / 2) /* of a thread, that wait for their turn */
-#define REACH ((size_t)1 << 14)             /* bytes that are searched for a place to cut */
-#define THREADS_MAX 16                      /* of what they encode, one can deliver no more */
+#define IDS ((size_t)TG_PARALLEL_BLOCK / 2) /* per thread, until they can be delivered */
+#define REACH ((size_t)1 << 14)             /* bytes searched for a place to cut */
+#define THREADS_MAX 16                      /* one thread cannot deliver what more of them encode */
 
 struct worker {
     tg_encoder *encoder;
@@ -21,9 +21,9 @@ struct tg_parallel {
     bool special;
     tg_parallel_take *take;
     void *context;
-    struct worker main;     /* has the text that the last call left */
-    struct worker *workers; /* [n_workers] for the parts of a call, at the start of a text each */
-    size_t n_workers;       /* 0 until they are needed */
+    struct worker main;     /* continues the text of earlier calls */
+    struct worker *workers; /* [n_workers] for the parts of a call, each at the start of a text */
+    size_t n_workers;       /* 0 until needed */
     uint64_t offset;        /* of the next call's text */
 };
 
@@ -86,9 +86,9 @@ struct part {
     const struct worker *w;
     tg_text text;
     bool last; /* the worker's text ends with the part */
-    bool full; /* the last call filled the ids: more may be due */
-    bool done; /* all of the part is encoded, */
-    size_t n;  /* and these ids wait */
+    bool full; /* the last call filled `ids`: more may be due */
+    bool done; /* all of the part is encoded */
+    size_t n;  /* ids not yet delivered */
     tg_status status;
     tg_err err;
 };

@@ -139,7 +139,7 @@ done:
 
 #define REFUSAL "a .tiktoken file cannot hold this vocabulary: "
 
-/* The file's reader finds merges by rank: check that they are the vocabulary's. */
+/* Readers of the file derive merges from ranks: check that these are the vocabulary's. */
 static tg_status check_merges(const tg_bpe_vocab *v, const tg_token_table *table, tg_err *err)
 {
     const int missing = tg_vocab_missing_byte(table);

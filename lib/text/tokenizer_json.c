@@ -24,7 +24,7 @@ static void free_added(struct added *a)
     free(a->id);
 }
 
-/* Refuse an option that changes where the token is found. */
+/* Refuse an option that changes where the token matches. */
 static tg_status check_option(const tg_json *file, size_t at, const char *name, tg_json_text content,
                               tg_err *err)
 {
@@ -279,7 +279,7 @@ done:
     return status;
 }
 
-/* Refuse what is set to something other than false or "", except the ids of a text cannot depend on it. */
+/* Refuse a setting other than false or "", unless the ids of a text cannot depend on it. */
 static tg_status check_settings(const size_t *at, const tg_json *file, tg_err *err)
 {
     tg_status status = TG_OK;

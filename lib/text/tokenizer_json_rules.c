@@ -23,7 +23,7 @@ typedef struct component {
     size_t at[MEMBERS_MAX];
 } component;
 
-/* Takes one component, not a Sequence. */
+/* Handles one component, not a Sequence. */
 typedef tg_status (*taker)(void *context, const tg_json *file, const component *c, tg_err *err);
 
 static tg_status open_component(component *c, const tg_json *file, size_t from, const char *const *names,

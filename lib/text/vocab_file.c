@@ -20,7 +20,7 @@
 
 /* ---- archives */
 
-/* Read the tokenizer's arrays, which follow each other; *event is what comes after them. */
+/* Read the tokenizer's arrays, which are consecutive; *event is what follows them. */
 static tg_status take_arrays(tg_tokenizer_draft *draft, tg_archive_reader *r, tg_array *a,
                              tg_archive_event *event, tg_err *err)
 {
@@ -36,7 +36,7 @@ static tg_status take_arrays(tg_tokenizer_draft *draft, tg_archive_reader *r, tg
     return status;
 }
 
-/* An archive of tokenizer alone has nothing else, and nothing follows it. */
+/* An archive of kind "tokenizer" has nothing else, and nothing follows it. */
 static tg_status check_end(tg_archive_reader *r, tg_array *a, tg_archive_event event, tg_err *err)
 {
     tg_status status;
@@ -95,9 +95,9 @@ static tg_status read_archive(const tg_tokenizer **tok, tg_source *source, tg_er
     return status;
 }
 
-/* ---- files beside each other */
+/* ---- files in the same directory */
 
-/* "DIR/name" for path "DIR/other", or for a directory; to be freed; NULL without memory. */
+/* "DIR/name" for path "DIR/other" or for a directory, to be freed; NULL: out of memory. */
 static char *path_beside(const char *path, const char *name, bool directory)
 {
     const char *slash = strrchr(path, '/');
@@ -146,7 +146,7 @@ static bool is_json(const tg_file_text *file)
     return i < file->n && file->text[i] == '{';
 }
 
-/* The whole of an opened source, for `file`, whose name is set. */
+/* Read all of an opened source into `file`, whose name is set. */
 static tg_status read_all(tg_file_text *file, tg_source *source, tg_err *err)
 {
     if (tg_source_all(source, TG_VOCAB_FILE_MAX, err))
@@ -156,7 +156,7 @@ static tg_status read_all(tg_file_text *file, tg_source *source, tg_err *err)
     return TG_OK;
 }
 
-/* GPT-2's files: `file`, which is the vocabulary or the merges, and the other one beside it. */
+/* GPT-2's files: `file`, which is the vocabulary or the merges, and the other one in its directory. */
 static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, bool is_vocab, tg_err *err)
 {
     static const char *const merges[] = {"merges.txt", "vocab.bpe", NULL};

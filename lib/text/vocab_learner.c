@@ -347,8 +347,8 @@ static void merge_at(tg_vocab_learner *v, const merge *g, uint32_t i)
     }
 }
 
-/* Merge the pair at all n places where it still occurs; they move to the front.  Returns their
- * number. */
+/* Merge the pair at those of its n places where it still occurs, and move them to the front.  Returns
+ * their number. */
 static uint32_t merge_all(tg_vocab_learner *v, const merge *g, uint32_t *at, uint32_t n)
 {
     const tg_cell *cell = v->cells.cell;
@@ -397,7 +397,7 @@ static void list_places(tg_vocab_learner *v, const merge *g, const uint32_t *at,
         __builtin_prefetch(&cell[at[k + AHEAD < n ? k + AHEAD : k]]);
         if (left != TG_CELL_BORDER && v->left.of[left].at)
             *v->left.of[left].at++ = i - token_size(v, left);
-        /* of two new ids in a row, the right one lists the pair */
+        /* of two consecutive new ids, the right one lists the pair */
         if (right != TG_CELL_BORDER && v->right.of[right].at)
             *v->right.of[right].at++ = i;
     }
