@@ -365,6 +365,7 @@ stoppable() {
 }
 
 @test "a new model that was stopped goes on too" {
+    slow
     rm model.npz
     tg-train -b 1 -n 90 -c 8 -m whole.npz t.npz 2> /dev/null
     run -130 --separate-stderr signalled 1 drain SIGINT -- tg-train -b 1 -n 90 -c 8 t.npz
@@ -777,6 +778,7 @@ refused() {
 }
 
 @test "NaN and infinity in weights or the optimizer's state are refused" {
+    slow
     need python3
     local name
     quick -n 2 t.npz
@@ -793,6 +795,7 @@ refused() {
 }
 
 @test "a run's state that is incomplete or makes no sense is refused" {
+    slow
     need python3
     quick -n 2 t.npz
     cp model.npz good.npz
