@@ -66,8 +66,9 @@ cut = sys.argv.index("--")
 lines, how, signals, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:cut], sys.argv[cut + 1:]
 r, w = os.pipe()
 fcntl.fcntl(w, 1031, 4096)  # F_SETPIPE_SZ
-# a shell that runs the tests in the background has its children ignore SIGINT
+# a shell that runs the tests in the background has its children ignore SIGINT, and nohup SIGHUP
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 child = subprocess.Popen(command + ["--log", "/dev/fd/%d" % w], pass_fds=[w])
 os.close(w)
 log = os.fdopen(r, "rb", buffering=0)
