@@ -69,6 +69,7 @@
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
 #include "lib/text/learn.h"
+#include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/tokens.h"
 #include "lib/text/tokens_read.h"

@@ -68,6 +68,7 @@ for i in z.infolist():
 }
 
 @test "NumPy reads the same arrays as we do" {
+    slow
     need_numpy
     for z in '' -z; do
         "$make_archive" $z >a.npz
@@ -92,6 +93,7 @@ assert len(starts) == 16 and all(s % 64 == 0 for s in starts), starts
 }
 
 @test "NumPy's archives are read: to a file, compressed, to a pipe" {
+    slow
     need_numpy
     save='
 import sys, numpy as n
@@ -115,6 +117,7 @@ f(sys.argv[2] if len(sys.argv) > 2 else sys.stdout.buffer,
 }
 
 @test "NumPy's Fortran order, big-endian, objects, text and records are refused" {
+    slow
     need_numpy
     python3 -c '
 import numpy as n
@@ -179,6 +182,7 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
 }
 
 @test "zip's own archives are read" {
+    slow
     need_numpy
     need zip
     python3 -c 'import numpy as n; n.save("a.npy", n.arange(5000)); n.save("b.npy", n.zeros((0,)))'

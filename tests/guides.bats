@@ -177,7 +177,7 @@ check_guide() {
 
 # ---- the guides
 
-@test "walkthrough: one head and several, step by step" { check_guide walkthrough; }
+@test "walkthrough: one head and several, step by step" { slow; check_guide walkthrough; }
 @test "indexing: from the equation to the offset" { check_guide indexing; }
 @test "multi-head: what changes, and what does not" { slow; check_guide multi-head; }
 @test "shapes: from x to the output" { slow; check_guide shapes; }

@@ -8,6 +8,7 @@ load helper
 }
 
 @test "cat a.npz b.npz | tg-train is training on both texts" {
+    slow
     make_text 3000 > a
     make_text 9000 | tail -c 5000 > b
     tg-tokenize < a > a.npz
@@ -28,6 +29,7 @@ load helper
 }
 
 @test "other programs read a trained model" {
+    slow
     need_numpy
     make_text 3000 > text
     tg-tokenize text > tokens.npz

@@ -236,6 +236,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate is the loss of the model whose projection has zeros" {
+    slow
     need python3
     trained
     make_text 1000 > text

@@ -145,6 +145,7 @@ with zipfile.ZipFile("model.npz", "w") as out:
 }
 
 @test "--mask: NumPy's softmax over whole rows is the same with each of the three" {
+    slow
     need_numpy
     tiny
     for mask in -1e9 -inf min; do
@@ -200,6 +201,7 @@ END
 }
 
 @test "text, TSV and JSON lines do not depend on the threads, nor do archives" {
+    slow
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 128 -o model.npz 2> /dev/null
     make_text 101 > text
     for options in '-f jsonl' '-f tsv --head 2' '-s att' '-s out -f tsv' '-s probs --key 3' '-o -'; do
@@ -474,6 +476,7 @@ END
 }
 
 @test "--check refuses what it cannot compute again" {
+    slow
     tiny
     tg-attn-dump -p 'To be' -o d.npz
     tg-init -o other.npz 2> /dev/null

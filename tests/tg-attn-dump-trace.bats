@@ -130,6 +130,7 @@ trace() {
 }
 
 @test "shapes: offsets in [2,4,512] and [2,8,4,4], eight heads or one" {
+    slow
     trace --example shapes --trace 1,5,3,2
     has 'q, k, v [B,T,C] = [2,4,512] seen as [B,T,H,D] = [2,4,8,64]' \
         'scores, probs [B,H,T,T] = [2,8,4,4]' \

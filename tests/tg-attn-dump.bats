@@ -297,6 +297,7 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 }
 
 @test "--qkv refuses what does not fit, with the numbers" {
+    slow
     printf '%s\n' 'q f4 1,2,1 1 2' 'k f4 1,2,1 1 2' | npz a.npz
     run -1 --separate-stderr tg-attn-dump --qkv a.npz
     said 'a.npz: array v is missing'

@@ -96,6 +96,7 @@ END
 }
 
 @test "colours follow the terminal, NO_COLOR and --color" {
+    slow
     dump dump.npz T=4
     esc=$'\033'
     colors() { # TERM COLORTERM NO_COLOR [OPTION]...
@@ -130,6 +131,7 @@ END
 }
 
 @test "half blocks hold two queries a line, with the page's colours" {
+    slow
     dump dump.npz T=40 H=1 L=1 text=words
     LC_ALL=C.UTF-8 tg-attn-view --color truecolor -w 60 dump.npz > out
     LC_ALL=C.UTF-8 tg-attn-view --html dump.npz > page.html 2> /dev/null
@@ -231,6 +233,7 @@ END
 }
 
 @test "pipes, compressed archives and standard input" {
+    slow
     dump dump.npz T=20 B=3
     tg-attn-view -b 2 dump.npz > want
     run_pipe 0 'cat dump.npz | tg-attn-view -b 2 | cmp - want'
@@ -376,6 +379,7 @@ END
 }
 
 @test "an image of one head: every cell has its colour, what is masked is hatched" {
+    slow
     dump dump.npz T=6 text=words
     tg-attn-view --png -l 1 -a 1 dump.npz > out.png
     tg-attn-view --html dump.npz > page.html 2> /dev/null
@@ -401,6 +405,7 @@ END
 }
 
 @test "a sheet of all heads, one pixel a number where there are many" {
+    slow
     dump dump.npz T=400 H=3 L=1 D=8
     tg-attn-view --png -o out.png dump.npz
     png_module
@@ -417,6 +422,7 @@ END
 }
 
 @test "images: scores, and other scales" {
+    slow
     dump dump.npz T=6
     tg-attn-view --png -l 0 -a 0 dump.npz > sqrt.png
     for more in '--scale log' '--scale linear' '--show scores' '-l 0' '-a 0'; do
@@ -444,6 +450,7 @@ for n in "qk": del a["h.1." + n]'
 # ---- as a page
 
 @test "the page is one file, which fetches nothing and runs its own script alone" {
+    slow
     dump dump.npz T=12 text=hostile
     run -0 --separate-stderr tg-attn-view --html -o page.html dump.npz
     said 'page size: '

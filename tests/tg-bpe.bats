@@ -64,6 +64,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 }
 
 @test "the text comes back, whatever it is" {
+    slow
     local split
     { make_all_bytes; make_text 3000; make_all_bytes; printf '\xe4\xb8\xad\xe6\x96\x87 don'\''t \xff'; } > text
     for split in none gpt2 gpt2-digits cl100k llama3 qwen2 o200k; do
@@ -123,6 +124,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 }
 
 @test "memory does not grow with the text" {
+    slow
     need_plain_build
     make_text 100000 > part
     run -0 bash -c 'ulimit -v 300000; yes "$(cat part)" | head -c 400000000 |

@@ -105,6 +105,7 @@ changed() {
 }
 
 @test "NumPy sees GPT-2's initialisation" {
+    slow
     need_numpy
     tg-init --n-layer 8 -o model.npz
     run -0 python3 -c '

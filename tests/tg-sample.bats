@@ -172,6 +172,7 @@ for text in open(sys.argv[1], "rb").read().split(b"\0")[:-1]:
 }
 
 @test "--count: texts that end early wait for those before them; the prompt is before each" {
+    slow
     need python3
     tiny
     make_text | tg-tokenize | tg-train --steps 100 2> /dev/null
@@ -243,6 +244,7 @@ END
 }
 
 @test "--count: as many as there may be" {
+    slow
     tiny
     tg-sample -p x -n 2 -g --count 65536 -0 > got
     [[ $(size got) = $((65536 * 4)) ]]

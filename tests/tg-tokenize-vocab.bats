@@ -313,6 +313,7 @@ small_bpe() {
 }
 
 @test "--eot: reads that cut the separator anywhere change nothing" {
+    slow
     printf 'one\n---\n--\n---x\n---\n\n---\ntwo\n--' > docs
     tg-tokenize -t bpe.npz --eot --separator --- docs > want.npz
     run -0 tg-tokenize -d want.npz
@@ -388,6 +389,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
 # ---- the other tools
 
 @test "tg-train: a new model's vocabulary is padded to a multiple of 64, and says so" {
+    slow
     grep -q 'tg-train: tokenizer "bpe" of 260 ids, in a vocabulary of 320' model.said
     run -0 scalars model.npz config/vocab_size tokenizer/kind tokenizer/vocab_size
     is_output "320
@@ -401,6 +403,7 @@ bpe
 }
 
 @test "tg-init -t: the tokenizer of a file, and a vocabulary for it" {
+    slow
     tg-init -t bpe.npz -o new.npz
     run -0 scalars new.npz config/vocab_size tokenizer/kind tokenizer/vocab_size
     is_output "320

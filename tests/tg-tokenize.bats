@@ -24,6 +24,7 @@ load helper
 }
 
 @test "texts about as long as a chunk come back, and their chunks are where they should be" {
+    slow
     local n chunks
     make_text 1048577 > long
     for n in 524287 524288 524289 1048576 1048577; do
@@ -108,6 +109,7 @@ print(len(ids), z["kind"].item().decode(), z["tokenizer/vocab_size"])
 }
 
 @test "an archive that NumPy wrote is read, ids of other widths too" {
+    slow
     need_numpy
     local type
     for type in uint8 uint16 uint32; do
@@ -171,6 +173,7 @@ np.savez("n.npz", **{"kind": np.bytes_("tokens"), "version": np.int64(1),
 # ---- constant memory, and text that is still arriving
 
 @test "memory does not grow with the text" {
+    slow
     need_plain_build
     run_pipe 0 'ulimit -v 200000; head -c 400000000 /dev/zero | tg-tokenize | tg-tokenize -d | wc -c'
     is_output 400000000
@@ -192,6 +195,7 @@ np.savez("n.npz", **{"kind": np.bytes_("tokens"), "version": np.int64(1),
 }
 
 @test "on a terminal, a long run shows its progress; a short one and a pipe nothing" {
+    slow
     run -0 on_terminal '(printf a; sleep 1.2; printf b; sleep 0.3; printf c) | tg-tokenize > t.npz'
     [[ $output = *'3 bytes, 1.'* ]]
     tg-tokenize -d t.npz | cmp - <(printf abc)
@@ -320,6 +324,7 @@ head_of_tokens() {
 }
 
 @test "ids: out of range, of the wrong type, too many, in no order" {
+    slow
     { head_of_tokens; echo "tokens/00000000 u2 3 65 66 300"; } | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
     said "t.npz: tokens/00000000[2] is 300: the vocabulary has 256 ids"
@@ -343,6 +348,7 @@ head_of_tokens() {
 }
 
 @test "a head that is incomplete, of another version or tokenizer" {
+    slow
     head_of_tokens | grep -v version | npz t.npz
     run -1 --separate-stderr tg-tokenize -d t.npz
     said "the second array is \"tokenizer/kind\", expected \"version\""

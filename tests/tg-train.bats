@@ -66,8 +66,9 @@ cut = sys.argv.index("--")
 lines, how, signals, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:cut], sys.argv[cut + 1:]
 r, w = os.pipe()
 fcntl.fcntl(w, 1031, 4096)  # F_SETPIPE_SZ
-# a shell that runs the tests in the background has its children ignore SIGINT
+# a shell that runs the tests in the background has its children ignore SIGINT, and nohup SIGHUP
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 child = subprocess.Popen(command + ["--log", "/dev/fd/%d" % w], pass_fds=[w])
 os.close(w)
 log = os.fdopen(r, "rb", buffering=0)
@@ -365,6 +366,7 @@ stoppable() {
 }
 
 @test "a new model that was stopped goes on too" {
+    slow
     rm model.npz
     tg-train -b 1 -n 90 -c 8 -m whole.npz t.npz 2> /dev/null
     run -130 --separate-stderr signalled 1 drain SIGINT -- tg-train -b 1 -n 90 -c 8 t.npz
@@ -777,6 +779,7 @@ refused() {
 }
 
 @test "NaN and infinity in weights or the optimizer's state are refused" {
+    slow
     need python3
     local name
     quick -n 2 t.npz
@@ -793,6 +796,7 @@ refused() {
 }
 
 @test "a run's state that is incomplete or makes no sense is refused" {
+    slow
     need python3
     quick -n 2 t.npz
     cp model.npz good.npz
