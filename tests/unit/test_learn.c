@@ -142,8 +142,9 @@ static void learns_by_the_definition(void)
     const size_t rounds = check_rounds(240);
     size_t merges = 0;
 
-    for (uint64_t seed = 0; seed < rounds; seed++) {
-        const tg_split split = splits[seed % 3];
+    for (size_t round = 0; round < rounds; round++) {
+        const uint64_t seed = round * (240 / rounds);
+        const tg_split split = splits[round % 3];
         const tg_vocab_learner_settings settings = {.n = 256 + 64};
         tg_vocab_learner *m;
 
