@@ -178,7 +178,7 @@ check_guide() {
 # ---- the guides
 
 @test "walkthrough: one head and several, step by step" { slow; check_guide walkthrough; }
-@test "indexing: from the equation to the offset" { check_guide indexing; }
+@test "indexing: from the equation to the offset" { slow; check_guide indexing; }
 @test "multi-head: what changes, and what does not" { slow; check_guide multi-head; }
 @test "shapes: from x to the output" { slow; check_guide shapes; }
 @test "autograd: backward by hand" { slow; check_guide autograd; }
@@ -261,6 +261,7 @@ LINES
 # ---- the checks themselves
 
 @test "a guide that shows, quotes or names something wrong is noticed" {
+    slow
     page() { printf '%s\n' "$@" > page.md; }
     # shellcheck disable=SC2016
     local code='`lib/nn/ref/softmax.c`, `softmax_row`:'

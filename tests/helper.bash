@@ -56,7 +56,7 @@ need_data() {
     DATA=$TG_TEST_DATA/$1
 }
 
-# For a test of more than about 0.7 s on an idle machine, unless a change to most files needs it:
+# For a test of more than about half a second on an idle machine, unless a change to most files needs it:
 # `make check` leaves it out, `make test` does not.
 slow() {
     [[ -z ${TG_QUICK:-} ]] || skip "slow: make test runs it"

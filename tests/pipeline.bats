@@ -3,6 +3,7 @@
 load helper
 
 @test "tg-init | tg-attn-dump -m - -p 'To be'" {
+    slow
     run_pipe 0 "tg-init | tg-attn-dump -m - -p 'To be'"
     [[ $output = *"[1,5,128]"* ]]
 }
@@ -50,6 +51,7 @@ END
 
 # NumPy recomputes the attention of layer 0 from the model's own arrays.
 @test "attention scores agree with NumPy's" {
+    slow
     need_numpy
     tg-init --n-layer 1 --n-head 4 --n-embd 32 --n-ctx 16 -o model.npz
     tg-attn-dump -p 'Hello there' --format tsv < /dev/null > scores.tsv

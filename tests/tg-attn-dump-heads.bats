@@ -66,6 +66,7 @@ titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction
 }
 
 @test "--summary against NumPy, with induction and pairs" {
+    slow
     need_numpy
     trained
     printf 'to be or not tob' > text
@@ -293,6 +294,7 @@ with zipfile.ZipFile("edited.npz", "w") as out:
 }
 
 @test "--ablate: text, tokens, a file, a pipe and archives in a row are the same text" {
+    slow
     trained 20
     make_text 3000 > text
     tg-tokenize < text > t.npz

@@ -87,6 +87,7 @@ with zipfile.ZipFile("model.npz", "w") as out:
 }
 
 @test "a stage is picked from by layer, head and position" {
+    slow
     tiny
     tg-attn-dump -p 'To be' -f tsv --stage k > all
     tg-attn-dump -p 'To be' -f tsv --stage k --layer 1 --head 0 --key 4 > got
@@ -325,6 +326,7 @@ END
 }
 
 @test "stages follow from each other, says NumPy" {
+    slow
     need_numpy
     tiny
     tg-attn-dump -p 'To be, or not' --layout bhtd -o d.npz
@@ -366,6 +368,7 @@ END
 }
 
 @test "an archive that cannot be written, or whose numbers are not finite, leaves the old one" {
+    slow
     need_dev_full
     tiny
     run -3 --separate-stderr bash -c 'tg-attn-dump -p "To be" -o - > /dev/full'
@@ -409,6 +412,7 @@ END
 # ---- --check
 
 @test "--check computes a dump again" {
+    slow
     tiny
     for options in '' '--layout bhtd' '--mask -inf' '--mask min --layer 1' '--heads 4' '--stage probs'; do
         # shellcheck disable=SC2086

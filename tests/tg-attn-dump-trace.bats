@@ -409,6 +409,7 @@ if layer + 1 < L or i == T - 1:
 }
 
 @test "weights that are finite, but huge; a full disk" {
+    slow
     need_dev_full
     tiny
     run -3 --separate-stderr bash -c 'tg-attn-dump --example mha --trace 0,1,2,1 > /dev/full'

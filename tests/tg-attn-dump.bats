@@ -279,6 +279,7 @@ END
 }
 
 @test "--qkv takes what NumPy wrote" {
+    slow
     need_numpy
     python3 -c '
 import numpy as np
@@ -335,6 +336,7 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 }
 
 @test "what is not a model, or not a whole one" {
+    slow
     tiny
     printf 'hello, world\n' > text
     run -1 --separate-stderr tg-attn-dump -m text -p x
@@ -425,6 +427,7 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 }
 
 @test "1024 positions need no table of scores" {
+    slow
     need_plain_build
     tg-init --n-layer 1 --n-head 16 --n-embd 64 --n-ctx 1024 -o big.npz 2> /dev/null
     make_text 1024 > text

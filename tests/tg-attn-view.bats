@@ -41,6 +41,7 @@ END
 # ---- in the terminal
 
 @test "the worked example, as plain text" {
+    slow
     dump dump.npz example=1
     run -0 --separate-stderr tg-attn-view dump.npz
     [[ -z $stderr ]]
@@ -65,6 +66,7 @@ query down, key across; blank or -: masked'
 }
 
 @test "a sheet of all heads, one layer's beside each other" {
+    slow
     dump dump.npz T=4 H=3 L=2
     run -0 tg-attn-view -w 80 dump.npz
     [[ ${lines[0]} =~ ^'layer 0, head 0   '' '*'layer 0, head 1   '' '*'layer 0, head 2 '' '*$ ]]
@@ -78,6 +80,7 @@ query down, key across; blank or -: masked'
 
 # A probability's shade says between which ninths its root lies.
 @test "shades are those of the numbers" {
+    slow
     dump dump.npz T=13 H=1 L=1
     tg-attn-view -w 60 -l 0 -a 0 dump.npz > out
     python3 - << 'END'
@@ -180,6 +183,7 @@ END
 }
 
 @test "many tokens: a cell stands for several, and what stands out is still there" {
+    slow
     dump dump.npz T=200 H=2 L=1 D=16
     tg-attn-view -w 60 -l 0 -a 0 dump.npz > out
     grep -x 'each cell: the greatest of 8 x 8' out
@@ -190,6 +194,7 @@ END
 }
 
 @test "tokens in other scripts and control characters can be read, and do nothing" {
+    slow
     dump dump.npz T=12 L=1 H=1 text=hostile
     LC_ALL=C.UTF-8 tg-attn-view -w 120 dump.npz > out
     grep -F $' 5 中文' out
@@ -329,6 +334,7 @@ END
 }
 
 @test "a claim of a huge dump takes no memory" {
+    slow
     need_plain_build
     dump dump.npz T=4 stages=q,k
     python3 - << 'END'

@@ -29,6 +29,7 @@ words='low low low lower lower newest newest newest widest'
 }
 
 @test "ids: the bytes, the merges, the special tokens" {
+    slow
     printf 'abababab' > text
     tg-bpe -n 260 --split none --special '<|a|>' --special '<|b|>' -o bpe.npz text
     run -0 scalars bpe.npz kind version tokenizer/kind tokenizer/vocab_size tokenizer/split
@@ -96,6 +97,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 # ---- what changes nothing
 
 @test "neither threads nor the way the text arrives change the vocabulary" {
+    slow
     local threads
     make_text 3000000 > text
     tg-bpe -n 2000 --threads 1 -o want.npz text
@@ -132,6 +134,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 }
 
 @test "long pieces take no longer than short ones" {
+    slow
     need_plain_build
     # quadratic time would be hours
     head -c 3000000 /dev/zero | tr '\0' a > letters
@@ -265,6 +268,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 }
 
 @test "no token is longer than 65,536 bytes" {
+    slow
     head -c 1000000 /dev/zero | tr '\0' a > text
     run -0 --separate-stderr tg-bpe -n 300 --special '' --trace -f tsv --split none text
     [[ ${#lines[@]} -ge 17 ]]

@@ -54,6 +54,7 @@ head_bias 0"
 }
 
 @test "the bytes depend on the seed alone" {
+    slow
     local threads
     tg-init --seed 7 -o want.npz
     for threads in 1 2 3 4; do

@@ -15,6 +15,7 @@ has_bytes() {
 # ---- defaults
 
 @test "prints the prompt and 256 tokens" {
+    slow
     tiny
     tg-sample -p 'Once' > got
     has_bytes 260 got
@@ -396,6 +397,7 @@ END
 }
 
 @test "what is not a model, or not a whole one" {
+    slow
     tiny
     printf 'hello, world\n' > text
     run -1 --separate-stderr tg-sample -m text -p x
@@ -419,6 +421,7 @@ END
 }
 
 @test "options out of range, and wrong usage" {
+    slow
     tiny
     for option in '-n -1' '-n 1.5' '-t -0.1' '-t 101' '-t nan' '-k -1' '-P 0' '-P 1.1' '-P -1' '--seed -1' \
         '--seed 18446744073709551616' '--threads -1' '--threads 1025' '--threads x' \

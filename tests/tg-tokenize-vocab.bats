@@ -418,6 +418,7 @@ bpe
 }
 
 @test "the padding is never sampled, and is no token of a text" {
+    slow
     # an untrained model has 60 ids of padding among 320
     tg-init -t bpe.npz --n-ctx 8 --n-embd 16 -o model.npz
     tg-sample -p the -n 3000 --no-prompt -t 5 > got
@@ -442,6 +443,7 @@ END
 }
 
 @test "tg-sample with characters: whole ones, and a prompt's end is as it is" {
+    slow
     tg-sample -m char.npz -p '猫' -n 300 > got
     iconv -f UTF-8 -t UTF-8 got | cmp - got
     [[ $(head -c 3 got) = 猫 ]]

@@ -95,6 +95,7 @@ bytes
 }
 
 @test "NumPy reads the ids" {
+    slow
     need_numpy
     make_text 1500000 > text
     tg-tokenize -o t.npz text

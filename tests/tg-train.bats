@@ -300,6 +300,7 @@ stoppable() {
 }
 
 @test "SIGINT saves, says so and exits 130; the same command finishes, byte for byte" {
+    slow
     local at
     stoppable
     run -130 --separate-stderr signalled 10 drain SIGINT -- "${COMMAND[@]}"
@@ -346,6 +347,7 @@ stoppable() {
 }
 
 @test "a run with -o that was stopped is finished by the same command" {
+    slow
     local at
     stoppable
     run -143 --separate-stderr signalled 10 drain SIGTERM -- "${COMMAND[@]}" -o out.npz
@@ -430,6 +432,7 @@ stoppable() {
 }
 
 @test "a validation loss that is not of the last step says so" {
+    slow
     local at want
     stoppable
     run -130 --separate-stderr signalled 20 drain SIGINT -- "${COMMAND[@]}" --eval-every 17
@@ -627,6 +630,7 @@ stoppable() {
 }
 
 @test "a trained model keeps a piece of its validation text" {
+    slow
     need_numpy
     quick -n 1 t.npz
     run -0 python3 -c '
@@ -979,6 +983,7 @@ refused() {
 }
 
 @test "the progress line of a usual run fits in 79 columns" {
+    slow
     tg-train -n 2000 --log /dev/null t.npz 2> err >&2 &
     local child=$! i
     for i in {1..100}; do

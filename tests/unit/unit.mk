@@ -52,12 +52,13 @@ tiny: ## build the C tests that are also run with tiny blocks
 
 # What `make check` runs.  Words of a command are joined by commas: tests/run takes them apart.
 comma = ,
-# Kernels with every instruction set, what is made of them with the best one.
+# Kernels with every instruction set, with tiny blocks the portable ones and the best; what is made
+# of them with the best.
 KERNEL_TESTS = test_kernels test_products
-each_isa = $(foreach isa,$(ISAS),$(KERNEL_TESTS:%=$(1)/unit/%$(comma)$(isa)))
-CHECK_UNIT = $(call each_isa,$(BUILD)) $(call each_isa,$(TINY)) \
+with_isa = $(KERNEL_TESTS:%=$(1)/unit/%$(comma)$(2))
+CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa))) $(call with_isa,$(TINY),portable) \
              $(patsubst %,$(BUILD)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT))) \
-             $(patsubst %,$(TINY)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT_TINY)))
+             $(patsubst %,$(TINY)/unit/%,$(UNIT_TINY))
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
