@@ -56,6 +56,12 @@ need_data() {
     DATA=$TG_TEST_DATA/$1
 }
 
+# The C tests and the programs that tests run.  Whoever names a build has made it, with flags that
+# are not known here.
+make_unit() {
+    [[ -n ${TG_BUILD:-} ]] || make -C "$ROOT" -s unit
+}
+
 # For a test of more than about half a second on an idle machine, unless a change to most files needs it:
 # `make check` leaves it out, `make test` does not.
 slow() {

@@ -6,6 +6,7 @@ load helper
 judge() {
     [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
     "$TG_JUDGE_PYTHON" -c "import $1" 2> /dev/null || skip "$TG_JUDGE_PYTHON has no $1"
+    make_unit
 }
 
 pieces_against() {

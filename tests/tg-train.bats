@@ -275,6 +275,7 @@ step_of() {
 }
 
 @test "a program that trains with the library alone makes the same file" {
+    make_unit
     unset TG_ISA
     tg-train -m tool.npz -n 3 t.npz 2> /dev/null
     "$BUILD/unit/train_alone" t.npz 3 > library.npz
