@@ -177,8 +177,8 @@ FUZZ_SRC_archive = tests/unit/deflated.c
 FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump_rows.c \
                 lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
 
-# Vocabularies need all of lib/text, and the portable kernels.
-FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp lib/text/*.c lib/kernels/*.c lib/kernels/isa/*.c
+# Vocabularies need the portable kernels too.
+FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
 FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text)
 FUZZ_SRC_merges = $(FUZZ_SRC_text)
 FUZZ_SRC_tiktoken = $(FUZZ_SRC_text)
@@ -207,7 +207,7 @@ asan: ## build with the address and undefined-behaviour sanitizers, and run all 
 CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
     --suppress=missingIncludeSystem --suppress=arrayIndexThenCheck:lib/gpt/sample.c \
     --suppress=uninitvar:lib/kernels/isa/matmul.c --suppress=uninitvar:cmd/tg-attn-dump/table.c \
-    --suppress=ctuuninitvar:lib/text/merge.c --suppress=arrayIndexOutOfBoundsCond:lib/text/merge.c \
+    --suppress=ctuuninitvar:lib/bpe/merge.c --suppress=arrayIndexOutOfBoundsCond:lib/bpe/merge.c \
     --error-exitcode=1
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154

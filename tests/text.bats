@@ -30,12 +30,12 @@ pieces_against() {
     judge unicodedata2
     local version
     version=$("$TG_JUDGE_PYTHON" -c 'import unicodedata2; print(unicodedata2.unidata_version)')
-    grep -q "TG_UNICODE_VERSION \"$version\"" "$ROOT/lib/text/unicode.h" || skip "unicodedata2 is of Unicode $version"
+    grep -q "TG_UNICODE_VERSION \"$version\"" "$ROOT/lib/unicode/unicode.h" || skip "unicodedata2 is of Unicode $version"
     cp -r "$ROOT/lib" "$ROOT/tests/unicode_tables.py" .
     "$TG_JUDGE_PYTHON" unicode_tables.py
     local file
     for file in classes forms wholes pairs; do
-        cmp "lib/text/unicode_$file.c" "$ROOT/lib/text/unicode_$file.c"
+        cmp "lib/unicode/unicode_$file.c" "$ROOT/lib/unicode/unicode_$file.c"
     done
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/text/vocab_file.h"
+#include "lib/vocab/vocab_file.h"
 
 tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split, tg_err *err)
 {

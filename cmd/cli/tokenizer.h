@@ -4,12 +4,12 @@
 #ifndef TG_CMD_CLI_TOKENIZER_H
 #define TG_CMD_CLI_TOKENIZER_H
 
-#include "lib/text/split.h"
+#include "lib/split/split.h"
 #include "lib/text/tokenizer.h"
 
 /*
  * Open the tokenizer that `name`, the argument of -t, names, to be freed: NULL is the default of all
- * tools; "bytes" is that kind; anything else is a file (lib/text/vocab_file.h).  split: of --pattern, or
+ * tools; "bytes" is that kind; anything else is a file (lib/vocab/vocab_file.h).  split: of --pattern, or
  * NULL.  Fails like tg_vocab_file_open(); TG_EUSAGE also for "char", which has no file.
  */
 TG_MUST_CHECK tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split,

@@ -5,7 +5,7 @@
 #include "cmd/tg-attn-dump/table.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
-#include "lib/text/bpe.h"
+#include "lib/bpe/bpe.h"
 
 enum { COLUMN_POSITION, COLUMN_ID, COLUMN_FROM, COLUMN_TO, COLUMN_TEXT, COLUMNS };
 

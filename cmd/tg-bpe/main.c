@@ -6,10 +6,10 @@
 #include "cmd/tg-bpe/trace.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
-#include "lib/text/bpe.h"
-#include "lib/text/learn.h"
-#include "lib/text/vocab_learner.h"
-#include "lib/text/vocab_file.h"
+#include "lib/bpe/bpe.h"
+#include "lib/learn/learn.h"
+#include "lib/learn/vocab_learner.h"
+#include "lib/vocab/vocab_file.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of text between two looks at the clock */
 #define SPLITS "none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k"

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "lib/base/status.h"
-#include "lib/text/learn.h"
-#include "lib/text/vocab_learner.h"
+#include "lib/learn/learn.h"
+#include "lib/learn/vocab_learner.h"
 
 typedef enum trace_format { TRACE_TEXT, TRACE_TSV } trace_format;
 #define TRACE_FORMATS "text|tsv"

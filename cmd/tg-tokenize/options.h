@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "cmd/cli/cli.h"
-#include "lib/text/split.h"
-#include "lib/text/vocab_file.h"
+#include "lib/split/split.h"
+#include "lib/vocab/vocab_file.h"
 
 /* What the tool does with its input. */
 typedef enum tokenize_work {

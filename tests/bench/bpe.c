@@ -7,7 +7,7 @@
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/text/encoder.h"
-#include "lib/text/vocab_learner.h"
+#include "lib/learn/vocab_learner.h"
 
 #define TEXT ((size_t)16 << 20)
 #define LEARNED ((size_t)4 << 20) /* bytes that the vocabulary is learned from */

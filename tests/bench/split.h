@@ -4,7 +4,7 @@
 #ifndef TG_BENCH_SPLIT_H
 #define TG_BENCH_SPLIT_H
 
-#include "lib/text/split.h"
+#include "lib/split/split.h"
 
 /* A text, and the rule.  Exits without memory. */
 struct split;

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "lib/text/foreign.h"
+#include "lib/vocab/foreign.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

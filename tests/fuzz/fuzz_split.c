@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/text/normalize.h"
-#include "lib/text/split.h"
+#include "lib/unicode/normalize.h"
+#include "lib/split/split.h"
 #include "tests/fuzz/input.h"
 #include "tests/unit/ref_split.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "formats/base64.h"
-#include "lib/text/foreign.h"
+#include "lib/vocab/foreign.h"
 #include "tests/fuzz/input.h"
 
 #define FIRST 1000 /* rank of byte 0: other tokens come before and after */

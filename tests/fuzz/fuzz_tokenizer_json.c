@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/text/foreign.h"
+#include "lib/vocab/foreign.h"
 #include "tests/fuzz/input.h"
 
 static tg_status read_json(const tg_tokenizer **tok, const uint8_t *data, size_t size)

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/text/bpe.h"
+#include "lib/bpe/bpe.h"
 #include "lib/text/encoder.h"
-#include "lib/text/vocab_file.h"
+#include "lib/vocab/vocab_file.h"
 #include "tests/fuzz/input.h"
 
 static tg_status open_fd(const tg_tokenizer **tok, int fd)

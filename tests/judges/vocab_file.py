@@ -5,7 +5,7 @@
 
 Written: VOCABULARY as tokenizer.json and as .tiktoken, loaded by tokenizers and tiktoken.
 Read: vocabularies that tokenizers learns and saves, one for each form of a pre_tokenizer that
-lib/text/tokenizer_json_rules.c knows, with both forms of merges; and ranks for tiktoken.
+lib/vocab/tokenizer_json_rules.c knows, with both forms of merges; and ranks for tiktoken.
 The ids of TEXT and of texts at the edge are the same.
 """
 import base64

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/text/normalize.h"
+#include "lib/unicode/normalize.h"
 
 int main(int argc, char **argv)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/text/normalize.h"
+#include "lib/unicode/normalize.h"
 
 static void *must(void *p)
 {

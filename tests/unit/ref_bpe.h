@@ -1,5 +1,5 @@
 /*
- * ref_bpe: byte pair encoding by its definition (lib/text/bpe.h), slow and simple, and vocabularies
+ * ref_bpe: byte pair encoding by its definition (lib/bpe/bpe.h), slow and simple, and vocabularies
  * for tests.
  */
 #ifndef TG_TESTS_REF_BPE_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/text/bpe.h"
+#include "lib/bpe/bpe.h"
 
 /* A vocabulary that grows. */
 typedef struct ref_vocab {
@@ -45,8 +45,8 @@ const tg_tokenizer *ref_vocab_tokenizer(const ref_vocab *v);
 
 void ref_vocab_free(ref_vocab *v);
 
-/* The definition; ids [n]; returns how many.  A text is normalised and divided by lib/text/normalize.h
- * and lib/text/split.h, each called once for all of it (three times the ids may then be needed). */
+/* The definition; ids [n]; returns how many.  A text is normalised and divided by lib/unicode/normalize.h
+ * and lib/split/split.h, each called once for all of it (three times the ids may then be needed). */
 size_t ref_bpe_piece(const ref_vocab *v, int32_t *ids, const unsigned char *piece, size_t n);
 size_t ref_bpe_text(const ref_vocab *v, int32_t *ids, const unsigned char *text, size_t n);
 

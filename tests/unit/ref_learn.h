@@ -25,7 +25,7 @@ typedef struct ref_learn_pair {
     uint64_t count;
 } ref_learn_pair;
 
-/* Begin with text [n], in which pieces begin where `starts` has a bit (lib/text/split.h). */
+/* Begin with text [n], in which pieces begin where `starts` has a bit (lib/split/split.h). */
 void ref_learn_begin(ref_learn *r, const unsigned char *text, size_t n, const uint64_t *starts);
 
 /* Count all pairs.  Returns the one to merge, of those whose tokens have at most token_max bytes;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/utf8.h"
-#include "lib/text/unicode.h"
+#include "lib/unicode/unicode.h"
 
 /* ---- characters: each is of one of these sets */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/text/split.h"
+#include "lib/split/split.h"
 
 static unsigned char *read_all(size_t *n)
 {

@@ -6,8 +6,8 @@
 
 #include "formats/archive.h"
 #include "lib/base/size.h"
-#include "lib/text/bpe_encode.h"
-#include "lib/text/bpe_state.h"
+#include "lib/bpe/bpe_encode.h"
+#include "lib/bpe/bpe_state.h"
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
 #include "lib/text/parallel.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/text/bpe.h"
+#include "lib/bpe/bpe.h"
 #include "lib/text/encoder.h"
-#include "lib/text/learn.h"
-#include "lib/text/vocab_learner.h"
+#include "lib/learn/learn.h"
+#include "lib/learn/vocab_learner.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_learn.h"
 

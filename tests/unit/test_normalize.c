@@ -7,8 +7,8 @@
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
-#include "lib/text/normalize.h"
-#include "lib/text/unicode.h"
+#include "lib/unicode/normalize.h"
+#include "lib/unicode/unicode.h"
 #include "tests/unit/check.h"
 
 enum { MAX = 1 << 12 };

@@ -5,8 +5,8 @@
 
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
-#include "lib/text/split.h"
-#include "lib/text/unicode.h"
+#include "lib/split/split.h"
+#include "lib/unicode/unicode.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_split.h"
 

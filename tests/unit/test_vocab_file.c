@@ -2,7 +2,7 @@
  * Vocabularies from other projects' files and back: good ones, ones that ask for what there is not,
  * damaged and hostile ones, and with memory failing.
  */
-#include "lib/text/vocab_file.h"
+#include "lib/vocab/vocab_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,10 +15,10 @@
 #include "formats/base64.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
-#include "lib/text/bpe.h"
-#include "lib/text/byte_map.h"
+#include "lib/bpe/bpe.h"
+#include "lib/vocab/byte_map.h"
 #include "lib/text/encoder.h"
-#include "lib/text/foreign.h"
+#include "lib/vocab/foreign.h"
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"

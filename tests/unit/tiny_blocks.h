@@ -28,7 +28,7 @@
 /* lib/text: more than one archive, of 4,032 chunks, comes with 258,049 tokens */
 #define TG_TOKENS_CHUNK ((size_t)64)
 
-/* lib/text, byte pair encoding: all its methods meet in short texts */
+/* lib/bpe: all its methods meet in short texts */
 #define TG_MERGE_SHORT 3
 #define TG_LONG_PIECE_BLOCK ((size_t)4)
 #define TG_LONG_PIECE_IDS ((size_t)8)

@@ -1,0 +1,125 @@
+#include "lib/learn/learned_tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+
+void tg_learned_tokens_free(tg_learned_tokens *t)
+{
+    free(t->ends);
+    free(t->halves);
+    free(t->text);
+    free(t->special_ids);
+    *t = (tg_learned_tokens){0};
+}
+
+size_t tg_learned_tokens_memory(const tg_learned_tokens *t)
+{
+    return t->capacity * (sizeof *t->ends + sizeof *t->halves) + t->text_capacity;
+}
+
+static tg_status no_memory(size_t bytes, tg_err *err)
+{
+    return tg_fail_memory(err, bytes, "the vocabulary");
+}
+
+static tg_status reserve_ids(tg_learned_tokens *t, size_t need, tg_err *err)
+{
+    const size_t capacity = tg_size_max(2 * t->capacity, need);
+    uint32_t *ends;
+    uint32_t(*halves)[2];
+
+    if (need <= t->capacity)
+        return TG_OK;
+    if (!(ends = realloc(t->ends, capacity * sizeof *ends)))
+        return no_memory(capacity * sizeof *ends, err);
+    t->ends = ends;
+    if (!(halves = realloc(t->halves, capacity * sizeof *halves)))
+        return no_memory(capacity * sizeof *halves, err);
+    t->halves = halves;
+    t->capacity = capacity;
+    return TG_OK;
+}
+
+static tg_status reserve_text(tg_learned_tokens *t, size_t need, tg_err *err)
+{
+    const size_t capacity = tg_size_max(2 * t->text_capacity, need);
+    unsigned char *text;
+
+    if (need <= t->text_capacity)
+        return TG_OK;
+    if (!(text = realloc(t->text, capacity)))
+        return no_memory(capacity, err);
+    t->text = text;
+    t->text_capacity = capacity;
+    return TG_OK;
+}
+
+tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t n, tg_err *err)
+{
+    const tg_status status = reserve_ids(t, t->n + 1 + t->n_special, err);
+
+    return status ? status : reserve_text(t, t->bytes + n + t->special_bytes, err);
+}
+
+tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char *const *special, size_t n_special,
+                                  tg_err *err)
+{
+    tg_status status;
+
+    *t = (tg_learned_tokens){.special = special, .n_special = n_special};
+    for (size_t i = 0; i < n_special; i++)
+        t->special_bytes += strlen(special[i]);
+    if (!(t->special_ids = calloc(n_special + 1, sizeof *t->special_ids)))
+        return no_memory((n_special + 1) * sizeof *t->special_ids, err);
+    if ((status = reserve_ids(t, TG_LEARNED_BYTES + n_special, err)) ||
+        (status = reserve_text(t, TG_LEARNED_BYTES + t->special_bytes, err)))
+        return status;
+    for (uint32_t i = 0; i < TG_LEARNED_BYTES; i++) {
+        t->text[i] = (unsigned char)i;
+        t->ends[i] = i + 1;
+    }
+    t->n = t->bytes = TG_LEARNED_BYTES;
+    return TG_OK;
+}
+
+uint32_t tg_learned_tokens_join(tg_learned_tokens *t, uint32_t left, uint32_t right)
+{
+    uint32_t *halves = t->halves[t->n - TG_LEARNED_BYTES];
+
+    halves[0] = left;
+    halves[1] = right;
+    for (size_t h = 0; h < 2; h++) {
+        const size_t size = tg_learned_tokens_size(t, halves[h]);
+
+        memcpy(t->text + t->bytes, t->text + tg_learned_tokens_start(t, halves[h]), size);
+        t->bytes += size;
+    }
+    t->ends[t->n] = (uint32_t)t->bytes;
+    return (uint32_t)t->n++;
+}
+
+void tg_learned_tokens_vocab(tg_learned_tokens *t, tg_split split, tg_bpe_vocab *vocab)
+{
+    size_t bytes = t->bytes;
+
+    for (size_t i = 0; i < t->n_special; i++) {
+        const size_t size = strlen(t->special[i]);
+
+        memcpy(t->text + bytes, t->special[i], size);
+        bytes += size;
+        t->ends[t->n + i] = (uint32_t)bytes;
+        t->special_ids[i] = (uint32_t)(t->n + i);
+    }
+    *vocab = (tg_bpe_vocab){
+        .split = split,
+        .n = t->n + t->n_special,
+        .ends = t->ends,
+        .tokens = t->text,
+        .n_merges = t->n - TG_LEARNED_BYTES,
+        .merges = (const uint32_t(*)[2])t->halves,
+        .n_special = t->n_special,
+        .special = t->special_ids,
+    };
+}

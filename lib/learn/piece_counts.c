@@ -1,0 +1,283 @@
+#include "lib/learn/piece_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+#include "lib/bpe/mix.h"
+
+#define SHORT_MAX 15
+#define LONG 255      /* in the last byte of a long piece's key */
+#define LENGTH_SIZE 8 /* bytes of a length in `longer` */
+
+#ifndef TG_PIECE_SLOTS
+#define TG_PIECE_SLOTS ((size_t)1 << 12) /* of the first table */
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LAST_BYTE(value) ((uint64_t)(value) << 56)
+#define PLACE(word) ((word) & ~LAST_BYTE(255))
+#else
+#define LAST_BYTE(value) ((uint64_t)(value))
+#define PLACE(word) ((word) >> 8)
+#endif
+
+/* ---- keys */
+
+/* Whether the last byte of a key says that the piece is long. */
+static bool is_long(tg_piece_key key)
+{
+    return key.bytes[15] == LONG;
+}
+
+static tg_piece_key long_key(uint64_t hash, size_t place)
+{
+    tg_piece_key key;
+
+    key.word[0] = hash;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    key.word[1] = (uint64_t)place | LAST_BYTE(LONG);
+#else
+    key.word[1] = (uint64_t)place << 8 | LAST_BYTE(LONG);
+#endif
+    return key;
+}
+
+static tg_piece_key short_key(const unsigned char *text, size_t n)
+{
+    static const unsigned char keep[2 * 16] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                               255, 255, 255, 255, 255, 255, 255, 255};
+    tg_piece_key key, mask;
+
+    memcpy(key.bytes, text, 16);
+    memcpy(mask.bytes, keep + 16 - n, 16);
+    key.word[0] &= mask.word[0];
+    key.word[1] = (key.word[1] & mask.word[1]) | LAST_BYTE(n);
+    return key;
+}
+
+static uint64_t short_hash(const tg_piece_counts *c, tg_piece_key key)
+{
+    return tg_mix(key.word[0] ^ c->seed[0], key.word[1] ^ c->seed[1]);
+}
+
+static uint64_t long_hash(const tg_piece_counts *c, const unsigned char *text, size_t n)
+{
+    uint64_t hash = n ^ c->seed[0], word[2];
+
+    for (size_t at = 0; at < n; at += 16) {
+        /* the last 16 bytes may be in two steps */
+        memcpy(word, text + tg_size_min(at, n - 16), 16);
+        hash = tg_mix(word[0] ^ hash, word[1] ^ c->seed[1]) + hash;
+    }
+    return tg_mix(hash, c->seed[1]);
+}
+
+static uint64_t stored_hash(const tg_piece_counts *c, tg_piece_key key)
+{
+    return is_long(key) ? key.word[0] : short_hash(c, key);
+}
+
+static tg_piece long_piece(const tg_piece_counts *c, tg_piece_key key)
+{
+    const unsigned char *at = c->longer + PLACE(key.word[1]);
+    uint64_t n;
+
+    memcpy(&n, at, LENGTH_SIZE);
+    return (tg_piece){at + LENGTH_SIZE, (size_t)n, 0};
+}
+
+/* ---- memory */
+
+void tg_piece_counts_init(tg_piece_counts *c, const uint64_t seed[2])
+{
+    *c = (tg_piece_counts){.seed = {seed[0], seed[1]}};
+}
+
+void tg_piece_counts_free(tg_piece_counts *c)
+{
+    free(c->slots);
+    free(c->longer);
+    tg_piece_counts_init(c, (const uint64_t[2]){c->seed[0], c->seed[1]});
+}
+
+size_t tg_piece_counts_memory(const tg_piece_counts *c)
+{
+    return c->capacity * sizeof *c->slots + c->longer_capacity;
+}
+
+/* Find a free slot for a key that the table lacks. */
+static tg_piece_slot *free_slot(tg_piece_slot *slots, size_t capacity, uint64_t hash)
+{
+    size_t at = hash & (capacity - 1);
+
+    while (slots[at].count > 0)
+        at = (at + 1) & (capacity - 1);
+    return &slots[at];
+}
+
+/* Make room for `more` pieces. */
+static tg_status reserve(tg_piece_counts *c, size_t more, tg_err *err)
+{
+    size_t capacity = tg_size_max(c->capacity, TG_PIECE_SLOTS);
+    tg_piece_slot *slots;
+
+    if (more <= c->capacity / 2 - c->used)
+        return TG_OK;
+    while (capacity / 2 - c->used < more && capacity <= SIZE_MAX / 2)
+        capacity *= 2;
+    slots = calloc(capacity, sizeof *slots);
+    if (!slots)
+        return tg_fail_memory(err, tg_size_mul_sat(capacity, sizeof *slots),
+                              "the distinct pieces of the text");
+    for (size_t i = 0; i < c->capacity; i++)
+        if (c->slots[i].count > 0)
+            *free_slot(slots, capacity, stored_hash(c, c->slots[i].key)) = c->slots[i];
+    free(c->slots);
+    c->slots = slots;
+    c->capacity = capacity;
+    return TG_OK;
+}
+
+/* Append a long piece to `longer`. */
+static tg_status keep_long(tg_piece_counts *c, const unsigned char *text, size_t n, size_t *place,
+                           tg_err *err)
+{
+    const uint64_t length = n;
+    size_t need, capacity = c->longer_capacity;
+    unsigned char *longer;
+
+    if (!tg_size_add(&need, c->n_longer, n) || !tg_size_add(&need, need, LENGTH_SIZE))
+        return tg_fail_memory(err, SIZE_MAX, "the long pieces of the text");
+    if (need > capacity) {
+        capacity = tg_size_max(need, tg_size_add_sat(capacity, capacity / 2));
+        if (!(longer = realloc(c->longer, capacity)))
+            return tg_fail_memory(err, capacity, "the long pieces of the text");
+        c->longer = longer;
+        c->longer_capacity = capacity;
+    }
+    *place = c->n_longer;
+    memcpy(c->longer + *place, &length, LENGTH_SIZE);
+    memcpy(c->longer + *place + LENGTH_SIZE, text, n);
+    c->n_longer = need;
+    return TG_OK;
+}
+
+/* ---- counting */
+
+/* There is room for the piece. */
+static void count_short(tg_piece_counts *c, tg_piece_key key, uint64_t hash, uint64_t times)
+{
+    const size_t mask = c->capacity - 1;
+    size_t at = hash & mask;
+
+    while (c->slots[at].count > 0) {
+        if (c->slots[at].key.word[0] == key.word[0] && c->slots[at].key.word[1] == key.word[1]) {
+            c->slots[at].count += times;
+            return;
+        }
+        at = (at + 1) & mask;
+    }
+    c->slots[at] = (tg_piece_slot){key, times};
+    c->used++;
+    c->distinct_bytes += key.bytes[15];
+}
+
+static tg_status count_long(tg_piece_counts *c, const tg_piece *p, uint64_t hash, tg_err *err)
+{
+    const size_t mask = c->capacity - 1;
+    size_t at = hash & mask, place = 0;
+    tg_status status;
+
+    for (; c->slots[at].count > 0; at = (at + 1) & mask) {
+        const tg_piece_slot *slot = &c->slots[at];
+        tg_piece here;
+
+        if (slot->key.word[0] != hash || !is_long(slot->key))
+            continue;
+        here = long_piece(c, slot->key);
+        if (here.n == p->n && memcmp(here.text, p->text, p->n) == 0) {
+            c->slots[at].count += p->count;
+            return TG_OK;
+        }
+    }
+    if ((status = keep_long(c, p->text, p->n, &place, err)))
+        return status;
+    c->slots[at] = (tg_piece_slot){long_key(hash, place), p->count};
+    c->used++;
+    c->distinct_bytes += p->n;
+    return TG_OK;
+}
+
+tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err)
+{
+    tg_piece_key key[TG_PIECE_QUEUE];
+    uint64_t hash[TG_PIECE_QUEUE];
+    const size_t n = c->queued;
+    tg_status status = reserve(c, n, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < n; i++) {
+        const tg_piece *p = &c->queue[i];
+
+        if (p->n <= SHORT_MAX) {
+            key[i] = short_key(p->text, p->n);
+            hash[i] = short_hash(c, key[i]);
+        } else {
+            hash[i] = long_hash(c, p->text, p->n);
+        }
+        __builtin_prefetch(&c->slots[hash[i] & (c->capacity - 1)], 1);
+    }
+    for (size_t i = 0; !status && i < n; i++) {
+        if (c->queue[i].n <= SHORT_MAX)
+            count_short(c, key[i], hash[i], 1);
+        else
+            status = count_long(c, &c->queue[i], hash[i], err);
+    }
+    c->pieces += n;
+    c->queued = 0;
+    return status;
+}
+
+tg_status tg_piece_counts_merge(tg_piece_counts *c, const tg_piece_counts *from, tg_err *err)
+{
+    /* Reserve all slots at once: entries that arrive in the order of their hashes would cluster in a
+     * table that has yet to grow. */
+    tg_status status = reserve(c, from->used, err);
+
+    for (size_t i = 0; !status && i < from->capacity; i++) {
+        const tg_piece_slot *slot = &from->slots[i];
+        tg_piece piece;
+
+        if (slot->count == 0)
+            continue;
+        if (!is_long(slot->key)) {
+            count_short(c, slot->key, short_hash(c, slot->key), slot->count);
+            continue;
+        }
+        piece = long_piece(from, slot->key);
+        piece.count = slot->count;
+        status = count_long(c, &piece, slot->key.word[0], err);
+    }
+    c->pieces += from->pieces;
+    return status;
+}
+
+/* ---- visiting */
+
+bool tg_piece_counts_next(const tg_piece_counts *c, size_t *at, tg_piece *piece)
+{
+    for (; *at < c->capacity; ++*at) {
+        const tg_piece_slot *slot = &c->slots[*at];
+
+        if (slot->count == 0)
+            continue;
+        *piece = is_long(slot->key) ? long_piece(c, slot->key)
+                                    : (tg_piece){slot->key.bytes, slot->key.bytes[SHORT_MAX], 0};
+        piece->count = slot->count;
+        ++*at;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,158 @@
+#include "lib/split/split.h"
+
+#include <string.h>
+
+#include "lib/base/utf8.h"
+#include "lib/split/split_rules.h"
+
+/* ---- the rule none */
+
+static size_t settled_none(uint32_t state, const unsigned char *text, size_t n)
+{
+    (void)state;
+    (void)text;
+    return n;
+}
+
+/* state: whether the text has begun. */
+static void mark_none(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n)
+{
+    (void)text;
+    (void)n;
+    if (settled > 0 && !*state)
+        starts[0] = *state = 1;
+}
+
+static const tg_split_rule none = {"none", settled_none, mark_none};
+
+/* ---- the rules */
+
+static const tg_split_rule *const rules[TG_SPLITS] = {
+    [TG_SPLIT_NONE] = &none,
+    [TG_SPLIT_GPT2] = &tg_split_gpt2,
+    [TG_SPLIT_GPT2_DIGITS] = &tg_split_gpt2_digits,
+    [TG_SPLIT_CL100K] = &tg_split_cl100k,
+    [TG_SPLIT_LLAMA3] = &tg_split_llama3,
+    [TG_SPLIT_QWEN2] = &tg_split_qwen2,
+    [TG_SPLIT_O200K] = &tg_split_o200k,
+};
+
+const char *tg_split_name(tg_split split)
+{
+    return rules[split]->name;
+}
+
+bool tg_split_find(tg_split *split, const char *name)
+{
+    for (unsigned i = 0; i < TG_SPLITS; i++) {
+        if (strcmp(name, rules[i]->name) == 0) {
+            *split = (tg_split)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void tg_splitter_start(tg_splitter *s, tg_split split)
+{
+    *s = (tg_splitter){.split = split};
+}
+
+size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *text, size_t n, bool last)
+{
+    const tg_split_rule *rule = rules[s->split];
+    const size_t settled = last ? n : rule->settled(s->state, text, n);
+
+    memset(starts, 0, TG_SPLIT_WORDS(n) * sizeof *starts);
+    rule->mark(&s->state, starts, text, settled, n);
+    if (last)
+        s->state = 0;
+    return settled;
+}
+
+/* ---- what rules share */
+
+size_t tg_split_last_high(tg_unicode_class *class, const unsigned char *text, size_t n)
+{
+    uint32_t code;
+    const size_t length = tg_utf8_decode_last(&code, text, n);
+
+    *class = length ? tg_unicode_class_of(code) : TG_UNICODE_OTHER;
+    return length ? length : 1;
+}
+
+size_t tg_split_whole(const unsigned char *text, size_t n)
+{
+    n = tg_utf8_whole(text, n);
+    if (n >= 2 && text[n - 2] == '\'')
+        return n - 2;
+    return n >= 1 && text[n - 1] == '\'' ? n - 1 : n;
+}
+
+/* 'S' becomes 's'; no byte but a capital becomes a letter. */
+static unsigned char small(unsigned char byte, bool any_case)
+{
+    return any_case ? byte | 0x20 : byte;
+}
+
+size_t tg_split_contraction(const unsigned char *text, size_t n, bool any_case)
+{
+    const unsigned char first = n > 1 ? small(text[1], any_case) : 0;
+    const unsigned char second = n > 2 ? small(text[2], any_case) : 0;
+
+    switch (first) {
+    case 's':
+    case 't':
+    case 'm':
+    case 'd':
+        return 2;
+    case 'r':
+    case 'v':
+        return second == 'e' ? 3 : 0;
+    case 'l':
+        return second == 'l' ? 3 : 0;
+    default:
+        return any_case && n > 2 && text[1] == 0xC5 && text[2] == 0xBF ? 3 : 0; /* U+017F */
+    }
+}
+
+/* ---- where a text may be cut */
+
+/*
+ * Whether a piece begins at text[p] whatever precedes, as at the start of a text.
+ *
+ * A ' ' after any character that is not white space begins a run of white space.  That is a start in
+ * every rule, and nothing before it affects what follows: in no rule does white space other than line
+ * ends join what precedes it, and what precedes ends the same way whether white space or nothing
+ * follows.  The same holds for a line end in gpt2's rules, which treat line ends like other white
+ * space.
+ *
+ * In the other rules, the character after a line end begins a piece, unless it is white space or a
+ * slash, which may belong to a tail in o200k.  The line end before it ends a piece just as it would
+ * at the end of a text.
+ */
+static bool may_cut(tg_split split, const unsigned char *text, size_t n, size_t p)
+{
+    const bool lines = split != TG_SPLIT_GPT2 && split != TG_SPLIT_GPT2_DIGITS;
+    tg_unicode_class class;
+    uint32_t code;
+
+    if (text[p] == ' ' || (text[p] == '\n' && !lines)) {
+        (void)tg_split_last(&class, text, p);
+        return class != TG_UNICODE_SPACE;
+    }
+    return lines && text[p - 1] == '\n' && text[p] != '/' && tg_utf8_decode(&code, text + p, n - p) > 0 &&
+           tg_unicode_class_of(code) != TG_UNICODE_SPACE;
+}
+
+size_t tg_split_cut(tg_split split, const unsigned char *text, size_t n, size_t reach)
+{
+    const size_t least = n > reach ? n - reach : 0;
+
+    if (split == TG_SPLIT_NONE)
+        return 0;
+    for (size_t p = n; p-- > least + TG_UTF8_MAX;)
+        if (may_cut(split, text, n, p))
+            return p;
+    return 0;
+}

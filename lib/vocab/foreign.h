@@ -1,0 +1,69 @@
+/*
+ * foreign: reads the vocabularies of other projects from files in memory, for vocab_file.c.
+ *
+ * All readers: TG_EDATA, with the file's name and the line or position at fault; TG_ENOMEM.  *tok is
+ * to be freed; it is NULL after a failure.
+ */
+#ifndef TG_VOCAB_FOREIGN_H
+#define TG_VOCAB_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/status.h"
+#include "lib/bpe/bpe.h"
+#include "lib/split/split.h"
+#include "lib/text/tokenizer.h"
+
+typedef struct tg_file_text {
+    const char *name; /* for messages */
+    const unsigned char *text;
+    size_t n;
+} tg_file_text;
+
+/* The next line from *at on, without its end (LF or CR LF); false after the last one. */
+bool tg_file_line(const tg_file_text *file, size_t *at, const char **line, size_t *n);
+
+/*
+ * Read GPT-2's vocab.bpe (merges.txt) and its encoder.json (vocab.json); vocab may be NULL.
+ *
+ * Merges: two halves per line, separated by a space, in order of rank; a first line that begins with
+ * "#version" is skipped.  Without a vocabulary the ids are GPT-2's: the bytes in the order of
+ * lib/vocab/byte_map.h, the merges, and "<|endoftext|>", which is special.  In a given vocabulary,
+ * "<|endoftext|>" is special unless a merge makes it.
+ */
+TG_MUST_CHECK tg_status tg_gpt2_files_read(const tg_tokenizer **tok, const tg_file_text *merges,
+                                           const tg_file_text *vocab, tg_err *err);
+
+/*
+ * Read a .tiktoken file: each line has a token in base64, a space, and its id, which is its rank.  The
+ * merges follow from the ranks (lib/vocab/rank_merges.h).  The rule and the number of tokens identify the
+ * encoding, and hence its special tokens.
+ */
+TG_MUST_CHECK tg_status tg_tiktoken_read(const tg_tokenizer **tok, const tg_file_text *file, tg_split split,
+                                         tg_err *err);
+
+/* Whether a file's first line looks like a line of a .tiktoken file. */
+bool tg_tiktoken_recognize(const tg_file_text *file);
+
+/*
+ * Read Hugging Face's tokenizer.json, byte-level BPE.  All added tokens become special.  Truncation,
+ * padding and the post-processor are ignored: they drop ids or add special ones, but do not change
+ * the ids of the text itself.
+ */
+TG_MUST_CHECK tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *file,
+                                               tg_err *err);
+
+/* Whether a JSON text is a tokenizer.json: it has a "model". */
+TG_MUST_CHECK tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bool *is, tg_err *err);
+
+/* Write a tokenizer.json or a .tiktoken file to fd.  TG_EUSAGE: the format cannot hold this vocabulary;
+ * the message says why.  TG_EIO, TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
+TG_MUST_CHECK tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
+
+/* A token's bytes for a message: printable ASCII unchanged, other bytes as \xNN, truncated with "..." */
+#define TG_TOKEN_SHOWN 64
+const char *tg_token_shown(char out[TG_TOKEN_SHOWN], const void *text, size_t n);
+
+#endif

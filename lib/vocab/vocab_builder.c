@@ -1,0 +1,335 @@
+#include "lib/vocab/vocab_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/sha256.h"
+#include "lib/base/size.h"
+#include "lib/vocab/byte_map.h"
+#include "lib/vocab/foreign.h"
+#include "lib/vocab/rank_merges.h"
+
+/* Return the array with room for `more` elements after the first n; after a failure, unchanged. */
+static void *grow(void *array, size_t *capacity, size_t n, size_t more, size_t each, tg_status *status,
+                  tg_err *err)
+{
+    size_t room;
+    void *grown;
+
+    if (*status || more <= *capacity - n)
+        return array;
+    room = tg_size_max(tg_size_max(n + more, 2 * *capacity), 1024);
+    grown = realloc(array, room * each);
+    if (!grown) {
+        *status = tg_fail_memory(err, room * each, "a vocabulary");
+        return array;
+    }
+    *capacity = room;
+    return grown;
+}
+
+/* ---- the tokens of a vocabulary by their bytes */
+
+const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n)
+{
+    const size_t begin = id > 0 ? v->ends[id - 1] : 0;
+
+    *n = v->ends[id] - begin;
+    return v->tokens + begin;
+}
+
+static tg_status add_ordinary(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    size_t s = 0, n;
+
+    for (size_t id = 0; id < v->n; id++) {
+        const bool special = s < v->n_special && v->special[s] == id;
+        const unsigned char *token = tg_vocab_token(v, id, &n);
+        uint32_t same;
+
+        s += special;
+        if (special || n == 0)
+            continue;
+        if ((same = tg_token_table_add(table, (uint32_t)id)) != id)
+            return tg_fail(err, TG_EDATA, "tokens %u and %zu are both \"%s\"", same, id,
+                           tg_token_shown(shown, token, n));
+    }
+    return TG_OK;
+}
+
+tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err)
+{
+    unsigned char hash[TG_SHA256_SIZE]; /* nobody can choose tokens that collide: they choose it too */
+    uint64_t secret[2];
+    size_t longest = 0, n;
+    tg_status status;
+
+    for (size_t id = 0; id < v->n; id++) {
+        (void)tg_vocab_token(v, id, &n);
+        longest = tg_size_max(longest, n);
+    }
+    tg_sha256(hash, v->tokens, v->n > 0 ? v->ends[v->n - 1] : 0);
+    memcpy(secret, hash, sizeof secret);
+    if (!(status = tg_token_table_create(table, v->ends, v->tokens, v->n, longest, secret, err)))
+        status = add_ordinary(table, v, err);
+    if (status)
+        tg_token_table_free(table);
+    return status;
+}
+
+int tg_vocab_missing_byte(const tg_token_table *table)
+{
+    for (int i = 0; i < 256; i++) {
+        const unsigned char byte = (unsigned char)i;
+
+        if (tg_token_table_find(table, &byte, 1) == TG_TOKEN_NONE)
+            return i;
+    }
+    return -1;
+}
+
+/* ---- tokens */
+
+tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, bool special, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    tg_status status = TG_OK;
+
+    if (n == 0)
+        return tg_fail(err, TG_EDATA, "token %zu is empty", id);
+    if (n > TG_BPE_TOKEN_MAX)
+        return tg_fail(err, TG_EDATA, "token %zu has %zu bytes, expected at most %zu", id, n,
+                       TG_BPE_TOKEN_MAX);
+    if (id >= TG_BPE_TOKENS_MAX)
+        return tg_fail(err, TG_EDATA, "token \"%s\" has id %zu, expected one below %zu",
+                       tg_token_shown(shown, text, n), id, TG_BPE_TOKENS_MAX);
+    if (n > TG_BPE_BYTES_MAX - b->n_text || b->n_entries == TG_BPE_TOKENS_MAX)
+        return tg_fail(err, TG_EDATA, "more than %zu tokens or %zu bytes in all", TG_BPE_TOKENS_MAX,
+                       TG_BPE_BYTES_MAX);
+    b->entry = grow(b->entry, &b->entry_capacity, b->n_entries, 1, sizeof *b->entry, &status, err);
+    b->text = grow(b->text, &b->text_capacity, b->n_text, n, 1, &status, err);
+    b->special = grow(b->special, &b->special_capacity, b->n_special, 1, sizeof *b->special, &status, err);
+    if (status)
+        return status;
+    b->entry[b->n_entries++] = (struct tg_vocab_entry){(uint32_t)id, (uint32_t)n, b->n_text};
+    memcpy(b->text + b->n_text, text, n);
+    b->n_text += n;
+    if (special)
+        b->special[b->n_special++] = (uint32_t)id;
+    return TG_OK;
+}
+
+/* Write the bytes of a mapped token after `at` bytes of scratch; *n is their number. */
+static tg_status map(tg_vocab_builder *b, size_t at, const char *text, size_t length, size_t *n, tg_err *err)
+{
+    const size_t room = TG_BPE_TOKEN_MAX;
+    char shown[TG_TOKEN_SHOWN];
+
+    if (!b->scratch && !(b->scratch = malloc(2 * room * TG_BYTE_MAP_MAX)))
+        return tg_fail_memory(err, 2 * room * TG_BYTE_MAP_MAX, "a token");
+    if (length > room * TG_BYTE_MAP_MAX ||
+        (length > 0 && !tg_byte_map_read(b->scratch + at, n, text, length)))
+        return tg_fail(err, TG_EDATA, "\"%s\" is not a byte-level token",
+                       tg_token_shown(shown, text, length));
+    if (length == 0 || *n > room)
+        return tg_fail(err, TG_EDATA, "a token has %zu bytes, expected 1 to %zu", length ? *n : 0, room);
+    return TG_OK;
+}
+
+tg_status tg_vocab_add_mapped(tg_vocab_builder *b, size_t id, const char *text, size_t length, tg_err *err)
+{
+    size_t n;
+    const tg_status status = map(b, 0, text, length, &n, err);
+
+    return status ? status : tg_vocab_add(b, id, b->scratch, n, false, err);
+}
+
+tg_status tg_vocab_add_merged(tg_vocab_builder *b, size_t id, const char *left, size_t n_left,
+                              const char *right, size_t n_right, tg_err *err)
+{
+    size_t n, m;
+    tg_status status;
+
+    if ((status = map(b, 0, left, n_left, &n, err)) || (status = map(b, n, right, n_right, &m, err)))
+        return status;
+    return tg_vocab_add(b, id, b->scratch, n + m, false, err);
+}
+
+/* ---- the vocabulary */
+
+static int compare_ids(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static tg_status id_given_twice(const tg_vocab_builder *b, const struct tg_vocab_entry *first,
+                                const struct tg_vocab_entry *second, tg_err *err)
+{
+    char one[TG_TOKEN_SHOWN], other[TG_TOKEN_SHOWN];
+
+    return tg_fail(err, TG_EDATA, "id %u is given to \"%s\" and to \"%s\"", first->id,
+                   tg_token_shown(one, b->text + first->at, first->n),
+                   tg_token_shown(other, b->text + second->at, second->n));
+}
+
+/* The number of each id's entry, counted from 1, into number [b->n], which is zeroed. */
+static tg_status find_entries(uint32_t *number, const tg_vocab_builder *b, tg_err *err)
+{
+    for (size_t i = 0; i < b->n_entries; i++) {
+        const struct tg_vocab_entry *e = &b->entry[i];
+
+        if (number[e->id] > 0)
+            return id_given_twice(b, &b->entry[number[e->id] - 1], e, err);
+        number[e->id] = (uint32_t)i + 1;
+    }
+    return TG_OK;
+}
+
+static void copy_tokens(tg_vocab_builder *b, const uint32_t *number)
+{
+    size_t at = 0;
+
+    for (size_t id = 0; id < b->n; id++) {
+        const struct tg_vocab_entry *e = number[id] > 0 ? &b->entry[number[id] - 1] : NULL;
+
+        if (e) {
+            memcpy(b->tokens + at, b->text + e->at, e->n);
+            at += e->n;
+        }
+        b->ends[id] = (uint32_t)at;
+    }
+}
+
+/* Free what has been copied. */
+static void free_entries(tg_vocab_builder *b)
+{
+    free(b->entry);
+    free(b->text);
+    b->entry = NULL;
+    b->text = NULL;
+    b->n_entries = b->entry_capacity = b->n_text = b->text_capacity = 0;
+}
+
+/* Without the rules. */
+static tg_bpe_vocab vocab_of(const tg_vocab_builder *b)
+{
+    return (tg_bpe_vocab){
+        .n = b->n,
+        .ends = b->ends,
+        .tokens = b->tokens,
+        .n_merges = b->n_merges,
+        .merges = (const uint32_t(*)[2])b->merges,
+        .n_special = b->n_special,
+        .special = b->special,
+    };
+}
+
+tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err)
+{
+    uint32_t *number = NULL;
+    tg_bpe_vocab vocab;
+    tg_status status;
+
+    for (size_t i = 0; i < b->n_entries; i++)
+        b->n = tg_size_max(b->n, (size_t)b->entry[i].id + 1);
+    if (b->n == 0)
+        return tg_fail(err, TG_EDATA, "the vocabulary has no tokens");
+    number = calloc(b->n, sizeof *number);
+    b->ends = malloc(b->n * sizeof *b->ends);
+    b->tokens = malloc(b->n_text);
+    if (!number || !b->ends || !b->tokens) {
+        status = tg_fail_memory(err, b->n * 2 * sizeof *number + b->n_text, "a vocabulary");
+        goto done;
+    }
+    if ((status = find_entries(number, b, err)))
+        goto done;
+    copy_tokens(b, number);
+    if (b->n_special > 0)
+        qsort(b->special, b->n_special, sizeof *b->special, compare_ids);
+    free_entries(b);
+    vocab = vocab_of(b);
+    status = tg_vocab_table(&b->table, &vocab, err);
+
+done:
+    free(number);
+    return status;
+}
+
+tg_status tg_vocab_check_bytes(const tg_vocab_builder *b, tg_err *err)
+{
+    const int missing = tg_vocab_missing_byte(&b->table);
+
+    return missing < 0 ? TG_OK : tg_fail(err, TG_EDATA, "byte 0x%02X has no token", missing);
+}
+
+/* ---- merges */
+
+static tg_status no_token(const void *text, size_t n, const void *left, size_t n_left, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN], half[TG_TOKEN_SHOWN];
+
+    if (!left)
+        return tg_fail(err, TG_EDATA, "\"%s\", half of a merge, is not in the vocabulary",
+                       tg_token_shown(shown, text, n));
+    return tg_fail(err, TG_EDATA, "\"%s\", which a merge of \"%s\" makes, is not in the vocabulary",
+                   tg_token_shown(shown, text, n), tg_token_shown(half, left, n_left));
+}
+
+tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left, const char *right,
+                         size_t n_right, tg_err *err)
+{
+    uint32_t pair[2];
+    size_t n, m;
+    tg_status status;
+
+    if ((status = map(b, 0, left, n_left, &n, err)) || (status = map(b, n, right, n_right, &m, err)))
+        return status;
+    if ((pair[0] = tg_token_table_find(&b->table, b->scratch, n)) == TG_TOKEN_NONE)
+        return no_token(b->scratch, n, NULL, 0, err);
+    if ((pair[1] = tg_token_table_find(&b->table, b->scratch + n, m)) == TG_TOKEN_NONE)
+        return no_token(b->scratch + n, m, NULL, 0, err);
+    if (tg_token_table_find(&b->table, b->scratch, n + m) == TG_TOKEN_NONE)
+        return no_token(b->scratch, n + m, b->scratch, n, err);
+    if (b->n_merges == TG_BPE_MERGES_MAX)
+        return tg_fail(err, TG_EDATA, "more than %zu merges", TG_BPE_MERGES_MAX);
+    b->merges = grow(b->merges, &b->merge_capacity, b->n_merges, 1, sizeof *b->merges, &status, err);
+    if (!status)
+        memcpy(b->merges[b->n_merges++], pair, sizeof pair);
+    return status;
+}
+
+tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err)
+{
+    const tg_bpe_vocab vocab = vocab_of(b);
+    size_t unmade;
+
+    return tg_rank_merges(&b->merges, &b->n_merges, &unmade, &vocab, &b->table, err);
+}
+
+/* ---- the tokenizer */
+
+tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg_split split,
+                         tg_normalizer normalizer, bool whole_pieces, tg_err *err)
+{
+    tg_bpe_vocab vocab = vocab_of(b);
+
+    vocab.split = split;
+    vocab.normalizer = normalizer;
+    vocab.whole_pieces = whole_pieces;
+    return tg_bpe_create(tok, &vocab, err);
+}
+
+void tg_vocab_builder_free(tg_vocab_builder *b)
+{
+    free_entries(b);
+    free(b->special);
+    free(b->ends);
+    free(b->tokens);
+    tg_token_table_free(&b->table);
+    free(b->merges);
+    free(b->scratch);
+    *b = (tg_vocab_builder){0};
+}

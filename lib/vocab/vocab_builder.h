@@ -1,0 +1,95 @@
+/*
+ * vocab_builder: the common part of the readers of other projects' vocabularies: tokens in any
+ * order, then merges by the text of their halves, then the tokenizer.
+ *
+ *     tg_vocab_builder b = {0};
+ *     tg_vocab_add(&b, id, text, n, special, &err) ...
+ *     tg_vocab_arrange(&b, &err)
+ *     tg_vocab_merge(&b, left, n_left, right, n_right, &err) ...
+ *     tg_vocab_build(&tok, &b, split, normalizer, whole_pieces, &err)
+ *     tg_vocab_builder_free(&b)
+ *
+ * Errors: TG_EDATA, with the token at fault; TG_ENOMEM.  Memory: proportional to the tokens added and
+ * to the highest id; both are limited (lib/bpe/bpe.h).
+ */
+#ifndef TG_VOCAB_VOCAB_BUILDER_H
+#define TG_VOCAB_VOCAB_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+#include "lib/bpe/bpe.h"
+#include "lib/bpe/token_table.h"
+#include "lib/text/tokenizer.h"
+
+typedef struct tg_vocab_builder {
+    struct tg_vocab_entry {
+        uint32_t id, n; /* n: bytes, from text[at] on */
+        size_t at;
+    } * entry; /* [n_entries] as they came */
+    size_t n_entries, entry_capacity;
+    unsigned char *text;
+    size_t n_text, text_capacity;
+    uint32_t *special; /* [n_special] */
+    size_t n_special, special_capacity;
+
+    /* after tg_vocab_arrange(), as in tg_bpe_vocab */
+    size_t n;
+    uint32_t *ends;
+    unsigned char *tokens;
+    tg_token_table table; /* of the ordinary tokens */
+    uint32_t (*merges)[2];
+    size_t n_merges, merge_capacity;
+
+    unsigned char *scratch; /* [2 * TG_BPE_TOKEN_MAX] */
+} tg_vocab_builder;
+
+/* Add a token.  Refuses an id of TG_BPE_TOKENS_MAX or more, and a token that is empty or longer than
+ * TG_BPE_TOKEN_MAX. */
+TG_MUST_CHECK tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, bool special,
+                                     tg_err *err);
+
+/* The same for an ordinary token written as in GPT-2's files (lib/vocab/byte_map.h); the second adds the
+ * concatenation of a merge's halves. */
+TG_MUST_CHECK tg_status tg_vocab_add_mapped(tg_vocab_builder *b, size_t id, const char *text, size_t n,
+                                            tg_err *err);
+TG_MUST_CHECK tg_status tg_vocab_add_merged(tg_vocab_builder *b, size_t id, const char *left, size_t n_left,
+                                            const char *right, size_t n_right, tg_err *err);
+
+/* Call after the last token.  Refuses an id that was added twice, and two equal tokens. */
+TG_MUST_CHECK tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err);
+
+/* Append a merge, its halves written as in GPT-2's files.  Refuses halves that are not tokens, or whose
+ * concatenation is not one. */
+TG_MUST_CHECK tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left,
+                                       const char *right, size_t n_right, tg_err *err);
+
+/* Instead of that, derive the merges from the ids (lib/vocab/rank_merges.h). */
+TG_MUST_CHECK tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err);
+
+/* Refuse a vocabulary that cannot express all bytes; the message has the first that it lacks. */
+TG_MUST_CHECK tg_status tg_vocab_check_bytes(const tg_vocab_builder *b, tg_err *err);
+
+/* The tokenizer, to be freed; NULL after a failure. */
+TG_MUST_CHECK tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg_split split,
+                                       tg_normalizer normalizer, bool whole_pieces, tg_err *err);
+
+/* A zeroed builder is fine. */
+void tg_vocab_builder_free(tg_vocab_builder *b);
+
+/*
+ * A table of a vocabulary's ordinary tokens, to be freed.  TG_EDATA: two are equal; the message has
+ * their ids.
+ * TG_ENOMEM.  After a failure *table needs no free.
+ */
+TG_MUST_CHECK tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err);
+
+/* The first byte that is not a token; -1: all are. */
+int tg_vocab_missing_byte(const tg_token_table *table);
+
+/* The bytes of token id, which is below v->n. */
+const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * vocab_file: reads and writes tokenizers in files, ours and those of other projects.
+ *
+ * A file's type is recognized by its first bytes, never by its name:
+ *   an archive        a tokenizer (kind "tokenizer"), or a token stream or a model, whose tokenizer
+ *                     is read
+ *   tokenizer.json    Hugging Face's, byte-level BPE
+ *   vocab.json        GPT-2's (encoder.json): token -> id; needs merges.txt or vocab.bpe in the same
+ *                     directory
+ *   merges.txt        GPT-2's (vocab.bpe): the ids come from vocab.json or encoder.json in the same
+ *                     directory or, without them, follow from the merges
+ *   *.tiktoken        base64 and rank per line; the rule for splitting must be given
+ * A directory stands for its tokenizer.json or, without one, for its vocab.json and merges.txt.
+ */
+#ifndef TG_VOCAB_VOCAB_FILE_H
+#define TG_VOCAB_VOCAB_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/status.h"
+#include "lib/split/split.h"
+#include "lib/text/tokenizer.h"
+
+/*
+ * Read the tokenizer in the file at path into *tok, to be freed.
+ * split: for a .tiktoken file, required; NULL for all others (TG_EUSAGE otherwise).
+ * TG_EDATA: not a tokenizer, a damaged one, or one with a feature that this version lacks; the message
+ * names the file and the feature.  TG_EIO, TG_ENOMEM.
+ * *tok is NULL after a failure.  Memory: proportional to the file, at most TG_VOCAB_FILE_MAX.
+ */
+TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const tg_split *split,
+                                           tg_err *err);
+
+#define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
+
+typedef enum tg_vocab_format { TG_VOCAB_NPZ, TG_VOCAB_TOKENIZER_JSON, TG_VOCAB_TIKTOKEN } tg_vocab_format;
+#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken"
+
+/* "npz", "tokenizer.json", "tiktoken"; false when none has this name. */
+bool tg_vocab_format_find(tg_vocab_format *format, const char *name);
+
+/*
+ * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer; the message says why.  TG_EIO,
+ * TG_ENOMEM.
+ * (.tiktoken: the rank of a token is its id, special tokens and the rule for splitting are not
+ * stored, as in tiktoken's own files.)
+ */
+TG_MUST_CHECK tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format,
+                                            tg_err *err);
+
+#endif
