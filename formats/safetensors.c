@@ -43,21 +43,21 @@ static tg_status copy_text(char **copy, tg_json *j, tg_json_text text, tg_err *e
     return TG_OK;
 }
 
-void tg_pairs_free(tg_pairs *pairs)
+void tg_metadata_free(tg_metadata *pairs)
 {
     for (size_t i = 0; i < pairs->n; i++) {
         free(pairs->pair[i].key);
         free(pairs->pair[i].value);
     }
     free(pairs->pair);
-    *pairs = (tg_pairs){0};
+    *pairs = (tg_metadata){0};
 }
 
 /* Append a pair with only its key. */
-static tg_status add_key(tg_pairs *pairs, tg_json *j, tg_json_text key, tg_err *err)
+static tg_status add_key(tg_metadata *pairs, tg_json *j, tg_json_text key, tg_err *err)
 {
     const size_t capacity = tg_size_max(16, 2 * pairs->capacity);
-    struct tg_pair *pair;
+    struct tg_metadata_pair *pair;
     char *copy;
     tg_status status;
 
@@ -71,18 +71,18 @@ static tg_status add_key(tg_pairs *pairs, tg_json *j, tg_json_text key, tg_err *
     }
     if ((status = copy_text(&copy, j, key, err)))
         return status;
-    pairs->pair[pairs->n++] = (struct tg_pair){copy, NULL};
+    pairs->pair[pairs->n++] = (struct tg_metadata_pair){copy, NULL};
     return TG_OK;
 }
 
 static int compare_pairs(const void *a, const void *b)
 {
-    const struct tg_pair *p = a, *q = b;
+    const struct tg_metadata_pair *p = a, *q = b;
 
     return strcmp(p->key, q->key);
 }
 
-static tg_status read_metadata(tg_pairs *pairs, tg_json *j, tg_err *err)
+static tg_status read_metadata(tg_metadata *pairs, tg_json *j, tg_err *err)
 {
     tg_json_text text;
     bool more;
@@ -106,7 +106,7 @@ static tg_status read_metadata(tg_pairs *pairs, tg_json *j, tg_err *err)
 /* What the header is read into, and the data that it describes. */
 struct reading {
     tg_tensor_list *list;
-    tg_pairs *metadata;
+    tg_metadata *metadata;
     bool has_metadata;
     const unsigned char *data; /* [n] */
     size_t n;
@@ -244,7 +244,7 @@ static tg_status check_data(const struct reading *r, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_safetensors_read(tg_tensor_list *list, tg_pairs *metadata, const void *file, size_t n,
+tg_status tg_safetensors_read(tg_tensor_list *list, tg_metadata *metadata, const void *file, size_t n,
                               tg_err *err)
 {
     const unsigned char *p = file;
@@ -253,7 +253,7 @@ tg_status tg_safetensors_read(tg_tensor_list *list, tg_pairs *metadata, const vo
     tg_status status;
 
     *list = (tg_tensor_list){0};
-    *metadata = (tg_pairs){0};
+    *metadata = (tg_metadata){0};
     if (n < LENGTH)
         return tg_fail(err, TG_EDATA, "truncated: expected %zu bytes of the header's length, got %zu", LENGTH,
                        n);

@@ -21,14 +21,14 @@
 #define TG_SAFETENSORS_HEADER_MAX ((size_t)100000000) /* bytes of JSON */
 
 /* Texts of "__metadata__", in the order of their keys. */
-typedef struct tg_pairs {
-    struct tg_pair {
+typedef struct tg_metadata {
+    struct tg_metadata_pair {
         char *key, *value; /* UTF-8 */
     } * pair;              /* [n]; owned */
     size_t n, capacity;
-} tg_pairs;
+} tg_metadata;
 
-void tg_pairs_free(tg_pairs *pairs); /* a zeroed one is fine */
+void tg_metadata_free(tg_metadata *pairs); /* a zeroed one is fine */
 
 /* The format's name of a type, "F32"; NULL: it has none. */
 const char *tg_safetensors_type(tg_dtype dtype);
@@ -40,7 +40,7 @@ const char *tg_safetensors_type(tg_dtype dtype);
  * TG_EDATA: truncated, or anything else; the message has the tensor, or the position in the JSON.  TG_ENOMEM.
  * Memory: at most TG_NAMES_MAX tensors and as many pairs, proportional to the header otherwise.
  */
-TG_MUST_CHECK tg_status tg_safetensors_read(tg_tensor_list *list, tg_pairs *metadata, const void *file,
+TG_MUST_CHECK tg_status tg_safetensors_read(tg_tensor_list *list, tg_metadata *metadata, const void *file,
                                             size_t n, tg_err *err);
 
 /*
