@@ -37,6 +37,7 @@ tiny() {
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
 @test "unit: tensors" { unit tensors; }
+@test "unit: blocks" { unit blocks; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
