@@ -36,16 +36,17 @@ static inline float tg_float_from_bf16(uint16_t bits)
     return tg_float_from_bits((uint32_t)bits << 16);
 }
 
-/* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN. */
+/* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN.  Without branches, so
+ * that loops use vectors: the scale corrects the exponent's bias, for subnormal numbers too. */
 static inline float tg_float_from_half(uint16_t bits)
 {
-    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 0x1F,
-                   fraction = bits & 0x3FF;
-    const float unit = sign ? -0x1p-24f : 0x1p-24f; /* the smallest subnormal number */
+    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7FFF) << 13;
+    const uint32_t special = (bits & 0x7C00) == 0x7C00 ? 0x7F800000 : 0; /* infinity and NaN */
+    const float scaled = tg_float_from_bits(rest) * 0x1p112f;
+    uint32_t result;
 
-    if (exponent == 0)
-        return unit * (float)fraction;
-    return tg_float_from_bits(sign | (exponent == 31 ? 255 : exponent + 127 - 15) << 23 | fraction << 13);
+    memcpy(&result, &scaled, sizeof result);
+    return tg_float_from_bits(result | sign | special);
 }
 
 /* The nearest bfloat16; beyond its range infinity.  NaN stays NaN. */
