@@ -38,6 +38,7 @@ tiny() {
 @test "unit: fields" { unit fields; }
 @test "unit: tensors" { unit tensors; }
 @test "unit: blocks" { unit blocks; }
+@test "unit: gguf" { unit gguf; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
