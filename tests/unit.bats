@@ -37,9 +37,12 @@ tiny() {
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
 @test "unit: tensors" { unit tensors; }
+@test "unit: blocks" { unit blocks; }
+@test "unit: gguf" { unit gguf; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
+@test "unit: bare_ids" { unit bare_ids; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
