@@ -65,6 +65,7 @@
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
 #include "lib/bpe/bpe.h"
+#include "lib/text/bare_ids.h"
 #include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"

@@ -42,6 +42,7 @@ tiny() {
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
+@test "unit: bare_ids" { unit bare_ids; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
