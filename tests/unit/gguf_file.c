@@ -14,7 +14,7 @@
 
 #include "formats/blocks.h"
 #include "formats/gguf.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf_writer.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
 
