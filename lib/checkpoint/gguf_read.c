@@ -12,33 +12,33 @@
 #include "lib/vocab/foreign.h"
 
 static const tg_name rows[] = {
-    {"token_embd.weight", TG_WTE, TG_NAME_WHOLE},
-    {"position_embd.weight", TG_WPE, TG_NAME_WHOLE},
-    {"blk.N.attn_norm.weight", TG_LN1_W, TG_NAME_WHOLE},
-    {"blk.N.attn_norm.bias", TG_LN1_B, TG_NAME_WHOLE},
-    {"blk.N.attn_qkv.weight", TG_QKV_W, TG_NAME_WHOLE},
-    {"blk.N.attn_qkv.bias", TG_QKV_B, TG_NAME_WHOLE},
-    {"blk.N.attn_output.weight", TG_ATT_PROJ_W, TG_NAME_WHOLE},
-    {"blk.N.attn_output.bias", TG_ATT_PROJ_B, TG_NAME_WHOLE},
-    {"blk.N.ffn_norm.weight", TG_LN2_W, TG_NAME_WHOLE},
-    {"blk.N.ffn_norm.bias", TG_LN2_B, TG_NAME_WHOLE},
-    {"blk.N.ffn_up.weight", TG_FC_W, TG_NAME_WHOLE},
-    {"blk.N.ffn_up.bias", TG_FC_B, TG_NAME_WHOLE},
-    {"blk.N.ffn_down.weight", TG_FC_PROJ_W, TG_NAME_WHOLE},
-    {"blk.N.ffn_down.bias", TG_FC_PROJ_B, TG_NAME_WHOLE},
-    {"output_norm.weight", TG_LNF_W, TG_NAME_WHOLE},
-    {"output_norm.bias", TG_LNF_B, TG_NAME_WHOLE},
-    {"output.weight", TG_HEAD_W, TG_NAME_WHOLE},
-    {"blk.N.attn_q.weight", TG_QKV_W, TG_NAME_Q},
-    {"blk.N.attn_k.weight", TG_QKV_W, TG_NAME_K},
-    {"blk.N.attn_v.weight", TG_QKV_W, TG_NAME_V},
-    {"blk.N.attn_q.bias", TG_QKV_B, TG_NAME_Q},
-    {"blk.N.attn_k.bias", TG_QKV_B, TG_NAME_K},
-    {"blk.N.attn_v.bias", TG_QKV_B, TG_NAME_V},
+    {.pattern = "token_embd.weight", .kind = TG_WTE},
+    {.pattern = "position_embd.weight", .kind = TG_WPE},
+    {.pattern = "blk.N.attn_norm.weight", .kind = TG_LN1_W},
+    {.pattern = "blk.N.attn_norm.bias", .kind = TG_LN1_B},
+    {.pattern = "blk.N.attn_qkv.weight", .kind = TG_QKV_W},
+    {.pattern = "blk.N.attn_qkv.bias", .kind = TG_QKV_B},
+    {.pattern = "blk.N.attn_output.weight", .kind = TG_ATT_PROJ_W},
+    {.pattern = "blk.N.attn_output.bias", .kind = TG_ATT_PROJ_B},
+    {.pattern = "blk.N.ffn_norm.weight", .kind = TG_LN2_W},
+    {.pattern = "blk.N.ffn_norm.bias", .kind = TG_LN2_B},
+    {.pattern = "blk.N.ffn_up.weight", .kind = TG_FC_W},
+    {.pattern = "blk.N.ffn_up.bias", .kind = TG_FC_B},
+    {.pattern = "blk.N.ffn_down.weight", .kind = TG_FC_PROJ_W},
+    {.pattern = "blk.N.ffn_down.bias", .kind = TG_FC_PROJ_B},
+    {.pattern = "output_norm.weight", .kind = TG_LNF_W},
+    {.pattern = "output_norm.bias", .kind = TG_LNF_B},
+    {.pattern = "output.weight", .kind = TG_HEAD_W},
+    {.pattern = "blk.N.attn_q.weight", .kind = TG_QKV_W, .part = TG_NAME_Q},
+    {.pattern = "blk.N.attn_k.weight", .kind = TG_QKV_W, .part = TG_NAME_K},
+    {.pattern = "blk.N.attn_v.weight", .kind = TG_QKV_W, .part = TG_NAME_V},
+    {.pattern = "blk.N.attn_q.bias", .kind = TG_QKV_B, .part = TG_NAME_Q},
+    {.pattern = "blk.N.attn_k.bias", .kind = TG_QKV_B, .part = TG_NAME_K},
+    {.pattern = "blk.N.attn_v.bias", .kind = TG_QKV_B, .part = TG_NAME_V},
 };
 
 const tg_names tg_names_gguf = {
-    .what = "GPT-2's", .row = rows, .n = sizeof rows / sizeof *rows, .layout = TG_LAYOUT_OUT_IN};
+    .what = "GPT-2", .row = rows, .n = sizeof rows / sizeof *rows, .layout = TG_LAYOUT_OUT_IN};
 
 /* ---- the config */
 
@@ -167,7 +167,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
 
 static const tg_model_part parts[] = {{.write = tg_gguf_write}};
 
-const tg_model_format tg_model_format_gguf = {
+const tg_model_format tg_gguf_format = {
     .name = "gguf",
     .text = "a GGUF file",
     .recognize = recognize,
