@@ -149,7 +149,7 @@ tg_status tg_tensor_list_arrange(tg_tensor_list *list, tg_err *err)
 
 const tg_stored *tg_tensor_list_find(const tg_tensor_list *list, const char *name)
 {
-    size_t low = 0, high = list->n;
+    size_t low = 0, high = list->by_name ? list->n : 0;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;

@@ -41,10 +41,13 @@ void tg_notes_free(tg_notes *notes); /* a zeroed one is fine */
 typedef struct tg_loaded {
     char *path;
     int fd;
-    tg_source source;           /* mapped; or read, if it cannot be mapped */
+    tg_source source;           /* of bytes; closed, once a reader of its own has taken it over */
     const unsigned char *bytes; /* [n] the whole file */
     size_t n;
+    bool mapped; /* otherwise it has been read */
     tg_tensor_list list;
+    void **kept; /* [n_kept] memory of tensors that are not in bytes; owned */
+    size_t n_kept;
 } tg_loaded;
 
 /* Where the values of a parameter come from. */
@@ -69,7 +72,7 @@ typedef struct tg_model_file {
     tg_loaded **file;              /* [n_files]; tensors are in their lists */
     size_t n_files;
     tg_notes notes;
-    tg_model own; /* of our own archive: its other contents; values point to its weights */
+    tg_model own; /* of our own archive; values point to its weights */
 } tg_model_file;
 
 /* What the user says about the files. */
@@ -145,8 +148,9 @@ typedef struct tg_write_options {
     void *context;
 } tg_write_options;
 
-/* The formats that models are written in, "npz|hf|..."; the format of number i in that list. */
-const char *tg_model_format_names(void);
-const struct tg_model_format *tg_model_format_written(size_t i);
+/* The formats that models are written in, "npz|hf|...", into text [size], which is returned; the format of a
+ * name, or NULL. */
+const char *tg_model_format_names(char *text, size_t size);
+const struct tg_model_format *tg_model_format_named(const char *name);
 
 #endif

@@ -52,6 +52,12 @@ extern const tg_model_format *const tg_model_formats[];
 TG_MUST_CHECK tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded,
                                            tg_err *err);
 
+/* Hand the source over to a reader that closes it; the bytes stay where they are until then. */
+tg_source tg_loaded_take_source(tg_loaded *file);
+
+/* Free `memory` together with the file; at once after a failure, TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err);
+
 /* "DIR/name", to be freed, for the directory of `path`, or for the directory `path` itself; NULL: out of
  * memory. */
 char *tg_path_in(const char *directory, const char *name);
@@ -65,34 +71,41 @@ static inline void tg_config_tell(tg_model_file *f, tg_config_id id)
 
 /* A name in a format's table. */
 typedef struct tg_name {
-    const char *pattern; /* "h.N.ln_1.weight": N is the layer */
-    int kind;            /* tg_param_kind; TG_NAME_IGNORED: no parameter, as a mask */
-    int part;            /* 0: the whole; TG_NAME_Q, TG_NAME_K, TG_NAME_V: of TG_QKV_W or TG_QKV_B */
+    const char
+        *pattern; /* "h.N.ln_1.weight": N, between characters that are no letters or digits, is the layer */
+    int kind;     /* tg_param_kind; TG_NAME_IGNORED: no parameter, as a mask */
+    int part;     /* of TG_QKV_W or TG_QKV_B */
+    size_t layer; /* of a name without N */
+    bool transposed; /* [out,in] whatever the layout says */
 } tg_name;
 
 #define TG_NAME_IGNORED (-1)
-enum { TG_NAME_WHOLE, TG_NAME_Q, TG_NAME_K, TG_NAME_V };
+enum { TG_NAME_WHOLE, TG_NAME_Q, TG_NAME_K, TG_NAME_V, TG_NAME_PARTS };
 
 /* How a format stores the matrices of the four linear layers. */
 typedef enum tg_layout {
     TG_LAYOUT_IN_OUT,  /* as this library */
     TG_LAYOUT_OUT_IN,  /* transposed */
-    TG_LAYOUT_BY_SHAPE /* either; the first attention matrix tells */
+    TG_LAYOUT_BY_SHAPE /* either; the first matrix that is not square tells */
 } tg_layout;
 
 typedef struct tg_names {
-    const char *what; /* "GPT-2's", for "x is not one of WHAT tensors" */
+    const char *what; /* "GPT-2", for "x is not a tensor of WHAT" */
     const tg_name *row;
     size_t n;
     tg_layout layout;
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
-    bool stacked;  /* a tensor of a block has those of all layers, one after another: [L,...] */
-    bool padded;   /* wte.weight and lm_head.weight may have more rows than vocab_size; those are not read */
+    bool stacked;  /* a block's tensor has those of all layers, one after another, [L,...]; n_layer is told */
+    bool padded;   /* wte.weight and lm_head.weight may have more rows than the vocab_size that is told; these
+                      are   not read */
 } tg_names;
 
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
 extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
+
+/* The row for a tensor's name, and its layer; NULL: there is none. */
+const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);
 
 /*
  * Find the parameters among the tensors of f's files: complete f->config (what config_known does not have
