@@ -1,34 +1,34 @@
 /* GPT-2 as a GGUF file for llama.cpp. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/gguf_writer.h"
 #include "lib/base/size.h"
 #include "lib/checkpoint/gguf_names.h"
 #include "lib/checkpoint/gguf_vocab.h"
+#include "lib/checkpoint/writing.h"
 
 /* ---- what is written */
 
 /* A tensor of the file. */
 struct tensor {
     char name[TG_GGUF_NAME_MAX];
-    size_t param; /* in f->table; table.n: the model has none, all values are `fill` */
-    float fill;
-    size_t ndim, shape[2];
+    const tg_param *param; /* of the full table */
+    size_t shape[2];
     bool transposed; /* from [in,out] */
+    bool again;      /* the embedding, as the output head that is tied to it */
     tg_gguf_kind kind;
 };
 
-static size_t count_tensors(const tg_model_file *f)
+static size_t count_tensors(const tg_config *c)
 {
-    return TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * f->config.n_layer + TG_GGUF_NAMES_AFTER;
+    return TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * c->n_layer + TG_GGUF_NAMES_AFTER;
 }
 
-/* The pattern of tensor i, and its layer. */
-static const tg_name *name_of(const tg_model_file *f, size_t i, size_t *layer)
+/* The row of tensor i, and its layer. */
+static const tg_name *row_of(const tg_config *c, size_t i, size_t *layer)
 {
-    const size_t in_blocks = TG_GGUF_NAMES_BLOCK * f->config.n_layer;
+    const size_t in_blocks = TG_GGUF_NAMES_BLOCK * c->n_layer;
 
     *layer = 0;
     if (i < TG_GGUF_NAMES_BEFORE)
@@ -50,53 +50,41 @@ static void set_name(char name[TG_GGUF_NAME_MAX], const char *pattern, size_t la
         snprintf(name, TG_GGUF_NAME_MAX, "%s", pattern);
 }
 
-/* The length of a vector that the model may lack. */
-static size_t vector_length(const tg_config *c, tg_param_kind kind)
-{
-    return kind == TG_QKV_B ? 3 * c->n_embd : kind == TG_FC_B ? 4 * c->n_embd : c->n_embd;
-}
-
 /* How a tensor is stored: vectors and positions in float32, as llama.cpp wants them; a matrix whose rows are
  * no whole blocks in float16, as its own tools do. */
-static tg_gguf_kind kind_of(const struct tensor *t, tg_param_kind kind, tg_write_type type)
+static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
 {
     static const tg_gguf_kind kinds[TG_WRITE_TYPES] = {[TG_WRITE_F32] = TG_GGUF_AS_F32,
                                                        [TG_WRITE_F16] = TG_GGUF_AS_F16,
                                                        [TG_WRITE_BF16] = TG_GGUF_AS_BF16,
                                                        [TG_WRITE_Q8_0] = TG_GGUF_AS_Q8_0};
 
-    if (t->ndim == 1 || kind == TG_WPE)
+    if (t->param->ndim == 1 || t->param->kind == TG_WPE)
         return TG_GGUF_AS_F32;
-    return tg_gguf_can_store(kinds[type], t->shape[t->ndim - 1]) ? kinds[type] : TG_GGUF_AS_F16;
+    return tg_gguf_can_store(kinds[type], t->shape[1]) ? kinds[type] : TG_GGUF_AS_F16;
 }
 
-static void describe(struct tensor *t, const tg_model_file *f, tg_write_type type, size_t i)
+static bool is_linear(tg_param_kind kind)
 {
+    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
+}
+
+static void describe(struct tensor *t, const tg_full *full, tg_write_type type, size_t i)
+{
+    const tg_config *c = &full->f->config;
     size_t layer;
-    const tg_name *name = name_of(f, i, &layer);
-    const tg_param_kind kind =
-        (tg_param_kind)name->kind == TG_HEAD_W ? tg_head_kind(&f->config) : (tg_param_kind)name->kind;
-    const tg_param *p;
+    const tg_name *row = row_of(c, i, &layer);
+    tg_param_kind kind = (tg_param_kind)row->kind;
 
-    *t = (struct tensor){.param = tg_params_index(&f->table, kind, layer)};
-    set_name(t->name, name->pattern, layer);
-    if (t->param == f->table.n) {
-        t->fill = kind == TG_LN1_W || kind == TG_LN2_W || kind == TG_LNF_W ? 1 : 0;
-        t->ndim = 1;
-        t->shape[0] = vector_length(&f->config, kind);
-    } else {
-        p = &f->table.entry[t->param];
-        t->transposed = kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
-        t->ndim = p->ndim;
-        t->shape[0] = p->shape[t->transposed ? 1 : 0];
-        t->shape[1] = p->shape[t->transposed ? 0 : 1];
-    }
-    t->kind = kind_of(t, kind, type);
-}
-
-static size_t count_values(const struct tensor *t)
-{
-    return t->ndim == 2 ? t->shape[0] * t->shape[1] : t->shape[0];
+    *t = (struct tensor){.again = kind == TG_HEAD_W && c->tied};
+    if (t->again)
+        kind = TG_WTE;
+    set_name(t->name, row->pattern, layer);
+    t->param = &full->table.entry[tg_params_index(&full->table, kind, layer)];
+    t->transposed = is_linear(kind);
+    t->shape[0] = t->param->shape[t->transposed];
+    t->shape[1] = t->param->shape[!t->transposed];
+    t->kind = kind_of(t, type);
 }
 
 /* ---- the file */
@@ -127,57 +115,35 @@ static void put_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type
     tg_gguf_put_u32(w, "gpt2.vocab_size", (uint32_t)c->vocab_size);
 }
 
-static tg_status put_filled(tg_gguf_writer *w, const struct tensor *t, tg_err *err)
+static tg_status put_tensor(tg_gguf_writer *w, tg_full *full, const struct tensor *t,
+                            const tg_write_options *o, tg_err *err)
 {
-    const size_t n = count_values(t);
-    float *x = malloc(n * sizeof *x);
-
-    if (!x)
-        return tg_fail_memory(err, n * sizeof *x, t->name);
-    for (size_t i = 0; i < n; i++)
-        x[i] = t->fill;
-    tg_gguf_put_values(w, x, n);
-    free(x);
-    return TG_OK;
-}
-
-static tg_status put_tensor(tg_gguf_writer *w, tg_float_buffer *buffer, const struct tensor *t,
-                            const tg_model_file *f, tg_err *err)
-{
+    const size_t entry = (size_t)(t->param - full->table.entry);
     const float *x;
-    tg_status status;
+    const tg_status status = tg_full_get(&x, full, entry, t->transposed, err);
 
-    if (t->param == f->table.n)
-        return put_filled(w, t, err);
-    if ((status = tg_model_file_get(&x, buffer, f, t->param, t->transposed, err)))
+    if (status)
         return status;
-    tg_gguf_put_values(w, x, count_values(t));
-    tg_model_file_release(f, t->param);
+    tg_gguf_put_values(w, x, t->param->count);
+    if (!t->again)
+        tg_full_done(full, entry, o);
     return TG_OK;
 }
 
-static tg_status put_tensors(tg_gguf_writer *w, const tg_model_file *f, const tg_write_options *o,
-                             tg_err *err)
+static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_options *o, tg_err *err)
 {
-    const size_t n = count_tensors(f);
-    uint64_t done = 0, total = 0;
-    tg_float_buffer buffer = {0};
+    const size_t n = count_tensors(&full->f->config);
     struct tensor t;
     tg_status status = TG_OK;
 
     for (size_t i = 0; i < n; i++) {
-        describe(&t, f, o->type, i);
-        tg_gguf_declare(w, t.name, t.ndim, t.shape, t.kind);
-        total += count_values(&t) * sizeof(float);
+        describe(&t, full, o->type, i);
+        tg_gguf_declare(w, t.name, t.param->ndim, t.shape, t.kind);
     }
     for (size_t i = 0; !status && !w->err.code && i < n; i++) {
-        describe(&t, f, o->type, i);
-        status = put_tensor(w, &buffer, &t, f, err);
-        done += count_values(&t) * sizeof(float);
-        if (o->progress)
-            o->progress(o->context, done, total);
+        describe(&t, full, o->type, i);
+        status = put_tensor(w, full, &t, o, err);
     }
-    free(buffer.x);
     return status;
 }
 
@@ -185,16 +151,20 @@ tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *
 {
     tg_notes unused = {0};
     tg_gguf_vocab vocab;
+    tg_full full = {0};
     tg_gguf_writer w;
     tg_err late = {0};
     tg_status status = tg_gguf_vocab_make(&vocab, f->tokenizer, f->config.vocab_size, true, &unused, err);
 
     tg_gguf_begin(&w, fd);
+    if (!status)
+        status = tg_full_open(&full, f, err);
     if (!status) {
         put_config(&w, &f->config, o->type);
         tg_gguf_vocab_put(&w, &vocab);
-        status = put_tensors(&w, f, o, err);
+        status = put_tensors(&w, &full, o, err);
     }
+    tg_full_close(&full);
     tg_gguf_vocab_free(&vocab);
     tg_notes_free(&unused);
     if (tg_gguf_finish(&w, &late) && !status) {
@@ -216,20 +186,14 @@ static tg_status lose(const tg_write_options *o, tg_notes *notes, tg_err *err, c
 
 static tg_status check_config(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
-    const tg_config *c = &f->config;
-    bool zero = true;
     tg_status status = TG_OK;
 
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
-    if (c->activation != TG_GELU_TANH)
+    if (f->config.activation != TG_GELU_TANH)
         status = lose(o, notes, err, "its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
-    if (!status && c->head_bias)
-        status = tg_model_file_is_constant(&zero, f, tg_params_index(&f->table, TG_HEAD_B, 0), 0, err);
-    if (!status && !zero)
-        status = lose(o, notes, err, "it has no lm_head.bias, which is left out");
-    return status;
+    return status ? status : tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err);
 }
 
 /* What a matrix's rows cannot be. */
