@@ -13,6 +13,9 @@ $(BUILD)/unit/test_learn: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=
 # Compressed archives, which tg itself does not write.
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_import test_model): $(BUILD)/obj/tests/unit/deflated.o
 
+# Files as PyTorch lays them out.
+$(BUILD)/unit/test_torch_file: $(BUILD)/obj/tests/unit/torch_zip.o
+
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
 # tests/tokenizers.bats.  It brings the table of kinds, so it is linked before the library, whose
 # own table is then left out.
