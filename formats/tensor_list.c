@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/blocks.h"
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
 
@@ -148,7 +149,7 @@ tg_status tg_tensor_list_arrange(tg_tensor_list *list, tg_err *err)
 
 const tg_stored *tg_tensor_list_find(const tg_tensor_list *list, const char *name)
 {
-    size_t low = 0, high = list->n;
+    size_t low = 0, high = list->by_name ? list->n : 0;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -215,9 +216,10 @@ tg_status tg_stored_load(float *out, const tg_stored *s, size_t first, size_t n,
     char text[TG_ARRAY_TEXT_MAX];
 
     assert(first <= s->array.count && n <= s->array.count - first);
-    if (s->blocks)
-        return tg_fail(err, TG_EDATA, "%s is stored in blocks, which this version does not read",
-                       s->array.name);
+    if (s->blocks) {
+        tg_blocks_decode(out, s->blocks, s->at, first, n);
+        return TG_OK;
+    }
     if (tg_dtype_equal(type, TG_F32)) {
         memcpy(out, in, n * sizeof *out);
         return TG_OK;
@@ -234,6 +236,8 @@ const char *tg_stored_type(char text[TG_ARRAY_TEXT_MAX], const tg_stored *s)
 {
     const tg_dtype type = s->array.dtype;
 
+    if (s->blocks)
+        return s->blocks->name;
     if (type.kind == 'B' || type.kind == 'b')
         return type.kind == 'B' ? "bf16" : "bool";
     snprintf(text, TG_ARRAY_TEXT_MAX, "%c%zu", type.kind, 8 * type.size);

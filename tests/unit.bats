@@ -39,10 +39,15 @@ tiny() {
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
-@test "unit: tensors" { unit tensors; }
+@test "unit: array" { unit array; }
+@test "unit: tensor_list" { unit tensor_list; }
+@test "unit: safetensors" { unit safetensors; }
+@test "unit: blocks" { unit blocks; }
+@test "unit: gguf" { unit gguf; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
+@test "unit: bare_ids" { unit bare_ids; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
@@ -51,7 +56,7 @@ tiny() {
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
-@test "unit: import" { unit import; }
+@test "unit: model_file" { unit model_file; }
 @test "unit: family" { unit family; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }

@@ -1,4 +1,4 @@
-/* convert: exact conversions between types of numbers. */
+/* convert: conversions between types of numbers, exact or rounded to nearest, ties to even. */
 #ifndef TG_BASE_CONVERT_H
 #define TG_BASE_CONVERT_H
 
@@ -22,6 +22,14 @@ static inline float tg_float_from_bits(uint32_t bits)
     return x;
 }
 
+static inline uint32_t tg_bits_from_float(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 /* The value of a bfloat16, which is the upper half of a float32. */
 static inline float tg_float_from_bf16(uint16_t bits)
 {
@@ -39,6 +47,26 @@ static inline float tg_float_from_half(uint16_t bits)
 
     memcpy(&result, &scaled, sizeof result);
     return tg_float_from_bits(result | sign | special);
+}
+
+/* The nearest bfloat16; beyond its range infinity.  NaN stays NaN. */
+static inline uint16_t tg_bf16_from_float(float x)
+{
+    const uint32_t bits = tg_bits_from_float(x), rounded = bits + 0x7FFF + (bits >> 16 & 1);
+
+    return (uint16_t)((x != x ? bits | 0x400000 : rounded) >> 16);
+}
+
+/* The nearest half; beyond its range (from 65520 on) infinity.  NaN stays NaN. */
+static inline uint16_t tg_half_from_float(float x)
+{
+    const uint32_t bits = tg_bits_from_float(x), size = bits & 0x7FFFFFFF, sign = bits >> 16 & 0x8000;
+    /* Adding 0.5 moves the units of a subnormal half to the lowest bits, and rounds. */
+    const uint32_t small = tg_bits_from_float(tg_float_from_bits(size) + 0.5f) - 0x3F000000;
+    const uint32_t normal = (size - ((127u - 15) << 23) + 0xFFF + (size >> 13 & 1)) >> 13;
+    const uint32_t large = size > 0x7F800000 ? 0x7E00 : 0x7C00;
+
+    return (uint16_t)(sign | (size < 0x38800000 ? small : size < 0x47800000 ? normal : large));
 }
 
 #endif
