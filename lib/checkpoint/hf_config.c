@@ -261,7 +261,6 @@ static tg_status read_sizes(struct reading *r, tg_err *err)
 {
     tg_config *c = &r->f->config;
     size_t inner;
-    char text[64];
     tg_status status;
 
     if ((status = get_size(r, &c->n_layer, N_LAYER, LAYER_ALIAS, 12, err)) ||
@@ -273,8 +272,7 @@ static tg_status read_sizes(struct reading *r, tg_err *err)
         (status = get_size(r, &inner, N_INNER, N_INNER, 0, err)))
         return status;
     if (c->n_embd > TG_SIZE_LIMIT || (r->at[N_INNER] && inner != 4 * c->n_embd)) {
-        snprintf(text, sizeof text, "%zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
-        return refuse(r, N_INNER, text, err);
+        return tg_fail(err, TG_EDATA, "\"n_inner\" is %zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
     }
     tg_config_tell(r->f, TG_CONFIG_N_LAYER);
     tg_config_tell(r->f, TG_CONFIG_N_HEAD);

@@ -173,6 +173,39 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* The formats of other projects' models; a zip file may be one. */
+static bool is_foreign(const unsigned char *first, size_t n)
+{
+    switch (tg_format_recognize(first, n)) {
+    case TG_FORMAT_SAFETENSORS:
+    case TG_FORMAT_GGUF:
+    case TG_FORMAT_LLMC_MODEL:
+    case TG_FORMAT_PICKLE:
+    case TG_FORMAT_PICKLE_2:
+        return true;
+    case TG_FORMAT_ZIP: /* the name of the first member */
+        return n >= 38 && memcmp(first + 30, "kind.npy", 8) != 0;
+    default:
+        return false;
+    }
+}
+
+bool tg_model_file_is_foreign(const char *path)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    struct stat st;
+    ssize_t n;
+    int fd;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return is_directory(path);
+    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        return false;
+    n = read(fd, first, sizeof first);
+    close(fd);
+    return n > 0 && is_foreign(first, (size_t)n);
+}
+
 static tg_status unknown(const tg_loaded *file, tg_err *err)
 {
     const char *what = file ? tg_format_text(tg_format_recognize(file->bytes, file->n)) : NULL;

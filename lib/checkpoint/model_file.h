@@ -94,6 +94,12 @@ TG_MUST_CHECK tg_status tg_model_file_open(tg_model_file *f, const char *path, c
                                            tg_err *err);
 void tg_model_file_close(tg_model_file *f); /* a zeroed one is fine */
 
+/*
+ * Whether a path is another project's model, or at least not one of this project's archives: a directory, or
+ * a regular file that begins like a file of models.
+ */
+bool tg_model_file_is_foreign(const char *path);
+
 /* What the format is called in messages: "a Hugging Face checkpoint". */
 const char *tg_model_file_kind(const tg_model_file *f);
 
