@@ -40,6 +40,8 @@ tiny() {
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
+@test "unit: bare_ids" { unit bare_ids; }
+@test "unit: eval" { unit eval; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
