@@ -95,7 +95,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check asan bench lint fuzz demo install uninstall clean help
+.PHONY: all unit tiny test check asan interop bench lint fuzz demo install uninstall clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -217,7 +217,7 @@ TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c)
 lint: $(TIDY) format $(BUILD)/libtg.a ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 	tests/layout $(BUILD)/libtg.a
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # Versions of clang-format differ: .clang-format is for 14's.
@@ -231,6 +231,9 @@ $(TIDY): tidy/%:
 
 fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
+
+interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
+	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
 	@GOMP_SPINCOUNT=3000 $< $(BENCH)
