@@ -36,7 +36,11 @@ tiny() {
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
-@test "unit: tensors" { unit tensors; }
+@test "unit: array" { unit array; }
+@test "unit: tensor_list" { unit tensor_list; }
+@test "unit: safetensors" { unit safetensors; }
+@test "unit: blocks" { unit blocks; }
+@test "unit: gguf" { unit gguf; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
@@ -50,7 +54,7 @@ tiny() {
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
-@test "unit: import" { unit import; }
+@test "unit: model_file" { unit model_file; }
 @test "unit: family" { unit family; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
