@@ -1,6 +1,6 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text
+unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text $(BUILD)/unit/gguf_file
 
 # Tests that count allocations and make one of them fail.
 FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_json test_vocab_file)
