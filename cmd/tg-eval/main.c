@@ -23,6 +23,7 @@ tg_status eval_take_logits(void *context, const tg_eval_row *rows, size_t n, tg_
 
     for (size_t i = 0; !status && i < n; i++)
         status = tg_logits_write(job->logits, rows[i].input, rows[i].logits, err);
+    job->output_failed = status != TG_OK;
     eval_show_progress(job);
     return status;
 }
@@ -50,7 +51,7 @@ static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
         tg_stream_close(&stream);
     }
     cli_close_input(fd);
-    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+    return status && !job->output_failed ? tg_err_in(err, cli_input_name(path)) : status;
 }
 
 static tg_status eval_text(eval_job *job, tg_err *err)
@@ -60,7 +61,7 @@ static tg_status eval_text(eval_job *job, tg_err *err)
 
     if (status)
         return status;
-    if ((status = eval_stream(job, &text.stream, err)))
+    if ((status = eval_stream(job, &text.stream, err)) && !job->output_failed)
         (void)tg_err_in(err, text.name);
     cli_stream_close(&text);
     return status;
@@ -88,8 +89,13 @@ static tg_status write_logits(eval_job *job, tg_err *err)
 
     if ((status = cli_output_begin(&out, job->o->output, true, err)))
         return status;
-    if (!(status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)) &&
-        !(status = eval_all(job, err)) && !(status = tg_logits_finish(job->logits, err)))
+    if ((status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)))
+        job->output_failed = true;
+    else if (!(status = eval_all(job, err)))
+        job->output_failed = (status = tg_logits_finish(job->logits, err)) != TG_OK;
+    if (job->output_failed)
+        (void)tg_err_in(err, out.name);
+    else if (!status)
         status = cli_output_commit(&out, err);
     tg_logits_abandon(job->logits);
     cli_output_abort(&out);
@@ -161,7 +167,7 @@ int main(int argc, char **argv)
     cli_init_threads(argv);
     if (eval_parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (run(&o, &err) && !cli_stdout_failed())
         return cli_report(&err);
     return cli_close_stdout();
 }

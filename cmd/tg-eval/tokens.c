@@ -84,11 +84,11 @@ tg_status eval_take_tokens(void *context, const tg_eval_row *rows, size_t n, tg_
     if (job->first && !job->o->eot)
         status = print_first(job, rows[0].input, err);
     job->first = false;
-    for (size_t i = 0; !status && i < n; i++)
+    for (size_t i = 0; !status && i < n; i++) {
         status = print_row(job, &rows[i], err);
+        if (cli_stdout_failed())
+            return tg_fail(err, TG_EIO, "cannot write to standard output"); /* cli_close_stdout() says why */
+    }
     eval_show_progress(job);
-    if (status || !cli_stdout_failed())
-        return status;
-    (void)tg_fail_sys(err, "cannot write");
-    return tg_err_in(err, "standard output");
+    return status;
 }
