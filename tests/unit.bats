@@ -33,6 +33,9 @@ tiny() {
 @test "unit: json" { unit json; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
+@test "unit: pickle" { unit pickle; }
+@test "unit: torch_file" { unit torch_file; }
+@test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
