@@ -181,7 +181,11 @@ static tg_status find_storage(const walk *w, tg_zip_member **storage, const tg_p
         return bad(w, err, "bytes of its storage", (*storage)->n, bytes);
     if (reach(t) > t->storage_count)
         return bad(w, err, "it ends after its storage; elements of the storage", t->storage_count, reach(t));
+    if ((*storage)->checked)
+        return TG_OK;
     status = tg_zip_member_check(*storage, err);
+    if (!status && w->t->release)
+        w->t->release(w->t->context, (*storage)->data, (*storage)->n);
     return status;
 }
 

@@ -26,6 +26,10 @@ typedef struct tg_torch {
     const char *prefix; /* [prefix_n] with the slash */
     size_t prefix_n;
     tg_pickle pickle;
+
+    /* May be set between open and list: called when a storage has been read for its checksum. */
+    void (*release)(void *context, const void *at, size_t n);
+    void *context;
 } tg_torch;
 
 /* The names of tensors that are stored transposed. */
