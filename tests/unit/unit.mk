@@ -12,7 +12,7 @@ $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
 $(BUILD)/unit/test_learn: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # Compressed archives, which tg itself does not write.
-$(addprefix $(BUILD)/unit/,make_archive test_archive test_model): $(BUILD)/obj/tests/unit/deflated.o
+$(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
 
 # Files as PyTorch lays them out.
 $(BUILD)/unit/test_torch_file: $(BUILD)/obj/tests/unit/torch_zip.o
