@@ -173,6 +173,8 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 -include tests/unit/unit.mk
 
 FUZZ_SRC_archive = tests/unit/deflated.c
+FUZZ_SRC_pickle = tests/unit/torch_zip.c
+FUZZ_SRC_torch_file = tests/unit/torch_zip.c
 # The references that rows of a dump are made with are those in double precision.
 FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump_rows.c \
                 lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c

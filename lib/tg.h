@@ -31,7 +31,7 @@
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
-#include "formats/tensors.h"
+#include "formats/tensor_list.h"
 
 /* kernels: which instruction set is used */
 #include "lib/kernels/kernels.h"
@@ -54,7 +54,6 @@
 /* text and gpt: tokenizers, the model, its passes, decoding */
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/config.h"
-#include "lib/gpt/import.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"

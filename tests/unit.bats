@@ -33,10 +33,17 @@ tiny() {
 @test "unit: json" { unit json; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
+@test "unit: pickle" { unit pickle; }
+@test "unit: torch_file" { unit torch_file; }
+@test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
-@test "unit: tensors" { unit tensors; }
+@test "unit: array" { unit array; }
+@test "unit: tensor_list" { unit tensor_list; }
+@test "unit: safetensors" { unit safetensors; }
+@test "unit: blocks" { unit blocks; }
+@test "unit: gguf" { unit gguf; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
@@ -50,7 +57,7 @@ tiny() {
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
-@test "unit: import" { unit import; }
+@test "unit: model_file" { unit model_file; }
 @test "unit: family" { unit family; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }

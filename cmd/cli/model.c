@@ -4,11 +4,10 @@
 
 #include "cmd/cli/cli.h"
 
-tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
+static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
 {
     tg_status status;
 
-    *m = (cli_model){.path = cli_model_path(given)};
     if ((status = cli_open_input(&m->fd, m->path, err))) {
         if (err->sys != ENOENT)
             return status;
@@ -21,8 +20,46 @@ tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg
     return tg_err_in(err, cli_input_name(m->path));
 }
 
+tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
+{
+    *m = (cli_model){.path = cli_model_path(given), .fd = -1};
+    return cli_model_is_foreign(m->path) ? cli_model_convert(&m->model, m->path, false, err)
+                                         : open_own(m, remedy, err);
+}
+
 void cli_model_close(cli_model *m)
 {
     tg_model_free(&m->model);
     cli_close_input(m->fd);
+}
+
+/* ---- other projects' */
+
+bool cli_model_is_foreign(const char *path)
+{
+    return !cli_is_dash(path) && tg_model_file_is_foreign(path);
+}
+
+void cli_say_notes(const char *path, const tg_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        cli_say("%s: %s", path, notes->line[i]);
+}
+
+tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err)
+{
+    tg_model_file f;
+    const char *kind;
+    uint64_t copied;
+    tg_status status;
+
+    if ((status = tg_model_file_open(&f, path, NULL, err)))
+        return status;
+    cli_say_notes(path, &f.notes);
+    kind = tg_model_file_kind(&f);
+    if (tg_model_file_to_model(m, &f, flat, &copied, err))
+        return tg_err_in(err, path);
+    if (copied > 0 && !flat)
+        cli_say("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
+    return TG_OK;
 }

@@ -4,17 +4,28 @@
 #ifndef TG_CMD_CLI_MODEL_H
 #define TG_CMD_CLI_MODEL_H
 
+#include "lib/checkpoint/model_file.h"
 #include "lib/gpt/model.h"
 
 typedef struct cli_model {
     tg_model model;
     const char *path; /* "-": standard input */
-    int fd;           /* stays open as long as the model, which is mapped from it */
+    int fd;           /* stays open as long as the model, if it is mapped from it; -1: it is not */
 } cli_model;
 
-/* Read the model from `given`, the FILE of -m, or NULL.  If the file does not exist, the message ends
- * with `remedy`.  Errors name the file and leave nothing to close. */
+/* Read the model from `given`, the FILE of -m, or NULL: a model of tg's from any input, or one of another
+ * project (cli_model_convert()).  If the file does not exist, the message ends with `remedy`.  Errors name
+ * the file and leave nothing to close. */
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
 void cli_model_close(cli_model *m);
+
+/* Whether a path is a model of another project: a directory, or a file that begins like one. */
+bool cli_model_is_foreign(const char *path);
+
+/* Read such a model; say what is worth knowing about it.  flat: as by tg_model_file_to_model(). */
+TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err);
+
+/* Say what has been bridged, assumed or left out. */
+void cli_say_notes(const char *path, const tg_notes *notes);
 
 #endif
