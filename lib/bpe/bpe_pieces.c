@@ -44,7 +44,7 @@ static inline bool append_cached(tg_bpe_pieces *p, tg_piece_key key, size_t set)
     return true;
 }
 
-/* The same part, seen before or not. */
+/* The same for a part that may be in the cache; otherwise it is added. */
 static tg_status encode_part(tg_bpe_pieces *p, const unsigned char *part, size_t n, uint64_t offset,
                              tg_err *err)
 {
@@ -84,8 +84,8 @@ static inline size_t encode_single_bytes(tg_bpe_pieces *p, const unsigned char *
 }
 
 /*
- * Encode a piece [n], or the rest of one that has been begun; if it is not complete, only what is
- * certain.  *used: bytes whose ids are final.
+ * Encode a piece, or the rest of one that has been begun.  If it is not complete, text [n] is longer than
+ * a block, and only what is certain is encoded.  *used: bytes whose ids are final.
  */
 static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_t n, bool complete,
                               uint64_t offset, size_t *used, tg_err *err)
@@ -114,8 +114,8 @@ static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_
         at += done;
         end = ended ? end + 1 : end;
     }
-    p->seen = complete ? 0 : n - at;
-    p->begun = !complete && (p->begun || at > 0 || p->long_piece.block > 0);
+    p->seen = n - at;
+    p->begun = !complete;
     *used = at;
     return status;
 }
