@@ -26,6 +26,8 @@ static bool within(uint32_t code, const tg_label_range *ranges, size_t n)
 
 unsigned tg_label_columns(uint32_t code)
 {
+    if (code < tg_label_marks[0].first)
+        return 1;
     if (within(code, tg_label_marks, tg_label_marks_n))
         return 0;
     return within(code, tg_label_wide, tg_label_wide_n) ? 2 : 1;
