@@ -142,16 +142,15 @@ size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n)
 
 /* ---- columns */
 
-/* The same as tg_label_next(), of a label [n]. */
-static size_t next_part(const char *label, size_t n, size_t *columns)
+/* The first character of a label [n] with its marks; in *columns its columns. */
+static size_t next_letter(const char *label, size_t n, size_t *columns)
 {
-    const size_t escape = escape_length(label, n);
     size_t length, next;
     uint32_t code;
 
-    *columns = escape;
-    if (n == 0 || escape > 0)
-        return escape;
+    *columns = 0;
+    if (n == 0)
+        return 0;
     length = tg_utf8_decode(&code, label, n);
     *columns = length > 0 ? tg_label_columns(code) : 1;
     for (length = tg_size_max(length, 1); (next = tg_utf8_decode(&code, label + length, n - length)) > 1;
@@ -160,6 +159,20 @@ static size_t next_part(const char *label, size_t n, size_t *columns)
             break;
     }
     return length;
+}
+
+/* The same, or an escape. */
+static size_t next_part(const char *label, size_t n, size_t *columns)
+{
+    const size_t escape = escape_length(label, n);
+
+    *columns = escape;
+    return escape > 0 ? escape : next_letter(label, n, columns);
+}
+
+size_t tg_label_next_letter(const char *label, size_t *columns)
+{
+    return next_letter(label, strlen(label), columns);
 }
 
 size_t tg_label_next(const char *label, size_t *columns)

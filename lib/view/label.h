@@ -38,6 +38,9 @@ size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n);
  * at least 1 unless the label is empty, and in *columns its columns. */
 size_t tg_label_next(const char *label, size_t *columns);
 
+/* The same, but letters of an escape one at a time. */
+size_t tg_label_next_letter(const char *label, size_t *columns);
+
 /* Columns of a label. */
 size_t tg_label_width(const char *label);
 

@@ -195,6 +195,11 @@ static void fitting(void)
     CHECK_EQ(tg_label_next("\\", &used), 1); /* no escape */
     CHECK_EQ(used, 1);
     CHECK_EQ(tg_label_next("\\u00A", &used), 1);
+    CHECK_EQ(tg_label_next_letter("\\u00ADx", &used), 1);
+    CHECK_EQ(used, 1);
+    CHECK_EQ(tg_label_next_letter(ZHONG ACUTE "x", &used), 5);
+    CHECK_EQ(used, 2);
+    CHECK_EQ(tg_label_next_letter("", &used), 0);
     CHECK_EQ(tg_label_next("", &used), 0);
     CHECK_EQ(used, 0);
 }
