@@ -3,12 +3,10 @@
 unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text
 
 # Tests that count allocations and make one of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_json test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_json test_learn test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
-
-$(BUILD)/unit/test_learn: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # Compressed archives, which tg itself does not write.
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_import test_model): $(BUILD)/obj/tests/unit/deflated.o
