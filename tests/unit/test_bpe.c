@@ -12,6 +12,7 @@
 #include "lib/text/kind.h"
 #include "lib/text/parallel.h"
 #include "tests/unit/check.h"
+#include "tests/unit/read_tokenizer.h"
 #include "tests/unit/ref_bpe.h"
 
 /* Numbers below `below`, the same in every run. */
@@ -565,14 +566,9 @@ static void archives(void)
 {
     ref_vocab v = text_vocab(TG_SPLIT_CL100K);
     const tg_tokenizer *tok, *back;
-    tg_tokenizer_draft draft = {0};
     FILE *f = tmpfile();
     tg_archive_writer *w;
-    tg_archive_reader *r;
-    tg_archive_event event;
-    tg_array a;
     tg_err err = {0};
-    bool taken;
 
     v.view.whole_pieces = true;
     v.view.normalizer = TG_NORMALIZER_NFC;
@@ -581,20 +577,13 @@ static void archives(void)
     CHECK_OK(tg_tokenizer_put(tok, w, &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
-    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
-    CHECK_OK(tg_archive_open(&r, fileno(f), &err), &err);
-    while (!tg_archive_next(r, &a, &event, &err) && event == TG_ARCHIVE_ARRAY) {
-        CHECK_OK(tg_tokenizer_take(&draft, r, &a, &taken, &err), &err);
-        CHECK(taken);
-    }
-    CHECK_OK(tg_tokenizer_complete(&back, &draft, &err), &err);
+    CHECK_OK(read_tokenizer(&back, f, &err), &err);
     CHECK_OK(tg_tokenizer_same(tok, back, &err), &err);
     CHECK(strcmp(tg_tokenizer_kind_name(back), "bpe") == 0);
     CHECK_EQ(tg_bpe_vocab_of(back)->split, TG_SPLIT_CL100K);
     CHECK_EQ(tg_bpe_vocab_of(back)->normalizer, TG_NORMALIZER_NFC);
     CHECK(tg_bpe_vocab_of(back)->whole_pieces);
     CHECK_EQ(tg_bpe_vocab_of(back)->n_merges, v.view.n_merges);
-    tg_archive_close(r);
     tg_tokenizer_free(tok);
     tg_tokenizer_free(back);
     ref_vocab_free(&v);
