@@ -43,7 +43,8 @@ INLINE uint64_t part_high(part x)
 #else
 #define PART 16
 #endif
-typedef char part __attribute__((vector_size(PART)));
+typedef unsigned char part __attribute__((vector_size(PART)));
+typedef signed char signed_part __attribute__((vector_size(PART)));
 
 INLINE uint64_t part_high(part x)
 {
@@ -56,13 +57,15 @@ INLINE uint64_t part_high(part x)
 
 INLINE uint64_t part_is(part x, char c)
 {
-    return part_high((part)(x == c));
+    return part_high((part)(x == (unsigned char)c));
 }
 
-/* Comparisons are of signed numbers: the range begins at the lowest. */
+/* Only signed numbers are compared in one instruction: the range begins at the lowest. */
 INLINE uint64_t part_within(part x, char first, char n)
 {
-    return part_high((part)(x - (char)(first - 128) < (char)(n - 128)));
+    const signed_part moved = (signed_part)(x - (unsigned char)(first - 128));
+
+    return part_high((part)(moved < (signed char)(n - 128)));
 }
 
 INLINE uint64_t part_folded(part x, char first, char n)
