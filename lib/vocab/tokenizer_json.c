@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_builder.h"
@@ -42,17 +43,11 @@ static tg_status check_option(const tg_json *file, size_t at, const char *name, 
 
 static tg_status keep_id(struct added *a, size_t id, tg_err *err)
 {
-    const size_t capacity = a->capacity ? 2 * a->capacity : 64;
-    size_t *ids;
+    const tg_status status = tg_grow(&a->id, &a->capacity, a->n + 1, sizeof *a->id, "added tokens", err);
 
-    if (a->n == a->capacity) {
-        if (!(ids = realloc(a->id, capacity * sizeof *ids)))
-            return tg_fail_memory(err, capacity * sizeof *ids, "added tokens");
-        a->id = ids;
-        a->capacity = capacity;
-    }
-    a->id[a->n++] = id;
-    return TG_OK;
+    if (!status)
+        a->id[a->n++] = id;
+    return status;
 }
 
 /* Take the added token at an offset. */
