@@ -7,45 +7,67 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
+#include "cmd/tg-convert/tokens.h"
 #include "lib/base/choice.h"
 #include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/model_format.h"
+#include "lib/vocab/vocab_file.h"
 
 struct options {
     const char *source;
     const char *target;            /* NULL: standard output */
-    const tg_model_format *format; /* of the target */
+    const tg_model_format *format; /* of the target; NULL: tokens */
+    tg_token_format tokens;        /* of the target, if the source has tokens */
     size_t to;                     /* its number in the choices; beyond them: not given */
     tg_model_ask ask;
-    size_t activation; /* likewise */
+    size_t activation;     /* likewise */
+    size_t from;           /* likewise */
+    const char *tokenizer; /* a file; NULL: the source's own */
+    size_t vocab_size;     /* of tokens without a tokenizer; 0: not given */
     tg_write_options write;
 };
 
 static const char *const activations[] = {"gelu_new", "gelu"};
 
-/* The format of a choice that has been made. */
-static const tg_model_format *chosen(const char *names, size_t number)
+/* The format of a choice that has been made: of a model, or of tokens. */
+static void choose(struct options *o, const char *names)
 {
     char name[TG_CHOICE_SIZE];
+    size_t number;
 
-    return tg_model_format_named(tg_choice_name(name, names, number));
+    tg_choice_name(name, names, o->to);
+    o->format = tg_model_format_named(name);
+    if (tg_choice_find(&number, TG_TOKEN_FORMAT_NAMES, name))
+        o->tokens = (tg_token_format)(number + TG_TOKENS_LLMC);
 }
 
 static int check_target(struct options *o, const char *names)
 {
-    o->format = o->to == SIZE_MAX ? tg_model_format_named("npz") : chosen(names, o->to);
+    o->format = tg_model_format_named("npz");
+    if (o->to != SIZE_MAX)
+        choose(o, names);
+    if (!o->format)
+        return CLI_OK;
     if (o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
     return CLI_OK;
 }
 
+static const char *format_names(char *names, size_t size)
+{
+    const size_t n = strlen(tg_model_format_names(names, size));
+
+    snprintf(names + n, size - n, "|%s", TG_TOKEN_FORMAT_NAMES);
+    return names;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
-    char names[128];
+    char names[160];
     cli_option options[] = {
         {'o', "output", CLI_TEXT, &o->target, "FILE",
          "write to FILE instead of standard output; a directory, if the format is one", 0, 0, NULL},
-        {'t', "to", CLI_CHOICE, &o->to, tg_model_format_names(names, sizeof names),
+        {'t', "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
          "the format to write (default: npz, tg's own)", 0, 0, NULL},
         {0, "dtype", CLI_ENUM, &o->write.type, TG_WRITE_TYPE_NAMES, "the type of the values that are written",
          0, 0, NULL},
@@ -53,6 +75,12 @@ static int parse(int argc, char **argv, struct options *o)
          TG_SIZE_LIMIT, NULL},
         {0, "activation", CLI_CHOICE, &o->activation, "gelu_new|gelu",
          "tanh or exact GELU, for files that do not tell it", 0, 0, NULL},
+        {0, "from", CLI_CHOICE, &o->from, "uint16",
+         "SOURCE has bare 16-bit token ids, as nanoGPT's train.bin", 0, 0, NULL},
+        {0, "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
+         "the tokenizer of a SOURCE that has none, in any file that tg-tokenize -t reads", 0, 0, NULL},
+        {0, "vocab-size", CLI_SIZE, &o->vocab_size, "V", "the number of ids of tokens without a tokenizer", 1,
+         TG_SIZE_LIMIT, NULL},
         {0, "map", CLI_TEXT, &o->ask.map, "FILE",
          "take the tensors' names from FILE: THEIRS OURS [transposed] in each line", 0, 0, NULL},
         {0, "fuse-qkv", CLI_FLAG, &o->ask.fuse_qkv, NULL, "join separate matrices q, k and v", 0, 0, NULL},
@@ -65,10 +93,11 @@ static int parse(int argc, char **argv, struct options *o)
     const cli_tool tool = {
         .name = "tg-convert",
         .usage = "SOURCE [-o TARGET] [--to FORMAT] [OPTION]...",
-        .summary = "Convert a model between the files of this project and of others.",
+        .summary = "Convert a model, or tokens, between the files of this project and of others.",
         .examples = "  $ tg-convert gpt2 -o model.npz\n"
                     "  $ tg-convert model.npz --to hf -o directory\n"
-                    "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors",
+                    "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors\n"
+                    "  $ tg-tokenize < text | tg-convert - --to uint16 > train.bin",
         .options = options,
     };
     const int n = cli_parse(argc, argv, &tool);
@@ -147,7 +176,6 @@ static tg_status write_parts(const struct options *o, const tg_model_file *f, tg
     return status;
 }
 
-/* What comes out is what went in: nothing to do, and training state would be lost. */
 static tg_status convert(const struct options *o, tg_model_file *f, tg_err *err)
 {
     tg_notes notes = {0};
@@ -163,23 +191,74 @@ static tg_status convert(const struct options *o, tg_model_file *f, tg_err *err)
     return status ? status : write_parts(o, f, err);
 }
 
-static tg_status run(const struct options *o, tg_err *err)
+/* Give the model the tokenizer, unless it has one of its own. */
+static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, const char *path, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (!tok)
+        return TG_OK;
+    if (f->tokenizer)
+        status = tg_tokenizer_same(f->tokenizer, tok, err);
+    else
+        status = tg_model_check_vocab(&f->config, tok, err);
+    if (status)
+        return tg_err_in(err, path);
+    if (!f->tokenizer)
+        f->tokenizer = tg_tokenizer_share(tok);
+    return TG_OK;
+}
+
+static tg_status run_model(const struct options *o, const tg_tokenizer *tok, tg_err *err)
 {
     tg_model_file f;
     tg_status status = tg_model_file_open(&f, o->source, &o->ask, err);
 
     if (status)
         return status;
-    status = convert(o, &f, err);
+    if (!(status = set_tokenizer(&f, tok, o->tokenizer, err)))
+        status = convert(o, &f, err);
     tg_model_file_close(&f);
+    return status;
+}
+
+/* Tokens become an archive unless --to says otherwise; a model's formats cannot hold them. */
+static tg_status run_tokens(const struct options *o, const tg_tokenizer *tok, tg_err *err)
+{
+    const struct token_options tokens = {.source = o->source,
+                                         .target = o->target,
+                                         .to = o->tokens,
+                                         .raw = o->from == 0,
+                                         .ask = {tok, o->vocab_size}};
+
+    if (o->format && strcmp(o->format->name, "npz") != 0)
+        return tg_fail(err, TG_EUSAGE, "%s has tokens, no model: expected --to npz, %s", o->source,
+                       "llmc-tokens or uint16");
+    return tokens_convert(&tokens, err);
+}
+
+static tg_status run(const struct options *o, tg_err *err)
+{
+    const tg_tokenizer *tok = NULL;
+    tg_status status = TG_OK;
+
+    if (o->tokenizer && (status = tg_vocab_file_open(&tok, o->tokenizer, NULL, err)))
+        return status;
+    if (o->from == 0 || !o->format || tokens_are_in(o->source))
+        status = run_tokens(o, tok, err);
+    else
+        status = run_model(o, tok, err);
+    tg_tokenizer_free(tok);
     return status;
 }
 
 int main(int argc, char **argv)
 {
     struct progress progress = {.shown = cli_now()};
-    struct options o = {
-        .to = SIZE_MAX, .activation = SIZE_MAX, .write = {.progress = show, .context = &progress}};
+    struct options o = {.to = SIZE_MAX,
+                        .activation = SIZE_MAX,
+                        .from = SIZE_MAX,
+                        .write = {.progress = show, .context = &progress}};
     tg_err err = {0};
 
     cli_init("tg-convert");
