@@ -1,58 +1,16 @@
-/* tg-convert: a model from one project's files to another's. */
-#include <errno.h>
+/* tg-convert: a model, or tokens, from one project's files to another's. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/model.h"
-#include "cmd/tg-convert/tokens.h"
+#include "cmd/tg-convert/convert.h"
 #include "lib/base/choice.h"
-#include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/vocab/vocab_file.h"
 
-struct options {
-    const char *source;
-    const char *target;            /* NULL: standard output */
-    const tg_model_format *format; /* of the target; NULL: tokens */
-    tg_token_format tokens;        /* of the target, if the source has tokens */
-    size_t to;                     /* its number in the choices; beyond them: not given */
-    tg_model_ask ask;
-    size_t activation;     /* likewise */
-    size_t from;           /* likewise */
-    const char *tokenizer; /* a file; NULL: the source's own */
-    size_t vocab_size;     /* of tokens without a tokenizer; 0: not given */
-    tg_write_options write;
-};
-
 static const char *const activations[] = {"gelu_new", "gelu"};
 
-/* The format of a choice that has been made: of a model, or of tokens. */
-static void choose(struct options *o, const char *names)
-{
-    char name[TG_CHOICE_SIZE];
-    size_t number;
-
-    tg_choice_name(name, names, o->to);
-    o->format = tg_model_format_named(name);
-    if (tg_choice_find(&number, TG_TOKEN_FORMAT_NAMES, name))
-        o->tokens = (tg_token_format)(number + TG_TOKENS_LLMC);
-}
-
-static int check_target(struct options *o, const char *names)
-{
-    o->format = tg_model_format_named("npz");
-    if (o->to != SIZE_MAX)
-        choose(o, names);
-    if (!o->format)
-        return CLI_OK;
-    if (o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
-        return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
-    return CLI_OK;
-}
-
+/* The formats of models, then those of tokens. */
 static const char *format_names(char *names, size_t size)
 {
     const size_t n = strlen(tg_model_format_names(names, size));
@@ -61,26 +19,47 @@ static const char *format_names(char *names, size_t size)
     return names;
 }
 
-static int parse(int argc, char **argv, struct options *o)
+/* The format of a choice that has been made. */
+static void choose(convert_options *o, const char *names)
+{
+    char name[TG_CHOICE_SIZE];
+    size_t number;
+
+    o->format = tg_model_format_named(tg_choice_name(name, names, o->to));
+    if (tg_choice_find(&number, TG_TOKEN_FORMAT_NAMES, name))
+        o->tokens = (tg_token_format)(TG_TOKENS_LLMC + number);
+}
+
+static int check_target(convert_options *o, const char *names)
+{
+    o->format = tg_model_format_named("npz");
+    if (o->to != SIZE_MAX)
+        choose(o, names);
+    if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
+        return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
+    return CLI_OK;
+}
+
+static int parse(int argc, char **argv, convert_options *o)
 {
     char names[160];
     cli_option options[] = {
         {'o', "output", CLI_TEXT, &o->target, "FILE",
          "write to FILE instead of standard output; a directory, if the format is one", 0, 0, NULL},
-        {'t', "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
+        {0, "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
          "the format to write (default: npz, tg's own)", 0, 0, NULL},
+        {0, "from", CLI_CHOICE, &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else", 0, 0,
+         NULL},
+        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
+         "the tokenizer of a SOURCE without one: a file that tg-tokenize -t reads", 0, 0, NULL},
+        {0, "vocab-size", CLI_SIZE, &o->vocab_size, "V", "the number of ids of tokens without a tokenizer", 1,
+         TG_SIZE_LIMIT, NULL},
         {0, "dtype", CLI_ENUM, &o->write.type, TG_WRITE_TYPE_NAMES, "the type of the values that are written",
          0, 0, NULL},
         {0, "heads", CLI_SIZE, &o->ask.heads, "H", "the number of heads, for files that do not tell it", 1,
          TG_SIZE_LIMIT, NULL},
         {0, "activation", CLI_CHOICE, &o->activation, "gelu_new|gelu",
          "tanh or exact GELU, for files that do not tell it", 0, 0, NULL},
-        {0, "from", CLI_CHOICE, &o->from, "uint16",
-         "SOURCE has bare 16-bit token ids, as nanoGPT's train.bin", 0, 0, NULL},
-        {0, "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
-         "the tokenizer of a SOURCE that has none, in any file that tg-tokenize -t reads", 0, 0, NULL},
-        {0, "vocab-size", CLI_SIZE, &o->vocab_size, "V", "the number of ids of tokens without a tokenizer", 1,
-         TG_SIZE_LIMIT, NULL},
         {0, "map", CLI_TEXT, &o->ask.map, "FILE",
          "take the tensors' names from FILE: THEIRS OURS [transposed] in each line", 0, 0, NULL},
         {0, "fuse-qkv", CLI_FLAG, &o->ask.fuse_qkv, NULL, "join separate matrices q, k and v", 0, 0, NULL},
@@ -114,151 +93,24 @@ static int parse(int argc, char **argv, struct options *o)
     return check_target(o, names);
 }
 
-/* ---- progress */
-
-struct progress {
-    double shown;
-};
-
-static void show(void *context, uint64_t done, uint64_t total)
-{
-    struct progress *p = context;
-    char line[96];
-
-    if (!cli_progress_due(&p->shown))
-        return;
-    snprintf(line, sizeof line, "%s of %s", cli_bytes(done), cli_bytes(total));
-    cli_progress(line);
-}
-
-/* ---- writing */
-
-static tg_status write_part(const struct options *o, const tg_model_file *f, const tg_model_part *part,
-                            const char *path, tg_err *err)
-{
-    cli_output out;
-    tg_status status = cli_output_begin(&out, path, true, err);
-
-    if (status)
-        return status;
-    if ((status = part->write(out.fd, f, &o->write, err)))
-        status = tg_err_in(err, status == TG_EDATA ? o->source : out.name);
-    else
-        status = cli_output_commit(&out, err);
-    cli_output_abort(&out);
-    return status;
-}
-
-static tg_status make_directory(const char *path, tg_err *err)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
-        return TG_OK;
-    (void)tg_fail_sys(err, "cannot make the directory");
-    return tg_err_in(err, path);
-}
-
-static tg_status write_parts(const struct options *o, const tg_model_file *f, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    if (o->format->part[0].name && (status = make_directory(o->target, err)))
-        return status;
-    for (size_t i = 0; i < o->format->n_parts && !status; i++) {
-        const tg_model_part *part = &o->format->part[i];
-        char *path = part->name ? tg_path_in(o->target, part->name) : NULL;
-
-        if (part->name && !path)
-            status = tg_fail_memory(err, strlen(o->target), "a path");
-        else if (!part->wanted || part->wanted(f))
-            status = write_part(o, f, part, path ? path : o->target, err);
-        free(path);
-    }
-    return status;
-}
-
-static tg_status convert(const struct options *o, tg_model_file *f, tg_err *err)
-{
-    tg_notes notes = {0};
-    tg_status status;
-
-    cli_say_notes(o->source, &f->notes);
-    status = o->format->check(f, &o->write, &notes, err);
-    if (status)
-        status = tg_err_in(err, o->source);
-    else
-        cli_say_notes(o->target ? o->target : "standard output", &notes);
-    tg_notes_free(&notes);
-    return status ? status : write_parts(o, f, err);
-}
-
-/* Give the model the tokenizer, unless it has one of its own. */
-static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, const char *path, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    if (!tok)
-        return TG_OK;
-    if (f->tokenizer)
-        status = tg_tokenizer_same(f->tokenizer, tok, err);
-    else
-        status = tg_model_check_vocab(&f->config, tok, err);
-    if (status)
-        return tg_err_in(err, path);
-    if (!f->tokenizer)
-        f->tokenizer = tg_tokenizer_share(tok);
-    return TG_OK;
-}
-
-static tg_status run_model(const struct options *o, const tg_tokenizer *tok, tg_err *err)
-{
-    tg_model_file f;
-    tg_status status = tg_model_file_open(&f, o->source, &o->ask, err);
-
-    if (status)
-        return status;
-    if (!(status = set_tokenizer(&f, tok, o->tokenizer, err)))
-        status = convert(o, &f, err);
-    tg_model_file_close(&f);
-    return status;
-}
-
-/* Tokens become an archive unless --to says otherwise; a model's formats cannot hold them. */
-static tg_status run_tokens(const struct options *o, const tg_tokenizer *tok, tg_err *err)
-{
-    const struct token_options tokens = {.source = o->source,
-                                         .target = o->target,
-                                         .to = o->tokens,
-                                         .raw = o->from == 0,
-                                         .ask = {tok, o->vocab_size}};
-
-    if (o->format && strcmp(o->format->name, "npz") != 0)
-        return tg_fail(err, TG_EUSAGE, "%s has tokens, no model: expected --to npz, %s", o->source,
-                       "llmc-tokens or uint16");
-    return tokens_convert(&tokens, err);
-}
-
-static tg_status run(const struct options *o, tg_err *err)
+static tg_status run(const convert_options *o, tg_err *err)
 {
     const tg_tokenizer *tok = NULL;
-    tg_status status = TG_OK;
+    tg_status status;
 
     if (o->tokenizer && (status = tg_vocab_file_open(&tok, o->tokenizer, NULL, err)))
         return status;
-    if (o->from == 0 || !o->format || tokens_are_in(o->source))
-        status = run_tokens(o, tok, err);
+    if (o->from == 0 || !o->format || convert_has_tokens(o))
+        status = convert_tokens(o, tok, err);
     else
-        status = run_model(o, tok, err);
+        status = convert_model(o, tok, err);
     tg_tokenizer_free(tok);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct progress progress = {.shown = cli_now()};
-    struct options o = {.to = SIZE_MAX,
-                        .activation = SIZE_MAX,
-                        .from = SIZE_MAX,
-                        .write = {.progress = show, .context = &progress}};
+    convert_options o = {.to = SIZE_MAX, .activation = SIZE_MAX, .from = SIZE_MAX};
     tg_err err = {0};
 
     cli_init("tg-convert");
