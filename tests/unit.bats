@@ -48,6 +48,7 @@ tiny() {
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
 @test "unit: bare_ids" { unit bare_ids; }
+@test "unit: eval" { unit eval; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
@@ -62,6 +63,7 @@ tiny() {
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }
 @test "unit: view" { unit view; }
+@test "unit: label" { unit label; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
 @test "unit: lines" { unit lines; }
