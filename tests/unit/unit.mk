@@ -3,7 +3,7 @@
 unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text $(BUILD)/unit/gguf_file
 
 # Tests that count allocations and make one of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_json test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_json test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
