@@ -63,6 +63,7 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/gpt/windows.h"
 #include "lib/bpe/bpe.h"
 #include "lib/text/bare_ids.h"
 #include "lib/text/chars.h"
@@ -84,6 +85,10 @@
 #include "lib/train/team.h"
 #include "lib/train/trainer.h"
 #include "lib/train/tree_sum.h"
+
+/* eval: how well a model predicts a text */
+#include "lib/eval/eval.h"
+#include "lib/eval/score.h"
 
 /* attn, dump and heads: what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"

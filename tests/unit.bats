@@ -33,6 +33,9 @@ tiny() {
 @test "unit: json" { unit json; }
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
+@test "unit: pickle" { unit pickle; }
+@test "unit: torch_file" { unit torch_file; }
+@test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
 @test "unit: fields" { unit fields; }
@@ -46,6 +49,7 @@ tiny() {
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
 @test "unit: bare_ids" { unit bare_ids; }
+@test "unit: eval" { unit eval; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
@@ -60,6 +64,7 @@ tiny() {
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }
 @test "unit: view" { unit view; }
+@test "unit: label" { unit label; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
 @test "unit: lines" { unit lines; }

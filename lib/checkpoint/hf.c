@@ -7,6 +7,8 @@
 
 #include "formats/format.h"
 #include "formats/safetensors.h"
+#include "formats/torch_file.h"
+#include "lib/checkpoint/torch.h"
 #include "lib/vocab/vocab_file.h"
 
 #define CONFIG_MAX ((size_t)1 << 20) /* bytes of a config.json */
@@ -26,7 +28,7 @@ static char *find_in(const char *directory, const char *const *names)
 }
 
 static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
-                                      "pytorch_model.bin", NULL};
+                                      "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
 
 static bool recognize_directory(const tg_loaded *file, const char *path)
 {
@@ -117,8 +119,10 @@ static tg_status read_tensors(tg_loaded *file, tg_err *err)
     const char *what = tg_format_text(format);
     tg_status status;
 
+    if (tg_torch_recognize(file->bytes, file->n) || format == TG_FORMAT_PICKLE_2)
+        return tg_torch_read_tensors(file, err);
     if (format != TG_FORMAT_SAFETENSORS && file->n >= 9)
-        return tg_fail(err, TG_EDATA, "expected a safetensors file%s%s", what ? ", this is " : "",
+        return tg_fail(err, TG_EDATA, "expected a safetensors or PyTorch file%s%s", what ? ", this is " : "",
                        what ? what : "");
     status = tg_safetensors_read(&file->list, &metadata, file->bytes, file->n, err);
     tg_metadata_free(&metadata);
@@ -186,7 +190,7 @@ static tg_status open_directory(tg_model_file *f, const char *path, const tg_mod
     if (!found)
         return tg_fail_memory(err, strlen(path), "a path");
     if (!(status = tg_hf_read_around(f, &config, path, true, ask, err))) {
-        if (strcmp(name, weights[1]) == 0)
+        if (strcmp(name, weights[1]) == 0 || strcmp(name, weights[3]) == 0)
             status = load_shards(f, path, found, err);
         else
             status = load_tensors(f, path, name, &file, err);

@@ -58,6 +58,10 @@ tg_source tg_loaded_take_source(tg_loaded *file);
 /* Free `memory` together with the file; at once after a failure, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err);
 
+/* Take the whole pages among the bytes at [n] out of memory, if they are in a mapped file; the system reads
+ * them again when they are used again. */
+void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
+
 /* "DIR/name", to be freed, for the directory of `path`, or for the directory `path` itself; NULL: out of
  * memory. */
 char *tg_path_in(const char *directory, const char *name);

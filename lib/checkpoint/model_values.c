@@ -137,9 +137,9 @@ tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const
     return tg_model_file_read(buffer->x, f, i, transposed, err);
 }
 
-/* Only whole pages of a mapped file, which the system reads again if they are used again. */
-static void forget(const tg_loaded *file, const unsigned char *at, size_t n)
+void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n)
 {
+    const unsigned char *at = bytes;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)file->bytes / page * page;
     const uintptr_t begin = tg_size_max((uintptr_t)at / page * page, map),
                     end = ((uintptr_t)at + n) / page * page;
@@ -154,7 +154,7 @@ void tg_model_file_release(const tg_model_file *f, size_t i)
 
     for (size_t piece = 0; piece < v->n; piece++)
         for (size_t file = 0; file < f->n_files; file++)
-            forget(f->file[file], v->piece[piece].stored->at, v->piece[piece].stored->stored);
+            tg_loaded_forget(f->file[file], v->piece[piece].stored->at, v->piece[piece].stored->stored);
 }
 
 tg_status tg_model_file_is_constant(bool *is, const tg_model_file *f, size_t i, float value, tg_err *err)
