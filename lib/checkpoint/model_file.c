@@ -180,8 +180,6 @@ static bool is_foreign(const unsigned char *first, size_t n)
     case TG_FORMAT_SAFETENSORS:
     case TG_FORMAT_GGUF:
     case TG_FORMAT_LLMC_MODEL:
-    case TG_FORMAT_PICKLE:
-    case TG_FORMAT_PICKLE_2:
         return true;
     case TG_FORMAT_ZIP: /* the name of the first member */
         return n >= 38 && memcmp(first + 30, "kind.npy", 8) != 0;
