@@ -270,6 +270,8 @@ static void test_zip_fields(void)
     check_byte(local + 30, 'C', "its header has another name");
     check_byte(local + 29, 0xFF, "its header has another name");
     check_byte(z.member[3].data, 1, "ckpt/data/0\": damaged: the CRC-32");
+    z.bytes[entry + 22] = z.bytes[entry + 26] = 1; /* both sizes */
+    check_refused(z.bytes, z.n, "ckpt/data.pkl\": truncated, or longer than the file");
 }
 
 /* Two members in one place; two of a name. */
