@@ -241,7 +241,7 @@ assert end(texts, "中文") == end(ids, " 40792") == end(keys, " 2")
 END
     # a map: an id on each line that is one query
     LC_ALL=C.UTF-8 tg-attn-view -w 48 dump.npz > out
-    grep -q '^0 First          5962 @@ ' out
+    grep -q '^0 First           5962 @@ ' out
     grep -q '^5 antidisestabl… 70000 ' out
     [[ $(grep -c '^key  *id 0 ' out) = 1 ]] # \xE4\xB8 is not written downwards
     # no room: without
