@@ -1,6 +1,7 @@
 #include "formats/json.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -401,6 +402,24 @@ tg_status tg_json_get_size(tg_json *j, size_t *size, tg_err *err)
                                (int)tg_size_min(j->at - j->value, 40), (const char *)j->text + j->value);
 }
 
+tg_status tg_json_get_number(tg_json *j, double *number, tg_err *err)
+{
+    char text[64];
+    bool integer;
+    size_t n;
+    tg_status status = expect(j, TG_JSON_NUMBER, err);
+
+    if (status || (status = pass_number(j, &integer, err)))
+        return status;
+    n = j->at - j->value;
+    if (n >= sizeof text)
+        return tg_json_fail(j, err, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
+    memcpy(text, j->text + j->value, n);
+    text[n] = '\0';
+    *number = strtod(text, NULL);
+    return isfinite(*number) ? TG_OK : tg_json_fail(j, err, "%s is beyond the range of a double", text);
+}
+
 tg_status tg_json_get_bool(tg_json *j, bool *value, tg_err *err)
 {
     const tg_status status = expect(j, TG_JSON_BOOL, err);
@@ -450,6 +469,17 @@ tg_status tg_json_skip(tg_json *j, tg_err *err)
         }
     } while (j->depth > depth);
     return TG_OK;
+}
+
+tg_status tg_json_element_at(tg_json *j, size_t *at, bool *more, tg_err *err)
+{
+    tg_json_kind kind;
+    tg_status status = tg_json_element(j, more, err);
+
+    if (status || !*more || (status = tg_json_peek(j, &kind, err)))
+        return status;
+    *at = j->at;
+    return tg_json_skip(j, err);
 }
 
 tg_status tg_json_end(tg_json *j, tg_err *err)

@@ -69,6 +69,7 @@ static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *
 
 static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
+    const bool has_text = tg_tokenizer_has_text(model->tokenizer);
     const size_t n_ctx = model->config.n_ctx;
     size_t bytes = 0, n;
 
@@ -76,8 +77,10 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
         return tg_fail(err, TG_EDATA, "the text has no tokens");
     if (p->n <= n_ctx)
         return TG_OK;
-    for (size_t t = 0; t < n_ctx; t++, bytes += n)
+    for (size_t t = 0; has_text && t < n_ctx; t++, bytes += n)
         (void)tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
+    if (!has_text)
+        return tg_fail(err, TG_EDATA, "%zu token ids exceed the model's context of %zu", p->n, n_ctx);
     return tg_fail(err, TG_EDATA,
                    "the text has %zu tokens, which exceeds the model's context of %zu: shorten it, as with "
                    "head -c %zu",
@@ -91,7 +94,7 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
     tg_status status;
 
     if ((status = ids ? take_ids(&in->prompt, model, ids, err)
-                      : cli_model_text(&in->model, &in->prompt, o->text, err)) ||
+                      : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
         (status = check_length(&in->prompt, model, err)) ||
         (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)))
         return status;

@@ -4,7 +4,8 @@
 #ifndef TG_CMD_ATTN_DUMP_INPUT_H
 #define TG_CMD_ATTN_DUMP_INPUT_H
 
-#include "cmd/cli/model.h"
+#include "cmd/cli/text.h"
+#include "cmd/tg-attn-dump/columns.h"
 #include "cmd/tg-attn-dump/labels.h"
 #include "cmd/tg-attn-dump/options.h"
 #include "lib/attn/layers.h"

@@ -13,10 +13,11 @@ enum { COLUMN_POSITION, COLUMN_ID, COLUMN_FROM, COLUMN_TO, COLUMN_TEXT, COLUMNS 
 
 static size_t bytes_of(const attn_input *in, size_t t)
 {
+    const tg_tokenizer *tok = in->model.model.tokenizer;
     size_t n;
 
-    (void)tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[t], &n);
-    return n;
+    (void)tg_tokenizer_token(tok, in->prompt.ids[t], &n);
+    return tg_tokenizer_has_text(tok) ? n : 0;
 }
 
 /* Align the columns to their greatest numbers. */

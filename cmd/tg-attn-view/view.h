@@ -7,27 +7,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/dump/dump_read.h"
+#include "formats/sink.h"
 #include "lib/base/status.h"
+#include "lib/dump/dump_read.h"
 #include "lib/view/colormap.h"
 #include "lib/view/grid.h"
 #include "lib/view/scale.h"
 
 /* ---- output */
 
-/* Buffered output to a descriptor.  The first failure is kept, and later output is dropped. */
 typedef struct view_out {
-    int fd;
-    size_t n;
-    tg_status status;
-    tg_err *err;
-    char buffer[1u << 16];
+    tg_sink sink;
     unsigned long long total; /* bytes put so far */
 } view_out;
 
 void view_put(view_out *out, const void *data, size_t n);
 void view_print(view_out *out, const char *format, ...) TG_PRINTF(2, 3);
-TG_MUST_CHECK tg_status view_flush(view_out *out);
 
 /* ---- labels */
 
