@@ -11,6 +11,7 @@
 
 #define TILE ((size_t)32)    /* rows of a tile that is transposed: 128 bytes of a row of the result */
 #define RUN ((size_t)256)    /* its columns: values that are read at once; blocks have at most as many */
+#define THREADS_FROM SPAN    /* values; for fewer, starting threads costs more than it saves */
 #define SPAN ((size_t)65536) /* values that a thread copies at once */
 
 /* A stored matrix, or a vector as a single row. */
@@ -33,12 +34,12 @@ static void copy(float *out, size_t stride, const struct matrix *m)
     const size_t n = m->rows * m->columns;
 
     if (stride == m->columns) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > THREADS_FROM)
         for (size_t i = 0; i < n; i += SPAN)
             load(out + i, m->stored, m->first + i, tg_size_min(SPAN, n - i));
         return;
     }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > THREADS_FROM)
     for (size_t r = 0; r < m->rows; r++)
         load(out + r * stride, m->stored, m->first + r * m->columns, m->columns);
 }
@@ -59,7 +60,7 @@ static void transpose_tile(float *out, size_t stride, const struct matrix *m, si
 /* out[c * stride + r] = m[r,c] */
 static void copy_transposed(float *out, size_t stride, const struct matrix *m)
 {
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) if (m->rows * m->columns > THREADS_FROM)
     for (size_t c = 0; c < m->columns; c += RUN)
         for (size_t r = 0; r < m->rows; r += TILE)
             transpose_tile(out, stride, m, r, c);

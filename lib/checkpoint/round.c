@@ -4,6 +4,8 @@
 
 #include "lib/checkpoint/model_format.h"
 
+#define THREADS_FROM ((size_t)1 << 16) /* values; for fewer, starting threads costs more than it saves */
+
 static uint32_t bits_of(float x)
 {
     uint32_t bits;
@@ -59,7 +61,7 @@ tg_status tg_to_half(uint16_t *out, const float *x, size_t n, const char *name, 
 {
     unsigned bad = 0;
 
-#pragma omp parallel for schedule(static) reduction(| : bad)
+#pragma omp parallel for schedule(static) reduction(| : bad) if (n > THREADS_FROM)
     for (size_t i = 0; i < n; i++) {
         out[i] = half_of(x[i]);
         bad |= (out[i] & 0x7C00) == 0x7C00;
@@ -71,7 +73,7 @@ tg_status tg_to_bf16(uint16_t *out, const float *x, size_t n, const char *name, 
 {
     unsigned bad = 0;
 
-#pragma omp parallel for schedule(static) reduction(| : bad)
+#pragma omp parallel for schedule(static) reduction(| : bad) if (n > THREADS_FROM)
     for (size_t i = 0; i < n; i++) {
         out[i] = bf16_of(x[i]);
         bad |= (out[i] & 0x7F80) == 0x7F80;

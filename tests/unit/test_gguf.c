@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "formats/blocks.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf_writer.h"
 #include "lib/base/size.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"

@@ -1,6 +1,6 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text $(BUILD)/unit/list_torch
+unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
 
 # Tests that count allocations and make one of them fail.
 FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_json test_llmc test_pickle test_torch_file \
@@ -12,7 +12,7 @@ $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
 $(BUILD)/unit/test_learn: UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # Compressed archives, which tg itself does not write.
-$(addprefix $(BUILD)/unit/,make_archive test_archive test_model): $(BUILD)/obj/tests/unit/deflated.o
+$(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
 
 # Files as PyTorch lays them out.
 $(BUILD)/unit/test_torch_file: $(BUILD)/obj/tests/unit/torch_zip.o

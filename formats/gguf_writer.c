@@ -1,4 +1,4 @@
-#include "formats/gguf_write.h"
+#include "formats/gguf_writer.h"
 
 #include <assert.h>
 #include <stdlib.h>

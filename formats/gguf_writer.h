@@ -1,5 +1,5 @@
 /*
- * gguf_write: writes a GGUF file, version 3, front to back.
+ * gguf_writer: writes a GGUF file, version 3, front to back.
  *
  *     tg_gguf_writer w;
  *     tg_gguf_begin(&w, fd)
@@ -13,8 +13,8 @@
  * of the tensors' data at most some KiB are held.  After a failure nothing more is written;
  * tg_gguf_finish() reports the first one.  Where a failure must be seen earlier, look at w.err.code.
  */
-#ifndef TG_FORMATS_GGUF_WRITE_H
-#define TG_FORMATS_GGUF_WRITE_H
+#ifndef TG_FORMATS_GGUF_WRITER_H
+#define TG_FORMATS_GGUF_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
