@@ -276,15 +276,32 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 
 /* ---- either */
 
+/* The file does not tell the number of heads, so one was assumed, which divides every width. */
+static tg_status forget_heads(tg_info *info, tg_err *err)
+{
+    for (size_t i = 0; i < info->n_values; i++) {
+        if (strcmp(info->value[i].name, "config/n_head") != 0)
+            continue;
+        strcpy(info->value[i].text, "?");
+        info->value[i].type = TG_INFO_OTHER;
+    }
+    return tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
+}
+
 tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
 {
-    const tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
+    tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
     tg_model_file f;
     tg_err why = {0};
     tg_status status = tg_model_file_open(&f, path, &ask, &why);
 
+    if (status == TG_EUSAGE) {
+        ask.heads = 1;
+        status = tg_model_file_open(&f, path, &ask, &why);
+    }
     if (!status) {
-        status = take_model(info, &f, want, err);
+        if (!(status = take_model(info, &f, want, err)) && ask.heads > 0)
+            status = forget_heads(info, err);
         tg_model_file_close(&f);
         return status;
     }

@@ -105,7 +105,7 @@ tg_status tg_info_add_stats(tg_info_tensor *t, const tg_stored *s, tg_err *err)
     float *x;
     tg_status status = TG_OK;
 
-    if (!is_float(s))
+    if (!is_float(s) || s->array.count == 0)
         return TG_OK;
     if (!(x = malloc(STEP * sizeof *x)))
         return tg_fail_memory(err, STEP * sizeof *x, "numbers");
