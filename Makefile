@@ -95,7 +95,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check asan bench lint fuzz demo install uninstall clean help
+.PHONY: all unit tiny test check asan interop bench lint fuzz demo install uninstall clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -163,7 +163,7 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
-UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/small_model.c)
+UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 	@mkdir -p $(@D)
@@ -181,13 +181,13 @@ FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump
 
 # Vocabularies need the portable kernels too.
 FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
-FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text)
+FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text) tests/fuzz/again.c
 FUZZ_SRC_merges = $(FUZZ_SRC_text)
-FUZZ_SRC_tiktoken = $(FUZZ_SRC_text)
+FUZZ_SRC_tiktoken = $(FUZZ_SRC_text) tests/fuzz/again.c
 FUZZ_SRC_vocab = $(FUZZ_SRC_text)
 FUZZ_SRC_split = $(FUZZ_SRC_text) tests/unit/ref_split.c
 
-$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
 	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
@@ -219,7 +219,7 @@ TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c)
 lint: $(TIDY) format $(BUILD)/libtg.a ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 	tests/layout $(BUILD)/libtg.a
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # Versions of clang-format differ: .clang-format is for 14's.
@@ -233,6 +233,9 @@ $(TIDY): tidy/%:
 
 fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
+
+interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
+	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
 	@GOMP_SPINCOUNT=3000 $< $(BENCH)

@@ -471,6 +471,17 @@ tg_status tg_json_skip(tg_json *j, tg_err *err)
     return TG_OK;
 }
 
+tg_status tg_json_element_at(tg_json *j, size_t *at, bool *more, tg_err *err)
+{
+    tg_json_kind kind;
+    tg_status status = tg_json_element(j, more, err);
+
+    if (status || !*more || (status = tg_json_peek(j, &kind, err)))
+        return status;
+    *at = j->at;
+    return tg_json_skip(j, err);
+}
+
 tg_status tg_json_end(tg_json *j, tg_err *err)
 {
     assert(j->depth == 0);

@@ -64,6 +64,7 @@ tiny() {
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }
 @test "unit: view" { unit view; }
+@test "unit: label" { unit label; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
 @test "unit: lines" { unit lines; }

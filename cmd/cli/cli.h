@@ -126,6 +126,14 @@ void cli_close_input(int fd);                 /* leaves standard input open; acc
 /* Whether a path is "-": standard input or output. */
 bool cli_is_dash(const char *path);
 
+/* The files that a tool's operands name; "-", standard input, if there are no operands. */
+typedef struct cli_files {
+    char **path; /* [n], n >= 1 */
+    size_t n;
+} cli_files;
+cli_files cli_files_of(char **argv, int operands);  /* operands: as cli_parse() returned it, not negative */
+const char *cli_files_name(const cli_files *files); /* for messages: of the only file, or "all files" */
+
 /* Whether standard input can supply data: it is a file, a pipe or a socket, not a terminal or
  * /dev/null. */
 bool cli_stdin_has_data(void);

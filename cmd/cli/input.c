@@ -20,6 +20,18 @@ bool cli_is_dash(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+cli_files cli_files_of(char **argv, int operands)
+{
+    static char *standard_input[] = {"-"};
+
+    return operands > 0 ? (cli_files){argv + 1, (size_t)operands} : (cli_files){standard_input, 1};
+}
+
+const char *cli_files_name(const cli_files *files)
+{
+    return files->n == 1 ? cli_input_name(files->path[0]) : "all files";
+}
+
 tg_status cli_open_input(int *fd, const char *path, tg_err *err)
 {
     struct stat st;

@@ -77,13 +77,13 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
 
     if (o->png)
         return view_png(v, fd, err);
-    out = (view_out){.fd = fd, .err = err};
+    out = (view_out){.sink = {.fd = fd}};
     if (o->html)
         view_html(v, &out);
     else
         status = view_ansi(v, &out, (view_color)o->color, o->width, err);
     if (!status)
-        status = view_flush(&out);
+        status = tg_sink_flush(&out.sink, err);
     *bytes = out.total;
     return status;
 }

@@ -93,9 +93,9 @@ void view_term_begin(view_term *t, view_out *out, view_color color, size_t width
     *t = (view_term){
         .out = out, .color = color, .utf8 = find_utf8(), .width = width, .fg = VIEW_NONE, .bg = VIEW_NONE};
     if (color == VIEW_AUTO)
-        t->color = find_color(out->fd);
+        t->color = find_color(out->sink.fd);
     if (width == 0)
-        t->width = find_width(out->fd);
+        t->width = find_width(out->sink.fd);
     tg_colormap_fill(t->rgb);
     tg_colormap_fill_256(t->index);
     t->rgb[VIEW_BLACK] = (tg_rgb){0, 0, 0};

@@ -12,8 +12,6 @@
 #include "lib/vocab/vocab_file.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of text between two looks at the clock */
-#define SPLITS "none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k"
-#define FORMATS "npz|tokenizer.json|tiktoken"
 #define END_OF_TEXT "<|endoftext|>"
 
 struct options {
@@ -24,8 +22,7 @@ struct options {
     bool trace, format_given, rows_given;
     trace_format format;
     const char *output; /* NULL: standard output */
-    char **files;       /* [n_files]; "-" is standard input */
-    size_t n_files;
+    cli_files files;
 };
 
 /* The special tokens: by default that for the end of a text; none if '' alone is given. */
@@ -48,13 +45,12 @@ static int check(const struct options *o)
 
 static int parse(int argc, char **argv, struct options *o)
 {
-    static char *standard_input[] = {"-"};
     cli_option options[] = {
         {'n', "vocab-size", CLI_SIZE, &o->n, "N", "number of ids, bytes and special tokens included", 256,
          TG_BPE_TOKENS_MAX, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
-        {0, "to", CLI_ENUM, &o->to, FORMATS, "write this format", 0, 0, NULL},
-        {0, "split", CLI_ENUM, &o->split, SPLITS,
+        {0, "to", CLI_ENUM, &o->to, TG_VOCAB_FORMATS, "write this format", 0, 0, NULL},
+        {0, "split", CLI_ENUM, &o->split, TG_SPLIT_NAMES,
          "how text is split into pieces; no token crosses from one into the next", 0, 0, NULL},
         {0, "special", CLI_TEXTS, &o->special, "TEXT",
          "a special token, instead of " END_OF_TEXT "; may be given several times; '' for none", 0, 0, NULL},
@@ -84,8 +80,7 @@ static int parse(int argc, char **argv, struct options *o)
 
     if (n < 0)
         return CLI_USAGE;
-    o->files = n > 0 ? argv + 1 : standard_input;
-    o->n_files = n > 0 ? (size_t)n : 1;
+    o->files = cli_files_of(argv, n);
     complete_special(o);
     return check(o);
 }
@@ -150,12 +145,12 @@ static tg_status count_file(struct job *job, const char *path, tg_err *err)
 
 static tg_status count(struct job *job, tg_err *err)
 {
-    const struct options *o = job->o;
-    const char *name = o->n_files == 1 ? cli_input_name(o->files[0]) : "all files";
-    tg_status status = tg_learn_create(&job->learn, o->split, err);
+    const cli_files *files = &job->o->files;
+    const char *name = cli_files_name(files);
+    tg_status status = tg_learn_create(&job->learn, job->o->split, err);
 
-    for (size_t i = 0; !status && i < o->n_files; i++)
-        status = count_file(job, o->files[i], err);
+    for (size_t i = 0; !status && i < files->n; i++)
+        status = count_file(job, files->path[i], err);
     if (status)
         return status;
     if (tg_learn_count(job->learn, NULL, 0, true, err) || tg_learn_gather(job->learn, err))

@@ -147,14 +147,9 @@ static tg_status write_file(tokenize_job *job, tg_source *source, const char *na
     return status;
 }
 
-static const char *name_of_all(const tokenize_job *job)
-{
-    return job->o->n_files == 1 ? cli_input_name(job->o->files[0]) : "all files";
-}
-
 tg_status encode_files(tokenize_job *job, tg_err *err)
 {
-    const char *name = name_of_all(job);
+    const char *name = cli_files_name(&job->o->files);
     tg_status status;
 
     status = visit_files(job, tg_tokenizer_ids_are_bytes(job->tok) ? write_file : encode_file, err);
@@ -207,5 +202,5 @@ tg_status list_files(tokenize_job *job, tg_err *err)
 {
     const tg_status status = visit_files(job, list_file, err);
 
-    return status ? status : end_text(job, name_of_all(job), err);
+    return status ? status : end_text(job, cli_files_name(&job->o->files), err);
 }

@@ -22,7 +22,7 @@ static tg_status visit_descriptor(tokenize_job *job, int fd, const char *name, v
 
     if (tg_source_open(&source, fd, err))
         return tg_err_in(err, name);
-    job->progress.of = source.map && job->o->n_files == 1 ? source.ready : 0;
+    job->progress.of = source.map && job->o->files.n == 1 ? source.ready : 0;
     status = visit(job, &source, name, err);
     tg_source_close(&source);
     return status;
@@ -30,7 +30,7 @@ static tg_status visit_descriptor(tokenize_job *job, int fd, const char *name, v
 
 static tg_status visit_file(tokenize_job *job, size_t i, visitor *visit, tg_err *err)
 {
-    const char *path = job->o->files[i];
+    const char *path = job->o->files.path[i];
     tg_status status;
     int fd;
 
@@ -48,14 +48,14 @@ tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
     tg_status status = TG_OK;
 
     job->progress.bytes = 0;
-    for (size_t i = 0; !status && i < job->o->n_files; i++)
+    for (size_t i = 0; !status && i < job->o->files.n; i++)
         status = visit_file(job, i, visit, err);
     return status;
 }
 
 /* ---- parts of a text */
 
-#define MAPPED ((size_t)8 << 20)   /* bytes of a mapped file at a time */
+#define MAPPED ((size_t)16 << 20)  /* bytes of a mapped file at a time */
 #define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if available */
 
 /* Whether more can be read without waiting. */
@@ -185,7 +185,7 @@ static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, 
 
 static tg_status collect_file(tokenize_job *job, tg_chars *chars, size_t i, tg_err *err)
 {
-    const char *path = job->o->files[i];
+    const char *path = job->o->files.path[i];
     tg_status status;
     int fd;
 
@@ -199,7 +199,7 @@ static tg_status collect_file(tokenize_job *job, tg_chars *chars, size_t i, tg_e
 
 tg_status collect_characters(tokenize_job *job, tg_err *err)
 {
-    const size_t n = job->o->n_files;
+    const size_t n = job->o->files.n;
     tg_chars *chars;
     tg_status status;
 
@@ -214,14 +214,14 @@ tg_status collect_characters(tokenize_job *job, tg_err *err)
         status = collect_file(job, chars, i, err);
     job->progress.collecting = false;
     if (!status && (status = tg_chars_finish(chars, &job->tok, err)))
-        (void)tg_err_in(err, n == 1 ? cli_input_name(job->o->files[0]) : "all files");
+        (void)tg_err_in(err, cli_files_name(&job->o->files));
     tg_chars_free(chars);
     return status;
 }
 
 void input_free(tokenize_job *job)
 {
-    for (size_t i = 0; job->spool && i < job->o->n_files; i++)
+    for (size_t i = 0; job->spool && i < job->o->files.n; i++)
         if (job->spool[i] >= 0)
             close(job->spool[i]);
     free(job->spool);

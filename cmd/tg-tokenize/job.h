@@ -39,7 +39,7 @@ struct tokenize_job {
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t eot;             /* ends each document; -1: none is added */
     unsigned char *gathered; /* [GATHERED] text from a pipe; NULL: not needed yet; owned */
-    int *spool;              /* [n_files] descriptor of a copy, if a FILE can be read only once, or -1;
+    int *spool;              /* [files.n] descriptor of a copy, if a FILE can be read only once, or -1;
                               * NULL: none */
     tokenize_progress progress;
 

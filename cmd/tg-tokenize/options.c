@@ -3,16 +3,9 @@
 
 #include <string.h>
 
-#include "lib/base/choice.h"
-
-#define PATTERNS "none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k"
-#define FORMATS "npz|tokenizer.json|tiktoken"
-#define NOT_GIVEN SIZE_MAX
-
-/* The options that select the work, and those that are numbers of a list. */
+/* The options that select the work, and --pattern. */
 struct given {
-    bool decode, count, ids, pieces, offsets;
-    size_t pattern, to;
+    bool decode, count, ids, pieces, offsets, to, pattern;
 };
 
 static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
@@ -27,9 +20,9 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
         {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "TOK",
          "bytes; char, the characters of the text; or a FILE with a tokenizer (default: bytes)", 0, 0, NULL},
         {'m', "model", CLI_TEXT, &o->model, "FILE", "use the tokenizer of this model", 0, 0, NULL},
-        {0, "pattern", CLI_CHOICE, &g->pattern, PATTERNS,
+        {0, "pattern", CLI_ENUM, &o->pattern, TG_SPLIT_NAMES,
          "how a .tiktoken file's tokenizer splits text into pieces, which the file does not store", 0, 0,
-         NULL},
+         &g->pattern},
         {'d', "decode", CLI_FLAG, &g->decode, NULL,
          "turn token archives back into text; with --ids, decimal ids", 0, 0, NULL},
         {'c', "count", CLI_FLAG, &g->count, NULL,
@@ -44,7 +37,8 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          "tokenizer changes text (Unicode's NFC), these are offsets in the changed text, and a message says "
          "so",
          0, 0, NULL},
-        {0, "to", CLI_CHOICE, &g->to, FORMATS, "write the tokenizer itself, in this format", 0, 0, NULL},
+        {0, "to", CLI_ENUM, &o->format, TG_VOCAB_FORMATS, "write the tokenizer itself, in this format", 0, 0,
+         &g->to},
         {0, "special", CLI_FLAG, &o->special, NULL,
          "turn the texts of special tokens, such as <|endoftext|>, into these tokens", 0, 0, NULL},
         {0, "eot", CLI_FLAG, &o->eot, NULL, "add the end-of-text token after each document; each FILE is one",
@@ -84,7 +78,7 @@ static int find_work(tokenize_options *o, const struct given *g)
         {"ids", WORK_IDS, g->ids && !g->decode},
         {"pieces", WORK_PIECES, g->pieces},
         {"offsets", WORK_OFFSETS, g->offsets},
-        {"to", WORK_CONVERT, g->to != NOT_GIVEN},
+        {"to", WORK_CONVERT, g->to},
     };
     const char *chosen = NULL;
 
@@ -141,22 +135,16 @@ static int check_files(const tokenize_options *o, int n)
 
 int parse_options(int argc, char **argv, tokenize_options *o)
 {
-    static char *standard_input[] = {"-"};
-    static tg_split split;
-    struct given g = {.pattern = NOT_GIVEN, .to = NOT_GIVEN};
-    char name[TG_CHOICE_SIZE];
+    struct given g = {0};
     int n;
 
-    *o = (tokenize_options){0};
+    /* beyond their lists: not defaults */
+    *o = (tokenize_options){.pattern = TG_SPLITS, .format = (tg_vocab_format)-1};
     if ((n = read_words(argc, argv, o, &g)) < 0)
         return CLI_USAGE;
     o->characters = o->tokenizer && strcmp(o->tokenizer, "char") == 0;
-    if (g.pattern != NOT_GIVEN && tg_split_find(&split, tg_choice_name(name, PATTERNS, g.pattern)))
-        o->split = &split;
-    if (g.to != NOT_GIVEN)
-        (void)tg_vocab_format_find(&o->format, tg_choice_name(name, FORMATS, g.to));
-    o->files = n > 0 ? argv + 1 : standard_input;
-    o->n_files = n > 0 ? (size_t)n : 1;
+    o->split = g.pattern ? &o->pattern : NULL;
+    o->files = cli_files_of(argv, n);
     return find_work(o, &g) || check_tokenizer(o) || check_text_options(o) || check_files(o, n) ? CLI_USAGE
                                                                                                 : CLI_OK;
 }

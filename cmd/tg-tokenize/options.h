@@ -27,7 +27,8 @@ typedef struct tokenize_options {
     tokenize_work work;
     const char *tokenizer, *model; /* of -t and -m; NULL: not given */
     bool characters;               /* -t char */
-    const tg_split *split;         /* of --pattern; NULL: not given */
+    const tg_split *split;         /* &pattern, if that is given, or NULL */
+    tg_split pattern;              /* of --pattern */
     tg_vocab_format format;        /* WORK_CONVERT */
     bool special;                  /* look for special tokens in the text */
     bool eot;                      /* end each document with the end-of-text token */
@@ -35,8 +36,7 @@ typedef struct tokenize_options {
     const char *separator;         /* with this line; NULL: with their file */
     size_t threads;
     const char *output; /* NULL: standard output */
-    char **files;       /* [n_files]; "-" is standard input */
-    size_t n_files;
+    cli_files files;
 } tokenize_options;
 
 /* Parse the command line.  CLI_USAGE after a message. */

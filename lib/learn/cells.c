@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define LOW_COUNTS ((size_t)1 << 16) /* each of these has one place in the weights */
@@ -26,15 +27,11 @@ size_t tg_cells_memory(const tg_cells *cells)
 
 static tg_status add_weight(tg_cells *cells, uint64_t count, uint32_t *place, tg_err *err)
 {
-    if (cells->n_weights == cells->weights_capacity) {
-        const size_t capacity = tg_size_max(2 * cells->weights_capacity, 64);
-        uint64_t *weights = realloc(cells->weights, capacity * sizeof *weights);
+    const tg_status status = tg_grow(&cells->weights, &cells->weights_capacity, cells->n_weights + 1,
+                                     sizeof *cells->weights, "the counts of pieces", err);
 
-        if (!weights)
-            return tg_fail_memory(err, capacity * sizeof *weights, "the counts of pieces");
-        cells->weights = weights;
-        cells->weights_capacity = capacity;
-    }
+    if (status)
+        return status;
     *place = (uint32_t)cells->n_weights;
     cells->weights[cells->n_weights++] = count;
     return TG_OK;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 
 void tg_learned_tokens_free(tg_learned_tokens *t)
 {
@@ -16,51 +16,25 @@ void tg_learned_tokens_free(tg_learned_tokens *t)
 
 size_t tg_learned_tokens_memory(const tg_learned_tokens *t)
 {
-    return t->capacity * (sizeof *t->ends + sizeof *t->halves) + t->text_capacity;
+    return t->ends_capacity * sizeof *t->ends + t->halves_capacity * sizeof *t->halves + t->text_capacity;
 }
 
-static tg_status no_memory(size_t bytes, tg_err *err)
+static const char vocabulary[] = "the vocabulary"; /* for messages */
+
+/* Make room for `ids` ids and `bytes` bytes in all, special ones included. */
+static tg_status reserve(tg_learned_tokens *t, size_t ids, size_t bytes, tg_err *err)
 {
-    return tg_fail_memory(err, bytes, "the vocabulary");
-}
+    tg_status status;
 
-static tg_status reserve_ids(tg_learned_tokens *t, size_t need, tg_err *err)
-{
-    const size_t capacity = tg_size_max(2 * t->capacity, need);
-    uint32_t *ends;
-    uint32_t(*halves)[2];
-
-    if (need <= t->capacity)
-        return TG_OK;
-    if (!(ends = realloc(t->ends, capacity * sizeof *ends)))
-        return no_memory(capacity * sizeof *ends, err);
-    t->ends = ends;
-    if (!(halves = realloc(t->halves, capacity * sizeof *halves)))
-        return no_memory(capacity * sizeof *halves, err);
-    t->halves = halves;
-    t->capacity = capacity;
-    return TG_OK;
-}
-
-static tg_status reserve_text(tg_learned_tokens *t, size_t need, tg_err *err)
-{
-    const size_t capacity = tg_size_max(2 * t->text_capacity, need);
-    unsigned char *text;
-
-    if (need <= t->text_capacity)
-        return TG_OK;
-    if (!(text = realloc(t->text, capacity)))
-        return no_memory(capacity, err);
-    t->text = text;
-    t->text_capacity = capacity;
-    return TG_OK;
+    if ((status = tg_grow(&t->ends, &t->ends_capacity, ids, sizeof *t->ends, vocabulary, err)) ||
+        (status = tg_grow(&t->halves, &t->halves_capacity, ids, sizeof *t->halves, vocabulary, err)))
+        return status;
+    return tg_grow(&t->text, &t->text_capacity, bytes, 1, vocabulary, err);
 }
 
 tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t n, tg_err *err)
 {
-    const tg_status status = reserve_ids(t, t->n + 1 + t->n_special, err);
-
-    return status ? status : reserve_text(t, t->bytes + n + t->special_bytes, err);
+    return reserve(t, t->n + 1 + t->n_special, t->bytes + n + t->special_bytes, err);
 }
 
 tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char *const *special, size_t n_special,
@@ -72,9 +46,8 @@ tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char *const *speci
     for (size_t i = 0; i < n_special; i++)
         t->special_bytes += strlen(special[i]);
     if (!(t->special_ids = calloc(n_special + 1, sizeof *t->special_ids)))
-        return no_memory((n_special + 1) * sizeof *t->special_ids, err);
-    if ((status = reserve_ids(t, TG_LEARNED_BYTES + n_special, err)) ||
-        (status = reserve_text(t, TG_LEARNED_BYTES + t->special_bytes, err)))
+        return tg_fail_memory(err, (n_special + 1) * sizeof *t->special_ids, vocabulary);
+    if ((status = reserve(t, TG_LEARNED_BYTES + n_special, TG_LEARNED_BYTES + t->special_bytes, err)))
         return status;
     for (uint32_t i = 0; i < TG_LEARNED_BYTES; i++) {
         t->text[i] = (unsigned char)i;

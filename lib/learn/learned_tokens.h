@@ -14,11 +14,11 @@
 #define TG_LEARNED_BYTES 256 /* ids of single bytes */
 
 typedef struct tg_learned_tokens {
-    size_t n, capacity;    /* ids so far; room for ids, special ones included */
-    uint32_t *ends;        /* [capacity]: as in tg_bpe_vocab */
-    uint32_t (*halves)[2]; /* [capacity]: of id TG_LEARNED_BYTES + i */
+    size_t n;              /* ids so far; there is room for the special ones too */
+    uint32_t *ends;        /* [ends_capacity]: as in tg_bpe_vocab */
+    uint32_t (*halves)[2]; /* [halves_capacity]: of id TG_LEARNED_BYTES + i */
     unsigned char *text;   /* [text_capacity]: `bytes` so far */
-    size_t bytes, text_capacity;
+    size_t bytes, ends_capacity, halves_capacity, text_capacity;
 
     const char *const *special; /* [n_special]; not owned */
     uint32_t *special_ids;      /* [n_special] */

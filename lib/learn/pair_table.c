@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/bpe/mix.h"
 
 #define FIRST_SLOTS ((size_t)1 << 10)
-#define FIRST_HEAP ((size_t)1 << 10)
 #define BLOCK_PLACES ((size_t)1 << 16)
 #define LONG_LIST ((size_t)1 << 12) /* places of a list that is worth freeing */
 
@@ -219,17 +219,7 @@ static tg_status make_room(tg_pair_table *t, tg_err *err)
             return tg_fail_memory(err, tg_size_mul_sat(capacity, sizeof *slots), "pairs of ids");
         move_pairs(t, slots, capacity);
     }
-    if (t->n_heap == t->heap_capacity) {
-        const size_t capacity = t->heap_capacity == 0 ? FIRST_HEAP : 2 * t->heap_capacity;
-        const size_t bytes = tg_size_mul_sat(capacity, sizeof *t->heap);
-        tg_pair_entry *heap = realloc(t->heap, bytes);
-
-        if (!heap)
-            return tg_fail_memory(err, bytes, "pairs of ids");
-        t->heap = heap;
-        t->heap_capacity = capacity;
-    }
-    return TG_OK;
+    return tg_grow(&t->heap, &t->heap_capacity, t->n_heap + 1, sizeof *t->heap, "pairs of ids", err);
 }
 
 tg_status tg_pair_table_add(tg_pair_table *t, uint64_t key, uint64_t count, uint32_t n, uint32_t **at,

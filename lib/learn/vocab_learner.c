@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/learn/cells.h"
 #include "lib/learn/learned_tokens.h"
@@ -22,8 +23,8 @@ typedef struct side {
 /* The ids on one side of the merged pairs. */
 typedef struct sides {
     side *of;        /* [capacity]: by id */
-    uint32_t *known; /* [capacity]: n_known ids that have lost or gained */
-    size_t n_known, capacity;
+    uint32_t *known; /* [known_capacity]: n_known ids that have lost or gained */
+    size_t n_known, capacity, known_capacity;
 } sides;
 
 struct tg_vocab_learner {
@@ -43,21 +44,14 @@ struct tg_vocab_learner {
 /* Make room for n ids. */
 static tg_status reserve_sides(sides *s, size_t n, tg_err *err)
 {
-    const size_t capacity = tg_size_max(2 * s->capacity, n);
-    side *of;
-    uint32_t *known;
+    static const char what[] = "the neighbours of a pair";
+    const size_t old = s->capacity;
+    tg_status status = tg_grow(&s->of, &s->capacity, n, sizeof *s->of, what, err);
 
-    if (n <= s->capacity)
-        return TG_OK;
-    if (!(of = realloc(s->of, capacity * sizeof *of)))
-        return tg_fail_memory(err, capacity * sizeof *of, "the neighbours of a pair");
-    s->of = of;
-    if (!(known = realloc(s->known, capacity * sizeof *known)))
-        return tg_fail_memory(err, capacity * sizeof *known, "the neighbours of a pair");
-    s->known = known;
-    memset(of + s->capacity, 0, (capacity - s->capacity) * sizeof *of);
-    s->capacity = capacity;
-    return TG_OK;
+    if (status)
+        return status;
+    memset(s->of + old, 0, (s->capacity - old) * sizeof *s->of);
+    return tg_grow(&s->known, &s->known_capacity, n, sizeof *s->known, what, err);
 }
 
 /* Make room for another token of n bytes. */
@@ -92,8 +86,8 @@ void tg_vocab_learner_free(tg_vocab_learner *v)
 size_t tg_vocab_learner_memory(const tg_vocab_learner *v)
 {
     return tg_cells_memory(&v->cells) + tg_pair_table_memory(&v->pairs) +
-           tg_learned_tokens_memory(&v->tokens) +
-           (v->left.capacity + v->right.capacity) * (sizeof(side) + sizeof(uint32_t));
+           tg_learned_tokens_memory(&v->tokens) + (v->left.capacity + v->right.capacity) * sizeof(side) +
+           (v->left.known_capacity + v->right.known_capacity) * sizeof(uint32_t);
 }
 
 /* ---- tokens */

@@ -26,8 +26,8 @@ typedef enum tg_split {
     TG_SPLITS             /* their number */
 } tg_split;
 
-/* Its name in archives and options: "none", "gpt2", "gpt2-digits", "cl100k", "llama3", "qwen2",
- * "o200k". */
+/* Their names in archives and options, in that order (lib/base/choice.h). */
+#define TG_SPLIT_NAMES "none|gpt2|gpt2-digits|cl100k|llama3|qwen2|o200k"
 const char *tg_split_name(tg_split split);
 
 /* The rule with this name; false when none has it. */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
+#include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/unicode/unicode.h"
 
@@ -27,7 +29,7 @@ struct tg_nfc {
     bool has_starter;
     uint32_t starter;
     uint32_t *marks;
-    size_t marks_n, marks_capacity; /* of which the second half is scratch */
+    size_t marks_n, marks_capacity; /* twice marks_n at least: the rest is scratch */
 
     unsigned char *out;
     size_t out_n, out_capacity;
@@ -52,15 +54,11 @@ void tg_nfc_free(tg_nfc *nfc)
 
 static tg_status put(tg_nfc *f, const unsigned char *text, size_t n, tg_err *err)
 {
-    if (n > f->out_capacity - f->out_n) {
-        const size_t capacity = 2 * (f->out_n + n) + 256;
-        unsigned char *out = capacity > n ? realloc(f->out, capacity) : NULL;
+    const tg_status status =
+        tg_grow(&f->out, &f->out_capacity, tg_size_add_sat(f->out_n, n), 1, "normalised text", err);
 
-        if (!out)
-            return tg_fail_memory(err, capacity, "normalised text");
-        f->out = out;
-        f->out_capacity = capacity;
-    }
+    if (status)
+        return status;
     if (n > 0)
         memcpy(f->out + f->out_n, text, n);
     f->out_n += n;
@@ -84,16 +82,11 @@ static bool in_hand(const tg_nfc *f)
 
 static tg_status add_mark(tg_nfc *f, uint32_t mark, tg_err *err)
 {
-    if (f->marks_n == f->marks_capacity / 2) {
-        const size_t capacity = 2 * f->marks_capacity + 64;
-        uint32_t *marks =
-            capacity <= SIZE_MAX / sizeof *marks ? realloc(f->marks, capacity * sizeof *marks) : NULL;
+    const tg_status status = tg_grow(&f->marks, &f->marks_capacity, 2 * (f->marks_n + 1), sizeof *f->marks,
+                                     "a character's combining marks", err);
 
-        if (!marks)
-            return tg_fail_memory(err, capacity * sizeof *marks, "a character's combining marks");
-        f->marks = marks;
-        f->marks_capacity = capacity;
-    }
+    if (status)
+        return status;
     f->marks[f->marks_n++] = mark;
     return TG_OK;
 }
@@ -136,7 +129,7 @@ static void compose(tg_nfc *f)
     size_t kept = 0;
 
     if (f->marks_n > 16)
-        sort_many(f->marks, f->marks + f->marks_capacity / 2, f->marks_n);
+        sort_many(f->marks, f->marks + f->marks_n, f->marks_n);
     else
         sort_few(f->marks, f->marks_n);
     for (size_t i = 0; i < f->marks_n; i++) {

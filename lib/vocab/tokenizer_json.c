@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_builder.h"
@@ -33,28 +34,20 @@ static tg_status check_option(const tg_json *file, size_t at, const char *name, 
     tg_json j;
     tg_status status;
 
-    if (at == 0)
-        return TG_OK;
-    tg_json_open_at(&j, file, at);
-    if ((status = tg_json_get_bool(&j, &set, err)) || !set)
+    if ((status = tg_json_bool_at(&set, file, at, false, err)) || !set)
         return status;
+    tg_json_open_at(&j, file, at);
     return tg_json_fail(&j, err, "added token \"%s\" with \"%s\" is not supported",
                         tg_token_shown(shown, content.p, content.n), name);
 }
 
 static tg_status keep_id(struct added *a, size_t id, tg_err *err)
 {
-    const size_t capacity = a->capacity ? 2 * a->capacity : 64;
-    size_t *ids;
+    const tg_status status = tg_grow(&a->id, &a->capacity, a->n + 1, sizeof *a->id, "added tokens", err);
 
-    if (a->n == a->capacity) {
-        if (!(ids = realloc(a->id, capacity * sizeof *ids)))
-            return tg_fail_memory(err, capacity * sizeof *ids, "added tokens");
-        a->id = ids;
-        a->capacity = capacity;
-    }
-    a->id[a->n++] = id;
-    return TG_OK;
+    if (!status)
+        a->id[a->n++] = id;
+    return status;
 }
 
 /* Take the added token at an offset. */
@@ -95,7 +88,6 @@ done:
 
 static tg_status read_added(struct added *a, const tg_json *file, size_t at, tg_err *err)
 {
-    tg_json_kind kind;
     tg_json j;
     bool more;
     tg_status status;
@@ -104,9 +96,8 @@ static tg_status read_added(struct added *a, const tg_json *file, size_t at, tg_
         return TG_OK;
     tg_json_open_at(&j, file, at);
     status = tg_json_enter(&j, TG_JSON_ARRAY, err);
-    while (!status && !(status = tg_json_element(&j, &more, err)) && more)
-        if (!(status = tg_json_peek(&j, &kind, err)) && !(status = take_added(a, file, j.at, err)))
-            status = tg_json_skip(&j, err);
+    while (!status && !(status = tg_json_element_at(&j, &at, &more, err)) && more)
+        status = take_added(a, file, at, err);
     tg_json_close(&j);
     if (status || a->n == 0)
         return status;
@@ -309,18 +300,11 @@ static tg_status read_model(tg_vocab_builder *b, const struct added *a, bool *wh
                             const tg_json *file, size_t from, tg_err *err)
 {
     size_t at[MODEL_NAMES];
-    tg_json j;
     tg_status status;
 
-    *whole_pieces = false;
-    if ((status = open_model(at, file, from, err)) || (status = check_settings(at, file, err)))
-        return status;
-    if (at[IGNORE_MERGES] > 0) {
-        tg_json_open_at(&j, file, at[IGNORE_MERGES]);
-        if ((status = tg_json_get_bool(&j, whole_pieces, err)))
-            return status;
-    }
-    if ((status = read_vocab(b, a, file, at[VOCAB], err)) || (status = add_specials(b, a, err)) ||
+    if ((status = open_model(at, file, from, err)) || (status = check_settings(at, file, err)) ||
+        (status = tg_json_bool_at(whole_pieces, file, at[IGNORE_MERGES], false, err)) ||
+        (status = read_vocab(b, a, file, at[VOCAB], err)) || (status = add_specials(b, a, err)) ||
         (status = tg_vocab_arrange(b, err)))
         return status;
     if (at[UNK] > 0 && tg_vocab_check_bytes(b, err)) /* with a token for every byte it is never used */

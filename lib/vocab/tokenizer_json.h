@@ -8,6 +8,7 @@
 #ifndef TG_VOCAB_TOKENIZER_JSON_H
 #define TG_VOCAB_TOKENIZER_JSON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "formats/json.h"
@@ -27,6 +28,10 @@ TG_MUST_CHECK tg_status tg_check_decoder(const tg_json *file, size_t at, tg_err 
 
 /* The pattern that a Split has for a rule; NULL: none. */
 const char *tg_split_pattern(tg_split split);
+
+/* Read true or false; `missing` if it is missing. */
+TG_MUST_CHECK tg_status tg_json_bool_at(bool *value, const tg_json *file, size_t at, bool missing,
+                                        tg_err *err);
 
 /* TG_EDATA: `what` "name" is not supported. */
 tg_status tg_json_unsupported(const tg_json *j, const char *what, tg_json_text name, tg_err *err);

@@ -12,6 +12,17 @@ tg_status tg_json_unsupported(const tg_json *j, const char *what, tg_json_text n
     return tg_json_fail(j, err, "%s \"%s\" is not supported", what, tg_token_shown(shown, name.p, name.n));
 }
 
+tg_status tg_json_bool_at(bool *value, const tg_json *file, size_t at, bool missing, tg_err *err)
+{
+    tg_json j;
+
+    *value = missing;
+    if (at == 0)
+        return TG_OK;
+    tg_json_open_at(&j, file, at);
+    return tg_json_get_bool(&j, value, err);
+}
+
 /* ---- components: objects with a "type"; a "Sequence" has several */
 
 enum { TYPE, LIST, OPTION }; /* members of a component: its type, a Sequence's list, the rest */
@@ -60,16 +71,13 @@ static tg_status take_list(const tg_json *file, size_t at, const char *const *na
                            void *context, tg_err *err)
 {
     tg_json j;
-    tg_json_kind kind;
     bool more;
     tg_status status;
 
     tg_json_open_at(&j, file, at);
     status = tg_json_enter(&j, TG_JSON_ARRAY, err);
-    while (!status && !(status = tg_json_element(&j, &more, err)) && more)
-        if (!(status = tg_json_peek(&j, &kind, err)) &&
-            !(status = take_one(file, j.at, names, n, take, context, err)))
-            status = tg_json_skip(&j, err);
+    while (!status && !(status = tg_json_element_at(&j, &at, &more, err)) && more)
+        status = take_one(file, at, names, n, take, context, err);
     tg_json_close(&j);
     return status;
 }
@@ -89,18 +97,6 @@ static tg_status take_all(const tg_json *file, size_t at, const char *const *nam
         return status;
     return sequence ? take_list(file, c.at[LIST], names, n, take, context, err)
                     : take_one(file, at, names, n, take, context, err);
-}
-
-/* Read the bool at an offset. */
-static tg_status bool_at(bool *value, const tg_json *file, size_t at, bool missing, tg_err *err)
-{
-    tg_json j;
-
-    *value = missing;
-    if (at == 0)
-        return TG_OK;
-    tg_json_open_at(&j, file, at);
-    return tg_json_get_bool(&j, value, err);
 }
 
 /* ---- normalizer */
@@ -230,7 +226,7 @@ static tg_status take_split(struct pre *pre, const tg_json *file, const componen
 
     if (c->at[BEHAVIOR] == 0)
         return tg_json_fail(&c->type, err, "\"behavior\" is missing");
-    if ((status = bool_at(&invert, file, c->at[INVERT], false, err)))
+    if ((status = tg_json_bool_at(&invert, file, c->at[INVERT], false, err)))
         return status;
     tg_json_open_at(&j, file, c->at[BEHAVIOR]);
     if (!(status = tg_json_get_text(&j, &behavior, err))) {
@@ -248,7 +244,7 @@ static tg_status take_split(struct pre *pre, const tg_json *file, const componen
 
 static tg_status take_digits(struct pre *pre, const tg_json *file, const component *c, tg_err *err)
 {
-    tg_status status = bool_at(&pre->digits, file, c->at[INDIVIDUAL_DIGITS], false, err);
+    tg_status status = tg_json_bool_at(&pre->digits, file, c->at[INDIVIDUAL_DIGITS], false, err);
 
     if (!status && !pre->digits)
         status = tg_json_fail(&c->type, err,
@@ -261,8 +257,8 @@ static tg_status take_byte_level(struct pre *pre, const tg_json *file, const com
     bool space, regex;
     tg_status status;
 
-    if ((status = bool_at(&space, file, c->at[ADD_PREFIX_SPACE], true, err)) ||
-        (status = bool_at(&regex, file, c->at[USE_REGEX], true, err)))
+    if ((status = tg_json_bool_at(&space, file, c->at[ADD_PREFIX_SPACE], true, err)) ||
+        (status = tg_json_bool_at(&regex, file, c->at[USE_REGEX], true, err)))
         return status;
     if (space)
         return tg_json_fail(&c->type, err,

@@ -4,29 +4,13 @@
 #include <string.h>
 
 #include "formats/sha256.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/rank_merges.h"
 
-/* Return the array with room for `more` elements after the first n; after a failure, unchanged. */
-static void *grow(void *array, size_t *capacity, size_t n, size_t more, size_t each, tg_status *status,
-                  tg_err *err)
-{
-    size_t room;
-    void *grown;
-
-    if (*status || more <= *capacity - n)
-        return array;
-    room = tg_size_max(tg_size_max(n + more, 2 * *capacity), 1024);
-    grown = realloc(array, room * each);
-    if (!grown) {
-        *status = tg_fail_memory(err, room * each, "a vocabulary");
-        return array;
-    }
-    *capacity = room;
-    return grown;
-}
+static const char vocabulary[] = "a vocabulary"; /* for messages */
 
 /* ---- the tokens of a vocabulary by their bytes */
 
@@ -94,7 +78,7 @@ int tg_vocab_missing_byte(const tg_token_table *table)
 tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, bool special, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
-    tg_status status = TG_OK;
+    tg_status status;
 
     if (n == 0)
         return tg_fail(err, TG_EDATA, "token %zu is empty", id);
@@ -107,10 +91,11 @@ tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t 
     if (n > TG_BPE_BYTES_MAX - b->n_text || b->n_entries == TG_BPE_TOKENS_MAX)
         return tg_fail(err, TG_EDATA, "more than %zu tokens or %zu bytes in all", TG_BPE_TOKENS_MAX,
                        TG_BPE_BYTES_MAX);
-    b->entry = grow(b->entry, &b->entry_capacity, b->n_entries, 1, sizeof *b->entry, &status, err);
-    b->text = grow(b->text, &b->text_capacity, b->n_text, n, 1, &status, err);
-    b->special = grow(b->special, &b->special_capacity, b->n_special, 1, sizeof *b->special, &status, err);
-    if (status)
+    if ((status =
+             tg_grow(&b->entry, &b->entry_capacity, b->n_entries + 1, sizeof *b->entry, vocabulary, err)) ||
+        (status = tg_grow(&b->text, &b->text_capacity, b->n_text + n, 1, vocabulary, err)) ||
+        (special && (status = tg_grow(&b->special, &b->special_capacity, b->n_special + 1, sizeof *b->special,
+                                      vocabulary, err))))
         return status;
     b->entry[b->n_entries++] = (struct tg_vocab_entry){(uint32_t)id, (uint32_t)n, b->n_text};
     memcpy(b->text + b->n_text, text, n);
@@ -241,7 +226,7 @@ tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err)
     b->ends = malloc(b->n * sizeof *b->ends);
     b->tokens = malloc(b->n_text);
     if (!number || !b->ends || !b->tokens) {
-        status = tg_fail_memory(err, b->n * 2 * sizeof *number + b->n_text, "a vocabulary");
+        status = tg_fail_memory(err, b->n * 2 * sizeof *number + b->n_text, vocabulary);
         goto done;
     }
     if ((status = find_entries(number, b, err)))
@@ -295,8 +280,8 @@ tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left, c
         return no_token(b->scratch, n + m, b->scratch, n, err);
     if (b->n_merges == TG_BPE_MERGES_MAX)
         return tg_fail(err, TG_EDATA, "more than %zu merges", TG_BPE_MERGES_MAX);
-    b->merges = grow(b->merges, &b->merge_capacity, b->n_merges, 1, sizeof *b->merges, &status, err);
-    if (!status)
+    if (!(status =
+              tg_grow(&b->merges, &b->merge_capacity, b->n_merges + 1, sizeof *b->merges, vocabulary, err)))
         memcpy(b->merges[b->n_merges++], pair, sizeof pair);
     return status;
 }

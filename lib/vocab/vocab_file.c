@@ -280,16 +280,6 @@ tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const t
 
 /* ---- writing */
 
-bool tg_vocab_format_find(tg_vocab_format *format, const char *name)
-{
-    size_t number;
-
-    if (!tg_choice_find(&number, TG_VOCAB_FORMATS, name))
-        return false;
-    *format = (tg_vocab_format)number;
-    return true;
-}
-
 static tg_status write_archive(int fd, const tg_tokenizer *tok, tg_err *err)
 {
     tg_archive_writer *w;

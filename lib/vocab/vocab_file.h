@@ -15,7 +15,6 @@
 #ifndef TG_VOCAB_VOCAB_FILE_H
 #define TG_VOCAB_VOCAB_FILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/status.h"
@@ -35,10 +34,7 @@ TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char 
 #define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
 
 typedef enum tg_vocab_format { TG_VOCAB_NPZ, TG_VOCAB_TOKENIZER_JSON, TG_VOCAB_TIKTOKEN } tg_vocab_format;
-#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken"
-
-/* "npz", "tokenizer.json", "tiktoken"; false when none has this name. */
-bool tg_vocab_format_find(tg_vocab_format *format, const char *name);
+#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken" /* in that order */
 
 /*
  * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer; the message says why.  TG_EIO,

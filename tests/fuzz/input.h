@@ -10,9 +10,6 @@
 
 #define INPUT_MAX 60000 /* bytes: fits in a pipe */
 
-/* Bytes that are enough for what is written of an input that was read. */
-#define WRITTEN_MAX ((size_t)1 << 22)
-
 /* Called by libFuzzer; provided by it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);

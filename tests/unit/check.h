@@ -35,12 +35,12 @@ void check_ok(const char *file, int line, tg_status status, const tg_err *err);
 #define CHECK(ok) check_true(__FILE__, __LINE__, (ok), #ok)
 #define CHECK_EQ(got, want) check_equal(__FILE__, __LINE__, (long long)(got), (long long)(want), #got)
 /* |got - want| <= tolerance; a NaN fails. */
-/* How often to repeat a random test: n times, or a tenth of that while one works ($TG_QUICK). */
-size_t check_rounds(size_t n);
-
 #define CHECK_NEAR(got, want, tolerance) check_near(__FILE__, __LINE__, (got), (want), (tolerance), #got)
 #define CHECK_HAS(text, part) check_contains(__FILE__, __LINE__, (text), (part))
 #define CHECK_OK(status, err) check_ok(__FILE__, __LINE__, (status), (err))
+
+/* How often to repeat a random test: n times, or a tenth of that while one works ($TG_QUICK). */
+size_t check_rounds(size_t n);
 
 /* Numbers in [-1, 1), the same in every run. */
 double check_random(uint64_t seed, uint64_t index);

@@ -18,6 +18,7 @@
 #include "lib/base/choice.h"
 #include "lib/base/convert.h"
 #include "lib/base/finite.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/base/status.h"
 #include "lib/base/utf8.h"
@@ -240,6 +241,35 @@ static void rows_of_a_width(void)
     /* the product wraps around to 0 */
     CHECK(tg_arena_take_rows(&arena, SIZE_MAX / 2 + 1, 2, 1) == NULL);
     CHECK_EQ(tg_arena_alloc(&arena, &err), TG_ENOMEM);
+}
+
+/* One element at a time: no element is lost, and few of the calls move the array. */
+static void growing(void)
+{
+    enum { N = 100000 };
+    uint32_t *x = NULL;
+    size_t capacity = 0, before, grew = 0;
+    tg_err err = {0};
+
+    for (uint32_t i = 0; i < N; i++) {
+        before = capacity;
+        CHECK_OK(tg_grow(&x, &capacity, i + 1, sizeof *x, "numbers", &err), &err);
+        CHECK(capacity > i && (capacity == before || capacity >= 2 * before));
+        grew += capacity > before;
+        x[i] = i;
+    }
+    CHECK(grew <= 17);
+    for (uint32_t i = 0; i < N; i++)
+        CHECK(x[i] == i);
+    before = capacity;
+    CHECK_OK(tg_grow(&x, &capacity, 5 * before, sizeof *x, "numbers", &err), &err);
+    CHECK_EQ(capacity, 5 * before);
+    CHECK_EQ(tg_grow(&x, &capacity, SIZE_MAX / 4, sizeof *x, "numbers", &err), TG_ENOMEM);
+    CHECK_HAS(err.message, "out of memory: ");
+    CHECK_HAS(err.message, "for numbers");
+    CHECK_EQ(tg_grow(&x, &capacity, SIZE_MAX, sizeof *x, "numbers", &err), TG_ENOMEM);
+    CHECK(capacity == 5 * before && x[N - 1] == N - 1);
+    free(x);
 }
 
 static void saturating(void)
@@ -624,6 +654,7 @@ int main(void)
     RUN(placement);
     RUN(building);
     RUN(overruns);
+    RUN(growing);
     RUN(saturating);
     RUN(utf8_decoding);
     RUN(utf8_cut_characters);

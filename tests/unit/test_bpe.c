@@ -12,6 +12,7 @@
 #include "lib/text/kind.h"
 #include "lib/text/parallel.h"
 #include "tests/unit/check.h"
+#include "tests/unit/read_tokenizer.h"
 #include "tests/unit/ref_bpe.h"
 
 /* Numbers below `below`, the same in every run. */
@@ -191,6 +192,41 @@ static void dead_merges(void)
     CHECK(added > 300);
 }
 
+/* Short texts, most of them seen before: a part of a piece is not looked up as a piece, and borders are
+ * where no token has the two letters. */
+static void parts_of_pieces(void)
+{
+    unsigned char text[8], token[4];
+    uint64_t seed = 11;
+    const size_t rounds = check_rounds(300);
+    size_t wholes = 0;
+
+    for (size_t round = 0; round < rounds; round++) {
+        ref_vocab v = random_vocab(&seed, 4, PROPER);
+        tg_encoder *e;
+
+        for (size_t i = 0; i < 3; i++) { /* tokens that no merge makes, unless a merge makes the same */
+            const size_t n = 2 + draw(&seed, 2);
+
+            fill_letters(token, n, 4, &seed);
+            if (ref_vocab_find(&v, token, n) == UINT32_MAX)
+                (void)ref_vocab_add(&v, token, n);
+        }
+        v.view.whole_pieces = round % 4 != 0;
+        e = new_encoder(&v);
+        for (size_t i = 0; i < 200; i++) {
+            const size_t n = draw(&seed, sizeof text + 1);
+
+            fill_letters(text, n, 4, &seed);
+            wholes += v.view.whole_pieces && ref_vocab_find(&v, text, n) != UINT32_MAX;
+            expect_encoding(e, &v, text, n, 1 + draw(&seed, n + 1), 100);
+        }
+        tg_encoder_free(e);
+        ref_vocab_free(&v);
+    }
+    CHECK(wholes > rounds);
+}
+
 /* ---- texts */
 
 /* Words of some letters, spaces, digits, signs, characters of several bytes, marks, and bytes that are
@@ -312,24 +348,51 @@ static void long_pieces(void)
     ref_vocab_free(&v);
 }
 
-/* What waits does not grow with the text, even if ids arrive faster than they are taken. */
+/* One piece that normalisation changes, and that has more ids than are queued at a time: what is
+ * normalised waits for room in the queue, while more text comes and after the last. */
+static void normalised_long_piece(void)
+{
+    enum { CHARACTERS = 4 * TG_LONG_PIECE_IDS / 5, N = 3 * CHARACTERS };
+    const size_t steps[] = {N, N - 1, N / 2, N / 9}, max[] = {1, 100, TG_LONG_PIECE_IDS, 2 * N};
+    unsigned char text[N];
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    tg_encoder *e;
+
+    for (size_t i = 0; i < N; i++)
+        text[i] = (unsigned char)"a\xCC\x8A"[i % 3]; /* U+00E5, two bytes without a merge */
+    v.view.normalizer = TG_NORMALIZER_NFC;
+    e = new_encoder(&v);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 4; k++)
+            expect_encoding(e, &v, text, N, steps[i], max[k]);
+    tg_encoder_free(e);
+    ref_vocab_free(&v);
+}
+
+/* What waits does not grow with the text, even if ids arrive faster than they are taken; nor does it with
+ * text that is normalised. */
 static void memory_is_bounded(void)
 {
     enum { N = 1 << 20, BOUND = 1 << 16 };
     unsigned char *text = malloc(N);
     ref_vocab v = text_vocab(TG_SPLIT_GPT2);
-    const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
     int32_t ids[100];
     uint64_t seed = 23;
 
-    for (size_t round = 0; round < 3; round++) {
+    for (size_t round = 0; round < 5; round++) {
+        const tg_tokenizer *tok;
         tg_bpe_encoder *e = calloc(1, sizeof *e);
         tg_text rest = {text, N};
         tg_err err = {0};
         size_t n;
 
         for (size_t i = 0; i < N; i++)
-            text[i] = round == 0 ? ' ' : (unsigned char)(round == 1 ? 'q' : '0' + draw(&seed, 10));
+            text[i] = (unsigned char)(round == 0   ? ' '
+                                      : round == 1 ? 'q'
+                                      : round < 4  ? '0' + (int)draw(&seed, 10)
+                                                   : "a\xCC\x8A"[i % 3]);
+        v.view.normalizer = round < 3 ? TG_NORMALIZER_NONE : TG_NORMALIZER_NFC;
+        tok = ref_vocab_tokenizer(&v);
         CHECK_OK(tg_bpe_encoder_start(e, tg_tokenizer_state_of(tok), &err), &err);
         while (rest.n > 0)
             CHECK_OK(tg_bpe_encoder_encode(e, NULL, &rest, ids, 100, &n, &err), &err);
@@ -337,8 +400,8 @@ static void memory_is_bounded(void)
         CHECK(e->pieces.queue.capacity <= BOUND);
         tg_bpe_encoder_stop(e);
         free(e);
+        tg_tokenizer_free(tok);
     }
-    tg_tokenizer_free(tok);
     ref_vocab_free(&v);
     free(text);
 }
@@ -565,14 +628,9 @@ static void archives(void)
 {
     ref_vocab v = text_vocab(TG_SPLIT_CL100K);
     const tg_tokenizer *tok, *back;
-    tg_tokenizer_draft draft = {0};
     FILE *f = tmpfile();
     tg_archive_writer *w;
-    tg_archive_reader *r;
-    tg_archive_event event;
-    tg_array a;
     tg_err err = {0};
-    bool taken;
 
     v.view.whole_pieces = true;
     v.view.normalizer = TG_NORMALIZER_NFC;
@@ -581,20 +639,13 @@ static void archives(void)
     CHECK_OK(tg_tokenizer_put(tok, w, &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
-    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
-    CHECK_OK(tg_archive_open(&r, fileno(f), &err), &err);
-    while (!tg_archive_next(r, &a, &event, &err) && event == TG_ARCHIVE_ARRAY) {
-        CHECK_OK(tg_tokenizer_take(&draft, r, &a, &taken, &err), &err);
-        CHECK(taken);
-    }
-    CHECK_OK(tg_tokenizer_complete(&back, &draft, &err), &err);
+    CHECK_OK(read_tokenizer(&back, f, &err), &err);
     CHECK_OK(tg_tokenizer_same(tok, back, &err), &err);
     CHECK(strcmp(tg_tokenizer_kind_name(back), "bpe") == 0);
     CHECK_EQ(tg_bpe_vocab_of(back)->split, TG_SPLIT_CL100K);
     CHECK_EQ(tg_bpe_vocab_of(back)->normalizer, TG_NORMALIZER_NFC);
     CHECK(tg_bpe_vocab_of(back)->whole_pieces);
     CHECK_EQ(tg_bpe_vocab_of(back)->n_merges, v.view.n_merges);
-    tg_archive_close(r);
     tg_tokenizer_free(tok);
     tg_tokenizer_free(back);
     ref_vocab_free(&v);
@@ -657,9 +708,11 @@ int main(void)
 {
     RUN(random_vocabularies);
     RUN(dead_merges);
+    RUN(parts_of_pieces);
     RUN(texts_in_parts);
     RUN(round_trip);
     RUN(long_pieces);
+    RUN(normalised_long_piece);
     RUN(memory_is_bounded);
     RUN(missing_bytes);
     RUN(special_tokens);

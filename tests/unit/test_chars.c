@@ -9,6 +9,7 @@
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
 #include "tests/unit/check.h"
+#include "tests/unit/read_tokenizer.h"
 
 #define TEXT_MAX 4096
 
@@ -275,27 +276,13 @@ static FILE *archive_of(const char *kind, size_t vocab_size, tg_dtype dtype, siz
         CHECK_OK(tg_archive_put(w, "tokenizer/chars", dtype, 1, &n, codes, &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
-    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
     return f;
 }
 
-static tg_status read_tokenizer(const tg_tokenizer **tok, FILE *f, tg_err *err)
+static tg_status read_file(const tg_tokenizer **tok, FILE *f, tg_err *err)
 {
-    tg_tokenizer_draft draft = {0};
-    tg_archive_reader *r;
-    tg_archive_event event;
-    tg_array a;
-    bool taken;
-    tg_status status;
+    const tg_status status = read_tokenizer(tok, f, err);
 
-    CHECK_OK(tg_archive_open(&r, fileno(f), err), err);
-    while (!(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
-        if ((status = tg_tokenizer_take(&draft, r, &a, &taken, err)))
-            break;
-    if (!status)
-        status = tg_tokenizer_complete(tok, &draft, err);
-    tg_tokenizer_draft_free(&draft);
-    tg_archive_close(r);
     fclose(f);
     return status;
 }
@@ -308,7 +295,7 @@ static void archives(void)
     const tg_tokenizer *want = tokenizer_of(text, sizeof text - 1, 3), *got;
     tg_err err = {0};
 
-    CHECK_OK(read_tokenizer(&got, archive_of("char", 4, (tg_dtype){'u', 4}, 4, codes), &err), &err);
+    CHECK_OK(read_file(&got, archive_of("char", 4, (tg_dtype){'u', 4}, 4, codes), &err), &err);
     CHECK_OK(tg_tokenizer_same(want, got, &err), &err);
     tg_tokenizer_free(got);
     tg_tokenizer_free(want);
@@ -319,7 +306,7 @@ static void check_refused(size_t vocab_size, tg_dtype dtype, size_t n, const voi
     const tg_tokenizer *tok;
     tg_err err = {0};
 
-    CHECK_EQ(read_tokenizer(&tok, archive_of("char", vocab_size, dtype, n, codes), &err), TG_EDATA);
+    CHECK_EQ(read_file(&tok, archive_of("char", vocab_size, dtype, n, codes), &err), TG_EDATA);
     CHECK_HAS(err.message, message);
 }
 

@@ -350,9 +350,10 @@ static void depth(void)
 
 static void members(void)
 {
-    static const char text[] = "{\"b\": [1], \"x\": {\"a\": 9}, \"a\" :  \"\\u0041\", \"c\": null, \"c\": 3}";
+    static const char text[] =
+        "{\"b\": [1, 2], \"x\": {\"a\": 9}, \"a\" :  \"\\u0041\", \"c\": null, \"c\": 3}";
     static const char *const names[] = {"a", "b", "c", "d"};
-    size_t at[4], size;
+    size_t at[4], size, n;
     tg_json_text value;
     tg_json j, later;
     bool more;
@@ -376,6 +377,13 @@ static void members(void)
     CHECK(more && size == 1);
     CHECK_EQ(tg_json_fail(&later, &err, "%zu is odd", size), TG_EDATA);
     CHECK_HAS(err.message, "line 1, column 8 (byte 7): 1 is odd");
+    tg_json_close(&later);
+    tg_json_open_at(&later, &j, at[1]);
+    CHECK_OK(tg_json_enter(&later, TG_JSON_ARRAY, &err), &err);
+    for (n = 0; !tg_json_element_at(&later, &size, &more, &err) && more; n++)
+        CHECK(n < 2 && text[size] == "12"[n]);
+    CHECK_EQ(n, 2);
+    CHECK(later.depth == 0 && text[later.at] == ',');
     tg_json_close(&later);
     tg_json_close(&j);
 

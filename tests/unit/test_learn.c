@@ -13,38 +13,8 @@
 #include "lib/learn/learn.h"
 #include "lib/learn/vocab_learner.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 #include "tests/unit/ref_learn.h"
-
-/* ---- allocations that fail (linked with --wrap) */
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t each);
-void *__wrap_realloc(void *p, size_t n);
-
-static long fail_after = -1; /* allocations that still succeed; -1: all */
-
-static bool fails(void)
-{
-    return fail_after >= 0 && fail_after-- == 0;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t each)
-{
-    return fails() ? NULL : __real_calloc(n, each);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
 
 /* ---- texts */
 
@@ -503,14 +473,14 @@ static void any_allocation_may_fail(void)
     make_text(&t, TEXT_MAX, 21, 3);
     omp_set_num_threads(2);
     for (n = 0; status; n++) {
-        fail_after = n;
+        failing_after(n);
         status = learn(&t, &err);
+        failing_after(-1);
         if (!status)
             break;
         CHECK_EQ(status, TG_ENOMEM);
         CHECK_HAS(err.message, "out of memory");
     }
-    fail_after = -1;
     CHECK(n > 10);
 }
 

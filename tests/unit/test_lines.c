@@ -78,7 +78,7 @@ static void put_run(table_text *text, const columns_of *of, const value_run *run
 
 static void lines_of_stages(void)
 {
-    const token_labels labels = {"\"T\"\0\0\"\\n\"\0\"b\"", 5, 4};
+    const token_labels labels = {"\"T\"\0\0\"\\n\"\0\"b\"", 5, 4, 0};
     const double values[] = {1, -0.1};
     const value_run run = {.layer = 0, .b = 0, .t = 1, .h = 1, .offset = 6, .n = 2, .values = values};
     columns_of of = {.stage = TG_ATTN_V, .view = example_get(1)->view, .L = 1, .labels = labels};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/split/split.h"
@@ -129,12 +130,15 @@ static bool agrees(const unsigned char *text, size_t n, uint64_t cuts)
 
 static void names(void)
 {
+    char name[TG_CHOICE_SIZE];
     tg_split split;
 
     for (unsigned i = 0; i < TG_SPLITS; i++) {
         CHECK(tg_split_find(&split, tg_split_name((tg_split)i)));
         CHECK_EQ(split, i);
+        CHECK(strcmp(tg_choice_name(name, TG_SPLIT_NAMES, i), tg_split_name((tg_split)i)) == 0);
     }
+    CHECK(*tg_choice_name(name, TG_SPLIT_NAMES, TG_SPLITS) == '\0');
     CHECK(!tg_split_find(&split, "gpt3"));
     CHECK(tg_split_find(&split, "gpt2-digits") && split == TG_SPLIT_GPT2_DIGITS);
 }

@@ -19,6 +19,7 @@
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/grams.h"
+#include "tests/unit/read_tokenizer.h"
 #include "tests/unit/small_model.h"
 
 #define VOCABS 4 /* ids of 1, 2, 2 and 4 bytes */
@@ -363,16 +364,10 @@ static void stored_widths(void)
 /* One after the other into a draft: arrays that a test chooses. */
 static tg_status draft_of(const tg_array *arrays, size_t n, const tg_tokenizer **tok, tg_err *err)
 {
-    tg_tokenizer_draft draft = {0};
-    tg_archive_event event;
-    tg_archive_reader *r;
     tg_archive_writer *w;
     FILE *f = tmpfile();
-    tg_status status = TG_OK;
-    bool taken = true;
-    tg_array a;
+    tg_status status;
 
-    *tok = NULL;
     CHECK_OK(tg_archive_create(&w, fileno(f), err), err);
     for (size_t i = 0; i < n; i++)
         CHECK_OK(tg_archive_put(w, arrays[i].name, arrays[i].dtype, arrays[i].ndim, arrays[i].shape,
@@ -380,16 +375,7 @@ static tg_status draft_of(const tg_array *arrays, size_t n, const tg_tokenizer *
                  err);
     CHECK_OK(tg_archive_finish(w, err), err);
     tg_archive_abandon(w);
-    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
-    CHECK_OK(tg_archive_open(&r, fileno(f), err), err);
-    while (!status && !tg_archive_next(r, &a, &event, err) && event == TG_ARCHIVE_ARRAY) {
-        status = tg_tokenizer_take(&draft, r, &a, &taken, err);
-        CHECK(taken);
-    }
-    if (!status)
-        status = tg_tokenizer_complete(tok, &draft, err);
-    tg_tokenizer_draft_free(&draft);
-    tg_archive_close(r);
+    status = read_tokenizer(tok, f, err);
     fclose(f);
     return status;
 }

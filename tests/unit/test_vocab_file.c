@@ -781,16 +781,6 @@ static tg_status write_as(const char *name, const tg_tokenizer *tok, tg_vocab_fo
     return status;
 }
 
-static void formats_have_names(void)
-{
-    tg_vocab_format format;
-
-    CHECK(tg_vocab_format_find(&format, "npz") && format == TG_VOCAB_NPZ);
-    CHECK(tg_vocab_format_find(&format, "tokenizer.json") && format == TG_VOCAB_TOKENIZER_JSON);
-    CHECK(tg_vocab_format_find(&format, "tiktoken") && format == TG_VOCAB_TIKTOKEN);
-    CHECK(!tg_vocab_format_find(&format, "json"));
-}
-
 /* Written and read back, a tokenizer is the same. */
 static void there_and_back(void)
 {
@@ -1343,7 +1333,6 @@ int main(void)
     RUN(merges_from_ranks);
     RUN(special_of_tiktoken);
     RUN(bad_tiktoken);
-    RUN(formats_have_names);
     RUN(there_and_back);
     RUN(all_rules_in_json);
     RUN(bytes_in_other_formats);

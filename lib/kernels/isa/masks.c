@@ -35,61 +35,42 @@ INLINE uint64_t part_high(part x)
     return _mm512_movepi8_mask(x);
 }
 
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || (defined(__SSE2__) && !defined(TG_MASKS_OF_WORDS))
 #include <immintrin.h>
 
+#ifdef __AVX2__
 #define PART 32
-typedef __m256i part;
-
-INLINE uint64_t part_high(part x)
-{
-    return (uint32_t)_mm256_movemask_epi8(x);
-}
-
-INLINE uint64_t part_is(part x, char c)
-{
-    return part_high(_mm256_cmpeq_epi8(x, _mm256_set1_epi8(c)));
-}
-
-/* Comparisons are of signed numbers: the range begins at the lowest. */
-INLINE uint64_t part_within(part x, char first, char n)
-{
-    const part moved = _mm256_sub_epi8(x, _mm256_set1_epi8((char)(first - 128)));
-
-    return part_high(_mm256_cmpgt_epi8(_mm256_set1_epi8((char)(n - 128)), moved));
-}
-
-INLINE uint64_t part_folded(part x, char first, char n)
-{
-    return part_within(_mm256_or_si256(x, _mm256_set1_epi8(0x20)), first, n);
-}
-
-#elif defined(__SSE2__) && !defined(TG_MASKS_OF_WORDS)
-#include <emmintrin.h>
-
+#else
 #define PART 16
-typedef __m128i part;
+#endif
+typedef unsigned char part __attribute__((vector_size(PART)));
+typedef signed char signed_part __attribute__((vector_size(PART)));
 
 INLINE uint64_t part_high(part x)
 {
-    return (uint32_t)_mm_movemask_epi8(x);
+#ifdef __AVX2__
+    return (uint32_t)_mm256_movemask_epi8((__m256i)x);
+#else
+    return (uint32_t)_mm_movemask_epi8((__m128i)x);
+#endif
 }
 
 INLINE uint64_t part_is(part x, char c)
 {
-    return part_high(_mm_cmpeq_epi8(x, _mm_set1_epi8(c)));
+    return part_high((part)(x == (unsigned char)c));
 }
 
+/* Only signed numbers are compared in one instruction: the range begins at the lowest. */
 INLINE uint64_t part_within(part x, char first, char n)
 {
-    const part moved = _mm_sub_epi8(x, _mm_set1_epi8((char)(first - 128)));
+    const signed_part moved = (signed_part)(x - (unsigned char)(first - 128));
 
-    return part_high(_mm_cmplt_epi8(moved, _mm_set1_epi8((char)(n - 128))));
+    return part_high((part)(moved < (signed char)(n - 128)));
 }
 
 INLINE uint64_t part_folded(part x, char first, char n)
 {
-    return part_within(_mm_or_si128(x, _mm_set1_epi8(0x20)), first, n);
+    return part_within(x | 0x20, first, n);
 }
 
 #else /* no vectors: words */

@@ -1,0 +1,27 @@
+#include "tests/fuzz/again.h"
+
+#include <stdlib.h>
+
+#include "tests/fuzz/input.h"
+
+#define WRITTEN_MAX ((size_t)1 << 22) /* bytes that are enough for what is written of an input */
+
+bool again(const tg_tokenizer *tok, tg_status (*write)(int fd, const tg_bpe_vocab *vocab, tg_err *err),
+           tg_status (*read)(const tg_tokenizer **tok, const uint8_t *data, size_t size))
+{
+    const int fd = input_file(NULL, 0);
+    const tg_status status = write(fd, tg_bpe_vocab_of(tok), NULL);
+    uint8_t *text = malloc(WRITTEN_MAX);
+    const tg_tokenizer *back;
+    size_t n;
+
+    must(text && (status == TG_OK || status == TG_EUSAGE));
+    if (!status) {
+        n = input_take(fd, text, WRITTEN_MAX);
+        must(n < WRITTEN_MAX && read(&back, text, n) == TG_OK);
+        must(tg_tokenizer_same(tok, back, NULL) == TG_OK);
+        tg_tokenizer_free(back);
+    }
+    free(text);
+    return !status;
+}
