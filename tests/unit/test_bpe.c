@@ -313,24 +313,57 @@ static void long_pieces(void)
     ref_vocab_free(&v);
 }
 
-/* What waits does not grow with the text, even if ids arrive faster than they are taken. */
+/* One piece that normalisation changes, and that has more ids than are queued at a time: what is
+ * normalised waits for room in the queue, while more text comes and after the last. */
+static void normalised_long_piece(void)
+{
+    enum { CHARACTERS = 4 * TG_LONG_PIECE_IDS / 5, N = 3 * CHARACTERS };
+    const size_t steps[] = {N, N - 1, N / 2, N / 9}, max[] = {1, 100, TG_LONG_PIECE_IDS, 2 * N};
+    unsigned char text[N];
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    tg_encoder *e;
+
+    for (size_t i = 0; i < N; i++)
+        text[i] = (unsigned char)"a\xCC\x8A"[i % 3]; /* U+00E5, two bytes without a merge */
+    v.view.normalizer = TG_NORMALIZER_NFC;
+    e = new_encoder(&v);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 4; k++)
+            expect_encoding(e, &v, text, N, steps[i], max[k]);
+    tg_encoder_free(e);
+    ref_vocab_free(&v);
+}
+
+/* What waits does not grow with the text, even if ids arrive faster than they are taken; nor does it with
+ * text that is normalised. */
 static void memory_is_bounded(void)
 {
     enum { N = 1 << 20, BOUND = 1 << 16 };
     unsigned char *text = malloc(N);
     ref_vocab v = text_vocab(TG_SPLIT_GPT2);
-    const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+    static const struct {
+        const char *letters; /* three, in turn; NULL: random digits */
+        tg_normalizer normalizer;
+    } cases[] = {{"   ", TG_NORMALIZER_NONE},
+                 {"qqq", TG_NORMALIZER_NONE},
+                 {NULL, TG_NORMALIZER_NONE},
+                 {NULL, TG_NORMALIZER_NFC},
+                 {"a\xCC\x8A", TG_NORMALIZER_NFC}};
     int32_t ids[100];
     uint64_t seed = 23;
 
-    for (size_t round = 0; round < 3; round++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const tg_tokenizer *tok;
         tg_bpe_encoder *e = calloc(1, sizeof *e);
         tg_text rest = {text, N};
         tg_err err = {0};
         size_t n;
 
         for (size_t i = 0; i < N; i++)
-            text[i] = round == 0 ? ' ' : (unsigned char)(round == 1 ? 'q' : '0' + draw(&seed, 10));
+            text[i] =
+                (unsigned char)(cases[c].letters ? cases[c].letters[i % 3] : "0123456789"[draw(&seed, 10)]);
+        v.view.normalizer = cases[c].normalizer;
+        tok = ref_vocab_tokenizer(&v);
         CHECK_OK(tg_bpe_encoder_start(e, tg_tokenizer_state_of(tok), &err), &err);
         while (rest.n > 0)
             CHECK_OK(tg_bpe_encoder_encode(e, NULL, &rest, ids, 100, &n, &err), &err);
@@ -338,8 +371,8 @@ static void memory_is_bounded(void)
         CHECK(e->pieces.queue.capacity <= BOUND);
         tg_bpe_encoder_stop(e);
         free(e);
+        tg_tokenizer_free(tok);
     }
-    tg_tokenizer_free(tok);
     ref_vocab_free(&v);
     free(text);
 }
@@ -649,6 +682,7 @@ int main(void)
     RUN(texts_in_parts);
     RUN(round_trip);
     RUN(long_pieces);
+    RUN(normalised_long_piece);
     RUN(memory_is_bounded);
     RUN(missing_bytes);
     RUN(special_tokens);
