@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/npy.h"
-#include "formats/tensors.h"
 #include "formats/zip.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
@@ -314,55 +313,15 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     return TG_OK;
 }
 
-/* ---- as a container of tensors (tensors.h) */
-
-static tg_status container_open(void **reader, tg_source *source, tg_err *err)
+void tg_archive_forget(tg_archive_reader *r)
 {
-    tg_archive_reader *r;
-    tg_status status = tg_archive_open_source(&r, source, err);
-
-    *reader = r;
-    return status;
+    tg_zip_forget(r->zip);
 }
 
-static tg_status container_next(void *reader, tg_array *array, bool *more, tg_err *err)
+uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
 {
-    tg_archive_event event = TG_ARCHIVE_EOF;
-    tg_status status = tg_archive_next(reader, array, &event, err);
-
-    *more = event == TG_ARCHIVE_ARRAY;
-    if (status || *more)
-        return status;
-    if ((status = tg_archive_next(reader, array, &event, err)))
-        return status;
-    return event == TG_ARCHIVE_EOF ? TG_OK : tg_fail(err, TG_EDATA, "another archive follows the first");
-}
-
-static tg_status container_read(void *reader, void *dst, size_t bytes, tg_err *err)
-{
-    return tg_archive_read(reader, dst, bytes, err);
-}
-
-static uint64_t container_max_bytes(const void *reader)
-{
-    const tg_archive_reader *r = reader;
-
     return tg_zip_max_bytes(r->zip);
 }
-
-static void container_close(void *reader)
-{
-    tg_archive_close(reader);
-}
-
-const tg_container tg_archive_container = {
-    .format = TG_FORMAT_ZIP,
-    .open = container_open,
-    .next = container_next,
-    .read = container_read,
-    .max_bytes = container_max_bytes,
-    .close = container_close,
-};
 
 /* ---- writing */
 

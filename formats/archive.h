@@ -69,6 +69,14 @@ TG_MUST_CHECK tg_status tg_archive_next(tg_archive_reader *reader, tg_array *arr
  * TG_EDATA, TG_EIO as above. */
 TG_MUST_CHECK tg_status tg_archive_read(tg_archive_reader *reader, void *dst, size_t bytes, tg_err *err);
 
+/* An upper bound on the bytes of all arrays in the input; UINT64_MAX when unknown, as for a pipe.  Lets a
+ * caller refuse a larger size before it allocates memory. */
+uint64_t tg_archive_max_bytes(const tg_archive_reader *reader);
+
+/* Take what has been read so far out of memory, if the input is mapped; the system reads it again if it is
+ * used again. */
+void tg_archive_forget(tg_archive_reader *reader);
+
 /* Free the reader and unmap.  NULL is fine. */
 void tg_archive_close(tg_archive_reader *reader);
 

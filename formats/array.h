@@ -1,6 +1,6 @@
 /*
  * array: the description of an array, whatever file holds it: name, element type,
- * shape.  Containers (archive.h, tensors.h) read and write arrays; npy.h is the
+ * shape.  Archives (archive.h) and lists of tensors (tensor_list.h) have arrays; npy.h is the
  * header before an array's data in an archive.
  *
  * Elements are little-endian, in C order (the last dimension is contiguous).

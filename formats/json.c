@@ -1,6 +1,7 @@
 #include "formats/json.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -399,6 +400,24 @@ tg_status tg_json_get_size(tg_json *j, size_t *size, tg_err *err)
     return fits ? TG_OK
                 : tg_json_fail(j, err, "expected an integer from 0 to %zu, got %.*s", SIZE_MAX,
                                (int)tg_size_min(j->at - j->value, 40), (const char *)j->text + j->value);
+}
+
+tg_status tg_json_get_number(tg_json *j, double *number, tg_err *err)
+{
+    char text[64];
+    bool integer;
+    size_t n;
+    tg_status status = expect(j, TG_JSON_NUMBER, err);
+
+    if (status || (status = pass_number(j, &integer, err)))
+        return status;
+    n = j->at - j->value;
+    if (n >= sizeof text)
+        return tg_json_fail(j, err, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
+    memcpy(text, j->text + j->value, n);
+    text[n] = '\0';
+    *number = strtod(text, NULL);
+    return isfinite(*number) ? TG_OK : tg_json_fail(j, err, "%s is beyond the range of a double", text);
 }
 
 tg_status tg_json_get_bool(tg_json *j, bool *value, tg_err *err)

@@ -85,10 +85,11 @@ TG_MUST_CHECK tg_status tg_json_element(tg_json *j, bool *more, tg_err *err);
 /* The same, but the value is skipped; *at is its offset, for tg_json_open_at(). */
 TG_MUST_CHECK tg_status tg_json_element_at(tg_json *j, size_t *at, bool *more, tg_err *err);
 
-/* Read a value of this type.  A size is a non-negative integer without fraction or exponent.
- * TG_ENOMEM: only for a string. */
+/* Read a value of this type.  A size is a non-negative integer without fraction or exponent; a number is
+ * finite, and has at most 63 characters.  TG_ENOMEM: only for a string. */
 TG_MUST_CHECK tg_status tg_json_get_text(tg_json *j, tg_json_text *text, tg_err *err);
 TG_MUST_CHECK tg_status tg_json_get_size(tg_json *j, size_t *size, tg_err *err);
+TG_MUST_CHECK tg_status tg_json_get_number(tg_json *j, double *number, tg_err *err);
 TG_MUST_CHECK tg_status tg_json_get_bool(tg_json *j, bool *value, tg_err *err);
 
 /* Skip a value of any type; the skipped text of a number is exactly the number. */

@@ -2,8 +2,8 @@
 #ifndef TG_FORMATS_LIMITS_H
 #define TG_FORMATS_LIMITS_H
 
-#define TG_NAME_MAX 127   /* bytes of a name, [A-Za-z0-9._/-] */
-#define TG_NAMES_MAX 4096 /* arrays in an archive */
+#define TG_NAME_MAX 127   /* bytes of a name: [A-Za-z0-9._/-]; in files of other projects, printable ASCII */
+#define TG_NAMES_MAX 4096 /* arrays in an archive, tensors in a file */
 #define TG_DIMS_MAX 8
 
 #endif

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "formats/source.h"
 
 #include <assert.h>
@@ -160,6 +161,15 @@ void tg_source_release(tg_source *s)
         return;
     s->map = (char *)s->map + used;
     s->map_size -= used;
+}
+
+void tg_source_forget(const tg_source *s)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+
+    if (s->map && page > 0 && s->next > (const unsigned char *)s->map + page)
+        (void)madvise(s->map, (size_t)(s->next - (const unsigned char *)s->map) / (size_t)page * (size_t)page,
+                      MADV_DONTNEED);
 }
 
 tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err)

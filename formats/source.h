@@ -53,6 +53,9 @@ void tg_source_skip(tg_source *s, size_t n);
  * that is read once takes little memory. */
 void tg_source_release(tg_source *s);
 
+/* The same for bytes that may be needed again: they stay mapped, but leave memory. */
+void tg_source_forget(const tg_source *s);
+
 /* Copy exactly n bytes into dst and consume them; those not yet read bypass the buffer.
  * TG_EDATA, `what` is truncated, if fewer are left; TG_EIO. */
 TG_MUST_CHECK tg_status tg_source_read(tg_source *s, void *dst, size_t n, const char *what, tg_err *err);

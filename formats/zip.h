@@ -90,8 +90,9 @@ void tg_zip_close(tg_zip_reader *reader);
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);
 
-/* As tg_tensors_max_bytes(). */
+/* As tg_archive_max_bytes(), tg_archive_forget(). */
 uint64_t tg_zip_max_bytes(const tg_zip_reader *r);
+void tg_zip_forget(const tg_zip_reader *r);
 
 /* Whether the current archive is marked as written by tg, and so must be canonical. */
 bool tg_zip_canonical(const tg_zip_reader *r);

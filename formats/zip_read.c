@@ -23,6 +23,11 @@ bool tg_zip_canonical(const tg_zip_reader *r)
     return r->canonical;
 }
 
+void tg_zip_forget(const tg_zip_reader *r)
+{
+    tg_source_forget(&r->source);
+}
+
 uint64_t tg_zip_max_bytes(const tg_zip_reader *r)
 {
     const uint64_t size = r->source.at + r->source.ready;

@@ -1,6 +1,6 @@
 /*
  * zip_reader: the state shared by the two halves of the reader, zip_read.c and
- * zip_end.c.  For these two only.
+ * zip_end.c, and zip64 fields, which zip_index.c reads too.  For these three only.
  */
 #ifndef TG_FORMATS_ZIP_READER_H
 #define TG_FORMATS_ZIP_READER_H

@@ -31,7 +31,7 @@
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
-#include "formats/tensors.h"
+#include "formats/tensor_list.h"
 
 /* kernels: which instruction set is used */
 #include "lib/kernels/kernels.h"
@@ -54,7 +54,6 @@
 /* text and gpt: tokenizers, the model, its passes, decoding */
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/config.h"
-#include "lib/gpt/import.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
@@ -64,7 +63,9 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/gpt/windows.h"
 #include "lib/bpe/bpe.h"
+#include "lib/text/bare_ids.h"
 #include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
@@ -84,6 +85,10 @@
 #include "lib/train/team.h"
 #include "lib/train/trainer.h"
 #include "lib/train/tree_sum.h"
+
+/* eval: how well a model predicts a text */
+#include "lib/eval/eval.h"
+#include "lib/eval/score.h"
 
 /* attn, dump and heads: what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"

@@ -62,7 +62,8 @@ arrays = {"kind": np.bytes_("attention"), "version": np.int64(1), "dump/layout":
           "dump/n_layer": np.int64(o["N"] or L), "dump/n_head": np.int64(H), "dump/n_embd": np.int64(H * D),
           "dump/mask": np.bytes_(o["mask"])}
 if o["text"] != "none":
-    arrays["dump/ids"] = np.arange(T, dtype="i8")
+    # letters are bytes, which tell their ids; words are in the order of some vocabulary
+    arrays["dump/ids"] = np.array([t[0] if o["text"] == "letters" else n for n, t in enumerate(texts())], "i8")
     arrays["dump/text"] = np.array(texts())
 for layer in range(L):
     q, k, v = (rng.normal(size=(B, H, T, D)).astype("f4") * s for s in (2, 1, 1))

@@ -1,16 +1,13 @@
 #include "cmd/cli/model.h"
 
 #include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cmd/cli/cli.h"
 
-tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
+static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
 {
     tg_status status;
 
-    *m = (cli_model){.path = cli_model_path(given)};
     if ((status = cli_open_input(&m->fd, m->path, err))) {
         if (err->sys != ENOENT)
             return status;
@@ -23,95 +20,46 @@ tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg
     return tg_err_in(err, cli_input_name(m->path));
 }
 
+tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
+{
+    *m = (cli_model){.path = cli_model_path(given), .fd = -1};
+    return cli_model_is_foreign(m->path) ? cli_model_convert(&m->model, m->path, false, err)
+                                         : open_own(m, remedy, err);
+}
+
 void cli_model_close(cli_model *m)
 {
     tg_model_free(&m->model);
     cli_close_input(m->fd);
 }
 
-/* Where the text comes from.  NOWHERE: it is not given, and the model has no probe. */
-enum source { OPTION, STDIN, PROBE, NOWHERE };
+/* ---- other projects' */
 
-static enum source find_source(const cli_model *m, const char *text)
+bool cli_model_is_foreign(const char *path)
 {
-    if (text)
-        return OPTION;
-    if (!cli_is_dash(m->path) && cli_stdin_has_data())
-        return STDIN;
-    return m->model.probe_count > 0 ? PROBE : NOWHERE;
+    return !cli_is_dash(path) && tg_model_file_is_foreign(path);
 }
 
-static tg_status read_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
+void cli_say_notes(const char *path, const tg_notes *notes)
 {
-    return tg_prompt_read(p, &m->model, STDIN_FILENO, err) ? tg_err_in(err, "standard input") : TG_OK;
+    for (size_t i = 0; i < notes->n; i++)
+        cli_say("%s: %s", path, notes->line[i]);
 }
 
-static tg_status no_text(tg_err *err)
+tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err)
 {
-    return tg_fail(err, TG_EUSAGE,
-                   "the model is not trained and has no text of its own: give one with -p TEXT or on "
-                   "standard input");
-}
-
-tg_status cli_model_prompt(const cli_model *m, tg_prompt *p, const char *text, tg_err *err)
-{
-    *p = (tg_prompt){0};
-    switch (find_source(m, text)) {
-    case OPTION:
-        return tg_prompt_text(p, &m->model, text, strlen(text), err);
-    case STDIN:
-        return read_stdin(m, p, err);
-    case PROBE:
-    case NOWHERE:
-        break;
-    }
-    return TG_OK;
-}
-
-tg_status cli_model_text(const cli_model *m, tg_prompt *p, const char *text, tg_err *err)
-{
-    const tg_model *model = &m->model;
-
-    *p = (tg_prompt){0};
-    switch (find_source(m, text)) {
-    case OPTION:
-    case STDIN:
-        return cli_model_prompt(m, p, text, err);
-    case PROBE:
-        return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
-    case NOWHERE:
-        break;
-    }
-    return no_text(err);
-}
-
-tg_status cli_model_stream(const cli_model *m, cli_stream *s, const char *text, tg_err *err)
-{
-    const tg_model *model = &m->model;
+    tg_model_file f;
+    const char *kind;
+    uint64_t copied;
     tg_status status;
 
-    *s = (cli_stream){.name = "the text"};
-    switch (find_source(m, text)) {
-    case OPTION:
-        if ((status = tg_prompt_text(&s->prompt, model, text, strlen(text), err)))
-            return status;
-        tg_stream_open_ids(&s->stream, model, s->prompt.ids, s->prompt.n);
-        return TG_OK;
-    case STDIN:
-        s->name = "standard input";
-        status = tg_stream_open(&s->stream, model, STDIN_FILENO, err);
-        return status ? tg_err_in(err, s->name) : TG_OK;
-    case PROBE:
-        tg_stream_open_ids(&s->stream, model, model->probe, model->probe_count);
-        return TG_OK;
-    case NOWHERE:
-        break;
-    }
-    return no_text(err);
-}
-
-void cli_stream_close(cli_stream *s)
-{
-    tg_stream_close(&s->stream);
-    tg_prompt_free(&s->prompt);
+    if ((status = tg_model_file_open(&f, path, NULL, err)))
+        return status;
+    cli_say_notes(path, &f.notes);
+    kind = tg_model_file_kind(&f);
+    if (tg_model_file_to_model(m, &f, flat, &copied, err))
+        return tg_err_in(err, path);
+    if (copied > 0 && !flat)
+        cli_say("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
+    return TG_OK;
 }

@@ -171,7 +171,7 @@ static tg_status run_text(tg_ablate *a, const cli_model *m, const attn_options *
 {
     struct timing timing = {.begun = cli_now(), .shown = cli_now()};
     cli_stream text;
-    tg_status status = cli_model_stream(m, &text, o->text, err);
+    tg_status status = cli_text_stream(&o->text, &text, m, err);
 
     if (status)
         return status;

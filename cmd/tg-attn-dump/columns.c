@@ -6,7 +6,7 @@
 
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
-#include "lib/base/utf8.h"
+#include "lib/view/label.h"
 
 /* The widest number, which sets capacities, and the widest usual one, to which columns are aligned. */
 #define WIDEST "-999999999.12345678"
@@ -128,18 +128,39 @@ void columns_set(columns *c, const columns_of *of)
             c->table.column[c->at[kind]].width = width_of(c, kind);
 }
 
+void columns_label_title(char *out, const token_labels *l, bool two)
+{
+    const int id = (int)l->id_width, width = (int)(l->width - l->id_width);
+
+    if (!l->text)
+        *out = '\0';
+    else if (id == 0)
+        snprintf(out, COLUMNS_LABEL_TITLE, two ? " tokens i,j" : " token");
+    else if (two)
+        snprintf(out, COLUMNS_LABEL_TITLE, " %*s%-*s %*s token j", id, "id", width, " token i", id, "id");
+    else
+        snprintf(out, COLUMNS_LABEL_TITLE, " %*s token", id, "id");
+}
+
+size_t columns_label_padding(const token_labels *l, const char *label)
+{
+    return l->width + 1 - tg_label_width(label);
+}
+
 size_t columns_capacity(const columns *c, size_t lines)
 {
-    return table_capacity(&c->table, lines, 2 * c->labels.size + c->labels.width + strlen(" tokens i,j"));
+    return table_capacity(&c->table, lines, 2 * c->labels.size + c->labels.width + COLUMNS_LABEL_TITLE);
 }
 
 void columns_put_titles(table_text *to, const columns *c)
 {
+    char title[COLUMNS_LABEL_TITLE];
+
     if (c->table.format == TABLE_JSONL)
         return;
     table_put_titles(to, &c->table);
-    if (c->labels.text)
-        table_put_word(to, c->square ? " tokens i,j" : " token");
+    columns_label_title(title, &c->labels, c->square);
+    table_put_word(to, title);
     table_put(to, "\n", 1);
 }
 
@@ -190,7 +211,7 @@ static void put_labels(table_text *to, const token_labels *l, size_t i, const si
     table_put(to, " ", 1);
     table_put_word(to, label);
     if (j) {
-        table_put_spaces(to, l->width + 1 - tg_utf8_width(label));
+        table_put_spaces(to, columns_label_padding(l, label));
         table_put_word(to, l->text + *j * l->size);
     }
     table_put(to, "\n", 1);

@@ -19,12 +19,22 @@
 #include "lib/attn/attn.h"
 #include "lib/attn/shape.h"
 
-/* The tokens' texts, shown at the end of aligned lines: token t's is at text + t*size. */
+/* The tokens' labels, shown at the end of aligned lines: token t's is at text + t*size.  Each is an id, if
+ * ids are shown, and a quoted text: 366 " as". */
 typedef struct token_labels {
-    const char *text; /* NULL: no tokens */
+    char *text; /* NULL: no tokens */
     size_t size;
-    size_t width; /* columns of the widest in a terminal */
+    size_t width;    /* columns of the widest in a terminal */
+    size_t id_width; /* columns of the ids; 0: the texts tell them */
 } token_labels;
+
+/* Write the title of the labels of one token, or of two, to out [COLUMNS_LABEL_TITLE], with a space before
+ * it; "" without labels. */
+#define COLUMNS_LABEL_TITLE 160
+void columns_label_title(char *out, const token_labels *labels, bool two);
+
+/* Spaces after a label that precedes another. */
+size_t columns_label_padding(const token_labels *labels, const char *label);
 
 /* What the columns depend on. */
 typedef struct columns_of {

@@ -6,7 +6,6 @@
 
 #include "cmd/tg-attn-dump/example.h"
 #include "lib/base/size.h"
-#include "lib/base/utf8.h"
 
 static tg_status open_example(attn_input *in, const attn_options *o, tg_err *err)
 {
@@ -49,38 +48,6 @@ static tg_status open_qkv(attn_input *in, const attn_options *o, tg_err *err)
 
 /* ---- a model on a text */
 
-/* Show a token's text; one that is longer than out [size] is cut, and ends with CUT. */
-#define CUT "\xE2\x80\xA6"
-static void show_token(char *out, size_t size, const attn_input *in, size_t t)
-{
-    size_t n;
-    const unsigned char *text = tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[t], &n);
-
-    if (cli_show_token(out, size, text, n) < size)
-        return;
-    (void)cli_show_token(out, size - strlen(CUT), text, n);
-    strcat(out, CUT);
-}
-
-/* The tokens' texts, quoted and escaped: "T", "\n". */
-static tg_status make_labels(attn_input *in, tg_err *err)
-{
-    const size_t T = in->prompt.n;
-
-    in->label = calloc(T, sizeof *in->label);
-    if (!in->label)
-        return tg_fail_memory(err, T * sizeof *in->label, "the tokens' texts");
-    for (size_t t = 0; t < T; t++) {
-        char *label = in->label[t];
-
-        label[0] = '"';
-        show_token(label + 1, LABEL_SIZE - 2, in, t);
-        strcat(label, "\"");
-        in->label_width = tg_size_max(in->label_width, tg_utf8_width(label));
-    }
-    return TG_OK;
-}
-
 static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *given, tg_err *err)
 {
     int32_t *ids = calloc(given->n, sizeof *ids);
@@ -102,6 +69,7 @@ static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *
 
 static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
 {
+    const bool has_text = tg_tokenizer_has_text(model->tokenizer);
     const size_t n_ctx = model->config.n_ctx;
     size_t bytes = 0, n;
 
@@ -109,8 +77,10 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
         return tg_fail(err, TG_EDATA, "the text has no tokens");
     if (p->n <= n_ctx)
         return TG_OK;
-    for (size_t t = 0; t < n_ctx; t++, bytes += n)
+    for (size_t t = 0; has_text && t < n_ctx; t++, bytes += n)
         (void)tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
+    if (!has_text)
+        return tg_fail(err, TG_EDATA, "%zu token ids exceed the model's context of %zu", p->n, n_ctx);
     return tg_fail(err, TG_EDATA,
                    "the text has %zu tokens, which exceeds the model's context of %zu: shorten it, as with "
                    "head -c %zu",
@@ -124,8 +94,9 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
     tg_status status;
 
     if ((status = ids ? take_ids(&in->prompt, model, ids, err)
-                      : cli_model_text(&in->model, &in->prompt, o->text, err)) ||
-        (status = check_length(&in->prompt, model, err)) || (status = make_labels(in, err)))
+                      : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
+        (status = check_length(&in->prompt, model, err)) ||
+        (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)))
         return status;
     snprintf(in->title, sizeof in->title, "%zu token%s through %zu layer%s of %zu head%s", in->prompt.n,
              cli_plural(in->prompt.n), c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
@@ -181,7 +152,7 @@ tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids
 void input_close(attn_input *in)
 {
     tg_attn_layers_close(&in->layers);
-    free(in->label);
+    labels_free(&in->labels);
     free(in->numbers);
     tg_attn_qkv_free(&in->qkv);
     tg_prompt_free(&in->prompt);
@@ -220,7 +191,7 @@ columns_of input_columns(const attn_input *in, const attn_options *o)
         .L = in->layers.L,
         .format = (table_format)o->format,
         .mask = (tg_attn_mask)o->mask,
-        .labels = {in->label ? in->label[0] : NULL, LABEL_SIZE, in->label_width},
+        .labels = in->labels,
     };
 }
 
@@ -233,13 +204,12 @@ void input_print_title(const attn_input *in)
 
 bool input_has_tokens(const attn_input *in)
 {
-    return in->label != NULL;
+    return in->labels.text != NULL;
 }
 
 size_t input_token(char out[TOKEN_TEXT_SIZE], const attn_input *in, size_t t)
 {
-    show_token(out, TOKEN_TEXT_SIZE, in, t);
-    return strlen(out);
+    return label_show(out, TOKEN_TEXT_SIZE, SIZE_MAX, in->model.model.tokenizer, in->prompt.ids[t]);
 }
 
 tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_err *err)

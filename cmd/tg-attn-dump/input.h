@@ -4,24 +4,21 @@
 #ifndef TG_CMD_ATTN_DUMP_INPUT_H
 #define TG_CMD_ATTN_DUMP_INPUT_H
 
-#include "cmd/cli/model.h"
+#include "cmd/cli/text.h"
 #include "cmd/tg-attn-dump/columns.h"
+#include "cmd/tg-attn-dump/labels.h"
 #include "cmd/tg-attn-dump/options.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
 
-#define LABEL_SIZE 64        /* bytes of a token's text as shown in lines, with quotes and NUL */
-#define TOKEN_TEXT_SIZE 1024 /* the same in records and archives, without quotes */
-
 typedef struct attn_input {
-    tg_attn_layers layers;     /* walked once; filtered by the options */
-    const char *path;          /* the file it came from, for messages; NULL: none */
-    char title[128];           /* what it is, in one line, and */
-    const char *remark;        /* a second line, or NULL */
-    char (*label)[LABEL_SIZE]; /* [T] the tokens as shown in lines; NULL: none */
-    size_t label_width;        /* columns of the widest */
+    tg_attn_layers layers; /* walked once; filtered by the options */
+    const char *path;      /* the file it came from, for messages; NULL: none */
+    char title[128];       /* what it is, in one line, and */
+    const char *remark;    /* a second line, or NULL */
     /* owned */
-    float *numbers; /* of an example that follows a formula */
+    token_labels labels; /* of the tokens; without text: none */
+    float *numbers;      /* of an example that follows a formula */
     bool has_model;
     cli_model model;
     tg_prompt prompt;

@@ -59,6 +59,8 @@ static bool owns(const job *j, const char *option)
 
 static bool accepts(const job *j, const char *option)
 {
+    if (strcmp(option, "ids") == 0) /* goes wherever a text goes */
+        option = "prompt";
     for (const char *const *name = j->accepts; *name; name++)
         if (strcmp(*name, option) == 0)
             return true;
@@ -88,11 +90,11 @@ static int check_accepted(const job *what, const cli_option *options)
 
 static int check_sources(const attn_options *o)
 {
-    if ((o->example != NOT_GIVEN) + (o->qkv != NULL) + (o->model != NULL || o->text != NULL) > 1)
-        return cli_usage("--example, --qkv, and -m or -p name different inputs: give only one");
-    if (o->text && *o->text == '\0')
+    if ((o->example != NOT_GIVEN) + (o->qkv != NULL) + (o->model != NULL || cli_text_given(&o->text)) > 1)
+        return cli_usage("--example, --qkv, and -m, -p or --ids name different inputs: give only one");
+    if (o->text.text && *o->text.text == '\0')
         return cli_usage("--prompt must not be empty");
-    return CLI_OK;
+    return cli_text_check(&o->text);
 }
 
 /* ---- all of them */
@@ -141,8 +143,9 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
     const cli_option shared[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
-        {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
+        {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
          "the text to run (default: standard input, text or tokens; else the model's probe)", 0, 0, NULL},
+        {0, "ids", CLI_TEXT, &o->text.ids, "IDS", CLI_IDS_HELP, 0, 0, NULL},
         {0, "example", CLI_CHOICE, &o->example, EXAMPLES, "a small worked example; needs no model", 0, 0,
          NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,

@@ -6,14 +6,16 @@
 #define TG_CMD_ATTN_DUMP_OPTIONS_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/text.h"
 #include "lib/attn/attn.h"
 
 #define NOT_GIVEN SIZE_MAX /* of a number or a choice; a filter has TG_ATTN_ALL instead */
 
 /* The options that several jobs share. */
 typedef struct attn_options {
-    const char *model, *text, *qkv; /* NULL: not given */
-    size_t example, heads;          /* or NOT_GIVEN */
+    const char *model, *qkv; /* NULL: not given */
+    cli_text text;
+    size_t example, heads; /* or NOT_GIVEN */
     tg_attn_filter filter;
     size_t format, stage, layout, mask; /* table_format, tg_attn_stage, _layout, _mask */
     size_t threads;

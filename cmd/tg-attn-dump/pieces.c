@@ -7,14 +7,17 @@
 #include "lib/base/size.h"
 #include "lib/bpe/bpe.h"
 
+#define SHOWN 60 /* columns of a text, with quotes */
+
 enum { COLUMN_POSITION, COLUMN_ID, COLUMN_FROM, COLUMN_TO, COLUMN_TEXT, COLUMNS };
 
 static size_t bytes_of(const attn_input *in, size_t t)
 {
+    const tg_tokenizer *tok = in->model.model.tokenizer;
     size_t n;
 
-    (void)tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[t], &n);
-    return n;
+    (void)tg_tokenizer_token(tok, in->prompt.ids[t], &n);
+    return tg_tokenizer_has_text(tok) ? n : 0;
 }
 
 /* Align the columns to their greatest numbers. */
@@ -62,6 +65,7 @@ static void print_header(const attn_input *in)
 static void print_token(const table *t, const attn_input *in, size_t p, size_t from)
 {
     const size_t to = from + bytes_of(in, p);
+    const tg_tokenizer *tok = in->model.model.tokenizer;
     char text[TOKEN_TEXT_SIZE];
     table_cell cells[COLUMNS] = {
         [COLUMN_POSITION] = {.size = p},
@@ -70,10 +74,10 @@ static void print_token(const table *t, const attn_input *in, size_t p, size_t f
         [COLUMN_TO] = {.size = to},
     };
 
-    if (t->format == TABLE_TEXT)
-        cells[COLUMN_TEXT] = (table_cell){.text = in->label[p], .n = strlen(in->label[p])};
-    else
-        cells[COLUMN_TEXT] = (table_cell){.text = text, .n = input_token(text, in, p)};
+    cells[COLUMN_TEXT] = (table_cell){.text = text,
+                                      .n = t->format == TABLE_TEXT
+                                               ? label_quote(text, sizeof text, SHOWN, tok, in->prompt.ids[p])
+                                               : input_token(text, in, p)};
     table_print_line(t, cells);
 }
 

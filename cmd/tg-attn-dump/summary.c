@@ -5,7 +5,6 @@
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/table.h"
 #include "lib/base/size.h"
-#include "lib/base/utf8.h"
 #include "lib/heads/head_stats.h"
 
 struct summary {
@@ -32,9 +31,11 @@ static void place(tg_arena *arena, void *context)
 
 static void print_titles(const struct summary *s)
 {
+    char title[COLUMNS_LABEL_TITLE];
+
+    columns_label_title(title, &s->input->labels, true);
     printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
-           s->batch ? "    b" : "", s->positions, "i", s->positions, "j",
-           s->input->label ? " tokens i,j" : "");
+           s->batch ? "    b" : "", s->positions, "i", s->positions, "j", title);
 }
 
 static void print_numbers(const tg_head_stats *head)
@@ -51,17 +52,21 @@ static void print_numbers(const tg_head_stats *head)
         printf(" %6s", "-");
 }
 
+static void print_tokens(const token_labels *labels, size_t i, size_t j)
+{
+    const char *label_i = labels->text + i * labels->size, *label_j = labels->text + j * labels->size;
+
+    printf(" %s%*s%s", label_i, (int)columns_label_padding(labels, label_i), "", label_j);
+}
+
 static void print_pair(const struct summary *s, const tg_head_pair *pair)
 {
-    const attn_input *of = s->input;
-
     if (pair->found)
         printf(" %*zu %*zu %5.3f", s->positions, pair->i, s->positions, pair->j, pair->prob);
     else
         printf(" %*s %*s %5s", s->positions, "-", s->positions, "-", "-");
-    if (pair->found && of->label)
-        printf(" %s%*s %s", of->label[pair->i], (int)(of->label_width - tg_utf8_width(of->label[pair->i])),
-               "", of->label[pair->j]);
+    if (pair->found && input_has_tokens(s->input))
+        print_tokens(&s->input->labels, pair->i, pair->j);
 }
 
 static void print_text(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
@@ -91,7 +96,7 @@ static void print_explanation(const struct summary *s, const tg_attn_filter *fil
     printf("# means over the queries i > 0 of p, the probabilities of a head:\n"
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
-    if (s->input->label)
+    if (input_has_tokens(s->input))
         printf("# induct   p at all j < i behind a token like i; of the queries with such a j\n");
     printf("# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
     print_titles(s);
@@ -104,7 +109,7 @@ static table columns_for(table_format format)
 {
     return (table){
         .format = format,
-        .n = 14,
+        .n = 16,
         .column = {{"layer", "", TABLE_SIZE, 0, 0},
                    {"head", "", TABLE_SIZE, 0, 0},
                    {"b", "", TABLE_SIZE, 0, 0},
@@ -118,7 +123,9 @@ static table columns_for(table_format format)
                    {"j", "", TABLE_SIZE, 0, 0},
                    {"prob", "", TABLE_DOUBLE, 0, 0},
                    {"token_i", "", TABLE_STRING, 0, 0},
-                   {"token_j", "", TABLE_STRING, 0, 0}},
+                   {"token_j", "", TABLE_STRING, 0, 0},
+                   {"id_i", "", TABLE_SIZE, 0, 0},
+                   {"id_j", "", TABLE_SIZE, 0, 0}},
     };
 }
 
@@ -138,6 +145,12 @@ static table_cell token_if(bool known, char text[TOKEN_TEXT_SIZE], const attn_in
     if (!known || !input_has_tokens(in))
         return (table_cell){.kind = CELL_MISSING};
     return (table_cell){.text = text, .n = input_token(text, in, t)};
+}
+
+static table_cell id_if(bool known, const attn_input *in, size_t t)
+{
+    known = known && input_has_tokens(in);
+    return size_if(known, known ? (size_t)in->prompt.ids[t] : 0);
 }
 
 static void print_record(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
@@ -162,6 +175,8 @@ static void print_record(const struct summary *s, const tg_head_stats *head, siz
         real_if(pair->found, (double)(float)pair->prob), /* the digits that its row has */
         token_if(pair->found, token_i, s->input, pair->i),
         token_if(pair->found, token_j, s->input, pair->j),
+        id_if(pair->found, s->input, pair->i),
+        id_if(pair->found, s->input, pair->j),
     };
 
     table_print_line(&t, cells);

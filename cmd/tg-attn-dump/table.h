@@ -19,7 +19,7 @@
 typedef enum table_format { TABLE_TEXT, TABLE_TSV, TABLE_JSONL } table_format;
 #define TABLE_FORMATS "text|tsv|jsonl"
 
-#define TABLE_COLUMNS_MAX 14
+#define TABLE_COLUMNS_MAX 16
 
 typedef enum table_type {
     TABLE_SIZE,   /* a whole number */

@@ -53,9 +53,9 @@ trace_text trace_token(const trace_page *p, size_t t)
 
     if (!input_has_tokens(in))
         return (trace_text){""};
-    if (tg_tokenizer_ids_are_bytes(in->model.model.tokenizer))
-        return text_of(" %s", in->label[t]);
-    return text_of(" %s (id %ld)", in->label[t], (long)in->prompt.ids[t]);
+    if (in->labels.id_width == 0)
+        return text_of(" %s", labels_quoted(&in->labels, t));
+    return text_of(" %s (id %ld)", labels_quoted(&in->labels, t), (long)in->prompt.ids[t]);
 }
 
 void trace_heading(trace_page *p, const char *title, const char *where)

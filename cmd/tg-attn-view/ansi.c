@@ -1,37 +1,20 @@
 /* view: heat maps in a terminal. */
+#include "cmd/tg-attn-view/ansi.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/tg-attn-view/term.h"
 #include "lib/base/size.h"
-#include "lib/base/utf8.h"
+#include "lib/view/label.h"
 
 #define SHADES ".:-=+*#%@" /* in ascending order; masked cells are blank */
 #define GAP 2              /* columns between maps on a sheet */
 #define MAP_MIN 16         /* columns of a map on a sheet, if the terminal is wide enough */
 #define MAP_MAX 48
-#define LABEL_MAX 14  /* columns of a query's token */
-#define KEY_LINES 8   /* max lines of the keys' tokens above a map, */
-#define DENSE_LINES 4 /* and where the tokens touch: longer ones could not be read */
+#define CELL_MAX 14 /* columns of a number in a table, if its token needs them */
 #define SCALE_COLUMNS 24
-
-/* How cells fill the lines of a map. */
-struct layout {
-    size_t n;       /* tokens per cell */
-    size_t columns; /* of a cell */
-    bool halves;    /* a line shows two rows of cells, as half blocks */
-    size_t side, lines;
-};
-
-struct ansi {
-    view *v;
-    view_out *out;
-    view_term term;
-    size_t width; /* the terminal's */
-    const char *more, *blank;
-};
 
 static char shade_at(double place)
 {
@@ -40,22 +23,16 @@ static char shade_at(double place)
     return SHADES[tg_size_min((size_t)(place * (double)(last + 1)), last)];
 }
 
-static void repeat(struct ansi *a, const char *text, size_t n)
-{
-    while (n-- > 0)
-        view_put(a->out, text, strlen(text));
-}
-
 /* ---- cells */
 
 /* Choose the layout of a map of up to `width` columns. */
-static struct layout choose_layout(const struct ansi *a, size_t T, size_t width)
+static ansi_layout choose_layout(const struct ansi *a, size_t T, size_t width)
 {
-    struct layout l = {.n = 1, .columns = 2};
+    ansi_layout l = {.n = 1, .columns = 2};
 
     width = tg_size_max(width, 2);
     if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > width)
-        l = (struct layout){.n = tg_ceil_div(T, width), .columns = 1, .halves = true};
+        l = (ansi_layout){.n = tg_ceil_div(T, width), .columns = 1, .halves = true};
     else if (2 * T > width && T <= width)
         l.columns = 1; /* taller than wide, but shows every number */
     else
@@ -77,14 +54,14 @@ static void put_halves(struct ansi *a, unsigned upper, unsigned lower)
 {
     if (upper == VIEW_NONE) {
         view_term_colors(&a->term, lower, VIEW_NONE);
-        repeat(a, lower == VIEW_NONE ? " " : "▄", 1);
+        ansi_repeat(a, lower == VIEW_NONE ? " " : "▄", 1);
     } else {
         view_term_colors(&a->term, upper, lower);
-        repeat(a, "▀", 1);
+        ansi_repeat(a, "▀", 1);
     }
 }
 
-static void put_cell(struct ansi *a, const struct layout *l, const tg_grid *g, size_t i, size_t j)
+static void put_cell(struct ansi *a, const ansi_layout *l, const tg_grid *g, size_t i, size_t j)
 {
     const float x = g->cell[i * g->side + j];
     char shade[2] = " ";
@@ -92,10 +69,10 @@ static void put_cell(struct ansi *a, const struct layout *l, const tg_grid *g, s
     view_term_colors(&a->term, VIEW_NONE, cell_color(a, g, i, j));
     if (a->term.color == VIEW_NEVER && isfinite(x))
         shade[0] = shade_at(tg_scale_place(&a->v->scale, (double)x));
-    repeat(a, shade, l->columns);
+    ansi_repeat(a, shade, l->columns);
 }
 
-static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *g, size_t line)
+static void put_map_line(struct ansi *a, const ansi_layout *l, const tg_grid *g, size_t line)
 {
     for (size_t j = 0; j < g->side; j++) {
         if (l->halves)
@@ -104,116 +81,6 @@ static void put_map_line(struct ansi *a, const struct layout *l, const tg_grid *
             put_cell(a, l, g, line, j);
     }
     view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
-}
-
-/* ---- labels */
-
-/* Write token t to `out` as this terminal can show it, with visible blanks.  Returns out. */
-static const char *token(const struct ansi *a, size_t t, char *out, size_t size)
-{
-    char ascii[2 * VIEW_LABEL];
-    const char *from = a->v->label[t];
-    size_t used = 0;
-
-    if (!a->term.utf8) {
-        view_escape(ascii, sizeof ascii, from, true);
-        from = ascii;
-    }
-    for (; *from != '\0' && used + 3 < size; from++) {
-        const char *piece = *from == ' ' ? a->blank : (const char[]){*from, '\0'};
-
-        memcpy(out + used, piece, strlen(piece));
-        used += strlen(piece);
-    }
-    out[used] = '\0';
-    return out;
-}
-
-static size_t number_width(size_t n)
-{
-    return (size_t)snprintf(NULL, 0, "%zu", n);
-}
-
-/* The columns of the widest label of `n` adjacent tokens, up to `max`. */
-static size_t widest_tokens(const struct ansi *a, size_t n, size_t max)
-{
-    size_t widest = 0;
-    char buffer[2 * VIEW_LABEL];
-
-    for (size_t first = 0; a->v->label && first < a->v->dump->T && widest < max; first += n) {
-        size_t columns = n - 1;
-
-        for (size_t t = first; t < tg_size_min(first + n, a->v->dump->T); t++)
-            columns += tg_utf8_width(token(a, t, buffer, sizeof buffer));
-        widest = tg_size_max(widest, columns);
-    }
-    return tg_size_min(widest, max);
-}
-
-/* Print the label of a line: "12 token", or "12-25" if its cells cover several queries. */
-static void put_query(struct ansi *a, size_t first, size_t n, bool range, size_t columns)
-{
-    const size_t T = a->v->dump->T, last = tg_size_min(first + n, T) - 1, digits = number_width(T - 1);
-    char buffer[2 * VIEW_LABEL], text[6 * VIEW_LABEL];
-    int used;
-
-    if (range) {
-        snprintf(text, sizeof text, "%*zu-%zu", (int)digits, first, last);
-    } else {
-        used = snprintf(text, sizeof text, "%*zu", (int)digits, first);
-        for (size_t t = first; a->v->label && t <= last; t++)
-            used +=
-                snprintf(text + used, sizeof text - (size_t)used, " %s", token(a, t, buffer, sizeof buffer));
-    }
-    view_field(a->out, text, columns - 1, a->more);
-    view_put(a->out, " ", 1);
-}
-
-/* Print the keys' tokens upright, one letter per line, ending just above the map. */
-static void put_upright(struct ansi *a, size_t columns, size_t cell)
-{
-    const size_t T = a->v->dump->T;
-    size_t lines = 0, wide;
-    char buffer[2 * VIEW_LABEL];
-
-    for (size_t t = 0; t < T; t++)
-        lines = tg_size_max(lines, tg_size_min(KEY_LINES, tg_utf8_width(token(a, t, buffer, sizeof buffer))));
-    for (size_t line = 0; line < lines; line++) {
-        view_field(a->out, line == 0 ? "key" : "", columns, a->more);
-        for (size_t t = 0; t < T; t++) {
-            const char *at = token(a, t, buffer, sizeof buffer);
-            size_t above, length;
-            const size_t height = tg_size_min(KEY_LINES, tg_utf8_width(at));
-            char letter[8] = "";
-
-            /* a character of two columns takes two lines, because heights are counted in columns */
-            for (above = lines - height; above <= line && *at != '\0'; above += tg_size_max(wide, 1)) {
-                length = view_character(at, &wide);
-                snprintf(letter, sizeof letter, "%.*s", above == line ? (int)length : 0, at);
-                at += length;
-            }
-            if (line == lines - 1 && *at != '\0')
-                snprintf(letter, sizeof letter, "%s", a->more);
-            view_field(a->out, letter, cell, cell < 2 ? "+" : a->more);
-        }
-        view_term_line(&a->term);
-    }
-}
-
-/* Print positions above every tenth column or so. */
-static void put_ticks(struct ansi *a, const struct layout *l, size_t columns)
-{
-    char number[24];
-    const size_t step = tg_ceil_div(number_width(a->v->dump->T) + 4, l->columns);
-
-    view_field(a->out, "key", columns, a->more);
-    for (size_t j = 0; j < l->side; j += step) {
-        const size_t width = l->columns * tg_size_min(step, l->side - j);
-
-        snprintf(number, sizeof number, "%zu", j * l->n);
-        view_field(a->out, strlen(number) <= width ? number : "", width, "");
-    }
-    view_term_line(&a->term);
 }
 
 /* ---- words around the maps */
@@ -282,7 +149,7 @@ static void put_scale(struct ansi *a)
         put_words(a, "colours follow the %s: %.2g is in the middle", name, tg_scale_number(s, 0.5));
 }
 
-static void put_cells_note(struct ansi *a, const struct layout *l)
+static void put_cells_note(struct ansi *a, const ansi_layout *l)
 {
     if (l->n > 1)
         put_words(a, "each cell: the greatest of %zu x %zu", l->n, l->n);
@@ -313,10 +180,20 @@ static void put_number(struct ansi *a, double x, size_t columns)
     view_put(a->out, text, strlen(text));
 }
 
+/* Print a label at the right end of a cell. */
+static void put_title(struct ansi *a, const char *label, size_t cell)
+{
+    const size_t used = tg_size_min(tg_label_width(label), cell - 1);
+
+    ansi_repeat(a, " ", cell - 1 - used);
+    view_field(a->out, label, used, a->more);
+    view_put(a->out, " ", 1);
+}
+
 static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
 {
     const size_t T = a->v->dump->T;
-    char buffer[2 * VIEW_LABEL];
+    char buffer[ANSI_TOKEN];
 
     view_field(a->out, "key", columns, a->more);
     for (size_t t = 0; t < T; t++)
@@ -325,87 +202,85 @@ static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
     if (!a->v->label)
         return;
     view_field(a->out, "", columns, a->more);
+    for (size_t t = 0; t < T; t++)
+        put_title(a, ansi_token(a, t, buffer), cell);
+    view_term_line(&a->term);
+    if (!a->v->ids)
+        return;
+    view_field(a->out, "id", columns, a->more);
     for (size_t t = 0; t < T; t++) {
-        const char *text = token(a, t, buffer, sizeof buffer);
-        const size_t used = tg_size_min(tg_utf8_width(text), cell - 1);
-
-        repeat(a, " ", cell - 1 - used);
-        view_field(a->out, text, used, a->more);
-        view_put(a->out, " ", 1);
+        snprintf(buffer, sizeof buffer, "%lld", (long long)a->v->dump->ids[t]);
+        put_title(a, buffer, cell);
     }
     view_term_line(&a->term);
 }
 
-static void put_table(struct ansi *a, const tg_grid *g, size_t columns, size_t cell)
+static void put_table(struct ansi *a, const tg_grid *g, const ansi_margin *m, const ansi_layout *l,
+                      size_t cell)
 {
-    put_column_titles(a, columns, cell);
+    put_column_titles(a, m->columns, cell);
     for (size_t i = 0; i < g->side; i++) {
-        put_query(a, i, 1, false, columns);
+        ansi_put_query(a, m, l, i);
         for (size_t j = 0; j < g->side; j++)
             put_number(a, (double)g->cell[i * g->side + j], cell);
         view_term_line(&a->term);
     }
 }
 
-static void put_large(struct ansi *a, const struct layout *l, const tg_grid *g, size_t columns)
+static void put_large(struct ansi *a, const ansi_layout *l, const tg_grid *g, ansi_margin m)
 {
-    const size_t queries = l->n * (l->halves ? 2 : 1);
-
-    if (l->n == 1 && a->v->label &&
-        widest_tokens(a, 1, KEY_LINES) <= (l->columns > 1 ? KEY_LINES : DENSE_LINES))
-        put_upright(a, columns, l->columns);
-    else
-        put_ticks(a, l, columns);
+    ansi_widen_margin(&m, a, l);
+    ansi_put_keys(a, &m, l);
     for (size_t line = 0; line < l->lines; line++) {
-        put_query(a, line * queries, queries, l->n > 1, columns);
+        ansi_put_query(a, &m, l, line * l->n * (l->halves ? 2 : 1));
         put_map_line(a, l, g, line);
         view_term_line(&a->term);
     }
 }
 
-/* The width of the labels before a map: "12 token", two tokens if a line holds two queries, or a range
- * of positions. */
-static size_t query_columns(const struct ansi *a, const struct layout *l)
+/* Choose the layout, and the margin before it.  Each depends on the other; the loop ends because the
+ * margin only grows. */
+static ansi_margin choose_margin(const struct ansi *a, ansi_layout *l)
 {
-    const size_t digits = number_width(a->v->dump->T - 1);
-    const size_t label = widest_tokens(a, l->halves ? 2 : 1, LABEL_MAX);
-    const size_t columns = l->n > 1 ? 2 * digits + 2 : digits + 1 + (label > 0 ? label + 1 : 0);
-
-    return tg_size_max(columns, strlen("key") + 1);
-}
-
-/* Choose the layout, and return the width of the labels.  Each depends on the other; the loop ends
- * because the width only grows. */
-static size_t choose_columns(const struct ansi *a, struct layout *l)
-{
-    size_t columns = 0, before;
+    ansi_margin m = {0};
+    size_t before;
 
     do {
-        before = columns;
-        *l = choose_layout(a, a->v->dump->T, a->width > columns ? a->width - columns : 0);
-        columns = tg_size_max(columns, query_columns(a, l));
-    } while (columns > before);
-    return columns;
+        before = m.columns;
+        *l = choose_layout(a, a->v->dump->T, a->width > before ? a->width - before : 0);
+        m = ansi_margin_for(a, l);
+        m.columns = tg_size_max(m.columns, before);
+    } while (m.columns > before);
+    return m;
+}
+
+/* The width of a table's cells: what the numbers need, and more for tokens if there is room. */
+static size_t choose_cell(const struct ansi *a, size_t columns)
+{
+    const size_t least = table_column(a->v), T = a->v->dump->T;
+    const size_t room = a->width > columns ? (a->width - columns) / T : 0;
+    const size_t wanted = tg_size_min(ansi_widest_tokens(a, 1, CELL_MAX - 1) + 1, room);
+
+    return tg_size_max(least, wanted);
 }
 
 static tg_status draw_one(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
     const size_t T = v->dump->T;
-    struct layout l;
-    const size_t columns = choose_columns(a, &l);
-    size_t cell;
+    ansi_layout l;
+    const ansi_margin m = choose_margin(a, &l);
+    const size_t cell = choose_cell(a, m.columns);
     tg_status status;
 
     if ((status = view_fill(v, l.n, err)))
         return status;
     put_words(a, "layer %zu, head %zu: %zu token%s", v->map->layer->number, v->map->head, T,
               T == 1 ? "" : "s");
-    cell = table_column(v);
-    if (columns + T * cell <= a->width)
-        put_table(a, &v->map->grid, columns, cell);
+    if (m.columns + T * cell <= a->width)
+        put_table(a, &v->map->grid, &m, &l, cell);
     else
-        put_large(a, &l, &v->map->grid, columns);
+        put_large(a, &l, &v->map->grid, m);
     put_scale(a);
     put_cells_note(a, &l);
     return TG_OK;
@@ -419,23 +294,23 @@ static void put_titles(struct ansi *a, const view_map *map, size_t n, size_t col
 
     for (size_t m = 0; m < n; m++) {
         snprintf(title, sizeof title, "layer %zu, head %zu", map[m].layer->number, map[m].head);
-        if (tg_utf8_width(title) > columns)
+        if (tg_label_width(title) > columns)
             snprintf(title, sizeof title, "L%zu H%zu", map[m].layer->number, map[m].head);
         view_field(a->out, title, columns, a->more);
         if (m + 1 < n)
-            repeat(a, " ", GAP);
+            ansi_repeat(a, " ", GAP);
     }
     view_term_line(&a->term);
 }
 
-static void put_maps(struct ansi *a, const struct layout *l, const view_map *map, size_t n, size_t columns)
+static void put_maps(struct ansi *a, const ansi_layout *l, const view_map *map, size_t n, size_t columns)
 {
     put_titles(a, map, n, columns);
     for (size_t line = 0; line < l->lines; line++) {
         for (size_t m = 0; m < n; m++) {
             put_map_line(a, l, &map[m].grid, line);
             if (m + 1 < n)
-                repeat(a, " ", columns - l->side * l->columns + GAP);
+                ansi_repeat(a, " ", columns - l->side * l->columns + GAP);
         }
         view_term_line(&a->term);
     }
@@ -448,7 +323,7 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
     const size_t fit = tg_size_max((a->width + GAP) / (MAP_MIN + GAP), 1);
     const size_t per_line = tg_size_max(tg_size_min(view_same_layer(v, 0), fit), 1);
     const size_t width = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MAX);
-    const struct layout l = choose_layout(a, v->dump->T, width);
+    const ansi_layout l = choose_layout(a, v->dump->T, width);
     const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_MIN), tg_size_max(width, 2));
     tg_status status = view_fill(v, l.n, err);
 

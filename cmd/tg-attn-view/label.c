@@ -1,53 +1,20 @@
-/* view: the text of tokens: its width, and characters that must be escaped. */
-#include "cmd/tg-attn-view/view.h"
-
-#include <stdint.h>
+/* view: the labels of tokens. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "lib/base/size.h"
-#include "lib/base/utf8.h"
+#include "cmd/tg-attn-view/view.h"
+#include "lib/view/label.h"
 
-/* Invisible characters that terminals and browsers obey: directions, joiners, byte order marks. */
-static const uint32_t formats[][2] = {
-    {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x180E, 0x180E}, {0x200B, 0x200F},   {0x2028, 0x202E},
-    {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
-};
+#define SHOWN 1024 /* bytes of a token's text, of which a label has fewer */
 
-static bool within(uint32_t code, const uint32_t (*ranges)[2], size_t n)
+void view_field(view_out *out, const char *label, size_t columns, const char *more)
 {
-    for (size_t r = 0; r < n; r++) {
-        if (code >= ranges[r][0] && code <= ranges[r][1])
-            return true;
-    }
-    return false;
-}
+    const bool cut = tg_label_width(label) > columns;
+    size_t used;
 
-size_t view_character(const char *text, size_t *columns)
-{
-    uint32_t code;
-    const size_t length = tg_utf8_decode(&code, text, strlen(text));
-
-    *columns = length > 0 ? tg_utf8_columns(code) : 1;
-    return tg_size_max(length, 1);
-}
-
-void view_field(view_out *out, const char *text, size_t columns, const char *more)
-{
-    const bool cut = tg_utf8_width(text) > columns;
-    const size_t limit = columns - (cut && columns > 0);
-    size_t used = 0, next;
-
-    while (*text != '\0') {
-        const size_t length = view_character(text, &next);
-
-        if (used + next > limit)
-            break;
-        view_put(out, text, length);
-        text += length;
-        used += next;
-    }
+    view_put(out, label, tg_label_fit(label, columns - (cut && columns > 0), &used));
     if (cut && columns > 0) {
         view_put(out, more, strlen(more));
         used++;
@@ -56,24 +23,44 @@ void view_field(view_out *out, const char *text, size_t columns, const char *mor
         view_put(out, " ", 1);
 }
 
-void view_escape(char *out, size_t size, const char *text, bool ascii)
+/* tg-attn-dump has made the texts visible, but another program may not. */
+static void make_label(char label[VIEW_LABEL], const char *text, size_t n)
 {
-    size_t used = 0;
+    char shown[SHOWN], visible[3 * SHOWN];
 
-    while (*text != '\0') {
-        char piece[16];
-        uint32_t code;
-        const size_t length = tg_size_max(tg_utf8_decode(&code, text, strlen(text)), 1);
-        const bool escape =
-            length > 1 && (ascii || within(code, formats, sizeof formats / sizeof formats[0]));
-        const int n = escape ? snprintf(piece, sizeof piece, "\\u%04X", (unsigned)code)
-                             : snprintf(piece, sizeof piece, "%.*s", (int)length, text);
+    cli_escape(shown, sizeof shown, (const unsigned char *)text, n);
+    (void)tg_label_show(visible, sizeof visible, shown, strlen(shown));
+    tg_label_copy(label, VIEW_LABEL, VIEW_LABEL, visible);
+}
 
-        if (used + (size_t)n >= size)
-            break;
-        memcpy(out + used, piece, (size_t)n);
-        used += (size_t)n;
-        text += length;
+/* Whether a label tells its id: it shows the byte of this number, or the number itself. */
+static bool tells(const char *label, long long id)
+{
+    const unsigned char byte = (unsigned char)id;
+    char want[32];
+
+    if (id == byte) {
+        (void)cli_show_token(want, sizeof want, &byte, 1);
+        if (strcmp(label, want) == 0)
+            return true;
     }
-    out[used] = '\0';
+    snprintf(want, sizeof want, "%lld", id);
+    return strcmp(label, want) == 0;
+}
+
+tg_status view_make_labels(view *v, tg_err *err)
+{
+    const tg_dump *dump = v->dump;
+
+    if (!dump->text)
+        return TG_OK;
+    if (!(v->label = calloc(dump->T, sizeof *v->label)))
+        return tg_fail_memory(err, dump->T * sizeof *v->label, "the tokens' texts");
+    for (size_t t = 0; t < dump->T; t++) {
+        const char *text = dump->text + t * dump->text_size;
+
+        make_label(v->label[t], text, strnlen(text, dump->text_size));
+        v->ids = v->ids || (dump->ids && !tells(v->label[t], (long long)dump->ids[t]));
+    }
+    return TG_OK;
 }

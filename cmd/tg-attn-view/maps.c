@@ -66,30 +66,6 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
     return TG_OK;
 }
 
-#define CUT "\xE2\x80\xA6" /* at the end of a label that is cut */
-
-/* Make printable labels: tg-attn-dump escapes the tokens' texts, but another program may not. */
-static tg_status make_labels(view *v, tg_err *err)
-{
-    const tg_dump *dump = v->dump;
-
-    if (!dump->text)
-        return TG_OK;
-    if (!(v->label = calloc(dump->T, sizeof *v->label)))
-        return tg_fail_memory(err, dump->T * sizeof *v->label, "the tokens' texts");
-    for (size_t t = 0; t < dump->T; t++) {
-        const char *text = dump->text + t * dump->text_size;
-        const size_t n = strnlen(text, dump->text_size);
-        char shown[VIEW_LABEL];
-
-        cli_escape(shown, sizeof shown - strlen(CUT), (const unsigned char *)text, n);
-        if (strlen(shown) < n)
-            strcat(shown, CUT);
-        view_escape(v->label[t], sizeof v->label[t], shown, false);
-    }
-    return TG_OK;
-}
-
 tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
 {
     const tg_dump *dump = v->dump;
@@ -99,7 +75,7 @@ tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
     if ((status = tg_attn_check_index("layer", layer, dump->n_layer, err)) ||
         (status = tg_attn_check_index("head", head, dump->H, err)) ||
         (status = check_layers(v, layer, err)) ||
-        (status = tg_attn_check_index("sequence", v->b, dump->B, err)) || (status = make_labels(v, err)))
+        (status = tg_attn_check_index("sequence", v->b, dump->B, err)) || (status = view_make_labels(v, err)))
         return status;
     if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
         return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,

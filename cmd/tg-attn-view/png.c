@@ -6,13 +6,16 @@
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
 #include "formats/png.h"
+#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/view/font.h"
+#include "lib/view/label.h"
 #include "lib/view/raster.h"
 
 #define PIXELS_MAX ((size_t)1 << 26)
 #define GAP 12        /* pixels around everything */
 #define LABEL_MAX 18  /* letters of an axis label */
+#define TOKEN_MIN 4   /* letters of a token that a sheet names although it has no room for its neighbours */
 #define VALUE_MIN 40  /* pixels of a cell that is large enough for its number */
 #define ROW_MAX 16    /* maps in a row */
 #define SCALE_BAR 240 /* pixels: one per step */
@@ -21,6 +24,8 @@
 struct layout {
     size_t dot, cell, step; /* of a letter's dot; of a cell; step: tokens from one label to the next */
     size_t left, top;       /* of a map: its labels and title */
+    size_t ids;             /* of these, the tokens' ids; 0: none */
+    bool positions;         /* the labels are positions alone */
     size_t map_width, map_height;
     size_t columns, rows; /* maps */
     size_t width, height;
@@ -45,31 +50,55 @@ static size_t line_height(const struct layout *l)
 }
 
 /* "12 token" in ASCII, cut to LABEL_MAX. */
-static void make_label(char out[2 * VIEW_LABEL], const view *v, size_t t)
+static void make_label(char out[LABEL_MAX + 1], const struct layout *l, const view *v, size_t t)
 {
-    char token[VIEW_LABEL + 32];
-    int n = snprintf(out, 2 * VIEW_LABEL, "%zu", t);
+    char token[4 * VIEW_LABEL];
+    size_t n = (size_t)snprintf(out, LABEL_MAX + 1, "%zu ", t), used, bytes;
 
-    if (v->label) {
-        view_escape(token, sizeof token, v->label[t], true);
-        for (char *c = token; *c != '\0'; c++)
-            *c = (char)(*c == ' ' ? TG_FONT_BLANK : *c);
-        n += snprintf(out + n, 2 * VIEW_LABEL - (size_t)n, " %s", token);
+    if (l->positions || !v->label) {
+        out[n - 1] = '\0';
+        return;
     }
-    if (n > LABEL_MAX)
-        memcpy(out + LABEL_MAX - 2, "..", 3);
+    (void)tg_label_show_ascii(token, sizeof token, v->label[t], strlen(v->label[t]));
+    for (char *c = token; *c != '\0'; c++)
+        *c = (char)(*c == ' ' ? TG_FONT_BLANK : *c);
+    bytes = tg_label_fit(token, LABEL_MAX - n, &used);
+    if (token[bytes] != '\0') {
+        bytes = tg_label_fit(token, LABEL_MAX - n - 2, &used);
+        memcpy(token + bytes, "..", 3);
+    }
+    memcpy(out + n, token, strlen(token) + 1);
 }
 
-static size_t widest_label(const view *v, size_t step)
+static size_t widest_label(const struct layout *l, const view *v)
 {
-    char label[2 * VIEW_LABEL];
-    size_t widest = strlen("key ->");
+    char label[LABEL_MAX + 1];
+    size_t widest = l->positions ? 1 : strlen("key ->");
 
-    for (size_t t = 0; t < v->dump->T; t += step) {
-        make_label(label, v, t);
+    for (size_t t = 0; t < v->dump->T; t += l->step) {
+        make_label(label, l, v, t);
         widest = tg_size_max(widest, strlen(label));
     }
     return widest;
+}
+
+static size_t widest_id(const tg_dump *dump)
+{
+    size_t widest = strlen("id");
+
+    for (size_t t = 0; t < dump->T; t++)
+        widest = tg_size_max(widest, tg_decimal_digits((size_t)dump->ids[t]));
+    return widest;
+}
+
+/* Whether labels would name a few tokens of many, at length, in each map of a sheet. */
+static bool names_too_few(const struct layout *l, const view *v)
+{
+    size_t widest = 0;
+
+    for (size_t t = 0; v->label && t < v->dump->T; t++)
+        widest = tg_size_max(widest, tg_label_width(v->label[t]));
+    return v->n > 1 && l->step > 1 && widest > TOKEN_MIN;
 }
 
 static void make_title(char *out, size_t size, const struct png *p, const view_map *map)
@@ -109,7 +138,9 @@ static void lay_out(struct layout *l, const view *v)
     l->cell = v->n == 1 ? between(960 / T, 1, 80) : between(200 / T, 1, 24);
     l->dot = v->n == 1 && l->cell >= 2 * label_height ? 2 : 1;
     l->step = tg_ceil_div(label_height * l->dot, l->cell);
-    l->left = text_width(l, widest_label(v, l->step)) + 4 * l->dot;
+    l->positions = names_too_few(l, v);
+    l->ids = v->ids && v->n == 1 ? text_width(l, widest_id(v->dump) + 1) : 0;
+    l->left = l->ids + text_width(l, widest_label(l, v)) + 4 * l->dot;
     l->top = l->left + line_height(l);
     l->map_width = l->left + T * l->cell;
     l->map_height = l->top + T * l->cell;
@@ -133,22 +164,55 @@ static tg_status measure(struct layout *l, tg_err *err)
 
 /* ---- one map */
 
+/* Draw a label that ends at the map, and the id at the other end of the margin; `at`: the middle of the
+ * token's cells. */
+static void draw_query(struct png *p, size_t x, size_t at, const char *label, const char *id)
+{
+    const struct layout *l = &p->l;
+    const size_t half = TG_FONT_HEIGHT * l->dot / 2, y = at - tg_size_min(half, at);
+
+    tg_raster_text(&p->raster, x + l->left - 4 * l->dot - text_width(l, strlen(label)) + l->dot, y, l->dot,
+                   TG_RIGHT, TG_INK_BLACK, label);
+    tg_raster_text(&p->raster, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
+}
+
+/* The same above the map, upwards; y: the map's top. */
+static void draw_key(struct png *p, size_t at, size_t y, const char *label, const char *id)
+{
+    const struct layout *l = &p->l;
+    const size_t x = at - TG_FONT_HEIGHT * l->dot / 2, bottom = y - 4 * l->dot;
+
+    tg_raster_text(&p->raster, x, bottom, l->dot, TG_UP, TG_INK_BLACK, label);
+    tg_raster_text(&p->raster, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot,
+                   TG_UP, TG_INK_FAINT, id);
+}
+
+/* Say what the axes are, in the corner between them. */
+static void draw_corner(struct png *p, size_t x, size_t y)
+{
+    const struct layout *l = &p->l;
+    const size_t bottom = y + l->top - line_height(l);
+
+    tg_raster_text(&p->raster, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key ->");
+    tg_raster_text(&p->raster, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
+    tg_raster_text(&p->raster, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
+}
+
 static void draw_axes(struct png *p, size_t x, size_t y)
 {
     const struct layout *l = &p->l;
-    char label[2 * VIEW_LABEL];
+    char label[LABEL_MAX + 1], id[24] = "";
 
-    tg_raster_text(&p->raster, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key ->");
-    tg_raster_text(&p->raster, x, y + l->top - line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "query");
+    if (!l->positions)
+        draw_corner(p, x, y);
     for (size_t t = 0; t < p->v->dump->T; t += l->step) {
-        const size_t middle = t * l->cell + l->cell / 2, half = TG_FONT_HEIGHT * l->dot / 2;
+        const size_t middle = t * l->cell + l->cell / 2;
 
-        make_label(label, p->v, t);
-        tg_raster_text(&p->raster, x + l->left - 4 * l->dot - text_width(l, strlen(label)) + l->dot,
-                       y + l->top + middle - tg_size_min(half, middle + l->top), l->dot, TG_RIGHT,
-                       TG_INK_BLACK, label);
-        tg_raster_text(&p->raster, x + l->left + middle - half, y + l->top - 4 * l->dot, l->dot, TG_UP,
-                       TG_INK_BLACK, label);
+        make_label(label, l, p->v, t);
+        if (l->ids > 0)
+            snprintf(id, sizeof id, "%lld", (long long)p->v->dump->ids[t]);
+        draw_query(p, x, y + l->top + middle, label, id);
+        draw_key(p, x + l->left + middle, y + l->top, label, id);
     }
 }
 
@@ -204,7 +268,7 @@ static void draw_title(struct png *p)
     view_input(p->v, name, sizeof name);
     snprintf(shown, sizeof shown, "%s: %s, %zu token%s", name,
              p->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
-    view_escape(ascii, sizeof ascii, shown, true);
+    (void)tg_label_show_ascii(ascii, sizeof ascii, shown, strlen(shown));
     tg_raster_text(&p->raster, GAP, GAP, p->l.dot, TG_RIGHT, TG_INK_BLACK, ascii);
 }
 

@@ -28,15 +28,9 @@ void view_print(view_out *out, const char *format, ...) TG_PRINTF(2, 3);
 
 #define VIEW_LABEL 160 /* bytes of a token's text as shown, NUL included */
 
-/* The first character of a text: its bytes, and its columns in a terminal (0, 1 or 2). */
-size_t view_character(const char *text, size_t *columns);
-
-/* Print text in exactly `columns` columns; a longer one is cut and ends with `more`. */
-void view_field(view_out *out, const char *text, size_t columns, const char *more);
-
-/* Copy text to out [size], cut to fit, with invisible formatting characters as \uNNNN; with `ascii`,
- * all characters that are not ASCII, too. */
-void view_escape(char *out, size_t size, const char *text, bool ascii);
+/* Print a label (lib/view/label.h) in exactly `columns` columns; a longer one is cut and ends with
+ * `more`. */
+void view_field(view_out *out, const char *label, size_t columns, const char *more);
 
 /* ---- what is drawn */
 
@@ -53,6 +47,7 @@ typedef struct view {
     bool page;          /* draw from q and k, whatever else the dump holds */
     size_t b;
     char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: the dump has none */
+    bool ids;                  /* the dump has ids, which the labels do not tell, as those of bytes do */
     view_map *map;             /* [n] by layer, then head */
     size_t n;
     tg_scale scale; /* view_fill() sets its range */
@@ -61,6 +56,9 @@ typedef struct view {
 /* Set up the labels, and the maps of one layer and head, or of all (TG_ATTN_ALL).  TG_EUSAGE: the dump
  * has no such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
 TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
+
+/* Make the labels and set `ids`.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status view_make_labels(view *v, tg_err *err);
 
 /* Fill all maps' grids, n tokens per cell, and set the range of the scale: 0 to 1 for probabilities,
  * the least to the greatest for scores. */

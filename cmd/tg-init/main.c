@@ -1,9 +1,12 @@
 /* tg-init: a new, untrained model. */
+#include <string.h>
+
 #include "cmd/cli/cli.h"
 #include "cmd/cli/tokenizer.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
+#include "lib/text/bare_ids.h"
 #include "lib/text/tokenizer.h"
 
 struct options {
@@ -28,14 +31,20 @@ static cli_option member(struct options *o, tg_config_id id, const char *metavar
     return option;
 }
 
+static bool has_bare_ids(const struct options *o)
+{
+    return o->tokenizer && strcmp(o->tokenizer, "ids") == 0;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
         {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
         {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
-         "the model's tokenizer, from a file of any kind that tg-tokenize -t takes (default: bytes)", 0, 0,
-         NULL},
+         "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is none: as many "
+         "ids as --vocab-size, without text (default: bytes)",
+         0, 0, NULL},
         {'s', "seed", CLI_U64, &o->seed, "N", "seed for the random weights", 0, 0, NULL},
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
         member(o, TG_CONFIG_N_HEAD, "N", "attention heads; their number must divide the width"),
@@ -61,7 +70,8 @@ static int parse(int argc, char **argv, struct options *o)
                    "options make.",
         .examples = "  $ tg-init -o model.npz\n"
                     "  $ tg-init --preset tinygpt --seed 7 > model.npz\n"
-                    "  $ tg-init --n-layer 6 --n-head 6 --n-embd 384 --n-ctx 256 -o model.npz",
+                    "  $ tg-init --n-layer 6 --n-head 6 --n-embd 384 --n-ctx 256 -o model.npz\n"
+                    "  $ tg-init -t ids --vocab-size 96 -o model.npz",
         .options = options,
     };
     const int n = cli_parse(argc, argv, &tool);
@@ -70,6 +80,8 @@ static int parse(int argc, char **argv, struct options *o)
         return CLI_USAGE;
     if (n > 0)
         return cli_usage("unexpected operand '%s': name the output file with -o FILE", argv[1]);
+    if (has_bare_ids(o) && !o->given[TG_CONFIG_VOCAB_SIZE])
+        return cli_usage("--tokenizer ids needs --vocab-size, the number of ids");
     return CLI_OK;
 }
 
@@ -141,6 +153,16 @@ static tg_status make_model(const struct options *o, const tg_tokenizer *tok, co
     return status == TG_EDATA ? err->code = TG_EUSAGE : status;
 }
 
+static tg_status open_tokenizer(const tg_tokenizer **tok, const struct options *o, tg_err *err)
+{
+    tg_status status;
+
+    if (!has_bare_ids(o))
+        return cli_tokenizer_open(tok, o->tokenizer, NULL, err);
+    status = tg_bare_ids_create(tok, o->asked.vocab_size, err);
+    return status == TG_EDATA ? err->code = TG_EUSAGE : status;
+}
+
 static tg_status run(const struct options *o, tg_err *err)
 {
     const tg_tokenizer *tok = NULL;
@@ -149,8 +171,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
     if ((status = cli_output_begin(&out, o->output, true, err)))
         return status;
-    if (!(status = cli_tokenizer_open(&tok, o->tokenizer, NULL, err)) &&
-        !(status = make_model(o, tok, &out, err)))
+    if (!(status = open_tokenizer(&tok, o, err)) && !(status = make_model(o, tok, &out, err)))
         status = cli_output_commit(&out, err);
     cli_output_abort(&out);
     tg_tokenizer_free(tok);

@@ -1,12 +1,13 @@
 /* tg-sample: text from a model, written as it is generated. */
 #include "cmd/cli/cli.h"
-#include "cmd/cli/model.h"
+#include "cmd/cli/text.h"
 #include "cmd/tg-sample/output.h"
 #include "lib/base/size.h"
 #include "lib/gpt/sample.h"
 
 struct options {
-    const char *model, *text, *stop;
+    const char *model, *stop;
+    cli_text text;
     bool no_prompt, zero;
     size_t n, count, precision, threads;
     tg_sampling sampling;
@@ -17,8 +18,9 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'m', "model", CLI_TEXT, &o->model, "FILE",
          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
-        {'p', "prompt", CLI_TEXT, &o->text, "TEXT",
+        {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
          "the text to continue (default: standard input, text or tokens; else a newline)", 0, 0, NULL},
+        {0, "ids", CLI_TEXT, &o->text.ids, "IDS", CLI_IDS_HELP, 0, 0, NULL},
         {'n', "tokens", CLI_SIZE, &o->n, "N", "number of tokens to generate", 0, 1e12, NULL},
         {'t', "temperature", CLI_NUMBER, &o->sampling.temperature, "X",
          "below 1 favours probable tokens, above 1 improbable ones; 0 is --greedy", 0, 100, NULL},
@@ -48,6 +50,7 @@ static int parse(int argc, char **argv, struct options *o)
         .examples = "  $ tg-sample -p 'Once'\n"
                     "  $ tg-sample -p 'Once' -n 100 --temperature 0.5 --seed 7\n"
                     "  $ tg-sample -p 'Once' --count 8 --precision bf16\n"
+                    "  $ tg-sample --ids '79 110 99 101' -n 100\n"
                     "  $ head -c 16 text | tg-sample --greedy --stop '.'",
         .options = options,
     };
@@ -59,21 +62,38 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("unexpected operand '%s': give the prompt with -p or on standard input", argv[1]);
     if (o->stop && *o->stop == '\0')
         return cli_usage("--stop must not be empty: it would end the text before it begins");
-    return CLI_OK;
+    return cli_text_check(&o->text);
 }
 
 /* ---- generating */
 
+/* A token's text, with a space after it if it is only the id's number. */
+struct piece {
+    const unsigned char *text;
+    size_t n;
+    size_t n_space; /* bytes of `space` */
+};
+static const unsigned char space[] = " ";
+
+static struct piece piece_of(const tg_tokenizer *tok, int32_t id)
+{
+    struct piece p;
+
+    p.text = tg_tokenizer_token(tok, id, &p.n);
+    p.n_space = tg_tokenizer_has_text(tok) ? 0 : 1;
+    return p;
+}
+
 /* Put the prompt at the beginning of every text. */
-static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *p, tg_err *err)
+static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *prompt, tg_err *err)
 {
     tg_status status = TG_OK;
-    size_t n;
 
-    for (size_t t = 0; !status && t < p->n; t++) {
-        const unsigned char *text = tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
+    for (size_t t = 0; !status && t < prompt->n; t++) {
+        const struct piece p = piece_of(model->tokenizer, prompt->ids[t]);
 
-        status = sample_output_prompt(out, text, n, err);
+        if (!(status = sample_output_prompt(out, p.text, p.n, err)))
+            status = sample_output_prompt(out, space, p.n_space, err);
     }
     return status ? status : sample_output_flush(out, err);
 }
@@ -81,14 +101,13 @@ static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_
 /* Print the latest token of each text. */
 static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *err)
 {
-    const tg_tokenizer *tok = g->infer.model->tokenizer;
     tg_status status = TG_OK;
-    size_t n;
 
     for (size_t s = 0; !status && s < g->S; s++) {
-        const unsigned char *text = tg_tokenizer_token(tok, g->ids[s], &n);
+        const struct piece p = piece_of(g->infer.model->tokenizer, g->ids[s]);
 
-        status = sample_output_add(out, s, text, n, err);
+        if (!(status = sample_output_add(out, s, p.text, p.n, err)))
+            status = sample_output_add(out, s, space, p.n_space, err);
     }
     return status ? status : sample_output_flush(out, err);
 }
@@ -119,6 +138,8 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
                 p->n, model->config.n_ctx, seen);
         return TG_OK;
     }
+    if (!tg_tokenizer_has_text(model->tokenizer))
+        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give token ids to continue, with --ids");
     status = tg_prompt_text(&start, model, newline, 1, err);
     if (status == TG_EDATA)
         return tg_fail(err, TG_EUSAGE, "the model's tokenizer has no newline to begin after: give a prompt");
@@ -165,7 +186,7 @@ static tg_status run(const struct options *o, tg_err *err)
     if ((status = cli_begin_compute(o->threads, err)) ||
         (status = cli_model_open(&m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
         return status;
-    if (!(status = cli_model_prompt(&m, &prompt, o->text, err)))
+    if (!(status = cli_text_prompt(&o->text, &prompt, &m, err)))
         status = sample(&m, &prompt, o, err);
     tg_prompt_free(&prompt);
     cli_model_close(&m);

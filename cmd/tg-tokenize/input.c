@@ -55,7 +55,7 @@ tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
 
 /* ---- parts of a text */
 
-#define MAPPED ((size_t)8 << 20)   /* bytes of a mapped file at a time */
+#define MAPPED ((size_t)16 << 20)  /* bytes of a mapped file at a time */
 #define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if available */
 
 /* Whether more can be read without waiting. */

@@ -145,7 +145,7 @@ static tg_status take_offsets(tokenize_job *job, const tg_tokenizer *tok, const 
         size_t length, width;
         const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
 
-        width = job->added ? 0 : length;
+        width = job->added || !tg_tokenizer_has_text(tok) ? 0 : length;
         if ((status = reserve(job, 3 * NUMBER + SHOWN_PER_BYTE * length + 2, err)))
             break;
         put_number(&job->text, (uint64_t)ids[t], '\t');
@@ -172,8 +172,11 @@ static tg_status take_text(tokenize_job *job, const tg_tokenizer *tok, const int
         size_t length;
         const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
 
-        if (!(status = reserve(job, length, err)))
-            put(&job->text, token, length);
+        if ((status = reserve(job, length + 1, err)))
+            break;
+        put(&job->text, token, length);
+        if (!tg_tokenizer_has_text(tok)) /* the token is its number */
+            put(&job->text, " ", 1);
     }
     return status;
 }
@@ -185,7 +188,7 @@ static tg_status take_count(tokenize_job *job, const tg_tokenizer *tok, const in
 {
     (void)err;
     job->tokens += n;
-    for (size_t t = 0; t < n && job->from_archive; t++) {
+    for (size_t t = 0; t < n && job->from_archive && tg_tokenizer_has_text(tok); t++) {
         size_t length;
 
         (void)tg_tokenizer_token(tok, ids[t], &length);
@@ -198,7 +201,7 @@ static tg_status take_count(tokenize_job *job, const tg_tokenizer *tok, const in
 static void print_count(const tokenize_job *job)
 {
     printf("%llu\n", (unsigned long long)job->tokens);
-    if (job->tokens > 0 && job->bytes != job->tokens)
+    if (job->tokens > 0 && job->bytes > 0 && job->bytes != job->tokens)
         cli_say("%s bytes, %.3f bytes per token", cli_count(job->bytes),
                 (double)job->bytes / (double)job->tokens);
 }

@@ -1,4 +1,4 @@
-/* convert: exact conversions between types of numbers. */
+/* convert: conversions between types of numbers, exact or rounded to nearest, ties to even. */
 #ifndef TG_BASE_CONVERT_H
 #define TG_BASE_CONVERT_H
 
@@ -22,22 +22,51 @@ static inline float tg_float_from_bits(uint32_t bits)
     return x;
 }
 
+static inline uint32_t tg_bits_from_float(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 /* The value of a bfloat16, which is the upper half of a float32. */
 static inline float tg_float_from_bf16(uint16_t bits)
 {
     return tg_float_from_bits((uint32_t)bits << 16);
 }
 
-/* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN. */
+/* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN.  Without branches, so
+ * that loops use vectors: the scale corrects the exponent's bias, for subnormal numbers too. */
 static inline float tg_float_from_half(uint16_t bits)
 {
-    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 0x1F,
-                   fraction = bits & 0x3FF;
-    const float unit = sign ? -0x1p-24f : 0x1p-24f; /* the smallest subnormal number */
+    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7FFF) << 13;
+    const uint32_t special = (bits & 0x7C00) == 0x7C00 ? 0x7F800000 : 0; /* infinity and NaN */
+    const float scaled = tg_float_from_bits(rest) * 0x1p112f;
+    uint32_t result;
 
-    if (exponent == 0)
-        return unit * (float)fraction;
-    return tg_float_from_bits(sign | (exponent == 31 ? 255 : exponent + 127 - 15) << 23 | fraction << 13);
+    memcpy(&result, &scaled, sizeof result);
+    return tg_float_from_bits(result | sign | special);
+}
+
+/* The nearest bfloat16; beyond its range infinity.  NaN stays NaN. */
+static inline uint16_t tg_bf16_from_float(float x)
+{
+    const uint32_t bits = tg_bits_from_float(x), rounded = bits + 0x7FFF + (bits >> 16 & 1);
+
+    return (uint16_t)((x != x ? bits | 0x400000 : rounded) >> 16);
+}
+
+/* The nearest half; beyond its range (from 65520 on) infinity.  NaN stays NaN. */
+static inline uint16_t tg_half_from_float(float x)
+{
+    const uint32_t bits = tg_bits_from_float(x), size = bits & 0x7FFFFFFF, sign = bits >> 16 & 0x8000;
+    /* Adding 0.5 moves the units of a subnormal half to the lowest bits, and rounds. */
+    const uint32_t small = tg_bits_from_float(tg_float_from_bits(size) + 0.5f) - 0x3F000000;
+    const uint32_t normal = (size - ((127u - 15) << 23) + 0xFFF + (size >> 13 & 1)) >> 13;
+    const uint32_t large = size > 0x7F800000 ? 0x7E00 : 0x7C00;
+
+    return (uint16_t)(sign | (size < 0x38800000 ? small : size < 0x47800000 ? normal : large));
 }
 
 #endif

@@ -19,6 +19,107 @@ void tg_bpe_pieces_free(tg_bpe_pieces *p)
     tg_piece_cache_free(&p->cache);
 }
 
+/* ---- parts of a piece, between borders */
+
+/* Encode a part no longer than a block; the queue has room. */
+static tg_status merge_part(tg_bpe_pieces *p, const unsigned char *part, size_t n, uint64_t offset,
+                            tg_err *err)
+{
+    int32_t *ids = p->queue.ids + p->queue.n;
+    size_t n_ids = 1;
+    tg_status status = tg_bpe_bytes(p->bpe, ids, part, n, offset, err);
+
+    if (!status && n > 1)
+        status = tg_merge(&p->merger, ids, part, n, &n_ids, err);
+    p->queue.n += n_ids;
+    return status;
+}
+
+/* If the set has the piece, append its ids; returns whether it has. */
+static inline bool append_cached(tg_bpe_pieces *p, tg_piece_key key, size_t set)
+{
+    if (!tg_piece_cache_promote(&p->cache, key, set))
+        return false;
+    p->queue.n += tg_piece_ids(&p->cache.sets[set][0], p->queue.ids + p->queue.n);
+    return true;
+}
+
+/* The same for a part that may be in the cache; otherwise it is added. */
+static tg_status encode_part(tg_bpe_pieces *p, const unsigned char *part, size_t n, uint64_t offset,
+                             tg_err *err)
+{
+    const size_t before = p->queue.n;
+    tg_piece_key key;
+    size_t set;
+    tg_status status;
+
+    if (n == 1 || n > TG_PIECE_MAX)
+        return merge_part(p, part, n, offset, err);
+    key = tg_piece_key_of(part, n);
+    if (p->bpe->vocab.whole_pieces)
+        key = tg_piece_key_part(key);
+    set = tg_piece_set(key);
+    if (append_cached(p, key, set))
+        return TG_OK;
+    status = merge_part(p, part, n, offset, err);
+    if (!status && p->queue.n - before <= TG_PIECE_IDS)
+        tg_piece_cache_add(&p->cache, key, set, p->queue.ids + before, p->queue.n - before);
+    return status;
+}
+
+/* Encode the parts of a single byte with which text [n] begins; returns how many.  The text begins at a
+ * border.  Its last byte is left, because more of the piece may follow. */
+static inline size_t encode_single_bytes(tg_bpe_pieces *p, const unsigned char *text, size_t n)
+{
+    const tg_bpe *b = p->bpe;
+    int32_t *ids = p->queue.ids + p->queue.n;
+    size_t at = 0;
+
+    while (at + 1 < n && tg_borders_between(&b->borders, text[at], text[at + 1])) {
+        ids[at] = (int32_t)b->byte_ids[text[at]];
+        at++;
+    }
+    p->queue.n += at;
+    return at;
+}
+
+/*
+ * Encode a piece, or the rest of one that has been begun.  If it is not complete, text [n] is longer than
+ * a block, and only what is certain is encoded.  *used: bytes whose ids are final.
+ */
+static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_t n, bool complete,
+                              uint64_t offset, size_t *used, tg_err *err)
+{
+    size_t at = 0, end = tg_size_max(p->seen, 1);
+    bool ended = true;
+    tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
+
+    while (!status && ended && at < n) {
+        size_t done;
+
+        if (end == at + 1 && p->bpe->all_bytes && p->long_piece.block == 0) {
+            at += encode_single_bytes(p, text + at, n - at);
+            end = at + 1;
+        }
+        end = tg_borders_next(&p->bpe->borders, text, end, n);
+        ended = complete || end < n;
+        done = ended ? end - at : 0;
+        if (p->long_piece.block > 0 || end - at > TG_LONG_PIECE_BLOCK)
+            status = tg_long_piece_encode(&p->long_piece, p->bpe, &p->merger, text + at, end - at, ended,
+                                          offset + at, &done, &p->queue, err);
+        else if (ended && end - at == n)
+            status = merge_part(p, text, n, offset, err);
+        else if (ended)
+            status = encode_part(p, text + at, end - at, offset + at, err);
+        at += done;
+        end = ended ? end + 1 : end;
+    }
+    p->seen = n - at;
+    p->begun = !complete;
+    *used = at;
+    return status;
+}
+
 /* ---- one piece */
 
 /* If the vocabulary has whole pieces and the piece is a token, encode it as that; returns whether it did. */
@@ -26,40 +127,20 @@ static bool found_whole(tg_bpe_pieces *p, const unsigned char *piece, size_t n)
 {
     uint32_t id = TG_TOKEN_NONE;
 
-    if (p->bpe->vocab.whole_pieces && n <= p->bpe->longest)
+    if (!p->begun && p->bpe->vocab.whole_pieces && n <= p->bpe->longest)
         id = tg_token_table_find(&p->bpe->table, piece, n);
     if (id != TG_TOKEN_NONE)
         p->queue.ids[p->queue.n++] = (int32_t)id;
     return id != TG_TOKEN_NONE;
 }
 
-/* Encode a piece no longer than a block; the queue has room. */
-static tg_status merge_piece(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
-                             tg_err *err)
-{
-    int32_t *ids = p->queue.ids + p->queue.n;
-    size_t n_ids;
-    tg_status status;
-
-    if (found_whole(p, piece, n))
-        return TG_OK;
-    if ((status = tg_bpe_bytes(p->bpe, ids, piece, n, offset, err)) ||
-        (status = tg_merge(&p->merger, ids, piece, n, &n_ids, err)))
-        return status;
-    p->queue.n += n_ids;
-    return TG_OK;
-}
-
-static tg_status encode_long(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
-                             tg_err *err)
+/* Encode a piece that is not in the cache; the queue has room for an id. */
+static tg_status encode_new(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
+                            tg_err *err)
 {
     size_t used;
-    tg_status status = tg_id_queue_reserve(&p->queue, 1, err);
 
-    if (status || (!tg_bpe_pieces_inside(p) && found_whole(p, piece, n)))
-        return status;
-    return tg_long_piece_encode(&p->long_piece, p->bpe, &p->merger, piece, n, true, offset, &used, &p->queue,
-                                err);
+    return found_whole(p, piece, n) ? TG_OK : encode_parts(p, piece, n, true, offset, &used, err);
 }
 
 /* Encode a piece that is not in the first place of its set in the cache, which may lack it. */
@@ -72,14 +153,12 @@ static tg_status encode_missed(tg_bpe_pieces *p, const unsigned char *piece, siz
     tg_status status;
 
     if (n > TG_PIECE_MAX)
-        return merge_piece(p, piece, n, offset, err);
+        return encode_new(p, piece, n, offset, err);
     key = tg_piece_key_of(piece, n);
     set = tg_piece_set(key);
-    if (tg_piece_cache_promote(&p->cache, key, set)) {
-        p->queue.n += tg_piece_ids(&p->cache.sets[set][0], p->queue.ids + p->queue.n);
+    if (append_cached(p, key, set))
         return TG_OK;
-    }
-    status = merge_piece(p, piece, n, offset, err);
+    status = encode_new(p, piece, n, offset, err);
     if (!status && p->queue.n - before <= TG_PIECE_IDS)
         tg_piece_cache_add(&p->cache, key, set, p->queue.ids + before, p->queue.n - before);
     return status;
@@ -88,25 +167,22 @@ static tg_status encode_missed(tg_bpe_pieces *p, const unsigned char *piece, siz
 tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
                                tg_err *err)
 {
-    tg_status status;
+    tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
 
-    if (tg_bpe_pieces_inside(p) || n > TG_LONG_PIECE_BLOCK)
-        return encode_long(p, piece, n, offset, err);
-    if ((status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err)))
+    if (status)
         return status;
-    return encode_missed(p, piece, n, offset, err);
+    return p->begun ? encode_new(p, piece, n, offset, err) : encode_missed(p, piece, n, offset, err);
 }
 
 tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text, size_t n, size_t *used,
                                      uint64_t offset, tg_err *err)
 {
-    const bool may_be_whole = !tg_bpe_pieces_inside(p) && p->bpe->vocab.whole_pieces && n <= p->bpe->longest;
+    const bool may_be_whole = !p->begun && p->bpe->vocab.whole_pieces && n <= p->bpe->longest;
 
     *used = 0;
     if (n <= TG_LONG_PIECE_BLOCK || may_be_whole)
         return TG_OK;
-    return tg_long_piece_encode(&p->long_piece, p->bpe, &p->merger, text, n, false, offset, used, &p->queue,
-                                err);
+    return encode_parts(p, text, n, false, offset, used, err);
 }
 
 /* ---- many pieces */
@@ -165,7 +241,7 @@ static tg_status encode_after(tg_bpe_pieces *p, struct batch *t, size_t n, uint6
     tg_status status = encode_batch(p, t, offset, err);
 
     t->place[0] = (uint32_t)(start + n);
-    return status ? status : encode_long(p, t->text + start, n, offset + start, err);
+    return status ? status : tg_bpe_pieces_encode(p, t->text + start, n, offset + start, err);
 }
 
 tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *text, size_t n,
@@ -185,7 +261,7 @@ tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *tex
 
             if (length == 0)
                 continue; /* the first piece's start */
-            if (length > TG_LONG_PIECE_BLOCK || tg_bpe_pieces_inside(p))
+            if (length > TG_LONG_PIECE_BLOCK || p->begun)
                 status = encode_after(p, &t, length, offset, err);
             else
                 t.place[++t.n] = (uint32_t)next;

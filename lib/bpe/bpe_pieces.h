@@ -2,8 +2,8 @@
  * bpe_pieces: from pieces to ids, for the encoder of kind "bpe".
  *
  * Most pieces have been seen recently, so pieces are looked up in a cache, in batches: first all keys
- * are computed and their sets prefetched, then the ids are copied.  Pieces that the cache lacks are
- * merged.
+ * are computed and their sets prefetched, then the ids are copied.  A piece that the cache lacks is
+ * divided at its borders, and its parts are looked up, too.  Parts that the cache lacks are merged.
  */
 #ifndef TG_BPE_BPE_PIECES_H
 #define TG_BPE_BPE_PIECES_H
@@ -24,6 +24,8 @@ typedef struct tg_bpe_pieces {
     tg_merger merger;
     tg_long_piece long_piece;
     tg_piece_cache cache;
+    bool begun;  /* some of a piece has been encoded, but the piece is not finished */
+    size_t seen; /* bytes of its rest that are known to have no border */
 } tg_bpe_pieces;
 
 /* TG_ENOMEM; *p can be freed either way. */
@@ -31,12 +33,6 @@ TG_MUST_CHECK tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe
 
 /* A zeroed one is fine. */
 void tg_bpe_pieces_free(tg_bpe_pieces *p);
-
-/* Whether a long piece has been begun but not finished. */
-static inline bool tg_bpe_pieces_inside(const tg_bpe_pieces *p)
-{
-    return p->long_piece.block > 0;
-}
 
 /*
  * Encode a piece [n], or the rest of one that has been begun.  offset: its offset in the text, for

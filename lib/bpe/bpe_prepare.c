@@ -94,10 +94,13 @@ static tg_status check_tokens(tg_bpe *b, struct scratch *s, tg_err *err)
     tg_status status;
 
     for (size_t i = 0; i < b->vocab.n; i++) {
-        (void)tg_bpe_token(b, (uint32_t)i, &n);
+        const unsigned char *token = tg_bpe_token(b, (uint32_t)i, &n);
+
         longest = tg_size_max(longest, n);
-        if (!s->special[i])
-            b->longest = tg_size_max(b->longest, n);
+        if (s->special[i])
+            continue;
+        b->longest = tg_size_max(b->longest, n);
+        tg_borders_add(&b->borders, token, n);
     }
     if ((status = fill_table(b, &b->table, s, false, longest, err)) ||
         (b->vocab.n_special > 0 && (status = fill_table(b, &s->sought, s, true, longest, err))))

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/bpe/borders.h"
 #include "lib/bpe/bpe.h"
 #include "lib/bpe/pairs.h"
 #include "lib/bpe/prefix_filter.h"
@@ -32,6 +33,7 @@ typedef struct tg_bpe {
     bool blocks;            /* long pieces are encoded in blocks: it is proper, and no token is very long */
     tg_token_table table;   /* ordinary tokens; empty unless whole pieces are looked up */
     tg_pairs pairs;
+    tg_borders borders;        /* of ordinary tokens */
     tg_prefix_filter prefixes; /* of ordinary tokens, if there are blocks */
 } tg_bpe;
 

@@ -74,6 +74,13 @@ static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t 
     return key;
 }
 
+/* The key of a piece's part, which may differ from a piece with the same bytes. */
+static inline tg_piece_key tg_piece_key_part(tg_piece_key key)
+{
+    key.half[1] |= (uint64_t)1 << 63;
+    return key;
+}
+
 static inline bool tg_piece_same(tg_piece_key a, tg_piece_key b)
 {
     return ((a.half[0] ^ b.half[0]) | (a.half[1] ^ b.half[1])) == 0;

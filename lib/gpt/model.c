@@ -44,7 +44,8 @@ void tg_model_free(tg_model *m)
     tg_arena_free(&m->memory);
     free(m->weight);
     tg_params_free(&m->table);
-    tg_tensors_close(&m->source);
+    if (m->source)
+        m->close_source(m->source);
     tg_tokenizer_free(m->tokenizer);
     *m = (tg_model){0};
 }
@@ -159,8 +160,9 @@ tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
 /* What has been read so far. */
 struct load {
     tg_model *m;
-    tg_archive_reader *r; /* m->source's, for arrays that are not tensors */
+    tg_archive_reader *r; /* m->source */
     bool flat;
+    bool lean; /* what has been checked leaves memory */
     uint64_t config_seen;
     tg_tokenizer_draft tokenizer;
     tg_model_extra extra;
@@ -197,21 +199,36 @@ static tg_status take_header(struct load *load, const tg_array *a, bool *taken, 
     return tg_tokenizer_take(&load->tokenizer, load->r, a, taken, err);
 }
 
+/* The next array; *more = false at the end of the archive, which is also the end of the input. */
+static tg_status next_array(struct load *load, tg_array *a, bool *more, tg_err *err)
+{
+    tg_archive_event event = TG_ARCHIVE_EOF;
+    tg_status status = tg_archive_next(load->r, a, &event, err);
+
+    if (load->lean)
+        tg_archive_forget(load->r);
+    *more = event == TG_ARCHIVE_ARRAY;
+    if (status || *more)
+        return status;
+    if ((status = tg_archive_next(load->r, a, &event, err)))
+        return status;
+    return event == TG_ARCHIVE_EOF ? TG_OK : tg_fail(err, TG_EDATA, "another archive follows the first");
+}
+
 /* Read kind, version and the header.  *a is the first array after it, unless *more is false. */
 static tg_status read_header(struct load *load, tg_array *a, bool *more, tg_err *err)
 {
-    tg_tensors *t = &load->m->source;
     bool taken = true;
     tg_status status;
 
-    if ((status = tg_tensors_next(t, a, more, err)) ||
+    if ((status = next_array(load, a, more, err)) ||
         (status = tg_archive_expect_kind(load->r, a, "model", err)) ||
-        (status = tg_tensors_next(t, a, more, err)))
+        (status = next_array(load, a, more, err)))
         return status;
     if (*more && (status = tg_archive_expect_version(load->r, a, TG_MODEL_VERSION, err)))
         return status;
     while (*more && taken)
-        if ((status = tg_tensors_next(t, a, more, err)) ||
+        if ((status = next_array(load, a, more, err)) ||
             (*more && (status = take_header(load, a, &taken, err))))
             return status;
     return *more ? TG_OK : tg_fail(err, TG_EDATA, "the archive holds no tensors");
@@ -221,7 +238,7 @@ static tg_status read_header(struct load *load, tg_array *a, bool *more, tg_err 
 static tg_status check_claim(const struct load *load, tg_err *err)
 {
     const uint64_t bytes = (uint64_t)load->m->table.count * sizeof(float);
-    const uint64_t max = tg_tensors_max_bytes(&load->m->source);
+    const uint64_t max = tg_archive_max_bytes(load->r);
 
     if (bytes <= max)
         return TG_OK;
@@ -279,7 +296,7 @@ static tg_status take_tensor(struct load *load, const tg_param *p, const tg_arra
         m->weight[p - m->table.entry] = values;
     } else {
         if ((status = tg_model_place(m, p, &where, err)) ||
-            (status = tg_tensors_read(&m->source, where, a->bytes, err)))
+            (status = tg_archive_read(load->r, where, a->bytes, err)))
             return status;
         values = where;
     }
@@ -325,32 +342,49 @@ static tg_status read_all(struct load *load, tg_err *err)
     if ((status = read_header(load, &a, &more, err)) || (status = finish_header(load, err)))
         return status;
     while (more)
-        if ((status = take_body(load, &a, err)) ||
-            (status = tg_tensors_next(&load->m->source, &a, &more, err)))
+        if ((status = take_body(load, &a, err)) || (status = next_array(load, &a, &more, err)))
             return status;
     return tg_model_check_complete(load->m, err);
+}
+
+static void close_archive(void *reader)
+{
+    tg_archive_close(reader);
+}
+
+/* The rest of a read, after the archive has been opened. */
+static tg_status finish_read(struct load *load, tg_err *err)
+{
+    tg_model *m = load->m;
+    tg_status status;
+
+    m->source = load->r;
+    m->close_source = close_archive;
+    status = read_all(load, err);
+    tg_tokenizer_draft_free(&load->tokenizer);
+    if (status) {
+        tg_model_free(m);
+    } else if (load->flat) {
+        m->close_source(m->source);
+        m->source = NULL;
+    }
+    return status;
 }
 
 tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context, tg_err *err)
 {
     struct load load = {.m = m, .flat = flat, .extra = extra, .context = context};
-    tg_source source;
-    tg_status status;
+    tg_status status = tg_archive_open(&load.r, fd, err);
 
     *m = (tg_model){0};
-    if ((status = tg_source_open(&source, fd, err)) || (status = tg_tensors_open(&m->source, &source, err)))
-        return status;
-    if (m->source.container == &tg_archive_container) {
-        load.r = m->source.reader;
-        status = read_all(&load, err);
-        tg_tokenizer_draft_free(&load.tokenizer);
-    } else {
-        status = tg_fail(err, TG_EDATA, "this is %s, expected an .npz archive",
-                         tg_format_text(m->source.container->format));
-    }
-    if (status)
-        tg_model_free(m);
-    else if (flat)
-        tg_tensors_close(&m->source);
-    return status;
+    return status ? status : finish_read(&load, err);
+}
+
+tg_status tg_model_read_source(tg_model *m, tg_source *source, tg_err *err)
+{
+    struct load load = {.m = m, .lean = true};
+    tg_status status = tg_archive_open_source(&load.r, source, err);
+
+    *m = (tg_model){0};
+    return status ? status : finish_read(&load, err);
 }

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
-#include "formats/tensors.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
@@ -31,7 +30,8 @@ typedef struct tg_model {
     float *params;                 /* flat buffer, for tensors that are not mapped; NULL: all are */
     int32_t probe[TG_PROBE_MAX];   /* a piece of the validation text */
     size_t probe_count;            /* 0: not trained yet */
-    tg_tensors source;             /* keeps mapped tensors readable */
+    void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
+    void (*close_source)(void *source);
 } tg_model;
 
 /* A tensor, or NULL when the config leaves it out. */
@@ -60,7 +60,7 @@ TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_t
 
 void tg_model_free(tg_model *m);
 
-/* A model without tensors, which the caller adds (lib/gpt/import.h).  Otherwise like
+/* A model without tensors, which the caller adds (lib/checkpoint/model_file.h).  Otherwise like
  * tg_model_create(). */
 TG_MUST_CHECK tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
                                        tg_err *err);
@@ -96,6 +96,10 @@ typedef tg_status (*tg_model_extra)(void *context, tg_archive_reader *r, const t
  */
 TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context,
                                       tg_err *err);
+
+/* The same from a source, which it takes over, also after a failure.  Tensors stay mapped where they can;
+ * what has been checked is taken out of memory until it is used. */
+TG_MUST_CHECK tg_status tg_model_read_source(tg_model *m, tg_source *source, tg_err *err);
 
 /* Write the archive's header (kind, version, config, tokenizer, probe); its tensors.
  * TG_EUSAGE: the header has no field for the family, so only tg_gpt2 can be stored.  TG_EIO, TG_ENOMEM. */

@@ -55,6 +55,19 @@ double tg_pass_loss(tg_pass *p, const int32_t *targets)
     return mean_loss(p, targets, 1.0f);
 }
 
+size_t tg_pass_logits_rows(const tg_pass *p)
+{
+    const size_t V = p->acts.bound.model->config.vocab_size;
+
+    return tg_head_logits(p->acts.B * p->acts.T, V) / V;
+}
+
+const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
+{
+    p->steps->logits(&p->acts, p->acts.wide, first, rows);
+    return p->acts.wide;
+}
+
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale)
 {
     double loss;

@@ -55,4 +55,11 @@ void tg_pass_attend(tg_pass *pass, size_t l);
 void tg_pass_finish_block(tg_pass *pass, size_t l);
 double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is in p->losses */
 
+/*
+ * Instead of tg_pass_loss(): the logits of `rows` rows of the last block's output [B,T], from `first`
+ * on, at most tg_pass_logits_rows() of them.  Returns them [rows,V]; the next call overwrites them.
+ */
+const float *tg_pass_logits(tg_pass *pass, size_t first, size_t rows);
+size_t tg_pass_logits_rows(const tg_pass *pass);
+
 #endif

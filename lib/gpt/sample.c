@@ -64,6 +64,15 @@ static void heap_pop(int32_t *heap, size_t n, const float *logits)
     sift_down(heap, n - 1, 0, logits);
 }
 
+void tg_top_ids(int32_t *ids, size_t k, const float *logits, int32_t *order, size_t n)
+{
+    heap_build(order, n, logits);
+    for (size_t i = 0; i < k; i++) {
+        heap_pop(order, n - i, logits);
+        ids[i] = order[n - 1 - i];
+    }
+}
+
 typedef struct softmax {
     const float *logits;
     double max, temperature;

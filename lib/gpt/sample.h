@@ -39,6 +39,10 @@ typedef struct tg_sampling {
 TG_MUST_CHECK tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
                                   size_t sequence, const tg_sampling *sampling, tg_err *err);
 
+/* The k greatest of logits [n], 1 <= k <= n, into ids [k], the greatest first.  order [n] is scratch.
+ * O(n + k log n). */
+void tg_top_ids(int32_t *ids, size_t k, const float *logits, int32_t *order, size_t n);
+
 /*
  * S texts with the same beginning that grow together, so that one read of the weights serves
  * all of them.  When the model's context is full, each continues with the newer half of it,

@@ -21,7 +21,7 @@ static void place(tg_arena *arena, void *context)
     const size_t C = model->config.n_embd;
 
     tg_pass_place(arena, &a->pass, model, a->capacity / a->T, a->T, false);
-    a->ids = tg_arena_take(arena, a->capacity + 1, sizeof *a->ids);
+    tg_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * C, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
@@ -131,58 +131,37 @@ static void branch(tg_ablate *a, size_t l, const int32_t *targets)
     }
 }
 
-/* B windows of T, starting at ids; the targets are one token later. */
-static void run_windows(tg_ablate *a, const int32_t *ids, size_t B, size_t T)
+static void run_windows(tg_ablate *a, const tg_window_batch *w)
 {
     tg_pass *p = &a->pass;
 
-    p->acts.B = B;
-    p->acts.T = T;
-    a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = B * T, .cases = a->cases};
-    tg_pass_begin(p, ids);
+    p->acts.B = w->B;
+    p->acts.T = w->T;
+    a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = w->B * w->T, .cases = a->cases};
+    tg_pass_begin(p, w->inputs);
     for (size_t l = 0; l < a->model->config.n_layer; l++) {
         tg_pass_attend(p, l);
-        branch(a, l, ids + 1);
+        branch(a, l, w->targets);
         tg_pass_finish_block(p, l);
     }
-    (void)tg_pass_loss(p, ids + 1);
+    (void)tg_pass_loss(p, w->targets);
     add_losses(&a->base, p);
-    a->tokens += B * T;
+    a->tokens += w->B * w->T;
 }
 
 /* ---- a text */
 
-/* Predict ids[1] ... ids[n] from a->ids [n + 1], 1 <= n <= capacity. */
-static void add(tg_ablate *a, size_t n)
-{
-    const size_t whole = n / a->T, rest = n % a->T;
-
-    if (whole > 0)
-        run_windows(a, a->ids, whole, a->T);
-    if (rest > 0)
-        run_windows(a, a->ids + whole * a->T, 1, rest);
-}
-
 tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
 {
-    size_t kept = 0, n = 1; /* kept = 1: a->ids[0] is the last token of the previous batch */
+    tg_window_batch batch;
     tg_status status;
 
     a->watch = watch;
     a->context = context;
-    while (n > 0) {
-        if ((status = tg_stream_next(stream, a->ids + kept, a->capacity + 1 - kept, &n, err)))
-            return status;
-        if (n == 0 || kept + n < 2)
-            continue; /* the end, or a single token, after which the text ends as well */
-        add(a, kept + n - 1);
-        a->ids[0] = a->ids[kept + n - 1];
-        kept = 1;
-    }
-    if (a->tokens > 0)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s: a loss needs at least two, one to predict the other from",
-                   stream->count == 0 ? "no tokens" : "only one token");
+    tg_windows_begin(&a->windows, stream, -1);
+    while (!(status = tg_windows_next(&a->windows, &batch, err)) && batch.B > 0)
+        run_windows(a, &batch);
+    return status ? status : tg_windows_check_any(&a->windows, err);
 }
 
 double tg_ablate_baseline(const tg_ablate *a)

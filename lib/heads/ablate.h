@@ -23,7 +23,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/pass.h"
-#include "lib/gpt/stream.h"
+#include "lib/gpt/windows.h"
 
 typedef struct tg_ablate_head {
     size_t layer, head;
@@ -57,8 +57,8 @@ typedef struct tg_ablate {
     /* a batch */
     tg_pass pass;
     size_t capacity; /* tokens predicted at a time: whole windows */
-    int32_t *ids;    /* [capacity + 1] */
-    float *x, *att;  /* copies of a layer's x and att, from which its cases start */
+    tg_windows windows;
+    float *x, *att; /* copies of a layer's x and att, from which its cases start */
     tg_ablate_watch watch;
     void *context;
     tg_ablate_progress progress;

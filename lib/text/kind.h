@@ -24,6 +24,7 @@ typedef struct tg_tokenizer_kind {
     const char *name; /* tokenizer/kind */
     size_t size, encoder_size;
     bool ids_are_bytes; /* see tg_tokenizer_ids_are_bytes() */
+    bool no_text;       /* the opposite of tg_tokenizer_has_text() */
 
     /*
      * take: read array `a`, whose name begins with "tokenizer/", if it is one of this kind's;
@@ -83,6 +84,7 @@ extern const tg_tokenizer_kind *const tg_tokenizer_kinds[];
 extern const tg_tokenizer_kind tg_tokenizer_kind_bytes; /* bytes.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_bpe;   /* bpe.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
+extern const tg_tokenizer_kind tg_tokenizer_kind_ids;   /* bare_ids.c */
 
 /*
  * To make a tokenizer without an archive: begin it, fill its state, then seal it with the number

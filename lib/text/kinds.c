@@ -2,4 +2,4 @@
 #include "lib/text/kind.h"
 
 const tg_tokenizer_kind *const tg_tokenizer_kinds[] = {&tg_tokenizer_kind_bytes, &tg_tokenizer_kind_char,
-                                                       &tg_tokenizer_kind_bpe, NULL};
+                                                       &tg_tokenizer_kind_bpe, &tg_tokenizer_kind_ids, NULL};

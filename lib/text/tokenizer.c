@@ -220,6 +220,11 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok)
     return tok->kind->ids_are_bytes;
 }
 
+bool tg_tokenizer_has_text(const tg_tokenizer *tok)
+{
+    return !tok->kind->no_text;
+}
+
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n)
 {
     static const unsigned char none[1];

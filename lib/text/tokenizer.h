@@ -43,6 +43,12 @@ size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok);
 bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok);
 
 /*
+ * Whether tokens stand for text.  If not, no text can be encoded, and the text of a token is its id in
+ * decimal, without any space: whoever writes several in a row separates them.
+ */
+bool tg_tokenizer_has_text(const tg_tokenizer *tok);
+
+/*
  * The text of one token: a pointer to *n bytes, valid as long as tok.
  * For an id that the tokenizer lacks, *n = 0 and the pointer is not NULL.
  * (A model may have more rows in its embedding than its tokenizer has ids.)

@@ -88,8 +88,7 @@ static bool is_special(const ref_vocab *v, uint32_t id)
     return false;
 }
 
-/* The ordinary token with this text, or UINT32_MAX. */
-static uint32_t token_of(const ref_vocab *v, const unsigned char *text, size_t n)
+uint32_t ref_vocab_find(const ref_vocab *v, const unsigned char *text, size_t n)
 {
     for (uint32_t id = 0; id < v->view.n; id++) {
         size_t length;
@@ -128,7 +127,7 @@ bool ref_vocab_merge(ref_vocab *v, uint32_t a, uint32_t b)
     if (rank_of(v, a, b) < v->view.n_merges)
         return false;
     grow(v);
-    if (token_of(v, both, n) == UINT32_MAX)
+    if (ref_vocab_find(v, both, n) == UINT32_MAX)
         (void)ref_vocab_add(v, both, n);
     v->merges[v->view.n_merges][0] = a;
     v->merges[v->view.n_merges++][1] = b;
@@ -158,7 +157,7 @@ void ref_vocab_learn(ref_vocab *v, const unsigned char *text, size_t n_text, siz
     size_t n_ids = n_text;
 
     for (size_t i = 0; i < n_text; i++)
-        ids[i] = token_of(v, text + i, 1);
+        ids[i] = ref_vocab_find(v, text + i, 1);
     for (; n > 0; n--) {
         size_t best = 0;
 
@@ -282,14 +281,14 @@ void ref_vocab_free(ref_vocab *v)
 size_t ref_bpe_piece(const ref_vocab *v, int32_t *ids, const unsigned char *piece, size_t n)
 {
     unsigned char both[2 * TG_BPE_TOKEN_MAX];
-    uint32_t whole = v->view.whole_pieces ? token_of(v, piece, n) : UINT32_MAX;
+    uint32_t whole = v->view.whole_pieces ? ref_vocab_find(v, piece, n) : UINT32_MAX;
 
     if (whole != UINT32_MAX) {
         ids[0] = (int32_t)whole;
         return 1;
     }
     for (size_t i = 0; i < n; i++)
-        ids[i] = (int32_t)token_of(v, piece + i, 1);
+        ids[i] = (int32_t)ref_vocab_find(v, piece + i, 1);
     for (;;) {
         size_t best = v->view.n_merges, at = 0;
 
@@ -303,7 +302,7 @@ size_t ref_bpe_piece(const ref_vocab *v, int32_t *ids, const unsigned char *piec
         }
         if (best == v->view.n_merges)
             return n;
-        ids[at] = (int32_t)token_of(v, both, join(v, both, v->merges[best][0], v->merges[best][1]));
+        ids[at] = (int32_t)ref_vocab_find(v, both, join(v, both, v->merges[best][0], v->merges[best][1]));
         memmove(ids + at + 1, ids + at + 2, (n - at - 2) * sizeof *ids);
         n--;
     }

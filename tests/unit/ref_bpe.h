@@ -31,6 +31,9 @@ uint32_t ref_vocab_add_special(ref_vocab *v, const char *text);
 /* All bytes, in order. */
 void ref_vocab_add_bytes(ref_vocab *v);
 
+/* The ordinary token with this text, or UINT32_MAX. */
+uint32_t ref_vocab_find(const ref_vocab *v, const unsigned char *text, size_t n);
+
 /* Append the merge of a and b, and its token unless an ordinary one has that text.  False: the pair is a
  * merge already, and nothing changes. */
 bool ref_vocab_merge(ref_vocab *v, uint32_t a, uint32_t b);

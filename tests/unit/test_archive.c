@@ -11,7 +11,6 @@
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "formats/tensors.h"
 #include "formats/zip.h"
 #include "lib/base/size.h"
 #include "tests/unit/check.h"
@@ -536,7 +535,7 @@ static void test_max_bytes(void)
 
         CHECK_OK(tg_archive_open(&r, fd, &err), &err);
         for (int i = 0; i < 2; i++) {
-            CHECK(tg_archive_container.max_bytes(r) ==
+            CHECK(tg_archive_max_bytes(r) ==
                   (ways[way].open == as_file ? 1032 * (uint64_t)b->n : UINT64_MAX));
             CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
         }

@@ -192,6 +192,41 @@ static void dead_merges(void)
     CHECK(added > 300);
 }
 
+/* Short texts, most of them seen before: a part of a piece is not looked up as a piece, and borders are
+ * where no token has the two letters. */
+static void parts_of_pieces(void)
+{
+    unsigned char text[8], token[4];
+    uint64_t seed = 11;
+    const size_t rounds = check_rounds(300);
+    size_t wholes = 0;
+
+    for (size_t round = 0; round < rounds; round++) {
+        ref_vocab v = random_vocab(&seed, 4, PROPER);
+        tg_encoder *e;
+
+        for (size_t i = 0; i < 3; i++) { /* tokens that no merge makes, unless a merge makes the same */
+            const size_t n = 2 + draw(&seed, 2);
+
+            fill_letters(token, n, 4, &seed);
+            if (ref_vocab_find(&v, token, n) == UINT32_MAX)
+                (void)ref_vocab_add(&v, token, n);
+        }
+        v.view.whole_pieces = round % 4 != 0;
+        e = new_encoder(&v);
+        for (size_t i = 0; i < 200; i++) {
+            const size_t n = draw(&seed, sizeof text + 1);
+
+            fill_letters(text, n, 4, &seed);
+            wholes += v.view.whole_pieces && ref_vocab_find(&v, text, n) != UINT32_MAX;
+            expect_encoding(e, &v, text, n, 1 + draw(&seed, n + 1), 100);
+        }
+        tg_encoder_free(e);
+        ref_vocab_free(&v);
+    }
+    CHECK(wholes > rounds);
+}
+
 /* ---- texts */
 
 /* Words of some letters, spaces, digits, signs, characters of several bytes, marks, and bytes that are
@@ -679,6 +714,7 @@ int main(void)
 {
     RUN(random_vocabularies);
     RUN(dead_merges);
+    RUN(parts_of_pieces);
     RUN(texts_in_parts);
     RUN(round_trip);
     RUN(long_pieces);

@@ -10,6 +10,7 @@
 /* lib/kernels/isa/blocks.h: two parts of k, two tiles of 32 rows, two panels of 48 columns */
 #define PASS_WORDS ((size_t)16)
 #define KC_WORDS ((size_t)32)
+#define CHAIN_WORDS ((size_t)8)
 #define A_FLOATS (KC_WORDS * 64)
 #define B_FLOATS (KC_WORDS * 96)
 

@@ -1,15 +1,19 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(BUILD)/unit/make_archive $(BUILD)/unit/list_archive $(BUILD)/unit/train_alone $(BUILD)/unit/split_text $(BUILD)/unit/nfc_text
+unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
 
 # Tests that count allocations and make one of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_json test_learn test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_json test_learn test_llmc test_pickle \
+             test_torch_file test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
 
 # Compressed archives, which tg itself does not write.
-$(addprefix $(BUILD)/unit/,make_archive test_archive test_import test_model): $(BUILD)/obj/tests/unit/deflated.o
+$(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
+
+# Files as PyTorch lays them out.
+$(BUILD)/unit/test_torch_file: $(BUILD)/obj/tests/unit/torch_zip.o
 
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
 # tests/tokenizers.bats.  It brings the table of kinds, so it is linked before the library, whose

@@ -15,6 +15,13 @@
 #define KC_WORDS ((size_t)768)
 #endif
 
+/* Words of k that a float32 sum takes in a row, at most; a multiple of 4.  Such chains are summed by
+ * themselves, because the rounding errors of a sum grow with its length: a sum over 768 has half the error.
+ */
+#ifndef CHAIN_WORDS
+#define CHAIN_WORDS ((size_t)128)
+#endif
+
 /* Floats of a thread's packed block of A: 32 rows or more, KC_WORDS deep. */
 #ifndef A_FLOATS
 #define A_FLOATS ((size_t)288 * 1024)

@@ -30,6 +30,7 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 }
 
 #define K_PER_WORD 1
+#define WORDS_PER_CHAIN CHAIN_WORDS
 #include "lib/kernels/isa/matmul_vectors.h"
 #define WORDS_UNIT 1
 #include "lib/kernels/isa/matmul_body.h"

@@ -24,6 +24,7 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 }
 
 #define K_PER_WORD 2
+#define WORDS_PER_CHAIN KC_WORDS /* the operands' rounding is far coarser than the sums' */
 #include "lib/kernels/isa/matmul_vectors.h"
 #define WORDS_UNIT 1
 #include "lib/kernels/isa/matmul_body.h"

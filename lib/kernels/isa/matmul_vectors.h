@@ -7,6 +7,7 @@
  *   words_along()   VL words of VL * K_PER_WORD values that are contiguous along k
  *   words_across()  VL words, from VL first and VL last values
  *   multiply_add()  sum + a b, summed over a word's values of k
+ *   WORDS_PER_CHAIN words of k that a sum takes in a row; a multiple of STEP, or KC_WORDS
  */
 #include "lib/kernels/isa/transpose.h"
 
@@ -154,8 +155,8 @@ INLINE void multiply_word(vf *sum, const float *restrict a, const float *restric
 
 /* sum[r][v] = sum_k a[k*MR + r] b[k*NR + v], for the first `rows` rows and `vectors` vectors
  * of the tile; k counts words. */
-INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restrict b, size_t words,
-                            const size_t rows, const size_t vectors, struct prefetch next)
+INLINE void accumulate_chain(vf *sum, const float *restrict a, const float *restrict b, size_t words,
+                             const size_t rows, const size_t vectors, struct prefetch *next)
 {
     size_t k = 0;
 
@@ -164,18 +165,37 @@ INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restr
     for (; k + STEP <= words; k += STEP) {
         /* a little at a time: the processor has few misses in flight at once */
         for (size_t i = 0; i < STEP * MR; i += 16)
-            __builtin_prefetch(next.a + k * MR + i, 0, 3);
-        if (next.times > 0) {
+            __builtin_prefetch(next->a + k * MR + i, 0, 3);
+        if (next->times > 0) {
             for (size_t i = 0; i < NR; i += 16)
-                __builtin_prefetch(next.at + i * sizeof(float), 0, 2);
-            next.at += next.step;
-            next.times--;
+                __builtin_prefetch(next->at + i * sizeof(float), 0, 2);
+            next->at += next->step;
+            next->times--;
         }
         for (size_t w = 0; w < STEP; w++, a += MR, b += NR)
             multiply_word(sum, a, b, rows, vectors);
     }
     for (; k < words; k++, a += MR, b += NR)
         multiply_word(sum, a, b, rows, vectors);
+}
+
+/* The same in chains of at most WORDS_PER_CHAIN, whose sums are added in turn. */
+INLINE void accumulate_tile(vf *sum, const float *restrict a, const float *restrict b, size_t words,
+                            const size_t rows, const size_t vectors, struct prefetch next)
+{
+    vf total[MR * NV];
+    size_t k = WORDS_PER_CHAIN < KC_WORDS ? tg_size_min(words, WORDS_PER_CHAIN) : words;
+
+    accumulate_chain(sum, a, b, k, rows, vectors, &next);
+    for (; k < words; k += WORDS_PER_CHAIN) {
+        EACH_SUM(t)
+            total[t] = sum[t];
+        next.a += WORDS_PER_CHAIN * MR;
+        accumulate_chain(sum, a + k * MR, b + k * NR, tg_size_min(words - k, WORDS_PER_CHAIN), rows, vectors,
+                         &next);
+        EACH_SUM(t)
+            sum[t] += total[t];
+    }
 }
 
 /* Store m rows of whole vectors. */

@@ -1,14 +1,9 @@
-/* What an array is, which format a file has, and readers of named tensors. */
-#define _GNU_SOURCE /* memfd_create */
+/* What an array is, and which format a file has. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "formats/archive.h"
 #include "formats/array.h"
 #include "formats/format.h"
-#include "formats/tensors.h"
 #include "tests/unit/check.h"
 
 /* ---- arrays */
@@ -118,123 +113,6 @@ static void formats_in_words(void)
     CHECK_HAS(tg_format_text(TG_FORMAT_GZIP), "decompress it first");
 }
 
-/* ---- archives as containers of tensors */
-
-/* A file with two arrays, x [2,3] and y, as often as that; at its start. */
-static int two_arrays(size_t archives)
-{
-    const float x[6] = {1, 2, 3, 4, 5, 6};
-    int fd = memfd_create("npz", 0);
-    tg_err err = {0};
-
-    for (size_t i = 0; i < archives; i++) {
-        tg_archive_writer *w;
-
-        CHECK_OK(tg_archive_create(&w, fd, &err), &err);
-        CHECK_OK(tg_archive_put(w, "x", TG_F32, 2, (size_t[]){2, 3}, x, &err), &err);
-        CHECK_OK(tg_archive_put_i64(w, "y", 7, &err), &err);
-        CHECK_OK(tg_archive_finish(w, &err), &err);
-        tg_archive_abandon(w);
-    }
-    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
-    return fd;
-}
-
-/* The same bytes in a pipe. */
-static int in_pipe(int fd)
-{
-    char bytes[4096];
-    ssize_t n = read(fd, bytes, sizeof bytes);
-    int ends[2];
-
-    CHECK(n > 0 && pipe(ends) == 0 && write(ends[1], bytes, (size_t)n) == n);
-    close(ends[1]);
-    close(fd);
-    return ends[0];
-}
-
-static tg_status open_fd(tg_tensors *t, int fd, tg_err *err)
-{
-    tg_source source;
-
-    CHECK_OK(tg_source_open(&source, fd, err), err);
-    return tg_tensors_open(t, &source, err);
-}
-
-static void expect_two(int fd, bool mapped)
-{
-    float x[6] = {0};
-    tg_tensors t;
-    tg_array a;
-    bool more;
-    tg_err err = {0};
-
-    CHECK_OK(open_fd(&t, fd, &err), &err);
-    CHECK((tg_tensors_max_bytes(&t) == UINT64_MAX) == !mapped);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
-    CHECK(more && strcmp(a.name, "x") == 0 && a.shape[1] == 3 && (a.data != NULL) == mapped);
-    CHECK_OK(tg_tensors_read(&t, x, 8, &err), &err);
-    CHECK_OK(tg_tensors_read(&t, x + 2, 12, &err), &err);
-    CHECK(x[0] == 1 && x[4] == 5 && x[5] == 0);
-    CHECK_EQ(tg_tensors_read(&t, x, 8, &err), TG_EUSAGE);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err); /* skips the rest of x */
-    CHECK(more && strcmp(a.name, "y") == 0);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
-    CHECK(!more);
-    tg_tensors_close(&t);
-    tg_tensors_close(&t);
-    close(fd);
-}
-
-static void archives_are_read(void)
-{
-    expect_two(two_arrays(1), true);
-    expect_two(in_pipe(two_arrays(1)), false);
-}
-
-/* The end counts: one file is one container. */
-static void archives_end(void)
-{
-    tg_tensors t;
-    tg_array a;
-    bool more;
-    tg_err err = {0};
-    int fd = two_arrays(2);
-
-    CHECK_OK(open_fd(&t, fd, &err), &err);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
-    CHECK_EQ(tg_tensors_next(&t, &a, &more, &err), TG_EDATA);
-    CHECK_HAS(err.message, "another archive follows the first");
-    tg_tensors_close(&t);
-    CHECK(ftruncate(fd, lseek(fd, 0, SEEK_END) / 2 - 1) == 0 && lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(open_fd(&t, fd, &err), &err);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
-    CHECK_OK(tg_tensors_next(&t, &a, &more, &err), &err);
-    CHECK_EQ(tg_tensors_next(&t, &a, &more, &err), TG_EDATA);
-    CHECK_HAS(err.message, "truncated");
-    tg_tensors_close(&t);
-    close(fd);
-}
-
-static void others_are_refused(void)
-{
-    static const char *const text[] = {"GGUF\3\0\0\0", "plain text\n", ""};
-    static const char *const why[] = {"this is a GGUF model", "this is plain text", "the input is empty"};
-
-    for (size_t i = 0; i < 3; i++) {
-        int fd = memfd_create("other", 0);
-        tg_tensors t;
-        tg_err err = {0};
-
-        CHECK(write(fd, text[i], strlen(text[i])) == (ssize_t)strlen(text[i]) && lseek(fd, 0, SEEK_SET) == 0);
-        CHECK_EQ(open_fd(&t, fd, &err), TG_EDATA);
-        CHECK_HAS(err.message, why[i]);
-        CHECK(!t.container && !t.reader);
-        close(fd);
-    }
-}
-
 int main(void)
 {
     RUN(measuring);
@@ -243,8 +121,5 @@ int main(void)
     RUN(recognizing_safetensors);
     RUN(recognizing_long_text);
     RUN(formats_in_words);
-    RUN(archives_are_read);
-    RUN(archives_end);
-    RUN(others_are_refused);
     return check_done();
 }

@@ -1,0 +1,202 @@
+#include "cmd/cli/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+
+/* ---- --ids */
+
+#define BETWEEN " \t\r\n,"
+#define SHOWN_SIZE 40 /* of a word in a message */
+
+/* The next word of a list, [*n] bytes, past which *at is advanced; NULL: the list has ended. */
+static const char *next_word(const char **at, size_t *n)
+{
+    const char *word = *at + strspn(*at, BETWEEN);
+
+    *n = strcspn(word, BETWEEN);
+    *at = word + *n;
+    return *n > 0 ? word : NULL;
+}
+
+static void show_word(char shown[SHOWN_SIZE], const char *word, size_t n)
+{
+    cli_escape(shown, SHOWN_SIZE, (const unsigned char *)word, n);
+}
+
+/* False: the word is no whole number.  A number above all ids becomes INT32_MAX. */
+static bool parse_id(const char *word, size_t n, int32_t *id)
+{
+    int64_t value = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (word[i] < '0' || word[i] > '9')
+            return false;
+        value = 10 * value + (word[i] - '0');
+        if (value > INT32_MAX)
+            value = INT32_MAX;
+    }
+    *id = (int32_t)value;
+    return true;
+}
+
+static int check_ids(const char *list)
+{
+    const char *word;
+    char shown[SHOWN_SIZE];
+    size_t n, count = 0;
+    int32_t id;
+
+    for (; (word = next_word(&list, &n)); count++) {
+        if (parse_id(word, n, &id))
+            continue;
+        show_word(shown, word, n);
+        return cli_usage("--ids must be decimal token ids, got '%s'", shown);
+    }
+    return count > 0 ? CLI_OK : cli_usage("--ids must name at least one token id");
+}
+
+/* Parse the checked list into ids, which has room for all. */
+static tg_status parse_ids(int32_t *ids, size_t *count, const char *list, const tg_model *model, tg_err *err)
+{
+    const size_t V = tg_tokenizer_vocab_size(model->tokenizer);
+    const char *word;
+    char shown[SHOWN_SIZE];
+    size_t n;
+
+    for (*count = 0; (word = next_word(&list, &n)); ++*count) {
+        if (parse_id(word, n, &ids[*count]) && (size_t)ids[*count] < V)
+            continue;
+        show_word(shown, word, n);
+        return tg_fail(err, TG_EUSAGE, "--ids has %s: the model's vocabulary has ids 0 to %zu", shown, V - 1);
+    }
+    return TG_OK;
+}
+
+static tg_status prompt_ids(tg_prompt *p, const tg_model *model, const char *list, tg_err *err)
+{
+    const size_t max = strlen(list) / 2 + 1;
+    int32_t *ids = calloc(max, sizeof *ids);
+    size_t n;
+    tg_status status;
+
+    if (!ids)
+        return tg_fail_memory(err, max * sizeof *ids, "token ids");
+    if (!(status = parse_ids(ids, &n, list, model, err)))
+        status = tg_prompt_ids(p, model, ids, n, err);
+    free(ids);
+    return status;
+}
+
+/* ---- the options */
+
+bool cli_text_given(const cli_text *t)
+{
+    return t->text || t->ids;
+}
+
+int cli_text_check(const cli_text *t)
+{
+    if (t->text && t->ids)
+        return cli_usage("--prompt and --ids name different texts: give only one");
+    return t->ids ? check_ids(t->ids) : CLI_OK;
+}
+
+/* ---- where the text comes from */
+
+/* NOWHERE: it is not given, and the model has no probe. */
+enum source { OPTION, STDIN, PROBE, NOWHERE };
+
+static enum source find_source(const cli_text *t, const cli_model *m)
+{
+    if (cli_text_given(t))
+        return OPTION;
+    if (!cli_is_dash(m->path) && cli_stdin_has_data())
+        return STDIN;
+    return m->model.probe_count > 0 ? PROBE : NOWHERE;
+}
+
+static tg_status read_option(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
+{
+    return t->ids ? prompt_ids(p, &m->model, t->ids, err)
+                  : tg_prompt_text(p, &m->model, t->text, strlen(t->text), err);
+}
+
+static tg_status read_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
+{
+    return tg_prompt_read(p, &m->model, STDIN_FILENO, err) ? tg_err_in(err, "standard input") : TG_OK;
+}
+
+static tg_status no_text(const cli_model *m, tg_err *err)
+{
+    if (!tg_tokenizer_has_text(m->model.tokenizer))
+        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give token ids with --ids");
+    return tg_fail(err, TG_EUSAGE,
+                   "the model is not trained and has no text of its own: give one with -p TEXT or on "
+                   "standard input");
+}
+
+tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
+{
+    *p = (tg_prompt){0};
+    switch (find_source(t, m)) {
+    case OPTION:
+        return read_option(t, p, m, err);
+    case STDIN:
+        return read_stdin(m, p, err);
+    case PROBE:
+    case NOWHERE:
+        break;
+    }
+    return TG_OK;
+}
+
+tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
+{
+    const tg_model *model = &m->model;
+
+    *p = (tg_prompt){0};
+    switch (find_source(t, m)) {
+    case OPTION:
+    case STDIN:
+        return cli_text_prompt(t, p, m, err);
+    case PROBE:
+        return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
+    case NOWHERE:
+        break;
+    }
+    return no_text(m, err);
+}
+
+tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, tg_err *err)
+{
+    const tg_model *model = &m->model;
+    tg_status status;
+
+    *s = (cli_stream){.name = "the text"};
+    switch (find_source(t, m)) {
+    case OPTION:
+        if ((status = read_option(t, &s->prompt, m, err)))
+            return status;
+        tg_stream_open_ids(&s->stream, model, s->prompt.ids, s->prompt.n);
+        return TG_OK;
+    case STDIN:
+        s->name = "standard input";
+        status = tg_stream_open(&s->stream, model, STDIN_FILENO, err);
+        return status ? tg_err_in(err, s->name) : TG_OK;
+    case PROBE:
+        tg_stream_open_ids(&s->stream, model, model->probe, model->probe_count);
+        return TG_OK;
+    case NOWHERE:
+        break;
+    }
+    return no_text(m, err);
+}
+
+void cli_stream_close(cli_stream *s)
+{
+    tg_stream_close(&s->stream);
+    tg_prompt_free(&s->prompt);
+}

@@ -1,0 +1,45 @@
+/*
+ * cli_text: the text that a tool gives to a model.
+ */
+#ifndef TG_CMD_CLI_TEXT_H
+#define TG_CMD_CLI_TEXT_H
+
+#include "cmd/cli/model.h"
+#include "lib/gpt/prompt.h"
+#include "lib/gpt/stream.h"
+
+/* What the options name; NULL: not given. */
+typedef struct cli_text {
+    const char *text; /* the TEXT of -p */
+    const char *ids;  /* the IDS of --ids: decimal numbers, with white space or commas between them */
+} cli_text;
+
+/* What --help says about IDS. */
+#define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"
+
+bool cli_text_given(const cli_text *t);
+
+/* Check what can be checked without a model.  CLI_USAGE, after a message: both options are given, IDS
+ * names no id, or a word in it is no number. */
+TG_MUST_CHECK int cli_text_check(const cli_text *t);
+
+/*
+ * Read the prompt: what the options name; if they name nothing, standard input, unless the model came
+ * from there or it has no data; otherwise none, and p->ids is NULL.  The caller frees it.
+ * TG_EUSAGE: the model lacks one of the ids; the message names it.
+ */
+TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
+
+/* Like cli_text_prompt(), but if there is no prompt, use the model's probe.  TG_EUSAGE: it has none. */
+TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
+
+/* The text that cli_text_or_probe() would read, as a stream of any length.  The caller closes it. */
+typedef struct cli_stream {
+    const char *name; /* for messages: "standard input" or "the text" */
+    tg_prompt prompt; /* of -p TEXT and --ids IDS */
+    tg_stream stream;
+} cli_stream;
+TG_MUST_CHECK tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, tg_err *err);
+void cli_stream_close(cli_stream *s); /* accepts a zeroed one */
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * labels: the tokens' texts, as lines, records and archives show them.
+ *
+ * Every character is visible (cli_show_token, tg_label_show).  In lines a text is quoted, follows its id,
+ * and is cut to few columns; ids are left out where the text tells them, as with bytes.
+ */
+#ifndef TG_CMD_ATTN_DUMP_LABELS_H
+#define TG_CMD_ATTN_DUMP_LABELS_H
+
+#include <stdint.h>
+
+#include "cmd/tg-attn-dump/columns.h"
+#include "lib/base/status.h"
+#include "lib/text/tokenizer.h"
+
+#define LABEL_COLUMNS 24     /* of a token's text in lines, with quotes */
+#define LABEL_SIZE 64        /* the same in bytes, with NUL */
+#define TOKEN_TEXT_SIZE 1024 /* bytes in records and archives, without quotes */
+
+/* The labels of tokens ids [T].  TG_ENOMEM. */
+TG_MUST_CHECK tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32_t *ids,
+                                    size_t T, tg_err *err);
+void labels_free(token_labels *labels); /* accepts a zeroed one */
+
+/* The quoted text of token t, without its id. */
+const char *labels_quoted(const token_labels *labels, size_t t);
+
+/* The text of the token `id`, without quotes, in at most `width` columns; a longer one is cut and ends with
+ * "…". size > 3.  Returns its bytes. */
+size_t label_show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id);
+
+/* The same, quoted. */
+size_t label_quote(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * job: what tg-eval has been asked, and what it writes as the rows of a text arrive.
+ */
+#ifndef TG_CMD_EVAL_JOB_H
+#define TG_CMD_EVAL_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/text.h"
+#include "lib/eval/eval.h"
+#include "lib/eval/logits.h"
+
+typedef struct eval_options {
+    const char *model, *output; /* NULL: not given */
+    cli_text text;
+    char **file; /* [files] operands */
+    size_t files;
+    size_t context, stride; /* 0: not given */
+    size_t top, threads;
+    bool eot, per_token, logits, tsv;
+} eval_options;
+
+/* CLI_USAGE after a message. */
+TG_MUST_CHECK int eval_parse(int argc, char **argv, eval_options *o);
+
+typedef struct eval_job {
+    const eval_options *o;
+    cli_model m;
+    tg_eval eval;
+    double begun, shown;      /* times of the progress line */
+    tg_logits_writer *logits; /* of --logits */
+    bool output_failed;       /* writing failed: the error is not about a text */
+    uint64_t tokens, at;      /* of --per-token: tokens and bytes of text before the next token */
+    bool first;               /* the next row is the first of a text */
+    char *shown_token;        /* [shown_size] owned */
+    size_t shown_size;
+} eval_job;
+
+/* What takes the rows (lib/eval/eval.h); the context is the job. */
+tg_eval_take eval_take_nothing, eval_take_tokens, eval_take_logits;
+
+/* Print the titles of --per-token. */
+void eval_print_titles(const eval_job *job);
+
+/* Show the progress of a long run, if it is time. */
+void eval_show_progress(eval_job *job);
+
+/* Print the result: as lines, as tab-separated values, or, if standard output has other data, as one line on
+ * standard error. */
+void eval_print_result(const eval_job *job);
+
+#endif

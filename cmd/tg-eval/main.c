@@ -1,0 +1,173 @@
+/* tg-eval: how well a model predicts a text. */
+#include "cmd/tg-eval/job.h"
+
+#include <stdlib.h>
+
+#include "lib/base/size.h"
+
+/* ---- what takes the rows, besides --per-token (tokens.c) */
+
+tg_status eval_take_nothing(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
+{
+    (void)rows;
+    (void)n;
+    (void)err;
+    eval_show_progress(context);
+    return TG_OK;
+}
+
+tg_status eval_take_logits(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
+{
+    eval_job *job = context;
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < n; i++)
+        status = tg_logits_write(job->logits, rows[i].input, rows[i].logits, err);
+    job->output_failed = status != TG_OK;
+    eval_show_progress(job);
+    return status;
+}
+
+/* ---- texts */
+
+static tg_status eval_stream(eval_job *job, tg_stream *stream, tg_err *err)
+{
+    tg_eval_take *take = job->o->per_token ? eval_take_tokens : eval_take_nothing;
+
+    job->first = true;
+    return tg_eval_run(&job->eval, stream, job->o->logits ? eval_take_logits : take, job, err);
+}
+
+static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
+{
+    tg_stream stream;
+    int fd;
+    tg_status status;
+
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    if (!(status = tg_stream_open(&stream, &job->m.model, fd, err))) {
+        status = eval_stream(job, &stream, err);
+        tg_stream_close(&stream);
+    }
+    cli_close_input(fd);
+    return status && !job->output_failed ? tg_err_in(err, cli_input_name(path)) : status;
+}
+
+static tg_status eval_text(eval_job *job, tg_err *err)
+{
+    cli_stream text;
+    tg_status status = cli_text_stream(&job->o->text, &text, &job->m, err);
+
+    if (status)
+        return status;
+    if ((status = eval_stream(job, &text.stream, err)) && !job->output_failed)
+        (void)tg_err_in(err, text.name);
+    cli_stream_close(&text);
+    return status;
+}
+
+static tg_status eval_all(eval_job *job, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (job->o->per_token)
+        eval_print_titles(job);
+    if (job->o->files == 0)
+        return eval_text(job, err);
+    for (size_t i = 0; !status && i < job->o->files; i++)
+        status = eval_file(job, job->o->file[i], err);
+    return status;
+}
+
+/* ---- --logits */
+
+static tg_status write_logits(eval_job *job, tg_err *err)
+{
+    cli_output out;
+    tg_status status;
+
+    if ((status = cli_output_begin(&out, job->o->output, true, err)))
+        return status;
+    if ((status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)))
+        job->output_failed = true;
+    else if (!(status = eval_all(job, err)))
+        job->output_failed = (status = tg_logits_finish(job->logits, err)) != TG_OK;
+    if (job->output_failed)
+        (void)tg_err_in(err, out.name);
+    else if (!status)
+        status = cli_output_commit(&out, err);
+    tg_logits_abandon(job->logits);
+    cli_output_abort(&out);
+    return status;
+}
+
+/* ---- the plan, now that the model is known */
+
+static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_model *model, tg_err *err)
+{
+    const size_t n_ctx = model->config.n_ctx, ids = tg_tokenizer_vocab_size(model->tokenizer);
+    const size_t context = o->context > 0 ? o->context : n_ctx;
+
+    *plan = (tg_eval_plan){
+        .context = context,
+        .stride = o->stride > 0 ? o->stride : context,
+        .top = o->top,
+        .prefix = o->eot ? tg_tokenizer_end_of_text(model->tokenizer) : -1,
+        .every_row = o->logits,
+    };
+    if (context > n_ctx)
+        return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu", context, n_ctx);
+    if (plan->stride > context)
+        return tg_fail(
+            err, TG_EUSAGE,
+            "--stride %zu exceeds the context of %zu: tokens between the windows would be left out",
+            plan->stride, context);
+    if (o->top > ids)
+        return tg_fail(err, TG_EUSAGE, "--top %zu exceeds the model's %zu ids", o->top, ids);
+    if (o->eot && plan->prefix < 0)
+        return tg_fail(err, TG_EUSAGE, "--eot: the model's tokenizer has no end-of-text token");
+    return TG_OK;
+}
+
+static tg_status evaluate(eval_job *job, tg_err *err)
+{
+    tg_eval_plan plan;
+    tg_status status;
+
+    if ((status = make_plan(&plan, job->o, &job->m.model, err)) ||
+        (status = tg_eval_open(&job->eval, &job->m.model, &plan, err)))
+        return status;
+    if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err)))
+        eval_print_result(job);
+    tg_eval_close(&job->eval);
+    free(job->shown_token);
+    return status;
+}
+
+static tg_status run(const eval_options *o, tg_err *err)
+{
+    eval_job job = {.o = o, .begun = cli_now(), .shown = cli_now()};
+    tg_status status;
+
+    if ((status = cli_begin_compute(o->threads, err)) ||
+        (status = cli_model_open(&job.m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
+        return status;
+    status = evaluate(&job, err);
+    cli_model_close(&job.m);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    eval_options o = {0};
+    tg_err err = {0};
+
+    cli_init("tg-eval");
+    cli_init_threads(argv);
+    if (eval_parse(argc, argv, &o))
+        return CLI_USAGE;
+    if (run(&o, &err) && !cli_stdout_failed())
+        return cli_report(&err);
+    return cli_close_stdout();
+}

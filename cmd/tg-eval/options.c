@@ -1,0 +1,81 @@
+/* The options of tg-eval. */
+#include "cmd/tg-eval/job.h"
+
+static const char examples[] = "  $ tg-eval text\n"
+                               "  $ tg-eval --stride 32 < text\n"
+                               "  $ tg-tokenize text | tg-eval --tsv\n"
+                               "  $ tg-eval -p 'To be, or not to be' --per-token --top 3\n"
+                               "  $ tg-eval -p 'To be' --logits -o logits.npz";
+
+/* Which options go together. */
+static int check(const eval_options *o)
+{
+    if (cli_text_given(&o->text) && o->files > 0)
+        return cli_usage("%s: -p or --ids names a text already", o->file[0]);
+    if (o->logits && o->per_token)
+        return cli_usage("--logits and --per-token cannot be combined");
+    if (o->tsv && (o->logits || o->per_token))
+        return cli_usage("--tsv goes with the result alone, not with --%s",
+                         o->logits ? "logits" : "per-token");
+    if (o->output && !o->logits)
+        return cli_usage("--output goes with --logits");
+    if (o->logits && o->files > 1)
+        return cli_usage("--logits takes one text, got %zu files", o->files);
+    if (o->context > 0 && o->stride > o->context)
+        return cli_usage("--stride %zu exceeds --context %zu: tokens between the windows would be left out",
+                         o->stride, o->context);
+    for (size_t i = 0; i < o->files; i++)
+        if (o->model && cli_is_dash(o->model) && cli_is_dash(o->file[i]))
+            return cli_usage("standard input cannot be both the model and a text");
+    return cli_text_check(&o->text);
+}
+
+int eval_parse(int argc, char **argv, eval_options *o)
+{
+    cli_option options[] = {
+        {'m', "model", CLI_TEXT, &o->model, "FILE",
+         "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
+        {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
+         "the text (default: the files, else standard input, text or tokens; else the model's probe)", 0, 0,
+         NULL},
+        {0, "ids", CLI_TEXT, &o->text.ids, "IDS", CLI_IDS_HELP, 0, 0, NULL},
+        {'c', "context", CLI_SIZE, &o->context, "N",
+         "tokens that the model sees at once, a window (default: its context)", 1, 1e9, NULL},
+        {'s', "stride", CLI_SIZE, &o->stride, "N",
+         "tokens from one window to the next; smaller ones give each token more context, and take longer "
+         "(default: the window, so that windows are adjacent)",
+         1, 1e9, NULL},
+        {0, "eot", CLI_FLAG, &o->eot, NULL,
+         "put the tokenizer's end-of-text token before each text, so that its first token is scored as well",
+         0, 0, NULL},
+        {'t', "per-token", CLI_FLAG, &o->per_token, NULL,
+         "print each token's bytes, text, log-probability, rank and entropy, as tab-separated values", 0, 0,
+         NULL},
+        {'k', "top", CLI_SIZE, &o->top, "K",
+         "with these, also the K most probable tokens in its place; implies --per-token", 1, 1e9, NULL},
+        {0, "logits", CLI_FLAG, &o->logits, NULL, "write the logits after each token as an archive (.npz)", 0,
+         0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE", "write --logits to FILE instead of standard output", 0,
+         0, NULL},
+        {0, "tsv", CLI_FLAG, &o->tsv, NULL, "print the result as tab-separated values", 0, 0, NULL},
+        {0, "threads", CLI_SIZE, &o->threads, "N",
+         "number of threads, which does not change the results; 0 for one per processor", 0, 1024, NULL},
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-eval",
+        .usage = "[-m MODEL] [OPTION]... [FILE]...",
+        .summary = "Print how well a model predicts a text: loss, perplexity and bits per byte.  The text is "
+                   "cut into windows; each token is scored once, from those before it in its window.",
+        .examples = examples,
+        .options = options,
+    };
+    const int n = cli_parse(argc, argv, &tool);
+
+    if (n < 0)
+        return CLI_USAGE;
+    o->file = argv + 1;
+    o->files = (size_t)n;
+    o->per_token = o->per_token || o->top > 0;
+    return check(o);
+}

@@ -1,0 +1,435 @@
+#include "formats/gguf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/blocks.h"
+#include "formats/limits.h"
+#include "lib/base/size.h"
+
+/* ---- bytes */
+
+/* A place in the file, and what is being read there, for messages. */
+typedef struct cursor {
+    const unsigned char *file;
+    size_t n, at;
+    const char *what; /* "value", "tensor" */
+    uint64_t number;  /* of `of`, from 1; 0: before the first */
+    uint64_t of;
+} cursor;
+
+static tg_status truncated(const cursor *c, uint64_t wanted, tg_err *err)
+{
+    char place[96] = "its header";
+
+    if (c->number > 0)
+        snprintf(place, sizeof place, "%s %llu of %llu", c->what, (unsigned long long)c->number,
+                 (unsigned long long)c->of);
+    return tg_fail(err, TG_EDATA, "the GGUF file ends within %s: expected %llu bytes at byte %zu, got %zu",
+                   place, (unsigned long long)wanted, c->at, c->n - c->at);
+}
+
+/* Prefix err's message with the place that is being read.  TG_EDATA. */
+static tg_status in_place(const cursor *c, tg_err *err)
+{
+    char place[96];
+
+    snprintf(place, sizeof place, "GGUF %s %llu", c->what, (unsigned long long)c->number);
+    (void)tg_err_in(err, place);
+    return TG_EDATA;
+}
+
+static tg_status refuse(const cursor *c, tg_err *err, const char *format, ...) TG_PRINTF(3, 4);
+
+static tg_status refuse(const cursor *c, tg_err *err, const char *format, ...)
+{
+    char message[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    (void)tg_fail(err, TG_EDATA, "%s", message);
+    return in_place(c, err);
+}
+
+/* Copy the next n bytes, n <= 8, to a little-endian number. */
+static tg_status take(cursor *c, void *out, size_t n, tg_err *err)
+{
+    if (c->n - c->at < n) {
+        memset(out, 0, n);
+        return truncated(c, n, err);
+    }
+    memcpy(out, c->file + c->at, n);
+    c->at += n;
+    return TG_OK;
+}
+
+static tg_status take_text(cursor *c, tg_gguf_text *text, tg_err *err)
+{
+    uint64_t n;
+    const tg_status status = take(c, &n, sizeof n, err);
+
+    if (status)
+        return status;
+    if (n > c->n - c->at)
+        return truncated(c, n, err);
+    *text = (tg_gguf_text){(const char *)c->file + c->at, (size_t)n};
+    c->at += (size_t)n;
+    return TG_OK;
+}
+
+/* ---- values */
+
+static tg_status take_type(cursor *c, tg_gguf_type *type, tg_err *err)
+{
+    uint32_t number;
+    const tg_status status = take(c, &number, sizeof number, err);
+
+    if (status)
+        return status;
+    if (number >= TG_GGUF_TYPES)
+        return refuse(c, err, "type %u, expected one from 0 to %d", (unsigned)number, TG_GGUF_TYPES - 1);
+    *type = (tg_gguf_type)number;
+    return TG_OK;
+}
+
+static tg_status take_key(cursor *c, tg_gguf_text *key, tg_err *err)
+{
+    const tg_status status = take_text(c, key, err);
+
+    if (status)
+        return status;
+    if (key->n == 0)
+        return refuse(c, err, "its key is empty");
+    for (size_t i = 0; i < key->n; i++)
+        if (key->p[i] <= 0x20 || key->p[i] >= 0x7F)
+            return refuse(c, err, "its key has the byte \\x%02X, expected printable ASCII",
+                          (unsigned)(unsigned char)key->p[i]);
+    return TG_OK;
+}
+
+/* Type and number of an array's elements. */
+static tg_status take_array(cursor *c, tg_gguf_value *v, tg_err *err)
+{
+    uint64_t n;
+    size_t each;
+    tg_status status = take_type(c, &v->type, err);
+
+    if (status || (status = take(c, &n, sizeof n, err)))
+        return status;
+    if (v->type == TG_GGUF_ARRAY)
+        return refuse(c, err, "an array of arrays, which tg does not read");
+    each = v->type == TG_GGUF_TEXT ? 8 : tg_gguf_type_size(v->type); /* a text has at least its length */
+    if (n > (c->n - c->at) / each)
+        return refuse(c, err, "an array of %llu elements, but only %zu bytes follow", (unsigned long long)n,
+                      c->n - c->at);
+    v->array = true;
+    v->n = (size_t)n;
+    return TG_OK;
+}
+
+static tg_status pass_elements(cursor *c, tg_gguf_value *v, tg_err *err)
+{
+    const size_t begin = c->at, size = tg_gguf_type_size(v->type);
+    tg_gguf_text unused;
+    tg_status status = TG_OK;
+
+    v->at = c->file + begin;
+    if (size > 0) {
+        if (v->n > (c->n - c->at) / size)
+            return truncated(c, size, err);
+        c->at += v->n * size;
+    }
+    for (size_t i = 0; !status && size == 0 && i < v->n; i++)
+        status = take_text(c, &unused, err);
+    v->bytes = c->at - begin;
+    for (size_t i = 0; !status && v->type == TG_GGUF_BOOL && i < v->n; i++)
+        if (v->at[i] > 1)
+            return refuse(c, err, "a truth value of %u, expected 0 or 1", v->at[i]);
+    return status;
+}
+
+static tg_status take_value(cursor *c, tg_gguf_value *v, tg_err *err)
+{
+    tg_status status;
+
+    *v = (tg_gguf_value){.n = 1};
+    if ((status = take_key(c, &v->key, err)) || (status = take_type(c, &v->type, err)))
+        return status;
+    if (v->type == TG_GGUF_ARRAY && (status = take_array(c, v, err)))
+        return status;
+    return pass_elements(c, v, err);
+}
+
+static int compare_texts(tg_gguf_text a, tg_gguf_text b)
+{
+    const int order = memcmp(a.p, b.p, tg_size_min(a.n, b.n));
+
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const tg_gguf_value *const *v = a, *const *w = b;
+
+    return compare_texts((*v)->key, (*w)->key);
+}
+
+static tg_status check_keys(const tg_gguf *g, tg_err *err)
+{
+    const tg_gguf_value **sorted = malloc((g->n_values + 1) * sizeof *sorted);
+    tg_status status = TG_OK;
+
+    if (!sorted)
+        return tg_fail_memory(err, g->n_values * sizeof *sorted, "the keys of a GGUF file");
+    for (size_t i = 0; i < g->n_values; i++)
+        sorted[i] = &g->value[i];
+    qsort(sorted, g->n_values, sizeof *sorted, compare_keys);
+    for (size_t i = 1; !status && i < g->n_values; i++)
+        if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
+            status = tg_fail(err, TG_EDATA, "there are two GGUF values %.*s",
+                             (int)tg_size_min(sorted[i]->key.n, 80), sorted[i]->key.p);
+    free(sorted);
+    return status;
+}
+
+static tg_status take_values(cursor *c, tg_gguf *g, uint64_t count, tg_err *err)
+{
+    const size_t least = 8 + 1 + 4 + 1; /* bytes of a value */
+    tg_status status;
+
+    if (count > (c->n - c->at) / least)
+        return tg_fail(err, TG_EDATA, "the GGUF file claims %llu values, but only %zu bytes follow",
+                       (unsigned long long)count, c->n - c->at);
+    if (count > TG_GGUF_VALUES_MAX)
+        return tg_fail(err, TG_EDATA, "the GGUF file has %llu values, expected at most %d",
+                       (unsigned long long)count, TG_GGUF_VALUES_MAX);
+    g->value = malloc(((size_t)count + 1) * sizeof *g->value);
+    if (!g->value)
+        return tg_fail_memory(err, count * sizeof *g->value, "the values of a GGUF file");
+    c->what = "value";
+    c->of = count;
+    for (c->number = 1; c->number <= count; c->number++)
+        if ((status = take_value(c, &g->value[g->n_values], err)))
+            return status;
+        else
+            g->n_values++;
+    return check_keys(g, err);
+}
+
+/* ---- tensors */
+
+static const struct plain {
+    uint32_t type;
+    tg_dtype dtype;
+} plain[] = {
+    {0, {'f', 4}},  {1, {'f', 2}},  {24, {'i', 1}}, {25, {'i', 2}},
+    {26, {'i', 4}}, {27, {'i', 8}}, {28, {'f', 8}}, {30, {'B', 2}},
+};
+
+/* Types that are not read, for the message. */
+static const char *const other_types[] = {
+    [4] = "q4_2",     [5] = "q4_3",    [9] = "q8_1",     [10] = "q2_k",  [11] = "q3_k",   [15] = "q8_k",
+    [16] = "iq2_xxs", [17] = "iq2_xs", [18] = "iq3_xxs", [19] = "iq1_s", [20] = "iq4_nl", [21] = "iq3_s",
+    [22] = "iq2_s",   [23] = "iq4_xs", [29] = "iq1_m",   [34] = "tq1_0", [35] = "tq2_0",  [39] = "mxfp4",
+};
+enum { OTHER_TYPES = sizeof other_types / sizeof other_types[0] };
+
+/* Set type and size from the shape; `row` values are contiguous. */
+static tg_status set_type(tg_stored *s, uint32_t type, size_t row, tg_err *err)
+{
+    const size_t n = sizeof plain / sizeof plain[0];
+    const char *name = type < OTHER_TYPES ? other_types[type] : NULL;
+    size_t i = 0;
+
+    while (i < n && plain[i].type != type)
+        i++;
+    s->blocks = tg_blocks_numbered(type);
+    if (i == n && !s->blocks)
+        return tg_fail(err, TG_EDATA, "%s has type %u%s%s, which tg does not read", s->array.name,
+                       (unsigned)type, name ? ", " : "", name ? name : "");
+    s->array.dtype = i < n ? plain[i].dtype : TG_F32;
+    if (!tg_array_measure(&s->array))
+        return tg_fail(err, TG_EDATA, "%s has a shape whose bytes no memory can hold", s->array.name);
+    s->stored = s->array.bytes;
+    if (!s->blocks)
+        return TG_OK;
+    if (row % s->blocks->values != 0)
+        return tg_fail(err, TG_EDATA, "%s has rows of %zu values, expected a multiple of %zu for %s",
+                       s->array.name, row, s->blocks->values, s->blocks->name);
+    s->stored = s->array.count / s->blocks->values * s->blocks->bytes;
+    return TG_OK;
+}
+
+/* The dimensions, innermost first. */
+static tg_status take_shape(cursor *c, tg_stored *s, tg_err *err)
+{
+    uint32_t ndim;
+    uint64_t dim;
+    tg_status status = take(c, &ndim, sizeof ndim, err);
+
+    if (status)
+        return status;
+    if (ndim > TG_GGUF_DIMS_MAX)
+        return tg_fail(err, TG_EDATA, "%s has %u dimensions, expected at most %d", s->array.name,
+                       (unsigned)ndim, TG_GGUF_DIMS_MAX);
+    s->array.ndim = ndim;
+    for (size_t i = ndim; i-- > 0;) {
+        if ((status = take(c, &dim, sizeof dim, err)))
+            return status;
+        if (dim == 0 || dim > SIZE_MAX)
+            return tg_fail(err, TG_EDATA, "%s has a dimension of %llu values", s->array.name,
+                           (unsigned long long)dim);
+        s->array.shape[i] = (size_t)dim;
+    }
+    return TG_OK;
+}
+
+/* A tensor's description; its offset is still relative to the data. */
+static tg_status take_tensor(cursor *c, tg_stored *s, tg_err *err)
+{
+    tg_gguf_text name;
+    uint32_t type;
+    tg_status status;
+
+    *s = (tg_stored){0};
+    if ((status = take_text(c, &name, err)))
+        return status;
+    if (name.n > TG_GGUF_NAME_MAX)
+        return refuse(c, err, "its name has %zu bytes, expected at most %d", name.n, TG_GGUF_NAME_MAX);
+    if (tg_stored_set_name(s, name.p, name.n, err))
+        return in_place(c, err);
+    if ((status = take_shape(c, s, err)) || (status = take(c, &type, sizeof type, err)) ||
+        (status = take(c, &s->offset, sizeof s->offset, err)))
+        return status;
+    return set_type(s, type, s->array.ndim > 0 ? s->array.shape[s->array.ndim - 1] : 1, err);
+}
+
+static tg_status take_tensors(cursor *c, tg_tensor_list *list, uint64_t count, tg_err *err)
+{
+    tg_stored s;
+    tg_status status;
+
+    if (count > TG_NAMES_MAX)
+        return tg_fail(err, TG_EDATA, "the GGUF file has %llu tensors, expected at most %d",
+                       (unsigned long long)count, TG_NAMES_MAX);
+    c->what = "tensor";
+    c->of = count;
+    for (c->number = 1; c->number <= count; c->number++)
+        if ((status = take_tensor(c, &s, err)) || (status = tg_tensor_list_add(list, &s, err)))
+            return status;
+    return TG_OK;
+}
+
+/* ---- data */
+
+/* Whether the tensor lies within the `bytes` of the data.  Sets its place in the file. */
+static tg_status place(tg_stored *s, const tg_gguf *g, const unsigned char *file, size_t bytes, tg_err *err)
+{
+    if (s->offset % g->alignment != 0)
+        return tg_fail(err, TG_EDATA, "%s has the offset %llu, expected a multiple of %zu", s->array.name,
+                       (unsigned long long)s->offset, g->alignment);
+    if (s->offset > bytes || s->stored > bytes - s->offset)
+        return tg_fail(err, TG_EDATA, "%s: %zu bytes at offset %llu of the data, which has %zu",
+                       s->array.name, s->stored, (unsigned long long)s->offset, bytes);
+    s->offset += g->data;
+    s->at = file + s->offset;
+    s->array.data = s->blocks ? NULL : s->at;
+    return TG_OK;
+}
+
+/* Whether each tensor of an arranged list begins where the one before it ends, and the file with the last;
+ * the padding after that may be missing. */
+static tg_status check_contiguous(const tg_tensor_list *list, const tg_gguf *g, size_t n, tg_err *err)
+{
+    uint64_t at = g->data;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const tg_stored *s = &list->tensor[i];
+
+        if (s->offset != at)
+            return tg_fail(err, TG_EDATA, "%s is at %llu, expected %llu, where what is before it ends",
+                           s->array.name, (unsigned long long)s->offset, (unsigned long long)at);
+        at += tg_round_up(s->stored, g->alignment);
+    }
+    if (n > at)
+        return tg_fail(err, TG_EDATA, "%llu bytes follow the last tensor, which ends at byte %llu",
+                       (unsigned long long)(n - at), (unsigned long long)at);
+    return TG_OK;
+}
+
+static tg_status place_tensors(tg_tensor_list *list, tg_gguf *g, const cursor *c, tg_err *err)
+{
+    const size_t begin = tg_round_up(c->at, g->alignment);
+    tg_status status;
+
+    g->data = begin;
+    for (size_t i = 0; i < list->n; i++)
+        if ((status = place(&list->tensor[i], g, c->file, begin < c->n ? c->n - begin : 0, err)))
+            return status;
+    if ((status = tg_tensor_list_arrange(list, err)))
+        return status;
+    return check_contiguous(list, g, c->n, err);
+}
+
+/* ---- the file */
+
+#define ALIGNMENT_MAX ((size_t)1 << 20)
+
+static tg_status set_alignment(tg_gguf *g, tg_err *err)
+{
+    static const char key[] = "general.alignment";
+    tg_status status;
+
+    g->alignment = TG_GGUF_ALIGNMENT;
+    if (!tg_gguf_find(g, key))
+        return TG_OK;
+    if ((status = tg_gguf_get_size(&g->alignment, g, key, err)))
+        return status;
+    if (g->alignment == 0 || g->alignment > ALIGNMENT_MAX || (g->alignment & (g->alignment - 1)) != 0)
+        return tg_fail(err, TG_EDATA, "%s is %zu, expected a power of two, at most %zu", key, g->alignment,
+                       ALIGNMENT_MAX);
+    return TG_OK;
+}
+
+static tg_status take_version(cursor *c, tg_gguf *g, tg_err *err)
+{
+    char magic[4];
+    tg_status status = take(c, magic, sizeof magic, err);
+
+    if (status)
+        return status;
+    if (memcmp(magic, "GGUF", 4) != 0)
+        return tg_fail(err, TG_EDATA, "the file does not begin with GGUF");
+    if ((status = take(c, &g->version, sizeof g->version, err)))
+        return status;
+    if (g->version == 2 || g->version == 3)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "GGUF version %u%s, expected 2 or 3", (unsigned)g->version,
+                   g->version > 0 && (g->version & 0xFFFF) == 0 ? " (a big-endian file?)" : "");
+}
+
+tg_status tg_gguf_read(tg_tensor_list *list, tg_gguf *g, const void *file, size_t n, tg_err *err)
+{
+    cursor c = {.file = file, .n = n};
+    uint64_t tensors, values;
+    tg_status status;
+
+    assert(list->n == 0);
+    *g = (tg_gguf){0};
+    if ((status = take_version(&c, g, err)) || (status = take(&c, &tensors, sizeof tensors, err)) ||
+        (status = take(&c, &values, sizeof values, err)) || (status = take_values(&c, g, values, err)) ||
+        (status = set_alignment(g, err)) || (status = take_tensors(&c, list, tensors, err)))
+        return status;
+    return place_tensors(list, g, &c, err);
+}
+
+void tg_gguf_free(tg_gguf *g)
+{
+    free(g->value);
+    *g = (tg_gguf){0};
+}

@@ -1,0 +1,319 @@
+#include "formats/gguf_writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/blocks.h"
+#include "formats/sink.h"
+#include "lib/base/convert.h"
+#include "lib/base/size.h"
+
+#define PIECE ((size_t)8192) /* values converted at once; a multiple of a block's */
+
+/* The kinds: a tensor's type. */
+static const struct stored_as {
+    uint32_t type;
+    size_t values, bytes; /* per block */
+    const char *name;
+} stored_as[] = {
+    [TG_GGUF_AS_F32] = {0, 1, 4, "f32"},
+    [TG_GGUF_AS_F16] = {1, 1, 2, "f16"},
+    [TG_GGUF_AS_BF16] = {30, 1, 2, "bf16"},
+    [TG_GGUF_AS_Q8_0] = {8, TG_Q8_0_VALUES, TG_Q8_0_BYTES, "q8_0"},
+};
+
+bool tg_gguf_can_store(tg_gguf_kind kind, size_t row)
+{
+    return row % stored_as[kind].values == 0;
+}
+
+void tg_gguf_begin(tg_gguf_writer *w, int fd)
+{
+    *w = (tg_gguf_writer){.fd = fd};
+}
+
+/* ---- the header */
+
+/* Append n bytes; 0 if data is NULL. */
+static void append(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *data, size_t n)
+{
+    size_t capacity = tg_size_max(4096, bytes->capacity);
+    unsigned char *p;
+
+    if (w->err.code)
+        return;
+    while (capacity - bytes->n < n)
+        capacity = tg_size_mul_sat(capacity, 2);
+    if (capacity > bytes->capacity) {
+        if (!(p = realloc(bytes->p, capacity))) {
+            (void)tg_fail_memory(&w->err, capacity, "the header of a GGUF file");
+            return;
+        }
+        bytes->p = p;
+        bytes->capacity = capacity;
+    }
+    if (data)
+        memcpy(bytes->p + bytes->n, data, n);
+    else
+        memset(bytes->p + bytes->n, 0, n);
+    bytes->n += n;
+}
+
+static void append_u32(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint32_t value)
+{
+    append(w, bytes, &value, sizeof value);
+}
+
+static void append_u64(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint64_t value)
+{
+    append(w, bytes, &value, sizeof value);
+}
+
+static void append_text(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *text, size_t n)
+{
+    append_u64(w, bytes, n);
+    append(w, bytes, n > 0 ? text : "", n);
+}
+
+static void put_key(tg_gguf_writer *w, const char *key, tg_gguf_type type)
+{
+    assert(!w->begun);
+    append_text(w, &w->values, key, strlen(key));
+    append_u32(w, &w->values, (uint32_t)type);
+    w->n_values++;
+}
+
+void tg_gguf_put_u32(tg_gguf_writer *w, const char *key, uint32_t value)
+{
+    put_key(w, key, TG_GGUF_U32);
+    append_u32(w, &w->values, value);
+}
+
+void tg_gguf_put_f32(tg_gguf_writer *w, const char *key, float value)
+{
+    put_key(w, key, TG_GGUF_F32);
+    append(w, &w->values, &value, sizeof value);
+}
+
+void tg_gguf_put_bool(tg_gguf_writer *w, const char *key, bool value)
+{
+    const unsigned char byte = value;
+
+    put_key(w, key, TG_GGUF_BOOL);
+    append(w, &w->values, &byte, 1);
+}
+
+void tg_gguf_put_text(tg_gguf_writer *w, const char *key, const void *text, size_t n)
+{
+    put_key(w, key, TG_GGUF_TEXT);
+    append_text(w, &w->values, text, n);
+}
+
+static void put_array(tg_gguf_writer *w, const char *key, tg_gguf_type type, size_t n)
+{
+    put_key(w, key, TG_GGUF_ARRAY);
+    append_u32(w, &w->values, (uint32_t)type);
+    append_u64(w, &w->values, n);
+}
+
+void tg_gguf_put_i32s(tg_gguf_writer *w, const char *key, const int32_t *value, size_t n)
+{
+    put_array(w, key, TG_GGUF_I32, n);
+    append(w, &w->values, n > 0 ? value : (const int32_t[]){0}, n * sizeof *value);
+}
+
+void tg_gguf_put_texts(tg_gguf_writer *w, const char *key, size_t n)
+{
+    put_array(w, key, TG_GGUF_TEXT, n);
+}
+
+void tg_gguf_put_element(tg_gguf_writer *w, const void *text, size_t n)
+{
+    append_text(w, &w->values, text, n);
+}
+
+/* ---- tensors */
+
+static bool grow(tg_gguf_writer *w)
+{
+    const size_t capacity = tg_size_max(64, 2 * w->capacity);
+    struct tg_gguf_declared *declared;
+
+    if (w->n_tensors < w->capacity)
+        return true;
+    if (!(declared = realloc(w->declared, capacity * sizeof *declared))) {
+        (void)tg_fail_memory(&w->err, capacity * sizeof *declared, "the tensors of a GGUF file");
+        return false;
+    }
+    w->declared = declared;
+    w->capacity = capacity;
+    return true;
+}
+
+void tg_gguf_declare(tg_gguf_writer *w, const char *name, size_t ndim, const size_t *shape, tg_gguf_kind kind)
+{
+    const struct stored_as *as = &stored_as[kind];
+    const size_t n = strlen(name);
+    struct tg_gguf_declared *d;
+    size_t count = 1;
+
+    assert(!w->begun && n < TG_GGUF_NAME_MAX && ndim >= 1 && ndim <= TG_GGUF_DIMS_MAX);
+    assert(tg_gguf_can_store(kind, shape[ndim - 1]));
+    if (w->err.code || !grow(w))
+        return;
+    append_text(w, &w->tensors, name, n);
+    append_u32(w, &w->tensors, (uint32_t)ndim);
+    for (size_t i = ndim; i-- > 0;) {
+        append_u64(w, &w->tensors, shape[i]);
+        count = tg_size_mul_sat(count, shape[i]);
+    }
+    append_u32(w, &w->tensors, as->type);
+    append_u64(w, &w->tensors, w->data);
+    if (count > PTRDIFF_MAX / 4) {
+        (void)tg_fail_memory(&w->err, SIZE_MAX, name);
+        return;
+    }
+    d = &w->declared[w->n_tensors++];
+    *d = (struct tg_gguf_declared){.kind = kind, .count = count};
+    memcpy(d->name, name, n + 1);
+    w->data += tg_round_up(count / as->values * as->bytes, TG_GGUF_ALIGNMENT);
+}
+
+static void write_bytes(tg_gguf_writer *w, const void *data, size_t n)
+{
+    if (!w->err.code)
+        w->err.code = tg_write_all(w->fd, data, n, &w->err);
+}
+
+static void write_header(tg_gguf_writer *w)
+{
+    static const char magic[4] = {'G', 'G', 'U', 'F'};
+    tg_gguf_bytes first = {0};
+    size_t end;
+
+    append(w, &first, magic, sizeof magic);
+    append_u32(w, &first, 3);
+    append_u64(w, &first, w->n_tensors);
+    append_u64(w, &first, w->n_values);
+    end = first.n + w->values.n + w->tensors.n;
+    append(w, &w->tensors, NULL, tg_round_up(end, TG_GGUF_ALIGNMENT) - end);
+    write_bytes(w, first.p, first.n);
+    write_bytes(w, w->values.p, w->values.n);
+    write_bytes(w, w->tensors.p, w->tensors.n);
+    free(first.p);
+    w->begun = true;
+}
+
+/* ---- values */
+
+/* Convert n values to out; false: some are finite, but not as they are stored. */
+static bool to_halves(uint16_t *out, const float *x, size_t n)
+{
+    unsigned beyond = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = tg_half_from_float(x[i]);
+        beyond |= (out[i] & 0x7FFF) == 0x7C00 && (tg_bits_from_float(x[i]) & INT32_MAX) < 0x7F800000;
+    }
+    return !beyond;
+}
+
+static bool to_bf16(uint16_t *out, const float *x, size_t n)
+{
+    unsigned beyond = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = tg_bf16_from_float(x[i]);
+        beyond |= (out[i] & 0x7FFF) == 0x7F80 && (tg_bits_from_float(x[i]) & INT32_MAX) < 0x7F800000;
+    }
+    return !beyond;
+}
+
+static bool to_q8_0(unsigned char *out, const float *x, size_t n)
+{
+    unsigned beyond = 0;
+
+    for (size_t i = 0; i < n; i++)
+        beyond |= !(x[i] <= TG_Q8_0_LIMIT && x[i] >= -TG_Q8_0_LIMIT);
+    if (!beyond)
+        tg_q8_0_encode(out, x, n);
+    return !beyond;
+}
+
+static bool convert(void *out, const float *x, size_t n, tg_gguf_kind kind)
+{
+    if (kind == TG_GGUF_AS_F16)
+        return to_halves(out, x, n);
+    if (kind == TG_GGUF_AS_BF16)
+        return to_bf16(out, x, n);
+    return to_q8_0(out, x, n);
+}
+
+static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d, const float *x, size_t n)
+{
+    const struct stored_as *as = &stored_as[d->kind];
+    union {
+        uint16_t bits[PIECE];
+        unsigned char bytes[PIECE / TG_Q8_0_VALUES * TG_Q8_0_BYTES];
+    } piece;
+
+    for (size_t i = 0; !w->err.code && i < n; i += PIECE) {
+        const size_t part = tg_size_min(PIECE, n - i);
+
+        if (!convert(&piece, x + i, part, d->kind))
+            (void)tg_fail(&w->err, TG_EDATA, "%s has a value beyond the range of %s: write it as f32",
+                          d->name, as->name);
+        write_bytes(w, &piece, part / as->values * as->bytes);
+    }
+}
+
+/* The padding after a tensor. */
+static void end_tensor(tg_gguf_writer *w, const struct tg_gguf_declared *d)
+{
+    static const unsigned char zeros[TG_GGUF_ALIGNMENT];
+    const size_t bytes = d->count / stored_as[d->kind].values * stored_as[d->kind].bytes;
+
+    write_bytes(w, zeros, tg_round_up(bytes, TG_GGUF_ALIGNMENT) - bytes);
+    w->current++;
+    w->done = 0;
+}
+
+void tg_gguf_put_values(tg_gguf_writer *w, const float *x, size_t n)
+{
+    const struct tg_gguf_declared *d;
+
+    if (!w->begun && !w->err.code)
+        write_header(w);
+    if (w->err.code)
+        return;
+    assert(w->current < w->n_tensors);
+    d = &w->declared[w->current];
+    assert(n <= d->count - w->done && n % stored_as[d->kind].values == 0);
+    if (d->kind == TG_GGUF_AS_F32)
+        write_bytes(w, x, n * sizeof *x);
+    else
+        write_converted(w, d, x, n);
+    w->done += n;
+    if (w->done == d->count)
+        end_tensor(w, d);
+}
+
+tg_status tg_gguf_finish(tg_gguf_writer *w, tg_err *err)
+{
+    tg_status status;
+
+    if (!w->begun && !w->err.code && w->n_tensors == 0)
+        write_header(w);
+    if (!w->err.code && w->current < w->n_tensors)
+        (void)tg_fail(&w->err, TG_EUSAGE, "%s has %zu values, got %zu", w->declared[w->current].name,
+                      w->declared[w->current].count, w->done);
+    status = w->err.code;
+    if (status && err)
+        *err = w->err;
+    free(w->values.p);
+    free(w->tensors.p);
+    free(w->declared);
+    *w = (tg_gguf_writer){.fd = -1};
+    return status;
+}

@@ -1,0 +1,265 @@
+/* The end of reading a pickle: its values become a tree; and what reads that tree. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/pickle_heap.h"
+#include "formats/shown.h"
+#include "lib/base/size.h"
+
+/* ---- the walk from the root */
+
+#define OPEN 255 /* in `levels`: its items are being visited; else 0 or its levels */
+
+_Static_assert(TG_PICKLE_DEPTH < OPEN, "levels fit in a byte");
+
+typedef struct frame {
+    uint32_t value, next; /* next: the number of the item to visit */
+} frame;
+
+typedef struct walk {
+    tg_pickle_heap *h;
+    tg_pickle *p;
+    size_t items;
+    unsigned char *levels; /* [values] */
+    uint32_t *steps;       /* [values] that a walk of it takes, cut off at steps_max + 1 */
+    uint32_t steps_max;
+    size_t keys_capacity;
+    const tg_pickle_value **sorted; /* [keys_capacity] keys of a dict */
+    frame path[TG_PICKLE_DEPTH];
+    size_t depth;
+} walk;
+
+static bool holds_items(const tg_pickle_value *v)
+{
+    return v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT;
+}
+
+/* ---- keys */
+
+static int compare_keys(const void *a, const void *b)
+{
+    const tg_pickle_value *const x = *(const tg_pickle_value *const *)a, *const y = *(
+                                                                             const tg_pickle_value *const *)b;
+    int order;
+
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->kind == TG_PICKLE_INT)
+        return (x->of.integer > y->of.integer) - (x->of.integer < y->of.integer);
+    order = memcmp(x->of.text, y->of.text, tg_size_min(x->n, y->n));
+    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static tg_status duplicate(walk *w, const tg_pickle_value *key, tg_err *err)
+{
+    char text[TG_SHOWN_MAX];
+
+    if (key->kind == TG_PICKLE_INT)
+        return tg_pickle_fail(w->h, err, "a dict has the key %lld twice", (long long)key->of.integer);
+    return tg_pickle_fail(w->h, err, "a dict has the key \"%s\" twice", tg_shown(text, key->of.text, key->n));
+}
+
+static tg_status check_keys(walk *w, const tg_pickle_value *dict, tg_err *err)
+{
+    const size_t n = dict->n / 2;
+
+    if (n > w->keys_capacity) {
+        const tg_pickle_value **const sorted = realloc(w->sorted, n * sizeof *sorted);
+
+        if (!sorted)
+            return tg_fail_memory(err, n * sizeof *sorted, "the keys of a dict");
+        w->sorted = sorted;
+        w->keys_capacity = n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const tg_pickle_value *const key = &w->h->value[w->p->item[dict->of.first + 2 * i]];
+
+        if (key->kind != TG_PICKLE_TEXT && key->kind != TG_PICKLE_INT)
+            return tg_pickle_fail(w->h, err, "a dict's key: expected a string or an integer, got %s",
+                                  tg_pickle_kind_text(key->kind));
+        w->sorted[i] = key;
+    }
+    if (n > 1)
+        qsort(w->sorted, n, sizeof *w->sorted, compare_keys);
+    for (size_t i = 1; i < n; i++)
+        if (compare_keys(&w->sorted[i - 1], &w->sorted[i]) == 0)
+            return duplicate(w, w->sorted[i], err);
+    return TG_OK;
+}
+
+/* ---- values */
+
+/* Begin to visit a container: give its items their places. */
+static tg_status enter(walk *w, uint32_t at, tg_err *err)
+{
+    tg_pickle_value *const v = &w->h->value[at];
+    uint32_t link = v->n > 0 ? v->of.links.first : TG_PICKLE_NOTHING;
+
+    if (w->depth == TG_PICKLE_DEPTH)
+        return tg_pickle_fail(w->h, err, "more than %d levels of lists, tuples and dicts", TG_PICKLE_DEPTH);
+    w->levels[at] = OPEN;
+    w->steps[at] = 1;
+    w->path[w->depth++] = (frame){at, 0};
+    v->of.first = (uint32_t)w->items;
+    for (; link != TG_PICKLE_NOTHING; link = w->h->link[link].next)
+        w->p->item[w->items++] = w->h->link[link].value;
+    return v->kind == TG_PICKLE_DICT ? check_keys(w, v, err) : TG_OK;
+}
+
+static tg_status visit(walk *w, uint32_t at, tg_err *err)
+{
+    const tg_pickle_value *const v = &w->h->value[at];
+
+    if (w->levels[at] == OPEN)
+        return tg_pickle_fail(w->h, err, "%s contains itself", tg_pickle_kind_text(v->kind));
+    if (w->levels[at] > 0) {
+        if (w->depth + w->levels[at] - 1 > TG_PICKLE_DEPTH)
+            return tg_pickle_fail(w->h, err, "more than %d levels of lists, tuples and dicts",
+                                  TG_PICKLE_DEPTH);
+        return TG_OK;
+    }
+    if (holds_items(v))
+        return enter(w, at, err);
+    if (v->kind == TG_PICKLE_GLOBAL || v->kind == TG_PICKLE_STORAGE)
+        return tg_pickle_fail(w->h, err, "%s where a value is expected", tg_pickle_kind_text(v->kind));
+    w->levels[at] = 1;
+    w->steps[at] = 1;
+    return TG_OK;
+}
+
+/* A value has been visited: count it in its parent. */
+static tg_status add_to_parent(walk *w, uint32_t at, tg_err *err)
+{
+    uint32_t parent;
+
+    if (w->depth == 0)
+        return TG_OK;
+    parent = w->path[w->depth - 1].value;
+    if (w->steps[at] > w->steps_max - w->steps[parent])
+        return tg_pickle_fail(w->h, err, "values are repeated so often that there are more than %u",
+                              w->steps_max);
+    w->steps[parent] += w->steps[at];
+    return TG_OK;
+}
+
+/* The number of levels of a container whose items have been visited. */
+static unsigned char count_levels(const walk *w, const tg_pickle_value *v)
+{
+    unsigned char levels = 1; /* even of an empty one */
+
+    for (size_t i = 0; i < v->n; i++) {
+        const unsigned char below = w->levels[w->p->item[v->of.first + i]];
+
+        levels = below > levels ? below : levels;
+    }
+    return (unsigned char)(levels + 1);
+}
+
+static tg_status visit_all(walk *w, tg_err *err)
+{
+    tg_status status = visit(w, w->p->root, err);
+
+    while (!status && w->depth > 0) {
+        frame *const f = &w->path[w->depth - 1];
+        const tg_pickle_value *const v = &w->h->value[f->value];
+
+        if (f->next < v->n) {
+            const uint32_t item = w->p->item[v->of.first + f->next++];
+            const size_t depth = w->depth;
+
+            status = visit(w, item, err);
+            if (!status && w->depth == depth)
+                status = add_to_parent(w, item, err);
+        } else {
+            const uint32_t done = f->value;
+
+            w->levels[done] = count_levels(w, v);
+            w->depth--;
+            status = add_to_parent(w, done, err);
+        }
+    }
+    return status;
+}
+
+tg_status tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h, tg_err *err)
+{
+    walk w = {.h = h, .p = p, .steps_max = (uint32_t)(8 * h->n + 64)};
+    const size_t bytes = h->values * (sizeof *w.levels + sizeof *w.steps) + h->links * sizeof *p->item;
+    tg_status status = TG_OK;
+
+    _Static_assert(8 * TG_PICKLE_BYTES + 64 < UINT32_MAX, "steps fit");
+    w.levels = calloc(h->values, sizeof *w.levels);
+    w.steps = calloc(h->values, sizeof *w.steps);
+    p->item = malloc(tg_size_max(1, h->links) * sizeof *p->item);
+    if (!w.levels || !w.steps || !p->item)
+        status = tg_fail_memory(err, bytes, "the values of a pickle");
+    if (!status)
+        status = visit_all(&w, err);
+    if (!status) {
+        p->value = h->value;
+        p->tensor = h->tensor;
+        p->tensors = h->tensors;
+        h->value = NULL;
+        h->tensor = NULL;
+    } else {
+        tg_pickle_free(p);
+    }
+    free(w.levels);
+    free(w.steps);
+    free(w.sorted);
+    return status;
+}
+
+/* ---- reading the tree */
+
+void tg_pickle_free(tg_pickle *p)
+{
+    free(p->value);
+    free(p->item);
+    free(p->tensor);
+    *p = (tg_pickle){0};
+}
+
+const tg_pickle_value *tg_pickle_root(const tg_pickle *p)
+{
+    return &p->value[p->root];
+}
+
+const tg_pickle_value *tg_pickle_item(const tg_pickle *p, const tg_pickle_value *v, size_t i)
+{
+    return &p->value[p->item[v->of.first + i]];
+}
+
+const tg_pickle_value *tg_pickle_find(const tg_pickle *p, const tg_pickle_value *v, const char *key)
+{
+    if (v->kind != TG_PICKLE_DICT)
+        return NULL;
+    for (size_t i = 0; i < v->n; i += 2)
+        if (tg_pickle_is_text(tg_pickle_item(p, v, i), key))
+            return tg_pickle_item(p, v, i + 1);
+    return NULL;
+}
+
+const tg_pickle_tensor *tg_pickle_tensor_of(const tg_pickle *p, const tg_pickle_value *v)
+{
+    return &p->tensor[v->of.first];
+}
+
+bool tg_pickle_is_text(const tg_pickle_value *v, const char *text)
+{
+    return v->kind == TG_PICKLE_TEXT && v->n == strlen(text) && memcmp(v->of.text, text, v->n) == 0;
+}
+
+const char *tg_pickle_kind_text(tg_pickle_kind kind)
+{
+    static const char *const texts[] = {
+        [TG_PICKLE_NONE] = "None",         [TG_PICKLE_BOOL] = "True or False",
+        [TG_PICKLE_INT] = "an integer",    [TG_PICKLE_FLOAT] = "a number",
+        [TG_PICKLE_TEXT] = "a string",     [TG_PICKLE_TUPLE] = "a tuple",
+        [TG_PICKLE_LIST] = "a list",       [TG_PICKLE_DICT] = "a dict",
+        [TG_PICKLE_TENSOR] = "a tensor",   [TG_PICKLE_GLOBAL] = "a function",
+        [TG_PICKLE_STORAGE] = "a storage",
+    };
+
+    return texts[kind];
+}

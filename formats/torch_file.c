@@ -1,0 +1,326 @@
+#include "formats/torch_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/shown.h"
+#include "formats/zip.h"
+#include "lib/base/size.h"
+
+#define PICKLE "data.pkl"
+#define LOCAL 30 /* bytes of a ZIP's local header before the name */
+
+static bool ends_with(const char *name, size_t n, const char *end)
+{
+    return n >= strlen(end) && memcmp(name + n - strlen(end), end, strlen(end)) == 0;
+}
+
+bool tg_torch_recognize(const void *first, size_t n)
+{
+    const unsigned char *const p = first;
+    size_t name;
+
+    if (!tg_zip_magic(first, n) || n < LOCAL)
+        return false;
+    name = tg_get16(p + 26);
+    return name <= n - LOCAL && ends_with((const char *)p + LOCAL, name, "/" PICKLE);
+}
+
+/* ---- the file */
+
+static tg_zip_member *find(const tg_torch *t, const char *name, size_t n)
+{
+    char path[256];
+
+    if (n > sizeof path || t->prefix_n > sizeof path - n)
+        return NULL;
+    memcpy(path, t->prefix, t->prefix_n);
+    memcpy(path + t->prefix_n, name, n);
+    return tg_zip_index_find(&t->members, path, t->prefix_n + n);
+}
+
+/* Find the pickle, the only member with its name, and the prefix of all. */
+static tg_status find_pickle(tg_torch *t, tg_zip_member **pickle, tg_err *err)
+{
+    *pickle = NULL;
+    for (size_t i = 0; i < t->members.n; i++) {
+        tg_zip_member *const m = &t->members.member[i];
+
+        if (!ends_with(m->name, m->name_n, "/" PICKLE))
+            continue;
+        if (*pickle)
+            return tg_fail(err, TG_EDATA, "a zip file with several members */" PICKLE);
+        *pickle = m;
+    }
+    if (!*pickle)
+        return tg_fail(err, TG_EDATA, "a zip file without */" PICKLE ", which PyTorch writes");
+    t->prefix = (*pickle)->name;
+    t->prefix_n = (*pickle)->name_n - strlen(PICKLE);
+    if (t->prefix_n > 128)
+        return tg_fail(err, TG_EDATA, "the name of " PICKLE " has %zu bytes, expected at most %d",
+                       (*pickle)->name_n, 128);
+    return TG_OK;
+}
+
+/* Files written on a big-endian machine, and TorchScript's. */
+static tg_status check_kind(const tg_torch *t, tg_err *err)
+{
+    tg_zip_member *const order = find(t, "byteorder", 9);
+
+    if (find(t, "constants.pkl", 13))
+        return tg_fail(err, TG_EDATA, "a TorchScript program; save its state_dict() instead");
+    if (!find(t, "version", 7))
+        return tg_fail(err, TG_EDATA, "the member version is missing");
+    if (order && (order->n != 6 || memcmp(order->data, "little", 6) != 0))
+        return tg_fail(err, TG_EDATA, "its numbers are not little-endian");
+    return TG_OK;
+}
+
+tg_status tg_torch_open(tg_torch *t, const void *file, size_t n, tg_err *err)
+{
+    tg_zip_member *pickle;
+    tg_status status;
+
+    *t = (tg_torch){.file = file};
+    if (n >= 2 && memcmp(file, "\x80\x02", 2) == 0)
+        return tg_fail(err, TG_EDATA,
+                       "PyTorch's old format, not a zip file; load it and save it again with PyTorch 1.6 or"
+                       " later");
+    if ((status = tg_zip_index_read(&t->members, file, n, err)) || (status = find_pickle(t, &pickle, err)) ||
+        (status = check_kind(t, err)) || (status = tg_zip_member_check(pickle, err)))
+        return status;
+    return tg_pickle_read(&t->pickle, pickle->data, pickle->n, err);
+}
+
+void tg_torch_close(tg_torch *t)
+{
+    tg_zip_index_free(&t->members);
+    tg_pickle_free(&t->pickle);
+    *t = (tg_torch){0};
+}
+
+/* ---- the layout of a tensor */
+
+typedef enum layout { ADJACENT, TRANSPOSED, OTHER } layout;
+
+static layout layout_of(const tg_pickle_tensor *t)
+{
+    size_t want = 1;
+    bool adjacent = true;
+
+    for (size_t i = t->ndim; i-- > 0;) {
+        if (t->shape[i] == 0)
+            return ADJACENT;
+        adjacent = adjacent && (t->shape[i] == 1 || t->stride[i] == want);
+        want = tg_size_mul_sat(want, t->shape[i]);
+    }
+    if (adjacent)
+        return ADJACENT;
+    return t->ndim == 2 && t->stride[0] == 1 && t->stride[1] == t->shape[0] ? TRANSPOSED : OTHER;
+}
+
+/* The number of elements from the first one of the storage to the last one of the tensor. */
+static size_t reach(const tg_pickle_tensor *t)
+{
+    size_t last = t->offset;
+
+    for (size_t i = 0; i < t->ndim; i++) {
+        if (t->shape[i] == 0)
+            return t->offset;
+        last = tg_size_add_sat(last, tg_size_mul_sat(t->shape[i] - 1, t->stride[i]));
+    }
+    return tg_size_add_sat(last, 1);
+}
+
+/* ---- the list */
+
+/* A level of the walk. */
+typedef struct frame {
+    const tg_pickle_value *value;
+    size_t next; /* item */
+    size_t name; /* bytes of its name */
+} frame;
+
+typedef struct walk {
+    tg_tensor_list *list;
+    tg_torch *t;
+    tg_torch_transposed *transposed;
+    frame path[TG_PICKLE_DEPTH];
+    size_t depth;
+    char name[2 * TG_NAME_MAX]; /* [name_n] of the value at hand; cut, which is still too long for a tensor */
+    size_t name_n;
+} walk;
+
+/* TG_EDATA, with the tensor's name. */
+static tg_status bad(const walk *w, tg_err *err, const char *what, size_t got, size_t expected)
+{
+    char name[TG_SHOWN_MAX];
+
+    return tg_fail(err, TG_EDATA, "%s: %s: got %zu, expected %zu", tg_shown(name, w->name, w->name_n), what,
+                   got, expected);
+}
+
+/* Find the data of a tensor's storage and check it. */
+static tg_status find_storage(const walk *w, tg_zip_member **storage, const tg_pickle_tensor *t, tg_err *err)
+{
+    char key[TG_SHOWN_MAX + 5] = "data/", name[TG_SHOWN_MAX];
+    size_t bytes;
+    tg_status status;
+
+    *storage = NULL;
+    if (t->storage_n <= TG_SHOWN_MAX) {
+        memcpy(key + 5, t->storage, t->storage_n);
+        *storage = find(w->t, key, 5 + t->storage_n);
+    }
+    if (!*storage)
+        return tg_fail(err, TG_EDATA, "%s: its storage data/%s is missing",
+                       tg_shown(name, w->name, w->name_n), tg_shown(key, t->storage, t->storage_n));
+    bytes = tg_size_mul_sat(t->storage_count, t->dtype.size);
+    if ((*storage)->n != bytes)
+        return bad(w, err, "bytes of its storage", (*storage)->n, bytes);
+    if (reach(t) > t->storage_count)
+        return bad(w, err, "it ends after its storage; elements of the storage", t->storage_count, reach(t));
+    if ((*storage)->checked)
+        return TG_OK;
+    status = tg_zip_member_check(*storage, err);
+    if (!status && w->t->release)
+        w->t->release(w->t->context, (*storage)->data, (*storage)->n);
+    return status;
+}
+
+static tg_status note_transposed(tg_torch_transposed *list, const char *name, tg_err *err)
+{
+    if (list->n == list->capacity) {
+        const size_t capacity = tg_size_max(16, 2 * list->capacity);
+        void *const larger = realloc(list->name, capacity * sizeof *list->name);
+
+        if (!larger)
+            return tg_fail_memory(err, capacity * sizeof *list->name, "the names of transposed tensors");
+        list->name = larger;
+        list->capacity = capacity;
+    }
+    strcpy(list->name[list->n++], name);
+    return TG_OK;
+}
+
+/* Set name, type and shape. */
+static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t, tg_err *err)
+{
+    const layout l = layout_of(t);
+    tg_status status = tg_stored_set_name(s, w->name, w->name_n, err);
+
+    if (status)
+        return status;
+    if (l == OTHER || (l == TRANSPOSED && !w->transposed))
+        return tg_fail(err, TG_EDATA, "%s: its elements are not adjacent (%s); save it with .contiguous()",
+                       s->array.name, l == OTHER ? "a slice or an expanded view" : "a transposed view");
+    s->array.dtype = t->dtype;
+    s->array.ndim = t->ndim;
+    for (size_t i = 0; i < t->ndim; i++)
+        s->array.shape[i] = t->shape[i];
+    if (!tg_array_measure(&s->array))
+        return tg_fail(err, TG_EDATA, "%s: its shape is too large", s->array.name);
+    return l == TRANSPOSED ? note_transposed(w->transposed, s->array.name, err) : TG_OK;
+}
+
+static tg_status add_tensor(walk *w, const tg_pickle_tensor *t, tg_err *err)
+{
+    tg_stored s = {0};
+    tg_zip_member *storage;
+    tg_status status;
+
+    if ((status = describe(w, &s, t, err)) || (status = find_storage(w, &storage, t, err)))
+        return status;
+    s.stored = s.array.bytes;
+    s.at = storage->data + tg_size_min(t->offset, t->storage_count) * t->dtype.size;
+    s.array.data = s.at;
+    s.offset = (uint64_t)(s.at - w->t->file);
+    return tg_tensor_list_add(w->list, &s, err);
+}
+
+/* ---- the walk */
+
+static tg_status visit(walk *w, const tg_pickle_value *v, tg_err *err)
+{
+    switch (v->kind) {
+    case TG_PICKLE_TENSOR:
+        return add_tensor(w, tg_pickle_tensor_of(&w->t->pickle, v), err);
+    case TG_PICKLE_TUPLE:
+    case TG_PICKLE_LIST:
+    case TG_PICKLE_DICT:
+        w->path[w->depth++] = (frame){v, 0, w->name_n};
+        return TG_OK;
+    default:
+        return TG_OK;
+    }
+}
+
+static void append(walk *w, const char *text, size_t n)
+{
+    n = tg_size_min(n, sizeof w->name - w->name_n);
+    memcpy(w->name + w->name_n, text, n);
+    w->name_n += n;
+}
+
+/* Set the name to the frame's, a dot and a key. */
+static void set_name(walk *w, const frame *f, const tg_pickle_value *key, size_t item)
+{
+    char number[32];
+    const char *text = number;
+    size_t n;
+
+    if (key && key->kind == TG_PICKLE_TEXT) {
+        text = key->of.text;
+        n = key->n;
+    } else {
+        n = (size_t)(key ? snprintf(number, sizeof number, "%lld", (long long)key->of.integer)
+                         : snprintf(number, sizeof number, "%zu", item));
+    }
+    w->name_n = f->name;
+    if (w->name_n > 0)
+        append(w, ".", 1);
+    append(w, text, n);
+}
+
+/* Visit the next item of the innermost container, or leave it. */
+static tg_status step(walk *w, tg_err *err)
+{
+    frame *const f = &w->path[w->depth - 1];
+    const tg_pickle *const p = &w->t->pickle;
+    const bool dict = f->value->kind == TG_PICKLE_DICT;
+    const size_t at = f->next;
+
+    if (at == f->value->n) {
+        w->depth--;
+        return TG_OK;
+    }
+    f->next += dict ? 2 : 1;
+    set_name(w, f, dict ? tg_pickle_item(p, f->value, at) : NULL, at);
+    return visit(w, tg_pickle_item(p, f->value, dict ? at + 1 : at), err);
+}
+
+tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,
+                        tg_torch_transposed *transposed, tg_err *err)
+{
+    walk w = {.list = list, .t = t, .transposed = transposed};
+    tg_status status = visit(&w, root, err);
+
+    while (!status && w.depth > 0)
+        status = step(&w, err);
+    return status ? status : tg_tensor_list_arrange(list, err);
+}
+
+bool tg_torch_is_transposed(const tg_torch_transposed *transposed, const char *name)
+{
+    for (size_t i = 0; i < transposed->n; i++)
+        if (strcmp(transposed->name[i], name) == 0)
+            return true;
+    return false;
+}
+
+void tg_torch_transposed_free(tg_torch_transposed *transposed)
+{
+    free(transposed->name);
+    *transposed = (tg_torch_transposed){0};
+}

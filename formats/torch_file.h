@@ -1,0 +1,70 @@
+/*
+ * torch_file: what torch.save() writes: a ZIP file with a pickle, PREFIX/data.pkl, and a member
+ * PREFIX/data/KEY for each storage that the pickle's tensors use.
+ *
+ *     tg_torch_open(&t, file, n, &err)
+ *     root = tg_pickle_root(&t.pickle)
+ *     tg_torch_list(&list, &t, root or a value in it, NULL, &err)
+ *     tg_torch_close(&t)
+ *
+ * Nothing that the pickle names is called (formats/pickle.h).
+ */
+#ifndef TG_FORMATS_TORCH_FILE_H
+#define TG_FORMATS_TORCH_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "formats/pickle.h"
+#include "formats/tensor_list.h"
+#include "formats/zip_index.h"
+#include "lib/base/status.h"
+
+typedef struct tg_torch {
+    const unsigned char *file;
+    tg_zip_index members;
+    const char *prefix; /* [prefix_n] with the slash */
+    size_t prefix_n;
+    tg_pickle pickle;
+
+    /* May be set between open and list: called when a storage has been read for its checksum. */
+    void (*release)(void *context, const void *at, size_t n);
+    void *context;
+} tg_torch;
+
+/* The names of tensors that are stored transposed. */
+typedef struct tg_torch_transposed {
+    char (*name)[TG_NAME_MAX + 1]; /* [n] owned */
+    size_t n, capacity;
+} tg_torch_transposed;
+
+/* Whether a file that begins with first [n] is one: a ZIP whose first member is PREFIX/data.pkl.
+ * A few hundred bytes suffice. */
+bool tg_torch_recognize(const void *first, size_t n);
+
+/* Read the directory and the pickle of file [n], which must outlive *t.  TG_EDATA: damaged; a format of
+ * PyTorch that is not read; a pickle that is refused.  TG_ENOMEM.  *t can be closed either way. */
+TG_MUST_CHECK tg_status tg_torch_open(tg_torch *t, const void *file, size_t n, tg_err *err);
+
+/* A zeroed *t is fine. */
+void tg_torch_close(tg_torch *t);
+
+/*
+ * List the tensors in `root` and check their storages' checksums.  A tensor's name is its path, its
+ * keys joined by dots: "model.transformer.wte.weight", "optimizer.state.0.exp_avg".
+ *
+ *   list         zeroed before; arranged afterwards; its tensors are in the file's memory
+ *   transposed   NULL: a transposed tensor is refused.  Otherwise zeroed before: it gets the names of
+ *                those [rows,columns] whose data lie as [columns,rows]; to be freed
+ *
+ * TG_EDATA: a tensor outside its storage, a storage that is missing or damaged, a tensor whose elements
+ * are not adjacent (a slice, a repeated row), a name or a number of tensors beyond formats/limits.h.
+ * TG_ENOMEM.  The list can be freed either way.
+ */
+TG_MUST_CHECK tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,
+                                      tg_torch_transposed *transposed, tg_err *err);
+
+bool tg_torch_is_transposed(const tg_torch_transposed *transposed, const char *name);
+void tg_torch_transposed_free(tg_torch_transposed *transposed);
+
+#endif

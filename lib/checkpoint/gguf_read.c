@@ -1,0 +1,178 @@
+/* GPT-2 from a GGUF file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/blocks.h"
+#include "formats/format.h"
+#include "formats/gguf.h"
+#include "lib/base/size.h"
+#include "lib/checkpoint/gguf_names.h"
+#include "lib/checkpoint/gguf_vocab.h"
+#include "lib/vocab/foreign.h"
+
+static const tg_name rows[] = {
+    {.pattern = "token_embd.weight", .kind = TG_WTE},
+    {.pattern = "position_embd.weight", .kind = TG_WPE},
+    {.pattern = "blk.N.attn_norm.weight", .kind = TG_LN1_W},
+    {.pattern = "blk.N.attn_norm.bias", .kind = TG_LN1_B},
+    {.pattern = "blk.N.attn_qkv.weight", .kind = TG_QKV_W},
+    {.pattern = "blk.N.attn_qkv.bias", .kind = TG_QKV_B},
+    {.pattern = "blk.N.attn_output.weight", .kind = TG_ATT_PROJ_W},
+    {.pattern = "blk.N.attn_output.bias", .kind = TG_ATT_PROJ_B},
+    {.pattern = "blk.N.ffn_norm.weight", .kind = TG_LN2_W},
+    {.pattern = "blk.N.ffn_norm.bias", .kind = TG_LN2_B},
+    {.pattern = "blk.N.ffn_up.weight", .kind = TG_FC_W},
+    {.pattern = "blk.N.ffn_up.bias", .kind = TG_FC_B},
+    {.pattern = "blk.N.ffn_down.weight", .kind = TG_FC_PROJ_W},
+    {.pattern = "blk.N.ffn_down.bias", .kind = TG_FC_PROJ_B},
+    {.pattern = "output_norm.weight", .kind = TG_LNF_W},
+    {.pattern = "output_norm.bias", .kind = TG_LNF_B},
+    {.pattern = "output.weight", .kind = TG_HEAD_W},
+    {.pattern = "blk.N.attn_q.weight", .kind = TG_QKV_W, .part = TG_NAME_Q},
+    {.pattern = "blk.N.attn_k.weight", .kind = TG_QKV_W, .part = TG_NAME_K},
+    {.pattern = "blk.N.attn_v.weight", .kind = TG_QKV_W, .part = TG_NAME_V},
+    {.pattern = "blk.N.attn_q.bias", .kind = TG_QKV_B, .part = TG_NAME_Q},
+    {.pattern = "blk.N.attn_k.bias", .kind = TG_QKV_B, .part = TG_NAME_K},
+    {.pattern = "blk.N.attn_v.bias", .kind = TG_QKV_B, .part = TG_NAME_V},
+};
+
+const tg_names tg_names_gguf = {
+    .what = "GPT-2", .row = rows, .n = sizeof rows / sizeof *rows, .layout = TG_LAYOUT_OUT_IN};
+
+/* ---- the config */
+
+static const struct number {
+    const char *key;
+    tg_config_id id;
+    size_t offset; /* in a tg_config */
+} numbers[] = {
+    {"gpt2.block_count", TG_CONFIG_N_LAYER, offsetof(tg_config, n_layer)},
+    {"gpt2.attention.head_count", TG_CONFIG_N_HEAD, offsetof(tg_config, n_head)},
+    {"gpt2.embedding_length", TG_CONFIG_N_EMBD, offsetof(tg_config, n_embd)},
+    {"gpt2.context_length", TG_CONFIG_N_CTX, offsetof(tg_config, n_ctx)},
+};
+
+static tg_status check_architecture(const tg_gguf *g, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    tg_gguf_text name;
+    size_t parts = 1;
+    tg_status status = tg_gguf_get_text(&name, g, "general.architecture", err);
+
+    if (status)
+        return status;
+    if (!tg_gguf_is(name, "gpt2"))
+        return tg_fail(err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
+                       tg_token_shown(shown, name.p, name.n));
+    if (tg_gguf_find(g, "split.count") && (status = tg_gguf_get_size(&parts, g, "split.count", err)))
+        return status;
+    if (parts > 1)
+        return tg_fail(err, TG_EDATA,
+                       "the model is split into %zu files: join them (llama-gguf-split --merge)", parts);
+    return TG_OK;
+}
+
+/* A number that follows from the others, if the file has it. */
+static tg_status check_number(const tg_gguf *g, const char *key, size_t want, tg_err *err)
+{
+    size_t got;
+    tg_status status;
+
+    if (!tg_gguf_find(g, key))
+        return TG_OK;
+    if ((status = tg_gguf_get_size(&got, g, key, err)) || got == want)
+        return status;
+    return tg_fail(err, TG_EDATA, "%s is %zu, expected %zu", key, got, want);
+}
+
+/* The shortest decimal number that is the same float32: 1e-05, where the file has 9.99999975e-06. */
+static double shortest(double x)
+{
+    char text[32];
+    double y = x;
+
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        y = strtod(text, NULL);
+        if ((float)y == (float)x)
+            break;
+    }
+    return y;
+}
+
+static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
+{
+    tg_config *c = &f->config;
+    tg_status status;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        void *member = (char *)c + numbers[i].offset;
+
+        if ((status = tg_gguf_get_size(member, g, numbers[i].key, err)))
+            return status;
+        tg_config_tell(f, numbers[i].id);
+    }
+    if ((status = check_number(g, "gpt2.attention.head_count_kv", c->n_head, err)) ||
+        (status = check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd), err)) ||
+        (status = tg_gguf_get_real(&c->layer_norm_epsilon, g, "gpt2.attention.layer_norm_epsilon", err)))
+        return status;
+    c->layer_norm_epsilon = shortest(c->layer_norm_epsilon);
+    tg_config_tell(f, TG_CONFIG_LAYER_NORM_EPSILON);
+    c->activation = TG_GELU_TANH; /* the form that llama.cpp computes */
+    tg_config_tell(f, TG_CONFIG_ACTIVATION);
+    return TG_OK;
+}
+
+/* The head is tied if the file has none, or a copy of the embedding, which llama.cpp's converter writes. */
+static void find_tied(tg_model_file *f, const tg_tensor_list *list)
+{
+    const tg_stored *head = tg_tensor_list_find(list, "output.weight"),
+                    *embedding = tg_tensor_list_find(list, "token_embd.weight");
+
+    f->config.tied =
+        !head || (embedding && head->blocks == embedding->blocks &&
+                  tg_dtype_equal(head->array.dtype, embedding->array.dtype) &&
+                  head->stored == embedding->stored && memcmp(head->at, embedding->at, head->stored) == 0);
+    tg_config_tell(f, TG_CONFIG_TIED);
+}
+
+/* ---- the format */
+
+static bool recognize(const tg_loaded *file, const char *path)
+{
+    (void)path;
+    return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_GGUF;
+}
+
+static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    tg_loaded *file = f->file[0];
+    tg_gguf g;
+    tg_status status = tg_gguf_read(&file->list, &g, file->bytes, file->n, err);
+
+    (void)path;
+    if (!status)
+        status = check_architecture(&g, err);
+    if (!status)
+        status = read_config(f, &g, err);
+    if (!status)
+        status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes, err);
+    tg_gguf_free(&g);
+    if (status)
+        return status;
+    find_tied(f, &file->list);
+    return tg_model_file_bind(f, &tg_names_gguf, ask, err);
+}
+
+static const tg_model_part parts[] = {{.write = tg_gguf_write}};
+
+const tg_model_format tg_gguf_format = {
+    .name = "gguf",
+    .text = "a GGUF file",
+    .recognize = recognize,
+    .open = open_model,
+    .check = tg_gguf_check,
+    .part = parts,
+    .n_parts = 1,
+};

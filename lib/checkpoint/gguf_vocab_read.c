@@ -1,0 +1,303 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+#include "lib/bpe/bpe.h"
+#include "lib/checkpoint/gguf_vocab.h"
+#include "lib/text/chars.h"
+#include "lib/vocab/byte_map.h"
+#include "lib/vocab/foreign.h"
+#include "lib/vocab/vocab_builder.h"
+
+static const char model_key[] = "tokenizer.ggml.model", pre_key[] = "tokenizer.ggml.pre",
+                  tokens_key[] = "tokenizer.ggml.tokens", types_key[] = "tokenizer.ggml.token_type",
+                  merges_key[] = "tokenizer.ggml.merges";
+
+/* ---- rules */
+
+/* Of several names of a rule, the first is written. */
+static const tg_gguf_pre pres[] = {
+    {"gpt-2", TG_SPLIT_GPT2, false, NULL},
+    {"phi-2", TG_SPLIT_GPT2, false, NULL},
+    {"olmo", TG_SPLIT_GPT2, false, NULL},
+    {"mpt", TG_SPLIT_GPT2, false, NULL},
+    {"jais", TG_SPLIT_GPT2, false, NULL},
+    {"roberta-bpe", TG_SPLIT_GPT2, false, NULL},
+    {"smollm", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"starcoder", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"refact", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"codeshell", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"llama-bpe", TG_SPLIT_LLAMA3, true, NULL},
+    {"llama3", TG_SPLIT_LLAMA3, true, NULL},
+    {"llama-v3", TG_SPLIT_LLAMA3, true, NULL},
+    {"smaug-bpe", TG_SPLIT_LLAMA3, false, NULL},
+    {"qwen2", TG_SPLIT_QWEN2, false, NULL},
+    {"megrez", TG_SPLIT_QWEN2, false, NULL},
+    {"dbrx", TG_SPLIT_CL100K, false, "white space with a line end at the end of a text"},
+    {"gpt-4o", TG_SPLIT_O200K, false, "capitals beyond ASCII, and marks"},
+};
+enum { PRES = sizeof pres / sizeof pres[0] };
+
+const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name)
+{
+    for (size_t i = 0; i < PRES; i++)
+        if (tg_gguf_is(name, pres[i].name))
+            return &pres[i];
+    return NULL;
+}
+
+const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
+{
+    for (size_t i = 0; i < PRES; i++)
+        if (pres[i].split == split && pres[i].whole_pieces == whole_pieces)
+            return &pres[i];
+    for (size_t i = 0; i < PRES; i++)
+        if (pres[i].split == split)
+            return &pres[i];
+    return NULL;
+}
+
+/* ---- kinds that are no byte pair encoding */
+
+/* The bytes of a token of one character, written as in GPT-2's files, into out. */
+static bool bytes_of(unsigned char out[TG_UTF8_MAX], size_t *n, tg_gguf_text text)
+{
+    return text.n <= TG_UTF8_MAX * TG_BYTE_MAP_MAX && tg_byte_map_read(out, n, text.p, text.n) &&
+           *n <= TG_UTF8_MAX;
+}
+
+/* Whether tok has the texts as its tokens; what follows them is unused. */
+static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
+{
+    const size_t n = tg_tokenizer_vocab_size(tok);
+    const unsigned char *at = tokens->at;
+    unsigned char bytes[TG_UTF8_MAX * TG_BYTE_MAP_MAX];
+    size_t length, want;
+
+    if (n > tokens->n)
+        return false;
+    for (size_t id = 0; id < n; id++) {
+        const unsigned char *token = tg_tokenizer_token(tok, (int32_t)id, &want);
+
+        if (!bytes_of(bytes, &length, tg_gguf_next_text(&at)) || length != want ||
+            memcmp(bytes, token, want) != 0)
+            return false;
+    }
+    return true;
+}
+
+static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *tokens, tg_err *err)
+{
+    unsigned char bytes[TG_UTF8_MAX * TG_BYTE_MAP_MAX];
+    const unsigned char *at = tokens->at;
+    tg_chars *chars;
+    tg_status status;
+    size_t n;
+
+    if ((status = tg_chars_create(&chars, err)))
+        return status;
+    for (size_t i = 0; i < tokens->n; i++) {
+        const tg_gguf_text text = tg_gguf_next_text(&at);
+
+        if (text.n > 0 && text.p[0] == '[' && text.n > 1) /* the padding begins */
+            break;
+        if (bytes_of(bytes, &n, text))
+            tg_chars_add(chars, bytes, n);
+    }
+    status = tg_chars_finish(chars, tok, err);
+    tg_chars_free(chars);
+    return status;
+}
+
+/* A tokenizer of kind "bytes" or "char", which this library has written. */
+static tg_status read_simple(const tg_tokenizer **tok, tg_gguf_text kind, const tg_gguf_value *tokens,
+                             tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    tg_status status;
+
+    if (tg_gguf_is(kind, "bytes"))
+        status = tg_tokenizer_create(tok, "bytes", err);
+    else if (tg_gguf_is(kind, "char"))
+        status = read_chars(tok, tokens, err);
+    else
+        status = tg_fail(err, TG_EDATA, "%s is \"%s\", expected bytes, char or bpe", TG_GGUF_KIND_KEY,
+                         tg_token_shown(shown, kind.p, kind.n));
+    if (status || has_tokens(*tok, tokens))
+        return status;
+    tg_tokenizer_free(*tok);
+    *tok = NULL;
+    return tg_fail(err, TG_EDATA, "%s are not those of %s %s", tokens_key, TG_GGUF_KIND_KEY,
+                   tg_token_shown(shown, kind.p, kind.n));
+}
+
+/* ---- byte pair encoding */
+
+/* What decides which tokens are special. */
+struct types {
+    const tg_gguf_value *type; /* NULL: the file has no types */
+    size_t end[2];             /* ids that begin and end a text; SIZE_MAX: none */
+};
+
+static tg_status find_types(struct types *t, const tg_gguf *g, size_t n, tg_err *err)
+{
+    static const char *const keys[] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"};
+    tg_status status;
+
+    *t = (struct types){.end = {SIZE_MAX, SIZE_MAX}};
+    for (size_t i = 0; i < 2; i++)
+        if (tg_gguf_find(g, keys[i]) && (status = tg_gguf_get_size(&t->end[i], g, keys[i], err)))
+            return status;
+    if (!tg_gguf_find(g, types_key))
+        return TG_OK;
+    if ((status = tg_gguf_get_integers(&t->type, g, types_key, err)))
+        return status;
+    if (t->type->n != n)
+        return tg_fail(err, TG_EDATA, "%s has %zu elements, %s has %zu", types_key, t->type->n, tokens_key,
+                       n);
+    return TG_OK;
+}
+
+static int64_t type_of(const struct types *t, size_t id, tg_gguf_text text)
+{
+    if (t->type)
+        return tg_gguf_integer(t->type, id);
+    return (id == t->end[0] || id == t->end[1]) && text.n > 1 ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
+}
+
+static tg_status add_token(tg_vocab_builder *b, size_t id, tg_gguf_text text, int64_t type, tg_err *err)
+{
+    switch (type) {
+    case 0:
+    case TG_GGUF_NORMAL:
+        return tg_vocab_add_mapped(b, id, text.p, text.n, err);
+    case TG_GGUF_UNKNOWN:
+    case TG_GGUF_CONTROL:
+    case TG_GGUF_USER_DEFINED:
+        return tg_vocab_add(b, id, text.p, text.n, true, err);
+    case TG_GGUF_UNUSED:
+        return TG_OK;
+    default:
+        return tg_fail(err, TG_EDATA, "token %zu has type %lld, expected 1 to 5", id, (long long)type);
+    }
+}
+
+static tg_status add_tokens(tg_vocab_builder *b, const tg_gguf *g, const tg_gguf_value *tokens, tg_err *err)
+{
+    const unsigned char *at = tokens->at;
+    struct types types;
+    tg_status status = find_types(&types, g, tokens->n, err);
+
+    if (status)
+        return status;
+    for (size_t id = 0; !status && id < tokens->n; id++) {
+        const tg_gguf_text text = tg_gguf_next_text(&at);
+
+        status = add_token(b, id, text, type_of(&types, id, text), err);
+    }
+    if (!status)
+        status = tg_vocab_arrange(b, err);
+    return status ? tg_err_in(err, tokens_key) : TG_OK;
+}
+
+static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
+{
+    const char *space = text.n > 1 ? memchr(text.p + 1, ' ', text.n - 1) : NULL;
+    char shown[TG_TOKEN_SHOWN];
+    size_t left;
+
+    if (!space)
+        return tg_fail(err, TG_EDATA, "expected two halves separated by a space, got \"%s\"",
+                       tg_token_shown(shown, text.p, text.n));
+    left = (size_t)(space - text.p);
+    return tg_vocab_merge(b, text.p, left, space + 1, text.n - left - 1, err);
+}
+
+static tg_status add_merges(tg_vocab_builder *b, const tg_gguf *g, tg_err *err)
+{
+    const tg_gguf_value *merges;
+    const unsigned char *at;
+    tg_status status = tg_gguf_get_texts(&merges, g, merges_key, err);
+
+    if (status)
+        return status;
+    at = merges->at;
+    for (size_t i = 0; !status && i < merges->n; i++)
+        status = add_merge(b, tg_gguf_next_text(&at), err);
+    return status ? tg_err_in(err, merges_key) : TG_OK;
+}
+
+static tg_status read_bpe(const tg_tokenizer **tok, const tg_gguf *g, const tg_gguf_value *tokens,
+                          const tg_gguf_pre *pre, tg_err *err)
+{
+    tg_vocab_builder b = {0};
+    tg_status status;
+
+    if (!(status = add_tokens(&b, g, tokens, err)) && !(status = add_merges(&b, g, err)))
+        status = tg_vocab_build(tok, &b, pre->split, TG_NORMALIZER_NONE, pre->whole_pieces, err);
+    tg_vocab_builder_free(&b);
+    return status;
+}
+
+/* ---- the vocabulary */
+
+/* The rule that splits texts; *pre is NULL if it is unknown. */
+static tg_status find_pre(const tg_gguf_pre **pre, tg_gguf_text *name, const tg_gguf *g, tg_notes *notes,
+                          tg_err *err)
+{
+    static const char gpt2[] = "gpt-2", fallback[] = "default";
+    tg_status status = TG_OK;
+
+    *name = (tg_gguf_text){fallback, strlen(fallback)};
+    if (tg_gguf_find(g, pre_key) && (status = tg_gguf_get_text(name, g, pre_key, err)))
+        return status;
+    *pre = tg_gguf_pre_named(*name);
+    if (!tg_gguf_is(*name, fallback))
+        return TG_OK;
+    *pre = tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
+    return tg_notes_add(notes, err, "the file does not tell how texts are split (%s): as GPT-2 does",
+                        pre_key);
+}
+
+/* An unknown vocabulary: leave it out, or fail. */
+static tg_status unknown(const char *key, tg_gguf_text name, bool lossy, tg_notes *notes, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+
+    (void)tg_token_shown(shown, name.p, name.n);
+    if (!lossy)
+        return tg_fail(err, TG_EDATA,
+                       "%s is \"%s\", which tg does not know (--lossy leaves the vocabulary out)", key,
+                       shown);
+    return tg_notes_add(notes, err, "left out: the vocabulary, whose %s is \"%s\"", key, shown);
+}
+
+tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, const tg_gguf *g, bool lossy, tg_notes *notes,
+                             tg_err *err)
+{
+    const tg_gguf_value *tokens;
+    const tg_gguf_pre *pre;
+    tg_gguf_text text;
+    tg_status status;
+
+    *tok = NULL;
+    if (!tg_gguf_find(g, model_key))
+        return TG_OK;
+    if ((status = tg_gguf_get_text(&text, g, model_key, err)))
+        return status;
+    if (tg_gguf_is(text, "no_vocab") || tg_gguf_is(text, "none"))
+        return TG_OK;
+    if (!tg_gguf_is(text, "gpt2"))
+        return unknown(model_key, text, lossy, notes, err);
+    if ((status = tg_gguf_get_texts(&tokens, g, tokens_key, err)))
+        return status;
+    if (tg_gguf_find(g, TG_GGUF_KIND_KEY)) {
+        if ((status = tg_gguf_get_text(&text, g, TG_GGUF_KIND_KEY, err)))
+            return status;
+        if (!tg_gguf_is(text, "bpe"))
+            return read_simple(tok, text, tokens, err);
+    }
+    if ((status = find_pre(&pre, &text, g, notes, err)))
+        return status;
+    return pre ? read_bpe(tok, g, tokens, pre, err) : unknown(pre_key, text, lossy, notes, err);
+}

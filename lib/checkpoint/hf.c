@@ -1,0 +1,241 @@
+/* Hugging Face's checkpoints of GPT-2: a directory, or its safetensors file. */
+#include "lib/checkpoint/hf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/format.h"
+#include "formats/safetensors.h"
+#include "formats/torch_file.h"
+#include "lib/checkpoint/torch.h"
+#include "lib/vocab/vocab_file.h"
+
+#define CONFIG_MAX ((size_t)1 << 20) /* bytes of a config.json */
+#define INDEX_MAX ((size_t)1 << 24)
+
+/* The first file of these that the directory has, its path to be freed; NULL: none, or out of memory. */
+static char *find_in(const char *directory, const char *const *names)
+{
+    for (; *names; names++) {
+        char *path = tg_path_in(directory, *names);
+
+        if (!path || access(path, F_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
+                                      "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
+
+static bool recognize_directory(const tg_loaded *file, const char *path)
+{
+    char *found = file ? NULL : find_in(path, weights);
+
+    free(found);
+    return found != NULL;
+}
+
+static bool recognize_file(const tg_loaded *file, const char *path)
+{
+    (void)path;
+    return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_SAFETENSORS;
+}
+
+/* ---- config and tokenizer */
+
+/* Load a small text into f, only if it exists; *text is NULL if it does not. */
+static tg_status load_text(tg_model_file *f, const tg_loaded **text, const char *path, size_t max,
+                           tg_err *err)
+{
+    tg_loaded *loaded = NULL;
+    tg_status status = access(path, F_OK) == 0 ? tg_model_file_load(f, path, &loaded, err) : TG_OK;
+
+    *text = loaded;
+    if (!status && loaded && loaded->n > max) {
+        (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", loaded->n, max);
+        return tg_err_in(err, path);
+    }
+    return status;
+}
+
+static tg_status read_config(tg_model_file *f, bool *config, const char *directory, const tg_model_ask *ask,
+                             tg_err *err)
+{
+    const tg_loaded *text;
+    char *path = tg_path_in(directory, "config.json");
+    tg_status status;
+
+    if (!path)
+        return tg_fail_memory(err, strlen(directory), "a path");
+    if (!(status = load_text(f, &text, path, CONFIG_MAX, err)) && text &&
+        (status = tg_hf_config_read(f, text->bytes, text->n, ask, err)))
+        status = tg_err_in(err, "config.json");
+    *config = text != NULL;
+    free(path);
+    return status;
+}
+
+static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
+{
+    static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json",
+                                        "merges.txt",     "vocab.bpe",  NULL};
+    char *path = find_in(directory, names);
+    tg_status status;
+
+    if (!path)
+        return TG_OK;
+    status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
+    if (status == TG_EDATA && ask->lossy) {
+        status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
+    }
+    free(path);
+    return status;
+}
+
+tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
+                            const tg_model_ask *ask, tg_err *err)
+{
+    char *in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
+    tg_status status;
+
+    *config = false;
+    if (!in)
+        return tg_fail_memory(err, strlen(path), "a path");
+    if (!(status = read_config(f, config, in, ask, err)))
+        status = read_tokenizer(f, in, ask, err);
+    free(in);
+    return status;
+}
+
+/* ---- tensors */
+
+static tg_status read_tensors(tg_loaded *file, tg_err *err)
+{
+    tg_metadata metadata;
+    const tg_format format = tg_format_recognize(file->bytes, file->n);
+    const char *what = tg_format_text(format);
+    tg_status status;
+
+    if (tg_torch_recognize(file->bytes, file->n) || format == TG_FORMAT_PICKLE_2)
+        return tg_torch_read_tensors(file, err);
+    if (format != TG_FORMAT_SAFETENSORS && file->n >= 9)
+        return tg_fail(err, TG_EDATA, "expected a safetensors or PyTorch file%s%s", what ? ", this is " : "",
+                       what ? what : "");
+    status = tg_safetensors_read(&file->list, &metadata, file->bytes, file->n, err);
+    tg_metadata_free(&metadata);
+    return status;
+}
+
+static tg_status load_tensors(tg_model_file *f, const char *directory, const char *name, tg_loaded **file,
+                              tg_err *err)
+{
+    char *path = tg_path_in(directory, name);
+    tg_status status;
+
+    if (!path)
+        return tg_fail_memory(err, strlen(directory), "a path");
+    if (!(status = tg_model_file_load(f, path, file, err)) && (status = read_tensors(*file, err)))
+        status = tg_err_in(err, name);
+    free(path);
+    return status;
+}
+
+/* Every tensor of the index must be where it says. */
+static tg_status check_shards(const tg_shards *shards, const char *name, const tg_loaded *file, tg_err *err)
+{
+    for (size_t i = 0; i < shards->n_tensors; i++)
+        if (shards->tensor[i].file == name && !tg_tensor_list_find(&file->list, shards->tensor[i].name))
+            return tg_fail(err, TG_EDATA, "%s lacks %s, which the index says it has", name,
+                           shards->tensor[i].name);
+    return TG_OK;
+}
+
+static tg_status load_shards(tg_model_file *f, const char *directory, const char *path, tg_err *err)
+{
+    const tg_loaded *index;
+    tg_loaded *file;
+    tg_shards shards;
+    tg_status status = load_text(f, &index, path, INDEX_MAX, err);
+
+    if (status || !index)
+        return status;
+    if ((status = tg_shards_read(&shards, index->bytes, index->n, err)))
+        status = tg_err_in(err, path);
+    for (size_t i = 0; i < shards.n_files && !status; i++)
+        if (!(status = load_tensors(f, directory, shards.file[i], &file, err)))
+            status = check_shards(&shards, shards.file[i], file, err);
+    tg_shards_free(&shards);
+    return status;
+}
+
+/* ---- opening */
+
+/* Without a config, [in,out] or [out,in] is told by the shapes. */
+static tg_status bind(tg_model_file *f, bool config, const tg_model_ask *ask, tg_err *err)
+{
+    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+}
+
+static tg_status open_directory(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    char *found = find_in(path, weights);
+    const char *name = found ? strrchr(found, '/') + 1 : NULL;
+    tg_loaded *file;
+    bool config;
+    tg_status status;
+
+    if (!found)
+        return tg_fail_memory(err, strlen(path), "a path");
+    if (!(status = tg_hf_read_around(f, &config, path, true, ask, err))) {
+        if (strcmp(name, weights[1]) == 0 || strcmp(name, weights[3]) == 0)
+            status = load_shards(f, path, found, err);
+        else
+            status = load_tensors(f, path, name, &file, err);
+    }
+    free(found);
+    return status ? status : bind(f, config, ask, err);
+}
+
+static tg_status open_file(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    tg_loaded *file = f->file[0];
+    bool config;
+    tg_status status;
+
+    if ((status = read_tensors(file, err)) || (status = tg_hf_read_around(f, &config, path, false, ask, err)))
+        return status;
+    return bind(f, config, ask, err);
+}
+
+/* ---- the formats */
+
+static const tg_model_part parts[] = {
+    {"tokenizer.json", tg_hf_write_tokenizer, tg_hf_has_tokenizer},
+    {"model.safetensors", tg_hf_write_tensors, NULL},
+    {"config.json", tg_hf_config_write, NULL},
+};
+
+const tg_model_format tg_hf_format = {
+    .name = "hf",
+    .text = "a Hugging Face checkpoint",
+    .recognize = recognize_directory,
+    .open = open_directory,
+    .check = tg_hf_check,
+    .part = parts,
+    .n_parts = sizeof parts / sizeof parts[0],
+};
+
+static const tg_model_part tensors_only[] = {{NULL, tg_hf_write_tensors, NULL}};
+
+const tg_model_format tg_safetensors_format = {
+    .name = "safetensors",
+    .text = "a safetensors file",
+    .recognize = recognize_file,
+    .open = open_file,
+    .check = tg_safetensors_check,
+    .part = tensors_only,
+    .n_parts = 1,
+};

@@ -1,0 +1,40 @@
+/*
+ * hf: Hugging Face's checkpoints of GPT-2.  Only for the files hf*.c and the formats that borrow their parts.
+ */
+#ifndef TG_CHECKPOINT_HF_H
+#define TG_CHECKPOINT_HF_H
+
+#include <stddef.h>
+
+#include "lib/base/status.h"
+#include "lib/checkpoint/model_format.h"
+
+/*
+ * Read a config.json [n] into f->config, with what transformers assumes where it says nothing.  TG_EDATA,
+ * with the name of what it asks for, if that is not GPT-2 as this library computes it; part of it becomes a
+ * note.
+ */
+TG_MUST_CHECK tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n,
+                                          const tg_model_ask *ask, tg_err *err);
+
+/* The parts of a written checkpoint, and what they cannot hold (lib/checkpoint/model_format.h). */
+TG_MUST_CHECK tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_options *o,
+                                           tg_err *err);
+TG_MUST_CHECK tg_status tg_hf_write_tensors(int fd, const tg_model_file *f, const tg_write_options *o,
+                                            tg_err *err);
+TG_MUST_CHECK tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o,
+                                              tg_err *err);
+bool tg_hf_has_tokenizer(const tg_model_file *f);
+TG_MUST_CHECK tg_status tg_hf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
+                                    tg_err *err);
+TG_MUST_CHECK tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o,
+                                             tg_notes *notes, tg_err *err);
+
+/*
+ * Use the config.json and the tokenizer in the directory of path (or in path, if that is a directory), if
+ * they exist; *config says whether the former does.
+ */
+TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
+                                          const tg_model_ask *ask, tg_err *err);
+
+#endif

@@ -1,0 +1,219 @@
+/* Writing a Hugging Face checkpoint. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/safetensors.h"
+#include "lib/bpe/bpe.h"
+#include "lib/checkpoint/hf.h"
+#include "lib/checkpoint/writing.h"
+#include "lib/vocab/vocab_file.h"
+
+/* ---- the tokenizer */
+
+/* Whether there is one that a tokenizer.json holds: writing it is the test. */
+static tg_status try_tokenizer(const tg_model_file *f, tg_err *err)
+{
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    tg_status status;
+
+    if (fd < 0)
+        return tg_fail_sys(err, "cannot open /dev/null");
+    status = tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);
+    close(fd);
+    return status;
+}
+
+bool tg_hf_has_tokenizer(const tg_model_file *f)
+{
+    return f->tokenizer && tg_tokenizer_has_text(f->tokenizer) && try_tokenizer(f, NULL) == TG_OK;
+}
+
+tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    (void)o;
+    return tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);
+}
+
+static tg_status check_tokenizer(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
+                                 tg_err *err)
+{
+    tg_status status;
+
+    if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
+        return tg_notes_add(notes, err, "there is no tokenizer to write");
+    status = try_tokenizer(f, err);
+    if (status == TG_EUSAGE && o->lossy)
+        return tg_notes_add(notes, err, "the tokenizer is left out: %s", err->message);
+    return status;
+}
+
+/* ---- tensors */
+
+/* The tensors of the file: those of the full table, each divided in three if it is split. */
+struct plan {
+    tg_full full;
+    bool prefix; /* "transformer." */
+    tg_write_type type;
+    tg_array *array; /* [n] */
+    size_t n;
+};
+
+static bool is_split(const tg_param *p, const tg_write_options *o)
+{
+    return o->split_qkv && (p->kind == TG_QKV_W || p->kind == TG_QKV_B);
+}
+
+static void add_array(struct plan *plan, const tg_param *p, const char *name, size_t share)
+{
+    static const tg_dtype types[] = {{'f', 4}, {'f', 2}, {'B', 2}};
+    tg_array *a = &plan->array[plan->n++];
+
+    *a = (tg_array){.dtype = types[plan->type], .ndim = p->ndim, .shape = {p->shape[0], p->shape[1]}};
+    a->shape[p->ndim - 1] /= share;
+    snprintf(a->name, sizeof a->name, "%s%s", plan->prefix && p->kind != TG_HEAD_W ? "transformer." : "",
+             name);
+}
+
+static tg_status make_plan(struct plan *plan, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    static const char *const parts[] = {"q", "k", "v"};
+    char name[TG_NAME_MAX + 1];
+    tg_status status = tg_full_open(&plan->full, f, err);
+
+    if (status)
+        return status;
+    plan->type = o->type;
+    plan->array = calloc(3 * plan->full.table.n, sizeof *plan->array);
+    if (!plan->array)
+        return tg_fail_memory(err, 3 * plan->full.table.n * sizeof *plan->array, "the list of tensors");
+    for (size_t i = 0; i < plan->full.table.n; i++) {
+        const tg_param *p = &plan->full.table.entry[i];
+
+        if (!is_split(p, o)) {
+            add_array(plan, p, p->name, 1);
+            continue;
+        }
+        for (size_t part = 0; part < 3; part++) {
+            snprintf(name, sizeof name, "h.%zu.attn.%s_proj.%s", p->layer, parts[part],
+                     p->kind == TG_QKV_W ? "weight" : "bias");
+            add_array(plan, p, name, 3);
+        }
+    }
+    return TG_OK;
+}
+
+/* Part `part` of three of the columns of x [rows,3 * columns]. */
+static void take_part(float *out, const float *x, size_t rows, size_t columns, size_t part)
+{
+    for (size_t r = 0; r < rows; r++)
+        memcpy(out + r * columns, x + (3 * r + part) * columns, columns * sizeof *out);
+}
+
+/* Scratch memory for the largest tensor. */
+struct scratch {
+    float *part;
+    uint16_t *rounded;
+};
+
+static tg_status put(tg_safetensors_writer *w, struct plan *plan, struct scratch *s, const float *x, size_t n,
+                     const char *name, tg_err *err)
+{
+    const void *bytes;
+    tg_status status = tg_write_convert(&bytes, s->rounded, x, n, plan->type, name, err);
+
+    return status ? status : tg_safetensors_put(w, bytes, n * (plan->type == TG_WRITE_F32 ? 4 : 2), err);
+}
+
+static tg_status put_entry(tg_safetensors_writer *w, struct plan *plan, struct scratch *s, size_t i,
+                           const tg_write_options *o, tg_err *err)
+{
+    const tg_param *p = &plan->full.table.entry[i];
+    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
+    const float *x;
+    tg_status status = tg_full_get(&x, &plan->full, i, false, err);
+
+    if (!status && !is_split(p, o))
+        status = put(w, plan, s, x, p->count, p->name, err);
+    for (size_t part = 0; part < 3 && !status && is_split(p, o); part++) {
+        take_part(s->part, x, rows, p->count / rows / 3, part);
+        status = put(w, plan, s, s->part, p->count / 3, p->name, err);
+    }
+    tg_full_done(&plan->full, i, o);
+    return status;
+}
+
+static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, tg_err *err)
+{
+    tg_safetensors_writer w;
+    struct scratch s = {0};
+    size_t largest = 0;
+    tg_status status;
+
+    for (size_t i = 0; i < plan->full.table.n; i++)
+        if (plan->full.table.entry[i].count > largest)
+            largest = plan->full.table.entry[i].count;
+    s.part = malloc(largest * sizeof *s.part);
+    s.rounded = malloc(largest * sizeof *s.rounded);
+    if (!s.part || !s.rounded)
+        status = tg_fail_memory(err, largest * (sizeof *s.part + sizeof *s.rounded), "a tensor");
+    else
+        status = tg_safetensors_begin(&w, fd, plan->array, plan->n, err);
+    for (size_t i = 0; i < plan->full.table.n && !status; i++)
+        status = put_entry(&w, plan, &s, i, o, err);
+    if (!status)
+        tg_safetensors_end(&w);
+    free(s.part);
+    free(s.rounded);
+    return status;
+}
+
+tg_status tg_hf_write_tensors(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    struct plan plan = {.prefix = !o->split_qkv};
+    tg_status status = make_plan(&plan, f, o, err);
+
+    if (!status)
+        status = put_all(fd, &plan, o, err);
+    free(plan.array);
+    tg_full_close(&plan.full);
+    return status;
+}
+
+/* ---- what the formats cannot hold */
+
+static tg_status check(const tg_model_file *f, const tg_write_options *o, const char *format, tg_notes *notes,
+                       tg_err *err)
+{
+    if (o->type == TG_WRITE_Q8_0)
+        return tg_fail(err, TG_EUSAGE, "%s has no type q8_0: expected f32, f16 or bf16", format);
+    return tg_check_head_bias(f, o, format, notes, err);
+}
+
+tg_status tg_hf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+{
+    tg_status status = check(f, o, "Hugging Face's GPT-2", notes, err);
+
+    if (status)
+        return status;
+    if (o->split_qkv)
+        return tg_fail(err, TG_EUSAGE,
+                       "Hugging Face's GPT-2 has q, k and v joined: only --to safetensors splits them");
+    return check_tokenizer(f, o, notes, err);
+}
+
+tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
+                               tg_err *err)
+{
+    tg_status status = check(f, o, "a safetensors file of GPT-2", notes, err);
+
+    if (status)
+        return status;
+    return tg_notes_add(notes, err,
+                        "a safetensors file has only tensors: %zu heads, %s and LayerNorm's epsilon %g are "
+                        "not in it",
+                        f->config.n_head, f->config.activation == TG_GELU_TANH ? "gelu_new" : "gelu",
+                        f->config.layer_norm_epsilon);
+}

@@ -1,0 +1,320 @@
+#include "lib/checkpoint/model_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/format.h"
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/checkpoint/model_format.h"
+#include "lib/text/bare_ids.h"
+
+/* ---- notes */
+
+tg_status tg_notes_add(tg_notes *notes, tg_err *err, const char *format, ...)
+{
+    char line[TG_ERR_MAX];
+    va_list args;
+
+    if (notes->n == TG_NOTES_MAX)
+        return TG_OK;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (!notes->line)
+        notes->line = calloc(TG_NOTES_MAX, sizeof *notes->line);
+    if (!notes->line || !(notes->line[notes->n] = malloc(strlen(line) + 1)))
+        return tg_fail_memory(err, sizeof line, "a note");
+    strcpy(notes->line[notes->n++], line);
+    return TG_OK;
+}
+
+void tg_notes_free(tg_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        free(notes->line[i]);
+    free(notes->line);
+    *notes = (tg_notes){0};
+}
+
+/* ---- paths */
+
+static char *join(const char *directory, size_t n, const char *name)
+{
+    char *joined = malloc(n + strlen(name) + 2);
+
+    if (joined)
+        sprintf(joined, "%.*s%s%s", (int)n, directory, n > 0 && directory[n - 1] != '/' ? "/" : "", name);
+    return joined;
+}
+
+char *tg_path_in(const char *directory, const char *name)
+{
+    return join(directory, strlen(directory), name);
+}
+
+char *tg_path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+
+    return join(path, slash ? (size_t)(slash + 1 - path) : 0, name);
+}
+
+/* ---- files in memory */
+
+static void unload(tg_loaded *file)
+{
+    if (!file)
+        return;
+    tg_tensor_list_free(&file->list);
+    for (size_t i = 0; i < file->n_kept; i++)
+        free(file->kept[i]);
+    free(file->kept);
+    tg_source_close(&file->source);
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->path);
+    free(file);
+}
+
+static tg_status load(tg_loaded *file, const char *path, tg_err *err)
+{
+    struct stat st;
+    tg_status status;
+
+    if (!(file->path = malloc(strlen(path) + 1)))
+        return tg_fail_memory(err, strlen(path), "a path");
+    strcpy(file->path, path);
+    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0)
+        return tg_fail_sys(err, "cannot open");
+    if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return tg_fail(err, TG_EDATA, "a directory, expected a file");
+    if ((status = tg_source_open(&file->source, file->fd, err)) ||
+        (status = tg_source_all(&file->source, PTRDIFF_MAX, err)))
+        return status;
+    file->bytes = file->source.next;
+    file->n = file->source.ready;
+    file->mapped = file->source.map != NULL;
+    return TG_OK;
+}
+
+tg_source tg_loaded_take_source(tg_loaded *file)
+{
+    const tg_source source = file->source;
+
+    file->source = (tg_source){.fd = -1};
+    return source;
+}
+
+tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err)
+{
+    void **kept = realloc(file->kept, (file->n_kept + 1) * sizeof *kept);
+
+    if (!kept) {
+        free(memory);
+        return tg_fail_memory(err, (file->n_kept + 1) * sizeof *kept, "the list of tensors");
+    }
+    file->kept = kept;
+    file->kept[file->n_kept++] = memory;
+    return TG_OK;
+}
+
+tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded, tg_err *err)
+{
+    tg_loaded **files = realloc(f->file, (f->n_files + 1) * sizeof *files);
+    tg_loaded *file = calloc(1, sizeof *file);
+
+    if (files)
+        f->file = files;
+    if (!files || !file) {
+        free(file);
+        return tg_fail_memory(err, (f->n_files + 1) * sizeof *files + sizeof *file, "the list of files");
+    }
+    file->fd = file->source.fd = -1;
+    if (load(file, path, err)) {
+        unload(file);
+        return tg_err_in(err, path);
+    }
+    *loaded = f->file[f->n_files++] = file;
+    return TG_OK;
+}
+
+/* ---- opening */
+
+void tg_model_file_close(tg_model_file *f)
+{
+    tg_model_free(&f->own);
+    for (size_t i = 0; i < f->n_files; i++)
+        unload(f->file[i]);
+    free(f->file);
+    free(f->values);
+    tg_params_free(&f->table);
+    tg_tokenizer_free(f->tokenizer);
+    tg_notes_free(&f->notes);
+    *f = (tg_model_file){0};
+}
+
+const char *tg_model_file_kind(const tg_model_file *f)
+{
+    return f->format->text;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The formats of other projects' models; a zip file may be one. */
+static bool is_foreign(const unsigned char *first, size_t n)
+{
+    switch (tg_format_recognize(first, n)) {
+    case TG_FORMAT_SAFETENSORS:
+    case TG_FORMAT_GGUF:
+    case TG_FORMAT_LLMC_MODEL:
+    case TG_FORMAT_PICKLE:
+    case TG_FORMAT_PICKLE_2:
+        return true;
+    case TG_FORMAT_ZIP: /* the name of the first member */
+        return n >= 38 && memcmp(first + 30, "kind.npy", 8) != 0;
+    default:
+        return false;
+    }
+}
+
+bool tg_model_file_is_foreign(const char *path)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    struct stat st;
+    ssize_t n;
+    int fd;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return is_directory(path);
+    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        return false;
+    n = read(fd, first, sizeof first);
+    close(fd);
+    return n > 0 && is_foreign(first, (size_t)n);
+}
+
+static tg_status unknown(const tg_loaded *file, tg_err *err)
+{
+    const char *what = file ? tg_format_text(tg_format_recognize(file->bytes, file->n)) : NULL;
+
+    if (!file)
+        return tg_fail(err, TG_EDATA,
+                       "a directory without a model's files: expected config.json and "
+                       "model.safetensors, model.safetensors.index.json or pytorch_model.bin");
+    if (file->n == 0)
+        return tg_fail(err, TG_EDATA, "the file is empty, expected a model");
+    return tg_fail(err, TG_EDATA, "%s%s",
+                   what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
+}
+
+static tg_status open_any(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    tg_loaded *file = NULL;
+    tg_status status;
+
+    if (!is_directory(path) && (status = tg_model_file_load(f, path, &file, err)))
+        return status;
+    for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
+        if ((*format)->recognize && (*format)->recognize(file, path))
+            f->format = *format;
+    status = f->format ? f->format->open(f, path, ask, err) : unknown(file, err);
+    return status ? tg_err_in(err, path) : TG_OK;
+}
+
+tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    static const tg_model_ask nothing = {0};
+    tg_status status;
+
+    *f = (tg_model_file){0};
+    if (!(status = open_any(f, path, ask ? ask : &nothing, err)) && f->tokenizer &&
+        (status = tg_model_check_vocab(&f->config, f->tokenizer, err)))
+        status = tg_err_in(err, path);
+    if (status)
+        tg_model_file_close(f);
+    return status;
+}
+
+/* ---- a model */
+
+static void close_files(void *files)
+{
+    tg_model_file *f = files;
+
+    tg_model_file_close(f);
+    free(f);
+}
+
+/* Use the values in place, or copy them. */
+static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool flat, uint64_t *copied,
+                             tg_err *err)
+{
+    const tg_param *p = &m->table.entry[i];
+    const float *direct = flat ? NULL : tg_model_file_direct(f, i);
+    float *where;
+    tg_status status;
+
+    if (direct) {
+        m->weight[i] = direct;
+        return tg_check_finite(p->name, direct, p->count, err);
+    }
+    if ((status = tg_model_place(m, p, &where, err)))
+        return status;
+    *copied += p->count * sizeof *where;
+    return tg_model_file_read(where, f, i, false, err);
+}
+
+static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+{
+    const tg_tokenizer *ids = NULL;
+    tg_model_file *kept;
+    tg_status status;
+
+    if (!f->tokenizer && (status = tg_bare_ids_create(&ids, f->config.vocab_size, err)))
+        return status;
+    status = tg_model_begin(m, &f->config, ids ? ids : f->tokenizer, err);
+    tg_tokenizer_free(ids);
+    if (status)
+        return status;
+    memcpy(m->probe, f->own.probe, sizeof m->probe);
+    m->probe_count = f->own.probe_count;
+    for (size_t i = 0; i < f->table.n && !status; i++) {
+        status = take_values(m, f, i, flat, copied, err);
+        if (flat)
+            tg_model_file_release(f, i);
+    }
+    if (status || flat)
+        return status;
+    if (!(kept = malloc(sizeof *kept)))
+        return tg_fail_memory(err, sizeof *kept, "the list of files");
+    *kept = *f;
+    *f = (tg_model_file){0};
+    m->source = kept;
+    m->close_source = close_files;
+    return TG_OK;
+}
+
+tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+{
+    tg_status status;
+
+    *m = (tg_model){0};
+    *copied = 0;
+    if ((status = build(m, f, flat, copied, err)))
+        tg_model_free(m);
+    tg_model_file_close(f);
+    return status;
+}

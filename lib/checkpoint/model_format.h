@@ -1,0 +1,141 @@
+/*
+ * model_format: the interface of a format of models, for the files that implement one.
+ *
+ * To add a format, write a tg_model_format in a file of its own and list it in model_formats.c.
+ */
+#ifndef TG_CHECKPOINT_MODEL_FORMAT_H
+#define TG_CHECKPOINT_MODEL_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/checkpoint/model_file.h"
+
+/* A file that a model is written to. */
+typedef struct tg_model_part {
+    const char *name; /* in the target directory; NULL: the target itself */
+    /* Write it to fd.  Errors of the system are without the file's name. */
+    tg_status (*write)(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err);
+    /* Whether this model has such a part; NULL: always. */
+    bool (*wanted)(const tg_model_file *f);
+} tg_model_part;
+
+typedef struct tg_model_format {
+    const char *name; /* "hf": what --to calls it */
+    const char *text; /* "a Hugging Face checkpoint" */
+
+    /* recognize: whether a file begins like one of this format; or whether the directory at path looks like
+     * it (file is then NULL).  NULL: the format is only written. */
+    bool (*recognize)(const tg_loaded *file, const char *path);
+
+    /*
+     * open: read the file f->file[0], or the directory at path: set the members of f->config that the files
+     * tell and their bits in config_known, set the tokenizer if there is one, fill the lists of tensors, and
+     * call tg_model_file_bind().  The caller closes f after a failure, and adds path to the message.
+     */
+    tg_status (*open)(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err);
+
+    /* check: refuse a model, or options, that the format cannot hold (TG_EUSAGE, naming what), or add what
+     * will be left out to the notes if o->lossy.  Called before anything is written.  NULL: the format is
+     * only read. */
+    tg_status (*check)(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err);
+    const tg_model_part *part; /* [n_parts] in the order in which they are written */
+    size_t n_parts;
+} tg_model_format;
+
+/* All formats, NULL at the end. */
+extern const tg_model_format *const tg_model_formats[];
+
+/* ---- for open() */
+
+/* Load a whole file into f; *loaded stays valid as long as f.  TG_EIO, TG_ENOMEM, with the path. */
+TG_MUST_CHECK tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded,
+                                           tg_err *err);
+
+/* Hand the source over to a reader that closes it; the bytes stay where they are until then. */
+tg_source tg_loaded_take_source(tg_loaded *file);
+
+/* Free `memory` together with the file; at once after a failure, TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err);
+
+/* Take the whole pages among the bytes at [n] out of memory, if they are in a mapped file; the system reads
+ * them again when they are used again. */
+void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
+
+/* "DIR/name", to be freed, for the directory of `path`, or for the directory `path` itself; NULL: out of
+ * memory. */
+char *tg_path_in(const char *directory, const char *name);
+char *tg_path_beside(const char *path, const char *name);
+
+/* Mark a member of f->config as told by the files. */
+static inline void tg_config_tell(tg_model_file *f, tg_config_id id)
+{
+    f->config_known |= 1u << id;
+}
+
+/* A name in a format's table. */
+typedef struct tg_name {
+    const char
+        *pattern; /* "h.N.ln_1.weight": N, between characters that are no letters or digits, is the layer */
+    int kind;     /* tg_param_kind; TG_NAME_IGNORED: no parameter, as a mask */
+    int part;     /* of TG_QKV_W or TG_QKV_B */
+    size_t layer; /* of a name without N */
+    bool transposed; /* [out,in] whatever the layout says */
+} tg_name;
+
+#define TG_NAME_IGNORED (-1)
+enum { TG_NAME_WHOLE, TG_NAME_Q, TG_NAME_K, TG_NAME_V, TG_NAME_PARTS };
+
+/* How a format stores the matrices of the four linear layers. */
+typedef enum tg_layout {
+    TG_LAYOUT_IN_OUT,  /* as this library */
+    TG_LAYOUT_OUT_IN,  /* transposed */
+    TG_LAYOUT_BY_SHAPE /* either; the first matrix that is not square tells */
+} tg_layout;
+
+typedef struct tg_names {
+    const char *what; /* "GPT-2", for "x is not a tensor of WHAT" */
+    const tg_name *row;
+    size_t n;
+    tg_layout layout;
+    bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
+    bool stacked;  /* a block's tensor has those of all layers, one after another, [L,...]; n_layer is told */
+    bool padded;   /* wte.weight and lm_head.weight may have more rows than the vocab_size that is told; these
+                      are   not read */
+} tg_names;
+
+extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
+extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
+extern const tg_names tg_names_by_shape; /* either */
+
+/* The row for a tensor's name, and its layer; NULL: there is none. */
+const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);
+
+/*
+ * Find the parameters among the tensors of f's files: complete f->config (what config_known does not have
+ * follows from the tensors: sizes, which biases and gains exist, whether the head is tied), build f->table
+ * and f->values. A tied head that is also stored must have the same values. TG_EDATA: a tensor that is none
+ * of the names' (a note, if ask->lossy), a missing one, a wrong shape; TG_EUSAGE: the number of heads is
+ * neither told nor asked for, or they differ; TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_model_file_bind(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
+                                           tg_err *err);
+
+/* ---- for write() */
+
+/* out [columns,rows] = in [rows,columns] transposed, with all threads. */
+void tg_transpose(float *out, const float *in, size_t rows, size_t columns);
+
+/*
+ * Round x [n] to float16 or bfloat16, to nearest, ties to even.  TG_EDATA: x[i] is beyond the range of
+ * float16 (bfloat16), with `name` and i.
+ */
+TG_MUST_CHECK tg_status tg_to_half(uint16_t *out, const float *x, size_t n, const char *name, tg_err *err);
+TG_MUST_CHECK tg_status tg_to_bf16(uint16_t *out, const float *x, size_t n, const char *name, tg_err *err);
+
+/* Whether all values of table entry i are `value`; false also if the config leaves the kind out (i =
+ * table.n). */
+TG_MUST_CHECK tg_status tg_model_file_is_constant(bool *is, const tg_model_file *f, size_t i, float value,
+                                                  tg_err *err);
+
+#endif

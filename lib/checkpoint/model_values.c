@@ -1,0 +1,176 @@
+/* The values of a parameter, from the tensors where they are stored. */
+#define _DEFAULT_SOURCE /* madvise */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/checkpoint/model_format.h"
+
+#define TILE ((size_t)32)    /* rows of a tile that is transposed: 128 bytes of a row of the result */
+#define RUN ((size_t)256)    /* its columns: values that are read at once; blocks have at most as many */
+#define THREADS_FROM SPAN    /* values; for fewer, starting threads costs more than it saves */
+#define SPAN ((size_t)65536) /* values that a thread copies at once */
+
+/* A stored matrix, or a vector as a single row. */
+struct matrix {
+    const tg_stored *stored;
+    size_t first, rows, columns;
+};
+
+/* tg_stored_load() fails only for types that tg_model_file_bind() refuses. */
+static void load(float *out, const tg_stored *s, size_t first, size_t n)
+{
+    const tg_status status = tg_stored_load(out, s, first, n, NULL);
+
+    (void)status;
+}
+
+/* out[r * stride + c] = m[r,c] */
+static void copy(float *out, size_t stride, const struct matrix *m)
+{
+    const size_t n = m->rows * m->columns;
+
+    if (stride == m->columns) {
+#pragma omp parallel for schedule(static) if (n > THREADS_FROM)
+        for (size_t i = 0; i < n; i += SPAN)
+            load(out + i, m->stored, m->first + i, tg_size_min(SPAN, n - i));
+        return;
+    }
+#pragma omp parallel for schedule(static) if (n > THREADS_FROM)
+    for (size_t r = 0; r < m->rows; r++)
+        load(out + r * stride, m->stored, m->first + r * m->columns, m->columns);
+}
+
+/* The tile that begins at [r,c]. */
+static void transpose_tile(float *out, size_t stride, const struct matrix *m, size_t r, size_t c)
+{
+    const size_t rows = tg_size_min(TILE, m->rows - r), columns = tg_size_min(RUN, m->columns - c);
+    float tile[TILE][RUN];
+
+    for (size_t i = 0; i < rows; i++)
+        load(tile[i], m->stored, m->first + (r + i) * m->columns + c, columns);
+    for (size_t j = 0; j < columns; j++)
+        for (size_t i = 0; i < rows; i++)
+            out[(c + j) * stride + r + i] = tile[i][j];
+}
+
+/* out[c * stride + r] = m[r,c] */
+static void copy_transposed(float *out, size_t stride, const struct matrix *m)
+{
+#pragma omp parallel for collapse(2) schedule(static) if (m->rows * m->columns > THREADS_FROM)
+    for (size_t c = 0; c < m->columns; c += RUN)
+        for (size_t r = 0; r < m->rows; r += TILE)
+            transpose_tile(out, stride, m, r, c);
+}
+
+void tg_transpose(float *out, const float *in, size_t rows, size_t columns)
+{
+    const tg_stored s = {.array = {.dtype = TG_F32, .count = rows * columns},
+                         .at = (const unsigned char *)in};
+    const struct matrix m = {&s, 0, rows, columns};
+
+    copy_transposed(out, rows, &m);
+}
+
+/* Piece i of a parameter's values, into its place in out. */
+static void read_piece(float *out, const tg_values *v, size_t i, const tg_param *p, bool transposed)
+{
+    const struct tg_piece *piece = &v->piece[i];
+    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
+    const size_t all = p->ndim == 1 ? p->shape[0] : p->shape[1], columns = all / v->n;
+    const bool turned = v->transposed != transposed && p->ndim == 2;
+    const struct matrix m = {piece->stored, piece->first, v->transposed ? columns : rows,
+                             v->transposed ? rows : columns};
+
+    transposed = transposed && p->ndim == 2;
+    out += transposed ? i * columns * rows : i * columns;
+    if (turned)
+        copy_transposed(out, transposed ? rows : all, &m);
+    else
+        copy(out, transposed ? rows : all, &m);
+}
+
+tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool transposed, tg_err *err)
+{
+    const tg_values *v = &f->values[i];
+    const tg_param *p = &f->table.entry[i];
+
+    for (size_t e = 0; v->n == 0 && e < p->count; e++)
+        out[e] = v->fill;
+    for (size_t piece = 0; piece < v->n; piece++)
+        read_piece(out, v, piece, p, transposed);
+    return v->n == 0 ? TG_OK : tg_check_finite(p->name, out, p->count, err);
+}
+
+const float *tg_model_file_direct(const tg_model_file *f, size_t i)
+{
+    const tg_values *v = &f->values[i];
+    const tg_stored *s = v->piece[0].stored;
+    const unsigned char *at;
+
+    if (v->n != 1 || v->transposed || s->blocks || !tg_dtype_equal(s->array.dtype, TG_F32))
+        return NULL;
+    at = s->at + v->piece[0].first * sizeof(float);
+    return (uintptr_t)at % sizeof(float) == 0 ? (const float *)(const void *)at : NULL;
+}
+
+tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const tg_model_file *f, size_t i,
+                            bool transposed, tg_err *err)
+{
+    const tg_param *p = &f->table.entry[i];
+
+    *values = transposed && p->ndim == 2 ? NULL : tg_model_file_direct(f, i);
+    if (*values)
+        return tg_check_finite(p->name, *values, p->count, err);
+    if (buffer->capacity < p->count) {
+        free(buffer->x);
+        *buffer = (tg_float_buffer){malloc(p->count * sizeof(float)), p->count};
+        if (!buffer->x) {
+            buffer->capacity = 0;
+            return tg_fail_memory(err, p->count * sizeof(float), p->name);
+        }
+    }
+    *values = buffer->x;
+    return tg_model_file_read(buffer->x, f, i, transposed, err);
+}
+
+void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)file->bytes / page * page;
+    const uintptr_t begin = tg_size_max((uintptr_t)at / page * page, map),
+                    end = ((uintptr_t)at + n) / page * page;
+
+    if (file->mapped && at >= file->bytes && at < file->bytes + file->n && begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void tg_model_file_release(const tg_model_file *f, size_t i)
+{
+    const tg_values *v = &f->values[i];
+
+    for (size_t piece = 0; piece < v->n; piece++)
+        for (size_t file = 0; file < f->n_files; file++)
+            tg_loaded_forget(f->file[file], v->piece[piece].stored->at, v->piece[piece].stored->stored);
+}
+
+tg_status tg_model_file_is_constant(bool *is, const tg_model_file *f, size_t i, float value, tg_err *err)
+{
+    tg_float_buffer buffer = {0};
+    const float *x;
+    tg_status status;
+
+    *is = false;
+    if (i == f->table.n)
+        return TG_OK;
+    if (!(status = tg_model_file_get(&x, &buffer, f, i, false, err))) {
+        *is = true;
+        for (size_t e = 0; e < f->table.entry[i].count && *is; e++)
+            *is = x[e] == value;
+    }
+    free(buffer.x);
+    return status;
+}

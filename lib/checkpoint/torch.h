@@ -1,0 +1,18 @@
+/*
+ * torch: models in PyTorch's files: nanoGPT's ckpt.pt, minGPT's model.pt, Hugging Face's pytorch_model.bin.
+ * Only for the files torch*.c and the formats that borrow their parts.
+ */
+#ifndef TG_CHECKPOINT_TORCH_H
+#define TG_CHECKPOINT_TORCH_H
+
+#include "lib/base/status.h"
+#include "lib/checkpoint/model_format.h"
+
+/*
+ * List the tensors of a file that is a state dict, or has one under "model", "state_dict" or
+ * "model_state_dict".  TG_EDATA as tg_torch_open() and tg_torch_list(); transposed tensors are refused.
+ * TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err);
+
+#endif

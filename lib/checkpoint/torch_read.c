@@ -1,0 +1,257 @@
+/* Models in PyTorch's files: a state dict, alone or in a checkpoint. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/format.h"
+#include "formats/json.h"
+#include "formats/shown.h"
+#include "formats/torch_file.h"
+#include "lib/checkpoint/hf.h"
+#include "lib/checkpoint/torch.h"
+
+/* An open file, and what it says about the model. */
+struct reading {
+    tg_model_file *f;
+    const tg_model_ask *ask;
+    tg_loaded *file;
+    tg_torch t;
+    const tg_pickle_value *state; /* the dict of tensors */
+    const tg_pickle_value *args;  /* nanoGPT's model_args; NULL: there are none */
+    tg_torch_transposed transposed;
+    const tg_names *names;
+};
+
+/* Storages are read once for their checksums. */
+static void release(void *file, const void *at, size_t n)
+{
+    tg_loaded_forget(file, at, n);
+}
+
+static tg_status open_file(tg_torch *t, tg_loaded *file, tg_err *err)
+{
+    const tg_status status = tg_torch_open(t, file->bytes, file->n, err);
+
+    t->release = release;
+    t->context = file;
+    return status;
+}
+
+/* The dict of tensors: under a name that training programs use, or the whole. */
+static const tg_pickle_value *find_state(const tg_torch *t)
+{
+    static const char *const names[] = {"model", "state_dict", "model_state_dict"};
+    const tg_pickle_value *const root = tg_pickle_root(&t->pickle);
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const tg_pickle_value *const state = tg_pickle_find(&t->pickle, root, names[i]);
+
+        if (state && state->kind == TG_PICKLE_DICT)
+            return state;
+    }
+    return root;
+}
+
+/* ---- nanoGPT's model_args */
+
+static tg_status take_size(size_t *size, const char *name, const tg_pickle_value *v, tg_err *err)
+{
+    if (v->kind != TG_PICKLE_INT)
+        return tg_fail(err, TG_EDATA, "model_args: %s is %s, expected an integer", name,
+                       tg_pickle_kind_text(v->kind));
+    if (v->of.integer < 1 || v->of.integer > TG_SIZE_LIMIT)
+        return tg_fail(err, TG_EDATA, "model_args: %s is %lld, expected 1 to %d", name,
+                       (long long)v->of.integer, TG_SIZE_LIMIT);
+    *size = (size_t)v->of.integer;
+    return TG_OK;
+}
+
+/* One entry.  What does not change the result of a trained model is passed over. */
+static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const tg_pickle_value *v,
+                          tg_err *err)
+{
+    tg_config *const c = &r->f->config;
+    const struct {
+        const char *name;
+        size_t *member;
+        tg_config_id id;
+    } sizes[] = {{"n_layer", &c->n_layer, TG_CONFIG_N_LAYER},
+                 {"n_head", &c->n_head, TG_CONFIG_N_HEAD},
+                 {"n_embd", &c->n_embd, TG_CONFIG_N_EMBD},
+                 {"block_size", &c->n_ctx, TG_CONFIG_N_CTX},
+                 {"vocab_size", &c->vocab_size, TG_CONFIG_VOCAB_SIZE}};
+    char shown[TG_SHOWN_MAX];
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (tg_pickle_is_text(key, sizes[i].name)) {
+            tg_config_tell(r->f, sizes[i].id);
+            return take_size(sizes[i].member, sizes[i].name, v, err);
+        }
+    if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
+        return TG_OK; /* the tensors tell whether there are biases */
+    tg_shown(shown, key->kind == TG_PICKLE_TEXT ? key->of.text : "?",
+             key->kind == TG_PICKLE_TEXT ? key->n : 1);
+    if (r->ask->lossy)
+        return tg_notes_add(&r->f->notes, err, "model_args: %s is ignored", shown);
+    return tg_fail(err, TG_EDATA, "model_args: %s is not nanoGPT's", shown);
+}
+
+static tg_status take_args(struct reading *r, tg_err *err)
+{
+    const tg_pickle *const p = &r->t.pickle;
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < r->args->n; i += 2)
+        status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
+    r->f->config.activation = TG_GELU_ERF;
+    r->f->config.layer_norm_epsilon = 1e-5;
+    tg_config_tell(r->f, TG_CONFIG_ACTIVATION);
+    tg_config_tell(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    r->names = &tg_names_nanogpt;
+    return status;
+}
+
+/* ---- a config.json beside the file: Hugging Face's, or minGPT's */
+
+static tg_status take_json_size(tg_model_file *f, size_t *member, tg_config_id id, const tg_json *j,
+                                size_t at, tg_err *err)
+{
+    tg_json value;
+    tg_status status;
+
+    if (at == 0)
+        return TG_OK;
+    tg_json_open_at(&value, j, at);
+    status = tg_json_get_size(&value, member, err);
+    tg_json_close(&value);
+    tg_config_tell(f, id);
+    return status;
+}
+
+/* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
+static tg_status take_mingpt(struct reading *r, tg_json *j, tg_err *err)
+{
+    static const char *const names[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
+    tg_model_file *const f = r->f;
+    tg_config *const c = &f->config;
+    size_t at[5];
+    tg_status status = tg_json_members(j, names, 5, at, err);
+
+    if (status || (status = take_json_size(f, &c->n_layer, TG_CONFIG_N_LAYER, j, at[0], err)) ||
+        (status = take_json_size(f, &c->n_head, TG_CONFIG_N_HEAD, j, at[1], err)) ||
+        (status = take_json_size(f, &c->n_embd, TG_CONFIG_N_EMBD, j, at[2], err)) ||
+        (status = take_json_size(f, &c->vocab_size, TG_CONFIG_VOCAB_SIZE, j, at[3], err)) ||
+        (status = take_json_size(f, &c->n_ctx, TG_CONFIG_N_CTX, j, at[4], err)))
+        return status;
+    c->activation = TG_GELU_TANH;
+    c->layer_norm_epsilon = 1e-5;
+    tg_config_tell(f, TG_CONFIG_ACTIVATION);
+    tg_config_tell(f, TG_CONFIG_LAYER_NORM_EPSILON);
+    r->names = &tg_names_nanogpt;
+    return TG_OK;
+}
+
+static tg_status take_json(struct reading *r, const char *path, const tg_loaded *text, tg_err *err)
+{
+    static const char *const names[] = {"model_type", "model"};
+    tg_json j, model;
+    size_t at[2];
+    bool config;
+    tg_status status;
+
+    tg_json_open(&j, text->bytes, text->n);
+    if (!(status = tg_json_members(&j, names, 2, at, err)) && at[0] == 0 && at[1] > 0) {
+        tg_json_open_at(&model, &j, at[1]);
+        status = take_mingpt(r, &model, err);
+        tg_json_close(&model);
+    }
+    tg_json_close(&j);
+    if (status)
+        return tg_err_in(err, "config.json");
+    if (at[0] == 0)
+        return TG_OK;
+    r->names = &tg_names_gpt2;
+    return tg_hf_read_around(r->f, &config, path, false, r->ask, err);
+}
+
+/* Without a config, the shapes tell how the matrices are stored. */
+static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
+{
+    char *const beside = tg_path_beside(path, "config.json");
+    tg_loaded *text;
+    tg_status status = TG_OK;
+
+    if (!beside)
+        return tg_fail_memory(err, strlen(path), "a path");
+    r->names = &tg_names_by_shape;
+    if (access(beside, F_OK) == 0 && !(status = tg_model_file_load(r->f, beside, &text, err)))
+        status = take_json(r, path, text, err);
+    free(beside);
+    return status;
+}
+
+/* ---- tensors */
+
+/* After the parameters have been found: those whose data lie the other way. */
+static tg_status turn(const struct reading *r, tg_err *err)
+{
+    for (size_t i = 0; i < r->f->table.n; i++) {
+        tg_values *const v = &r->f->values[i];
+        size_t turned = 0;
+
+        for (size_t p = 0; p < v->n; p++)
+            turned += tg_torch_is_transposed(&r->transposed, v->piece[p].stored->array.name);
+        if (turned > 0 && turned < v->n)
+            return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
+                           r->f->table.entry[i].name);
+        v->transposed = v->transposed != (turned > 0);
+    }
+    return TG_OK;
+}
+
+static tg_status read_model(struct reading *r, const char *path, tg_err *err)
+{
+    tg_status status = open_file(&r->t, r->file, err);
+
+    if (status)
+        return status;
+    r->state = find_state(&r->t);
+    r->args = tg_pickle_find(&r->t.pickle, tg_pickle_root(&r->t.pickle), "model_args");
+    status = r->args ? take_args(r, err) : take_beside(r, path, err);
+    if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, &r->transposed, err)) ||
+        (status = tg_model_file_bind(r->f, r->names, r->ask, err)))
+        return status;
+    return turn(r, err);
+}
+
+static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    struct reading r = {.f = f, .ask = ask, .file = f->file[0]};
+    const tg_status status = read_model(&r, path, err);
+
+    tg_torch_transposed_free(&r.transposed);
+    tg_torch_close(&r.t);
+    return status;
+}
+
+tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err)
+{
+    tg_torch t;
+    tg_status status = open_file(&t, file, err);
+
+    if (!status)
+        status = tg_torch_list(&file->list, &t, find_state(&t), NULL, err);
+    tg_torch_close(&t);
+    return status;
+}
+
+/* Old files too, so that the message says what they are. */
+static bool recognize(const tg_loaded *file, const char *path)
+{
+    (void)path;
+    return file && (tg_torch_recognize(file->bytes, file->n) ||
+                    tg_format_recognize(file->bytes, file->n) == TG_FORMAT_PICKLE_2);
+}
+
+const tg_model_format tg_torch_format = {
+    .name = "torch", .text = "a PyTorch checkpoint", .recognize = recognize, .open = open_model};

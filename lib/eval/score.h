@@ -1,0 +1,33 @@
+/*
+ * score: what a row of logits says about the token that follows.
+ *
+ *   log_prob = logits[target] - log sum_v exp(logits[v])
+ *   entropy  = -sum_v p[v] log p[v],  p = softmax(logits)
+ *   rank     = 1 + the number of tokens before the target in the order of falling logits;
+ *              of equal logits, that of the lower id comes first
+ *
+ * Natural logarithms; computed in double precision, in the order of the ids.
+ */
+#ifndef TG_EVAL_SCORE_H
+#define TG_EVAL_SCORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tg_score {
+    double max, log_sum; /* the greatest logit; log sum_v exp(logits[v] - max) */
+    double log_prob, entropy;
+    size_t rank;
+} tg_score;
+
+/*
+ * Score logits [V].  target: the token that follows; -1: none, and log_prob and rank are 0.  Only the
+ * first `ids` logits are of tokens, and ranked; all are part of the softmax (tg_model_vocab_size()).
+ * If a logit is NaN or infinite, entropy is NaN or infinite.
+ */
+tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target);
+
+/* The log-probability of a token of the scored row, by its logit. */
+double tg_score_log_prob(const tg_score *row, float logit);
+
+#endif

@@ -1,0 +1,100 @@
+#include "lib/gpt/windows.h"
+
+#include <string.h>
+
+#include "lib/base/size.h"
+
+/* Tokens that a full batch needs: its inputs, and the last one's target. */
+static size_t span(const tg_windows *w)
+{
+    return (w->B - 1) * w->stride + w->T + 1;
+}
+
+void tg_windows_place(tg_arena *arena, tg_windows *w, size_t T, size_t stride, size_t B)
+{
+    *w = (tg_windows){.T = T, .stride = stride, .B = B};
+    w->kept = tg_arena_take(arena, span(w), sizeof *w->kept);
+    w->inputs = tg_arena_take_rows(arena, B, T, sizeof *w->inputs);
+    w->targets = tg_arena_take_rows(arena, B, T, sizeof *w->targets);
+}
+
+void tg_windows_begin(tg_windows *w, tg_stream *stream, int32_t prefix)
+{
+    w->stream = stream;
+    w->n = prefix >= 0 ? 1 : 0;
+    w->kept[0] = prefix;
+    w->count = w->n;
+    w->seen = 0;
+    w->ended = false;
+}
+
+/* Read until a full batch is there, or the stream ends. */
+static tg_status fill(tg_windows *w, tg_err *err)
+{
+    const size_t want = span(w) - w->n;
+    size_t got = 0;
+    const tg_status status = w->ended ? TG_OK : tg_stream_next(w->stream, w->kept + w->n, want, &got, err);
+
+    if (status)
+        return status;
+    w->n += got;
+    w->count += got;
+    w->ended = w->ended || got < want;
+    return TG_OK;
+}
+
+/* B windows of T inputs, of which the last may be the last token. */
+static void copy_windows(tg_windows *w, size_t B, size_t T)
+{
+    for (size_t b = 0; b < B; b++) {
+        const int32_t *from = w->kept + b * w->stride;
+        const bool last = b * w->stride + T == w->n;
+
+        memcpy(w->inputs + b * T, from, T * sizeof *from);
+        memcpy(w->targets + b * T, from + 1, (T - last) * sizeof *from);
+        if (last)
+            w->targets[b * T + T - 1] = -1;
+    }
+}
+
+/* Forget what precedes the next window. */
+static void advance(tg_windows *w, size_t tokens)
+{
+    w->n -= tokens;
+    memmove(w->kept, w->kept + tokens, w->n * sizeof *w->kept);
+}
+
+tg_status tg_windows_next(tg_windows *w, tg_window_batch *batch, tg_err *err)
+{
+    const tg_status status = fill(w, err);
+    size_t inputs, whole;
+
+    *batch = (tg_window_batch){.inputs = w->inputs, .targets = w->targets, .stride = w->stride};
+    if (status || w->n == 0)
+        return status;
+    inputs = w->n - (w->open_end && w->ended ? 0 : 1);
+    whole = inputs >= w->T ? tg_size_min(w->B, (inputs - w->T) / w->stride + 1) : 0;
+    batch->seen_first = w->seen;
+    batch->seen = w->T - w->stride;
+    if (whole > 0) {
+        batch->B = whole;
+        batch->T = w->T;
+        copy_windows(w, whole, w->T);
+        advance(w, whole * w->stride);
+        w->seen = batch->seen;
+    } else if (inputs > w->seen) {
+        batch->B = 1;
+        batch->T = inputs;
+        copy_windows(w, 1, inputs);
+        w->n = 0;
+    }
+    return TG_OK;
+}
+
+tg_status tg_windows_check_any(const tg_windows *w, tg_err *err)
+{
+    if (w->count > 1)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s: a loss needs at least two, one to predict the other from",
+                   w->count == 0 ? "no tokens" : "only one token");
+}

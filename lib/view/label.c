@@ -1,0 +1,219 @@
+#include "lib/view/label.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+#include "lib/base/utf8.h"
+
+#define MARKS_MAX 4 /* marks on a character; each one more may reach into other lines */
+
+static bool within(uint32_t code, const tg_label_range *ranges, size_t n)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (code > ranges[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && code >= ranges[low].first;
+}
+
+unsigned tg_label_columns(uint32_t code)
+{
+    if (code < tg_label_marks[0].first)
+        return 1;
+    if (within(code, tg_label_marks, tg_label_marks_n))
+        return 0;
+    return within(code, tg_label_wide, tg_label_wide_n) ? 2 : 1;
+}
+
+/* ---- making every character visible */
+
+/* Whether a character can only be shown by an escape, whatever precedes it. */
+static bool is_hidden(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7F && code <= 0x9F) || within(code, tg_label_hidden, tg_label_hidden_n);
+}
+
+static bool is_skin_color(uint32_t code)
+{
+    return code >= 0x1F3FB && code <= 0x1F3FF;
+}
+
+/* The bytes of an escape at the start of text [n]; 0: none is there. */
+static size_t escape_length(const char *text, size_t n)
+{
+    static const char kinds[] = "\\ntxuU";
+    static const unsigned char digits[] = {0, 0, 0, 2, 4, 8};
+    const char *kind = n >= 2 && *text == '\\' ? memchr(kinds, text[1], sizeof kinds - 1) : NULL;
+    const size_t wanted = kind ? digits[kind - kinds] : 0;
+
+    if (!kind || n < 2 + wanted)
+        return 0;
+    for (size_t d = 2; d < 2 + wanted; d++) {
+        if (!memchr("0123456789ABCDEFabcdef", text[d], 22))
+            return 0;
+    }
+    return 2 + wanted;
+}
+
+/* What can carry a mark, and how many it has. */
+struct base {
+    bool character; /* the last part was a character, not an escape */
+    unsigned marks;
+};
+
+/* Whether this character, at least 0x80, is shown as itself after what is already there. */
+static bool keeps(struct base *base, uint32_t code)
+{
+    const bool mark = tg_label_columns(code) == 0;
+
+    if (is_hidden(code) || (mark && (!base->character || base->marks == MARKS_MAX)) ||
+        (is_skin_color(code) && base->character))
+        return false;
+    *base = (struct base){true, mark ? base->marks + 1 : 0};
+    return true;
+}
+
+/* Write a code point in hexadecimal; returns the bytes written. */
+static size_t write_escape(char out[TG_LABEL_ESCAPE], uint32_t code)
+{
+    if (code <= 0xFFFF)
+        return (size_t)snprintf(out, TG_LABEL_ESCAPE, "\\u%04X", (unsigned)code);
+    return (size_t)snprintf(out, TG_LABEL_ESCAPE, "\\U%08X", (unsigned)code);
+}
+
+/* Show the first character or escape of text [n], n >= 1, in `shown`; *taken: its bytes in text. */
+static size_t show_part(char shown[TG_LABEL_ESCAPE], struct base *base, const char *text, size_t n,
+                        size_t *taken, bool ascii)
+{
+    uint32_t code = 0;
+    const size_t escape = escape_length(text, n), length = tg_utf8_decode(&code, text, n);
+
+    *taken = tg_size_max(tg_size_max(escape, length), 1);
+    if (escape > 0 || (length == 1 && !is_hidden(code))) {
+        *base = (struct base){escape == 0, 0};
+    } else if (length <= 1) {
+        base->character = false;
+        return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\x%02X", (unsigned char)*text);
+    } else if (ascii || !keeps(base, code)) {
+        base->character = false;
+        return write_escape(shown, code);
+    }
+    memcpy(shown, text, *taken);
+    return *taken;
+}
+
+static size_t show(char *out, size_t size, const char *text, size_t n, bool ascii)
+{
+    struct base base = {false, 0};
+    size_t used = 0, all = 0, taken;
+
+    for (; n > 0; text += taken, n -= taken) {
+        char shown[TG_LABEL_ESCAPE];
+        const size_t length = show_part(shown, &base, text, n, &taken, ascii);
+
+        if (used == all && used + length < size) {
+            memcpy(out + used, shown, length);
+            used += length;
+        }
+        all += length;
+    }
+    if (size > 0)
+        out[used] = '\0';
+    return all;
+}
+
+size_t tg_label_show(char *out, size_t size, const char *text, size_t n)
+{
+    return show(out, size, text, n, false);
+}
+
+size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n)
+{
+    return show(out, size, text, n, true);
+}
+
+/* ---- columns */
+
+/* The first character of a label [n] with its marks; in *columns its columns. */
+static size_t next_letter(const char *label, size_t n, size_t *columns)
+{
+    size_t length, next;
+    uint32_t code;
+
+    *columns = 0;
+    if (n == 0)
+        return 0;
+    length = tg_utf8_decode(&code, label, n);
+    *columns = length > 0 ? tg_label_columns(code) : 1;
+    for (length = tg_size_max(length, 1); (next = tg_utf8_decode(&code, label + length, n - length)) > 1;
+         length += next) {
+        if (tg_label_columns(code) > 0)
+            break;
+    }
+    return length;
+}
+
+/* The same, or an escape. */
+static size_t next_part(const char *label, size_t n, size_t *columns)
+{
+    const size_t escape = escape_length(label, n);
+
+    *columns = escape;
+    return escape > 0 ? escape : next_letter(label, n, columns);
+}
+
+size_t tg_label_next_letter(const char *label, size_t *columns)
+{
+    return next_letter(label, strlen(label), columns);
+}
+
+size_t tg_label_next(const char *label, size_t *columns)
+{
+    return next_part(label, strlen(label), columns);
+}
+
+/* The bytes of the longest beginning of a label that takes at most `columns` and `size` bytes. */
+static size_t fit(const char *label, size_t columns, size_t size, size_t *used)
+{
+    const size_t n = strlen(label);
+    size_t bytes = 0, next, length;
+
+    for (*used = 0; (length = next_part(label + bytes, n - bytes, &next)) > 0; bytes += length) {
+        if (*used + next > columns || bytes + length > size)
+            break;
+        *used += next;
+    }
+    return bytes;
+}
+
+size_t tg_label_fit(const char *label, size_t columns, size_t *used)
+{
+    return fit(label, columns, SIZE_MAX, used);
+}
+
+size_t tg_label_width(const char *label)
+{
+    size_t used;
+
+    (void)tg_label_fit(label, SIZE_MAX, &used);
+    return used;
+}
+
+void tg_label_copy(char *out, size_t size, size_t columns, const char *label)
+{
+    size_t used, bytes = fit(label, columns, size - 1, &used);
+    const bool cut = label[bytes] != '\0';
+
+    if (cut)
+        bytes = fit(label, columns - 1, size - sizeof TG_LABEL_CUT, &used);
+    memcpy(out, label, bytes);
+    strcpy(out + bytes, cut ? TG_LABEL_CUT : "");
+}

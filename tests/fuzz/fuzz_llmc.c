@@ -1,0 +1,109 @@
+/*
+ * The readers of llm.c's files under libFuzzer:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_llmc.c tests/fuzz/input.c
+ *     ./fuzz_llmc -max_len=8192 CORPUS
+ *
+ * A header that is read is the one that would be written, and what follows it is all of the file.
+ */
+#include <string.h>
+
+#include "formats/llmc.h"
+#include "tests/fuzz/input.h"
+
+static void read_model(const uint8_t *data, size_t size)
+{
+    unsigned char header[TG_LLMC_HEADER];
+    tg_tensor_list list = {0};
+    tg_llmc_config config;
+    tg_err err = {0};
+    const tg_status status = tg_llmc_model_read(&list, &config, data, size, &err);
+    size_t at = TG_LLMC_HEADER;
+
+    must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0'));
+    if (!status) {
+        tg_llmc_model_header(header, &config);
+        must(memcmp(header, data, sizeof header) == 0);
+        for (size_t i = 0; i < list.n; i++) {
+            must(list.tensor[i].offset == at && list.tensor[i].at == data + at);
+            at += list.tensor[i].stored;
+        }
+        must(at == size && list.n == tg_llmc_tensors(&config));
+    }
+    tg_tensor_list_free(&list);
+}
+
+static void read_tokens(const uint8_t *data, size_t size)
+{
+    unsigned char header[TG_LLMC_HEADER];
+    const unsigned char *ids;
+    size_t count;
+    tg_err err = {0};
+
+    if (tg_llmc_tokens_read(&ids, &count, data, size, &err)) {
+        must(err.message[0] != '\0');
+        return;
+    }
+    must(ids + 2 * count == data + size);
+    if (!tg_llmc_tokens_header(header, count, &err))
+        must(memcmp(header, data, sizeof header) == 0);
+}
+
+static void read_tokenizer(const uint8_t *data, size_t size)
+{
+    unsigned char header[TG_LLMC_HEADER];
+    tg_llmc_tokenizer t;
+    tg_err err = {0};
+    size_t n;
+
+    if (tg_llmc_tokenizer_read(&t, data, size, &err)) {
+        must(err.message[0] != '\0');
+        return;
+    }
+    for (size_t i = 0; i < t.n; i++)
+        must(tg_llmc_tokenizer_next(&t, &n) + n <= data + size);
+    must(t.next == data + size);
+    tg_llmc_tokenizer_header(header, t.n, t.end_of_text);
+    must(memcmp(header, data, sizeof header) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_model(data, size);
+    read_tokens(data, size);
+    read_tokenizer(data, size);
+    return 0;
+}
+
+/* A file of one of the three kinds. */
+static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
+{
+    const tg_llmc_config config = {seed & 1, 2, 3, 1 + (seed >> 1 & 1), 1, 2, 4};
+    size_t n = TG_LLMC_HEADER;
+    tg_array a;
+
+    if (max < 4096)
+        return 0;
+    if (seed % 4 == 0) {
+        must(tg_llmc_tokens_header(data, 2, NULL) == TG_OK);
+        memcpy(data + n, "\1\0\2\0", 4);
+        return n + 4;
+    }
+    if (seed % 4 == 1) {
+        tg_llmc_tokenizer_header(data, 2, 0);
+        memcpy(data + n, "\1a\2bc", 5);
+        return n + 5;
+    }
+    tg_llmc_model_header(data, &config);
+    for (size_t i = 0; i < tg_llmc_tensors(&config); i++) {
+        tg_llmc_tensor(&a, &config, i);
+        memset(data + n, 0, a.bytes);
+        n += a.bytes;
+    }
+    return n;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    return LLVMFuzzerMutate(data, size < 100 ? make_seed(data, max, seed) : size, max);
+}

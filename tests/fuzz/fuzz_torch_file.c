@@ -1,0 +1,75 @@
+/*
+ * The reader of PyTorch's files under libFuzzer:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_torch_file.c tests/fuzz/input.c
+ *     ./fuzz_torch_file -max_len=8192 CORPUS
+ *
+ * Every tensor that is listed lies within the file.
+ */
+#include <string.h>
+
+#include "formats/torch_file.h"
+#include "tests/fuzz/input.h"
+#include "tests/unit/torch_zip.h"
+
+static void check_list(const tg_tensor_list *list, const tg_torch_transposed *transposed, const uint8_t *data,
+                       size_t size)
+{
+    unsigned sum = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const tg_stored *const s = &list->tensor[i];
+        tg_array again = s->array;
+
+        must(s->offset <= size && s->stored <= size - s->offset && s->at == data + s->offset);
+        must(tg_array_measure(&again) && again.bytes == s->stored);
+        for (size_t b = 0; b < s->stored; b++)
+            sum += s->at[b];
+        must(tg_tensor_list_find(list, s->array.name) == s);
+        must(!tg_torch_is_transposed(transposed, s->array.name) || s->array.ndim == 2);
+    }
+    must(sum <= 255u * list->n * size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    tg_tensor_list list = {0};
+    tg_torch_transposed transposed = {0};
+    tg_err err = {0};
+    tg_torch t;
+    tg_status status = tg_torch_open(&t, data, size, &err);
+
+    (void)tg_torch_recognize(data, size);
+    if (!status)
+        status = tg_torch_list(&list, &t, tg_pickle_root(&t.pickle), &transposed, &err);
+    must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0'));
+    if (!status)
+        check_list(&list, &transposed, data, size);
+    tg_tensor_list_free(&list);
+    tg_torch_transposed_free(&transposed);
+    tg_torch_close(&t);
+    return 0;
+}
+
+static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
+{
+    static torch_zip z;
+    const float x[6] = {0, 1, 2, 3, 4, 5};
+
+    z = (torch_zip){.wide = seed & 1, .sized = seed & 2};
+    torch_zip_begin(&z, torch_zip_pickle, torch_zip_pickle_n);
+    torch_zip_put(&z, "ckpt/data/0", x, sizeof x);
+    torch_zip_put(&z, "ckpt/data/1", x, 4);
+    torch_zip_put(&z, "ckpt/data/2", x, sizeof x);
+    torch_zip_end(&z);
+    memcpy(out, z.bytes, z.n < max ? z.n : max);
+    return z.n < max ? z.n : max;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    size = LLVMFuzzerMutate(data, size < 30 ? make_seed(data, max, seed) : size, max);
+    if (seed % 8 != 0)
+        torch_zip_repair(data, size);
+    return size;
+}
