@@ -212,6 +212,68 @@ refused() {
     tg-attn-dump -m model.npz -p 'To be' > /dev/null
 }
 
+# ---- tokenizers
+
+# A text with n different pairs of letters, to learn tokens from.
+learned() {
+    printf 'the cat and the hat and the bat %.0s' {1..50} | tg-bpe --vocab-size 270 --special '<|endoftext|>' -o bpe.npz
+}
+
+@test "tokenizers of llm.c: written, read, written again" {
+    learned
+    tg-tokenize -t bpe.npz --to llmc > tokenizer.bin
+    [[ $(od -An -tu4 -N 16 tokenizer.bin) =~ ^\ *20240328\ *2\ *270\ *[0-9]+$ ]]
+    tg-tokenize -t tokenizer.bin --to llmc | cmp - tokenizer.bin
+    echo 'the cat and the hat' > text
+    diff <(tg-tokenize -t bpe.npz < text | tg-convert - --to uint16 | od) \
+        <(tg-tokenize -t tokenizer.bin < text | tg-convert - --to uint16 | od)
+    run -2 --separate-stderr tg-tokenize -t bytes --to llmc
+    [[ $stderr = *'it has no token that ends a text'* ]]
+    head -c 1100 tokenizer.bin > cut.bin
+    refused 'cut.bin: truncated: token' tg-tokenize -t cut.bin text
+    refused 'cut.bin: truncated: token' tg-tokenize -t cut.bin text
+    printf '\1' | dd of=tokenizer.bin bs=1 seek=4 conv=notrunc status=none
+    refused 'version 1, expected 2' tg-tokenize -t tokenizer.bin text
+    run -2 --separate-stderr tg-tokenize -t cut.bin --pattern gpt2 text
+}
+
+@test "GPT-2's tokenizer goes through llm.c's file unchanged" {
+    slow
+    need_data gpt2
+    tg-tokenize -t "$DATA" --to llmc > gpt2.bin
+    tg-tokenize -t "$DATA" --to npz > want.npz
+    tg-tokenize -t gpt2.bin --to npz | cmp want.npz -
+}
+
+@test "nanoGPT's meta.pkl is a tokenizer of characters" {
+    need python3
+    python3 -c '
+import pickle
+text = "hello, w\u00f6rld\n"
+chars = sorted(set(text))
+for protocol in range(2, 6):
+    pickle.dump({"vocab_size": len(chars), "itos": dict(enumerate(chars)), "stoi": {c: i for i, c in enumerate(chars)}},
+                open(f"meta{protocol}.pkl", "wb"), protocol)
+chars[0], chars[1] = chars[1], chars[0]
+pickle.dump({"itos": dict(enumerate(chars))}, open("order.pkl", "wb"))
+pickle.dump({"itos": {0: "ab"}}, open("two.pkl", "wb"))
+pickle.dump({"itos": {1: "a"}}, open("first.pkl", "wb"))
+pickle.dump(["itos"], open("list.pkl", "wb"))
+pickle.dump({"itos": print}, open("call.pkl", "wb"))
+'
+    printf 'hello, w\303\266rld\n' > text
+    local protocol
+    for protocol in 2 3 4 5; do
+        tg-tokenize -t meta$protocol.pkl < text > tokens.npz
+        cmp tokens.npz <(tg-tokenize -t char < text)
+    done
+    refused 'order.pkl: itos: id 1, U+000A, is not after U+0020' tg-tokenize -t order.pkl text
+    refused 'two.pkl: itos: id 0 is not one character' tg-tokenize -t two.pkl text
+    refused 'first.pkl: itos: entry 0 is not id 0' tg-tokenize -t first.pkl text
+    refused "list.pkl: a pickle without a dict" tg-tokenize -t list.pkl text
+    refused 'the pickle calls builtins.print: refused' tg-tokenize -t call.pkl text
+}
+
 # ---- the judge
 
 @test "what PyTorch writes is listed: names, types, shapes, bits" {

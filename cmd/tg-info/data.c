@@ -159,7 +159,7 @@ void info_show_json(const tg_info *info, const info_options *o)
     bool any = false;
 
     putchar('{');
-    put_text("file", info->file[0], &any);
+    put_text("file", info->path, &any);
     put_text("format", info->format, &any);
     put_text("kind", info->kind, &any);
     put_count("bytes", info->bytes, &any);
