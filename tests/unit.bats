@@ -35,6 +35,7 @@ tiny() {
 @test "unit: zip" { unit zip; }
 @test "unit: pickle" { unit pickle; }
 @test "unit: torch_file" { unit torch_file; }
+@test "unit: torch_model" { unit torch_model; }
 @test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
