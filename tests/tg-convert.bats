@@ -98,6 +98,13 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
     cmp a b
     cmp a c
     run -0 --separate-stderr tg-sample -m hf --ids "97 98" -n 2
+    echo "abc" | tg-tokenize -m hf > a
+    echo "abc" | tg-tokenize -m hf/model.safetensors | cmp a -
+    tg-convert hf --to gguf -o model.gguf
+    echo "abc" | tg-tokenize -m model.gguf -c 2> /dev/null
+    rm half/tokenizer.json
+    run -1 --separate-stderr tg-tokenize -m half/model.safetensors < hf/config.json
+    said "half/model.safetensors: a safetensors file without a tokenizer"
     run -1 --separate-stderr tg-sample -m - -p "a" < hf/model.safetensors
     said "standard input: not an .npz archive: this is a safetensors file"
     run -2 --separate-stderr tg-sample -m bare.safetensors -p "a"

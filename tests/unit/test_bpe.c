@@ -389,7 +389,7 @@ static void memory_is_bounded(void)
         for (size_t i = 0; i < N; i++)
             text[i] = (unsigned char)(round == 0   ? ' '
                                       : round == 1 ? 'q'
-                                      : round < 4  ? '0' + draw(&seed, 10)
+                                      : round < 4  ? '0' + (int)draw(&seed, 10)
                                                    : "a\xCC\x8A"[i % 3]);
         v.view.normalizer = round < 3 ? TG_NORMALIZER_NONE : TG_NORMALIZER_NFC;
         tok = ref_vocab_tokenizer(&v);
