@@ -57,10 +57,13 @@ comma = ,
 # Kernels with every instruction set, with tiny blocks the portable ones and the best; what is made
 # of them with the best.
 KERNEL_TESTS = test_kernels test_products
-with_isa = $(KERNEL_TESTS:%=$(1)/unit/%$(comma)$(2))
-CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa))) $(call with_isa,$(TINY),portable) \
-             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT))) \
-             $(patsubst %,$(TINY)/unit/%,$(UNIT_TINY))
+with_isa = $(3:%=$(1)/unit/%$(comma)$(2))
+CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
+             $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
+             $(call with_isa,$(BUILD),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA)) test_split) \
+             $(call with_isa,$(TINY),best,$(UNIT_ISA)) \
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT))) \
+             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
