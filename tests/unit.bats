@@ -45,6 +45,7 @@ tiny() {
 @test "unit: safetensors" { unit safetensors; }
 @test "unit: blocks" { unit blocks; }
 @test "unit: gguf" { unit gguf; }
+@test "unit: gguf_vocab" { unit gguf_vocab; }
 @test "unit: gguf_model" { unit gguf_model; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
