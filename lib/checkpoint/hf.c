@@ -104,7 +104,7 @@ tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bo
     *config = false;
     if (!in)
         return tg_fail_memory(err, strlen(path), "a path");
-    if (!(status = read_config(f, config, in, ask, err)))
+    if (!(status = read_config(f, config, in, ask, err)) && *config)
         status = read_tokenizer(f, in, ask, err);
     free(in);
     return status;
