@@ -44,6 +44,7 @@ tiny() {
 @test "unit: safetensors" { unit safetensors; }
 @test "unit: blocks" { unit blocks; }
 @test "unit: gguf" { unit gguf; }
+@test "unit: gguf_model" { unit gguf_model; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }

@@ -1,35 +1,59 @@
-/* tg-convert: a model from one project's files to another's. */
+/* tg-convert: a model, or tokens, from one project's files to another's. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
 #include "lib/base/choice.h"
 #include "lib/checkpoint/model_format.h"
+#include "lib/vocab/vocab_file.h"
 
 static const char *const activations[] = {"gelu_new", "gelu"};
 
+/* The formats of models, then those of tokens. */
+static const char *format_names(char *names, size_t size)
+{
+    const size_t n = strlen(tg_model_format_names(names, size));
+
+    snprintf(names + n, size - n, "|%s", TG_TOKEN_FORMAT_NAMES);
+    return names;
+}
+
 /* The format of a choice that has been made. */
-static const tg_model_format *chosen(const char *names, size_t number)
+static void choose(convert_options *o, const char *names)
 {
     char name[TG_CHOICE_SIZE];
+    size_t number;
 
-    return tg_model_format_named(tg_choice_name(name, names, number));
+    o->format = tg_model_format_named(tg_choice_name(name, names, o->to));
+    if (tg_choice_find(&number, TG_TOKEN_FORMAT_NAMES, name))
+        o->tokens = (tg_token_format)(TG_TOKENS_LLMC + number);
 }
 
 static int check_target(convert_options *o, const char *names)
 {
-    o->format = o->to == SIZE_MAX ? tg_model_format_named("npz") : chosen(names, o->to);
-    if (o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
+    o->format = tg_model_format_named("npz");
+    if (o->to != SIZE_MAX)
+        choose(o, names);
+    if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
     return CLI_OK;
 }
 
 static int parse(int argc, char **argv, convert_options *o)
 {
-    char names[128];
+    char names[160];
     cli_option options[] = {
         {'o', "output", CLI_TEXT, &o->target, "FILE",
          "write to FILE instead of standard output; a directory, if the format is one", 0, 0, NULL},
-        {0, "to", CLI_CHOICE, &o->to, tg_model_format_names(names, sizeof names),
+        {0, "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
          "the format to write (default: npz, tg's own)", 0, 0, NULL},
+        {0, "from", CLI_CHOICE, &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else", 0, 0,
+         NULL},
+        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
+         "the tokenizer of a SOURCE without one: a file that tg-tokenize -t reads", 0, 0, NULL},
+        {0, "vocab-size", CLI_SIZE, &o->vocab_size, "V", "the number of ids of tokens without a tokenizer", 1,
+         TG_SIZE_LIMIT, NULL},
         {0, "dtype", CLI_ENUM, &o->write.type, TG_WRITE_TYPE_NAMES, "the type of the values that are written",
          0, 0, NULL},
         {0, "heads", CLI_SIZE, &o->ask.heads, "H", "the number of heads, for files that do not tell it", 1,
@@ -48,10 +72,11 @@ static int parse(int argc, char **argv, convert_options *o)
     const cli_tool tool = {
         .name = "tg-convert",
         .usage = "SOURCE [-o TARGET] [--to FORMAT] [OPTION]...",
-        .summary = "Convert a model between the files of this project and of others.",
+        .summary = "Convert a model, or tokens, between the files of this project and of others.",
         .examples = "  $ tg-convert gpt2 -o model.npz\n"
                     "  $ tg-convert model.npz --to hf -o directory\n"
-                    "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors",
+                    "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors\n"
+                    "  $ tg-tokenize < text | tg-convert - --to uint16 > train.bin",
         .options = options,
     };
     const int n = cli_parse(argc, argv, &tool);
@@ -68,16 +93,31 @@ static int parse(int argc, char **argv, convert_options *o)
     return check_target(o, names);
 }
 
+static tg_status run(const convert_options *o, tg_err *err)
+{
+    const tg_tokenizer *tok = NULL;
+    tg_status status;
+
+    if (o->tokenizer && (status = tg_vocab_file_open(&tok, o->tokenizer, NULL, err)))
+        return status;
+    if (o->from == 0 || !o->format || convert_has_tokens(o))
+        status = convert_tokens(o, tok, err);
+    else
+        status = convert_model(o, tok, err);
+    tg_tokenizer_free(tok);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    convert_options o = {.to = SIZE_MAX, .activation = SIZE_MAX};
+    convert_options o = {.to = SIZE_MAX, .activation = SIZE_MAX, .from = SIZE_MAX};
     tg_err err = {0};
 
     cli_init("tg-convert");
     cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (convert_model(&o, &err))
+    if (run(&o, &err))
         return cli_report(&err);
     cli_progress_end();
     return cli_close_stdout();

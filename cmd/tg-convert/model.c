@@ -87,14 +87,30 @@ static tg_status write_model(const convert_options *o, tg_model_file *f, tg_err 
     return status ? status : write_parts(o, f, err);
 }
 
-tg_status convert_model(const convert_options *o, tg_err *err)
+/* Give the model the tokenizer, unless it has one, which must be the same. */
+static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err)
+{
+    tg_status status;
+
+    if (f->tokenizer)
+        return tg_tokenizer_same(f->tokenizer, tok, err);
+    if ((status = tg_model_check_vocab(&f->config, tok, err)))
+        return status;
+    f->tokenizer = tg_tokenizer_share(tok);
+    return TG_OK;
+}
+
+tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
 {
     tg_model_file f;
     tg_status status = tg_model_file_open(&f, o->source, &o->ask, err);
 
     if (status)
         return status;
-    status = write_model(o, &f, err);
+    if (tok && (status = set_tokenizer(&f, tok, err)))
+        status = tg_err_in(err, o->tokenizer);
+    else
+        status = write_model(o, &f, err);
     tg_model_file_close(&f);
     return status;
 }

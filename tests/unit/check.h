@@ -18,9 +18,9 @@ int check_done(void);
 
 /*
  * The main of a test of what depends on the instruction set: runs the tests with the
- * kernels of the set that the argument names, or, without one, with those of every set
- * that this machine runs.  Returns the exit status: CHECK_SKIPPED if the machine (or
- * the program) lacks the named set, and prints why.
+ * kernels of the set that the argument names ("best": of the best that this machine runs),
+ * or, without one, with those of every set that this machine runs.  Returns the exit status: CHECK_SKIPPED if
+ * the machine (or the program) lacks the named set, and prints why.
  */
 enum { CHECK_SKIPPED = 77 };
 int check_each_isa(int argc, char **argv, void (*tests)(void));
