@@ -165,34 +165,28 @@ static tg_status take_value(cursor *c, tg_gguf_value *v, tg_err *err)
     return pass_elements(c, v, err);
 }
 
-static int compare_texts(tg_gguf_text a, tg_gguf_text b)
-{
-    const int order = memcmp(a.p, b.p, tg_size_min(a.n, b.n));
-
-    return order ? order : (a.n > b.n) - (a.n < b.n);
-}
-
 static int compare_keys(const void *a, const void *b)
 {
-    const tg_gguf_value *const *v = a, *const *w = b;
+    const tg_gguf_text *v = a, *w = b;
+    const int order = memcmp(v->p, w->p, tg_size_min(v->n, w->n));
 
-    return compare_texts((*v)->key, (*w)->key);
+    return order ? order : (v->n > w->n) - (v->n < w->n);
 }
 
 static tg_status check_keys(const tg_gguf *g, tg_err *err)
 {
-    const tg_gguf_value **sorted = malloc((g->n_values + 1) * sizeof *sorted);
+    tg_gguf_text *sorted = malloc((g->n_values + 1) * sizeof *sorted);
     tg_status status = TG_OK;
 
     if (!sorted)
         return tg_fail_memory(err, g->n_values * sizeof *sorted, "the keys of a GGUF file");
     for (size_t i = 0; i < g->n_values; i++)
-        sorted[i] = &g->value[i];
+        sorted[i] = g->value[i].key;
     qsort(sorted, g->n_values, sizeof *sorted, compare_keys);
     for (size_t i = 1; !status && i < g->n_values; i++)
         if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
             status = tg_fail(err, TG_EDATA, "there are two GGUF values %.*s",
-                             (int)tg_size_min(sorted[i]->key.n, 80), sorted[i]->key.p);
+                             (int)tg_size_min(sorted[i].n, 80), sorted[i].p);
     free(sorted);
     return status;
 }

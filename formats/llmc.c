@@ -198,18 +198,27 @@ void tg_llmc_model_header(unsigned char out[TG_LLMC_HEADER], const tg_llmc_confi
 
 /* ---- tokens */
 
+tg_status tg_llmc_tokens_count(size_t *count, const unsigned char header[TG_LLMC_HEADER], tg_err *err)
+{
+    const tg_status status = check_header(header, TG_LLMC_HEADER, TOKENS, 3, err);
+
+    if (status)
+        return status;
+    if (word(header, 1) != VERSION_TOKENS)
+        return tg_fail(err, TG_EDATA, "version %u, expected %u (ids of 16 bits)", word(header, 1),
+                       VERSION_TOKENS);
+    *count = word(header, 2);
+    return TG_OK;
+}
+
 tg_status tg_llmc_tokens_read(const unsigned char **ids, size_t *count, const void *file, size_t n,
                               tg_err *err)
 {
     const unsigned char *const bytes = file;
-    const tg_status status = check_header(bytes, n, TOKENS, 3, err);
+    tg_status status = check_header(bytes, n, TOKENS, 3, err);
 
-    if (status)
+    if (status || (status = tg_llmc_tokens_count(count, bytes, err)))
         return status;
-    if (word(bytes, 1) != VERSION_TOKENS)
-        return tg_fail(err, TG_EDATA, "version %u, expected %u (ids of 16 bits)", word(bytes, 1),
-                       VERSION_TOKENS);
-    *count = word(bytes, 2);
     *ids = bytes + TG_LLMC_HEADER;
     if ((n - TG_LLMC_HEADER) % 2 != 0 || (n - TG_LLMC_HEADER) / 2 != *count)
         return tg_fail(err, TG_EDATA, "%zu bytes of ids, its header says %zu ids of 2 bytes",

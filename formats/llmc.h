@@ -52,6 +52,10 @@ void tg_llmc_model_header(unsigned char out[TG_LLMC_HEADER], const tg_llmc_confi
 
 /* ---- tokens */
 
+/* The number of ids that a header says.  TG_EDATA: another version. */
+TG_MUST_CHECK tg_status tg_llmc_tokens_count(size_t *count, const unsigned char header[TG_LLMC_HEADER],
+                                             tg_err *err);
+
 /* *ids: the `count` ids in file [n], 2 bytes each.  TG_EDATA: another version or size. */
 TG_MUST_CHECK tg_status tg_llmc_tokens_read(const unsigned char **ids, size_t *count, const void *file,
                                             size_t n, tg_err *err);

@@ -1,6 +1,96 @@
-# GGUF files, against other programs.
+# GGUF files: models in and out; blocks and files against other programs.
 
 load helper
+
+setup_file() {
+    tg_fixtures || return 1
+    tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 --seed 3 -o model.npz 2> /dev/null
+    tg-convert model.npz --to gguf -o model.gguf 2> /dev/null
+}
+
+setup() {
+    tg_setup
+    cp "$FIXTURES"/* .
+}
+
+# arrays FILE: names and checksums of an archive's arrays, without what a converter does not keep.
+arrays() {
+    python3 -c '
+import sys, zipfile
+for member in zipfile.ZipFile(sys.argv[1]).infolist():
+    print(member.filename, member.CRC)
+' "$1"
+}
+
+same_model() {
+    diff <(arrays "$1") <(arrays "$2")
+}
+
+@test "to GGUF and back: the same archive, with each kind of tokenizer" {
+    local kind
+    tg-convert model.gguf -o back.npz
+    same_model model.npz back.npz
+    printf 'héllo\n你好 [x]' > text
+    tg-tokenize -t char --to npz text > char.npz
+    tg-bpe -n 300 --min-count 1 --split llama3 -o llama3.npz "$ROOT/README.md" 2> /dev/null
+    tg-bpe -n 300 --special '' -o gpt2.npz "$ROOT/README.md" 2> /dev/null
+    for kind in char llama3 gpt2; do
+        tg-init -t $kind.npz --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 --tied no -o a.npz 2> /dev/null
+        tg-convert a.npz --to gguf > a.gguf 2> /dev/null
+        tg-convert a.gguf -o b.npz
+        same_model a.npz b.npz
+    done
+    tg-init -t ids --vocab-size 7 --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 -o a.npz 2> /dev/null
+    tg-convert a.npz --to gguf -o a.gguf
+    tg-convert a.gguf -o b.npz
+    run -0 tg-tokenize -m b.npz --ids < /dev/null
+    cmp <(tg-attn-dump -m a.npz --ids '1 2 6') <(tg-attn-dump -m a.gguf --ids '1 2 6')
+}
+
+@test "-m takes a GGUF file; rounded types change the numbers, not the shapes" {
+    local type
+    cmp <(tg-attn-dump -m model.npz -p 'To be') <(tg-attn-dump -m model.gguf -p 'To be')
+    for type in f16 bf16 q8_0; do
+        tg-convert model.npz --to gguf --dtype $type -o $type.gguf 2> /dev/null
+        [[ $(size $type.gguf) -lt $(size model.gguf) ]]
+        tg-convert $type.gguf -o $type.npz
+        run -0 python3 -c '
+import sys, zipfile
+a, b = (zipfile.ZipFile(name).namelist() for name in sys.argv[1:])
+assert a == b
+' model.npz $type.npz
+        run -0 tg-sample -m $type.gguf -n 4 -p a
+    done
+}
+
+@test "what llama.cpp does not compute is refused, or said" {
+    tg-init --n-layer 1 --activation gelu -o exact.npz 2> /dev/null
+    run -2 --separate-stderr tg-convert exact.npz --to gguf -o exact.gguf
+    [[ ! -e exact.gguf ]]
+    [[ $stderr = 'tg-convert: exact.npz: llama.cpp differs: its GELU is the tanh form (gelu_new), the model'"'"'s is exact (gelu) (--lossy accepts that)' ]]
+    run -0 --separate-stderr tg-convert exact.npz --to gguf --lossy -o exact.gguf
+    [[ $stderr = *"its GELU is the tanh form"* ]]
+    tg-bpe -n 300 --split none -o none.npz "$ROOT/README.md" 2> /dev/null
+    tg-init -t none.npz --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 -o a.npz 2> /dev/null
+    run -2 --separate-stderr tg-convert a.npz --to gguf -o a.gguf
+    [[ $stderr = *'it has no rule like "none" to split texts (--lossy accepts that)' ]]
+}
+
+@test "damaged GGUF files: one line, exit 1" {
+    local n all
+    all=$(size model.gguf)
+    for n in 3 4 12 100 1000 5000 $((all - 1)); do
+        head -c "$n" model.gguf > cut.gguf
+        run -1 --separate-stderr tg-convert cut.gguf -o out.npz
+        [[ -z $output && ${#stderr_lines[@]} = 1 && ! -e out.npz ]]
+    done
+    cat model.gguf model.gguf > twice.gguf
+    run -1 --separate-stderr tg-sample -m twice.gguf -n 1 -p a
+    [[ $stderr = *"bytes follow the last tensor"* ]]
+    printf 'GGUF\1\0\0\0%016d' 0 > old.gguf
+    run -1 --separate-stderr tg-convert old.gguf -o out.npz
+    [[ $stderr = *"GGUF version 1, expected 2 or 3" ]]
+}
 
 # judge PACKAGE: TG_JUDGE_PYTHON names a Python that has the packages to compare with.
 judge() {

@@ -392,8 +392,8 @@ END
     said 'model.npz: no such file'
     said 'tg-tokenize < text | tg-train'
     mkdir dir
-    run -3 --separate-stderr tg-sample -m dir -p x
-    said 'dir: '
+    run -1 --separate-stderr tg-sample -m dir -p x
+    said "dir: a directory without a model's files"
 }
 
 @test "what is not a model, or not a whole one" {

@@ -44,11 +44,13 @@ tiny() {
 @test "unit: safetensors" { unit safetensors; }
 @test "unit: blocks" { unit blocks; }
 @test "unit: gguf" { unit gguf; }
+@test "unit: gguf_model" { unit gguf_model; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
 @test "unit: bare_ids" { unit bare_ids; }
 @test "unit: eval" { unit eval; }
+@test "unit: info" { unit info; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }

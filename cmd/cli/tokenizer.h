@@ -9,10 +9,14 @@
 
 /*
  * Open the tokenizer that `name`, the argument of -t, names, to be freed: NULL is the default of all
- * tools; "bytes" is that kind; anything else is a file (lib/vocab/vocab_file.h).  split: of --pattern, or
+ * tools; "bytes" is that kind; anything else is a file, as for cli_tokenizer_of().  split: of --pattern, or
  * NULL.  Fails like tg_vocab_file_open(); TG_EUSAGE also for "char", which has no file.
  */
 TG_MUST_CHECK tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split,
                                            tg_err *err);
+
+/* The tokenizer in a file or directory of any kind, a model of another project included. */
+TG_MUST_CHECK tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_split *split,
+                                         tg_err *err);
 
 #endif

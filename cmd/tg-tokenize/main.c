@@ -13,7 +13,7 @@ static tg_status open_tokenizer(tokenize_job *job, tg_err *err)
     if (o->characters)
         return collect_characters(job, err);
     if (o->model)
-        return tg_vocab_file_open(&job->tok, o->model, NULL, err);
+        return cli_tokenizer_of(&job->tok, o->model, NULL, err);
     return cli_tokenizer_open(&job->tok, o->tokenizer, o->split, err);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/model.h"
 #include "formats/format.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
@@ -93,10 +94,29 @@ static tg_status new_model(train_setup *s, tg_err *err)
     return tg_checkpoint_begin(&s->run, &model, err);
 }
 
+/* Another project's model is where a run begins; its files are never written. */
+static tg_status load_foreign(train_setup *s, tg_err *err)
+{
+    tg_model model;
+    tg_status status;
+
+    if (strcmp(s->source, s->target) == 0)
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: another project's model, which is not overwritten: name the new one "
+                       "with -o FILE",
+                       s->source);
+    status = cli_model_convert(&model, s->source, true, err);
+    return status ? status : tg_checkpoint_begin(&s->run, &model, err);
+}
+
 static tg_status load_model(train_setup *s, tg_err *err)
 {
     int fd;
-    tg_status status = cli_open_input(&fd, s->source, err);
+    tg_status status;
+
+    if (cli_model_is_foreign(s->source))
+        return load_foreign(s, err);
+    status = cli_open_input(&fd, s->source, err);
 
     if (status)
         return err->sys == ENOENT ? new_model(s, err) : status;
@@ -218,7 +238,8 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
         cli_say("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
                 cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
     else if (run->step == 0)
-        cli_say("%s: an untrained model", cli_input_name(s->source));
+        cli_say("%s: %s", cli_input_name(s->source),
+                cli_model_is_foreign(s->source) ? "a run begins with it" : "an untrained model");
     else
         cli_say("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                 cli_count(run->settings.steps));

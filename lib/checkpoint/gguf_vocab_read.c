@@ -269,7 +269,8 @@ static tg_status unknown(const char *key, tg_gguf_text name, bool lossy, tg_note
         return tg_fail(err, TG_EDATA,
                        "%s is \"%s\", which tg does not know (--lossy leaves the vocabulary out)", key,
                        shown);
-    return tg_notes_add(notes, err, "left out: the vocabulary, whose %s is \"%s\"", key, shown);
+    return tg_notes_add(notes, err, "the vocabulary is left out: its %s is \"%s\", which tg does not know",
+                        key, shown);
 }
 
 tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, const tg_gguf *g, bool lossy, tg_notes *notes,

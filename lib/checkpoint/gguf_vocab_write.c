@@ -293,8 +293,8 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, const str
 {
     const int32_t end = tg_tokenizer_end_of_text(tok);
     char shown[TG_TOKEN_SHOWN];
-    tg_gguf_text text;
-    size_t id;
+    const unsigned char *token;
+    size_t id, n;
 
     v->end = (uint32_t)end;
     if (end >= 0)
@@ -306,11 +306,11 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, const str
     v->end = (uint32_t)id;
     if (v->type[id] != TG_GGUF_NORMAL)
         return TG_OK;
-    text = text_at(&v->tokens, id);
-    return tg_notes_add(
-        l->notes, err,
-        "the vocabulary has no token that ends a text; llama.cpp needs one, and stops at \"%s\"",
-        tg_token_shown(shown, text.p, text.n));
+    token = tg_tokenizer_token(tok, (int32_t)id, &n);
+    return tg_notes_add(l->notes, err,
+                        "the vocabulary has no token that ends a text; llama.cpp needs one, and will stop at "
+                        "token %zu, \"%s\"",
+                        id, tg_token_shown(shown, token, n));
 }
 
 static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, const struct losses *l, tg_err *err)

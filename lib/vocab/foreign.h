@@ -57,6 +57,19 @@ TG_MUST_CHECK tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const t
 /* Whether a JSON text is a tokenizer.json: it has a "model". */
 TG_MUST_CHECK tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bool *is, tg_err *err);
 
+/*
+ * Read llm.c's tokenizer, which has the tokens' bytes only (formats/llmc.h).  Merges follow from the ids, as
+ * GPT-2's do; text is split by GPT-2's rule; the token that ends a text is special.
+ */
+TG_MUST_CHECK tg_status tg_llmc_vocab_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
+
+/* Read nanoGPT's meta.pkl as a tokenizer of kind "char".  Nothing in the pickle is called. */
+TG_MUST_CHECK tg_status tg_meta_pickle_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
+
+/* Write llm.c's tokenizer to fd.  TG_EUSAGE: it has no token that ends a text, no text at all, or a token of
+ * more than 255 bytes.  TG_EIO. */
+TG_MUST_CHECK tg_status tg_llmc_vocab_write(int fd, const tg_tokenizer *tok, tg_err *err);
+
 /* Write a tokenizer.json or a .tiktoken file to fd.  TG_EUSAGE: the format cannot hold this vocabulary;
  * the message says why.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);

@@ -212,11 +212,17 @@ static tg_status read_foreign(const tg_tokenizer **tok, const tg_file_text *file
 
 /* ---- any file */
 
+/* llm.c's tokenizer, and a pickle, which may be meta.pkl. */
+static bool is_binary(tg_format format)
+{
+    return format == TG_FORMAT_LLMC_TOKENIZER || format == TG_FORMAT_PICKLE || format == TG_FORMAT_PICKLE_2;
+}
+
 static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_source *source,
                              const tg_split *split, tg_err *err)
 {
     tg_file_text file = {.name = name};
-    const char *what;
+    tg_format format;
     bool archive;
     tg_status status;
 
@@ -231,14 +237,19 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
         return tg_err_in(err, name);
     if (source->ready == 0)
         return tg_fail(err, TG_EDATA, "%s: the file is empty, expected a tokenizer", name);
-    if (tg_format_recognize(source->next, source->ready) != TG_FORMAT_TEXT) {
-        what = tg_format_text(tg_format_recognize(source->next, source->ready));
+    format = tg_format_recognize(source->next, source->ready);
+    if (format != TG_FORMAT_TEXT && !is_binary(format))
         return tg_fail(err, TG_EDATA, "%s: %s%s", name,
-                       what ? "expected a tokenizer, this is " : "not a tokenizer", what ? what : "");
-    }
+                       tg_format_text(format) ? "expected a tokenizer, this is " : "not a tokenizer",
+                       tg_format_text(format) ? tg_format_text(format) : "");
+    if (is_binary(format) && split)
+        return no_rule_wanted(name, err);
     if ((status = read_all(&file, source, err)))
         return status;
-    return read_foreign(tok, &file, split, err);
+    if (!is_binary(format))
+        return read_foreign(tok, &file, split, err);
+    return format == TG_FORMAT_LLMC_TOKENIZER ? tg_llmc_vocab_read(tok, &file, err)
+                                              : tg_meta_pickle_read(tok, &file, err);
 }
 
 static tg_status read_file(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
@@ -317,6 +328,8 @@ tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format f
 
     if (format == TG_VOCAB_NPZ)
         return write_archive(fd, tok, err);
+    if (format == TG_VOCAB_LLMC)
+        return tg_llmc_vocab_write(fd, tok, err);
     if (tg_tokenizer_ids_are_bytes(tok))
         return write_bytes(fd, format, err);
     if (!vocab)

@@ -10,6 +10,8 @@
  *   merges.txt        GPT-2's (vocab.bpe): the ids come from vocab.json or encoder.json in the same
  *                     directory or, without them, follow from the merges
  *   *.tiktoken        base64 and rank per line; the rule for splitting must be given
+ *   llm.c's           the bytes of each token
+ *   meta.pkl          nanoGPT's: the characters of a text
  * A directory stands for its tokenizer.json or, without one, for its vocab.json and merges.txt.
  */
 #ifndef TG_VOCAB_VOCAB_FILE_H
@@ -33,14 +35,19 @@ TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char 
 
 #define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
 
-typedef enum tg_vocab_format { TG_VOCAB_NPZ, TG_VOCAB_TOKENIZER_JSON, TG_VOCAB_TIKTOKEN } tg_vocab_format;
-#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken" /* in that order */
+typedef enum tg_vocab_format {
+    TG_VOCAB_NPZ,
+    TG_VOCAB_TOKENIZER_JSON,
+    TG_VOCAB_TIKTOKEN,
+    TG_VOCAB_LLMC
+} tg_vocab_format;
+#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken|llmc" /* in that order */
 
 /*
  * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer; the message says why.  TG_EIO,
  * TG_ENOMEM.
  * (.tiktoken: the rank of a token is its id, special tokens and the rule for splitting are not
- * stored, as in tiktoken's own files.)
+ * stored, as in tiktoken's own files.  llm.c's: the rule and the merges are not stored.)
  */
 TG_MUST_CHECK tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format,
                                             tg_err *err);

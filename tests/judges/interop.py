@@ -3,10 +3,15 @@
 
     interop.py BIN [--quick] [SECTION]...    BIN: the directory of the tools
 
-Sections: numbers, files, greedy, bits.  Prints tables; exits with 1 if a line says DIFFERS.
+Sections: numbers, files, exports, greedy, bits.  Prints tables; exits with 1 if a line says DIFFERS.
 
 numbers   attention probabilities and logits of random models, against transformers in double precision;
           transformers' own eager float32 is measured likewise, and tg may be no further away
+files     the checkpoints of interop_files.py, in each project's own files: the logits that -m FILE gives
+exports   what tg-convert writes from them, read by transformers and gguf: the same tensors, the same logits
+greedy    200 tokens, each the most probable: tg-sample, llama.cpp on the exported GGUF, transformers on the
+          exported directory
+bits      files that are converted and converted back are the same, bit for bit
 """
 import os
 import subprocess
@@ -20,9 +25,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 from gpt2_f64 import random_ids, random_model  # noqa: E402
-from interop_files import hf_model  # noqa: E402
+from interop_files import TOKENS, hf_model  # noqa: E402
 
 TOOLS = None
 QUICK = False
@@ -31,7 +37,7 @@ bad = 0
 
 def tg(tool, *arguments):
     return subprocess.run([os.path.join(TOOLS, "tg-" + tool), *map(str, arguments)], check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
 
 
 def spell(ids):
@@ -79,6 +85,7 @@ CONFIGS = [
     (1, 25, 1600, 64, 1000, True, True, "gelu_new"),
 ]
 ORDINARY = 2e-6  # the largest difference of a probability
+LIKE = 1.05      # two programs that round equally well differ by this much, in either direction
 
 
 class Error:
@@ -115,7 +122,7 @@ def run_ours(model, ids, n_layer, directory):
 
 def numbers(directory):
     print("Differences from transformers in double precision.  Each: largest, root of the mean square.\n"
-          "A line is ok if tg's root of the mean square is at most theirs, and no probability differs by more\n"
+          f"A line is ok if tg's root of the mean square is at most {LIKE:g} of theirs, and no probability differs by more\n"
           f"than {ORDINARY:g} or, where theirs differ by more, than theirs.\n")
     print("blocks heads width   T    ids tied biases GELU  probabilities: tg     transformers float32  "
           "logits: tg            transformers float32")
@@ -142,14 +149,64 @@ def numbers(directory):
             errors[2].add(logits, true_logits)
             errors[3].add(their_logits, true_logits)
         p, q, r, s = errors
-        ok = p.rms <= q.rms and r.rms <= s.rms and p.largest <= max(ORDINARY, q.largest)
+        ok = p.rms <= LIKE * q.rms and r.rms <= LIKE * s.rms and p.largest <= max(ORDINARY, q.largest)
         print(f"{L:6} {H:5} {C:5} {T:3} {V:6} {'yes' if tied else 'no':4} {'yes' if bias else 'no':6} "
               f"{'tanh' if activation == 'gelu_new' else 'erf':4} ", end=" ")
         print("  ".join(f"{e.largest:.2e}, {e.rms:.2e}" for e in errors), "", verdict(ok), flush=True)
 
 
-HF_IN = False
-SECTIONS = {"numbers": numbers}
+# ---- files
+
+# What a model's own rounding may add to its logits, whose standard deviation is 1 to 5.
+ROUNDING = 3e-5
+
+
+def samples(directory):
+    """The samples: their paths, relative to directory/files; made once."""
+    files = f"{directory}/files"
+    if not os.path.exists(files):
+        subprocess.run([sys.executable, os.path.join(HERE, "interop_files.py"), files], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    found = []
+    for where, _, names in os.walk(files):
+        found += [os.path.relpath(os.path.join(where, n), files)[:-11] for n in names if n.endswith(".logits.npy")]
+    return files, sorted(found)
+
+
+# Formats that do not tell all that the model needs.
+ASK = {"npz/plain.npz": ["--heads", 2], "npz/named.npz": ["--heads", 2, "--map", "{}/npz/named.map"],
+       "npz/split-qkv.npz": ["--heads", 2, "--fuse-qkv"], "torch/mingpt/model.pt": ["--heads", 2]}
+
+
+REFUSED = {"gguf/q2_k.gguf": "q2_k", "gguf/q3_k.gguf": "q3_k"}
+
+
+def files(directory):
+    where, names = samples(directory)
+    ids = np.load(f"{where}/ids.npy")
+    for name in names:
+        truth = np.load(f"{where}/{name}.logits.npy")
+        model = f"{where}/{name}"
+        try:
+            if name in ASK:
+                tg("convert", *[str(a).replace("{}", where) for a in ASK[name]], model, "-o", f"{directory}/m.npz")
+                model = f"{directory}/m.npz"
+            tg("eval", "-m", model, "--ids", spell(ids[: len(truth)] % min(TOKENS, truth.shape[1])), "--logits", "-o",
+               f"{directory}/logits.npz")
+        except subprocess.CalledProcessError as e:
+            text = e.stderr.decode().strip()
+            if REFUSED.get(name, "?") in text:
+                text = "refused"
+            print(f"{name:30} {text}  {verdict(text == 'refused')}")
+            continue
+        with np.load(f"{directory}/logits.npz") as z:
+            found = z["logits/00000000"]
+        largest = np.abs(found - truth).max()
+        print(f"{name:30} logits differ by {largest:.1e} at most  {verdict(largest < ROUNDING)}")
+
+
+HF_IN = True
+SECTIONS = {"numbers": numbers, "files": files}
 
 
 def main():
@@ -159,9 +216,9 @@ def main():
     if not arguments or not set(arguments[1:]) <= set(SECTIONS):
         sys.exit(__doc__)
     TOOLS = arguments[0]
-    for name in arguments[1:] or SECTIONS:
-        print(f"== {name}")
-        with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory:
+        for name in arguments[1:] or SECTIONS:
+            print(f"== {name}")
             SECTIONS[name](directory)
     sys.exit(bad > 0)
 

@@ -1,0 +1,34 @@
+/*
+ * convert: what tg-convert has been asked for, and the conversions.
+ */
+#ifndef TG_CMD_CONVERT_CONVERT_H
+#define TG_CMD_CONVERT_CONVERT_H
+
+#include <stddef.h>
+
+#include "lib/base/status.h"
+#include "lib/checkpoint/model_file.h"
+#include "lib/checkpoint/token_file.h"
+
+typedef struct convert_options {
+    const char *source;
+    const char *target;                   /* NULL: standard output */
+    const struct tg_model_format *format; /* of the target; NULL: it is tokens */
+    size_t to;                            /* its number in the choices; SIZE_MAX: not given */
+    tg_model_ask ask;
+    size_t activation; /* likewise */
+    size_t from;       /* likewise; the only choice: bare ids of 16 bits */
+    tg_write_options write;
+    tg_token_format tokens; /* of the target, if the source is tokens */
+    const char *tokenizer;  /* a file; NULL: the source's own */
+    size_t vocab_size;      /* of tokens without a tokenizer; 0: not given */
+} convert_options;
+
+/* Convert a model, or tokens.  tok: of the source, if it has none; NULL: none.  Errors name the file. */
+TG_MUST_CHECK tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_err *err);
+TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, const tg_tokenizer *tok, tg_err *err);
+
+/* Whether the source is a file of tokens; standard input always is. */
+bool convert_has_tokens(const convert_options *o);
+
+#endif

@@ -1,0 +1,116 @@
+/* Models, from one project's files to another's. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/model.h"
+#include "cmd/tg-convert/convert.h"
+#include "lib/checkpoint/model_format.h"
+
+/* ---- progress */
+
+static void show(void *context, uint64_t done, uint64_t total)
+{
+    double *shown = context;
+    char line[96];
+
+    if (!cli_progress_due(shown))
+        return;
+    snprintf(line, sizeof line, "%s of %s", cli_bytes(done), cli_bytes(total));
+    cli_progress(line);
+}
+
+/* ---- writing */
+
+static tg_status write_part(const convert_options *o, const tg_model_file *f, const tg_model_part *part,
+                            const char *path, tg_err *err)
+{
+    double shown = cli_now();
+    tg_write_options how = o->write;
+    cli_output out;
+    tg_status status = cli_output_begin(&out, path, true, err);
+
+    if (status)
+        return status;
+    how.progress = show;
+    how.context = &shown;
+    if ((status = part->write(out.fd, f, &how, err)))
+        status = tg_err_in(err, status == TG_EDATA ? o->source : out.name);
+    else
+        status = cli_output_commit(&out, err);
+    cli_output_abort(&out);
+    return status;
+}
+
+static tg_status make_directory(const char *path, tg_err *err)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return TG_OK;
+    (void)tg_fail_sys(err, "cannot make the directory");
+    return tg_err_in(err, path);
+}
+
+static tg_status write_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (o->format->part[0].name && (status = make_directory(o->target, err)))
+        return status;
+    for (size_t i = 0; i < o->format->n_parts && !status; i++) {
+        const tg_model_part *part = &o->format->part[i];
+        char *path = part->name ? tg_path_in(o->target, part->name) : NULL;
+
+        if (part->name && !path)
+            status = tg_fail_memory(err, strlen(o->target), "a path");
+        else if (!part->wanted || part->wanted(f))
+            status = write_part(o, f, part, path ? path : o->target, err);
+        free(path);
+    }
+    return status;
+}
+
+static tg_status write_model(const convert_options *o, tg_model_file *f, tg_err *err)
+{
+    tg_notes notes = {0};
+    tg_status status;
+
+    cli_say_notes(o->source, &f->notes);
+    status = o->format->check(f, &o->write, &notes, err);
+    if (status)
+        status = tg_err_in(err, o->source);
+    else
+        cli_say_notes(o->target ? o->target : "standard output", &notes);
+    tg_notes_free(&notes);
+    return status ? status : write_parts(o, f, err);
+}
+
+/* Give the model the tokenizer, unless it has one, which must be the same. */
+static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err)
+{
+    tg_status status;
+
+    if (f->tokenizer)
+        return tg_tokenizer_same(f->tokenizer, tok, err);
+    if ((status = tg_model_check_vocab(&f->config, tok, err)))
+        return status;
+    f->tokenizer = tg_tokenizer_share(tok);
+    return TG_OK;
+}
+
+tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
+{
+    tg_model_file f;
+    tg_status status = tg_model_file_open(&f, o->source, &o->ask, err);
+
+    if (status)
+        return status;
+    if (tok && (status = set_tokenizer(&f, tok, err)))
+        status = tg_err_in(err, o->tokenizer);
+    else
+        status = write_model(o, &f, err);
+    tg_model_file_close(&f);
+    return status;
+}

@@ -1,0 +1,336 @@
+#define _XOPEN_SOURCE 700 /* pwrite */
+#include "lib/checkpoint/token_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/archive.h"
+#include "formats/format.h"
+#include "formats/llmc.h"
+#include "formats/sink.h"
+#include "lib/base/size.h"
+#include "lib/text/bare_ids.h"
+#include "lib/text/ids.h"
+#include "lib/text/tokens_read.h"
+#include "lib/text/tokens_write.h"
+
+#define CHUNK ((size_t)1 << 16) /* ids read at once: TG_SOURCE_PEEK bytes */
+#define CHUNK_MAX ((size_t)1 << 20)
+
+/* ---- which files are tokens */
+
+static tg_format format_of(const tg_source *source)
+{
+    return tg_format_recognize(source->next, source->ready);
+}
+
+/* Takes ownership of the source. */
+static bool is_token_archive(tg_source *source)
+{
+    tg_archive_reader *r;
+    tg_archive_event event;
+    tg_array a;
+    bool is = false;
+
+    if (tg_archive_open_source(&r, source, NULL))
+        return false;
+    if (!tg_archive_next(r, &a, &event, NULL) && event == TG_ARCHIVE_ARRAY)
+        is = !tg_archive_expect_kind(r, &a, "tokens", NULL);
+    tg_archive_close(r);
+    return is;
+}
+
+bool tg_token_file_recognize(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    tg_source source;
+    tg_format format = TG_FORMAT_UNKNOWN;
+    bool is = false;
+
+    if (fd < 0)
+        return false;
+    if (!tg_source_open(&source, fd, NULL)) {
+        if (!tg_source_peek(&source, TG_FORMAT_BYTES, NULL))
+            format = format_of(&source);
+        is = format == TG_FORMAT_LLMC_TOKENS;
+        if (format == TG_FORMAT_ZIP)
+            is = is_token_archive(&source);
+        else
+            tg_source_close(&source);
+    }
+    close(fd);
+    return is;
+}
+
+/* ---- reading */
+
+/* Ids, wherever they come from. */
+struct input {
+    tg_source source;
+    tg_token_format format;
+    tg_tokens_reader *archive; /* of an archive, which owns the source */
+    uint64_t left, at;         /* of llm.c's: ids; ids read */
+};
+
+static tg_status begin_llmc(struct input *in, tg_err *err)
+{
+    size_t count;
+    tg_status status = tg_source_need(&in->source, TG_LLMC_HEADER, "a header", err);
+
+    if (status || (status = tg_llmc_tokens_count(&count, in->source.next, err)))
+        return status;
+    in->left = count;
+    tg_source_skip(&in->source, TG_LLMC_HEADER);
+    return TG_OK;
+}
+
+/* Takes ownership of the source; *in can be closed after a failure. */
+static tg_status open_input(struct input *in, tg_source *source, bool raw, tg_err *err)
+{
+    bool archive = false;
+    tg_status status;
+
+    *in = (struct input){.source = *source, .format = TG_TOKENS_UINT16};
+    if (raw)
+        return TG_OK;
+    if ((status = tg_source_peek(&in->source, TG_FORMAT_BYTES, err)))
+        return status;
+    if (format_of(&in->source) == TG_FORMAT_LLMC_TOKENS) {
+        in->format = TG_TOKENS_LLMC;
+        return begin_llmc(in, err);
+    }
+    if ((status = tg_archive_sniff(&in->source, &archive, err)))
+        return status;
+    if (!archive)
+        return tg_fail(err, TG_EDATA,
+                       "not a file of tokens that can be recognized (16-bit numbers alone: --from"
+                       " uint16)");
+    in->format = TG_TOKENS_NPZ;
+    *source = in->source;
+    in->source = (tg_source){.fd = -1};
+    return tg_tokens_open_source(&in->archive, source, err);
+}
+
+static void close_input(struct input *in)
+{
+    tg_tokens_close(in->archive);
+    tg_source_close(&in->source);
+}
+
+/* Ids of 16 bits, directly in the source: *n of them, until the next call. */
+static tg_status next_16(struct input *in, const void **ids, size_t *n, tg_err *err)
+{
+    tg_source *const s = &in->source;
+    const size_t want = in->format == TG_TOKENS_LLMC && in->left < CHUNK ? (size_t)in->left : CHUNK;
+    tg_status status;
+
+    if ((status = tg_source_peek(s, tg_size_max(2 * want, 1), err)))
+        return status;
+    *n = tg_size_min(s->ready / 2, want);
+    *ids = s->next;
+    if (in->format == TG_TOKENS_LLMC && *n < want)
+        return tg_fail(err, TG_EDATA, "truncated: %llu ids, its header says %llu",
+                       (unsigned long long)(in->at + *n), (unsigned long long)(in->at + in->left));
+    if (*n == 0 && s->ready > 0)
+        return tg_fail(err, TG_EDATA, "%zu bytes follow the last id", s->ready);
+    in->left -= in->format == TG_TOKENS_LLMC ? *n : 0;
+    tg_source_release(s);
+    tg_source_skip(s, 2 * *n);
+    return TG_OK;
+}
+
+/* The next ids, *n of *width bytes each; *n = 0 at the end. */
+static tg_status next_ids(struct input *in, const void **ids, size_t *n, size_t *width, tg_err *err)
+{
+    tg_status status;
+
+    *width = 2;
+    if (in->format != TG_TOKENS_NPZ)
+        status = next_16(in, ids, n, err);
+    else if (!(status = tg_tokens_next(in->archive, ids, n, err)) && *n > 0)
+        *width = tg_ids_width(tg_tokenizer_vocab_size(tg_tokens_tokenizer(in->archive)));
+    in->at += status ? 0 : *n;
+    return status;
+}
+
+/* ---- writing */
+
+struct output {
+    int fd;
+    tg_token_format format;
+    off_t begin;                   /* of an llm.c file in fd */
+    tg_tokens_writer *archive;     /* NULL until there are ids */
+    const tg_tokenizer *tokenizer; /* of the archive; a share */
+    size_t vocab_size;             /* of that, or what 16 bits hold */
+    unsigned char *ids;            /* [4 * CHUNK_MAX] in the width that is written */
+    uint64_t count;
+};
+
+/* Leave room for the header, which says how many ids follow. */
+static tg_status begin_header(struct output *out, tg_err *err)
+{
+    static const unsigned char zeros[TG_LLMC_HEADER];
+    const int flags = fcntl(out->fd, F_GETFL);
+
+    out->begin = lseek(out->fd, 0, SEEK_CUR);
+    if (out->begin < 0 || flags < 0 || (flags & O_APPEND))
+        return tg_fail(err, TG_EUSAGE,
+                       "an llm.c file begins with the number of ids: it cannot be written to a pipe, nor "
+                       "appended");
+    return tg_write_all(out->fd, zeros, sizeof zeros, err);
+}
+
+static tg_status end_header(const struct output *out, tg_err *err)
+{
+    unsigned char header[TG_LLMC_HEADER];
+    tg_status status = tg_llmc_tokens_header(header, (size_t)out->count, err);
+
+    if (status)
+        return status;
+    for (size_t done = 0; done < sizeof header;) {
+        const ssize_t n = pwrite(out->fd, header + done, sizeof header - done, out->begin + (off_t)done);
+
+        if (n < 0 && errno != EINTR)
+            return tg_fail_sys(err, "cannot write the header");
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return TG_OK;
+}
+
+static tg_status open_output(struct output *out, int fd, tg_token_format to, tg_err *err)
+{
+    *out = (struct output){.fd = fd, .format = to, .vocab_size = TG_LLMC_IDS_MAX};
+    if (!(out->ids = malloc(4 * CHUNK_MAX)))
+        return tg_fail_memory(err, 4 * CHUNK_MAX, "a chunk of tokens");
+    return to == TG_TOKENS_LLMC ? begin_header(out, err) : TG_OK;
+}
+
+static void close_output(struct output *out)
+{
+    tg_tokens_abandon(out->archive);
+    tg_tokenizer_free(out->tokenizer);
+    free(out->ids);
+}
+
+/* ---- the tokenizer of an archive */
+
+/* The highest of the ids that are left in a mapped source, and one; at least 1. */
+static size_t ids_needed(const struct input *in)
+{
+    const size_t n = in->format == TG_TOKENS_LLMC ? tg_size_min(in->source.ready / 2, (size_t)in->left)
+                                                  : in->source.ready / 2;
+    unsigned highest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const unsigned id = tg_ids_load(in->source.next + 2 * i, 2);
+
+        highest = id > highest ? id : highest;
+    }
+    return (size_t)highest + 1;
+}
+
+static tg_status begin_archive(struct output *out, const struct input *in, const tg_token_ask *ask,
+                               tg_err *err)
+{
+    const tg_tokenizer *const theirs = in->archive ? tg_tokens_tokenizer(in->archive) : NULL;
+    size_t n = ask->vocab_size;
+    tg_status status = TG_OK;
+
+    if (theirs && ask->tokenizer && (status = tg_tokenizer_same(ask->tokenizer, theirs, err)))
+        return status;
+    if (theirs || ask->tokenizer) {
+        out->tokenizer = tg_tokenizer_share(theirs ? theirs : ask->tokenizer);
+    } else {
+        if (n == 0 && !in->source.map)
+            return tg_fail(err, TG_EUSAGE,
+                           "how many ids there are is not known from a pipe: give --vocab-size");
+        status = tg_bare_ids_create(&out->tokenizer, n > 0 ? n : ids_needed(in), err);
+    }
+    if (status)
+        return status;
+    out->vocab_size = tg_tokenizer_vocab_size(out->tokenizer);
+    return tg_tokens_create(&out->archive, out->fd, out->tokenizer, err);
+}
+
+/* ---- copying */
+
+static tg_status check_ids(const struct output *out, const void *ids, size_t n, size_t width, tg_err *err)
+{
+    const size_t good = tg_ids_check_packed(ids, width, n, out->vocab_size);
+    unsigned long id;
+
+    if (good == n)
+        return TG_OK;
+    id = tg_ids_load((const unsigned char *)ids + good * width, width);
+    if (out->format == TG_TOKENS_NPZ)
+        return tg_fail(err, TG_EDATA, "id %lu at position %llu: the vocabulary has %zu ids", id,
+                       (unsigned long long)(out->count + good), out->vocab_size);
+    return tg_fail(err, TG_EUSAGE, "id %lu at position %llu does not fit in 16 bits", id,
+                   (unsigned long long)(out->count + good));
+}
+
+static tg_status put_ids(struct output *out, const void *ids, size_t n, size_t width, tg_err *err)
+{
+    const size_t to = out->format == TG_TOKENS_NPZ ? tg_ids_width(out->vocab_size) : 2;
+    tg_status status = check_ids(out, ids, n, width, err);
+
+    if (status)
+        return status;
+    out->count += n;
+    if (to != width) {
+        tg_ids_convert(out->ids, to, ids, width, n);
+        ids = out->ids;
+    }
+    return out->format == TG_TOKENS_NPZ ? tg_tokens_write_packed(out->archive, ids, n, err)
+                                        : tg_write_all(out->fd, ids, n * to, err);
+}
+
+static tg_status finish(struct output *out, tg_err *err)
+{
+    switch (out->format) {
+    case TG_TOKENS_NPZ:
+        return tg_tokens_finish(out->archive, err);
+    case TG_TOKENS_LLMC:
+        return end_header(out, err);
+    default:
+        return TG_OK;
+    }
+}
+
+static tg_status copy(struct output *out, struct input *in, const tg_token_ask *ask, tg_err *err)
+{
+    const void *ids = NULL;
+    size_t n = 0, width = 2;
+    tg_status status = TG_OK;
+
+    /* an archive tells its tokenizer with its first ids, other files not at all */
+    if (out->format == TG_TOKENS_NPZ && !in->archive)
+        status = begin_archive(out, in, ask, err);
+    while (!status && !(status = next_ids(in, &ids, &n, &width, err)) && n > 0) {
+        if (out->format == TG_TOKENS_NPZ && !out->archive)
+            status = begin_archive(out, in, ask, err);
+        if (!status)
+            status = put_ids(out, ids, n, width, err);
+    }
+    if (!status && out->format == TG_TOKENS_NPZ && !out->archive)
+        status = begin_archive(out, in, ask, err);
+    return status ? status : finish(out, err);
+}
+
+tg_status tg_token_file_convert(int fd, tg_token_format to, tg_source *source, bool raw,
+                                const tg_token_ask *ask, uint64_t *count, tg_err *err)
+{
+    struct input in;
+    struct output out = {0};
+    tg_status status = open_input(&in, source, raw, err);
+
+    if (!status && !(status = open_output(&out, fd, to, err)))
+        status = copy(&out, &in, ask, err);
+    *count = out.count;
+    close_output(&out);
+    close_input(&in);
+    return status;
+}

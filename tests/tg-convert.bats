@@ -1,0 +1,354 @@
+# tg-convert: models of this project and of others; -m with other projects' models.  What other
+# programs think of the files is in tests/judges.
+
+load helper
+
+setup_file() {
+    tg_fixtures || return 1
+    tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 8 --seed 3 -o model.npz 2> /dev/null
+    tg-init -P tinygpt --seed 3 -o tiny.npz 2> /dev/null
+    tg-convert model.npz --to hf -o hf
+    tg-convert model.npz --to safetensors -o bare.safetensors 2> /dev/null
+}
+
+setup() {
+    tg_setup
+    cp -r "$FIXTURES"/* .
+}
+
+# weights FILE: the tensors of an archive, without header and tokenizer.
+weights() {
+    python3 -c '
+import sys, zipfile, hashlib
+z = zipfile.ZipFile(sys.argv[1])
+for name in z.namelist():
+    if name.endswith((".weight.npy", ".bias.npy")):
+        print(name, hashlib.md5(z.read(name)).hexdigest())
+' "$1"
+}
+
+same_weights() {
+    diff <(weights "$1") <(weights "$2")
+}
+
+# header FILE: the JSON of a safetensors file.
+header() {
+    python3 -c '
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+n, = struct.unpack("<Q", data[:8])
+print(data[8:8 + n].decode())
+' "$1"
+}
+
+# with_header FILE JSON: FILE with another header.
+with_header() {
+    python3 -c '
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+n, = struct.unpack("<Q", data[:8])
+head = sys.argv[2].encode()
+sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
+' "$1" "$2"
+}
+
+@test "to Hugging Face's directory and back: the same weights and the same tokens" {
+    [[ $(ls hf | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
+    run -0 --separate-stderr tg-convert hf -o back.npz
+    [[ -z $stderr ]]
+    same_weights model.npz back.npz
+    run -0 scalars back.npz config/n_head config/activation config/tied
+    is_output $'2\ngelu_new\n1'
+    run -0 tg-tokenize -t hf --ids <<< "Äb"
+    is_output $'195\n132\n98\n10'
+    header hf/model.safetensors > head
+    grep -q '"__metadata__":{"format":"pt"}' head
+    grep -q '"transformer.h.1.mlp.c_proj.bias":{"dtype":"F32","shape":\[16\]' head
+    [[ $(($(size hf/model.safetensors) % 64)) = 0 ]]
+    python3 -c 'import json; c = json.load(open("hf/config.json")); assert c["n_head"] == 2 and c["n_inner"] is None'
+}
+
+@test "standard output and -o give the same bytes; the same command gives them again" {
+    tg-convert hf -o a.npz
+    tg-convert hf > b.npz
+    cmp a.npz b.npz
+    tg-convert a.npz --to hf -o again
+    cmp hf/model.safetensors again/model.safetensors
+    cmp hf/config.json again/config.json
+    tg-convert hf | tg-attn-dump -m - -p "ab" > a
+    tg-attn-dump -m model.npz -p "ab" > b
+    cmp a b
+    tg-convert model.npz > c.npz
+    cmp model.npz c.npz
+}
+
+@test "every tool's -m takes what tg-convert takes" {
+    tg-attn-dump -m model.npz -p "abc" > want
+    run -0 --separate-stderr tg-attn-dump -m hf -p "abc"
+    [[ -z $stderr ]] # nothing needs to be converted
+    diff want <(echo "$output")
+    tg-attn-dump -m hf/model.safetensors -p "abc" | cmp want -
+    tg-convert hf --to hf --dtype f16 -o half
+    run -0 --separate-stderr tg-attn-dump -m half -p "abc"
+    said "half: a Hugging Face checkpoint, "
+    said " converted in memory"
+    tg-sample -m hf -p "a" -n 5 > a
+    TG_MODEL=hf tg-sample -p "a" -n 5 > b
+    tg-sample -m model.npz -p "a" -n 5 > c
+    cmp a b
+    cmp a c
+    run -0 --separate-stderr tg-sample -m hf --ids "97 98" -n 2
+    echo "abc" | tg-tokenize -m hf > a
+    echo "abc" | tg-tokenize -m hf/model.safetensors | cmp a -
+    tg-convert hf --to gguf -o model.gguf
+    echo "abc" | tg-tokenize -m model.gguf -c 2> /dev/null
+    rm half/tokenizer.json
+    run -1 --separate-stderr tg-tokenize -m half/model.safetensors < hf/config.json
+    said "half/model.safetensors: a safetensors file without a tokenizer"
+    run -1 --separate-stderr tg-sample -m - -p "a" < hf/model.safetensors
+    said "standard input: not an .npz archive: this is a safetensors file"
+    run -2 --separate-stderr tg-sample -m bare.safetensors -p "a"
+    said "bare.safetensors: the file does not tell the number of heads"
+}
+
+@test "a run begins with another project's model, and never overwrites it" {
+    make_text 3000 | tg-tokenize -t hf > tokens.npz
+    run -2 --separate-stderr tg-train -m hf --steps 2 tokens.npz
+    said "hf: another project's model, which is not overwritten: name the new one with -o FILE"
+    cp hf/model.safetensors before
+    run -0 --separate-stderr tg-train -m hf --steps 2 -o new.npz tokens.npz
+    [[ ${stderr_lines[0]} = "tg-train: hf: a run begins with it" ]]
+    cmp hf/model.safetensors before
+    run -0 scalars new.npz train/step config/n_head
+    is_output $'2\n2'
+    run -2 --separate-stderr tg-train -m hf --steps 2 -o bare.safetensors tokens.npz
+    said "bare.safetensors: another project's model"
+    # continued
+    run -0 --separate-stderr tg-train -m new.npz --steps 3 tokens.npz
+    run -0 scalars new.npz train/step
+    is_output 3
+}
+
+@test "types: each value rounded to the nearest" {
+    need_numpy
+    local type
+    for type in f16 bf16; do
+        tg-convert model.npz --to safetensors --dtype $type -o $type.safetensors 2> /dev/null
+        tg-convert $type.safetensors --heads 2 -o $type.npz 2> /dev/null
+        python3 -c '
+import numpy as np, sys
+a, b = np.load("model.npz"), np.load(sys.argv[1] + ".npz")
+for k in a.files:
+    if not k.endswith((".weight", ".bias")):
+        continue
+    if sys.argv[1] == "f16":
+        want = a[k].astype(np.float16).astype(np.float32)
+    else:
+        bits = a[k].view(np.uint32).astype(np.uint64)
+        want = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+    assert np.array_equal(want, b[k]), k
+' $type
+    done
+    run -2 --separate-stderr tg-convert model.npz --dtype f16
+    said "tg's models (.npz) are float32"
+    run -2 --separate-stderr tg-convert model.npz --to hf --dtype q8_0 -o x
+    said "has no type q8_0"
+    [[ ! -e x ]]
+}
+
+@test "q, k and v apart, and joined again" {
+    tg-convert model.npz --to safetensors --split-qkv -o apart.safetensors 2> /dev/null
+    header apart.safetensors | grep -q '"h.1.attn.k_proj.weight":{"dtype":"F32","shape":\[16,16\]'
+    run -2 --separate-stderr tg-convert apart.safetensors --heads 2
+    said "h.0.attn.q_proj.weight: q, k and v are separate; they are joined on request (--fuse-qkv)"
+    tg-convert apart.safetensors --heads 2 --fuse-qkv -o joined.npz 2> /dev/null
+    same_weights model.npz joined.npz
+    run -2 --separate-stderr tg-convert model.npz --to hf --split-qkv -o x
+    said "only --to safetensors splits them"
+}
+
+@test "arrays with other names" {
+    need_numpy
+    python3 -c '
+import numpy as np
+a = np.load("model.npz")
+named = {}
+for k in a.files:
+    if k.endswith((".weight", ".bias")):
+        x = a[k]
+        named["m/" + k.replace(".", "_")] = x.T if ".c_" in k and x.ndim == 2 else x
+np.savez("named.npz", **{k: np.ascontiguousarray(v) for k, v in named.items()})
+np.savez_compressed("packed.npz", **{k: np.ascontiguousarray(v) for k, v in named.items()})
+with open("names", "w") as f:
+    print("# theirs, ours", file=f)
+    for k in ["wte.weight", "wpe.weight", "ln_f.weight", "ln_f.bias"]:
+        print("m/" + k.replace(".", "_"), k, file=f)
+    for k in ["ln_1.weight", "ln_1.bias", "ln_2.weight", "ln_2.bias", "attn.c_attn.bias", "attn.c_proj.bias",
+              "mlp.c_fc.bias", "mlp.c_proj.bias"]:
+        print("m/h_N_" + k.replace(".", "_"), "h.N." + k, file=f)
+    for k in ["attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight"]:
+        print("m/h_N_" + k.replace(".", "_"), "h.N." + k, "transposed", file=f)
+'
+    tg-convert named.npz --map names --heads 2 -o a.npz 2> /dev/null
+    same_weights model.npz a.npz
+    tg-convert packed.npz --map names --heads 2 -o b.npz 2> /dev/null
+    cmp a.npz b.npz
+    run -1 --separate-stderr tg-convert named.npz --heads 2
+    said "is not a tensor of GPT-2"
+    sed -i '2s/wte.weight$/what.weight/' names
+    run -1 --separate-stderr tg-convert named.npz --map names --heads 2
+    said 'names: line 2: "what.weight" is not a parameter'
+    run -3 --separate-stderr tg-convert named.npz --map none --heads 2
+    said 'none: cannot open'
+}
+
+@test "what the files do not tell is asked for, or said" {
+    run -2 --separate-stderr tg-convert bare.safetensors
+    said "bare.safetensors: the file does not tell the number of heads: give it with --heads"
+    run -2 --separate-stderr tg-convert bare.safetensors --heads 3
+    said "3 heads do not divide C = 16"
+    run -0 --separate-stderr tg-convert bare.safetensors --heads 2 -o a.npz
+    said "gelu_new"
+    same_weights model.npz a.npz
+    run -0 --separate-stderr tg-convert bare.safetensors --heads 4 --activation gelu -o a.npz
+    run -0 scalars a.npz config/n_head config/activation tokenizer/kind
+    is_output $'4\ngelu\nids'
+    run -2 --separate-stderr tg-convert hf --heads 4
+    said "hf: the file says 2 heads, not 4"
+}
+
+@test "what a target cannot hold is refused, or left out and named" {
+    run -0 --separate-stderr tg-convert tiny.npz --to hf -o tiny # its bias is all zeros
+    [[ -z $stderr ]]
+    tg-sample -m tiny.npz -p a -n 9 > a
+    tg-sample -m tiny -p a -n 9 > b
+    cmp a b
+    make_text 2000 | tg-tokenize -t char | tg-train -m char.npz --steps 1 2> /dev/null
+    run -2 --separate-stderr tg-convert char.npz --to hf -o char
+    said 'a tokenizer of kind "char" cannot be written'
+    [[ ! -e char ]]
+    run -0 --separate-stderr tg-convert char.npz --to hf --lossy -o char
+    said "char: the tokenizer is left out"
+    [[ ! -e char/tokenizer.json ]]
+    make_text 2000 | tg-tokenize | tg-train -m tiny.npz --steps 1 2> /dev/null # the bias moves
+    run -2 --separate-stderr tg-convert tiny.npz --to hf -o x
+    said "has no bias of the output head, but lm_head.bias is not zero"
+    run -0 --separate-stderr tg-convert tiny.npz --to hf --lossy -o x
+    said "x: lm_head.bias is left out"
+}
+
+@test "a config that asks for something else" {
+    local change
+    for change in 's/"gelu_new"/"relu"/' 's/"gpt2"/"llama"/' 's/: null/: 7/' \
+        's/\(scale_attn_weights": \)true/\1false/' 's/\(inverse_layer_idx": \)false/\1true/'; do
+        sed "$change" "$FIXTURES/hf/config.json" > hf/config.json
+        run -1 --separate-stderr tg-convert hf
+        said "hf: config.json: \""
+    done
+    sed 's/\(upcast_attn": \)false/\1true/' "$FIXTURES/hf/config.json" > hf/config.json
+    run -0 --separate-stderr tg-convert hf -o a.npz
+    said 'hf: "reorder_and_upcast_attn" '
+    sed 's/"n_layer": 2/"n_layer": 3/' "$FIXTURES/hf/config.json" > hf/config.json
+    run -1 --separate-stderr tg-convert hf
+    said "hf: h.2.attn.c_attn.weight is missing"
+    echo '{' > hf/config.json
+    run -1 --separate-stderr tg-convert hf
+    said "hf: config.json: line 2"
+}
+
+@test "a safetensors file cut anywhere" {
+    local n size
+    size=$(size bare.safetensors)
+    for n in $(seq 0 97 4000) $((size - 1)); do
+        head -c "$n" bare.safetensors > cut
+        run -1 --separate-stderr tg-convert cut --heads 2
+        said "cut: "
+    done
+    cat bare.safetensors <(echo) > longer
+    run -1 --separate-stderr tg-convert longer --heads 2
+    said "longer: the tensors end at offset $size, the file at $((size + 1))"
+}
+
+@test "a safetensors file that contradicts itself" {
+    local head
+    head=$(header bare.safetensors)
+    with_header bare.safetensors "${head/\"F32\"/\"I32\"}" > bad
+    run -1 --separate-stderr tg-convert bad --heads 2
+    said "bad: transformer.wte.weight has type i32, expected floating-point numbers"
+    with_header bare.safetensors "${head/\[256,16\]/[16,256]}" > bad
+    run -1 --separate-stderr tg-convert bad --heads 2
+    said "bad: "
+    with_header bare.safetensors "${head/\[0,/[4,}" > bad
+    run -1 --separate-stderr tg-convert bad --heads 2
+    said "transformer.wte.weight: data_offsets have room for"
+    with_header bare.safetensors "${head/wpe.weight/wte.weight}" > bad
+    run -1 --separate-stderr tg-convert bad --heads 2
+    said "bad: there are two tensors transformer.wte.weight"
+    with_header bare.safetensors "{\"a\":$(printf '[%.0s' {1..100000})" > bad
+    run -1 --separate-stderr tg-convert bad --heads 2
+    said "bad: line 1, column "
+}
+
+@test "values that are not finite" {
+    python3 -c '
+data = bytearray(open("bare.safetensors", "rb").read())
+data[-4:] = b"\0\0\xc0\x7f"
+open("bad", "wb").write(data)
+'
+    run -1 --separate-stderr tg-convert bad --heads 2 -o out.npz
+    [[ ${stderr_lines[-1]} = "tg-convert: bad: "*"[15] is nan: it must be finite" ]]
+    [[ ! -e out.npz && -z $(find . -name '*.tmp*') ]]
+}
+
+@test "what is no model" {
+    mkdir empty
+    run -1 --separate-stderr tg-convert empty
+    said "empty: a directory without a model's files: expected config.json and model.safetensors"
+    run -3 --separate-stderr tg-convert none
+    said "none: cannot open: No such file or directory"
+    echo text > text
+    run -1 --separate-stderr tg-convert text
+    said "text: expected a model, this is plain text"
+    : > nothing
+    run -1 --separate-stderr tg-convert nothing
+    said "nothing: the file is empty"
+    tg-tokenize < text > tokens.npz
+    run -1 --separate-stderr tg-convert tokens.npz --to hf -o x
+    said "tokens.npz: "
+    gzip -c model.npz > model.gz
+    run -1 --separate-stderr tg-convert model.gz
+    said "gzip data; decompress it first"
+}
+
+@test "usage" {
+    run -2 --separate-stderr tg-convert
+    said "no SOURCE"
+    run -2 --separate-stderr tg-convert model.npz out.npz
+    said "unexpected operand 'out.npz': the target is named with -o"
+    run -2 --separate-stderr tg-convert model.npz --to hf
+    said "--to hf writes a directory: name it with -o DIR"
+    run -2 --separate-stderr tg-convert model.npz --to onnx
+    said "onnx"
+    run -3 --separate-stderr tg-convert model.npz --to hf -o text/model
+    said "text/model: cannot make the directory"
+    run -3 --separate-stderr tg-convert model.npz -o none/model.npz
+    said "none/model.npz: "
+}
+
+@test "a full device" {
+    need_dev_full
+    run -3 --separate-stderr tg-convert hf -o /dev/full
+    said "/dev/full: "
+    run_pipe 3 'tg-convert hf > /dev/full'
+    said "standard output: "
+}
+
+@test "an old file stays until the new one is complete" {
+    echo old > out.npz
+    run -1 --separate-stderr tg-convert hf/config.json -o out.npz
+    [[ $(cat out.npz) = old ]]
+    tg-convert hf -o out.npz
+    same_weights model.npz out.npz
+    tg-convert hf --to hf -o hf # onto itself
+    cmp hf/model.safetensors "$FIXTURES/hf/model.safetensors"
+}
