@@ -90,6 +90,10 @@
 #include "lib/eval/eval.h"
 #include "lib/eval/score.h"
 
+/* info: what is in a file */
+#include "lib/info/info.h"
+#include "lib/info/stats.h"
+
 /* attn, dump and heads: what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"
 #include "lib/attn/derivation.h"

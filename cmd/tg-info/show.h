@@ -18,6 +18,9 @@ void info_show_json(const tg_info *info, const info_options *o);
 void info_show_tsv(const tg_info *info, const info_options *o);
 void info_print_titles(const info_options *o); /* of the latter */
 
+/* Print how training went, with bars; nothing if it is not known. */
+void info_show_history(const tg_info_history *h);
+
 /* "batch" of "train/batch", if the name begins with "train/"; otherwise NULL. */
 const char *info_in_group(const char *name, const char *group);
 

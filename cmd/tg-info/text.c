@@ -71,12 +71,14 @@ static const char *text_of(const tg_info *info, const char *name)
 
 static void print_heading(const tg_info *info)
 {
-    const char *path = info->file[0];
+    char path[SHOWN_SIZE];
 
+    cli_escape(path, sizeof path, (const unsigned char *)info->path, strlen(info->path));
     printf("%s: ", cli_input_name(path));
-    if (strcmp(info->kind, "arrays") != 0 && strcmp(info->kind, "tensors") != 0)
-        printf("%s; ", info->kind);
-    fputs(info->format, stdout);
+    if (strcmp(info->kind, "arrays") == 0 || strcmp(info->kind, "tensors") == 0)
+        fputs(info->format, stdout);
+    else
+        printf("%s (%s)", info->kind, info->format);
     if (info->bytes > 0)
         printf(", %s", cli_bytes(info->bytes));
     if (info->n_files > 1)
@@ -305,7 +307,7 @@ static void print_table(const tg_info *info, const info_options *o)
         shown++;
     }
     if (hidden > 0 && shown > 0)
-        printf("%s others: --all\n", cli_count(hidden));
+        printf("and %s more with --all\n", cli_count(hidden));
 }
 
 void info_show_text(const tg_info *info, const info_options *o)
@@ -316,6 +318,7 @@ void info_show_text(const tg_info *info, const info_options *o)
     print_tokenizer(info);
     print_tokens(info);
     print_training(info);
+    info_show_history(&info->history);
     print_values(info);
     print_notes(info, o);
     print_table(info, o);

@@ -6,10 +6,12 @@
 
 #include "formats/format.h"
 #include "formats/gguf.h"
+#include "formats/llmc.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/info/parts.h"
+#include "lib/vocab/vocab_file.h"
 
 #define TEXT_MAX 200 /* bytes of a text that is shown */
 
@@ -54,8 +56,13 @@ static void shown(char out[TEXT_MAX + 4], const char *text, size_t n)
 {
     const size_t kept = n > TEXT_MAX ? TEXT_MAX : n;
 
-    for (size_t i = 0; i < kept; i++)
-        out[i] = (unsigned char)text[i] < ' ' || (unsigned char)text[i] >= 0x7F ? '?' : text[i];
+    for (size_t i = 0; i < kept; i++) {
+        const bool printable = text[i] >= ' ' && text[i] < 0x7F;
+
+        out[i] = '?';
+        if (printable)
+            out[i] = text[i];
+    }
     snprintf(out + kept, 4, "%s", kept < n ? "..." : "");
 }
 
@@ -156,7 +163,7 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
     if ((status = take_config(info, &f->config, err)))
         return status;
     for (size_t i = 0; i < f->n_files; i++)
-        if ((status = take_values_of(info, f->file[i], err)))
+        if (take_values_of(info, f->file[i], err))
             return tg_err_in(err, f->file[i]->path);
     return take_files(info, f, want, err);
 }
@@ -176,6 +183,48 @@ static tg_status read_torch(tg_loaded *file, tg_tensor_list *list, tg_err *err)
     return status;
 }
 
+static tg_status read_llmc_tokens(tg_info *info, const tg_loaded *file, tg_err *err)
+{
+    const unsigned char *ids;
+    size_t n;
+    const tg_status status = tg_llmc_tokens_read(&ids, &n, file->bytes, file->n, err);
+
+    strcpy(info->kind, "tokens");
+    info->format = "llm.c's tokens";
+    info->tokens = n;
+    return status;
+}
+
+static tg_status read_llmc_tokenizer(tg_info *info, const tg_loaded *file, tg_err *err)
+{
+    tg_llmc_tokenizer t;
+    char text[24];
+    tg_status status = tg_llmc_tokenizer_read(&t, file->bytes, file->n, err);
+
+    if (status)
+        return status;
+    strcpy(info->kind, "tokenizer");
+    info->format = "an llm.c tokenizer";
+    snprintf(text, sizeof text, "%zu", t.n);
+    if ((status = tg_info_add_value(info, "tokens", TG_INFO_NUMBER, text, err)))
+        return status;
+    snprintf(text, sizeof text, "%zu", t.end_of_text);
+    return tg_info_add_value(info, "end_of_text", TG_INFO_NUMBER, text, err);
+}
+
+/* Text: a log, or a vocabulary.  *known: whether it is one of them. */
+static tg_status read_text(tg_info *info, const tg_loaded *file, bool *known, tg_err *err)
+{
+    tg_err why = {0};
+
+    if (tg_info_is_log(file->bytes, file->n))
+        return tg_info_read_log(info, file->bytes, file->n, err);
+    strcpy(info->kind, "tokenizer");
+    info->format = "another project's vocabulary";
+    *known = !tg_vocab_file_open(&info->tokenizer, file->path, NULL, &why);
+    return TG_OK;
+}
+
 /* List the tensors of a file whose model is not known.  *known: whether its format is. */
 static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_err *err)
 {
@@ -189,6 +238,12 @@ static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_er
     case TG_FORMAT_ZIP:
         info->format = "a PyTorch file";
         return read_torch(file, &file->list, err);
+    case TG_FORMAT_LLMC_TOKENS:
+        return read_llmc_tokens(info, file, err);
+    case TG_FORMAT_LLMC_TOKENIZER:
+        return read_llmc_tokenizer(info, file, err);
+    case TG_FORMAT_TEXT:
+        return read_text(info, file, known, err);
     default:
         *known = false;
         return TG_OK;
@@ -209,15 +264,17 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
         *err = *why;
         return err->code;
     }
-    if ((status = tg_model_file_load(&f, path, &file, err)))
-        return status;
     strcpy(info->kind, "tensors");
-    if ((status = read_tensors(info, file, &known, err))) {
+    if ((status = tg_model_file_load(&f, path, &file, err))) {
+        tg_model_file_close(&f);
+        return status;
+    }
+    if (read_tensors(info, file, &known, err)) {
         status = tg_err_in(err, path);
     } else if (!known) {
         *err = *why;
         status = err->code;
-    } else if (!(status = take_files(info, &f, want, err))) {
+    } else if (!(status = take_files(info, &f, want, err)) && strcmp(info->kind, "tensors") == 0) {
         status = tg_notes_add(&info->notes, err, "no model that tg computes: %s", why->message);
     }
     tg_model_file_close(&f);
@@ -226,15 +283,32 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 
 /* ---- either */
 
+/* The file does not tell the number of heads, so one was assumed, which divides every width. */
+static tg_status forget_heads(tg_info *info, tg_err *err)
+{
+    for (size_t i = 0; i < info->n_values; i++) {
+        if (strcmp(info->value[i].name, "config/n_head") != 0)
+            continue;
+        strcpy(info->value[i].text, "?");
+        info->value[i].type = TG_INFO_OTHER;
+    }
+    return tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
+}
+
 tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
 {
-    const tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
+    tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
     tg_model_file f;
     tg_err why = {0};
     tg_status status = tg_model_file_open(&f, path, &ask, &why);
 
+    if (status == TG_EUSAGE) {
+        ask.heads = 1;
+        status = tg_model_file_open(&f, path, &ask, &why);
+    }
     if (!status) {
-        status = take_model(info, &f, want, err);
+        if (!(status = take_model(info, &f, want, err)) && ask.heads > 0)
+            status = forget_heads(info, err);
         tg_model_file_close(&f);
         return status;
     }

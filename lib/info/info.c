@@ -13,8 +13,7 @@
 
 /* ---- growing */
 
-/* Make room for one more of `each` bytes.  TG_ENOMEM. */
-static tg_status reserve(void **items, size_t n, size_t *capacity, size_t each, tg_err *err)
+tg_status tg_info_reserve(void **items, size_t n, size_t *capacity, size_t each, tg_err *err)
 {
     const size_t more = tg_size_max(2 * n, 64);
     void *grown;
@@ -37,10 +36,14 @@ static char *copy_of(const char *text)
 
 tg_status tg_info_add_value(tg_info *info, const char *name, tg_info_type type, const char *text, tg_err *err)
 {
+    const tg_info_value *same = tg_info_find(info, name);
     void *items = info->value;
     tg_info_value v = {.type = type};
-    tg_status status = reserve(&items, info->n_values, &info->values_capacity, sizeof v, err);
+    tg_status status;
 
+    if (same && strcmp(same->text, text) == 0)
+        return TG_OK;
+    status = tg_info_reserve(&items, info->n_values, &info->values_capacity, sizeof v, err);
     info->value = items;
     if (status)
         return status;
@@ -55,7 +58,7 @@ tg_status tg_info_add_tensor(tg_info *info, const tg_stored *s, tg_info_tensor *
     const tg_array *a = &s->array;
     char text[TG_ARRAY_TEXT_MAX];
     void *items = info->tensor;
-    tg_status status = reserve(&items, info->n, &info->capacity, sizeof **t, err);
+    tg_status status = tg_info_reserve(&items, info->n, &info->capacity, sizeof **t, err);
 
     info->tensor = items;
     if (status)
@@ -102,7 +105,7 @@ tg_status tg_info_add_stats(tg_info_tensor *t, const tg_stored *s, tg_err *err)
     float *x;
     tg_status status = TG_OK;
 
-    if (!is_float(s))
+    if (!is_float(s) || s->array.count == 0)
         return TG_OK;
     if (!(x = malloc(STEP * sizeof *x)))
         return tg_fail_memory(err, STEP * sizeof *x, "numbers");
@@ -201,6 +204,8 @@ tg_status tg_info_open(tg_info *info, const char *path, const tg_info_want *want
     tg_status status;
 
     *info = (tg_info){0};
+    if (!(info->path = copy_of(path)))
+        return tg_fail_memory(err, strlen(path), "a path");
     if ((status = read_path(info, path, want, err)))
         tg_info_close(info);
     return status;
@@ -217,6 +222,10 @@ void tg_info_close(tg_info *info)
     free(info->value);
     free(info->tensor);
     free(info->file);
+    free(info->path);
+    free(info->history.step);
+    free(info->history.loss);
+    free(info->history.val_loss);
     tg_notes_free(&info->notes);
     tg_tokenizer_free(info->tokenizer);
     *info = (tg_info){0};

@@ -47,10 +47,17 @@ typedef struct tg_info_tensor {
     tg_stats stats;
 } tg_info_tensor;
 
+/* How a run of training went: what tg-train --log writes. */
+typedef struct tg_info_history {
+    double *step, *loss, *val_loss; /* [n] val_loss is NaN where it was not measured; owned */
+    size_t n, capacity;
+} tg_info_history;
+
 typedef struct tg_info {
+    char *path;         /* as given; owned */
     const char *format; /* "an archive of tg", "a safetensors file" */
-    char kind[24];      /* "model", "tokens", "tokenizer", "attention", "logits", "arrays", "tensors" */
-    char **file;        /* [n_files] paths; owned */
+    char kind[24]; /* "model", "tokens", "tokenizer", "attention", "logits", "arrays", "tensors", "log" */
+    char **file;   /* [n_files] paths; owned */
     size_t n_files;
     uint64_t bytes;       /* of all of them; 0: not known, as of a pipe */
     tg_info_value *value; /* [n_values] in the file's order; owned */
@@ -61,6 +68,7 @@ typedef struct tg_info {
     uint64_t tokens;               /* of a token stream */
     uint64_t archives;             /* in a row; values and arrays are those of the first */
     const tg_tokenizer *tokenizer; /* a share; NULL: none */
+    tg_info_history history;       /* of a log */
     tg_notes notes;                /* what readers of other projects' files say */
     /* what readers own */
     const unsigned char *map; /* [map_size] the archive, if it is mapped */

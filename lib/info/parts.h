@@ -5,7 +5,11 @@
 #include "formats/tensor_list.h"
 #include "lib/info/info.h"
 
-/* Append a value, with copies of name and text.  TG_ENOMEM. */
+/* Make room for one more element of `each` bytes in items [n].  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_info_reserve(void **items, size_t n, size_t *capacity, size_t each, tg_err *err);
+
+/* Append a value, with copies of name and text, unless the last one of that name has that text.  TG_ENOMEM.
+ */
 TG_MUST_CHECK tg_status tg_info_add_value(tg_info *info, const char *name, tg_info_type type,
                                           const char *text, tg_err *err);
 
@@ -27,6 +31,10 @@ TG_MUST_CHECK tg_status tg_info_read_archives(tg_info *info, tg_source *source, 
                                               tg_err *err);
 TG_MUST_CHECK tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want,
                                              tg_err *err);
+
+/* Whether a text begins like a log of tg-train; read it. */
+bool tg_info_is_log(const unsigned char *text, size_t n);
+TG_MUST_CHECK tg_status tg_info_read_log(tg_info *info, const unsigned char *text, size_t n, tg_err *err);
 
 /* Read the archive at the beginning of fd, a regular file, with the reader of its kind. */
 TG_MUST_CHECK tg_status tg_info_check_archive(const tg_info *info, int fd, const char *path, tg_err *err);

@@ -296,6 +296,17 @@ tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err)
 
 /* ---- the tokenizer */
 
+/* Whether the vocabulary is only the bytes, each its own id: the kind "bytes", whatever the rule for
+ * splitting. */
+static bool is_bytes(const tg_bpe_vocab *v)
+{
+    bool same = v->n == 256 && v->n_merges == 0 && v->n_special == 0 && v->normalizer == TG_NORMALIZER_NONE;
+
+    for (size_t i = 0; same && i < 256; i++)
+        same = v->ends[i] == i + 1 && v->tokens[i] == i;
+    return same;
+}
+
 tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg_split split,
                          tg_normalizer normalizer, bool whole_pieces, tg_err *err)
 {
@@ -304,7 +315,7 @@ tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg
     vocab.split = split;
     vocab.normalizer = normalizer;
     vocab.whole_pieces = whole_pieces;
-    return tg_bpe_create(tok, &vocab, err);
+    return is_bytes(&vocab) ? tg_tokenizer_create(tok, "bytes", err) : tg_bpe_create(tok, &vocab, err);
 }
 
 void tg_vocab_builder_free(tg_vocab_builder *b)

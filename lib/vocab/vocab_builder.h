@@ -72,7 +72,7 @@ TG_MUST_CHECK tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err)
 /* Refuse a vocabulary that cannot express all bytes; the message has the first that it lacks. */
 TG_MUST_CHECK tg_status tg_vocab_check_bytes(const tg_vocab_builder *b, tg_err *err);
 
-/* The tokenizer, to be freed; NULL after a failure. */
+/* The tokenizer, to be freed; NULL after a failure.  It is of kind "bytes" if it is equal to that kind. */
 TG_MUST_CHECK tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg_split split,
                                        tg_normalizer normalizer, bool whole_pieces, tg_err *err);
 

@@ -27,8 +27,8 @@ import torch  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from gpt2_f64 import random_ids, random_model  # noqa: E402
-from interop_files import TOKENS, hf_model  # noqa: E402
+from gpt2_f64 import forward, random_ids, random_model  # noqa: E402
+from interop_files import GGUF_NAMES, TOKENS, hf_model, learn_tokenizer  # noqa: E402
 
 TOOLS = None
 QUICK = False
@@ -131,7 +131,7 @@ def numbers(directory):
         config, weights = random_model(100 + seed, L, H, C, T, V, tied, bias, activation)
         model = f"{directory}/model"
         theirs = hf_model(config, weights)
-        if bias and HF_IN:
+        if bias:
             theirs.save_pretrained(model)
         else:
             model += ".npz"
@@ -205,8 +205,175 @@ def files(directory):
         print(f"{name:30} logits differ by {largest:.1e} at most  {verdict(largest < ROUNDING)}")
 
 
-HF_IN = True
-SECTIONS = {"numbers": numbers, "files": files}
+# ---- exports
+
+EXACT = 1e-10  # the same weights, computed in double precision twice
+
+
+def logits_of_directory(path, ids):
+    """transformers' logits of a directory, in double precision."""
+    from transformers import AutoModelForCausalLM
+    model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float64, attn_implementation="eager").eval()
+    with torch.no_grad():
+        return model(torch.tensor(ids)[None]).logits[0].numpy()
+
+
+def logits_of_gguf(path, ids):
+    """The logits of the tensors that gguf finds in a file, in double precision."""
+    import gguf
+    reader = gguf.GGUFReader(path)
+
+    def field(name):
+        return reader.fields["gpt2." + name].parts[-1][0]
+
+    config = dict(n_layer=int(field("block_count")), n_head=int(field("attention.head_count")),
+                  n_embd=int(field("embedding_length")), layer_norm_epsilon=float(field("attention.layer_norm_epsilon")))
+    weights = {}
+    for t in reader.tensors:
+        name, a = t.name, gguf.quants.dequantize(t.data, t.tensor_type)
+        ours = OURS_OF_GGUF[name.split(".")[-2]]
+        if name.startswith("blk."):
+            ours = f"h.{name.split('.')[1]}.{ours}"
+        square = a.ndim == 2 and ours not in ("wte", "wpe", "lm_head")
+        weights[f"{ours}.{name.split('.')[-1]}"] = a.T if square else a
+    return forward(config, weights, ids)[0]
+
+
+OURS_OF_GGUF = {theirs: ours for ours, theirs in GGUF_NAMES.items()}
+
+# from a sample, to a format, with these options; the sample with the logits that it must give
+EXPORTS = [("hf/tied", "hf", [], "hf/tied"), ("hf/untied", "hf", [], "hf/untied"), ("hf/erf", "hf", [], "hf/erf"),
+           ("hf/tied", "hf", ["--dtype", "bf16"], "hf/tied-bf16"), ("hf/tied", "hf", ["--dtype", "f16"], "hf/tied-fp16"),
+           ("hf/odd", "hf", [], "hf/odd"), ("torch/nanogpt.pt", "hf", [], "torch/nanogpt.pt"),
+           ("torch/mingpt/model.pt", "hf", ["--heads", 2], "torch/mingpt/model.pt"),
+           ("gguf/untied-f16.gguf", "hf", [], "gguf/untied-f16.gguf"), ("gguf/q4_k.gguf", "hf", [], "gguf/q4_k.gguf"),
+           ("llmc/model-f32.bin", "hf", [], "llmc/model-f32.bin"), ("npz/plain.npz", "hf", ["--heads", 2], "npz/plain.npz"),
+           ("hf/tied", "gguf", [], "hf/tied"), ("hf/untied", "gguf", [], "hf/untied"),
+           ("gguf/f16.gguf", "gguf", ["--dtype", "f16"], "gguf/f16.gguf"),
+           ("gguf/bf16.gguf", "gguf", ["--dtype", "bf16"], "gguf/bf16.gguf"),
+           ("gguf/f32.gguf", "gguf", ["--dtype", "q8_0"], "gguf/q8_0.gguf"),
+           ("llmc/model-f32.bin", "gguf", [], "llmc/model-f32.bin")]
+
+
+def exports(directory):
+    where, _ = samples(directory)
+    ids = np.load(f"{where}/ids.npy")
+    for source, to, options, like in EXPORTS:
+        truth = np.load(f"{where}/{like}.logits.npy")
+        target = f"{directory}/exported.gguf" if to == "gguf" else f"{directory}/exported-{source.replace('/', '-')}"
+        name = f"{source} --to {to} {spell(options)}"
+        try:
+            tg("convert", f"{where}/{source}", "--to", to, *options, "-o", target)
+        except subprocess.CalledProcessError as e:
+            print(f"{name:45} {e.stderr.decode().strip()}  {verdict(False)}")
+            continue
+        found = (logits_of_gguf if to == "gguf" else logits_of_directory)(target, ids[: len(truth)] % min(TOKENS, truth.shape[1]))
+        largest = np.abs(found[:, : truth.shape[1]] - truth).max()
+        print(f"{name:45} logits differ by {largest:.1e} at most  {verdict(largest < EXACT)}")
+    exported_tokenizers(directory, where)
+
+
+def exported_tokenizers(directory, where):
+    from tokenizers import Tokenizer
+    with open(f"{where}/text.txt", encoding="utf-8") as f:
+        text = f.read()
+    truth = Tokenizer.from_file(f"{where}/hf/tied/tokenizer.json").encode(text).ids
+    for source in ("hf/tied", "hf/tied-merges", "gguf/f32.gguf"):
+        target = f"{directory}/tokens-{source.replace('/', '-')}"
+        tg("convert", f"{where}/{source}", "--to", "hf", "-o", target)
+        found = Tokenizer.from_file(target + "/tokenizer.json").encode(text).ids
+        print(f"{source}, tokenizer.json: {len(found)} tokens  {verdict(found == truth)}")
+        tg("convert", f"{where}/{source}", "--to", "gguf", "-o", target + ".gguf")
+        found = llama(target + ".gguf", 64, vocab_only=True).tokenize(text.encode(), add_bos=False, special=False)
+        print(f"{source}, GGUF, read by llama.cpp: {len(found)} tokens  {verdict(found == truth)}")
+
+
+# ---- greedy
+
+PROMPT = [5, 7, 11, 13, 17, 19, 23, 29]
+GENERATED = 200
+
+
+def llama(path, context, **options):
+    import llama_cpp
+    return llama_cpp.Llama(path, n_ctx=context, n_batch=64, type_k=0, type_v=0, flash_attn=False, n_threads=1, verbose=False,
+                           **options)
+
+
+def greedy(directory):
+    from transformers import AutoModelForCausalLM
+    tokenizer = learn_tokenizer(TOKENS)
+    for seed, tied in ((1, True), (2, False)):
+        config, weights = random_model(200 + seed, 3, 4, 64, 256, TOKENS, tied)
+        weights["wpe.weight"] *= 6  # so that the most probable token changes from place to place
+        start = f"{directory}/start-{seed}"
+        hf_model(config, weights).save_pretrained(start)
+        tokenizer.save(start + "/tokenizer.json")
+        tg("convert", start, "-o", f"{directory}/greedy.npz")
+        write_npz(f"{directory}/ids.npz", config, weights)
+        ours = [int(i) for i in tg("sample", "-m", f"{directory}/ids.npz", "--ids", spell(PROMPT), "-g", "-n", GENERATED).split()]
+        ours = ours[-GENERATED:]
+
+        tg("convert", f"{directory}/greedy.npz", "--to", "gguf", "-o", f"{directory}/greedy.gguf")
+        model = llama(f"{directory}/greedy.gguf", config["n_ctx"], logits_all=False)
+        model.eval(PROMPT)
+        theirs = []
+        while len(theirs) < GENERATED:
+            theirs.append(model.sample(temp=0, top_k=1, repeat_penalty=1))
+            model.eval(theirs[-1:])
+        same = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), GENERATED)
+        print(f"{'tied' if tied else 'untied'}: llama.cpp's {same} of {GENERATED} tokens are the same  {verdict(ours == theirs)}")
+
+        tg("convert", f"{directory}/greedy.npz", "--to", "hf", "-o", f"{directory}/greedy-{seed}")
+        model = AutoModelForCausalLM.from_pretrained(f"{directory}/greedy-{seed}", dtype=torch.float32).eval()
+        with torch.no_grad():
+            out = model.generate(torch.tensor([PROMPT]), max_new_tokens=GENERATED, min_new_tokens=GENERATED, do_sample=False,
+                                 eos_token_id=None, pad_token_id=0)
+        theirs = out[0, len(PROMPT):].tolist()
+        same = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), GENERATED)
+        print(f"{'tied' if tied else 'untied'}: transformers' {same} of {GENERATED} tokens are the same, "
+              f"{len(set(ours))} of them different ones  {verdict(ours == theirs)}")
+
+
+# ---- bits
+
+# A file, the options to convert it to .npz, and those to convert it back.
+ROUNDS = [("llmc/model-f32.bin", [], ["--to", "llmc"]), ("llmc/model-bf16.bin", [], ["--to", "llmc", "--dtype", "bf16"]),
+          ("llmc/tokens.bin", ["--vocab-size", TOKENS], ["--to", "llmc-tokens"]),
+          ("llmc/nanogpt-train.bin", ["--from", "uint16", "--vocab-size", TOKENS], ["--to", "uint16"])]
+# Directories, whose tensors must be the same.
+TENSORS = [("hf/tied", []), ("hf/untied", []), ("hf/tied-fp16", ["--dtype", "f16"]), ("hf/tied-bf16", ["--dtype", "bf16"])]
+
+
+def bits(directory):
+    from safetensors.torch import load_file
+    where, _ = samples(directory)
+    for name, there, back in ROUNDS:
+        tg("convert", f"{where}/{name}", *there, "-o", f"{directory}/there.npz")
+        tg("convert", f"{directory}/there.npz", *back, "-o", f"{directory}/back")
+        with open(f"{where}/{name}", "rb") as a, open(f"{directory}/back", "rb") as b:
+            print(f"{name:30} {verdict(a.read() == b.read())}")
+    for name, options in (("nanogpt.pt", []), ("nanogpt-compiled.pt", []), ("mingpt/model.pt", ["--heads", 2])):
+        tg("convert", *options, f"{where}/torch/{name}", "-o", f"{directory}/there.npz")
+        state = torch.load(f"{where}/torch/{name}", weights_only=True)
+        state = {k.removeprefix("_orig_mod.").removeprefix("transformer."): v for k, v in state.get("model", state).items()}
+        with np.load(f"{directory}/there.npz") as z:
+            found = {k: z[k] for k in z if k.endswith((".weight", ".bias"))}
+        same = all(np.array_equal(a, state[k].T if a.ndim == 2 and ".c_" in k else state[k]) for k, a in found.items())
+        print(f"{'torch/' + name:30} {len(found)} tensors are those that PyTorch reads  {verdict(same)}")
+    for name, back in TENSORS:
+        tg("convert", f"{where}/{name}", "-o", f"{directory}/there.npz")
+        target = f"{directory}/back-{name.replace('/', '-')}"
+        tg("convert", f"{directory}/there.npz", "--to", "hf", *back, "-o", target)
+        a, b = load_file(f"{where}/{name}/model.safetensors"), load_file(target + "/model.safetensors")
+        same = a.keys() == b.keys() and all(a[k].dtype == b[k].dtype and torch.equal(a[k], b[k]) for k in a)
+        print(f"{name:30} {len(a)} tensors  {verdict(same)}")
+        tg("convert", target, "-o", f"{directory}/again.npz")
+        with open(f"{directory}/there.npz", "rb") as a, open(f"{directory}/again.npz", "rb") as b:
+            print(f"{name:30} model.npz, exported and read again  {verdict(a.read() == b.read())}")
+
+
+SECTIONS = {"numbers": numbers, "files": files, "exports": exports, "greedy": greedy, "bits": bits}
 
 
 def main():
