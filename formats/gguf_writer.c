@@ -1,6 +1,7 @@
 #include "formats/gguf_writer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 /* Values converted before they are written, and by one thread at a time; multiples of a block's. */
 #define PIECE ((size_t)1 << 19)
 #define SHARE ((size_t)1 << 14)
+#define LANE ((size_t)64)
 
 /* The kinds: a tensor's type. */
 static const struct stored_as {
@@ -209,26 +211,48 @@ static void write_header(tg_gguf_writer *w)
 
 /* ---- values */
 
-/* Convert n values to out; nonzero: some are finite, but not as they are stored. */
-static unsigned to_halves(uint16_t *restrict out, const float *restrict x, size_t n)
+/* Convert LANE values to out, a number for which loops use vectors; nonzero: some are finite, but not as they
+ * are stored. */
+static unsigned to_halves(uint16_t *restrict out, const float *restrict x)
 {
-    unsigned beyond = 0;
+    unsigned bits[LANE], beyond = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        out[i] = tg_half_from_float(x[i]);
-        beyond |= (out[i] & 0x7FFF) == 0x7C00 && tg_is_finite(x[i]);
+    for (size_t i = 0; i < LANE; i++) {
+        bits[i] = tg_half_from_float(x[i]);
+        beyond |= ((bits[i] & 0x7FFF) == 0x7C00) & tg_is_finite(x[i]);
     }
+    for (size_t i = 0; i < LANE; i++)
+        out[i] = (uint16_t)bits[i];
     return beyond;
 }
 
-static unsigned to_bf16(uint16_t *restrict out, const float *restrict x, size_t n)
+static unsigned to_bf16(uint16_t *restrict out, const float *restrict x)
 {
+    unsigned bits[LANE], beyond = 0;
+
+    for (size_t i = 0; i < LANE; i++) {
+        bits[i] = tg_bf16_from_float(x[i]);
+        beyond |= ((bits[i] & 0x7FFF) == 0x7F80) & tg_is_finite(x[i]);
+    }
+    for (size_t i = 0; i < LANE; i++)
+        out[i] = (uint16_t)bits[i];
+    return beyond;
+}
+
+static unsigned to_16_bits(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
+{
+    unsigned (*const lane)(uint16_t *, const float *) = kind == TG_GGUF_AS_F16 ? to_halves : to_bf16;
+    uint16_t stored[LANE];
+    float last[LANE] = {0};
     unsigned beyond = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        out[i] = tg_bf16_from_float(x[i]);
-        beyond |= (out[i] & 0x7FFF) == 0x7F80 && tg_is_finite(x[i]);
+    for (; n >= LANE; n -= LANE, x += LANE, out += sizeof stored) {
+        beyond |= lane(stored, x);
+        memcpy(out, stored, sizeof stored);
     }
+    memcpy(last, x, n * sizeof *x);
+    beyond |= lane(stored, last);
+    memcpy(out, stored, n * sizeof *stored);
     return beyond;
 }
 
@@ -236,20 +260,17 @@ static unsigned to_q8_0(unsigned char *restrict out, const float *restrict x, si
 {
     unsigned beyond = 0;
 
-    for (size_t i = 0; i < n; i++)
-        beyond |= !(x[i] <= TG_Q8_0_LIMIT && x[i] >= -TG_Q8_0_LIMIT);
+    for (size_t i = 0; i < n; i += TG_Q8_0_VALUES)
+        for (size_t j = i; j < i + TG_Q8_0_VALUES; j++)
+            beyond |= !(fabsf(x[j]) <= TG_Q8_0_LIMIT);
     if (!beyond)
         tg_q8_0_encode(out, x, n);
     return beyond;
 }
 
-static unsigned convert(void *out, const float *x, size_t n, tg_gguf_kind kind)
+static unsigned convert(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
 {
-    if (kind == TG_GGUF_AS_F16)
-        return to_halves(out, x, n);
-    if (kind == TG_GGUF_AS_BF16)
-        return to_bf16(out, x, n);
-    return to_q8_0(out, x, n);
+    return kind == TG_GGUF_AS_Q8_0 ? to_q8_0(out, x, n) : to_16_bits(out, x, n, kind);
 }
 
 /* The same, with all threads. */

@@ -313,7 +313,7 @@ open("bad", "wb").write(data)
     run -1 --separate-stderr tg-convert nothing
     said "nothing: the file is empty"
     tg-tokenize < text > tokens.npz
-    run -1 --separate-stderr tg-convert tokens.npz --to hf -o x
+    run -2 --separate-stderr tg-convert tokens.npz --to hf -o x
     said "tokens.npz: "
     gzip -c model.npz > model.gz
     run -1 --separate-stderr tg-convert model.gz

@@ -144,6 +144,7 @@ PY
     [[ ${lines[5]} = '            3.5000 to 2.2500, least 2.2500 at step 4' ]]
     LC_ALL=C.UTF-8 run -0 tg-info log.tsv
     [[ ${lines[2]} = 'loss        █▅▁▃' ]]
+    [[ $(tg-info --json log.tsv) = *'"history":{"step":[1,2,3,4],"loss":[4,3,2,2.5],"val_loss":[null,3.5,null,2.25]}'* ]]
     printf '5\t2.0\n' >> log.tsv
     run -1 --separate-stderr tg-info log.tsv
     said 'log.tsv: line 6 of the log is damaged'

@@ -35,6 +35,7 @@ tiny() {
 @test "unit: zip" { unit zip; }
 @test "unit: pickle" { unit pickle; }
 @test "unit: torch_file" { unit torch_file; }
+@test "unit: torch_model" { unit torch_model; }
 @test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
@@ -44,6 +45,7 @@ tiny() {
 @test "unit: safetensors" { unit safetensors; }
 @test "unit: blocks" { unit blocks; }
 @test "unit: gguf" { unit gguf; }
+@test "unit: gguf_vocab" { unit gguf_vocab; }
 @test "unit: gguf_model" { unit gguf_model; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }

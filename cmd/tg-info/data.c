@@ -47,13 +47,18 @@ static void put_count(const char *key, uint64_t n, bool *any)
     printf("%" PRIu64, n);
 }
 
-static void put_real(const char *key, double x, bool *any)
+static void put_number(double x)
 {
-    put_key(key, any);
     if (isfinite(x))
         printf("%.9g", x);
     else
         fputs("null", stdout);
+}
+
+static void put_real(const char *key, double x, bool *any)
+{
+    put_key(key, any);
+    put_number(x);
 }
 
 static bool is_grouped(const char *name)
@@ -154,6 +159,30 @@ static void put_notes(const tg_info *info, bool *any)
     putchar(']');
 }
 
+static void put_reals(const char *key, const double *x, size_t n, bool *any)
+{
+    put_key(key, any);
+    putchar('[');
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            putchar(',');
+        put_number(x[i]);
+    }
+    putchar(']');
+}
+
+static void put_history(const tg_info_history *h, bool *any)
+{
+    bool inside = false;
+
+    put_key("history", any);
+    putchar('{');
+    put_reals("step", h->step, h->n, &inside);
+    put_reals("loss", h->loss, h->n, &inside);
+    put_reals("val_loss", h->val_loss, h->n, &inside);
+    putchar('}');
+}
+
 void info_show_json(const tg_info *info, const info_options *o)
 {
     bool any = false;
@@ -172,6 +201,8 @@ void info_show_json(const tg_info *info, const info_options *o)
     put_group(info, "train", "train/", &any);
     put_group(info, "values", NULL, &any);
     put_tokenizer(info->tokenizer, &any);
+    if (info->history.n > 0)
+        put_history(&info->history, &any);
     put_notes(info, &any);
     put_key("arrays", &any);
     putchar('[');

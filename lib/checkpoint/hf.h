@@ -31,8 +31,8 @@ TG_MUST_CHECK tg_status tg_safetensors_check(const tg_model_file *f, const tg_wr
                                              tg_notes *notes, tg_err *err);
 
 /*
- * Use the config.json and the tokenizer in the directory of path (or in path, if that is a directory), if
- * they exist; *config says whether the former does.
+ * Use the config.json in the directory of path (or in path, if that is a directory), if it exists, and the
+ * tokenizer beside it; *config says whether it does.  A tokenizer alone may be anybody's.
  */
 TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
                                           const tg_model_ask *ask, tg_err *err);

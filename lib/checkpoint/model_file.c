@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "formats/format.h"
+#include "formats/torch_file.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/checkpoint/model_format.h"
@@ -180,9 +181,9 @@ static bool is_foreign(const unsigned char *first, size_t n)
     case TG_FORMAT_SAFETENSORS:
     case TG_FORMAT_GGUF:
     case TG_FORMAT_LLMC_MODEL:
-    case TG_FORMAT_PICKLE:
-    case TG_FORMAT_PICKLE_2:
         return true;
+    case TG_FORMAT_PICKLE_2:
+        return tg_torch_is_old(first, n);
     case TG_FORMAT_ZIP: /* the name of the first member */
         return n >= 38 && memcmp(first + 30, "kind.npy", 8) != 0;
     default:

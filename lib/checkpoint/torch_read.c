@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/format.h"
 #include "formats/json.h"
 #include "formats/shown.h"
 #include "formats/torch_file.h"
@@ -249,8 +248,7 @@ tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err)
 static bool recognize(const tg_loaded *file, const char *path)
 {
     (void)path;
-    return file && (tg_torch_recognize(file->bytes, file->n) ||
-                    tg_format_recognize(file->bytes, file->n) == TG_FORMAT_PICKLE_2);
+    return file && (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n));
 }
 
 const tg_model_format tg_torch_format = {

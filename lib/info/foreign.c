@@ -56,8 +56,13 @@ static void shown(char out[TEXT_MAX + 4], const char *text, size_t n)
 {
     const size_t kept = n > TEXT_MAX ? TEXT_MAX : n;
 
-    for (size_t i = 0; i < kept; i++)
-        out[i] = (unsigned char)text[i] < ' ' || (unsigned char)text[i] >= 0x7F ? '?' : text[i];
+    for (size_t i = 0; i < kept; i++) {
+        const bool printable = text[i] >= ' ' && text[i] < 0x7F;
+
+        out[i] = '?';
+        if (printable)
+            out[i] = text[i];
+    }
     snprintf(out + kept, 4, "%s", kept < n ? "..." : "");
 }
 
@@ -158,7 +163,7 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
     if ((status = take_config(info, &f->config, err)))
         return status;
     for (size_t i = 0; i < f->n_files; i++)
-        if ((status = take_values_of(info, f->file[i], err)))
+        if (take_values_of(info, f->file[i], err))
             return tg_err_in(err, f->file[i]->path);
     return take_files(info, f, want, err);
 }
@@ -259,10 +264,12 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
         *err = *why;
         return err->code;
     }
-    if ((status = tg_model_file_load(&f, path, &file, err)))
-        return status;
     strcpy(info->kind, "tensors");
-    if ((status = read_tensors(info, file, &known, err))) {
+    if ((status = tg_model_file_load(&f, path, &file, err))) {
+        tg_model_file_close(&f);
+        return status;
+    }
+    if (read_tensors(info, file, &known, err)) {
         status = tg_err_in(err, path);
     } else if (!known) {
         *err = *why;

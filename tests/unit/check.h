@@ -42,6 +42,9 @@ void check_ok(const char *file, int line, tg_status status, const tg_err *err);
 /* How often to repeat a random test: n times, or a tenth of that while one works ($TG_QUICK). */
 size_t check_rounds(size_t n);
 
+/* The step of a loop over all cases: 1, or n while one works, to take one case of n. */
+size_t check_step(size_t n);
+
 /* Numbers in [-1, 1), the same in every run. */
 double check_random(uint64_t seed, uint64_t index);
 void check_fill(float *x, size_t n, uint64_t seed, double scale);

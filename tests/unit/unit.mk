@@ -3,8 +3,8 @@
 unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
 
 # Tests that count allocations and make one of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_json test_learn test_llmc \
-             test_pickle test_torch_file test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc test_pickle \
+             test_torch_file test_torch_model test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
@@ -13,7 +13,7 @@ $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
 
 # Files as PyTorch lays them out.
-$(BUILD)/unit/test_torch_file: $(BUILD)/obj/tests/unit/torch_zip.o
+$(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests/unit/torch_zip.o
 
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
 # tests/tokenizers.bats.  It brings the table of kinds, so it is linked before the library, whose
