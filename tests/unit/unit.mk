@@ -3,8 +3,8 @@
 unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
 
 # Tests that count allocations and make one of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_json test_learn test_llmc \
-             test_pickle test_torch_file test_torch_model test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \
+             test_model_file test_pickle test_torch_file test_torch_model test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
@@ -57,10 +57,13 @@ comma = ,
 # Kernels with every instruction set, with tiny blocks the portable ones and the best; what is made
 # of them with the best.
 KERNEL_TESTS = test_kernels test_products
-with_isa = $(KERNEL_TESTS:%=$(1)/unit/%$(comma)$(2))
-CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa))) $(call with_isa,$(TINY),portable) \
-             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT))) \
-             $(patsubst %,$(TINY)/unit/%,$(UNIT_TINY))
+with_isa = $(3:%=$(1)/unit/%$(comma)$(2))
+CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
+             $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
+             $(call with_isa,$(BUILD),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA)) test_split) \
+             $(call with_isa,$(TINY),best,$(UNIT_ISA)) \
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT))) \
+             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
