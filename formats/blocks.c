@@ -275,17 +275,16 @@ void tg_q8_0_encode(void *out, const float *in, size_t n)
         const float d = largest(in, TG_Q8_0_VALUES) / 127;
         const float inverse = d > 0x1p-128f ? 1.0f / d : 0.0f; /* finite */
         const uint16_t scale = tg_half_from_float(d);
-        signed char q[TG_Q8_0_VALUES];
+        int32_t q[TG_Q8_0_VALUES];
 
         for (size_t j = 0; j < TG_Q8_0_VALUES; j++) {
-            const float x = in[j] * inverse;
-            const int whole = (int)x;
-            const float rest = x - (float)whole; /* exact */
+            const float x = in[j] * inverse, rest = x - (float)(int32_t)x; /* exact */
 
-            q[j] = (signed char)(whole + (rest >= 0.5f) - (rest <= -0.5f));
+            q[j] = (int32_t)x + (rest >= 0.5f) - (rest <= -0.5f);
         }
+        for (size_t j = 0; j < TG_Q8_0_VALUES; j++)
+            block[2 + j] = (unsigned char)q[j];
         block[0] = (unsigned char)scale;
         block[1] = (unsigned char)(scale >> 8);
-        memcpy(block + 2, q, sizeof q);
     }
 }

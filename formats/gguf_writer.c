@@ -1,6 +1,7 @@
 #include "formats/gguf_writer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,10 @@
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
 
-#define PIECE ((size_t)8192) /* values converted at once; a multiple of a block's */
+/* Values converted before they are written, and by one thread at a time; multiples of a block's. */
+#define PIECE ((size_t)1 << 19)
+#define SHARE ((size_t)1 << 14)
+#define LANE ((size_t)64)
 
 /* The kinds: a tensor's type. */
 static const struct stored_as {
@@ -207,64 +211,93 @@ static void write_header(tg_gguf_writer *w)
 
 /* ---- values */
 
-/* Convert n values to out; false: some are finite, but not as they are stored. */
-static bool to_halves(uint16_t *out, const float *x, size_t n)
+/* Convert LANE values to out, a number for which loops use vectors; nonzero: some are finite, but not as they
+ * are stored. */
+static unsigned to_halves(uint16_t *restrict out, const float *restrict x)
 {
-    unsigned beyond = 0;
+    unsigned bits[LANE], beyond = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        out[i] = tg_half_from_float(x[i]);
-        beyond |= (out[i] & 0x7FFF) == 0x7C00 && (tg_bits_from_float(x[i]) & INT32_MAX) < 0x7F800000;
+    for (size_t i = 0; i < LANE; i++) {
+        bits[i] = tg_half_from_float(x[i]);
+        beyond |= ((bits[i] & 0x7FFF) == 0x7C00) & tg_is_finite(x[i]);
     }
-    return !beyond;
+    for (size_t i = 0; i < LANE; i++)
+        out[i] = (uint16_t)bits[i];
+    return beyond;
 }
 
-static bool to_bf16(uint16_t *out, const float *x, size_t n)
+static unsigned to_bf16(uint16_t *restrict out, const float *restrict x)
 {
-    unsigned beyond = 0;
+    unsigned bits[LANE], beyond = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        out[i] = tg_bf16_from_float(x[i]);
-        beyond |= (out[i] & 0x7FFF) == 0x7F80 && (tg_bits_from_float(x[i]) & INT32_MAX) < 0x7F800000;
+    for (size_t i = 0; i < LANE; i++) {
+        bits[i] = tg_bf16_from_float(x[i]);
+        beyond |= ((bits[i] & 0x7FFF) == 0x7F80) & tg_is_finite(x[i]);
     }
-    return !beyond;
+    for (size_t i = 0; i < LANE; i++)
+        out[i] = (uint16_t)bits[i];
+    return beyond;
 }
 
-static bool to_q8_0(unsigned char *out, const float *x, size_t n)
+static unsigned to_16_bits(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
+{
+    unsigned (*const lane)(uint16_t *, const float *) = kind == TG_GGUF_AS_F16 ? to_halves : to_bf16;
+    uint16_t stored[LANE];
+    float last[LANE] = {0};
+    unsigned beyond = 0;
+
+    for (; n >= LANE; n -= LANE, x += LANE, out += sizeof stored) {
+        beyond |= lane(stored, x);
+        memcpy(out, stored, sizeof stored);
+    }
+    memcpy(last, x, n * sizeof *x);
+    beyond |= lane(stored, last);
+    memcpy(out, stored, n * sizeof *stored);
+    return beyond;
+}
+
+static unsigned to_q8_0(unsigned char *restrict out, const float *restrict x, size_t n)
 {
     unsigned beyond = 0;
 
-    for (size_t i = 0; i < n; i++)
-        beyond |= !(x[i] <= TG_Q8_0_LIMIT && x[i] >= -TG_Q8_0_LIMIT);
+    for (size_t i = 0; i < n; i += TG_Q8_0_VALUES)
+        for (size_t j = i; j < i + TG_Q8_0_VALUES; j++)
+            beyond |= !(fabsf(x[j]) <= TG_Q8_0_LIMIT);
     if (!beyond)
         tg_q8_0_encode(out, x, n);
-    return !beyond;
+    return beyond;
 }
 
-static bool convert(void *out, const float *x, size_t n, tg_gguf_kind kind)
+static unsigned convert(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
 {
-    if (kind == TG_GGUF_AS_F16)
-        return to_halves(out, x, n);
-    if (kind == TG_GGUF_AS_BF16)
-        return to_bf16(out, x, n);
-    return to_q8_0(out, x, n);
+    return kind == TG_GGUF_AS_Q8_0 ? to_q8_0(out, x, n) : to_16_bits(out, x, n, kind);
+}
+
+/* The same, with all threads. */
+static unsigned convert_piece(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
+{
+    const struct stored_as *as = &stored_as[kind];
+    unsigned beyond = 0;
+
+#pragma omp parallel for schedule(static) reduction(| : beyond) if (n > SHARE)
+    for (size_t i = 0; i < n; i += SHARE)
+        beyond |= convert(out + i / as->values * as->bytes, x + i, tg_size_min(SHARE, n - i), kind);
+    return beyond;
 }
 
 static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d, const float *x, size_t n)
 {
     const struct stored_as *as = &stored_as[d->kind];
-    union {
-        uint16_t bits[PIECE];
-        unsigned char bytes[PIECE / TG_Q8_0_VALUES * TG_Q8_0_BYTES];
-    } piece;
 
+    if (!w->piece && !(w->piece = malloc(2 * PIECE)))
+        (void)tg_fail_memory(&w->err, 2 * PIECE, "a piece of a tensor");
     for (size_t i = 0; !w->err.code && i < n; i += PIECE) {
         const size_t part = tg_size_min(PIECE, n - i);
 
-        if (!convert(&piece, x + i, part, d->kind))
+        if (convert_piece(w->piece, x + i, part, d->kind))
             (void)tg_fail(&w->err, TG_EDATA, "%s has a value beyond the range of %s: write it as f32",
                           d->name, as->name);
-        write_bytes(w, &piece, part / as->values * as->bytes);
+        write_bytes(w, w->piece, part / as->values * as->bytes);
     }
 }
 
@@ -314,6 +347,7 @@ tg_status tg_gguf_finish(tg_gguf_writer *w, tg_err *err)
     free(w->values.p);
     free(w->tensors.p);
     free(w->declared);
+    free(w->piece);
     *w = (tg_gguf_writer){.fd = -1};
     return status;
 }

@@ -10,7 +10,7 @@
  *     tg_gguf_finish(&w, &err)                  in any case
  *
  * The header is collected in memory, since it begins with its counts, and written with the first values;
- * of the tensors' data at most some KiB are held.  After a failure nothing more is written;
+ * of the tensors' data at most 1 MiB is held.  After a failure nothing more is written;
  * tg_gguf_finish() reports the first one.  Where a failure must be seen earlier, look at w.err.code.
  */
 #ifndef TG_FORMATS_GGUF_WRITER_H
@@ -48,9 +48,10 @@ typedef struct tg_gguf_writer {
         size_t count;
     } * declared; /* [n_tensors]; owned */
     size_t capacity;
-    bool begun;     /* the header is written */
-    size_t current; /* the tensor whose values come next */
-    size_t done;    /* of them */
+    bool begun;           /* the header is written */
+    size_t current;       /* the tensor whose values come next */
+    size_t done;          /* of them */
+    unsigned char *piece; /* values as they are stored; owned; NULL until they are needed */
 } tg_gguf_writer;
 
 /* Write to fd, from where it is. */

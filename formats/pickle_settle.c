@@ -16,6 +16,10 @@ typedef struct frame {
     uint32_t value, next; /* next: the number of the item to visit */
 } frame;
 
+struct key {
+    const tg_pickle_value *value;
+};
+
 typedef struct walk {
     tg_pickle_heap *h;
     tg_pickle *p;
@@ -24,7 +28,7 @@ typedef struct walk {
     uint32_t *steps;       /* [values] that a walk of it takes, cut off at steps_max + 1 */
     uint32_t steps_max;
     size_t keys_capacity;
-    const tg_pickle_value **sorted; /* [keys_capacity] keys of a dict */
+    struct key *sorted; /* [keys_capacity] of a dict */
     frame path[TG_PICKLE_DEPTH];
     size_t depth;
 } walk;
@@ -38,8 +42,8 @@ static bool holds_items(const tg_pickle_value *v)
 
 static int compare_keys(const void *a, const void *b)
 {
-    const tg_pickle_value *const x = *(const tg_pickle_value *const *)a, *const y = *(
-                                                                             const tg_pickle_value *const *)b;
+    const tg_pickle_value *const x = ((const struct key *)a)->value, *const y =
+                                                                         ((const struct key *)b)->value;
     int order;
 
     if (x->kind != y->kind)
@@ -64,7 +68,7 @@ static tg_status check_keys(walk *w, const tg_pickle_value *dict, tg_err *err)
     const size_t n = dict->n / 2;
 
     if (n > w->keys_capacity) {
-        const tg_pickle_value **const sorted = realloc(w->sorted, n * sizeof *sorted);
+        struct key *const sorted = realloc(w->sorted, n * sizeof *sorted);
 
         if (!sorted)
             return tg_fail_memory(err, n * sizeof *sorted, "the keys of a dict");
@@ -77,13 +81,13 @@ static tg_status check_keys(walk *w, const tg_pickle_value *dict, tg_err *err)
         if (key->kind != TG_PICKLE_TEXT && key->kind != TG_PICKLE_INT)
             return tg_pickle_fail(w->h, err, "a dict's key: expected a string or an integer, got %s",
                                   tg_pickle_kind_text(key->kind));
-        w->sorted[i] = key;
+        w->sorted[i].value = key;
     }
     if (n > 1)
         qsort(w->sorted, n, sizeof *w->sorted, compare_keys);
     for (size_t i = 1; i < n; i++)
         if (compare_keys(&w->sorted[i - 1], &w->sorted[i]) == 0)
-            return duplicate(w, w->sorted[i], err);
+            return duplicate(w, w->sorted[i].value, err);
     return TG_OK;
 }
 
@@ -190,7 +194,7 @@ tg_status tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h, tg_err *err)
     _Static_assert(8 * TG_PICKLE_BYTES + 64 < UINT32_MAX, "steps fit");
     w.levels = calloc(h->values, sizeof *w.levels);
     w.steps = calloc(h->values, sizeof *w.steps);
-    p->item = malloc(tg_size_max(1, h->links) * sizeof *p->item);
+    p->item = calloc(h->links + 1, sizeof *p->item);
     if (!w.levels || !w.steps || !p->item)
         status = tg_fail_memory(err, bytes, "the values of a pickle");
     if (!status)

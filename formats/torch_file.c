@@ -27,6 +27,15 @@ bool tg_torch_recognize(const void *first, size_t n)
     return name <= n - LOCAL && ends_with((const char *)p + LOCAL, name, "/" PICKLE);
 }
 
+/* Such a file begins with a pickle of the number 0x1950A86A20F9469CFC6C. */
+bool tg_torch_is_old(const void *first, size_t n)
+{
+    static const unsigned char magic[] = {0x80, 0x02, 0x8A, 0x0A, 0x6C, 0xFC, 0x9C,
+                                          0x46, 0xF9, 0x20, 0x6A, 0xA8, 0x50, 0x19};
+
+    return n >= sizeof magic && memcmp(first, magic, sizeof magic) == 0;
+}
+
 /* ---- the file */
 
 static tg_zip_member *find(const tg_torch *t, const char *name, size_t n)
@@ -83,7 +92,7 @@ tg_status tg_torch_open(tg_torch *t, const void *file, size_t n, tg_err *err)
     tg_status status;
 
     *t = (tg_torch){.file = file};
-    if (n >= 2 && memcmp(file, "\x80\x02", 2) == 0)
+    if (tg_torch_is_old(file, n))
         return tg_fail(err, TG_EDATA,
                        "PyTorch's old format, not a zip file; load it and save it again with PyTorch 1.6 or"
                        " later");

@@ -42,6 +42,9 @@ typedef struct tg_torch_transposed {
  * A few hundred bytes suffice. */
 bool tg_torch_recognize(const void *first, size_t n);
 
+/* Whether it is in the format of before version 1.6, which tg_torch_open() refuses with a word on that. */
+bool tg_torch_is_old(const void *first, size_t n);
+
 /* Read the directory and the pickle of file [n], which must outlive *t.  TG_EDATA: damaged; a format of
  * PyTorch that is not read; a pickle that is refused.  TG_ENOMEM.  *t can be closed either way. */
 TG_MUST_CHECK tg_status tg_torch_open(tg_torch *t, const void *file, size_t n, tg_err *err);

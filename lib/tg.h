@@ -90,6 +90,10 @@
 #include "lib/eval/eval.h"
 #include "lib/eval/score.h"
 
+/* info: what is in a file */
+#include "lib/info/info.h"
+#include "lib/info/stats.h"
+
 /* attn, dump and heads: what tg-attn-dump and tg-attn-view show */
 #include "lib/attn/attn.h"
 #include "lib/attn/derivation.h"
@@ -105,5 +109,6 @@
 #include "lib/dump/dump_write.h"
 #include "lib/heads/ablate.h"
 #include "lib/heads/head_stats.h"
+#include "lib/heads/probe.h"
 
 #endif

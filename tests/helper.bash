@@ -7,7 +7,7 @@ bats_require_minimum_version 1.7.0
 
 # The tools, and nothing of the caller's surroundings that changes what a test sees.
 tg_environment() {
-    ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    ROOT=${BATS_TEST_DIRNAME%/*}
     BUILD=${TG_BUILD:-build/release}
     [[ $BUILD = /* ]] || BUILD=$ROOT/$BUILD
     if [[ ! -d $BUILD/bin ]]; then
@@ -47,6 +47,14 @@ need() {
 need_numpy() {
     need python3
     python3 -c 'import numpy' 2> /dev/null || skip "python3 has no NumPy"
+}
+
+# need_judge PACKAGE: TG_JUDGE_PYTHON names a Python that has the packages to compare with.
+need_judge() {
+    [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
+    "$TG_JUDGE_PYTHON" -c "
+import importlib.util, sys
+sys.exit(importlib.util.find_spec('$1') is None)" || skip "$TG_JUDGE_PYTHON has no $1"
 }
 
 # need_data FILE: $DATA becomes its path.

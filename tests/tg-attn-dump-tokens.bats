@@ -56,7 +56,31 @@ END
     head -n 7 texts | diff want -
     sed -n 9,11p texts | diff <(printf '%s\n' '264 "\u00A0"' '265 "\u0301"' '266 "\u202Eabc\u202C"') -
     sed -n 15,20p texts | diff <(printf '%s\n' '270 """' '271 "\\x41"' '65 "A"' '228 "\xE4"' '184 "\xB8"' '32 " "') -
+    # bytes of no character are parts of none
+    run -1 grep -q 'part of' got
     [[ $(LC_ALL=C grep -c '[[:cntrl:]]' got) = 0 ]]
+}
+
+@test "--pieces: the character that a token is a part of" {
+    printf 'x' | tg-bpe -n 258 --special $'\xad\xe4' --special $'\x80\x8d' -o v.npz 2> /dev/null
+    tg-init --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 64 -t v.npz -o m.npz 2> /dev/null
+    printf '%s' $'a\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xe2\x80\x8d' | tg-tokenize -t v.npz --special > t.npz
+    tg-attn-dump -m m.npz --pieces < t.npz | sed '1,2d; s/^ *[0-9]* *[0-9]* *[0-9]* *[0-9]* //' > got
+    diff - got << END
+"a"
+"\xE4" part of $zhong
+"\xB8" part of $zhong
+"\xAD\xE4" part of $zhong and $zhong
+"\xB8" part of $zhong
+"\xAD\xE4" part of $zhong
+"\xB8"
+"\xE2" part of \u200D
+"\x80\x8D" part of \u200D
+END
+    tg-attn-dump -m m.npz --pieces -f tsv < t.npz > table
+    run -1 grep 'part of' table
+    tg-attn-dump -m bytes.npz --pieces < bytes > got
+    run -1 grep 'part of' got
 }
 
 @test "records have texts and ids, and no terminal's commands" {
@@ -96,18 +120,18 @@ for p in pieces:
     # the titles stand over their columns
     grep -m 1 '^#l h' rows | grep -q ' prob  id token i  *id token j$'
     grep '^# layer head' summary | grep -q ' prob  id token i  *id token j$'
-    grep -q ' 268 "longlonglonglonglongl…"' rows
-    grep -q " 269 \"$zhong$zhong$zhong$zhong$zhong$zhong$zhong$zhong$zhong$zhong…\"" rows
-    tg-attn-dump --stage q --head 0 --query 1 < tokens.npz > q
-    grep -q '^#l h b  t d offset        value  id token$' q
-    [[ $(tail -n 1 q) = *' 257 " the"' ]]
+    grep -q ' 268 "longlonglonglongl…"' rows
+    grep -q " 269 \"$zhong$zhong$zhong$zhong$zhong$zhong$zhong$zhong…\"" rows
+    tg-attn-dump --stage q --head 0 --query 1 < tokens.npz > stage
+    grep -q '^#l h b  t d offset        value  id token$' stage
+    [[ $(tail -n 1 stage) = *' 257 " the"' ]]
 }
 
 @test "two texts that look alike: their ids" {
     tg-attn-dump --head 0 --layer 0 --query 12 < tokens.npz > rows
-    grep -q ' 268 "longlonglonglonglongl…"  *267 "longlonglonglonglongl…"$' rows
+    grep -q ' 268 "longlonglonglongl…"  *267 "longlonglonglongl…"$' rows
     tg-attn-dump --trace 0,0,12,11 < tokens.npz > trace
-    grep -qx '# query i = 12 "longlonglonglonglongl…" (id 268), key j = 11 "longlonglonglonglongl…" (id 267)' trace
+    grep -qx '# query i = 12 "longlonglonglongl…" (id 268), key j = 11 "longlonglonglongl…" (id 267)' trace
     tg-attn-dump --trace 0,0,12,11 --backward --target-id 265 < tokens.npz | grep -q 'target = 265 "\\u0301"$'
 }
 

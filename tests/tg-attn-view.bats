@@ -209,6 +209,57 @@ END
     done
 }
 
+# tokens FILE ID TEXT...: a dump of one head with these tokens.
+tokens() {
+    dump all.npz T=$(($# / 2)) H=1 L=1 D=8
+    python3 - "$@" << 'END'
+import sys, numpy as np
+a = dict(np.load("all.npz"))
+a["dump/ids"] = np.array([int(x) for x in sys.argv[2::2]], "i8")
+a["dump/text"] = np.array([x.encode() for x in sys.argv[3::2]])
+np.savez(sys.argv[1], **a)
+END
+}
+
+@test "tokens that are not bytes have their ids beside them, and columns stay aligned" {
+    slow
+    tokens dump.npz 5962 First 13 ' x' 40792 $'\xe4\xb8\xad\xe6\x96\x87' 25 $'e\xcc\x81' 7 $'\xf0\x9f\x91\x8d\xe2\x80\x8d' \
+        70000 antidisestablishment 2 '\xE4\xB8' 1 $'\xcc\x81'
+    LC_ALL=C.UTF-8 tg-attn-view -w 120 dump.npz > out
+    python3 - << 'END'
+import unicodedata
+def width(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+lines = open("out", encoding="utf8").read().split("\n")
+keys, texts, ids, rows = lines[1], lines[2], lines[3], lines[4:12]
+assert len({width(line) for line in lines[1:12]}) == 1, [width(line) for line in lines[1:12]]
+assert texts.split() == ["First", "·x", "中文", "e\u0301", "👍\\u200D", "antidisest…", "\\xE4\\xB8", "\\u0301"], texts
+assert ids.split() == ["id", "5962", "13", "40792", "25", "7", "70000", "2", "1"], ids
+# a column's titles end where its numbers do
+end = lambda line, word: width(line[: line.rindex(word) + len(word)])
+assert end(texts, "中文") == end(ids, " 40792") == end(keys, " 2")
+END
+    # a map: an id on each line that is one query
+    LC_ALL=C.UTF-8 tg-attn-view -w 48 dump.npz > out
+    grep -q '^0 First           5962 @@ ' out
+    grep -q '^5 antidisestabl… 70000 ' out
+    [[ $(grep -c '^key  *id 0 ' out) = 1 ]] # \xE4\xB8 is not written downwards
+    # no room: without
+    LC_ALL=C.UTF-8 tg-attn-view -w 34 dump.npz | grep -q '^1 ·x  *[^ 0-9]'
+}
+
+@test "a line of several queries has their tokens if there is room" {
+    slow
+    dump dump.npz T=90 H=1 L=1 text=words
+    LC_ALL=C.UTF-8 tg-attn-view -w 140 --color 256 dump.npz | sed 's/\x1b\[[34][89][0-9;]*m//g' > out
+    grep -q '^ 0 The ·quick ' out # two of them, with a space between
+    LC_ALL=C.UTF-8 tg-attn-view -w 80 --color 256 dump.npz | sed 's/\x1b\[[34][89][0-9;]*m//g' > out
+    grep -q '^ 0-3  The·quick·brown·fox ' out
+    [[ $(wc -L < out) -le 80 ]]
+    dump dump.npz T=90 H=1 L=1 # bytes
+    LC_ALL=C.UTF-8 tg-attn-view -w 80 --color 256 dump.npz | sed 's/\x1b\[[34][89][0-9;]*m//g' | grep -q '^ 0-3  *[^a-z ]'
+}
+
 @test "a dump of q and k, of scores, or of probs alone gives the same picture" {
     slow
     dump all.npz T=30 mask=-inf
@@ -678,6 +729,48 @@ for n in range(100):
 assert seen > 30
 END
     done
+}
+
+@test "page: characters that are several tokens, and where tokens end" {
+    slow
+    need_chromium
+    tokens dump.npz 5 The 9 ' \xE4' 10 '\xB8' 11 '\xAD\xE6\x96' 12 '\x87' 13 '\xFF' 14 '\\' 15 '\u00AD' 16 '\n'
+    tg-attn-view --html -o page.html dump.npz
+    page page.html << 'END'
+assert page.run("shared.map((s) => [...s].join(''))") == ["", "中", "中", "中文", "文", "", "", "", ""]
+assert page.run("[...[0, 6, 7, 8].map((t) => bytesOf(tokenAt(t)))]") == [[84, 104, 101], [92], [0xC2, 0xAD], [10]]
+page.run("moveTo(3, 1)"); page.settle()
+facts = page.run("byId('facts').innerText")
+assert "“\\\\xAD\\\\xE6\\\\x96” — id 11, part of “中” and “文”".replace("\\\\", "\\") in facts, facts
+assert "“·\\xE4” — id 9, part of “中”" in facts, facts
+assert page.run("words[4].title") == "4 “\\x87”, id 12, part of “文”: masked"
+assert page.run("byId('text').classList.contains('pieces')")
+END
+    tg-init --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 8 -o bytes.npz 2> /dev/null
+    tg-attn-dump -m bytes.npz -p $'ab\xff' -o - | tg-attn-view --html -o page.html
+    page page.html << 'END'
+assert not page.run("byId('text').classList.contains('pieces')")
+END
+}
+
+@test "page: the heads of a large model, soon, and without lying on anything" {
+    slow
+    need_chromium
+    dump dump.npz T=40 H=12 L=12 D=4 stages=q,k
+    tg-attn-view --html -o page.html dump.npz
+    page page.html << 'END'
+page.wait("thumbs.every((thumb) => thumb.rows === T)")
+assert page.run("thumbs.length === 144 && thumbs.every((thumb) => thumb.canvas.width === 30)")
+for width, least in ((1280, 3), (1920, 6)):
+    page.size(width, 900)
+    page.settle()
+    first = page.run("[...document.querySelectorAll('.thumb')].slice(0, 12).map((e) => e.getBoundingClientRect().top)")
+    assert first.count(first[0]) >= least, (width, first)
+page.size(900, 600)
+page.run("window.scrollTo(0, 1e6)"); page.settle()
+heads, words = page.run("['heads', 'words'].map((id) => byId(id).getBoundingClientRect().toJSON())")
+assert heads["bottom"] <= words["top"], (heads, words)
+END
 }
 
 @test "page: hostile tokens are text" {

@@ -35,6 +35,7 @@ tiny() {
 @test "unit: zip" { unit zip; }
 @test "unit: pickle" { unit pickle; }
 @test "unit: torch_file" { unit torch_file; }
+@test "unit: torch_model" { unit torch_model; }
 @test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }
@@ -44,12 +45,14 @@ tiny() {
 @test "unit: safetensors" { unit safetensors; }
 @test "unit: blocks" { unit blocks; }
 @test "unit: gguf" { unit gguf; }
+@test "unit: gguf_vocab" { unit gguf_vocab; }
 @test "unit: gguf_model" { unit gguf_model; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: chars" { unit chars; }
 @test "unit: bare_ids" { unit bare_ids; }
 @test "unit: eval" { unit eval; }
+@test "unit: info" { unit info; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }
 @test "unit: split" { unit split; }
@@ -70,6 +73,7 @@ tiny() {
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: ablate" { unit ablate; }
+@test "unit: probe" { unit probe; }
 @test "unit: trace" { unit trace; }
 @test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }

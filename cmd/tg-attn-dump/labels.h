@@ -13,7 +13,7 @@
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
 
-#define LABEL_COLUMNS 24     /* of a token's text in lines, with quotes */
+#define LABEL_COLUMNS 20     /* of a token's text in lines, with quotes */
 #define LABEL_SIZE 64        /* the same in bytes, with NUL */
 #define TOKEN_TEXT_SIZE 1024 /* bytes in records and archives, without quotes */
 

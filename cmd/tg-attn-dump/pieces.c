@@ -1,11 +1,14 @@
 /* --pieces: which bytes of the text each token is. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/table.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
+#include "lib/view/label.h"
 
 #define SHOWN 60 /* columns of a text, with quotes */
 
@@ -62,11 +65,68 @@ static void print_header(const attn_input *in)
         printf("# of the text in Unicode's form NFC, into which this tokenizer brings it\n");
 }
 
-static void print_token(const table *t, const attn_input *in, size_t p, size_t from)
+/* ---- characters that several tokens share */
+
+/* The bytes of all tokens. */
+struct text {
+    unsigned char *bytes;
+    size_t n;
+};
+
+static tg_status join_tokens(struct text *text, const attn_input *in, tg_err *err)
 {
-    const size_t to = from + bytes_of(in, p);
+    *text = (struct text){0};
+    for (size_t p = 0; p < in->prompt.n; p++)
+        text->n += bytes_of(in, p);
+    if (!(text->bytes = malloc(text->n + 1)))
+        return tg_fail_memory(err, text->n + 1, "the text");
+    for (size_t p = 0, at = 0; p < in->prompt.n; at += bytes_of(in, p++)) {
+        size_t n;
+        const unsigned char *token = tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[p], &n);
+
+        memcpy(text->bytes + at, token, bytes_of(in, p));
+    }
+    return TG_OK;
+}
+
+/* The character that includes byte `at`: returns its bytes, and in *first the first of them; 0: none. */
+static size_t character_at(size_t *first, const struct text *text, size_t at)
+{
+    uint32_t code;
+    size_t n;
+
+    for (*first = at; *first > 0 && at - *first < TG_UTF8_MAX && tg_utf8_continues(text->bytes[*first]);)
+        --*first;
+    n = tg_utf8_decode(&code, text->bytes + *first, text->n - *first);
+    return *first + n > at ? n : 0;
+}
+
+/* Write "; part of 中" to out [size]; "" if the token from .. to - 1 has only whole characters. */
+static void show_shared(char *out, size_t size, const struct text *text, size_t from, size_t to)
+{
+    size_t used = 0, first, seen = SIZE_MAX;
+
+    *out = '\0';
+    for (size_t at = from; at<to; at = to - 1> at ? to - 1 : to) {
+        const size_t n = character_at(&first, text, at);
+        char shown[2 * TG_LABEL_ESCAPE];
+
+        if (n == 0 || first == seen || (first >= from && first + n <= to))
+            continue;
+        (void)tg_label_show(shown, sizeof shown, (const char *)text->bytes + first, n);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? " and " : " part of ", shown);
+        seen = first;
+    }
+}
+
+/* ---- tokens */
+
+static void print_token(const table *t, const attn_input *in, const struct text *all, size_t p, size_t from)
+{
     const tg_tokenizer *tok = in->model.model.tokenizer;
+    const size_t to = from + bytes_of(in, p);
     char text[TOKEN_TEXT_SIZE];
+    size_t n;
     table_cell cells[COLUMNS] = {
         [COLUMN_POSITION] = {.size = p},
         [COLUMN_ID] = {.size = (size_t)in->prompt.ids[p]},
@@ -74,26 +134,35 @@ static void print_token(const table *t, const attn_input *in, size_t p, size_t f
         [COLUMN_TO] = {.size = to},
     };
 
-    cells[COLUMN_TEXT] = (table_cell){.text = text,
-                                      .n = t->format == TABLE_TEXT
-                                               ? label_quote(text, sizeof text, SHOWN, tok, in->prompt.ids[p])
-                                               : input_token(text, in, p)};
+    if (t->format == TABLE_TEXT) {
+        n = label_quote(text, sizeof text / 2, SHOWN, tok, in->prompt.ids[p]);
+        if (!tg_tokenizer_ids_are_bytes(tok))
+            show_shared(text + n, sizeof text - n, all, from, to);
+        n = strlen(text);
+    } else {
+        n = input_token(text, in, p);
+    }
+    cells[COLUMN_TEXT] = (table_cell){.text = text, .n = n};
     table_print_line(t, cells);
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     const table t = table_for(in, (table_format)o->format);
+    struct text text;
     size_t from = 0;
+    const tg_status status = join_tokens(&text, in, err);
 
-    (void)err;
+    if (status)
+        return status;
     if (t.format == TABLE_TEXT)
         print_header(in);
     table_print_titles(&t);
     for (size_t p = 0; p < in->prompt.n && !cli_stdout_failed(); p++) {
-        print_token(&t, in, p, from);
+        print_token(&t, in, &text, p, from);
         from += bytes_of(in, p);
     }
+    free(text.bytes);
     return TG_OK;
 }
 

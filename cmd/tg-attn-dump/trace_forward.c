@@ -196,6 +196,8 @@ static void print_att(trace_page *p)
     putchar('\n');
 }
 
+#define WEIGHT_WIDTH 46 /* the start of a line that still fits into 80 columns with what follows */
+
 static void print_out(trace_page *p)
 {
     const tg_derivation *d = p->d;
@@ -203,12 +205,14 @@ static void print_out(trace_page *p)
     const size_t b = d->what.at.b, h = d->what.at.h, i = d->what.at.i, c = d->what.out_channel, C = p->C;
     const size_t row = (b * p->T + i) * C;
     const trace_factor att = {"att", row, 1, d->t.att, 1}, w = {"w", c, C, o->w, 1};
+    int used;
 
     trace_heading(p, "the output projection", "lib/nn/ref/linear.c: linear_forward");
     printf("out[b,i,c] = (sum over m of att[b,i,m] * w[m,c]) + bias[c]\n"
-           "c = %zu, w offset = m*C + c, att offset = (b*T + i)*C + m\n"
-           "w is %s [C,C] = [%zu,%zu]; head h has m = h*D to h*D + D - 1\n",
-           c, o->name, C, C);
+           "c = %zu, w offset = m*C + c, att offset = (b*T + i)*C + m\n",
+           c);
+    used = printf("w is %s [C,C] = [%zu,%zu];", o->name, C, C);
+    printf("%chead h has m = h*D to h*D + D - 1\n", used > WEIGHT_WIDTH ? '\n' : ' ');
     trace_print_sum('m', C, &att, &w, C);
     printf("sum = %s, of which head %zu, m = %zu to %zu: %s\n", trace_number(o->sum).s, h, h * p->D,
            (h + 1) * p->D - 1, trace_number(o->of_head).s);

@@ -205,7 +205,7 @@ static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
     for (size_t t = 0; t < T; t++)
         put_title(a, ansi_token(a, t, buffer), cell);
     view_term_line(&a->term);
-    if (!a->v->ids)
+    if (a->v->id_width == 0)
         return;
     view_field(a->out, "id", columns, a->more);
     for (size_t t = 0; t < T; t++) {

@@ -82,24 +82,15 @@ ansi_margin ansi_margin_for(const struct ansi *a, const ansi_layout *l)
     return m;
 }
 
-static size_t widest_id(const tg_dump *dump)
-{
-    size_t width = 0;
-
-    for (size_t t = 0; t < dump->T; t++)
-        width = tg_size_max(width, tg_decimal_digits((size_t)dump->ids[t]));
-    return width;
-}
-
 void ansi_widen_margin(ansi_margin *m, const struct ansi *a, const ansi_layout *l)
 {
     const size_t used = m->columns + l->side * l->columns, room = a->width - tg_size_min(a->width, used);
-    const size_t id = a->v->ids && m->text > 0 && queries_of(l) == 1 ? widest_id(a->v->dump) : 0;
+    const size_t id = m->text > 0 && queries_of(l) == 1 ? a->v->id_width : 0;
 
     if (id > 0 && id < room) {
         m->id = id;
         m->columns += id + 1;
-    } else if (l->n > 1 && a->v->ids && room > RANGE_MIN) {
+    } else if (l->n > 1 && a->v->id_width > 0 && room > RANGE_MIN) {
         m->text = tg_size_min(room - 1, RANGE_MAX);
         m->columns += m->text + 1;
     }

@@ -5,6 +5,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
+#include "lib/base/size.h"
 #include "lib/view/label.h"
 
 #define SHOWN 1024 /* bytes of a token's text, of which a label has fewer */
@@ -51,6 +52,8 @@ static bool tells(const char *label, long long id)
 tg_status view_make_labels(view *v, tg_err *err)
 {
     const tg_dump *dump = v->dump;
+    size_t widest = strlen("id");
+    bool told = true;
 
     if (!dump->text)
         return TG_OK;
@@ -60,7 +63,11 @@ tg_status view_make_labels(view *v, tg_err *err)
         const char *text = dump->text + t * dump->text_size;
 
         make_label(v->label[t], text, strnlen(text, dump->text_size));
-        v->ids = v->ids || (dump->ids && !tells(v->label[t], (long long)dump->ids[t]));
+        if (!dump->ids)
+            continue;
+        told = told && tells(v->label[t], (long long)dump->ids[t]);
+        widest = tg_size_max(widest, (size_t)snprintf(NULL, 0, "%lld", (long long)dump->ids[t]));
     }
+    v->id_width = told ? 0 : widest;
     return TG_OK;
 }

@@ -6,7 +6,6 @@
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
 #include "formats/png.h"
-#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/view/font.h"
 #include "lib/view/label.h"
@@ -82,15 +81,6 @@ static size_t widest_label(const struct layout *l, const view *v)
     return widest;
 }
 
-static size_t widest_id(const tg_dump *dump)
-{
-    size_t widest = strlen("id");
-
-    for (size_t t = 0; t < dump->T; t++)
-        widest = tg_size_max(widest, tg_decimal_digits((size_t)dump->ids[t]));
-    return widest;
-}
-
 /* Whether labels would name a few tokens of many, at length, in each map of a sheet. */
 static bool names_too_few(const struct layout *l, const view *v)
 {
@@ -139,7 +129,7 @@ static void lay_out(struct layout *l, const view *v)
     l->dot = v->n == 1 && l->cell >= 2 * label_height ? 2 : 1;
     l->step = tg_ceil_div(label_height * l->dot, l->cell);
     l->positions = names_too_few(l, v);
-    l->ids = v->ids && v->n == 1 ? text_width(l, widest_id(v->dump) + 1) : 0;
+    l->ids = v->id_width > 0 && v->n == 1 ? text_width(l, v->id_width + 1) : 0;
     l->left = l->ids + text_width(l, widest_label(l, v)) + 4 * l->dot;
     l->top = l->left + line_height(l);
     l->map_width = l->left + T * l->cell;

@@ -47,8 +47,8 @@ typedef struct view {
     bool page;          /* draw from q and k, whatever else the dump holds */
     size_t b;
     char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: the dump has none */
-    bool ids;                  /* the dump has ids, which the labels do not tell, as those of bytes do */
-    view_map *map;             /* [n] by layer, then head */
+    size_t id_width; /* columns of an id, "id" included; 0: the dump has none, or the labels tell them */
+    view_map *map;   /* [n] by layer, then head */
     size_t n;
     tg_scale scale; /* view_fill() sets its range */
 } view;
@@ -57,7 +57,7 @@ typedef struct view {
  * has no such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
 TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
 
-/* Make the labels and set `ids`.  TG_ENOMEM. */
+/* Make the labels and set id_width.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status view_make_labels(view *v, tg_err *err);
 
 /* Fill all maps' grids, n tokens per cell, and set the range of the scale: 0 to 1 for probabilities,

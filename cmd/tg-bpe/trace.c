@@ -2,28 +2,45 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cli/cli.h"
 #include "lib/base/size.h"
+#include "lib/view/label.h"
 
-#define SHOWN_SIZE 256   /* bytes of a token's text in a trace, at most */
-#define PIECE_TOKENS 256 /* tokens of a piece in a trace, at most */
+#define SHOWN_SIZE 256    /* bytes of a token's text in a trace, at most */
+#define SHOWN_COLUMNS 64  /* the same in columns, where people read it */
+#define PIECE_TOKENS 256  /* tokens of a piece in a trace, at most, */
+#define PIECE_COLUMNS 108 /* and columns: with its count it fits into 120 */
 
 /* "es", quoted. */
 typedef struct shown {
-    char s[SHOWN_SIZE + 8];
+    char s[SHOWN_SIZE + 2];
 } shown;
 
-static shown show(const tg_vocab_learner *v, uint32_t id, const char *quote)
+static shown show(const tg_vocab_learner *v, uint32_t id, size_t columns, const char *quote)
 {
     size_t n;
     const unsigned char *text = tg_vocab_learner_token(v, id, &n);
-    char part[SHOWN_SIZE];
-    const bool cut = cli_show_token(part, sizeof part, text, n) >= sizeof part;
+    char escaped[2 * SHOWN_SIZE], visible[6 * SHOWN_SIZE], cut[SHOWN_SIZE];
     shown out;
 
-    snprintf(out.s, sizeof out.s, "%s%s%s%s", quote, part, cut ? "..." : "", quote);
+    (void)cli_show_token(escaped, sizeof escaped, text, n);
+    (void)tg_label_show(visible, sizeof visible, escaped, strlen(escaped));
+    tg_label_copy(cut, sizeof cut, columns, visible);
+    snprintf(out.s, sizeof out.s, "%s%s%s", quote, cut, quote);
     return out;
+}
+
+/* In a line for people, and in a table. */
+static shown quoted(const tg_vocab_learner *v, uint32_t id)
+{
+    return show(v, id, SHOWN_COLUMNS, "\"");
+}
+
+static shown plain(const tg_vocab_learner *v, uint32_t id)
+{
+    return show(v, id, SIZE_MAX, "");
 }
 
 /* ---- pieces */
@@ -33,11 +50,18 @@ static void print_piece(const tg_vocab_learner *v, size_t i)
     uint32_t ids[PIECE_TOKENS];
     uint64_t count;
     const size_t n = tg_vocab_learner_piece(v, i, &count, ids, PIECE_TOKENS);
+    size_t columns = 0, t = 0;
 
     printf("%9llu ", (unsigned long long)count);
-    for (size_t t = 0; t < tg_size_min(n, PIECE_TOKENS); t++)
-        printf(" %s", show(v, ids[t], "\"").s);
-    printf(n > PIECE_TOKENS ? " ...\n" : "\n");
+    for (; t < tg_size_min(n, PIECE_TOKENS); t++) {
+        const shown token = quoted(v, ids[t]);
+
+        columns += 1 + tg_label_width(token.s);
+        if (t > 0 && columns > PIECE_COLUMNS)
+            break;
+        printf(" %s", token.s);
+    }
+    printf(n > t ? " ...\n" : "\n");
 }
 
 static void print_pieces(const trace *t, const tg_vocab_learner *v)
@@ -65,9 +89,8 @@ static void print_pairs(const trace *t, tg_vocab_learner *v)
     for (size_t i = 0; i < rows; i++) {
         const tg_vocab_pair *p = &t->pairs[i];
 
-        printf("%9llu %5u %5u  %s", (unsigned long long)p->count, p->left, p->right,
-               show(v, p->left, "\"").s);
-        printf(" %s\n", show(v, p->right, "\"").s);
+        printf("%9llu %5u %5u  %s", (unsigned long long)p->count, p->left, p->right, quoted(v, p->left).s);
+        printf(" %s\n", quoted(v, p->right).s);
     }
     if (n > rows)
         printf("# other pairs at most %llu time%s\n", (unsigned long long)t->pairs[rows].count,
@@ -105,14 +128,14 @@ void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best)
     t->step++;
     if (t->format == TRACE_TSV) {
         printf("%zu\t%u\t%u\t%llu\t%zu\t%s", t->step, best->left, best->right,
-               (unsigned long long)best->count, tg_vocab_learner_size(v), show(v, best->left, "").s);
-        printf("\t%s", show(v, best->right, "").s);
+               (unsigned long long)best->count, tg_vocab_learner_size(v), plain(v, best->left).s);
+        printf("\t%s", plain(v, best->right).s);
         return;
     }
     printf("\n# step %zu\n", t->step);
     print_pairs(t, v);
-    printf("%s ", show(v, best->left, "\"").s);
-    printf("%s occurs %s times: ", show(v, best->right, "\"").s, cli_count(best->count));
+    printf("%s ", quoted(v, best->left).s);
+    printf("%s occurs %s times: ", quoted(v, best->right).s, cli_count(best->count));
 }
 
 void trace_after(const trace *t, const tg_vocab_learner *v)
@@ -120,10 +143,10 @@ void trace_after(const trace *t, const tg_vocab_learner *v)
     const uint32_t id = (uint32_t)tg_vocab_learner_size(v) - 1;
 
     if (t->format == TRACE_TSV) {
-        printf("\t%s\n", show(v, id, "").s);
+        printf("\t%s\n", plain(v, id).s);
         return;
     }
-    printf("id %u is %s\n", id, show(v, id, "\"").s);
+    printf("id %u is %s\n", id, quoted(v, id).s);
     print_pieces(t, v);
 }
 

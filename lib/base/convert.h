@@ -2,6 +2,7 @@
 #ifndef TG_BASE_CONVERT_H
 #define TG_BASE_CONVERT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,6 +29,11 @@ static inline uint32_t tg_bits_from_float(float x)
 
     memcpy(&bits, &x, sizeof bits);
     return bits;
+}
+
+static inline bool tg_is_finite(float x)
+{
+    return (tg_bits_from_float(x) & 0x7F800000) != 0x7F800000;
 }
 
 /* The value of a bfloat16, which is the upper half of a float32. */
@@ -57,16 +63,21 @@ static inline uint16_t tg_bf16_from_float(float x)
     return (uint16_t)((x != x ? bits | 0x400000 : rounded) >> 16);
 }
 
-/* The nearest half; beyond its range (from 65520 on) infinity.  NaN stays NaN. */
+/* The nearest half; beyond its range (from 65520 on) infinity.  NaN stays NaN.  Without branches, so that
+ * loops use vectors: a mask chooses the form for subnormal numbers. */
 static inline uint16_t tg_half_from_float(float x)
 {
-    const uint32_t bits = tg_bits_from_float(x), size = bits & 0x7FFFFFFF, sign = bits >> 16 & 0x8000;
+    const uint32_t bits = tg_bits_from_float(x), sign = bits >> 16 & 0x8000;
+    const int32_t size = (int32_t)(bits & 0x7FFFFFFF);
+    const int32_t is_small = -(size < 0x38800000);
     /* Adding 0.5 moves the units of a subnormal half to the lowest bits, and rounds. */
-    const uint32_t small = tg_bits_from_float(tg_float_from_bits(size) + 0.5f) - 0x3F000000;
-    const uint32_t normal = (size - ((127u - 15) << 23) + 0xFFF + (size >> 13 & 1)) >> 13;
-    const uint32_t large = size > 0x7F800000 ? 0x7E00 : 0x7C00;
+    const uint32_t moved = tg_bits_from_float(tg_float_from_bits((uint32_t)size) + 0.5f);
+    const int32_t small = (int32_t)(moved - 0x3F000000);
+    const int32_t normal = (size - ((127 - 15) << 23) + 0xFFF + (size >> 13 & 1)) >> 13;
+    const int32_t large = size > 0x7F800000 ? 0x7E00 : 0x7C00;
+    const int32_t other = size < 0x47800000 ? normal : large;
 
-    return (uint16_t)(sign | (size < 0x38800000 ? small : size < 0x47800000 ? normal : large));
+    return (uint16_t)(sign | (uint32_t)((small & is_small) | (other & ~is_small)));
 }
 
 #endif

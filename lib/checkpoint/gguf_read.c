@@ -74,7 +74,7 @@ static tg_status check_architecture(const tg_gguf *g, tg_err *err)
 }
 
 /* A number that follows from the others, if the file has it. */
-static tg_status check_number(const tg_gguf *g, const char *key, size_t want, tg_err *err)
+static tg_status check_number(const tg_gguf *g, const char *key, size_t want, const char *why, tg_err *err)
 {
     size_t got;
     tg_status status;
@@ -83,7 +83,7 @@ static tg_status check_number(const tg_gguf *g, const char *key, size_t want, tg
         return TG_OK;
     if ((status = tg_gguf_get_size(&got, g, key, err)) || got == want)
         return status;
-    return tg_fail(err, TG_EDATA, "%s is %zu, expected %zu", key, got, want);
+    return tg_fail(err, TG_EDATA, "%s is %zu, expected %zu, %s", key, got, want, why);
 }
 
 /* The shortest decimal number that is the same float32: 1e-05, where the file has 9.99999975e-06. */
@@ -113,8 +113,10 @@ static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
             return status;
         tg_config_tell(f, numbers[i].id);
     }
-    if ((status = check_number(g, "gpt2.attention.head_count_kv", c->n_head, err)) ||
-        (status = check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd), err)) ||
+    if ((status =
+             check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count", err)) ||
+        (status = check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
+                               "4 times gpt2.embedding_length", err)) ||
         (status = tg_gguf_get_real(&c->layer_norm_epsilon, g, "gpt2.attention.layer_norm_epsilon", err)))
         return status;
     c->layer_norm_epsilon = shortest(c->layer_norm_epsilon);

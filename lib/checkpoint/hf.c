@@ -119,7 +119,7 @@ static tg_status read_tensors(tg_loaded *file, tg_err *err)
     const char *what = tg_format_text(format);
     tg_status status;
 
-    if (tg_torch_recognize(file->bytes, file->n) || format == TG_FORMAT_PICKLE_2)
+    if (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n))
         return tg_torch_read_tensors(file, err);
     if (format != TG_FORMAT_SAFETENSORS && file->n >= 9)
         return tg_fail(err, TG_EDATA, "expected a safetensors or PyTorch file%s%s", what ? ", this is " : "",

@@ -114,7 +114,7 @@ static tg_status put_all(struct writing *w, tg_err *err)
 
 static tg_status make_room(struct writing *w, tg_err *err)
 {
-    size_t largest = 0;
+    size_t largest = 1;
 
     for (size_t i = 0; i < w->full.table.n; i++)
         if (w->full.table.entry[i].count > largest)

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/format.h"
 #include "formats/json.h"
 #include "formats/shown.h"
 #include "formats/torch_file.h"
@@ -101,6 +100,9 @@ static tg_status take_args(struct reading *r, tg_err *err)
     const tg_pickle *const p = &r->t.pickle;
     tg_status status = TG_OK;
 
+    if (r->args->kind != TG_PICKLE_DICT)
+        return tg_fail(err, TG_EDATA, "model_args is %s, expected a dict",
+                       tg_pickle_kind_text(r->args->kind));
     for (size_t i = 0; !status && i < r->args->n; i += 2)
         status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
     r->f->config.activation = TG_GELU_ERF;
@@ -249,8 +251,7 @@ tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err)
 static bool recognize(const tg_loaded *file, const char *path)
 {
     (void)path;
-    return file && (tg_torch_recognize(file->bytes, file->n) ||
-                    tg_format_recognize(file->bytes, file->n) == TG_FORMAT_PICKLE_2);
+    return file && (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n));
 }
 
 const tg_model_format tg_torch_format = {

@@ -39,7 +39,7 @@ tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target)
         sum += e;
         weighted += x * e;
     }
-    s.log_sum = log(sum);
+    s.log_sum = log(sum); // cppcheck-suppress invalidFunctionArg ; V >= 1, so that sum >= 1
     s.entropy = s.log_sum - weighted / sum;
     if (target >= 0) {
         s.log_prob = tg_score_log_prob(&s, logits[target]);

@@ -9,7 +9,7 @@
 
 #define IDS ((size_t)TG_PARALLEL_BLOCK / 2) /* per thread, until they can be delivered */
 #define REACH ((size_t)1 << 14)             /* bytes searched for a place to cut */
-#define THREADS_MAX 16                      /* one thread cannot deliver what more of them encode */
+#define THREADS_MAX 8 /* one thread can hardly deliver what more of them encode; each takes 5 MiB */
 
 struct worker {
     tg_encoder *encoder;

@@ -530,6 +530,12 @@ static struct figure bpe(const struct row *row)
     return compare(bpe_run, bpe_open((enum bpe_text)row->a), 0.3, copy_memory, big_buffer());
 }
 
+/* a: the text */
+static struct figure learning(const struct row *row)
+{
+    return compare(bpe_learn, bpe_open((enum bpe_text)row->a), 0.3, copy_memory, big_buffer());
+}
+
 /* Scores of a layer as TSV: how much computing them, and keeping the order, costs beside
  * the text itself. */
 static struct figure dump(const struct row *row)
@@ -584,6 +590,8 @@ static const struct row rows[] = {
     {"encode bpe digits", bpe, BPE_DIGITS, 0, 0, 0, false, BYTES, "memcpy"},
     {"encode bpe cjk", bpe, BPE_CJK, 0, 0, 0, false, BYTES, "memcpy"},
     {"encode bpe random bytes", bpe, BPE_RANDOM, 0, 0, 0, false, BYTES, "memcpy"},
+    {"learn bpe english", learning, BPE_ENGLISH, 0, 0, 0, false, BYTES, "memcpy"},
+    {"learn bpe one letter", learning, BPE_LETTER, 0, 0, 0, false, BYTES, "memcpy"},
     {"dump gpt2 scores as tsv 1024x12x64", dump, 1024, 12, 64, 0, false, BYTES, "formatting"},
     {"archive write gpt2", archive, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"archive read gpt2", archive, 1, 0, 0, 0, false, BYTES, "memcpy"},
@@ -638,8 +646,8 @@ static void print(const struct row *row, const struct figure *f, bool tsv)
     else if (!f->there)
         printf("%-45s %9s\n", row->name, "not here");
     else
-        printf("%-45s %9.1f %-8s of %7.1f %-8s %5.1f %%  %6.0f MiB\n", row->name, f->value / GF, row->unit,
-               f->limit / GF, row->of, 100 * f->share, f->megabytes);
+        printf("%-45s %9.*f %-8s of %7.1f %-8s %5.1f %%  %6.0f MiB\n", row->name, f->value < GF ? 3 : 1,
+               f->value / GF, row->unit, f->limit / GF, row->of, 100 * f->share, f->megabytes);
     fflush(stdout);
 }
 

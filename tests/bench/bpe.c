@@ -155,3 +155,11 @@ double bpe_run(void *context)
     while (n == CALL);
     return (double)TEXT;
 }
+
+double bpe_learn(void *context)
+{
+    const struct bpe *b = context;
+
+    tg_tokenizer_free(learn(b->text, TEXT));
+    return (double)TEXT;
+}

@@ -1,5 +1,5 @@
 /*
- * bpe: encoding texts with a vocabulary that was learned from one of them.
+ * bpe: encoding texts with a vocabulary that was learned from one of them, and learning it.
  */
 #ifndef TG_BENCH_BPE_H
 #define TG_BENCH_BPE_H
@@ -18,7 +18,9 @@ enum bpe_text {
 struct bpe;
 struct bpe *bpe_open(enum bpe_text text);
 
-/* For the bench's turns: bytes of text encoded; context is a struct bpe. */
+/* For the bench's turns: bytes of text encoded, or bytes that as many ids are learned from; context is a
+ * struct bpe. */
 double bpe_run(void *context);
+double bpe_learn(void *context);
 
 #endif

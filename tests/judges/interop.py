@@ -3,10 +3,16 @@
 
     interop.py BIN [--quick] [SECTION]...    BIN: the directory of the tools
 
-Sections: numbers, files, greedy, bits.  Prints tables; exits with 1 if a line says DIFFERS.
+Sections: numbers, files, exports, greedy, bits, hostile.  Prints tables; exits with 1 if a line says DIFFERS.
 
 numbers   attention probabilities and logits of random models, against transformers in double precision;
           transformers' own eager float32 is measured likewise, and tg may be no further away
+files     the checkpoints of interop_files.py, in each project's own files: the logits that -m FILE gives
+exports   what tg-convert writes from them, read by transformers and gguf: the same tensors, the same logits
+greedy    200 tokens, each the most probable: tg-sample, llama.cpp on the exported GGUF, transformers on the
+          exported directory
+bits      files that are converted and converted back are the same, bit for bit
+hostile   malformed files (hostile.py); minutes, and not with --quick
 """
 import os
 import subprocess
@@ -20,9 +26,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gpt2_f64 import random_ids, random_model  # noqa: E402
-from interop_files import hf_model  # noqa: E402
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from gpt2_f64 import forward, random_ids, random_model  # noqa: E402
+from interop_files import GGUF_NAMES, TOKENS, hf_model, learn_tokenizer  # noqa: E402
 
 TOOLS = None
 QUICK = False
@@ -31,7 +38,7 @@ bad = 0
 
 def tg(tool, *arguments):
     return subprocess.run([os.path.join(TOOLS, "tg-" + tool), *map(str, arguments)], check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
 
 
 def spell(ids):
@@ -79,6 +86,7 @@ CONFIGS = [
     (1, 25, 1600, 64, 1000, True, True, "gelu_new"),
 ]
 ORDINARY = 2e-6  # the largest difference of a probability
+LIKE = 1.05      # two programs that round equally well differ by this much, in either direction
 
 
 class Error:
@@ -115,7 +123,7 @@ def run_ours(model, ids, n_layer, directory):
 
 def numbers(directory):
     print("Differences from transformers in double precision.  Each: largest, root of the mean square.\n"
-          "A line is ok if tg's root of the mean square is at most theirs, and no probability differs by more\n"
+          f"A line is ok if tg's root of the mean square is at most {LIKE:g} of theirs, and no probability differs by more\n"
           f"than {ORDINARY:g} or, where theirs differ by more, than theirs.\n")
     print("blocks heads width   T    ids tied biases GELU  probabilities: tg     transformers float32  "
           "logits: tg            transformers float32")
@@ -124,13 +132,13 @@ def numbers(directory):
         config, weights = random_model(100 + seed, L, H, C, T, V, tied, bias, activation)
         model = f"{directory}/model"
         theirs = hf_model(config, weights)
-        if bias and HF_IN:
+        if bias:
             theirs.save_pretrained(model)
         else:
             model += ".npz"
             write_npz(model, config, weights)
         errors = [Error() for _ in range(4)]
-        prompts = [random_ids(1000 * seed + i, T, V) for i in range(2 if QUICK else 6)]
+        prompts = [random_ids(1000 * seed + i, T, V) for i in range(16 if C < 100 else 6)]
         own = [run_theirs(theirs, ids) for ids in prompts]
         theirs.double()
         for ids, (their_probs, their_logits) in zip(prompts, own):
@@ -142,14 +150,240 @@ def numbers(directory):
             errors[2].add(logits, true_logits)
             errors[3].add(their_logits, true_logits)
         p, q, r, s = errors
-        ok = p.rms <= q.rms and r.rms <= s.rms and p.largest <= max(ORDINARY, q.largest)
+        ok = p.rms <= LIKE * q.rms and r.rms <= LIKE * s.rms and p.largest <= max(ORDINARY, q.largest)
         print(f"{L:6} {H:5} {C:5} {T:3} {V:6} {'yes' if tied else 'no':4} {'yes' if bias else 'no':6} "
               f"{'tanh' if activation == 'gelu_new' else 'erf':4} ", end=" ")
         print("  ".join(f"{e.largest:.2e}, {e.rms:.2e}" for e in errors), "", verdict(ok), flush=True)
 
 
-HF_IN = False
-SECTIONS = {"numbers": numbers}
+# ---- files
+
+# What a model's own rounding may add to its logits, whose standard deviation is 1 to 5.
+ROUNDING = 3e-5
+
+
+def samples(directory):
+    """The samples: their paths, relative to directory/files; made once."""
+    files = f"{directory}/files"
+    if not os.path.exists(files):
+        subprocess.run([sys.executable, os.path.join(HERE, "interop_files.py"), files], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    found = []
+    for where, _, names in os.walk(files):
+        found += [os.path.relpath(os.path.join(where, n), files)[:-11] for n in names if n.endswith(".logits.npy")]
+    return files, sorted(found)
+
+
+# Formats that do not tell all that the model needs.
+ASK = {"npz/plain.npz": ["--heads", 2], "npz/named.npz": ["--heads", 2, "--map", "{}/npz/named.map"],
+       "npz/split-qkv.npz": ["--heads", 2, "--fuse-qkv"], "torch/mingpt/model.pt": ["--heads", 2]}
+
+
+REFUSED = {"gguf/q2_k.gguf": "q2_k", "gguf/q3_k.gguf": "q3_k"}
+
+
+def files(directory):
+    where, names = samples(directory)
+    ids = np.load(f"{where}/ids.npy")
+    for name in names:
+        truth = np.load(f"{where}/{name}.logits.npy")
+        model = f"{where}/{name}"
+        try:
+            if name in ASK:
+                tg("convert", *[str(a).replace("{}", where) for a in ASK[name]], model, "-o", f"{directory}/m.npz")
+                model = f"{directory}/m.npz"
+            tg("eval", "-m", model, "--ids", spell(ids[: len(truth)] % min(TOKENS, truth.shape[1])), "--logits", "-o",
+               f"{directory}/logits.npz")
+        except subprocess.CalledProcessError as e:
+            text = e.stderr.decode().strip()
+            if REFUSED.get(name, "?") in text:
+                text = "refused"
+            print(f"{name:30} {text}  {verdict(text == 'refused')}")
+            continue
+        with np.load(f"{directory}/logits.npz") as z:
+            found = z["logits/00000000"]
+        largest = np.abs(found - truth).max()
+        print(f"{name:30} logits differ by {largest:.1e} at most  {verdict(largest < ROUNDING)}")
+
+
+# ---- exports
+
+EXACT = 1e-10  # the same weights, computed in double precision twice
+
+
+def logits_of_directory(path, ids):
+    """transformers' logits of a directory, in double precision."""
+    from transformers import AutoModelForCausalLM
+    model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float64, attn_implementation="eager").eval()
+    with torch.no_grad():
+        return model(torch.tensor(ids)[None]).logits[0].numpy()
+
+
+def logits_of_gguf(path, ids):
+    """The logits of the tensors that gguf finds in a file, in double precision."""
+    import gguf
+    reader = gguf.GGUFReader(path)
+
+    def field(name):
+        return reader.fields["gpt2." + name].parts[-1][0]
+
+    config = dict(n_layer=int(field("block_count")), n_head=int(field("attention.head_count")),
+                  n_embd=int(field("embedding_length")), layer_norm_epsilon=float(field("attention.layer_norm_epsilon")))
+    weights = {}
+    for t in reader.tensors:
+        name, a = t.name, gguf.quants.dequantize(t.data, t.tensor_type)
+        ours = OURS_OF_GGUF[name.split(".")[-2]]
+        if name.startswith("blk."):
+            ours = f"h.{name.split('.')[1]}.{ours}"
+        square = a.ndim == 2 and ours not in ("wte", "wpe", "lm_head")
+        weights[f"{ours}.{name.split('.')[-1]}"] = a.T if square else a
+    return forward(config, weights, ids)[0]
+
+
+OURS_OF_GGUF = {theirs: ours for ours, theirs in GGUF_NAMES.items()}
+
+# from a sample, to a format, with these options; the sample with the logits that it must give
+EXPORTS = [("hf/tied", "hf", [], "hf/tied"), ("hf/untied", "hf", [], "hf/untied"), ("hf/erf", "hf", [], "hf/erf"),
+           ("hf/tied", "hf", ["--dtype", "bf16"], "hf/tied-bf16"), ("hf/tied", "hf", ["--dtype", "f16"], "hf/tied-fp16"),
+           ("hf/odd", "hf", [], "hf/odd"), ("torch/nanogpt.pt", "hf", [], "torch/nanogpt.pt"),
+           ("torch/mingpt/model.pt", "hf", ["--heads", 2], "torch/mingpt/model.pt"),
+           ("gguf/untied-f16.gguf", "hf", [], "gguf/untied-f16.gguf"), ("gguf/q4_k.gguf", "hf", [], "gguf/q4_k.gguf"),
+           ("llmc/model-f32.bin", "hf", [], "llmc/model-f32.bin"), ("npz/plain.npz", "hf", ["--heads", 2], "npz/plain.npz"),
+           ("hf/tied", "gguf", [], "hf/tied"), ("hf/untied", "gguf", [], "hf/untied"),
+           ("gguf/f16.gguf", "gguf", ["--dtype", "f16"], "gguf/f16.gguf"),
+           ("gguf/bf16.gguf", "gguf", ["--dtype", "bf16"], "gguf/bf16.gguf"),
+           ("gguf/f32.gguf", "gguf", ["--dtype", "q8_0"], "gguf/q8_0.gguf"),
+           ("llmc/model-f32.bin", "gguf", [], "llmc/model-f32.bin")]
+
+
+def exports(directory):
+    where, _ = samples(directory)
+    ids = np.load(f"{where}/ids.npy")
+    for source, to, options, like in EXPORTS:
+        truth = np.load(f"{where}/{like}.logits.npy")
+        target = f"{directory}/exported.gguf" if to == "gguf" else f"{directory}/exported-{source.replace('/', '-')}"
+        name = f"{source} --to {to} {spell(options)}"
+        try:
+            tg("convert", f"{where}/{source}", "--to", to, *options, "-o", target)
+        except subprocess.CalledProcessError as e:
+            print(f"{name:45} {e.stderr.decode().strip()}  {verdict(False)}")
+            continue
+        found = (logits_of_gguf if to == "gguf" else logits_of_directory)(target, ids[: len(truth)] % min(TOKENS, truth.shape[1]))
+        largest = np.abs(found[:, : truth.shape[1]] - truth).max()
+        print(f"{name:45} logits differ by {largest:.1e} at most  {verdict(largest < EXACT)}")
+    exported_tokenizers(directory, where)
+
+
+def exported_tokenizers(directory, where):
+    from tokenizers import Tokenizer
+    with open(f"{where}/text.txt", encoding="utf-8") as f:
+        text = f.read()
+    truth = Tokenizer.from_file(f"{where}/hf/tied/tokenizer.json").encode(text).ids
+    for source in ("hf/tied", "hf/tied-merges", "gguf/f32.gguf"):
+        target = f"{directory}/tokens-{source.replace('/', '-')}"
+        tg("convert", f"{where}/{source}", "--to", "hf", "-o", target)
+        found = Tokenizer.from_file(target + "/tokenizer.json").encode(text).ids
+        print(f"{source}, tokenizer.json: {len(found)} tokens  {verdict(found == truth)}")
+        tg("convert", f"{where}/{source}", "--to", "gguf", "-o", target + ".gguf")
+        found = llama(target + ".gguf", 64, vocab_only=True).tokenize(text.encode(), add_bos=False, special=False)
+        print(f"{source}, GGUF, read by llama.cpp: {len(found)} tokens  {verdict(found == truth)}")
+
+
+# ---- greedy
+
+PROMPT = [5, 7, 11, 13, 17, 19, 23, 29]
+GENERATED = 200
+
+
+def llama(path, context, **options):
+    import llama_cpp
+    return llama_cpp.Llama(path, n_ctx=context, n_batch=64, type_k=0, type_v=0, flash_attn=False, n_threads=1, verbose=False,
+                           **options)
+
+
+def greedy(directory):
+    from transformers import AutoModelForCausalLM
+    tokenizer = learn_tokenizer(TOKENS)
+    for seed, tied in ((1, True), (2, False)):
+        config, weights = random_model(200 + seed, 3, 4, 64, 256, TOKENS, tied)
+        weights["wpe.weight"] *= 6  # so that the most probable token changes from place to place
+        start = f"{directory}/start-{seed}"
+        hf_model(config, weights).save_pretrained(start)
+        tokenizer.save(start + "/tokenizer.json")
+        tg("convert", start, "-o", f"{directory}/greedy.npz")
+        write_npz(f"{directory}/ids.npz", config, weights)
+        ours = [int(i) for i in tg("sample", "-m", f"{directory}/ids.npz", "--ids", spell(PROMPT), "-g", "-n", GENERATED).split()]
+        ours = ours[-GENERATED:]
+
+        tg("convert", f"{directory}/greedy.npz", "--to", "gguf", "-o", f"{directory}/greedy.gguf")
+        model = llama(f"{directory}/greedy.gguf", config["n_ctx"], logits_all=False)
+        model.eval(PROMPT)
+        theirs = []
+        while len(theirs) < GENERATED:
+            theirs.append(model.sample(temp=0, top_k=1, repeat_penalty=1))
+            model.eval(theirs[-1:])
+        same = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), GENERATED)
+        print(f"{'tied' if tied else 'untied'}: llama.cpp's {same} of {GENERATED} tokens are the same  {verdict(ours == theirs)}")
+
+        tg("convert", f"{directory}/greedy.npz", "--to", "hf", "-o", f"{directory}/greedy-{seed}")
+        model = AutoModelForCausalLM.from_pretrained(f"{directory}/greedy-{seed}", dtype=torch.float32).eval()
+        with torch.no_grad():
+            out = model.generate(torch.tensor([PROMPT]), max_new_tokens=GENERATED, min_new_tokens=GENERATED, do_sample=False,
+                                 eos_token_id=None, pad_token_id=0)
+        theirs = out[0, len(PROMPT):].tolist()
+        same = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), GENERATED)
+        print(f"{'tied' if tied else 'untied'}: transformers' {same} of {GENERATED} tokens are the same, "
+              f"{len(set(ours))} of them different ones  {verdict(ours == theirs)}")
+
+
+# ---- bits
+
+# A file, the options to convert it to .npz, and those to convert it back.
+ROUNDS = [("llmc/model-f32.bin", [], ["--to", "llmc"]), ("llmc/model-bf16.bin", [], ["--to", "llmc", "--dtype", "bf16"]),
+          ("llmc/tokens.bin", ["--vocab-size", TOKENS], ["--to", "llmc-tokens"]),
+          ("llmc/nanogpt-train.bin", ["--from", "uint16", "--vocab-size", TOKENS], ["--to", "uint16"])]
+# Directories, whose tensors must be the same.
+TENSORS = [("hf/tied", []), ("hf/untied", []), ("hf/tied-fp16", ["--dtype", "f16"]), ("hf/tied-bf16", ["--dtype", "bf16"])]
+
+
+def bits(directory):
+    from safetensors.torch import load_file
+    where, _ = samples(directory)
+    for name, there, back in ROUNDS:
+        tg("convert", f"{where}/{name}", *there, "-o", f"{directory}/there.npz")
+        tg("convert", f"{directory}/there.npz", *back, "-o", f"{directory}/back")
+        with open(f"{where}/{name}", "rb") as a, open(f"{directory}/back", "rb") as b:
+            print(f"{name:30} {verdict(a.read() == b.read())}")
+    for name, options in (("nanogpt.pt", []), ("nanogpt-compiled.pt", []), ("mingpt/model.pt", ["--heads", 2])):
+        tg("convert", *options, f"{where}/torch/{name}", "-o", f"{directory}/there.npz")
+        state = torch.load(f"{where}/torch/{name}", weights_only=True)
+        state = {k.removeprefix("_orig_mod.").removeprefix("transformer."): v for k, v in state.get("model", state).items()}
+        with np.load(f"{directory}/there.npz") as z:
+            found = {k: z[k] for k in z if k.endswith((".weight", ".bias"))}
+        same = all(np.array_equal(a, state[k].T if a.ndim == 2 and ".c_" in k else state[k]) for k, a in found.items())
+        print(f"{'torch/' + name:30} {len(found)} tensors are those that PyTorch reads  {verdict(same)}")
+    for name, back in TENSORS:
+        tg("convert", f"{where}/{name}", "-o", f"{directory}/there.npz")
+        target = f"{directory}/back-{name.replace('/', '-')}"
+        tg("convert", f"{directory}/there.npz", "--to", "hf", *back, "-o", target)
+        a, b = load_file(f"{where}/{name}/model.safetensors"), load_file(target + "/model.safetensors")
+        same = a.keys() == b.keys() and all(a[k].dtype == b[k].dtype and torch.equal(a[k], b[k]) for k in a)
+        print(f"{name:30} {len(a)} tensors  {verdict(same)}")
+        tg("convert", target, "-o", f"{directory}/again.npz")
+        with open(f"{directory}/there.npz", "rb") as a, open(f"{directory}/again.npz", "rb") as b:
+            print(f"{name:30} model.npz, exported and read again  {verdict(a.read() == b.read())}")
+
+
+# ---- hostile
+
+
+def hostile(directory):
+    where, _ = samples(directory)
+    ended = subprocess.run([sys.executable, os.path.join(HERE, "hostile.py"), TOOLS, where], check=False)
+    print(verdict(ended.returncode == 0))
+
+
+SECTIONS = {"numbers": numbers, "files": files, "exports": exports, "greedy": greedy, "bits": bits, "hostile": hostile}
 
 
 def main():
@@ -159,9 +393,9 @@ def main():
     if not arguments or not set(arguments[1:]) <= set(SECTIONS):
         sys.exit(__doc__)
     TOOLS = arguments[0]
-    for name in arguments[1:] or SECTIONS:
-        print(f"== {name}")
-        with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory:
+        for name in arguments[1:] or [s for s in SECTIONS if not (QUICK and s == "hostile")]:
+            print(f"== {name}")
             SECTIONS[name](directory)
     sys.exit(bad > 0)
 

@@ -4,7 +4,8 @@
     interop_files.py DIRECTORY [KIND]...    KIND: hf torch llmc gguf npz
 
 Of a model in DIRECTORY/NAME the logits that it must give, in double precision, are in NAME.logits.npy
-[T,V], for the T ids of DIRECTORY/ids.txt modulo V.  They are those of the weights as they are stored: a
+[T,V], for the T ids of DIRECTORY/ids.npy modulo V, or 300 if V is more (some have 300 tokens and rows without
+one); in one with 16 positions for the first 16.  They are those of the weights as they are stored: a
 float16 file's are computed from the rounded weights.  DIRECTORY/README lists what was written.
 """
 import json
@@ -19,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gpt2_f64 import forward, random_ids, random_model  # noqa: E402
 
 T = 24
+TOKENS = 300
 TEXT = """A small tokenizer learns its merges from a small text. The text says the same words again and again:
 the quick brown fox jumps over the lazy dog, the token, the tokens, and the tokenizer. Once upon a time.
 Naïve café, 12 × 34 = 408, “quotes”; 你好，世界！ Some spaces:    and a tab:\tend.
@@ -42,7 +44,7 @@ def bf16_round(x):
 
 def expect(path, config, weights, what, ids=None):
     if ids is None:
-        ids = random_ids(0, T, 1 << 30)[: min(T, config["n_ctx"])] % config["vocab_size"]
+        ids = random_ids(0, T, 1 << 30)[: min(T, config["n_ctx"])] % min(config["vocab_size"], TOKENS)
     np.save(path + ".logits.npy", forward(config, weights, ids)[0])
     note(path, what)
 
@@ -88,7 +90,7 @@ def make_hf(out):
     import torch
     from safetensors.numpy import load_file, save_file
     os.makedirs(out, exist_ok=True)
-    tokenizer = learn_tokenizer(300)
+    tokenizer = learn_tokenizer(TOKENS)
 
     def save(name, config, weights, what, dtype=torch.float32, tokens="json", model=None, **options):
         path = f"{out}/{name}"
@@ -358,7 +360,7 @@ def random_blocks(rng, kind, rows, columns):
     blocks = rng.integers(0, 256, (n, size), np.uint8)
     at = {"Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "Q2_K": (80, 82), "Q3_K": (108,)}[kind]
     for i in at:  # the float16 factors of a block
-        d = (rng.standard_normal(n) * 2e-4).astype(np.float16)
+        d = (rng.standard_normal(n) * (2e-5 if kind == "Q6_K" else 2e-4)).astype(np.float16)
         blocks[:, i:i + 2] = d.view(np.uint8).reshape(n, 2)
     data = blocks.reshape(rows, -1)
     return data, gguf.quants.dequantize(data, GGMLQuantizationType[kind])
@@ -368,7 +370,7 @@ def make_gguf(out):
     import gguf
     from gguf import GGMLQuantizationType as Type
     os.makedirs(out, exist_ok=True)
-    tokenizer = learn_tokenizer(300)
+    tokenizer = learn_tokenizer(TOKENS)
 
     def write(name, config, weights, kind, what, tokens=True, norms=None, head=True):
         """Matrices are stored as `kind`, vectors as float32, as llama.cpp's converter does it."""
@@ -480,7 +482,7 @@ def main():
     os.makedirs(out, exist_ok=True)
     ids = random_ids(0, T, 1 << 30)
     with open(f"{out}/ids.txt", "w") as f:
-        print(*ids % 300, file=f)
+        print(*ids % TOKENS, file=f)
     np.save(f"{out}/ids.npy", ids)
     with open(f"{out}/text.txt", "w", encoding="utf-8") as f:
         f.write(TEXT)

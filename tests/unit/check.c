@@ -45,7 +45,7 @@ int check_each_isa(int argc, char **argv, void (*tests)(void))
     bool found = argc < 2;
 
     for (size_t i = 0; i < n; i++)
-        if (argc < 2 || strcmp(argv[1], here[i]->isa) == 0) {
+        if (argc < 2 || strcmp(argv[1], here[i]->isa) == 0 || (i == 0 && strcmp(argv[1], "best") == 0)) {
             with_isa(here[i]->isa, tests);
             found = true;
         }
@@ -159,4 +159,9 @@ __attribute__((no_sanitize("address"))) void check_fill_arena(const tg_arena *ar
 size_t check_rounds(size_t n)
 {
     return getenv("TG_QUICK") ? (n + 9) / 10 : n;
+}
+
+size_t check_step(size_t n)
+{
+    return getenv("TG_QUICK") ? n : 1;
 }

@@ -18,9 +18,9 @@ int check_done(void);
 
 /*
  * The main of a test of what depends on the instruction set: runs the tests with the
- * kernels of the set that the argument names, or, without one, with those of every set
- * that this machine runs.  Returns the exit status: CHECK_SKIPPED if the machine (or
- * the program) lacks the named set, and prints why.
+ * kernels of the set that the argument names ("best": of the best that this machine runs),
+ * or, without one, with those of every set that this machine runs.  Returns the exit status: CHECK_SKIPPED if
+ * the machine (or the program) lacks the named set, and prints why.
  */
 enum { CHECK_SKIPPED = 77 };
 int check_each_isa(int argc, char **argv, void (*tests)(void));
@@ -41,6 +41,9 @@ void check_ok(const char *file, int line, tg_status status, const tg_err *err);
 
 /* How often to repeat a random test: n times, or a tenth of that while one works ($TG_QUICK). */
 size_t check_rounds(size_t n);
+
+/* The step of a loop over all cases: 1, or n while one works, to take one case of n. */
+size_t check_step(size_t n);
 
 /* Numbers in [-1, 1), the same in every run. */
 double check_random(uint64_t seed, uint64_t index);

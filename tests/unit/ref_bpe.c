@@ -282,30 +282,38 @@ size_t ref_bpe_piece(const ref_vocab *v, int32_t *ids, const unsigned char *piec
 {
     unsigned char both[2 * TG_BPE_TOKEN_MAX];
     uint32_t whole = v->view.whole_pieces ? ref_vocab_find(v, piece, n) : UINT32_MAX;
+    size_t *ranks;
 
     if (whole != UINT32_MAX) {
         ids[0] = (int32_t)whole;
         return 1;
     }
+    if (n == 0)
+        return 0;
     for (size_t i = 0; i < n; i++)
         ids[i] = (int32_t)ref_vocab_find(v, piece + i, 1);
+    ranks = must(malloc(n * sizeof *ranks)); /* of each id and the next */
+    for (size_t i = 0; i + 1 < n; i++)
+        ranks[i] = rank_of(v, (uint32_t)ids[i], (uint32_t)ids[i + 1]);
     for (;;) {
         size_t best = v->view.n_merges, at = 0;
 
-        for (size_t i = 0; i + 1 < n; i++) {
-            const size_t rank = rank_of(v, (uint32_t)ids[i], (uint32_t)ids[i + 1]);
-
-            if (rank < best) {
-                best = rank;
-                at = i;
-            }
-        }
+        for (size_t i = 0; i + 1 < n; i++)
+            if (ranks[i] < best)
+                best = ranks[at = i];
         if (best == v->view.n_merges)
-            return n;
+            break;
         ids[at] = (int32_t)ref_vocab_find(v, both, join(v, both, v->merges[best][0], v->merges[best][1]));
         memmove(ids + at + 1, ids + at + 2, (n - at - 2) * sizeof *ids);
+        memmove(ranks + at, ranks + at + 1, (n - at - 2) * sizeof *ranks);
         n--;
+        if (at > 0)
+            ranks[at - 1] = rank_of(v, (uint32_t)ids[at - 1], (uint32_t)ids[at]);
+        if (at + 1 < n)
+            ranks[at] = rank_of(v, (uint32_t)ids[at], (uint32_t)ids[at + 1]);
     }
+    free(ranks);
+    return n;
 }
 
 size_t ref_bpe_text(const ref_vocab *v, int32_t *ids, const unsigned char *text, size_t n)

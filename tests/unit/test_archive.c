@@ -258,13 +258,15 @@ static const struct {
 
 static void test_every_bit(void)
 {
+    const size_t step = check_step(9); /* every bit in turn */
+
     for (size_t way = 0; way < 2; way++) {
         for (unsigned deflated = 0; deflated < 2; deflated++) {
             static bytes b;
             size_t arrays, ends, unseen = 0;
 
             b = *sample(deflated);
-            for (size_t bit = 0; bit < 8 * b.n; bit++) {
+            for (size_t bit = 0; bit < 8 * b.n; bit += step) {
                 tg_err err = {0};
 
                 b.p[bit / 8] ^= (unsigned char)(1u << bit % 8);

@@ -78,7 +78,8 @@ static void put_run(table_text *text, const columns_of *of, const value_run *run
 
 static void lines_of_stages(void)
 {
-    const token_labels labels = {"\"T\"\0\0\"\\n\"\0\"b\"", 5, 4, 0};
+    char quoted[] = "\"T\"\0\0\"\\n\"\0\"b\"";
+    const token_labels labels = {.text = quoted, .size = 5, .width = 4};
     const double values[] = {1, -0.1};
     const value_run run = {.layer = 0, .b = 0, .t = 1, .h = 1, .offset = 6, .n = 2, .values = values};
     columns_of of = {.stage = TG_ATTN_V, .view = example_get(1)->view, .L = 1, .labels = labels};
@@ -94,6 +95,30 @@ static void lines_of_stages(void)
                        " 0 1 0 1 1      7  -0.10000000 \"\\n\"\n"
                        "{\"layer\":0,\"b\":0,\"t\":1,\"c\":0,\"offset\":6,\"value\":1}\n"
                        "{\"layer\":0,\"b\":0,\"t\":1,\"c\":1,\"offset\":7,\"value\":-0.100000001}\n");
+}
+
+/* Ids before the texts, and titles over them; the first token is padded by its columns. */
+static void lines_with_ids(void)
+{
+    char text[] = " 7 \"\xE4\xB8\xAD\"\0\0\0"
+                  "12 \"e\xCC\x81\"\0\0\0"
+                  "13 \"long\"\0\0";
+    const token_labels labels = {.text = text, .size = 11, .width = 10, .id_width = 2};
+    const columns_of of = {.stage = TG_ATTN_PROBS, .view = example_get(1)->view, .L = 1, .labels = labels};
+    const double scores[] = {0, 0, 0}, probs[] = {0.5, 0.5, 0};
+    const tg_attn_row row = {
+        .view = &of.view, .i = 1, .j_begin = 0, .j_end = 3, .scores = scores, .probs = probs};
+    columns c;
+    table_text to = {buffer, 0};
+
+    columns_set(&c, &of);
+    columns_put_titles(&to, &c);
+    columns_put_row(&to, &c, &row);
+    buffer[to.n] = '\0';
+    CHECK_TEXT(buffer, "#l h b i j offset       prob id token i id token j\n"
+                       " 0 0 0 1 0      3 0.50000000 12 \"e\xCC\x81\"      7 \"\xE4\xB8\xAD\"\n"
+                       " 0 0 0 1 1      4 0.50000000 12 \"e\xCC\x81\"     12 \"e\xCC\x81\"\n"
+                       " 0 0 0 1 2      5          0 12 \"e\xCC\x81\"     13 \"long\"\n");
 }
 
 /* ---- named values, on standard output */
@@ -153,6 +178,7 @@ int main(void)
 {
     RUN(lines_of_scores);
     RUN(lines_of_stages);
+    RUN(lines_with_ids);
     RUN(lines_of_values);
     return check_done();
 }

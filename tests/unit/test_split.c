@@ -448,11 +448,17 @@ static void cuts(void)
     CHECK(found > 1000);
 }
 
+/* Instruction sets differ only in the masks of ASCII, which test_kernels.c checks at every place; code that
+ * they share adds the other characters. */
 static void tests(void)
 {
+    static bool again;
+
     RUN(names);
     RUN(worked);
-    RUN(every_character);
+    if (!again)
+        RUN(every_character);
+    again = true;
     RUN(random_texts);
     RUN(long_runs);
     RUN(words_edges);

@@ -270,6 +270,8 @@ static void test_zip_fields(void)
     check_byte(local + 30, 'C', "its header has another name");
     check_byte(local + 29, 0xFF, "its header has another name");
     check_byte(z.member[3].data, 1, "ckpt/data/0\": damaged: the CRC-32");
+    z.bytes[entry + 22] = z.bytes[entry + 26] = 1; /* both sizes */
+    check_refused(z.bytes, z.n, "ckpt/data.pkl\": truncated, or longer than the file");
 }
 
 /* Two members in one place; two of a name. */
@@ -313,7 +315,8 @@ static void test_kinds(void)
     static torch_zip z;
 
     CHECK(!tg_torch_recognize("PK\3\4", 4));
-    check_refused((const unsigned char *)"\x80\2\x8A\x0Al\xFC\x9C\x46\xF9\x20", 10, "PyTorch's old format");
+    check_refused((const unsigned char *)"\x80\2\x8A\x0Al\xFC\x9C\x46\xF9 j\xA8P\x19", 14,
+                  "PyTorch's old format");
     torch_zip_put(&z, "wte.weight.npy", "x", 1);
     torch_zip_end(&z);
     CHECK(!tg_torch_recognize(z.bytes, z.n));

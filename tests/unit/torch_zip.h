@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define TORCH_ZIP_MAX 65536
-#define TORCH_ZIP_MEMBERS 16
+#define TORCH_ZIP_MEMBERS 40
 
 typedef struct torch_zip {
     bool wide;  /* sizes and offsets in zip64 fields, and zip64 end records */

@@ -3,8 +3,8 @@
 unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
 
 # Tests that count allocations and make one of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_json test_learn test_llmc test_model_file \
-             test_pickle test_torch_file test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \
+             test_model_file test_pickle test_torch_file test_torch_model test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
@@ -13,7 +13,7 @@ $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
 
 # Files as PyTorch lays them out.
-$(BUILD)/unit/test_torch_file: $(BUILD)/obj/tests/unit/torch_zip.o
+$(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests/unit/torch_zip.o
 
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
 # tests/tokenizers.bats.  It brings the table of kinds, so it is linked before the library, whose
@@ -52,15 +52,24 @@ UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_lea
 tiny: ## build the C tests that are also run with tiny blocks
 	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')
 
-# What `make check` runs.  Words of a command are joined by commas: tests/run takes them apart.
+# Words of a command are joined by commas: tests/run takes them apart.
 comma = ,
-# Kernels with every instruction set, with tiny blocks the portable ones and the best; what is made
-# of them with the best.
+with_isa = $(3:%=$(1)/unit/%$(comma)$(2))
+
+# What `make ctest` runs, as tests/unit.bats does.
+ALL_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(UNIT_ISA)) $(call with_isa,$(TINY),$(isa),$(UNIT_ISA))) \
+           $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT))) \
+           $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
+
+# What `make check` runs: kernels with every instruction set, with tiny blocks the portable ones and the
+# best; what is made of them with the best.
 KERNEL_TESTS = test_kernels test_products
-with_isa = $(KERNEL_TESTS:%=$(1)/unit/%$(comma)$(2))
-CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa))) $(call with_isa,$(TINY),portable) \
-             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(KERNEL_TESTS),$(UNIT))) \
-             $(patsubst %,$(TINY)/unit/%,$(UNIT_TINY))
+CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
+             $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
+             $(call with_isa,$(BUILD),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA)) test_split) \
+             $(call with_isa,$(TINY),best,$(UNIT_ISA)) \
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT))) \
+             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats

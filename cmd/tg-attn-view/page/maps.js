@@ -23,7 +23,9 @@ const styleOf = (name) => getComputedStyle(document.documentElement).getProperty
 
 // ---- thumbnails
 
-const THUMB = 46; // cells along a side, at most: the pixels that page.css gives them
+// Cells along a side, at most: the pixels that page.css gives them.
+const MANY = dump.layers.length * H > 48;
+const THUMB = MANY ? 30 : 46;
 
 function paint(canvas, cells, side, scale) {
     const image = new ImageData(side, side), out = new Uint32Array(image.data.buffer);
@@ -69,7 +71,7 @@ class Thumb {
 // ---- the large map
 
 const FONT = "12px system-ui, sans-serif";
-const LABEL_STEP = 14;  // pixels between labels along a side, at least
+const LABEL_STEP = 13;  // pixels between labels along a side, at least
 const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels
 const VALUE_LEAST = 38; // a cell of so many pixels has its number in it
@@ -178,7 +180,7 @@ function drawLabel(context, t, side, chosen) {
     context.fillText(fit(context, axisLabel(t), frame[side] - 8), 0, 0);
 }
 
-// The chosen token's label lies on its neighbours'.
+// The chosen token's label may lie on a part of its neighbours'.
 function drawChosenLabel(context, t, side) {
     context.font = "bold " + FONT;
     const width = Math.min(context.measureText(axisLabel(t)).width, frame[side] - 8) + 4;
@@ -201,7 +203,8 @@ function drawAxis(context, side, first, chosen) {
     context.textAlign = side === "left" ? "right" : "left";
     context.textBaseline = "middle";
     for (let t = first; t < first + n; t += step)
-        at(t, (pen) => drawLabel(pen, t, side, false));
+        if (Math.abs(t - chosen) * cell >= LABEL_STEP)
+            at(t, (pen) => drawLabel(pen, t, side, false));
     at(chosen, drawChosenLabel);
 }
 

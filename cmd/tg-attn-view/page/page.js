@@ -10,6 +10,59 @@ function element(tag, text, attributes = {}) {
     return made;
 }
 
+// ---- characters that several tokens share
+
+// The bytes that a label stands for; its escapes are those of tg-attn-dump.
+function bytesOf(label) {
+    const bytes = [], encoder = new TextEncoder();
+    const parts = /\\x([0-9A-F]{2})|\\u([0-9A-F]{4})|\\U([0-9A-F]{8})|\\([nt\\])|[^]/gu;
+    for (const [text, byte, short, long, letter] of label.matchAll(parts)) {
+        if (byte)
+            bytes.push(parseInt(byte, 16));
+        else if (short || long)
+            bytes.push(...encoder.encode(String.fromCodePoint(parseInt(short || long, 16) % 0x110000)));
+        else
+            bytes.push(...encoder.encode(letter === "n" ? "\n" : letter === "t" ? "\t" : letter || text));
+    }
+    return bytes;
+}
+
+// The character that begins at bytes[at]; "" if none does.
+function characterAt(bytes, at) {
+    const first = bytes[at], length = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    try {
+        return new TextDecoder("utf-8", {fatal: true}).decode(Uint8Array.from(bytes.slice(at, at + length)));
+    } catch {
+        return "";
+    }
+}
+
+// For each token the characters of which it is only a part.
+function findShared() {
+    const bytes = [], owner = [], shared = Array.from({length: T}, () => new Set());
+    for (let t = 0; dump.tokens && t < T; t++) {
+        const own = bytesOf(tokenAt(t));
+        bytes.push(...own);
+        owner.push(...own.map(() => t));
+    }
+    for (let at = 0, n; at < bytes.length; at += n) {
+        const character = bytes[at] < 0xC2 ? "" : characterAt(bytes, at);
+        n = Math.max(new TextEncoder().encode(character).length, 1);
+        for (let m = at; n > 1 && owner[at] < owner[at + n - 1] && m < at + n; m++)
+            shared[owner[m]].add(character);
+    }
+    return shared;
+}
+
+const shared = findShared();
+
+// ", part of “文”", or nothing.
+function sharedBy(t) {
+    const names = [...shared[t]].map((c) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(c) ? `“${c}”`
+        : "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0"));
+    return names.length > 0 ? `, part of ${names.join(" and ")}` : "";
+}
+
 // ---- the panel: facts about a cell, and its trace
 
 function setRows(table, rows) {
@@ -34,7 +87,7 @@ function basesOf({i, j, head: h}) {
 
 function showFacts(row) {
     const {i, j, head: h, layer} = view, masked = j > i;
-    const id = (t) => dump.ids ? ` — id ${dump.ids[t]}` : "";
+    const id = (t) => (dump.ids ? ` — id ${dump.ids[t]}` : "") + sharedBy(t);
     setRows(byId("facts"), [
         ["query i", String(i), quoted(i) + id(i)],
         ["key j", String(j), quoted(j) + id(j)],
@@ -102,6 +155,8 @@ const words = Array.from({length: T}, (_, t) => {
 });
 
 function makeText() {
+    const longest = Math.max(...words.map((word) => [...word.textContent].length));
+    byId("text").classList.toggle("pieces", longest > "\\x00".length); // tokens are not bytes
     for (const [t, word] of words.entries()) {
         byId("text").append(word);
         if (!dump.tokens)
@@ -125,7 +180,8 @@ function showText(head) {
         word.style.color = step < 0 ? "" : inks[step];
         word.className = "token" + (step < 0 ? " masked" : "") + (t === view.i ? " query" : "") +
             (t === view.j ? " key" : "");
-        word.title = `${t}: ${step < 0 ? "masked" : textOf(x, 5)}`;
+        word.title = `${t}${quoted(t)}${dump.ids ? `, id ${dump.ids[t]}` : ""}${sharedBy(t)}: ` +
+            (step < 0 ? "masked" : textOf(x, 5));
     }
     keepInSight(byId("text"), words[view.way === "row" ? view.i : view.j]);
 }
@@ -172,14 +228,19 @@ function draw() {
 const later = window.requestIdleCallback || ((work) => setTimeout(() => work({timeRemaining: () => 20}), 30));
 
 // The shown layer's heads first.
-function workOnThumbs(idle) {
+function nextThumb() {
     const open = thumbs.filter((thumb) => thumb.rows < T);
-    const next = open.find((thumb) => thumb.layer === view.layer) || open[0];
-    if (!next)
-        return;
-    if (next.work(performance.now() + clamp(idle.timeRemaining(), 5, 40)))
-        next.draw();
-    later(workOnThumbs);
+    return open.find((thumb) => thumb.layer === view.layer) || open[0];
+}
+
+function workOnThumbs(idle) {
+    const end = performance.now() + clamp(idle.timeRemaining(), 5, 40);
+    let next = nextThumb();
+    for (; next && performance.now() < end; next = nextThumb())
+        if (next.work(end))
+            next.draw();
+    if (next)
+        later(workOnThumbs);
 }
 
 // ---- moving
@@ -333,6 +394,7 @@ function makeThumbs() {
         }
         byId("heads").append(group);
     }
+    byId("heads").classList.toggle("many", MANY);
 }
 
 function makeControls() {

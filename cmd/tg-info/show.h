@@ -1,0 +1,27 @@
+/*
+ * show: what tg-info prints of a file.
+ */
+#ifndef TG_CMD_INFO_SHOW_H
+#define TG_CMD_INFO_SHOW_H
+
+#include <stdbool.h>
+
+#include "lib/info/info.h"
+
+typedef struct info_options {
+    bool stats, check, all, json, tsv;
+} info_options;
+
+/* Print lines for the eye; a JSON object; a line of tab-separated values per array. */
+void info_show_text(const tg_info *info, const info_options *o);
+void info_show_json(const tg_info *info, const info_options *o);
+void info_show_tsv(const tg_info *info, const info_options *o);
+void info_print_titles(const info_options *o); /* of the latter */
+
+/* Print how training went, with bars; nothing if it is not known. */
+void info_show_history(const tg_info_history *h);
+
+/* "batch" of "train/batch", if the name begins with "train/"; otherwise NULL. */
+const char *info_in_group(const char *name, const char *group);
+
+#endif

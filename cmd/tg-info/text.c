@@ -1,0 +1,325 @@
+/* What is in a file, for the eye. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-info/show.h"
+#include "lib/base/decimal.h"
+#include "lib/base/size.h"
+#include "lib/base/utf8.h"
+#include "lib/bpe/bpe.h"
+#include "lib/split/split.h"
+
+#define WIDTH 79  /* of lines that are wrapped */
+#define INDENT 12 /* of what follows a label */
+#define SHOWN_SIZE 4200
+#define SHAPE_SIZE (TG_DIMS_MAX * 21 + 3)
+
+const char *info_in_group(const char *name, const char *group)
+{
+    const size_t n = strlen(group);
+
+    return strncmp(name, group, n) == 0 ? name + n : NULL;
+}
+
+/* ---- labels, and words after them that are wrapped */
+
+struct words {
+    size_t column;
+    bool any;
+};
+
+static struct words begin_row(const char *label)
+{
+    printf("%-*s", INDENT, label);
+    return (struct words){.column = INDENT};
+}
+
+static void put_item(struct words *w, const char *item)
+{
+    const size_t n = tg_utf8_width(item);
+
+    if (w->any && w->column + 2 + n > WIDTH) {
+        printf(",\n%*s", INDENT, "");
+        w->column = INDENT;
+    } else if (w->any) {
+        fputs(", ", stdout);
+        w->column += 2;
+    }
+    fputs(item, stdout);
+    w->column += n;
+    w->any = true;
+}
+
+static void put_value(struct words *w, const char *name, const char *text)
+{
+    char item[SHOWN_SIZE], shown[SHOWN_SIZE - 200];
+
+    cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
+    snprintf(item, sizeof item, "%.128s %s", name, shown);
+    put_item(w, item);
+}
+
+/* ---- rows */
+
+static const char *text_of(const tg_info *info, const char *name)
+{
+    const tg_info_value *v = tg_info_find(info, name);
+
+    return v ? v->text : "?";
+}
+
+static void print_heading(const tg_info *info)
+{
+    char path[SHOWN_SIZE];
+
+    cli_escape(path, sizeof path, (const unsigned char *)info->path, strlen(info->path));
+    printf("%s: ", cli_input_name(path));
+    if (strcmp(info->kind, "arrays") == 0 || strcmp(info->kind, "tensors") == 0)
+        fputs(info->format, stdout);
+    else
+        printf("%s (%s)", info->kind, info->format);
+    if (info->bytes > 0)
+        printf(", %s", cli_bytes(info->bytes));
+    if (info->n_files > 1)
+        printf(" in %zu files", info->n_files);
+    putchar('\n');
+}
+
+/* Arrays that the table leaves out unless --all is given. */
+static bool is_hidden(const tg_info_tensor *t)
+{
+    return info_in_group(t->name, "opt/") || info_in_group(t->name, "tokenizer/") ||
+           (t->ndim == 0 && strchr(t->name, '/')) || strcmp(t->name, "kind") == 0 ||
+           strcmp(t->name, "version") == 0;
+}
+
+static void print_parameters(const tg_info *info)
+{
+    uint64_t moments = 0, bytes = 0;
+
+    if (info->parameters > 0)
+        printf("%-*s%s\n", INDENT, "parameters", cli_count(info->parameters));
+    for (size_t i = 0; i < info->n; i++) {
+        if (!info_in_group(info->tensor[i].name, "opt/"))
+            continue;
+        moments++;
+        bytes += info->tensor[i].stored;
+    }
+    if (moments > 0)
+        printf("%-*s%s arrays, %s\n", INDENT, "optimizer", cli_count(moments), cli_bytes(bytes));
+}
+
+static void print_config(const tg_info *info)
+{
+    static const char *const sizes[] = {"n_layer", "n_head", "n_embd", "n_ctx", "vocab_size"};
+    struct words w;
+
+    if (!tg_info_find(info, "config/n_layer"))
+        return;
+    printf("%-*s%s layers, %s heads, width %s, context %s, vocabulary %s\n", INDENT, "shape",
+           text_of(info, "config/n_layer"), text_of(info, "config/n_head"), text_of(info, "config/n_embd"),
+           text_of(info, "config/n_ctx"), text_of(info, "config/vocab_size"));
+    w = begin_row("config");
+    for (size_t i = 0; i < info->n_values; i++) {
+        const char *name = info_in_group(info->value[i].name, "config/");
+        bool is_size = false;
+
+        for (size_t s = 0; name && s < sizeof sizes / sizeof sizes[0]; s++)
+            is_size = is_size || strcmp(name, sizes[s]) == 0;
+        if (name && !is_size)
+            put_value(&w, name, info->value[i].text);
+    }
+    putchar('\n');
+}
+
+static void print_tokenizer(const tg_info *info)
+{
+    const tg_tokenizer *tok = info->tokenizer;
+    const tg_bpe_vocab *bpe = tok ? tg_bpe_vocab_of(tok) : NULL;
+    const unsigned char *h = tok ? tg_tokenizer_identity(tok) : NULL;
+    const uint32_t *ids;
+    struct words w;
+    char item[96];
+    size_t specials;
+
+    if (!tok)
+        return;
+    w = begin_row("tokenizer");
+    put_item(&w, tg_tokenizer_kind_name(tok));
+    snprintf(item, sizeof item, "%s ids", cli_count(tg_tokenizer_vocab_size(tok)));
+    put_item(&w, item);
+    if (bpe) {
+        snprintf(item, sizeof item, "split %s", tg_split_name(bpe->split));
+        put_item(&w, item);
+    }
+    if ((specials = tg_tokenizer_specials(tok, &ids)) > 0) {
+        snprintf(item, sizeof item, "%zu special", specials);
+        put_item(&w, item);
+    }
+    if (tg_tokenizer_end_of_text(tok) >= 0) {
+        snprintf(item, sizeof item, "end of text %ld", (long)tg_tokenizer_end_of_text(tok));
+        put_item(&w, item);
+    }
+    snprintf(item, sizeof item, "identity %02x%02x%02x%02x", h[0], h[1], h[2], h[3]);
+    put_item(&w, item);
+    putchar('\n');
+}
+
+static void print_tokens(const tg_info *info)
+{
+    if (strcmp(info->kind, "tokens") != 0)
+        return;
+    printf("%-*s%s", INDENT, "tokens", cli_count(info->tokens));
+    if (info->archives > 1)
+        printf(" in %s archives, the first of which is shown", cli_count(info->archives));
+    putchar('\n');
+}
+
+static void print_training(const tg_info *info)
+{
+    struct words w;
+
+    if (!tg_info_find(info, "train/step"))
+        return;
+    printf("%-*sstep %s of %s\n", INDENT, "training", text_of(info, "train/step"),
+           text_of(info, "train/steps"));
+    w = begin_row("settings");
+    for (size_t i = 0; i < info->n_values; i++) {
+        const char *name = info_in_group(info->value[i].name, "train/");
+
+        if (name && strcmp(name, "step") != 0 && strcmp(name, "steps") != 0)
+            put_value(&w, name, info->value[i].text);
+    }
+    putchar('\n');
+}
+
+/* Values that no row above has shown. */
+static void print_values(const tg_info *info)
+{
+    for (size_t i = 0; i < info->n_values; i++) {
+        const tg_info_value *v = &info->value[i];
+        char name[160], text[SHOWN_SIZE];
+
+        if (info_in_group(v->name, "config/") || info_in_group(v->name, "train/") ||
+            strcmp(v->name, "kind") == 0 || strcmp(v->name, "version") == 0)
+            continue;
+        cli_escape(name, sizeof name, (const unsigned char *)v->name, strlen(v->name));
+        cli_escape(text, sizeof text, (const unsigned char *)v->text, strlen(v->text));
+        printf("%-*s %s\n", INDENT - 1, name, text);
+    }
+}
+
+static void print_notes(const tg_info *info, const info_options *o)
+{
+    for (size_t i = 0; i < info->notes.n; i++) {
+        char text[SHOWN_SIZE];
+
+        cli_escape(text, sizeof text, (const unsigned char *)info->notes.line[i],
+                   strlen(info->notes.line[i]));
+        printf("%-*s%s\n", INDENT, "note", text);
+    }
+    if (o->check)
+        printf("%-*severything is as it should be\n", INDENT, "checked");
+}
+
+/* ---- the table of arrays */
+
+static const char *shape_text(char out[SHAPE_SIZE], const tg_info_tensor *t)
+{
+    size_t n = 0;
+
+    out[n++] = '[';
+    for (size_t i = 0; i < t->ndim; i++)
+        n += (size_t)snprintf(out + n, SHAPE_SIZE - n, "%s%zu", i > 0 ? "," : "", t->shape[i]);
+    snprintf(out + n, SHAPE_SIZE - n, "]");
+    return out;
+}
+
+struct columns {
+    size_t name, type, shape, offset, bytes;
+};
+
+static struct columns measure(const tg_info *info, bool all)
+{
+    struct columns w = {5, 4, 5, 6, 5}; /* of the titles */
+    char shape[SHAPE_SIZE];
+
+    for (size_t i = 0; i < info->n; i++) {
+        const tg_info_tensor *t = &info->tensor[i];
+
+        if (!all && is_hidden(t))
+            continue;
+        w.name = tg_size_max(w.name, strlen(t->name));
+        w.type = tg_size_max(w.type, strlen(t->type));
+        w.shape = tg_size_max(w.shape, strlen(shape_text(shape, t)));
+        w.offset = tg_size_max(w.offset, tg_decimal_digits((size_t)t->offset));
+        w.bytes = tg_size_max(w.bytes, tg_decimal_digits((size_t)t->stored));
+    }
+    return w;
+}
+
+static void print_stats(const tg_info_tensor *t)
+{
+    if (!t->has_stats)
+        return;
+    printf("  %11.4g %11.4g %11.4g %11.4g", (double)t->stats.min, (double)t->stats.max,
+           tg_stats_mean(&t->stats), tg_stats_norm(&t->stats));
+    if (t->stats.not_finite > 0)
+        printf("  %" PRIu64 " not finite", t->stats.not_finite);
+}
+
+static void print_tensor(const tg_info *info, const tg_info_tensor *t, const struct columns *w,
+                         const info_options *o)
+{
+    char shape[SHAPE_SIZE], offset[24] = "-";
+    const char *file = info->file[t->file], *slash = strrchr(file, '/');
+
+    if (t->placed)
+        snprintf(offset, sizeof offset, "%" PRIu64, t->offset);
+    printf("%-*s  %-*s  %-*s  %*s  %*" PRIu64, (int)w->name, t->name, (int)w->type, t->type, (int)w->shape,
+           shape_text(shape, t), (int)w->offset, offset, (int)w->bytes, t->stored);
+    if (o->stats)
+        print_stats(t);
+    if (info->n_files > 1)
+        printf("  %s", slash ? slash + 1 : file);
+    putchar('\n');
+}
+
+static void print_table(const tg_info *info, const info_options *o)
+{
+    const struct columns w = measure(info, o->all);
+    size_t shown = 0, hidden = 0;
+
+    for (size_t i = 0; i < info->n; i++)
+        hidden += !o->all && is_hidden(&info->tensor[i]);
+    if (hidden < info->n) {
+        printf("\n%-*s  %-*s  %-*s  %*s  %*s", (int)w.name, "array", (int)w.type, "type", (int)w.shape,
+               "shape", (int)w.offset, "offset", (int)w.bytes, "bytes");
+        if (o->stats)
+            printf("  %11s %11s %11s %11s", "min", "max", "mean", "norm");
+        fputs(info->n_files > 1 ? "  file\n" : "\n", stdout);
+    }
+    for (size_t i = 0; i < info->n; i++) {
+        if (!o->all && is_hidden(&info->tensor[i]))
+            continue;
+        print_tensor(info, &info->tensor[i], &w, o);
+        shown++;
+    }
+    if (hidden > 0 && shown > 0)
+        printf("and %s more with --all\n", cli_count(hidden));
+}
+
+void info_show_text(const tg_info *info, const info_options *o)
+{
+    print_heading(info);
+    print_parameters(info);
+    print_config(info);
+    print_tokenizer(info);
+    print_tokens(info);
+    print_training(info);
+    info_show_history(&info->history);
+    print_values(info);
+    print_notes(info, o);
+    print_table(info, o);
+}

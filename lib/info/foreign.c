@@ -1,0 +1,319 @@
+/* Other projects' files: a model that this library computes, or at least a list of tensors. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "formats/format.h"
+#include "formats/gguf.h"
+#include "formats/llmc.h"
+#include "formats/safetensors.h"
+#include "formats/torch_file.h"
+#include "lib/checkpoint/model_format.h"
+#include "lib/info/parts.h"
+#include "lib/vocab/vocab_file.h"
+
+#define TEXT_MAX 200 /* bytes of a text that is shown */
+
+/* ---- tensors */
+
+static tg_status take_list(tg_info *info, const tg_tensor_list *list, const tg_info_want *want, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < list->n; i++) {
+        const tg_stored *s = &list->tensor[i];
+        tg_info_tensor *t;
+
+        if ((status = tg_info_add_tensor(info, s, &t, err)))
+            return status;
+        t->placed = true;
+        t->offset = s->offset;
+        if (want->stats || want->check)
+            status = tg_info_add_stats(t, s, err);
+        if (!status && want->check)
+            status = tg_info_check_finite(t, err);
+    }
+    return status;
+}
+
+static tg_status take_files(tg_info *info, const tg_model_file *f, const tg_info_want *want, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < f->n_files; i++) {
+        if (!(status = tg_info_add_file(info, f->file[i]->path, f->file[i]->n, err)) &&
+            (status = take_list(info, &f->file[i]->list, want, err)))
+            status = tg_err_in(err, f->file[i]->path);
+    }
+    return status;
+}
+
+/* ---- what the formats say besides */
+
+/* Cut a text, and replace what does not belong in a line. */
+static void shown(char out[TEXT_MAX + 4], const char *text, size_t n)
+{
+    const size_t kept = n > TEXT_MAX ? TEXT_MAX : n;
+
+    for (size_t i = 0; i < kept; i++) {
+        const bool printable = text[i] >= ' ' && text[i] < 0x7F;
+
+        out[i] = '?';
+        if (printable)
+            out[i] = text[i];
+    }
+    snprintf(out + kept, 4, "%s", kept < n ? "..." : "");
+}
+
+static tg_status take_gguf_value(tg_info *info, const tg_gguf_value *v, tg_err *err)
+{
+    char name[TEXT_MAX + 4], text[TEXT_MAX + 4];
+    const unsigned char *at = v->at;
+    tg_info_type type = TG_INFO_NUMBER;
+
+    shown(name, v->key.p, v->key.n);
+    if (v->array) {
+        snprintf(text, sizeof text, "%zu of type %s", v->n, tg_gguf_type_name(v->type));
+        type = TG_INFO_OTHER;
+    } else if (v->type == TG_GGUF_TEXT) {
+        const tg_gguf_text t = tg_gguf_next_text(&at);
+
+        shown(text, t.p, t.n);
+        type = TG_INFO_TEXT;
+    } else if (v->type == TG_GGUF_F32 || v->type == TG_GGUF_F64) {
+        snprintf(text, sizeof text, v->type == TG_GGUF_F32 ? "%.9g" : "%.15g", tg_gguf_real(v, 0));
+        type = strpbrk(text, "ni") ? TG_INFO_TEXT : TG_INFO_NUMBER; /* nan, inf */
+    } else {
+        snprintf(text, sizeof text, "%lld", (long long)tg_gguf_integer(v, 0));
+    }
+    return tg_info_add_value(info, name, type, text, err);
+}
+
+static tg_status read_gguf(tg_info *info, tg_loaded *file, tg_tensor_list *list, tg_err *err)
+{
+    tg_gguf g = {0};
+    tg_status status = tg_gguf_read(list, &g, file->bytes, file->n, err);
+
+    for (size_t i = 0; !status && i < g.n_values; i++)
+        status = take_gguf_value(info, &g.value[i], err);
+    tg_gguf_free(&g);
+    return status;
+}
+
+static tg_status read_safetensors(tg_info *info, tg_loaded *file, tg_tensor_list *list, tg_err *err)
+{
+    tg_metadata m = {0};
+    tg_status status = tg_safetensors_read(list, &m, file->bytes, file->n, err);
+
+    for (size_t i = 0; !status && i < m.n; i++) {
+        char name[TEXT_MAX + 4], text[TEXT_MAX + 4];
+
+        shown(name, m.pair[i].key, strlen(m.pair[i].key));
+        shown(text, m.pair[i].value, strlen(m.pair[i].value));
+        status = tg_info_add_value(info, name, TG_INFO_TEXT, text, err);
+    }
+    tg_metadata_free(&m);
+    return status;
+}
+
+/* The values in a file that has some, besides its tensors. */
+static tg_status take_values_of(tg_info *info, tg_loaded *file, tg_err *err)
+{
+    const tg_format format = tg_format_recognize(file->bytes, file->n);
+    tg_tensor_list list = {0};
+    tg_status status = TG_OK;
+
+    if (format == TG_FORMAT_GGUF)
+        status = read_gguf(info, file, &list, err);
+    else if (format == TG_FORMAT_SAFETENSORS)
+        status = read_safetensors(info, file, &list, err);
+    tg_tensor_list_free(&list);
+    return status;
+}
+
+/* ---- a model */
+
+static tg_status take_config(tg_info *info, const tg_config *config, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < tg_config_fields.n; i++) {
+        const tg_field *f = &tg_config_fields.row[i];
+        char text[128];
+
+        tg_field_text(text, sizeof text, f, config);
+        status = tg_info_add_value(info, f->name, f->type == TG_FIELD_CHOICE ? TG_INFO_TEXT : TG_INFO_NUMBER,
+                                   text, err);
+    }
+    return status;
+}
+
+static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want *want, tg_err *err)
+{
+    tg_status status;
+
+    strcpy(info->kind, "model");
+    info->format = tg_model_file_kind(f);
+    info->parameters = f->table.count;
+    if (f->tokenizer)
+        info->tokenizer = tg_tokenizer_share(f->tokenizer);
+    info->notes = f->notes;
+    f->notes = (tg_notes){0};
+    if ((status = take_config(info, &f->config, err)))
+        return status;
+    for (size_t i = 0; i < f->n_files; i++)
+        if (take_values_of(info, f->file[i], err))
+            return tg_err_in(err, f->file[i]->path);
+    return take_files(info, f, want, err);
+}
+
+/* ---- tensors of something else */
+
+static tg_status read_torch(tg_loaded *file, tg_tensor_list *list, tg_err *err)
+{
+    tg_torch_transposed transposed = {0};
+    tg_torch t;
+    tg_status status = tg_torch_open(&t, file->bytes, file->n, err);
+
+    if (!status)
+        status = tg_torch_list(list, &t, tg_pickle_root(&t.pickle), &transposed, err);
+    tg_torch_transposed_free(&transposed);
+    tg_torch_close(&t);
+    return status;
+}
+
+static tg_status read_llmc_tokens(tg_info *info, const tg_loaded *file, tg_err *err)
+{
+    const unsigned char *ids;
+    size_t n;
+    const tg_status status = tg_llmc_tokens_read(&ids, &n, file->bytes, file->n, err);
+
+    strcpy(info->kind, "tokens");
+    info->format = "llm.c's tokens";
+    info->tokens = n;
+    return status;
+}
+
+static tg_status read_llmc_tokenizer(tg_info *info, const tg_loaded *file, tg_err *err)
+{
+    tg_llmc_tokenizer t;
+    char text[24];
+    tg_status status = tg_llmc_tokenizer_read(&t, file->bytes, file->n, err);
+
+    if (status)
+        return status;
+    strcpy(info->kind, "tokenizer");
+    info->format = "an llm.c tokenizer";
+    snprintf(text, sizeof text, "%zu", t.n);
+    if ((status = tg_info_add_value(info, "tokens", TG_INFO_NUMBER, text, err)))
+        return status;
+    snprintf(text, sizeof text, "%zu", t.end_of_text);
+    return tg_info_add_value(info, "end_of_text", TG_INFO_NUMBER, text, err);
+}
+
+/* Text: a log, or a vocabulary.  *known: whether it is one of them. */
+static tg_status read_text(tg_info *info, const tg_loaded *file, bool *known, tg_err *err)
+{
+    tg_err why = {0};
+
+    if (tg_info_is_log(file->bytes, file->n))
+        return tg_info_read_log(info, file->bytes, file->n, err);
+    strcpy(info->kind, "tokenizer");
+    info->format = "another project's vocabulary";
+    *known = !tg_vocab_file_open(&info->tokenizer, file->path, NULL, &why);
+    return TG_OK;
+}
+
+/* List the tensors of a file whose model is not known.  *known: whether its format is. */
+static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_err *err)
+{
+    switch (tg_format_recognize(file->bytes, file->n)) {
+    case TG_FORMAT_GGUF:
+        info->format = "a GGUF file";
+        return read_gguf(info, file, &file->list, err);
+    case TG_FORMAT_SAFETENSORS:
+        info->format = "a safetensors file";
+        return read_safetensors(info, file, &file->list, err);
+    case TG_FORMAT_ZIP:
+        info->format = "a PyTorch file";
+        return read_torch(file, &file->list, err);
+    case TG_FORMAT_LLMC_TOKENS:
+        return read_llmc_tokens(info, file, err);
+    case TG_FORMAT_LLMC_TOKENIZER:
+        return read_llmc_tokenizer(info, file, err);
+    case TG_FORMAT_TEXT:
+        return read_text(info, file, known, err);
+    default:
+        *known = false;
+        return TG_OK;
+    }
+}
+
+/* After the model could not be opened, for the reason in `why`. */
+static tg_status read_list(tg_info *info, const char *path, const tg_info_want *want, const tg_err *why,
+                           tg_err *err)
+{
+    tg_model_file f = {0};
+    tg_loaded *file;
+    bool known = true;
+    struct stat st;
+    tg_status status;
+
+    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode)) {
+        *err = *why;
+        return err->code;
+    }
+    strcpy(info->kind, "tensors");
+    if ((status = tg_model_file_load(&f, path, &file, err))) {
+        tg_model_file_close(&f);
+        return status;
+    }
+    if (read_tensors(info, file, &known, err)) {
+        status = tg_err_in(err, path);
+    } else if (!known) {
+        *err = *why;
+        status = err->code;
+    } else if (!(status = take_files(info, &f, want, err)) && strcmp(info->kind, "tensors") == 0) {
+        status = tg_notes_add(&info->notes, err, "no model that tg computes: %s", why->message);
+    }
+    tg_model_file_close(&f);
+    return status;
+}
+
+/* ---- either */
+
+/* The file does not tell the number of heads, so one was assumed, which divides every width. */
+static tg_status forget_heads(tg_info *info, tg_err *err)
+{
+    for (size_t i = 0; i < info->n_values; i++) {
+        if (strcmp(info->value[i].name, "config/n_head") != 0)
+            continue;
+        strcpy(info->value[i].text, "?");
+        info->value[i].type = TG_INFO_OTHER;
+    }
+    return tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
+}
+
+tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
+{
+    tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
+    tg_model_file f;
+    tg_err why = {0};
+    tg_status status = tg_model_file_open(&f, path, &ask, &why);
+
+    if (status == TG_EUSAGE) {
+        ask.heads = 1;
+        status = tg_model_file_open(&f, path, &ask, &why);
+    }
+    if (!status) {
+        if (!(status = take_model(info, &f, want, err)) && ask.heads > 0)
+            status = forget_heads(info, err);
+        tg_model_file_close(&f);
+        return status;
+    }
+    if (status == TG_EDATA || status == TG_EUSAGE)
+        return read_list(info, path, want, &why, err);
+    *err = why;
+    return status;
+}

@@ -1,0 +1,96 @@
+/*
+ * info: what is in a file, or in a directory: of this project or of others.
+ *
+ *     tg_info_open(&info, path, &want, &err)
+ *     info.kind, info.value[], info.tensor[], ...
+ *     tg_info_close(&info)
+ *
+ * Archives (.npz) are read as a whole, so that their checksums are verified.  Of other files only the
+ * headers are read, unless `stats` or `check` asks for the numbers.
+ * Memory: proportional to the number of arrays, at most TG_NAMES_MAX per file.
+ */
+#ifndef TG_INFO_INFO_H
+#define TG_INFO_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/array.h"
+#include "formats/limits.h"
+#include "formats/source.h"
+#include "lib/base/status.h"
+#include "lib/checkpoint/model_file.h"
+#include "lib/info/stats.h"
+#include "lib/text/tokenizer.h"
+
+/* A setting: a named number or text. */
+typedef enum tg_info_type { TG_INFO_TEXT, TG_INFO_NUMBER, TG_INFO_OTHER } tg_info_type;
+
+typedef struct tg_info_value {
+    char *name;        /* "config/n_layer"; owned */
+    char *text;        /* owned; of a number: in decimal, as JSON has it */
+    tg_info_type type; /* OTHER: the text describes a value that is not shown */
+} tg_info_value;
+
+/* An array; in other projects' files, a tensor. */
+typedef struct tg_info_tensor {
+    char name[TG_NAME_MAX + 1];
+    char type[24]; /* "f32", "u16", "q8_0", "S5" */
+    size_t ndim, shape[TG_DIMS_MAX];
+    size_t count;    /* elements */
+    uint64_t stored; /* bytes in the file; of a compressed array, without compression */
+    size_t file;     /* index of info->file */
+    bool placed;     /* offset is known: the file is mapped, and the array not compressed */
+    uint64_t offset; /* of its first byte in the file */
+    bool has_stats;  /* its numbers are floating-point, and were asked for */
+    tg_stats stats;
+} tg_info_tensor;
+
+/* How a run of training went: what tg-train --log writes. */
+typedef struct tg_info_history {
+    double *step, *loss, *val_loss; /* [n] val_loss is NaN where it was not measured; owned */
+    size_t n, capacity;
+} tg_info_history;
+
+typedef struct tg_info {
+    char *path;         /* as given; owned */
+    const char *format; /* "an archive of tg", "a safetensors file" */
+    char kind[24]; /* "model", "tokens", "tokenizer", "attention", "logits", "arrays", "tensors", "log" */
+    char **file;   /* [n_files] paths; owned */
+    size_t n_files;
+    uint64_t bytes;       /* of all of them; 0: not known, as of a pipe */
+    tg_info_value *value; /* [n_values] in the file's order; owned */
+    size_t n_values, values_capacity;
+    tg_info_tensor *tensor; /* [n] in the file's order; owned */
+    size_t n, capacity;
+    uint64_t parameters;           /* of a model: numbers that training changes; 0: it is no model */
+    uint64_t tokens;               /* of a token stream */
+    uint64_t archives;             /* in a row; values and arrays are those of the first */
+    const tg_tokenizer *tokenizer; /* a share; NULL: none */
+    tg_info_history history;       /* of a log */
+    tg_notes notes;                /* what readers of other projects' files say */
+    /* what readers own */
+    const unsigned char *map; /* [map_size] the archive, if it is mapped */
+    size_t map_size;
+} tg_info;
+
+typedef struct tg_info_want {
+    bool stats;
+    bool check; /* refuse what is not as it should be */
+} tg_info_want;
+
+/*
+ * Read what is in the file or directory at path; "-" is standard input.
+ * TG_EDATA: damaged, or nothing that this library reads.  If want->check is set, also: ids outside a
+ * vocabulary, numbers that are not finite, and whatever the reader of this kind refuses.
+ * TG_EUSAGE: want->check for a pipe.  TG_EIO, TG_ENOMEM.  Messages have the path.  After a failure *info
+ * needs no close.
+ */
+TG_MUST_CHECK tg_status tg_info_open(tg_info *info, const char *path, const tg_info_want *want, tg_err *err);
+void tg_info_close(tg_info *info); /* a zeroed one is fine */
+
+/* The value of that name, or NULL. */
+const tg_info_value *tg_info_find(const tg_info *info, const char *name);
+
+#endif

@@ -1,0 +1,94 @@
+/* What tg-train --log writes: tab-separated values, the first line with titles. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/info/parts.h"
+
+#define TITLES "step\tloss\tval_loss\t"
+#define LINE_SIZE 1024 /* bytes of a line */
+
+bool tg_info_is_log(const unsigned char *text, size_t n)
+{
+    return n >= strlen(TITLES) && memcmp(text, TITLES, strlen(TITLES)) == 0;
+}
+
+static tg_status append(double **numbers, size_t n, size_t capacity, double x, tg_err *err)
+{
+    void *items = *numbers;
+    const tg_status status = tg_info_reserve(&items, n, &capacity, sizeof x, err);
+
+    *numbers = items;
+    if (!status)
+        (*numbers)[n] = x;
+    return status;
+}
+
+static tg_status add_step(tg_info_history *h, const double *x, tg_err *err)
+{
+    size_t capacity = h->capacity;
+    void *items = h->step;
+    tg_status status;
+
+    /* the three grow alike */
+    if ((status = append(&h->loss, h->n, h->capacity, x[1], err)) ||
+        (status = append(&h->val_loss, h->n, h->capacity, x[2], err)) ||
+        (status = tg_info_reserve(&items, h->n, &capacity, sizeof *x, err)))
+        return status;
+    h->step = items;
+    h->step[h->n++] = x[0];
+    h->capacity = capacity;
+    return TG_OK;
+}
+
+/* The first three numbers of a line; an empty one is NaN. */
+static bool parse(double x[3], char *line)
+{
+    for (size_t i = 0; i < 3; i++) {
+        char *end = strchr(line, '\t'), *stop;
+
+        if (!end)
+            return false;
+        *end = '\0';
+        x[i] = *line == '\0' ? nan("") : strtod(line, &stop);
+        if (*line != '\0' && *stop != '\0')
+            return false;
+        line = end + 1;
+    }
+    return true;
+}
+
+static tg_status take_line(tg_info_history *h, const unsigned char *text, size_t n, size_t number,
+                           tg_err *err)
+{
+    char line[LINE_SIZE];
+    double x[3];
+
+    if (n < sizeof line) {
+        memcpy(line, text, n);
+        line[n] = '\0';
+        if (parse(x, line))
+            return add_step(h, x, err);
+    }
+    return tg_fail(err, TG_EDATA, "line %zu of the log is damaged: expected step, loss and validation loss",
+                   number);
+}
+
+tg_status tg_info_read_log(tg_info *info, const unsigned char *text, size_t n, tg_err *err)
+{
+    const unsigned char *const end = text + n;
+    tg_status status = TG_OK;
+
+    strcpy(info->kind, "log");
+    info->format = "of tg-train";
+    for (size_t number = 1; !status && text < end; number++) {
+        const unsigned char *stop = memchr(text, '\n', (size_t)(end - text));
+        const size_t length = (size_t)((stop ? stop : end) - text);
+
+        if (number > 1)
+            status = take_line(&info->history, text, length, number, err);
+        text += length + 1;
+    }
+    return status;
+}
