@@ -313,7 +313,7 @@ static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copie
     m->probe_count = f->own.probe_count;
     for (size_t i = 0; i < f->table.n && !status; i++) {
         status = take_values(m, f, i, flat, copied, err);
-        if (flat)
+        if (flat || !tg_model_file_direct(f, i)) /* it has been copied */
             tg_model_file_release(f, i);
     }
     if (status || flat)
