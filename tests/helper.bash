@@ -7,7 +7,7 @@ bats_require_minimum_version 1.7.0
 
 # The tools, and nothing of the caller's surroundings that changes what a test sees.
 tg_environment() {
-    ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    ROOT=${BATS_TEST_DIRNAME%/*}
     BUILD=${TG_BUILD:-build/release}
     [[ $BUILD = /* ]] || BUILD=$ROOT/$BUILD
     if [[ ! -d $BUILD/bin ]]; then

@@ -17,6 +17,7 @@
 #include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/gpt/family.h"
+#include "lib/text/bare_ids.h"
 #include "tests/fuzz/input.h"
 
 /* No pass is run. */
@@ -119,8 +120,9 @@ static size_t begin_with(uint8_t *data, size_t max, size_t format)
 
     c.n_layer = 1;
     c.n_head = 2;
-    c.n_embd = c.n_ctx = 4;
-    must(tg_tokenizer_create(&tok, NULL, &err) == TG_OK && tg_model_create(&m, &c, tok, 1, &err) == TG_OK);
+    c.n_embd = c.n_ctx = 2;
+    c.vocab_size = 3;
+    must(tg_bare_ids_create(&tok, 3, &err) == TG_OK && tg_model_create(&m, &c, tok, 1, &err) == TG_OK);
     must(tg_model_write(&m, own, &err) == TG_OK);
     must(tg_model_file_open(&f, path_of(path, own), NULL, &err) == TG_OK);
     must(to->part[0].write(fd, &f, &how, &err) == TG_OK);

@@ -52,12 +52,18 @@ UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_lea
 tiny: ## build the C tests that are also run with tiny blocks
 	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')
 
-# What `make check` runs.  Words of a command are joined by commas: tests/run takes them apart.
+# Words of a command are joined by commas: tests/run takes them apart.
 comma = ,
-# Kernels with every instruction set, with tiny blocks the portable ones and the best; what is made
-# of them with the best.
-KERNEL_TESTS = test_kernels test_products
 with_isa = $(3:%=$(1)/unit/%$(comma)$(2))
+
+# What `make ctest` runs, as tests/unit.bats does.
+ALL_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(UNIT_ISA)) $(call with_isa,$(TINY),$(isa),$(UNIT_ISA))) \
+           $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT))) \
+           $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
+
+# What `make check` runs: kernels with every instruction set, with tiny blocks the portable ones and the
+# best; what is made of them with the best.
+KERNEL_TESTS = test_kernels test_products
 CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
              $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
              $(call with_isa,$(BUILD),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA)) test_split) \
