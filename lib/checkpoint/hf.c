@@ -155,7 +155,7 @@ static tg_status check_shards(const tg_shards *shards, const char *name, const t
 
 static tg_status load_shards(tg_model_file *f, const char *directory, const char *name, tg_err *err)
 {
-    const tg_loaded *index;
+    const tg_loaded *index = NULL;
     tg_loaded *file;
     tg_shards shards;
     char *path = tg_path_in(directory, name);
