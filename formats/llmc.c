@@ -141,9 +141,9 @@ static tg_status take_config(tg_llmc_config *config, const unsigned char *file, 
             return tg_fail(err, TG_EDATA, "%s is %zu, expected 1 to %zu", names[i], *to[i],
                            to[i] == &config->n_layer ? (size_t)LAYERS_MAX : NUMBER_MAX);
     }
-    if (config->rows < config->vocab_size)
-        return tg_fail(err, TG_EDATA, "wte.weight has %zu rows for a vocab_size of %zu", config->rows,
-                       config->vocab_size);
+    if (config->rows != tg_llmc_rows(config->vocab_size))
+        return tg_fail(err, TG_EDATA, "wte.weight has %zu rows for a vocab_size of %zu, expected %zu",
+                       config->rows, config->vocab_size, tg_llmc_rows(config->vocab_size));
     return TG_OK;
 }
 

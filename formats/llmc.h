@@ -28,10 +28,10 @@
 typedef struct tg_llmc_config {
     bool bf16;
     size_t n_ctx, vocab_size, n_layer, n_head, n_embd;
-    size_t rows; /* of wte.weight, at least vocab_size; the rest is padding */
+    size_t rows; /* of wte.weight: tg_llmc_rows(vocab_size), the rest is padding */
 } tg_llmc_config;
 
-/* The rows that llm.c wants for this many ids: a multiple of 128. */
+/* The rows for this many ids: the next multiple of 128. */
 size_t tg_llmc_rows(size_t vocab_size);
 
 /* Tensors in a model's file, and tensor i < that of them, in the file's order: name (nanoGPT's and Hugging

@@ -109,5 +109,6 @@
 #include "lib/dump/dump_write.h"
 #include "lib/heads/ablate.h"
 #include "lib/heads/head_stats.h"
+#include "lib/heads/probe.h"
 
 #endif

@@ -50,6 +50,14 @@ need_numpy() {
     python3 -c 'import numpy' 2> /dev/null || skip "python3 has no NumPy"
 }
 
+# need_judge PACKAGE: TG_JUDGE_PYTHON names a Python that has the packages to compare with.
+need_judge() {
+    [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
+    "$TG_JUDGE_PYTHON" -c "
+import importlib.util, sys
+sys.exit(importlib.util.find_spec('$1') is None)" || skip "$TG_JUDGE_PYTHON has no $1"
+}
+
 # need_data FILE: $DATA becomes its path.
 need_data() {
     [[ -n ${TG_TEST_DATA:-} ]] || skip "TG_TEST_DATA does not name a directory with $1"

@@ -2,16 +2,10 @@
 
 load helper
 
-# judge PACKAGE: TG_JUDGE_PYTHON names a Python that has the packages to compare with.
-judge() {
-    [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
-    "$TG_JUDGE_PYTHON" -c "import $1" 2> /dev/null || skip "$TG_JUDGE_PYTHON has no $1"
-    make_unit
-}
-
 pieces_against() {
-    judge "$1"
-    judge unicodedata2
+    need_judge "$1"
+    need_judge unicodedata2
+    make_unit
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/split.py" "$BUILD/unit/split_text" "$1" \
         "$ROOT/tests/unit/test_split.c" "$ROOT"/docs/*.md ${TG_TEST_DATA:+"$TG_TEST_DATA/tinyshakespeare.txt"}
     echo "$output"
@@ -22,12 +16,13 @@ pieces_against() {
 @test "pieces: tiktoken" { pieces_against tiktoken; }
 
 @test "normal forms: unicodedata2" {
-    judge unicodedata2
+    need_judge unicodedata2
+    make_unit
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/normalize.py" "$BUILD/unit/nfc_text"
 }
 
 @test "the tables are of the Unicode that the header names" {
-    judge unicodedata2
+    need_judge unicodedata2
     local version
     version=$("$TG_JUDGE_PYTHON" -c 'import unicodedata2; print(unicodedata2.unidata_version)')
     grep -q "TG_UNICODE_VERSION \"$version\"" "$ROOT/lib/unicode/unicode.h" || skip "unicodedata2 is of Unicode $version"
@@ -43,8 +38,8 @@ pieces_against() {
     slow
     need_data gpt2/vocab.bpe
     need_data tinyshakespeare.txt
-    judge tiktoken
-    judge gigatoken
+    need_judge tiktoken
+    need_judge gigatoken
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/encode.py" "$BUILD/bin/tg-tokenize" \
         "$TG_TEST_DATA/gpt2/vocab.bpe" "$TG_TEST_DATA/tinyshakespeare.txt"
     [[ $output = "the same ids" ]]

@@ -77,8 +77,8 @@ END
 "\xE2" part of \u200D
 "\x80\x8D" part of \u200D
 END
-    tg-attn-dump -m m.npz --pieces -f tsv < t.npz > tsv
-    run -1 grep 'part of' tsv
+    tg-attn-dump -m m.npz --pieces -f tsv < t.npz > table
+    run -1 grep 'part of' table
     tg-attn-dump -m bytes.npz --pieces < bytes > got
     run -1 grep 'part of' got
 }
@@ -122,9 +122,9 @@ for p in pieces:
     grep '^# layer head' summary | grep -q ' prob  id token i  *id token j$'
     grep -q ' 268 "longlonglonglongl…"' rows
     grep -q " 269 \"$zhong$zhong$zhong$zhong$zhong$zhong$zhong$zhong…\"" rows
-    tg-attn-dump --stage q --head 0 --query 1 < tokens.npz > q
-    grep -q '^#l h b  t d offset        value  id token$' q
-    [[ $(tail -n 1 q) = *' 257 " the"' ]]
+    tg-attn-dump --stage q --head 0 --query 1 < tokens.npz > stage
+    grep -q '^#l h b  t d offset        value  id token$' stage
+    [[ $(tail -n 1 stage) = *' 257 " the"' ]]
 }
 
 @test "two texts that look alike: their ids" {

@@ -1,11 +1,5 @@
 load helper
 
-# A judge needs Python with the reference's package; TG_JUDGE_PYTHON names one that has it.
-need_judge() {
-    [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
-    "$TG_JUDGE_PYTHON" -c "import $1" 2> /dev/null || skip "$TG_JUDGE_PYTHON has no $1"
-}
-
 words='low low low lower lower newest newest newest widest'
 
 # ---- what is learned

@@ -352,3 +352,15 @@ open("bad", "wb").write(data)
     tg-convert hf --to hf -o hf # onto itself
     cmp hf/model.safetensors "$FIXTURES/hf/model.safetensors"
 }
+
+@test "a model from a pipe; a device without an end" {
+    need_plain_build
+    run_pipe 0 'tg-convert <(cat model.npz) --to gguf --lossy -o a.gguf'
+    run_pipe 0 'tg-convert <(cat a.gguf) -o b.npz'
+    tg-convert a.gguf -o c.npz
+    cmp b.npz c.npz
+    run -1 --separate-stderr bash -c 'ulimit -v 2000000; tg-convert /dev/zero -o c.npz'
+    said "/dev/zero: the input has more than 67108864 bytes"
+    run -1 --separate-stderr bash -c 'ulimit -v 2000000; tg-convert <(yes) -o c.npz'
+    said "the input has more than 67108864 bytes"
+}

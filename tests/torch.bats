@@ -196,7 +196,7 @@ refused() {
     refused truncated tg-convert cut.bin
     run_pipe 2 'tg-convert tokens.bin --to llmc-tokens | cat'
     [[ $stderr = *'cannot be written to a pipe'* ]]
-    run -1 --separate-stderr tg-convert tokens.bin --to hf -o x
+    run -2 --separate-stderr tg-convert tokens.bin --to hf -o x
     [[ $stderr = *'tokens, no model'* ]]
     echo text > text
     run -1 --separate-stderr tg-convert - < text

@@ -73,6 +73,7 @@ tiny() {
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: ablate" { unit ablate; }
+@test "unit: probe" { unit probe; }
 @test "unit: trace" { unit trace; }
 @test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }

@@ -133,12 +133,6 @@ np.savez("bad.npz", **z)' "$1"
 1000000"
 }
 
-# A judge needs Python with the reference's package; TG_JUDGE_PYTHON names one that has it.
-need_judge() {
-    [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
-    "$TG_JUDGE_PYTHON" -c "import $1" 2> /dev/null || skip "$TG_JUDGE_PYTHON has no $1"
-}
-
 @test "tokenizers and tiktoken read what tg writes, and tg what they write" {
     slow
     need_judge tiktoken

@@ -94,13 +94,15 @@ static tg_status prompt_ids(tg_prompt *p, const tg_model *model, const char *lis
 
 bool cli_text_given(const cli_text *t)
 {
-    return t->text || t->ids;
+    return t->text || t->ids || t->has_probe;
 }
 
 int cli_text_check(const cli_text *t)
 {
     if (t->text && t->ids)
         return cli_usage("--prompt and --ids name different texts: give only one");
+    if (t->has_probe && (t->text || t->ids))
+        return cli_usage("--probe and --%s name different texts: give only one", t->ids ? "ids" : "prompt");
     return t->ids ? check_ids(t->ids) : CLI_OK;
 }
 
@@ -109,17 +111,26 @@ int cli_text_check(const cli_text *t)
 /* NOWHERE: it is not given, and the model has no probe. */
 enum source { OPTION, STDIN, PROBE, NOWHERE };
 
+static bool has_stdin(const cli_model *m)
+{
+    return !cli_is_dash(m->path) && cli_stdin_has_data();
+}
+
 static enum source find_source(const cli_text *t, const cli_model *m)
 {
     if (cli_text_given(t))
         return OPTION;
-    if (!cli_is_dash(m->path) && cli_stdin_has_data())
+    if (has_stdin(m))
         return STDIN;
     return m->model.probe_count > 0 ? PROBE : NOWHERE;
 }
 
 static tg_status read_option(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
 {
+    if (t->has_probe && has_stdin(m))
+        return tg_fail(err, TG_EUSAGE, "--probe and standard input name different texts: give only one");
+    if (t->has_probe)
+        return tg_probe_make(p, &m->model, (tg_probe)t->probe, err);
     return t->ids ? prompt_ids(p, &m->model, t->ids, err)
                   : tg_prompt_text(p, &m->model, t->text, strlen(t->text), err);
 }

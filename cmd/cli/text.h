@@ -7,11 +7,14 @@
 #include "cmd/cli/model.h"
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/stream.h"
+#include "lib/heads/probe.h"
 
 /* What the options name; NULL: not given. */
 typedef struct cli_text {
     const char *text; /* the TEXT of -p */
     const char *ids;  /* the IDS of --ids: decimal numbers, with white space or commas between them */
+    bool has_probe;   /* --probe, which only some tools have */
+    size_t probe;     /* tg_probe, if so */
 } cli_text;
 
 /* What --help says about IDS. */
@@ -19,14 +22,15 @@ typedef struct cli_text {
 
 bool cli_text_given(const cli_text *t);
 
-/* Check what can be checked without a model.  CLI_USAGE, after a message: both options are given, IDS
+/* Check what can be checked without a model.  CLI_USAGE, after a message: two options are given, IDS
  * names no id, or a word in it is no number. */
 TG_MUST_CHECK int cli_text_check(const cli_text *t);
 
 /*
  * Read the prompt: what the options name; if they name nothing, standard input, unless the model came
  * from there or it has no data; otherwise none, and p->ids is NULL.  The caller frees it.
- * TG_EUSAGE: the model lacks one of the ids; the message names it.
+ * TG_EUSAGE: the model lacks one of the ids; the message names it.  There is no such probe for the model,
+ * or a probe and standard input are both given.
  */
 TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
 

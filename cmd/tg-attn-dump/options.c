@@ -9,7 +9,7 @@
 #include "lib/attn/shape.h"
 
 #define INDEX_MAX 1e15 /* for --layer and the like, until the model is known */
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 40
 
 #define JOB_ADDRESS(name) &name##_job,
 static const job *const jobs[] = {JOBS(JOB_ADDRESS)};
@@ -59,7 +59,7 @@ static bool owns(const job *j, const char *option)
 
 static bool accepts(const job *j, const char *option)
 {
-    if (strcmp(option, "ids") == 0) /* goes wherever a text goes */
+    if (strcmp(option, "ids") == 0 || strcmp(option, "probe") == 0) /* they go wherever a text goes */
         option = "prompt";
     for (const char *const *name = j->accepts; *name; name++)
         if (strcmp(*name, option) == 0)
@@ -91,7 +91,8 @@ static int check_accepted(const job *what, const cli_option *options)
 static int check_sources(const attn_options *o)
 {
     if ((o->example != NOT_GIVEN) + (o->qkv != NULL) + (o->model != NULL || cli_text_given(&o->text)) > 1)
-        return cli_usage("--example, --qkv, and -m, -p or --ids name different inputs: give only one");
+        return cli_usage(
+            "--example, --qkv, and -m, -p, --ids or --probe name different inputs: give only one");
     if (o->text.text && *o->text.text == '\0')
         return cli_usage("--prompt must not be empty");
     return cli_text_check(&o->text);
@@ -102,7 +103,7 @@ static int check_sources(const attn_options *o)
 static const char examples[] = "  $ tg-attn-dump | less\n"
                                "  $ tg-attn-dump -p 'To be' --layer 0 --head 0 --query 4\n"
                                "  $ head -c 16 text | tg-attn-dump --heads 2 --format tsv\n"
-                               "  $ tg-attn-dump --summary -f tsv | sort -gk9 | tail\n"
+                               "  $ tg-attn-dump --probe repeat --summary -f tsv | sort -gk9 | tail\n"
                                "  $ tg-attn-dump --ablate all < text\n"
                                "  $ tg-attn-dump -p 'To be' -o - | tg-attn-view\n"
                                "  $ tg-attn-dump --example baseline\n"
@@ -146,6 +147,7 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
         {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
          "the text to run (default: standard input, text or tokens; else the model's probe)", 0, 0, NULL},
         {0, "ids", CLI_TEXT, &o->text.ids, "IDS", CLI_IDS_HELP, 0, 0, NULL},
+        {0, "probe", CLI_CHOICE, &o->text.probe, TG_PROBES, "a text that shows what heads do", 0, 0, NULL},
         {0, "example", CLI_CHOICE, &o->example, EXAMPLES, "a small worked example; needs no model", 0, 0,
          NULL},
         {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
@@ -172,13 +174,19 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
     cli_option options[OPTIONS_MAX];
     bool given[OPTIONS_MAX] = {false};
 
-    *o = (attn_options){
-        .example = NOT_GIVEN, .heads = NOT_GIVEN, .stage = TG_ATTN_EVERY, .filter = TG_ATTN_KEEP_ALL};
+    *o = (attn_options){.text.probe = NOT_GIVEN,
+                        .example = NOT_GIVEN,
+                        .heads = NOT_GIVEN,
+                        .stage = TG_ATTN_EVERY,
+                        .filter = TG_ATTN_KEEP_ALL};
     list_options(options, shared);
     for (size_t n = 0; options[n].name; n++)
         options[n].given = &given[n];
-    if (read_words(argc, argv, options) || check_sources(o) || find_job(what, o, options) ||
-        check_accepted(*what, options) || ((*what)->check && (*what)->check(o)))
+    if (read_words(argc, argv, options))
+        return CLI_USAGE;
+    o->text.has_probe = is_given(options, "probe");
+    if (check_sources(o) || find_job(what, o, options) || check_accepted(*what, options) ||
+        ((*what)->check && (*what)->check(o)))
         return CLI_USAGE;
     return CLI_OK;
 }

@@ -39,7 +39,7 @@ tg_status convert_tokens(const convert_options *o, const tg_tokenizer *tok, tg_e
     tg_status status;
 
     if (o->format && strcmp(o->format->name, "npz") != 0)
-        return tg_fail(err, TG_EDATA, "%s: tokens, no model: expected --to npz, llmc-tokens or uint16",
+        return tg_fail(err, TG_EUSAGE, "%s: tokens, no model: expected --to npz, llmc-tokens or uint16",
                        cli_input_name(o->source));
     if (!(status = cli_open_input(&fd, o->source, err)) &&
         !(status = cli_output_begin(&out, o->target, true, err)) &&

@@ -191,12 +191,16 @@ static tg_status assume(struct binding *b, tg_err *err)
     else if (asked && (strcmp(asked, "gelu") == 0) != (c->activation == TG_GELU_ERF))
         return tg_fail(err, TG_EUSAGE, "the file says %s, not %s",
                        c->activation == TG_GELU_ERF ? "gelu (exact)" : "gelu_new (tanh)", asked);
-    if ((knows_gelu || asked) && knows_epsilon)
-        return TG_OK;
-    return tg_notes_add(&b->f->notes, err, "the file does not tell%s%s: %s%s assumed",
-                        knows_gelu || asked ? "" : " the activation",
-                        knows_epsilon ? "" : " LayerNorm's epsilon", knows_gelu || asked ? "" : "gelu_new ",
-                        knows_epsilon ? "is" : "1e-5 is");
+    if (knows_epsilon)
+        return knows_gelu || asked
+                   ? TG_OK
+                   : tg_notes_add(&b->f->notes, err,
+                                  "the file does not tell the activation: gelu_new is assumed");
+    if (knows_gelu || asked)
+        return tg_notes_add(&b->f->notes, err, "the file does not tell LayerNorm's epsilon: 1e-5 is assumed");
+    return tg_notes_add(
+        &b->f->notes, err,
+        "the file does not tell the activation and LayerNorm's epsilon: gelu_new and 1e-5 are assumed");
 }
 
 /* A member of the config that says whether some tensors exist. */

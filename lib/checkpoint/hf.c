@@ -1,6 +1,7 @@
 /* Hugging Face's checkpoints of GPT-2: a directory, or its safetensors file. */
 #include "lib/checkpoint/hf.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,28 +15,26 @@
 #define CONFIG_MAX ((size_t)1 << 20) /* bytes of a config.json */
 #define INDEX_MAX ((size_t)1 << 24)
 
-/* The first file of these that the directory has, its path to be freed; NULL: none, or out of memory. */
-static char *find_in(const char *directory, const char *const *names)
+/* The first file of these, ended by NULL, that the directory has; NULL: none. */
+static const char *find_in(const char *directory, const char *const *names)
 {
-    for (; *names; names++) {
-        char *path = tg_path_in(directory, *names);
+    const int fd = open(directory[0] ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        if (!path || access(path, F_OK) == 0)
-            return path;
-        free(path);
-    }
-    return NULL;
+    while (*names && faccessat(fd, *names, F_OK, 0) != 0)
+        names++;
+    if (fd >= 0)
+        close(fd);
+    return *names;
 }
 
-static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
-                                      "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
+#define INDEX_END ".index.json"
+
+static const char *const weights[] = {"model.safetensors", "model.safetensors" INDEX_END, "pytorch_model.bin",
+                                      "pytorch_model.bin" INDEX_END, NULL};
 
 static bool recognize_directory(const tg_loaded *file, const char *path)
 {
-    char *found = file ? NULL : find_in(path, weights);
-
-    free(found);
-    return found != NULL;
+    return !file && find_in(path, weights);
 }
 
 static bool recognize_file(const tg_loaded *file, const char *path)
@@ -82,11 +81,12 @@ static tg_status read_tokenizer(tg_model_file *f, const char *directory, const t
 {
     static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json",
                                         "merges.txt",     "vocab.bpe",  NULL};
-    char *path = find_in(directory, names);
+    const char *name = find_in(directory, names);
+    char *path = name ? tg_path_in(directory, name) : NULL;
     tg_status status;
 
     if (!path)
-        return TG_OK;
+        return name ? tg_fail_memory(err, strlen(directory), "a path") : TG_OK;
     status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
     if (status == TG_EDATA && ask->lossy) {
         status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
@@ -153,17 +153,20 @@ static tg_status check_shards(const tg_shards *shards, const char *name, const t
     return TG_OK;
 }
 
-static tg_status load_shards(tg_model_file *f, const char *directory, const char *path, tg_err *err)
+static tg_status load_shards(tg_model_file *f, const char *directory, const char *name, tg_err *err)
 {
     const tg_loaded *index;
     tg_loaded *file;
     tg_shards shards;
-    tg_status status = load_text(f, &index, path, INDEX_MAX, err);
+    char *path = tg_path_in(directory, name);
+    tg_status status =
+        path ? load_text(f, &index, path, INDEX_MAX, err) : tg_fail_memory(err, strlen(directory), "a path");
 
+    free(path);
     if (status || !index)
         return status;
     if ((status = tg_shards_read(&shards, index->bytes, index->n, err)))
-        status = tg_err_in(err, path);
+        status = tg_err_in(err, name);
     for (size_t i = 0; i < shards.n_files && !status; i++)
         if (!(status = load_tensors(f, directory, shards.file[i], &file, err)))
             status = check_shards(&shards, shards.file[i], file, err);
@@ -181,21 +184,17 @@ static tg_status bind(tg_model_file *f, bool config, const tg_model_ask *ask, tg
 
 static tg_status open_directory(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
-    char *found = find_in(path, weights);
-    const char *name = found ? strrchr(found, '/') + 1 : NULL;
+    const char *name = find_in(path, weights);
     tg_loaded *file;
     bool config;
-    tg_status status;
+    tg_status status = tg_hf_read_around(f, &config, path, true, ask, err);
 
-    if (!found)
-        return tg_fail_memory(err, strlen(path), "a path");
-    if (!(status = tg_hf_read_around(f, &config, path, true, ask, err))) {
-        if (strcmp(name, weights[1]) == 0 || strcmp(name, weights[3]) == 0)
-            status = load_shards(f, path, found, err);
-        else
-            status = load_tensors(f, path, name, &file, err);
-    }
-    free(found);
+    if (status)
+        return status;
+    if (!name) /* removed in this moment */
+        return tg_fail(err, TG_EDATA, "there is no model.safetensors");
+    status =
+        strstr(name, INDEX_END) ? load_shards(f, path, name, err) : load_tensors(f, path, name, &file, err);
     return status ? status : bind(f, config, ask, err);
 }
 

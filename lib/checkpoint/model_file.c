@@ -84,6 +84,26 @@ static void unload(tg_loaded *file)
     free(file);
 }
 
+/* Bytes of a pipe or a device that are read at most, unless it begins like a file of tensors. */
+#define OTHER_MAX ((size_t)64 << 20)
+
+static tg_status read_to_end(tg_source *source, tg_err *err)
+{
+    tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
+
+    if (status)
+        return status;
+    switch (tg_format_recognize(source->next, source->ready)) {
+    case TG_FORMAT_ZIP:
+    case TG_FORMAT_SAFETENSORS:
+    case TG_FORMAT_GGUF:
+    case TG_FORMAT_LLMC_MODEL:
+        return tg_source_all(source, PTRDIFF_MAX, err);
+    default:
+        return tg_source_all(source, source->map ? PTRDIFF_MAX : OTHER_MAX, err);
+    }
+}
+
 static tg_status load(tg_loaded *file, const char *path, tg_err *err)
 {
     struct stat st;
@@ -97,8 +117,7 @@ static tg_status load(tg_loaded *file, const char *path, tg_err *err)
         return tg_fail_sys(err, "cannot open");
     if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
         return tg_fail(err, TG_EDATA, "a directory, expected a file");
-    if ((status = tg_source_open(&file->source, file->fd, err)) ||
-        (status = tg_source_all(&file->source, PTRDIFF_MAX, err)))
+    if ((status = tg_source_open(&file->source, file->fd, err)) || (status = read_to_end(&file->source, err)))
         return status;
     file->bytes = file->source.next;
     file->n = file->source.ready;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,12 +46,14 @@ static bool is_token_archive(tg_source *source)
 
 bool tg_token_file_recognize(const char *path)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     tg_source source;
     tg_format format = TG_FORMAT_UNKNOWN;
+    struct stat st;
     bool is = false;
+    int fd;
 
-    if (fd < 0)
+    /* what is read from a pipe would be missing later */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         return false;
     if (!tg_source_open(&source, fd, NULL)) {
         if (!tg_source_peek(&source, TG_FORMAT_BYTES, NULL))

@@ -100,6 +100,9 @@ static tg_status take_args(struct reading *r, tg_err *err)
     const tg_pickle *const p = &r->t.pickle;
     tg_status status = TG_OK;
 
+    if (r->args->kind != TG_PICKLE_DICT)
+        return tg_fail(err, TG_EDATA, "model_args is %s, expected a dict",
+                       tg_pickle_kind_text(r->args->kind));
     for (size_t i = 0; !status && i < r->args->n; i += 2)
         status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
     r->f->config.activation = TG_GELU_ERF;

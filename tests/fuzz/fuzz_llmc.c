@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* A file of one of the three kinds. */
 static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
 {
-    const tg_llmc_config config = {seed & 1, 2, 3, 1 + (seed >> 1 & 1), 1, 2, 4};
+    const tg_llmc_config config = {seed & 1, 2, 3, 1 + (seed >> 1 & 1), 1, 2, 128};
     size_t n = TG_LLMC_HEADER;
     tg_array a;
 

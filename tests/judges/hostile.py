@@ -31,7 +31,7 @@ MEGABYTES = 400  # resident; the largest malformed file has 64 MiB
 TOOLS = FILES = WORK = None
 counts = {"run": 0, "wrong": 0}
 # Each says 1 for a file that is not the model that it should be; tg-info tells of any file what can be told.
-READERS = [["convert", "{}", "-o", "out.npz"], ["info", "{}"], ["attn-dump", "-m", "{}", "--ids", "0 0 0", "-o", "out.npz"]]
+READERS = [["convert", "{}", "-o", "out.npz"], ["info", "{}"], ["info", "--check", "--json", "{}"], ["attn-dump", "-m", "{}", "--ids", "0 0 0", "-o", "out.npz"]]
 
 
 def run(command):
@@ -71,8 +71,8 @@ def check(name, path, refuse=True, tools=None, contains=None, statuses=(0, 1)):
             wrong(name, short, f"not one line: {err[:300]!r}")
         if len(err) > 600 and status == 1:
             wrong(name, short, f"a line of {len(err)} bytes: {err[:200]!r}")
-        if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", err):
-            wrong(name, short, f"control characters: {err[:300]!r}")
+        if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", err + out):
+            wrong(name, short, f"control characters: {err[:300]!r} {out[:300]!r}")
         if status == 1 and contains and reader[0] != "info" and contains.encode() not in err:
             wrong(name, short, f"does not say {contains!r}: {err[:300]!r}")
         if seconds > SECONDS:
@@ -188,7 +188,7 @@ def bad_safetensors():
         case(f"a weight is {bad}", safetensors(header, bytes(copy)))
     case("4 bytes too many", good + b"\0\0\0\0")
     case("1 byte too many", good + b"\0")
-    case("metadata is a list", safetensors({"__metadata__": [], **header}, data))
+    case("metadata is a list", safetensors({**header, "__metadata__": []}, data))
 
 
 # ---- Hugging Face's directories
@@ -375,6 +375,8 @@ def bad_gguf():
     for n in (0, 1, 3, 24, 1 << 31, 0xFFFFFFFF):
         case(f"alignment {n}", setting("general.alignment", kv("general.alignment", U32, n)))
     case("alignment is a string", setting("general.alignment", kv("general.alignment", STRING, "32")))
+    case("controls in a setting", setting("x", kv("general.name", STRING, "\x1b[31m\n\x07\x9b\u202e")), refuse=False)
+    case("a setting that is not UTF-8", setting("x", kv("general.name", STRING, b"\xff\xfe")), refuse=False)
     case("a setting twice", setting("again", kv("gpt2.block_count", U32, 2)))
     case("architecture llama", setting("general.architecture", kv("general.architecture", STRING, "llama")))
     case("architecture with controls", setting("general.architecture", kv("general.architecture", STRING, "\x1b[2J\n")))
@@ -569,7 +571,7 @@ def bad_torch():
                        "model_args is None": {**checkpoint, "model_args": None}}.items():
         out = io.BytesIO()
         torch.save(copy, out)
-        case(name, out.getvalue())
+        case(name, out.getvalue(), statuses=(1, 2))
 
 
 # ---- llm.c
@@ -593,7 +595,7 @@ def bad_llmc():
         copy = bytearray(good)
         copy[2000:2004] = b"\xff\xff\xff\xff"
         case(f"{file}: NaN", bytes(copy))
-    tokenize = [["convert", "{}", "-o", "out.npz"], ["info", "{}"]]
+    tokenize = [["convert", "{}", "-o", "out.npz"], ["info", "{}"], ["info", "--check", "{}"]]
     for file, fields in (("tokens.bin", ("magic", "version", "n")), ("tokenizer.bin", ("magic", "version", "n", "eot"))):
         good = get("llmc/" + file)
         cuts("llmc/" + file, good, 1100, lambda name, path, refuse=True: check(name, path, False, tokenize), step=3)
@@ -616,11 +618,12 @@ def bad_npz():
     mapped = get("npz/named.map")
     model = f"{FILES}/npz/named.npz"
     first = mapped.split(b"\n")[0]
+    may = ("a name twice", "no such name")
     for name, text in {"empty": b"", "half a line": first.split()[0], "three words": first + b" x", "a name twice": mapped + first + b"\n",
                        "no such name": mapped + b"zzz wte.weight\n", "no such parameter": first.split()[0] + b" zzz.weight\n", "controls": b"\x1b[31m \x07\n",
                        "not UTF-8": b"\xff \xfe\n", "a line of 10 MB": b"a" * 10_000_000, "NULs": b"\0" * 1000, "binary": good[:5000], "1,000,000 lines": b"a b\n" * 1_000_000}.items():
         path = put("bad.map", text)
-        check(f"map: {name}", model, True, [["convert", "--heads", "2", "--map", path, "{}", "-o", "out.npz"]])
+        check(f"map: {name}", model, name not in may, [["convert", "--heads", "2", "--map", path, "{}", "-o", "out.npz"]])
     check("map: a directory", model, True, [["convert", "--heads", "2", "--map", WORK, "{}", "-o", "out.npz"]], statuses=(1, 3))
 
 

@@ -3,7 +3,7 @@
 
     interop.py BIN [--quick] [SECTION]...    BIN: the directory of the tools
 
-Sections: numbers, files, exports, greedy, bits.  Prints tables; exits with 1 if a line says DIFFERS.
+Sections: numbers, files, exports, greedy, bits, hostile.  Prints tables; exits with 1 if a line says DIFFERS.
 
 numbers   attention probabilities and logits of random models, against transformers in double precision;
           transformers' own eager float32 is measured likewise, and tg may be no further away
@@ -12,6 +12,7 @@ exports   what tg-convert writes from them, read by transformers and gguf: the s
 greedy    200 tokens, each the most probable: tg-sample, llama.cpp on the exported GGUF, transformers on the
           exported directory
 bits      files that are converted and converted back are the same, bit for bit
+hostile   malformed files (hostile.py); minutes, and not with --quick
 """
 import os
 import subprocess
@@ -137,7 +138,7 @@ def numbers(directory):
             model += ".npz"
             write_npz(model, config, weights)
         errors = [Error() for _ in range(4)]
-        prompts = [random_ids(1000 * seed + i, T, V) for i in range(2 if QUICK else 6)]
+        prompts = [random_ids(1000 * seed + i, T, V) for i in range(16 if C < 100 else 6)]
         own = [run_theirs(theirs, ids) for ids in prompts]
         theirs.double()
         for ids, (their_probs, their_logits) in zip(prompts, own):
@@ -373,7 +374,16 @@ def bits(directory):
             print(f"{name:30} model.npz, exported and read again  {verdict(a.read() == b.read())}")
 
 
-SECTIONS = {"numbers": numbers, "files": files, "exports": exports, "greedy": greedy, "bits": bits}
+# ---- hostile
+
+
+def hostile(directory):
+    where, _ = samples(directory)
+    ended = subprocess.run([sys.executable, os.path.join(HERE, "hostile.py"), TOOLS, where], check=False)
+    print(verdict(ended.returncode == 0))
+
+
+SECTIONS = {"numbers": numbers, "files": files, "exports": exports, "greedy": greedy, "bits": bits, "hostile": hostile}
 
 
 def main():
@@ -384,7 +394,7 @@ def main():
         sys.exit(__doc__)
     TOOLS = arguments[0]
     with tempfile.TemporaryDirectory() as directory:
-        for name in arguments[1:] or SECTIONS:
+        for name in arguments[1:] or [s for s in SECTIONS if not (QUICK and s == "hostile")]:
             print(f"== {name}")
             SECTIONS[name](directory)
     sys.exit(bad > 0)

@@ -23,13 +23,13 @@ static unsigned char *copy_of(const unsigned char *bytes, size_t n)
     return copy;
 }
 
-/* ---- models: L layers of width 4, 3 positions, 5 ids in 8 rows */
+/* ---- models: L layers of width 4, 3 positions, 5 ids in 128 rows */
 
 #define L 3
 
 /* Elements of the file: wte, wpe, then 12 kinds for each layer, then ln_f. */
 #define LAYER_FLOATS (4 + 4 + 48 + 12 + 16 + 4 + 4 + 4 + 64 + 16 + 64 + 4)
-#define FLOATS (8 * 4 + 3 * 4 + L * LAYER_FLOATS + 4 + 4)
+#define FLOATS (128 * 4 + 3 * 4 + L * LAYER_FLOATS + 4 + 4)
 
 static size_t make_model(unsigned char *out, bool bf16)
 {
@@ -43,7 +43,7 @@ static size_t make_model(unsigned char *out, bool bf16)
     put(out, 4, L);
     put(out, 5, 2);
     put(out, 6, 4);
-    put(out, 7, 8);
+    put(out, 7, 128);
     for (size_t i = 0; i < FLOATS; i++) {
         const float x = (float)(i % 256); /* exact in bfloat16 */
         uint32_t bits;
@@ -60,7 +60,7 @@ static void check_tensor(const tg_tensor_list *list, const char *name, size_t ro
                          size_t first)
 {
     const tg_stored *const s = tg_tensor_list_find(list, name);
-    float x[64];
+    float x[128 * 4];
     tg_err err = {0};
 
     CHECK(s != NULL);
@@ -78,7 +78,7 @@ static void check_model(bool bf16)
 {
     static unsigned char file[TG_LLMC_HEADER + 4 * FLOATS];
     unsigned char again[TG_LLMC_HEADER];
-    const size_t n = make_model(file, bf16), blocks = 8 * 4 + 3 * 4;
+    const size_t n = make_model(file, bf16), blocks = 128 * 4 + 3 * 4;
     tg_tensor_list list = {0};
     tg_llmc_config config;
     tg_err err = {0};
@@ -90,10 +90,10 @@ static void check_model(bool bf16)
     CHECK_EQ(config.n_layer, L);
     CHECK_EQ(config.n_head, 2);
     CHECK_EQ(config.n_embd, 4);
-    CHECK_EQ(config.rows, 8);
+    CHECK_EQ(config.rows, 128);
     CHECK_EQ(list.n, 4 + 12 * L);
-    check_tensor(&list, "wte.weight", 8, 4, 0);
-    check_tensor(&list, "wpe.weight", 3, 4, 32);
+    check_tensor(&list, "wte.weight", 128, 4, 0);
+    check_tensor(&list, "wpe.weight", 3, 4, 512);
     check_tensor(&list, "h.0.ln_1.weight", 4, 0, blocks);
     check_tensor(&list, "h.2.ln_1.weight", 4, 0, blocks + 8);
     check_tensor(&list, "h.0.ln_1.bias", 4, 0, blocks + 4 * L);
@@ -172,7 +172,8 @@ static void test_bad_models(void)
                  {2, 0, "n_ctx is 0"},
                  {2, 4, "truncated: "},
                  {2, 0xFFFFFFFF, "n_ctx is 4294967295, expected 1 to 16777216"},
-                 {3, 9, "wte.weight has 8 rows for a vocab_size of 9"},
+                 {3, 129, "wte.weight has 128 rows for a vocab_size of 129, expected 256"},
+                 {7, 5, "wte.weight has 5 rows for a vocab_size of 5, expected 128"},
                  {3, 0, "vocab_size is 0"},
                  {4, 342, "n_layer is 342, expected 1 to 341"},
                  {4, 2, "its header says"},
@@ -180,7 +181,7 @@ static void test_bad_models(void)
                  {6, 0, "n_embd is 0"},
                  {6, 16777216, "truncated: "},
                  {7, 16777217, "rows is 16777217"},
-                 {7, 16777216, "truncated: "},
+                 {7, 256, "wte.weight has 256 rows for a vocab_size of 5, expected 128"},
                  {8, 1, "number 8 of the header is 1, expected 0"},
                  {255, 7, "number 255 of the header is 7, expected 0"}};
     size_t n;

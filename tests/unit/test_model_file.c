@@ -20,6 +20,7 @@
 #include "lib/checkpoint/name_map.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
+#include "tests/unit/failing.h"
 #include "tests/unit/small_model.h"
 
 /* ---- a directory for the files of a test */
@@ -900,6 +901,64 @@ static void what_formats_lack(void)
     clean();
 }
 
+/* Read a checkpoint in two files, transposed, as a model; write it; with the nth allocation failing. */
+static tg_status read_and_write(long n)
+{
+    static const char *const formats[] = {"npz", "hf", "safetensors", "gguf", "llmc"};
+    const tg_write_options half = {.type = TG_WRITE_F16, .lossy = true}, plain = {.lossy = true};
+    const int null = open("/dev/null", O_WRONLY);
+    tg_model_file f;
+    tg_model m;
+    tg_notes notes = {0};
+    uint64_t copied;
+    tg_err err = {0};
+    tg_status status;
+
+    failing_after(n);
+    status = tg_model_file_open(&f, directory, NULL, &err);
+    for (size_t i = 0; i < 5 && !status; i++) {
+        const tg_model_format *to = tg_model_format_named(formats[i]);
+        const tg_write_options *o = i == 1 ? &half : &plain;
+
+        if (!(status = to->check(&f, o, &notes, &err)))
+            for (size_t part = 0; part < to->n_parts && !status; part++)
+                status = to->part[part].write(null, &f, o, &err);
+        failing_after(n); /* each format has its turn */
+    }
+    if (!status && !(status = tg_model_file_to_model(&m, &f, false, &copied, &err)))
+        tg_model_free(&m);
+    failing_after(-1);
+    tg_model_file_close(&f);
+    tg_notes_free(&notes);
+    close(null);
+    if (status && status != TG_ENOMEM)
+        CHECK_OK(status, &err);
+    return status;
+}
+
+static void no_memory(void)
+{
+    tg_model want = make(false, 10);
+    tg_model_file f;
+    list l = {0};
+    const tg_write_options plain = {0};
+    tg_err err = {0};
+    long n = 0;
+
+    save_own(&want);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    write_parts(&f, "hf", &plain);
+    tg_model_file_close(&f);
+    list_model(&l, &want, "", TG_F16, false);
+    write_safetensors(&l, "model.safetensors");
+    while (read_and_write(n) == TG_ENOMEM)
+        n++;
+    CHECK(n > 20);
+    list_free(&l);
+    tg_model_free(&want);
+    clean();
+}
+
 /* ---- rounding */
 
 /* Every half; between two of them, the nearest, or the even one. */
@@ -982,6 +1041,7 @@ int main(void)
     RUN(there_and_back);
     RUN(without_biases);
     RUN(what_formats_lack);
+    RUN(no_memory);
     RUN(halves);
     RUN(bfloats);
     RUN(transposes);

@@ -259,6 +259,17 @@ static void test_state_dict(void)
     }
 }
 
+static void test_no_args(void)
+{
+    static torch_zip z;
+    static const char none[] = "\x80\2}(X\5\0\0\0model}X\x0A\0\0\0model_argsNu.";
+
+    torch_zip_begin(&z, none, sizeof none - 1);
+    torch_zip_end(&z);
+    write_file("ckpt.pt", z.bytes, z.n);
+    expect_refused(NULL, "model_args is None, expected a dict");
+}
+
 static void test_bad_args(void)
 {
     const tg_model_ask lossy = {.lossy = true};
@@ -528,6 +539,7 @@ int main(void)
     CHECK(mkdtemp(directory) != NULL);
     RUN(test_nanogpt);
     RUN(test_state_dict);
+    RUN(test_no_args);
     RUN(test_bad_args);
     RUN(test_llmc);
     RUN(test_llmc_without_biases);

@@ -1,0 +1,60 @@
+# Other projects' libraries as judges of their files, which the tools read and write; and the recipes that hand
+# a dump to other programs.  `make interop` compares more, and tries malformed files.
+
+load helper
+
+agree() {
+    need_judge torch
+    need_judge transformers
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/interop.py" "$BUILD/bin" --quick "$@"
+    echo "$output"
+    [[ $output = *ok* && $output != *DIFFERS* ]]
+}
+
+@test "attention and logits are as near to double precision as transformers' own" {
+    slow
+    agree numbers
+}
+
+@test "what is read from other projects' files, and written into them, is theirs" {
+    slow
+    need_judge gguf
+    need_judge tokenizers
+    agree files exports bits
+}
+
+@test "llama.cpp and transformers generate the same tokens from exported models" {
+    slow
+    need_judge llama_cpp
+    agree greedy
+}
+
+# recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.
+recipe() {
+    tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 32 -o model.npz
+    tg-attn-dump -m model.npz -p $'To be: "é"\n' -o dump.npz
+    awk -v name="$1" '/^## / { on = $2 == name } /^```$/ { code = 0 } on && code; /^```python/ { code = 1 }' \
+        "$ROOT/docs/recipes.md" > recipe.py
+    [[ $(grep -c '' recipe.py) = 3 ]]
+    printf '%s\n' "$2" >> recipe.py
+    HF_HUB_OFFLINE=1 run -0 "$TG_JUDGE_PYTHON" recipe.py
+    echo "$output"
+}
+
+@test "recipe: CircuitsVis" {
+    slow
+    need_judge circuitsvis
+    recipe CircuitsVis 'assert "To be"[0] in str(page) and "attention" in str(page) and len(str(page)) > 1000'
+}
+
+@test "recipe: BertViz" {
+    slow
+    need_judge bertviz
+    recipe BertViz 'assert "\"attn\"" in page.data and len(page.data) > 10000'
+}
+
+@test "recipe: TransformerLens" {
+    slow
+    need_judge transformer_lens
+    recipe TransformerLens 'assert cache["pattern", 1].shape == (1, 2, 12, 12) and cache["pattern", 1].sum().item() > 23.9'
+}
