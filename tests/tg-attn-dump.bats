@@ -331,8 +331,8 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
     run -3 --separate-stderr tg-attn-dump -m else.npz -p x
     said 'else.npz: no such file'
     mkdir dir
-    run -3 --separate-stderr tg-attn-dump -m dir -p x
-    said 'dir: '
+    run -1 --separate-stderr tg-attn-dump -m dir -p x
+    said "dir: a directory without a model's files"
 }
 
 @test "what is not a model, or not a whole one" {

@@ -876,7 +876,9 @@ refused() {
     said "tg-train: missing/new.npz: "
     run -3 --separate-stderr tg-train -n 2 -o / t.npz
     said "tg-train: /: "
-    run -1 --separate-stderr tg-train -n 2 -m . t.npz
+    run -2 --separate-stderr tg-train -n 2 -m . t.npz # it could be a model of another project
+    said "tg-train: .: another project's model, which is not overwritten: name the new one with -o FILE"
+    run -1 --separate-stderr tg-train -n 2 -m . -o new.npz t.npz
     said "tg-train: .: a directory without a model's files"
     run_pipe 3 'tg-train -n 2 -o - t.npz >&-'
     said "tg-train: standard output: cannot write: Bad file descriptor"

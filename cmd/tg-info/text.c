@@ -6,9 +6,9 @@
 #include "cmd/tg-info/show.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
-#include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/split/split.h"
+#include "lib/view/label.h"
 
 #define WIDTH 79  /* of lines that are wrapped */
 #define INDENT 12 /* of what follows a label */
@@ -37,7 +37,7 @@ static struct words begin_row(const char *label)
 
 static void put_item(struct words *w, const char *item)
 {
-    const size_t n = tg_utf8_width(item);
+    const size_t n = tg_label_width(item);
 
     if (w->any && w->column + 2 + n > WIDTH) {
         printf(",\n%*s", INDENT, "");

@@ -100,15 +100,13 @@ static tg_status load_foreign(train_setup *s, tg_err *err)
     tg_model model;
     tg_status status;
 
-    if ((status = cli_model_convert(&model, s->source, true, err)) ||
-        (status = tg_checkpoint_begin(&s->run, &model, err)))
-        return status;
     if (strcmp(s->source, s->target) == 0)
         return tg_fail(err, TG_EUSAGE,
                        "%s: another project's model, which is not overwritten: name the new one "
                        "with -o FILE",
                        s->source);
-    return TG_OK;
+    status = cli_model_convert(&model, s->source, true, err);
+    return status ? status : tg_checkpoint_begin(&s->run, &model, err);
 }
 
 static tg_status load_model(train_setup *s, tg_err *err)

@@ -2,30 +2,6 @@
 
 #include <string.h>
 
-typedef struct range {
-    uint32_t first, last;
-} range;
-
-static const range wide[] = {
-    {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xA960, 0xA97F}, {0xAC00, 0xD7A3},
-    {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
-    {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD},
-};
-
-static const range combining[] = {
-    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x064B, 0x065F},
-    {0x0E31, 0x0E31}, {0x0E34, 0x0E3A}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},
-    {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
-};
-
-static bool within(uint32_t code, const range *ranges, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (code >= ranges[i].first && code <= ranges[i].last)
-            return true;
-    return false;
-}
-
 size_t tg_utf8_length(unsigned char first)
 {
     return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1;
@@ -121,26 +97,4 @@ size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n)
     const size_t length = tg_utf8_decode(code, text, n);
 
     return length > 0 && *code >= 0x20 && (*code < 0x7F || *code > 0x9F) ? length : 0;
-}
-
-size_t tg_utf8_width(const char *text)
-{
-    size_t n = strlen(text), columns = 0;
-
-    while (n > 0) {
-        uint32_t code;
-        const size_t length = tg_utf8_decode(&code, text, n), taken = length > 0 ? length : 1;
-
-        columns += length > 0 ? tg_utf8_columns(code) : 1;
-        text += taken;
-        n -= taken;
-    }
-    return columns;
-}
-
-unsigned tg_utf8_columns(uint32_t code)
-{
-    if (within(code, wide, sizeof wide / sizeof wide[0]))
-        return 2;
-    return !within(code, combining, sizeof combining / sizeof combining[0]);
 }

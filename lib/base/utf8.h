@@ -58,11 +58,4 @@ size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n);
 /* The bytes of text [n] up to a character that begins before its end and may go on after it. */
 size_t tg_utf8_whole(const void *text, size_t n);
 
-/* Columns that a terminal uses for a printable character: 2 for East Asian wide characters
- * and emoji, 0 for combining marks, else 1.  Approximate: decided by blocks of Unicode 15. */
-unsigned tg_utf8_columns(uint32_t code);
-
-/* The same of a text that ends with NUL; a byte that is no part of a character counts as 1. */
-size_t tg_utf8_width(const char *text);
-
 #endif

@@ -320,15 +320,6 @@ static void utf8_cut_characters(void)
     }
 }
 
-static void utf8_widths(void)
-{
-    CHECK_EQ(tg_utf8_width(""), 0);
-    CHECK_EQ(tg_utf8_width("abc"), 3);
-    CHECK_EQ(tg_utf8_width("\xE4\xB8\xAD"), 2);         /* wide */
-    CHECK_EQ(tg_utf8_width("e\xCC\x81"), 1);            /* a combining mark */
-    CHECK_EQ(tg_utf8_width("\xC3\xA9\xFF\xE4\xB8"), 4); /* bytes of no character */
-}
-
 static void utf8_decoding(void)
 {
     static const struct {
@@ -422,10 +413,6 @@ static void utf8_what_is_shown(void)
     CHECK_EQ(tg_utf8_printable(&code, "\x7F", 1), 0);
     CHECK_EQ(tg_utf8_printable(&code, "\xC2\x9F", 2), 0);
     CHECK_EQ(tg_utf8_printable(&code, "\xC2\xA0", 2), 2);
-    CHECK_EQ(tg_utf8_columns('a'), 1);
-    CHECK_EQ(tg_utf8_columns(0x4E2D), 2);
-    CHECK_EQ(tg_utf8_columns(0x1F600), 2);
-    CHECK_EQ(tg_utf8_columns(0x0301), 0);
 }
 
 /* ---- numbers that are not finite */
@@ -658,7 +645,6 @@ int main(void)
     RUN(saturating);
     RUN(utf8_decoding);
     RUN(utf8_cut_characters);
-    RUN(utf8_widths);
     RUN(utf8_whole);
     RUN(utf8_what_is_shown);
     RUN(halves);
