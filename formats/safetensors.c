@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define LENGTH ((size_t)8) /* bytes before the JSON */
@@ -56,20 +57,14 @@ void tg_metadata_free(tg_metadata *pairs)
 /* Append a pair with only its key. */
 static tg_status add_key(tg_metadata *pairs, tg_json *j, tg_json_text key, tg_err *err)
 {
-    const size_t capacity = tg_size_max(16, 2 * pairs->capacity);
-    struct tg_metadata_pair *pair;
     char *copy;
     tg_status status;
 
     if (pairs->n == TG_NAMES_MAX)
         return tg_json_fail(j, err, "more than %d metadata", TG_NAMES_MAX);
-    if (pairs->n == pairs->capacity) {
-        if (!(pair = realloc(pairs->pair, capacity * sizeof *pair)))
-            return tg_fail_memory(err, capacity * sizeof *pair, "the metadata");
-        pairs->pair = pair;
-        pairs->capacity = capacity;
-    }
-    if ((status = copy_text(&copy, j, key, err)))
+    if ((status = tg_grow(&pairs->pair, &pairs->capacity, pairs->n + 1, sizeof *pairs->pair, "the metadata",
+                          err)) ||
+        (status = copy_text(&copy, j, key, err)))
         return status;
     pairs->pair[pairs->n++] = (struct tg_metadata_pair){copy, NULL};
     return TG_OK;
@@ -195,7 +190,6 @@ static tg_status read_tensor(struct reading *r, tg_stored *s, tg_json *j, tg_err
 static tg_status read_member(struct reading *r, tg_json *j, tg_json_text key, tg_err *err)
 {
     tg_stored s = {0};
-    tg_status status;
 
     if (tg_json_is(key, "__metadata__")) {
         if (r->has_metadata)
@@ -203,7 +197,7 @@ static tg_status read_member(struct reading *r, tg_json *j, tg_json_text key, tg
         r->has_metadata = true;
         return read_metadata(r->metadata, j, err);
     }
-    if ((status = tg_stored_set_name(&s, key.p, key.n, err)))
+    if (tg_stored_set_name(&s, key.p, key.n, err))
         return tg_json_err_in(j, err);
     return read_tensor(r, &s, j, err);
 }

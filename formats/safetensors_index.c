@@ -4,7 +4,7 @@
 
 #include "formats/json.h"
 #include "formats/safetensors.h"
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 
 #define FILES_MAX 1024
 #define FILE_NAME_MAX 255 /* bytes */
@@ -60,24 +60,18 @@ static tg_status find_file(const char **file, tg_shards *s, tg_json *j, tg_json_
 
 static tg_status add_tensor(tg_shards *s, tg_json *j, tg_json_text name, tg_err *err)
 {
-    const size_t capacity = tg_size_max(64, 2 * s->capacity);
-    struct tg_shard *tensor;
+    char *copied;
     tg_status status;
 
     if (name.n > TG_NAME_MAX || (name.n > 0 && memchr(name.p, '\0', name.n)))
         return tg_json_fail(j, err, "a tensor's name has more than %d bytes, or a NUL", TG_NAME_MAX);
     if (s->n_tensors == TG_NAMES_MAX)
         return tg_json_fail(j, err, "more than %d tensors", TG_NAMES_MAX);
-    if (s->n_tensors == s->capacity) {
-        if (!(tensor = realloc(s->tensor, capacity * sizeof *tensor)))
-            return tg_fail_memory(err, capacity * sizeof *tensor, "the list of tensors");
-        s->tensor = tensor;
-        s->capacity = capacity;
-    }
-    s->tensor[s->n_tensors] = (struct tg_shard){0};
-    if ((status = copy(&s->tensor[s->n_tensors].name, name, err)))
+    if ((status = tg_grow(&s->tensor, &s->capacity, s->n_tensors + 1, sizeof *s->tensor,
+                          "the list of tensors", err)) ||
+        (status = copy(&copied, name, err)))
         return status;
-    s->n_tensors++;
+    s->tensor[s->n_tensors++] = (struct tg_shard){.name = copied};
     return TG_OK;
 }
 

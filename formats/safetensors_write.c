@@ -8,31 +8,23 @@
 #include "formats/safetensors.h"
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define ALIGN ((size_t)64) /* of the data's begin */
 #define LENGTH ((size_t)8)
 
-/* A text that grows; `failed` once memory has run out. */
+/* A text that grows; the first failure is kept in err. */
 struct text {
     char *p;
     size_t n, capacity;
-    bool failed;
+    tg_err err;
 };
 
 static void put(struct text *t, const char *p, size_t n)
 {
-    if (t->n + n > t->capacity) {
-        const size_t capacity = tg_size_max(4096, 2 * (t->n + n));
-        char *more = t->failed ? NULL : realloc(t->p, capacity);
-
-        if (!more) {
-            t->failed = true;
-            return;
-        }
-        t->p = more;
-        t->capacity = capacity;
-    }
+    if (t->err.code || tg_grow(&t->p, &t->capacity, t->n + n, 1, "the header", &t->err))
+        return;
     memcpy(t->p + t->n, p, n);
     t->n += n;
 }
@@ -44,7 +36,7 @@ static void puts_text(struct text *t, const char *text)
 
 static void put_size(struct text *t, size_t value)
 {
-    char digits[TG_DECIMAL_SIZE];
+    char digits[TG_DECIMAL_SIZE] = "";
 
     put(t, digits, (size_t)(tg_decimal_size(digits, value) - digits));
 }
@@ -96,10 +88,10 @@ static tg_status make_header(struct text *t, size_t *bytes, const tg_array *arra
         put_tensor(t, &a, begin);
     }
     puts_text(t, "}");
-    while (t->n % ALIGN != 0 && !t->failed)
+    while (t->n % ALIGN != 0 && !t->err.code)
         puts_text(t, " ");
-    if (t->failed)
-        return tg_fail_memory(err, 2 * t->n, "the header");
+    if (t->err.code)
+        return tg_fail(err, t->err.code, "%s", t->err.message);
     if (t->n - LENGTH > TG_SAFETENSORS_HEADER_MAX)
         return tg_fail(err, TG_EUSAGE, "the header would exceed %zu bytes", TG_SAFETENSORS_HEADER_MAX);
     length = t->n - LENGTH;

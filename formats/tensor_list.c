@@ -7,6 +7,7 @@
 
 #include "formats/blocks.h"
 #include "lib/base/convert.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 /* ---- the list */
@@ -40,20 +41,6 @@ tg_status tg_stored_set_name(tg_stored *s, const char *name, size_t n, tg_err *e
     return TG_OK;
 }
 
-static tg_status grow(tg_tensor_list *list, tg_err *err)
-{
-    const size_t capacity = tg_size_max(64, 2 * list->capacity);
-    tg_stored *tensor;
-
-    if (list->n < list->capacity)
-        return TG_OK;
-    if (!(tensor = realloc(list->tensor, capacity * sizeof *tensor)))
-        return tg_fail_memory(err, capacity * sizeof *tensor, "the list of tensors");
-    list->tensor = tensor;
-    list->capacity = capacity;
-    return TG_OK;
-}
-
 tg_status tg_tensor_list_add(tg_tensor_list *list, const tg_stored *s, tg_err *err)
 {
     tg_status status = check_name(s->array.name, strlen(s->array.name), err);
@@ -62,7 +49,8 @@ tg_status tg_tensor_list_add(tg_tensor_list *list, const tg_stored *s, tg_err *e
         return status;
     if (list->n == TG_NAMES_MAX)
         return tg_fail(err, TG_EDATA, "more than %d tensors", TG_NAMES_MAX);
-    if ((status = grow(list, err)))
+    if ((status = tg_grow(&list->tensor, &list->capacity, list->n + 1, sizeof *list->tensor,
+                          "the list of tensors", err)))
         return status;
     list->tensor[list->n++] = *s;
     return TG_OK;

@@ -364,3 +364,18 @@ open("bad", "wb").write(data)
     run -1 --separate-stderr bash -c 'ulimit -v 2000000; tg-convert <(yes) -o c.npz'
     said "the input has more than 67108864 bytes"
 }
+
+@test "a part of a checkpoint that is a pipe, or a device" {
+    rm hf/model.safetensors
+    mkfifo hf/model.safetensors
+    run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
+    said "hf/model.safetensors: not a regular file"
+    rm hf/model.safetensors
+    ln -s /dev/zero hf/model.safetensors
+    run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
+    said "hf/model.safetensors: not a regular file"
+    rm hf/config.json
+    mkfifo hf/config.json
+    run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
+    said "hf/config.json: not a regular file"
+}

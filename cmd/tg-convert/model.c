@@ -107,7 +107,7 @@ tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_er
 
     if (status)
         return status;
-    if (tok && (status = set_tokenizer(&f, tok, err)))
+    if (tok && set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
     else
         status = write_model(o, &f, err);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/format.h"
@@ -43,6 +44,18 @@ static bool recognize_file(const tg_loaded *file, const char *path)
     return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_SAFETENSORS;
 }
 
+/* Load a part of a checkpoint: a regular file, since a pipe would be waited for. */
+static tg_status load_part(tg_model_file *f, const char *path, tg_loaded **file, tg_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        (void)tg_fail(err, TG_EDATA, "not a regular file");
+        return tg_err_in(err, path);
+    }
+    return tg_model_file_load(f, path, file, err);
+}
+
 /* ---- config and tokenizer */
 
 /* Load a small text into f, only if it exists; *text is NULL if it does not. */
@@ -50,7 +63,7 @@ static tg_status load_text(tg_model_file *f, const tg_loaded **text, const char 
                            tg_err *err)
 {
     tg_loaded *loaded = NULL;
-    tg_status status = access(path, F_OK) == 0 ? tg_model_file_load(f, path, &loaded, err) : TG_OK;
+    tg_status status = access(path, F_OK) == 0 ? load_part(f, path, &loaded, err) : TG_OK;
 
     *text = loaded;
     if (!status && loaded && loaded->n > max) {
@@ -137,7 +150,7 @@ static tg_status load_tensors(tg_model_file *f, const char *directory, const cha
 
     if (!path)
         return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_model_file_load(f, path, file, err)) && (status = read_tensors(*file, err)))
+    if (!(status = load_part(f, path, file, err)) && (status = read_tensors(*file, err)))
         status = tg_err_in(err, name);
     free(path);
     return status;
@@ -155,7 +168,7 @@ static tg_status check_shards(const tg_shards *shards, const char *name, const t
 
 static tg_status load_shards(tg_model_file *f, const char *directory, const char *name, tg_err *err)
 {
-    const tg_loaded *index;
+    const tg_loaded *index = NULL;
     tg_loaded *file;
     tg_shards shards;
     char *path = tg_path_in(directory, name);

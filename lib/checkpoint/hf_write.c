@@ -149,7 +149,7 @@ static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, t
 {
     tg_safetensors_writer w;
     struct scratch s = {0};
-    size_t largest = 0;
+    size_t largest = 1;
     tg_status status;
 
     for (size_t i = 0; i < plan->full.table.n; i++)

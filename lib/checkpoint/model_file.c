@@ -12,6 +12,7 @@
 #include "formats/format.h"
 #include "formats/torch_file.h"
 #include "lib/base/finite.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/text/bare_ids.h"
@@ -135,28 +136,27 @@ tg_source tg_loaded_take_source(tg_loaded *file)
 
 tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err)
 {
-    void **kept = realloc(file->kept, (file->n_kept + 1) * sizeof *kept);
+    const tg_status status = tg_grow(&file->kept, &file->kept_capacity, file->n_kept + 1, sizeof(void *),
+                                     "the list of tensors", err);
 
-    if (!kept) {
+    if (status) {
         free(memory);
-        return tg_fail_memory(err, (file->n_kept + 1) * sizeof *kept, "the list of tensors");
+        return status;
     }
-    file->kept = kept;
     file->kept[file->n_kept++] = memory;
     return TG_OK;
 }
 
 tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded, tg_err *err)
 {
-    tg_loaded **files = realloc(f->file, (f->n_files + 1) * sizeof *files);
-    tg_loaded *file = calloc(1, sizeof *file);
+    tg_loaded *file;
+    tg_status status =
+        tg_grow(&f->file, &f->file_capacity, f->n_files + 1, sizeof(void *), "the list of files", err);
 
-    if (files)
-        f->file = files;
-    if (!files || !file) {
-        free(file);
-        return tg_fail_memory(err, (f->n_files + 1) * sizeof *files + sizeof *file, "the list of files");
-    }
+    if (status)
+        return status;
+    if (!(file = calloc(1, sizeof *file)))
+        return tg_fail_memory(err, sizeof *file, "a file");
     file->fd = file->source.fd = -1;
     if (load(file, path, err)) {
         unload(file);
@@ -313,7 +313,7 @@ static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copie
     m->probe_count = f->own.probe_count;
     for (size_t i = 0; i < f->table.n && !status; i++) {
         status = take_values(m, f, i, flat, copied, err);
-        if (flat)
+        if (flat || !tg_model_file_direct(f, i)) /* it has been copied */
             tg_model_file_release(f, i);
     }
     if (status || flat)

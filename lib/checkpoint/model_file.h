@@ -47,7 +47,7 @@ typedef struct tg_loaded {
     bool mapped; /* otherwise it has been read */
     tg_tensor_list list;
     void **kept; /* [n_kept] memory of tensors that are not in bytes; owned */
-    size_t n_kept;
+    size_t n_kept, kept_capacity;
 } tg_loaded;
 
 /* Where the values of a parameter come from. */
@@ -70,7 +70,7 @@ typedef struct tg_model_file {
     tg_params table;               /* of config */
     tg_values *values;             /* [table.n] */
     tg_loaded **file;              /* [n_files]; tensors are in their lists */
-    size_t n_files;
+    size_t n_files, file_capacity;
     tg_notes notes;
     tg_model own; /* of our own archive; values point to its weights */
 } tg_model_file;

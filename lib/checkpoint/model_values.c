@@ -139,13 +139,12 @@ tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const
 
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n)
 {
-    const unsigned char *at = bytes;
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)file->bytes / page * page;
-    const uintptr_t begin = tg_size_max((uintptr_t)at / page * page, map),
-                    end = ((uintptr_t)at + n) / page * page;
+    unsigned char *at = (unsigned char *)bytes;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)at % page;
+    const size_t after = ((uintptr_t)at + n) % page; /* bytes of the page that another tensor may need next */
 
-    if (file->mapped && at >= file->bytes && at < file->bytes + file->n && begin < end)
-        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    if (file->mapped && at >= file->bytes && at < file->bytes + file->n && before + n > after)
+        (void)madvise(at - before, before + n - after, MADV_DONTNEED);
 }
 
 void tg_model_file_release(const tg_model_file *f, size_t i)

@@ -37,7 +37,7 @@ static const tg_name gpt2[] = {
     const tg_names variable = {.what = "GPT-2",                                                              \
                                .row = gpt2,                                                                  \
                                .n = sizeof gpt2 / sizeof gpt2[0],                                            \
-                               .layout = of_layout,                                                          \
+                               .layout = (of_layout),                                                        \
                                .prefixes = true}
 
 GPT2(tg_names_gpt2, TG_LAYOUT_IN_OUT);

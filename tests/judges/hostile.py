@@ -231,7 +231,7 @@ def bad_hf():
     directory("config.json has 64 MiB of spaces", "tied", {"config.json": b" " * (64 << 20) + text}, refuse=False)
     directory("config.json has 1,000,000 keys", "tied",
               {"config.json": json.dumps({**config, **{f"k{i}": i for i in range(1_000_000)}}).encode()}, refuse=False)
-    directory("no config.json", "tied", {"config.json": None}, statuses=(1, 2), contains="head")
+    directory("no config.json", "tied", {"config.json": None}, statuses=(0, 1, 2), contains="head")
     directory("no weights", "tied", {"model.safetensors": None})
     directory("weights are text", "tied", {"model.safetensors": b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n"})
     directory("config.json is a pipe", "tied", {}, links=[("config.json", os.mkfifo)], refuse=True)

@@ -271,7 +271,28 @@ def exports(directory):
         found = (logits_of_gguf if to == "gguf" else logits_of_directory)(target, ids[: len(truth)] % min(TOKENS, truth.shape[1]))
         largest = np.abs(found[:, : truth.shape[1]] - truth).max()
         print(f"{name:45} logits differ by {largest:.1e} at most  {verdict(largest < EXACT)}")
+    exported_types(directory, where)
     exported_tokenizers(directory, where)
+
+
+def exported_types(directory, where):
+    """GGUF's types, as gguf rounds to them, in a file that llama.cpp reads."""
+    import gguf
+
+    def tensors(path):
+        return {t.name: (t.tensor_type, t.data.tobytes()) for t in gguf.GGUFReader(path).tensors}
+
+    def logits(path):
+        model = llama(path, 64, logits_all=True)
+        model.eval(PROMPT)
+        return np.array(model.scores[: len(PROMPT)])
+
+    for dtype in ("f32", "f16", "bf16", "q8_0"):
+        target, theirs = f"{directory}/{dtype}.gguf", f"{where}/gguf/{dtype}.gguf"
+        tg("convert", f"{where}/gguf/f32.gguf", "--to", "gguf", "--dtype", dtype, "-o", target)
+        same = tensors(target) == tensors(theirs)
+        print(f"GGUF, {dtype}: the tensors are those that gguf writes  {verdict(same)}")
+        print(f"GGUF, {dtype}: llama.cpp's logits are the same  {verdict(np.array_equal(logits(target), logits(theirs)))}")
 
 
 def exported_tokenizers(directory, where):

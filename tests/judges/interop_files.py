@@ -373,7 +373,7 @@ def make_gguf(out):
     tokenizer = learn_tokenizer(TOKENS)
 
     def write(name, config, weights, kind, what, tokens=True, norms=None, head=True):
-        """Matrices are stored as `kind`, vectors as float32, as llama.cpp's converter does it."""
+        """Matrices are stored as `kind`, vectors and wpe as float32, as llama.cpp's converter does it."""
         rng = np.random.default_rng(7)
         path = f"{out}/{name}"
         w = gguf.GGUFWriter(path, "gpt2")
@@ -402,7 +402,7 @@ def make_gguf(out):
             matrix = a.ndim == 2
             if matrix and not key.startswith(("wte", "wpe", "lm_head")):
                 a = np.ascontiguousarray(a.T)
-            as_ = kind if matrix and not (key.startswith("wpe") and kind.startswith("Q")) else "F32"
+            as_ = kind if matrix and not key.startswith("wpe") else "F32"
             if as_ == "F32":
                 data, value = a, a
             elif as_ == "F16":
@@ -434,7 +434,7 @@ def make_gguf(out):
     write("f32-no-output.gguf", config, weights, "F32", "tied, no output.weight", head=False)
     write("f32-no-tokens.gguf", config, weights, "F32", "no tokenizer", tokens=False)
     for kind in ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"):
-        write(f"{kind.lower()}.gguf", config, weights, kind, "matrices but wpe; see NAME.tensors for its values")
+        write(f"{kind.lower()}.gguf", config, weights, kind, "NAME.tensors has the values of its blocks")
     config, weights = random_model(32, tied=False)
     write("untied-f16.gguf", config, weights, "F16", "untied")
     config, weights = random_model(33, vocab_size=320)
