@@ -14,7 +14,7 @@ tg_status tg_grow_more(void *array, size_t *capacity, size_t need, size_t each, 
     void *old, *grown;
 
     memcpy(&old, array, sizeof old); /* a pointer of any type */
-    if (!(grown = realloc(old, bytes)))
+    if (bytes > PTRDIFF_MAX || !(grown = realloc(old, bytes)))
         return tg_fail_memory(err, bytes, what);
     memcpy(array, &grown, sizeof grown);
     *capacity = room;
