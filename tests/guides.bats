@@ -105,7 +105,7 @@ run_step() {
 
 runs() {
     local step
-    cp "$MODEL_DIR/text" "$MODEL_DIR/model.npz" .
+    cp -r "$MODEL_DIR/text" "$MODEL_DIR/model.npz" "$ROOT/docs/data/induction" .
     steps "$1"
     for step in steps/*.command; do
         [[ -e $step ]] || { echo "there are no commands"; return 1; }
@@ -183,6 +183,7 @@ check_guide() {
 @test "shapes: from x to the output" { slow; check_guide shapes; }
 @test "autograd: backward by hand" { slow; check_guide autograd; }
 @test "from text to tokens: a vocabulary, step by step" { slow; check_guide from-text-to-tokens; }
+@test "checkpoints: from a download to its induction heads" { slow; check_guide checkpoints; }
 
 @test "there is a test here for each guide, and README links them" {
     for guide in "${GUIDES[@]}"; do

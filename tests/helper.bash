@@ -108,7 +108,7 @@ on_terminal() {
 # ---- documents
 
 # docs/NAME.md and docs/NAME.zh-CN.md of each.
-GUIDES=(walkthrough indexing multi-head shapes autograd from-text-to-tokens)
+GUIDES=(walkthrough indexing multi-head shapes autograd from-text-to-tokens checkpoints)
 
 # What the documents' commands may take as given, a file text and a trained model.npz, in
 # $MODEL_DIR.  Called from setup_file; made once for all files.
