@@ -61,9 +61,9 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
     is_output $'2\ngelu_new\n1'
     run -0 tg-tokenize -t hf --ids <<< "Äb"
     is_output $'195\n132\n98\n10'
-    header hf/model.safetensors > head
-    grep -q '"__metadata__":{"format":"pt"}' head
-    grep -q '"transformer.h.1.mlp.c_proj.bias":{"dtype":"F32","shape":\[16\]' head
+    header hf/model.safetensors > header.json
+    grep -q '"__metadata__":{"format":"pt"}' header.json
+    grep -q '"transformer.h.1.mlp.c_proj.bias":{"dtype":"F32","shape":\[16\]' header.json
     [[ $(($(size hf/model.safetensors) % 64)) = 0 ]]
     python3 -c 'import json; c = json.load(open("hf/config.json")); assert c["n_head"] == 2 and c["n_inner"] is None'
 }
@@ -260,9 +260,9 @@ with open("names", "w") as f:
     local n size
     size=$(size bare.safetensors)
     for n in $(seq 0 97 4000) $((size - 1)); do
-        head -c "$n" bare.safetensors > cut
-        run -1 --separate-stderr tg-convert cut --heads 2
-        said "cut: "
+        head -c "$n" bare.safetensors > short
+        run -1 --separate-stderr tg-convert short --heads 2
+        said "short: "
     done
     cat bare.safetensors <(echo) > longer
     run -1 --separate-stderr tg-convert longer --heads 2
