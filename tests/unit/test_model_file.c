@@ -80,7 +80,8 @@ static size_t list_find(const list *l, const char *name)
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->array[i].name, name) == 0)
             return i;
-    CHECK(!"the list has that name");
+    fprintf(stderr, "%s is not in the list\n", name);
+    CHECK(false);
     return 0;
 }
 
