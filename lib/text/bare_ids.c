@@ -69,17 +69,6 @@ static tg_status encode(void *encoder, const void *tok, tg_text *text, int32_t *
                    b->n - 1);
 }
 
-static tg_status finish(void *encoder, const void *tok, int32_t *ids, size_t max, size_t *n, tg_err *err)
-{
-    (void)encoder;
-    (void)tok;
-    (void)ids;
-    (void)max;
-    (void)err;
-    *n = 0;
-    return TG_OK;
-}
-
 const tg_tokenizer_kind tg_tokenizer_kind_ids = {
     .name = "ids",
     .size = sizeof(struct bare_ids),
@@ -88,7 +77,6 @@ const tg_tokenizer_kind tg_tokenizer_kind_ids = {
     .free = free_digits,
     .token = token,
     .encode = encode,
-    .finish = finish,
 };
 
 tg_status tg_bare_ids_create(const tg_tokenizer **out, size_t n, tg_err *err)

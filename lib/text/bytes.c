@@ -44,17 +44,6 @@ static tg_status encode(void *encoder, const void *tok, tg_text *text, int32_t *
     return TG_OK;
 }
 
-static tg_status finish(void *encoder, const void *tok, int32_t *ids, size_t max, size_t *n, tg_err *err)
-{
-    (void)encoder;
-    (void)tok;
-    (void)ids;
-    (void)max;
-    (void)err;
-    *n = 0;
-    return TG_OK;
-}
-
 const tg_tokenizer_kind tg_tokenizer_kind_bytes = {
     .name = "bytes",
     .size = sizeof(struct bytes),
@@ -62,5 +51,4 @@ const tg_tokenizer_kind tg_tokenizer_kind_bytes = {
     .complete = complete,
     .token = token,
     .encode = encode,
-    .finish = finish,
 };

@@ -103,6 +103,13 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
     return status;
 }
 
+/* The kind's last ids of a text. */
+static tg_status finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    *n = 0;
+    return e->kind->finish ? e->kind->finish(e->own, e->state, ids, max, n, err) : TG_OK;
+}
+
 /* Write the ids that are due: the last ones of the ordinary text, then the special token. */
 static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
@@ -111,7 +118,7 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
     tg_status status;
 
     if (s->finishing) {
-        status = e->kind->finish(e->own, e->state, ids + *n, max - *n, &got, err);
+        status = finish(e, ids + *n, max - *n, &got, err);
         *n += got;
         if (status || *n == max)
             return status;
@@ -240,7 +247,7 @@ static tg_status finish_searching(tg_encoder *e, int32_t *ids, size_t max, size_
     if (status || *n == max)
         return status;
     if (s->in_text)
-        status = e->kind->finish(e->own, e->state, ids + *n, max - *n, &got, err);
+        status = finish(e, ids + *n, max - *n, &got, err);
     *n += got;
     if (*n < max)
         s->in_text = false;
@@ -264,7 +271,7 @@ tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
     *n = 0;
     if (e->search)
         return finish_searching(e, ids, max, n, err);
-    return e->kind->finish(e->own, e->state, ids, max, n, err);
+    return finish(e, ids, max, n, err);
 }
 
 size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, size_t reach)

@@ -68,8 +68,9 @@ typedef struct tg_tokenizer_kind {
      * NULL: messages have no offsets. */
     void (*offset)(void *encoder, uint64_t offset);
 
-    /* The encoder: start (NULL: a zeroed state will do), encode and finish with the contracts of
-     * lib/text/encoder.h, stop (NULL: nothing to release), which also follows a failed start. */
+    /* The encoder: start (NULL: a zeroed state will do), encode and finish (NULL: no ids are ever due) with
+     * the contracts of lib/text/encoder.h, stop (NULL: nothing to release), which also follows a failed
+     * start. */
     tg_status (*start)(void *encoder, const void *tok, tg_err *err);
     tg_status (*encode)(void *encoder, const void *tok, tg_text *text, int32_t *ids, size_t max, size_t *n,
                         tg_err *err);
