@@ -180,7 +180,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
         if (e->nfc)
             status = e->more ? encode_waiting(e, &none, err) : encode_normalised(e, text, false, err);
         else if (e->waiting.n > 0)
-            status = encode_waiting(e, e->nfc ? &none : text, err); /* text is not normalised yet */
+            status = encode_waiting(e, text, err);
         else
             status = encode_direct(e, text, err);
         *n += tg_id_queue_take(&e->pieces.queue, ids + *n, max - *n);

@@ -35,38 +35,6 @@ static tg_status merge_part(tg_bpe_pieces *p, const unsigned char *part, size_t 
     return status;
 }
 
-/* If the set has the piece, append its ids; returns whether it has. */
-static inline bool append_cached(tg_bpe_pieces *p, tg_piece_key key, size_t set)
-{
-    if (!tg_piece_cache_promote(&p->cache, key, set))
-        return false;
-    p->queue.n += tg_piece_ids(&p->cache.sets[set][0], p->queue.ids + p->queue.n);
-    return true;
-}
-
-/* The same for a part that may be in the cache; otherwise it is added. */
-static tg_status encode_part(tg_bpe_pieces *p, const unsigned char *part, size_t n, uint64_t offset,
-                             tg_err *err)
-{
-    const size_t before = p->queue.n;
-    tg_piece_key key;
-    size_t set;
-    tg_status status;
-
-    if (n == 1 || n > TG_PIECE_MAX)
-        return merge_part(p, part, n, offset, err);
-    key = tg_piece_key_of(part, n);
-    if (p->bpe->vocab.whole_pieces)
-        key = tg_piece_key_part(key);
-    set = tg_piece_set(key);
-    if (append_cached(p, key, set))
-        return TG_OK;
-    status = merge_part(p, part, n, offset, err);
-    if (!status && p->queue.n - before <= TG_PIECE_IDS)
-        tg_piece_cache_add(&p->cache, key, set, p->queue.ids + before, p->queue.n - before);
-    return status;
-}
-
 /* Encode the parts of a single byte with which text [n] begins; returns how many.  The text begins at a
  * border.  Its last byte is left, because more of the piece may follow. */
 static inline size_t encode_single_bytes(tg_bpe_pieces *p, const unsigned char *text, size_t n)
@@ -82,6 +50,9 @@ static inline size_t encode_single_bytes(tg_bpe_pieces *p, const unsigned char *
     p->queue.n += at;
     return at;
 }
+
+static tg_status encode_cached(tg_bpe_pieces *p, const unsigned char *piece, size_t n, bool part,
+                               uint64_t offset, tg_err *err);
 
 /*
  * Encode a piece, or the rest of one that has been begun.  If it is not complete, text [n] is longer than
@@ -107,10 +78,10 @@ static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_
         if (p->long_piece.block > 0 || end - at > TG_LONG_PIECE_BLOCK)
             status = tg_long_piece_encode(&p->long_piece, p->bpe, &p->merger, text + at, end - at, ended,
                                           offset + at, &done, &p->queue, err);
-        else if (ended && end - at == n)
-            status = merge_part(p, text, n, offset, err);
-        else if (ended)
-            status = encode_part(p, text + at, end - at, offset + at, err);
+        else if (ended && end - at > 1 && end - at < n)
+            status = encode_cached(p, text + at, end - at, true, offset + at, err);
+        else if (ended) /* a byte, or the whole piece, which the cache lacks */
+            status = merge_part(p, text + at, end - at, offset + at, err);
         at += done;
         end = ended ? end + 1 : end;
     }
@@ -134,18 +105,20 @@ static bool found_whole(tg_bpe_pieces *p, const unsigned char *piece, size_t n)
     return id != TG_TOKEN_NONE;
 }
 
-/* Encode a piece that is not in the cache; the queue has room for an id. */
-static tg_status encode_new(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
-                            tg_err *err)
+/* Encode a piece, or a part of one, that is not in the cache; the queue has room. */
+static tg_status encode_new(tg_bpe_pieces *p, const unsigned char *piece, size_t n, bool part,
+                            uint64_t offset, tg_err *err)
 {
     size_t used;
 
+    if (part)
+        return merge_part(p, piece, n, offset, err);
     return found_whole(p, piece, n) ? TG_OK : encode_parts(p, piece, n, true, offset, &used, err);
 }
 
-/* Encode a piece that is not in the first place of its set in the cache, which may lack it. */
-static tg_status encode_missed(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
-                               tg_err *err)
+/* The same if it may be in the cache; otherwise it is added. */
+static tg_status encode_cached(tg_bpe_pieces *p, const unsigned char *piece, size_t n, bool part,
+                               uint64_t offset, tg_err *err)
 {
     const size_t before = p->queue.n;
     tg_piece_key key;
@@ -153,12 +126,16 @@ static tg_status encode_missed(tg_bpe_pieces *p, const unsigned char *piece, siz
     tg_status status;
 
     if (n > TG_PIECE_MAX)
-        return encode_new(p, piece, n, offset, err);
+        return encode_new(p, piece, n, part, offset, err);
     key = tg_piece_key_of(piece, n);
+    if (part && p->bpe->vocab.whole_pieces)
+        key = tg_piece_key_part(key);
     set = tg_piece_set(key);
-    if (append_cached(p, key, set))
+    if (tg_piece_cache_promote(&p->cache, key, set)) {
+        p->queue.n += tg_piece_ids(&p->cache.sets[set][0], p->queue.ids + before);
         return TG_OK;
-    status = encode_new(p, piece, n, offset, err);
+    }
+    status = encode_new(p, piece, n, part, offset, err);
     if (!status && p->queue.n - before <= TG_PIECE_IDS)
         tg_piece_cache_add(&p->cache, key, set, p->queue.ids + before, p->queue.n - before);
     return status;
@@ -171,7 +148,8 @@ tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, siz
 
     if (status)
         return status;
-    return p->begun ? encode_new(p, piece, n, offset, err) : encode_missed(p, piece, n, offset, err);
+    return p->begun ? encode_new(p, piece, n, false, offset, err)
+                    : encode_cached(p, piece, n, false, offset, err);
 }
 
 tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text, size_t n, size_t *used,
@@ -225,7 +203,7 @@ static tg_status encode_batch(tg_bpe_pieces *p, struct batch *t, uint64_t offset
 
         if (tg_piece_same(e->key, t->key[i]))
             p->queue.n += tg_piece_ids(e, p->queue.ids + p->queue.n);
-        else if ((status = encode_missed(p, t->text + t->place[i], t->place[i + 1] - t->place[i],
+        else if ((status = encode_cached(p, t->text + t->place[i], t->place[i + 1] - t->place[i], false,
                                          offset + t->place[i], err)))
             return status;
     }
