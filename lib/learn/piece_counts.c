@@ -6,20 +6,11 @@
 #include "lib/base/size.h"
 #include "lib/bpe/mix.h"
 
-#define SHORT_MAX 15
-#define LONG 255      /* in the last byte of a long piece's key */
+#define LONG 255u     /* in the last byte of a long piece's key; its offset is in the bytes below */
 #define LENGTH_SIZE 8 /* bytes of a length in `longer` */
 
 #ifndef TG_PIECE_SLOTS
 #define TG_PIECE_SLOTS ((size_t)1 << 12) /* of the first table */
-#endif
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define LAST_BYTE(value) ((uint64_t)(value) << 56)
-#define PLACE(word) ((word) & ~LAST_BYTE(255))
-#else
-#define LAST_BYTE(value) ((uint64_t)(value))
-#define PLACE(word) ((word) >> 8)
 #endif
 
 /* ---- keys */
@@ -27,38 +18,22 @@
 /* Whether the last byte of a key says that the piece is long. */
 static bool is_long(tg_piece_key key)
 {
-    return key.bytes[15] == LONG;
+    return tg_piece_key_end(key) == LONG;
 }
 
 static tg_piece_key long_key(uint64_t hash, size_t place)
 {
-    tg_piece_key key;
-
-    key.word[0] = hash;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    key.word[1] = (uint64_t)place | LAST_BYTE(LONG);
-#else
-    key.word[1] = (uint64_t)place << 8 | LAST_BYTE(LONG);
-#endif
-    return key;
+    return (tg_piece_key){{hash, (uint64_t)LONG << 56 | place}};
 }
 
-static tg_piece_key short_key(const unsigned char *text, size_t n)
+static size_t place_of(tg_piece_key key)
 {
-    static const unsigned char keep[2 * 16] = {255, 255, 255, 255, 255, 255, 255, 255,
-                                               255, 255, 255, 255, 255, 255, 255, 255};
-    tg_piece_key key, mask;
-
-    memcpy(key.bytes, text, 16);
-    memcpy(mask.bytes, keep + 16 - n, 16);
-    key.word[0] &= mask.word[0];
-    key.word[1] = (key.word[1] & mask.word[1]) | LAST_BYTE(n);
-    return key;
+    return (size_t)(key.half[1] & ~((uint64_t)LONG << 56));
 }
 
 static uint64_t short_hash(const tg_piece_counts *c, tg_piece_key key)
 {
-    return tg_mix(key.word[0] ^ c->seed[0], key.word[1] ^ c->seed[1]);
+    return tg_mix(key.half[0] ^ c->seed[0], key.half[1] ^ c->seed[1]);
 }
 
 static uint64_t long_hash(const tg_piece_counts *c, const unsigned char *text, size_t n)
@@ -75,12 +50,12 @@ static uint64_t long_hash(const tg_piece_counts *c, const unsigned char *text, s
 
 static uint64_t stored_hash(const tg_piece_counts *c, tg_piece_key key)
 {
-    return is_long(key) ? key.word[0] : short_hash(c, key);
+    return is_long(key) ? key.half[0] : short_hash(c, key);
 }
 
 static tg_piece long_piece(const tg_piece_counts *c, tg_piece_key key)
 {
-    const unsigned char *at = c->longer + PLACE(key.word[1]);
+    const unsigned char *at = c->longer + place_of(key);
     uint64_t n;
 
     memcpy(&n, at, LENGTH_SIZE);
@@ -172,7 +147,7 @@ static void count_short(tg_piece_counts *c, tg_piece_key key, uint64_t hash, uin
     size_t at = hash & mask;
 
     while (c->slots[at].count > 0) {
-        if (c->slots[at].key.word[0] == key.word[0] && c->slots[at].key.word[1] == key.word[1]) {
+        if (tg_piece_same(c->slots[at].key, key)) {
             c->slots[at].count += times;
             return;
         }
@@ -180,7 +155,7 @@ static void count_short(tg_piece_counts *c, tg_piece_key key, uint64_t hash, uin
     }
     c->slots[at] = (tg_piece_slot){key, times};
     c->used++;
-    c->distinct_bytes += key.bytes[15];
+    c->distinct_bytes += tg_piece_key_end(key);
 }
 
 static tg_status count_long(tg_piece_counts *c, const tg_piece *p, uint64_t hash, tg_err *err)
@@ -193,7 +168,7 @@ static tg_status count_long(tg_piece_counts *c, const tg_piece *p, uint64_t hash
         const tg_piece_slot *slot = &c->slots[at];
         tg_piece here;
 
-        if (slot->key.word[0] != hash || !is_long(slot->key))
+        if (slot->key.half[0] != hash || !is_long(slot->key))
             continue;
         here = long_piece(c, slot->key);
         if (here.n == p->n && memcmp(here.text, p->text, p->n) == 0) {
@@ -221,8 +196,8 @@ tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err)
     for (size_t i = 0; i < n; i++) {
         const tg_piece *p = &c->queue[i];
 
-        if (p->n <= SHORT_MAX) {
-            key[i] = short_key(p->text, p->n);
+        if (p->n <= TG_PIECE_MAX) {
+            key[i] = tg_piece_key_near(p->text, p->n);
             hash[i] = short_hash(c, key[i]);
         } else {
             hash[i] = long_hash(c, p->text, p->n);
@@ -230,7 +205,7 @@ tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err)
         __builtin_prefetch(&c->slots[hash[i] & (c->capacity - 1)], 1);
     }
     for (size_t i = 0; !status && i < n; i++) {
-        if (c->queue[i].n <= SHORT_MAX)
+        if (c->queue[i].n <= TG_PIECE_MAX)
             count_short(c, key[i], hash[i], 1);
         else
             status = count_long(c, &c->queue[i], hash[i], err);
@@ -258,7 +233,7 @@ tg_status tg_piece_counts_merge(tg_piece_counts *c, const tg_piece_counts *from,
         }
         piece = long_piece(from, slot->key);
         piece.count = slot->count;
-        status = count_long(c, &piece, slot->key.word[0], err);
+        status = count_long(c, &piece, slot->key.half[0], err);
     }
     c->pieces += from->pieces;
     return status;
@@ -273,8 +248,9 @@ bool tg_piece_counts_next(const tg_piece_counts *c, size_t *at, tg_piece *piece)
 
         if (slot->count == 0)
             continue;
-        *piece = is_long(slot->key) ? long_piece(c, slot->key)
-                                    : (tg_piece){slot->key.bytes, slot->key.bytes[SHORT_MAX], 0};
+        *piece = is_long(slot->key)
+                     ? long_piece(c, slot->key)
+                     : (tg_piece){(const unsigned char *)slot->key.half, tg_piece_key_end(slot->key), 0};
         piece->count = slot->count;
         ++*at;
         return true;

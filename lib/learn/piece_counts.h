@@ -13,20 +13,14 @@
 #include <stdint.h>
 
 #include "lib/base/status.h"
+#include "lib/bpe/piece_key.h"
 
 #define TG_PIECE_SLACK ((size_t)16) /* readable bytes after a piece that is being counted */
 #define TG_PIECE_QUEUE ((size_t)32) /* pieces whose slots are fetched at the same time */
 
-/* A piece of up to 15 bytes: the bytes, zeros, and its length in the last byte.
- * A longer piece: its hash, its offset in `longer`, and 255 in the last byte. */
-typedef union tg_piece_key {
-    unsigned char bytes[16];
-    uint64_t word[2];
-} tg_piece_key;
-
 typedef struct tg_piece_slot {
-    tg_piece_key key;
-    uint64_t count; /* 0: the slot is free */
+    tg_piece_key key; /* of a longer piece: its hash, its offset in `longer`, and 255 in the last byte */
+    uint64_t count;   /* 0: the slot is free */
 } tg_piece_slot;
 
 typedef struct tg_piece {
