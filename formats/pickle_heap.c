@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 
 tg_status tg_pickle_fail(const tg_pickle_heap *h, tg_err *err, const char *format, ...)
 {
@@ -22,32 +22,20 @@ tg_status tg_pickle_fail(const tg_pickle_heap *h, tg_err *err, const char *forma
     return TG_EDATA;
 }
 
-/* Make room in an array of *capacity elements for one more than n. */
-static tg_status grow(tg_pickle_heap *h, void **array, size_t *capacity, size_t n, size_t each, size_t max,
+/* Make room for one more than n elements of `each` bytes, up to max. */
+static tg_status grow(tg_pickle_heap *h, void *array, size_t *capacity, size_t n, size_t each, size_t max,
                       tg_err *err)
 {
-    const size_t more = tg_size_min(max, tg_size_max(64, *capacity * 2));
-    void *larger;
-
-    if (n < *capacity)
-        return TG_OK;
     if (n >= max)
         return tg_pickle_fail(h, err, "more than %zu values", max);
-    larger = realloc(*array, more * each);
-    if (!larger)
-        return tg_fail_memory(err, more * each, "the values of a pickle");
-    *array = larger;
-    *capacity = more;
-    return TG_OK;
+    return tg_grow(array, capacity, n + 1, each, "the values of a pickle", err);
 }
 
 tg_status tg_pickle_words_add(tg_pickle_heap *h, tg_pickle_words *words, uint32_t word, tg_err *err)
 {
-    void *array = words->at;
     const tg_status status =
-        grow(h, &array, &words->capacity, words->n, sizeof *words->at, TG_PICKLE_VALUES, err);
+        grow(h, &words->at, &words->capacity, words->n, sizeof *words->at, TG_PICKLE_VALUES, err);
 
-    words->at = array;
     if (!status)
         words->at[words->n++] = word;
     return status;
@@ -55,11 +43,9 @@ tg_status tg_pickle_words_add(tg_pickle_heap *h, tg_pickle_words *words, uint32_
 
 tg_status tg_pickle_add(tg_pickle_heap *h, uint32_t *at, tg_pickle_value value, tg_err *err)
 {
-    void *array = h->value;
     const tg_status status =
-        grow(h, &array, &h->values_capacity, h->values, sizeof *h->value, TG_PICKLE_VALUES, err);
+        grow(h, &h->value, &h->values_capacity, h->values, sizeof *h->value, TG_PICKLE_VALUES, err);
 
-    h->value = array;
     if (status)
         return status;
     *at = (uint32_t)h->values;
@@ -73,11 +59,9 @@ tg_status tg_pickle_append(tg_pickle_heap *h, uint32_t container, uint32_t item,
 {
     tg_pickle_value *const v = &h->value[container];
     const uint32_t at = (uint32_t)h->links;
-    void *array = h->link;
     const tg_status status =
-        grow(h, &array, &h->links_capacity, h->links, sizeof *h->link, TG_PICKLE_VALUES, err);
+        grow(h, &h->link, &h->links_capacity, h->links, sizeof *h->link, TG_PICKLE_VALUES, err);
 
-    h->link = array;
     if (status)
         return status;
     h->link[h->links++] = (tg_pickle_link){item, TG_PICKLE_NOTHING};
@@ -91,12 +75,10 @@ tg_status tg_pickle_append(tg_pickle_heap *h, uint32_t container, uint32_t item,
 
 tg_status tg_pickle_add_tensor(tg_pickle_heap *h, uint32_t *at, tg_pickle_tensor **t, tg_err *err)
 {
-    void *array = h->tensor;
     tg_status status =
-        grow(h, &array, &h->tensors_capacity, h->tensors, sizeof *h->tensor, TG_PICKLE_TENSORS, err);
+        grow(h, &h->tensor, &h->tensors_capacity, h->tensors, sizeof *h->tensor, TG_PICKLE_TENSORS, err);
     tg_pickle_value value = {.kind = TG_PICKLE_TENSOR};
 
-    h->tensor = array;
     value.of.first = (uint32_t)h->tensors;
     if (status || (status = tg_pickle_add(h, at, value, err)))
         return status;
