@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 #include "formats/limits.h"
 #include "lib/base/size.h"
 

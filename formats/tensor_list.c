@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 #include "lib/base/convert.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"

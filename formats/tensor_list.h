@@ -18,7 +18,7 @@
 #include "formats/array.h"
 #include "lib/base/status.h"
 
-typedef struct tg_blocks tg_blocks; /* a type whose values are quantised in blocks, formats/blocks.h */
+typedef struct tg_blocks tg_blocks; /* a type whose values are quantised in blocks, formats/block_types.h */
 
 typedef struct tg_stored {
     tg_array array; /* name, shape, dtype of its values (TG_F32 for blocks), count, bytes; data = at when

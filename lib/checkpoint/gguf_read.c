@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 #include "formats/format.h"
 #include "formats/gguf.h"
 #include "lib/base/size.h"

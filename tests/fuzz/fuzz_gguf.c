@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 #include "formats/gguf.h"
 #include "lib/base/size.h"
 #include "tests/fuzz/input.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 #include "formats/gguf.h"
 #include "formats/gguf_writer.h"
 #include "lib/base/choice.h"

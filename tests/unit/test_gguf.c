@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 #include "formats/gguf_writer.h"
 #include "lib/base/size.h"
 #include "tests/unit/check.h"

@@ -1,6 +1,6 @@
 /* Block types: decoding against the layouts read value by value, encoding against its definition, and
  * the conversions of single numbers. */
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 
 #include <math.h>
 #include <string.h>

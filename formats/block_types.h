@@ -1,5 +1,5 @@
 /*
- * blocks: GGUF's types that store a run of values as a block: a few scales, and a small integer for
+ * block_types: GGUF's types that store a run of values as a block: a few scales, and a small integer for
  * each value.  They are decoded to float32; q8_0 is written, too.
  *
  * A tensor's values, in order, are divided into blocks; a block never spans two rows.  Decoding takes
@@ -7,8 +7,8 @@
  * bit for bit; q8_0 is encoded as by its reference quantizer.
  * Source: the layouts in ggml, ggml-common.h; formats/README.md has them as a table.
  */
-#ifndef TG_FORMATS_BLOCKS_H
-#define TG_FORMATS_BLOCKS_H
+#ifndef TG_FORMATS_BLOCK_TYPES_H
+#define TG_FORMATS_BLOCK_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "formats/blocks.h"
+#include "formats/block_types.h"
 
 #include <assert.h>
 #include <string.h>
