@@ -8,6 +8,7 @@
 #include "formats/block_types.h"
 #include "formats/sink.h"
 #include "lib/base/convert.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 /* Values converted before they are written, and by one thread at a time; multiples of a block's. */
@@ -42,21 +43,9 @@ void tg_gguf_begin(tg_gguf_writer *w, int fd)
 /* Append n bytes; 0 if data is NULL. */
 static void append(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *data, size_t n)
 {
-    size_t capacity = tg_size_max(4096, bytes->capacity);
-    unsigned char *p;
-
-    if (w->err.code)
+    if (w->err.code || tg_grow(&bytes->p, &bytes->capacity, tg_size_add_sat(bytes->n, n), 1,
+                               "the header of a GGUF file", &w->err))
         return;
-    while (capacity - bytes->n < n)
-        capacity = tg_size_mul_sat(capacity, 2);
-    if (capacity > bytes->capacity) {
-        if (!(p = realloc(bytes->p, capacity))) {
-            (void)tg_fail_memory(&w->err, capacity, "the header of a GGUF file");
-            return;
-        }
-        bytes->p = p;
-        bytes->capacity = capacity;
-    }
     if (data)
         memcpy(bytes->p + bytes->n, data, n);
     else
@@ -139,22 +128,6 @@ void tg_gguf_put_element(tg_gguf_writer *w, const void *text, size_t n)
 
 /* ---- tensors */
 
-static bool grow(tg_gguf_writer *w)
-{
-    const size_t capacity = tg_size_max(64, 2 * w->capacity);
-    struct tg_gguf_declared *declared;
-
-    if (w->n_tensors < w->capacity)
-        return true;
-    if (!(declared = realloc(w->declared, capacity * sizeof *declared))) {
-        (void)tg_fail_memory(&w->err, capacity * sizeof *declared, "the tensors of a GGUF file");
-        return false;
-    }
-    w->declared = declared;
-    w->capacity = capacity;
-    return true;
-}
-
 void tg_gguf_declare(tg_gguf_writer *w, const char *name, size_t ndim, const size_t *shape, tg_gguf_kind kind)
 {
     const struct stored_as *as = &stored_as[kind];
@@ -164,7 +137,8 @@ void tg_gguf_declare(tg_gguf_writer *w, const char *name, size_t ndim, const siz
 
     assert(!w->begun && n < TG_GGUF_NAME_MAX && ndim >= 1 && ndim <= TG_GGUF_DIMS_MAX);
     assert(tg_gguf_can_store(kind, shape[ndim - 1]));
-    if (w->err.code || !grow(w))
+    if (w->err.code || tg_grow(&w->declared, &w->capacity, w->n_tensors + 1, sizeof *w->declared,
+                               "the tensors of a GGUF file", &w->err))
         return;
     append_text(w, &w->tensors, name, n);
     append_u32(w, &w->tensors, (uint32_t)ndim);

@@ -6,6 +6,7 @@
 
 #include "formats/shown.h"
 #include "formats/zip.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define PICKLE "data.pkl"
@@ -200,15 +201,11 @@ static tg_status find_storage(const walk *w, tg_zip_member **storage, const tg_p
 
 static tg_status note_transposed(tg_torch_transposed *list, const char *name, tg_err *err)
 {
-    if (list->n == list->capacity) {
-        const size_t capacity = tg_size_max(16, 2 * list->capacity);
-        void *const larger = realloc(list->name, capacity * sizeof *list->name);
+    const tg_status status = tg_grow(&list->name, &list->capacity, list->n + 1, sizeof *list->name,
+                                     "the names of transposed tensors", err);
 
-        if (!larger)
-            return tg_fail_memory(err, capacity * sizeof *list->name, "the names of transposed tensors");
-        list->name = larger;
-        list->capacity = capacity;
-    }
+    if (status)
+        return status;
     strcpy(list->name[list->n++], name);
     return TG_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 /* Bytes of a window at first: little enough for the first-level cache, with the ids. */
@@ -78,15 +79,11 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
 
 static tg_status wait_for_more(tg_waiting_text *w, const unsigned char *text, size_t n, tg_err *err)
 {
-    if (n > w->capacity - w->n) {
-        const size_t capacity = tg_size_max(tg_size_add_sat(w->n, n), 2 * w->capacity);
-        unsigned char *data = realloc(w->data, capacity);
+    const tg_status status =
+        tg_grow(&w->data, &w->capacity, tg_size_add_sat(w->n, n), 1, "an incomplete piece", err);
 
-        if (!data)
-            return tg_fail_memory(err, capacity, "an incomplete piece");
-        w->data = data;
-        w->capacity = capacity;
-    }
+    if (status)
+        return status;
     memcpy(w->data + w->n, text, n);
     w->n += n;
     return TG_OK;

@@ -3,22 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 tg_status tg_id_queue_reserve(tg_id_queue *q, size_t more, tg_err *err)
 {
-    size_t capacity;
-    int32_t *ids;
-
-    if (more <= q->capacity - q->n)
-        return TG_OK;
-    capacity = tg_size_max(tg_size_add_sat(q->n, more), 2 * q->capacity);
-    ids = realloc(q->ids, tg_size_mul_sat(capacity, sizeof *ids));
-    if (!ids)
-        return tg_fail_memory(err, tg_size_mul_sat(capacity, sizeof *ids), "ids");
-    q->ids = ids;
-    q->capacity = capacity;
-    return TG_OK;
+    return tg_grow(&q->ids, &q->capacity, tg_size_add_sat(q->n, more), sizeof *q->ids, "ids", err);
 }
 
 size_t tg_id_queue_take(tg_id_queue *q, int32_t *ids, size_t max)

@@ -8,24 +8,13 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/info/parts.h"
 
-/* ---- growing */
+/* ---- adding */
 
-tg_status tg_info_reserve(void **items, size_t n, size_t *capacity, size_t each, tg_err *err)
-{
-    const size_t more = tg_size_max(2 * n, 64);
-    void *grown;
-
-    if (n < *capacity)
-        return TG_OK;
-    if (!(grown = realloc(*items, more * each)))
-        return tg_fail_memory(err, more * each, "what is in the file");
-    *items = grown;
-    *capacity = more;
-    return TG_OK;
-}
+#define WHAT "what is in the file"
 
 static char *copy_of(const char *text)
 {
@@ -37,14 +26,12 @@ static char *copy_of(const char *text)
 tg_status tg_info_add_value(tg_info *info, const char *name, tg_info_type type, const char *text, tg_err *err)
 {
     const tg_info_value *same = tg_info_find(info, name);
-    void *items = info->value;
     tg_info_value v = {.type = type};
     tg_status status;
 
     if (same && strcmp(same->text, text) == 0)
         return TG_OK;
-    status = tg_info_reserve(&items, info->n_values, &info->values_capacity, sizeof v, err);
-    info->value = items;
+    status = tg_grow(&info->value, &info->values_capacity, info->n_values + 1, sizeof v, WHAT, err);
     if (status)
         return status;
     v.name = copy_of(name);
@@ -57,10 +44,8 @@ tg_status tg_info_add_tensor(tg_info *info, const tg_stored *s, tg_info_tensor *
 {
     const tg_array *a = &s->array;
     char text[TG_ARRAY_TEXT_MAX];
-    void *items = info->tensor;
-    tg_status status = tg_info_reserve(&items, info->n, &info->capacity, sizeof **t, err);
+    const tg_status status = tg_grow(&info->tensor, &info->capacity, info->n + 1, sizeof **t, WHAT, err);
 
-    info->tensor = items;
     if (status)
         return status;
     *t = &info->tensor[info->n++];

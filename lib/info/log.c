@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/info/parts.h"
 
 #define TITLES "step\tloss\tval_loss\t"
@@ -16,10 +17,8 @@ bool tg_info_is_log(const unsigned char *text, size_t n)
 
 static tg_status append(double **numbers, size_t n, size_t capacity, double x, tg_err *err)
 {
-    void *items = *numbers;
-    const tg_status status = tg_info_reserve(&items, n, &capacity, sizeof x, err);
+    const tg_status status = tg_grow(numbers, &capacity, n + 1, sizeof x, "the training history", err);
 
-    *numbers = items;
     if (!status)
         (*numbers)[n] = x;
     return status;
@@ -28,15 +27,13 @@ static tg_status append(double **numbers, size_t n, size_t capacity, double x, t
 static tg_status add_step(tg_info_history *h, const double *x, tg_err *err)
 {
     size_t capacity = h->capacity;
-    void *items = h->step;
     tg_status status;
 
     /* the three grow alike */
     if ((status = append(&h->loss, h->n, h->capacity, x[1], err)) ||
         (status = append(&h->val_loss, h->n, h->capacity, x[2], err)) ||
-        (status = tg_info_reserve(&items, h->n, &capacity, sizeof *x, err)))
+        (status = tg_grow(&h->step, &capacity, h->n + 1, sizeof *h->step, "the training history", err)))
         return status;
-    h->step = items;
     h->step[h->n++] = x[0];
     h->capacity = capacity;
     return TG_OK;

@@ -5,9 +5,6 @@
 #include "formats/tensor_list.h"
 #include "lib/info/info.h"
 
-/* Make room for one more element of `each` bytes in items [n].  TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_info_reserve(void **items, size_t n, size_t *capacity, size_t each, tg_err *err);
-
 /* Append a value, with copies of name and text, unless the last one of that name has that text.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_info_add_value(tg_info *info, const char *name, tg_info_type type,
