@@ -43,7 +43,7 @@ tiny() {
 @test "unit: array" { unit array; }
 @test "unit: tensor_list" { unit tensor_list; }
 @test "unit: safetensors" { unit safetensors; }
-@test "unit: blocks" { unit blocks; }
+@test "unit: block_types" { unit block_types; }
 @test "unit: gguf" { unit gguf; }
 @test "unit: gguf_vocab" { unit gguf_vocab; }
 @test "unit: gguf_model" { unit gguf_model; }
