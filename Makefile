@@ -50,8 +50,8 @@ endif
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(if $(WERROR),-Werror)
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
-ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
+ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
 Q = $(if $(V),,@)
@@ -181,7 +181,7 @@ FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump
                 lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
 
 # Vocabularies need the portable kernels too.
-FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
+FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -pthread -fopenmp-simd $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
 FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text) tests/fuzz/again.c
 FUZZ_SRC_merges = $(FUZZ_SRC_text)
 FUZZ_SRC_tiktoken = $(FUZZ_SRC_text) tests/fuzz/again.c
@@ -250,7 +250,7 @@ xclang = $(foreach word,$(1),--extra-arg=-Xclang --extra-arg=$(word))
 .PHONY: $(TIDY) format layout cppcheck scripts pages
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
-	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null
+	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
 fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
@@ -259,7 +259,7 @@ interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or se
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
-	@GOMP_SPINCOUNT=3000 $< $(BENCH)
+	@$< $(BENCH)
 
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'

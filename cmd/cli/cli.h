@@ -232,16 +232,8 @@ size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t 
 
 /* ---- threads.c */
 
-/*
- * Call this after cli_init() in a tool that computes.  It makes threads that wait for each other sleep
- * after some microseconds instead of spinning for milliseconds.  When other programs compete for the
- * processors, training is then several times faster; otherwise the cost is too small to measure.
- * OpenMP libraries read this setting from the environment when they are loaded, so the tool sets it and
- * executes itself once more.  If the user has set it, nothing happens.
- */
-void cli_init_threads(char **argv);
-
-/* Set the number of threads; 0: OpenMP's default.  TG_EUSAGE: more than 8 per processor. */
+/* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
+ * per processor, or OMP_NUM_THREADS is no such number. */
 TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
 
 /* ---- compute.c */

@@ -307,7 +307,6 @@ int main(int argc, char **argv)
 
     o.asked.min_lr = -1; /* no default to show: it follows --lr */
     cli_init("tg-train");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     cli_catch_status();
