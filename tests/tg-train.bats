@@ -5,7 +5,7 @@ load helper
 setup_file() {
     tg_fixtures
     # Threads that wait by spinning take the processors from each other.
-    export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+    export OMP_NUM_THREADS=1
     make_text > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
