@@ -213,6 +213,20 @@ step_of() {
     [[ $(scalars model.npz train/lr) = 0.001 ]]
 }
 
+@test "--lr leaves a --min-lr that was chosen" {
+    quick -n 2 --lr 1e-3 --min-lr 5e-4 t.npz
+    run -0 --separate-stderr tg-train -n 3 --lr 1e-3 t.npz
+    [[ $(scalars model.npz train/min_lr) = 0.0005 && $stderr != *"--min-lr"* && $stderr != *"--lr"* ]]
+    run -0 --separate-stderr tg-train -n 4 --lr 2e-3 t.npz
+    says "tg-train: --lr was 0.001, is now 0.002"
+    [[ $(scalars model.npz train/min_lr) = 0.0005 && $stderr != *"--min-lr"* ]]
+    # one that was not follows
+    quick -n 2 -m other.npz t.npz
+    run -0 --separate-stderr tg-train -n 3 --lr 1e-3 -m other.npz t.npz
+    says "tg-train: --min-lr was 0.0002, is now 0.0001, a tenth of --lr"
+    [[ $(scalars other.npz train/min_lr) = 0.0001 ]]
+}
+
 @test "another text is said" {
     quick -n 2 t.npz
     run -0 --separate-stderr tg-train -n 4 t.npz
@@ -576,6 +590,25 @@ stoppable() {
     [[ $(step_of out.npz) = 2 ]]
 }
 
+@test "-m is not read where -o exists, and that is said" {
+    quick -m other.npz -n 2 -c 8 t.npz
+    cp other.npz before.npz
+    run -0 --separate-stderr tg-train -m model.npz -o other.npz -n 3 t.npz
+    [[ ${stderr_lines[0]} = "tg-train: other.npz exists and is continued: model.npz is not read" ]]
+    says "tg-train: other.npz: resuming at step 2 of 3"
+    run -0 --separate-stderr tg-train -m model.npz -o other.npz t.npz
+    says "tg-train: other.npz exists and is continued: model.npz is not read"
+    run -0 --separate-stderr tg-train -m - -o other.npz -n 4 t.npz < untrained.npz
+    says "tg-train: other.npz exists and is continued: standard input is not read"
+    # nothing to say
+    run -0 --separate-stderr tg-train -m other.npz -o other.npz -n 5 t.npz
+    [[ $stderr != *"not read"* ]]
+    run -0 --separate-stderr tg-train -o other.npz -n 6 t.npz
+    [[ $stderr != *"not read"* ]]
+    run -0 --separate-stderr tg-train -m model.npz -o new.npz -n 1 t.npz
+    [[ $stderr != *"not read"* ]]
+}
+
 @test "-o - is the model on standard output, and nothing else is" {
     run_pipe 0 'tg-train -b 4 -o - -n 3 --save-every 1 t.npz | cat > out.npz'
     [[ $stderr != *saved* && $stderr != *"stopped"* ]]
@@ -662,9 +695,10 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 }
 
 @test "nothing at all is refused" {
-    run_pipe 1 'tg-train < /dev/null'
-    said "tg-train: standard input: "
-    [[ $stderr = *empty* ]]
+    run_pipe 2 'tg-train < /dev/null'
+    said "tg-train: standard input: empty: no tokens: try  tg-tokenize < text | tg-train"
+    run_pipe 2 'true | tg-train t.npz -'
+    said "tg-train: standard input: empty: no tokens: try  tg-tokenize < text | tg-train"
     : > empty
     run -1 --separate-stderr tg-train empty
     said "tg-train: empty: "
@@ -673,7 +707,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     run -1 --separate-stderr tg-train none.npz
     said "tg-train: the text has 0 tokens, a window of context 16 needs 17"
     # and a failure upstream is not taken for a text
-    run_pipe 1 'tg-tokenize < /dev/null | tg-train'
+    run_pipe 2 'tg-tokenize < /dev/null | tg-train'
     [[ ${stderr_lines[*]} = *"tg-train: standard input: "*empty* ]]
     cmp model.npz untrained.npz
 }
