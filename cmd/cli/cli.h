@@ -230,6 +230,15 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
  */
 size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
 
+/* ---- shell.c */
+
+/*
+ * Append a word to a command that a message suggests, quoted so that a shell reads it as it is: printable
+ * words in '...' where they need it, others in $'...'.  command [size], size >= 8, begins as "".  If the
+ * word does not fit, the command ends with " ..." and takes no more words.
+ */
+void cli_command_add(char *command, size_t size, const char *word);
+
 /* ---- threads.c */
 
 /*
