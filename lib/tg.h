@@ -21,6 +21,7 @@
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 #include "lib/base/utf8.h"
+#include "lib/base/watch.h"
 
 /* formats: arrays, the archive (.npz), other files, descriptors as sources and sinks, saving */
 #include "formats/archive.h"

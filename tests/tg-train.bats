@@ -171,7 +171,7 @@ step_of() {
     run -0 --separate-stderr tg-train -n 4 -m model.npz --log log.tsv t.npz
     said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train -m model.npz --steps 8 t.npz"
     run -0 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz is complete: 4 of 2 steps are done; to continue: tg-train --steps 8 t.npz"
+    said "tg-train: model.npz is complete: 4 steps are done, --steps asks for 2; to continue: tg-train --steps 8 t.npz"
     run_pipe 0 'tg-train < t.npz'
     said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train --steps 8"
     cmp model.npz want.npz
@@ -180,7 +180,7 @@ step_of() {
     make_text 9000 | tg-tokenize > other.npz
     run -0 --separate-stderr tg-train -o out.npz -n 3 --lr 1 other.npz
     [[ ${#stderr_lines[@]} = 2 ]]
-    says "tg-train: model.npz is complete: 4 of 3 steps are done; to continue: tg-train -o out.npz --steps 8 other.npz"
+    says "tg-train: model.npz is complete: 4 steps are done, --steps asks for 3; to continue: tg-train -o out.npz --steps 8 other.npz"
     says "tg-train: saved out.npz at step 4 of 4"
     cmp out.npz want.npz
     run -0 --separate-stderr tg-train -o out.npz t.npz
@@ -322,7 +322,9 @@ stoppable() {
     is_output ""
     at=$(step_of model.npz)
     [[ $at -ge 10 && $at -lt 120 ]]
-    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step $at of 120" ]]
+    says "tg-train: finishing this step, then saving; again to stop now"
+    [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step $at of 120" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: to go on: tg-train --threads 2 -b 4 -n 120 "* ]]
     run -0 --separate-stderr "${COMMAND[@]}"
     [[ ${stderr_lines[0]} = "tg-train: model.npz: resuming at step $at of 120" ]]
     cmp model.npz whole.npz
@@ -336,7 +338,7 @@ stoppable() {
     stoppable 240
     for at in 1 2 7; do
         run -143 --separate-stderr signalled $at drain SIGTERM -- "${COMMAND[@]}"
-        [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+        [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
         [[ $(step_of model.npz) -lt 240 ]]
     done
     "${COMMAND[@]}" --threads 1 2> /dev/null
@@ -346,7 +348,7 @@ stoppable() {
 @test "SIGHUP stops like SIGTERM, with 129" {
     stoppable
     run -129 --separate-stderr signalled 5 drain SIGHUP -- "${COMMAND[@]}"
-    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+    [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
     "${COMMAND[@]}" 2> /dev/null
     cmp model.npz whole.npz
 }
@@ -355,10 +357,122 @@ stoppable() {
     slow
     stoppable
     run -143 --separate-stderr signalled 5 stuck+drain SIGTERM SIGTERM SIGTERM -- "${COMMAND[@]}"
-    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+    [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
     [[ $(step_of model.npz) -ge 5 ]]
     "${COMMAND[@]}" 2> /dev/null
     cmp model.npz whole.npz
+}
+
+# within SECONDS COMMAND...: the command succeeds before they have passed.
+within() {
+    local i seconds=$1
+    shift
+    for ((i = 0; i < 20 * seconds; i++)); do
+        "$@" && return
+        sleep 0.05
+    done
+    return 1
+}
+
+has_ended() {
+    ! kill -0 $child 2> /dev/null
+}
+
+# begun COMMAND...: run it in the background, its messages in err; returns when it is within a step, of which
+# it prints a status line.
+begun() {
+    set -m # a background job would otherwise ignore SIGINT
+    "$@" 2> err 3>&- &
+    child=$!
+    set +m
+    within 60 grep -q ' needs ' err
+    kill -USR1 $child
+    within 60 grep -q '^tg-train: step ' err
+}
+
+# The steps of 65,536 passes would take minutes.
+@test "a long step: the first signal is answered at once, the second one abandons the step" {
+    local status=0
+    quick -n 3 t.npz
+    mv model.npz whole.npz
+    cp untrained.npz model.npz
+    quick -n 2 t.npz
+    cp model.npz two.npz
+    begun tg-train -n 3 -a 65536 t.npz
+    kill -INT $child
+    within 2 grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
+    sleep 1.1
+    kill -TERM $child
+    within 5 has_ended
+    wait $child || status=$?
+    [[ $status = 130 ]]
+    grep -qx 'tg-train: abandoning this step, then saving those before it; again to end without saving' err
+    [[ $(tail -n 2 err) = "tg-train: stopped; model.npz is unchanged
+tg-train: to go on: tg-train -n 3 -a 65536 t.npz" ]]
+    cmp model.npz two.npz
+    tg-train -n 3 -a 1 t.npz 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a long step that is abandoned leaves the steps before it, also those that were not saved" {
+    slow
+    local status=0
+    begun tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz
+    within 100 grep -q '^step 1/3' err
+    kill -INT $child
+    sleep 1.1
+    kill -INT $child
+    within 5 has_ended
+    wait $child || status=$?
+    [[ $status = 130 && $(step_of model.npz) = 1 ]]
+    [[ $(tail -n 2 err) = "tg-train: saved model.npz at step 1 of 3
+tg-train: to go on: tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz" ]]
+}
+
+@test "a new model whose first step is abandoned is not made" {
+    local status=0
+    rm model.npz
+    begun tg-train -a 65536 t.npz
+    kill -INT $child
+    sleep 1.1
+    kill -INT $child
+    within 5 has_ended
+    wait $child || status=$?
+    [[ $status = 130 && ! -e model.npz ]]
+    [[ $(tail -n 2 err) = "tg-train: stopped; no model was saved
+tg-train: to go on: tg-train -a 65536 t.npz" ]]
+    run -0 ls -A
+    [[ $output != *.tg-* ]]
+}
+
+@test "the command that goes on after a signal is quoted, and says what it needs on standard input" {
+    local status=0
+    cp untrained.npz "my model.npz"
+    begun tg-train -m "my model.npz" -b 4 -n 100000 - < t.npz
+    within 20 grep -q '^step ' err
+    kill -INT $child
+    wait $child || status=$?
+    [[ $status = 130 ]]
+    [[ $(tail -n 1 err) = "tg-train: to go on, with the same tokens on standard input:"* ]]
+    grep -qF "standard input: tg-train -m 'my model.npz' -b 4 -n 100000 -" err
+}
+
+@test "a long first step shows how far it is, and the time left" {
+    need python3
+    run -0 python3 - << 'EOF'
+import os, pty, re, signal, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.execvp("tg-train", ["tg-train", "-n", "3", "-a", "65536", "t.npz"])
+seen, end = b"", time.time() + 30
+while time.time() < end and not re.search(rb"step 0/3 \+ [0-9]+%  [0-9,]+ tok/s  [0-9a-z]+ left", seen):
+    seen += os.read(fd, 4096)
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)
+print("seen" if time.time() < end else seen)
+EOF
+    is_output seen
 }
 
 @test "a run with -o that was stopped is finished by the same command" {
@@ -420,7 +534,7 @@ stoppable() {
     stoppable
     run -0 --separate-stderr signalled 10 drain SIGUSR1 -- "${COMMAND[@]}"
     says "tg-train: step "...
-    [[ $(grep -cE '^tg-train: step [0-9]+/120  loss [0-9.]+  .*tok/s  .* left$' <<< "$stderr") = 1 ]]
+    [[ $(grep -cE '^tg-train: step [0-9]+/120( \+ [0-9]+%)?  loss [0-9.]+  .*tok/s  .* left$' <<< "$stderr") = 1 ]]
     cmp model.npz whole.npz
 }
 
@@ -455,7 +569,7 @@ stoppable() {
     [[ $at -ge 20 && $at -lt 120 ]]
     want=" (at step $((at / 17 * 17)))"
     [[ $((at % 17)) != 0 ]] || want=""
-    [[ ${stderr_lines[-2]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+"$want"$ ]]
+    [[ ${stderr_lines[-3]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+"$want"$ ]]
     # as it does not where it was just measured
     run -0 --separate-stderr "${COMMAND[@]}"
     [[ ${stderr_lines[-2]} =~ ^"tg-train: step 120: loss "[0-9.]+", validation loss "[0-9.]+$ ]]

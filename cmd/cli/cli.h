@@ -197,12 +197,18 @@ void cli_progress_end(void);
 /* Catch SIGUSR1; cli_status_asked() tells whether it came. */
 void cli_catch_status(void);
 
-/* Catch SIGINT, SIGTERM and SIGHUP.  The first one is kept for cli_stop_signal().  Another one ends the
- * tool at once, unless it comes within a second of the first: some programs send the same request
- * twice. */
-void cli_catch_stop(void);
+/*
+ * Catch SIGINT, SIGTERM and SIGHUP.  Each is answered at once with a line on stderr.
+ * The first one is kept for cli_stop_signal(); its line is `finishing`.  The next one, after
+ * cli_let_abandon(true), is kept for cli_abandon_asked(); its line is `abandoning`.  Otherwise, and after
+ * that, another one ends the tool at once.  One within a second of the last is taken for the same request:
+ * some programs send it twice.
+ */
+void cli_catch_stop(const char *finishing, const char *abandoning);
 
-int cli_stop_signal(void);   /* the first signal caught, or 0 */
+int cli_stop_signal(void);      /* the first signal caught, or 0 */
+void cli_let_abandon(bool can); /* whether the current work can be abandoned */
+bool cli_abandon_asked(void);
 bool cli_status_asked(void); /* whether SIGUSR1 came since the last call */
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */

@@ -26,6 +26,9 @@ void cli_show_version(const cli_tool *tool);
 /* The name given to cli_init(). */
 const char *cli_tool_name(void);
 
+/* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
+void cli_say_at_once(const char *line);
+
 /* Block SIGINT, SIGTERM and SIGHUP, and save the signal mask in *old; cli_release_stops() restores it. */
 void cli_hold_stops(sigset_t *old);
 void cli_release_stops(const sigset_t *old);

@@ -11,8 +11,9 @@
 #define SAME_REQUEST 1.0 /* seconds within which another stop signal repeats the same request */
 
 static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
-static volatile sig_atomic_t stop_signal;
-static double stop_time; /* when stop_signal came; used by on_stop() only */
+static volatile sig_atomic_t stop_signal, can_abandon, abandon_asked;
+static double stop_time; /* of the last signal that counted; used by on_stop() only */
+static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */
 static volatile sig_atomic_t status_asked;
 static char temporary[8192];                /* path of a save's temporary file ... */
 static volatile sig_atomic_t has_temporary; /* ... while one exists */
@@ -49,11 +50,17 @@ static void on_stop(int number)
 {
     const int sys = errno;
     const double t = cli_now();
+    const bool same = stop_signal && t - stop_time <= SAME_REQUEST;
 
+    if (!same)
+        stop_time = t;
     if (!stop_signal) {
         stop_signal = number;
-        stop_time = t;
-    } else if (t - stop_time > SAME_REQUEST) {
+        cli_say_at_once(finishing_line);
+    } else if (!same && can_abandon && !abandon_asked) {
+        abandon_asked = 1;
+        cli_say_at_once(abandoning_line);
+    } else if (!same) {
         end_at_once(number);
     }
     errno = sys;
@@ -131,8 +138,10 @@ void cli_catch_status(void)
     catch_signal(SIGUSR1, on_status);
 }
 
-void cli_catch_stop(void)
+void cli_catch_stop(const char *finishing, const char *abandoning)
 {
+    snprintf(finishing_line, sizeof finishing_line, "%s: %s\n", cli_tool_name(), finishing);
+    snprintf(abandoning_line, sizeof abandoning_line, "%s: %s\n", cli_tool_name(), abandoning);
     for (size_t i = 0; i < N_STOPS; i++)
         catch_signal(stops[i], on_stop);
 }
@@ -140,6 +149,16 @@ void cli_catch_stop(void)
 int cli_stop_signal(void)
 {
     return stop_signal;
+}
+
+void cli_let_abandon(bool can)
+{
+    can_abandon = can;
+}
+
+bool cli_abandon_asked(void)
+{
+    return abandon_asked;
 }
 
 bool cli_status_asked(void)

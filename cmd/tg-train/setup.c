@@ -58,7 +58,7 @@ static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
     return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
 }
 
-static bool text_is_stdin(const train_options *o)
+bool train_text_is_stdin(const train_options *o)
 {
     for (size_t i = 0; i < o->n_files; i++)
         if (cli_is_dash(o->files[i]))
@@ -71,7 +71,7 @@ static tg_status load_text(train_setup *s, tg_err *err)
     const train_options *o = s->options;
     tg_status status = TG_OK;
 
-    if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
+    if (cli_is_dash(cli_model_path(o->model)) && train_text_is_stdin(o))
         return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
         return no_tokens("", err);

@@ -13,6 +13,8 @@
 #include "lib/text/tokens.h"
 #include "lib/train/trainer.h"
 
+#define TRAIN_COMMAND_SIZE 1024
+
 typedef struct train_options {
     const char *model, *output, *log;
     tg_settings asked;                     /* valid only where `given` */
@@ -21,7 +23,11 @@ typedef struct train_options {
     size_t eval_every, eval_tokens, save_every, threads;
     char **files; /* [n_files] of tokens */
     size_t n_files;
+    char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
 } train_options;
+
+/* Whether the text, or a part of it, comes from standard input. */
+bool train_text_is_stdin(const train_options *o);
 
 typedef struct train_setup {
     const train_options *options;
