@@ -29,9 +29,11 @@
 #include "formats/fields.h"
 #include "formats/format.h"
 #include "formats/json.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
+#include "formats/stamp.h"
 #include "formats/tensor_list.h"
 
 /* kernels: which instruction set is used */

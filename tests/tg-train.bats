@@ -381,11 +381,12 @@ has_ended() {
 # begun COMMAND...: run it in the background, its messages in err; returns when it is within a step, of which
 # it prints a status line.
 begun() {
+    rm -f err
     set -m # a background job would otherwise ignore SIGINT
     "$@" 2> err 3>&- &
     child=$!
     set +m
-    within 60 grep -q ' needs ' err
+    within 60 grep -qs ' needs ' err
     kill -USR1 $child
     within 60 grep -q '^tg-train: step ' err
 }
@@ -430,6 +431,7 @@ tg-train: to go on: tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz" ]]
 }
 
 @test "a new model whose first step is abandoned is not made" {
+    slow
     local status=0
     rm model.npz
     begun tg-train -a 65536 t.npz
@@ -580,6 +582,135 @@ EOF
     run -0 --separate-stderr signalled 10 drain SIGINT -- \
         sh -c 'trap "" INT; exec "$@"' sh "${COMMAND[@]}"
     cmp model.npz whole.npz
+}
+
+# ---- two runs, and other programs
+
+@test "a second run on the same model is refused with the first one's process, also after a save" {
+    slow
+    local first status=0
+    begun tg-train -b 4 -n 100000 --save-every 1 t.npz
+    first=$child
+    within 20 test "$(stat -c %i model.npz)" != "$(stat -c %i untrained.npz)"
+    run -3 --separate-stderr tg-train -n 5 t.npz
+    said "tg-train: model.npz: process $first is training it"
+    [[ ${#stderr_lines[@]} = 1 ]]
+    # as another path names it, and as the target
+    mkdir dir
+    ln -s ../model.npz dir/link.npz
+    run -3 --separate-stderr tg-train -n 5 -m dir/link.npz t.npz
+    said "tg-train: dir/link.npz: process $first is training it"
+    run -3 --separate-stderr tg-train -n 5 -m untrained.npz -o model.npz t.npz
+    said "tg-train: model.npz: process $first is training it"
+    # other files, and reading, are free
+    tg-train -b 4 -n 2 -o other.npz t.npz 2> /dev/null
+    tg-info model.npz > /dev/null
+    kill -INT $first
+    wait $first || status=$?
+    [[ $status = 130 ]]
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+    tg-train -b 4 -n "$(($(step_of model.npz) + 1))" t.npz 2> /dev/null
+}
+
+@test "of two runs that make a new model only one does" {
+    rm model.npz
+    begun tg-train -a 65536 t.npz
+    run -3 --separate-stderr tg-train -n 1 t.npz
+    said "tg-train: model.npz: process $child is training it"
+    kill -KILL $child
+    wait $child || true
+    # its lock file is left behind, and hinders nobody
+    [[ -e .tg-model.npz.lock ]]
+    quick -n 1 t.npz
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+}
+
+@test "a lock file is gone after a failure and after a signal that ends at once" {
+    slow
+    local status=0
+    run -1 --separate-stderr tg-train text
+    run -2 --separate-stderr tg-train -c 17 t.npz
+    begun tg-train -a 65536 t.npz
+    kill -INT $child
+    sleep 1.1
+    kill -INT $child
+    wait $child || status=$?
+    [[ $status = 130 ]]
+    mkfifo pipe
+    # while the text is being read
+    set -m
+    tg-train pipe 2> err 3>&- &
+    child=$!
+    set +m
+    within 20 test -e .tg-model.npz.lock
+    kill -TERM $child
+    status=0
+    wait $child || status=$?
+    [[ $status = 143 ]]
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+    # nor is there one for what is not a file
+    tg-train -b 4 -n 1 -o /dev/null t.npz 2> /dev/null
+    [[ ! -e /dev/.tg-null.lock ]]
+}
+
+@test "--no-lock: no lock is taken or asked for" {
+    slow
+    local status=0
+    begun tg-train -a 65536 t.npz
+    run -0 --separate-stderr tg-train --no-lock -b 4 -n 1 t.npz
+    [[ $(step_of model.npz) = 1 ]]
+    kill -KILL $child
+    wait $child || true
+    rm .tg-model.npz.lock
+    begun tg-train --no-lock -n 2 -a 65536 t.npz
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+    kill -KILL $child
+    wait $child || true
+    # what is in its place cannot be locked
+    mkdir .tg-model.npz.lock
+    run -3 --separate-stderr tg-train -n 2 t.npz
+    said "tg-train: model.npz: cannot open "*"/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
+    quick --no-lock -n 2 t.npz
+}
+
+@test "a model that another program replaces is not overwritten" {
+    slow
+    local how
+    for how in 'cp untrained.npz new.npz && mv new.npz model.npz' 'cat t.npz > model.npz' 'touch model.npz'; do
+        rm -f model.npz*
+        cp untrained.npz model.npz
+        begun tg-train -b 4 -n 1 -a 4096 t.npz
+        bash -c "$how"
+        cp model.npz theirs.npz
+        child_status=0
+        wait $child || child_status=$?
+        [[ $child_status = 3 ]]
+        [[ $(tail -n 1 err) = \
+            "tg-train: model.npz: another program has replaced it: step 1 of this run is saved as $PWD/model.npz.step-1" ]]
+        cmp model.npz theirs.npz
+        [[ $(step_of model.npz.step-1) = 1 ]]
+    done
+}
+
+@test "one that it makes or removes meanwhile; the name beside it is taken" {
+    slow
+    local status=0
+    rm model.npz
+    touch model.npz.step-1
+    begun tg-train -b 4 -n 1 -a 1024 -c 8 t.npz
+    cp untrained.npz model.npz
+    wait $child || status=$?
+    [[ $status = 3 && $(tail -n 1 err) = *"saved as $PWD/model.npz.step-1+" ]]
+    cmp model.npz untrained.npz
+    [[ $(step_of model.npz.step-1+) = 1 && ! -s model.npz.step-1 ]]
+    begun tg-train -b 4 -n 1 -a 4096 t.npz
+    rm model.npz
+    wait $child
+    [[ $(step_of model.npz) = 1 ]]
 }
 
 # ---- the log

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "formats/fields.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "lib/base/status.h"
 
@@ -163,6 +164,16 @@ TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
 bool cli_output_is_stream(const char *path);
+
+/* ---- lock.c */
+
+/*
+ * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
+ * process has it, which the message names: "FILE: process 1234 is `work` it"; or there can be no lock.
+ * SIGINT, SIGTERM and SIGHUP remove the lock file before they end the tool.  One lock at a time.
+ */
+TG_MUST_CHECK tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err);
+void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */
 
 /* ---- progress.c */
 

@@ -54,6 +54,9 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          1e12, NULL},
         {0, "log", CLI_TEXT, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
+        {0, "no-lock", CLI_FLAG, &o->no_lock, NULL,
+         "do not keep other runs away from the file that is saved to, where its file system has no locks", 0,
+         0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the model; 0 for one per processor", 0, 1024, NULL},
         {0},
@@ -91,6 +94,38 @@ struct job {
     size_t saved_step; /* step of the last save; SIZE_MAX: none */
 };
 
+/* Another program has replaced the target, which is left to it: keep the model beside it. */
+static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
+{
+    const size_t step = job->setup.run.step;
+    char suffix[40], name[TG_ERR_MAX / 2];
+    tg_status status;
+
+    snprintf(suffix, sizeof suffix, ".step-%zu", step);
+    if ((status = tg_save_beside(&out->save, suffix, err)))
+        return tg_err_in(err, out->name);
+    snprintf(name, sizeof name, "%s", out->save.target);
+    if ((status = cli_output_commit(out, err)))
+        return status;
+    (void)tg_fail(err, TG_EIO, "another program has replaced it: step %s of this run is saved as %s",
+                  cli_count(step), name);
+    return tg_err_in(err, job->setup.target);
+}
+
+/* Replace the target with what has been written. */
+static tg_status commit(struct job *job, cli_output *out, tg_err *err)
+{
+    train_setup *s = &job->setup;
+    const tg_stamp now = tg_stamp_of(s->target);
+    tg_status status;
+
+    if (!s->stream && tg_stamp_replaced(&s->stamp, &now))
+        return save_beside(job, out, err);
+    status = cli_output_commit(out, err);
+    s->stamp = tg_stamp_of(s->target);
+    return status;
+}
+
 static tg_status save_model(struct job *job, tg_err *err)
 {
     const tg_checkpoint *c = &job->setup.run;
@@ -104,7 +139,7 @@ static tg_status save_model(struct job *job, tg_err *err)
     if (tg_checkpoint_write(c, out.fd, err))
         status = tg_err_in(err, out.name);
     else
-        status = cli_output_commit(&out, err);
+        status = commit(job, &out, err);
     cli_output_abort(&out);
     if (!status)
         job->saved_step = c->step;

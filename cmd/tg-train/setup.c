@@ -202,13 +202,26 @@ static bool has_content(const char *path)
     return path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
+/* Keep other runs away from the target, and note which file it is. */
+static tg_status claim_target(train_setup *s, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (!s->options->no_lock && !cli_model_is_foreign(s->target))
+        status = cli_lock(&s->lock, s->target, "training", err);
+    s->stamp = tg_stamp_of(s->target);
+    return status;
+}
+
 tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
 {
     tg_status status;
 
-    *s = (train_setup){.options = o, .source = cli_model_path(o->model)};
+    *s = (train_setup){.options = o, .source = cli_model_path(o->model), .lock = {.fd = -1}};
     s->target = o->output ? o->output : s->source;
     s->stream = cli_output_is_stream(s->target);
+    if ((status = claim_target(s, err)))
+        return status;
     if (has_content(o->output))
         use_target(s);
     if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)))
@@ -222,6 +235,7 @@ void train_setup_free(train_setup *s)
 {
     tg_checkpoint_free(&s->run);
     tg_tokens_free(&s->tokens);
+    cli_unlock(&s->lock);
 }
 
 /* ---- the announcement */
