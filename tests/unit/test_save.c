@@ -325,7 +325,7 @@ static void test_lock(void)
 /* Of many that take turns, never two at once. */
 static void test_lock_in_turns(void)
 {
-    enum { PROCESSES = 4, TURNS = 200 };
+    enum { PROCESSES = 4, TURNS = 50 };
     int status, taken = 0;
 
     for (int i = 0; i < PROCESSES; i++) {
@@ -366,7 +366,7 @@ static void test_lock_fails(void)
     tg_lock_release(&lock);
     must(mkdir(".tg-occupied.lock", 0700) == 0);
     CHECK_EQ(tg_lock_take(&lock, "occupied", &err), TG_EIO);
-    CHECK_HAS(err.message, "/.tg-occupied.lock: Is a directory");
+    CHECK_HAS(err.message, ".tg-occupied.lock: Is a directory");
     must(rmdir(".tg-occupied.lock") == 0);
     memset(name, 'n', sizeof name - 1);
     CHECK_OK(tg_lock_take(&lock, name, &err), &err); /* the longest name there can be */
