@@ -401,10 +401,10 @@ begun() {
     cp model.npz two.npz
     begun tg-train -n 3 -a 65536 t.npz
     kill -INT $child
-    within 2 grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
+    within 20 grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
     sleep 1.1
     kill -TERM $child
-    within 5 has_ended
+    within 20 has_ended
     wait $child || status=$?
     [[ $status = 130 ]]
     grep -qx 'tg-train: abandoning this step, then saving those before it; again to end without saving' err
@@ -421,9 +421,10 @@ tg-train: to go on: tg-train -n 3 -a 65536 t.npz" ]]
     begun tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz
     within 100 grep -q '^step 1/3' err
     kill -INT $child
+    within 20 grep -q '^tg-train: finishing' err
     sleep 1.1
     kill -INT $child
-    within 5 has_ended
+    within 20 has_ended
     wait $child || status=$?
     [[ $status = 130 && $(step_of model.npz) = 1 ]]
     [[ $(tail -n 2 err) = "tg-train: saved model.npz at step 1 of 3
@@ -436,9 +437,10 @@ tg-train: to go on: tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz" ]]
     rm model.npz
     begun tg-train -a 65536 t.npz
     kill -INT $child
+    within 20 grep -q '^tg-train: finishing' err
     sleep 1.1
     kill -INT $child
-    within 5 has_ended
+    within 20 has_ended
     wait $child || status=$?
     [[ $status = 130 && ! -e model.npz ]]
     [[ $(tail -n 2 err) = "tg-train: stopped; no model was saved
@@ -634,6 +636,7 @@ EOF
     run -2 --separate-stderr tg-train -c 17 t.npz
     begun tg-train -a 65536 t.npz
     kill -INT $child
+    within 20 grep -q '^tg-train: finishing' err
     sleep 1.1
     kill -INT $child
     wait $child || status=$?
