@@ -181,6 +181,10 @@ bool cli_redraws(void);
  * time. */
 bool cli_progress_due(double *shown);
 
+/* Whether the progress of a job that began at `begun` is due: only if it can be redrawn, so that nothing is
+ * left of it, and not in the job's first second; then as by cli_progress_due(). */
+bool cli_progress_wanted(double begun, double *shown);
+
 /* Seconds on a monotonic clock. */
 double cli_now(void);
 

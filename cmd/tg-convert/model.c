@@ -12,12 +12,16 @@
 
 /* ---- progress */
 
+typedef struct convert_progress {
+    double begun, shown; /* by cli_now(); shown < 0: not yet */
+} convert_progress;
+
 static void show(void *context, uint64_t done, uint64_t total)
 {
-    double *shown = context;
+    convert_progress *p = context;
     char line[96];
 
-    if (!cli_progress_due(shown))
+    if (!cli_progress_wanted(p->begun, &p->shown))
         return;
     snprintf(line, sizeof line, "%s of %s", cli_bytes(done), cli_bytes(total));
     cli_progress(line);
@@ -28,7 +32,7 @@ static void show(void *context, uint64_t done, uint64_t total)
 static tg_status write_part(const convert_options *o, const tg_model_file *f, const tg_model_part *part,
                             const char *path, tg_err *err)
 {
-    double shown = cli_now();
+    convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
     cli_output out;
     tg_status status = cli_output_begin(&out, path, true, err);
@@ -36,7 +40,7 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     if (status)
         return status;
     how.progress = show;
-    how.context = &shown;
+    how.context = &progress;
     if ((status = part->write(out.fd, f, &how, err)))
         status = tg_err_in(err, status == TG_EDATA ? o->source : out.name);
     else
