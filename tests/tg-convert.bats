@@ -365,6 +365,36 @@ open("bad", "wb").write(data)
     said "the input has more than 67108864 bytes"
 }
 
+@test "a model from standard input: any format, from a pipe or a file" {
+    tg-convert hf --to gguf -o a.gguf
+    tg-convert model.npz --to llmc --lossy -o a.llmc 2> /dev/null
+    for source in model.npz a.gguf a.llmc bare.safetensors; do
+        tg-convert "$source" --heads 2 -o named.npz 2> /dev/null
+        run_pipe 0 "cat $source | tg-convert - --heads 2 -o out.npz"
+        cmp out.npz named.npz
+        run_pipe 0 "tg-convert - --heads 2 < $source > out.npz"
+        cmp out.npz named.npz
+    done
+    run_pipe 0 'tg-init -P tinygpt --seed 3 | tg-convert - --to hf --lossy -o piped'
+    tg-convert tiny.npz --to hf --lossy -o named 2> /dev/null
+    diff -r piped named
+}
+
+@test "standard input: what it is, and what it lacks" {
+    cp hf/config.json .
+    run_pipe 2 'tg-convert - < bare.safetensors > out.npz' # a config.json here is not this file's
+    said "standard input: the file does not tell the number of heads"
+    run_pipe 1 'head -c 3000 model.npz | tg-convert - -o out.npz'
+    said "standard input: "
+    run_pipe 1 'echo text | tg-convert - -o out.npz'
+    said "standard input: not a file of tokens that can be recognized"
+    run_pipe 2 'printf abc | tg-tokenize | tg-convert - --to gguf -o out.gguf'
+    said "standard input: tokens, no model"
+    run_pipe 1 'tg-convert - --to uint16 < model.npz > out.bin'
+    said 'standard input: the archive has kind "model", expected "tokens"'
+    [[ ! -e out.gguf ]]
+}
+
 @test "a part of a checkpoint that is a pipe, or a device" {
     rm hf/model.safetensors
     mkfifo hf/model.safetensors

@@ -42,7 +42,7 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     how.progress = show;
     how.context = &progress;
     if ((status = part->write(out.fd, f, &how, err)))
-        status = tg_err_in(err, status == TG_EDATA ? o->source : out.name);
+        status = tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : out.name);
     else
         status = cli_output_commit(&out, err);
     cli_output_abort(&out);
@@ -81,10 +81,10 @@ static tg_status write_model(const convert_options *o, tg_model_file *f, tg_err 
     tg_notes notes = {0};
     tg_status status;
 
-    cli_say_notes(o->source, &f->notes);
+    cli_say_notes(cli_input_name(o->source), &f->notes);
     status = o->format->check(f, &o->write, &notes, err);
     if (status)
-        status = tg_err_in(err, o->source);
+        status = tg_err_in(err, cli_input_name(o->source));
     else
         cli_say_notes(o->target ? o->target : "standard output", &notes);
     tg_notes_free(&notes);
@@ -104,10 +104,12 @@ static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err
     return TG_OK;
 }
 
-tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
+tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
+    const char *name = cli_input_name(o->source);
     tg_model_file f;
-    tg_status status = tg_model_file_open(&f, o->source, &o->ask, err);
+    tg_status status = input ? tg_model_file_open_source(&f, input, name, &o->ask, err)
+                             : tg_model_file_open(&f, o->source, &o->ask, err);
 
     if (status)
         return status;
