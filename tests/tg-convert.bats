@@ -353,6 +353,35 @@ open("bad", "wb").write(data)
     cmp hf/model.safetensors "$FIXTURES/hf/model.safetensors"
 }
 
+@test "a directory that cannot be completed: nothing new is left in it" {
+    cp -r hf old
+    printf '\0\0\300\177' | dd of=hf/model.safetensors bs=1 seek=4000 conv=notrunc status=none
+    run -1 --separate-stderr tg-convert hf --to hf -o new # its directory is removed again
+    said "is nan: it must be finite"
+    [[ ! -e new ]]
+    echo mine > old/tokenizer.json
+    cp -r old same
+    run -1 --separate-stderr tg-convert hf --to hf -o same
+    diff -r old same
+    run -3 --separate-stderr bash -c 'ulimit -f 8; tg-convert tiny.npz --to hf --lossy -o new'
+    said "File too large"
+    [[ ! -e new ]]
+}
+
+@test "signals leave no temporary file in a directory" {
+    need_plain_build
+    local signal seconds left
+    tg-init -P baby --n-embd 512 --n-head 8 -o wide.npz 2> /dev/null
+    for signal in INT TERM HUP QUIT PIPE XCPU; do
+        for seconds in 0.02 0.05 0.08; do
+            timeout -s "$signal" "$seconds" tg-convert wide.npz --to hf -o wide || (($? == 124))
+            for left in wide/.tg-*; do
+                [[ ! -e $left ]]
+            done
+        done
+    done
+}
+
 @test "a model from a pipe; a device without an end" {
     need_plain_build
     run_pipe 0 'tg-convert <(cat model.npz) --to gguf --lossy -o a.gguf'

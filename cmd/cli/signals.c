@@ -7,10 +7,12 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-#define N_STOPS 3
+#define N_STOPS 3 /* of them, requests to stop */
+#define N_ENDS 6
 #define SAME_REQUEST 1.0 /* seconds within which another stop signal repeats the same request */
 
-static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
+/* Signals that end a tool, from outside. */
+static const int ends[N_ENDS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 static volatile sig_atomic_t stop_signal;
 static double stop_time; /* when stop_signal came; used by on_stop() only */
 static volatile sig_atomic_t status_asked;
@@ -20,8 +22,8 @@ static volatile sig_atomic_t has_temporary; /* ... while one exists */
 static void stop_set(sigset_t *set)
 {
     sigemptyset(set);
-    for (size_t i = 0; i < N_STOPS; i++)
-        sigaddset(set, stops[i]);
+    for (size_t i = 0; i < N_ENDS; i++)
+        sigaddset(set, ends[i]);
 }
 
 /* The other stop signals are blocked while one is handled. */
@@ -115,8 +117,8 @@ void cli_keep_temporary(const char *path)
         return;
     memcpy(temporary, path, n);
     has_temporary = 1;
-    for (size_t i = 0; i < N_STOPS; i++)
-        catch_unless_caught(stops[i], end_at_once);
+    for (size_t i = 0; i < N_ENDS; i++)
+        catch_unless_caught(ends[i], end_at_once);
 }
 
 void cli_forget_temporary(void)
@@ -134,7 +136,7 @@ void cli_catch_status(void)
 void cli_catch_stop(void)
 {
     for (size_t i = 0; i < N_STOPS; i++)
-        catch_signal(stops[i], on_stop);
+        catch_signal(ends[i], on_stop);
 }
 
 int cli_stop_signal(void)

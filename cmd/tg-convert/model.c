@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
@@ -49,9 +50,10 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     return status;
 }
 
-static tg_status make_directory(const char *path, tg_err *err)
+static tg_status make_directory(const char *path, bool *made, tg_err *err)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    *made = mkdir(path, 0777) == 0;
+    if (*made || errno == EEXIST)
         return TG_OK;
     (void)tg_fail_sys(err, "cannot make the directory");
     return tg_err_in(err, path);
@@ -60,8 +62,9 @@ static tg_status make_directory(const char *path, tg_err *err)
 static tg_status write_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
     tg_status status = TG_OK;
+    bool made = false;
 
-    if (o->format->part[0].name && (status = make_directory(o->target, err)))
+    if (o->format->part[0].name && (status = make_directory(o->target, &made, err)))
         return status;
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
@@ -73,6 +76,8 @@ static tg_status write_parts(const convert_options *o, const tg_model_file *f, t
             status = write_part(o, f, part, path ? path : o->target, err);
         free(path);
     }
+    if (status && made)
+        (void)rmdir(o->target); /* unless parts are in it */
     return status;
 }
 

@@ -228,8 +228,8 @@ static tg_status open_file(tg_model_file *f, const char *path, const tg_model_as
 /* ---- the formats */
 
 static const tg_model_part parts[] = {
+    {"model.safetensors", tg_hf_write_tensors, NULL}, /* the only one that damaged values can stop */
     {"tokenizer.json", tg_hf_write_tokenizer, tg_hf_has_tokenizer},
-    {"model.safetensors", tg_hf_write_tensors, NULL},
     {"config.json", tg_hf_config_write, NULL},
 };
 
