@@ -226,14 +226,6 @@ const char *cli_duration(double seconds);
  * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
-/*
- * A token's text as every tool shows it: like cli_escape(), but a backslash is doubled unless it is the
- * whole token.  So two tokens never look alike, and those of one byte are shown as by cli_escape().
- * Returns the bytes of the whole result, without NUL; out [size] has as many whole characters of it as
- * fit.
- */
-size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
-
 /* ---- threads.c */
 
 /*
