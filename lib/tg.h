@@ -84,6 +84,7 @@
 /* train: runs */
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/history.h"
 #include "lib/train/settings.h"
 #include "lib/train/team.h"
 #include "lib/train/trainer.h"

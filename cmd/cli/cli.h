@@ -145,8 +145,8 @@ bool cli_stdin_has_data(void);
  * The destination of a result: stdout (path NULL or "-"), or a file that cli_output_commit() replaces
  * as a whole.  Binary data for a terminal is refused: TG_EUSAGE, with the remedy.
  * Error messages name the file; the caller adds `name` to errors of its own writes.
- * At most one output may be open at a time.  SIGINT, SIGTERM and SIGHUP remove its temporary file
- * before they end the tool; SIGKILL leaves it.
+ * At most one output may be open at a time.  SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and SIGXCPU
+ * remove its temporary file before they end the tool; SIGKILL leaves it.
  */
 typedef struct cli_output {
     int fd;           /* write here */
@@ -191,6 +191,10 @@ bool cli_redraws(void);
  * the time of the last one by cli_now(), negative for none; if a line is due, it becomes the current
  * time. */
 bool cli_progress_due(double *shown);
+
+/* Whether the progress of a job that began at `begun` is due: only if it can be redrawn, so that nothing is
+ * left of it, and not in the job's first second; then as by cli_progress_due(). */
+bool cli_progress_wanted(double begun, double *shown);
 
 /* Seconds on a monotonic clock. */
 double cli_now(void);
@@ -238,14 +242,6 @@ const char *cli_duration(double seconds);
 /* Copy text to out [size] so that a terminal can show it safely: control characters and bytes that are
  * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
-
-/*
- * A token's text as every tool shows it: like cli_escape(), but a backslash is doubled unless it is the
- * whole token.  So two tokens never look alike, and those of one byte are shown as by cli_escape().
- * Returns the bytes of the whole result, without NUL; out [size] has as many whole characters of it as
- * fit.
- */
-size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
 
 /* ---- shell.c */
 

@@ -12,6 +12,7 @@
 
 #define REDRAW_SECONDS 0.1 /* between updates of a redrawn line */
 #define LINE_SECONDS 10    /* between lines that are not redrawn */
+#define QUIET_SECONDS 1    /* a job that takes no longer shows no progress */
 
 static volatile sig_atomic_t line_open; /* the cursor is at the end of a redrawn line */
 
@@ -52,6 +53,11 @@ bool cli_progress_due(double *shown)
         return false;
     *shown = t;
     return true;
+}
+
+bool cli_progress_wanted(double begun, double *shown)
+{
+    return cli_redraws() && cli_now() - begun >= QUIET_SECONDS && cli_progress_due(shown);
 }
 
 /* The bytes of `line` that fit into `columns`, at one column per character. */

@@ -7,10 +7,12 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-#define N_STOPS 3
+#define N_STOPS 3 /* of them, requests to stop */
+#define N_ENDS 6
 #define SAME_REQUEST 1.0 /* seconds within which another stop signal repeats the same request */
 
-static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
+/* Signals that end a tool, from outside. */
+static const int ends[N_ENDS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 static volatile sig_atomic_t stop_signal, can_abandon, abandon_asked;
 static double stop_time; /* of the last signal that counted; used by on_stop() only */
 static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */
@@ -22,8 +24,8 @@ static volatile sig_atomic_t is_kept[CLI_KEPT_FILES];
 static void stop_set(sigset_t *set)
 {
     sigemptyset(set);
-    for (size_t i = 0; i < N_STOPS; i++)
-        sigaddset(set, stops[i]);
+    for (size_t i = 0; i < N_ENDS; i++)
+        sigaddset(set, ends[i]);
 }
 
 /* The other stop signals are blocked while one is handled. */
@@ -124,8 +126,8 @@ void cli_keep_file(cli_kept kind, const char *path)
         return;
     memcpy(kept[kind], path, n);
     is_kept[kind] = 1;
-    for (size_t i = 0; i < N_STOPS; i++)
-        catch_unless_caught(stops[i], end_at_once);
+    for (size_t i = 0; i < N_ENDS; i++)
+        catch_unless_caught(ends[i], end_at_once);
 }
 
 void cli_forget_file(cli_kept kind)
@@ -145,7 +147,7 @@ void cli_catch_stop(const char *finishing, const char *abandoning)
     snprintf(finishing_line, sizeof finishing_line, "%s: %s\n", cli_tool_name(), finishing);
     snprintf(abandoning_line, sizeof abandoning_line, "%s: %s\n", cli_tool_name(), abandoning);
     for (size_t i = 0; i < N_STOPS; i++)
-        catch_signal(stops[i], on_stop);
+        catch_signal(ends[i], on_stop);
 }
 
 int cli_stop_signal(void)

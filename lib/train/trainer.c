@@ -142,6 +142,7 @@ tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
     run->step++;
     tg_adamw_update(&t->optimizer, table, &(tg_adamw_state){run->model.params, run->m, run->v, total->grads},
                     report->grad_norm, report->lr, run->step);
+    tg_history_add(&run->history, run->step, report->loss);
     return TG_OK;
 }
 
