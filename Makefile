@@ -195,7 +195,8 @@ FUZZ_SRC_gguf_vocab = $(FUZZ_SRC_text) lib/checkpoint/gguf_vocab_read.c lib/chec
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
+	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	    -o $@ $< \
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks

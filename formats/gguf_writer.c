@@ -44,8 +44,9 @@ void tg_gguf_begin(tg_gguf_writer *w, int fd)
 /* Append n bytes; 0 if data is NULL. */
 static void append(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *data, size_t n)
 {
-    if (w->err.code || tg_grow(&bytes->p, &bytes->capacity, tg_size_add_sat(bytes->n, n), 1,
-                               "the header of a GGUF file", &w->err))
+    if (n == 0 || w->err.code ||
+        tg_grow(&bytes->p, &bytes->capacity, tg_size_add_sat(bytes->n, n), 1, "the header of a GGUF file",
+                &w->err))
         return;
     if (data)
         memcpy(bytes->p + bytes->n, data, n);
@@ -67,7 +68,7 @@ static void append_u64(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint64_t value)
 static void append_text(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *text, size_t n)
 {
     append_u64(w, bytes, n);
-    append(w, bytes, n > 0 ? text : "", n);
+    append(w, bytes, text, n);
 }
 
 static void put_key(tg_gguf_writer *w, const char *key, tg_gguf_type type)

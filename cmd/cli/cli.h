@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "formats/fields.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "lib/base/status.h"
 
@@ -144,8 +145,8 @@ bool cli_stdin_has_data(void);
  * The destination of a result: stdout (path NULL or "-"), or a file that cli_output_commit() replaces
  * as a whole.  Binary data for a terminal is refused: TG_EUSAGE, with the remedy.
  * Error messages name the file; the caller adds `name` to errors of its own writes.
- * At most one output may be open at a time.  SIGINT, SIGTERM and SIGHUP remove its temporary file
- * before they end the tool; SIGKILL leaves it.
+ * At most one output may be open at a time.  SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and SIGXCPU
+ * remove its temporary file before they end the tool; SIGKILL leaves it.
  */
 typedef struct cli_output {
     int fd;           /* write here */
@@ -164,6 +165,16 @@ TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
  * replaced later. */
 bool cli_output_is_stream(const char *path);
 
+/* ---- lock.c */
+
+/*
+ * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
+ * process has it, which the message names: "FILE: process 1234 is `work` it"; or there can be no lock.
+ * SIGINT, SIGTERM and SIGHUP remove the lock file before they end the tool.  One lock at a time.
+ */
+TG_MUST_CHECK tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err);
+void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */
+
 /* ---- progress.c */
 
 /* Whether a descriptor is a terminal that interprets escape sequences.  False if TERM is empty or
@@ -181,6 +192,10 @@ bool cli_redraws(void);
  * time. */
 bool cli_progress_due(double *shown);
 
+/* Whether the progress of a job that began at `begun` is due: only if it can be redrawn, so that nothing is
+ * left of it, and not in the job's first second; then as by cli_progress_due(). */
+bool cli_progress_wanted(double begun, double *shown);
+
 /* Seconds on a monotonic clock. */
 double cli_now(void);
 
@@ -197,12 +212,18 @@ void cli_progress_end(void);
 /* Catch SIGUSR1; cli_status_asked() tells whether it came. */
 void cli_catch_status(void);
 
-/* Catch SIGINT, SIGTERM and SIGHUP.  The first one is kept for cli_stop_signal().  Another one ends the
- * tool at once, unless it comes within a second of the first: some programs send the same request
- * twice. */
-void cli_catch_stop(void);
+/*
+ * Catch SIGINT, SIGTERM and SIGHUP.  Each is answered at once with a line on stderr.
+ * The first one is kept for cli_stop_signal(); its line is `finishing`.  The next one, after
+ * cli_let_abandon(true), is kept for cli_abandon_asked(); its line is `abandoning`.  Otherwise, and after
+ * that, another one ends the tool at once.  One within a second of the last is taken for the same request:
+ * some programs send it twice.
+ */
+void cli_catch_stop(const char *finishing, const char *abandoning);
 
-int cli_stop_signal(void);   /* the first signal caught, or 0 */
+int cli_stop_signal(void);      /* the first signal caught, or 0 */
+void cli_let_abandon(bool can); /* whether the current work can be abandoned */
+bool cli_abandon_asked(void);
 bool cli_status_asked(void); /* whether SIGUSR1 came since the last call */
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */
@@ -222,13 +243,14 @@ const char *cli_duration(double seconds);
  * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
+/* ---- shell.c */
+
 /*
- * A token's text as every tool shows it: like cli_escape(), but a backslash is doubled unless it is the
- * whole token.  So two tokens never look alike, and those of one byte are shown as by cli_escape().
- * Returns the bytes of the whole result, without NUL; out [size] has as many whole characters of it as
- * fit.
+ * Append a word to a command that a message suggests, quoted so that a shell reads it as it is: printable
+ * words in '...' where they need it, others in $'...'.  command [size], size >= 8, begins as "".  If the
+ * word does not fit, the command ends with " ..." and takes no more words.
  */
-size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
+void cli_command_add(char *command, size_t size, const char *word);
 
 /* ---- threads.c */
 

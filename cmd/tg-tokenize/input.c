@@ -11,8 +11,6 @@
 #include "lib/base/threads.h"
 #include "lib/text/chars.h"
 
-#define PROGRESS_AFTER 1.0 /* seconds without a line */
-
 /* ---- one after another */
 
 static tg_status visit_descriptor(tokenize_job *job, int fd, const char *name, visitor *visit, tg_err *err)
@@ -237,7 +235,7 @@ void show_progress(tokenize_job *job, size_t read)
     double seconds;
 
     p->bytes += read;
-    if (cli_now() - p->begun < PROGRESS_AFTER || !cli_redraws() || !cli_progress_due(&p->shown))
+    if (!cli_progress_wanted(p->begun, &p->shown))
         return;
     seconds = p->shown - p->begun;
     if (p->of > 0)
