@@ -97,6 +97,23 @@ tg_status cli_output_check(const char *path, tg_err *err)
     return status;
 }
 
+/* Examine the file at a path, or behind the descriptor that "-" stands for. */
+static bool examine(struct stat *st, const char *path, int dash)
+{
+    return (path && !cli_is_dash(path) ? stat(path, st) : fstat(dash, st)) == 0;
+}
+
+tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
+{
+    struct stat in, out;
+
+    if (!examine(&in, input, STDIN_FILENO) || !examine(&out, output, STDOUT_FILENO) || !S_ISREG(in.st_mode) ||
+        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
+                   cli_input_name(input));
+}
+
 bool cli_output_is_stream(const char *path)
 {
     struct stat st;

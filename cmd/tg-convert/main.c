@@ -78,6 +78,7 @@ static int parse(int argc, char **argv, convert_options *o)
                     "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors\n"
                     "  $ tg-tokenize < text | tg-convert - --to uint16 > train.bin",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 

@@ -59,6 +59,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
                    "input. All FILEs together are one text.",
         .examples = examples,
         .options = options,
+        .files = true,
     };
 
     return cli_parse(argc, argv, &tool);
