@@ -21,7 +21,9 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     char *text = NULL;
     tg_status status = check_stage(in, o, err);
 
-    if (status || (status = input_pack_text(&text, &dump.text_size, in, err)))
+    if (status || (in->has_model && (status = cli_output_spares(output, in->model.path, err))) ||
+        (o->qkv && (status = cli_output_spares(output, o->qkv, err))) ||
+        (status = input_pack_text(&text, &dump.text_size, in, err)))
         return status;
     dump.text = text;
     if ((status = cli_output_begin(&out, output, true, err)) || (status = write_dump(&out, in, &dump, err)))

@@ -75,6 +75,7 @@ static int parse(int argc, char **argv, struct options *o)
                     "  $ tg-bpe -n 1024 --to tokenizer.json -o tokenizer.json text\n"
                     "  $ head -n 5 text | tg-bpe -n 270 --trace | less",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -276,6 +277,16 @@ static tg_status convert(struct job *job, tg_err *err)
     return cli_output_commit(&job->out, err);
 }
 
+/* Check that the output is no file that is read. */
+static tg_status spare_inputs(const struct options *o, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < o->files.n; i++)
+        status = cli_output_spares(o->output, o->files.path[i], err);
+    return status;
+}
+
 static tg_status run(const struct options *o, tg_err *err)
 {
     const double now = cli_now();
@@ -291,7 +302,7 @@ static tg_status run(const struct options *o, tg_err *err)
     };
     tg_status status;
 
-    if ((status = tg_vocab_learner_check(&job.settings, err)) ||
+    if ((status = spare_inputs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
         (status = cli_begin_compute(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
