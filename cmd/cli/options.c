@@ -15,14 +15,18 @@ const cli_option *cli_find_letter(const cli_tool *tool, char letter)
 
 const cli_option *cli_get_option(const cli_tool *tool, size_t number)
 {
-    static const cli_option built_in[] = {{.name = "help"}, {.name = "version"}};
+    static const cli_option help = {.letter = 'h', .name = "help", .help = "show this help and exit"},
+                            no_h = {.name = "help", .help = "show this help and exit"},
+                            version = {.name = "version", .help = "show the version and exit"};
     size_t own = 0;
 
     while (tool->options[own].name)
         own++;
     if (number < own)
         return &tool->options[number];
-    return number < own + 2 ? &built_in[number - own] : NULL;
+    if (number == own)
+        return cli_find_letter(tool, 'h') ? &no_h : &help;
+    return number == own + 1 ? &version : NULL;
 }
 
 struct parser {
@@ -86,6 +90,8 @@ static int parse_long(struct parser *p, const char *text)
 
     if (!o)
         return CLI_USAGE;
+    if (!o->value && strcmp(o->name, "help") == 0 && value)
+        return cli_show_completions(p->tool, value);
     if (value && o->type == CLI_FLAG)
         return cli_usage("--%s takes no value", o->name);
     if (!o->value && strcmp(o->name, "help") == 0)

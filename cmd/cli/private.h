@@ -28,6 +28,7 @@ const cli_option *cli_find_letter(const cli_tool *tool, char letter);
 
 /* Print to standard output, close it, and exit. */
 void cli_show_help(const cli_tool *tool);
+int cli_show_completions(const cli_tool *tool, const char *shell); /* CLI_USAGE: no such shell */
 void cli_show_version(const cli_tool *tool);
 
 /* ---- messages and signals */

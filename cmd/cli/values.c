@@ -181,7 +181,7 @@ int cli_set_value(const cli_option *o, const char *text)
         *(bool *)o->value = true;
         break;
     case CLI_TEXT:
-        if (*text == '\0' && strcmp(o->metavar, "FILE") == 0)
+        if (*text == '\0' && tg_choice_find(&number, o->metavar, "FILE"))
             failed = cli_usage("--%s must be a file name, got ''", o->name);
         *(const char **)o->value = text;
         break;
