@@ -316,6 +316,41 @@ advises() {
     [[ ! -e a.svg && ! -e a.npz && ! -e a.png && ! -e a.html ]]
 }
 
+@test "the ending of -o chooses the format of a model and of a vocabulary" {
+    make_text 3000 > text
+    tg-init -P tinygpt -o model.npz
+    local name
+    for name in gguf safetensors; do
+        tg-convert model.npz --to $name --lossy -o want 2> /dev/null
+        tg-convert model.npz --lossy -o model.$name 2> /dev/null
+        cmp model.$name want
+    done
+    tg-convert model.npz --to npz -o model.gguf # an option wins
+    tg-convert model.npz -o want
+    cmp model.gguf want
+    tg-bpe -n 270 --to tokenizer.json -o want text
+    tg-bpe -n 270 -o vocab.json text
+    cmp vocab.json want
+    tg-bpe -n 270 --to tiktoken -o want text
+    tg-bpe -n 270 -o vocab.tiktoken text
+    cmp vocab.tiktoken want
+    tg-bpe -n 270 --to npz -o vocab.json text
+    tg-bpe -n 270 -o want text
+    cmp vocab.json want
+}
+
+@test "an archive is not written under the name of a picture or a table" {
+    tg-init -P tinygpt -o model.npz
+    run -2 --separate-stderr tg-attn-dump -p abc -o map.png
+    said "tg-attn-dump: map.png: -o writes an archive (.npz), of which tg-attn-view makes pictures"
+    run -2 --separate-stderr tg-attn-dump -p abc -o scores.tsv
+    said "tg-attn-dump: scores.tsv: -o writes an archive (.npz); lines are printed: > FILE"
+    [[ ! -e map.png && ! -e scores.tsv ]]
+    tg-attn-dump -p abc -o dump
+    tg-attn-dump -p abc -o dump.npz
+    cmp dump dump.npz
+}
+
 # ---- a context that is too short
 
 @test "where the context is too short, the way to a longer one is said" {

@@ -164,6 +164,9 @@ void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zer
 /* Check that cli_output_begin() would succeed for binary data.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 
+/* The ending of a file's name, without its dot: "png"; NULL: it has none. */
+const char *cli_ending(const char *path);
+
 /* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
  * the same regular file. */
 TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);

@@ -1,6 +1,7 @@
 /* cli: standard output, or a file that is replaced whole. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,6 +113,14 @@ tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
                    cli_input_name(input));
+}
+
+const char *cli_ending(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+
+    return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;
 }
 
 bool cli_output_is_stream(const char *path)

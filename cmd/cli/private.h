@@ -14,7 +14,7 @@
 /* Whether a number is in the option's range. */
 bool cli_in_range(const cli_option *o, double value);
 
-/* Set an option's value; NULL for a flag.  CLI_USAGE, after a message: it is not one that the option takes. */
+/* Set an option's value; NULL for a flag.  CLI_USAGE, after a message: the option does not take it. */
 int cli_set_value(const cli_option *o, const char *text);
 
 /* Report an option that the tool lacks, typed [n] without its dashes, and what was probably meant. */

@@ -32,15 +32,6 @@ static const struct {
     {"svg", OTHER}, {"pdf", OTHER}, {"jpg", OTHER}, {"jpeg", OTHER}, {"gif", OTHER}, {"webp", OTHER},
 };
 
-/* The ending of a file's name, without its dot; NULL: it has none. */
-static const char *ending_of(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-
-    return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;
-}
-
 /* Set *format to what the ending stands for.  False: it stands for nothing known. */
 static bool format_of(const char *ending, enum format *format)
 {
@@ -57,7 +48,7 @@ static int choose_format(struct options *o)
 {
     const bool given = o->ansi || o->png || o->html;
     const enum format chosen = o->png ? PNG : o->html ? HTML : ANSI;
-    const char *ending = o->output ? ending_of(o->output) : NULL;
+    const char *ending = o->output ? cli_ending(o->output) : NULL;
     enum format format;
 
     if (!ending)
