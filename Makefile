@@ -15,6 +15,11 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+# The shells whose completions are made, by the tools themselves: none where they cannot run.
+SHELLS ?= bash zsh fish
 INSTALL ?= install
 TEXT ?=
 WERROR ?=
@@ -94,11 +99,21 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
+# Each tool's completions, under the name by which the shell finds them.
+COMP := $(BUILD)/completions
+COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
+COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
+COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
+COMPDIR_bash = $(BASHCOMPDIR)
+COMPDIR_zsh = $(ZSHCOMPDIR)
+COMPDIR_fish = $(FISHCOMPDIR)
+COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo install uninstall clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
@@ -163,6 +178,15 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 	$(Q)$$(CC) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
+
+define completion_rule
+$(COMP)/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(eval $(call completion_rule,bash,%))
+$(eval $(call completion_rule,zsh,_%))
+$(eval $(call completion_rule,fish,%.fish))
 
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
@@ -280,11 +304,14 @@ install: all ## install the tools, the library, its headers and the man pages (D
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
 	$(INSTALL) -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man1
+	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
+	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
 
 uninstall: ## remove what install put there
 	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libtg.* $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
 	rm -f $(MAN:docs/man/%=$(DESTDIR)$(MANDIR)/man1/%)
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/tg
+	rm -f $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(DESTDIR)$(COMPDIR_$(shell))/%))
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -71,6 +71,7 @@ static int parse(int argc, char **argv, train_options *o)
                     "  $ tg-tokenize text > tokens.npz\n"
                     "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
         .options = options,
+        .files = true,
     };
     int n;
 
