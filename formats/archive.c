@@ -301,7 +301,7 @@ tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const 
 
 tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, size_t version, tg_err *err)
 {
-    size_t found = 0; /* gcc -flto cannot tell that it is set */
+    size_t found;
     tg_status status;
 
     if (strcmp(a->name, "version") != 0)

@@ -350,7 +350,7 @@ tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *f
     tg_vocab_builder b = {0};
     struct added added = {0};
     tg_normalizer normalizer;
-    tg_split split = TG_SPLIT_NONE; /* gcc -flto cannot tell that it is set */
+    tg_split split;
     bool whole_pieces;
     tg_json j;
     tg_status status = open_file(&j, at, file, err);
