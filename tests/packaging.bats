@@ -149,3 +149,38 @@ setup() {
     PATH=$BATS_TEST_TMPDIR/work/no-git:$PATH make -s BUILDS="$BATS_TEST_TMPDIR/work/two" dist
     cmp ../one/tg-*.tar.gz ../two/tg-*.tar.gz
 }
+
+# ---- the Debian package
+
+# From objects that are there already: compiling them again would take a minute.
+@test "docs/packaging/debian builds packages in which lintian finds no errors" {
+    slow
+    need dh
+    need lintian
+    make -s -C "$ROOT" BUILDS="$PWD" dist
+    tar -xzf tg-*.tar.gz
+    cd tg-*/
+    cp -a docs/packaging/debian .
+    mkdir -p build/debian
+    cp -a "$BUILD/obj" build/debian
+    find build -name '*.o' -exec strip -g {} +
+    find build -type f -exec touch {} +
+    DEB_BUILD_OPTIONS='nocheck noautodbgsym' DEB_BUILD_PROFILES=nocheck \
+        dpkg-buildpackage -us -uc -b -nc > ../log 2>&1 || { cat ../log; false; }
+    cd ..
+    for package in tg libtg0 libtg-dev; do
+        dpkg-deb -c "${package}"_*.deb | awk '{ print $6 }' > $package
+    done
+    libdir=./usr/lib/$(dpkg-architecture -q DEB_HOST_MULTIARCH)
+    grep -qx ./usr/bin/tg-train tg
+    grep -qx ./usr/share/man/man1/tg-train.1.gz tg
+    grep -qx ./usr/share/doc/tg/README.md tg
+    grep -qx ./usr/share/doc/tg/docs/walkthrough.md tg
+    grep -qx "$libdir/libtg.so.0" libtg0
+    grep -qx "$libdir/libtg.a" libtg-dev
+    grep -qx "$libdir/pkgconfig/tg.pc" libtg-dev
+    grep -qx ./usr/include/tg/tg.h libtg-dev
+    grep -qx ./usr/share/doc/libtg-dev/examples/heads.c libtg-dev
+    run -0 lintian --allow-root --fail-on error tg_*.changes
+    echo "$output"
+}
