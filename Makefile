@@ -15,6 +15,7 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
 TEXT ?=
 WERROR ?=
@@ -68,7 +69,9 @@ ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # what is installed: what lib/tg.h includes, directly or not
 HEADERS = $(filter %.h,$(shell $(CC) -I. -MM lib/tg.h))
-MAN := $(wildcard docs/man/*.1)
+MAN := $(wildcard docs/man/*.[17])
+# at the same places under DOCDIR as here, so that their links stay true
+DOCS := README.md $(wildcard docs/*.md docs/images/* docs/data/*/*) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -265,8 +268,9 @@ demo: all ## train a small model, look at its attention, let it write; TEXT=file
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
 
 # ---- installation
-install: all ## install the tools, the library, its headers and the man pages (DESTDIR, PREFIX, ...)
-	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg $(DESTDIR)$(MANDIR)/man1
+install: all ## install the tools, the library, its headers, the man pages and the guides (DESTDIR, PREFIX, ...)
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg $(DESTDIR)$(MANDIR)/man1 \
+	    $(DESTDIR)$(MANDIR)/man7
 	$(INSTALL) -m 755 $(TOOL_BIN) $(DESTDIR)$(BINDIR)
 	$(INSTALL) -m 644 $(BUILD)/libtg.a $(DESTDIR)$(LIBDIR)
 	$(INSTALL) -m 755 $(BUILD)/libtg.so $(DESTDIR)$(LIBDIR)/libtg.so.$(VERSION)
@@ -278,11 +282,16 @@ install: all ## install the tools, the library, its headers and the man pages (D
 	$(INSTALL) -m 644 lib/tg.h $(DESTDIR)$(INCLUDEDIR)/tg/tg.h
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
-	$(INSTALL) -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man1
+	$(INSTALL) -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(MANDIR)/man1
+	$(INSTALL) -m 644 $(filter %.7,$(MAN)) $(DESTDIR)$(MANDIR)/man7
+	@for f in $(DOCS); do \
+	    $(INSTALL) -d $(DESTDIR)$(DOCDIR)/$$(dirname $$f) && \
+	    $(INSTALL) -m 644 $$f $(DESTDIR)$(DOCDIR)/$$f || exit 1; done
 
 uninstall: ## remove what install put there
 	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libtg.* $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
-	rm -f $(MAN:docs/man/%=$(DESTDIR)$(MANDIR)/man1/%)
+	rm -f $(foreach page,$(MAN:docs/man/%=%),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(page))
+	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%)
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/tg
 
 clean: ## remove everything that was built
