@@ -89,6 +89,16 @@ END
     [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
     make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
     [[ -x root/usr/bin/tg-train && -f root/usr/share/man/man1/tg-train.1 ]]
+    [[ -f root/usr/share/man/man7/tg.7 && -f root/usr/share/doc/tg/docs/walkthrough.zh-CN.md ]]
+    if command -v man > /dev/null; then
+        [[ $(MANPATH=$PWD/root/usr/share/man man -w tg) = *man7/tg.7 ]]
+    fi
+    # links lead to installed pages and pictures
+    for page in root/usr/share/doc/tg/README.md root/usr/share/doc/tg/docs/*.md; do
+        for link in $(grep -oE '\]\([^)#]*' "$page" | sed 's/^](//' | grep -v '^http'); do
+            [[ -e $(dirname "$page")/$link ]] || { echo "$page links $link"; false; }
+        done
+    done
     [[ -f root/usr/include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
     [[ -f root/usr/include/tg/lib/attn/qkv.h && ! -e root/usr/include/tg/formats/zip.h ]]
     cat > program.c << 'END'
