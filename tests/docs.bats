@@ -48,6 +48,15 @@ run_examples() {
 
 @test "README.md" { slow; run_examples "$ROOT/README.md" 15; }
 
+@test "the demo ends with a picture and a page, and says where" {
+    slow
+    cp "$MODEL_DIR/text" .
+    run -0 --separate-stderr "$ROOT/docs/demo" text
+    [[ $output = *"build/demo/attention.png"*"build/demo/attention.html"* ]]
+    [[ $(head -c 4 build/demo/attention.png | tail -c 3) = PNG ]]
+    grep -qi "^<!doctype html>" build/demo/attention.html
+}
+
 @test "docs and formats" {
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
         # guides.bats runs the guides, and compares what they show
