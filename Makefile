@@ -99,7 +99,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo install uninstall clean help
+.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -266,6 +266,9 @@ bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=wor
 
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
+
+images: all ## make the pictures in docs/images again
+	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/images/make docs/images
 
 # ---- installation
 install: all ## install the tools, the library, its headers, the man pages and the guides (DESTDIR, PREFIX, ...)
