@@ -71,7 +71,7 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter %.h,$(shell $(CC) -I. -MM lib/tg.h))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/* docs/data/*/*) formats/README.md
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/*) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
