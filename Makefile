@@ -96,7 +96,7 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/* docs/data/*/* docs/examples/*) formats/README.md
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -124,7 +124,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -292,6 +292,9 @@ bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=wor
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
 
+images: all ## make the pictures in docs/images again
+	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/images/make docs/images
+
 # ---- installation
 # put MODE,FILES,DIRECTORY: FILES keep their folders
 put = @for f in $(2); do \
@@ -329,7 +332,7 @@ DIST = tg-$(VERSION)
 DIST_FILES = if [ -e .git ]; then git ls-files -z; else find . -type f ! -path './build/*' -print0; fi
 DIST_TIME = if [ -e .git ]; then git log -1 --format=%ct; else stat -c %Y Makefile; fi
 
-dist: ## make $(BUILDS)/tg-VERSION.tar.gz, which builds and tests without git
+dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@mkdir -p $(BUILDS)
 	@$(DIST_FILES) | sed -z 's|^\./||' | LC_ALL=C sort -z | \
 	    tar --null -T - --transform 's|^|$(DIST)/|' --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \

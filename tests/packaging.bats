@@ -26,7 +26,17 @@ setup() {
     [[ -x bin/tg-train && -f share/man/man1/tg-train.1 ]]
     [[ -f include/tg/tg.h && -f include/tg/lib/attn/qkv.h && ! -e include/tg/formats/zip.h ]]
     [[ -f include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
-    [[ -f share/doc/tg/README.md && -f share/doc/tg/docs/walkthrough.md && -f share/doc/tg/formats/README.md ]]
+    [[ -f share/doc/tg/README.md && -f share/doc/tg/docs/walkthrough.zh-CN.md ]]
+    [[ -f share/doc/tg/formats/README.md && -f share/man/man7/tg.7 ]]
+    if command -v man > /dev/null; then
+        [[ $(MANPATH=$PWD/share/man man -w tg) = *man7/tg.7 ]]
+    fi
+    # links lead to installed pages and pictures
+    for page in share/doc/tg/README.md share/doc/tg/docs/*.md; do
+        for link in $(grep -oE '\]\([^)#]*' "$page" | sed 's/^](//' | grep -v '^http'); do
+            [[ -e $(dirname "$page")/$link ]] || { echo "$page links $link"; false; }
+        done
+    done
     [[ -f lib/libtg.a && -f lib/libtg.so && $(readlink lib/libtg.so) = libtg.so.0 ]]
     [[ -f lib/$(readlink lib/libtg.so.0) ]]
 }

@@ -115,3 +115,23 @@ END
     run -0 --separate-stderr tg-sample -p 'ROMEO:' -n 300 < /dev/null
     [[ $(grep -o '[a-z]\{2,\}' <<< "$output" | wc -l) -gt 20 ]]
 }
+
+# The text of a model depends on the order of its sums, which these instruction sets share.
+@test "README.md: what the default model writes about Shakespeare" {
+    slow
+    need_plain_build
+    need_data tinyshakespeare.txt
+    grep -qsw avx512f /proc/cpuinfo || skip "the sample is that of AVX-512"
+    wait_for_long_run
+    command=$(sed -n 's/^    \(tg-sample .*\)$/\1/p' "$ROOT/README.md")
+    grep -qx '    tg-tokenize < text | tg-train' "$ROOT/README.md" && [[ -n $command ]]
+    sed -n '/^```text$/,/^```$/p' "$ROOT/README.md" | sed '1d; $d' > want
+    bash -c "$command" < /dev/null > got
+    echo >> got # a sample does not end its line
+    diff want got
+    # and the losses that it gives
+    read -r train val < <(sed -n 's/.*step 2,000: loss \([0-9.]*\), validation loss \([0-9.]*\)$/\1 \2/p' err)
+    tr '\n' ' ' < "$ROOT/README.md" > readme
+    grep -q "The loss at the end is $(printf %.2f "$train") nats per character" readme
+    grep -q "and $(printf %.2f "$val") on the last tenth" readme
+}

@@ -61,7 +61,7 @@ key      0      1      2
 0 a   0.50      -      - 
 1 b   0.00   0.50      - 
 2 c   0.50   0.00   0.50 
-score 0 .:-=+*#%@ 0.5
+score -0.5 .:-=+*#%@ 0.5
 query down, key across; blank or -: masked'
 }
 
@@ -82,10 +82,15 @@ query down, key across; blank or -: masked'
 @test "shades are those of the numbers" {
     slow
     dump dump.npz T=13 H=1 L=1
-    tg-attn-view -w 60 -l 0 -a 0 dump.npz > out
-    python3 - << 'END'
-import numpy as np
+    for more in '--scale sqrt' ''; do
+        # shellcheck disable=SC2086
+        tg-attn-view -w 60 -l 0 -a 0 $more dump.npz > out
+        SCALE=$more python3 - << 'END'
+import os, numpy as np
 probs = np.load("dump.npz")["h.0.probs"][0, 0]
+top = np.float64(np.sort(probs.max(1))[-1 - 13 // 10])
+top = top if top <= 0.9 and not os.environ["SCALE"] else 1
+assert top < 0.9 or os.environ["SCALE"]
 lines = [line.rstrip("\n") for line in open("out")]
 rows = [line for line in lines if line[:2].strip().isdigit()]
 assert len(rows) == 13, lines
@@ -93,9 +98,12 @@ for i, line in enumerate(rows):
     cells = line[5:]
     assert len(cells) == 26, line
     for j in range(13):
-        want = " " if j > i else ".:-=+*#%@"[min(int(np.sqrt(np.float64(probs[i, j])) * 9), 8)]
+        want = " " if j > i else ".:-=+*#%@"[min(int(np.sqrt(np.float64(probs[i, j]) / top) * 9), 8)]
         assert cells[2 * j : 2 * j + 2] == want * 2, (i, j, line)
+assert [line for line in lines if line.startswith("probability")] == [
+    "probability 0 .:-=+*#%@ 1" if top == 1 else "probability 0 .:-=+*#%@ " + f"{top:.4g} or more"]
 END
+    done
 }
 
 @test "colours follow the terminal, NO_COLOR and --color" {
@@ -133,15 +141,66 @@ for line in open("out"):
 END
 }
 
+# A head that looks at everything alike: its numbers are small, and still are not dark.
+@test "the scale follows the data: 300 tokens are not a dark triangle" {
+    slow
+    dump all.npz T=300 H=1 L=1 D=4
+    alter all.npz dump.npz 'a = {n: a[n] for n in a if not n.endswith(("scores", "probs"))}; a["h.0.q"] = a["h.0.q"] * 0.1'
+    for more in '' '--scale sqrt'; do
+        # shellcheck disable=SC2086
+        tg-attn-view --png $more -o out.png dump.npz
+        png_module
+        SCALE=$more python3 - << 'END'
+import os, png
+rows, palette = png.read("out.png")
+shown = [x for row in rows[:-60] for x in row if x < 240]
+least = sum(x < 30 for x in shown) / len(shown)  # an eighth of the colours
+assert least > 0.9 if os.environ["SCALE"] else least < 0.1, least
+assert len(set(shown)) > 100 or os.environ["SCALE"]
+END
+    done
+}
+
+@test "scores diverge: 0 has the colour of the paper, and each sign a hue of its own" {
+    slow
+    dump all.npz T=3 H=1 L=1
+    alter all.npz dump.npz 'a["h.0.scores"][0, 0] = [[-4, -1e9, -1e9], [0, 1, -1e9], [2, -2, 4]]'
+    tg-attn-view --png --show scores -o out.png dump.npz
+    png_module
+    python3 - << 'END'
+import png
+rows, palette = png.read("out.png")
+y0 = next(y for y, row in enumerate(rows) if bytes([0] * 40) in row)
+x0 = rows[y0].index(bytes([0] * 40))
+at = lambda i, j: palette[rows[y0 + 80 * i][x0 + 80 * j]]
+assert min(at(1, 0)) > 240, at(1, 0)
+for i, j in ((0, 0), (2, 1)):
+    assert at(i, j)[2] > at(i, j)[0] + 40, (i, j, at(i, j))  # blue
+for i, j in ((1, 1), (2, 0), (2, 2)):
+    assert at(i, j)[0] > at(i, j)[2] + 20, (i, j, at(i, j))  # orange
+END
+    tg-attn-view --show scores dump.npz > out
+    grep -xF 'score -4 .:-=+*#%@ 4' out
+    for color in 256 truecolor; do
+        LC_ALL=C.UTF-8 tg-attn-view --color $color --show scores dump.npz > "$color"
+        tg-attn-view --color $color dump.npz > other
+        run -1 cmp -s "$color" other
+    done
+    # 256 colours: black is 0, the ends are the walks'
+    grep -q '48;5;16m *0.00 ' 256
+    grep -q '48;5;153m *-4.00 ' 256
+    grep -q '48;5;222m *4.00 ' 256
+}
+
 @test "half blocks hold two queries a line, with the page's colours" {
     slow
     dump dump.npz T=40 H=1 L=1 text=words
-    LC_ALL=C.UTF-8 tg-attn-view --color truecolor -w 60 dump.npz > out
+    LC_ALL=C.UTF-8 tg-attn-view --color truecolor -w 60 --scale sqrt dump.npz > out
     LC_ALL=C.UTF-8 tg-attn-view --html dump.npz > page.html 2> /dev/null
     python3 - << 'END'
 import re, numpy as np
 probs = np.load("dump.npz")["h.0.probs"][0, 0]
-hexes = re.search('"colors": "([0-9a-f]*)"', open("page.html").read()).group(1)
+hexes = re.search('"dark": {"probs": "([0-9a-f]*)"', open("page.html").read()).group(1)
 want = [tuple(bytes.fromhex(hexes[n : n + 6])) for n in range(0, len(hexes), 6)]
 assert len(want) == 240
 got = []
@@ -438,13 +497,13 @@ END
 @test "an image of one head: every cell has its colour, what is masked is hatched" {
     slow
     dump dump.npz T=6 text=words
-    tg-attn-view --png -l 1 -a 1 dump.npz > out.png
+    tg-attn-view --png --scale sqrt -l 1 -a 1 dump.npz > out.png
     tg-attn-view --html dump.npz > page.html 2> /dev/null
     png_module
     python3 - << 'END'
 import re, numpy as np, png
 rows, palette = png.read("out.png")
-hexes = re.search('"colors": "([0-9a-f]*)"', open("page.html").read()).group(1)
+hexes = re.search('"light": {"probs": "([0-9a-f]*)"', open("page.html").read()).group(1)
 assert b"".join(palette[:240]).hex() == hexes
 probs = np.load("dump.npz")["h.1.probs"][0, 1]
 cell = 80
@@ -464,7 +523,7 @@ END
 @test "a sheet of all heads, one pixel a number where there are many" {
     slow
     dump dump.npz T=400 H=3 L=1 D=8
-    tg-attn-view --png -o out.png dump.npz
+    tg-attn-view --png --scale sqrt -o out.png dump.npz
     png_module
     python3 - << 'END'
 import numpy as np, png
@@ -474,7 +533,7 @@ step = np.floor(np.sqrt(probs.astype("f8")) * 239 + 0.5).astype("u1")
 last = [bytes(step[h, 399]) for h in range(3)]  # the last query's row, whole, is in the image
 assert [sum(row.count(want) for row in rows) for want in last] == [1, 1, 1]
 END
-    tg-attn-view --png -o again.png dump.npz
+    tg-attn-view --png --scale sqrt -o again.png dump.npz
     cmp out.png again.png
 }
 

@@ -32,7 +32,8 @@ static int parse(int argc, char **argv, struct options *o)
          NULL},
         {0, "show", CLI_CHOICE, &o->show, "probs|scores", "what to draw", 0, 0, NULL},
         {0, "scale", CLI_CHOICE, &o->scale, TG_SCALE_KINDS,
-         "the colour scale of probabilities; scores are always linear", 0, 0, &o->scale_given},
+         "the colour scale of probabilities; auto follows the data; scores are always linear", 0, 0,
+         &o->scale_given},
         {0, "color", CLI_CHOICE, &o->color, VIEW_COLORS,
          "colours in the terminal; auto: those that it supports", 0, 0, &o->color_given},
         {'w', "width", CLI_SIZE, &o->width, "N", "width of text output, in columns (default: the terminal's)",
@@ -61,7 +62,7 @@ static int parse(int argc, char **argv, struct options *o)
     if ((o->png || o->html) && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          o->png ? "png" : "html");
-    if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR)
+    if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
         return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
         return cli_usage("no dump: name a file, or give one on standard input");

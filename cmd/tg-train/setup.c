@@ -127,19 +127,19 @@ static tg_status load_model(train_setup *s, tg_err *err)
 
 /* ---- the run */
 
-/* Report the settings of a resumed run that change. */
-static void say_changes(const tg_settings *old, const train_options *o)
+/* Report the settings of a resumed run that change, --min-lr also when it follows --lr. */
+static void say_changes(const tg_settings *old, const tg_settings *new, const train_options *o)
 {
     char before[32], now[32];
 
     for (size_t i = 0; i < TG_SETTINGS; i++) {
         const tg_field *f = &tg_settings_fields.row[i];
 
-        if (!o->given[i] || tg_field_equal(f, old, &o->asked))
+        if (tg_field_equal(f, old, new))
             continue;
         tg_field_text(before, sizeof before, f, old);
-        tg_field_text(now, sizeof now, f, &o->asked);
-        cli_say("--%s was %s, is now %s", o->name[i], before, now);
+        tg_field_text(now, sizeof now, f, new);
+        cli_say("--%s was %s, is now %s%s", o->name[i], before, now, o->given[i] ? "" : ", a tenth of --lr");
     }
 }
 
@@ -155,7 +155,7 @@ static tg_status settle(train_setup *s, tg_err *err)
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
     if (!s->complete && s->run.step > 0)
-        say_changes(&saved, o);
+        say_changes(&saved, &s->run.settings, o);
     return TG_OK;
 }
 

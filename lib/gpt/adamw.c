@@ -50,6 +50,8 @@ void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_s
         .learning_rate = (float)lr,
         .beta1 = (float)o->beta1,
         .beta2 = (float)o->beta2,
+        .gain1 = (float)(1.0 - o->beta1),
+        .gain2 = (float)(1.0 - o->beta2),
         .epsilon = (float)o->epsilon,
         .correction1 = (float)(1.0 - pow(o->beta1, (double)t)),
         .correction2 = (float)(1.0 - pow(o->beta2, (double)t)),

@@ -29,6 +29,7 @@ TG_API_BEGIN
 /* The values of one optimizer step that all elements share. */
 typedef struct tg_adamw_step {
     float learning_rate, beta1, beta2, epsilon, weight_decay;
+    float gain1, gain2;             /* 1 - beta, rounded once: 1.0f - beta would be 1.3 % off at 0.999999 */
     float correction1, correction2; /* 1 - beta^t */
     float grad_scale;               /* clipping */
 } tg_adamw_step;

@@ -61,8 +61,9 @@ typedef enum tg_setting_id {
 /* Their arrays, train/NAME; row i is tg_setting_id i's. */
 extern const tg_fields tg_settings_fields;
 
-/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  A given lr
- * sets min_lr to a tenth of it, unless min_lr is given, too. */
+/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  min_lr
+ * follows a given lr if it was a tenth of lr before, as by default, and is not given, too;
+ * otherwise it was chosen, and is kept. */
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS]);
 
 /* A run has fewer steps, passes and sequences than this: they are coordinates of its random

@@ -452,6 +452,103 @@ static void min_lr_follows_lr(void)
     given[TG_SET_MIN_LR] = true;
     tg_settings_merge(&s, &asked, given);
     CHECK(s.lr == 0.5 && s.min_lr == 0.25);
+    /* chosen once, it is kept */
+    given[TG_SET_MIN_LR] = false;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.5 && s.min_lr == 0.25);
+    asked.lr = 0.75;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.75 && s.min_lr == 0.25);
+}
+
+/* ---- the optimizer */
+
+enum { ADAMW_STEPS = 8 };
+
+/* The state of AdamW in double, for each float of a model. */
+struct adamw64 {
+    double *w, *m, *v;
+};
+
+/* One step of AdamW's formulas (lib/gpt/adamw.h), for element i with the clipped gradient g. */
+static void adamw_in_double(const tg_adamw *o, const struct adamw64 *s, size_t i, double g, double decay,
+                            double lr, int t)
+{
+    s->m[i] = o->beta1 * s->m[i] + (1 - o->beta1) * g;
+    s->v[i] = o->beta2 * s->v[i] + (1 - o->beta2) * g * g;
+    s->w[i] -=
+        lr * (s->m[i] / (1 - pow(o->beta1, t)) / (sqrt(s->v[i] / (1 - pow(o->beta2, t))) + o->epsilon) +
+              decay * s->w[i]);
+}
+
+/* Step t of both, with gradients that are all positive. */
+static void adamw_step(const tg_adamw *o, tg_checkpoint *run, const struct adamw64 *want, float *grads,
+                       double *work, int t)
+{
+    const tg_params *table = &run->model.table;
+    const double lr = 1e-3;
+    double norm;
+
+    for (size_t i = 0; i < table->floats; i++)
+        grads[i] = (float)(1.1 + check_random((uint64_t)t, i));
+    norm = tg_adamw_norm(table, grads, work);
+    CHECK(norm > o->clip);
+    for (size_t p = 0; p < table->n; p++)
+        for (size_t e = 0; e < table->entry[p].count; e++) {
+            const size_t i = table->entry[p].offset + e;
+
+            adamw_in_double(o, want, i, (double)grads[i] * (o->clip / norm),
+                            table->entry[p].decay ? o->weight_decay : 0, lr, t);
+        }
+    tg_adamw_update(o, table, &(tg_adamw_state){run->model.params, run->m, run->v, grads}, norm, lr,
+                    (uint64_t)t);
+}
+
+/*
+ * Per step m and v take at most six roundings, those of beta, 1 - beta and the clipped gradient
+ * included.  As all gradients have one sign, each error is relative to the result.  A weight takes
+ * twice as many relative to what is added to it, about lr, and four relative to itself.
+ */
+static void compare_adamw(const tg_checkpoint *run, const struct adamw64 *want)
+{
+    const tg_params *table = &run->model.table;
+    const double bound = 6 * ADAMW_STEPS * 0x1p-24;
+
+    for (size_t p = 0; p < table->n; p++)
+        for (size_t e = 0; e < table->entry[p].count; e++) {
+            const size_t i = table->entry[p].offset + e;
+
+            CHECK_NEAR((double)run->m[i], want->m[i], bound * want->m[i]);
+            CHECK_NEAR((double)run->v[i], want->v[i], bound * want->v[i]);
+            CHECK_NEAR((double)run->model.params[i], want->w[i],
+                       ADAMW_STEPS * 2 * bound * 1e-3 + bound * fabs(want->w[i]));
+        }
+}
+
+/* 1 - beta of a rounded beta would be off by 1.3e-2 at 0.999999. */
+static void adamw_follows_its_formula(void)
+{
+    static const double betas[] = {0.9, 0.99, 0.999, 0.999999};
+
+    for (size_t b = 0; b < sizeof betas / sizeof betas[0]; b++) {
+        const tg_adamw o = {betas[b], betas[b], 1e-8, 0.1, 0.5};
+        tg_checkpoint run;
+
+        begin(&run);
+        const size_t n = run.model.table.floats;
+        double *all = calloc(3 * n + tg_adamw_work(&run.model.table), sizeof *all);
+        const struct adamw64 want = {all, all + n, all + 2 * n};
+        float *grads = calloc(n, sizeof *grads);
+
+        for (size_t i = 0; i < n; i++)
+            want.w[i] = (double)run.model.params[i];
+        for (int t = 1; t <= ADAMW_STEPS; t++)
+            adamw_step(&o, &run, &want, grads, all + 3 * n, t);
+        compare_adamw(&run, &want);
+        free(grads);
+        free(all);
+        tg_checkpoint_free(&run);
+    }
 }
 
 static void a_complete_run_keeps_its_settings(void)
@@ -838,6 +935,7 @@ int main(void)
     RUN(stopped_anywhere_ends_the_same);
     RUN(same_bytes_at_any_thread_count);
     RUN(min_lr_follows_lr);
+    RUN(adamw_follows_its_formula);
     RUN(a_complete_run_keeps_its_settings);
     RUN(a_run_knows_its_text);
     RUN(passes_are_summed_in_a_tree);

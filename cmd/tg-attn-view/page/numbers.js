@@ -147,7 +147,7 @@ const DECADES = 4; // of the logarithmic scale, as TG_SCALE_DECADES
 
 function placeOf(scale, x) {
     const clamp = (y) => Math.min(Math.max(y, 0), 1);
-    if (scale.kind === "sqrt")
+    if (scale.kind === "sqrt" || scale.kind === "auto")
         return Math.sqrt(clamp(x / scale.high));
     if (scale.kind === "log")
         return x > 0 ? clamp(1 + Math.log10(x / scale.high) / DECADES) : 0;
@@ -155,15 +155,15 @@ function placeOf(scale, x) {
 }
 
 function numberAt(scale, place) {
-    if (scale.kind === "sqrt")
+    if (scale.kind === "sqrt" || scale.kind === "auto")
         return place * place * scale.high;
     if (scale.kind === "log")
         return scale.high * 10 ** ((place - 1) * DECADES);
     return scale.low + place * (scale.high - scale.low);
 }
 
-const STEPS = dump.colors.length / 6;
-const colors = Array.from({length: STEPS}, (_, n) => "#" + dump.colors.slice(6 * n, 6 * n + 6));
+const STEPS = dump.light.probs.length / 6;
+const colors = Array.from({length: STEPS}, (_, n) => "#" + dump.light.probs.slice(6 * n, 6 * n + 6));
 const pixels = Uint32Array.from(colors, (color) => { // as ImageData holds them: red in the lowest byte
     const [red, green, blue] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
     return (0xff << 24 | blue << 16 | green << 8 | red) >>> 0;
