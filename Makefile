@@ -1,15 +1,25 @@
 # tg: small Unix tools to train, inspect and sample small GPT models on a CPU.
-# `make help` lists the targets; V=1 shows the commands.
+# `make help` lists the targets and the variables; V=1 shows the commands.
 
 VERSION = 0.1.0
 SONAME = 0
 
 # ---- what the user may set
+##
+## Variables (make NAME=value TARGET):
+##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
+##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
+##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
+##   WERROR=1                        a warning is an error
+##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR   where install puts things
+##   TEXT=FILE                       a text for demo
 CC ?= cc
 ifeq ($(origin CC),default)
 CC = gcc
 endif
 CFLAGS ?= -O2 -g
+# The loops of kernels gain from -O3.  Another level than -O2 is what somebody asked for.
+KERNEL_CFLAGS ?= $(if $(filter -O2,$(lastword $(filter -O%,$(CFLAGS)))),-O3)
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
@@ -25,17 +35,30 @@ ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
 endif
 
+# ---- from another directory (make -f DIRECTORY/Makefile) make runs here, and writes there
+HERE := $(dir $(lastword $(MAKEFILE_LIST)))
+ifneq ($(realpath $(HERE)),$(realpath .))
+GIVEN_PATHS = $(foreach name,BUILD DESTDIR TEXT,$(if $($(name)),$(name)='$(abspath $($(name)))'))
+.PHONY: there $(sort all $(MAKECMDGOALS))
+$(sort all $(MAKECMDGOALS)): there
+	@:
+there:
+	+@$(MAKE) --no-print-directory -C '$(HERE)' BUILDS='$(CURDIR)/build' $(GIVEN_PATHS) $(MAKECMDGOALS)
+else
+
 # ---- a build directory for each set of flags, so that objects never mix
 # VARIANT: release; asan, with sanitizers; tiny, with tiny blocks; or asan and tiny.
 # WERROR changes no object, so it has no directory of its own: what is compiled with it had no warnings.
 VARIANT ?= release
 FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
-ifeq ($(FLAVOUR)$(CC)$(CFLAGS)$(CPPFLAGS)$(LDFLAGS),releasegcc-O2 -g)
-BUILD := build/release
+BUILDS := build
+ALL_FLAGS := $(CFLAGS) $(KERNEL_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+ifeq ($(FLAVOUR) $(CC) $(strip $(ALL_FLAGS)),release gcc -O2 -g -O3)
+BUILD := $(BUILDS)/release
 else ifneq ($(FLAVOUR),release)
-BUILD := build/$(FLAVOUR)-$(notdir $(CC))
+BUILD := $(BUILDS)/$(FLAVOUR)-$(notdir $(CC))
 else
-BUILD := build/$(notdir $(CC))-$(shell printf '%s' '$(CFLAGS) $(CPPFLAGS) $(LDFLAGS)' | cksum | cut -d' ' -f1)
+BUILD := $(BUILDS)/$(notdir $(CC))-$(shell printf '%s' '$(ALL_FLAGS)' | cksum | cut -d' ' -f1)
 endif
 
 ifeq ($(FLAVOUR),asan)
@@ -49,9 +72,11 @@ TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
-           -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(if $(WERROR),-Werror)
+           -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(LTO_WARNINGS) $(if $(WERROR),-Werror)
+# With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
+LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
+ALL_CFLAGS = -std=c11 -fopenmp -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
@@ -68,10 +93,10 @@ LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC),$(wildcard lib/*/*.c format
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # what is installed: what lib/tg.h includes, directly or not
-HEADERS = $(filter %.h,$(shell $(CC) -I. -MM lib/tg.h))
+HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/*) formats/README.md
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -99,7 +124,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall clean help
+.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -136,7 +161,7 @@ define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$(Q)$$(COMPILE) -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast $$(ISA_FLAGS_$(1)) -DTG_ISA=$(1) -c -o $$@ $$<
+	$(Q)$$(COMPILE) $$(KERNEL_CFLAGS) -fno-math-errno -fno-trapping-math -ffp-contract=fast $$(ISA_FLAGS_$(1)) -DTG_ISA=$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
@@ -271,34 +296,54 @@ images: all ## make the pictures in docs/images again
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/images/make docs/images
 
 # ---- installation
+# put MODE,FILES,DIRECTORY: FILES keep their folders
+put = @for f in $(2); do \
+	    $(INSTALL) -d "$(DESTDIR)$(3)/$$(dirname $$f)" && $(INSTALL) -m $(1) $$f "$(DESTDIR)$(3)/$$f" || exit 1; done
+PC_VALUES = -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|'
+
 install: all ## install the tools, the library, its headers, the man pages and the guides (DESTDIR, PREFIX, ...)
-	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg $(DESTDIR)$(MANDIR)/man1 \
-	    $(DESTDIR)$(MANDIR)/man7
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg
 	$(INSTALL) -m 755 $(TOOL_BIN) $(DESTDIR)$(BINDIR)
 	$(INSTALL) -m 644 $(BUILD)/libtg.a $(DESTDIR)$(LIBDIR)
 	$(INSTALL) -m 755 $(BUILD)/libtg.so $(DESTDIR)$(LIBDIR)/libtg.so.$(VERSION)
 	ln -sf libtg.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libtg.so.$(SONAME)
 	ln -sf libtg.so.$(SONAME) $(DESTDIR)$(LIBDIR)/libtg.so
-	@for h in $(HEADERS); do \
-	    $(INSTALL) -d $(DESTDIR)$(INCLUDEDIR)/tg/$$(dirname $$h) && \
-	    $(INSTALL) -m 644 $$h $(DESTDIR)$(INCLUDEDIR)/tg/$$h || exit 1; done
+	sed $(PC_VALUES) lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
 	$(INSTALL) -m 644 lib/tg.h $(DESTDIR)$(INCLUDEDIR)/tg/tg.h
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	    lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
-	$(INSTALL) -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(MANDIR)/man1
-	$(INSTALL) -m 644 $(filter %.7,$(MAN)) $(DESTDIR)$(MANDIR)/man7
-	@for f in $(DOCS); do \
-	    $(INSTALL) -d $(DESTDIR)$(DOCDIR)/$$(dirname $$f) && \
-	    $(INSTALL) -m 644 $$f $(DESTDIR)$(DOCDIR)/$$f || exit 1; done
+	$(call put,644,$(HEADERS),$(INCLUDEDIR)/tg)
+	$(call put,644,$(DOCS),$(DOCDIR))
+	@for page in $(MAN); do \
+	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
+	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
+
+# what install makes; folders that only it makes
+INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \
+    $(addprefix $(LIBDIR)/,libtg.a libtg.so libtg.so.$(SONAME) libtg.so.$(VERSION) pkgconfig/tg.pc) \
+    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page))
+OWN_FOLDERS = $(INCLUDEDIR)/tg $(DOCDIR)
 
 uninstall: ## remove what install put there
-	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libtg.* $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
-	rm -f $(foreach page,$(MAN:docs/man/%=%),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(page))
-	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%)
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/tg
+	rm -f $(INSTALLED:%=$(DESTDIR)%)
+	find $(OWN_FOLDERS:%=$(DESTDIR)%) -depth -type d -empty -exec rmdir {} \; 2> /dev/null || true
+
+# ---- a release
+DIST = tg-$(VERSION)
+# In a checkout the files that git knows, and the last commit's time; elsewhere all files, and this one's time.
+DIST_FILES = if [ -e .git ]; then git ls-files -z; else find . -type f ! -path './build/*' -print0; fi
+DIST_TIME = if [ -e .git ]; then git log -1 --format=%ct; else stat -c %Y Makefile; fi
+
+dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
+	@mkdir -p $(BUILDS)
+	@$(DIST_FILES) | sed -z 's|^\./||' | LC_ALL=C sort -z | \
+	    tar --null -T - --transform 's|^|$(DIST)/|' --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
+	    --mtime="@$${SOURCE_DATE_EPOCH:-$$($(DIST_TIME))}" -cf - | gzip -n9 > $(BUILDS)/$(DIST).tar.gz
+	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf build
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 } \
+	    /^## / { sub(/^## /, ""); print }' Makefile
+
+endif # here

@@ -83,51 +83,6 @@ assert rows == H * T * T
 END
 }
 
-@test "make install puts everything in its place, and a program builds against it" {
-    slow
-    need pkg-config
-    [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
-    make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
-    [[ -x root/usr/bin/tg-train && -f root/usr/share/man/man1/tg-train.1 ]]
-    [[ -f root/usr/share/man/man7/tg.7 && -f root/usr/share/doc/tg/docs/walkthrough.zh-CN.md ]]
-    if command -v man > /dev/null; then
-        [[ $(MANPATH=$PWD/root/usr/share/man man -w tg) = *man7/tg.7 ]]
-    fi
-    # links lead to installed pages and pictures
-    for page in root/usr/share/doc/tg/README.md root/usr/share/doc/tg/docs/*.md; do
-        for link in $(grep -oE '\]\([^)#]*' "$page" | sed 's/^](//' | grep -v '^http'); do
-            [[ -e $(dirname "$page")/$link ]] || { echo "$page links $link"; false; }
-        done
-    done
-    [[ -f root/usr/include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
-    [[ -f root/usr/include/tg/lib/attn/qkv.h && ! -e root/usr/include/tg/formats/zip.h ]]
-    cat > program.c << 'END'
-#include <stdio.h>
-#include <tg.h>
-int main(void)
-{
-    tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
-    const tg_tokenizer *tok;
-    tg_model m;
-    tg_err err;
-    if (tg_kernels_choose(NULL, &err) != TG_OK || tg_tokenizer_create(&tok, "bytes", &err) != TG_OK ||
-        tg_model_create(&m, &c, tok, 1, &err) != TG_OK)
-        return 1;
-    tg_tokenizer_free(tok);
-    printf("%zu\n", m.table.count);
-    tg_model_free(&m);
-    return 0;
-}
-END
-    export PKG_CONFIG_LIBDIR=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
-    # shellcheck disable=SC2046
-    cc -o program program.c $(pkg-config --cflags --libs tg)
-    run -0 env LD_LIBRARY_PATH="$PWD/root/usr/lib" ./program
-    is_output 834304
-    make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
-    [[ -z $(find root -type f) ]]
-}
-
 # ---- the default model, trained by the default run
 
 @test "all the commands that need a trained model, as typed" {

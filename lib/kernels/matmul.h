@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
+
+TG_API_BEGIN
 
 typedef struct tg_matmul {
     size_t M, N, K;
@@ -62,5 +65,7 @@ void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
 
 /* Bytes of scratch->packed for so many threads. */
 size_t tg_matmul_work(size_t threads);
+
+TG_API_END
 
 #endif

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/adamw.h"
@@ -15,6 +16,8 @@
 #include "lib/train/checkpoint.h"
 #include "lib/train/team.h"
 #include "lib/train/tree_sum.h"
+
+TG_API_BEGIN
 
 typedef struct tg_trainer {
     tg_checkpoint *run; /* the caller's: model, settings, step */
@@ -58,5 +61,7 @@ size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
 /* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
+
+TG_API_END
 
 #endif
