@@ -27,6 +27,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/threads.h"
 #include "lib/base/utf8.h"
 #include "lib/base/watch.h"
 

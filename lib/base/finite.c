@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/base/atomic_min.h"
 #include "lib/base/threads.h"
 
 #define GROUP ((size_t)16)
@@ -52,7 +53,7 @@ static void search(void *context, size_t begin, size_t end)
     const size_t bad = begin + find(v->x + begin, end - begin);
 
     if (bad < end)
-        tg_threads_min(&v->first, bad);
+        tg_atomic_min(&v->first, bad);
 }
 
 size_t tg_find_not_finite(const float *x, size_t n)

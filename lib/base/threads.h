@@ -19,9 +19,12 @@
 #ifndef TG_BASE_THREADS_H
 #define TG_BASE_THREADS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "lib/base/api.h"
+
+TG_API_BEGIN
 
 /* The most that can be set. */
 #define TG_THREADS_MAX 1024
@@ -68,13 +71,6 @@ typedef bool tg_threads_turn(void *context, size_t i);
 bool tg_threads_run_in_turn(size_t threads, size_t n, tg_threads_step *step, tg_threads_turn *turn,
                             void *context);
 
-/* *least = min(*least, x), for loops that search for the first of something. */
-static inline void tg_threads_min(atomic_size_t *least, size_t x)
-{
-    size_t before = atomic_load(least);
-
-    while (x < before && !atomic_compare_exchange_weak(least, &before, x))
-        ;
-}
+TG_API_END
 
 #endif

@@ -1,4 +1,6 @@
 /* Float32 rounded to 16 bits. */
+#include <stdatomic.h>
+
 #include "lib/base/convert.h"
 #include "lib/base/threads.h"
 #include "lib/checkpoint/model_format.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/atomic_min.h"
 #include "lib/base/threads.h"
 
 static bool is_output_head(const tg_model *model, const tg_param *t)
@@ -67,7 +68,7 @@ static void check_values(void *context, size_t begin, size_t end)
         return;
     while (fabsf(v->w[i]) <= limit)
         i++;
-    tg_threads_min(&v->first, i);
+    tg_atomic_min(&v->first, i);
 }
 
 /* bf16 has float32's range, except for float32's largest values, which round to infinity. */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/base/size.h"
+#include "lib/base/atomic_min.h"
 #include "lib/base/threads.h"
 
 /* ---- one row */
@@ -163,7 +164,7 @@ static void walk_heads(void *context, size_t begin, size_t end)
         one.head = h;
         (void)tg_attn_walk(view, w->layer->number, &one, scratch, add_row, &v);
         if (!v.finite)
-            tg_threads_min(&w->bad, h * view->T + v.i);
+            tg_atomic_min(&w->bad, h * view->T + v.i);
     }
 }
 

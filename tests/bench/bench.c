@@ -11,6 +11,7 @@
 #define _DEFAULT_SOURCE /* wait4 */
 #include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "tests/bench/dump.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 

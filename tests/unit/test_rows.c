@@ -2,6 +2,7 @@
  * the fused kernel; and the values of the mask. */
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Loops shared among threads: each part once, in any circumstances. */
 #define _DEFAULT_SOURCE /* usleep */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/threads.h"
+#include "lib/base/atomic_min.h"
 
 #include "lib/base/size.h"
 #include "tests/unit/check.h"
@@ -239,9 +241,9 @@ static void the_least_of_several(void)
 {
     atomic_size_t least = 50;
 
-    tg_threads_min(&least, 70);
+    tg_atomic_min(&least, 70);
     CHECK_EQ(least, 50);
-    tg_threads_min(&least, 20);
+    tg_atomic_min(&least, 20);
     CHECK_EQ(least, 20);
 }
 

@@ -1,5 +1,6 @@
 /* Tokenizers: what holds for every kind, shown with bytes and with a second one (grams.h).  The
  * reference is that kind's definition, applied to a text that is in memory as a whole. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
