@@ -15,11 +15,6 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
-BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
-ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
-FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
-# The shells whose completions are made, by the tools themselves: none where they cannot run.
-SHELLS ?= bash zsh fish
 INSTALL ?= install
 TEXT ?=
 WERROR ?=
@@ -99,21 +94,11 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
-# Each tool's completions, under the name by which the shell finds them.
-COMP := $(BUILD)/completions
-COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
-COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
-COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
-COMPDIR_bash = $(BASHCOMPDIR)
-COMPDIR_zsh = $(ZSHCOMPDIR)
-COMPDIR_fish = $(FISHCOMPDIR)
-COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
-
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo install uninstall clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
@@ -179,15 +164,6 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
-define completion_rule
-$(COMP)/$(1)/$(2): $(BUILD)/bin/%
-	@mkdir -p $$(@D)
-	$(Q)$$< --help=$(1) > $$@
-endef
-$(eval $(call completion_rule,bash,%))
-$(eval $(call completion_rule,zsh,_%))
-$(eval $(call completion_rule,fish,%.fish))
-
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
@@ -221,6 +197,42 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c 
 	$(call say,FUZZ,$@)
 	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
+
+# ---- completions for shells, which the tools make of their options
+# SHELLS: for which; none where the tools cannot run
+SHELLS ?= bash zsh fish
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+COMP_DIR_bash = $(BASHCOMPDIR)
+COMP_DIR_zsh = $(ZSHCOMPDIR)
+COMP_DIR_fish = $(FISHCOMPDIR)
+# under the names by which the shells find them
+COMP_bash = $(TOOLS)
+COMP_zsh = $(TOOLS:%=_%)
+COMP_fish = $(TOOLS:%=%.fish)
+
+define completion_rule
+all install-completions: $$(COMP_$(1):%=$(BUILD)/completions/$(1)/%)
+
+$(BUILD)/completions/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(if $(filter bash,$(SHELLS)),$(eval $(call completion_rule,bash,%)))
+$(if $(filter zsh,$(SHELLS)),$(eval $(call completion_rule,zsh,_%)))
+$(if $(filter fish,$(SHELLS)),$(eval $(call completion_rule,fish,%.fish)))
+
+.PHONY: install-completions uninstall-completions
+install: install-completions
+install-completions:
+	@for shell in $(foreach s,$(SHELLS),'$(s) $(DESTDIR)$(COMP_DIR_$(s))'); do \
+	    set -- $$shell && $(INSTALL) -d "$$2" && \
+	    $(INSTALL) -m 644 $(BUILD)/completions/$$1/* "$$2" || exit 1; done
+
+uninstall: uninstall-completions
+uninstall-completions:
+	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
 test: all unit tiny $(BUILD)/bench ## run all tests
@@ -303,14 +315,11 @@ install: all ## install the tools, the library, its headers and the man pages (D
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	    lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
 	$(INSTALL) -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man1
-	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
-	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
 
 uninstall: ## remove what install put there
 	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libtg.* $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
 	rm -f $(MAN:docs/man/%=$(DESTDIR)$(MANDIR)/man1/%)
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/tg
-	rm -f $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(DESTDIR)$(COMPDIR_$(shell))/%))
 
 clean: ## remove everything that was built
 	rm -rf build

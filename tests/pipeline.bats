@@ -89,8 +89,6 @@ END
     [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
     make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
     [[ -x root/usr/bin/tg-train && -f root/usr/share/man/man1/tg-train.1 ]]
-    [[ -f root/usr/share/bash-completion/completions/tg-train && -f root/usr/share/zsh/site-functions/_tg-train ]]
-    [[ -f root/usr/share/fish/vendor_completions.d/tg-train.fish ]]
     [[ -f root/usr/include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
     [[ -f root/usr/include/tg/lib/attn/qkv.h && ! -e root/usr/include/tg/formats/zip.h ]]
     cat > program.c << 'END'
