@@ -11,6 +11,8 @@
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 
+#define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
+
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
     switch (dim) {
@@ -151,15 +153,28 @@ const tg_param *tg_params_find(const tg_params *table, const char *name)
     return NULL;
 }
 
-void tg_params_init(const tg_params *table, float *flat, unsigned long long seed)
+/* Elements first .. end - 1 of a tensor at w. */
+static void init_elements(float *w, const tg_param *p, const tg_rng *rng, size_t first, size_t end)
 {
+#pragma omp parallel for
+    for (size_t e = first; e < end; e++)
+        w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(rng, e) : p->mean);
+}
+
+void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch)
+{
+    size_t done = 0;
+
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
         const tg_rng rng = {.seed = seed, .purpose = TG_RNG_INIT, .step = i};
-        float *w = flat + p->offset;
 
-#pragma omp parallel for
-        for (size_t e = 0; e < p->count; e++)
-            w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&rng, e) : p->mean);
+        for (size_t e = 0; e < p->count; e += AT_ONCE) {
+            const size_t end = tg_size_min(e + AT_ONCE, p->count);
+
+            init_elements(flat + p->offset, p, &rng, e, end);
+            done += end - e;
+            (void)tg_watch_tell(watch, (double)done / (double)table->count);
+        }
     }
 }
