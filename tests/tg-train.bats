@@ -460,21 +460,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
 }
 
 @test "a long first step shows how far it is, and the time left" {
-    need python3
-    run -0 python3 - << 'EOF'
-import os, pty, re, signal, time
-pid, fd = pty.fork()
-if pid == 0:
-    os.environ["TERM"] = "xterm"
-    os.execvp("tg-train", ["tg-train", "-n", "3", "-a", "65536", "t.npz"])
-seen, end = b"", time.time() + 30
-while time.time() < end and not re.search(rb"step 0/3 \+ [0-9]+%  [0-9,]+ tok/s  [0-9a-z]+ left", seen):
-    seen += os.read(fd, 4096)
-os.kill(pid, signal.SIGKILL)
-os.waitpid(pid, 0)
-print("seen" if time.time() < end else seen)
-EOF
-    is_output seen
+    shows_on_terminal 'step 0/3 \+ [0-9]+%  [0-9,]+ tok/s  [0-9a-z]+ left' 'tg-train -n 3 -a 65536 t.npz'
 }
 
 @test "a run with -o that was stopped is finished by the same command" {
