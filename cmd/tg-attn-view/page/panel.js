@@ -132,8 +132,7 @@ function rowText() {
 function commandText() {
     const {layer, head: h, i, j} = view;
     const from = dump.ids ? `-m model.npz --ids '${dump.ids.join(" ")}' --layer ${layer}` : "--qkv arrays.npz";
-    return `tg-attn-dump ${from} --heads ${H}` + (dump.layout === "bthd" ? "" : ` --layout ${dump.layout}`) +
-        (dump.mask === "-1e9" ? "" : ` --mask=${dump.mask}`) + ` --trace ${b},${h},${i},${j}`;
+    return `tg-attn-dump ${from} --heads ${H} --trace ${b},${h},${i},${j}`;
 }
 
 async function copy(text, what) {
