@@ -87,7 +87,7 @@ function showSteps(row, sum) {
     const {i, j} = view, table = byId("steps");
     const names = ["sum", "scale", "score", "max", "exponential", "their sum", "probability"];
     if (j > i) {
-        const said = [`not computed: j = ${j} is after i = ${i}, masked`, "—", `${MASKED} (dump/mask)`, "—", "—", "—", "0"];
+        const said = [`not computed: masked, ${j} > ${i}`, "—", `${MASKED} (dump/mask)`, "—", "—", "—", "0"];
         setRows(table, names.map((name, n) => [name, said[n]]));
         return;
     }
