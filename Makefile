@@ -96,7 +96,7 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*) formats/README.md
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/* docs/packaging/README.md docs/packaging/first-ten-minutes) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -261,14 +261,15 @@ cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
 
 scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo \
+	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # Versions of clang-format differ: .clang-format is for 14's.
 format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
-	clang-format --dry-run -Werror $(shell find cmd formats lib tests -name '*.[ch]')
+	clang-format --dry-run -Werror $(shell find cmd docs formats lib tests -name '*.[ch]')
 
 # The analyzer follows values within a function and into the smallest ones that it calls (shallow): what
 # it is asked for lies there (.clang-tidy).  TIDY_MODE=deep takes fifteen times as long.
