@@ -11,7 +11,9 @@ SONAME = 0
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
-##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR   where install puts things
+##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
+##                                   where install puts things
+##   SHELLS=                         no completions, which the tools that were built write themselves
 ##   TEXT=FILE                       a text for demo
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -26,6 +28,11 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/tg
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+# The shells whose completions are made, by the tools themselves: none where they cannot run.
+SHELLS ?= bash zsh fish
 INSTALL ?= install
 TEXT ?=
 WERROR ?=
@@ -122,11 +129,21 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
+# Each tool's completions, under the name by which the shell finds them.
+COMP := $(BUILD)/completions
+COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
+COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
+COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
+COMPDIR_bash = $(BASHCOMPDIR)
+COMPDIR_zsh = $(ZSHCOMPDIR)
+COMPDIR_fish = $(FISHCOMPDIR)
+COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
@@ -191,6 +208,15 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 	$(Q)$$(CC) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
+
+define completion_rule
+$(COMP)/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(eval $(call completion_rule,bash,%))
+$(eval $(call completion_rule,zsh,_%))
+$(eval $(call completion_rule,fish,%.fish))
 
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
@@ -316,11 +342,14 @@ install: all ## install the tools, the library, its headers, the man pages and t
 	@for page in $(MAN); do \
 	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
 	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
+	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
+	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
 
 # what install makes; folders that only it makes
 INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \
     $(addprefix $(LIBDIR)/,libtg.a libtg.so libtg.so.$(SONAME) libtg.so.$(VERSION) pkgconfig/tg.pc) \
-    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page))
+    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page)) \
+    $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(COMPDIR_$(shell))/%))
 OWN_FOLDERS = $(INCLUDEDIR)/tg $(DOCDIR)
 
 uninstall: ## remove what install put there
@@ -341,7 +370,7 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 } \

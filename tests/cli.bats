@@ -99,13 +99,15 @@ setup() {
 @test "numbers are strict" {
     slow
     local bad
-    for bad in "" " 3" "3 " 3x 0x3 3.0 1e1 +3 -; do
+    for bad in "" " 3" "3 " 3x 0x3 3.0 +3 - .5k 1.k 1e 1e-1 1e+ 1e1k 3m 3kk k 1e1.5 1.2345k 1e3\ ; do
         run -2 --separate-stderr tg-init --n-layer "$bad"
         said "--n-layer must be a whole number, got '$bad'"
+    done
+    for bad in "" " 3" "3 " 3x 0x3 3.0 1e1 1k +3 -; do
         run -2 --separate-stderr tg-init --seed "$bad"
         said "--seed must be a whole number, got '$bad'"
     done
-    for bad in -1 0 113 18446744073709551615 18446744073709551617; do
+    for bad in -1 0 113 18446744073709551615 18446744073709551617 1k 1e999999999999 99999999999G -1e1 0e3; do
         run -2 --separate-stderr tg-init --n-layer "$bad"
         said "--n-layer must be between 1 and 112, got $bad"
     done

@@ -28,6 +28,8 @@ setup() {
     [[ -f include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
     [[ -f share/doc/tg/README.md && -f share/doc/tg/docs/walkthrough.zh-CN.md ]]
     [[ -f share/doc/tg/formats/README.md && -f share/man/man7/tg.7 ]]
+    [[ -f share/bash-completion/completions/tg-train && -f share/zsh/site-functions/_tg-train ]]
+    [[ -f share/fish/vendor_completions.d/tg-train.fish ]]
     if command -v man > /dev/null; then
         [[ $(MANPATH=$PWD/share/man man -w tg) = *man7/tg.7 ]]
     fi
@@ -186,6 +188,8 @@ setup() {
     grep -qx ./usr/share/man/man1/tg-train.1.gz tg
     grep -qx ./usr/share/doc/tg/README.md tg
     grep -qx ./usr/share/doc/tg/docs/walkthrough.md tg
+    grep -qx ./usr/share/bash-completion/completions/tg-train tg
+    grep -qx ./usr/share/zsh/vendor-completions/_tg-train tg
     grep -qx "$libdir/libtg.so.0" libtg0
     grep -qx "$libdir/libtg.a" libtg-dev
     grep -qx "$libdir/pkgconfig/tg.pc" libtg-dev

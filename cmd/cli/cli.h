@@ -52,12 +52,12 @@ typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
     CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
-    CLI_SIZE,   /* size_t in [min, max] */
+    CLI_SIZE,   /* size_t in [min, max]; 1e3, 10k and 1.5M are taken, too */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
     CLI_CHOICE, /* size_t: index into the choices that metavar lists, "a|b|c" */
     CLI_ENUM,   /* an enum, likewise */
-    CLI_YES_NO  /* bool: "yes" or "no"; --help shows no default */
+    CLI_YES_NO  /* bool: "yes" or "no", also true, false, on, off; --help shows no default */
 } cli_type;
 
 #define CLI_TEXTS_MAX 64
@@ -86,6 +86,7 @@ typedef struct cli_tool {
     const char *summary;  /* one sentence: what it does */
     const char *examples; /* lines for --help, each "  $ ..."; or NULL */
     cli_option *options;  /* ends with an entry whose name is NULL */
+    bool files;           /* its operands are files */
 } cli_tool;
 
 /*
@@ -122,6 +123,9 @@ const char *cli_model_path(const char *given);
 TG_MUST_CHECK tg_status cli_open_input(int *fd, const char *path, tg_err *err);
 const char *cli_input_name(const char *path); /* path, or "standard input" */
 void cli_close_input(int fd);                 /* leaves standard input open; accepts -1 */
+
+/* What to do where a context is too short. */
+#define CLI_LONGER_CONTEXT "tg-init --n-ctx makes models with a longer one"
 
 /* Whether a path is "-": standard input or output. */
 bool cli_is_dash(const char *path);
@@ -160,15 +164,22 @@ void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zer
 /* Check that cli_output_begin() would succeed for binary data.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 
+/* The ending of a file's name, without its dot: "png"; NULL: it has none. */
+const char *cli_ending(const char *path);
+
+/* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
+ * the same regular file. */
+TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
+
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
 bool cli_output_is_stream(const char *path);
 
 /* ---- progress.c */
 
-/* Whether a descriptor is a terminal that interprets escape sequences.  False if TERM is empty or
- * "dumb", or if NO_COLOR is set and not empty. */
+/* Whether a descriptor is a terminal that interprets escape sequences: TERM is neither empty nor "dumb". */
 bool cli_takes_escapes(int fd);
+bool cli_takes_color(int fd); /* also, NO_COLOR is unset or empty */
 
 /* The terminal's width in columns; 0: not a terminal. */
 size_t cli_terminal_width(int fd);
@@ -229,6 +240,15 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
  * fit.
  */
 size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
+
+/* ---- shell.c */
+
+/*
+ * Append a word to a command that a message suggests, quoted so that a shell reads it as it is: printable
+ * words in '...' where they need it, others in $'...'.  command [size], size >= 8, begins as "".  If the
+ * word does not fit, the command ends with " ..." and takes no more words.
+ */
+void cli_command_add(char *command, size_t size, const char *word);
 
 /* ---- threads.c */
 

@@ -67,6 +67,7 @@ static int parse(int argc, char **argv, train_options *o)
                     "  $ tg-tokenize text > tokens.npz\n"
                     "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -213,33 +214,39 @@ static tg_status train(struct job *job, tg_err *err)
     return TG_OK;
 }
 
-/* Append a word to `line`, cut to fit. */
-static void add_word(char *line, size_t size, const char *word)
+/* Append the files to a command, after "--" if one of them looks like an option. */
+static void add_files(char *line, size_t size, const train_options *o)
 {
-    const size_t used = strlen(line);
+    bool dashed = false;
 
-    snprintf(line + used, size - used, " %s", word);
+    for (size_t i = 0; i < o->n_files; i++)
+        dashed |= o->files[i][0] == '-' && !cli_is_dash(o->files[i]);
+    if (dashed)
+        cli_command_add(line, size, "--");
+    for (size_t i = 0; i < o->n_files; i++)
+        cli_command_add(line, size, o->files[i]);
 }
 
 /* The command that continues a complete run, with twice its steps. */
 static void format_command(char *line, size_t size, const struct job *job)
 {
     const train_options *o = job->o;
-    char steps[32];
+    char steps[24];
 
-    snprintf(line, size, "tg-train");
+    *line = '\0';
+    cli_command_add(line, size, "tg-train");
     if (o->model) {
-        add_word(line, size, "-m");
-        add_word(line, size, o->model);
+        cli_command_add(line, size, "-m");
+        cli_command_add(line, size, o->model);
     }
     if (o->output) {
-        add_word(line, size, "-o");
-        add_word(line, size, o->output);
+        cli_command_add(line, size, "-o");
+        cli_command_add(line, size, o->output);
     }
-    snprintf(steps, sizeof steps, "--steps %zu", 2 * job->setup.run.step);
-    add_word(line, size, steps);
-    for (size_t i = 0; i < o->n_files; i++)
-        add_word(line, size, o->files[i]);
+    snprintf(steps, sizeof steps, "%zu", 2 * job->setup.run.step);
+    cli_command_add(line, size, "--steps");
+    cli_command_add(line, size, steps);
+    add_files(line, size, o);
 }
 
 /* The run is complete: say so, and how to continue.  If the target is another file, write the model
