@@ -147,7 +147,7 @@ all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the 
 
 unit: $(UNIT_BIN) ## build the C tests
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 # ---- rules
 COMPILE = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
