@@ -11,7 +11,9 @@ SONAME = 0
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
-##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR   where install puts things
+##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
+##                                   where install puts things
+##   SHELLS=                         no completions, which the tools that were built write themselves
 ##   TEXT=FILE                       a text for demo
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -97,7 +99,7 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*) formats/README.md
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/* docs/packaging/README.md docs/packaging/first-ten-minutes) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -131,7 +133,7 @@ all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the
 
 unit: $(UNIT_BIN) ## build the C tests
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 # ---- rules
 COMPILE = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
@@ -299,14 +301,15 @@ cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
 
 scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo \
+	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # Versions of clang-format differ: .clang-format is for 14's.
 format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
-	clang-format --dry-run -Werror $(shell find cmd formats lib tests -name '*.[ch]')
+	clang-format --dry-run -Werror $(shell find cmd docs formats lib tests -name '*.[ch]')
 
 # The analyzer follows values within a function and into the smallest ones that it calls (shallow): what
 # it is asked for lies there (.clang-tidy).  TIDY_MODE=deep takes fifteen times as long.
@@ -378,7 +381,7 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 } \
