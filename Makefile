@@ -25,6 +25,11 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+# The shells whose completions are made, by the tools themselves: none where they cannot run.
+SHELLS ?= bash zsh fish
 DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
 TEXT ?=
@@ -76,8 +81,9 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wst
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
 LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -fopenmp -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
-ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
+ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
+             $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
 Q = $(if $(V),,@)
@@ -122,11 +128,21 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
+# Each tool's completions, under the name by which the shell finds them.
+COMP := $(BUILD)/completions
+COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
+COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
+COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
+COMPDIR_bash = $(BASHCOMPDIR)
+COMPDIR_zsh = $(ZSHCOMPDIR)
+COMPDIR_fish = $(FISHCOMPDIR)
+COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
@@ -192,6 +208,15 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
+define completion_rule
+$(COMP)/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(eval $(call completion_rule,bash,%))
+$(eval $(call completion_rule,zsh,_%))
+$(eval $(call completion_rule,fish,%.fish))
+
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
@@ -209,7 +234,7 @@ FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump
                 lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
 
 # Vocabularies need the portable kernels too.
-FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
+FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -pthread -fopenmp-simd $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
 FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text) tests/fuzz/again.c
 FUZZ_SRC_merges = $(FUZZ_SRC_text)
 FUZZ_SRC_tiktoken = $(FUZZ_SRC_text) tests/fuzz/again.c
@@ -223,7 +248,8 @@ FUZZ_SRC_gguf_vocab = $(FUZZ_SRC_text) lib/checkpoint/gguf_vocab_read.c lib/chec
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
+	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	    -o $@ $< \
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks
@@ -278,7 +304,7 @@ xclang = $(foreach word,$(1),--extra-arg=-Xclang --extra-arg=$(word))
 .PHONY: $(TIDY) format layout cppcheck scripts pages
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
-	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null
+	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
 fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
@@ -287,7 +313,7 @@ interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or se
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
-	@GOMP_SPINCOUNT=3000 $< $(BENCH)
+	@$< $(BENCH)
 
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
@@ -315,11 +341,14 @@ install: all ## install the tools, the library, its headers, the man pages and t
 	@for page in $(MAN); do \
 	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
 	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
+	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
+	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
 
 # what install makes; folders that only it makes
 INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \
     $(addprefix $(LIBDIR)/,libtg.a libtg.so libtg.so.$(SONAME) libtg.so.$(VERSION) pkgconfig/tg.pc) \
-    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page))
+    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page)) \
+    $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(COMPDIR_$(shell))/%))
 OWN_FOLDERS = $(INCLUDEDIR)/tg $(DOCDIR)
 
 uninstall: ## remove what install put there
