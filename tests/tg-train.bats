@@ -382,7 +382,7 @@ has_ended() {
 # it prints a status line.
 begun() {
     rm -f err
-    "$@" 2> err 3>&- &
+    "$@" <&0 2> err 3>&- &
     child=$!
     within 60 grep -qs ' needs ' err
     kill -USR1 $child

@@ -10,8 +10,10 @@
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
+#include "lib/kernels/kernels.h"
 
 #define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
+#define CHUNK ((size_t)4096)      /* by one thread at a time */
 
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
@@ -156,9 +158,19 @@ const tg_param *tg_params_find(const tg_params *table, const char *name)
 /* Elements first .. end - 1 of a tensor at w. */
 static void init_elements(float *w, const tg_param *p, const tg_rng *rng, size_t first, size_t end)
 {
+    const tg_kernels *kernels = tg_kernels_get();
+
+    assert(p->std == 0 || p->mean == 0);
 #pragma omp parallel for
-    for (size_t e = first; e < end; e++)
-        w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(rng, e) : p->mean);
+    for (size_t e = first; e < end; e += CHUNK) {
+        const size_t n = tg_size_min(CHUNK, end - e);
+
+        if (p->std > 0)
+            kernels->normals(w + e, rng, e, n, p->std);
+        else
+            for (size_t i = 0; i < n; i++)
+                w[e + i] = (float)p->mean;
+    }
 }
 
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch)
