@@ -658,7 +658,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     # what is in its place cannot be locked
     mkdir .tg-model.npz.lock
     run -3 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz: cannot open "*"/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
+    said "tg-train: model.npz: cannot open $(pwd -P)/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
     quick --no-lock -n 2 t.npz
 }
 
