@@ -172,7 +172,6 @@ static void init_elements(void *context, size_t begin, size_t end)
     float *w = i->w + first;
 
     assert(p->std == 0 || p->mean == 0);
-
     if (p->std > 0)
         tg_kernels_get()->normals(w, &i->rng, first, end - begin, p->std);
     for (size_t e = 0; p->std == 0 && e < end - begin; e++)
