@@ -193,7 +193,7 @@ static void use_target(train_setup *s)
 {
     const char *model = s->options->model;
 
-    if (model && strcmp(model, s->target) != 0)
+    if (model && strcmp(model, s->target) != 0 && !cli_model_is_foreign(s->target)) /* that is refused */
         cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
     s->source = s->target;
 }

@@ -63,8 +63,8 @@ static size_t begin_with(uint8_t *data, size_t max, unsigned format)
 {
     static const int32_t ids[] = {1, 2, 3, 500};
     const int fd = memfd_create("seed", 0);
-    const tg_tokenizer *tok;
-    tg_tokens_writer *w;
+    const tg_tokenizer *tok = NULL;
+    tg_tokens_writer *w = NULL;
     size_t n;
     tg_err err = {0};
 
