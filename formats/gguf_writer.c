@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "lib/base/convert.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 
 /* Values converted before they are written, and by one thread at a time; multiples of a block's. */
 #define PIECE ((size_t)1 << 19)
@@ -248,16 +250,29 @@ static unsigned convert(unsigned char *out, const float *x, size_t n, tg_gguf_ki
     return kind == TG_GGUF_AS_Q8_0 ? to_q8_0(out, x, n) : to_16_bits(out, x, n, kind);
 }
 
-/* The same, with all threads. */
-static unsigned convert_piece(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
-{
-    const struct stored_as *as = &stored_as[kind];
-    unsigned beyond = 0;
+struct conversion {
+    unsigned char *out;
+    const float *x;
+    tg_gguf_kind kind;
+    atomic_bool beyond;
+};
 
-#pragma omp parallel for schedule(static) reduction(| : beyond) if (n > SHARE)
-    for (size_t i = 0; i < n; i += SHARE)
-        beyond |= convert(out + i / as->values * as->bytes, x + i, tg_size_min(SHARE, n - i), kind);
-    return beyond;
+static void convert_share(void *context, size_t begin, size_t end)
+{
+    struct conversion *c = context;
+    const struct stored_as *as = &stored_as[c->kind];
+
+    if (convert(c->out + begin / as->values * as->bytes, c->x + begin, end - begin, c->kind))
+        c->beyond = true;
+}
+
+/* The same, with all threads. */
+static bool convert_piece(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
+{
+    struct conversion c = {.out = out, .x = x, .kind = kind};
+
+    tg_threads_run(n, SHARE, convert_share, &c);
+    return c.beyond;
 }
 
 static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d, const float *x, size_t n)

@@ -8,6 +8,13 @@
  *
  *     #include <tg.h>
  *     cc program.c $(pkg-config --cflags --libs tg)
+ *
+ * docs/examples/heads.c is a whole program: it opens a model and prints the attention of a head.  From C++
+ * the headers are included as they are.
+ *
+ * The shared library exports what these headers declare, and nothing else.  There is no stable ABI before
+ * version 1: structs are public, so that any version may change their sizes.  Compile a program again with
+ * each version, or link it with libtg.a, which has no such dependency.
  */
 #ifndef TG_H
 #define TG_H
@@ -20,6 +27,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/threads.h"
 #include "lib/base/utf8.h"
 #include "lib/base/watch.h"
 
@@ -80,6 +88,9 @@
 #include "lib/text/tokens_write.h"
 #include "lib/vocab/vocab_file.h"
 #include "lib/learn/vocab_learner.h"
+
+/* checkpoint: a model from its file, whichever project wrote it */
+#include "lib/checkpoint/model_open.h"
 
 /* train: runs */
 #include "lib/train/batches.h"

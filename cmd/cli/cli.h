@@ -54,12 +54,12 @@ typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
     CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
-    CLI_SIZE,   /* size_t in [min, max] */
+    CLI_SIZE,   /* size_t in [min, max]; 1e3, 10k and 1.5M are taken, too */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
     CLI_CHOICE, /* size_t: index into the choices that metavar lists, "a|b|c" */
     CLI_ENUM,   /* an enum, likewise */
-    CLI_YES_NO  /* bool: "yes" or "no"; --help shows no default */
+    CLI_YES_NO  /* bool: "yes" or "no", also true, false, on, off; --help shows no default */
 } cli_type;
 
 #define CLI_TEXTS_MAX 64
@@ -88,6 +88,7 @@ typedef struct cli_tool {
     const char *summary;  /* one sentence: what it does */
     const char *examples; /* lines for --help, each "  $ ..."; or NULL */
     cli_option *options;  /* ends with an entry whose name is NULL */
+    bool files;           /* its operands are files */
 } cli_tool;
 
 /*
@@ -124,6 +125,9 @@ const char *cli_model_path(const char *given);
 TG_MUST_CHECK tg_status cli_open_input(int *fd, const char *path, tg_err *err);
 const char *cli_input_name(const char *path); /* path, or "standard input" */
 void cli_close_input(int fd);                 /* leaves standard input open; accepts -1 */
+
+/* What to do where a context is too short. */
+#define CLI_LONGER_CONTEXT "tg-init --n-ctx makes models with a longer one"
 
 /* Whether a path is "-": standard input or output. */
 bool cli_is_dash(const char *path);
@@ -162,6 +166,13 @@ void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zer
 /* Check that cli_output_begin() would succeed for binary data.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 
+/* The ending of a file's name, without its dot: "png"; NULL: it has none. */
+const char *cli_ending(const char *path);
+
+/* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
+ * the same regular file. */
+TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
+
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
 bool cli_output_is_stream(const char *path);
@@ -178,9 +189,9 @@ void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */
 
 /* ---- progress.c */
 
-/* Whether a descriptor is a terminal that interprets escape sequences.  False if TERM is empty or
- * "dumb", or if NO_COLOR is set and not empty. */
+/* Whether a descriptor is a terminal that interprets escape sequences: TERM is neither empty nor "dumb". */
 bool cli_takes_escapes(int fd);
+bool cli_takes_color(int fd); /* also, NO_COLOR is unset or empty */
 
 /* The terminal's width in columns; 0: not a terminal. */
 size_t cli_terminal_width(int fd);
@@ -265,16 +276,8 @@ void cli_command_add(char *command, size_t size, const char *word);
 
 /* ---- threads.c */
 
-/*
- * Call this after cli_init() in a tool that computes.  It makes threads that wait for each other sleep
- * after some microseconds instead of spinning for milliseconds.  When other programs compete for the
- * processors, training is then several times faster; otherwise the cost is too small to measure.
- * OpenMP libraries read this setting from the environment when they are loaded, so the tool sets it and
- * executes itself once more.  If the user has set it, nothing happens.
- */
-void cli_init_threads(char **argv);
-
-/* Set the number of threads; 0: OpenMP's default.  TG_EUSAGE: more than 8 per processor. */
+/* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
+ * per processor, or OMP_NUM_THREADS is no such number. */
 TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
 
 /* ---- compute.c */

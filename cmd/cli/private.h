@@ -14,11 +14,21 @@
 /* Whether a number is in the option's range. */
 bool cli_in_range(const cli_option *o, double value);
 
+/* Set an option's value; NULL for a flag.  CLI_USAGE, after a message: the option does not take it. */
+int cli_set_value(const cli_option *o, const char *text);
+
+/* Report an option that the tool lacks, typed [n] without its dashes, and what was probably meant. */
+void cli_report_unknown(const cli_tool *tool, const char *typed, size_t n);
+
+/* The tool's options, by number: its own, then --help and --version; then NULL. */
+const cli_option *cli_get_option(const cli_tool *tool, size_t number);
+
 /* The tool's own option with this letter, or NULL. */
 const cli_option *cli_find_letter(const cli_tool *tool, char letter);
 
 /* Print to standard output, close it, and exit. */
 void cli_show_help(const cli_tool *tool);
+int cli_show_completions(const cli_tool *tool, const char *shell); /* CLI_USAGE: no such shell */
 void cli_show_version(const cli_tool *tool);
 
 /* ---- messages and signals */

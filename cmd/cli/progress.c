@@ -26,11 +26,16 @@ double cli_now(void)
 
 bool cli_takes_escapes(int fd)
 {
-    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
 
-    if (no_color && *no_color != '\0')
-        return false;
     return isatty(fd) && term && *term != '\0' && strcmp(term, "dumb") != 0;
+}
+
+bool cli_takes_color(int fd)
+{
+    const char *no_color = getenv("NO_COLOR");
+
+    return cli_takes_escapes(fd) && !(no_color && *no_color != '\0');
 }
 
 size_t cli_terminal_width(int fd)

@@ -131,7 +131,7 @@ static void put_scale(struct ansi *a)
     size_t width, bar = strlen(SHADES);
 
     snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
-    snprintf(high, sizeof high, "%.4g", tg_scale_number(s, 1));
+    snprintf(high, sizeof high, "%.4g%s", tg_scale_number(s, 1), view_scale_cuts(a->v) ? " or more" : "");
     view_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
     width = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
     if (a->term.color != VIEW_NEVER)
@@ -344,7 +344,7 @@ tg_status view_ansi(view *v, view_out *out, view_color color, size_t width, tg_e
 {
     struct ansi a = {.v = v, .out = out};
 
-    view_term_begin(&a.term, out, color, width);
+    view_term_begin(&a.term, out, color, width, v->show == TG_ATTN_SCORES);
     a.width = a.term.width;
     a.more = a.term.utf8 ? "…" : "~";
     a.blank = a.term.utf8 ? "·" : "_";

@@ -67,20 +67,31 @@ static void put_tokens(view_out *out, const view *v)
     view_print(out, "%s", dump->ids ? "]" : "");
 }
 
-static void put_colors(view_out *out)
+static void put_map(view_out *out, const char *name, tg_colormap which)
 {
     tg_rgb map[TG_COLORMAP_SIZE];
 
-    tg_colormap_fill(map);
-    view_print(out, ", \"colors\": \"");
+    tg_colormap_fill(map, which);
+    view_print(out, "\"%s\": \"", name);
     for (size_t n = 0; n < TG_COLORMAP_SIZE; n++)
         view_print(out, "%02x%02x%02x", map[n].r, map[n].g, map[n].b);
     view_print(out, "\"");
 }
 
+static void put_colors(view_out *out)
+{
+    for (unsigned dark = 0; dark <= 1; dark++) {
+        view_print(out, ", \"%s\": {", dark ? "dark" : "light");
+        put_map(out, "probs", (tg_colormap){.dark = dark});
+        view_put(out, ", ", 2);
+        put_map(out, "scores", (tg_colormap){.dark = dark, .diverges = true});
+        view_put(out, "}", 1);
+    }
+}
+
 static void put_facts(view_out *out, const view *v)
 {
-    const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_SQRT;
+    const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
     const tg_dump *a = v->dump;
     char layout[TG_CHOICE_SIZE], mask[TG_CHOICE_SIZE], name[TG_CHOICE_SIZE];
 

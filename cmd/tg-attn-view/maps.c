@@ -16,9 +16,14 @@ const char *view_quantity(const view *v)
 
 const char *view_scale_name(const view *v)
 {
-    static const char *const names[] = {"square root", NULL, "logarithm"};
+    static const char *const names[] = {"square root", "square root", NULL, "logarithm"};
 
     return names[v->scale.kind];
+}
+
+bool view_scale_cuts(const view *v)
+{
+    return v->scale.kind == TG_SCALE_AUTO && v->scale.high < 1;
 }
 
 void view_input(const view *v, char *out, size_t size)
@@ -100,25 +105,40 @@ void view_free(view *v)
 
 /* ---- filling */
 
-static void set_range(view *v)
+/* Probabilities: to 1, or to what `maxima` [n] say, the rows' maxima.  Scores: as far below 0 as above. */
+static void set_range(view *v, float *maxima, size_t n)
 {
     double low = HUGE_VAL, high = -HUGE_VAL;
 
+    if (v->show == TG_ATTN_PROBS) {
+        v->scale.low = 0;
+        v->scale.high = v->scale.kind == TG_SCALE_AUTO ? tg_scale_top(maxima, n) : 1;
+        return;
+    }
     for (size_t m = 0; m < v->n; m++)
         tg_grid_range(&v->map[m].grid, &low, &high);
-    v->scale.low = v->show == TG_ATTN_PROBS ? 0 : low;
-    v->scale.high = v->show == TG_ATTN_PROBS ? 1 : high;
+    v->scale.high = fmax(fabs(low), fabs(high));
+    v->scale.low = -v->scale.high;
+}
+
+static float maximum(const float *x, size_t n)
+{
+    float most = x[0];
+
+    for (size_t i = 1; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
 }
 
 tg_status view_fill(view *v, size_t n, tg_err *err)
 {
     const tg_dump *dump = v->dump;
-    float *row = calloc(dump->T, sizeof *row);
+    float *row = calloc(dump->T, sizeof *row), *maxima = calloc(v->n, dump->T * sizeof *maxima);
     double *scratch = calloc(tg_dump_row_scratch(dump), sizeof *scratch);
     tg_status status = TG_OK;
 
-    if (!row || !scratch)
-        status = tg_fail_memory(err, (unsigned long long)dump->T * (sizeof *row + sizeof *scratch), "a row");
+    if (!row || !maxima || !scratch)
+        status = tg_fail_memory(err, (unsigned long long)dump->T * (v->n + 3) * sizeof *maxima, "the rows");
     for (size_t m = 0; !status && m < v->n; m++) {
         view_map *map = &v->map[m];
 
@@ -126,11 +146,13 @@ tg_status view_fill(view *v, size_t n, tg_err *err)
         for (size_t i = 0; !status && i < dump->T; i++) {
             tg_dump_row(row, dump, map->layer, v->show, v->b, map->head, i, scratch);
             tg_grid_add(&map->grid, i, row);
+            maxima[m * dump->T + i] = maximum(row, i + 1);
         }
     }
     if (!status)
-        set_range(v);
+        set_range(v, maxima, v->n * dump->T);
     free(row);
+    free(maxima);
     free(scratch);
     return status;
 }

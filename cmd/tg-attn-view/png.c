@@ -34,6 +34,7 @@ struct png {
     const view *v;
     struct layout l;
     tg_raster raster;
+    tg_rgb palette[TG_INK_END];
 };
 
 /* ---- words */
@@ -72,7 +73,7 @@ static void make_label(char out[LABEL_MAX + 1], const struct layout *l, const vi
 static size_t widest_label(const struct layout *l, const view *v)
 {
     char label[LABEL_MAX + 1];
-    size_t widest = l->positions ? 1 : strlen("key ->");
+    size_t widest = l->positions ? 1 : strlen("query");
 
     for (size_t t = 0; t < v->dump->T; t += l->step) {
         make_label(label, l, v, t);
@@ -125,7 +126,7 @@ static void lay_out(struct layout *l, const view *v)
 
     *l = (struct layout){0};
     arrange(l, v);
-    l->cell = v->n == 1 ? between(960 / T, 1, 80) : between(200 / T, 1, 24);
+    l->cell = v->n == 1 ? between(960 / T, 1, 80) : between(200 / T, 1, 64);
     l->dot = v->n == 1 && l->cell >= 2 * label_height ? 2 : 1;
     l->step = tg_ceil_div(label_height * l->dot, l->cell);
     l->positions = names_too_few(l, v);
@@ -183,7 +184,7 @@ static void draw_corner(struct png *p, size_t x, size_t y)
     const struct layout *l = &p->l;
     const size_t bottom = y + l->top - line_height(l);
 
-    tg_raster_text(&p->raster, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key ->");
+    tg_raster_text(&p->raster, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key");
     tg_raster_text(&p->raster, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
     tg_raster_text(&p->raster, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
 }
@@ -209,17 +210,15 @@ static void draw_axes(struct png *p, size_t x, size_t y)
 static void draw_value(struct png *p, size_t x, size_t y, double number, unsigned step)
 {
     const struct layout *l = &p->l;
-    tg_rgb palette[TG_INK_END];
     char text[64];
     const size_t n = (size_t)snprintf(text, sizeof text, "%.2f", number);
     const size_t dot = text_width(l, n + 1) <= l->cell ? l->dot : 1, width = n * TG_FONT_STEP * dot;
 
     if (l->cell < VALUE_MIN || width > l->cell)
         return;
-    tg_raster_palette(palette);
     tg_raster_text(&p->raster, x + (l->cell - width + dot) / 2,
                    y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot, TG_RIGHT,
-                   tg_rgb_luma(palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
+                   tg_rgb_luma(p->palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
 }
 
 static void draw_cells(struct png *p, const tg_grid *g, size_t x, size_t y)
@@ -273,7 +272,8 @@ static void draw_scale(struct png *p, size_t y)
         tg_raster_fill(&p->raster, x + step, y, 1, line, (unsigned)step);
     for (size_t tick = 0; tick <= 2; tick++) {
         const size_t at = x + tick * (SCALE_BAR - 1) / 2;
-        const int n = snprintf(text, sizeof text, "%.3g", tg_scale_number(&p->v->scale, (double)tick / 2));
+        const int n = snprintf(text, sizeof text, "%.3g%s", tg_scale_number(&p->v->scale, (double)tick / 2),
+                               tick == 2 && view_scale_cuts(p->v) ? "+" : "");
 
         tg_raster_fill(&p->raster, at, y + line, 1, 3 * l->dot, TG_INK_BLACK);
         tg_raster_text(&p->raster, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT,
@@ -307,7 +307,6 @@ static void draw(struct png *p)
 tg_status view_png(view *v, int fd, tg_err *err)
 {
     struct png p = {.v = v};
-    tg_rgb palette[TG_INK_END];
     unsigned char bytes[TG_INK_END][3];
     tg_status status;
 
@@ -315,10 +314,10 @@ tg_status view_png(view *v, int fd, tg_err *err)
     if ((status = measure(&p.l, err)) || (status = view_fill(v, 1, err)) ||
         (status = tg_raster_make(&p.raster, p.l.width, p.l.height, err)))
         return status;
+    tg_raster_palette(p.palette, v->show == TG_ATTN_SCORES);
     draw(&p);
-    tg_raster_palette(palette);
     for (size_t n = 0; n < TG_INK_END; n++)
-        memcpy(bytes[n], (unsigned char[3]){palette[n].r, palette[n].g, palette[n].b}, 3);
+        memcpy(bytes[n], (unsigned char[3]){p.palette[n].r, p.palette[n].g, p.palette[n].b}, 3);
     if (tg_png_write(fd, p.raster.pixel, p.l.width, p.l.height, (const unsigned char(*)[3])bytes, TG_INK_END,
                      err))
         status = err->code;

@@ -24,7 +24,7 @@ static bool contains(const char *name, const char *part)
 
 static view_color find_color(int fd)
 {
-    if (!cli_takes_escapes(fd))
+    if (!cli_takes_color(fd))
         return VIEW_NEVER;
     if (contains("COLORTERM", "truecolor") || contains("COLORTERM", "24bit") || contains("TERM", "direct"))
         return VIEW_TRUECOLOR;
@@ -88,7 +88,7 @@ void view_term_line(view_term *t)
     view_put(t->out, "\n", 1);
 }
 
-void view_term_begin(view_term *t, view_out *out, view_color color, size_t width)
+void view_term_begin(view_term *t, view_out *out, view_color color, size_t width, bool diverges)
 {
     *t = (view_term){
         .out = out, .color = color, .utf8 = find_utf8(), .width = width, .fg = VIEW_NONE, .bg = VIEW_NONE};
@@ -96,8 +96,10 @@ void view_term_begin(view_term *t, view_out *out, view_color color, size_t width
         t->color = find_color(out->sink.fd);
     if (width == 0)
         t->width = find_width(out->sink.fd);
-    tg_colormap_fill(t->rgb);
-    tg_colormap_fill_256(t->index);
+    tg_colormap_fill(t->rgb, (tg_colormap){.dark = true, .diverges = diverges});
+    tg_colormap_fill_256(t->index, diverges);
+    for (size_t n = 0; t->color == VIEW_256 && n < TG_COLORMAP_SIZE; n++)
+        t->rgb[n] = tg_rgb_of_256(t->index[n]);
     t->rgb[VIEW_BLACK] = (tg_rgb){0, 0, 0};
     t->rgb[VIEW_WHITE] = (tg_rgb){255, 255, 255};
     t->index[VIEW_BLACK] = 16;

@@ -21,8 +21,9 @@ typedef struct view_term {
     unsigned char index[VIEW_NONE]; /* the same among 256 colours */
 } view_term;
 
-/* Find out what the terminal can do; color, unless VIEW_AUTO, and width, unless 0, override that. */
-void view_term_begin(view_term *t, view_out *out, view_color color, size_t width);
+/* Find out what the terminal can do; color, unless VIEW_AUTO, and width, unless 0, override that.
+ * diverges: so do the numbers. */
+void view_term_begin(view_term *t, view_out *out, view_color color, size_t width, bool diverges);
 
 /* Set both colours.  Writes nothing for a colour that is already set, or if there are none. */
 void view_term_colors(view_term *t, unsigned fg, unsigned bg);

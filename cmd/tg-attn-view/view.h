@@ -60,8 +60,8 @@ TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *
 /* Make the labels and set id_width.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status view_make_labels(view *v, tg_err *err);
 
-/* Fill all maps' grids, n tokens per cell, and set the range of the scale: 0 to 1 for probabilities,
- * the least to the greatest for scores. */
+/* Fill all maps' grids, n tokens per cell, and set the range of the scale: from 0 for probabilities, as far
+ * below 0 as above for scores. */
 TG_MUST_CHECK tg_status view_fill(view *v, size_t n, tg_err *err);
 void view_free(view *v);
 
@@ -73,6 +73,9 @@ void view_input(const view *v, char *out, size_t size);
 
 /* "probability" or "score" */
 const char *view_quantity(const view *v);
+
+/* Whether the end of the scale stands for what is greater, too. */
+bool view_scale_cuts(const view *v);
 
 /* "square root", "logarithm", or NULL for a linear scale */
 const char *view_scale_name(const view *v);

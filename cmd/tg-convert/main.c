@@ -34,7 +34,11 @@ static void choose(convert_options *o, const char *names)
 
 static int check_target(convert_options *o, const char *names)
 {
+    const char *ending = o->target ? cli_ending(o->target) : NULL;
+
     o->format = tg_model_format_named("npz");
+    if (o->to == SIZE_MAX && ending && strcmp(ending, "npz") != 0)
+        (void)tg_choice_find(&o->to, names, ending); /* that of a format, as gguf; or else the default */
     if (o->to != SIZE_MAX)
         choose(o, names);
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
@@ -49,7 +53,7 @@ static int parse(int argc, char **argv, convert_options *o)
         {'o', "output", CLI_TEXT, &o->target, "FILE",
          "write to FILE instead of standard output; a directory, if the format is one", 0, 0, NULL},
         {0, "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
-         "the format to write (default: npz, tg's own)", 0, 0, NULL},
+         "the format to write (default: that of FILE's ending, else npz, tg's own)", 0, 0, NULL},
         {0, "from", CLI_CHOICE, &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else", 0, 0,
          NULL},
         {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
@@ -81,6 +85,7 @@ static int parse(int argc, char **argv, convert_options *o)
                     "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors\n"
                     "  $ tg-tokenize < text | tg-convert - --to uint16 > train.bin",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -134,7 +139,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-convert");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

@@ -1,5 +1,4 @@
 /* The FILEs of tg-tokenize, which -t char reads twice. */
-#include <omp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "cmd/tg-tokenize/job.h"
 #include "formats/sink.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/text/chars.h"
 
 /* ---- one after another */
@@ -90,7 +90,7 @@ static tg_status gather(tokenize_job *job, tg_source *source, size_t *n, tg_err 
 
 static bool is_gathered(const tg_source *source)
 {
-    return !source->map && omp_get_max_threads() > 1;
+    return !source->map && tg_threads() > 1;
 }
 
 tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n, tg_err *err)

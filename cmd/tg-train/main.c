@@ -71,6 +71,7 @@ static int parse(int argc, char **argv, train_options *o)
                     "  $ tg-tokenize text > tokens.npz\n"
                     "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
         .options = options,
+        .files = true,
     };
     int n;
 
@@ -382,7 +383,6 @@ int main(int argc, char **argv)
 
     o.asked.min_lr = -1; /* no default to show: it follows --lr */
     cli_init("tg-train");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     cli_catch_status();

@@ -155,10 +155,14 @@ static tg_status settle(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
     const train_options *o = s->options;
+    const size_t n_ctx = s->run.model.config.n_ctx;
     tg_status status = tg_tokenizer_same(s->run.model.tokenizer, s->tokens.tokenizer, err);
 
     if (status)
         return status;
+    if (o->asked.context > n_ctx)
+        return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
+                       o->asked.context, n_ctx);
     if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;

@@ -18,11 +18,14 @@
 
 #include "formats/source.h"
 #include "formats/tensor_list.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 struct tg_model_format;
 
@@ -169,5 +172,7 @@ typedef struct tg_write_options {
  * name, or NULL. */
 const char *tg_model_format_names(char *text, size_t size);
 const struct tg_model_format *tg_model_format_named(const char *name);
+
+TG_API_END
 
 #endif

@@ -2,8 +2,10 @@
  * acts_real: the activations of a pass, in the precision `real`, and a family's operations on
  * them.  A derivation begins at a block's input and ends at the logits of one token: in double
  * precision embed, loss and their gradients are NULL; in float32 logits_backward is.  No
- * include guard: lib/gpt/acts.h includes this once for float32 and once for double.
+ * include guard: lib/gpt/acts.h includes this once for float32 and once for double.  Included
+ * alone it is empty.
  */
+#ifdef real
 
 /* What one block computes.  N = B*T rows. */
 typedef struct tg_block_acts {
@@ -58,3 +60,5 @@ typedef struct tg_steps {
     void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
     void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
 } tg_steps;
+
+#endif

@@ -9,11 +9,11 @@
 #include "lib/base/arena.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 #include "lib/kernels/kernels.h"
 
 #define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
-#define CHUNK ((size_t)4096)      /* by one thread at a time */
 
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
@@ -155,22 +155,28 @@ const tg_param *tg_params_find(const tg_params *table, const char *name)
     return NULL;
 }
 
-/* Elements first .. end - 1 of a tensor at w. */
-static void init_elements(float *w, const tg_param *p, const tg_rng *rng, size_t first, size_t end)
+/* A part of a tensor at w. */
+struct init {
+    const tg_param *p;
+    tg_rng rng;
+    float *w;
+    size_t first; /* of the part's elements */
+};
+
+static void init_elements(void *context, size_t begin, size_t end)
 {
-    const tg_kernels *kernels = tg_kernels_get();
+    const struct init *i = context;
+    const tg_param *p = i->p;
 
-    assert(p->std == 0 || p->mean == 0);
-#pragma omp parallel for
-    for (size_t e = first; e < end; e += CHUNK) {
-        const size_t n = tg_size_min(CHUNK, end - e);
-
-        if (p->std > 0)
-            kernels->normals(w + e, rng, e, n, p->std);
-        else
-            for (size_t i = 0; i < n; i++)
-                w[e + i] = (float)p->mean;
+    begin += i->first;
+    end += i->first;
+    if (p->std > 0) {
+        assert(p->mean == 0);
+        tg_kernels_get()->normals(i->w + begin, &i->rng, begin, end - begin, p->std);
+        return;
     }
+    for (size_t e = begin; e < end; e++)
+        i->w[e] = (float)p->mean;
 }
 
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch)
@@ -179,13 +185,13 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
-        const tg_rng rng = {.seed = seed, .purpose = TG_RNG_INIT, .step = i};
+        struct init init = {p, {.seed = seed, .purpose = TG_RNG_INIT, .step = i}, flat + p->offset, 0};
 
-        for (size_t e = 0; e < p->count; e += AT_ONCE) {
-            const size_t end = tg_size_min(e + AT_ONCE, p->count);
+        for (; init.first < p->count; init.first += AT_ONCE) {
+            const size_t n = tg_size_min(AT_ONCE, p->count - init.first);
 
-            init_elements(flat + p->offset, p, &rng, e, end);
-            done += end - e;
+            tg_threads_run(n, TG_THREADS_ELEMENTS, init_elements, &init);
+            done += n;
             (void)tg_watch_tell(watch, (double)done / (double)table->count);
         }
     }

@@ -12,10 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/model.h"
+
+TG_API_BEGIN
 
 typedef struct tg_pass {
     tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
@@ -69,5 +72,7 @@ double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is
  */
 const float *tg_pass_logits(tg_pass *pass, size_t first, size_t rows);
 size_t tg_pass_logits_rows(const tg_pass *pass);
+
+TG_API_END
 
 #endif

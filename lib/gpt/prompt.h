@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/gpt/model.h"
+
+TG_API_BEGIN
 
 #define TG_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, in a stream */
 
@@ -36,5 +39,7 @@ TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const
 TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err);
 
 void tg_prompt_free(tg_prompt *p);
+
+TG_API_END
 
 #endif

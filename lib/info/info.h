@@ -19,10 +19,13 @@
 #include "formats/array.h"
 #include "formats/limits.h"
 #include "formats/source.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/checkpoint/model_file.h"
 #include "lib/info/stats.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 /* A setting: a named number or text. */
 typedef enum tg_info_type { TG_INFO_TEXT, TG_INFO_NUMBER, TG_INFO_OTHER } tg_info_type;
@@ -93,5 +96,7 @@ void tg_info_close(tg_info *info); /* a zeroed one is fine */
 
 /* The value of that name, or NULL. */
 const tg_info_value *tg_info_find(const tg_info *info, const char *name);
+
+TG_API_END
 
 #endif

@@ -12,12 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/masks.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
+
+TG_API_BEGIN
 
 /* Columns that a thread sums over all rows at a time: whole cache lines. */
 #ifndef TG_COLUMNS
@@ -105,5 +108,7 @@ const tg_kernels *tg_kernels_get(void);
  * ones are in use now.  TG_ENOMEM: they could not be tested; nothing changes.
  */
 TG_MUST_CHECK tg_status tg_kernels_choose(const char *isa, tg_err *err);
+
+TG_API_END
 
 #endif

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
@@ -23,6 +24,8 @@
 #include "lib/train/batches.h"
 #include "lib/train/history.h"
 #include "lib/train/settings.h"
+
+TG_API_BEGIN
 
 typedef struct tg_checkpoint {
     tg_model model; /* with flat parameters */
@@ -75,5 +78,7 @@ TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, 
 TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
 
 void tg_checkpoint_free(tg_checkpoint *c);
+
+TG_API_END
 
 #endif

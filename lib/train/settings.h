@@ -12,8 +12,11 @@
 #include <stdint.h>
 
 #include "formats/fields.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/kernels/matmul.h"
+
+TG_API_BEGIN
 
 typedef struct tg_settings {
     uint64_t seed;          /* order of the windows, dropout; a new model's parameters */
@@ -74,5 +77,7 @@ TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 /* The learning rate of step `step` (from 0): linear warm-up to lr, then half a cosine
  * down to min_lr, which the step after the last one would have. */
 double tg_settings_lr(const tg_settings *s, size_t step);
+
+TG_API_END
 
 #endif

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
@@ -17,6 +18,8 @@
 #include "lib/train/checkpoint.h"
 #include "lib/train/team.h"
 #include "lib/train/tree_sum.h"
+
+TG_API_BEGIN
 
 typedef struct tg_trainer {
     tg_checkpoint *run; /* the caller's: model, settings, step */
@@ -68,5 +71,7 @@ size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 /* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout.
  * When t->watch abandons it, t->pass.abandoned is true, and the result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
+
+TG_API_END
 
 #endif

@@ -3,14 +3,25 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Control points at equal distances: lightness, chroma, and hue in degrees.  Hue runs from violet
- * through blue and green to yellow; chroma stays within sRGB everywhere. */
-static const double points[][3] = {
-    {0.200, 0.090, 305}, {0.355, 0.120, 285}, {0.510, 0.099, 245},
+/* Control points at equal distances: lightness, chroma, and hue in degrees, from the paper on.  Chroma
+ * stays within sRGB, except at the dark map's last yellow, whose blue is cut off. */
+typedef double point[3];
+
+#define RISE_POINTS 6   /* violet, blue, green, yellow; on light paper in the other order */
+#define BRANCH_POINTS 3 /* of a map that diverges, from its middle */
+
+static const point rise_light[RISE_POINTS] = {
+    {0.985, 0.012, 110}, {0.865, 0.105, 140}, {0.720, 0.105, 185},
+    {0.565, 0.110, 240}, {0.400, 0.125, 280}, {0.240, 0.100, 300},
+};
+static const point rise_dark[RISE_POINTS] = {
+    {0.220, 0.030, 300}, {0.360, 0.110, 288}, {0.510, 0.099, 245},
     {0.665, 0.100, 175}, {0.820, 0.175, 135}, {0.975, 0.150, 105},
 };
-
-enum { LAST = sizeof points / sizeof points[0] - 1 };
+static const point below_light[BRANCH_POINTS] = {{0.985, 0, 250}, {0.690, 0.120, 250}, {0.370, 0.130, 265}};
+static const point above_light[BRANCH_POINTS] = {{0.985, 0, 55}, {0.710, 0.125, 55}, {0.400, 0.125, 35}};
+static const point below_dark[BRANCH_POINTS] = {{0.220, 0, 250}, {0.520, 0.130, 255}, {0.860, 0.080, 230}};
+static const point above_dark[BRANCH_POINTS] = {{0.220, 0, 45}, {0.550, 0.130, 45}, {0.890, 0.110, 85}};
 
 struct lab {
     double l, a, b;
@@ -55,59 +66,90 @@ static struct lab lab_of(tg_rgb c)
                         0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s};
 }
 
-/* Lightness, chroma and hue are linear between the control points. */
-static struct lab color_of_step(size_t n)
+/* The colour at x, 0 to 1, of the line through `points`: lightness, chroma and hue are linear between two. */
+static struct lab color_at(const point *points, size_t n, double x)
 {
-    const double x = (double)n / (TG_COLORMAP_SIZE - 1) * (double)LAST;
-    const size_t p = x < (double)LAST ? (size_t)x : LAST - 1;
+    const size_t last = n - 1;
+    const double along = x * (double)last;
+    const size_t p = along < (double)last ? (size_t)along : last - 1;
     double c[3], hue;
 
     for (size_t i = 0; i < 3; i++)
-        c[i] = points[p][i] + (points[p + 1][i] - points[p][i]) * (x - (double)p);
+        c[i] = points[p][i] + (points[p + 1][i] - points[p][i]) * (along - (double)p);
     hue = c[2] * 0.017453292519943295;
     return (struct lab){c[0], c[1] * cos(hue), c[1] * sin(hue)};
 }
 
-void tg_colormap_fill(tg_rgb map[TG_COLORMAP_SIZE])
+static struct lab color_of_step(tg_colormap which, size_t n)
+{
+    const double x = (double)n / (TG_COLORMAP_SIZE - 1), out = fabs(2 * x - 1);
+
+    if (!which.diverges)
+        return color_at(which.dark ? rise_dark : rise_light, RISE_POINTS, x);
+    if (x < 0.5)
+        return color_at(which.dark ? below_dark : below_light, BRANCH_POINTS, out);
+    return color_at(which.dark ? above_dark : above_light, BRANCH_POINTS, out);
+}
+
+void tg_colormap_fill(tg_rgb map[TG_COLORMAP_SIZE], tg_colormap which)
 {
     for (size_t n = 0; n < TG_COLORMAP_SIZE; n++)
-        map[n] = rgb_of(color_of_step(n));
+        map[n] = rgb_of(color_of_step(which, n));
 }
 
 /* ---- 256 colours */
 
 #define CUBE_FIRST 16
-#define CUBE_SIZE 216
+#define WALK_MAX 20
 
-static unsigned char cube_level(size_t n)
+/* Walks from black: violet is missing, as the cube has no dark one.  0 ends a walk. */
+static const unsigned char walk_rise[WALK_MAX] = {16, 17,  18,  19,  25,  31,  37,  43,  79,
+                                                  78, 114, 113, 149, 155, 191, 192, 228, 229};
+static const unsigned char walk_below[WALK_MAX] = {16, 17, 18, 19, 25, 31, 32, 68, 74, 110, 116, 117, 153};
+static const unsigned char walk_above[WALK_MAX] = {16, 52, 88, 94, 130, 166, 172, 208, 214, 215, 221, 222};
+
+tg_rgb tg_rgb_of_256(unsigned char color)
 {
-    return (unsigned char)(n > 0 ? 55 + 40 * n : 0);
+    const unsigned at = color - (unsigned)CUBE_FIRST, level[3] = {at / 36, at / 6 % 6, at % 6};
+    unsigned char c[3];
+
+    for (size_t i = 0; i < 3; i++)
+        c[i] = (unsigned char)(level[i] > 0 ? 55 + 40 * level[i] : 0);
+    return (tg_rgb){c[0], c[1], c[2]};
 }
 
-void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE])
+static double distance(unsigned char one, unsigned char other)
 {
-    struct lab cube[CUBE_SIZE];
+    const struct lab p = lab_of(tg_rgb_of_256(one)), q = lab_of(tg_rgb_of_256(other));
 
-    for (size_t n = 0; n < CUBE_SIZE; n++) {
-        const tg_rgb c = {cube_level(n / 36), cube_level(n / 6 % 6), cube_level(n % 6)};
+    return sqrt((p.l - q.l) * (p.l - q.l) + (p.a - q.a) * (p.a - q.a) + (p.b - q.b) * (p.b - q.b));
+}
 
-        cube[n] = lab_of(c);
-        if (cube[n].l < 0.5 && c.r >= c.b) /* dark colours must be violet or blue, not magenta */
-            cube[n].l = HUGE_VAL;
+/* The colour of a walk that is nearest to x of its way, 0 to 1. */
+static unsigned char walk_at(const unsigned char walk[WALK_MAX], double x)
+{
+    double length = 0, gone = 0;
+    size_t n;
+
+    for (n = 0; walk[n + 1] > 0; n++)
+        length += distance(walk[n], walk[n + 1]);
+    for (n = 0; walk[n + 1] > 0; n++) {
+        const double next = distance(walk[n], walk[n + 1]);
+
+        if (gone + next / 2 > x * length)
+            break;
+        gone += next;
     }
-    for (size_t step = 0; step < TG_COLORMAP_SIZE; step++) {
-        const struct lab want = color_of_step(step);
-        double least = HUGE_VAL;
+    return walk[n];
+}
 
-        for (size_t n = 0; n < CUBE_SIZE; n++) {
-            const double l = 2 * (cube[n].l - want.l), a = cube[n].a - want.a, b = cube[n].b - want.b;
-            const double distance = l * l + a * a + b * b;
+void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE], bool diverges)
+{
+    for (size_t n = 0; n < TG_COLORMAP_SIZE; n++) {
+        const double x = (double)n / (TG_COLORMAP_SIZE - 1);
 
-            if (distance < least) {
-                least = distance;
-                map[step] = (unsigned char)(CUBE_FIRST + n);
-            }
-        }
+        map[n] =
+            diverges ? walk_at(x < 0.5 ? walk_below : walk_above, fabs(2 * x - 1)) : walk_at(walk_rise, x);
     }
 }
 

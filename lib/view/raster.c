@@ -28,9 +28,9 @@ void tg_raster_free(tg_raster *raster)
     *raster = (tg_raster){0};
 }
 
-void tg_raster_palette(tg_rgb palette[TG_INK_END])
+void tg_raster_palette(tg_rgb palette[TG_INK_END], bool diverges)
 {
-    tg_colormap_fill(palette);
+    tg_colormap_fill(palette, (tg_colormap){.diverges = diverges});
     palette[TG_INK_PAPER] = (tg_rgb){255, 255, 255};
     palette[TG_INK_BLACK] = (tg_rgb){0, 0, 0};
     palette[TG_INK_WHITE] = (tg_rgb){255, 255, 255};

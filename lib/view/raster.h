@@ -30,7 +30,8 @@ typedef struct tg_raster {
 TG_MUST_CHECK tg_status tg_raster_make(tg_raster *raster, size_t width, size_t height, tg_err *err);
 void tg_raster_free(tg_raster *raster); /* accepts a zeroed one */
 
-void tg_raster_palette(tg_rgb palette[TG_INK_END]);
+/* The colours of numbers that diverge, or do not, on white paper; then the inks. */
+void tg_raster_palette(tg_rgb palette[TG_INK_END], bool diverges);
 
 /* All of these clip to the image. */
 void tg_raster_fill(tg_raster *raster, size_t x, size_t y, size_t width, size_t height, unsigned ink);

@@ -1,6 +1,7 @@
 #include "lib/view/scale.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static double clamp(double x)
 {
@@ -10,6 +11,7 @@ static double clamp(double x)
 double tg_scale_place(const tg_scale *s, double x)
 {
     switch (s->kind) {
+    case TG_SCALE_AUTO:
     case TG_SCALE_SQRT:
         return s->high > 0 ? sqrt(clamp(x / s->high)) : 0;
     case TG_SCALE_LOG:
@@ -23,6 +25,7 @@ double tg_scale_place(const tg_scale *s, double x)
 double tg_scale_number(const tg_scale *s, double place)
 {
     switch (s->kind) {
+    case TG_SCALE_AUTO:
     case TG_SCALE_SQRT:
         return place * place * s->high;
     case TG_SCALE_LOG:
@@ -31,4 +34,20 @@ double tg_scale_number(const tg_scale *s, double place)
         break;
     }
     return s->low + place * (s->high - s->low);
+}
+
+static int by_size(const void *one, const void *other)
+{
+    const float p = *(const float *)one, q = *(const float *)other;
+
+    return (p > q) - (p < q);
+}
+
+double tg_scale_top(float *maxima, size_t n)
+{
+    double top;
+
+    qsort(maxima, n, sizeof *maxima, by_size);
+    top = (double)maxima[n - 1 - n / 10];
+    return top > 0.9 ? 1 : top;
 }

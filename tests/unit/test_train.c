@@ -1,7 +1,6 @@
 /* Training: the order of windows, the schedule, and runs that stop and go on. */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/rng.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
@@ -383,8 +383,7 @@ static void sizes_beyond_all_memory(void)
 
     begin(&run);
     CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
-    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) <
-          tg_matmul_work((size_t)omp_get_max_threads()) + (4 << 20));
+    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) < tg_matmul_work(tg_threads()) + (4 << 20));
     run.settings.batch = SIZE_MAX / 8;
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
     CHECK_EQ(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), TG_ENOMEM);
@@ -420,17 +419,17 @@ static void same_bytes_at_any_thread_count(void)
     size_t size[5];
     char *bytes[5];
 
-    for (int threads = 1; threads <= 4; threads++) {
+    for (size_t threads = 1; threads <= 4; threads++) {
         tg_checkpoint run;
 
-        omp_set_num_threads(threads);
+        tg_threads_set(threads);
         begin(&run);
         train_to(&run, 6);
         bytes[threads] = archive_of(&run, &size[threads]);
         tg_checkpoint_free(&run);
         CHECK(size[threads] == size[1] && memcmp(bytes[threads], bytes[1], size[1]) == 0);
     }
-    for (int threads = 1; threads <= 4; threads++)
+    for (size_t threads = 1; threads <= 4; threads++)
         free(bytes[threads]);
 }
 
@@ -836,7 +835,8 @@ static char *one_step_of_a_team(size_t size, size_t *bytes)
     CHECK_OK(tg_arena_alloc(&relay.arena, &err), &err);
     tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
     for (size_t rank = 0; rank < size; rank++) {
-        const tg_team team = {.rank = rank, .size = size, .sum = relay_sum, .state = &relay};
+        const tg_team team = {
+            .rank = rank, .size = size, .sum = relay_sum, .agree = tg_team_alone.agree, .state = &relay};
         tg_trainer t;
 
         CHECK_OK(tg_trainer_open(&t, &run, &b, &team, &err), &err);

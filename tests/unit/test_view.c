@@ -84,30 +84,75 @@ static double lightness(tg_rgb c)
     return y > 0.008856 ? 116 * cbrt(y) - 16 : 903.3 * y;
 }
 
-static void colors_grow_lighter(void)
+/* Away from the paper, in even steps. */
+static void check_rise(const tg_rgb *map, size_t n, double sign, double step_max)
 {
-    tg_rgb map[TG_COLORMAP_SIZE];
-    unsigned char cube[TG_COLORMAP_SIZE];
-    double before = 0, cube_before = 0;
+    double before = 0;
 
-    tg_colormap_fill(map);
-    tg_colormap_fill_256(cube);
-    for (size_t n = 0; n < TG_COLORMAP_SIZE; n++) {
-        const unsigned at = cube[n] - 16u, level[3] = {at / 36, at / 6 % 6, at % 6};
-        const tg_rgb c = {(unsigned char)(level[0] ? 55 + 40 * level[0] : 0),
-                          (unsigned char)(level[1] ? 55 + 40 * level[1] : 0),
-                          (unsigned char)(level[2] ? 55 + 40 * level[2] : 0)};
-        const double l = lightness(map[n]), cube_l = lightness(c);
+    for (size_t i = 0; i < n; i++) {
+        const double l = sign * lightness(map[i]);
 
-        CHECK(n == 0 || l > before - 0.15); /* a byte's rounding */
-        CHECK(n == 0 || l - before < 1);
-        CHECK(cube[n] >= 16 && cube[n] < 232);
-        CHECK(cube_l > cube_before - 4); /* the two measures of lightness differ by as much */
+        CHECK(i == 0 || l > before - 0.15); /* a byte's rounding */
+        CHECK(i == 0 || l - before < step_max);
         before = l;
-        cube_before = cube_l;
     }
-    CHECK(lightness(map[0]) < 15);
-    CHECK(before > 90);
+}
+
+static void colors_leave_the_paper(void)
+{
+    static const double paper[2] = {98, 8}; /* the page's: #fcfcfb and #161618 */
+    static const double end[2] = {12, 95};
+
+    for (unsigned dark = 0; dark <= 1; dark++) {
+        tg_rgb map[TG_COLORMAP_SIZE], below[TG_COLORMAP_SIZE / 2];
+
+        tg_colormap_fill(map, (tg_colormap){.dark = dark});
+        check_rise(map, TG_COLORMAP_SIZE, dark ? 1 : -1, 1);
+        CHECK_NEAR(lightness(map[0]), paper[dark], 5);
+        CHECK_NEAR(lightness(map[TG_COLORMAP_SIZE - 1]), end[dark], 5);
+
+        tg_colormap_fill(map, (tg_colormap){.dark = dark, .diverges = true});
+        for (size_t n = 0; n < TG_COLORMAP_SIZE / 2; n++)
+            below[n] = map[TG_COLORMAP_SIZE / 2 - 1 - n];
+        check_rise(below, TG_COLORMAP_SIZE / 2, dark ? 1 : -1, 2);
+        check_rise(map + TG_COLORMAP_SIZE / 2, TG_COLORMAP_SIZE / 2, dark ? 1 : -1, 2);
+        CHECK_NEAR(lightness(map[TG_COLORMAP_SIZE / 2]), paper[dark], 5);
+        CHECK(map[0].b > map[0].r && map[TG_COLORMAP_SIZE - 1].b < map[TG_COLORMAP_SIZE - 1].r);
+    }
+}
+
+static void check_walk(const unsigned char cube[TG_COLORMAP_SIZE], size_t first, size_t end, int by)
+{
+    size_t colors = 1;
+
+    for (size_t n = first; n != end; n += (size_t)by) {
+        const unsigned one = cube[n] - 16u, other = cube[n + (size_t)by] - 16u;
+        const int red = (int)(one / 36) - (int)(other / 36),
+                  green = (int)(one / 6 % 6) - (int)(other / 6 % 6), blue = (int)(one % 6) - (int)(other % 6);
+
+        CHECK(cube[n] >= 16 && cube[n] < 232);
+        CHECK(abs(red) + abs(green) + abs(blue) <= 1);
+        CHECK(lightness(tg_rgb_of_256(cube[n + (size_t)by])) > lightness(tg_rgb_of_256(cube[n])) - 2);
+        colors += one != other;
+    }
+    CHECK(colors >= 12);
+    CHECK_EQ(cube[first], 16);
+    CHECK(lightness(tg_rgb_of_256(cube[end])) > 80);
+}
+
+/* Among 256 colours, each differs from its neighbour by one level of one channel, and is not darker. */
+static void few_colors_are_smooth(void)
+{
+    unsigned char cube[TG_COLORMAP_SIZE];
+
+    tg_colormap_fill_256(cube, false);
+    check_walk(cube, 0, TG_COLORMAP_SIZE - 1, 1);
+    tg_colormap_fill_256(cube, true);
+    check_walk(cube, TG_COLORMAP_SIZE / 2, TG_COLORMAP_SIZE - 1, 1);
+    check_walk(cube, TG_COLORMAP_SIZE / 2 - 1, 0, -1);
+    CHECK_EQ(tg_rgb_of_256(16 + 36 + 12 + 5).r, 95);
+    CHECK_EQ(tg_rgb_of_256(16 + 36 + 12 + 5).g, 135);
+    CHECK_EQ(tg_rgb_of_256(16 + 36 + 12 + 5).b, 255);
 }
 
 static void steps_and_ends(void)
@@ -123,7 +168,7 @@ static void steps_and_ends(void)
 
 static void scales(void)
 {
-    for (unsigned kind = TG_SCALE_SQRT; kind <= TG_SCALE_LOG; kind++) {
+    for (unsigned kind = TG_SCALE_AUTO; kind <= TG_SCALE_LOG; kind++) {
         const tg_scale s = {(tg_scale_kind)kind, kind == TG_SCALE_LINEAR ? -3 : 0, 2};
 
         for (double place = 0; place <= 1; place += 0.125)
@@ -135,6 +180,19 @@ static void scales(void)
     CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LOG, 0, 1}, 0.01), 0.5, 1e-15);
     CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LINEAR, -1, 1}, 0.5), 0.75, 1e-15);
     CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LINEAR, 3, 3}, 3), 0.5, 0); /* all are the same */
+}
+
+static void tops(void)
+{
+    float few[] = {0.25F, 1, 0.5F}, many[30], sharp[] = {1, 0.95F};
+
+    CHECK_NEAR(tg_scale_top(few, 3), 1, 0);
+    few[2] = 0.75F; /* sorted now */
+    CHECK_NEAR(tg_scale_top(few, 3), 0.75, 0);
+    for (size_t i = 0; i < 30; i++)
+        many[i] = 1 / (float)(i + 1);
+    CHECK_NEAR(tg_scale_top(many, 30), 0.25, 0); /* 1, 1/2 and 1/3 exceed it */
+    CHECK_NEAR(tg_scale_top(sharp, 2), 1, 0);
 }
 
 /* ---- cells */
@@ -229,9 +287,11 @@ int main(void)
 {
     RUN(sha256_known_answers);
     RUN(base64_known_answers);
-    RUN(colors_grow_lighter);
+    RUN(colors_leave_the_paper);
+    RUN(few_colors_are_smooth);
     RUN(steps_and_ends);
     RUN(scales);
+    RUN(tops);
     RUN(cells_are_the_greatest);
     RUN(letters_differ);
     RUN(text_upwards);
