@@ -14,7 +14,6 @@
 #include "lib/kernels/kernels.h"
 
 #define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
-#define CHUNK ((size_t)4096)      /* by one thread at a time */
 
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
@@ -156,26 +155,28 @@ const tg_param *tg_params_find(const tg_params *table, const char *name)
     return NULL;
 }
 
-/* Elements of a parameter at w, from number `first` on. */
+/* A part of a tensor at w. */
 struct init {
     const tg_param *p;
     tg_rng rng;
     float *w;
-    size_t first;
+    size_t first; /* of the part's elements */
 };
 
 static void init_elements(void *context, size_t begin, size_t end)
 {
     const struct init *i = context;
     const tg_param *p = i->p;
-    const size_t first = i->first + begin;
-    float *w = i->w + first;
 
-    assert(p->std == 0 || p->mean == 0);
-    if (p->std > 0)
-        tg_kernels_get()->normals(w, &i->rng, first, end - begin, p->std);
-    for (size_t e = 0; p->std == 0 && e < end - begin; e++)
-        w[e] = (float)p->mean;
+    begin += i->first;
+    end += i->first;
+    if (p->std > 0) {
+        assert(p->mean == 0);
+        tg_kernels_get()->normals(i->w + begin, &i->rng, begin, end - begin, p->std);
+        return;
+    }
+    for (size_t e = begin; e < end; e++)
+        i->w[e] = (float)p->mean;
 }
 
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch)
@@ -189,7 +190,7 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
         for (; init.first < p->count; init.first += AT_ONCE) {
             const size_t n = tg_size_min(AT_ONCE, p->count - init.first);
 
-            tg_threads_run(n, CHUNK, init_elements, &init);
+            tg_threads_run(n, TG_THREADS_ELEMENTS, init_elements, &init);
             done += n;
             (void)tg_watch_tell(watch, (double)done / (double)table->count);
         }
