@@ -1,20 +1,36 @@
 # tg: small Unix tools to train, inspect and sample small GPT models on a CPU.
-# `make help` lists the targets; V=1 shows the commands.
+# `make help` lists the targets and the variables; V=1 shows the commands.
 
 VERSION = 0.1.0
 SONAME = 0
 
 # ---- what the user may set
+##
+## Variables (make NAME=value TARGET):
+##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
+##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
+##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
+##   WERROR=1                        a warning is an error
+##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR   where install puts things
+##   TEXT=FILE                       a text for demo
 CC ?= cc
 ifeq ($(origin CC),default)
 CC = gcc
 endif
 CFLAGS ?= -O2 -g
+# The loops of kernels gain from -O3.  Another level than -O2 is what somebody asked for.
+KERNEL_CFLAGS ?= $(if $(filter -O2,$(lastword $(filter -O%,$(CFLAGS)))),-O3)
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+# The shells whose completions are made, by the tools themselves: none where they cannot run.
+SHELLS ?= bash zsh fish
+DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
 TEXT ?=
 WERROR ?=
@@ -24,17 +40,30 @@ ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)
 endif
 
+# ---- from another directory (make -f DIRECTORY/Makefile) make runs here, and writes there
+HERE := $(dir $(lastword $(MAKEFILE_LIST)))
+ifneq ($(realpath $(HERE)),$(realpath .))
+GIVEN_PATHS = $(foreach name,BUILD DESTDIR TEXT,$(if $($(name)),$(name)='$(abspath $($(name)))'))
+.PHONY: there $(sort all $(MAKECMDGOALS))
+$(sort all $(MAKECMDGOALS)): there
+	@:
+there:
+	+@$(MAKE) --no-print-directory -C '$(HERE)' BUILDS='$(CURDIR)/build' $(GIVEN_PATHS) $(MAKECMDGOALS)
+else
+
 # ---- a build directory for each set of flags, so that objects never mix
 # VARIANT: release; asan, with sanitizers; tiny, with tiny blocks; or asan and tiny.
 # WERROR changes no object, so it has no directory of its own: what is compiled with it had no warnings.
 VARIANT ?= release
 FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
-ifeq ($(FLAVOUR)$(CC)$(CFLAGS)$(CPPFLAGS)$(LDFLAGS),releasegcc-O2 -g)
-BUILD := build/release
+BUILDS := build
+ALL_FLAGS := $(CFLAGS) $(KERNEL_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+ifeq ($(FLAVOUR) $(CC) $(strip $(ALL_FLAGS)),release gcc -O2 -g -O3)
+BUILD := $(BUILDS)/release
 else ifneq ($(FLAVOUR),release)
-BUILD := build/$(FLAVOUR)-$(notdir $(CC))
+BUILD := $(BUILDS)/$(FLAVOUR)-$(notdir $(CC))
 else
-BUILD := build/$(notdir $(CC))-$(shell printf '%s' '$(CFLAGS) $(CPPFLAGS) $(LDFLAGS)' | cksum | cut -d' ' -f1)
+BUILD := $(BUILDS)/$(notdir $(CC))-$(shell printf '%s' '$(ALL_FLAGS)' | cksum | cut -d' ' -f1)
 endif
 
 ifeq ($(FLAVOUR),asan)
@@ -48,10 +77,13 @@ TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
-           -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(if $(WERROR),-Werror)
+           -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(LTO_WARNINGS) $(if $(WERROR),-Werror)
+# With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
+LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -fopenmp -fPIC -ffp-contract=off $(WARNINGS) $(SANITIZE) $(CFLAGS)
-ALL_LDFLAGS = -fopenmp $(SANITIZE) $(LDFLAGS)
+ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
+             $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
 Q = $(if $(V),,@)
@@ -67,8 +99,10 @@ LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC),$(wildcard lib/*/*.c format
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # what is installed: what lib/tg.h includes, directly or not
-HEADERS = $(filter %.h,$(shell $(CC) -I. -MM lib/tg.h))
-MAN := $(wildcard docs/man/*.1)
+HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
+MAN := $(wildcard docs/man/*.[17])
+# at the same places under DOCDIR as here, so that their links stay true
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -94,11 +128,21 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
+# Each tool's completions, under the name by which the shell finds them.
+COMP := $(BUILD)/completions
+COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
+COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
+COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
+COMPDIR_bash = $(BASHCOMPDIR)
+COMPDIR_zsh = $(ZSHCOMPDIR)
+COMPDIR_fish = $(FISHCOMPDIR)
+COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
+
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall clean help
+.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
@@ -133,7 +177,7 @@ define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$(Q)$$(COMPILE) -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast $$(ISA_FLAGS_$(1)) -DTG_ISA=$(1) -c -o $$@ $$<
+	$(Q)$$(COMPILE) $$(KERNEL_CFLAGS) -fno-math-errno -fno-trapping-math -ffp-contract=fast $$(ISA_FLAGS_$(1)) -DTG_ISA=$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
@@ -164,6 +208,15 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
+define completion_rule
+$(COMP)/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(eval $(call completion_rule,bash,%))
+$(eval $(call completion_rule,zsh,_%))
+$(eval $(call completion_rule,fish,%.fish))
+
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
@@ -181,7 +234,7 @@ FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump
                 lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
 
 # Vocabularies need the portable kernels too.
-FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -fopenmp $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
+FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -pthread -fopenmp-simd $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
 FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text) tests/fuzz/again.c
 FUZZ_SRC_merges = $(FUZZ_SRC_text)
 FUZZ_SRC_tiktoken = $(FUZZ_SRC_text) tests/fuzz/again.c
@@ -195,7 +248,8 @@ FUZZ_SRC_gguf_vocab = $(FUZZ_SRC_text) lib/checkpoint/gguf_vocab_read.c lib/chec
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
-	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $< \
+	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	    -o $@ $< \
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
 
 # ---- checks
@@ -250,7 +304,7 @@ xclang = $(foreach word,$(1),--extra-arg=-Xclang --extra-arg=$(word))
 .PHONY: $(TIDY) format layout cppcheck scripts pages
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
-	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp 2> /dev/null
+	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
 fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
 	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
@@ -259,7 +313,7 @@ interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or se
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
-	@GOMP_SPINCOUNT=3000 $< $(BENCH)
+	@$< $(BENCH)
 
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
@@ -268,28 +322,57 @@ images: all ## make the pictures in docs/images again
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/images/make docs/images
 
 # ---- installation
-install: all ## install the tools, the library, its headers and the man pages (DESTDIR, PREFIX, ...)
-	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg $(DESTDIR)$(MANDIR)/man1
+# put MODE,FILES,DIRECTORY: FILES keep their folders
+put = @for f in $(2); do \
+	    $(INSTALL) -d "$(DESTDIR)$(3)/$$(dirname $$f)" && $(INSTALL) -m $(1) $$f "$(DESTDIR)$(3)/$$f" || exit 1; done
+PC_VALUES = -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|'
+
+install: all ## install the tools, the library, its headers, the man pages and the guides (DESTDIR, PREFIX, ...)
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/tg
 	$(INSTALL) -m 755 $(TOOL_BIN) $(DESTDIR)$(BINDIR)
 	$(INSTALL) -m 644 $(BUILD)/libtg.a $(DESTDIR)$(LIBDIR)
 	$(INSTALL) -m 755 $(BUILD)/libtg.so $(DESTDIR)$(LIBDIR)/libtg.so.$(VERSION)
 	ln -sf libtg.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libtg.so.$(SONAME)
 	ln -sf libtg.so.$(SONAME) $(DESTDIR)$(LIBDIR)/libtg.so
-	@for h in $(HEADERS); do \
-	    $(INSTALL) -d $(DESTDIR)$(INCLUDEDIR)/tg/$$(dirname $$h) && \
-	    $(INSTALL) -m 644 $$h $(DESTDIR)$(INCLUDEDIR)/tg/$$h || exit 1; done
+	sed $(PC_VALUES) lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
 	$(INSTALL) -m 644 lib/tg.h $(DESTDIR)$(INCLUDEDIR)/tg/tg.h
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	    lib/tg.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
-	$(INSTALL) -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man1
+	$(call put,644,$(HEADERS),$(INCLUDEDIR)/tg)
+	$(call put,644,$(DOCS),$(DOCDIR))
+	@for page in $(MAN); do \
+	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
+	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
+	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
+	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
+
+# what install makes; folders that only it makes
+INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \
+    $(addprefix $(LIBDIR)/,libtg.a libtg.so libtg.so.$(SONAME) libtg.so.$(VERSION) pkgconfig/tg.pc) \
+    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page)) \
+    $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(COMPDIR_$(shell))/%))
+OWN_FOLDERS = $(INCLUDEDIR)/tg $(DOCDIR)
 
 uninstall: ## remove what install put there
-	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libtg.* $(DESTDIR)$(LIBDIR)/pkgconfig/tg.pc
-	rm -f $(MAN:docs/man/%=$(DESTDIR)$(MANDIR)/man1/%)
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/tg
+	rm -f $(INSTALLED:%=$(DESTDIR)%)
+	find $(OWN_FOLDERS:%=$(DESTDIR)%) -depth -type d -empty -exec rmdir {} \; 2> /dev/null || true
+
+# ---- a release
+DIST = tg-$(VERSION)
+# In a checkout the files that git knows, and the last commit's time; elsewhere all files, and this one's time.
+DIST_FILES = if [ -e .git ]; then git ls-files -z; else find . -type f ! -path './build/*' -print0; fi
+DIST_TIME = if [ -e .git ]; then git log -1 --format=%ct; else stat -c %Y Makefile; fi
+
+dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
+	@mkdir -p $(BUILDS)
+	@$(DIST_FILES) | sed -z 's|^\./||' | LC_ALL=C sort -z | \
+	    tar --null -T - --transform 's|^|$(DIST)/|' --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
+	    --mtime="@$${SOURCE_DATE_EPOCH:-$$($(DIST_TIME))}" -cf - | gzip -n9 > $(BUILDS)/$(DIST).tar.gz
+	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf build
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 } \
+	    /^## / { sub(/^## /, ""); print }' Makefile
+
+endif # here

@@ -28,7 +28,10 @@
 
 #include "formats/array.h"
 #include "formats/source.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 typedef struct tg_archive_reader tg_archive_reader;
 
@@ -144,5 +147,7 @@ TG_MUST_CHECK tg_status tg_archive_finish(tg_archive_writer *writer, tg_err *err
 
 /* Free the writer, finished or not.  fd stays open.  NULL is fine. */
 void tg_archive_abandon(tg_archive_writer *writer);
+
+TG_API_END
 
 #endif

@@ -12,6 +12,9 @@
 #include <stddef.h>
 
 #include "formats/limits.h"
+#include "lib/base/api.h"
+
+TG_API_BEGIN
 
 /* Element type. */
 typedef struct tg_dtype {
@@ -56,5 +59,7 @@ bool tg_array_measure(tg_array *a);
 #define TG_ARRAY_TEXT_MAX 192
 const char *tg_dtype_text(char text[TG_ARRAY_TEXT_MAX], tg_dtype dtype);
 const char *tg_shape_text(char text[TG_ARRAY_TEXT_MAX], size_t ndim, const size_t *shape);
+
+TG_API_END
 
 #endif

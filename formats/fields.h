@@ -13,7 +13,10 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 typedef enum tg_field_type {
     TG_FIELD_SIZE,  /* size_t: <i8 */
@@ -84,5 +87,7 @@ TG_MUST_CHECK tg_status tg_fields_complete(tg_fields table, uint64_t seen, tg_er
 
 /* Check that every value is in its range or list; otherwise TG_EDATA, with name, value and range. */
 TG_MUST_CHECK tg_status tg_fields_check(tg_fields table, const void *object, tg_err *err);
+
+TG_API_END
 
 #endif

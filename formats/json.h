@@ -26,7 +26,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 #define TG_JSON_DEPTH 64
 
@@ -119,5 +122,7 @@ tg_status tg_json_err_in(const tg_json *j, tg_err *err);
  */
 #define TG_JSON_ESCAPE_MAX 6
 size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, const char *also);
+
+TG_API_END
 
 #endif

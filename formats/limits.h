@@ -2,8 +2,14 @@
 #ifndef TG_FORMATS_LIMITS_H
 #define TG_FORMATS_LIMITS_H
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 #define TG_NAME_MAX 127   /* bytes of a name: [A-Za-z0-9._/-]; in files of other projects, printable ASCII */
 #define TG_NAMES_MAX 4096 /* arrays in an archive, tensors in a file */
 #define TG_DIMS_MAX 8
+
+TG_API_END
 
 #endif

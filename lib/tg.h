@@ -8,6 +8,13 @@
  *
  *     #include <tg.h>
  *     cc program.c $(pkg-config --cflags --libs tg)
+ *
+ * docs/examples/heads.c is a whole program: it opens a model and prints the attention of a head.  From C++
+ * the headers are included as they are.
+ *
+ * The shared library exports what these headers declare, and nothing else.  There is no stable ABI before
+ * version 1: structs are public, so that any version may change their sizes.  Compile a program again with
+ * each version, or link it with libtg.a, which has no such dependency.
  */
 #ifndef TG_H
 #define TG_H
@@ -20,7 +27,9 @@
 #include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/threads.h"
 #include "lib/base/utf8.h"
+#include "lib/base/watch.h"
 
 /* formats: arrays, the archive (.npz), other files, descriptors as sources and sinks, saving */
 #include "formats/archive.h"
@@ -28,9 +37,11 @@
 #include "formats/fields.h"
 #include "formats/format.h"
 #include "formats/json.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
+#include "formats/stamp.h"
 #include "formats/tensor_list.h"
 
 /* kernels: which instruction set is used */
@@ -78,9 +89,13 @@
 #include "lib/vocab/vocab_file.h"
 #include "lib/learn/vocab_learner.h"
 
+/* checkpoint: a model from its file, whichever project wrote it */
+#include "lib/checkpoint/model_open.h"
+
 /* train: runs */
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/history.h"
 #include "lib/train/settings.h"
 #include "lib/train/team.h"
 #include "lib/train/trainer.h"

@@ -99,13 +99,15 @@ setup() {
 @test "numbers are strict" {
     slow
     local bad
-    for bad in "" " 3" "3 " 3x 0x3 3.0 1e1 +3 -; do
+    for bad in "" " 3" "3 " 3x 0x3 3.0 +3 - .5k 1.k 1e 1e-1 1e+ 1e1k 3m 3kk k 1e1.5 1.2345k 1e3\ ; do
         run -2 --separate-stderr tg-init --n-layer "$bad"
         said "--n-layer must be a whole number, got '$bad'"
+    done
+    for bad in "" " 3" "3 " 3x 0x3 3.0 1e1 1k +3 -; do
         run -2 --separate-stderr tg-init --seed "$bad"
         said "--seed must be a whole number, got '$bad'"
     done
-    for bad in -1 0 113 18446744073709551615 18446744073709551617; do
+    for bad in -1 0 113 18446744073709551615 18446744073709551617 1k 1e999999999999 99999999999G -1e1 0e3; do
         run -2 --separate-stderr tg-init --n-layer "$bad"
         said "--n-layer must be between 1 and 112, got $bad"
     done
@@ -150,9 +152,23 @@ setup() {
     done
     [[ -x $loader ]] || skip "no loader was found"
     for tool in $TOOLS; do
-        run -0 env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME \
-            "$loader" "$(command -v "$tool")" --version
+        run -0 "$loader" "$(command -v "$tool")" --version
         [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
+    done
+}
+
+@test "OMP_NUM_THREADS is a number of threads, or an error" {
+    local n
+    for n in 1 2; do
+        OMP_NUM_THREADS=$n run -0 tg-attn-dump --example baseline
+    done
+    OMP_NUM_THREADS=2,1 run -0 tg-attn-dump --example baseline # outer and inner loops
+    OMP_NUM_THREADS='' run -0 tg-attn-dump --example baseline
+    for n in 0 -1 x 2x 99999 ' 2'; do
+        OMP_NUM_THREADS=$n run -2 --separate-stderr tg-attn-dump --example baseline
+        said "tg-attn-dump: OMP_NUM_THREADS must be a number from 1 to "
+        said "got '$n'"
+        OMP_NUM_THREADS=$n run -0 tg-attn-dump --example baseline --threads 1
     done
 }
 

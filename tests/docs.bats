@@ -48,6 +48,15 @@ run_examples() {
 
 @test "README.md" { slow; run_examples "$ROOT/README.md" 15; }
 
+@test "the demo ends with a picture and a page, and says where" {
+    slow
+    cp "$MODEL_DIR/text" .
+    run -0 --separate-stderr "$ROOT/docs/demo" text
+    [[ $output = *"build/demo/attention.png"*"build/demo/attention.html"* ]]
+    [[ $(head -c 4 build/demo/attention.png | tail -c 3) = PNG ]]
+    grep -qi "^<!doctype html>" build/demo/attention.html
+}
+
 @test "docs and formats" {
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
         # guides.bats runs the guides, and compares what they show
@@ -61,7 +70,7 @@ run_examples() {
 @test "man pages" {
     slow
     need mandoc
-    for page in "$ROOT"/docs/man/*.1; do
+    for page in "$ROOT"/docs/man/*.[17]; do
         cp "$MODEL_DIR/model.npz" .
         run_examples "$page" 2
     done
@@ -82,7 +91,48 @@ run_examples() {
 
 @test "man pages are well-formed" {
     need mandoc
-    mandoc -T lint -W warning "$ROOT"/docs/man/*.1
+    mandoc -T lint -W warning "$ROOT"/docs/man/*.[17]
+}
+
+# The words of a page, in order, without its first and last line, which each renderer writes in its own
+# way; one of them joins NAME's parts with a longer dash.
+words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
+
+@test "man pages say the same under groff and mandoc, and neither warns" {
+    need mandoc
+    need groff
+    need man
+    local page
+    export LC_ALL=C.UTF-8 MANWIDTH=80
+    for page in "$ROOT"/docs/man/*.[17]; do
+        man --warnings -E UTF-8 --no-hyphenation --no-justification -l "$page" 2> warnings | words > by-groff
+        groff -man -mdoc -ww -Tascii "$page" 2>> warnings > ascii
+        mandoc -T utf8 "$page" | words > by-mandoc
+        [[ ! -s warnings ]] || { echo "$page: $(cat warnings)"; false; }
+        [[ $(wc -l < by-groff) -gt 300 ]]
+        diff by-groff by-mandoc || { echo "in $page"; false; }
+        ! col -bx < ascii | grep -v '^ *\$ ' | grep '^.\{81\}' || { echo "in $page: a line that is too long"; false; }
+    done
+    # the brackets of the table of stages
+    groff -man -mdoc -Tutf8 "$ROOT/docs/man/tg-attn-dump.1" | col -bx > page
+    grep -q '^ *x  *\[B,T,C\]  *the input' page
+    grep -q '^ *scores  *\[B,H,T,T\]  *scaled' page
+}
+
+@test "a man page's version is the tools'" {
+    for page in "$ROOT"/docs/man/*.[17]; do
+        grep -qx ".Os tg $(tg-info --version | awk 'NR == 1 { print $NF }')" "$page"
+    done
+}
+
+@test "each tool is in the overview, and each guide in its order" {
+    need mandoc
+    mandoc -T ascii "$ROOT/docs/man/tg.7" | col -bx > page
+    for tool in "$ROOT"/cmd/tg-*/; do
+        [[ $(grep -c "$(basename "$tool")(1)" page) -ge 2 ]] # in the list and at the end
+    done
+    grep -o 'docs/[a-z-]*\.md' page | grep -v README > listed
+    printf 'docs/%s.md\n' "${GUIDES[@]}" | diff - listed
 }
 
 @test "files that the docs name exist" {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "formats/fields.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "lib/base/status.h"
 
@@ -52,12 +53,12 @@ typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
     CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
-    CLI_SIZE,   /* size_t in [min, max] */
+    CLI_SIZE,   /* size_t in [min, max]; 1e3, 10k and 1.5M are taken, too */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
     CLI_CHOICE, /* size_t: index into the choices that metavar lists, "a|b|c" */
     CLI_ENUM,   /* an enum, likewise */
-    CLI_YES_NO  /* bool: "yes" or "no"; --help shows no default */
+    CLI_YES_NO  /* bool: "yes" or "no", also true, false, on, off; --help shows no default */
 } cli_type;
 
 #define CLI_TEXTS_MAX 64
@@ -86,6 +87,7 @@ typedef struct cli_tool {
     const char *summary;  /* one sentence: what it does */
     const char *examples; /* lines for --help, each "  $ ..."; or NULL */
     cli_option *options;  /* ends with an entry whose name is NULL */
+    bool files;           /* its operands are files */
 } cli_tool;
 
 /*
@@ -123,6 +125,9 @@ TG_MUST_CHECK tg_status cli_open_input(int *fd, const char *path, tg_err *err);
 const char *cli_input_name(const char *path); /* path, or "standard input" */
 void cli_close_input(int fd);                 /* leaves standard input open; accepts -1 */
 
+/* What to do where a context is too short. */
+#define CLI_LONGER_CONTEXT "tg-init --n-ctx makes models with a longer one"
+
 /* Whether a path is "-": standard input or output. */
 bool cli_is_dash(const char *path);
 
@@ -144,8 +149,8 @@ bool cli_stdin_has_data(void);
  * The destination of a result: stdout (path NULL or "-"), or a file that cli_output_commit() replaces
  * as a whole.  Binary data for a terminal is refused: TG_EUSAGE, with the remedy.
  * Error messages name the file; the caller adds `name` to errors of its own writes.
- * At most one output may be open at a time.  SIGINT, SIGTERM and SIGHUP remove its temporary file
- * before they end the tool; SIGKILL leaves it.
+ * At most one output may be open at a time.  SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and SIGXCPU
+ * remove its temporary file before they end the tool; SIGKILL leaves it.
  */
 typedef struct cli_output {
     int fd;           /* write here */
@@ -160,15 +165,32 @@ void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zer
 /* Check that cli_output_begin() would succeed for binary data.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 
+/* The ending of a file's name, without its dot: "png"; NULL: it has none. */
+const char *cli_ending(const char *path);
+
+/* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
+ * the same regular file. */
+TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
+
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
 bool cli_output_is_stream(const char *path);
 
+/* ---- lock.c */
+
+/*
+ * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
+ * process has it, which the message names: "FILE: process 1234 is `work` it"; or there can be no lock.
+ * SIGINT, SIGTERM and SIGHUP remove the lock file before they end the tool.  One lock at a time.
+ */
+TG_MUST_CHECK tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err);
+void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */
+
 /* ---- progress.c */
 
-/* Whether a descriptor is a terminal that interprets escape sequences.  False if TERM is empty or
- * "dumb", or if NO_COLOR is set and not empty. */
+/* Whether a descriptor is a terminal that interprets escape sequences: TERM is neither empty nor "dumb". */
 bool cli_takes_escapes(int fd);
+bool cli_takes_color(int fd); /* also, NO_COLOR is unset or empty */
 
 /* The terminal's width in columns; 0: not a terminal. */
 size_t cli_terminal_width(int fd);
@@ -180,6 +202,10 @@ bool cli_redraws(void);
  * the time of the last one by cli_now(), negative for none; if a line is due, it becomes the current
  * time. */
 bool cli_progress_due(double *shown);
+
+/* Whether the progress of a job that began at `begun` is due: only if it can be redrawn, so that nothing is
+ * left of it, and not in the job's first second; then as by cli_progress_due(). */
+bool cli_progress_wanted(double begun, double *shown);
 
 /* Seconds on a monotonic clock. */
 double cli_now(void);
@@ -197,12 +223,18 @@ void cli_progress_end(void);
 /* Catch SIGUSR1; cli_status_asked() tells whether it came. */
 void cli_catch_status(void);
 
-/* Catch SIGINT, SIGTERM and SIGHUP.  The first one is kept for cli_stop_signal().  Another one ends the
- * tool at once, unless it comes within a second of the first: some programs send the same request
- * twice. */
-void cli_catch_stop(void);
+/*
+ * Catch SIGINT, SIGTERM and SIGHUP.  Each is answered at once with a line on stderr.
+ * The first one is kept for cli_stop_signal(); its line is `finishing`.  The next one, after
+ * cli_let_abandon(true), is kept for cli_abandon_asked(); its line is `abandoning`.  Otherwise, and after
+ * that, another one ends the tool at once.  One within a second of the last is taken for the same request:
+ * some programs send it twice.
+ */
+void cli_catch_stop(const char *finishing, const char *abandoning);
 
-int cli_stop_signal(void);   /* the first signal caught, or 0 */
+int cli_stop_signal(void);      /* the first signal caught, or 0 */
+void cli_let_abandon(bool can); /* whether the current work can be abandoned */
+bool cli_abandon_asked(void);
 bool cli_status_asked(void); /* whether SIGUSR1 came since the last call */
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */
@@ -222,26 +254,19 @@ const char *cli_duration(double seconds);
  * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
+/* ---- shell.c */
+
 /*
- * A token's text as every tool shows it: like cli_escape(), but a backslash is doubled unless it is the
- * whole token.  So two tokens never look alike, and those of one byte are shown as by cli_escape().
- * Returns the bytes of the whole result, without NUL; out [size] has as many whole characters of it as
- * fit.
+ * Append a word to a command that a message suggests, quoted so that a shell reads it as it is: printable
+ * words in '...' where they need it, others in $'...'.  command [size], size >= 8, begins as "".  If the
+ * word does not fit, the command ends with " ..." and takes no more words.
  */
-size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
+void cli_command_add(char *command, size_t size, const char *word);
 
 /* ---- threads.c */
 
-/*
- * Call this after cli_init() in a tool that computes.  It makes threads that wait for each other sleep
- * after some microseconds instead of spinning for milliseconds.  When other programs compete for the
- * processors, training is then several times faster; otherwise the cost is too small to measure.
- * OpenMP libraries read this setting from the environment when they are loaded, so the tool sets it and
- * executes itself once more.  If the user has set it, nothing happens.
- */
-void cli_init_threads(char **argv);
-
-/* Set the number of threads; 0: OpenMP's default.  TG_EUSAGE: more than 8 per processor. */
+/* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
+ * per processor, or OMP_NUM_THREADS is no such number. */
 TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
 
 /* ---- compute.c */

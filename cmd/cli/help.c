@@ -98,19 +98,14 @@ static bool ends_line(const char *text)
 
 static void print_help(const cli_tool *tool)
 {
-    const char h = cli_find_letter(tool, 'h') ? '\0' : 'h';
-    const cli_option help = {.letter = h, .name = "help", .help = "show this help and exit"};
-    const cli_option version = {.name = "version", .help = "show the version and exit"};
-
+    const cli_option *o;
     size_t at = 0;
 
     printf("Usage: %s %s\n", tool->name, tool->usage);
     print_words(tool->summary, &at, 0);
     printf("\n\nOptions:\n");
-    for (const cli_option *o = tool->options; o->name; o++)
+    for (size_t i = 0; (o = cli_get_option(tool, i)); i++)
         print_help_of_option(o);
-    print_help_of_option(&help);
-    print_help_of_option(&version);
     if (tool->examples)
         printf("\nExamples:\n%s%s", tool->examples, ends_line(tool->examples) ? "" : "\n");
     printf("\nExit status: 0 success, 1 bad data, 2 wrong usage, 3 I/O or memory error.\n");

@@ -1,162 +1,9 @@
 /* cli: parse arguments by the option table. */
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
-#include "lib/base/choice.h"
-
-/* ---- values */
-
-/* Whether text is not empty and all its characters are in `set`. */
-static bool made_of(const char *text, const char *set)
-{
-    return *text != '\0' && text[strspn(text, set)] == '\0';
-}
-
-#define DIGITS_MAX 15
-
-bool cli_take_size(const char **at, size_t *value)
-{
-    const char *begin = *at;
-
-    for (*value = 0; **at >= '0' && **at <= '9' && *at - begin < DIGITS_MAX; ++*at)
-        *value = *value * 10 + (size_t)(**at - '0');
-    return *at > begin;
-}
-
-/* CLI_SIZE and CLI_NUMBER have a range, CLI_U64 has none. */
-static bool has_range(const cli_option *o)
-{
-    return o->type != CLI_U64;
-}
-
-bool cli_in_range(const cli_option *o, double value)
-{
-    return value >= o->min && value <= o->max;
-}
-
-static int out_of_range(const cli_option *o, const char *text)
-{
-    return cli_usage("--%s must be between %.15g and %.15g, got %s", o->name, o->min, o->max, text);
-}
-
-/* Parse a whole number, digits only, at most `max`. */
-static int parse_whole(const cli_option *o, const char *text, uint64_t max, uint64_t *value)
-{
-    unsigned long long n;
-
-    if (text[0] == '-' && made_of(text + 1, "0123456789")) {
-        if (has_range(o))
-            return out_of_range(o, text);
-        return cli_usage("--%s must not be negative, got %s", o->name, text);
-    }
-    if (!made_of(text, "0123456789"))
-        return cli_usage("--%s must be a whole number, got '%s'", o->name, text);
-    errno = 0;
-    n = strtoull(text, NULL, 10);
-    if (errno == ERANGE || n > max) {
-        if (has_range(o))
-            return out_of_range(o, text);
-        return cli_usage("--%s must be at most %llu, got %s", o->name, (unsigned long long)max, text);
-    }
-    *value = n;
-    return CLI_OK;
-}
-
-static int set_size(const cli_option *o, const char *text)
-{
-    uint64_t n;
-
-    if (parse_whole(o, text, SIZE_MAX, &n))
-        return CLI_USAGE;
-    if (!cli_in_range(o, (double)n))
-        return out_of_range(o, text);
-    *(size_t *)o->value = (size_t)n;
-    return CLI_OK;
-}
-
-static int set_number(const cli_option *o, const char *text)
-{
-    char *end;
-    double x;
-
-    errno = 0;
-    x = strtod(text, &end);
-    /* strtod() would also accept blanks, hexadecimal, inf and nan */
-    if (!made_of(text, "0123456789+-.eE") || *end != '\0')
-        return cli_usage("--%s must be a number, got '%s'", o->name, text);
-    if (errno == ERANGE)
-        return cli_usage("--%s must fit a double, got %s", o->name, text);
-    if (!cli_in_range(o, x))
-        return out_of_range(o, text);
-    *(double *)o->value = x;
-    return CLI_OK;
-}
-
-static int set_choice(const cli_option *o, const char *text, size_t *number)
-{
-    if (tg_choice_find(number, o->metavar, text))
-        return CLI_OK;
-    return cli_usage("--%s must be one of %s, got '%s'", o->name, o->metavar, text);
-}
-
-static int add_text(const cli_option *o, const char *text)
-{
-    cli_texts *texts = o->value;
-
-    if (texts->n == CLI_TEXTS_MAX)
-        return cli_usage("--%s may be given at most %d times", o->name, CLI_TEXTS_MAX);
-    texts->text[texts->n++] = text;
-    return CLI_OK;
-}
-
-static int set_value(const cli_option *o, const char *text)
-{
-    int failed = CLI_OK;
-    size_t number = 0;
-
-    switch (o->type) {
-    case CLI_FLAG:
-        *(bool *)o->value = true;
-        break;
-    case CLI_TEXT:
-        if (*text == '\0' && strcmp(o->metavar, "FILE") == 0)
-            failed = cli_usage("--%s must be a file name, got ''", o->name);
-        *(const char **)o->value = text;
-        break;
-    case CLI_TEXTS:
-        failed = add_text(o, text);
-        break;
-    case CLI_SIZE:
-        failed = set_size(o, text);
-        break;
-    case CLI_U64:
-        failed = parse_whole(o, text, UINT64_MAX, o->value);
-        break;
-    case CLI_NUMBER:
-        failed = set_number(o, text);
-        break;
-    case CLI_CHOICE:
-        failed = set_choice(o, text, o->value);
-        break;
-    case CLI_ENUM:
-        if (!(failed = set_choice(o, text, &number)))
-            *(unsigned *)o->value = (unsigned)number;
-        break;
-    case CLI_YES_NO:
-        if (!(failed = set_choice(o, text, &number)))
-            *(bool *)o->value = number == 0;
-        break;
-    }
-    if (!failed && o->given)
-        *o->given = true;
-    return failed;
-}
-
-/* ---- parsing */
 
 const cli_option *cli_find_letter(const cli_tool *tool, char letter)
 {
@@ -164,6 +11,22 @@ const cli_option *cli_find_letter(const cli_tool *tool, char letter)
         if (o->letter == letter)
             return o;
     return NULL;
+}
+
+const cli_option *cli_get_option(const cli_tool *tool, size_t number)
+{
+    static const cli_option help = {.letter = 'h', .name = "help", .help = "show this help and exit"},
+                            no_h = {.name = "help", .help = "show this help and exit"},
+                            version = {.name = "version", .help = "show the version and exit"};
+    size_t own = 0;
+
+    while (tool->options[own].name)
+        own++;
+    if (number < own)
+        return &tool->options[number];
+    if (number == own)
+        return cli_find_letter(tool, 'h') ? &no_h : &help;
+    return number == own + 1 ? &version : NULL;
 }
 
 struct parser {
@@ -186,15 +49,11 @@ static enum match match_name(const char *name, const char *typed, size_t n)
  * and return NULL. */
 static const cli_option *find_name(const cli_tool *tool, const char *typed, size_t n)
 {
-    static const cli_option built_in[] = {{.name = "help"}, {.name = "version"}};
-    const cli_option *found = NULL;
-    size_t own = 0, matches = 0;
+    const cli_option *found = NULL, *o;
+    size_t matches = 0;
     char all[512] = "";
 
-    while (tool->options[own].name)
-        own++;
-    for (size_t i = 0; i < own + 2; i++) {
-        const cli_option *o = i < own ? &tool->options[i] : &built_in[i - own];
+    for (size_t i = 0; (o = cli_get_option(tool, i)); i++) {
         enum match match = match_name(o->name, typed, n);
 
         if (match == EXACT_MATCH)
@@ -207,7 +66,7 @@ static const cli_option *find_name(const cli_tool *tool, const char *typed, size
         }
     }
     if (matches == 0)
-        cli_usage("unknown option --%.*s", (int)n, typed);
+        cli_report_unknown(tool, typed, n);
     else if (matches > 1)
         cli_usage("--%.*s is ambiguous: %s", (int)n, typed, all);
     return matches > 1 ? NULL : found;
@@ -231,6 +90,8 @@ static int parse_long(struct parser *p, const char *text)
 
     if (!o)
         return CLI_USAGE;
+    if (!o->value && strcmp(o->name, "help") == 0 && value)
+        return cli_show_completions(p->tool, value);
     if (value && o->type == CLI_FLAG)
         return cli_usage("--%s takes no value", o->name);
     if (!o->value && strcmp(o->name, "help") == 0)
@@ -239,12 +100,29 @@ static int parse_long(struct parser *p, const char *text)
         cli_show_version(p->tool);
     if (!value && o->type != CLI_FLAG && !(value = take_argument(p, o)))
         return CLI_USAGE;
-    return set_value(o, value);
+    return cli_set_value(o, value);
 }
 
-/* Parse the letters after a single dash: flags; the last one may take a value. */
+/* The option whose whole name has been typed, or NULL. */
+static const cli_option *whole_name(const cli_tool *tool, const char *typed)
+{
+    const size_t n = strcspn(typed, "=");
+    const cli_option *o;
+
+    for (size_t i = 0; n > 1 && (o = cli_get_option(tool, i)); i++)
+        if (match_name(o->name, typed, n) == EXACT_MATCH)
+            return o;
+    return NULL;
+}
+
+/* Parse the letters after a single dash: flags; the last one may take a value.  "-output" is no "-o utput".
+ */
 static int parse_letters(struct parser *p, const char *text)
 {
+    const cli_option *meant = whole_name(p->tool, text);
+
+    if (meant)
+        return cli_usage("unknown option -%s: did you mean --%s?", meant->name, meant->name);
     for (; *text != '\0'; text++) {
         const cli_option *o = cli_find_letter(p->tool, *text);
         const char *value;
@@ -255,9 +133,9 @@ static int parse_letters(struct parser *p, const char *text)
             return cli_usage("unknown option -%c", *text);
         if (o->type != CLI_FLAG) {
             value = text[1] != '\0' ? text + 1 : take_argument(p, o);
-            return value ? set_value(o, value) : CLI_USAGE;
+            return value ? cli_set_value(o, value) : CLI_USAGE;
         }
-        set_value(o, NULL);
+        cli_set_value(o, NULL);
     }
     return CLI_OK;
 }

@@ -1,6 +1,7 @@
 /* cli: standard output, or a file that is replaced whole. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ static tg_status begin_save(tg_save *save, const char *path, tg_err *err)
         return tg_save_begin(save, path, err);
     cli_hold_stops(&old);
     if (!(status = tg_save_begin(save, path, err)) && save->temp)
-        cli_keep_temporary(save->temp);
+        cli_keep_file(CLI_TEMPORARY_FILE, save->temp);
     cli_release_stops(&old);
     return status;
 }
@@ -65,7 +66,7 @@ tg_status cli_output_commit(cli_output *out, tg_err *err)
 
     if (out->file && tg_save_commit(&out->save, err))
         status = tg_err_in(err, out->name);
-    cli_forget_temporary();
+    cli_forget_file(CLI_TEMPORARY_FILE);
     *out = (cli_output){0};
     return status;
 }
@@ -74,7 +75,7 @@ void cli_output_abort(cli_output *out)
 {
     if (out->file) {
         tg_save_abort(&out->save);
-        cli_forget_temporary();
+        cli_forget_file(CLI_TEMPORARY_FILE);
     }
     *out = (cli_output){0};
 }
@@ -95,6 +96,31 @@ tg_status cli_output_check(const char *path, tg_err *err)
     status = cli_output_begin(&out, path, true, err);
     cli_output_abort(&out);
     return status;
+}
+
+/* Examine the file at a path, or behind the descriptor that "-" stands for. */
+static bool examine(struct stat *st, const char *path, int dash)
+{
+    return (path && !cli_is_dash(path) ? stat(path, st) : fstat(dash, st)) == 0;
+}
+
+tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
+{
+    struct stat in, out;
+
+    if (!examine(&in, input, STDIN_FILENO) || !examine(&out, output, STDOUT_FILENO) || !S_ISREG(in.st_mode) ||
+        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
+                   cli_input_name(input));
+}
+
+const char *cli_ending(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+
+    return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;
 }
 
 bool cli_output_is_stream(const char *path)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/tg-attn-dump/stage.h"
+#include "lib/base/choice.h"
 #include "lib/dump/dump_write.h"
 
 static const char *output; /* the file; "-": standard output */
@@ -21,7 +22,9 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     char *text = NULL;
     tg_status status = check_stage(in, o, err);
 
-    if (status || (status = input_pack_text(&text, &dump.text_size, in, err)))
+    if (status || (in->has_model && (status = cli_output_spares(output, in->model.path, err))) ||
+        (o->qkv && (status = cli_output_spares(output, o->qkv, err))) ||
+        (status = input_pack_text(&text, &dump.text_size, in, err)))
         return status;
     dump.text = text;
     if ((status = cli_output_begin(&out, output, true, err)) || (status = write_dump(&out, in, &dump, err)))
@@ -34,8 +37,26 @@ done:
     return status;
 }
 
+/* An archive under the name of something else is a mistake. */
+static tg_status check_ending(tg_err *err)
+{
+    const char *ending = cli_is_dash(output) ? NULL : cli_ending(output);
+    size_t number;
+
+    if (!ending)
+        return TG_OK;
+    if (tg_choice_find(&number, "png|html|svg", ending))
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: -o writes an archive (.npz), of which tg-attn-view makes pictures", output);
+    if (tg_choice_find(&number, "txt|tsv|csv|json|jsonl", ending))
+        return tg_fail(err, TG_EUSAGE, "%s: -o writes an archive (.npz); lines are printed: > FILE", output);
+    return TG_OK;
+}
+
 static tg_status run(const attn_options *o, tg_err *err)
 {
+    if (check_ending(err))
+        return err->code;
     return input_run(show, o, err);
 }
 

@@ -80,10 +80,12 @@ static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err 
     for (size_t t = 0; has_text && t < n_ctx; t++, bytes += n)
         (void)tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
     if (!has_text)
-        return tg_fail(err, TG_EDATA, "%zu token ids exceed the model's context of %zu", p->n, n_ctx);
+        return tg_fail(err, TG_EDATA,
+                       "%zu token ids exceed the model's context of %zu: give fewer; " CLI_LONGER_CONTEXT,
+                       p->n, n_ctx);
     return tg_fail(err, TG_EDATA,
                    "the text has %zu tokens, which exceeds the model's context of %zu: shorten it, as with "
-                   "head -c %zu",
+                   "head -c %zu; " CLI_LONGER_CONTEXT,
                    p->n, n_ctx, bytes);
 }
 

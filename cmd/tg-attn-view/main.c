@@ -1,5 +1,6 @@
 /* tg-attn-view: a dump of attention as a picture: in the terminal, as an image, as a page. */
 #include <string.h>
+#include <strings.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
@@ -17,6 +18,59 @@ struct options {
     size_t layer, head, batch, show, scale, color, width;
 };
 
+/* ---- the format: an option, or the ending of the output's name */
+
+enum format { ANSI, PNG, HTML, OTHER };
+
+static const char *const format_names[] = {"ansi", "png", "html"};
+
+static const struct {
+    const char *text;
+    enum format format;
+} endings[] = {
+    {"png", PNG},   {"html", HTML}, {"htm", HTML},  {"txt", ANSI},   {"ans", ANSI},  {"ansi", ANSI},
+    {"svg", OTHER}, {"pdf", OTHER}, {"jpg", OTHER}, {"jpeg", OTHER}, {"gif", OTHER}, {"webp", OTHER},
+};
+
+/* Set *format to what the ending stands for.  False: it stands for nothing known. */
+static bool format_of(const char *ending, enum format *format)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        *format = endings[i].format;
+        if (strcasecmp(ending, endings[i].text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* With an option, an ending may be unknown, but not another format's. */
+static int choose_format(struct options *o)
+{
+    const bool given = o->ansi || o->png || o->html;
+    const enum format chosen = o->png ? PNG : o->html ? HTML : ANSI;
+    const char *ending = o->output ? cli_ending(o->output) : NULL;
+    enum format format;
+
+    if (!ending)
+        return CLI_OK;
+    if (!format_of(ending, &format))
+        return given
+                   ? CLI_OK
+                   : cli_usage("%s: the ending .%s stands for no format: use .png, .html or .txt, or choose "
+                               "with --png, --html or --ansi",
+                               o->output, ending);
+    if (format == OTHER)
+        return cli_usage("%s: there is no .%s: formats are PNG (.png), HTML (.html) and text (.txt)",
+                         o->output, ending);
+    if (given && format != chosen)
+        return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending, format_names[chosen]);
+    o->png = format == PNG;
+    o->html = format == HTML;
+    return CLI_OK;
+}
+
+/* ---- options */
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
@@ -24,7 +78,8 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "png", CLI_FLAG, &o->png, NULL, "make a PNG image: one head with its tokens, or a sheet of all",
          0, 0, NULL},
         {0, "html", CLI_FLAG, &o->html, NULL, "make an HTML page that shows every number", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'o', "output", CLI_TEXT, &o->output, "FILE",
+         "write to FILE; its ending, .png, .html or .txt, chooses the format", 0, 0, NULL},
         {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page shows it first", 0, INDEX_MAX,
          NULL},
@@ -48,8 +103,9 @@ static int parse(int argc, char **argv, struct options *o)
         .examples = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                     "  $ tg-attn-view dump.npz\n"
                     "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
-                    "  $ tg-attn-view --html -o attention.html dump.npz",
+                    "  $ tg-attn-view -o attention.html dump.npz",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -59,6 +115,8 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("unexpected operand '%s': give only one dump", argv[2]);
     if (o->ansi + o->png + o->html > 1)
         return cli_usage("--ansi, --png and --html cannot be combined");
+    if (choose_format(o))
+        return CLI_USAGE;
     if ((o->png || o->html) && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          o->png ? "png" : "html");
@@ -94,9 +152,10 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 {
     cli_output output;
     unsigned long long bytes = 0;
-    tg_status status = cli_output_begin(&output, o->output, o->png, err);
+    tg_status status;
 
-    if (status)
+    if ((status = cli_output_spares(o->output, o->input, err)) ||
+        (status = cli_output_begin(&output, o->output, o->png, err)))
         return status;
     status = draw(v, o, output.fd, &bytes, err);
     if (status == TG_EIO)

@@ -24,7 +24,7 @@ static bool contains(const char *name, const char *part)
 
 static view_color find_color(int fd)
 {
-    if (!cli_takes_escapes(fd))
+    if (!cli_takes_color(fd))
         return VIEW_NEVER;
     if (contains("COLORTERM", "truecolor") || contains("COLORTERM", "24bit") || contains("TERM", "direct"))
         return VIEW_TRUECOLOR;

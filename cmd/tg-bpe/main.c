@@ -1,6 +1,7 @@
 /* tg-bpe: learns a byte-level BPE vocabulary from text. */
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-bpe/trace.h"
@@ -19,7 +20,7 @@ struct options {
     tg_split split;
     tg_vocab_format to;
     cli_texts special;
-    bool trace, format_given, rows_given;
+    bool trace, to_given, format_given, rows_given;
     trace_format format;
     const char *output; /* NULL: standard output */
     cli_files files;
@@ -32,6 +33,17 @@ static void complete_special(struct options *o)
         o->special = (cli_texts){{END_OF_TEXT}, 1};
     else if (o->special.n == 1 && *o->special.text[0] == '\0')
         o->special.n = 0;
+}
+
+/* A file's ending may choose the format. */
+static void choose_format(struct options *o)
+{
+    const char *ending = o->output ? cli_ending(o->output) : NULL;
+
+    if (ending && !o->to_given && strcmp(ending, "json") == 0)
+        o->to = TG_VOCAB_TOKENIZER_JSON;
+    if (ending && !o->to_given && strcmp(ending, "tiktoken") == 0)
+        o->to = TG_VOCAB_TIKTOKEN;
 }
 
 static int check(const struct options *o)
@@ -49,7 +61,8 @@ static int parse(int argc, char **argv, struct options *o)
         {'n', "vocab-size", CLI_SIZE, &o->n, "N", "number of ids, bytes and special tokens included", 256,
          TG_BPE_TOKENS_MAX, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
-        {0, "to", CLI_ENUM, &o->to, TG_VOCAB_FORMATS, "write this format", 0, 0, NULL},
+        {0, "to", CLI_ENUM, &o->to, TG_VOCAB_FORMATS,
+         "write this format, unless FILE ends in .json or .tiktoken", 0, 0, &o->to_given},
         {0, "split", CLI_ENUM, &o->split, TG_SPLIT_NAMES,
          "how text is split into pieces; no token crosses from one into the next", 0, 0, NULL},
         {0, "special", CLI_TEXTS, &o->special, "TEXT",
@@ -75,6 +88,7 @@ static int parse(int argc, char **argv, struct options *o)
                     "  $ tg-bpe -n 1024 --to tokenizer.json -o tokenizer.json text\n"
                     "  $ head -n 5 text | tg-bpe -n 270 --trace | less",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -82,6 +96,7 @@ static int parse(int argc, char **argv, struct options *o)
         return CLI_USAGE;
     o->files = cli_files_of(argv, n);
     complete_special(o);
+    choose_format(o);
     return check(o);
 }
 
@@ -106,7 +121,7 @@ static void show_counting(struct job *job)
     const uint64_t bytes = tg_learn_total(job->learn).bytes;
     char line[80];
 
-    if (!cli_progress_due(&job->shown))
+    if (!cli_progress_wanted(job->start, &job->shown))
         return;
     snprintf(line, sizeof line, "counted %s of text, %s/s", cli_bytes(bytes),
              cli_bytes((uint64_t)((double)bytes / seconds)));
@@ -168,7 +183,7 @@ static void show_merging(struct job *job, const tg_vocab_pair *best)
     const size_t n = tg_vocab_learner_size(job->vocab);
     char line[80];
 
-    if (!cli_progress_due(&job->shown))
+    if (!cli_progress_wanted(job->start, &job->shown))
         return;
     snprintf(line, sizeof line, "%s of %s ids  pair %s times", cli_count(n), cli_count(job->settings.n),
              cli_count(best->count));
@@ -276,6 +291,16 @@ static tg_status convert(struct job *job, tg_err *err)
     return cli_output_commit(&job->out, err);
 }
 
+/* Check that the output is no file that is read. */
+static tg_status spare_inputs(const struct options *o, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < o->files.n; i++)
+        status = cli_output_spares(o->output, o->files.path[i], err);
+    return status;
+}
+
 static tg_status run(const struct options *o, tg_err *err)
 {
     const double now = cli_now();
@@ -291,7 +316,7 @@ static tg_status run(const struct options *o, tg_err *err)
     };
     tg_status status;
 
-    if ((status = tg_vocab_learner_check(&job.settings, err)) ||
+    if ((status = spare_inputs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
         (status = cli_begin_compute(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
@@ -315,7 +340,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-bpe");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

@@ -87,7 +87,8 @@ static tg_status write_logits(eval_job *job, tg_err *err)
     cli_output out;
     tg_status status;
 
-    if ((status = cli_output_begin(&out, job->o->output, true, err)))
+    if ((status = cli_output_spares(job->o->output, job->m.path, err)) ||
+        (status = cli_output_begin(&out, job->o->output, true, err)))
         return status;
     if ((status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)))
         job->output_failed = true;
@@ -117,7 +118,8 @@ static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_m
         .every_row = o->logits,
     };
     if (context > n_ctx)
-        return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu", context, n_ctx);
+        return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT, context,
+                       n_ctx);
     if (plan->stride > context)
         return tg_fail(
             err, TG_EUSAGE,
@@ -164,7 +166,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-eval");
-    cli_init_threads(argv);
     if (eval_parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err) && !cli_stdout_failed())

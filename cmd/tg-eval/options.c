@@ -69,6 +69,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
                    "cut into windows; each token is scored once, from those before it in its window.",
         .examples = examples,
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 

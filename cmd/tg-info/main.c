@@ -35,6 +35,7 @@ static int parse(int argc, char **argv, struct options *o)
                     "  $ tg-info --json model.npz | python3 -m json.tool\n"
                     "  $ tg-tokenize text | tg-info",
         .options = options,
+        .files = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 

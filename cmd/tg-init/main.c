@@ -41,7 +41,7 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
-        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
+        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "bytes|ids|FILE",
          "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is none: as many "
          "ids as --vocab-size, without text (default: bytes)",
          0, 0, NULL},
@@ -188,7 +188,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-init");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

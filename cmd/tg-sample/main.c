@@ -133,9 +133,9 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     if (p->n > 0) {
         seen = tg_generator_begin(g, p->ids, p->n);
         if (seen < p->n)
-            cli_say(
-                "the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last %zu",
-                p->n, model->config.n_ctx, seen);
+            cli_say("the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last "
+                    "%zu; " CLI_LONGER_CONTEXT,
+                    p->n, model->config.n_ctx, seen);
         return TG_OK;
     }
     if (!tg_tokenizer_has_text(model->tokenizer))
@@ -199,7 +199,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-sample");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

@@ -3,6 +3,7 @@
 #include "cmd/tg-tokenize/job.h"
 #include "formats/archive.h"
 #include "formats/crc.h"
+#include "formats/format.h"
 #include "lib/base/size.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of mapped text per write */
@@ -109,10 +110,25 @@ static tg_status put_part(tokenize_job *job, struct reading *r, const unsigned c
                        : put_text(job, text, n, name, err);
 }
 
+/* A file of another kind than text is more likely a mistake than a text; it is encoded all the same. */
+static tg_status warn_if_no_text(tg_source *source, const char *name, tg_err *err)
+{
+    tg_format format;
+
+    if (tg_source_peek(source, 1, err)) /* not more: text may arrive slowly */
+        return tg_err_in(err, name);
+    format = tg_format_recognize(source->next, source->ready);
+    if (format != TG_FORMAT_TEXT && format != TG_FORMAT_UNKNOWN)
+        cli_say("%s: this is %s; its bytes are tokenized as if they were text%s", name,
+                tg_format_text(format),
+                format == TG_FORMAT_ZIP ? " (-d turns token archives back into text)" : "");
+    return TG_OK;
+}
+
 static tg_status encode_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
     struct reading r = {.has_text = false};
-    tg_status status = TG_OK;
+    tg_status status = warn_if_no_text(source, name, err);
     size_t n = 1;
 
     documents_begin(&r.documents, job->o->separator, job->o->null);
@@ -131,7 +147,7 @@ static tg_status encode_file(tokenize_job *job, tg_source *source, const char *n
 /* Text whose bytes are its ids: without an encoder, and without copying a mapped file. */
 static tg_status write_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
-    tg_status status = TG_OK;
+    tg_status status = warn_if_no_text(source, name, err);
     size_t n = 1;
 
     while (!status && n > 0) {

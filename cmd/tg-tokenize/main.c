@@ -65,14 +65,26 @@ static bool is_binary(const tokenize_options *o)
     return o->work == WORK_ARCHIVE || (o->work == WORK_CONVERT && o->format == TG_VOCAB_NPZ);
 }
 
+/* Check that the output is not a file that is read. */
+static tg_status spare_inputs(const tokenize_options *o, tg_err *err)
+{
+    const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
+    const char *file = built_in ? o->model : o->tokenizer;
+    tg_status status = file ? cli_output_spares(o->output, file, err) : TG_OK;
+
+    for (size_t i = 0; !status && i < o->files.n; i++)
+        status = cli_output_spares(o->output, o->files.path[i], err);
+    return status;
+}
+
 static tg_status run(const tokenize_options *o, tg_err *err)
 {
     tokenize_job job = {.o = o, .progress = {.begun = cli_now(), .shown = cli_now()}};
     tg_status status;
 
     choose_output(&job);
-    if ((status = cli_begin_compute(o->threads, err)) || (status = open_tokenizer(&job, err)) ||
-        (status = find_eot(&job, err)) ||
+    if ((status = spare_inputs(o, err)) || (status = cli_begin_compute(o->threads, err)) ||
+        (status = open_tokenizer(&job, err)) || (status = find_eot(&job, err)) ||
         (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, is_binary(o), err))) ||
         (status = work(&job, err)))
         goto done;
@@ -94,7 +106,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-tokenize");
-    cli_init_threads(argv);
     if (parse_options(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

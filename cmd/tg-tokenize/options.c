@@ -17,7 +17,7 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
 static int read_words(int argc, char **argv, tokenize_options *o, struct given *g)
 {
     cli_option options[] = {
-        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "TOK",
+        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "bytes|char|FILE",
          "bytes; char, the characters of the text; or a FILE with a tokenizer (default: bytes)", 0, 0, NULL},
         {'m', "model", CLI_TEXT, &o->model, "FILE", "use the tokenizer of this model", 0, 0, NULL},
         {0, "pattern", CLI_ENUM, &o->pattern, TG_SPLIT_NAMES,
@@ -59,6 +59,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
                    "input. All FILEs together are one text.",
         .examples = examples,
         .options = options,
+        .files = true,
     };
 
     return cli_parse(argc, argv, &tool);

@@ -22,8 +22,11 @@
 #include <stdint.h>
 
 #include "lib/attn/panel.h"
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 /* The order of the indices of q, k, v and att wherever offsets are shown. */
 typedef enum tg_attn_layout { TG_ATTN_BTHD, TG_ATTN_BHTD } tg_attn_layout;
@@ -128,5 +131,7 @@ typedef struct tg_attn_team {
 bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
                        tg_attn_scratch *scratch, const tg_attn_team *team);
 size_t tg_attn_chunk(size_t T);
+
+TG_API_END
 
 #endif

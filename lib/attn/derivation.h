@@ -14,7 +14,10 @@
 
 #include "lib/attn/layers.h"
 #include "lib/attn/trace.h"
+#include "lib/base/api.h"
 #include "lib/gpt/gradient64.h"
+
+TG_API_BEGIN
 
 /* What to derive. */
 typedef struct tg_derive_what {
@@ -55,5 +58,7 @@ typedef struct tg_derivation {
 TG_MUST_CHECK tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_what *what,
                                   tg_err *err);
 void tg_derivation_free(tg_derivation *d);
+
+TG_API_END
 
 #endif

@@ -18,7 +18,10 @@
 #include <stdint.h>
 
 #include "lib/attn/attn.h"
+#include "lib/base/api.h"
 #include "lib/gpt/infer.h"
+
+TG_API_BEGIN
 
 /* What one layer's attention reads.  The arrays are valid until the next layer.  For given arrays,
  * everything except the view is NULL. */
@@ -74,5 +77,7 @@ void tg_attn_layers_close(tg_attn_layers *layers);
  */
 TG_MUST_CHECK tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team,
                                                  tg_err *err);
+
+TG_API_END
 
 #endif

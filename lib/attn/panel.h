@@ -12,7 +12,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
+
+TG_API_BEGIN
 
 #define TG_PANEL ((size_t)8)
 
@@ -47,5 +50,7 @@ void tg_attn_panel_scores(double *scores, const tg_attn_panel *panel, const doub
  *   probs  [i + 1]  read
  */
 void tg_attn_panel_values(double *att, const tg_attn_panel *panel, const double *probs, size_t i);
+
+TG_API_END
 
 #endif

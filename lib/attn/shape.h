@@ -17,6 +17,9 @@
 #include <stddef.h>
 
 #include "lib/attn/attn.h"
+#include "lib/base/api.h"
+
+TG_API_BEGIN
 
 /* Every stage in order: its constant, and its name in options and archives. */
 #define TG_ATTN_STAGE_TABLE(ROW)                                                                             \
@@ -64,5 +67,7 @@ void tg_attn_stage_shape(tg_attn_shape *shape, tg_attn_stage stage, const tg_qkv
 
 /* The number of elements. */
 size_t tg_attn_shape_count(const tg_attn_shape *shape);
+
+TG_API_END
 
 #endif

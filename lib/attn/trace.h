@@ -9,6 +9,9 @@
 #define TG_ATTN_TRACE_H
 
 #include "lib/attn/attn.h"
+#include "lib/base/api.h"
+
+TG_API_BEGIN
 
 /* Which score: scores[b,h,i,j]. */
 typedef struct tg_attn_index {
@@ -46,5 +49,7 @@ void tg_attn_trace_forward(tg_attn_trace *trace, const tg_qkv_view *view, tg_att
 
 /* Then compute the backward half from datt [D], the gradient of the weighted sum of query i and head h. */
 void tg_attn_trace_backward(tg_attn_trace *trace, const double *datt);
+
+TG_API_END
 
 #endif

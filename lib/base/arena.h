@@ -26,7 +26,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 #define TG_ALIGN 64 /* bytes; every block starts on such a boundary */
 
@@ -58,5 +61,7 @@ TG_MUST_CHECK tg_status tg_arena_build(tg_arena *arena, tg_arena_place *place, v
 
 /* Free the memory and empty the arena.  An empty arena is fine. */
 void tg_arena_free(tg_arena *arena);
+
+TG_API_END
 
 #endif

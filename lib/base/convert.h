@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 /* out[i] = in[i] for i < n.  out and in do not overlap. */
 static inline void tg_double_from_float(double *out, const float *in, size_t n)
 {
@@ -43,12 +47,12 @@ static inline float tg_float_from_bf16(uint16_t bits)
 }
 
 /* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN.  Without branches, so
- * that loops use vectors: the scale corrects the exponent's bias, for subnormal numbers too. */
+ * that loops use vectors: the scale, 2^112, corrects the exponent's bias, for subnormal numbers too. */
 static inline float tg_float_from_half(uint16_t bits)
 {
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7FFF) << 13;
     const uint32_t special = (bits & 0x7C00) == 0x7C00 ? 0x7F800000 : 0; /* infinity and NaN */
-    const float scaled = tg_float_from_bits(rest) * 0x1p112f;
+    const float scaled = tg_float_from_bits(rest) * 5192296858534827628530496329220096.0f;
     uint32_t result;
 
     memcpy(&result, &scaled, sizeof result);
@@ -79,5 +83,7 @@ static inline uint16_t tg_half_from_float(float x)
 
     return (uint16_t)(sign | (uint32_t)((small & is_small) | (other & ~is_small)));
 }
+
+TG_API_END
 
 #endif

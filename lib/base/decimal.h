@@ -10,6 +10,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 #define TG_DECIMAL_SIZE 32
 
 /* Digits of a whole number: 1 for 0. */
@@ -23,5 +27,7 @@ char *tg_decimal_float(char *out, float value);
 
 /* "%.8f" if |value| < 1e9, otherwise "%.9g" */
 char *tg_decimal_fixed(char *out, double value);
+
+TG_API_END
 
 #endif

@@ -8,6 +8,10 @@
 #ifndef TG_BASE_STATUS_H
 #define TG_BASE_STATUS_H
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 /* The first four values are the tools' exit codes. */
 typedef enum tg_status {
     TG_OK = 0,
@@ -44,5 +48,7 @@ tg_status tg_fail_memory(tg_err *err, unsigned long long bytes, const char *what
  * err may be NULL: the code is then unknown, and TG_EDATA is returned.
  */
 tg_status tg_err_in(tg_err *err, const char *where);
+
+TG_API_END
 
 #endif

@@ -21,7 +21,10 @@
 #include "formats/archive.h"
 #include "formats/fields.h"
 #include "lib/attn/shape.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 /* The archive's "kind" and "version". */
 #define TG_DUMP_KIND "attention"
@@ -79,5 +82,7 @@ tg_qkv_view tg_dump_shape(const tg_dump *dump);
 /* "h.0.scores": the name of a layer's stage in the archive. */
 #define TG_DUMP_NAME_SIZE 40
 void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage);
+
+TG_API_END
 
 #endif

@@ -7,6 +7,9 @@
 
 #include "lib/attn/layers.h"
 #include "lib/attn/stage.h"
+#include "lib/base/api.h"
+
+TG_API_BEGIN
 
 /* What to write, besides what the layers hold. */
 typedef struct tg_dump_settings {
@@ -27,5 +30,7 @@ typedef struct tg_dump_settings {
  */
 TG_MUST_CHECK tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump,
                                       tg_err *err);
+
+TG_API_END
 
 #endif

@@ -20,11 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/eval/score.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/stream.h"
 #include "lib/gpt/windows.h"
+
+TG_API_BEGIN
 
 typedef struct tg_eval_plan {
     size_t context; /* inputs of a window, 1 to n_ctx */
@@ -91,5 +94,7 @@ double tg_eval_bits_per_byte(const tg_eval_sums *sums);
 
 /* The bytes of text that a token stands for: none if it is special, or if tokens have no text. */
 size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t id);
+
+TG_API_END
 
 #endif

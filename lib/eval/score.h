@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 typedef struct tg_score {
     double max, log_sum; /* the greatest logit; log sum_v exp(logits[v] - max) */
     double log_prob, entropy;
@@ -29,5 +33,7 @@ tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target)
 
 /* The log-probability of a token of the scored row, by its logit. */
 double tg_score_log_prob(const tg_score *row, float logit);
+
+TG_API_END
 
 #endif

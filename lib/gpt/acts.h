@@ -12,10 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/bind.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/ops64.h"
+
+TG_API_BEGIN
 
 #define real float
 #include "lib/gpt/acts_real.h"
@@ -41,5 +44,7 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, size_t 
                    size_t wide, tg_acts_kind kind);
 void tg_acts64_place(tg_arena *arena, tg_acts64 *a, const tg_binding *bound, size_t B, size_t T, size_t layer,
                      size_t wide, tg_acts_kind kind);
+
+TG_API_END
 
 #endif

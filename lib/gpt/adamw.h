@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/gpt/params.h"
+
+TG_API_BEGIN
 
 typedef struct tg_adamw {
     double beta1, beta2, epsilon, weight_decay;
@@ -37,5 +40,7 @@ double tg_adamw_norm(const tg_params *table, const float *grads, double *work);
 /* Do step number t, from 1, with learning rate lr; norm is tg_adamw_norm() of the gradient. */
 void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
                      double lr, uint64_t t);
+
+TG_API_END
 
 #endif

@@ -9,11 +9,14 @@
 #ifndef TG_GPT_BIND_H
 #define TG_GPT_BIND_H
 
+#include "lib/base/api.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/packed.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
+
+TG_API_BEGIN
 
 /* What operations are bound to.  All of it must outlive the binding. */
 typedef struct tg_binding {
@@ -41,5 +44,7 @@ tg_block tg_bind_block(const tg_binding *binding, size_t layer);
 tg_embedding tg_bind_embedding(const tg_binding *binding);
 tg_layernorm tg_bind_ln_f(const tg_binding *binding);
 tg_linear tg_bind_head(const tg_binding *binding); /* [C,V]: the transposed embedding, when tied */
+
+TG_API_END
 
 #endif

@@ -13,8 +13,11 @@
 
 #include "formats/archive.h"
 #include "formats/fields.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/nn/gelu.h"
+
+TG_API_BEGIN
 
 typedef struct tg_config {
     const struct tg_family *family; /* lib/gpt/family.h; NULL: GPT-2's, the only one in archives */
@@ -83,5 +86,7 @@ TG_MUST_CHECK tg_status tg_config_put(const tg_config *config, tg_archive_writer
 TG_MUST_CHECK tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r,
                                        const tg_array *a, bool *taken, tg_err *err);
 TG_MUST_CHECK tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err);
+
+TG_API_END
 
 #endif

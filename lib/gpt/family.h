@@ -9,8 +9,11 @@
 #ifndef TG_GPT_FAMILY_H
 #define TG_GPT_FAMILY_H
 
+#include "lib/base/api.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/params.h"
+
+TG_API_BEGIN
 
 typedef struct tg_family {
     const char *name;        /* "gpt2" */
@@ -29,5 +32,7 @@ extern const tg_steps64 tg_gpt2_steps64;
 
 /* The family of a config: GPT-2 unless it names another. */
 const tg_family *tg_config_family(const tg_config *config);
+
+TG_API_END
 
 #endif

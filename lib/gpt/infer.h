@@ -20,10 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/packed.h"
+
+TG_API_BEGIN
 
 typedef struct tg_infer {
     const tg_model *model;
@@ -68,5 +71,7 @@ void tg_infer_broadcast_cache(tg_infer *f);
 
 /* Empty the cache of all sequences. */
 void tg_infer_reset(tg_infer *f);
+
+TG_API_END
 
 #endif

@@ -12,11 +12,14 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/params.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 #define TG_MODEL_VERSION 1
 #define TG_PROBE_MAX 32
@@ -112,5 +115,7 @@ TG_MUST_CHECK tg_status tg_model_write(const tg_model *m, int fd, tg_err *err);
 /* Read the same parameters as those of H heads.  TG_EUSAGE, with the possible numbers: H < 1, or
  * H does not divide C. */
 TG_MUST_CHECK tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err);
+
+TG_API_END
 
 #endif

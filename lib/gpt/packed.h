@@ -7,9 +7,12 @@
 #ifndef TG_GPT_PACKED_H
 #define TG_GPT_PACKED_H
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
 #include "lib/kernels/packed_matrix.h"
+
+TG_API_BEGIN
 
 typedef struct tg_packed_model {
     tg_packed_matrix *matrix; /* [table.n] in the arena; panels is NULL for other parameters */
@@ -31,5 +34,7 @@ void tg_packed_model_free(tg_packed_model *p); /* a zeroed one is fine */
  * transpose [C,V]. */
 const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model,
                                             tg_param_kind kind, size_t layer);
+
+TG_API_END
 
 #endif

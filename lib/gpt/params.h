@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
+
+TG_API_BEGIN
 
 /* What a parameter is for.  A family of models uses some of these (lib/gpt/family.h). */
 typedef enum tg_param_kind {
@@ -111,5 +114,7 @@ const tg_param *tg_params_find(const tg_params *table, const char *name);
  * the seed, the tensor's index and the element's.
  */
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed);
+
+TG_API_END
 
 #endif

@@ -12,15 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/watch.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/model.h"
+
+TG_API_BEGIN
 
 typedef struct tg_pass {
     tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
     const tg_steps *steps;    /* the model's operations */
     float *losses;            /* [B,T] */
     tg_matmul_scratch matmul; /* of all products; the caller may set its precision */
+    const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
+    double done, all;         /* work of the current run, in multiplications */
+    bool abandoned;           /* by the watch */
 } tg_pass;
 
 /*
@@ -34,6 +41,10 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.
  * The gradients of loss_scale times the mean loss are added to grads, a flat buffer in the order
  * of the model's table, unless it is NULL.  loss_scale is 1/n where n batches make a step.
+ *
+ * The watch is told the share of the work that is done, estimated from the products' sizes, a few
+ * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads
+ * arbitrary; the model is unchanged.
  */
 double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale);
 
@@ -61,5 +72,7 @@ double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is
  */
 const float *tg_pass_logits(tg_pass *pass, size_t first, size_t rows);
 size_t tg_pass_logits_rows(const tg_pass *pass);
+
+TG_API_END
 
 #endif

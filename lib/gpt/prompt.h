@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/gpt/model.h"
+
+TG_API_BEGIN
 
 #define TG_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, in a stream */
 
@@ -30,11 +33,13 @@ TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const
 
 /*
  * All of fd: one token archive or several in a row if it begins with one, otherwise text.
- * TG_EDATA: empty text, more than TG_PROMPT_MAX, tokens of another tokenizer, a damaged archive.
- * TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
+ * Empty text is no error: p->n is 0.  TG_EDATA: more than TG_PROMPT_MAX, tokens of another tokenizer, a
+ * damaged archive. TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
  */
 TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err);
 
 void tg_prompt_free(tg_prompt *p);
+
+TG_API_END
 
 #endif

@@ -8,9 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/packed.h"
+
+TG_API_BEGIN
 
 /*
  * How a token is chosen, in this order: logits / temperature; the top_k greatest; softmax;
@@ -80,5 +83,7 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
  * there are several. */
 TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling,
                                           tg_err *err);
+
+TG_API_END
 
 #endif

@@ -12,10 +12,13 @@
 #include <stdint.h>
 
 #include "formats/source.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
 #include "lib/text/encoder.h"
 #include "lib/text/tokens_read.h"
+
+TG_API_BEGIN
 
 typedef struct tg_stream {
     const tg_model *model;
@@ -45,5 +48,7 @@ TG_MUST_CHECK tg_status tg_stream_open(tg_stream *s, const tg_model *model, int 
 TG_MUST_CHECK tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err);
 
 void tg_stream_close(tg_stream *s);
+
+TG_API_END
 
 #endif

@@ -17,9 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/stream.h"
+
+TG_API_BEGIN
 
 typedef struct tg_windows {
     size_t T, stride, B; /* B: max windows of a batch */
@@ -53,5 +56,7 @@ TG_MUST_CHECK tg_status tg_windows_next(tg_windows *w, tg_window_batch *batch, t
 
 /* At the end of the stream, check that it had a target.  TG_EDATA. */
 TG_MUST_CHECK tg_status tg_windows_check_any(const tg_windows *w, tg_err *err);
+
+TG_API_END
 
 #endif

@@ -21,9 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/windows.h"
+
+TG_API_BEGIN
 
 typedef struct tg_ablate_head {
     size_t layer, head;
@@ -87,5 +90,7 @@ double tg_ablate_loss(const tg_ablate *a, size_t number);
 
 /* TG_EDATA: one of these losses is not finite. */
 TG_MUST_CHECK tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err);
+
+TG_API_END
 
 #endif

@@ -105,7 +105,8 @@ static tg_status repeat(tg_prompt *p, const tg_model *model, tg_err *err)
     int32_t ids[2 * TG_PROBE_PERIOD];
 
     if (most == 0)
-        return tg_fail(err, TG_EUSAGE, "the model's context is 1 token: a text that repeats needs 2");
+        return tg_fail(err, TG_EUSAGE,
+                       "the model's context is 1 token: a text that repeats needs 2 (tg-init --n-ctx)");
     if (n == 0)
         return tg_fail(err, TG_EUSAGE,
                        "the model's vocabulary has only special tokens: none can be repeated");

@@ -13,7 +13,10 @@
 #ifndef TG_HEADS_PROBE_H
 #define TG_HEADS_PROBE_H
 
+#include "lib/base/api.h"
 #include "lib/gpt/prompt.h"
+
+TG_API_BEGIN
 
 #define TG_PROBE_PERIOD 24
 
@@ -32,5 +35,7 @@ typedef enum tg_probe { TG_PROBE_REPEAT, TG_PROBE_NAMES, TG_PROBE_TEXT } tg_prob
  * no free.
  */
 TG_MUST_CHECK tg_status tg_probe_make(tg_prompt *p, const tg_model *model, tg_probe probe, tg_err *err);
+
+TG_API_END
 
 #endif

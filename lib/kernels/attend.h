@@ -16,6 +16,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 typedef struct tg_attend {
     size_t queries, past, D;
     float scale;
@@ -40,5 +44,7 @@ size_t tg_attend_work(size_t keys, size_t D);
 #ifndef TG_ATTEND_BLOCK
 #define TG_ATTEND_BLOCK ((size_t)64)
 #endif
+
+TG_API_END
 
 #endif

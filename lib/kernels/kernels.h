@@ -12,11 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/masks.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
+
+TG_API_BEGIN
 
 /* Columns that a thread sums over all rows at a time: whole cache lines. */
 #ifndef TG_COLUMNS
@@ -26,6 +29,7 @@
 /* The values of one optimizer step that all elements share. */
 typedef struct tg_adamw_step {
     float learning_rate, beta1, beta2, epsilon, weight_decay;
+    float gain1, gain2;             /* 1 - beta, rounded once: 1.0f - beta would be 1.3 % off at 0.999999 */
     float correction1, correction2; /* 1 - beta^t */
     float grad_scale;               /* clipping */
 } tg_adamw_step;
@@ -98,5 +102,7 @@ const tg_kernels *tg_kernels_get(void);
  * ones are in use now.  TG_ENOMEM: they could not be tested; nothing changes.
  */
 TG_MUST_CHECK tg_status tg_kernels_choose(const char *isa, tg_err *err);
+
+TG_API_END
 
 #endif

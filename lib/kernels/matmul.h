@@ -8,7 +8,7 @@
  * A[m,k] is a[m*a_row + k*a_col].  C is row-major with ldc >= N.
  *
  * Without `accumulate`, C is overwritten and may hold anything before, NaN included.  C
- * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses OpenMP threads.
+ * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses threads.
  * Every C[m,n] is one sum over k, in an order that does not depend on the number of
  * threads.  Allocates nothing, cannot fail.
  */
@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
+
+TG_API_BEGIN
 
 typedef struct tg_matmul {
     size_t M, N, K;
@@ -50,7 +53,7 @@ typedef struct tg_matmul_scratch {
     tg_precision precision;
 } tg_matmul_scratch;
 
-/* Place scratch for omp_get_max_threads() threads (see arena.h).  The precision is float32
+/* Place scratch for tg_threads() threads (see arena.h).  The precision is float32
  * until the caller sets another. */
 void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
 
@@ -62,5 +65,7 @@ void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
 
 /* Bytes of scratch->packed for so many threads. */
 size_t tg_matmul_work(size_t threads);
+
+TG_API_END
 
 #endif

@@ -12,8 +12,11 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/kernels/matmul.h"
+
+TG_API_BEGIN
 
 /* The largest magnitude that rounds to a finite bf16. */
 #define TG_BF16_MAX 0x1.fefffep127f
@@ -42,5 +45,7 @@ void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_r
  * own columns; several callers may share w.  Allocates nothing, cannot fail.
  */
 void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w);
+
+TG_API_END
 
 #endif

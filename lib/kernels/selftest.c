@@ -103,6 +103,8 @@ static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
     const tg_adamw_step step = {.learning_rate = 0.01f,
                                 .beta1 = 0.9f,
                                 .beta2 = 0.99f,
+                                .gain1 = 0.1f,
+                                .gain2 = 0.01f,
                                 .epsilon = 1e-8f,
                                 .weight_decay = 0.1f,
                                 .correction1 = 0.1f,

@@ -15,9 +15,12 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/kv_cache.h"
+
+TG_API_BEGIN
 
 /* Scratch for the number of threads that OpenMP has when it is placed. */
 typedef struct tg_attention_scratch {
@@ -53,5 +56,7 @@ void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_att
 /* tg_attention_backward: dqkv [B,T,3C] written; dout, out [B,T,C], lse, qkv read.  cache is NULL. */
 void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
                            const float *qkv, const tg_attention *a);
+
+TG_API_END
 
 #endif

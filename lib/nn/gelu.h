@@ -7,7 +7,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/nn/ref/gelu_kind.h"
+
+TG_API_BEGIN
 
 /*
  * tg_gelu_elements: the function that computes out[i] = gelu(inp[i]), in one thread.  A matrix
@@ -35,5 +38,7 @@ void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu
  *   dout, slope  [n]  read
  */
 void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t n);
+
+TG_API_END
 
 #endif

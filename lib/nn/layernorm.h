@@ -12,6 +12,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 /* The parameters, and where their gradients are added. */
 typedef struct tg_layernorm {
     const float *w, *b; /* [C] gains and biases; NULL: none */
@@ -42,5 +46,7 @@ void tg_layernorm_recompute(float *out, tg_row_stats stats, const float *inp, co
 /* tg_layernorm_backward: adds to dinp [N,C], norm->dw and norm->db; reads dout, inp [N,C], stats. */
 void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_row_stats stats,
                            const tg_layernorm *norm, size_t N);
+
+TG_API_END
 
 #endif

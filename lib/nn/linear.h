@@ -10,9 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 #include "lib/nn/gelu.h"
+
+TG_API_BEGIN
 
 /* The parameters, where their gradients are added, and how to compute the product. */
 typedef struct tg_linear {
@@ -55,5 +58,7 @@ void tg_linear_backward(float *dinp, const float *dout, const float *inp, const 
 
 /* db[c] += sum_n dout[n,c], n in order.  dout has row stride ld >= width. */
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width);
+
+TG_API_END
 
 #endif

@@ -13,12 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
+
+TG_API_BEGIN
 
 /* ---- lib/nn/elementwise.h */
 
@@ -79,5 +82,7 @@ void tg_residual64_forward(double *out, const double *residual, const double *in
                            const tg_dropout *drop, double *scratch, size_t N);
 void tg_residual64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
                             const tg_dropout *drop, double *scratch, size_t N);
+
+TG_API_END
 
 #endif

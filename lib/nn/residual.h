@@ -10,8 +10,11 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/linear.h"
+
+TG_API_BEGIN
 
 /*
  *   out       [N,out]  written; may be residual
@@ -26,5 +29,7 @@ void tg_residual_forward(float *out, const float *residual, const float *inp, co
  */
 void tg_residual_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear,
                           const tg_dropout *drop, float *scratch, size_t N);
+
+TG_API_END
 
 #endif

@@ -18,8 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 typedef struct tg_encoder tg_encoder;
 
@@ -73,5 +76,7 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
 
 /* NULL is fine. */
 void tg_encoder_free(tg_encoder *e);
+
+TG_API_END
 
 #endif

@@ -7,7 +7,7 @@
  *     tg_parallel_free(p)
  *
  * The ids are those of lib/text/encoder.h, in order.  They depend neither on the number of threads,
- * which is OpenMP's (OMP_NUM_THREADS), nor on how the text is cut into parts.  Threads share the part
+ * (lib/base/threads.h) nor on how the text is cut into parts.  Threads share the part
  * of one call, so parts should be megabytes long; a small part is encoded at once by the caller's
  * thread.  Memory use is constant, whatever the text.
  *
@@ -21,8 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 /* Approximate number of bytes that a thread takes at a time. */
 #ifndef TG_PARALLEL_BLOCK
@@ -53,5 +56,7 @@ TG_MUST_CHECK tg_status tg_parallel_finish(tg_parallel *p, tg_err *err);
 
 /* NULL is fine. */
 void tg_parallel_free(tg_parallel *p);
+
+TG_API_END
 
 #endif

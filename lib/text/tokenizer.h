@@ -16,7 +16,10 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 typedef struct tg_tokenizer tg_tokenizer;
 
@@ -112,5 +115,7 @@ TG_MUST_CHECK tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_token
 
 /* Free what has been read.  A zeroed draft is fine. */
 void tg_tokenizer_draft_free(tg_tokenizer_draft *draft);
+
+TG_API_END
 
 #endif

@@ -8,8 +8,11 @@
 #include <stdint.h>
 
 #include "formats/source.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 typedef struct tg_tokens {
     const tg_tokenizer *tokenizer; /* NULL until tokens have been loaded; owned */
@@ -34,5 +37,7 @@ uint32_t tg_tokens_crc(const tg_tokens *tokens);
 
 /* Copy n ids from position `at` into ids [n].  at + n <= count. */
 void tg_tokens_get(const tg_tokens *tokens, int32_t *ids, size_t at, size_t n);
+
+TG_API_END
 
 #endif

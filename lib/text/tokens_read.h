@@ -7,8 +7,11 @@
 #include <stddef.h>
 
 #include "formats/source.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 typedef struct tg_tokens_reader tg_tokens_reader;
 
@@ -33,5 +36,7 @@ TG_MUST_CHECK tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, si
 
 /* NULL is fine. */
 void tg_tokens_close(tg_tokens_reader *r);
+
+TG_API_END
 
 #endif

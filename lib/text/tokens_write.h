@@ -10,8 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 typedef struct tg_tokens_writer tg_tokens_writer;
 
@@ -39,5 +42,7 @@ TG_MUST_CHECK tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err);
 
 /* Free the writer, finished or not.  NULL is fine. */
 void tg_tokens_abandon(tg_tokens_writer *w);
+
+TG_API_END
 
 #endif

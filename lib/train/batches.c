@@ -9,9 +9,14 @@ tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed,
     const size_t n = tokens->count;
 
     *b = (tg_batches){.tokens = tokens, .seed = seed, .T = T};
-    if (n < T + 1)
+    if (n < 2)
         return tg_fail(err, TG_EDATA, "the text has %zu token%s, a window of context %zu needs %zu", n,
                        n == 1 ? "" : "s", T, T + 1);
+    if (n < T + 1)
+        return tg_fail(err, TG_EDATA,
+                       "the text has %zu tokens, a window of context %zu needs %zu: give more text, or a "
+                       "--context of at most %zu",
+                       n, T, T + 1, n - 1);
     b->val_tokens = (size_t)((double)n * val_fraction);
     if (b->val_tokens < T + 1 || n - b->val_tokens < T + 1)
         b->val_tokens = 0;

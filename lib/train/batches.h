@@ -12,8 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokens.h"
+
+TG_API_BEGIN
 
 typedef struct tg_batches {
     const tg_tokens *tokens;
@@ -44,5 +47,7 @@ void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t 
 /* Copy the first tokens, at most n, of the validation part into ids, or of the text when there
  * is no validation.  Returns their number. */
 size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n);
+
+TG_API_END
 
 #endif

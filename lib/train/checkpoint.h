@@ -1,8 +1,8 @@
 /*
  * checkpoint: a model and the state of its training run.
  *
- * It holds exactly what the next step depends on: a run that is stopped, saved, read and
- * resumed ends with the same bits, and equal runs give equal files.
+ * It holds exactly what the next step depends on, and the history of the losses: a run that is
+ * stopped, saved, read and resumed ends with the same bits, and equal runs give equal files.
  *
  *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
  *     tg_checkpoint_resume(&run, ...)
@@ -16,12 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
 #include "lib/text/tokens.h"
 #include "lib/train/batches.h"
+#include "lib/train/history.h"
 #include "lib/train/settings.h"
+
+TG_API_BEGIN
 
 typedef struct tg_checkpoint {
     tg_model model; /* with flat parameters */
@@ -29,6 +33,7 @@ typedef struct tg_checkpoint {
     size_t step;         /* steps done; 0: untrained */
     size_t text_tokens;  /* of the text: length ... */
     size_t text_crc;     /* ... and the CRC-32 of its ids */
+    tg_history history;  /* of the losses */
     float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
     size_t moments_read; /* arrays of them, while reading */
@@ -73,5 +78,7 @@ TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, 
 TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
 
 void tg_checkpoint_free(tg_checkpoint *c);
+
+TG_API_END
 
 #endif

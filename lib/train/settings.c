@@ -50,10 +50,12 @@ tg_settings tg_settings_default(void)
 
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS])
 {
+    const bool follows = s->min_lr == s->lr / 10;
+
     for (size_t i = 0; i < TG_SETTINGS; i++)
         if (given[i])
             tg_field_copy(&rows[i], s, asked);
-    if (given[TG_SET_LR] && !given[TG_SET_MIN_LR])
+    if (follows && !given[TG_SET_MIN_LR])
         s->min_lr = s->lr / 10;
 }
 

@@ -12,8 +12,11 @@
 #include <stdint.h>
 
 #include "formats/fields.h"
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/kernels/matmul.h"
+
+TG_API_BEGIN
 
 typedef struct tg_settings {
     uint64_t seed;          /* order of the windows, dropout; a new model's parameters */
@@ -58,8 +61,9 @@ typedef enum tg_setting_id {
 /* Their arrays, train/NAME; row i is tg_setting_id i's. */
 extern const tg_fields tg_settings_fields;
 
-/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  A given lr
- * sets min_lr to a tenth of it, unless min_lr is given, too. */
+/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  min_lr
+ * follows a given lr if it was a tenth of lr before, as by default, and is not given, too;
+ * otherwise it was chosen, and is kept. */
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS]);
 
 /* A run has fewer steps, passes and sequences than this: they are coordinates of its random
@@ -73,5 +77,7 @@ TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 /* The learning rate of step `step` (from 0): linear warm-up to lr, then half a cosine
  * down to min_lr, which the step after the last one would have. */
 double tg_settings_lr(const tg_settings *s, size_t step);
+
+TG_API_END
 
 #endif

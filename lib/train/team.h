@@ -10,8 +10,11 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/train/tree_sum.h"
+
+TG_API_BEGIN
 
 typedef struct tg_team {
     size_t rank, size; /* rank < size <= passes of a step */
@@ -33,5 +36,7 @@ extern const tg_team tg_team_alone;
 /* This member's passes, first .. end - 1 of `passes`, divided as evenly as possible.  If
  * `passes` and team->size are powers of two, a member's range is one node of the tree. */
 void tg_team_range(const tg_team *team, size_t passes, size_t *first, size_t *end);
+
+TG_API_END
 
 #endif

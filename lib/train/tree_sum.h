@@ -22,7 +22,10 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/arena.h"
+
+TG_API_BEGIN
 
 /* The maximum number of parts of a range of fewer than 2^40 passes. */
 #define TG_TREE_PARTS_MAX 82
@@ -59,5 +62,7 @@ float *tg_tree_sum_next(tg_tree_sum *s);
 /* Append the gradient in that buffer, with its loss, as the sum over passes first .. end - 1, a
  * node that begins where the last part ends; merge the parts that now make a larger node. */
 void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss);
+
+TG_API_END
 
 #endif

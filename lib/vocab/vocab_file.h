@@ -19,9 +19,12 @@
 
 #include <stddef.h>
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/split/split.h"
 #include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
 
 /*
  * Read the tokenizer in the file at path into *tok, to be freed.
@@ -51,5 +54,7 @@ typedef enum tg_vocab_format {
  */
 TG_MUST_CHECK tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format,
                                             tg_err *err);
+
+TG_API_END
 
 #endif

@@ -563,6 +563,8 @@ static void adamw_of(size_t n)
     const tg_adamw_step s = {.learning_rate = 0.01f,
                              .beta1 = 0.9f,
                              .beta2 = 0.99f,
+                             .gain1 = 0.1f,
+                             .gain2 = 0.01f,
                              .epsilon = 1e-8f,
                              .weight_decay = 0.1f,
                              .correction1 = 0.19f,

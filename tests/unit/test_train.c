@@ -1,7 +1,6 @@
 /* Training: the order of windows, the schedule, and runs that stop and go on. */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/rng.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
@@ -383,8 +383,7 @@ static void sizes_beyond_all_memory(void)
 
     begin(&run);
     CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
-    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) <
-          tg_matmul_work((size_t)omp_get_max_threads()) + (4 << 20));
+    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) < tg_matmul_work(tg_threads()) + (4 << 20));
     run.settings.batch = SIZE_MAX / 8;
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
     CHECK_EQ(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), TG_ENOMEM);
@@ -420,17 +419,17 @@ static void same_bytes_at_any_thread_count(void)
     size_t size[5];
     char *bytes[5];
 
-    for (int threads = 1; threads <= 4; threads++) {
+    for (size_t threads = 1; threads <= 4; threads++) {
         tg_checkpoint run;
 
-        omp_set_num_threads(threads);
+        tg_threads_set(threads);
         begin(&run);
         train_to(&run, 6);
         bytes[threads] = archive_of(&run, &size[threads]);
         tg_checkpoint_free(&run);
         CHECK(size[threads] == size[1] && memcmp(bytes[threads], bytes[1], size[1]) == 0);
     }
-    for (int threads = 1; threads <= 4; threads++)
+    for (size_t threads = 1; threads <= 4; threads++)
         free(bytes[threads]);
 }
 
@@ -452,6 +451,103 @@ static void min_lr_follows_lr(void)
     given[TG_SET_MIN_LR] = true;
     tg_settings_merge(&s, &asked, given);
     CHECK(s.lr == 0.5 && s.min_lr == 0.25);
+    /* chosen once, it is kept */
+    given[TG_SET_MIN_LR] = false;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.5 && s.min_lr == 0.25);
+    asked.lr = 0.75;
+    tg_settings_merge(&s, &asked, given);
+    CHECK(s.lr == 0.75 && s.min_lr == 0.25);
+}
+
+/* ---- the optimizer */
+
+enum { ADAMW_STEPS = 8 };
+
+/* The state of AdamW in double, for each float of a model. */
+struct adamw64 {
+    double *w, *m, *v;
+};
+
+/* One step of AdamW's formulas (lib/gpt/adamw.h), for element i with the clipped gradient g. */
+static void adamw_in_double(const tg_adamw *o, const struct adamw64 *s, size_t i, double g, double decay,
+                            double lr, int t)
+{
+    s->m[i] = o->beta1 * s->m[i] + (1 - o->beta1) * g;
+    s->v[i] = o->beta2 * s->v[i] + (1 - o->beta2) * g * g;
+    s->w[i] -=
+        lr * (s->m[i] / (1 - pow(o->beta1, t)) / (sqrt(s->v[i] / (1 - pow(o->beta2, t))) + o->epsilon) +
+              decay * s->w[i]);
+}
+
+/* Step t of both, with gradients that are all positive. */
+static void adamw_step(const tg_adamw *o, tg_checkpoint *run, const struct adamw64 *want, float *grads,
+                       double *work, int t)
+{
+    const tg_params *table = &run->model.table;
+    const double lr = 1e-3;
+    double norm;
+
+    for (size_t i = 0; i < table->floats; i++)
+        grads[i] = (float)(1.1 + check_random((uint64_t)t, i));
+    norm = tg_adamw_norm(table, grads, work);
+    CHECK(norm > o->clip);
+    for (size_t p = 0; p < table->n; p++)
+        for (size_t e = 0; e < table->entry[p].count; e++) {
+            const size_t i = table->entry[p].offset + e;
+
+            adamw_in_double(o, want, i, (double)grads[i] * (o->clip / norm),
+                            table->entry[p].decay ? o->weight_decay : 0, lr, t);
+        }
+    tg_adamw_update(o, table, &(tg_adamw_state){run->model.params, run->m, run->v, grads}, norm, lr,
+                    (uint64_t)t);
+}
+
+/*
+ * Per step m and v take at most six roundings, those of beta, 1 - beta and the clipped gradient
+ * included.  As all gradients have one sign, each error is relative to the result.  A weight takes
+ * twice as many relative to what is added to it, about lr, and four relative to itself.
+ */
+static void compare_adamw(const tg_checkpoint *run, const struct adamw64 *want)
+{
+    const tg_params *table = &run->model.table;
+    const double bound = 6 * ADAMW_STEPS * 0x1p-24;
+
+    for (size_t p = 0; p < table->n; p++)
+        for (size_t e = 0; e < table->entry[p].count; e++) {
+            const size_t i = table->entry[p].offset + e;
+
+            CHECK_NEAR((double)run->m[i], want->m[i], bound * want->m[i]);
+            CHECK_NEAR((double)run->v[i], want->v[i], bound * want->v[i]);
+            CHECK_NEAR((double)run->model.params[i], want->w[i],
+                       ADAMW_STEPS * 2 * bound * 1e-3 + bound * fabs(want->w[i]));
+        }
+}
+
+/* 1 - beta of a rounded beta would be off by 1.3e-2 at 0.999999. */
+static void adamw_follows_its_formula(void)
+{
+    static const double betas[] = {0.9, 0.99, 0.999, 0.999999};
+
+    for (size_t b = 0; b < sizeof betas / sizeof betas[0]; b++) {
+        const tg_adamw o = {betas[b], betas[b], 1e-8, 0.1, 0.5};
+        tg_checkpoint run;
+
+        begin(&run);
+        const size_t n = run.model.table.floats;
+        double *all = calloc(3 * n + tg_adamw_work(&run.model.table), sizeof *all);
+        const struct adamw64 want = {all, all + n, all + 2 * n};
+        float *grads = calloc(n, sizeof *grads);
+
+        for (size_t i = 0; i < n; i++)
+            want.w[i] = (double)run.model.params[i];
+        for (int t = 1; t <= ADAMW_STEPS; t++)
+            adamw_step(&o, &run, &want, grads, all + 3 * n, t);
+        compare_adamw(&run, &want);
+        free(grads);
+        free(all);
+        tg_checkpoint_free(&run);
+    }
 }
 
 static void a_complete_run_keeps_its_settings(void)
@@ -739,7 +835,8 @@ static char *one_step_of_a_team(size_t size, size_t *bytes)
     CHECK_OK(tg_arena_alloc(&relay.arena, &err), &err);
     tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
     for (size_t rank = 0; rank < size; rank++) {
-        const tg_team team = {.rank = rank, .size = size, .sum = relay_sum, .state = &relay};
+        const tg_team team = {
+            .rank = rank, .size = size, .sum = relay_sum, .agree = tg_team_alone.agree, .state = &relay};
         tg_trainer t;
 
         CHECK_OK(tg_trainer_open(&t, &run, &b, &team, &err), &err);
@@ -771,6 +868,99 @@ static void a_team_takes_the_step_that_one_takes(void)
     }
     free(alone);
     CHECK_EQ(tg_team_alone.agree(&tg_team_alone, 15), 15);
+}
+
+/* ---- steps that are abandoned */
+
+struct watcher {
+    size_t calls, limit; /* abandon at this call */
+    double last;
+};
+
+static bool count_calls(void *context, double share)
+{
+    struct watcher *w = context;
+
+    CHECK(share >= w->last && share <= 1 + 1e-9);
+    w->last = share;
+    return w->calls++ < w->limit;
+}
+
+/* Take the run's next step, abandoned at call `limit` of the watch; returns the calls. */
+static size_t step_until(tg_checkpoint *run, size_t limit, bool *abandoned)
+{
+    struct watcher w = {.limit = limit};
+    const tg_watch watch = {count_calls, &w};
+    tg_trainer t;
+    tg_batches b;
+    tg_step_report report;
+    tg_err err;
+
+    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
+    t.watch = &watch;
+    CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
+    *abandoned = report.abandoned;
+    if (!*abandoned)
+        CHECK_NEAR(w.last, 1, 1e-9);
+    tg_trainer_close(&t);
+    return w.calls;
+}
+
+/* Wherever a step is abandoned, the run is as before it, and ends with the same bytes. */
+static void an_abandoned_step_leaves_no_trace(void)
+{
+    tg_checkpoint run;
+    char *bytes[3];
+    size_t size[3], calls;
+    bool abandoned;
+
+    begin(&run);
+    train_to(&run, 3);
+    bytes[0] = archive_of(&run, &size[0]);
+    calls = step_until(&run, SIZE_MAX, &abandoned);
+    CHECK(!abandoned && run.step == 4 && calls == 2 * (2 + 2 * 2 * 3));
+    bytes[1] = archive_of(&run, &size[1]);
+    tg_checkpoint_free(&run);
+
+    begin(&run);
+    train_to(&run, 3);
+    for (size_t limit = 0; limit < calls; limit++) {
+        CHECK_EQ(step_until(&run, limit, &abandoned), limit + 1);
+        CHECK(abandoned && run.step == 3);
+        bytes[2] = archive_of(&run, &size[2]);
+        CHECK(size[2] == size[0] && memcmp(bytes[2], bytes[0], size[0]) == 0);
+        free(bytes[2]);
+    }
+    train_to(&run, 4);
+    bytes[2] = archive_of(&run, &size[2]);
+    CHECK(size[2] == size[1] && memcmp(bytes[2], bytes[1], size[1]) == 0);
+    for (int i = 0; i < 3; i++)
+        free(bytes[i]);
+    tg_checkpoint_free(&run);
+}
+
+static void an_abandoned_evaluation_has_no_loss(void)
+{
+    struct watcher w = {.limit = 2};
+    const tg_watch watch = {count_calls, &w};
+    tg_checkpoint run;
+    tg_trainer t;
+    tg_batches b;
+    tg_err err;
+
+    begin(&run);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, run.settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
+    t.watch = &watch;
+    CHECK(isnan(tg_trainer_evaluate(&t, 7)) && t.pass.abandoned);
+    CHECK_EQ(w.calls, 3);
+    w = (struct watcher){.limit = SIZE_MAX};
+    CHECK(isfinite(tg_trainer_evaluate(&t, 7)) && !t.pass.abandoned);
+    CHECK_EQ(w.calls, 3 * (2 + 2 * 3));
+    CHECK_NEAR(w.last, 1, 1e-9);
+    tg_trainer_close(&t);
+    tg_checkpoint_free(&run);
 }
 
 static void training_lowers_the_loss(void)
@@ -838,12 +1028,15 @@ int main(void)
     RUN(stopped_anywhere_ends_the_same);
     RUN(same_bytes_at_any_thread_count);
     RUN(min_lr_follows_lr);
+    RUN(adamw_follows_its_formula);
     RUN(a_complete_run_keeps_its_settings);
     RUN(a_run_knows_its_text);
     RUN(passes_are_summed_in_a_tree);
     RUN(any_team_gets_the_same_bits);
     RUN(buffers_for_passes);
     RUN(a_team_takes_the_step_that_one_takes);
+    RUN(an_abandoned_step_leaves_no_trace);
+    RUN(an_abandoned_evaluation_has_no_loss);
     RUN(training_lowers_the_loss);
     RUN(a_loss_that_is_not_finite_stops);
     tg_tokenizer_free(stream.tokenizer);

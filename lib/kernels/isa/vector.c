@@ -235,8 +235,8 @@ void ISA_NAME(adamw)(float *restrict w, float *restrict m, float *restrict v, co
 
     for (size_t i = 0; i < n; i++) {
         float g_i = g[i] * s.grad_scale;
-        float m_i = s.beta1 * m[i] + (1.0f - s.beta1) * g_i;
-        float v_i = s.beta2 * v[i] + (1.0f - s.beta2) * g_i * g_i;
+        float m_i = s.beta1 * m[i] + s.gain1 * g_i;
+        float v_i = s.beta2 * v[i] + s.gain2 * g_i * g_i;
 
         m[i] = m_i;
         v[i] = v_i;

@@ -1,0 +1,94 @@
+/* cli: commands that a message suggests, quoted for the shell. */
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/base/utf8.h"
+
+#define MORE " ..."
+#define SAFE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%"
+
+/* How the characters of a word are written: as they are; in '...'; or, because one of them cannot be shown,
+ * in
+ * $'...' with escapes. */
+enum quoting { PLAIN, QUOTED, ESCAPED };
+
+static enum quoting quoting_of(const char *word)
+{
+    enum quoting result = *word == '\0' || strcmp(word, MORE + 1) == 0 ? QUOTED : PLAIN;
+    uint32_t code;
+
+    for (size_t n = strlen(word), taken; n > 0; word += taken, n -= taken) {
+        taken = tg_utf8_printable(&code, word, n);
+        if (taken == 0)
+            return ESCAPED;
+        if (taken == 1 && !strchr(SAFE, *word))
+            result = QUOTED;
+    }
+    return result;
+}
+
+/* Write the character at word, of which n bytes are left; returns the bytes written, at most 4.  *taken:
+ * the bytes read. */
+static size_t write_character(char out[5], const char *word, size_t n, enum quoting quoting, size_t *taken)
+{
+    uint32_t code;
+
+    *taken = tg_utf8_printable(&code, word, n);
+    if (*taken == 0) {
+        *taken = 1;
+        return (size_t)snprintf(out, 5, "\\%03o", (unsigned char)*word);
+    }
+    if (quoting == QUOTED && *word == '\'')
+        return (size_t)snprintf(out, 5, "'\\''");
+    if (quoting == ESCAPED && (*word == '\'' || *word == '\\'))
+        return (size_t)snprintf(out, 5, "\\%c", *word);
+    memcpy(out, word, *taken);
+    return *taken;
+}
+
+/* Write the quoted word, without NUL; returns its bytes, or 0 if it needs more than size. */
+static size_t quote(char *out, size_t size, const char *word)
+{
+    static const char *const begin[] = {"", "'", "$'"}, *const end[] = {"", "'", "'"};
+    const enum quoting quoting = quoting_of(word);
+    size_t used = strlen(begin[quoting]);
+
+    if (size < used)
+        return 0;
+    memcpy(out, begin[quoting], used);
+    for (size_t n = strlen(word), taken; n > 0; word += taken, n -= taken) {
+        char character[5];
+        const size_t length = write_character(character, word, n, quoting, &taken);
+
+        if (size - used < length)
+            return 0;
+        memcpy(out + used, character, length);
+        used += length;
+    }
+    if (size - used < strlen(end[quoting]))
+        return 0;
+    memcpy(out + used, end[quoting], strlen(end[quoting]));
+    return used + strlen(end[quoting]);
+}
+
+static bool is_cut(const char *command)
+{
+    const size_t used = strlen(command);
+
+    return used >= strlen(MORE) && strcmp(command + used - strlen(MORE), MORE) == 0;
+}
+
+void cli_command_add(char *command, size_t size, const char *word)
+{
+    size_t used = strlen(command), n;
+
+    if (is_cut(command))
+        return;
+    if (used > 0)
+        command[used++] = ' ';
+    n = size - used > sizeof MORE ? quote(command + used, size - used - sizeof MORE, word) : 0;
+    if (n == 0)
+        snprintf(command + used - (used > 0), size - used + (used > 0), MORE);
+    else
+        command[used + n] = '\0';
+}

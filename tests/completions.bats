@@ -1,0 +1,190 @@
+# The completions for shells, which the tools make of their tables of options.
+load helper
+
+setup() {
+    tg_setup
+    COMP=$BUILD/completions
+    TOOLS=$(cd "$BUILD/bin" && echo tg-*)
+}
+
+# options_of TOOL: those that --help names, long and short, one a line, sorted.
+options_of() {
+    "$1" --help | sed -nE '/^Options:/,/^Examples:/ {
+        s/^  (-.), (--[a-z0-9-]+).*/\1\n\2/p; t
+        s/^      (--[a-z0-9-]+).*/\1/p }' | sort
+}
+
+# complete_bash TOOL WORD...: what bash offers for the last word, one a line, sorted; a line "compopt OPTION..."
+# stands for what it is left to complete.
+complete_bash() {
+    bash -c '
+        compopt() { echo "compopt $*"; }
+        source "$1/bash/$2"
+        shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        read -r _ _ function _ < <(complete -p "$1")
+        "$function" "$1" "${@: -1}" "${@: -2:1}"
+        ((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"' complete "$COMP" "$@" | sort
+}
+
+# offers TEXT WORD...: bash offers these lines for the last word.
+offers() {
+    run -0 complete_bash "${@:2}"
+    is_output "$1"
+}
+
+@test "bash: every option that --help names" {
+    local tool
+    for tool in $TOOLS; do
+        options_of "$tool" > want
+        [[ $(wc -l < want) -gt 5 ]]
+        run -0 complete_bash "$tool" -
+        is_output "$(cat want)"
+        run -0 complete_bash "$tool" --
+        is_output "$(grep '^--' want)"
+    done
+}
+
+@test "bash: the values of every option that has a list of them" {
+    local tool list option count=0
+    for tool in $TOOLS; do
+        while read -r option list; do
+            offers "$(tr '|' '\n' <<< "$list" | sort)" "$tool" "$option" ""
+            count=$((count + 1))
+        done < <("$tool" --help | sed -nE 's/^ .*(--[a-z-]+) ([a-z0-9_.-]+(\|[a-z0-9_.-]+)+)( .*|$)/\1 \2/p')
+    done
+    [[ $count -gt 20 ]]
+    offers "gpt2
+gpt2-large
+gpt2-medium
+gpt2-xl" tg-init -P g
+    offers "yes" tg-init --tied y
+    offers "bhtd
+bthd" tg-attn-dump --layout = b # as bash splits --layout=b
+    offers "bhtd
+bthd" tg-attn-dump --layout =
+    offers all tg-attn-dump --ablate ""
+}
+
+@test "bash: files where files are meant, and nothing where a number is" {
+    local files="compopt -o bashdefault -o default"
+    offers "$files" tg-train -m ""
+    offers "$files" tg-train --log l
+    offers "$files" tg-train --log = l
+    offers "$files" tg-train ""
+    offers "$files" tg-train t.npz ""
+    offers "$files" tg-train -- --
+    offers "" tg-train --steps ""
+    offers "" tg-init ""
+    offers "" tg-sample -p ""
+    touch bytes.txt chars "a b"
+    offers "bytes
+bytes.txt
+compopt -o filenames" tg-tokenize -t by
+    offers "a b
+bytes
+bytes.txt
+chars
+compopt -o filenames
+ids" tg-init --tokenizer ""
+}
+
+# wait_for FILE: until it exists, for at most 10 seconds.
+wait_for() {
+    local i
+    for i in {1..100}; do
+        [[ ! -e $1 ]] || return 0
+        sleep 0.1
+    done
+}
+
+# at_prompt SHELL: type the standard input's lines, \t being the key, each when the one before has ended.
+at_prompt() {
+    local line
+    while IFS= read -r line; do
+        printf '%b; touch finished\n' "$line"
+        wait_for finished
+        rm -f finished
+        sleep 0.2 # the prompt comes
+    done | SHELL=$(command -v bash) TERM=xterm script -qec "$1" /dev/null > shown
+    cat shown
+}
+
+@test "bash: at a prompt, with a key" {
+    need script
+    tg-init -P tinygpt -o want.npz
+    touch "a file" && mkdir "a folder"
+    at_prompt "bash --norc --noprofile -i" << END
+PATH='$PATH'; source '$COMP/bash/tg-init'
+tg-init --pres\\tti\\t --outp\\tgot.npz
+tg-init --preset=ti\\t -o a\\\\ fi\\t
+END
+    cmp got.npz want.npz
+    cmp "a file" want.npz
+}
+
+@test "zsh: at a prompt, with a key" {
+    need script
+    need zsh
+    tg-init -P tinygpt -o want.npz
+    tg-init -P tinygpt --tied no -o want2.npz
+    tg-init -t ids --vocab-size 9 -o want3.npz
+    at_prompt "zsh -f -i" << END
+PATH='$PATH'; fpath=('$COMP/zsh' \$fpath); autoload -U compinit; compinit -u -D
+tg-init --pres\\tti\\t --outp\\tgot.npz
+tg-init -P ti\\t --tied=n\\t -o got2.npz
+tg-init -t id\\t --vocab\\t9 -o got3.npz
+END
+    cmp got.npz want.npz
+    cmp got2.npz want2.npz
+    cmp got3.npz want3.npz
+}
+
+@test "zsh reads every tool's completions" {
+    need zsh
+    local tool
+    for tool in $TOOLS; do
+        zsh -n "$COMP/zsh/_$tool"
+        [[ $(head -n 1 "$COMP/zsh/_$tool") = "#compdef $tool" ]]
+        options_of "$tool" > want
+        # as they stand there: -m+ and --model= take values
+        grep -oE "(^ +'|[{,*])-[-a-zA-Z0-9]+[+=]?" "$COMP/zsh/_$tool" | grep -oE -- '-[-a-zA-Z0-9]+' | sort > got
+        diff want got
+    done
+}
+
+@test "fish: options, values and files" {
+    need fish
+    local tool
+    export HOME=$BATS_TEST_TMPDIR XDG_DATA_HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR
+    # complete_fish LINE: the completions of its last word
+    complete_fish() {
+        fish -N -c 'source $argv[1]; complete -C $argv[2]' "$COMP/fish/${1%% *}.fish" "$1" | cut -f 1 | sort
+    }
+    for tool in $TOOLS; do
+        run -0 complete_fish "$tool --"
+        is_output "$(options_of "$tool" | grep '^--')"
+    done
+    run -0 complete_fish "tg-init -P g"
+    is_output "gpt2
+gpt2-large
+gpt2-medium
+gpt2-xl"
+    run -0 complete_fish "tg-init --tied y"
+    is_output yes
+    touch file.npz
+    run -0 complete_fish "tg-train --model fi"
+    is_output file.npz
+    run -0 complete_fish "tg-train fi"
+    is_output file.npz
+    run -0 complete_fish "tg-init fi"
+    is_output ""
+    run -0 complete_fish "tg-init --n-layer fi"
+    is_output ""
+}
+
+@test "another shell is refused" {
+    run -2 --separate-stderr tg-init --help=tcsh
+    is_output ""
+    said "tg-init: --help takes no value, except a shell whose completions are wanted, one of bash|zsh|fish"
+}

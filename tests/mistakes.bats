@@ -1,0 +1,379 @@
+# What the tools answer to ordinary mistakes, and which other spellings they take.
+load helper
+
+# one_step ARGS...: a small new model, trained for one step.
+one_step() {
+    tg-train -c 8 -b 1 -n 1 "$@" 2> /dev/null
+}
+
+# ---- commands that a message suggests
+
+@test "the command that continues a run can be pasted, whatever its files are called" {
+    local name
+    make_text 500 | tg-tokenize > t.npz
+    tg-init -P tinygpt -o model.npz
+    mkdir "my dir"
+    for name in "my model.npz" "it's.npz" '$HOME.npz' '~.npz' 'a;b&c.npz' $'new\nline.npz' $'tab\t\'\\.npz' \
+        $'\xff.npz' "gewöhnlich.npz" -x.npz; do
+        cp t.npz "./$name"
+        cp t.npz "my dir/$name"
+        one_step -m "./$name.model" -o "my dir/out" "my dir/$name" -- "$name"
+        run -0 --separate-stderr tg-train -m "./$name.model" -o "my dir/out" "my dir/$name" -- "$name"
+        said "to continue: tg-train "
+        printf '%s\0' tg-train -m "./$name.model" -o "my dir/out" --steps 2 > want
+        [[ $name != -* ]] || printf '%s\0' -- >> want
+        printf '%s\0' "my dir/$name" "$name" >> want
+        bash -c "printf '%s\\0' ${stderr#*to continue: }" > got
+        cmp got want
+        rm "my dir/out"
+    done
+}
+
+@test "plain names are not quoted, and too many of them are cut" {
+    local i files=()
+    make_text 500 | tg-tokenize > t.npz
+    one_step -m m.npz t.npz
+    run -0 --separate-stderr tg-train -m m.npz ./t.npz "$PWD/t.npz"
+    said "to continue: tg-train -m m.npz --steps 2 ./t.npz $PWD/t.npz"
+    for i in {1..300}; do
+        files+=(./././t.npz)
+    done
+    run -0 --separate-stderr tg-train -m m.npz "${files[@]}"
+    [[ $stderr = *"to continue: tg-train -m m.npz --steps 2 ./././t.npz "*"./././t.npz ..." ]]
+}
+
+# ---- unknown options
+
+# means TOOL OPTION MEANT: the tool lacks the option and suggests another.
+means() {
+    run -2 --separate-stderr "$1" "$2" 3
+    is_output ""
+    said "$1: unknown option $2: did you mean $3? (see $1 --help)"
+}
+
+# advises TOOL OPTION SENTENCE: the tool lacks the option, and says more about it.
+advises() {
+    run -2 --separate-stderr "$1" "$2" 3
+    is_output ""
+    said "$1: unknown option $2: $3 (see $1 --help)"
+}
+
+@test "an option that is misspelt: the nearest one" {
+    means tg-init --n_layer --n-layer
+    means tg-init --N-Layer --n-layer
+    means tg-init --nlayer --n-layer
+    means tg-train --setps --steps
+    means tg-train --stesp --steps
+    means tg-train --stpes --steps
+    means tg-train --warm-up --warmup
+    means tg-train --sed --seed
+    means tg-sample --tempreature --temperature
+    means tg-sample --top_k --top-k
+    means tg-sample --topk --top-k
+    means tg-attn-dump --summery --summary
+    means tg-attn-view --colour --color
+    means tg-info --stat2 --stats
+    means tg-eval --strides --stride
+    means tg-convert --activaton --activation
+    means tg-bpe --min_counts --min-count
+    means tg-tokenize --offset2 --offsets
+    means tg-train --verison --version
+    means tg-train --helpp --help
+}
+
+@test "an option that has an option's words, or some of them" {
+    means tg-train --warmup-iters --warmup
+    means tg-train --random-seed --seed
+    means tg-train --decay --weight-decay
+    means tg-train --every "--eval-every or --save-every"
+    means tg-init --epsilon --layer-norm-epsilon
+}
+
+@test "an option that resembles none is not guessed" {
+    local option
+    for option in --no-such-thing --x --zz --frobnicate --é --$'\e[31m' --a-very-long-name-that-no-option-of-any-tool-has; do
+        run -2 --separate-stderr tg-sample "$option"
+        said "tg-sample: unknown option --"
+        [[ $stderr != *"did you mean"* && $stderr = *" (see tg-sample --help)" && $stderr != *$'\e'* ]]
+    done
+}
+
+@test "options of other programs" {
+    means tg-init --layers --n-layer
+    means tg-init --num_layers --n-layer
+    means tg-init --heads --n-head
+    means tg-init --d-model --n-embd
+    means tg-init --block-size --n-ctx
+    means tg-train --block-size --context
+    means tg-train --batch-size --batch
+    means tg-train --learning-rate --lr
+    means tg-train --learning_rate --lr
+    means tg-train --iters --steps
+    means tg-train --max-iters --steps
+    means tg-train --grad-clip --clip
+    means tg-train --gradient-accumulation-steps --accumulate
+    means tg-sample --max-tokens --tokens
+    means tg-sample --max_new_tokens --tokens
+    means tg-sample --length --tokens
+    means tg-sample --num-samples --count
+    means tg-sample --num-threads --threads
+    means tg-sample --text --prompt
+    advises tg-train --epochs "the length of a run is a number of --steps, each of --batch times --context tokens"
+    advises tg-train --resume "a run that was stopped goes on when the same command is given again"
+    advises tg-train --data "a file is named without an option"
+    advises tg-sample --input "a file is given on standard input, < FILE"
+    advises tg-train --device "tg computes on the processor; there is no other device"
+}
+
+@test "an option of another tool: which one" {
+    local tool
+    for tool in tg-train tg-sample tg-eval; do
+        advises $tool --layers "the shape is chosen with tg-init --n-layer"
+        advises $tool --n-layer "the shape is chosen with tg-init --n-layer"
+        advises $tool --n-embd "the shape is chosen with tg-init --n-embd"
+        advises $tool --n-head "the shape is chosen with tg-init --n-head"
+    done
+    means tg-attn-dump --n-head --heads
+    advises tg-sample --n-ctx "the context is the model's: tg-init --n-ctx"
+    advises tg-train --tied "that is an option of tg-init, which chooses the shape"
+    advises tg-init --dropout "dropout is chosen when training: tg-train --dropout"
+    advises tg-train --tokenizer "the tokenizer is that of the tokens, which tg-tokenize -t chooses"
+    advises tg-attn-dump --png "tg-attn-view makes pictures of a dump, which -o writes"
+    advises tg-attn-view --svg "it makes PNG images, HTML pages and text"
+}
+
+@test "a long option with one dash is not taken for letters" {
+    run -2 --separate-stderr tg-init -output x.npz
+    said "tg-init: unknown option -output: did you mean --output? (see tg-init --help)"
+    run -2 --separate-stderr tg-train -steps=300
+    said "tg-train: unknown option -steps: did you mean --steps?"
+    run -2 --separate-stderr tg-train -lr 3e-4
+    said "tg-train: unknown option -lr: did you mean --lr?"
+    run -2 --separate-stderr tg-sample -help
+    said "tg-sample: unknown option -help: did you mean --help?"
+    [[ $(ls -A) = "" ]]
+    tg-init -outpu
+    [[ $(ls -A) = utpu ]]
+}
+
+# ---- values
+
+@test "a count may be 1e3, 10k or 1.5M" {
+    local form n
+    printf '%01500d' 0 > text
+    for form in 1500:1500 1.5k:1500 1.5e3:1500 15e2:1500 1500e0:1500 1.500k:1500 0.0015M:1500 2k:2000 1e3:1000 \
+        1E3:1000 1e+3:1000 10K:10000 1M:1000000 00012:12 0.00003M:30; do
+        run -2 --separate-stderr tg-init --n-ctx ${form%:*} --n-head 3
+        said "3 heads do not divide"
+        run -0 --separate-stderr tg-init -P tinygpt --n-ctx ${form%:*} -o m.npz
+        n=${form#*:}
+        [[ $stderr = *", context $n, "* ]]
+    done
+    run -2 --separate-stderr tg-sample -n 1000000000000G -p x
+    said "--tokens must be between "
+}
+
+@test "true, false, on and off are yes and no, and types have their usual names" {
+    local yes no
+    tg-init -P tinygpt --tied yes -o yes.npz
+    tg-init -P tinygpt --tied no -o no.npz
+    for yes in true on; do
+        tg-init -P tinygpt --tied $yes -o got.npz
+        cmp got.npz yes.npz
+    done
+    for no in false off; do
+        tg-init -P tinygpt --tied $no -o got.npz
+        cmp got.npz no.npz
+    done
+    run -2 --separate-stderr tg-init --tied maybe
+    said "--tied must be one of yes|no, got 'maybe'"
+    run -2 --separate-stderr tg-init --preset true
+    said "--preset must be one of tinygpt|"
+    tg-sample -m yes.npz -p a -n 4 --precision bf16 > want
+    tg-sample -m yes.npz -p a -n 4 --precision bfloat16 > got
+    cmp got want
+    tg-convert yes.npz --to safetensors --dtype bf16 -o want
+    tg-convert yes.npz --to safetensors --dtype bfloat16 -o got
+    cmp got want
+}
+
+# ---- files
+
+@test "an output that is also an input is refused" {
+    make_text 500 > text
+    cp text want
+    ln -s text link
+    ln text hard
+    local name
+    for name in text ./text link hard; do
+        run -2 --separate-stderr tg-tokenize -o "$name" text
+        said "tg-tokenize: text is read, and the output would replace it: name another file for that"
+        cmp text want
+    done
+    run -2 --separate-stderr tg-tokenize -o text link
+    said "tg-tokenize: link is read, and"
+    run -2 --separate-stderr tg-tokenize want text -o text
+    said "tg-tokenize: text is read, and"
+    run_pipe 2 'tg-tokenize -o text < text'
+    said "tg-tokenize: standard input is read, and"
+    run_pipe 2 'tg-tokenize text >> text'
+    said "tg-tokenize: text is read, and"
+    run_pipe 2 'tg-tokenize < text >> hard'
+    said "tg-tokenize: standard input is read, and"
+    run -2 --separate-stderr tg-bpe -o text text
+    said "tg-bpe: text is read, and"
+    cmp text want
+    run_pipe 2 'cat text > gone; tg-tokenize gone > gone' # the shell has emptied it
+    said "tg-tokenize: gone is read, and"
+    # a name that a built-in tokenizer has is no file that is read
+    : > bytes
+    tg-tokenize -t bytes -o bytes text
+    tg-tokenize -d bytes | cmp - text
+}
+
+@test "a model, a tokenizer or a dump that is read is no output either" {
+    make_text 500 > text
+    tg-init -P tinygpt -o model.npz
+    tg-attn-dump -p abc -o dump.npz
+    cp model.npz want.npz
+    cp dump.npz want-dump.npz
+    run -2 --separate-stderr tg-tokenize -m model.npz -o model.npz text
+    said "tg-tokenize: model.npz is read, and"
+    run -2 --separate-stderr tg-tokenize -t model.npz -o model.npz text
+    said "tg-tokenize: model.npz is read, and"
+    run -2 --separate-stderr tg-attn-dump -p abc -o model.npz
+    said "tg-attn-dump: model.npz is read, and"
+    printf '%s f4 1,2,1 1 2\n' q k v | npz qkv.npz
+    run -2 --separate-stderr tg-attn-dump --qkv qkv.npz -o qkv.npz
+    said "tg-attn-dump: qkv.npz is read, and"
+    run -2 --separate-stderr tg-eval -p abc --logits -o model.npz
+    said "tg-eval: model.npz is read, and"
+    run -2 --separate-stderr tg-attn-view --png -o dump.npz dump.npz
+    said "tg-attn-view: dump.npz is read, and"
+    cmp model.npz want.npz
+    cmp dump.npz want-dump.npz
+}
+
+@test "tokenizing what is no text is warned of, and done" {
+    make_text 500 > text
+    tg-tokenize -o t.npz text
+    run -0 --separate-stderr tg-tokenize -o tt.npz t.npz
+    said "tg-tokenize: t.npz: this is a zip file; its bytes are tokenized as if they were text (-d turns token archives back into text)"
+    tg-tokenize -d tt.npz | cmp - t.npz
+    run_pipe 0 'tg-tokenize < t.npz | tg-tokenize -d | cmp - t.npz'
+    said "tg-tokenize: standard input: this is a zip file;"
+    run_pipe 0 'tg-tokenize -t char text t.npz > tt.npz'
+    said "tg-tokenize: t.npz: this is a zip file;"
+    gzip -k text
+    run -0 --separate-stderr tg-tokenize -o tt.npz text.gz
+    said "tg-tokenize: text.gz: this is gzip data; decompress it first; its bytes are tokenized"
+    # not where archives are meant, or other bytes
+    run_pipe 0 'make_bytes() { printf "a\0\1\377"; }; make_bytes | tg-tokenize > /dev/null; tg-tokenize -c t.npz
+        tg-tokenize --ids t.npz > /dev/null; tg-tokenize text | tg-tokenize -d > /dev/null'
+    [[ -z $stderr ]]
+}
+
+@test "the ending of -o chooses what tg-attn-view makes" {
+    tg-init -P tinygpt -o model.npz
+    tg-attn-dump -p abc -o dump.npz
+    tg-attn-view --png dump.npz > want.png
+    tg-attn-view --html dump.npz > want.html 2> /dev/null
+    tg-attn-view dump.npz > want.txt
+    local name
+    for name in a.png A.PNG a.b.png; do
+        tg-attn-view -o "$name" dump.npz
+        cmp "$name" want.png
+        tg-attn-view --png -o "$name" dump.npz
+        cmp "$name" want.png
+    done
+    for name in a.html a.htm A.Html; do
+        tg-attn-view -o "$name" dump.npz 2> /dev/null
+        cmp "$name" want.html
+    done
+    for name in a.txt a.ans plain .png dir.png/plain /dev/stdout; do
+        mkdir -p dir.png
+        tg-attn-view -o "$name" dump.npz > /dev/null
+        [[ $name = /dev/* ]] || cmp "$name" want.txt
+    done
+    # an option chooses, too, for a name that says nothing else
+    tg-attn-view --png -o a.part dump.npz
+    cmp a.part want.png
+    rm -rf a.* A.*
+    run -2 --separate-stderr tg-attn-view -o a.svg dump.npz
+    said "tg-attn-view: a.svg: there is no .svg: formats are PNG (.png), HTML (.html) and text (.txt)"
+    run -2 --separate-stderr tg-attn-view --png -o a.svg dump.npz
+    said "tg-attn-view: a.svg: there is no .svg"
+    run -2 --separate-stderr tg-attn-view -o a.npz dump.npz
+    said "tg-attn-view: a.npz: the ending .npz stands for no format: use .png, .html or .txt, or choose with --png"
+    run -2 --separate-stderr tg-attn-view --png -o a.html dump.npz
+    said "tg-attn-view: a.html: the ending .html is not that of --png"
+    run -2 --separate-stderr tg-attn-view --html -o a.png dump.npz
+    said "tg-attn-view: a.png: the ending .png is not that of --html"
+    run -2 --separate-stderr tg-attn-view --ansi -o a.png dump.npz
+    said "tg-attn-view: a.png: the ending .png is not that of --ansi"
+    run -2 --separate-stderr tg-attn-view -w 40 -o a.png dump.npz
+    said "--color and --width are for the terminal, and do not go with --png"
+    [[ ! -e a.svg && ! -e a.npz && ! -e a.png && ! -e a.html ]]
+}
+
+@test "the ending of -o chooses the format of a model and of a vocabulary" {
+    make_text 3000 > text
+    tg-init -P tinygpt -o model.npz
+    local name
+    for name in gguf safetensors; do
+        tg-convert model.npz --to $name --lossy -o want 2> /dev/null
+        tg-convert model.npz --lossy -o model.$name 2> /dev/null
+        cmp model.$name want
+    done
+    tg-convert model.npz --to npz -o model.gguf # an option wins
+    tg-convert model.npz -o want
+    cmp model.gguf want
+    tg-bpe -n 270 --to tokenizer.json -o want text
+    tg-bpe -n 270 -o vocab.json text
+    cmp vocab.json want
+    tg-bpe -n 270 --to tiktoken -o want text
+    tg-bpe -n 270 -o vocab.tiktoken text
+    cmp vocab.tiktoken want
+    tg-bpe -n 270 --to npz -o vocab.json text
+    tg-bpe -n 270 -o want text
+    cmp vocab.json want
+}
+
+@test "an archive is not written under the name of a picture or a table" {
+    tg-init -P tinygpt -o model.npz
+    run -2 --separate-stderr tg-attn-dump -p abc -o map.png
+    said "tg-attn-dump: map.png: -o writes an archive (.npz), of which tg-attn-view makes pictures"
+    run -2 --separate-stderr tg-attn-dump -p abc -o scores.tsv
+    said "tg-attn-dump: scores.tsv: -o writes an archive (.npz); lines are printed: > FILE"
+    [[ ! -e map.png && ! -e scores.tsv ]]
+    tg-attn-dump -p abc -o dump
+    tg-attn-dump -p abc -o dump.npz
+    cmp dump dump.npz
+}
+
+# ---- a context that is too short
+
+@test "where the context is too short, the way to a longer one is said" {
+    local longer="tg-init --n-ctx makes models with a longer one"
+    tg-init -P tinygpt --n-ctx 16 -o model.npz
+    make_text 100 > text
+    tg-tokenize -o t.npz text
+    run -1 --separate-stderr tg-attn-dump -p 12345678901234567
+    said "which exceeds the model's context of 16: shorten it, as with head -c 16; $longer"
+    run -2 --separate-stderr tg-eval -c 17 text
+    said "--context 17 exceeds the model's 16; $longer"
+    run -2 --separate-stderr tg-train -c 17 t.npz
+    said "--context 17 exceeds the model's 16; $longer"
+    run -0 --separate-stderr tg-sample -n 1 -p 12345678901234567
+    said "exceeds the context of 16: the model sees the last 8; $longer"
+    tg-init -P tinygpt -t ids --vocab-size 9 --n-ctx 2 -o ids.npz
+    run -1 --separate-stderr tg-attn-dump -m ids.npz --ids '1 2 3'
+    said "3 token ids exceed the model's context of 2: give fewer; $longer"
+}
+
+@test "where the text is too short, a shorter context is said" {
+    printf 'a few words' | tg-tokenize > t.npz
+    run -1 --separate-stderr tg-train t.npz
+    said "the text has 11 tokens, a window of context 64 needs 65: give more text, or a --context of at most 10"
+    one_step -c 10 t.npz
+}

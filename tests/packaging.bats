@@ -1,0 +1,196 @@
+# What a packager meets: installing, headers and libraries as another program uses them, building
+# elsewhere, flags, the tarball of a release, the Debian package.
+
+load helper
+
+# Installed once for all tests, from the release build.
+setup_file() {
+    tg_fixtures
+    [[ $BUILD = "$ROOT"/build/release ]] || return 0
+    make -s -C "$ROOT" install DESTDIR="$FIXTURES/root" PREFIX=/usr > /dev/null
+    tg-init > model.npz 2> /dev/null
+}
+
+setup() {
+    tg_setup
+    [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
+    DEST=$FIXTURES/root
+    export PKG_CONFIG_LIBDIR=$DEST/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$DEST
+    STRICT=(-Wall -Wextra -Wpedantic -Werror)
+}
+
+# ---- installing
+
+@test "make install puts everything in its place" {
+    cd "$DEST/usr"
+    [[ -x bin/tg-train && -f share/man/man1/tg-train.1 ]]
+    [[ -f include/tg/tg.h && -f include/tg/lib/attn/qkv.h && ! -e include/tg/formats/zip.h ]]
+    [[ -f include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
+    [[ -f share/doc/tg/README.md && -f share/doc/tg/docs/walkthrough.zh-CN.md ]]
+    [[ -f share/doc/tg/formats/README.md && -f share/man/man7/tg.7 ]]
+    if command -v man > /dev/null; then
+        [[ $(MANPATH=$PWD/share/man man -w tg) = *man7/tg.7 ]]
+    fi
+    # links lead to installed pages and pictures
+    for page in share/doc/tg/README.md share/doc/tg/docs/*.md; do
+        for link in $(grep -oE '\]\([^)#]*' "$page" | sed 's/^](//' | grep -v '^http'); do
+            [[ -e $(dirname "$page")/$link ]] || { echo "$page links $link"; false; }
+        done
+    done
+    [[ -f lib/libtg.a && -f lib/libtg.so && $(readlink lib/libtg.so) = libtg.so.0 ]]
+    [[ -f lib/$(readlink lib/libtg.so.0) ]]
+}
+
+@test "make uninstall removes what make install made, and nothing else" {
+    cp -a "$DEST" root
+    touch root/usr/lib/libtg.other root/usr/include/tg/mine.h root/usr/bin/tg-mine
+    make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
+    (cd root && find . ! -type d | LC_ALL=C sort) > left
+    printf '%s\n' ./usr/bin/tg-mine ./usr/include/tg/mine.h ./usr/lib/libtg.other | cmp - left
+    [[ ! -e root/usr/include/tg/lib && ! -e root/usr/share/doc/tg ]]
+    make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/usr > /dev/null # nothing left to do
+}
+
+# ---- the library in other programs
+
+@test "every public header can be included alone, from C and from C++" {
+    slow
+    need g++
+    cd "$DEST/usr/include/tg"
+    mapfile -t headers < <(find . -name '*.h')
+    [[ ${#headers[@]} -gt 50 ]]
+    for header in "${headers[@]}"; do
+        echo "$header"
+        printf '#include "%s"\nextern int not_empty;\n' "$header" > "$BATS_TEST_TMPDIR/alone.c"
+        cc -std=c11 "${STRICT[@]}" -I. -fsyntax-only "$BATS_TEST_TMPDIR/alone.c"
+        g++ -std=c++11 "${STRICT[@]}" -I. -fsyntax-only -x c++ "$BATS_TEST_TMPDIR/alone.c"
+    done
+}
+
+@test "docs/examples/heads.c builds with the library, shared and static, and as C++" {
+    slow
+    need pkg-config
+    need g++
+    cp "$DEST/usr/share/doc/tg/docs/examples/heads.c" .
+    # shellcheck disable=SC2046
+    cc -std=c11 "${STRICT[@]}" -o shared heads.c $(pkg-config --cflags --libs tg)
+    # shellcheck disable=SC2046
+    g++ "${STRICT[@]}" -o cxx -x c++ heads.c -x none $(pkg-config --cflags --libs tg)
+    # shellcheck disable=SC2046
+    cc -std=c11 "${STRICT[@]}" -o static heads.c $(pkg-config --cflags tg) \
+        "$DEST/usr/lib/libtg.a" $(pkg-config --static --libs tg | sed 's/-ltg//')
+
+    export LD_LIBRARY_PATH=$DEST/usr/lib
+    ./shared "$FIXTURES/model.npz" 1 2 'To be' > shared.tsv
+    ./cxx "$FIXTURES/model.npz" 1 2 'To be' | cmp - shared.tsv
+    LD_LIBRARY_PATH='' ./static "$FIXTURES/model.npz" 1 2 'To be' | cmp - shared.tsv
+    # the numbers of tg-attn-dump
+    tg-attn-dump -m "$FIXTURES/model.npz" --layer 1 --head 2 -f tsv -p 'To be' 2> /dev/null |
+        awk -F '\t' -v OFS='\t' '$1 == 1 && $10 == 0 { printf "%d\t%d\t%.6f\t%.6f\n", $4, $5, $9, $11 }' > dump.tsv
+    [[ $(wc -l < dump.tsv) = 15 ]]
+    cmp dump.tsv shared.tsv
+    # another project's model; and what tg_model_open() says of none
+    ./shared "$ROOT/docs/data/induction" 1 0 'To be' > foreign
+    [[ $(wc -l < foreign) -gt 1 ]]
+    run -3 --separate-stderr ./shared absent.npz 0 0 x
+    said "heads: absent.npz: cannot open: No such file or directory"
+    head -c 1000 "$FIXTURES/model.npz" > cut.npz
+    run -1 --separate-stderr ./shared cut.npz 0 0 x
+    said "heads: cut.npz: "
+    run -2 --separate-stderr ./shared "$FIXTURES/model.npz" 4 0 x
+    said "layer 4 is out of range"
+}
+
+@test "the shared library exports the functions of the public headers, and nothing else" {
+    need nm
+    nm -D --defined-only "$DEST/usr/lib/libtg.so" | awk '{ print $3 }' | LC_ALL=C sort -u > exported
+    cc -E -I "$DEST/usr/include/tg" "$DEST/usr/include/tg/tg.h" | grep -o 'tg_[a-z0-9_]*' | LC_ALL=C sort -u > declared
+    LC_ALL=C comm -23 exported declared > private
+    [[ ! -s private ]] || { cat private; false; }
+    grep -qx tg_model_open exported
+    grep -qx tg_softmax_forward_ref64 exported
+    [[ $(wc -l < exported) -gt 300 ]]
+}
+
+# ---- building
+
+@test "make runs from another directory, and BUILD names where it writes" {
+    slow
+    mkdir elsewhere
+    cd elsewhere
+    cp -a "$BUILD/obj" . # what takes a minute to compile
+    make -s -f "$ROOT/Makefile" BUILD=. all > /dev/null
+    ./bin/tg-init --help > /dev/null
+    [[ -f libtg.so && -f libtg.a ]]
+    make -s -f "$ROOT/Makefile" BUILD=. DESTDIR=root PREFIX=/usr install > /dev/null
+    [[ -x root/usr/bin/tg-init ]]
+    # without BUILD it is build/ below this directory
+    make -n -f "$ROOT/Makefile" > commands
+    grep -q -e "-o $PWD/build/release/obj/lib/base/status.o" commands
+    make -s -f "$ROOT/Makefile" BUILD=. clean
+    [[ ! -e obj && ! -e bin && -x root/usr/bin/tg-init ]]
+}
+
+@test "kernels are optimised as CFLAGS says, or with -O3 where it says -O2" {
+    object=obj/lib/kernels/isa/vector.portable.o
+    last_level() {
+        make -s -n V=1 -C "$ROOT" BUILD="$PWD/b" "$PWD/b/$object" "$@" | grep -o -e ' -O[^ ]*' | tail -n 1
+    }
+    [[ $(last_level) = ' -O3' ]]
+    [[ $(last_level CFLAGS='-O2 -g -fstack-protector-strong') = ' -O3' ]]
+    [[ $(last_level CFLAGS='-O2 -Og') = ' -Og' ]]
+    [[ $(last_level CFLAGS='-g -O0') = ' -O0' ]]
+    [[ $(last_level CFLAGS='-Os') = ' -Os' ]]
+    [[ -z $(last_level CFLAGS='-g') ]]
+    [[ $(last_level KERNEL_CFLAGS=-O2) = ' -O2' ]]
+}
+
+@test "make dist makes a tarball that builds, tests and makes itself, without git" {
+    slow
+    SOURCE_DATE_EPOCH=1000000000 make -s -C "$ROOT" BUILDS="$PWD/one" dist
+    tar -xzf one/tg-*.tar.gz
+    cd tg-*/
+    [[ -x tests/run && -f docs/man/tg-train.1 && ! -e build && ! -e .git ]]
+    # nothing that make needs is missing, and all is older than what has been built
+    make -q BUILD="$BUILD" all
+    mkdir ../no-git
+    printf '#!/bin/sh\nexit 127\n' > ../no-git/git
+    chmod +x ../no-git/git
+    PATH=$BATS_TEST_TMPDIR/work/no-git:$PATH make -s BUILDS="$BATS_TEST_TMPDIR/work/two" dist
+    cmp ../one/tg-*.tar.gz ../two/tg-*.tar.gz
+}
+
+# ---- the Debian package
+
+# From objects that are there already: compiling them again would take a minute.
+@test "docs/packaging/debian builds packages in which lintian finds no errors" {
+    slow
+    need dh
+    need lintian
+    make -s -C "$ROOT" BUILDS="$PWD" dist
+    tar -xzf tg-*.tar.gz
+    cd tg-*/
+    cp -a docs/packaging/debian .
+    mkdir -p build/debian
+    cp -a "$BUILD/obj" build/debian
+    find build -name '*.o' -exec strip -g {} +
+    find build -type f -exec touch {} +
+    DEB_BUILD_OPTIONS='nocheck noautodbgsym' DEB_BUILD_PROFILES=nocheck \
+        dpkg-buildpackage -us -uc -b -nc > ../log 2>&1 || { cat ../log; false; }
+    cd ..
+    for package in tg libtg0 libtg-dev; do
+        dpkg-deb -c "${package}"_*.deb | awk '{ print $6 }' > $package
+    done
+    libdir=./usr/lib/$(dpkg-architecture -q DEB_HOST_MULTIARCH)
+    grep -qx ./usr/bin/tg-train tg
+    grep -qx ./usr/share/man/man1/tg-train.1.gz tg
+    grep -qx ./usr/share/doc/tg/README.md tg
+    grep -qx ./usr/share/doc/tg/docs/walkthrough.md tg
+    grep -qx "$libdir/libtg.so.0" libtg0
+    grep -qx "$libdir/libtg.a" libtg-dev
+    grep -qx "$libdir/pkgconfig/tg.pc" libtg-dev
+    grep -qx ./usr/include/tg/tg.h libtg-dev
+    grep -qx ./usr/share/doc/libtg-dev/examples/heads.c libtg-dev
+    run -0 lintian --allow-root --fail-on error tg_*.changes
+    echo "$output"
+}
