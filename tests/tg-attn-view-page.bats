@@ -514,6 +514,9 @@ for width, height in ((1280, 800), (1920, 1080), (1100, 600), (400, 800)):
     assert page.run("""(() => { const box = byId('text').getBoundingClientRect(), word = words[view.i].getBoundingClientRect();
         return word.top >= box.top - 1 && word.bottom <= box.bottom + 1; })()"""), (width, T)
     assert width < 1024 or page.run("document.documentElement.scrollHeight <= innerHeight"), width
+    page.run("window.scrollTo(0, 0)"); page.settle() # it sticks to the lower edge
+    top, bottom = page.run("(({top, bottom}) => [top, bottom])(byId('text').getBoundingClientRect())")
+    assert 0 < top < bottom <= height, (width, T, top, bottom)
 page.size(1280, 800)
 page.run("byId('text').scrollTop = 0"); page.settle()
 for t in (2, 9, 14):
