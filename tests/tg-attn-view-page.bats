@@ -514,6 +514,9 @@ for width, height in ((1280, 800), (1920, 1080), (1100, 600), (400, 800)):
     assert page.run("""(() => { const box = byId('text').getBoundingClientRect(), word = words[view.i].getBoundingClientRect();
         return word.top >= box.top - 1 && word.bottom <= box.bottom + 1; })()"""), (width, T)
     assert width < 1024 or page.run("document.documentElement.scrollHeight <= innerHeight"), width
+    page.run("window.scrollTo(0, 0)"); page.settle() # it sticks to the lower edge
+    top, bottom = page.run("(({top, bottom}) => [top, bottom])(byId('text').getBoundingClientRect())")
+    assert 0 < top < bottom <= height, (width, T, top, bottom)
 page.size(1280, 800)
 page.run("byId('text').scrollTop = 0"); page.settle()
 for t in (2, 9, 14):
@@ -607,9 +610,11 @@ for theme in ("light", "dark"):
         assert max(contrast(color, paper) for color in near) > 7, (theme, x, y, near)
     page.run("document.activeElement.blur()")
     # so is that of the chosen words
-    shadow = page.run("getComputedStyle(words[view.i]).boxShadow")
+    style = page.run("(({outlineColor, boxShadow}) => [outlineColor, boxShadow])(getComputedStyle(words[view.i]))")
     ink = page.run("getComputedStyle(document.body).color")
-    assert paper in shadow and ink in shadow and contrast(paper, ink) > 7, shadow
+    assert ink == style[0] and paper in style[1] and contrast(paper, ink) > 7, style
+    shadow = page.run("getComputedStyle(words[view.j]).boxShadow")
+    assert ink in shadow and paper in shadow, shadow
 END
 }
 
@@ -801,9 +806,9 @@ def cost(action, n=40):
         await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))); } })()""" % (n, action))
     return [(b - a) / n for a, b in zip(before, page.cpu())]
 moves = [cost("moveTo(i, j)") for _ in range(3)]
-assert min(work for work, _ in moves) < 16 and min(all for _, all in moves) < 24, moves
+assert min(all for _, all in moves) < 16, moves
 words = [cost("words[i].dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))") for _ in range(3)]
-assert min(work for work, _ in words) < 16, words
-print(f"# script, style and layout {min(m[0] for m in moves):.1f} ms, with painting {min(m[1] for m in moves):.1f} ms", file=sys.stderr)
+assert min(all for _, all in words) < 16, words
+print(f"# script, style and layout {min(moves)[0]:.1f} ms, with painting {min(moves)[1]:.1f} ms", file=sys.stderr)
 END
 }
