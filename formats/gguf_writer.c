@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "lib/base/convert.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 
 /* Values converted before they are written, and by one thread at a time; multiples of a block's. */
 #define PIECE ((size_t)1 << 19)
@@ -43,8 +45,9 @@ void tg_gguf_begin(tg_gguf_writer *w, int fd)
 /* Append n bytes; 0 if data is NULL. */
 static void append(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *data, size_t n)
 {
-    if (w->err.code || tg_grow(&bytes->p, &bytes->capacity, tg_size_add_sat(bytes->n, n), 1,
-                               "the header of a GGUF file", &w->err))
+    if (n == 0 || w->err.code ||
+        tg_grow(&bytes->p, &bytes->capacity, tg_size_add_sat(bytes->n, n), 1, "the header of a GGUF file",
+                &w->err))
         return;
     if (data)
         memcpy(bytes->p + bytes->n, data, n);
@@ -66,7 +69,7 @@ static void append_u64(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint64_t value)
 static void append_text(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *text, size_t n)
 {
     append_u64(w, bytes, n);
-    append(w, bytes, n > 0 ? text : "", n);
+    append(w, bytes, text, n);
 }
 
 static void put_key(tg_gguf_writer *w, const char *key, tg_gguf_type type)
@@ -247,16 +250,29 @@ static unsigned convert(unsigned char *out, const float *x, size_t n, tg_gguf_ki
     return kind == TG_GGUF_AS_Q8_0 ? to_q8_0(out, x, n) : to_16_bits(out, x, n, kind);
 }
 
-/* The same, with all threads. */
-static unsigned convert_piece(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
-{
-    const struct stored_as *as = &stored_as[kind];
-    unsigned beyond = 0;
+struct conversion {
+    unsigned char *out;
+    const float *x;
+    tg_gguf_kind kind;
+    atomic_bool beyond;
+};
 
-#pragma omp parallel for schedule(static) reduction(| : beyond) if (n > SHARE)
-    for (size_t i = 0; i < n; i += SHARE)
-        beyond |= convert(out + i / as->values * as->bytes, x + i, tg_size_min(SHARE, n - i), kind);
-    return beyond;
+static void convert_share(void *context, size_t begin, size_t end)
+{
+    struct conversion *c = context;
+    const struct stored_as *as = &stored_as[c->kind];
+
+    if (convert(c->out + begin / as->values * as->bytes, c->x + begin, end - begin, c->kind))
+        c->beyond = true;
+}
+
+/* The same, with all threads. */
+static bool convert_piece(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
+{
+    struct conversion c = {.out = out, .x = x, .kind = kind};
+
+    tg_threads_run(n, SHARE, convert_share, &c);
+    return c.beyond;
 }
 
 static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d, const float *x, size_t n)

@@ -71,6 +71,31 @@ static tg_status no_target(tg_err *err)
     return errno == ENOMEM ? tg_fail_memory(err, 4096, "a file name") : tg_fail_sys(err, "cannot be written");
 }
 
+tg_status tg_save_target(char **target, const char *path, tg_err *err)
+{
+    struct stat st;
+
+    *target = stat(path, &st) == 0 ? realpath(path, NULL) : missing_target(path);
+    return *target ? TG_OK : no_target(err);
+}
+
+tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err)
+{
+    size_t used = strlen(save->target) + strlen(suffix);
+    char *path = malloc(used + TRIES_MAX + 1);
+
+    if (!path)
+        return tg_fail_memory(err, used, "a file name");
+    snprintf(path, used + 1, "%s%s", save->target, suffix);
+    for (int try = 0; try < TRIES_MAX && access(path, F_OK) == 0; try++) {
+        path[used++] = '+';
+        path[used] = '\0';
+    }
+    free(save->target);
+    save->target = path;
+    return TG_OK;
+}
+
 /* Create a temporary file in the target's directory. */
 static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
 {
@@ -106,9 +131,8 @@ static tg_status begin_file(tg_save *save, const char *path, const struct stat *
 {
     tg_status status;
 
-    save->target = old ? realpath(path, NULL) : missing_target(path);
-    if (!save->target)
-        return no_target(err);
+    if ((status = tg_save_target(&save->target, path, err)))
+        return status;
     if (old && faccessat(AT_FDCWD, save->target, W_OK, AT_EACCESS) != 0)
         return tg_fail_sys(err, "cannot be written");
     status = open_temp(save, old ? 0600 : 0666, err);

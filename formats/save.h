@@ -36,6 +36,16 @@ TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *e
  * except in the case above ("saved, but ..."). */
 TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
 
+/*
+ * Save beside the target instead, as TARGET + suffix, or with "+" after it where such a file exists.
+ * save->target is the new name.  TG_ENOMEM: as before the call.  Not for a device or pipe.
+ */
+TG_MUST_CHECK tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err);
+
+/* The real path of the file that tg_save_begin() would replace or create, which the caller frees.
+ * TG_EIO, TG_ENOMEM: *target is NULL. */
+TG_MUST_CHECK tg_status tg_save_target(char **target, const char *path, tg_err *err);
+
 /* Discard the new content.  Harmless when no save is in progress ({.fd = -1}). */
 void tg_save_abort(tg_save *save);
 

@@ -27,7 +27,9 @@
 #include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/threads.h"
 #include "lib/base/utf8.h"
+#include "lib/base/watch.h"
 
 /* formats: arrays, the archive (.npz), other files, descriptors as sources and sinks, saving */
 #include "formats/archive.h"
@@ -35,9 +37,11 @@
 #include "formats/fields.h"
 #include "formats/format.h"
 #include "formats/json.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "formats/sink.h"
 #include "formats/source.h"
+#include "formats/stamp.h"
 #include "formats/tensor_list.h"
 
 /* kernels: which instruction set is used */
@@ -91,6 +95,7 @@
 /* train: runs */
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/history.h"
 #include "lib/train/settings.h"
 #include "lib/train/team.h"
 #include "lib/train/trainer.h"

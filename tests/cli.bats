@@ -152,9 +152,23 @@ setup() {
     done
     [[ -x $loader ]] || skip "no loader was found"
     for tool in $TOOLS; do
-        run -0 env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME \
-            "$loader" "$(command -v "$tool")" --version
+        run -0 "$loader" "$(command -v "$tool")" --version
         [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
+    done
+}
+
+@test "OMP_NUM_THREADS is a number of threads, or an error" {
+    local n
+    for n in 1 2; do
+        OMP_NUM_THREADS=$n run -0 tg-attn-dump --example baseline
+    done
+    OMP_NUM_THREADS=2,1 run -0 tg-attn-dump --example baseline # outer and inner loops
+    OMP_NUM_THREADS='' run -0 tg-attn-dump --example baseline
+    for n in 0 -1 x 2x 99999 ' 2'; do
+        OMP_NUM_THREADS=$n run -2 --separate-stderr tg-attn-dump --example baseline
+        said "tg-attn-dump: OMP_NUM_THREADS must be a number from 1 to "
+        said "got '$n'"
+        OMP_NUM_THREADS=$n run -0 tg-attn-dump --example baseline --threads 1
     done
 }
 

@@ -17,7 +17,7 @@ tg_environment() {
     PATH=$BUILD/bin:$PATH
     unset TG_MODEL NO_COLOR
     # Threads that wait by spinning take the processors from other tests.
-    export LC_ALL=C TERM=dumb OMP_WAIT_POLICY=passive
+    export LC_ALL=C TERM=dumb
 }
 
 tg_setup() {

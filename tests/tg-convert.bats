@@ -353,6 +353,35 @@ open("bad", "wb").write(data)
     cmp hf/model.safetensors "$FIXTURES/hf/model.safetensors"
 }
 
+@test "a directory that cannot be completed: nothing new is left in it" {
+    cp -r hf old
+    printf '\0\0\300\177' | dd of=hf/model.safetensors bs=1 seek=4000 conv=notrunc status=none
+    run -1 --separate-stderr tg-convert hf --to hf -o new # its directory is removed again
+    said "is nan: it must be finite"
+    [[ ! -e new ]]
+    echo mine > old/tokenizer.json
+    cp -r old same
+    run -1 --separate-stderr tg-convert hf --to hf -o same
+    diff -r old same
+    run -3 --separate-stderr bash -c 'ulimit -f 8; tg-convert tiny.npz --to hf --lossy -o new'
+    said "File too large"
+    [[ ! -e new ]]
+}
+
+@test "signals leave no temporary file in a directory" {
+    need_plain_build
+    local signal seconds left
+    tg-init -P baby --n-embd 512 --n-head 8 -o wide.npz 2> /dev/null
+    for signal in INT TERM HUP QUIT PIPE XCPU; do
+        for seconds in 0.02 0.05 0.08; do
+            timeout -s "$signal" "$seconds" tg-convert wide.npz --to hf -o wide || (($? == 124))
+            for left in wide/.tg-*; do
+                [[ ! -e $left ]]
+            done
+        done
+    done
+}
+
 @test "a model from a pipe; a device without an end" {
     need_plain_build
     run_pipe 0 'tg-convert <(cat model.npz) --to gguf --lossy -o a.gguf'
@@ -363,6 +392,36 @@ open("bad", "wb").write(data)
     said "/dev/zero: the input has more than 67108864 bytes"
     run -1 --separate-stderr bash -c 'ulimit -v 2000000; tg-convert <(yes) -o c.npz'
     said "the input has more than 67108864 bytes"
+}
+
+@test "a model from standard input: any format, from a pipe or a file" {
+    tg-convert hf --to gguf -o a.gguf
+    tg-convert model.npz --to llmc --lossy -o a.llmc 2> /dev/null
+    for source in model.npz a.gguf a.llmc bare.safetensors; do
+        tg-convert "$source" --heads 2 -o named.npz 2> /dev/null
+        run_pipe 0 "cat $source | tg-convert - --heads 2 -o out.npz"
+        cmp out.npz named.npz
+        run_pipe 0 "tg-convert - --heads 2 < $source > out.npz"
+        cmp out.npz named.npz
+    done
+    run_pipe 0 'tg-init -P tinygpt --seed 3 | tg-convert - --to hf --lossy -o piped'
+    tg-convert tiny.npz --to hf --lossy -o named 2> /dev/null
+    diff -r piped named
+}
+
+@test "standard input: what it is, and what it lacks" {
+    cp hf/config.json .
+    run_pipe 2 'tg-convert - < bare.safetensors > out.npz' # a config.json here is not this file's
+    said "standard input: the file does not tell the number of heads"
+    run_pipe 1 'head -c 3000 model.npz | tg-convert - -o out.npz'
+    said "standard input: "
+    run_pipe 1 'echo text | tg-convert - -o out.npz'
+    said "standard input: not a file of tokens that can be recognized"
+    run_pipe 2 'printf abc | tg-tokenize | tg-convert - --to gguf -o out.gguf'
+    said "standard input: tokens, no model"
+    run_pipe 1 'tg-convert - --to uint16 < model.npz > out.bin'
+    said 'standard input: the archive has kind "model", expected "tokens"'
+    [[ ! -e out.gguf ]]
 }
 
 @test "a part of a checkpoint that is a pipe, or a device" {
@@ -378,4 +437,15 @@ open("bad", "wb").write(data)
     mkfifo hf/config.json
     run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
     said "hf/config.json: not a regular file"
+}
+
+@test "on a terminal, a long conversion shows its progress; a short one and a pipe nothing" {
+    slow
+    tg-init -P baby -o baby.npz 2> /dev/null
+    run -0 on_terminal '(tg-convert baby.npz --to safetensors | (sleep 1.3; cat > /dev/null)) 2>&1'
+    [[ $output = *' of 3.2 MiB'* ]]
+    run -0 on_terminal 'tg-convert baby.npz --to hf -o baby'
+    is_output ""
+    run -0 --separate-stderr bash -c 'tg-convert baby.npz | (sleep 1.3; cat > /dev/null)'
+    [[ -z $stderr ]]
 }

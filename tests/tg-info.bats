@@ -39,6 +39,33 @@ trained() {
     [[ $(tg-info --all model.npz | grep -c '^opt/[mv]/') = 56 ]]
 }
 
+@test "a trained model keeps its losses, at most 1024, wherever it was stopped" {
+    make_text 2000 > text
+    tg-tokenize < text > tokens.npz
+    tg-init --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o model.npz 2> /dev/null
+    cp model.npz whole.npz
+    tg-info model.npz > got
+    run -1 grep -q '^loss' got
+    tg-train -m model.npz --steps 40 --batch 1 --log log.tsv tokens.npz 2> /dev/null
+    tg-info model.npz > got
+    grep -qx 'steps       1 to 40' got
+    grep -A 1 '^loss' got | cmp - <(tg-info log.tsv | grep -A 1 '^loss')
+    run -1 grep -q 'train/history' got
+    tg-info --json model.npz log.tsv | python3 -c '
+import json, sys
+model, log = (json.loads(line)["history"] for line in sys.stdin)
+assert model["step"] == log["step"] == list(range(1, 41)) and "val_loss" not in model
+assert all(abs(m - l) <= 5e-7 for m, l in zip(model["loss"], log["loss"]))'
+    tg-train -m whole.npz --steps 2500 --batch 1 --dropout 0.1 tokens.npz 2> /dev/null
+    tg-info whole.npz | grep -qx 'steps       4 to 2500, one in 4'
+    tg-init --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o model.npz 2> /dev/null
+    for seconds in 0.1 0.2 60; do
+        timeout -s TERM $seconds tg-train -m model.npz --steps 2500 --batch 1 --dropout 0.1 tokens.npz ||
+            (($? >= 124))
+    done 2> /dev/null
+    cmp model.npz whole.npz
+}
+
 @test "tokens, tokenizers, dumps, logits, vocabularies" {
     trained
     tg-tokenize text > tokens.npz
@@ -80,8 +107,8 @@ for path in "model.npz", "dump.npz":
         assert shape == ",".join(map(str, a.shape)), name
         data = a.tobytes()
         assert raw[int(offset):int(offset) + int(size)] == data, name
-        if a.dtype == np.float32 and a.ndim > 0:
-            x = a.astype(float)
+        if a.dtype.kind == "f" and a.ndim > 0:
+            x = a.astype(np.float32).astype(float)
             want = [x.min(), x.max(), x.mean(), np.sqrt((x * x).sum())]
             assert np.allclose([float(s) for s in stats[:4]], want, rtol=1e-8, atol=1e-9), name
             assert stats[4] == "0"

@@ -211,6 +211,15 @@ small_bpe() {
 "\"'
 }
 
+@test "--pieces and --offsets: what would not be seen is an escape" {
+    printf 'a\xE2\x80\x8D\xCC\x81' > joined # U+200D, and an accent on nothing
+    run -0 --separate-stderr tg-tokenize -t char --pieces joined
+    is_output '"a"
+"\u200D"
+"\u0301"'
+    tg-tokenize -t char --offsets joined | cut -f 4 | sed -n 3p | grep -qxF '\u200D'
+}
+
 @test "lines of bytes and of nothing" {
     run -0 --separate-stderr bash -c 'printf "a\0" | tg-tokenize --offsets'
     is_output $'id\tfrom\tto\ttext\n97\t0\t1\ta\n0\t1\t2\t\\x00'

@@ -5,7 +5,7 @@ load helper
 setup_file() {
     tg_fixtures
     # Threads that wait by spinning take the processors from each other.
-    export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+    export OMP_NUM_THREADS=1
     make_text > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
@@ -171,7 +171,7 @@ step_of() {
     run -0 --separate-stderr tg-train -n 4 -m model.npz --log log.tsv t.npz
     said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train -m model.npz --steps 8 t.npz"
     run -0 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz is complete: 4 of 2 steps are done; to continue: tg-train --steps 8 t.npz"
+    said "tg-train: model.npz is complete: 4 steps are done, --steps asks for 2; to continue: tg-train --steps 8 t.npz"
     run_pipe 0 'tg-train < t.npz'
     said "tg-train: model.npz is complete: 4 of 4 steps are done; to continue: tg-train --steps 8"
     cmp model.npz want.npz
@@ -180,7 +180,7 @@ step_of() {
     make_text 9000 | tg-tokenize > other.npz
     run -0 --separate-stderr tg-train -o out.npz -n 3 --lr 1 other.npz
     [[ ${#stderr_lines[@]} = 2 ]]
-    says "tg-train: model.npz is complete: 4 of 3 steps are done; to continue: tg-train -o out.npz --steps 8 other.npz"
+    says "tg-train: model.npz is complete: 4 steps are done, --steps asks for 3; to continue: tg-train -o out.npz --steps 8 other.npz"
     says "tg-train: saved out.npz at step 4 of 4"
     cmp out.npz want.npz
     run -0 --separate-stderr tg-train -o out.npz t.npz
@@ -211,6 +211,20 @@ step_of() {
     says "tg-train: --batch was 4, is now 5"
     [[ $stderr != *"--seed"* ]]
     [[ $(scalars model.npz train/lr) = 0.001 ]]
+}
+
+@test "--lr leaves a --min-lr that was chosen" {
+    quick -n 2 --lr 1e-3 --min-lr 5e-4 t.npz
+    run -0 --separate-stderr tg-train -n 3 --lr 1e-3 t.npz
+    [[ $(scalars model.npz train/min_lr) = 0.0005 && $stderr != *"--min-lr"* && $stderr != *"--lr"* ]]
+    run -0 --separate-stderr tg-train -n 4 --lr 2e-3 t.npz
+    says "tg-train: --lr was 0.001, is now 0.002"
+    [[ $(scalars model.npz train/min_lr) = 0.0005 && $stderr != *"--min-lr"* ]]
+    # one that was not follows
+    quick -n 2 -m other.npz t.npz
+    run -0 --separate-stderr tg-train -n 3 --lr 1e-3 -m other.npz t.npz
+    says "tg-train: --min-lr was 0.0002, is now 0.0001, a tenth of --lr"
+    [[ $(scalars other.npz train/min_lr) = 0.0001 ]]
 }
 
 @test "another text is said" {
@@ -308,7 +322,9 @@ stoppable() {
     is_output ""
     at=$(step_of model.npz)
     [[ $at -ge 10 && $at -lt 120 ]]
-    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step $at of 120" ]]
+    says "tg-train: finishing this step, then saving; again to stop now"
+    [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step $at of 120" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: to go on: tg-train --threads 2 -b 4 -n 120 "* ]]
     run -0 --separate-stderr "${COMMAND[@]}"
     [[ ${stderr_lines[0]} = "tg-train: model.npz: resuming at step $at of 120" ]]
     cmp model.npz whole.npz
@@ -322,7 +338,7 @@ stoppable() {
     stoppable 240
     for at in 1 2 7; do
         run -143 --separate-stderr signalled $at drain SIGTERM -- "${COMMAND[@]}"
-        [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+        [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
         [[ $(step_of model.npz) -lt 240 ]]
     done
     "${COMMAND[@]}" --threads 1 2> /dev/null
@@ -332,7 +348,7 @@ stoppable() {
 @test "SIGHUP stops like SIGTERM, with 129" {
     stoppable
     run -129 --separate-stderr signalled 5 drain SIGHUP -- "${COMMAND[@]}"
-    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+    [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
     "${COMMAND[@]}" 2> /dev/null
     cmp model.npz whole.npz
 }
@@ -341,10 +357,126 @@ stoppable() {
     slow
     stoppable
     run -143 --separate-stderr signalled 5 stuck+drain SIGTERM SIGTERM SIGTERM -- "${COMMAND[@]}"
-    [[ ${stderr_lines[-1]} = "tg-train: saved model.npz at step "* ]]
+    [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
     [[ $(step_of model.npz) -ge 5 ]]
     "${COMMAND[@]}" 2> /dev/null
     cmp model.npz whole.npz
+}
+
+# within SECONDS COMMAND...: the command succeeds before they have passed.
+within() {
+    local i seconds=$1
+    shift
+    for ((i = 0; i < 20 * seconds; i++)); do
+        "$@" && return
+        sleep 0.05
+    done
+    return 1
+}
+
+has_ended() {
+    ! kill -0 $child 2> /dev/null
+}
+
+# begun COMMAND...: run it in the background, its messages in err; returns when it is within a step, of which
+# it prints a status line.
+begun() {
+    rm -f err
+    set -m # a background job would otherwise ignore SIGINT
+    "$@" 2> err 3>&- &
+    child=$!
+    set +m
+    within 60 grep -qs ' needs ' err
+    kill -USR1 $child
+    within 60 grep -q '^tg-train: step ' err
+}
+
+# The steps of 65,536 passes would take minutes.
+@test "a long step: the first signal is answered at once, the second one abandons the step" {
+    local status=0
+    quick -n 3 t.npz
+    mv model.npz whole.npz
+    cp untrained.npz model.npz
+    quick -n 2 t.npz
+    cp model.npz two.npz
+    begun tg-train -n 3 -a 65536 t.npz
+    kill -INT $child
+    within 20 grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
+    sleep 1.1
+    kill -TERM $child
+    within 20 has_ended
+    wait $child || status=$?
+    [[ $status = 130 ]]
+    grep -qx 'tg-train: abandoning this step, then saving those before it; again to end without saving' err
+    [[ $(tail -n 2 err) = "tg-train: stopped; model.npz is unchanged
+tg-train: to go on: tg-train -n 3 -a 65536 t.npz" ]]
+    cmp model.npz two.npz
+    tg-train -n 3 -a 1 t.npz 2> /dev/null
+    cmp model.npz whole.npz
+}
+
+@test "a long step that is abandoned leaves the steps before it, also those that were not saved" {
+    slow
+    local status=0
+    begun tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz
+    within 100 grep -q '^step 1/3' err
+    kill -INT $child
+    within 20 grep -q '^tg-train: finishing' err
+    sleep 1.1
+    kill -INT $child
+    within 20 has_ended
+    wait $child || status=$?
+    [[ $status = 130 && $(step_of model.npz) = 1 ]]
+    [[ $(tail -n 2 err) = "tg-train: saved model.npz at step 1 of 3
+tg-train: to go on: tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz" ]]
+}
+
+@test "a new model whose first step is abandoned is not made" {
+    slow
+    local status=0
+    rm model.npz
+    begun tg-train -a 65536 t.npz
+    kill -INT $child
+    within 20 grep -q '^tg-train: finishing' err
+    sleep 1.1
+    kill -INT $child
+    within 20 has_ended
+    wait $child || status=$?
+    [[ $status = 130 && ! -e model.npz ]]
+    [[ $(tail -n 2 err) = "tg-train: stopped; no model was saved
+tg-train: to go on: tg-train -a 65536 t.npz" ]]
+    run -0 ls -A
+    [[ $output != *.tg-* ]]
+}
+
+@test "the command that goes on after a signal is quoted, and says what it needs on standard input" {
+    local status=0
+    cp untrained.npz "my model.npz"
+    begun tg-train -m "my model.npz" -b 4 -n 100000 - < t.npz
+    within 20 grep -q '^step ' err
+    kill -INT $child
+    wait $child || status=$?
+    [[ $status = 130 ]]
+    [[ $(tail -n 1 err) = "tg-train: to go on, with the same tokens on standard input:"* ]]
+    grep -qF "standard input: tg-train -m 'my model.npz' -b 4 -n 100000 -" err
+}
+
+@test "a long first step shows how far it is, and the time left" {
+    need python3
+    run -0 python3 - << 'EOF'
+import os, pty, re, signal, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.execvp("tg-train", ["tg-train", "-n", "3", "-a", "65536", "t.npz"])
+seen, end = b"", time.time() + 30
+while time.time() < end and not re.search(rb"step 0/3 \+ [0-9]+%  [0-9,]+ tok/s  [0-9a-z]+ left", seen):
+    seen += os.read(fd, 4096)
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)
+print("seen" if time.time() < end else seen)
+EOF
+    is_output seen
 }
 
 @test "a run with -o that was stopped is finished by the same command" {
@@ -406,7 +538,7 @@ stoppable() {
     stoppable
     run -0 --separate-stderr signalled 10 drain SIGUSR1 -- "${COMMAND[@]}"
     says "tg-train: step "...
-    [[ $(grep -cE '^tg-train: step [0-9]+/120  loss [0-9.]+  .*tok/s  .* left$' <<< "$stderr") = 1 ]]
+    [[ $(grep -cE '^tg-train: step [0-9]+/120( \+ [0-9]+%)?  loss [0-9.]+  .*tok/s  .* left$' <<< "$stderr") = 1 ]]
     cmp model.npz whole.npz
 }
 
@@ -441,7 +573,7 @@ stoppable() {
     [[ $at -ge 20 && $at -lt 120 ]]
     want=" (at step $((at / 17 * 17)))"
     [[ $((at % 17)) != 0 ]] || want=""
-    [[ ${stderr_lines[-2]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+"$want"$ ]]
+    [[ ${stderr_lines[-3]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+"$want"$ ]]
     # as it does not where it was just measured
     run -0 --separate-stderr "${COMMAND[@]}"
     [[ ${stderr_lines[-2]} =~ ^"tg-train: step 120: loss "[0-9.]+", validation loss "[0-9.]+$ ]]
@@ -452,6 +584,136 @@ stoppable() {
     run -0 --separate-stderr signalled 10 drain SIGINT -- \
         sh -c 'trap "" INT; exec "$@"' sh "${COMMAND[@]}"
     cmp model.npz whole.npz
+}
+
+# ---- two runs, and other programs
+
+@test "a second run on the same model is refused with the first one's process, also after a save" {
+    slow
+    local first status=0
+    begun tg-train -b 4 -n 100000 --save-every 1 t.npz
+    first=$child
+    within 20 test "$(stat -c %i model.npz)" != "$(stat -c %i untrained.npz)"
+    run -3 --separate-stderr tg-train -n 5 t.npz
+    said "tg-train: model.npz: process $first is training it"
+    [[ ${#stderr_lines[@]} = 1 ]]
+    # as another path names it, and as the target
+    mkdir dir
+    ln -s ../model.npz dir/link.npz
+    run -3 --separate-stderr tg-train -n 5 -m dir/link.npz t.npz
+    said "tg-train: dir/link.npz: process $first is training it"
+    run -3 --separate-stderr tg-train -n 5 -m untrained.npz -o model.npz t.npz
+    said "tg-train: model.npz: process $first is training it"
+    # other files, and reading, are free
+    tg-train -b 4 -n 2 -o other.npz t.npz 2> /dev/null
+    tg-info model.npz > /dev/null
+    kill -INT $first
+    wait $first || status=$?
+    [[ $status = 130 ]]
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+    tg-train -b 4 -n "$(($(step_of model.npz) + 1))" t.npz 2> /dev/null
+}
+
+@test "of two runs that make a new model only one does" {
+    rm model.npz
+    begun tg-train -a 65536 t.npz
+    run -3 --separate-stderr tg-train -n 1 t.npz
+    said "tg-train: model.npz: process $child is training it"
+    kill -KILL $child
+    wait $child || true
+    # its lock file is left behind, and hinders nobody
+    [[ -e .tg-model.npz.lock ]]
+    quick -n 1 t.npz
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+}
+
+@test "a lock file is gone after a failure and after a signal that ends at once" {
+    slow
+    local status=0
+    run -1 --separate-stderr tg-train text
+    run -2 --separate-stderr tg-train -c 17 t.npz
+    begun tg-train -a 65536 t.npz
+    kill -INT $child
+    within 20 grep -q '^tg-train: finishing' err
+    sleep 1.1
+    kill -INT $child
+    wait $child || status=$?
+    [[ $status = 130 ]]
+    mkfifo pipe
+    # while the text is being read
+    set -m
+    tg-train pipe 2> err 3>&- &
+    child=$!
+    set +m
+    within 20 test -e .tg-model.npz.lock
+    kill -TERM $child
+    status=0
+    wait $child || status=$?
+    [[ $status = 143 ]]
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+    # nor is there one for what is not a file
+    tg-train -b 4 -n 1 -o /dev/null t.npz 2> /dev/null
+    [[ ! -e /dev/.tg-null.lock ]]
+}
+
+@test "--no-lock: no lock is taken or asked for" {
+    slow
+    local status=0
+    begun tg-train -a 65536 t.npz
+    run -0 --separate-stderr tg-train --no-lock -b 4 -n 1 t.npz
+    [[ $(step_of model.npz) = 1 ]]
+    kill -KILL $child
+    wait $child || true
+    rm .tg-model.npz.lock
+    begun tg-train --no-lock -n 2 -a 65536 t.npz
+    run -0 ls -A
+    [[ $output != *.lock* ]]
+    kill -KILL $child
+    wait $child || true
+    # what is in its place cannot be locked
+    mkdir .tg-model.npz.lock
+    run -3 --separate-stderr tg-train -n 2 t.npz
+    said "tg-train: model.npz: cannot open "*"/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
+    quick --no-lock -n 2 t.npz
+}
+
+@test "a model that another program replaces is not overwritten" {
+    slow
+    local how
+    for how in 'cp untrained.npz new.npz && mv new.npz model.npz' 'cat t.npz > model.npz' 'touch model.npz'; do
+        rm -f model.npz*
+        cp untrained.npz model.npz
+        begun tg-train -b 4 -n 1 -a 4096 t.npz
+        bash -c "$how"
+        cp model.npz theirs.npz
+        child_status=0
+        wait $child || child_status=$?
+        [[ $child_status = 3 ]]
+        [[ $(tail -n 1 err) = \
+            "tg-train: model.npz: another program has replaced it: step 1 of this run is saved as $PWD/model.npz.step-1" ]]
+        cmp model.npz theirs.npz
+        [[ $(step_of model.npz.step-1) = 1 ]]
+    done
+}
+
+@test "one that it makes or removes meanwhile; the name beside it is taken" {
+    slow
+    local status=0
+    rm model.npz
+    touch model.npz.step-1
+    begun tg-train -b 4 -n 1 -a 1024 -c 8 t.npz
+    cp untrained.npz model.npz
+    wait $child || status=$?
+    [[ $status = 3 && $(tail -n 1 err) = *"saved as $PWD/model.npz.step-1+" ]]
+    cmp model.npz untrained.npz
+    [[ $(step_of model.npz.step-1+) = 1 && ! -s model.npz.step-1 ]]
+    begun tg-train -b 4 -n 1 -a 4096 t.npz
+    rm model.npz
+    wait $child
+    [[ $(step_of model.npz) = 1 ]]
 }
 
 # ---- the log
@@ -576,6 +838,25 @@ stoppable() {
     [[ $(step_of out.npz) = 2 ]]
 }
 
+@test "-m is not read where -o exists, and that is said" {
+    quick -m other.npz -n 2 -c 8 t.npz
+    cp other.npz before.npz
+    run -0 --separate-stderr tg-train -m model.npz -o other.npz -n 3 t.npz
+    [[ ${stderr_lines[0]} = "tg-train: other.npz exists and is continued: model.npz is not read" ]]
+    says "tg-train: other.npz: resuming at step 2 of 3"
+    run -0 --separate-stderr tg-train -m model.npz -o other.npz t.npz
+    says "tg-train: other.npz exists and is continued: model.npz is not read"
+    run -0 --separate-stderr tg-train -m - -o other.npz -n 4 t.npz < untrained.npz
+    says "tg-train: other.npz exists and is continued: standard input is not read"
+    # nothing to say
+    run -0 --separate-stderr tg-train -m other.npz -o other.npz -n 5 t.npz
+    [[ $stderr != *"not read"* ]]
+    run -0 --separate-stderr tg-train -o other.npz -n 6 t.npz
+    [[ $stderr != *"not read"* ]]
+    run -0 --separate-stderr tg-train -m model.npz -o new.npz -n 1 t.npz
+    [[ $stderr != *"not read"* ]]
+}
+
 @test "-o - is the model on standard output, and nothing else is" {
     run_pipe 0 'tg-train -b 4 -o - -n 3 --save-every 1 t.npz | cat > out.npz'
     [[ $stderr != *saved* && $stderr != *"stopped"* ]]
@@ -662,9 +943,10 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 }
 
 @test "nothing at all is refused" {
-    run_pipe 1 'tg-train < /dev/null'
-    said "tg-train: standard input: "
-    [[ $stderr = *empty* ]]
+    run_pipe 2 'tg-train < /dev/null'
+    said "tg-train: standard input: empty: no tokens: try  tg-tokenize < text | tg-train"
+    run_pipe 2 'true | tg-train t.npz -'
+    said "tg-train: standard input: empty: no tokens: try  tg-tokenize < text | tg-train"
     : > empty
     run -1 --separate-stderr tg-train empty
     said "tg-train: empty: "
@@ -673,7 +955,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     run -1 --separate-stderr tg-train none.npz
     said "tg-train: the text has 0 tokens, a window of context 16 needs 17"
     # and a failure upstream is not taken for a text
-    run_pipe 1 'tg-tokenize < /dev/null | tg-train'
+    run_pipe 2 'tg-tokenize < /dev/null | tg-train'
     [[ ${stderr_lines[*]} = *"tg-train: standard input: "*empty* ]]
     cmp model.npz untrained.npz
 }

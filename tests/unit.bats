@@ -10,7 +10,7 @@ setup_file() {
 
 # unit TEST [ISA]: status 77 means that this machine lacks the instruction set.
 unit() {
-    OMP_WAIT_POLICY=passive run "${DIR:-$BUILD}/unit/test_$1" "${@:2}"
+    run "${DIR:-$BUILD}/unit/test_$1" "${@:2}"
     echo "$output"
     [[ $status != 77 ]] || skip "${lines[-1]}"
     [[ $status = 0 ]]
@@ -29,6 +29,7 @@ tiny() {
 }
 
 @test "unit: base" { unit base; }
+@test "unit: threads" { unit threads; }
 @test "unit: decimal" { unit decimal; }
 @test "unit: json" { unit json; }
 @test "unit: npy" { unit npy; }

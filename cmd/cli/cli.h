@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "formats/fields.h"
+#include "formats/lock.h"
 #include "formats/save.h"
 #include "lib/base/status.h"
 
@@ -148,8 +149,8 @@ bool cli_stdin_has_data(void);
  * The destination of a result: stdout (path NULL or "-"), or a file that cli_output_commit() replaces
  * as a whole.  Binary data for a terminal is refused: TG_EUSAGE, with the remedy.
  * Error messages name the file; the caller adds `name` to errors of its own writes.
- * At most one output may be open at a time.  SIGINT, SIGTERM and SIGHUP remove its temporary file
- * before they end the tool; SIGKILL leaves it.
+ * At most one output may be open at a time.  SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and SIGXCPU
+ * remove its temporary file before they end the tool; SIGKILL leaves it.
  */
 typedef struct cli_output {
     int fd;           /* write here */
@@ -175,6 +176,16 @@ TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input,
  * replaced later. */
 bool cli_output_is_stream(const char *path);
 
+/* ---- lock.c */
+
+/*
+ * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
+ * process has it, which the message names: "FILE: process 1234 is `work` it"; or there can be no lock.
+ * SIGINT, SIGTERM and SIGHUP remove the lock file before they end the tool.  One lock at a time.
+ */
+TG_MUST_CHECK tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err);
+void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */
+
 /* ---- progress.c */
 
 /* Whether a descriptor is a terminal that interprets escape sequences: TERM is neither empty nor "dumb". */
@@ -192,6 +203,10 @@ bool cli_redraws(void);
  * time. */
 bool cli_progress_due(double *shown);
 
+/* Whether the progress of a job that began at `begun` is due: only if it can be redrawn, so that nothing is
+ * left of it, and not in the job's first second; then as by cli_progress_due(). */
+bool cli_progress_wanted(double begun, double *shown);
+
 /* Seconds on a monotonic clock. */
 double cli_now(void);
 
@@ -208,12 +223,18 @@ void cli_progress_end(void);
 /* Catch SIGUSR1; cli_status_asked() tells whether it came. */
 void cli_catch_status(void);
 
-/* Catch SIGINT, SIGTERM and SIGHUP.  The first one is kept for cli_stop_signal().  Another one ends the
- * tool at once, unless it comes within a second of the first: some programs send the same request
- * twice. */
-void cli_catch_stop(void);
+/*
+ * Catch SIGINT, SIGTERM and SIGHUP.  Each is answered at once with a line on stderr.
+ * The first one is kept for cli_stop_signal(); its line is `finishing`.  The next one, after
+ * cli_let_abandon(true), is kept for cli_abandon_asked(); its line is `abandoning`.  Otherwise, and after
+ * that, another one ends the tool at once.  One within a second of the last is taken for the same request:
+ * some programs send it twice.
+ */
+void cli_catch_stop(const char *finishing, const char *abandoning);
 
-int cli_stop_signal(void);   /* the first signal caught, or 0 */
+int cli_stop_signal(void);      /* the first signal caught, or 0 */
+void cli_let_abandon(bool can); /* whether the current work can be abandoned */
+bool cli_abandon_asked(void);
 bool cli_status_asked(void); /* whether SIGUSR1 came since the last call */
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */
@@ -233,14 +254,6 @@ const char *cli_duration(double seconds);
  * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
-/*
- * A token's text as every tool shows it: like cli_escape(), but a backslash is doubled unless it is the
- * whole token.  So two tokens never look alike, and those of one byte are shown as by cli_escape().
- * Returns the bytes of the whole result, without NUL; out [size] has as many whole characters of it as
- * fit.
- */
-size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n);
-
 /* ---- shell.c */
 
 /*
@@ -252,16 +265,8 @@ void cli_command_add(char *command, size_t size, const char *word);
 
 /* ---- threads.c */
 
-/*
- * Call this after cli_init() in a tool that computes.  It makes threads that wait for each other sleep
- * after some microseconds instead of spinning for milliseconds.  When other programs compete for the
- * processors, training is then several times faster; otherwise the cost is too small to measure.
- * OpenMP libraries read this setting from the environment when they are loaded, so the tool sets it and
- * executes itself once more.  If the user has set it, nothing happens.
- */
-void cli_init_threads(char **argv);
-
-/* Set the number of threads; 0: OpenMP's default.  TG_EUSAGE: more than 8 per processor. */
+/* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
+ * per processor, or OMP_NUM_THREADS is no such number. */
 TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
 
 /* ---- compute.c */

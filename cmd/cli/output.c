@@ -31,7 +31,7 @@ static tg_status begin_save(tg_save *save, const char *path, tg_err *err)
         return tg_save_begin(save, path, err);
     cli_hold_stops(&old);
     if (!(status = tg_save_begin(save, path, err)) && save->temp)
-        cli_keep_temporary(save->temp);
+        cli_keep_file(CLI_TEMPORARY_FILE, save->temp);
     cli_release_stops(&old);
     return status;
 }
@@ -66,7 +66,7 @@ tg_status cli_output_commit(cli_output *out, tg_err *err)
 
     if (out->file && tg_save_commit(&out->save, err))
         status = tg_err_in(err, out->name);
-    cli_forget_temporary();
+    cli_forget_file(CLI_TEMPORARY_FILE);
     *out = (cli_output){0};
     return status;
 }
@@ -75,7 +75,7 @@ void cli_output_abort(cli_output *out)
 {
     if (out->file) {
         tg_save_abort(&out->save);
-        cli_forget_temporary();
+        cli_forget_file(CLI_TEMPORARY_FILE);
     }
     *out = (cli_output){0};
 }

@@ -36,14 +36,18 @@ void cli_show_version(const cli_tool *tool);
 /* The name given to cli_init(). */
 const char *cli_tool_name(void);
 
+/* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
+void cli_say_at_once(const char *line);
+
 /* Block SIGINT, SIGTERM and SIGHUP, and save the signal mask in *old; cli_release_stops() restores it. */
 void cli_hold_stops(sigset_t *old);
 void cli_release_stops(const sigset_t *old);
 
-/* Register a temporary file: if one of those signals ends the tool, the file is removed first.  One
- * file at a time; a path that is too long is not registered. */
-void cli_keep_temporary(const char *path);
-void cli_forget_temporary(void);
+/* Register a file: if one of those signals ends the tool, the file is removed first.  One of each kind at a
+ * time; a path that is too long is not registered. */
+typedef enum cli_kept { CLI_TEMPORARY_FILE, CLI_LOCK_FILE, CLI_KEPT_FILES } cli_kept;
+void cli_keep_file(cli_kept kind, const char *path);
+void cli_forget_file(cli_kept kind);
 
 /* Ignore SIGXFSZ: a write beyond the file size limit then fails with an error. */
 void cli_ignore_file_limit(void);

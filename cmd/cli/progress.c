@@ -1,4 +1,5 @@
 /* cli: the terminal, and the progress line on it. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -6,12 +7,14 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
 #include "lib/base/utf8.h"
 
 #define REDRAW_SECONDS 0.1 /* between updates of a redrawn line */
 #define LINE_SECONDS 10    /* between lines that are not redrawn */
+#define QUIET_SECONDS 1    /* a job that takes no longer shows no progress */
 
-static bool line_open; /* the cursor is at the end of a redrawn line */
+static volatile sig_atomic_t line_open; /* the cursor is at the end of a redrawn line */
 
 double cli_now(void)
 {
@@ -57,6 +60,11 @@ bool cli_progress_due(double *shown)
     return true;
 }
 
+bool cli_progress_wanted(double begun, double *shown)
+{
+    return cli_redraws() && cli_now() - begun >= QUIET_SECONDS && cli_progress_due(shown);
+}
+
 /* The bytes of `line` that fit into `columns`, at one column per character. */
 static size_t fitting(const char *line, size_t columns)
 {
@@ -76,14 +84,24 @@ void cli_progress(const char *line)
         fprintf(stderr, "%s\n", line);
         return;
     }
+    line_open = 1; /* first: cli_say_at_once() may come in between */
     /* the last column stays free: some terminals wrap after writing to it */
     fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
-    line_open = true;
 }
 
 void cli_progress_end(void)
 {
     if (line_open)
         fputc('\n', stderr);
-    line_open = false;
+    line_open = 0;
+}
+
+void cli_say_at_once(const char *line)
+{
+    const size_t n = strlen(line);
+
+    if (line_open)
+        (void)!write(STDERR_FILENO, "\n", 1);
+    line_open = 0;
+    (void)!write(STDERR_FILENO, line, n);
 }

@@ -7,21 +7,25 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-#define N_STOPS 3
+#define N_STOPS 3 /* of them, requests to stop */
+#define N_ENDS 6
 #define SAME_REQUEST 1.0 /* seconds within which another stop signal repeats the same request */
 
-static const int stops[N_STOPS] = {SIGINT, SIGTERM, SIGHUP};
-static volatile sig_atomic_t stop_signal;
-static double stop_time; /* when stop_signal came; used by on_stop() only */
+/* Signals that end a tool, from outside. */
+static const int ends[N_ENDS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
+static volatile sig_atomic_t stop_signal, can_abandon, abandon_asked;
+static double stop_time; /* of the last signal that counted; used by on_stop() only */
+static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */
 static volatile sig_atomic_t status_asked;
-static char temporary[8192];                /* path of a save's temporary file ... */
-static volatile sig_atomic_t has_temporary; /* ... while one exists */
+/* Files to remove: paths, and whether there is one. */
+static char kept[CLI_KEPT_FILES][8192];
+static volatile sig_atomic_t is_kept[CLI_KEPT_FILES];
 
 static void stop_set(sigset_t *set)
 {
     sigemptyset(set);
-    for (size_t i = 0; i < N_STOPS; i++)
-        sigaddset(set, stops[i]);
+    for (size_t i = 0; i < N_ENDS; i++)
+        sigaddset(set, ends[i]);
 }
 
 /* The other stop signals are blocked while one is handled. */
@@ -33,13 +37,14 @@ static void set_action(int number, void (*action)(int))
     sigaction(number, &sa, NULL);
 }
 
-/* Remove the temporary file, and let the signal end the tool when its handler returns. */
+/* Remove the registered files, and let the signal end the tool when its handler returns. */
 static void end_at_once(int number)
 {
     const int sys = errno;
 
-    if (has_temporary)
-        unlink(temporary);
+    for (int kind = 0; kind < CLI_KEPT_FILES; kind++)
+        if (is_kept[kind])
+            unlink(kept[kind]);
     set_action(number, SIG_DFL);
     raise(number);
     errno = sys;
@@ -49,11 +54,17 @@ static void on_stop(int number)
 {
     const int sys = errno;
     const double t = cli_now();
+    const bool same = stop_signal && t - stop_time <= SAME_REQUEST;
 
+    if (!same)
+        stop_time = t;
     if (!stop_signal) {
         stop_signal = number;
-        stop_time = t;
-    } else if (t - stop_time > SAME_REQUEST) {
+        cli_say_at_once(finishing_line);
+    } else if (!same && can_abandon && !abandon_asked) {
+        abandon_asked = 1;
+        cli_say_at_once(abandoning_line);
+    } else if (!same) {
         end_at_once(number);
     }
     errno = sys;
@@ -92,7 +103,7 @@ void cli_ignore_file_limit(void)
     set_action(SIGXFSZ, SIG_IGN);
 }
 
-/* ---- the temporary file of a save */
+/* ---- files to remove: a save's temporary file, a lock */
 
 void cli_hold_stops(sigset_t *old)
 {
@@ -107,21 +118,21 @@ void cli_release_stops(const sigset_t *old)
     sigprocmask(SIG_SETMASK, old, NULL);
 }
 
-void cli_keep_temporary(const char *path)
+void cli_keep_file(cli_kept kind, const char *path)
 {
     const size_t n = strlen(path) + 1;
 
-    if (n > sizeof temporary)
+    if (n > sizeof kept[kind])
         return;
-    memcpy(temporary, path, n);
-    has_temporary = 1;
-    for (size_t i = 0; i < N_STOPS; i++)
-        catch_unless_caught(stops[i], end_at_once);
+    memcpy(kept[kind], path, n);
+    is_kept[kind] = 1;
+    for (size_t i = 0; i < N_ENDS; i++)
+        catch_unless_caught(ends[i], end_at_once);
 }
 
-void cli_forget_temporary(void)
+void cli_forget_file(cli_kept kind)
 {
-    has_temporary = 0;
+    is_kept[kind] = 0;
 }
 
 /* ---- requests */
@@ -131,15 +142,27 @@ void cli_catch_status(void)
     catch_signal(SIGUSR1, on_status);
 }
 
-void cli_catch_stop(void)
+void cli_catch_stop(const char *finishing, const char *abandoning)
 {
+    snprintf(finishing_line, sizeof finishing_line, "%s: %s\n", cli_tool_name(), finishing);
+    snprintf(abandoning_line, sizeof abandoning_line, "%s: %s\n", cli_tool_name(), abandoning);
     for (size_t i = 0; i < N_STOPS; i++)
-        catch_signal(stops[i], on_stop);
+        catch_signal(ends[i], on_stop);
 }
 
 int cli_stop_signal(void)
 {
     return stop_signal;
+}
+
+void cli_let_abandon(bool can)
+{
+    can_abandon = can;
+}
+
+bool cli_abandon_asked(void)
+{
+    return abandon_asked;
 }
 
 bool cli_status_asked(void)

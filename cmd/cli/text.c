@@ -140,6 +140,17 @@ static tg_status read_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
     return tg_prompt_read(p, &m->model, STDIN_FILENO, err) ? tg_err_in(err, "standard input") : TG_OK;
 }
 
+/* What can be looked at needs at least one token. */
+static tg_status read_some_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
+{
+    tg_status status = read_stdin(m, p, err);
+
+    if (status || p->n > 0)
+        return status;
+    tg_prompt_free(p);
+    return tg_fail(err, TG_EDATA, "standard input: empty: expected text or tokens");
+}
+
 static tg_status no_text(const cli_model *m, tg_err *err)
 {
     if (!tg_tokenizer_has_text(m->model.tokenizer))
@@ -171,8 +182,9 @@ tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m,
     *p = (tg_prompt){0};
     switch (find_source(t, m)) {
     case OPTION:
+        return read_option(t, p, m, err);
     case STDIN:
-        return cli_text_prompt(t, p, m, err);
+        return read_some_stdin(m, p, err);
     case PROBE:
         return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
     case NOWHERE:

@@ -28,13 +28,14 @@ TG_MUST_CHECK int cli_text_check(const cli_text *t);
 
 /*
  * Read the prompt: what the options name; if they name nothing, standard input, unless the model came
- * from there or it has no data; otherwise none, and p->ids is NULL.  The caller frees it.
+ * from there or it has no data; otherwise none, and p->n is 0, as for empty text.  The caller frees it.
  * TG_EUSAGE: the model lacks one of the ids; the message names it.  There is no such probe for the model,
  * or a probe and standard input are both given.
  */
 TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
 
-/* Like cli_text_prompt(), but if there is no prompt, use the model's probe.  TG_EUSAGE: it has none. */
+/* Like cli_text_prompt(), but if there is no prompt, use the model's probe.  TG_EUSAGE: it has none.
+ * TG_EDATA: standard input is empty. */
 TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
 
 /* The text that cli_text_or_probe() would read, as a stream of any length.  The caller closes it. */

@@ -95,36 +95,19 @@ static size_t show_character(char shown[SHOWN_SIZE], const unsigned char *text, 
     return (size_t)snprintf(shown, SHOWN_SIZE, "\\x%02X", *text);
 }
 
-/* Copy shown characters while they fit; backslashes doubled if `doubled`.  Returns the bytes of all. */
-static size_t show(char *out, size_t size, const unsigned char *text, size_t n, bool doubled)
+void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
 {
-    size_t used = 0, all = 0;
+    size_t used = 0, taken;
 
-    while (n > 0) {
+    for (; n > 0; text += taken, n -= taken) {
         char shown[SHOWN_SIZE];
-        size_t taken, length = show_character(shown, text, n, &taken);
+        const size_t length = show_character(shown, text, n, &taken);
 
-        if (doubled && *text == '\\')
-            shown[length++] = '\\';
-        if (used == all && used + length < size) {
-            memcpy(out + used, shown, length);
-            used += length;
-        }
-        all += length;
-        text += taken;
-        n -= taken;
+        if (used + length >= size)
+            break;
+        memcpy(out + used, shown, length);
+        used += length;
     }
     if (size > 0)
         out[used] = '\0';
-    return all;
-}
-
-void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
-{
-    (void)show(out, size, text, n, false);
-}
-
-size_t cli_show_token(char *out, size_t size, const unsigned char *text, size_t n)
-{
-    return show(out, size, text, n, n > 1);
 }

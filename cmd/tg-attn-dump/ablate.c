@@ -103,7 +103,7 @@ static void show_progress(void *context, const tg_ablate_progress *p)
     struct timing *t = context;
     char line[256];
 
-    if (!cli_progress_due(&t->shown))
+    if (!cli_progress_wanted(t->begun, &t->shown))
         return;
     if (p->cases == 1)
         snprintf(line, sizeof line, "%s tokens, %s", cli_count(p->tokens), cli_duration(t->shown - t->begun));

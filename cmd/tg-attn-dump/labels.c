@@ -9,17 +9,16 @@
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
-#define SHOWN_SIZE (2 * TOKEN_TEXT_SIZE) /* of which more is never shown */
+#define SHOWN_SIZE (6 * TOKEN_TEXT_SIZE) /* of which more is never shown */
 
 size_t label_show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
 {
     size_t n;
     const unsigned char *text = tg_tokenizer_token(tok, id, &n);
-    char shown[SHOWN_SIZE], visible[3 * SHOWN_SIZE]; /* two bytes may become "\u00AD" */
+    char shown[SHOWN_SIZE];
 
-    (void)cli_show_token(shown, sizeof shown, text, n);
-    (void)tg_label_show(visible, sizeof visible, shown, strlen(shown));
-    tg_label_copy(out, size, width, visible);
+    (void)tg_label_show_token(shown, sizeof shown, text, n);
+    tg_label_copy(out, size, width, shown);
     return strlen(out);
 }
 

@@ -1,7 +1,7 @@
 /*
  * labels: the tokens' texts, as lines, records and archives show them.
  *
- * Every character is visible (cli_show_token, tg_label_show).  In lines a text is quoted, follows its id,
+ * Every character is visible (tg_label_show_token).  In lines a text is quoted, follows its id,
  * and is cut to few columns; ids are left out where the text tells them, as with bytes.
  */
 #ifndef TG_CMD_ATTN_DUMP_LABELS_H

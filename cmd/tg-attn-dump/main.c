@@ -15,7 +15,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-attn-dump");
-    cli_init_threads(argv);
     if (parse_options(argc, argv, &o, &what))
         return CLI_USAGE;
     if (run(what, &o, &err))

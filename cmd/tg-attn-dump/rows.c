@@ -1,6 +1,5 @@
 /* A line for each element of the scores: its numbers and their offsets. */
 #include <math.h>
-#include <omp.h>
 #include <unistd.h>
 
 #include "cmd/tg-attn-dump/columns.h"
@@ -9,6 +8,7 @@
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 
 #define ATT_PER_LINE 4    /* numbers of a weighted sum per line */
 #define ATT_TEXT_SIZE 512 /* bytes of all its lines */
@@ -175,7 +175,7 @@ static void place_lanes(tg_arena *arena, void *context)
     struct dump *d = p->d;
     const size_t capacity = tg_size_add_sat(columns_capacity(&d->columns, lines), rows * ATT_TEXT_SIZE);
 
-    d->lanes = (size_t)omp_get_max_threads();
+    d->lanes = tg_threads();
     d->lane = tg_arena_take(arena, d->lanes, sizeof *d->lane);
     for (size_t n = 0; n < d->lanes; n++) {
         char *text = tg_arena_take(arena, capacity, 1);

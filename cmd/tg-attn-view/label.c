@@ -41,7 +41,7 @@ static bool tells(const char *label, long long id)
     char want[32];
 
     if (id == byte) {
-        (void)cli_show_token(want, sizeof want, &byte, 1);
+        (void)tg_label_show_token(want, sizeof want, &byte, 1);
         if (strcmp(label, want) == 0)
             return true;
     }

@@ -121,7 +121,7 @@ static void show_counting(struct job *job)
     const uint64_t bytes = tg_learn_total(job->learn).bytes;
     char line[80];
 
-    if (!cli_progress_due(&job->shown))
+    if (!cli_progress_wanted(job->start, &job->shown))
         return;
     snprintf(line, sizeof line, "counted %s of text, %s/s", cli_bytes(bytes),
              cli_bytes((uint64_t)((double)bytes / seconds)));
@@ -183,7 +183,7 @@ static void show_merging(struct job *job, const tg_vocab_pair *best)
     const size_t n = tg_vocab_learner_size(job->vocab);
     char line[80];
 
-    if (!cli_progress_due(&job->shown))
+    if (!cli_progress_wanted(job->start, &job->shown))
         return;
     snprintf(line, sizeof line, "%s of %s ids  pair %s times", cli_count(n), cli_count(job->settings.n),
              cli_count(best->count));
@@ -340,7 +340,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-bpe");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

@@ -22,11 +22,10 @@ static shown show(const tg_vocab_learner *v, uint32_t id, size_t columns, const 
 {
     size_t n;
     const unsigned char *text = tg_vocab_learner_token(v, id, &n);
-    char escaped[2 * SHOWN_SIZE], visible[6 * SHOWN_SIZE], cut[SHOWN_SIZE];
+    char visible[6 * SHOWN_SIZE], cut[SHOWN_SIZE];
     shown out;
 
-    (void)cli_show_token(escaped, sizeof escaped, text, n);
-    (void)tg_label_show(visible, sizeof visible, escaped, strlen(escaped));
+    (void)tg_label_show_token(visible, sizeof visible, text, n);
     tg_label_copy(cut, sizeof cut, columns, visible);
     snprintf(out.s, sizeof out.s, "%s%s%s", quote, cut, quote);
     return out;

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "formats/source.h"
 #include "lib/base/status.h"
 #include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/token_file.h"
@@ -24,11 +25,13 @@ typedef struct convert_options {
     size_t vocab_size;      /* of tokens without a tokenizer; 0: not given */
 } convert_options;
 
-/* Convert a model, or tokens.  tok: of the source, if it has none; NULL: none.  Errors name the file. */
-TG_MUST_CHECK tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_err *err);
-TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, const tg_tokenizer *tok, tg_err *err);
-
-/* Whether the source is a file of tokens; standard input always is. */
-bool convert_has_tokens(const convert_options *o);
+/*
+ * Convert a model, or tokens.  input: standard input, which is taken over; NULL: o->source is a path.
+ * tok: of the source, if it has none; NULL: none.  Errors name the file.
+ */
+TG_MUST_CHECK tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok,
+                                      tg_err *err);
+TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *input, const tg_tokenizer *tok,
+                                       tg_err *err);
 
 #endif

@@ -1,9 +1,11 @@
 /* tg-convert: a model, or tokens, from one project's files to another's. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
+#include "formats/format.h"
 #include "lib/base/choice.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/vocab/vocab_file.h"
@@ -76,7 +78,8 @@ static int parse(int argc, char **argv, convert_options *o)
     const cli_tool tool = {
         .name = "tg-convert",
         .usage = "SOURCE [-o TARGET] [--to FORMAT] [OPTION]...",
-        .summary = "Convert a model, or tokens, between the files of this project and of others.",
+        .summary = "Convert a model, or tokens, between the files of this project and of others; "
+                   "a SOURCE of '-' is standard input.",
         .examples = "  $ tg-convert gpt2 -o model.npz\n"
                     "  $ tg-convert model.npz --to hf -o directory\n"
                     "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors\n"
@@ -98,6 +101,21 @@ static int parse(int argc, char **argv, convert_options *o)
     return check_target(o, names);
 }
 
+/* Standard input is told by its first bytes: a model, or else tokens. */
+static tg_status convert_input(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
+{
+    tg_source input;
+    tg_status status = tg_source_open(&input, STDIN_FILENO, err);
+
+    if (!status && (status = tg_source_peek(&input, TG_FORMAT_BYTES, err)))
+        tg_source_close(&input);
+    if (status)
+        return tg_err_in(err, cli_input_name(o->source));
+    return o->from != 0 && o->format && tg_model_file_begins(input.next, input.ready)
+               ? convert_model(o, &input, tok, err)
+               : convert_tokens(o, &input, tok, err);
+}
+
 static tg_status run(const convert_options *o, tg_err *err)
 {
     const tg_tokenizer *tok = NULL;
@@ -105,10 +123,12 @@ static tg_status run(const convert_options *o, tg_err *err)
 
     if (o->tokenizer && (status = tg_vocab_file_open(&tok, o->tokenizer, NULL, err)))
         return status;
-    if (o->from == 0 || !o->format || convert_has_tokens(o))
-        status = convert_tokens(o, tok, err);
+    if (cli_is_dash(o->source))
+        status = convert_input(o, tok, err);
+    else if (o->from == 0 || !o->format || tg_token_file_recognize(o->source))
+        status = convert_tokens(o, NULL, tok, err);
     else
-        status = convert_model(o, tok, err);
+        status = convert_model(o, NULL, tok, err);
     tg_tokenizer_free(tok);
     return status;
 }
@@ -119,7 +139,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-convert");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

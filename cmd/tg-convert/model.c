@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
@@ -12,12 +13,16 @@
 
 /* ---- progress */
 
+typedef struct convert_progress {
+    double begun, shown; /* by cli_now(); shown < 0: not yet */
+} convert_progress;
+
 static void show(void *context, uint64_t done, uint64_t total)
 {
-    double *shown = context;
+    convert_progress *p = context;
     char line[96];
 
-    if (!cli_progress_due(shown))
+    if (!cli_progress_wanted(p->begun, &p->shown))
         return;
     snprintf(line, sizeof line, "%s of %s", cli_bytes(done), cli_bytes(total));
     cli_progress(line);
@@ -28,7 +33,7 @@ static void show(void *context, uint64_t done, uint64_t total)
 static tg_status write_part(const convert_options *o, const tg_model_file *f, const tg_model_part *part,
                             const char *path, tg_err *err)
 {
-    double shown = cli_now();
+    convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
     cli_output out;
     tg_status status = cli_output_begin(&out, path, true, err);
@@ -36,18 +41,19 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     if (status)
         return status;
     how.progress = show;
-    how.context = &shown;
+    how.context = &progress;
     if ((status = part->write(out.fd, f, &how, err)))
-        status = tg_err_in(err, status == TG_EDATA ? o->source : out.name);
+        status = tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : out.name);
     else
         status = cli_output_commit(&out, err);
     cli_output_abort(&out);
     return status;
 }
 
-static tg_status make_directory(const char *path, tg_err *err)
+static tg_status make_directory(const char *path, bool *made, tg_err *err)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    *made = mkdir(path, 0777) == 0;
+    if (*made || errno == EEXIST)
         return TG_OK;
     (void)tg_fail_sys(err, "cannot make the directory");
     return tg_err_in(err, path);
@@ -56,8 +62,9 @@ static tg_status make_directory(const char *path, tg_err *err)
 static tg_status write_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
     tg_status status = TG_OK;
+    bool made = false;
 
-    if (o->format->part[0].name && (status = make_directory(o->target, err)))
+    if (o->format->part[0].name && (status = make_directory(o->target, &made, err)))
         return status;
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
@@ -69,6 +76,8 @@ static tg_status write_parts(const convert_options *o, const tg_model_file *f, t
             status = write_part(o, f, part, path ? path : o->target, err);
         free(path);
     }
+    if (status && made)
+        (void)rmdir(o->target); /* unless parts are in it */
     return status;
 }
 
@@ -77,10 +86,10 @@ static tg_status write_model(const convert_options *o, tg_model_file *f, tg_err 
     tg_notes notes = {0};
     tg_status status;
 
-    cli_say_notes(o->source, &f->notes);
+    cli_say_notes(cli_input_name(o->source), &f->notes);
     status = o->format->check(f, &o->write, &notes, err);
     if (status)
-        status = tg_err_in(err, o->source);
+        status = tg_err_in(err, cli_input_name(o->source));
     else
         cli_say_notes(o->target ? o->target : "standard output", &notes);
     tg_notes_free(&notes);
@@ -100,10 +109,12 @@ static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err
     return TG_OK;
 }
 
-tg_status convert_model(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
+tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
+    const char *name = cli_input_name(o->source);
     tg_model_file f;
-    tg_status status = tg_model_file_open(&f, o->source, &o->ask, err);
+    tg_status status = input ? tg_model_file_open_source(&f, input, name, &o->ask, err)
+                             : tg_model_file_open(&f, o->source, &o->ask, err);
 
     if (status)
         return status;

@@ -7,46 +7,52 @@
 #include "formats/source.h"
 #include "lib/checkpoint/model_format.h"
 
-bool convert_has_tokens(const convert_options *o)
-{
-    return cli_is_dash(o->source) || tg_token_file_recognize(o->source);
-}
-
 static const char *target_name(const convert_options *o)
 {
     return o->target && !cli_is_dash(o->target) ? o->target : "standard output";
 }
 
-static tg_status convert(const convert_options *o, const tg_tokenizer *tok, int from, int to, uint64_t *count,
-                         tg_err *err)
+/* Takes over the source. */
+static tg_status convert(const convert_options *o, tg_source *source, const tg_tokenizer *tok, tg_err *err)
 {
     const tg_token_ask ask = {tok, o->vocab_size};
-    tg_source source;
-    tg_status status = tg_source_open(&source, from, err);
-
-    if (!status)
-        status = tg_token_file_convert(to, o->tokens, &source, o->from == 0, &ask, count, err);
-    if (status)
-        return tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : target_name(o));
-    return TG_OK;
-}
-
-tg_status convert_tokens(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
-{
-    cli_output out = {0};
+    cli_output out;
     uint64_t count = 0;
-    int fd;
     tg_status status;
 
-    if (o->format && strcmp(o->format->name, "npz") != 0)
-        return tg_fail(err, TG_EUSAGE, "%s: tokens, no model: expected --to npz, llmc-tokens or uint16",
-                       cli_input_name(o->source));
-    if (!(status = cli_open_input(&fd, o->source, err)) &&
-        !(status = cli_output_begin(&out, o->target, true, err)) &&
-        !(status = convert(o, tok, fd, out.fd, &count, err)) && !(status = cli_output_commit(&out, err)))
+    if ((status = cli_output_begin(&out, o->target, true, err))) {
+        tg_source_close(source);
+        return status;
+    }
+    if ((status = tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &count, err)))
+        status = tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : target_name(o));
+    else if (!(status = cli_output_commit(&out, err)))
         cli_say("%s: %s token%s%s", target_name(o), cli_count(count), cli_plural(count),
                 o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not tell the tokenizer");
     cli_output_abort(&out);
+    return status;
+}
+
+static tg_status convert_file(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
+{
+    tg_source source;
+    int fd;
+    tg_status status = cli_open_input(&fd, o->source, err);
+
+    if (!status && (status = tg_source_open(&source, fd, err)))
+        status = tg_err_in(err, o->source);
+    if (!status)
+        status = convert(o, &source, tok, err);
     cli_close_input(fd);
     return status;
+}
+
+tg_status convert_tokens(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
+{
+    if (!o->format || strcmp(o->format->name, "npz") == 0)
+        return input ? convert(o, input, tok, err) : convert_file(o, tok, err);
+    if (input)
+        tg_source_close(input);
+    return tg_fail(err, TG_EUSAGE, "%s: tokens, no model: expected --to npz, llmc-tokens or uint16",
+                   cli_input_name(o->source));
 }

@@ -166,7 +166,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-eval");
-    cli_init_threads(argv);
     if (eval_parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err) && !cli_stdout_failed())

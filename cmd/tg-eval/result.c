@@ -9,7 +9,7 @@ void eval_show_progress(eval_job *job)
     const tg_eval_sums *s = &job->eval.sums;
     char line[256];
 
-    if (!cli_progress_due(&job->shown))
+    if (!cli_progress_wanted(job->begun, &job->shown))
         return;
     snprintf(line, sizeof line, "%s tokens, loss %.4f, %s", cli_count(s->scored), tg_eval_loss(s),
              cli_duration(job->shown - job->begun));

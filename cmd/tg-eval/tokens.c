@@ -4,6 +4,7 @@
 
 #include "cmd/tg-eval/job.h"
 #include "lib/base/size.h"
+#include "lib/view/label.h"
 
 #define SHOWN_PER_BYTE 4 /* "\x00" */
 
@@ -30,7 +31,7 @@ static tg_status print_text(eval_job *job, int32_t id, tg_err *err)
         job->shown_token = more;
         job->shown_size = size;
     }
-    (void)cli_show_token(job->shown_token, job->shown_size, text, n);
+    (void)tg_label_show_token(job->shown_token, job->shown_size, text, n);
     fputs(job->shown_token, stdout);
     return TG_OK;
 }

@@ -179,7 +179,8 @@ static void put_history(const tg_info_history *h, bool *any)
     putchar('{');
     put_reals("step", h->step, h->n, &inside);
     put_reals("loss", h->loss, h->n, &inside);
-    put_reals("val_loss", h->val_loss, h->n, &inside);
+    if (h->val_loss)
+        put_reals("val_loss", h->val_loss, h->n, &inside);
     putchar('}');
 }
 

@@ -94,11 +94,26 @@ static void print_losses(const char *label, const tg_info_history *h, const doub
            h->step[least]);
 }
 
+/* A log has many lines; a model keeps one step in a power of two. */
+static void print_steps(const tg_info_history *h, bool log)
+{
+    const double every = h->n > 1 ? h->step[1] - h->step[0] : 1;
+
+    printf("%-12s%.0f to %.0f", "steps", h->step[0], h->step[h->n - 1]);
+    if (log)
+        printf(", in %s lines\n", cli_count(h->n));
+    else if (every > 1)
+        printf(", one in %.0f\n", every);
+    else
+        putchar('\n');
+}
+
 void info_show_history(const tg_info_history *h)
 {
     if (h->n == 0)
         return;
-    printf("%-12s%.0f to %.0f, in %s lines\n", "steps", h->step[0], h->step[h->n - 1], cli_count(h->n));
+    print_steps(h, h->val_loss);
     print_losses("loss", h, h->loss);
-    print_losses("validation", h, h->val_loss);
+    if (h->val_loss)
+        print_losses("validation", h, h->val_loss);
 }

@@ -69,6 +69,12 @@ static const char *text_of(const tg_info *info, const char *name)
     return v ? v->text : "?";
 }
 
+/* The ending of the noun after that number. */
+static const char *plural(const tg_info *info, const char *name)
+{
+    return strcmp(text_of(info, name), "1") == 0 ? "" : "s";
+}
+
 static void print_heading(const tg_info *info)
 {
     char path[SHOWN_SIZE];
@@ -89,9 +95,9 @@ static void print_heading(const tg_info *info)
 /* Arrays that the table leaves out unless --all is given. */
 static bool is_hidden(const tg_info_tensor *t)
 {
-    return info_in_group(t->name, "opt/") || info_in_group(t->name, "tokenizer/") ||
-           (t->ndim == 0 && strchr(t->name, '/')) || strcmp(t->name, "kind") == 0 ||
-           strcmp(t->name, "version") == 0;
+    return info_in_group(t->name, "opt/") || info_in_group(t->name, "train/") ||
+           info_in_group(t->name, "tokenizer/") || (t->ndim == 0 && strchr(t->name, '/')) ||
+           strcmp(t->name, "kind") == 0 || strcmp(t->name, "version") == 0;
 }
 
 static void print_parameters(const tg_info *info)
@@ -117,9 +123,10 @@ static void print_config(const tg_info *info)
 
     if (!tg_info_find(info, "config/n_layer"))
         return;
-    printf("%-*s%s layers, %s heads, width %s, context %s, vocabulary %s\n", INDENT, "shape",
-           text_of(info, "config/n_layer"), text_of(info, "config/n_head"), text_of(info, "config/n_embd"),
-           text_of(info, "config/n_ctx"), text_of(info, "config/vocab_size"));
+    printf("%-*s%s layer%s, %s head%s, width %s, context %s, vocabulary %s\n", INDENT, "shape",
+           text_of(info, "config/n_layer"), plural(info, "config/n_layer"), text_of(info, "config/n_head"),
+           plural(info, "config/n_head"), text_of(info, "config/n_embd"), text_of(info, "config/n_ctx"),
+           text_of(info, "config/vocab_size"));
     w = begin_row("config");
     for (size_t i = 0; i < info->n_values; i++) {
         const char *name = info_in_group(info->value[i].name, "config/");

@@ -199,7 +199,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-sample");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

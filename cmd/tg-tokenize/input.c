@@ -1,5 +1,4 @@
 /* The FILEs of tg-tokenize, which -t char reads twice. */
-#include <omp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,8 @@
 #include "cmd/tg-tokenize/job.h"
 #include "formats/sink.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/text/chars.h"
-
-#define PROGRESS_AFTER 1.0 /* seconds without a line */
 
 /* ---- one after another */
 
@@ -92,7 +90,7 @@ static tg_status gather(tokenize_job *job, tg_source *source, size_t *n, tg_err 
 
 static bool is_gathered(const tg_source *source)
 {
-    return !source->map && omp_get_max_threads() > 1;
+    return !source->map && tg_threads() > 1;
 }
 
 tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n, tg_err *err)
@@ -237,7 +235,7 @@ void show_progress(tokenize_job *job, size_t read)
     double seconds;
 
     p->bytes += read;
-    if (cli_now() - p->begun < PROGRESS_AFTER || !cli_redraws() || !cli_progress_due(&p->shown))
+    if (!cli_progress_wanted(p->begun, &p->shown))
         return;
     seconds = p->shown - p->begun;
     if (p->of > 0)

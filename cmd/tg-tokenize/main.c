@@ -106,7 +106,6 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-tokenize");
-    cli_init_threads(argv);
     if (parse_options(argc, argv, &o))
         return CLI_USAGE;
     if (run(&o, &err))

@@ -7,6 +7,7 @@
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
+#include "lib/view/label.h"
 
 #define WAITING ((size_t)1 << 16) /* bytes of text that wait to be written; more for a longer token */
 
@@ -61,7 +62,7 @@ static void put_number(text_out *t, uint64_t number, char end)
 
 static void put_shown(text_out *t, const unsigned char *token, size_t n)
 {
-    t->n += cli_show_token(t->bytes + t->n, t->capacity - t->n, token, n);
+    t->n += tg_label_show_token(t->bytes + t->n, t->capacity - t->n, token, n);
 }
 
 /* ---- archives */

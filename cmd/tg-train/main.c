@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/tg-train/command.h"
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/setup.h"
 
@@ -53,6 +54,9 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          1e12, NULL},
         {0, "log", CLI_TEXT, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
+        {0, "no-lock", CLI_FLAG, &o->no_lock, NULL,
+         "do not keep other runs away from the file that is saved to, where its file system has no locks", 0,
+         0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the model; 0 for one per processor", 0, 1024, NULL},
         {0},
@@ -69,8 +73,10 @@ static int parse(int argc, char **argv, train_options *o)
         .options = options,
         .files = true,
     };
-    const int n = cli_parse(argc, argv, &tool);
+    int n;
 
+    train_command_again(o->again, argc, argv); /* before the arguments are rearranged */
+    n = cli_parse(argc, argv, &tool);
     if (n < 0)
         return CLI_USAGE;
     o->files = argv + 1;
@@ -85,8 +91,41 @@ struct job {
     train_setup setup;
     tg_trainer trainer;
     train_report report;
+    tg_watch watch;    /* of a step or an evaluation */
     size_t saved_step; /* step of the last save; SIZE_MAX: none */
 };
+
+/* Another program has replaced the target, which is left to it: keep the model beside it. */
+static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
+{
+    const size_t step = job->setup.run.step;
+    char suffix[40], name[TG_ERR_MAX / 2];
+    tg_status status;
+
+    snprintf(suffix, sizeof suffix, ".step-%zu", step);
+    if ((status = tg_save_beside(&out->save, suffix, err)))
+        return tg_err_in(err, out->name);
+    snprintf(name, sizeof name, "%s", out->save.target);
+    if ((status = cli_output_commit(out, err)))
+        return status;
+    (void)tg_fail(err, TG_EIO, "another program has replaced it: step %s of this run is saved as %s",
+                  cli_count(step), name);
+    return tg_err_in(err, job->setup.target);
+}
+
+/* Replace the target with what has been written. */
+static tg_status commit(struct job *job, cli_output *out, tg_err *err)
+{
+    train_setup *s = &job->setup;
+    const tg_stamp now = tg_stamp_of(s->target);
+    tg_status status;
+
+    if (!s->stream && tg_stamp_replaced(&s->stamp, &now))
+        return save_beside(job, out, err);
+    status = cli_output_commit(out, err);
+    s->stamp = tg_stamp_of(s->target);
+    return status;
+}
 
 static tg_status save_model(struct job *job, tg_err *err)
 {
@@ -101,7 +140,7 @@ static tg_status save_model(struct job *job, tg_err *err)
     if (tg_checkpoint_write(c, out.fd, err))
         status = tg_err_in(err, out.name);
     else
-        status = cli_output_commit(&out, err);
+        status = commit(job, &out, err);
     cli_output_abort(&out);
     if (!status)
         job->saved_step = c->step;
@@ -117,7 +156,19 @@ static void say_saved(const struct job *job)
                 cli_count(c->settings.steps));
 }
 
-/* The loss or a weight is not finite: report which model is left. */
+/* How to finish a run that was stopped and whose model is in a file. */
+static void say_how_to_go_on(const struct job *job)
+{
+    const tg_checkpoint *c = &job->setup.run;
+
+    if (job->setup.stream || c->step == c->settings.steps)
+        return;
+    cli_say("to go on%s: %s", train_text_is_stdin(job->o) ? ", with the same tokens on standard input" : "",
+            job->o->again);
+}
+
+/* The run has ended early, before its first save or because the loss or a weight is not finite:
+ * report which model is left. */
 static void say_what_remains(const struct job *job)
 {
     const char *target = job->setup.target;
@@ -155,8 +206,11 @@ static tg_status evaluate(struct job *job, tg_err *err)
 {
     const size_t windows = tg_trainer_val_windows(&job->setup.batches, job->o->eval_tokens);
     train_report *r = &job->report;
+    const double loss = tg_trainer_evaluate(&job->trainer, windows);
 
-    r->val_loss = tg_trainer_evaluate(&job->trainer, windows);
+    if (job->trainer.pass.abandoned)
+        return TG_OK;
+    r->val_loss = loss;
     r->val_step = r->step;
     if (isfinite(r->val_loss))
         return TG_OK;
@@ -164,20 +218,46 @@ static tg_status evaluate(struct job *job, tg_err *err)
                    fabs(r->val_loss));
 }
 
-static tg_status one_step(struct job *job, tg_err *err)
+/* A step or an evaluation has come so far. */
+static bool watch(void *context, double share)
+{
+    struct job *job = context;
+
+    train_report_part(&job->report, share);
+    if (cli_status_asked())
+        train_report_say(&job->report);
+    return !cli_abandon_asked();
+}
+
+/* What is done between two steps: evaluate, save. */
+static tg_status between_steps(struct job *job, tg_err *err)
 {
     const train_options *o = job->o;
-    train_report *r = &job->report;
-    tg_status status = tg_trainer_step(&job->trainer, &r->last, err);
+    tg_status status = TG_OK;
 
-    if (status)
-        return status;
-    r->step = job->setup.run.step;
-    train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
         status = evaluate(job, err); /* before saving: a bad model must not replace a good one */
+    cli_let_abandon(false);
     if (!status && o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
         status = save_model(job, err);
+    return status;
+}
+
+static tg_status one_step(struct job *job, tg_err *err)
+{
+    train_report *r = &job->report;
+    tg_step_report step;
+    tg_status status;
+
+    cli_let_abandon(true);
+    status = tg_trainer_step(&job->trainer, &step, err);
+    r->part = 0;
+    if (status || step.abandoned)
+        return status;
+    r->last = step;
+    r->step = job->setup.run.step;
+    train_report_pause(r);
+    status = between_steps(job, err);
     train_report_resume(r);
     if (!status && (status = train_report_step(r, err)))
         save_without_log(job);
@@ -192,61 +272,45 @@ static bool asked_to_stop(const struct job *job)
     return team->agree(team, cli_stop_signal()) != 0;
 }
 
+/* Save and report what was done.  A step that was abandoned may have been the first: then a file stays
+ * as it is. */
+static tg_status conclude(struct job *job, tg_err *err)
+{
+    const bool nothing = job->setup.run.step == job->report.first && !job->setup.stream;
+    tg_status status = nothing ? TG_OK : save_model(job, err);
+
+    cli_progress_end();
+    if (status == TG_EDATA || nothing)
+        say_what_remains(job);
+    if (status)
+        return status;
+    train_report_conclude(&job->report);
+    if (!nothing)
+        say_saved(job);
+    say_how_to_go_on(job);
+    return TG_OK;
+}
+
 static tg_status train(struct job *job, tg_err *err)
 {
     const tg_checkpoint *c = &job->setup.run;
     tg_status status = TG_OK;
+
+    job->trainer.watch = &job->watch;
+    train_report_begin(&job->report);
 
     while (!status && c->step < c->settings.steps && !asked_to_stop(job)) {
         status = one_step(job, err);
         if (cli_status_asked())
             train_report_say(&job->report);
     }
+    cli_let_abandon(false);
     if (!status)
-        status = save_model(job, err);
+        return conclude(job, err);
     if (status == TG_EDATA)
         say_what_remains(job);
     cli_progress_end();
-    if (status)
-        return status;
-    train_report_conclude(&job->report);
-    say_saved(job);
-    return TG_OK;
-}
-
-/* Append the files to a command, after "--" if one of them looks like an option. */
-static void add_files(char *line, size_t size, const train_options *o)
-{
-    bool dashed = false;
-
-    for (size_t i = 0; i < o->n_files; i++)
-        dashed |= o->files[i][0] == '-' && !cli_is_dash(o->files[i]);
-    if (dashed)
-        cli_command_add(line, size, "--");
-    for (size_t i = 0; i < o->n_files; i++)
-        cli_command_add(line, size, o->files[i]);
-}
-
-/* The command that continues a complete run, with twice its steps. */
-static void format_command(char *line, size_t size, const struct job *job)
-{
-    const train_options *o = job->o;
-    char steps[24];
-
-    *line = '\0';
-    cli_command_add(line, size, "tg-train");
-    if (o->model) {
-        cli_command_add(line, size, "-m");
-        cli_command_add(line, size, o->model);
-    }
-    if (o->output) {
-        cli_command_add(line, size, "-o");
-        cli_command_add(line, size, o->output);
-    }
-    snprintf(steps, sizeof steps, "%zu", 2 * job->setup.run.step);
-    cli_command_add(line, size, "--steps");
-    cli_command_add(line, size, steps);
-    add_files(line, size, o);
+    return status;
 }
 
 /* The run is complete: say so, and how to continue.  If the target is another file, write the model
@@ -254,12 +318,17 @@ static void format_command(char *line, size_t size, const struct job *job)
 static tg_status already_complete(struct job *job, tg_err *err)
 {
     const train_setup *s = &job->setup;
-    char command[1024];
+    const size_t step = s->run.step;
+    char command[TRAIN_COMMAND_SIZE];
     tg_status status;
 
-    format_command(command, sizeof command, job);
-    cli_say("%s is complete: %s of %s steps are done; to continue: %s", cli_input_name(s->source),
-            cli_count(s->run.step), cli_count(s->steps), command);
+    train_command_steps(command, job->o, 2 * step);
+    if (s->steps < step)
+        cli_say("%s is complete: %s steps are done, --steps asks for %s; to continue: %s",
+                cli_input_name(s->source), cli_count(step), cli_count(s->steps), command);
+    else
+        cli_say("%s is complete: %s of %s steps are done; to continue: %s", cli_input_name(s->source),
+                cli_count(step), cli_count(s->steps), command);
     if (s->source == s->target && !cli_is_dash(s->target))
         return TG_OK;
     if (!(status = save_model(job, err)))
@@ -280,8 +349,8 @@ static tg_status work(struct job *job, tg_err *err)
         return status;
     if (!(status = train_setup_announce(s, err)) &&
         !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, &tg_team_alone, err))) {
-        cli_catch_stop();
-        train_report_begin(&job->report);
+        cli_catch_stop("finishing this step, then saving; again to stop now",
+                       "abandoning this step, then saving those before it; again to end without saving");
         status = train(job, err);
     }
     if (train_report_close(&job->report, status ? NULL : err) && !status)
@@ -294,6 +363,7 @@ static tg_status run(const train_options *o, tg_err *err)
     struct job job = {.o = o, .saved_step = SIZE_MAX};
     tg_status status;
 
+    job.watch = (tg_watch){watch, &job};
     if ((status = cli_begin_compute(o->threads, err)))
         return status;
     status = work(&job, err);
@@ -314,7 +384,6 @@ int main(int argc, char **argv)
 
     o.asked.min_lr = -1; /* no default to show: it follows --lr */
     cli_init("tg-train");
-    cli_init_threads(argv);
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     cli_catch_status();

@@ -1,9 +1,13 @@
 #include "cmd/tg-train/report.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "cmd/cli/cli.h"
+
+#define LONG_STEP 2.0 /* seconds */
 
 static tg_status log_failed(const train_report *r, tg_err *err)
 {
@@ -42,32 +46,64 @@ void train_report_begin(train_report *r)
 
 static double seconds(const train_report *r)
 {
-    return cli_now() - r->start - r->paused;
+    return (r->pausing ? r->pause_began : cli_now()) - r->start - r->paused;
+}
+
+/* Steps done by this process, with the part of the current one. */
+static double steps_done(const train_report *r)
+{
+    return (double)(r->step - r->first) + (r->pausing ? 0 : r->part);
 }
 
 static double tokens_per_second(const train_report *r)
 {
     const tg_settings *s = r->settings;
-    double tokens = (double)(r->step - r->first) * (double)(s->batch * s->context * s->accumulate);
+    double tokens = steps_done(r) * (double)(s->batch * s->context * s->accumulate);
     double t = seconds(r);
 
     return t > 0 ? tokens / t : 0;
 }
 
+/* Append to a line; what does not fit is cut. */
+TG_PRINTF(3, 4) static void add(char *line, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(line);
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(line + used, size - used, format, ap);
+    va_end(ap);
+}
+
+/* How far the current step or evaluation is: "step 3/6 + 45%".  Quick steps do not show it. */
+static void add_part(const train_report *r, char *line, size_t size)
+{
+    const double done = steps_done(r);
+
+    if (r->part <= 0)
+        return;
+    if (r->pausing)
+        add(line, size, "  validating %.0f%%", 100 * r->part);
+    else if (r->step == r->first || seconds(r) > LONG_STEP * done)
+        add(line, size, " + %.0f%%", 100 * r->part);
+}
+
 static void format(const train_report *r, char *line, size_t size)
 {
     const tg_settings *s = r->settings;
-    size_t done = r->step - r->first, used;
-    double left = done > 0 ? seconds(r) / (double)done * (double)(s->steps - r->step) : 0;
+    const double done = steps_done(r);
 
-    used = (size_t)snprintf(line, size, "step %s/%s", cli_count(r->step), cli_count(s->steps));
-    if (done > 0)
-        used += (size_t)snprintf(line + used, size - used, "  loss %.4f", r->last.loss);
+    snprintf(line, size, "step %s/%s", cli_count(r->step), cli_count(s->steps));
+    add_part(r, line, size);
+    if (r->step > r->first)
+        add(line, size, "  loss %.4f", r->last.loss);
     if (!isnan(r->val_loss))
-        used += (size_t)snprintf(line + used, size - used, "  val %.4f", r->val_loss);
+        add(line, size, "  val %.4f", r->val_loss);
+    if (r->step > r->first)
+        add(line, size, "  lr %.1e", r->last.lr);
     if (done > 0)
-        snprintf(line + used, size - used, "  lr %.1e  %s tok/s  %s left", r->last.lr,
-                 cli_count((uint64_t)tokens_per_second(r)), cli_duration(left));
+        add(line, size, "  %s tok/s  %s left", cli_count((uint64_t)tokens_per_second(r)),
+            cli_duration(seconds(r) / done * ((double)(s->steps - r->first) - done)));
 }
 
 static void show(train_report *r)
@@ -96,6 +132,18 @@ static tg_status write_log(const train_report *r, bool evaluated, tg_err *err)
     if (fflush(r->log) != 0)
         return log_failed(r, err);
     return TG_OK;
+}
+
+void train_report_part(train_report *r, double share)
+{
+    /* the first line, which a quick step shows at once, is not due before a long one has begun */
+    double shown = r->shown < 0 ? r->start : r->shown;
+
+    r->part = share;
+    if (!cli_progress_due(&shown))
+        return;
+    r->shown = shown;
+    show(r);
 }
 
 tg_status train_report_step(train_report *r, tg_err *err)
@@ -127,11 +175,14 @@ void train_report_conclude(const train_report *r)
 void train_report_pause(train_report *r)
 {
     r->pause_began = cli_now();
+    r->pausing = true;
 }
 
 void train_report_resume(train_report *r)
 {
     r->paused += cli_now() - r->pause_began;
+    r->pausing = false;
+    r->part = 0;
 }
 
 tg_status train_report_close(train_report *r, tg_err *err)

@@ -20,7 +20,9 @@ typedef struct train_report {
     double pause_began;  /* start of the current or last pause */
     double paused;       /* total seconds of evaluating and saving */
     size_t first;        /* steps done before this process */
-    size_t step;         /* steps done */
+    size_t step;         /* steps done ... */
+    double part;         /* ... and the share of the next one, or of an evaluation */
+    bool pausing;        /* evaluating or saving */
     tg_step_report last; /* of the last step */
     double val_loss;     /* latest; NaN: none yet */
     size_t val_step;     /* its step */
@@ -37,6 +39,10 @@ void train_report_begin(train_report *r);
 /* Call this after a step, with r->step, r->last and r->val_loss set.  It writes a log line, and shows a
  * progress line if one is due.  TG_EIO: the message names the log. */
 TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
+
+/* Call this during a step or an evaluation, of which `share` is done.  Shows a progress line if one is due:
+ * so a long first step, too, has an estimate of the time left. */
+void train_report_part(train_report *r, double share);
 
 /* Print the progress as a line of its own, for SIGUSR1. */
 void train_report_say(const train_report *r);

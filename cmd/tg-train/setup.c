@@ -23,12 +23,20 @@ static tg_status suggest_tokenize(const char *path, tg_err *err)
                    dash ? "< " : "", dash ? "text" : path);
 }
 
+/* prefix: "" or "empty: ", which is what cron and a pipeline that failed leave on standard input. */
+static tg_status no_tokens(const char *prefix, tg_err *err)
+{
+    return tg_fail(err, TG_EUSAGE, "%sno tokens: try  tg-tokenize < text | tg-train", prefix);
+}
+
 static tg_status load_source(tg_tokens *tokens, tg_source *source, const char *path, tg_err *err)
 {
     tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
 
     if (status)
         return status;
+    if (source->ready == 0 && cli_is_dash(path))
+        return no_tokens("empty: ", err);
     if (tg_format_recognize(source->next, source->ready) == TG_FORMAT_TEXT)
         return suggest_tokenize(path, err);
     return tg_tokens_load_source(tokens, source, SIZE_MAX, err);
@@ -50,7 +58,7 @@ static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
     return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
 }
 
-static bool text_is_stdin(const train_options *o)
+bool train_text_is_stdin(const train_options *o)
 {
     for (size_t i = 0; i < o->n_files; i++)
         if (cli_is_dash(o->files[i]))
@@ -63,10 +71,10 @@ static tg_status load_text(train_setup *s, tg_err *err)
     const train_options *o = s->options;
     tg_status status = TG_OK;
 
-    if (cli_is_dash(cli_model_path(o->model)) && text_is_stdin(o))
+    if (cli_is_dash(cli_model_path(o->model)) && train_text_is_stdin(o))
         return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
-        return tg_fail(err, TG_EUSAGE, "no tokens: try  tg-tokenize < text | tg-train");
+        return no_tokens("", err);
     if (o->n_files == 0)
         return load_file(&s->tokens, "-", err);
     for (size_t i = 0; !status && i < o->n_files; i++)
@@ -180,6 +188,16 @@ static tg_status begin_text(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
+/* -o has an earlier run's model, from which the run resumes. */
+static void use_target(train_setup *s)
+{
+    const char *model = s->options->model;
+
+    if (model && strcmp(model, s->target) != 0)
+        cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
+    s->source = s->target;
+}
+
 /* Whether a path is a file with content, which may be an earlier run's model. */
 static bool has_content(const char *path)
 {
@@ -188,15 +206,28 @@ static bool has_content(const char *path)
     return path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
+/* Keep other runs away from the target, and note which file it is. */
+static tg_status claim_target(train_setup *s, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (!s->options->no_lock && !cli_model_is_foreign(s->target))
+        status = cli_lock(&s->lock, s->target, "training", err);
+    s->stamp = tg_stamp_of(s->target);
+    return status;
+}
+
 tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
 {
     tg_status status;
 
-    *s = (train_setup){.options = o, .source = cli_model_path(o->model)};
+    *s = (train_setup){.options = o, .source = cli_model_path(o->model), .lock = {.fd = -1}};
     s->target = o->output ? o->output : s->source;
     s->stream = cli_output_is_stream(s->target);
+    if ((status = claim_target(s, err)))
+        return status;
     if (has_content(o->output))
-        s->source = s->target;
+        use_target(s);
     if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)))
         return status;
     if (!s->complete && (status = begin_text(s, err)))
@@ -208,6 +239,7 @@ void train_setup_free(train_setup *s)
 {
     tg_checkpoint_free(&s->run);
     tg_tokens_free(&s->tokens);
+    cli_unlock(&s->lock);
 }
 
 /* ---- the announcement */

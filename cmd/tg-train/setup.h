@@ -9,25 +9,36 @@
 #include <stddef.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/lock.h"
+#include "formats/stamp.h"
 #include "lib/base/status.h"
 #include "lib/text/tokens.h"
 #include "lib/train/trainer.h"
 
+#define TRAIN_COMMAND_SIZE 1024
+
 typedef struct train_options {
     const char *model, *output, *log;
+    bool no_lock;
     tg_settings asked;                     /* valid only where `given` */
     bool given[TG_SETTINGS];               /* by tg_setting_id */
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
     size_t eval_every, eval_tokens, save_every, threads;
     char **files; /* [n_files] of tokens */
     size_t n_files;
+    char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
 } train_options;
+
+/* Whether the text, or a part of it, comes from standard input. */
+bool train_text_is_stdin(const train_options *o);
 
 typedef struct train_setup {
     const train_options *options;
     const char *source; /* the file that the model is read from, "-": standard input; the target, if an
                            earlier run left a model there */
     const char *target; /* the file that the model is saved to, "-": standard output */
+    tg_lock lock;       /* of the target */
+    tg_stamp stamp;     /* the target as this run found or last saved it */
     bool stream;        /* the target is written once, at the end */
     bool is_new;        /* no model exists yet */
     bool complete;      /* all steps are done: nothing is trained */

@@ -2,11 +2,11 @@
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 
 #include "lib/base/convert.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/nn/ref/ref.h"
 
 tg_status tg_attn_check_index(const char *what, size_t index, size_t n, tg_err *err)
@@ -48,7 +48,7 @@ typedef struct lane {
 void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t threads, size_t T, size_t D)
 {
     tg_attn_panel_place(arena, &scratch->panel, T, D);
-    scratch->threads = threads > 0 ? threads : (size_t)omp_get_max_threads();
+    scratch->threads = threads > 0 ? threads : tg_threads();
     scratch->row_width = tg_size_mul_sat(2, tg_size_add_sat(tg_attn_panel_width(T), tg_attn_panel_width(D)));
     scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
 }
@@ -152,34 +152,51 @@ size_t tg_attn_chunk(size_t T)
     return T < 1024 ? 1024 / T : 1;
 }
 
-/* Walk over queries of one head, whose keys and values are loaded. */
-static bool walk_head(const tg_attn_row *head, range queries, const tg_attn_scratch *scratch,
-                      const tg_attn_team *team)
+/* The walk over queries of one head, whose keys and values are loaded; `first` is what its rows have
+ * in common. */
+struct head_walk {
+    const tg_attn_row *first;
+    range queries;
+    const tg_attn_scratch *scratch;
+    const tg_attn_team *team;
+};
+
+static void walk_queries(void *context, size_t begin, size_t end)
 {
-    const size_t chunk = tg_attn_chunk(head->view->T);
-    bool going = true;
+    const struct head_walk *w = context;
+    const size_t thread = tg_threads_self();
+    tg_attn_row row = *w->first;
 
-#pragma omp parallel for ordered schedule(static, 1) num_threads((int)scratch->threads)
-    for (size_t first = queries.begin; first < queries.end; first += chunk) {
-        const size_t thread = (size_t)omp_get_thread_num(), end = tg_size_min(first + chunk, queries.end);
-        tg_attn_row row = *head;
-        bool wanted;
-
-#pragma omp atomic read
-        wanted = going;
-        for (size_t i = first; wanted && i < end; i++) {
-            compute_row(&row, scratch, thread, i, team->att);
-            team->row(team->context, &row, thread);
-        }
-        if (team->turn) {
-#pragma omp ordered
-            if (going && !team->turn(team->context, thread)) {
-#pragma omp atomic write
-                going = false;
-            }
-        }
+    for (size_t i = begin; i < end; i++) {
+        compute_row(&row, w->scratch, thread, w->queries.begin + i, w->team->att);
+        w->team->row(w->team->context, &row, thread);
     }
-    return going;
+}
+
+static void walk_chunk(void *context, size_t n)
+{
+    const struct head_walk *w = context;
+    const size_t chunk = tg_attn_chunk(w->first->view->T), all = w->queries.end - w->queries.begin;
+
+    walk_queries(context, n * chunk, tg_size_min(all, (n + 1) * chunk));
+}
+
+static bool take_turn(void *context, size_t n)
+{
+    const struct head_walk *w = context;
+
+    (void)n;
+    return w->team->turn(w->team->context, tg_threads_self());
+}
+
+static bool walk_head(struct head_walk *w)
+{
+    const size_t n = w->queries.end - w->queries.begin, chunk = tg_attn_chunk(w->first->view->T);
+
+    if (w->team->turn)
+        return tg_threads_run_in_turn(w->scratch->threads, tg_ceil_div(n, chunk), walk_chunk, take_turn, w);
+    tg_threads_run_on(w->scratch->threads, n, chunk, walk_queries, w);
+    return true;
 }
 
 bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
@@ -191,7 +208,7 @@ bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filt
     for (row.b = 0; row.b < view->B; row.b++) {
         for (row.h = heads.begin; row.h < heads.end; row.h++) {
             load_head(&scratch->panel, view, row.b, row.h);
-            if (!walk_head(&row, queries, scratch, team))
+            if (!walk_head(&(struct head_walk){&row, queries, scratch, team}))
                 return false;
         }
     }

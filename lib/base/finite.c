@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/base/atomic_min.h"
+#include "lib/base/threads.h"
 
-#define BLOCK ((size_t)1024) /* values checked at once */
 #define GROUP ((size_t)16)
-#define THREADS_FROM ((size_t)1 << 16) /* values; for fewer, starting threads costs more than it saves */
+#define GRAIN ((size_t)1 << 15) /* values that a thread checks at once */
 
 static bool is_finite(float x)
 {
@@ -30,7 +31,6 @@ static bool group_is_finite(const float *x)
     return bad == 0;
 }
 
-/* tg_find_not_finite() in one thread. */
 static size_t find(const float *x, size_t n)
 {
     size_t i = 0;
@@ -42,20 +42,26 @@ static size_t find(const float *x, size_t n)
     return i;
 }
 
+struct values {
+    const float *x;
+    atomic_size_t first; /* that is not finite, of those seen */
+};
+
+static void search(void *context, size_t begin, size_t end)
+{
+    struct values *v = context;
+    const size_t bad = begin + find(v->x + begin, end - begin);
+
+    if (bad < end)
+        tg_atomic_min(&v->first, bad);
+}
+
 size_t tg_find_not_finite(const float *x, size_t n)
 {
-    size_t first = n;
+    struct values v = {.x = x, .first = n};
 
-    if (n < THREADS_FROM)
-        return find(x, n);
-#pragma omp parallel for schedule(static) reduction(min : first)
-    for (size_t at = 0; at < n; at += BLOCK) {
-        const size_t size = tg_size_min(BLOCK, n - at), bad = find(x + at, size);
-
-        if (bad < size)
-            first = tg_size_min(first, at + bad);
-    }
-    return first;
+    tg_threads_run(n, GRAIN, search, &v);
+    return v.first;
 }
 
 size_t tg_find_not_finite64(const double *x, size_t n)

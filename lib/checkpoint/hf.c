@@ -111,10 +111,13 @@ static tg_status read_tokenizer(tg_model_file *f, const char *directory, const t
 tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
                             const tg_model_ask *ask, tg_err *err)
 {
-    char *in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
+    char *in;
     tg_status status;
 
     *config = false;
+    if (!path) /* a stream */
+        return TG_OK;
+    in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
     if (!in)
         return tg_fail_memory(err, strlen(path), "a path");
     if (!(status = read_config(f, config, in, ask, err)) && *config)
@@ -225,8 +228,8 @@ static tg_status open_file(tg_model_file *f, const char *path, const tg_model_as
 /* ---- the formats */
 
 static const tg_model_part parts[] = {
+    {"model.safetensors", tg_hf_write_tensors, NULL}, /* the only one that damaged values can stop */
     {"tokenizer.json", tg_hf_write_tokenizer, tg_hf_has_tokenizer},
-    {"model.safetensors", tg_hf_write_tensors, NULL},
     {"config.json", tg_hf_config_write, NULL},
 };
 

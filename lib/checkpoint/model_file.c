@@ -105,20 +105,28 @@ static tg_status read_to_end(tg_source *source, tg_err *err)
     }
 }
 
-static tg_status load(tg_loaded *file, const char *path, tg_err *err)
+static tg_status open_path(tg_loaded *file, tg_err *err)
 {
     struct stat st;
+
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0)
+        return tg_fail_sys(err, "cannot open");
+    if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return tg_fail(err, TG_EDATA, "a directory, expected a file");
+    return tg_source_open(&file->source, file->fd, err);
+}
+
+/* Load what the file's source has; open the path, if it has none. */
+static tg_status load(tg_loaded *file, const char *path, tg_err *err)
+{
     tg_status status;
 
     if (!(file->path = malloc(strlen(path) + 1)))
         return tg_fail_memory(err, strlen(path), "a path");
     strcpy(file->path, path);
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0)
-        return tg_fail_sys(err, "cannot open");
-    if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return tg_fail(err, TG_EDATA, "a directory, expected a file");
-    if ((status = tg_source_open(&file->source, file->fd, err)) || (status = read_to_end(&file->source, err)))
+    if ((file->source.fd < 0 && (status = open_path(file, err))) ||
+        (status = read_to_end(&file->source, err)))
         return status;
     file->bytes = file->source.next;
     file->n = file->source.ready;
@@ -147,23 +155,35 @@ tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded, tg_err *err)
+/* Takes the source over, unless it is NULL; path is then its name. */
+static tg_status add_file(tg_model_file *f, const char *path, tg_source *source, tg_loaded **loaded,
+                          tg_err *err)
 {
-    tg_loaded *file;
+    tg_loaded *file = calloc(1, sizeof *file);
     tg_status status =
         tg_grow(&f->file, &f->file_capacity, f->n_files + 1, sizeof(void *), "the list of files", err);
 
-    if (status)
+    if (!status && !file)
+        status = tg_fail_memory(err, sizeof *file, "a file");
+    if (status) {
+        free(file);
+        if (source)
+            tg_source_close(source);
         return status;
-    if (!(file = calloc(1, sizeof *file)))
-        return tg_fail_memory(err, sizeof *file, "a file");
-    file->fd = file->source.fd = -1;
+    }
+    file->fd = -1;
+    file->source = source ? *source : (tg_source){.fd = -1};
     if (load(file, path, err)) {
         unload(file);
         return tg_err_in(err, path);
     }
     *loaded = f->file[f->n_files++] = file;
     return TG_OK;
+}
+
+tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded, tg_err *err)
+{
+    return add_file(f, path, NULL, loaded, err);
 }
 
 /* ---- opening */
@@ -226,6 +246,26 @@ bool tg_model_file_is_foreign(const char *path)
     return n > 0 && is_foreign(first, (size_t)n);
 }
 
+static size_t le16(const unsigned char *p)
+{
+    return (size_t)(p[0] | p[1] << 8);
+}
+
+/* Whether the scalar "kind", with which our archives begin, is `kind`; false if it is compressed. */
+static bool is_of_kind(const char *kind, const unsigned char *first, size_t n)
+{
+    const size_t at = n >= 30 ? 30 + le16(first + 26) + le16(first + 28) : n; /* of the .npy header */
+    const size_t text = at + 10 <= n ? at + 10 + le16(first + at + 8) : n;
+
+    return text + strlen(kind) <= n && memcmp(first + text, kind, strlen(kind)) == 0;
+}
+
+bool tg_model_file_begins(const unsigned char *first, size_t n)
+{
+    return is_foreign(first, n) ||
+           (tg_format_recognize(first, n) == TG_FORMAT_ZIP && is_of_kind("model", first, n));
+}
+
 static tg_status unknown(const tg_loaded *file, tg_err *err)
 {
     const char *what = file ? tg_format_text(tg_format_recognize(file->bytes, file->n)) : NULL;
@@ -240,32 +280,40 @@ static tg_status unknown(const tg_loaded *file, tg_err *err)
                    what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
 }
 
-static tg_status open_any(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+/* source: taken over; path is then its name.  NULL: of the path. */
+static tg_status open_any(tg_model_file *f, const char *path, tg_source *source, const tg_model_ask *ask,
+                          tg_err *err)
 {
+    static const tg_model_ask nothing = {0};
+    const char *const around = source ? NULL : path;
     tg_loaded *file = NULL;
     tg_status status;
 
-    if (!is_directory(path) && (status = tg_model_file_load(f, path, &file, err)))
+    if ((source || !is_directory(path)) && (status = add_file(f, path, source, &file, err)))
         return status;
     for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
-        if ((*format)->recognize && (*format)->recognize(file, path))
+        if ((*format)->recognize && (*format)->recognize(file, around))
             f->format = *format;
-    status = f->format ? f->format->open(f, path, ask, err) : unknown(file, err);
+    status = f->format ? f->format->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
+    if (!status && f->tokenizer)
+        status = tg_model_check_vocab(&f->config, f->tokenizer, err);
     return status ? tg_err_in(err, path) : TG_OK;
+}
+
+tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
+                                    const tg_model_ask *ask, tg_err *err)
+{
+    tg_status status;
+
+    *f = (tg_model_file){0};
+    if ((status = open_any(f, name, source, ask, err)))
+        tg_model_file_close(f);
+    return status;
 }
 
 tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
-    static const tg_model_ask nothing = {0};
-    tg_status status;
-
-    *f = (tg_model_file){0};
-    if (!(status = open_any(f, path, ask ? ask : &nothing, err)) && f->tokenizer &&
-        (status = tg_model_check_vocab(&f->config, f->tokenizer, err)))
-        status = tg_err_in(err, path);
-    if (status)
-        tg_model_file_close(f);
-    return status;
+    return tg_model_file_open_source(f, NULL, path, ask, err);
 }
 
 /* ---- a model */

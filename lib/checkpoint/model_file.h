@@ -98,6 +98,17 @@ TG_MUST_CHECK tg_status tg_model_file_open(tg_model_file *f, const char *path, c
 void tg_model_file_close(tg_model_file *f); /* a zeroed one is fine */
 
 /*
+ * The same of a source, at its beginning, which f takes over, also after a failure.  It may be a pipe: all of
+ * it is then in memory.  Files beside it are not looked for.  Messages call it by `name`.
+ */
+TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
+                                                  const tg_model_ask *ask, tg_err *err);
+
+/* Whether a stream that begins with `first` [n] is a model, of this project or of another; TG_FORMAT_BYTES
+ * (formats/format.h) suffice.  An archive of ours whose first array is compressed is taken for none. */
+bool tg_model_file_begins(const unsigned char *first, size_t n);
+
+/*
  * Whether a path is another project's model, or at least not one of this project's archives: a directory, or
  * a regular file that begins like a file of models.
  */

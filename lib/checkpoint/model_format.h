@@ -31,7 +31,8 @@ typedef struct tg_model_format {
     /*
      * open: read the file f->file[0], or the directory at path: set the members of f->config that the files
      * tell and their bits in config_known, set the tokenizer if there is one, fill the lists of tensors, and
-     * call tg_model_file_bind().  The caller closes f after a failure, and adds path to the message.
+     * call tg_model_file_bind().  The caller closes f after a failure, and adds path to the message.  path is
+     * NULL for a stream, which has no files beside it.
      */
     tg_status (*open)(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err);
 

@@ -7,11 +7,11 @@
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/checkpoint/model_format.h"
 
 #define TILE ((size_t)32)    /* rows of a tile that is transposed: 128 bytes of a row of the result */
 #define RUN ((size_t)256)    /* its columns: values that are read at once; blocks have at most as many */
-#define THREADS_FROM SPAN    /* values; for fewer, starting threads costs more than it saves */
 #define SPAN ((size_t)65536) /* values that a thread copies at once */
 
 /* A stored matrix, or a vector as a single row. */
@@ -28,20 +28,37 @@ static void load(float *out, const tg_stored *s, size_t first, size_t n)
     (void)status;
 }
 
+struct copying {
+    float *out;
+    size_t stride;
+    const struct matrix *m;
+};
+
+static void copy_values(void *context, size_t begin, size_t end)
+{
+    const struct copying *c = context;
+
+    load(c->out + begin, c->m->stored, c->m->first + begin, end - begin);
+}
+
+static void copy_rows(void *context, size_t begin, size_t end)
+{
+    const struct copying *c = context;
+    const struct matrix *m = c->m;
+
+    for (size_t r = begin; r < end; r++)
+        load(c->out + r * c->stride, m->stored, m->first + r * m->columns, m->columns);
+}
+
 /* out[r * stride + c] = m[r,c] */
 static void copy(float *out, size_t stride, const struct matrix *m)
 {
-    const size_t n = m->rows * m->columns;
+    struct copying c = {out, stride, m};
 
-    if (stride == m->columns) {
-#pragma omp parallel for schedule(static) if (n > THREADS_FROM)
-        for (size_t i = 0; i < n; i += SPAN)
-            load(out + i, m->stored, m->first + i, tg_size_min(SPAN, n - i));
-        return;
-    }
-#pragma omp parallel for schedule(static) if (n > THREADS_FROM)
-    for (size_t r = 0; r < m->rows; r++)
-        load(out + r * stride, m->stored, m->first + r * m->columns, m->columns);
+    if (stride == m->columns)
+        tg_threads_run(m->rows * m->columns, SPAN, copy_values, &c);
+    else
+        tg_threads_run(m->rows, tg_size_max(1, SPAN / m->columns), copy_rows, &c);
 }
 
 /* The tile that begins at [r,c]. */
@@ -57,13 +74,22 @@ static void transpose_tile(float *out, size_t stride, const struct matrix *m, si
             out[(c + j) * stride + r + i] = tile[i][j];
 }
 
+/* Tiles begin .. end-1, in order of their columns and then of their rows. */
+static void transpose_tiles(void *context, size_t begin, size_t end)
+{
+    const struct copying *c = context;
+    const size_t down = tg_ceil_div(c->m->rows, TILE);
+
+    for (size_t tile = begin; tile < end; tile++)
+        transpose_tile(c->out, c->stride, c->m, tile % down * TILE, tile / down * RUN);
+}
+
 /* out[c * stride + r] = m[r,c] */
 static void copy_transposed(float *out, size_t stride, const struct matrix *m)
 {
-#pragma omp parallel for collapse(2) schedule(static) if (m->rows * m->columns > THREADS_FROM)
-    for (size_t c = 0; c < m->columns; c += RUN)
-        for (size_t r = 0; r < m->rows; r += TILE)
-            transpose_tile(out, stride, m, r, c);
+    const size_t tiles = tg_ceil_div(m->rows, TILE) * tg_ceil_div(m->columns, RUN);
+
+    tg_threads_run(tiles, SPAN / (TILE * RUN), transpose_tiles, &(struct copying){out, stride, m});
 }
 
 void tg_transpose(float *out, const float *in, size_t rows, size_t columns)

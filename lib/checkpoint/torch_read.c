@@ -179,13 +179,15 @@ static tg_status take_json(struct reading *r, const char *path, const tg_loaded 
 /* Without a config, the shapes tell how the matrices are stored. */
 static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
 {
-    char *const beside = tg_path_beside(path, "config.json");
+    char *beside;
     tg_loaded *text;
     tg_status status = TG_OK;
 
-    if (!beside)
-        return tg_fail_memory(err, strlen(path), "a path");
     r->names = &tg_names_by_shape;
+    if (!path) /* a stream */
+        return TG_OK;
+    if (!(beside = tg_path_beside(path, "config.json")))
+        return tg_fail_memory(err, strlen(path), "a path");
     if (access(beside, F_OK) == 0 && !(status = tg_model_file_load(r->f, beside, &text, err)))
         status = take_json(r, path, text, err);
     free(beside);

@@ -1,7 +1,7 @@
 #include "lib/dump/dump_check.h"
 
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 
 static void add(tg_dump_difference *sum, const tg_dump_difference *d)
 {
@@ -26,7 +26,7 @@ struct square {
     const float *dumped;
     float masked;
     double tolerance;
-    omp_lock_t *lock; /* of the difference: if many rows differ, speed does not matter */
+    pthread_mutex_t *lock; /* of the difference: if many rows differ, speed does not matter */
     tg_dump_difference *difference;
 };
 
@@ -39,9 +39,9 @@ static void compare_row(void *context, size_t offset, const double *computed, si
     for (size_t j = 0; j < T; j++)
         compare(&d, offset + j, dumped[j], j <= i ? (float)computed[j] : s->masked, s->tolerance);
     if (d.count > 0) {
-        omp_set_lock(s->lock);
+        pthread_mutex_lock(s->lock);
         add(s->difference, &d);
-        omp_unset_lock(s->lock);
+        pthread_mutex_unlock(s->lock);
     }
 }
 
@@ -61,12 +61,11 @@ void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_l
 
     *d = (tg_dump_difference){0};
     if (tg_attn_stage_square(stage)) {
-        omp_lock_t lock;
+        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
         struct square s = {data, tg_stage_masked(stage, dump->mask), tolerance, &lock, d};
 
-        omp_init_lock(&lock);
         tg_stage_walk_square(scratch, stage, layer, compare_row, &s);
-        omp_destroy_lock(&lock);
+        pthread_mutex_destroy(&lock);
         return;
     }
     tg_attn_stage_shape(&shape, stage, &layer->view);

@@ -1,9 +1,9 @@
 #include "lib/eval/eval.h"
 
 #include <math.h>
-#include <omp.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/sample.h"
 
 #define ROWS 1024 /* inputs per batch of windows, unless a window has more: enough for efficient products */
@@ -39,7 +39,7 @@ static void place(tg_arena *arena, void *context)
 
 tg_status tg_eval_open(tg_eval *e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
 {
-    *e = (tg_eval){.model = model, .plan = *plan, .threads = (size_t)omp_get_max_threads()};
+    *e = (tg_eval){.model = model, .plan = *plan, .threads = tg_threads()};
     return tg_arena_build(&e->arena, place, &(struct placement){e, model}, err);
 }
 
@@ -82,25 +82,38 @@ size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t id)
 
 /* ---- a block of rows */
 
+struct scoring {
+    tg_eval *e;
+    const float *logits;
+    const int32_t *inputs, *targets;
+};
+
+static void score_some(void *context, size_t begin, size_t end)
+{
+    const struct scoring *s = context;
+    tg_eval *e = s->e;
+    const size_t V = e->model->config.vocab_size, ids = tg_tokenizer_vocab_size(e->model->tokenizer);
+    const size_t K = e->plan.top;
+
+    for (size_t i = begin; i < end; i++) {
+        const float *row = s->logits + i * V;
+
+        e->rows[i] = (tg_eval_row){.input = s->inputs[i],
+                                   .target = s->targets[i],
+                                   .score = tg_score_row(row, V, ids, s->targets[i]),
+                                   .top = e->top + i * K,
+                                   .logits = row};
+        if (K > 0)
+            tg_top_ids(e->top + i * K, K, row, e->order + tg_threads_self() * ids, ids);
+    }
+}
+
 /* Score rows [n] of consecutive inputs, whose logits [n,V] are there. */
 static void score_rows(tg_eval *e, const float *logits, const int32_t *inputs, const int32_t *targets,
                        size_t n)
 {
-    const size_t V = e->model->config.vocab_size, ids = tg_tokenizer_vocab_size(e->model->tokenizer);
-    const size_t K = e->plan.top;
-
-#pragma omp parallel for schedule(static) num_threads(e->threads)
-    for (size_t i = 0; i < n; i++) {
-        const float *row = logits + i * V;
-
-        e->rows[i] = (tg_eval_row){.input = inputs[i],
-                                   .target = targets[i],
-                                   .score = tg_score_row(row, V, ids, targets[i]),
-                                   .top = e->top + i * K,
-                                   .logits = row};
-        if (K > 0)
-            tg_top_ids(e->top + i * K, K, row, e->order + (size_t)omp_get_thread_num() * ids, ids);
-    }
+    tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
+                      &(struct scoring){e, logits, inputs, targets});
 }
 
 static tg_status add_rows(tg_eval *e, size_t n, tg_err *err)

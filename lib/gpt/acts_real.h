@@ -1,7 +1,7 @@
 /*
  * acts_real: the activations of a pass, in the precision `real`, and a family's operations on
  * them.  A derivation begins at a block's input and ends at the logits of one token: in double
- * precision embed, forward, loss and backward are NULL; in float32 logits_backward is.  No
+ * precision embed, loss and their gradients are NULL; in float32 logits_backward is.  No
  * include guard: lib/gpt/acts.h includes this once for float32 and once for double.  Included
  * alone it is empty.
  */
@@ -41,11 +41,10 @@ typedef struct tg_acts {
  * of the forward step with its name.  Nothing allocates or fails.
  */
 typedef struct tg_steps {
-    void (*embed)(tg_acts *a, const int32_t *ids);   /* ids [B,T] -> the first block's x */
-    void (*project)(tg_acts *a, size_t layer);       /* x -> qkv */
-    void (*attend)(tg_acts *a, size_t layer);        /* qkv -> att */
-    void (*finish)(tg_acts *a, size_t layer);        /* only x, att -> the next block's x, or a->x */
-    void (*forward)(tg_acts *a, const int32_t *ids); /* all of the above: ids [B,T] -> a->x */
+    void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
+    void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
+    void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
+    void (*finish)(tg_acts *a, size_t layer);      /* only x, att -> the next block's x, or a->x */
 
     /* A pass ends in one of two ways.
      * logits: rows first .. first + rows - 1 of a->x -> logits [rows,V].
@@ -55,10 +54,11 @@ typedef struct tg_steps {
     void (*loss)(tg_acts *a, real *losses, const int32_t *targets, real *logits, real scale);
 
     void (*logits_backward)(tg_acts *a, const real *dlogits, size_t first, size_t rows); /* -> dx */
+    void (*loss_backward)(tg_acts *a);                  /* dnormed, as loss leaves it -> dx */
     void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x + att W + b, and datt in dnormed */
     void (*attend_backward)(tg_acts *a, size_t layer);  /* datt -> dqkv in wide */
     void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
-    void (*backward)(tg_acts *a, const int32_t *ids);   /* all of backward, after loss */
+    void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
 } tg_steps;
 
 #endif

@@ -3,12 +3,13 @@
 #include <math.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)16384) /* elements per partial sum, and per thread at a time */
+#define CHUNK ((size_t)16384) /* elements of a partial sum, and of a thread at a time */
 #endif
 
 size_t tg_adamw_work(const tg_params *table)
@@ -16,31 +17,42 @@ size_t tg_adamw_work(const tg_params *table)
     return tg_ceil_div(table->floats, CHUNK);
 }
 
+struct squares {
+    const float *grads;
+    double *sums; /* of a chunk each */
+};
+
+static void sum_chunk(void *context, size_t begin, size_t end)
+{
+    const struct squares *s = context;
+
+    s->sums[begin / CHUNK] = tg_kernels_get()->sum_squares(s->grads + begin, end - begin);
+}
+
 double tg_adamw_norm(const tg_params *table, const float *grads, double *work)
 {
-    const tg_kernels *kernels = tg_kernels_get();
     const size_t chunks = tg_adamw_work(table);
     double sum = 0;
 
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < chunks; i++)
-        work[i] = kernels->sum_squares(grads + i * CHUNK, tg_size_min(CHUNK, table->floats - i * CHUNK));
+    tg_threads_run(table->floats, CHUNK, sum_chunk, &(struct squares){grads, work});
     for (size_t i = 0; i < chunks; i++)
         sum += work[i];
     return sqrt(sum);
 }
 
-static void update_tensor(const tg_param *p, const tg_adamw_state *s, const tg_adamw_step *step)
+struct update {
+    const tg_param *p;
+    const tg_adamw_state *state;
+    const tg_adamw_step *step;
+};
+
+static void update_chunk(void *context, size_t begin, size_t end)
 {
-    const tg_kernels *kernels = tg_kernels_get();
+    const struct update *u = context;
+    const tg_adamw_state *s = u->state;
+    const size_t at = u->p->offset + begin;
 
-#pragma omp parallel for schedule(static) if (p->count > CHUNK)
-    for (size_t i = 0; i < p->count; i += CHUNK) {
-        size_t at = p->offset + i;
-
-        kernels->adamw(s->params + at, s->m + at, s->v + at, s->grads + at, tg_size_min(CHUNK, p->count - i),
-                       step);
-    }
+    tg_kernels_get()->adamw(s->params + at, s->m + at, s->v + at, s->grads + at, end - begin, u->step);
 }
 
 void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
@@ -60,6 +72,7 @@ void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_s
 
     for (size_t i = 0; i < table->n; i++) {
         step.weight_decay = table->entry[i].decay ? (float)o->weight_decay : 0.0f;
-        update_tensor(&table->entry[i], state, &step);
+        tg_threads_run(table->entry[i].count, CHUNK, update_chunk,
+                       &(struct update){&table->entry[i], state, &step});
     }
 }

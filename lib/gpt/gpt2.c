@@ -95,19 +95,6 @@ static void finish(tg_acts *a, size_t l)
     tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, a->normed, N);
 }
 
-#if TG_REAL == 32
-/* All of the above: from ids to a->x. */
-static void forward(tg_acts *a, const int32_t *ids)
-{
-    embed(a, ids);
-    for (size_t l = 0; l < a->L; l++) {
-        project(a, l);
-        attend(a, l);
-        finish(a, l);
-    }
-}
-#endif
-
 /* logits [rows,V] = ln_f(x) wte^T, for some rows of x */
 static void logits(tg_acts *a, real *logits, size_t first, size_t rows)
 {
@@ -216,26 +203,14 @@ static void embed_backward(tg_acts *a, const int32_t *ids)
     tg_dropout_apply(a->dx, &drop, a->B * a->T * a->C);
     tg_embedding_backward(a->dx, ids, &wte_wpe, a->B, a->T);
 }
-
-/* All of the above, after loss. */
-static void backward(tg_acts *a, const int32_t *ids)
-{
-    loss_backward(a);
-    for (size_t l = a->L; l-- > 0;) {
-        finish_backward(a, l);
-        attend_backward(a, l);
-        project_backward(a, l);
-    }
-    embed_backward(a, ids);
-}
 #endif
 
 const tg_steps tg_gpt2_steps = {
 #if TG_REAL == 32
     .embed = embed,
-    .forward = forward,
+    .embed_backward = embed_backward,
     .loss = loss,
-    .backward = backward,
+    .loss_backward = loss_backward,
 #else
     .logits_backward = logits_backward,
 #endif

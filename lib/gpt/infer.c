@@ -76,7 +76,11 @@ void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
 {
     assert(n == 1 || f->count == 1);
     set_rows(f, n);
-    f->steps->forward(&f->acts, ids);
+    f->steps->embed(&f->acts, ids);
+    for (size_t l = 0; l < f->acts.L; l++) {
+        f->steps->project(&f->acts, l);
+        tg_infer_block(f, l);
+    }
     tg_infer_end(f);
     tg_infer_logits(f, n - 1, f->count, logits);
 }

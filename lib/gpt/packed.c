@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/atomic_min.h"
+#include "lib/base/threads.h"
+
 static bool is_output_head(const tg_model *model, const tg_param *t)
 {
     return t->kind == tg_head_kind(&model->config);
@@ -40,35 +43,44 @@ static void place(tg_arena *arena, void *context)
     }
 }
 
-/* The bits of the largest magnitude in w [n]: without the sign, finite floats compare like
- * their bits. */
-static uint32_t largest_bits(const float *w, size_t n)
-{
-    uint32_t max = 0;
+struct values {
+    const float *w;
+    atomic_size_t first; /* beyond bf16's range, of those seen */
+};
 
-#pragma omp parallel for reduction(max : max)
-    for (size_t i = 0; i < n; i++) {
+/* Without the sign, finite floats compare like their bits. */
+static void check_values(void *context, size_t begin, size_t end)
+{
+    struct values *v = context;
+    const float limit = TG_BF16_MAX;
+    uint32_t limit_bits, max = 0;
+    size_t i = begin;
+
+    memcpy(&limit_bits, &limit, sizeof limit_bits);
+    for (size_t e = begin; e < end; e++) {
         uint32_t bits;
 
-        memcpy(&bits, &w[i], sizeof bits);
+        memcpy(&bits, &v->w[e], sizeof bits);
         bits &= 0x7FFFFFFF;
         max = bits > max ? bits : max;
     }
-    return max;
+    if (max <= limit_bits)
+        return;
+    while (fabsf(v->w[i]) <= limit)
+        i++;
+    tg_atomic_min(&v->first, i);
 }
 
 /* bf16 has float32's range, except for float32's largest values, which round to infinity. */
 static tg_status check_bf16(const tg_param *t, const float *w, tg_err *err)
 {
-    const float limit = TG_BF16_MAX;
-    uint32_t limit_bits;
-    size_t i = 0;
+    struct values v = {w, t->count};
+    size_t i;
 
-    memcpy(&limit_bits, &limit, sizeof limit_bits);
-    if (largest_bits(w, t->count) <= limit_bits)
+    tg_threads_run(t->count, TG_THREADS_ELEMENTS, check_values, &v);
+    i = v.first;
+    if (i == t->count)
         return TG_OK;
-    while (fabsf(w[i]) <= limit)
-        i++;
     return tg_fail(err, TG_EDATA, "%s[%zu] is %g: bf16 would round it to infinity", t->name, i, (double)w[i]);
 }
 

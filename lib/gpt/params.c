@@ -9,6 +9,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 
 static size_t dim_of(tg_dim dim, const tg_config *c)
@@ -151,15 +152,27 @@ const tg_param *tg_params_find(const tg_params *table, const char *name)
     return NULL;
 }
 
+struct init {
+    const tg_param *p;
+    tg_rng rng;
+    float *w;
+};
+
+static void init_elements(void *context, size_t begin, size_t end)
+{
+    const struct init *i = context;
+    const tg_param *p = i->p;
+
+    for (size_t e = begin; e < end; e++)
+        i->w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&i->rng, e) : p->mean);
+}
+
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed)
 {
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
-        const tg_rng rng = {.seed = seed, .purpose = TG_RNG_INIT, .step = i};
-        float *w = flat + p->offset;
+        struct init init = {p, {.seed = seed, .purpose = TG_RNG_INIT, .step = i}, flat + p->offset};
 
-#pragma omp parallel for
-        for (size_t e = 0; e < p->count; e++)
-            w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&rng, e) : p->mean);
+        tg_threads_run(p->count, TG_THREADS_ELEMENTS, init_elements, &init);
     }
 }

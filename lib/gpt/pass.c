@@ -1,5 +1,7 @@
 #include "lib/gpt/pass.h"
 
+#include <math.h>
+
 #include "lib/gpt/family.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/elementwise.h"
@@ -68,14 +70,101 @@ const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
     return p->acts.wide;
 }
 
+/* ---- a whole run, watched */
+
+#define BACKWARD 2 /* products of a backward step for each of its forward step */
+
+/* The steps that a block consists of, and the output head. */
+enum part { PROJECT, ATTEND, FINISH, HEAD };
+
+/* The multiplications of a part's forward step, about: those of its matrices, or of the scores
+ * and the weighted sums. */
+static double work(const tg_pass *p, enum part part)
+{
+    const double C = (double)p->acts.C, T = (double)p->acts.T, N = (double)p->acts.B * T;
+
+    switch (part) {
+    case PROJECT:
+        return N * 3 * C * C;
+    case ATTEND:
+        return N * T * C;
+    case FINISH:
+        return N * 9 * C * C;
+    case HEAD:
+        return N * C * (double)p->acts.bound.model->config.vocab_size;
+    }
+    return 0;
+}
+
+static void begin_work(tg_pass *p, bool gradients)
+{
+    const double block = work(p, PROJECT) + work(p, ATTEND) + work(p, FINISH);
+
+    p->done = 0;
+    p->all = (1 + gradients * BACKWARD) * ((double)p->acts.L * block + work(p, HEAD));
+    p->abandoned = !tg_watch_tell(p->watch, 0);
+}
+
+/* A part has been done, forward or (times BACKWARD) backward.  False: the run is abandoned. */
+static bool did(tg_pass *p, enum part part, double times)
+{
+    p->done += times * work(p, part);
+    p->abandoned = !tg_watch_tell(p->watch, p->done / p->all);
+    return !p->abandoned;
+}
+
+/* From ids to a->x. */
+static void forward(tg_pass *p, const int32_t *ids)
+{
+    const tg_steps *steps = p->steps;
+    tg_acts *a = &p->acts;
+
+    steps->embed(a, ids);
+    for (size_t l = 0; l < a->L && !p->abandoned; l++) {
+        steps->project(a, l);
+        if (!did(p, PROJECT, 1))
+            return;
+        steps->attend(a, l);
+        if (!did(p, ATTEND, 1))
+            return;
+        steps->finish(a, l);
+        (void)did(p, FINISH, 1);
+    }
+}
+
+static void backward(tg_pass *p, const int32_t *ids)
+{
+    const tg_steps *steps = p->steps;
+    tg_acts *a = &p->acts;
+
+    steps->loss_backward(a);
+    for (size_t l = a->L; l-- > 0;) {
+        steps->finish_backward(a, l);
+        if (!did(p, FINISH, BACKWARD))
+            return;
+        steps->attend_backward(a, l);
+        if (!did(p, ATTEND, BACKWARD))
+            return;
+        steps->project_backward(a, l);
+        if (!did(p, PROJECT, BACKWARD))
+            return;
+    }
+    steps->embed_backward(a, ids);
+}
+
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale)
 {
-    double loss;
+    double loss = 0;
 
     bind(p, grads);
-    p->steps->forward(&p->acts, ids);
-    loss = mean_loss(p, targets, loss_scale);
-    if (grads)
-        p->steps->backward(&p->acts, ids);
-    return loss;
+    begin_work(p, grads != NULL);
+    if (!p->abandoned)
+        forward(p, ids);
+    if (!p->abandoned) {
+        loss = mean_loss(p, targets, loss_scale);
+        (void)did(p, HEAD, grads ? 1 + BACKWARD : 1);
+    }
+    if (!p->abandoned && grads)
+        backward(p, ids);
+    return p->abandoned ? nan("") : loss;
 }

@@ -14,6 +14,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/watch.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/model.h"
 
@@ -24,6 +25,9 @@ typedef struct tg_pass {
     const tg_steps *steps;    /* the model's operations */
     float *losses;            /* [B,T] */
     tg_matmul_scratch matmul; /* of all products; the caller may set its precision */
+    const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
+    double done, all;         /* work of the current run, in multiplications */
+    bool abandoned;           /* by the watch */
 } tg_pass;
 
 /*
@@ -37,6 +41,10 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.
  * The gradients of loss_scale times the mean loss are added to grads, a flat buffer in the order
  * of the model's table, unless it is NULL.  loss_scale is 1/n where n batches make a step.
+ *
+ * The watch is told the share of the work that is done, estimated from the products' sizes, a few
+ * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads
+ * arbitrary; the model is unchanged.
  */
 double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale);
 

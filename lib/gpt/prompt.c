@@ -132,9 +132,7 @@ static tg_status from_text(tg_prompt *p, const tg_model *model, tg_source *sourc
 
     if (!status)
         status = encode_source(&g, source, &n, err);
-    if (!status && n == 0)
-        status = tg_fail(err, TG_EDATA, "empty: expected text or tokens");
-    if (!status)
+    if (!status && n > 0)
         status = encode(&g, NULL, err);
     tg_encoder_free(g.encoder);
     return checked(p, model, status, err);

@@ -33,8 +33,8 @@ TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_model *model, const
 
 /*
  * All of fd: one token archive or several in a row if it begins with one, otherwise text.
- * TG_EDATA: empty text, more than TG_PROMPT_MAX, tokens of another tokenizer, a damaged archive.
- * TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
+ * Empty text is no error: p->n is 0.  TG_EDATA: more than TG_PROMPT_MAX, tokens of another tokenizer, a
+ * damaged archive. TG_EIO, TG_ENOMEM.  After a failure *p needs no free.
  */
 TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *err);
 

@@ -1,9 +1,10 @@
 #include "lib/heads/head_stats.h"
 
 #include <math.h>
-#include <omp.h>
 
 #include "lib/base/size.h"
+#include "lib/base/atomic_min.h"
+#include "lib/base/threads.h"
 
 /* ---- one row */
 
@@ -111,7 +112,7 @@ void tg_head_stats_uniform(tg_head_stats *head, double *row, size_t T, const int
 
 void tg_head_stats_place(tg_arena *arena, tg_head_stats_scratch *scratch, size_t T, size_t D)
 {
-    *scratch = (tg_head_stats_scratch){.threads = (size_t)omp_get_max_threads()};
+    *scratch = (tg_head_stats_scratch){.threads = tg_threads()};
     scratch->each = tg_arena_take(arena, scratch->threads, sizeof *scratch->each);
     for (size_t n = 0; n < scratch->threads; n++) {
         tg_attn_scratch placed = {0};
@@ -140,6 +141,33 @@ static bool add_row(void *context, const tg_attn_row *row)
     return v->finite;
 }
 
+struct heads_walk {
+    tg_head_stats *heads;
+    const tg_attn_layer *layer;
+    const int32_t *ids;
+    const tg_attn_filter *filter;
+    const tg_head_stats_scratch *scratch;
+    size_t h_begin;
+    atomic_size_t bad; /* the first row that is not finite, of those seen: h*T + i */
+};
+
+static void walk_heads(void *context, size_t begin, size_t end)
+{
+    struct heads_walk *w = context;
+    const tg_qkv_view *view = &w->layer->view;
+    tg_attn_scratch *scratch = &w->scratch->each[tg_threads_self()];
+
+    for (size_t h = w->h_begin + begin; h < w->h_begin + end; h++) {
+        struct visitor v = {.heads = w->heads, .ids = w->ids, .finite = true};
+        tg_attn_filter one = *w->filter;
+
+        one.head = h;
+        (void)tg_attn_walk(view, w->layer->number, &one, scratch, add_row, &v);
+        if (!v.finite)
+            tg_atomic_min(&w->bad, h * view->T + v.i);
+    }
+}
+
 tg_status tg_head_stats_of_layer(tg_head_stats *heads, const tg_attn_layer *layer, const int32_t *ids,
                                  const tg_attn_filter *filter, const tg_head_stats_scratch *scratch,
                                  tg_err *err)
@@ -147,19 +175,12 @@ tg_status tg_head_stats_of_layer(tg_head_stats *heads, const tg_attn_layer *laye
     const tg_qkv_view *view = &layer->view;
     const size_t T = view->T, h_begin = filter->head == TG_ATTN_ALL ? 0 : filter->head;
     const size_t h_end = filter->head == TG_ATTN_ALL ? view->H : filter->head + 1;
-    size_t bad = h_end * T; /* the first row that is not finite: h*T + i */
+    struct heads_walk w = {heads, layer, ids, filter, scratch, h_begin, h_end * T};
+    size_t bad;
 
     for (size_t n = 0; n < view->B * view->H; n++)
         heads[n] = (tg_head_stats){0};
-#pragma omp parallel for schedule(dynamic) num_threads((int)scratch->threads) reduction(min : bad)
-    for (size_t h = h_begin; h < h_end; h++) {
-        struct visitor v = {.heads = heads, .ids = ids, .finite = true};
-        tg_attn_filter one = *filter;
-
-        one.head = h;
-        (void)tg_attn_walk(view, layer->number, &one, &scratch->each[omp_get_thread_num()], add_row, &v);
-        if (!v.finite)
-            bad = tg_size_min(bad, h * T + v.i);
-    }
+    tg_threads_run_on(scratch->threads, h_end - h_begin, 1, walk_heads, &w);
+    bad = w.bad;
     return bad < h_end * T ? tg_attn_not_finite(layer->number, bad / T, bad % T, err) : TG_OK;
 }

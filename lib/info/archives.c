@@ -165,6 +165,60 @@ static tg_status take_tokenizer(struct reading *rd, const tg_array *a, tg_err *e
     return tg_tokenizer_take(&rd->tokenizer, rd->r, a, &taken, err);
 }
 
+/* ---- the losses that a model keeps (lib/train/history.h) */
+
+#define HISTORY "train/history/"
+#define HISTORY_MAX ((size_t)1 << 20)
+
+/* The integers, in their own place. */
+static void to_reals(double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t whole;
+
+        memcpy(&whole, &x[i], sizeof whole);
+        x[i] = (double)whole;
+    }
+}
+
+static tg_status take_history(struct reading *rd, tg_info_tensor *t, const tg_array *a, tg_err *err)
+{
+    tg_info_history *h = &rd->info->history;
+    const bool steps = strcmp(a->name, HISTORY "step") == 0;
+    double **x = steps ? &h->step : &h->loss;
+    tg_status status;
+
+    if (a->ndim != 1 || a->count < 1 || a->count > HISTORY_MAX || (h->n > 0 && a->count != h->n) ||
+        !tg_dtype_equal(a->dtype, steps ? TG_I64 : TG_F64))
+        return tg_fail(err, TG_EDATA, "%s: expected as many losses (f8) as steps (i8)", a->name);
+    if (!(*x = malloc(a->bytes)))
+        return tg_fail_memory(err, a->bytes, "the training history");
+    h->n = a->count;
+    if ((status = tg_archive_read(rd->r, *x, a->bytes, err)))
+        return status;
+    if (steps)
+        to_reals(*x, h->n);
+    else if (rd->want->stats || rd->want->check)
+        status = tg_info_add_stats(
+            t, &(tg_stored){.array = *a, .at = (const unsigned char *)*x, .stored = a->bytes}, err);
+    return status;
+}
+
+static tg_status complete_history(const tg_info_history *h, tg_err *err)
+{
+    return !h->step == !h->loss ? TG_OK
+                                : tg_fail(err, TG_EDATA, "of the training history, %s is missing",
+                                          h->step ? HISTORY "loss" : HISTORY "step");
+}
+
+/* ---- any array */
+
+static bool is_history(const tg_info *info, const char *name)
+{
+    return strcmp(info->kind, "model") == 0 &&
+           (strcmp(name, HISTORY "step") == 0 || strcmp(name, HISTORY "loss") == 0);
+}
+
 static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
 {
     unsigned char bytes[TEXT_MAX + 1];
@@ -183,6 +237,8 @@ static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
             snprintf(rd->info->kind, sizeof rd->info->kind, "%.23s", (const char *)bytes);
         return TG_OK;
     }
+    if (is_history(rd->info, a->name))
+        return take_history(rd, t, a, err);
     return rd->want->stats || rd->want->check ? take_numbers(rd, t, &s, err) : TG_OK;
 }
 
@@ -197,7 +253,7 @@ static tg_status read_first(struct reading *rd, tg_err *err)
     while (!(status = tg_archive_next(rd->r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
         if ((status = take_array(rd, &a, err)))
             break;
-    if (status)
+    if (status || (status = complete_history(&rd->info->history, err)))
         return status;
     rd->info->archives = 1;
     return rd->has_tokenizer ? tg_tokenizer_complete(&rd->info->tokenizer, &rd->tokenizer, err) : TG_OK;

@@ -50,9 +50,10 @@ typedef struct tg_info_tensor {
     tg_stats stats;
 } tg_info_tensor;
 
-/* How a run of training went: what tg-train --log writes. */
+/* How a run of training went: what tg-train --log writes, or what a model keeps of it. */
 typedef struct tg_info_history {
-    double *step, *loss, *val_loss; /* [n] val_loss is NaN where it was not measured; owned */
+    double *step, *loss; /* [n] owned */
+    double *val_loss; /* [n] NaN where it was not measured; owned; NULL: of a model, which does not keep it */
     size_t n, capacity;
 } tg_info_history;
 
@@ -71,7 +72,7 @@ typedef struct tg_info {
     uint64_t tokens;               /* of a token stream */
     uint64_t archives;             /* in a row; values and arrays are those of the first */
     const tg_tokenizer *tokenizer; /* a share; NULL: none */
-    tg_info_history history;       /* of a log */
+    tg_info_history history;       /* of a log, or a trained model */
     tg_notes notes;                /* what readers of other projects' files say */
     /* what readers own */
     const unsigned char *map; /* [map_size] the archive, if it is mapped */

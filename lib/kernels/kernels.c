@@ -9,12 +9,12 @@
 #endif
 
 #include <assert.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/isa/blocks.h"
 
 /* ---- the instruction sets: the Makefile's list, TG_ISAS, is X(name) for each, best first */
@@ -141,7 +141,7 @@ void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch)
 {
     scratch->precision = TG_PRECISION_FLOAT32;
-    scratch->threads = (size_t)omp_get_max_threads();
+    scratch->threads = tg_threads();
     scratch->packed = tg_arena_take(arena, 1, tg_matmul_work(scratch->threads));
 }
 

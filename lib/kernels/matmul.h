@@ -8,7 +8,7 @@
  * A[m,k] is a[m*a_row + k*a_col].  C is row-major with ldc >= N.
  *
  * Without `accumulate`, C is overwritten and may hold anything before, NaN included.  C
- * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses OpenMP threads.
+ * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses threads.
  * Every C[m,n] is one sum over k, in an order that does not depend on the number of
  * threads.  Allocates nothing, cannot fail.
  */
@@ -53,7 +53,7 @@ typedef struct tg_matmul_scratch {
     tg_precision precision;
 } tg_matmul_scratch;
 
-/* Place scratch for omp_get_max_threads() threads (see arena.h).  The precision is float32
+/* Place scratch for tg_threads() threads (see arena.h).  The precision is float32
  * until the caller sets another. */
 void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
 

@@ -1,12 +1,12 @@
 #include "lib/learn/learn.h"
 
 #include <assert.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/bpe/mix.h"
 #include "lib/learn/piece_counts.h"
 
@@ -93,7 +93,7 @@ static void start_text(tg_learn *l)
 
 tg_status tg_learn_create(tg_learn **out, tg_split split, tg_err *err)
 {
-    const size_t threads = (size_t)omp_get_max_threads();
+    const size_t threads = tg_threads();
     const size_t bytes = sizeof(tg_learn) + threads * sizeof(worker);
     tg_learn *l = calloc(1, bytes);
     uint64_t seed[2];
@@ -216,17 +216,29 @@ static tg_status keep_open(tg_learn *l, tg_err *err)
     return set_capacity(l, tg_size_mul_sat(l->capacity, 2), err);
 }
 
+struct counting {
+    tg_learn *l;
+    bool last;
+};
+
+static void count_segments(void *context, size_t begin, size_t end)
+{
+    const struct counting *c = context;
+    const tg_learn *l = c->l;
+
+    for (size_t i = begin; i < end; i++) {
+        worker *w = &c->l->workers[i];
+
+        w->status = count_segment(w, l->text, l->n, c->last, &w->segment, &w->err);
+    }
+}
+
 /* Count the pieces in the buffer.  last: the text ends where the buffer does. */
 static tg_status count_buffer(tg_learn *l, bool last, tg_err *err)
 {
     const size_t n = divide(l);
 
-#pragma omp parallel for schedule(static, 1) num_threads((int)n) if (n > 1)
-    for (size_t i = 0; i < n; i++) {
-        worker *w = &l->workers[i];
-
-        w->status = count_segment(w, l->text, l->n, last, &w->segment, &w->err);
-    }
+    tg_threads_run(n, 1, count_segments, &(struct counting){l, last});
     for (size_t i = 0; i < n; i++) {
         const worker *w = &l->workers[i];
 

@@ -1,15 +1,15 @@
 #include "lib/nn/attention.h"
 
 #include <math.h>
-#include <omp.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 
 void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
 {
-    scratch->threads = (size_t)omp_get_max_threads();
+    scratch->threads = tg_threads();
     scratch->each = tg_round_up(tg_attend_work(keys, D), TG_ALIGN / sizeof(float));
     scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
 }
@@ -17,7 +17,7 @@ void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t k
 /* The calling thread's scratch. */
 static float *own(const tg_attention_scratch *scratch)
 {
-    return scratch->floats + (size_t)omp_get_thread_num() * scratch->each;
+    return scratch->floats + tg_threads_self() * scratch->each;
 }
 
 /* The probabilities of one (b,h): where its rows begin in [B,H,T,T]. */
@@ -60,80 +60,105 @@ static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_
     };
 }
 
-/* Attend to the keys and values in qkv. */
-static void forward_uncached(float *out, float *lse, const float *qkv, const tg_attention *a)
+/* The arrays of an operation; what it does not use is NULL. */
+struct arrays {
+    float *out, *lse, *dqkv;
+    const float *qkv, *dout, *saved_out, *saved_lse;
+    const tg_attention *a;
+};
+
+/* Run body for each (b,h), by several threads if every query has so many keys. */
+static void each_head(struct arrays *x, size_t keys, tg_threads_body *body)
 {
-    const tg_kernels *kernels = tg_kernels_get();
-    const size_t B = a->B, T = a->T, C = a->C, H = a->H;
+    const tg_attention *a = x->a;
+    const size_t heads = a->B * a->H;
+    const bool large = a->B * a->T * keys * a->C > 65536;
 
-#pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) if (B * T * T * C > 65536)
-    for (size_t bh = 0; bh < B * H; bh++) {
+    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, body, x);
+}
+
+/* Attend to the keys and values in qkv. */
+static void forward_uncached(void *context, size_t begin, size_t end)
+{
+    const struct arrays *x = context;
+    const tg_attention *a = x->a;
+    const size_t T = a->T, C = a->C, H = a->H;
+
+    for (size_t bh = begin; bh < end; bh++) {
         const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
-        tg_attend op = head(qkv, &rows, bh / H, bh % H, a);
+        tg_attend op = head(x->qkv, &rows, bh / H, bh % H, a);
 
-        op.out = out + row_of(bh, T, C, H);
-        op.lse = lse + bh * T;
-        kernels->attend_forward(&op, own(a->scratch));
+        op.out = x->out + row_of(bh, T, C, H);
+        op.lse = x->lse + bh * T;
+        tg_kernels_get()->attend_forward(&op, own(a->scratch));
     }
 }
 
 /* Attend to the keys and values in the cache, to which those in qkv have been appended. */
-static void forward_cached(float *out, const float *qkv, const tg_attention *a)
+static void forward_cached(void *context, size_t begin, size_t end)
 {
-    const tg_kernels *kernels = tg_kernels_get();
-    const size_t B = a->B, T = a->T, C = a->C, H = a->H, D = C / H, past = a->cache->past;
+    const struct arrays *x = context;
+    const tg_attention *a = x->a;
+    const size_t T = a->T, C = a->C, H = a->H, D = C / H;
 
-#pragma omp parallel for schedule(static)                                                                    \
-    num_threads((int)a->scratch->threads) if (B * T * (past + T) * C > 65536)
-    for (size_t bh = 0; bh < B * H; bh++) {
+    for (size_t bh = begin; bh < end; bh++) {
         const size_t b = bh / H, channel = bh % H * D;
         const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
         tg_attend op = {
             .queries = T,
-            .past = past,
+            .past = a->cache->past,
             .D = D,
             .scale = 1.0f / sqrtf((float)D),
-            .q = qkv + b * T * 3 * C + channel,
+            .q = x->qkv + b * T * 3 * C + channel,
             .ldq = 3 * C,
             .k = a->cache->k + at,
             .ldk = C,
             .v = a->cache->v + at,
             .ldv = C,
-            .out = out + b * T * C + channel,
+            .out = x->out + b * T * C + channel,
             .ldo = C,
         };
 
-        kernels->attend_forward(&op, own(a->scratch));
+        tg_kernels_get()->attend_forward(&op, own(a->scratch));
     }
 }
 
 void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
 {
+    struct arrays x = {.out = out, .lse = lse, .qkv = qkv, .a = a};
+
     if (!a->cache) {
-        forward_uncached(out, lse, qkv, a);
+        each_head(&x, a->T, forward_uncached);
         return;
     }
     tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);
-    forward_cached(out, qkv, a);
+    each_head(&x, a->cache->past + a->T, forward_cached);
+}
+
+static void backward(void *context, size_t begin, size_t end)
+{
+    const struct arrays *x = context;
+    const tg_attention *a = x->a;
+    const size_t T = a->T, C = a->C, H = a->H;
+
+    for (size_t bh = begin; bh < end; bh++) {
+        const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
+        tg_attend op = head(x->qkv, &rows, bh / H, bh % H, a);
+
+        op.saved_out = x->saved_out + row_of(bh, T, C, H);
+        op.saved_lse = x->saved_lse + bh * T;
+        op.dout = x->dout + row_of(bh, T, C, H);
+        op.dq = x->dqkv + (op.q - x->qkv);
+        op.dk = x->dqkv + (op.k - x->qkv);
+        op.dv = x->dqkv + (op.v - x->qkv);
+        tg_kernels_get()->attend_backward(&op, own(a->scratch));
+    }
 }
 
 void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
                            const float *qkv, const tg_attention *a)
 {
-    const tg_kernels *kernels = tg_kernels_get();
-    const size_t B = a->B, T = a->T, C = a->C, H = a->H;
+    struct arrays x = {.dqkv = dqkv, .dout = dout, .saved_out = out, .saved_lse = lse, .qkv = qkv, .a = a};
 
-#pragma omp parallel for schedule(static) num_threads((int)a->scratch->threads) if (B * T * T * C > 65536)
-    for (size_t bh = 0; bh < B * H; bh++) {
-        const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
-        tg_attend op = head(qkv, &rows, bh / H, bh % H, a);
-
-        op.saved_out = out + row_of(bh, T, C, H);
-        op.saved_lse = lse + bh * T;
-        op.dout = dout + row_of(bh, T, C, H);
-        op.dq = dqkv + (op.q - qkv);
-        op.dk = dqkv + (op.k - qkv);
-        op.dv = dqkv + (op.v - qkv);
-        kernels->attend_backward(&op, own(a->scratch));
-    }
+    each_head(&x, a->T, backward);
 }

@@ -1,6 +1,7 @@
 #include "lib/nn/crossentropy.h"
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 
 /* Rows of logits held at a time: 16 MiB of them, but at least 256, so that the matrix
@@ -17,13 +18,25 @@ size_t tg_head_logits(size_t N, size_t V)
     return block_rows(N, V) * V;
 }
 
-static void each_row(float *losses, float *logits, const int32_t *targets, float scale, size_t N, size_t V)
+struct rows {
+    float *losses, *logits;
+    const int32_t *targets;
+    float scale;
+    size_t V;
+};
+
+static void some_rows(void *context, size_t begin, size_t end)
 {
     const tg_kernels *kernels = tg_kernels_get();
+    const struct rows *r = context;
 
-#pragma omp parallel for schedule(static) if (N * V > 16384)
-    for (size_t n = 0; n < N; n++)
-        losses[n] = kernels->crossentropy_row(logits + n * V, V, (size_t)targets[n], scale);
+    for (size_t n = begin; n < end; n++)
+        r->losses[n] = kernels->crossentropy_row(r->logits + n * r->V, r->V, (size_t)r->targets[n], r->scale);
+}
+
+static void each_row(float *losses, float *logits, const int32_t *targets, float scale, size_t N, size_t V)
+{
+    tg_threads_run(N, tg_threads_grain(V, 1), some_rows, &(struct rows){losses, logits, targets, scale, V});
 }
 
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V)

@@ -1,11 +1,11 @@
 #include "lib/nn/dropout.h"
 
-#include "lib/base/size.h"
+#include "lib/base/threads.h"
 
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)4096) /* elements per thread at a time; a multiple of 4 */
+#define CHUNK ((size_t)4096) /* elements that a thread takes at a time; a multiple of 4 */
 #endif
 
 void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, size_t n)
@@ -24,17 +24,23 @@ void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, 
     }
 }
 
+struct elements {
+    float *x;
+    const tg_dropout *drop;
+};
+
+static void apply(void *context, size_t begin, size_t end)
+{
+    const struct elements *e = context;
+    float factors[CHUNK];
+
+    tg_dropout_factors(factors, e->drop, begin, end - begin);
+    for (size_t i = begin; i < end; i++)
+        e->x[i] *= factors[i - begin];
+}
+
 void tg_dropout_apply(float *x, const tg_dropout *drop, size_t n)
 {
-    if (drop->p == 0)
-        return;
-#pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
-    for (size_t at = 0; at < n; at += CHUNK) {
-        float factors[CHUNK];
-        size_t len = tg_size_min(CHUNK, n - at);
-
-        tg_dropout_factors(factors, drop, at, len);
-        for (size_t i = 0; i < len; i++)
-            x[at + i] *= factors[i];
-    }
+    if (drop->p > 0)
+        tg_threads_run(n, CHUNK, apply, &(struct elements){x, drop});
 }

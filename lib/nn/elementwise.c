@@ -2,33 +2,54 @@
 
 #include <string.h>
 
-#include "lib/base/size.h"
+#include "lib/base/threads.h"
 
 #ifdef TG_TINY_CHUNK
 #define CHUNK TG_TINY_CHUNK
 #else
-#define CHUNK ((size_t)1 << 16) /* elements per thread at a time */
+#define CHUNK ((size_t)1 << 15) /* elements that a thread takes at a time */
 #endif
+
+struct elements {
+    float *out;
+    const float *a, *b;
+};
+
+static void zero(void *context, size_t begin, size_t end)
+{
+    const struct elements *e = context;
+
+    memset(e->out + begin, 0, (end - begin) * sizeof *e->out);
+}
 
 void tg_zero(float *x, size_t n)
 {
-#pragma omp parallel for schedule(static) if (n > CHUNK)
-    for (size_t i = 0; i < n; i += CHUNK)
-        memset(x + i, 0, tg_size_min(CHUNK, n - i) * sizeof *x);
+    tg_threads_run(n, CHUNK, zero, &(struct elements){x, NULL, NULL});
+}
+
+static void copy(void *context, size_t begin, size_t end)
+{
+    const struct elements *e = context;
+
+    memcpy(e->out + begin, e->a + begin, (end - begin) * sizeof *e->out);
 }
 
 void tg_copy(float *out, const float *inp, size_t n)
 {
-#pragma omp parallel for schedule(static) if (n > CHUNK)
-    for (size_t i = 0; i < n; i += CHUNK)
-        memcpy(out + i, inp + i, tg_size_min(CHUNK, n - i) * sizeof *out);
+    tg_threads_run(n, CHUNK, copy, &(struct elements){out, inp, NULL});
+}
+
+static void add(void *context, size_t begin, size_t end)
+{
+    const struct elements *e = context;
+
+    for (size_t i = begin; i < end; i++)
+        e->out[i] = e->a[i] + e->b[i];
 }
 
 void tg_add(float *out, const float *a, const float *b, size_t n)
 {
-#pragma omp parallel for schedule(static) if (n > CHUNK)
-    for (size_t i = 0; i < n; i++)
-        out[i] = a[i] + b[i];
+    tg_threads_run(n, CHUNK, add, &(struct elements){out, a, b});
 }
 
 double tg_mean(const float *x, size_t n)

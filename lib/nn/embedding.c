@@ -1,38 +1,61 @@
 #include "lib/nn/embedding.h"
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
+
+struct tokens {
+    float *out;        /* forward */
+    const float *dout; /* backward */
+    const int32_t *ids;
+    const tg_embedding *embedding;
+    size_t first, B, T;
+};
+
+static void forward_rows(void *context, size_t begin, size_t end)
+{
+    const struct tokens *t = context;
+    const size_t C = t->embedding->C;
+
+    for (size_t bt = begin; bt < end; bt++) {
+        const float *token = t->embedding->wte + (size_t)t->ids[bt] * C;
+        const float *position = t->embedding->wpe + (t->first + bt % t->T) * C;
+
+        for (size_t c = 0; c < C; c++)
+            t->out[bt * C + c] = token[c] + position[c];
+    }
+}
 
 void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *embedding, size_t first,
                           size_t B, size_t T)
 {
-    const size_t C = embedding->C;
+    struct tokens tokens = {.out = out, .ids = ids, .embedding = embedding, .first = first, .B = B, .T = T};
 
-#pragma omp parallel for schedule(static) if (B * T * C > 32768)
-    for (size_t bt = 0; bt < B * T; bt++) {
-        const float *token = embedding->wte + (size_t)ids[bt] * C;
-        const float *position = embedding->wpe + (first + bt % T) * C;
+    tg_threads_run(B * T, tg_threads_grain(embedding->C, 1), forward_rows, &tokens);
+}
 
-        for (size_t c = 0; c < C; c++)
-            out[bt * C + c] = token[c] + position[c];
+/* Threads share the columns, so that each sum runs over (b,t) in order even when many rows
+ * have the same token. */
+static void backward_columns(void *context, size_t begin, size_t end)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+    const struct tokens *t = context;
+    const size_t C = t->embedding->C;
+
+    for (size_t c = begin; c < end; c += TG_COLUMNS) {
+        const size_t n = tg_size_min(TG_COLUMNS, end - c);
+
+        for (size_t bt = 0; bt < t->B * t->T; bt++) {
+            kernels->add(t->embedding->dwte + (size_t)t->ids[bt] * C + c, t->dout + bt * C + c, n);
+            kernels->add(t->embedding->dwpe + bt % t->T * C + c, t->dout + bt * C + c, n);
+        }
     }
 }
 
-/* Threads divide the columns, so that each sum runs over (b,t) in order even when many
- * rows have the same token. */
 void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embedding *embedding, size_t B,
                            size_t T)
 {
-    const tg_kernels *kernels = tg_kernels_get();
-    const size_t C = embedding->C;
+    struct tokens tokens = {.dout = dout, .ids = ids, .embedding = embedding, .B = B, .T = T};
 
-#pragma omp parallel for schedule(static) if (B * T * C > 32768)
-    for (size_t c = 0; c < C; c += TG_COLUMNS) {
-        size_t n = tg_size_min(TG_COLUMNS, C - c);
-
-        for (size_t bt = 0; bt < B * T; bt++) {
-            kernels->add(embedding->dwte + (size_t)ids[bt] * C + c, dout + bt * C + c, n);
-            kernels->add(embedding->dwpe + bt % T * C + c, dout + bt * C + c, n);
-        }
-    }
+    tg_threads_run(embedding->C, tg_threads_grain(B * T, TG_COLUMNS), backward_columns, &tokens);
 }

@@ -2,14 +2,8 @@
 
 #include <math.h>
 
-#include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
-
-#ifdef TG_TINY_CHUNK
-#define CHUNK TG_TINY_CHUNK
-#else
-#define CHUNK ((size_t)4096) /* elements per thread at a time */
-#endif
 
 static void erf_forward(float *out, const float *inp, size_t n)
 {
@@ -36,21 +30,44 @@ tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
     return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
 }
 
+struct slopes {
+    void (*both)(float *, float *, const float *, size_t);
+    float *out, *slope;
+    const float *inp;
+};
+
+static void slope_elements(void *context, size_t begin, size_t end)
+{
+    const struct slopes *s = context;
+
+    s->both(s->out + begin, s->slope + begin, s->inp + begin, end - begin);
+}
+
 void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind)
 {
-    void (*both)(float *, float *, const float *, size_t) =
-        kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_slope : erf_slope;
+    struct slopes s = {
+        .both = kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_slope : erf_slope,
+        .out = out,
+        .slope = slope,
+        .inp = inp,
+    };
 
-#pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
-    for (size_t i = 0; i < n; i += CHUNK)
-        both(out + i, slope + i, inp + i, tg_size_min(CHUNK, n - i));
+    tg_threads_run(n, TG_THREADS_ELEMENTS, slope_elements, &s);
+}
+
+struct gradients {
+    float *dinp;
+    const float *dout, *slope;
+};
+
+static void backward_elements(void *context, size_t begin, size_t end)
+{
+    const struct gradients *g = context;
+
+    tg_kernels_get()->mul_elements(g->dinp + begin, g->dout + begin, g->slope + begin, end - begin);
 }
 
 void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t n)
 {
-    const tg_kernels *kernels = tg_kernels_get();
-
-#pragma omp parallel for schedule(static) if (n > 2 * CHUNK)
-    for (size_t i = 0; i < n; i += CHUNK)
-        kernels->mul_elements(dinp + i, dout + i, slope + i, tg_size_min(CHUNK, n - i));
+    tg_threads_run(n, TG_THREADS_ELEMENTS, backward_elements, &(struct gradients){dinp, dout, slope});
 }

@@ -1,6 +1,7 @@
 #include "lib/nn/linear.h"
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 
 /* Set the product's right-hand side to W [in,out], or to W^T, whichever way W is stored. */
@@ -50,13 +51,23 @@ void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_l
     run_forward(&op, inp, linear, N);
 }
 
+struct columns {
+    float *db;
+    const float *dout;
+    size_t ld, N;
+};
+
+static void add_columns(void *context, size_t begin, size_t end)
+{
+    const struct columns *of = context;
+
+    for (size_t c = begin; c < end; c += TG_COLUMNS)
+        tg_kernels_get()->add_rows(of->db + c, of->dout + c, of->ld, of->N, tg_size_min(TG_COLUMNS, end - c));
+}
+
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width)
 {
-    const tg_kernels *kernels = tg_kernels_get();
-
-#pragma omp parallel for schedule(static) if (N * width > 32768)
-    for (size_t c = 0; c < width; c += TG_COLUMNS)
-        kernels->add_rows(db + c, dout + c, ld, N, tg_size_min(TG_COLUMNS, width - c));
+    tg_threads_run(width, tg_threads_grain(N, TG_COLUMNS), add_columns, &(struct columns){db, dout, ld, N});
 }
 
 /* dw += inp^T dout; for a transposed W, dw += dout^T inp */

@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/nn/ops64.h"
 #include "lib/nn/ref/ref.h"
 
@@ -31,16 +32,38 @@ static void forward_block(double *out, const double *inp, const float *w, const 
     }
 }
 
+/* A product's arrays, with its rows and w's shape. */
+struct product {
+    double *out;
+    const double *inp;
+    const float *w, *bias;
+    size_t N, C, OC;
+};
+
+/* The grain for columns that cost C multiply-adds in each row. */
+static size_t grain(size_t N, size_t C, size_t unit)
+{
+    return tg_threads_grain(tg_size_mul_sat(N, C), unit);
+}
+
+static void product_columns(void *context, size_t begin, size_t end)
+{
+    const struct product *p = context;
+    const size_t C = p->C, OC = p->OC;
+
+    for (size_t o = begin; o < end; o += COLUMNS)
+        for (size_t n = 0; n < p->N; n += ROWS)
+            forward_block(p->out + n * OC + o, p->inp + n * C, p->w + o, p->bias ? p->bias + o : NULL,
+                          tg_size_min(ROWS, p->N - n), C, OC, tg_size_min(COLUMNS, OC - o));
+}
+
 /* out[n,o] = (sum over c of inp[n,c] * w[c,o]) + bias[o], w [C,OC] */
 static void product(double *out, const double *inp, const float *w, const float *bias, size_t N, size_t C,
                     size_t OC)
 {
-#pragma omp parallel for schedule(static)
-    for (size_t o = 0; o < OC; o += COLUMNS) {
-        for (size_t n = 0; n < N; n += ROWS)
-            forward_block(out + n * OC + o, inp + n * C, w + o, bias ? bias + o : NULL,
-                          tg_size_min(ROWS, N - n), C, OC, tg_size_min(COLUMNS, OC - o));
-    }
+    struct product p = {out, inp, w, bias, N, C, OC};
+
+    tg_threads_run(OC, grain(N, C, COLUMNS), product_columns, &p);
 }
 
 /* dinp[0..rows, c] for one row w_c [OC] of w. */
@@ -64,15 +87,24 @@ static void transposed_block(double *dinp, const double *dout, const float *w_c,
         dinp[n * C] = sum[n];
 }
 
+static void product_rows(void *context, size_t begin, size_t end)
+{
+    const struct product *p = context;
+    const size_t C = p->C, OC = p->OC;
+
+    for (size_t c = begin; c < end; c++)
+        for (size_t n = 0; n < p->N; n += ROWS)
+            transposed_block(p->out + n * C + c, p->inp + n * OC, p->w + c * OC, tg_size_min(ROWS, p->N - n),
+                             C, OC);
+}
+
 /* dinp[n,c] = sum over o of dout[n,o] * w[c,o], w [C,OC] */
 static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C,
                                size_t OC)
 {
-#pragma omp parallel for schedule(static)
-    for (size_t c = 0; c < C; c++) {
-        for (size_t n = 0; n < N; n += ROWS)
-            transposed_block(dinp + n * C + c, dout + n * OC, w + c * OC, tg_size_min(ROWS, N - n), C, OC);
-    }
+    struct product p = {dinp, dout, w, NULL, N, C, OC};
+
+    tg_threads_run(C, grain(N, OC, 1), product_rows, &p);
 }
 
 /* out[n,o] += bias[o] */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/threads.h"
 #include "lib/nn/ref/ref.h"
 
 static void no_dropout(const tg_dropout *drop)
@@ -116,23 +117,64 @@ static struct head head_of(const tg_attention64 *a, size_t bh)
     };
 }
 
-void tg_attention64_forward(double *out, double *lse, const double *qkv, const tg_attention64 *a)
+/* The arrays of an operation. */
+struct arrays {
+    const tg_attention64 *a;
+    const double *qkv;
+    double *out;        /* forward */
+    const double *dout; /* backward */
+    double *dqkv;
+};
+
+static void attention_forward(void *context, size_t begin, size_t end)
 {
+    const struct arrays *x = context;
+    const tg_attention64 *a = x->a;
     const size_t T = a->T, C = a->C, D = C / a->H;
 
-    (void)lse;
-    assert(!a->cache);
-    no_dropout(a->drop);
-#pragma omp parallel for schedule(dynamic)
-    for (size_t bh = 0; bh < a->B * a->H; bh++) {
+    for (size_t bh = begin; bh < end; bh++) {
         const struct head head = head_of(a, bh);
         double *scores = head.scores, *probs = scores + T;
-        const double *q = qkv + head.at, *k = q + C, *v = k + C;
+        const double *q = x->qkv + head.at, *k = q + C, *v = k + C;
 
         for (size_t i = 0; i < T; i++) {
             tg_attention_scores_row_ref64(scores, q + i * 3 * C, k, 3 * C, T, D, i);
             tg_softmax_row_ref64(probs, scores, i + 1);
-            tg_attention_values_row_ref64(out + head.out + i * C, probs, NULL, v, 3 * C, D, i);
+            tg_attention_values_row_ref64(x->out + head.out + i * C, probs, NULL, v, 3 * C, D, i);
+        }
+    }
+}
+
+void tg_attention64_forward(double *out, double *lse, const double *qkv, const tg_attention64 *a)
+{
+    (void)lse;
+    assert(!a->cache);
+    no_dropout(a->drop);
+    tg_threads_run(a->B * a->H, 1, attention_forward, &(struct arrays){.a = a, .qkv = qkv, .out = out});
+}
+
+static void attention_backward(void *context, size_t begin, size_t end)
+{
+    const struct arrays *x = context;
+    const tg_attention64 *a = x->a;
+    const size_t T = a->T, C = a->C, D = C / a->H;
+
+    for (size_t bh = begin; bh < end; bh++) {
+        const struct head head = head_of(a, bh);
+        double *scores = head.scores, *probs = scores + T, *dprobs = probs + T, *dscores = dprobs + T;
+        const double *q = x->qkv + head.at, *k = q + C, *v = k + C;
+        double *dq = x->dqkv + head.at, *dk = dq + C, *dv = dk + C;
+
+        for (size_t i = 0; i < T; i++) {
+            const size_t at = i * 3 * C;
+
+            tg_attention_scores_row_ref64(scores, q + at, k, 3 * C, T, D, i);
+            tg_softmax_row_ref64(probs, scores, i + 1);
+            tg_attention_values_row_backward_ref64(dprobs, dv, x->dout + head.out + i * C, probs, NULL, v,
+                                                   3 * C, T, D, i);
+            memset(dscores, 0, T * sizeof *dscores);
+            tg_softmax_row_backward_ref64(dscores, dprobs, probs, i + 1);
+            tg_attention_scores_row_backward_ref64(dq + at, dk, dscores, q + at, k, 3 * C, D, i);
         }
     }
 }
@@ -140,31 +182,12 @@ void tg_attention64_forward(double *out, double *lse, const double *qkv, const t
 void tg_attention64_backward(double *dqkv, const double *dout, const double *out, const double *lse,
                              const double *qkv, const tg_attention64 *a)
 {
-    const size_t T = a->T, C = a->C, D = C / a->H;
-
     (void)out, (void)lse;
     assert(!a->cache);
     no_dropout(a->drop);
-    memset(dqkv, 0, a->B * T * 3 * C * sizeof *dqkv);
-#pragma omp parallel for schedule(dynamic)
-    for (size_t bh = 0; bh < a->B * a->H; bh++) {
-        const struct head head = head_of(a, bh);
-        double *scores = head.scores, *probs = scores + T, *dprobs = probs + T, *dscores = dprobs + T;
-        const double *q = qkv + head.at, *k = q + C, *v = k + C;
-        double *dq = dqkv + head.at, *dk = dq + C, *dv = dk + C;
-
-        for (size_t i = 0; i < T; i++) {
-            const size_t at = i * 3 * C;
-
-            tg_attention_scores_row_ref64(scores, q + at, k, 3 * C, T, D, i);
-            tg_softmax_row_ref64(probs, scores, i + 1);
-            tg_attention_values_row_backward_ref64(dprobs, dv, dout + head.out + i * C, probs, NULL, v, 3 * C,
-                                                   T, D, i);
-            memset(dscores, 0, T * sizeof *dscores);
-            tg_softmax_row_backward_ref64(dscores, dprobs, probs, i + 1);
-            tg_attention_scores_row_backward_ref64(dq + at, dk, dscores, q + at, k, 3 * C, D, i);
-        }
-    }
+    memset(dqkv, 0, a->B * a->T * 3 * a->C * sizeof *dqkv);
+    tg_threads_run(a->B * a->H, 1, attention_backward,
+                   &(struct arrays){.a = a, .qkv = qkv, .dout = dout, .dqkv = dqkv});
 }
 
 /* ---- residual */

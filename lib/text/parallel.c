@@ -1,10 +1,9 @@
 #include "lib/text/parallel.h"
 
-#include <omp.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/text/encoder.h"
 
 #define IDS ((size_t)TG_PARALLEL_BLOCK / 2) /* per thread, until they can be delivered */
@@ -16,6 +15,18 @@ struct worker {
     int32_t *ids; /* [IDS] */
 };
 
+/* A part of a text that a worker encodes. */
+struct part {
+    const struct worker *w;
+    tg_text text;
+    bool last; /* the worker's text ends with the part */
+    bool full; /* the last call filled `ids`: more may be due */
+    bool done; /* all of the part is encoded */
+    size_t n;  /* ids not yet delivered */
+    tg_status status;
+    tg_err err;
+};
+
 struct tg_parallel {
     const tg_tokenizer *tok;
     bool special;
@@ -23,6 +34,7 @@ struct tg_parallel {
     void *context;
     struct worker main;     /* continues the text of earlier calls */
     struct worker *workers; /* [n_workers] for the parts of a call, each at the start of a text */
+    struct part *parts;     /* [n_workers] that the threads are at */
     size_t n_workers;       /* 0 until needed */
     uint64_t offset;        /* of the next call's text */
 };
@@ -67,31 +79,21 @@ tg_status tg_parallel_create(tg_parallel **out, const tg_tokenizer *tok, bool sp
 
 static tg_status create_workers(tg_parallel *p, tg_err *err)
 {
-    const size_t n = tg_size_min((size_t)omp_get_max_threads(), THREADS_MAX);
+    const size_t n = tg_size_min(tg_threads(), THREADS_MAX);
     tg_status status = TG_OK;
 
     if (p->n_workers > 0)
         return TG_OK;
     if (!(p->workers = calloc(n, sizeof *p->workers)))
         return tg_fail_memory(err, n * sizeof *p->workers, "encoders");
+    if (!(p->parts = calloc(n, sizeof *p->parts)))
+        return tg_fail_memory(err, n * sizeof *p->parts, "parts of a text");
     for (p->n_workers = 0; !status && p->n_workers < n;)
         status = create_worker(&p->workers[p->n_workers++], p, err);
     return status;
 }
 
 /* ---- parts */
-
-/* A part of a text that a worker encodes. */
-struct part {
-    const struct worker *w;
-    tg_text text;
-    bool last; /* the worker's text ends with the part */
-    bool full; /* the last call filled `ids`: more may be due */
-    bool done; /* all of the part is encoded */
-    size_t n;  /* ids not yet delivered */
-    tg_status status;
-    tg_err err;
-};
 
 /* Encode until the worker's ids are full or the part is done. */
 static void encode_part(struct part *t)
@@ -158,50 +160,63 @@ static size_t end_of(const tg_parallel *p, const unsigned char *text, size_t n, 
     return end > 0 ? end : n;
 }
 
+/* The text of a call. */
+struct call {
+    tg_parallel *p;
+    const unsigned char *text;
+    size_t n;
+    struct worker *last; /* who encodes the end */
+    tg_status status;
+    tg_err *err;
+};
+
+/* Encode the part that begins in block k.  None if it belongs to the part before. */
+static void encode_block(void *context, size_t k)
+{
+    struct call *c = context;
+    tg_parallel *p = c->p;
+    struct worker *w = k == 0 ? &p->main : &p->workers[tg_threads_self()];
+    struct part *t = &p->parts[tg_threads_self()];
+    const size_t start = k == 0 ? 0 : start_of(p, c->text, k);
+    const size_t end = k > 0 && start == 0 ? 0 : end_of(p, c->text, c->n, k);
+
+    *t = (struct part){.w = w, .text = {c->text + start, end - start}, .last = end < c->n, .done = end == 0};
+    if (k > 0 && end > 0)
+        tg_encoder_set_offset(w->encoder, p->offset + start);
+    encode_part(t);
+    if (end == c->n)
+        c->last = w;
+}
+
+static bool deliver_block(void *context, size_t k)
+{
+    struct call *c = context;
+
+    (void)k;
+    c->status = deliver_part(c->p, &c->p->parts[tg_threads_self()], c->err);
+    return c->status == TG_OK;
+}
+
 /*
  * Blocks are dealt out in order.  The part in the first one continues the text of earlier calls.  The
  * last one is continued by later calls, so its worker becomes the main one.
  */
 static tg_status encode_parts(tg_parallel *p, const unsigned char *text, size_t n, tg_err *err)
 {
-    const size_t blocks = n / TG_PARALLEL_BLOCK;
-    struct worker *last = NULL, main;
-    atomic_bool stop = false;
-    tg_status status = TG_OK;
+    struct call c = {.p = p, .text = text, .n = n, .err = err};
+    struct worker main = p->main;
 
-#pragma omp parallel for ordered schedule(dynamic, 1) num_threads(p->n_workers)
-    for (size_t k = 0; k < blocks; k++) {
-        struct worker *w = k == 0 ? &p->main : &p->workers[omp_get_thread_num()];
-        const size_t start = k == 0 || stop ? 0 : start_of(p, text, k);
-        const size_t end = (k > 0 && start == 0) || stop ? 0 : end_of(p, text, n, k);
-        struct part t = {.w = w, .text = {text + start, end - start}, .last = end < n};
-
-        if (end == 0)
-            continue; /* it belongs to the part before, or there was a failure */
-        if (k > 0)
-            tg_encoder_set_offset(w->encoder, p->offset + start);
-        encode_part(&t);
-#pragma omp ordered
-        {
-            if (!status)
-                status = deliver_part(p, &t, err);
-            if (status)
-                stop = true;
-            if (end == n)
-                last = w;
-        }
+    if (tg_threads_run_in_turn(p->n_workers, n / TG_PARALLEL_BLOCK, encode_block, deliver_block, &c) &&
+        c.last != &p->main) {
+        p->main = *c.last;
+        *c.last = main;
     }
-    if (!status && last != &p->main) {
-        main = p->main;
-        p->main = *last;
-        *last = main;
-    }
-    return status;
+    return c.status;
 }
 
 tg_status tg_parallel_encode(tg_parallel *p, const void *text, size_t n, tg_err *err)
 {
-    const bool parts = n >= 2 * TG_PARALLEL_BLOCK && omp_get_max_threads() > 1;
+    const bool parts = n >= 2 * TG_PARALLEL_BLOCK && tg_threads() > 1;
     tg_status status = parts ? create_workers(p, err) : TG_OK;
 
     if (!status)
@@ -223,6 +238,7 @@ void tg_parallel_free(tg_parallel *p)
     for (size_t i = 0; i < p->n_workers; i++)
         free_worker(&p->workers[i]);
     free(p->workers);
+    free(p->parts);
     tg_tokenizer_free(p->tok);
     free(p);
 }

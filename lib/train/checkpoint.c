@@ -83,6 +83,8 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
 
     if (!status && !*taken)
         status = tg_fields_take(state_fields, c, NULL, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_history_take(&c->history, r, a, taken, err);
     if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
         status = take_moment(c, r, a, taken, model, err);
     return status;
@@ -101,9 +103,10 @@ static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg
 static tg_status check_state(const tg_checkpoint *c, tg_err *err)
 {
     const size_t want = 2 * c->model.table.n;
-    tg_status status = tg_fields_check(state_fields, c, err);
+    tg_status status;
 
-    if (status)
+    if ((status = tg_fields_check(state_fields, c, err)) ||
+        (status = tg_history_check(&c->history, c->step, err)))
         return status;
     if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
@@ -208,9 +211,12 @@ static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const f
 
 static tg_status put_state(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
 {
-    tg_status status = tg_fields_put(tg_settings_fields, &c->settings, w, err);
+    tg_status status;
 
-    return status ? status : tg_fields_put(state_fields, c, w, err);
+    if ((status = tg_fields_put(tg_settings_fields, &c->settings, w, err)) ||
+        (status = tg_fields_put(state_fields, c, w, err)))
+        return status;
+    return tg_history_put(&c->history, w, err);
 }
 
 static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)

@@ -1,8 +1,8 @@
 /*
  * checkpoint: a model and the state of its training run.
  *
- * It holds exactly what the next step depends on: a run that is stopped, saved, read and
- * resumed ends with the same bits, and equal runs give equal files.
+ * It holds exactly what the next step depends on, and the history of the losses: a run that is
+ * stopped, saved, read and resumed ends with the same bits, and equal runs give equal files.
  *
  *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
  *     tg_checkpoint_resume(&run, ...)
@@ -22,6 +22,7 @@
 #include "lib/gpt/model.h"
 #include "lib/text/tokens.h"
 #include "lib/train/batches.h"
+#include "lib/train/history.h"
 #include "lib/train/settings.h"
 
 TG_API_BEGIN
@@ -32,6 +33,7 @@ typedef struct tg_checkpoint {
     size_t step;         /* steps done; 0: untrained */
     size_t text_tokens;  /* of the text: length ... */
     size_t text_crc;     /* ... and the CRC-32 of its ids */
+    tg_history history;  /* of the losses */
     float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
     size_t moments_read; /* arrays of them, while reading */

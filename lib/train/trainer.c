@@ -59,6 +59,27 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
+/* ---- what watches */
+
+/* The passes of a step or an evaluation are equally long. */
+static bool tell_pass(void *context, double share)
+{
+    const tg_trainer *t = context;
+
+    return tg_watch_tell(t->watch, ((double)t->passes_done + share) / (double)t->passes);
+}
+
+static void begin_passes(tg_trainer *t, size_t passes)
+{
+    t->passes = passes;
+    t->passes_done = 0;
+    t->pass_watch = (tg_watch){tell_pass, t};
+    t->pass.watch = &t->pass_watch; /* here, because the trainer may have been moved */
+    t->pass.abandoned = false;
+}
+
+/* ---- a step */
+
 /* Run pass `pass` of the step: add its gradient to grads; returns its mean loss. */
 static double run_pass(tg_trainer *t, size_t pass, float *grads)
 {
@@ -71,13 +92,27 @@ static double run_pass(tg_trainer *t, size_t pass, float *grads)
     return tg_pass_run(&t->pass, t->ids, t->targets, grads, 1.0f / (float)s->accumulate);
 }
 
-/* The step's gradient, summed over its passes, as t->sum.part[0]. */
-static tg_status sum_passes(tg_trainer *t, tg_err *err)
+/* Add the gradients of this process's passes.  False: abandoned. */
+static bool run_passes(tg_trainer *t)
 {
+    begin_passes(t, t->end_pass - t->first_pass);
     tg_tree_sum_begin(&t->sum);
-    for (size_t i = t->first_pass; i < t->end_pass; i++)
-        tg_tree_sum_push(&t->sum, i, i + 1, run_pass(t, i, tg_tree_sum_next(&t->sum)));
-    return t->team->sum(t->team, &t->sum, err);
+    for (size_t i = t->first_pass; i < t->end_pass; i++) {
+        const double loss = run_pass(t, i, tg_tree_sum_next(&t->sum));
+
+        if (t->pass.abandoned)
+            return false;
+        tg_tree_sum_push(&t->sum, i, i + 1, loss);
+        t->passes_done++;
+    }
+    return true;
+}
+
+/* The step's gradient, summed over its passes, as t->sum.part[0]. */
+static tg_status sum_passes(tg_trainer *t, bool *abandoned, tg_err *err)
+{
+    *abandoned = t->team->agree(t->team, !run_passes(t)) != 0;
+    return *abandoned ? TG_OK : t->team->sum(t->team, &t->sum, err);
 }
 
 /* fabs() because the sign of a NaN means nothing. */
@@ -95,9 +130,9 @@ tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
     tg_checkpoint *run = t->run;
     const tg_params *table = &run->model.table;
     const tg_tree_part *total = &t->sum.part[0];
-    tg_status status = sum_passes(t, err);
+    tg_status status = sum_passes(t, &report->abandoned, err);
 
-    if (status)
+    if (status || report->abandoned)
         return status;
     report->lr = tg_settings_lr(&run->settings, run->step);
     report->loss = total->loss / (double)run->settings.accumulate;
@@ -107,6 +142,7 @@ tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
     run->step++;
     tg_adamw_update(&t->optimizer, table, &(tg_adamw_state){run->model.params, run->m, run->v, total->grads},
                     report->grad_norm, report->lr, run->step);
+    tg_history_add(&run->history, run->step, report->loss);
     return TG_OK;
 }
 
@@ -123,12 +159,14 @@ double tg_trainer_evaluate(tg_trainer *t, size_t windows)
     double sum = 0;
 
     t->pass.acts.dropout = 0;
-    for (size_t i = 0; i < windows; i += B) {
+    begin_passes(t, tg_ceil_div(windows, B));
+    for (size_t i = 0; i < windows && !t->pass.abandoned; i += B) {
         size_t n = tg_size_min(B, windows - i);
 
         tg_batches_val(t->batches, t->ids, t->targets, i, n, windows);
         t->pass.acts.B = n;
         sum += tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
+        t->passes_done++;
     }
     t->pass.acts.B = B;
     return sum / (double)windows;

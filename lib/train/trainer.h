@@ -4,12 +4,14 @@
 #ifndef TG_TRAIN_TRAINER_H
 #define TG_TRAIN_TRAINER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
+#include "lib/base/watch.h"
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/pass.h"
 #include "lib/train/batches.h"
@@ -29,6 +31,9 @@ typedef struct tg_trainer {
     tg_tree_sum sum; /* after a step: its gradient, as part[0] */
     double *norm_work;
     int32_t *ids, *targets; /* [B,T] */
+    const tg_watch *watch;  /* of a step or an evaluation; NULL: none; the caller may set it */
+    tg_watch pass_watch;    /* of one of its passes */
+    size_t passes, passes_done;
     tg_arena arena;
 } tg_trainer;
 
@@ -36,6 +41,7 @@ typedef struct tg_step_report {
     double loss; /* mean over the step's tokens, before the update */
     double lr;
     double grad_norm; /* before clipping */
+    bool abandoned;   /* by the watch: the other members are unspecified */
 } tg_step_report;
 
 /* Bytes that tg_trainer_open() allocates, or SIZE_MAX when a size_t cannot hold them.
@@ -53,13 +59,17 @@ void tg_trainer_close(tg_trainer *t);
  * Do step number run->step and count it.  TG_EDATA: the loss or the gradient is not finite;
  * *report has the values.  Also fails as team->sum() does.  After a failure nothing is updated
  * or counted.
+ *
+ * t->watch may abandon the step, on which all members of the team agree: then nothing is updated
+ * or counted either, and the same step can be done later, with the same result.
  */
 TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
 
 /* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
-/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout. */
+/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout.
+ * When t->watch abandons it, t->pass.abandoned is true, and the result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 
 TG_API_END

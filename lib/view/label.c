@@ -110,24 +110,38 @@ static size_t show_part(char shown[TG_LABEL_ESCAPE], struct base *base, const ch
     return *taken;
 }
 
+/* A label that is being written: out [size], of which `used` bytes are; it has `all` bytes in all. */
+struct label {
+    char *out;
+    size_t size, used, all;
+};
+
+/* Append a part, unless it or one before it does not fit. */
+static void put(struct label *label, const char *part, size_t n)
+{
+    if (label->used == label->all && label->used + n < label->size) {
+        memcpy(label->out + label->used, part, n);
+        label->used += n;
+    }
+    label->all += n;
+}
+
+static size_t end(const struct label *label)
+{
+    if (label->size > 0)
+        label->out[label->used] = '\0';
+    return label->all;
+}
+
 static size_t show(char *out, size_t size, const char *text, size_t n, bool ascii)
 {
+    struct label label = {out, size, 0, 0};
     struct base base = {false, 0};
-    size_t used = 0, all = 0, taken;
+    char shown[TG_LABEL_ESCAPE];
 
-    for (; n > 0; text += taken, n -= taken) {
-        char shown[TG_LABEL_ESCAPE];
-        const size_t length = show_part(shown, &base, text, n, &taken, ascii);
-
-        if (used == all && used + length < size) {
-            memcpy(out + used, shown, length);
-            used += length;
-        }
-        all += length;
-    }
-    if (size > 0)
-        out[used] = '\0';
-    return all;
+    for (size_t taken; n > 0; text += taken, n -= taken)
+        put(&label, shown, show_part(shown, &base, text, n, &taken, ascii));
+    return end(&label);
 }
 
 size_t tg_label_show(char *out, size_t size, const char *text, size_t n)
@@ -138,6 +152,45 @@ size_t tg_label_show(char *out, size_t size, const char *text, size_t n)
 size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n)
 {
     return show(out, size, text, n, true);
+}
+
+/* Show the first character of a token's text [n], n >= 1, likewise. */
+static size_t show_character(char shown[TG_LABEL_ESCAPE], struct base *base, const unsigned char *text,
+                             size_t n, size_t *taken, bool doubled)
+{
+    uint32_t code;
+    const size_t length = tg_utf8_printable(&code, text, n);
+
+    *taken = tg_size_max(length, 1);
+    if (length == 0 || (doubled && code == '\\')) {
+        base->character = false;
+        if (length > 0 || *text == '\n' || *text == '\t')
+            return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\%c",
+                                    length > 0      ? '\\'
+                                    : *text == '\n' ? 'n'
+                                                    : 't');
+        return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\x%02X", *text);
+    }
+    if (code < 0x80) {
+        *base = (struct base){true, 0};
+    } else if (!keeps(base, code)) {
+        base->character = false;
+        return write_escape(shown, code);
+    }
+    memcpy(shown, text, length);
+    return length;
+}
+
+size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, size_t n)
+{
+    const bool doubled = n > 1;
+    struct label label = {out, size, 0, 0};
+    struct base base = {false, 0};
+    char shown[TG_LABEL_ESCAPE];
+
+    for (size_t taken; n > 0; text += taken, n -= taken)
+        put(&label, shown, show_character(shown, &base, text, n, &taken, doubled));
+    return end(&label);
 }
 
 /* ---- columns */

@@ -2,7 +2,7 @@
  * label: the text of a token, as terminals, pages and images show it: every character visible, columns
  * counted, and cut where a reader would cut it.
  *
- * Labels are made from what cli_show_token() returns, but any text is safe.
+ * Labels are made from what tg_label_show_token() returns, but any text is safe.
  */
 #ifndef TG_VIEW_LABEL_H
 #define TG_VIEW_LABEL_H
@@ -33,6 +33,12 @@ size_t tg_label_show(char *out, size_t size, const char *text, size_t n);
 
 /* The same with every character beyond ASCII as an escape. */
 size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n);
+
+/*
+ * The same for the text of a token as it is, in which a backslash is no escape: \n and \t are written so, a
+ * backslash is doubled unless it is the whole token, so that two tokens never look alike.
+ */
+size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, size_t n);
 
 /* The first part of a label that is never divided: an escape, or a character with its marks.  Its bytes,
  * at least 1 unless the label is empty, and in *columns its columns. */

@@ -11,7 +11,7 @@
 #define _DEFAULT_SOURCE /* wait4 */
 #include <fcntl.h>
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@
 #include "formats/sink.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/attention.h"
@@ -109,35 +110,50 @@ static peak peak_of(bool bf16)
     return bf16 ? all[i].bf16 : all[i].float32;
 }
 
+struct peaks {
+    peak f;
+    double *operations; /* of each part */
+};
+
+static void run_part(void *context, size_t begin, size_t end)
+{
+    const struct peaks *p = context;
+
+    for (size_t i = begin; i < end; i++)
+        p->operations[i] = p->f(1000000);
+}
+
+/* As many parts as threads. */
 static double run_peak(void *context)
 {
-    peak f = *(peak *)context;
-    double operations = 0;
+    double operations[TG_THREADS_MAX], sum = 0;
+    struct peaks p = {*(peak *)context, operations};
 
-#pragma omp parallel reduction(+ : operations)
-    operations += f(1000000);
-    return operations;
+    tg_threads_run(tg_threads(), 1, run_part, &p);
+    for (size_t i = 0; i < tg_threads(); i++)
+        sum += operations[i];
+    return sum;
 }
 
 #define MEMORY ((size_t)512 << 20) /* beyond any cache */
 
+static void read_piece(void *context, size_t begin, size_t end)
+{
+    static atomic_uint below;
+    const float *x = context;
+    float lane[64] = {0};
+
+    for (size_t j = begin; j < end; j += 64)
+        for (size_t l = 0; l < 64; l++)
+            lane[l] += x[j + l];
+    below += lane[0] + lane[63] < 0; /* uses the sums */
+}
+
 /* All threads read a big buffer. */
 static double read_memory(void *context)
 {
-    const float *x = context;
-    const size_t n = MEMORY / sizeof(float), piece = (size_t)1 << 18;
-    double sum = 0;
-
-#pragma omp parallel for reduction(+ : sum)
-    for (size_t i = 0; i < n; i += piece) {
-        float lane[64] = {0};
-
-        for (size_t j = 0; j < piece; j += 64)
-            for (size_t l = 0; l < 64; l++)
-                lane[l] += x[i + j + l];
-        sum += (double)lane[0] + (double)lane[63];
-    }
-    return sum < 0 ? 0 : (double)MEMORY;
+    tg_threads_run(MEMORY / sizeof(float), (size_t)1 << 18, read_piece, context);
+    return (double)MEMORY;
 }
 
 /* One thread copies; the bytes count once. */
@@ -242,8 +258,8 @@ static struct figure product(const struct row *row)
     const size_t M = row->a, N = row->b, K = row->c;
     struct product p = {
         .op = {.M = M, .N = N, .K = K, .a = filled(M * K), .b = filled(K * N), .c = filled(M * N), .ldc = N},
-        .scratch = {.packed = must(aligned_alloc(64, tg_matmul_work((size_t)omp_get_max_threads()))),
-                    .threads = (size_t)omp_get_max_threads(),
+        .scratch = {.packed = must(aligned_alloc(64, tg_matmul_work(tg_threads()))),
+                    .threads = tg_threads(),
                     .precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32},
     };
 

@@ -1,12 +1,13 @@
 #include "tests/bench/dump.h"
 
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/tg-attn-dump/columns.h"
 #include "lib/attn/attn.h"
 #include "lib/base/rng.h"
+#include "lib/base/threads.h"
 
 struct dump {
     tg_qkv_view view;
@@ -16,6 +17,7 @@ struct dump {
     table_text *text;       /* [threads] */
     double *scores, *probs; /* [T] of a row like any other */
     double bytes;
+    atomic_size_t text_bytes;
 };
 
 static void place(tg_arena *arena, struct dump *d)
@@ -69,22 +71,28 @@ double dump_rows(void *context)
     return d->bytes;
 }
 
-double dump_text(void *context)
+static void put_rows(void *context, size_t begin, size_t end)
 {
     struct dump *d = context;
-    const size_t T = d->view.T, rows = d->view.H * T;
-    double bytes = 0;
+    const size_t T = d->view.T;
+    table_text *text = &d->text[tg_threads_self()];
 
-#pragma omp parallel for schedule(static, 1) reduction(+ : bytes) num_threads((int)d->threads)
-    for (size_t n = 0; n < rows; n++) {
-        table_text *text = &d->text[omp_get_thread_num()];
+    for (size_t n = begin; n < end; n++) {
         const tg_attn_row row = {&d->view, 0, 0, n / T, n % T, 0, T, d->scores, d->probs, NULL};
 
         text->n = 0;
         columns_put_row(text, &d->columns, &row);
-        bytes += (double)text->n;
+        d->text_bytes += text->n;
     }
-    return bytes;
+}
+
+double dump_text(void *context)
+{
+    struct dump *d = context;
+
+    d->text_bytes = 0;
+    tg_threads_run_on(d->threads, d->view.H * d->view.T, 4, put_rows, d);
+    return (double)d->text_bytes;
 }
 
 static void keep_row(void *context, const tg_attn_row *row, size_t thread)
@@ -107,7 +115,7 @@ struct dump *dump_open(size_t T, size_t H, size_t D)
     tg_err err;
 
     d.view = (tg_qkv_view){.B = 1, .T = T, .C = H * D, .H = H, .stride = 3 * H * D};
-    d.threads = (size_t)omp_get_max_threads();
+    d.threads = tg_threads();
     columns_set(&d.columns,
                 &(columns_of){.stage = TG_ATTN_EVERY, .view = d.view, .L = 1, .format = TABLE_TSV});
     place(&arena, &d);

@@ -95,18 +95,6 @@ static void finish(tg_acts *a, size_t l)
     tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, a->normed, N);
 }
 
-#if TG_REAL == 32
-static void forward(tg_acts *a, const int32_t *ids)
-{
-    embed(a, ids);
-    for (size_t l = 0; l < a->L; l++) {
-        project(a, l);
-        attend(a, l);
-        finish(a, l);
-    }
-}
-#endif
-
 /* ---- backward */
 
 /* From dx of the block's output, which is dx of x2 too, to datt in dnormed.  The gradient of
@@ -142,31 +130,23 @@ static void project_backward(tg_acts *a, size_t l)
 }
 
 #if TG_REAL == 32
-static void backward(tg_acts *a, const int32_t *ids)
+static void loss_backward(tg_acts *a)
 {
-    const tg_layernorm ln_f = tg_bind_ln_f(&a->bound);
-    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
-    const tg_dropout drop = drop_at(a, SITE_EMBEDDING, 0);
-    const size_t N = a->B * a->T;
+    tg_gpt2_steps.loss_backward(a);
+}
 
-    tg_zero(a->dx, N * a->C);
-    tg_layernorm_backward(a->dx, a->dnormed, a->x, a->ln_f, &ln_f, N);
-    for (size_t l = a->L; l-- > 0;) {
-        finish_backward(a, l);
-        attend_backward(a, l);
-        project_backward(a, l);
-    }
-    tg_dropout_apply(a->dx, &drop, N * a->C);
-    tg_embedding_backward(a->dx, ids, &wte_wpe, a->B, a->T);
+static void embed_backward(tg_acts *a, const int32_t *ids)
+{
+    tg_gpt2_steps.embed_backward(a, ids);
 }
 #endif
 
 const tg_steps family_parallel_steps = {
 #if TG_REAL == 32
     .embed = embed,
-    .forward = forward,
+    .embed_backward = embed_backward,
     .loss = loss,
-    .backward = backward,
+    .loss_backward = loss_backward,
 #else
     .logits_backward = logits_backward,
 #endif

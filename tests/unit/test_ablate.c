@@ -1,7 +1,6 @@
 /* lib/heads/ablate against a model with zeros in its output projection, and against the reference model
  * in double precision; lib/gpt/stream, which reads the text. */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "lib/heads/ablate.h"
 #include "lib/gpt/stream.h"
 #include "lib/text/tokens_write.h"
+#include "lib/base/threads.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
@@ -188,17 +188,17 @@ static void ablation_at_any_thread_count(void)
     static int32_t ids[300];
     const tg_ablate_head some[] = {{0, 1}, {1, 3}};
     const tg_ablate_heads heads = {some, 2, true};
-    const int before = omp_get_max_threads();
+    const size_t before = tg_threads();
     double one[3], three[3];
     tg_model m;
 
     small_model_create(&m, small_config(2, 4, 128, 64), 5);
     random_ids(ids, 300);
-    omp_set_num_threads(1);
+    tg_threads_set(1);
     ablate(one, &m, &heads, ids, 299);
-    omp_set_num_threads(3);
+    tg_threads_set(3);
     ablate(three, &m, &heads, ids, 299);
-    omp_set_num_threads(before);
+    tg_threads_set(before);
     CHECK(memcmp(one, three, sizeof one) == 0);
     tg_model_free(&m);
 }

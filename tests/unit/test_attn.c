@@ -1,6 +1,7 @@
 /* lib/attn: the worked examples, the offsets, a walk over a model against the fused
  * attention of lib/nn, and what is read from outside. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,7 @@ static void small_model(tg_model *m)
 
 struct rows {
     float att[L][T][C];
+    pthread_mutex_t lock; /* of the rest */
     size_t n;
     size_t layer, head;
 };
@@ -186,12 +188,11 @@ static void keep_att(void *context, const tg_attn_row *row, size_t thread)
     (void)thread;
     for (size_t d = 0; d < D; d++)
         r->att[row->layer][row->i][row->h * D + d] = (float)row->att[d];
-#pragma omp critical
-    {
-        r->n++;
-        r->layer = row->layer;
-        r->head = row->h;
-    }
+    pthread_mutex_lock(&r->lock);
+    r->n++;
+    r->layer = row->layer;
+    r->head = row->h;
+    pthread_mutex_unlock(&r->lock);
 }
 
 static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_filter *filter,
@@ -235,7 +236,7 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
 static void model_equals_fused(void)
 {
     const int32_t ids[T] = {84, 111, 32, 98, 101, 44, 32, 111, 114};
-    static struct rows got, want;
+    static struct rows got = {.lock = PTHREAD_MUTEX_INITIALIZER}, want;
     tg_model m;
     tg_err err = {0};
 
@@ -255,7 +256,7 @@ static void model_equals_fused(void)
 static void model_filter(void)
 {
     const int32_t ids[T] = {84, 111, 32, 98, 101, 44, 32, 111, 114};
-    static struct rows got;
+    static struct rows got = {.lock = PTHREAD_MUTEX_INITIALIZER};
     tg_attn_filter filter = {1, 1, 3, TG_ATTN_ALL};
     tg_model m;
     tg_err err = {0};
@@ -402,8 +403,9 @@ static void prompt_of_text(void)
     CHECK_OK(read_prompt(&p, file_of("P", 1), &err), &err);
     CHECK_EQ(p.n, 1);
     tg_prompt_free(&p);
-    CHECK_EQ(read_prompt(&p, file_of("", 0), &err), TG_EDATA);
-    CHECK_HAS(err.message, "empty");
+    CHECK_OK(read_prompt(&p, file_of("", 0), &err), &err);
+    CHECK_EQ(p.n, 0);
+    tg_prompt_free(&p);
 }
 
 static FILE *tokens_of(const char *text, size_t copies)

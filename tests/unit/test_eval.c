@@ -1,11 +1,11 @@
 /* lib/eval against its definition in double precision: the naive model, run from each window's beginning
  * for each token; lib/gpt/windows against its definition. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/eval/eval.h"
+#include "lib/base/threads.h"
 #include "lib/text/bare_ids.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
@@ -316,18 +316,18 @@ static tg_eval_sums sums_of(const tg_model *m, const tg_eval_plan *plan, const i
 static void at_any_thread_count(void)
 {
     const tg_eval_plan plan = {64, 40, 3, -1, false};
-    const int before = omp_get_max_threads();
+    const size_t before = tg_threads();
     static int32_t ids[3000];
     tg_eval_sums one, three;
     tg_model m;
 
     small_model_create(&m, small_config(2, 4, 64, 64), 5);
     random_ids(ids, 3000, 256);
-    omp_set_num_threads(1);
+    tg_threads_set(1);
     one = sums_of(&m, &plan, ids, 3000);
-    omp_set_num_threads(3);
+    tg_threads_set(3);
     three = sums_of(&m, &plan, ids, 3000);
-    omp_set_num_threads(before);
+    tg_threads_set(before);
     CHECK_EQ(one.scored, 2999);
     CHECK(memcmp(&one, &three, sizeof one) == 0);
     tg_model_free(&m);

@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/attn/layers.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
@@ -162,15 +162,15 @@ static void blocks_may_share_x2(void)
 
 static void same_bits_at_any_thread_count(void)
 {
-    const int before = omp_get_max_threads();
+    const size_t before = tg_threads();
     tg_config c = tiny();
     float *first = NULL;
 
     c.n_embd = 68; /* of no block's size, but enough to go parallel */
-    for (int threads = 1; threads <= 4; threads++) {
+    for (size_t threads = 1; threads <= 4; threads++) {
         struct setting s;
 
-        omp_set_num_threads(threads);
+        tg_threads_set(threads);
         set_up(&s, &c);
         s.pass.acts.dropout = 0.25f;
         (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
@@ -180,7 +180,7 @@ static void same_bits_at_any_thread_count(void)
             first = s.grads, s.grads = NULL;
         tear_down(&s);
     }
-    omp_set_num_threads(before);
+    tg_threads_set(before);
     free(first);
 }
 

@@ -4,13 +4,13 @@
  * that training would take.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/gpt/gradient64.h"
 #include "lib/attn/layers.h"
 #include "lib/base/convert.h"
+#include "lib/base/threads.h"
 #include "lib/nn/ops64.h"
 #include "lib/gpt/pass.h"
 #include "lib/nn/ref/ref.h"
@@ -79,8 +79,8 @@ static void products_of(size_t N, size_t C, size_t OC)
 
 static void products_are_the_references(void)
 {
-    for (int threads = 1; threads <= 3; threads += 2) {
-        omp_set_num_threads(threads);
+    for (size_t threads = 1; threads <= 3; threads += 2) {
+        tg_threads_set(threads);
         products_of(1, 1, 1);
         products_of(3, 5, 31);
         products_of(8, 33, 64);
@@ -408,8 +408,8 @@ static void threads_change_nothing(void)
     const tg_config c = small();
     struct setting s[2];
 
-    for (int n = 0; n < 2; n++) {
-        omp_set_num_threads(1 + 2 * n);
+    for (size_t n = 0; n < 2; n++) {
+        tg_threads_set(1 + 2 * n);
         set_up(&s[n], &c, 0, target);
     }
     CHECK(s[0].g.loss == s[1].g.loss);

@@ -1,9 +1,9 @@
 /* lib/heads/head_stats: each number on rows with known answers; layers in threads. */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "cmd/tg-attn-dump/example.h"
+#include "lib/base/threads.h"
 #include "lib/heads/head_stats.h"
 #include "tests/unit/check.h"
 
@@ -186,18 +186,18 @@ static void same_at_any_thread_count(void)
     static float x[B * T * C];
     static tg_head_stats one[B * H], three[B * H];
     const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
-    const int before = omp_get_max_threads();
+    const size_t before = tg_threads();
     int32_t ids[T];
     tg_err err = {0};
 
     fill(x, ids);
     memset(one, 0, sizeof one); /* for memcmp: the padding, too */
     memset(three, 0, sizeof three);
-    omp_set_num_threads(1);
+    tg_threads_set(1);
     CHECK_OK(heads_of(one, &view, ids, &all, &err), &err);
-    omp_set_num_threads(3);
+    tg_threads_set(3);
     CHECK_OK(heads_of(three, &view, ids, &all, &err), &err);
-    omp_set_num_threads(before);
+    tg_threads_set(before);
     for (size_t n = 0; n < (size_t)B * H; n++) {
         CHECK_EQ(one[n].rows, T - 1);
         CHECK(one[n].sum.entropy == three[n].sum.entropy && one[n].sum.induction == three[n].sum.induction);

@@ -206,7 +206,7 @@ static void fitting(void)
 
 /* ---- any text */
 
-/* A backslash alone could make one escape out of two texts; cli_show_token() doubles it. */
+/* A backslash alone could make one escape out of two texts; tg_label_show_token() doubles it. */
 static const char *const parts[] = {"a",    " ",    "\\\\",     "\\n",  "\\xE4",   "\n", "\x1B",
                                     "\xE4", "\xB8", ZHONG,      ACUTE,  EMOJI,     SKIN, JOINER,
                                     GA,     VIRAMA, "\xC2\xA0", "\xFF", "\xC2\x9B"};
@@ -256,6 +256,48 @@ static void any_text(void)
     }
 }
 
+/* ---- tokens */
+
+static void check_token(const char *text, size_t n, const char *want)
+{
+    char shown[64];
+
+    CHECK_EQ(tg_label_show_token(shown, sizeof shown, (const unsigned char *)text, n), strlen(want));
+    CHECK_EQ(strcmp(shown, want), 0);
+}
+
+static void tokens(void)
+{
+    check_token("", 0, "");
+    check_token("\\", 1, "\\");
+    check_token("\n", 1, "\\n");
+    check_token("\\n", 2, "\\\\n");
+    check_token("a\n\t\0\x7F", 5, "a\\n\\t\\x00\\x7F");
+    check_token("\xC2\x85", 2, "\\xC2\\x85"); /* a control character */
+    check_token("\xE4\xB8", 2, "\\xE4\\xB8");
+    check_token(ZHONG ACUTE, strlen(ZHONG ACUTE), ZHONG ACUTE);
+    check_token(ACUTE, strlen(ACUTE), "\\u0301");
+    check_token("\n" ACUTE, 1 + strlen(ACUTE), "\\n\\u0301");
+    check_token("a" JOINER "\xC2\xA0", 1 + strlen(JOINER) + 2, "a\\u200D\\u00A0");
+}
+
+/* What is shown is safe, and a label as it is. */
+static void any_token(void)
+{
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        char text[256], label[2048], again[2048];
+        const size_t n = make_text(text, seed);
+        const size_t all = tg_label_show_token(label, sizeof label, (const unsigned char *)text, n);
+
+        CHECK_EQ(all, strlen(label));
+        CHECK(all <= 4 * n && is_safe(label));
+        CHECK_EQ(tg_label_show(again, sizeof again, label, all), all);
+        CHECK_EQ(strcmp(again, label), 0);
+        CHECK_EQ(tg_label_show_token(again, 5, (const unsigned char *)text, n), all);
+        CHECK(strncmp(again, label, strlen(again)) == 0 && strlen(again) < 5);
+    }
+}
+
 int main(void)
 {
     RUN(columns_of_every_character);
@@ -268,5 +310,7 @@ int main(void)
     RUN(cutting);
     RUN(fitting);
     RUN(any_text);
+    RUN(tokens);
+    RUN(any_token);
     return check_done();
 }

@@ -2,12 +2,12 @@
  * Learning a vocabulary, against the definition (tests/unit/ref_learn.h): texts of few letters, so
  * that ties and overlaps are frequent; any cuts, any number of threads, low limits, no memory.
  */
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/bpe/bpe.h"
 #include "lib/text/encoder.h"
 #include "lib/learn/learn.h"
@@ -48,14 +48,14 @@ static tg_learn *count_text(const text *t, tg_split split, size_t threads, size_
     tg_err err = {0};
     tg_learn *l;
 
-    omp_set_num_threads((int)threads);
+    tg_threads_set(threads);
     CHECK_OK(tg_learn_create(&l, split, &err), &err);
     for (size_t at = 0; at <= t->n; at += step) {
         const size_t n = tg_size_min(step, t->n - at);
 
         CHECK_OK(tg_learn_count(l, t->bytes + at, n, at + step > t->n, &err), &err);
     }
-    omp_set_num_threads(2);
+    tg_threads_set(2);
     return l;
 }
 
@@ -210,7 +210,7 @@ static void long_texts_are_counted(void)
             tg_err err = {0};
             tg_learn_totals totals;
 
-            omp_set_num_threads((int)threads);
+            tg_threads_set(threads);
             CHECK_OK(tg_learn_create(&l, TG_SPLIT_GPT2, &err), &err);
             CHECK_OK(tg_learn_count(l, bytes, n / 3, false, &err), &err);
             CHECK_OK(tg_learn_count(l, bytes + n / 3, n - n / 3, true, &err), &err);
@@ -225,7 +225,7 @@ static void long_texts_are_counted(void)
             tg_vocab_learner_free(m);
             tg_learn_free(l);
         }
-        omp_set_num_threads(2);
+        tg_threads_set(2);
     }
     free(bytes);
 }
@@ -471,7 +471,7 @@ static void any_allocation_may_fail(void)
     long n;
 
     make_text(&t, TEXT_MAX, 21, 3);
-    omp_set_num_threads(2);
+    tg_threads_set(2);
     for (n = 0; status; n++) {
         failing_after(n);
         status = learn(&t, &err);

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/gpt/infer.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/prompt.h"
@@ -200,10 +200,10 @@ static void same_bits_at_any_thread_count(void)
     float *first = NULL;
 
     c.n_embd = 68; /* of no block's size, but enough to go parallel */
-    for (int threads = 1; threads <= 4; threads++) {
+    for (size_t threads = 1; threads <= 4; threads++) {
         struct setting s;
 
-        omp_set_num_threads(threads);
+        tg_threads_set(threads);
         set_up(&s, &c);
         (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
         if (first)

@@ -6,12 +6,12 @@
  * docs/numerics.md derives the tolerances.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/matmul.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/crossentropy.h"
@@ -994,10 +994,10 @@ static void check_threads(void (*op)(float *out), size_t n)
     float *one = nans(n), *three = nans(n);
     size_t written = 0;
 
-    omp_set_num_threads(1);
+    tg_threads_set(1);
     seed = 0;
     op(one);
-    omp_set_num_threads(3);
+    tg_threads_set(3);
     seed = 0;
     op(three);
     for (size_t i = 0; i < n; i++)
@@ -1009,9 +1009,8 @@ static void check_threads(void (*op)(float *out), size_t n)
 
 static void threads(void)
 {
-    const size_t before = (size_t)omp_get_max_threads(), n = BIG_N * BIG_C;
+    const size_t before = tg_threads(), n = BIG_N * BIG_C;
 
-    omp_set_dynamic(0);
     check_threads(all_linear, BIG_N * 99 + n + BIG_C * 99 + 99);
     check_threads(all_linear_row, BIG_V + BIG_N + BIG_N * BIG_V);
     check_threads(all_layernorm, 2 * n + 2 * BIG_N + 2 * BIG_C);
@@ -1020,7 +1019,7 @@ static void threads(void)
     check_threads(all_head, BIG_N + n + BIG_V * BIG_C + BIG_V);
     check_threads(all_dropout, n);
     check_threads(all_attention, n + BIG_H * BIG_N + 3 * n + BIG_T * BIG_C);
-    omp_set_num_threads((int)before);
+    tg_threads_set(before);
 }
 
 static void tests(void)

@@ -7,12 +7,12 @@
  * the production constants.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/kernels.h"
 #include "tests/unit/check.h"
@@ -456,7 +456,7 @@ static void check_thread_counts(enum kind kind, struct shape s, const tg_matmul_
                     .mapped = c};
 
     for (size_t i = 0; i < COUNT(threads); i++) {
-        omp_set_num_threads(threads[i]);
+        tg_threads_set((size_t)threads[i]);
         memset(op.c, 1, s.M * s.N * sizeof *op.c);
         run_kind(kind, &op, &w, scratch);
         CHECK(i == 0 || memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
@@ -476,7 +476,7 @@ static void same_bits_at_any_thread_count(void)
         {3, 33, 999},  {9, 333, 65},  {400, 128, 100}, {rows + 6, 70, 2 * KC_WORDS + 64},
     };
     const tg_matmul_scratch scratch = new_scratch(THREADS);
-    const int before = omp_get_max_threads();
+    const size_t before = tg_threads();
 
     for (size_t i = 0; i < COUNT(shapes); i++) {
         check_thread_counts(PRODUCT, shapes[i], &scratch);
@@ -485,7 +485,7 @@ static void same_bits_at_any_thread_count(void)
         if (kernels->matmul_bf16)
             check_thread_counts(PRODUCT_BF16, shapes[i], &scratch);
     }
-    omp_set_num_threads(before);
+    tg_threads_set(before);
     scratch_free(&scratch);
 }
 

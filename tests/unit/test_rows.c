@@ -2,11 +2,12 @@
  * the fused kernel; and the values of the mask. */
 #include <float.h>
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/attn/attn.h"
+#include "lib/base/threads.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
@@ -54,7 +55,8 @@ static void give_back(struct given *g)
 /* The rows of a walk, stored as the reference stores them. */
 struct kept {
     double *scores, *probs, *att;
-    size_t rows, next; /* rows seen, and of them those that had their turn */
+    atomic_size_t rows; /* rows seen, and of them those that had their turn */
+    size_t next;
     bool in_order;
     size_t pending[64], first[64]; /* each thread's rows since its last turn, and the first's number */
     size_t stop_after;
@@ -89,7 +91,6 @@ static void keep(void *context, const tg_attn_row *row, size_t thread)
         memcpy(k->att + tg_attn_base(a, row->b, row->i, row->h), row->att, a->C / a->H * sizeof(double));
     if (k->pending[thread]++ == 0)
         k->first[thread] = at / a->T;
-#pragma omp atomic
     k->rows++;
 }
 
@@ -186,16 +187,16 @@ static void rows_are_the_references(void)
     static const size_t sizes[][4] = {{1, 1, 1, 1},  {2, 3, 1, 4},   {1, 3, 2, 2},   {3, 5, 4, 3},
                                       {1, 7, 1, 9},  {2, 8, 2, 8},   {1, 9, 3, 16},  {1, 16, 1, 7},
                                       {2, 17, 5, 1}, {1, 63, 2, 33}, {1, 130, 3, 5}, {1, 1025, 1, 2}};
-    const int threads = omp_get_max_threads();
+    const size_t threads = tg_threads();
 
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         check_rows(sizes[s][0], sizes[s][1], sizes[s][2], sizes[s][3]);
-    for (int n = 1; n <= 5; n += 2) {
-        omp_set_num_threads(n);
+    for (size_t n = 1; n <= 5; n += 2) {
+        tg_threads_set(n);
         check_rows(2, 40, 3, 6);
         check_rows(1, 1100, 2, 3);
     }
-    omp_set_num_threads(threads);
+    tg_threads_set(threads);
 }
 
 /* A turn that returns false is the last, and rows that the filter drops are not computed. */

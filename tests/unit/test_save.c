@@ -2,16 +2,20 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp is in 2008, RLIMIT_FSIZE in XSI */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "formats/lock.h"
 #include "formats/save.h"
+#include "formats/stamp.h"
 #include "tests/unit/check.h"
 
 static void must(bool ok)
@@ -225,6 +229,151 @@ static void test_read_only(void)
     CHECK(holds("locked", "old"));
 }
 
+/* ---- beside */
+
+static void test_beside(void)
+{
+    tg_save save;
+    tg_err err = {0};
+
+    write_file("theirs", "theirs");
+    write_file("theirs.mine", "taken");
+    write_file("theirs.mine+", "taken");
+    CHECK_OK(tg_save_begin(&save, "theirs", &err), &err);
+    must(write(save.fd, "mine", 4) == 4);
+    CHECK_OK(tg_save_beside(&save, ".mine", &err), &err);
+    CHECK_HAS(save.target, "/theirs.mine++");
+    CHECK_OK(tg_save_commit(&save, &err), &err);
+    CHECK(holds("theirs", "theirs") && holds("theirs.mine", "taken") && holds("theirs.mine++", "mine"));
+    CHECK_EQ(leftovers("."), 0);
+}
+
+/* ---- stamps */
+
+static bool replaced_since(const tg_stamp *before, const char *path)
+{
+    const tg_stamp now = tg_stamp_of(path);
+
+    return tg_stamp_replaced(before, &now);
+}
+
+static void test_stamps(void)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000, .tv_nsec = 7}};
+    tg_stamp stamp = tg_stamp_of("stamped");
+
+    CHECK(!stamp.exists && !replaced_since(&stamp, "stamped"));
+    write_file("stamped", "one");
+    CHECK(replaced_since(&stamp, "stamped")); /* made */
+    stamp = tg_stamp_of("stamped");
+    must(chmod("stamped", 0600) == 0);
+    CHECK(!replaced_since(&stamp, "stamped"));
+    must(utimensat(AT_FDCWD, "stamped", times, 0) == 0);
+    CHECK(replaced_since(&stamp, "stamped")); /* another time */
+    stamp = tg_stamp_of("stamped");
+    times[1].tv_nsec = 8;
+    must(utimensat(AT_FDCWD, "stamped", times, 0) == 0);
+    CHECK(replaced_since(&stamp, "stamped"));
+    stamp = tg_stamp_of("stamped");
+    write_file("stamped", "four");
+    must(utimensat(AT_FDCWD, "stamped", times, 0) == 0);
+    CHECK(replaced_since(&stamp, "stamped")); /* another size */
+    stamp = tg_stamp_of("stamped");
+    write_file("other", "five");
+    must(utimensat(AT_FDCWD, "other", times, 0) == 0 && rename("other", "stamped") == 0);
+    CHECK(replaced_since(&stamp, "stamped")); /* another file */
+    stamp = tg_stamp_of("stamped");
+    must(unlink("stamped") == 0);
+    CHECK(!replaced_since(&stamp, "stamped"));
+}
+
+/* ---- locks */
+
+/* A second descriptor of the same process is refused like another process. */
+static void check_locked(const char *path)
+{
+    tg_lock lock;
+    tg_err err = {0};
+
+    CHECK_EQ(tg_lock_take(&lock, path, &err), TG_EIO);
+    CHECK(err.sys == EWOULDBLOCK && lock.fd == -1 && !lock.path);
+    CHECK_EQ(lock.holder, getpid());
+}
+
+static void test_lock(void)
+{
+    tg_lock lock, again;
+    tg_err err = {0};
+
+    CHECK_OK(tg_lock_take(&lock, "locked", &err), &err); /* which need not exist */
+    check_locked("./locked");
+    CHECK_OK(save_text("locked", "saved", &err), &err);
+    must(symlink("locked", "to-locked") == 0);
+    check_locked("to-locked");
+    CHECK_OK(tg_lock_take(&again, "unlocked", &err), &err);
+    tg_lock_release(&again);
+    tg_lock_release(&again);
+    tg_lock_release(&lock);
+    CHECK(access(".tg-locked.lock", F_OK) != 0);
+    write_file(".tg-locked.lock", "1\n"); /* left by a process that was killed */
+    CHECK_OK(tg_lock_take(&lock, "locked", &err), &err);
+    check_locked("locked");
+    tg_lock_release(&lock);
+    CHECK(access(".tg-locked.lock", F_OK) != 0);
+}
+
+/* Of many that take turns, never two at once. */
+static void test_lock_in_turns(void)
+{
+    enum { PROCESSES = 4, TURNS = 50 };
+    int status, taken = 0;
+
+    for (int i = 0; i < PROCESSES; i++) {
+        const pid_t pid = fork();
+
+        must(pid >= 0);
+        if (pid > 0)
+            continue;
+        for (int turn = 0; turn < TURNS;) {
+            tg_lock lock;
+            tg_err err = {0};
+
+            if (tg_lock_take(&lock, "turns", &err)) {
+                if (err.sys != EWOULDBLOCK)
+                    _exit(2);
+                continue;
+            }
+            if (mkdir("inside", 0700) != 0 || rmdir("inside") != 0)
+                _exit(1);
+            tg_lock_release(&lock);
+            turn++;
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < PROCESSES; i++)
+        taken += wait(&status) > 0 && status == 0;
+    CHECK_EQ(taken, PROCESSES);
+}
+
+static void test_lock_fails(void)
+{
+    char name[256] = {0};
+    tg_lock lock;
+    tg_err err = {0};
+
+    CHECK_EQ(tg_lock_take(&lock, "missing/file", &err), TG_EIO);
+    CHECK(err.sys == ENOENT && lock.fd == -1);
+    tg_lock_release(&lock);
+    must(mkdir(".tg-occupied.lock", 0700) == 0);
+    CHECK_EQ(tg_lock_take(&lock, "occupied", &err), TG_EIO);
+    CHECK_HAS(err.message, ".tg-occupied.lock: Is a directory");
+    must(rmdir(".tg-occupied.lock") == 0);
+    memset(name, 'n', sizeof name - 1);
+    CHECK_OK(tg_lock_take(&lock, name, &err), &err); /* the longest name there can be */
+    check_locked(name);
+    tg_lock_release(&lock);
+}
+
 int main(void)
 {
     char directory[] = "/tmp/tg-save-XXXXXX";
@@ -241,6 +390,11 @@ int main(void)
     RUN(test_failed_commit);
     RUN(test_devices);
     RUN(test_read_only);
+    RUN(test_beside);
+    RUN(test_stamps);
+    RUN(test_lock);
+    RUN(test_lock_in_turns);
+    RUN(test_lock_fails);
     failed = check_done();
     snprintf(remove, sizeof remove, "rm -rf %s", directory);
     must(system(remove) == 0);

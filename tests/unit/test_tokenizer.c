@@ -1,5 +1,6 @@
 /* Tokenizers: what holds for every kind, shown with bytes and with a second one (grams.h).  The
  * reference is that kind's definition, applied to a text that is in memory as a whole. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "formats/sha256.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
@@ -111,20 +113,31 @@ static void an_id_outside_has_no_text(void)
     tg_tokenizer_free(tok);
 }
 
+struct sharing {
+    const tg_tokenizer *tok;
+    atomic_size_t sum; /* of the vocabularies' sizes */
+};
+
+static void take_share(void *context, size_t begin, size_t end)
+{
+    struct sharing *s = context;
+
+    for (size_t i = begin; i < end; i++) {
+        const tg_tokenizer *mine = tg_tokenizer_share(s->tok);
+
+        s->sum += tg_tokenizer_vocab_size(mine);
+        tg_tokenizer_free(mine);
+    }
+}
+
 /* Shares go to several threads and come back from them; sanitizers see what is freed when. */
 static void shares(void)
 {
     const tg_tokenizer *tok = grams_create(300);
-    size_t sum = 0;
+    struct sharing s = {.tok = tok};
 
-#pragma omp parallel for reduction(+ : sum)
-    for (int i = 0; i < 1000; i++) {
-        const tg_tokenizer *mine = tg_tokenizer_share(tok);
-
-        sum += tg_tokenizer_vocab_size(mine);
-        tg_tokenizer_free(mine);
-    }
-    CHECK_EQ(sum, 300000);
+    tg_threads_run(1000, 1, take_share, &s);
+    CHECK_EQ(s.sum, 300000);
     CHECK_EQ(tg_tokenizer_vocab_size(tok), 300);
     tg_tokenizer_free(tok);
     tg_tokenizer_free(NULL);

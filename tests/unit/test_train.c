@@ -1,7 +1,6 @@
 /* Training: the order of windows, the schedule, and runs that stop and go on. */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/rng.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
@@ -383,8 +383,7 @@ static void sizes_beyond_all_memory(void)
 
     begin(&run);
     CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
-    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) <
-          tg_matmul_work((size_t)omp_get_max_threads()) + (4 << 20));
+    CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) < tg_matmul_work(tg_threads()) + (4 << 20));
     run.settings.batch = SIZE_MAX / 8;
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
     CHECK_EQ(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), TG_ENOMEM);
@@ -420,17 +419,17 @@ static void same_bytes_at_any_thread_count(void)
     size_t size[5];
     char *bytes[5];
 
-    for (int threads = 1; threads <= 4; threads++) {
+    for (size_t threads = 1; threads <= 4; threads++) {
         tg_checkpoint run;
 
-        omp_set_num_threads(threads);
+        tg_threads_set(threads);
         begin(&run);
         train_to(&run, 6);
         bytes[threads] = archive_of(&run, &size[threads]);
         tg_checkpoint_free(&run);
         CHECK(size[threads] == size[1] && memcmp(bytes[threads], bytes[1], size[1]) == 0);
     }
-    for (int threads = 1; threads <= 4; threads++)
+    for (size_t threads = 1; threads <= 4; threads++)
         free(bytes[threads]);
 }
 
@@ -836,7 +835,8 @@ static char *one_step_of_a_team(size_t size, size_t *bytes)
     CHECK_OK(tg_arena_alloc(&relay.arena, &err), &err);
     tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
     for (size_t rank = 0; rank < size; rank++) {
-        const tg_team team = {.rank = rank, .size = size, .sum = relay_sum, .state = &relay};
+        const tg_team team = {
+            .rank = rank, .size = size, .sum = relay_sum, .agree = tg_team_alone.agree, .state = &relay};
         tg_trainer t;
 
         CHECK_OK(tg_trainer_open(&t, &run, &b, &team, &err), &err);
@@ -868,6 +868,99 @@ static void a_team_takes_the_step_that_one_takes(void)
     }
     free(alone);
     CHECK_EQ(tg_team_alone.agree(&tg_team_alone, 15), 15);
+}
+
+/* ---- steps that are abandoned */
+
+struct watcher {
+    size_t calls, limit; /* abandon at this call */
+    double last;
+};
+
+static bool count_calls(void *context, double share)
+{
+    struct watcher *w = context;
+
+    CHECK(share >= w->last && share <= 1 + 1e-9);
+    w->last = share;
+    return w->calls++ < w->limit;
+}
+
+/* Take the run's next step, abandoned at call `limit` of the watch; returns the calls. */
+static size_t step_until(tg_checkpoint *run, size_t limit, bool *abandoned)
+{
+    struct watcher w = {.limit = limit};
+    const tg_watch watch = {count_calls, &w};
+    tg_trainer t;
+    tg_batches b;
+    tg_step_report report;
+    tg_err err;
+
+    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
+    t.watch = &watch;
+    CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
+    *abandoned = report.abandoned;
+    if (!*abandoned)
+        CHECK_NEAR(w.last, 1, 1e-9);
+    tg_trainer_close(&t);
+    return w.calls;
+}
+
+/* Wherever a step is abandoned, the run is as before it, and ends with the same bytes. */
+static void an_abandoned_step_leaves_no_trace(void)
+{
+    tg_checkpoint run;
+    char *bytes[3];
+    size_t size[3], calls;
+    bool abandoned;
+
+    begin(&run);
+    train_to(&run, 3);
+    bytes[0] = archive_of(&run, &size[0]);
+    calls = step_until(&run, SIZE_MAX, &abandoned);
+    CHECK(!abandoned && run.step == 4 && calls == 2 * (2 + 2 * 2 * 3));
+    bytes[1] = archive_of(&run, &size[1]);
+    tg_checkpoint_free(&run);
+
+    begin(&run);
+    train_to(&run, 3);
+    for (size_t limit = 0; limit < calls; limit++) {
+        CHECK_EQ(step_until(&run, limit, &abandoned), limit + 1);
+        CHECK(abandoned && run.step == 3);
+        bytes[2] = archive_of(&run, &size[2]);
+        CHECK(size[2] == size[0] && memcmp(bytes[2], bytes[0], size[0]) == 0);
+        free(bytes[2]);
+    }
+    train_to(&run, 4);
+    bytes[2] = archive_of(&run, &size[2]);
+    CHECK(size[2] == size[1] && memcmp(bytes[2], bytes[1], size[1]) == 0);
+    for (int i = 0; i < 3; i++)
+        free(bytes[i]);
+    tg_checkpoint_free(&run);
+}
+
+static void an_abandoned_evaluation_has_no_loss(void)
+{
+    struct watcher w = {.limit = 2};
+    const tg_watch watch = {count_calls, &w};
+    tg_checkpoint run;
+    tg_trainer t;
+    tg_batches b;
+    tg_err err;
+
+    begin(&run);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, run.settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
+    t.watch = &watch;
+    CHECK(isnan(tg_trainer_evaluate(&t, 7)) && t.pass.abandoned);
+    CHECK_EQ(w.calls, 3);
+    w = (struct watcher){.limit = SIZE_MAX};
+    CHECK(isfinite(tg_trainer_evaluate(&t, 7)) && !t.pass.abandoned);
+    CHECK_EQ(w.calls, 3 * (2 + 2 * 3));
+    CHECK_NEAR(w.last, 1, 1e-9);
+    tg_trainer_close(&t);
+    tg_checkpoint_free(&run);
 }
 
 static void training_lowers_the_loss(void)
@@ -942,6 +1035,8 @@ int main(void)
     RUN(any_team_gets_the_same_bits);
     RUN(buffers_for_passes);
     RUN(a_team_takes_the_step_that_one_takes);
+    RUN(an_abandoned_step_leaves_no_trace);
+    RUN(an_abandoned_evaluation_has_no_loss);
     RUN(training_lowers_the_loss);
     RUN(a_loss_that_is_not_finite_stops);
     tg_tokenizer_free(stream.tokenizer);

@@ -22,6 +22,9 @@
 /* lib/kernels/isa/masks.c: without vectors where an instruction set has the smallest */
 #define TG_MASKS_OF_WORDS
 
+/* lib/base: elements of a part that threads share */
+#define TG_THREADS_ELEMENTS ((size_t)64)
+
 /* lib/nn and lib/gpt: elements that a thread takes at a time */
 #define TG_TINY_CHUNK ((size_t)64)
 #define X2_MAX ((size_t)256)

@@ -3,16 +3,14 @@
 const byId = (id) => document.getElementById(id);
 
 const view = {
-    layer: dump.start.layer, head: dump.start.head, i: 0, j: 0,
+    layer: dump.start.layer, head: dump.start.head, i: T - 1, j: 0,
     show: dump.show, kind: dump.scale,
     held: false,            // the pointer does not move the cell
     way: "row",             // how the text is coloured
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
 
-const scaleOf = (head) => view.show === "probs"
-    ? {kind: view.kind, low: 0, high: 1}
-    : {kind: "linear", low: head.low, high: head.high};
+const scaleOf = (head) => scaleFor(view.show, view.kind, head);
 
 const tokenAt = (t) => dump.tokens ? dump.tokens[t] : "";
 
@@ -23,12 +21,12 @@ const styleOf = (name) => getComputedStyle(document.documentElement).getProperty
 
 // ---- thumbnails
 
-// Cells along a side, at most: the pixels that page.css gives them.
-const MANY = dump.layers.length * H > 48;
-const THUMB = MANY ? 30 : 46;
+// Cells along a side, at most.
+const THUMB = dump.layers.length * H > 48 ? 30 : 46;
 
 function paint(canvas, cells, side, scale) {
     const image = new ImageData(side, side), out = new Uint32Array(image.data.buffer);
+    const {pixels} = paletteOf(view.show);
     for (let c = 0; c < cells.length; c++)
         out[c] = Number.isNaN(cells[c]) ? 0 : pixels[stepOf(placeOf(scale, cells[c]))];
     canvas.width = canvas.height = side;
@@ -38,33 +36,38 @@ function paint(canvas, cells, side, scale) {
 // The work of one thumbnail: like Head, but the rows are not kept.
 class Thumb {
     constructor(layer, h, canvas) {
-        Object.assign(this, {layer, h, canvas, rows: 0, low: Infinity, high: -Infinity});
+        Object.assign(this, {layer, h, canvas, rows: 0, most: 0, top: 1});
         this.side = Math.min(T, THUMB);
         this.probs = new Float32Array(this.side ** 2).fill(NaN);
         this.scores = new Float32Array(this.side ** 2).fill(NaN);
+        this.maxima = new Float32Array(T);
         this.row = [new Float64Array(T), new Float64Array(T)];
     }
 
     work(deadline) {
-        const data = layerOf(this.layer), [scores, probs] = this.row;
-        for (; this.rows < T && performance.now() < deadline; this.rows++) {
-            const i = this.rows;
-            fillScores(scores, data, this.h, i);
-            fillProbs(probs, scores, i + 1);
-            reduceRow(this.scores, this.side, T, i, scores, 0, i + 1);
-            reduceRow(this.probs, this.side, T, i, probs, 0, i + 1);
-        }
+        const data = layerOf(this.layer);
+        for (; this.rows < T && performance.now() < deadline; this.rows++)
+            this.addRow(data, this.rows);
+        if (this.rows === T)
+            this.top = topOf(this.maxima);
         return this.rows === T;
     }
 
-    draw() {
-        if (this.rows < T)
-            return;
-        for (const x of this.scores) {
-            this.low = x < this.low ? x : this.low;
-            this.high = x > this.high ? x : this.high;
+    addRow(data, i) {
+        const [scores, probs] = this.row;
+        fillScores(scores, data, this.h, i);
+        fillProbs(probs, scores, i + 1);
+        reduceRow(this.scores, this.side, T, i, scores, 0, i + 1);
+        reduceRow(this.probs, this.side, T, i, probs, 0, i + 1);
+        for (let j = 0; j <= i; j++) {
+            this.most = Math.max(this.most, Math.abs(scores[j]));
+            this.maxima[i] = Math.max(this.maxima[i], probs[j]);
         }
-        paint(this.canvas, this[view.show], this.side, scaleOf(this));
+    }
+
+    draw() {
+        if (this.rows === T)
+            paint(this.canvas, this[view.show], this.side, scaleOf(this));
     }
 }
 
@@ -74,12 +77,10 @@ const FONT = "12px system-ui, sans-serif";
 const LABEL_STEP = 13;  // pixels between labels along a side, at least
 const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels
-const VALUE_LEAST = 38; // a cell of so many pixels has its number in it
+const VALUE_LEAST = 26; // a cell of so many pixels has its number in it
 
 // Where the map lies on its canvas, in pixels of the page.
 let frame = {left: 0, top: 0, size: 0, cell: 1};
-
-const numberOf = (t) => String(t);
 
 function fit(context, text, width) {
     if (context.measureText(text).width <= width)
@@ -95,7 +96,7 @@ function fit(context, text, width) {
     return text.slice(0, low) + "…";
 }
 
-const axisLabel = (t) => dump.tokens ? `${numberOf(t)} ${labelAt(t)}` : numberOf(t);
+const axisLabel = (t) => dump.tokens ? `${t} ${labelAt(t)}` : String(t);
 
 // Room for the widest of the labels in sight, but for not more than `most` of it.
 function marginFor(context, first, n, step, most) {
@@ -106,21 +107,32 @@ function marginFor(context, first, n, step, most) {
     return Math.min(Math.ceil(widest), most) + 10;
 }
 
-const BELOW = 110; // the colour scale, and what is said of the cell
-const HEIGHT_LEAST = 320; // of a map that would have more room in width
+const windowed = window.matchMedia("(min-width: 64rem) and (min-height: 34rem)"); // as page.css
+const HEIGHT_LEAST = 280; // of a map on a page that scrolls
 
-// As large as lets the whole of it stand in the window, with what is above and below.
+// What the map has room in: its frame, which in a window does not depend on the map.
+function roomFor() {
+    const box = byId("frame");
+    return {
+        width: Math.min(box.clientWidth - 8, 1400),
+        height: windowed.matches ? box.clientHeight - 8 : Math.max(window.innerHeight * 0.6, HEIGHT_LEAST)
+    };
+}
+
 function layOut(context, room) {
-    const {i, j, n} = view.from;
-    const label = Math.min(LABEL_MOST, Math.floor(room / 4));
-    const guess = Math.max((room - label) / n, 0.01), step = Math.max(1, Math.ceil(LABEL_STEP / guess));
-    const left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58);
-    const top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
-    const above = byId("frame").getBoundingClientRect().top + window.scrollY + top;
-    const height = Math.max(window.innerHeight - above - BELOW, HEIGHT_LEAST);
-    const most = Math.max(Math.min(room - left, height) - EDGE, 120), cell = most / n;
-    const whole = cell >= 2 ? Math.min(Math.floor(cell), 64) : cell;
-    frame = {left, top, size: whole * n, cell: whole};
+    const {i, j, n} = view.from, label = Math.min(LABEL_MOST, Math.floor(Math.min(room.width, room.height) / 4));
+    let left = label, top = label, cell = 0;
+    for (let pass = 0; pass < 2; pass++) { // how many labels there are depends on the cells, and these on the labels
+        cell = Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n;
+        const step = Math.max(1, Math.ceil(LABEL_STEP / cell));
+        left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58);
+        top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
+    }
+    cell = Math.min(Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n, 64);
+    const whole = Math.floor(cell);
+    // whole pixels, unless the map would lose too much of its size
+    frame = {left, top, cell: whole >= 0.9 * cell ? whole : cell};
+    frame.size = frame.cell * n;
 }
 
 // The masked part, behind the cells.
@@ -158,54 +170,60 @@ function drawCells(context, head, scale, ratio) {
     context.drawImage(small, left, top, size, size);
 }
 
+// A number as a cell shows it; what is not 0 does not look like it.
+function shortText(x) {
+    const text = x.toFixed(2);
+    return x !== 0 && Number(text) === 0 ? (x < 0 ? ">-.01" : "<.01") : text;
+}
+
 function drawValues(context, head, scale) {
-    const {i: i0, j: j0, n} = view.from, {left, top, cell} = frame;
+    const {i: i0, j: j0, n} = view.from, {left, top, cell} = frame, {inks} = paletteOf(view.show);
+    const numbers = head[view.show], end = Math.min(i0 + n, head.rows);
     if (cell < VALUE_LEAST)
         return;
+    context.font = cell < 38 ? "10px system-ui, sans-serif" : FONT;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    for (let i = i0; i < Math.min(i0 + n, head.rows); i++) {
+    for (let i = i0; i < end; i++) {
         for (let j = j0; j <= i && j < j0 + n; j++) {
-            const x = head[view.show][rowStart(i) + j];
+            const x = numbers[rowStart(i) + j], text = shortText(x);
             context.fillStyle = inks[stepOf(placeOf(scale, x))];
-            context.fillText(x.toFixed(2).replace("-", "\u2212"), left + (j - j0 + 0.5) * cell,
-                top + (i - i0 + 0.5) * cell);
+            if (context.measureText(text).width <= cell - 2)
+                context.fillText(text, left + (j - j0 + 0.5) * cell, top + (i - i0 + 0.5) * cell);
         }
     }
 }
 
-function drawLabel(context, t, side, chosen) {
-    context.fillStyle = styleOf(chosen ? "--accent" : "--ink");
-    context.font = (chosen ? "bold " : "") + FONT;
-    context.fillText(fit(context, axisLabel(t), frame[side] - 8), 0, 0);
-}
+// ---- its axes
 
-// The chosen token's label may lie on a part of its neighbours'.
-function drawChosenLabel(context, t, side) {
-    context.font = "bold " + FONT;
-    const width = Math.min(context.measureText(axisLabel(t)).width, frame[side] - 8) + 4;
-    context.fillStyle = styleOf("--paper");
-    context.fillRect(side === "left" ? -width : -2, -8, width + 2, 16);
-    drawLabel(context, t, side, true);
-}
+const axisStep = () => Math.max(1, Math.ceil(LABEL_STEP / frame.cell));
 
-function drawAxis(context, side, first, chosen) {
-    const {left, top, cell} = frame, n = Math.min(view.from.n, T - first);
-    const step = Math.max(1, Math.ceil(LABEL_STEP / cell));
-    const at = (t, draw) => {
-        const along = (t - first + 0.5) * cell;
-        context.save();
-        context.translate(side === "left" ? left - 5 : left + along, side === "left" ? top + along : top - 5);
-        context.rotate(side === "left" ? 0 : -Math.PI / 2);
-        draw(context, t, side);
-        context.restore();
-    };
+// Call draw(t) with the pen at the end of token t's label.
+function atLabel(context, side, first, t, draw) {
+    const {left, top, cell} = frame, along = (t - first + 0.5) * cell;
+    context.save();
     context.textAlign = side === "left" ? "right" : "left";
     context.textBaseline = "middle";
-    for (let t = first; t < first + n; t += step)
-        if (Math.abs(t - chosen) * cell >= LABEL_STEP)
-            at(t, (pen) => drawLabel(pen, t, side, false));
-    at(chosen, drawChosenLabel);
+    context.translate(side === "left" ? left - 5 : left + along, side === "left" ? top + along : top - 5);
+    context.rotate(side === "left" ? 0 : -Math.PI / 2);
+    draw();
+    context.restore();
+}
+
+function drawLabel(context, side, first, t, chosen) {
+    atLabel(context, side, first, t, () => {
+        context.fillStyle = styleOf(chosen ? "--ink" : "--faint");
+        context.font = (chosen ? "bold " : "") + FONT;
+        context.fillText(fit(context, axisLabel(t), frame[side] - 8), 0, 0);
+    });
+}
+
+// Labels where there is room; the chosen token's takes it from its neighbours.
+function drawAxis(context, side, first, chosen) {
+    for (let t = first; t < Math.min(first + view.from.n, T); t += axisStep())
+        if (Math.abs(t - chosen) * frame.cell >= LABEL_STEP)
+            drawLabel(context, side, first, t, false);
+    drawLabel(context, side, first, chosen, true);
 }
 
 // What the axes are, in the corner between them.
@@ -218,45 +236,85 @@ function drawCorner(context) {
     context.fillText("query ↓", 1, 28);
 }
 
-function drawCursor(context) {
-    const {left, top, size, cell} = frame, shown = Math.max(cell, 3);
-    const x = left + (view.j - view.from.j + 0.5) * cell - shown / 2;
-    const y = top + (view.i - view.from.i + 0.5) * cell - shown / 2;
+// ---- the cursor: black around white, which is seen on any colour
+
+function twoTone(context, x, y, width, height) {
     context.lineWidth = 1;
-    context.strokeStyle = styleOf("--cross");
-    context.strokeRect(left + 0.5, y - 0.5, size - 1, shown + 1);
-    context.strokeRect(x - 0.5, top + 0.5, shown + 1, size - 1);
-    context.lineWidth = 2;
-    context.strokeStyle = styleOf("--accent");
-    context.strokeRect(x - 1, y - 1, shown + 2, shown + 2);
+    for (const [out, color] of [[0.5, "#fff"], [1.5, "#000"]]) {
+        context.strokeStyle = color;
+        context.strokeRect(x - out, y - out, width + 2 * out, height + 2 * out);
+    }
 }
 
-function drawMap(head) {
-    const canvas = byId("map"), ratio = window.devicePixelRatio || 1;
-    const context = canvas.getContext("2d"), room = byId("frame").clientWidth;
-    context.font = FONT;
-    layOut(context, Math.min(room, 1100));
-    const width = frame.left + frame.size + EDGE, height = frame.top + frame.size + EDGE;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
+function drawCursor(context) {
+    const {left, top, size, cell} = frame, shown = Math.max(Math.round(cell), 3);
+    const x = Math.round(left + (view.j - view.from.j + 0.5) * cell - shown / 2);
+    const y = Math.round(top + (view.i - view.from.i + 0.5) * cell - shown / 2);
+    context.save();
+    context.beginPath();
+    context.rect(left - 2, top - 2, size + 4, size + 4);
+    context.clip();
+    context.globalAlpha = 0.45;
+    twoTone(context, left, y, size, shown);
+    twoTone(context, x, top, shown, size);
+    context.globalAlpha = 1;
+    twoTone(context, x, y, shown, shown);
+    context.restore();
+}
+
+// ---- drawing: what the cursor does not change is kept
+
+const base = document.createElement("canvas");
+let baseKey = "";
+
+function drawBase(head, ratio) {
+    const context = base.getContext("2d"), scale = scaleOf(head);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const scale = scaleOf(head);
+    context.fillStyle = styleOf("--paper");
+    context.fillRect(0, 0, base.width, base.height);
     drawCells(context, head, scale, ratio);
-    context.font = FONT;
     drawValues(context, head, scale);
+    drawCorner(context);
+}
+
+function nameMap() {
+    byId("map").setAttribute("aria-label", `attention of layer ${view.layer}, head ${view.head}: ` +
+        `${view.show === "probs" ? "probabilities" : "scores"} of ${T} queries by ${T} keys`);
+}
+
+// Returns whether anything but the cursor has changed.
+function drawMap(head) {
+    const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
+    const key = [view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
+        room.height, ratio].join();
+    const changed = key !== baseKey;
+    if (changed) {
+        layOut(base.getContext("2d"), room);
+        const width = Math.ceil(frame.left + frame.size + EDGE), height = Math.ceil(frame.top + frame.size + EDGE);
+        canvas.width = base.width = Math.round(width * ratio);
+        canvas.height = base.height = Math.round(height * ratio);
+        canvas.style.width = `${width}px`;
+        canvas.style.height = `${height}px`;
+        drawBase(head, ratio);
+        nameMap();
+        baseKey = key;
+    }
+    const context = canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(base, 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawAxis(context, "left", view.from.i, view.i);
     drawAxis(context, "top", view.from.j, view.j);
-    drawCorner(context);
     drawCursor(context);
+    return changed;
 }
 
 // ---- the colour scale, with its range
 
 function drawLegend(head) {
     const canvas = byId("legend"), ratio = window.devicePixelRatio || 1, scale = scaleOf(head);
-    const width = Math.min(byId("frame").clientWidth, 480), bar = width - 120, height = 44;
+    const width = Math.min(byId("frame").clientWidth, 480), bar = width - 124, height = 44;
+    const {colors} = paletteOf(view.show);
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.width = `${width}px`;
@@ -267,21 +325,26 @@ function drawLegend(head) {
     context.textBaseline = "top";
     for (let x = 0; x < bar; x++) {
         context.fillStyle = colors[stepOf(x / (bar - 1))];
-        context.fillRect(24 + x, 2, 1.5, 14);
+        context.fillRect(28 + x, 2, 1.5, 14);
     }
+    context.strokeStyle = styleOf("--line");
+    context.strokeRect(27.5, 1.5, bar + 1, 15);
     context.fillStyle = styleOf("--ink");
     context.textAlign = "center";
-    const numbers = [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), 3));
+    const numbers = [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), bar < 220 ? 2 : 4));
+    if (scale.low === 0 && scale.high < 1)
+        numbers[4] += "+"; // what is greater looks the same
+    if (scale.kind === "log")
+        numbers[0] = "≤" + numbers[0]; // what is less looks the same
     numbers.forEach((text, n) => {
-        context.fillRect(24 + Math.round(n * (bar - 1) / 4), 16, 1, 4);
-        const least = n === 0 && scale.kind === "log"; // what is less looks the same
-        context.fillText(least ? "≤" + text : text, 24 + n * (bar - 1) / 4, 23);
+        context.fillRect(28 + Math.round(n * (bar - 1) / 4), 16, 1, 4);
+        context.fillText(text, 28 + n * (bar - 1) / 4, 23);
     });
     context.fillStyle = hatch(context, 1);
-    context.fillRect(width - 78, 2, 20, 14);
+    context.fillRect(width - 72, 2, 18, 14);
     context.fillStyle = styleOf("--ink");
     context.textAlign = "left";
-    context.fillText("masked", width - 52, 3);
+    context.fillText("masked", width - 49, 3);
     canvas.setAttribute("aria-label", `colours: ${view.show === "probs" ? "probability" : "score"} from ` +
         `${numbers[0]} to ${numbers[4]}; hatched: masked`);
 }

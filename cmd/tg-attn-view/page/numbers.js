@@ -82,6 +82,12 @@ function rowOf(layer, h, i) {
 
 const rowStart = (i) => i * (i + 1) / 2; // of row i in a head's packed rows
 
+// Where a head's own scale of probabilities ends, as tg_scale_top() in lib/view/scale.c.
+function topOf(maxima) {
+    const n = maxima.length, top = n > 0 ? maxima.slice().sort()[n - 1 - Math.floor(n / 10)] : 1;
+    return top > 0.9 ? 1 : top;
+}
+
 // A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are
 // there.  Rounded, as they are in a dump.
 class Head {
@@ -91,15 +97,18 @@ class Head {
         this.rows = 0;
         this.scores = new Float32Array(rowStart(T));
         this.probs = new Float32Array(rowStart(T));
-        this.low = Infinity;
-        this.high = -Infinity;
+        this.maxima = new Float32Array(T); // of the rows' probabilities
+        this.most = 0; // the greatest score, without its sign
+        this.top = 1;
         this.row = [new Float64Array(T), new Float64Array(T)];
     }
 
     work(deadline) {
-        const data = layerOf(this.layer);
+        const data = layerOf(this.layer), before = this.rows;
         while (this.rows < T && performance.now() < deadline)
             this.addRow(data, this.rows++);
+        if (this.rows > before)
+            this.top = topOf(this.maxima.subarray(0, this.rows));
         return this.rows === T;
     }
 
@@ -110,8 +119,8 @@ class Head {
         for (let j = 0; j <= i; j++) {
             this.scores[at + j] = scores[j];
             this.probs[at + j] = probs[j];
-            this.low = Math.min(this.low, scores[j]);
-            this.high = Math.max(this.high, scores[j]);
+            this.most = Math.max(this.most, Math.abs(scores[j]));
+            this.maxima[i] = Math.max(this.maxima[i], probs[j]);
         }
     }
 }
@@ -141,50 +150,28 @@ function reduceRow(cells, side, size, i, row, at, n) {
     }
 }
 
-// ---- scales and colours
-
-const DECADES = 4; // of the logarithmic scale, as TG_SCALE_DECADES
-
-function placeOf(scale, x) {
-    const clamp = (y) => Math.min(Math.max(y, 0), 1);
-    if (scale.kind === "sqrt" || scale.kind === "auto")
-        return Math.sqrt(clamp(x / scale.high));
-    if (scale.kind === "log")
-        return x > 0 ? clamp(1 + Math.log10(x / scale.high) / DECADES) : 0;
-    return scale.high > scale.low ? clamp((x - scale.low) / (scale.high - scale.low)) : 0.5;
-}
-
-function numberAt(scale, place) {
-    if (scale.kind === "sqrt" || scale.kind === "auto")
-        return place * place * scale.high;
-    if (scale.kind === "log")
-        return scale.high * 10 ** ((place - 1) * DECADES);
-    return scale.low + place * (scale.high - scale.low);
-}
-
-const STEPS = dump.light.probs.length / 6;
-const colors = Array.from({length: STEPS}, (_, n) => "#" + dump.light.probs.slice(6 * n, 6 * n + 6));
-const pixels = Uint32Array.from(colors, (color) => { // as ImageData holds them: red in the lowest byte
-    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
-    return (0xff << 24 | blue << 16 | green << 8 | red) >>> 0;
-});
-const stepOf = (place) => Math.floor(place * (STEPS - 1) + 0.5);
-
-// Black or white, whichever can be read on a step's colour.
-const inks = Array.from(pixels, (p) =>
-    (p & 255) * 54 + (p >> 8 & 255) * 183 + (p >> 16 & 255) * 19 > 128 * 256 ? "#000" : "#fff");
-
 // ---- numbers as text
 
-// Nine significant digits, which tell any two float32 numbers apart; "-" as a true minus.
-function textOf(x, digits = 9) {
-    if (!Number.isFinite(x))
-        return String(x).replace("-", "\u2212").replace("Infinity", "inf");
-    let text = Math.abs(x) >= 1e-4 && Math.abs(x) < 1e9 || x === 0
-        ? x.toPrecision(digits) : x.toExponential(digits - 1);
-    if (text.includes("."))
-        text = text.replace(/\.?0+(e|$)/, "$1");
-    return text.replaceAll("-", "\u2212");
+// Without zeros at the end.
+function trimmed(text) {
+    return text.includes(".") ? text.replace(/\.?0+(e|$)/, "$1") : text;
 }
 
-const MASKED = {"-1e9": "\u22121e9", "-inf": "\u2212inf", "min": "\u22123.40282347e+38"}[dump.mask];
+function textOf(x, digits = 9) {
+    if (!Number.isFinite(x))
+        return String(x).replace("Infinity", "inf");
+    return trimmed(Math.abs(x) >= 1e-4 && Math.abs(x) < 1e9 || x === 0
+        ? x.toPrecision(digits) : x.toExponential(digits - 1));
+}
+
+// A float32 number, as what tells it apart from all others: six to nine digits.  The one text of a number
+// that is stored, wherever the page shows it.
+function storedText(x) {
+    const stored = Math.fround(x);
+    let digits = 6;
+    while (digits < 9 && Math.fround(Number(textOf(stored, digits))) !== stored)
+        digits++;
+    return textOf(stored, digits);
+}
+
+const MASKED = {"-1e9": "-1e9", "-inf": "-inf", "min": "-3.40282347e+38"}[dump.mask];

@@ -93,37 +93,37 @@ static void row_dots(const tg_matmul *op, size_t j0, size_t j1)
     }
 }
 
-/* M = 1: reading B is the limit, so nothing is packed. */
-static void multiply_row(const tg_matmul *op)
+/* Columns j0 .. j1-1, at most COLUMNS of them. */
+static void multiply_columns(void *context, size_t j0, size_t j1)
 {
-    const size_t even = tg_round_up(tg_ceil_div(op->N, (size_t)omp_get_num_threads()), VL);
-    const size_t width = tg_size_min(COLUMNS, even), pieces = tg_ceil_div(op->N, width);
+    const tg_matmul *op = context;
+    const float *add = op->accumulate ? op->c : op->add;
+    float before[COLUMNS];
 
-#pragma omp for schedule(static)
-    for (size_t p = 0; p < pieces; p++) {
-        size_t j0 = p * width, j1 = tg_size_min(op->N, j0 + width);
-        float before[COLUMNS];
-        const float *add = op->accumulate ? op->c : op->add;
+    for (size_t j = j0; j < j1; j++)
+        before[j - j0] = (add ? add[j] : 0) + (op->bias ? op->bias[j] : 0);
+    if (op->b_col == 1)
+        row_columns(op, j0, j1);
+    else
+        row_dots(op, j0, j1);
+    for (size_t j = j0; j < j1; j++)
+        op->c[j] += before[j - j0];
+    map_block(op, 0, j0, 1, j1 - j0);
+}
 
-        for (size_t j = j0; j < j1; j++)
-            before[j - j0] = (add ? add[j] : 0) + (op->bias ? op->bias[j] : 0);
-        if (op->b_col == 1)
-            row_columns(op, j0, j1);
-        else
-            row_dots(op, j0, j1);
-        for (size_t j = j0; j < j1; j++)
-            op->c[j] += before[j - j0];
-        map_block(op, 0, j0, 1, j1 - j0);
-    }
+/* M = 1: reading B is the limit, so nothing is packed. */
+static void multiply_row(const tg_matmul *op, size_t threads)
+{
+    const size_t even = tg_round_up(tg_ceil_div(op->N, threads), VL);
+    tg_matmul row = *op;
+
+    tg_threads_run_on(threads, op->N, tg_size_min(COLUMNS, even), multiply_columns, &row);
 }
 
 void ISA_NAME(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-#pragma omp parallel num_threads(threads_for(op, scratch))
-    {
-        if (op->M == 1)
-            multiply_row(op);
-        else
-            multiply_blocks(op, scratch->packed);
-    }
+    if (op->M == 1)
+        multiply_row(op, threads_for(op, scratch));
+    else
+        multiply_blocks(op, scratch);
 }

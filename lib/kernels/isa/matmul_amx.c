@@ -43,6 +43,11 @@ static void begin_tiles(void)
     _tile_loadconfig(&config);
 }
 
+static void end_tiles(void)
+{
+    _tile_release();
+}
+
 /* ---- packing */
 
 /* to[w*stride] = word w of x[k*k_step], 0 <= k < n, n <= 32. */
@@ -198,12 +203,7 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
 
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-#pragma omp parallel num_threads(threads_for(op, scratch))
-    {
-        begin_tiles();
-        multiply_blocks(op, scratch->packed);
-        _tile_release();
-    }
+    multiply_blocks(op, scratch);
 }
 
 #endif

@@ -31,8 +31,7 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
-#pragma omp parallel num_threads(threads_for(op, scratch))
-    multiply_blocks(op, scratch->packed);
+    multiply_blocks(op, scratch);
 }
 
 #endif

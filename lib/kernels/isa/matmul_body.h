@@ -10,13 +10,14 @@
  *   pack_a()          packs m rows of A into panels of MR rows, words of k outermost
  *   pack_b()          packs up to NR columns of B into a panel, words of k outermost
  *   tile()            computes a tile of C from two panels
+ *   begin_tiles(), end_tiles()     prepare a thread for tile(), and clean up
  *
  * blocks.h has the sizes of blocks and of the scratch.
  *
- * The threads form a grid over C.  Each computes its part from start to end, with memory
- * of its own, and waits for no other thread.  Two threads that need the same operand both
- * pack it: that costs less than moving it from one cache to the other.  The grid is chosen
- * so that each thread packs as little as possible.
+ * C is divided into a grid of parts, one for each thread.  Each is computed from start to
+ * end with memory of its own, without waiting for another.  Two parts that need the same
+ * operand both pack it: that costs less than moving it from one cache to the other.  The
+ * grid is chosen so that each thread packs as little as possible.
  *
  * A thread cuts its rows of A into blocks of MC rows by KC of k, and packs each block into
  * panels of MR rows, which stay in its second-level cache.  For each panel of B's columns
@@ -165,7 +166,7 @@ static void cut(size_t *from, size_t *to, size_t length, size_t unit, size_t n, 
     *to = tg_size_min(length, units * (n + 1) / parts * unit);
 }
 
-/* The rows of the grid of threads over C with which each thread packs least. */
+/* The rows of the grid of parts with which each thread packs least. */
 static size_t grid_rows(const tg_matmul *op, size_t threads)
 {
     size_t best = 1, least = SIZE_MAX;
@@ -181,21 +182,20 @@ static size_t grid_rows(const tg_matmul *op, size_t threads)
     return best;
 }
 
-/* All threads of the team call this; each computes its part of C. */
-static void multiply_blocks(const tg_matmul *op, float *work)
+/* Compute part number `number` of `parts`. */
+static void multiply_part(const tg_matmul *op, float *work, size_t number, size_t parts)
 {
-    const size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
-    const size_t rows = grid_rows(op, threads), columns = threads / rows;
+    const size_t rows = grid_rows(op, parts), columns = parts / rows;
     const size_t kc = part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
-    float *a_panels = work + me * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
+    float *a_panels = work + number * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
     struct part part = {.a_panels = a_panels,
                         .b_panels = a_panels + A_FLOATS,
                         .sums = a_panels + A_FLOATS + B_FLOATS,
                         .b_panels_n = 1};
     size_t mc, nc, j1;
 
-    cut(&part.i0, &part.i1, op->M, MR, me % rows, rows);
-    cut(&part.j0, &j1, op->N, NR_UNIT, me / rows, columns);
+    cut(&part.i0, &part.i1, op->M, MR, number % rows, rows);
+    cut(&part.j0, &j1, op->N, NR_UNIT, number / rows, columns);
     if (part.i0 == part.i1 || part.j0 == j1)
         return;
     mc = part_of(part.i1 - part.i0, A_FLOATS / words_of(kc) / MR * MR, MR);
@@ -211,4 +211,27 @@ static void multiply_blocks(const tg_matmul *op, float *work)
                 block(op, &(struct block){i0, tg_size_min(mc, part.i1 - i0), k0, tg_size_min(kc, op->K - k0)},
                       &part);
     }
+}
+
+struct product {
+    const tg_matmul *op;
+    float *work;
+    size_t parts;
+};
+
+static void multiply_parts(void *context, size_t begin, size_t end)
+{
+    const struct product *p = context;
+
+    begin_tiles();
+    for (size_t number = begin; number < end; number++)
+        multiply_part(p->op, p->work, number, p->parts);
+    end_tiles();
+}
+
+static void multiply_blocks(const tg_matmul *op, const tg_matmul_scratch *scratch)
+{
+    struct product p = {op, scratch->packed, threads_for(op, scratch)};
+
+    tg_threads_run_on(p.parts, p.parts, 1, multiply_parts, &p);
 }

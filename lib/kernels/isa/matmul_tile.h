@@ -2,9 +2,8 @@
 #ifndef TG_KERNELS_MATMUL_TILE_H
 #define TG_KERNELS_MATMUL_TILE_H
 
-#include <omp.h>
-
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/matmul.h"
 
@@ -13,11 +12,11 @@
 #define PARALLEL_FROM 32768
 #endif
 
-INLINE int threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
+INLINE size_t threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     if (op->M * op->N * op->K < PARALLEL_FROM)
         return 1;
-    return (int)tg_size_min(scratch->threads, (size_t)omp_get_max_threads());
+    return tg_size_min(scratch->threads, tg_threads());
 }
 
 /* Map rows i .. i+m-1, columns j .. j+n-1 of C, which are complete. */

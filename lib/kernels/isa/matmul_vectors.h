@@ -24,6 +24,14 @@
 #define WORDS_PER_PASS KC_WORDS
 #define STEP 4 /* words of k between prefetches */
 
+static void begin_tiles(void)
+{
+}
+
+static void end_tiles(void)
+{
+}
+
 /* ---- packing */
 
 /* panel[i] = the word of x[i] .. x[i + (K_PER_WORD-1) k_step], for all i < width. */

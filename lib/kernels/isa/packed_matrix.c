@@ -9,10 +9,10 @@
  */
 #include "lib/kernels/packed_matrix.h"
 
-#include <omp.h>
 #include <stdbool.h>
 
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/kernels/isa/kernels_isa.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
@@ -48,27 +48,38 @@ INLINE void pack_pairs(float *words_of_k, const float *x)
     store(words_of_k, (vf)pair);
 }
 
-void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
-{
-    float *panels = w->panels;
-    const size_t width = words(w->precision);
-    const bool large = w->K * w->N >= PARALLEL_FROM;
+struct packing {
+    const tg_packed_matrix *w;
+    const float *b;
+    size_t b_row, b_col;
+};
 
-#pragma omp parallel for schedule(static) if (large)
-    for (size_t j = 0; j < w->N; j += NR) {
+static void pack_columns(void *context, size_t begin, size_t end)
+{
+    const struct packing *p = context;
+    const tg_packed_matrix *w = p->w;
+    const size_t width = words(w->precision);
+    float *panels = w->panels;
+
+    for (size_t j = begin; j < end; j += NR) {
         float *panel = panels + j / NR * w->K * width;
-        const size_t n = tg_size_min(NR, w->N - j);
+        const size_t n = tg_size_min(NR, end - j);
         float x[NR] = {0};
 
         for (size_t k = 0; k < w->K; k++, panel += width) {
             for (size_t i = 0; i < n; i++)
-                x[i] = b[k * b_row + (j + i) * b_col];
+                x[i] = p->b[k * p->b_row + (j + i) * p->b_col];
             if (width == NR)
                 memcpy(panel, x, sizeof x);
             else
                 pack_pairs(panel, x);
         }
     }
+}
+
+void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
+{
+    tg_threads_run(w->N, tg_threads_grain(w->K, NR), pack_columns, &(struct packing){w, b, b_row, b_col});
 }
 
 /* Store a panel's sums of one row, with all that is added, to C. */
@@ -165,16 +176,29 @@ INLINE void panel_product(const tg_matmul *op, const float *panel, size_t j, con
     }
 }
 
-void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
-{
-    const float *panels = w->panels;
-    const bool large = op->M * op->N * op->K >= PARALLEL_FROM;
+struct product {
+    const tg_matmul *op;
+    const tg_packed_matrix *w;
+};
 
-#pragma omp parallel for schedule(static) if (large)
-    for (size_t j = 0; j < op->N; j += NR) {
-        if (w->precision == TG_PRECISION_BF16)
+static void multiply_columns(void *context, size_t begin, size_t end)
+{
+    const struct product *p = context;
+    const tg_matmul *op = p->op;
+    const float *panels = p->w->panels;
+
+    for (size_t j = begin; j < end; j += NR) {
+        if (p->w->precision == TG_PRECISION_BF16)
             panel_product(op, panels + j / NR * op->K * VL, j, TG_PRECISION_BF16);
         else
             panel_product(op, panels + j / NR * op->K * NR, j, TG_PRECISION_FLOAT32);
     }
+}
+
+void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
+{
+    const size_t panel = op->M * op->K * NR; /* multiply-adds */
+
+    tg_threads_run(op->N, NR * tg_size_max(1, PARALLEL_FROM / panel), multiply_columns,
+                   &(struct product){op, w});
 }

@@ -1,0 +1,53 @@
+/* cli: the lock of a file that a tool replaces again and again. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
+
+/* A device, a pipe or a directory is not replaced. */
+static bool is_replaced(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT;
+}
+
+/* What keeps the lock file from being made usually keeps the tool from saving, too. */
+static tg_status explain(const tg_lock *lock, const char *path, const char *work, tg_err *err)
+{
+    tg_err why = *err;
+
+    if (err->sys == EWOULDBLOCK && lock->holder > 0)
+        return tg_fail(err, TG_EIO, "%s: process %ld is %s it", path, lock->holder, work);
+    if (err->sys == EWOULDBLOCK)
+        return tg_fail(err, TG_EIO, "%s: another process is %s it", path, work);
+    if (cli_output_check(path, err))
+        return err->code;
+    return tg_fail(err, why.code, "%s: %s; --no-lock goes without a lock", path, why.message);
+}
+
+tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err)
+{
+    sigset_t old;
+    tg_status status;
+
+    *lock = (tg_lock){.fd = -1};
+    if (cli_output_is_stream(path) || !is_replaced(path))
+        return TG_OK;
+    cli_hold_stops(&old);
+    if (!(status = tg_lock_take(lock, path, err)))
+        cli_keep_file(CLI_LOCK_FILE, lock->path);
+    cli_release_stops(&old);
+    return status ? explain(lock, path, work, err) : TG_OK;
+}
+
+void cli_unlock(tg_lock *lock)
+{
+    sigset_t old;
+
+    cli_hold_stops(&old);
+    tg_lock_release(lock);
+    cli_forget_file(CLI_LOCK_FILE);
+    cli_release_stops(&old);
+}

@@ -1,0 +1,116 @@
+#define _DEFAULT_SOURCE /* flock */
+#include "formats/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/save.h"
+
+#define NAME_SHOWN 200 /* bytes of the file's name in the lock file's, which must not be too long */
+
+/* DIRECTORY/.tg-NAME.lock; the caller frees it. */
+static char *lock_path(const char *target)
+{
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    const size_t size = strlen(target) + sizeof ".tg-.lock";
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%.*s.tg-%.*s.lock", (int)(name - target), target, NAME_SHOWN, name);
+    return path;
+}
+
+/* Whether the lock file is still the one at its path: its holder may have removed it since. */
+static bool is_current(const tg_lock *lock)
+{
+    struct stat held, named;
+
+    return fstat(lock->fd, &held) == 0 && stat(lock->path, &named) == 0 && held.st_dev == named.st_dev &&
+           held.st_ino == named.st_ino;
+}
+
+static long read_holder(int fd)
+{
+    char text[32];
+    const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    return strtol(text, NULL, 10);
+}
+
+static void write_holder(int fd)
+{
+    char text[32];
+    const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+
+    /* the lock holds without it */
+    (void)!ftruncate(fd, 0);
+    (void)!pwrite(fd, text, (size_t)n, 0);
+}
+
+static tg_status lock_fails(tg_lock *lock, const char *what, tg_err *err)
+{
+    const int sys = errno;
+
+    if (sys == EWOULDBLOCK)
+        lock->holder = read_holder(lock->fd);
+    if (lock->fd >= 0)
+        close(lock->fd);
+    lock->fd = -1;
+    errno = sys;
+    return tg_fail_sys(err, "cannot %s %s", what, lock->path);
+}
+
+/* Lock the file at lock->path, of which there may be another before the lock is held. */
+static tg_status take(tg_lock *lock, tg_err *err)
+{
+    for (;;) {
+        lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (lock->fd < 0)
+            return lock_fails(lock, "open", err);
+        while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0)
+            if (errno != EINTR)
+                return lock_fails(lock, "lock", err);
+        if (is_current(lock))
+            break;
+        close(lock->fd);
+    }
+    write_holder(lock->fd);
+    return TG_OK;
+}
+
+tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *err)
+{
+    char *target;
+    tg_status status = tg_save_target(&target, path, err);
+
+    *lock = (tg_lock){.fd = -1};
+    if (status)
+        return status;
+    lock->path = lock_path(target);
+    free(target);
+    if (!lock->path)
+        return tg_fail_memory(err, strlen(path), "a file name");
+    if ((status = take(lock, err))) {
+        free(lock->path);
+        lock->path = NULL;
+    }
+    return status;
+}
+
+void tg_lock_release(tg_lock *lock)
+{
+    if (lock->fd >= 0) {
+        unlink(lock->path); /* first: nobody else can have the lock yet */
+        close(lock->fd);
+    }
+    free(lock->path);
+    *lock = (tg_lock){.fd = -1};
+}

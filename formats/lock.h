@@ -1,0 +1,34 @@
+/*
+ * lock: one writer at a time for a file that is replaced whole (formats/save.h).
+ *
+ * Each save gives the file another inode, so the lock is held on a file beside it, .tg-NAME.lock, with
+ * flock(); it has the process id of its holder.  The system ends the lock with the process, however that
+ * ends: a lock file that is left behind hinders nobody, and the next holder removes it.
+ */
+#ifndef TG_FORMATS_LOCK_H
+#define TG_FORMATS_LOCK_H
+
+#include "lib/base/api.h"
+#include "lib/base/status.h"
+
+TG_API_BEGIN
+
+typedef struct tg_lock {
+    int fd;      /* -1: not held */
+    char *path;  /* of the lock file */
+    long holder; /* after EWOULDBLOCK: the process that has the lock, 0 if that is not known */
+} tg_lock;
+
+/*
+ * Take the lock of the file that tg_save_begin() would replace for `path`, or return at once.  TG_EIO: if
+ * another process has it, err->sys is EWOULDBLOCK; otherwise the lock file cannot be made, or the file
+ * system has no locks.  TG_ENOMEM.  After a failure nothing is held.
+ */
+TG_MUST_CHECK tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *err);
+
+/* Remove the lock file and give up the lock.  Harmless when none is held ({.fd = -1}). */
+void tg_lock_release(tg_lock *lock);
+
+TG_API_END
+
+#endif
