@@ -28,11 +28,6 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/tg
-BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
-ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
-FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
-# The shells whose completions are made, by the tools themselves: none where they cannot run.
-SHELLS ?= bash zsh fish
 INSTALL ?= install
 TEXT ?=
 WERROR ?=
@@ -131,21 +126,11 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
-# Each tool's completions, under the name by which the shell finds them.
-COMP := $(BUILD)/completions
-COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
-COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
-COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
-COMPDIR_bash = $(BASHCOMPDIR)
-COMPDIR_zsh = $(ZSHCOMPDIR)
-COMPDIR_fish = $(FISHCOMPDIR)
-COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
-
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
@@ -211,15 +196,6 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
-define completion_rule
-$(COMP)/$(1)/$(2): $(BUILD)/bin/%
-	@mkdir -p $$(@D)
-	$(Q)$$< --help=$(1) > $$@
-endef
-$(eval $(call completion_rule,bash,%))
-$(eval $(call completion_rule,zsh,_%))
-$(eval $(call completion_rule,fish,%.fish))
-
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
@@ -254,6 +230,42 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c 
 	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	    -o $@ $< \
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
+
+# ---- completions for shells, which the tools make of their options
+# SHELLS: for which; none where the tools cannot run
+SHELLS ?= bash zsh fish
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+COMP_DIR_bash = $(BASHCOMPDIR)
+COMP_DIR_zsh = $(ZSHCOMPDIR)
+COMP_DIR_fish = $(FISHCOMPDIR)
+# under the names by which the shells find them
+COMP_bash = $(TOOLS)
+COMP_zsh = $(TOOLS:%=_%)
+COMP_fish = $(TOOLS:%=%.fish)
+
+define completion_rule
+all install-completions: $$(COMP_$(1):%=$(BUILD)/completions/$(1)/%)
+
+$(BUILD)/completions/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(if $(filter bash,$(SHELLS)),$(eval $(call completion_rule,bash,%)))
+$(if $(filter zsh,$(SHELLS)),$(eval $(call completion_rule,zsh,_%)))
+$(if $(filter fish,$(SHELLS)),$(eval $(call completion_rule,fish,%.fish)))
+
+.PHONY: install-completions uninstall-completions
+install: install-completions
+install-completions:
+	@for shell in $(foreach s,$(SHELLS),'$(s) $(DESTDIR)$(COMP_DIR_$(s))'); do \
+	    set -- $$shell && $(INSTALL) -d "$$2" && \
+	    $(INSTALL) -m 644 $(BUILD)/completions/$$1/* "$$2" || exit 1; done
+
+uninstall: uninstall-completions
+uninstall-completions:
+	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
 test: all unit tiny $(BUILD)/bench ## run all tests
@@ -345,14 +357,11 @@ install: all ## install the tools, the library, its headers, the man pages and t
 	@for page in $(MAN); do \
 	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
 	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
-	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
-	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
 
 # what install makes; folders that only it makes
 INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \
     $(addprefix $(LIBDIR)/,libtg.a libtg.so libtg.so.$(SONAME) libtg.so.$(VERSION) pkgconfig/tg.pc) \
-    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page)) \
-    $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(COMPDIR_$(shell))/%))
+    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page))
 OWN_FOLDERS = $(INCLUDEDIR)/tg $(DOCDIR)
 
 uninstall: ## remove what install put there
