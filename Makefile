@@ -99,7 +99,8 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/* docs/packaging/README.md docs/packaging/first-ten-minutes) formats/README.md
+DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/first-ten-minutes \
+    $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*)
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.

@@ -5,8 +5,7 @@
 #define TG_FORMATS_STAMP_H
 
 #include <stdbool.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <stdint.h>
 
 #include "lib/base/api.h"
 
@@ -14,10 +13,9 @@ TG_API_BEGIN
 
 typedef struct tg_stamp {
     bool exists; /* false: the other members are 0 */
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec modified;
+    uint64_t device, inode;
+    int64_t size;
+    int64_t seconds, nanoseconds; /* when it was modified */
 } tg_stamp;
 
 /* The file that path names now, links followed.  One that cannot be examined counts as missing. */

@@ -198,3 +198,22 @@ setup() {
     run -0 lintian --allow-root --fail-on error tg_*.changes
     echo "$output"
 }
+
+# docs.bats runs README's commands; the package's own test runs them by this script.
+@test "docs/packaging/first-ten-minutes types README's commands, and ends at one that fails" {
+    mkdir tools
+    for tool in "$BUILD"/bin/tg-*; do
+        printf '#!/bin/sh\necho "$0 $*"\ncat > /dev/null\n' > "tools/${tool##*/}"
+    done
+    chmod +x tools/*
+    PATH=$PWD/tools:$PATH run -0 "$ROOT/docs/packaging/first-ten-minutes" "$ROOT/README.md"
+    # shellcheck disable=SC2016
+    [[ $output = '$ tg-tokenize text > tokens.npz'* && $output = *tools/tg-train* && $output = *tools/tg-attn-view* ]]
+    [[ ${lines[-1]} =~ ^\[[1-9][0-9]" commands" ]]
+    printf '#!/bin/sh\nexit 3\n' > tools/tg-train
+    PATH=$PWD/tools:$PATH run -3 "$ROOT/docs/packaging/first-ten-minutes" "$ROOT/README.md"
+    [[ ${lines[-1]} = "status 3: tg-train "* ]]
+    echo '# no such section' > README.md
+    run -1 "$ROOT/docs/packaging/first-ten-minutes" README.md
+    [[ $output = *"no commands under"* ]]
+}
