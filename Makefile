@@ -11,7 +11,9 @@ SONAME = 0
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
-##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR   where install puts things
+##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
+##                                   where install puts things
+##   SHELLS=                         no completions, which the tools that were built write themselves
 ##   TEXT=FILE                       a text for demo
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -25,11 +27,6 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
-BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
-ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
-FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
-# The shells whose completions are made, by the tools themselves: none where they cannot run.
-SHELLS ?= bash zsh fish
 DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
 TEXT ?=
@@ -102,7 +99,7 @@ UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
-DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*) formats/README.md
+DOCS := README.md $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/* docs/packaging/README.md docs/packaging/first-ten-minutes) formats/README.md
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
@@ -128,25 +125,15 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
-# Each tool's completions, under the name by which the shell finds them.
-COMP := $(BUILD)/completions
-COMP_bash = $(TOOLS:%=$(COMP)/bash/%)
-COMP_zsh = $(TOOLS:%=$(COMP)/zsh/_%)
-COMP_fish = $(TOOLS:%=$(COMP)/fish/%.fish)
-COMPDIR_bash = $(BASHCOMPDIR)
-COMPDIR_zsh = $(ZSHCOMPDIR)
-COMPDIR_fish = $(FISHCOMPDIR)
-COMPLETIONS = $(foreach shell,$(SHELLS),$(COMP_$(shell)))
-
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
 
-all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so $(COMPLETIONS) ## build the library and the tools (the default)
+all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 # ---- rules
 COMPILE = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
@@ -208,15 +195,6 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
-define completion_rule
-$(COMP)/$(1)/$(2): $(BUILD)/bin/%
-	@mkdir -p $$(@D)
-	$(Q)$$< --help=$(1) > $$@
-endef
-$(eval $(call completion_rule,bash,%))
-$(eval $(call completion_rule,zsh,_%))
-$(eval $(call completion_rule,fish,%.fish))
-
 UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
@@ -251,6 +229,42 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c 
 	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	    -o $@ $< \
 	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
+
+# ---- completions for shells, which the tools make of their options
+# SHELLS: for which; none where the tools cannot run
+SHELLS ?= bash zsh fish
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+COMP_DIR_bash = $(BASHCOMPDIR)
+COMP_DIR_zsh = $(ZSHCOMPDIR)
+COMP_DIR_fish = $(FISHCOMPDIR)
+# under the names by which the shells find them
+COMP_bash = $(TOOLS)
+COMP_zsh = $(TOOLS:%=_%)
+COMP_fish = $(TOOLS:%=%.fish)
+
+define completion_rule
+all install-completions: $$(COMP_$(1):%=$(BUILD)/completions/$(1)/%)
+
+$(BUILD)/completions/$(1)/$(2): $(BUILD)/bin/%
+	@mkdir -p $$(@D)
+	$(Q)$$< --help=$(1) > $$@
+endef
+$(if $(filter bash,$(SHELLS)),$(eval $(call completion_rule,bash,%)))
+$(if $(filter zsh,$(SHELLS)),$(eval $(call completion_rule,zsh,_%)))
+$(if $(filter fish,$(SHELLS)),$(eval $(call completion_rule,fish,%.fish)))
+
+.PHONY: install-completions uninstall-completions
+install: install-completions
+install-completions:
+	@for shell in $(foreach s,$(SHELLS),'$(s) $(DESTDIR)$(COMP_DIR_$(s))'); do \
+	    set -- $$shell && $(INSTALL) -d "$$2" && \
+	    $(INSTALL) -m 644 $(BUILD)/completions/$$1/* "$$2" || exit 1; done
+
+uninstall: uninstall-completions
+uninstall-completions:
+	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
 test: all unit tiny $(BUILD)/bench ## run all tests
@@ -287,14 +301,15 @@ cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
 
 scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo \
+	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # Versions of clang-format differ: .clang-format is for 14's.
 format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
-	clang-format --dry-run -Werror $(shell find cmd formats lib tests -name '*.[ch]')
+	clang-format --dry-run -Werror $(shell find cmd docs formats lib tests -name '*.[ch]')
 
 # The analyzer follows values within a function and into the smallest ones that it calls (shallow): what
 # it is asked for lies there (.clang-tidy).  TIDY_MODE=deep takes fifteen times as long.
@@ -341,14 +356,11 @@ install: all ## install the tools, the library, its headers, the man pages and t
 	@for page in $(MAN); do \
 	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
 	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
-	$(foreach shell,$(SHELLS),$(INSTALL) -d $(DESTDIR)$(COMPDIR_$(shell)) && \
-	    $(INSTALL) -m 644 $(COMP_$(shell)) $(DESTDIR)$(COMPDIR_$(shell)) &&) :
 
 # what install makes; folders that only it makes
 INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \
     $(addprefix $(LIBDIR)/,libtg.a libtg.so libtg.so.$(SONAME) libtg.so.$(VERSION) pkgconfig/tg.pc) \
-    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page)) \
-    $(foreach shell,$(SHELLS),$(COMP_$(shell):$(COMP)/$(shell)/%=$(COMPDIR_$(shell))/%))
+    $(foreach page,$(notdir $(MAN)),$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(page))
 OWN_FOLDERS = $(INCLUDEDIR)/tg $(DOCDIR)
 
 uninstall: ## remove what install put there
@@ -369,7 +381,7 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 } \

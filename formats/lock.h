@@ -8,7 +8,10 @@
 #ifndef TG_FORMATS_LOCK_H
 #define TG_FORMATS_LOCK_H
 
+#include "lib/base/api.h"
 #include "lib/base/status.h"
+
+TG_API_BEGIN
 
 typedef struct tg_lock {
     int fd;      /* -1: not held */
@@ -25,5 +28,7 @@ TG_MUST_CHECK tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *er
 
 /* Remove the lock file and give up the lock.  Harmless when none is held ({.fd = -1}). */
 void tg_lock_release(tg_lock *lock);
+
+TG_API_END
 
 #endif

@@ -5,154 +5,33 @@
 #include <string.h>
 
 #include "formats/pickle_heap.h"
-#include "formats/zip.h"
 #include "lib/base/utf8.h"
 
 /* What an opcode does; its operand is h->operand. */
 typedef tg_status operation(tg_pickle_heap *h, tg_err *err);
 
-/* ---- bytes */
-
-static tg_status take(tg_pickle_heap *h, const unsigned char **bytes, uint64_t n, tg_err *err)
-{
-    *bytes = h->bytes + h->at;
-    if (n > h->n - h->at)
-        return tg_pickle_fail(h, err, "truncated: expected %llu more bytes, got %zu", (unsigned long long)n,
-                              h->n - h->at);
-    h->at += (size_t)n;
-    return TG_OK;
-}
-
-/* The little-endian number in the next `width` bytes. */
-static tg_status take_number(tg_pickle_heap *h, uint64_t *number, size_t width, tg_err *err)
-{
-    const unsigned char *bytes;
-    const tg_status status = take(h, &bytes, width, err);
-
-    *number = 0;
-    for (size_t i = width; !status && i-- > 0;)
-        *number = *number << 8 | bytes[i];
-    return status;
-}
-
-/* The next bytes up to a newline. */
-static tg_status take_line(tg_pickle_heap *h, const char **line, size_t *n, tg_err *err)
-{
-    const unsigned char *const begin = h->bytes + h->at, *const end = memchr(begin, '\n', h->n - h->at);
-
-    *line = (const char *)begin;
-    *n = end ? (size_t)(end - begin) : 0;
-    if (!end)
-        return tg_pickle_fail(h, err, "truncated: a name does not end");
-    h->at += *n + 1;
-    return TG_OK;
-}
-
-/* ---- the stack */
-
-static tg_status push(tg_pickle_heap *h, uint32_t at, tg_err *err)
-{
-    return tg_pickle_words_add(h, &h->stack, at, err);
-}
-
-static tg_status push_value(tg_pickle_heap *h, tg_pickle_value value, tg_err *err)
-{
-    uint32_t at;
-    const tg_status status = tg_pickle_add(h, &at, value, err);
-
-    return status ? status : push(h, at, err);
-}
-
-/* Values above the last mark. */
-static size_t height(const tg_pickle_heap *h)
-{
-    return h->stack.n - (h->marks.n > 0 ? h->marks.at[h->marks.n - 1] : 0);
-}
-
-static tg_status need(tg_pickle_heap *h, size_t n, tg_err *err)
-{
-    if (height(h) < n)
-        return tg_pickle_fail(h, err, "needs %zu values on the stack, has %zu", n, height(h));
-    return TG_OK;
-}
-
-static uint32_t pop(tg_pickle_heap *h)
-{
-    return h->stack.at[--h->stack.n];
-}
-
-/* The last value; need() comes first. */
-static uint32_t top(const tg_pickle_heap *h)
-{
-    return h->stack.at[h->stack.n - 1];
-}
-
-/* Remove the last mark; *from: the height of the stack where it was. */
-static tg_status pop_mark(tg_pickle_heap *h, size_t *from, tg_err *err)
-{
-    *from = 0;
-    if (h->marks.n == 0)
-        return tg_pickle_fail(h, err, "needs a mark on the stack");
-    *from = h->marks.at[--h->marks.n];
-    return TG_OK;
-}
-
-/* Move the values from height `from` on into a container. */
-static tg_status move(tg_pickle_heap *h, uint32_t container, size_t from, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = from; i < h->stack.n && !status; i++)
-        status = tg_pickle_append(h, container, h->stack.at[i], err);
-    h->stack.n = from;
-    return status;
-}
-
-/* Replace the values from height `from` on by a container that holds them. */
-static tg_status pack(tg_pickle_heap *h, tg_pickle_kind kind, size_t from, tg_err *err)
-{
-    uint32_t at;
-    tg_status status = tg_pickle_add(h, &at, (tg_pickle_value){.kind = kind}, err);
-
-    if (status || (status = move(h, at, from, err)))
-        return status;
-    return push(h, at, err);
-}
-
-/* Move the values from height `from` on into the container below them. */
-static tg_status extend(tg_pickle_heap *h, tg_pickle_kind kind, size_t from, tg_err *err)
-{
-    const uint32_t container = h->stack.at[from - 1];
-
-    if (h->value[container].kind != kind)
-        return tg_pickle_fail(h, err, "expected %s to add to, got %s", tg_pickle_kind_text(kind),
-                              tg_pickle_kind_text(h->value[container].kind));
-    if (kind == TG_PICKLE_DICT && (h->stack.n - from) % 2 != 0)
-        return tg_pickle_fail(h, err, "a key without a value");
-    return move(h, container, from, err);
-}
-
 /* ---- values */
 
 static tg_status run_none(tg_pickle_heap *h, tg_err *err)
 {
-    return push_value(h, (tg_pickle_value){.kind = TG_PICKLE_NONE}, err);
+    return tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_NONE}, err);
 }
 
 static tg_status run_bool(tg_pickle_heap *h, tg_err *err)
 {
-    return push_value(h, (tg_pickle_value){.kind = TG_PICKLE_BOOL, .of.truth = h->operand != 0}, err);
+    return tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_BOOL, .of.truth = h->operand != 0},
+                                err);
 }
 
 static tg_status push_int(tg_pickle_heap *h, int64_t integer, tg_err *err)
 {
-    return push_value(h, (tg_pickle_value){.kind = TG_PICKLE_INT, .of.integer = integer}, err);
+    return tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_INT, .of.integer = integer}, err);
 }
 
 static tg_status run_unsigned(tg_pickle_heap *h, tg_err *err)
 {
     uint64_t number;
-    const tg_status status = take_number(h, &number, h->operand, err);
+    const tg_status status = tg_pickle_take_number(h, &number, h->operand, err);
 
     return status ? status : push_int(h, (int64_t)number, err);
 }
@@ -160,7 +39,7 @@ static tg_status run_unsigned(tg_pickle_heap *h, tg_err *err)
 static tg_status run_int4(tg_pickle_heap *h, tg_err *err)
 {
     uint64_t number;
-    const tg_status status = take_number(h, &number, 4, err);
+    const tg_status status = tg_pickle_take_number(h, &number, 4, err);
 
     return status ? status : push_int(h, (int32_t)(uint32_t)number, err);
 }
@@ -168,13 +47,13 @@ static tg_status run_int4(tg_pickle_heap *h, tg_err *err)
 static tg_status run_long1(tg_pickle_heap *h, tg_err *err)
 {
     uint64_t n, number;
-    tg_status status = take_number(h, &n, 1, err);
+    tg_status status = tg_pickle_take_number(h, &n, 1, err);
 
     if (status)
         return status;
     if (n > 8)
         return tg_pickle_fail(h, err, "an integer of %u bytes, more than 8", (unsigned)n);
-    if ((status = take_number(h, &number, (size_t)n, err)))
+    if ((status = tg_pickle_take_number(h, &number, (size_t)n, err)))
         return status;
     if (n > 0 && n < 8 && number >> (8 * n - 1) != 0)
         number |= UINT64_MAX << 8 * n;
@@ -184,7 +63,7 @@ static tg_status run_long1(tg_pickle_heap *h, tg_err *err)
 static tg_status run_float(tg_pickle_heap *h, tg_err *err)
 {
     const unsigned char *bytes;
-    const tg_status status = take(h, &bytes, 8, err);
+    const tg_status status = tg_pickle_take(h, &bytes, 8, err);
     tg_pickle_value value = {.kind = TG_PICKLE_FLOAT};
     uint64_t bits = 0;
 
@@ -193,7 +72,7 @@ static tg_status run_float(tg_pickle_heap *h, tg_err *err)
     for (size_t i = 0; i < 8; i++) /* big-endian, the only such number */
         bits = bits << 8 | bytes[i];
     memcpy(&value.of.real, &bits, sizeof bits);
-    return push_value(h, value, err);
+    return tg_pickle_push_value(h, value, err);
 }
 
 static tg_status run_text(tg_pickle_heap *h, tg_err *err)
@@ -201,16 +80,16 @@ static tg_status run_text(tg_pickle_heap *h, tg_err *err)
     const unsigned char *text;
     uint64_t n;
     uint32_t code;
-    tg_status status = take_number(h, &n, h->operand, err);
+    tg_status status = tg_pickle_take_number(h, &n, h->operand, err);
 
-    if (status || (status = take(h, &text, n, err)))
+    if (status || (status = tg_pickle_take(h, &text, n, err)))
         return status;
     for (size_t at = 0, step; at < n; at += step) {
         step = text[at] < 0x80 ? 1 : tg_utf8_decode(&code, text + at, (size_t)n - at);
         if (step == 0)
             return tg_pickle_fail(h, err, "a string is not UTF-8");
     }
-    return push_value(
+    return tg_pickle_push_value(
         h, (tg_pickle_value){.kind = TG_PICKLE_TEXT, .n = (uint32_t)n, .of.text = (const char *)text}, err);
 }
 
@@ -218,28 +97,28 @@ static tg_status run_text(tg_pickle_heap *h, tg_err *err)
 
 static tg_status run_empty(tg_pickle_heap *h, tg_err *err)
 {
-    return pack(h, (tg_pickle_kind)h->operand, h->stack.n, err);
+    return tg_pickle_pack(h, (tg_pickle_kind)h->operand, h->stack.n, err);
 }
 
 static tg_status run_short_tuple(tg_pickle_heap *h, tg_err *err)
 {
     const size_t n = h->operand;
-    const tg_status status = need(h, n, err);
+    const tg_status status = tg_pickle_need(h, n, err);
 
-    return status ? status : pack(h, TG_PICKLE_TUPLE, h->stack.n - n, err);
+    return status ? status : tg_pickle_pack(h, TG_PICKLE_TUPLE, h->stack.n - n, err);
 }
 
 static tg_status run_pack(tg_pickle_heap *h, tg_err *err)
 {
     const tg_pickle_kind kind = (tg_pickle_kind)h->operand;
     size_t from;
-    tg_status status = pop_mark(h, &from, err);
+    tg_status status = tg_pickle_pop_mark(h, &from, err);
 
     if (status)
         return status;
     if (kind == TG_PICKLE_DICT && (h->stack.n - from) % 2 != 0)
         return tg_pickle_fail(h, err, "a key without a value");
-    return pack(h, kind, from, err);
+    return tg_pickle_pack(h, kind, from, err);
 }
 
 /* APPEND and SETITEM. */
@@ -247,9 +126,9 @@ static tg_status run_extend_one(tg_pickle_heap *h, tg_err *err)
 {
     const tg_pickle_kind kind = (tg_pickle_kind)h->operand;
     const size_t n = kind == TG_PICKLE_DICT ? 2 : 1;
-    const tg_status status = need(h, n + 1, err);
+    const tg_status status = tg_pickle_need(h, n + 1, err);
 
-    return status ? status : extend(h, kind, h->stack.n - n, err);
+    return status ? status : tg_pickle_extend(h, kind, h->stack.n - n, err);
 }
 
 /* APPENDS and SETITEMS. */
@@ -257,14 +136,14 @@ static tg_status run_extend(tg_pickle_heap *h, tg_err *err)
 {
     const tg_pickle_kind kind = (tg_pickle_kind)h->operand;
     size_t from, below;
-    tg_status status = pop_mark(h, &from, err);
+    tg_status status = tg_pickle_pop_mark(h, &from, err);
 
     if (status)
         return status;
     below = h->marks.n > 0 ? h->marks.at[h->marks.n - 1] : 0;
     if (from == below)
         return tg_pickle_fail(h, err, "nothing below the mark to add to");
-    return extend(h, kind, from, err);
+    return tg_pickle_extend(h, kind, from, err);
 }
 
 /* ---- the stack and the memo */
@@ -276,7 +155,7 @@ static tg_status run_mark(tg_pickle_heap *h, tg_err *err)
 
 static tg_status run_pop(tg_pickle_heap *h, tg_err *err)
 {
-    const tg_status status = need(h, 1, err);
+    const tg_status status = tg_pickle_need(h, 1, err);
 
     h->stack.n -= !status;
     return status;
@@ -285,7 +164,7 @@ static tg_status run_pop(tg_pickle_heap *h, tg_err *err)
 static tg_status run_pop_mark(tg_pickle_heap *h, tg_err *err)
 {
     size_t from;
-    const tg_status status = pop_mark(h, &from, err);
+    const tg_status status = tg_pickle_pop_mark(h, &from, err);
 
     if (!status)
         h->stack.n = from;
@@ -294,15 +173,15 @@ static tg_status run_pop_mark(tg_pickle_heap *h, tg_err *err)
 
 static tg_status run_dup(tg_pickle_heap *h, tg_err *err)
 {
-    const tg_status status = need(h, 1, err);
+    const tg_status status = tg_pickle_need(h, 1, err);
 
-    return status ? status : push(h, top(h), err);
+    return status ? status : tg_pickle_push(h, tg_pickle_top(h), err);
 }
 
 /* Remember the last value under a number. */
 static tg_status put_memo(tg_pickle_heap *h, uint64_t number, tg_err *err)
 {
-    tg_status status = need(h, 1, err);
+    tg_status status = tg_pickle_need(h, 1, err);
 
     if (!status && number >= TG_PICKLE_VALUES)
         return tg_pickle_fail(h, err, "memo %llu, expected a number below %zu", (unsigned long long)number,
@@ -310,14 +189,14 @@ static tg_status put_memo(tg_pickle_heap *h, uint64_t number, tg_err *err)
     while (!status && h->memo.n <= number)
         status = tg_pickle_words_add(h, &h->memo, TG_PICKLE_NOTHING, err);
     if (!status)
-        h->memo.at[number] = top(h);
+        h->memo.at[number] = tg_pickle_top(h);
     return status;
 }
 
 static tg_status run_put(tg_pickle_heap *h, tg_err *err)
 {
     uint64_t number;
-    const tg_status status = take_number(h, &number, h->operand, err);
+    const tg_status status = tg_pickle_take_number(h, &number, h->operand, err);
 
     return status ? status : put_memo(h, number, err);
 }
@@ -330,13 +209,13 @@ static tg_status run_memoize(tg_pickle_heap *h, tg_err *err)
 static tg_status run_get(tg_pickle_heap *h, tg_err *err)
 {
     uint64_t number;
-    const tg_status status = take_number(h, &number, h->operand, err);
+    const tg_status status = tg_pickle_take_number(h, &number, h->operand, err);
 
     if (status)
         return status;
     if (number >= h->memo.n || h->memo.at[number] == TG_PICKLE_NOTHING)
         return tg_pickle_fail(h, err, "nothing is memo %llu", (unsigned long long)number);
-    return push(h, h->memo.at[number], err);
+    return tg_pickle_push(h, h->memo.at[number], err);
 }
 
 /* ---- names and calls */
@@ -348,62 +227,63 @@ static tg_status run_global(tg_pickle_heap *h, tg_err *err)
     uint32_t at;
     tg_status status;
 
-    if ((status = take_line(h, &module, &module_n, err)) || (status = take_line(h, &name, &name_n, err)) ||
+    if ((status = tg_pickle_take_line(h, &module, &module_n, err)) ||
+        (status = tg_pickle_take_line(h, &name, &name_n, err)) ||
         (status = tg_pickle_global(h, &at, module, module_n, name, name_n, err)))
         return status;
-    return push(h, at, err);
+    return tg_pickle_push(h, at, err);
 }
 
 static tg_status run_stack_global(tg_pickle_heap *h, tg_err *err)
 {
-    tg_status status = need(h, 2, err);
+    tg_status status = tg_pickle_need(h, 2, err);
     const tg_pickle_value *module, *name;
     uint32_t at;
 
     if (status)
         return status;
-    name = &h->value[pop(h)];
-    module = &h->value[pop(h)];
+    name = &h->value[tg_pickle_pop(h)];
+    module = &h->value[tg_pickle_pop(h)];
     if (name->kind != TG_PICKLE_TEXT || module->kind != TG_PICKLE_TEXT)
         return tg_pickle_fail(h, err, "a name that is not a string");
     status = tg_pickle_global(h, &at, module->of.text, module->n, name->of.text, name->n, err);
-    return status ? status : push(h, at, err);
+    return status ? status : tg_pickle_push(h, at, err);
 }
 
 static tg_status run_reduce(tg_pickle_heap *h, tg_err *err)
 {
-    tg_status status = need(h, 2, err);
+    tg_status status = tg_pickle_need(h, 2, err);
     uint32_t arguments, result;
 
     if (status)
         return status;
-    arguments = pop(h);
-    if ((status = tg_pickle_call(h, &result, pop(h), arguments, err)))
+    arguments = tg_pickle_pop(h);
+    if ((status = tg_pickle_call(h, &result, tg_pickle_pop(h), arguments, err)))
         return status;
-    return push(h, result, err);
+    return tg_pickle_push(h, result, err);
 }
 
 static tg_status run_persistent(tg_pickle_heap *h, tg_err *err)
 {
-    tg_status status = need(h, 1, err);
+    tg_status status = tg_pickle_need(h, 1, err);
     uint32_t result;
 
-    if (status || (status = tg_pickle_persistent(h, &result, pop(h), err)))
+    if (status || (status = tg_pickle_persistent(h, &result, tg_pickle_pop(h), err)))
         return status;
-    return push(h, result, err);
+    return tg_pickle_push(h, result, err);
 }
 
 /* Attributes: of an OrderedDict only, as in every state_dict(), and they are dropped. */
 static tg_status run_build(tg_pickle_heap *h, tg_err *err)
 {
-    const tg_status status = need(h, 2, err);
+    const tg_status status = tg_pickle_need(h, 2, err);
 
     if (status)
         return status;
     h->stack.n--;
-    if (h->value[top(h)].kind != TG_PICKLE_DICT)
+    if (h->value[tg_pickle_top(h)].kind != TG_PICKLE_DICT)
         return tg_pickle_fail(h, err, "the pickle sets attributes of %s: refused",
-                              tg_pickle_kind_text(h->value[top(h)].kind));
+                              tg_pickle_kind_text(h->value[tg_pickle_top(h)].kind));
     return TG_OK;
 }
 
@@ -412,7 +292,7 @@ static tg_status run_build(tg_pickle_heap *h, tg_err *err)
 static tg_status run_frame(tg_pickle_heap *h, tg_err *err)
 {
     uint64_t n;
-    const tg_status status = take_number(h, &n, 8, err);
+    const tg_status status = tg_pickle_take_number(h, &n, 8, err);
 
     if (!status && n > h->n - h->at)
         return tg_pickle_fail(h, err, "truncated: a frame of %llu bytes, got %zu", (unsigned long long)n,
@@ -523,7 +403,7 @@ static tg_status run(tg_pickle_heap *h, tg_err *err)
 
     while (!status) {
         h->opcode = h->at;
-        if ((status = take(h, &code, 1, err)) || *code == '.')
+        if ((status = tg_pickle_take(h, &code, 1, err)) || *code == '.')
             break;
         status = step(h, *code, err);
     }
@@ -544,7 +424,7 @@ tg_status tg_pickle_read(tg_pickle *p, const void *bytes, size_t n, tg_err *err)
 
     *p = (tg_pickle){0};
     if (!status) {
-        p->root = top(&h);
+        p->root = tg_pickle_top(&h);
         status = tg_pickle_settle(p, &h, err);
     }
     tg_pickle_heap_free(&h);

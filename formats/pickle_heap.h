@@ -60,6 +60,35 @@ TG_MUST_CHECK tg_status tg_pickle_add_tensor(tg_pickle_heap *h, uint32_t *at, tg
 
 void tg_pickle_heap_free(tg_pickle_heap *h);
 
+/* ---- operands, and the stack (pickle_stack.c) */
+
+/* The next n bytes; the little-endian number in the next `width` bytes, at most 8; the next bytes up to a
+ * newline.  TG_EDATA: truncated. */
+TG_MUST_CHECK tg_status tg_pickle_take(tg_pickle_heap *h, const unsigned char **bytes, uint64_t n,
+                                       tg_err *err);
+TG_MUST_CHECK tg_status tg_pickle_take_number(tg_pickle_heap *h, uint64_t *number, size_t width, tg_err *err);
+TG_MUST_CHECK tg_status tg_pickle_take_line(tg_pickle_heap *h, const char **line, size_t *n, tg_err *err);
+
+/* Push a value that is there; add a value, and push it. */
+TG_MUST_CHECK tg_status tg_pickle_push(tg_pickle_heap *h, uint32_t at, tg_err *err);
+TG_MUST_CHECK tg_status tg_pickle_push_value(tg_pickle_heap *h, tg_pickle_value value, tg_err *err);
+
+/* TG_EDATA: fewer than n values are above the last mark. */
+TG_MUST_CHECK tg_status tg_pickle_need(tg_pickle_heap *h, size_t n, tg_err *err);
+
+/* The last value, which must exist: removed, or left. */
+uint32_t tg_pickle_pop(tg_pickle_heap *h);
+uint32_t tg_pickle_top(const tg_pickle_heap *h);
+
+/* Remove the last mark; *from is the height of the stack where it was.  TG_EDATA: there is none. */
+TG_MUST_CHECK tg_status tg_pickle_pop_mark(tg_pickle_heap *h, size_t *from, tg_err *err);
+
+/* Replace the values from height `from` on by a container that holds them. */
+TG_MUST_CHECK tg_status tg_pickle_pack(tg_pickle_heap *h, tg_pickle_kind kind, size_t from, tg_err *err);
+
+/* Move the values from height `from` on into the container below them, which must be of this kind. */
+TG_MUST_CHECK tg_status tg_pickle_extend(tg_pickle_heap *h, tg_pickle_kind kind, size_t from, tg_err *err);
+
 /* ---- what a pickle may name (pickle_call.c) */
 
 /* Add the value for a name.  TG_EDATA: it is not one of those in formats/pickle.h. */

@@ -8,6 +8,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 typedef struct tg_stamp {
     bool exists; /* false: the other members are 0 */
     dev_t device;
@@ -22,5 +26,7 @@ tg_stamp tg_stamp_of(const char *path);
 /* Whether a file is at `now` that was not there, or was not the same, at `before`.  One that has been
  * removed is not replaced. */
 bool tg_stamp_replaced(const tg_stamp *before, const tg_stamp *now);
+
+TG_API_END
 
 #endif

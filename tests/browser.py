@@ -16,8 +16,10 @@ import os
 import select
 import shutil
 import subprocess
+import struct
 import tempfile
 import time
+import zlib
 
 
 def find():
@@ -154,3 +156,67 @@ class Browser:
         data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
+
+    def pixels(self):
+        """What the window shows: rows of (red, green, blue)."""
+        return read_png(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
+    def allow_clipboard(self):
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.browser_call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+
+    def clipboard(self):
+        """The text that was copied."""
+        return self.run("navigator.clipboard.readText()")
+
+    def browser_call(self, method, **params):
+        session, self.session = self.session, None
+        try:
+            return self.call(method, **params)
+        finally:
+            self.session = session
+
+    def count_cpu(self):
+        """Before the page is opened: cpu() is to work."""
+        self.call("Performance.enable", timeDomain="threadTicks")
+
+    def cpu(self):
+        """The processor time of the page's thread so far, in milliseconds: script, style and layout; all."""
+        times = {m["name"]: m["value"] * 1000 for m in self.call("Performance.getMetrics")["metrics"]}
+        names = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")
+        return sum(times[name] for name in names), times["TaskDuration"]
+
+
+def read_png(data):
+    """The rows of an 8-bit RGB or RGBA image, as Chromium writes it."""
+    at, parts = 8, {}
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        parts[kind] = parts.get(kind, b"") + data[at + 8:at + 8 + n]
+        at += 12 + n
+    width, height, depth, color = struct.unpack(">IIBB", parts[b"IHDR"][:10])
+    size = {2: 3, 6: 4}[color]
+    assert depth == 8
+    flat, before, rows = zlib.decompress(parts[b"IDAT"]), bytes(width * size), []
+    for y in range(height):
+        start = y * (width * size + 1)
+        before = unfilter(flat[start], bytearray(flat[start + 1:start + 1 + width * size]), before, size)
+        rows.append([tuple(before[x:x + 3]) for x in range(0, len(before), size)])
+    return rows
+
+
+def unfilter(kind, row, above, size):
+    for x in range(len(row)):
+        left = row[x - size] if x >= size else 0
+        corner = above[x - size] if x >= size else 0
+        if kind == 1:
+            row[x] = (row[x] + left) & 255
+        elif kind == 2:
+            row[x] = (row[x] + above[x]) & 255
+        elif kind == 3:
+            row[x] = (row[x] + (left + above[x]) // 2) & 255
+        elif kind == 4:
+            guess = left + above[x] - corner
+            near = min((abs(guess - left), 0, left), (abs(guess - above[x]), 1, above[x]), (abs(guess - corner), 2, corner))
+            row[x] = (row[x] + near[2]) & 255
+    return bytes(row)

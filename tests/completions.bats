@@ -188,3 +188,31 @@ gpt2-xl"
     is_output ""
     said "tg-init: --help takes no value, except a shell whose completions are wanted, one of bash|zsh|fish"
 }
+
+@test "they are installed where the shells look for them, and removed" {
+    [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
+    local tool
+    make -s -C "$ROOT" install-completions DESTDIR="$PWD/root" PREFIX=/usr
+    for tool in $TOOLS; do
+        cmp "root/usr/share/bash-completion/completions/$tool" "$COMP/bash/$tool"
+        cmp "root/usr/share/zsh/site-functions/_$tool" "$COMP/zsh/_$tool"
+        cmp "root/usr/share/fish/vendor_completions.d/$tool.fish" "$COMP/fish/$tool.fish"
+    done
+    touch root/usr/share/zsh/site-functions/_other
+    make -s -C "$ROOT" uninstall-completions DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
+    [[ $(find root -type f) = root/usr/share/zsh/site-functions/_other ]]
+}
+
+@test "at a prompt, bash-completion finds them where they are installed" {
+    [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
+    local found=/usr/share/bash-completion/bash_completion
+    [[ -r $found ]] || skip "bash-completion is not installed"
+    need script
+    make -s -C "$ROOT" install-completions DESTDIR="$PWD/root" PREFIX=/usr
+    tg-init -P tinygpt -o want.npz
+    at_prompt "bash --norc --noprofile -i" << END
+PATH='$PATH'; export XDG_DATA_DIRS='$PWD/root/usr/share'; source $found
+tg-init --preset ti\\t -o got.npz
+END
+    cmp got.npz want.npz
+}

@@ -105,6 +105,27 @@ on_terminal() {
     SHELL=$(command -v bash) TERM=${ON_TERM:-xterm} script -qec "$1" /dev/null < /dev/null
 }
 
+# shows_on_terminal REGEX COMMAND: run the shell command with standard error on a terminal until that matches the
+# (Python) expression, and kill it then; fails if it ends without.  For lines of progress.
+shows_on_terminal() {
+    need python3
+    TERM=xterm python3 -c '
+import os, pty, re, signal, subprocess, sys
+main, side = pty.openpty()
+child = subprocess.Popen(["bash", "-c", "exec " + sys.argv[2]], stderr=side, stdin=subprocess.DEVNULL)
+os.close(side)
+seen = b""
+try:
+    while not re.search(sys.argv[1].encode(), seen):
+        seen += os.read(main, 4096)
+    child.kill()
+except OSError:  # it has ended
+    sys.exit("not seen in: %r" % seen)
+finally:
+    child.wait()
+' "$1" "$2"
+}
+
 # ---- documents
 
 # docs/NAME.md and docs/NAME.zh-CN.md of each.

@@ -28,6 +28,8 @@ setup() {
     [[ -f include/tg/lib/kernels/kernels.h ]] # its functions are named by others' comments
     [[ -f share/doc/tg/README.md && -f share/doc/tg/docs/walkthrough.zh-CN.md ]]
     [[ -f share/doc/tg/formats/README.md && -f share/man/man7/tg.7 ]]
+    [[ -f share/bash-completion/completions/tg-train && -f share/zsh/site-functions/_tg-train ]]
+    [[ -f share/fish/vendor_completions.d/tg-train.fish ]]
     if command -v man > /dev/null; then
         [[ $(MANPATH=$PWD/share/man man -w tg) = *man7/tg.7 ]]
     fi
@@ -119,16 +121,16 @@ setup() {
     mkdir elsewhere
     cd elsewhere
     cp -a "$BUILD/obj" . # what takes a minute to compile
-    make -s -f "$ROOT/Makefile" BUILD=. all > /dev/null
+    make -s -f "$ROOT/Makefile" BUILD=. "$PWD/bin/tg-init" "$PWD/libtg.so" > /dev/null
     ./bin/tg-init --help > /dev/null
     [[ -f libtg.so && -f libtg.a ]]
-    make -s -f "$ROOT/Makefile" BUILD=. DESTDIR=root PREFIX=/usr install > /dev/null
-    [[ -x root/usr/bin/tg-init ]]
+    make -n -f "$ROOT/Makefile" BUILD=. DESTDIR=root PREFIX=/usr install > commands
+    grep -q "$PWD/bin/tg-init .* $PWD/root/usr/bin" commands
     # without BUILD it is build/ below this directory
     make -n -f "$ROOT/Makefile" > commands
     grep -q -e "-o $PWD/build/release/obj/lib/base/status.o" commands
     make -s -f "$ROOT/Makefile" BUILD=. clean
-    [[ ! -e obj && ! -e bin && -x root/usr/bin/tg-init ]]
+    [[ ! -e obj && ! -e bin && -e commands ]]
 }
 
 @test "kernels are optimised as CFLAGS says, or with -O3 where it says -O2" {
@@ -186,6 +188,8 @@ setup() {
     grep -qx ./usr/share/man/man1/tg-train.1.gz tg
     grep -qx ./usr/share/doc/tg/README.md tg
     grep -qx ./usr/share/doc/tg/docs/walkthrough.md tg
+    grep -qx ./usr/share/bash-completion/completions/tg-train tg
+    grep -qx ./usr/share/zsh/vendor-completions/_tg-train tg
     grep -qx "$libdir/libtg.so.0" libtg0
     grep -qx "$libdir/libtg.a" libtg-dev
     grep -qx "$libdir/pkgconfig/tg.pc" libtg-dev

@@ -458,3 +458,14 @@ with zipfile.ZipFile("bad.npz", "w") as out:
     [[ $output != *nan* && $output != *inf* && $output = *"# 3 tokens through 2 layers of 1 head"* ]]
     run -0 --separate-stderr tg-attn-dump -m bad.npz -p abc --layer 0
 }
+
+@test "a dump and a summary that take seconds show how far they are, but not where a pager may read" {
+    slow
+    tg-init --n-layer 32 --n-embd 256 --n-head 8 --n-ctx 1024 -o large.npz 2> /dev/null
+    make_text 1024 > text
+    shows_on_terminal 'attention: [0-9]+%, [0-9a-z.]+ left' 'tg-attn-dump -m large.npz --summary < text > summary'
+    shows_on_terminal 'attention: [0-9]+%, [0-9a-z.]+ left' 'tg-attn-dump -m large.npz -o dump.npz < text'
+    run ! shows_on_terminal attention 'bash -c "tg-attn-dump -m large.npz --summary --layer 4 < text | cat > summary"'
+    run -0 --separate-stderr tg-attn-dump -m large.npz --summary --layer 4 < text
+    [[ -z $stderr ]]
+}

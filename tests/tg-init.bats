@@ -168,3 +168,10 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     run -3 --separate-stderr tg-init -o /dev/full
     [[ ${stderr_lines[-1]} = "tg-init: /dev/full: "*"No space left on device" ]]
 }
+
+@test "a large model shows how far it is, on a terminal only" {
+    slow
+    shows_on_terminal 'drawing the weights: [0-9]+%, [0-9a-z.]+ left' 'tg-init -P gpt2-medium -o large.npz'
+    run timeout 3 tg-init -P gpt2-medium -o large.npz
+    is_output "tg-init: gpt2-medium: 24 layers, 16 heads, width 1024, context 1024, vocabulary 50257: 354,823,168 parameters"
+}

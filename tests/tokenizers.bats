@@ -109,7 +109,8 @@ grams"
 @test "tg-attn-dump: text that is too long, and how much of it is not" {
     run -1 --separate-stderr tg-attn-dump --summary < text
     said "which exceeds the model's context of 8: shorten it, as with head -c "
-    n=${stderr##*-c }
+    n=${stderr##*head -c }
+    n=${n%%;*}
     [[ $n -gt 8 && $n -le 16 ]]
     head -c "$n" text | tg-attn-dump --summary > /dev/null
 }

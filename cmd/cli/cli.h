@@ -17,6 +17,7 @@
 #include "formats/lock.h"
 #include "formats/save.h"
 #include "lib/base/status.h"
+#include "lib/base/watch.h"
 
 /* ---- messages.c */
 
@@ -213,6 +214,16 @@ double cli_now(void);
 /* Show `line` on stderr: if cli_redraws(), in place and cut to the terminal's width; otherwise as a
  * line of its own. */
 void cli_progress(const char *line);
+
+/* The progress of a job whose share is known, as "what: 45%, 12s left", by cli_progress_wanted(). */
+typedef struct cli_job {
+    const char *what;
+    double begun, shown;
+    tg_watch watch;
+} cli_job;
+
+/* Begin one; the watch, which is job's, never abandons. */
+const tg_watch *cli_job_begin(cli_job *job, const char *what);
 
 /* End the redrawn line, if one is shown, so that later output starts on a new line.  cli_say() and
  * cli_report() do this themselves. */

@@ -89,6 +89,27 @@ void cli_progress(const char *line)
     fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
 }
 
+static bool show_job(void *context, double share)
+{
+    cli_job *job = context;
+    char line[128];
+
+    if (!cli_progress_wanted(job->begun, &job->shown))
+        return true;
+    snprintf(line, sizeof line, "%s: %.0f%%, %s left", job->what, 100 * share,
+             share > 0 ? cli_duration((job->shown - job->begun) / share * (1 - share)) : "?");
+    cli_progress(line);
+    return true;
+}
+
+const tg_watch *cli_job_begin(cli_job *job, const char *what)
+{
+    const double now = cli_now();
+
+    *job = (cli_job){what, now, now, {show_job, job}};
+    return &job->watch;
+}
+
 void cli_progress_end(void)
 {
     if (line_open)

@@ -4,7 +4,7 @@
 #include "cmd/cli/cli.h"
 #include "lib/base/utf8.h"
 
-#define MORE " ..."
+static const char more[] = " ...";
 #define SAFE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%"
 
 /* How the characters of a word are written: as they are; in '...'; or, because one of them cannot be shown,
@@ -14,7 +14,7 @@ enum quoting { PLAIN, QUOTED, ESCAPED };
 
 static enum quoting quoting_of(const char *word)
 {
-    enum quoting result = *word == '\0' || strcmp(word, MORE + 1) == 0 ? QUOTED : PLAIN;
+    enum quoting result = *word == '\0' || strcmp(word, more + 1) == 0 ? QUOTED : PLAIN;
     uint32_t code;
 
     for (size_t n = strlen(word), taken; n > 0; word += taken, n -= taken) {
@@ -75,20 +75,20 @@ static bool is_cut(const char *command)
 {
     const size_t used = strlen(command);
 
-    return used >= strlen(MORE) && strcmp(command + used - strlen(MORE), MORE) == 0;
+    return used >= strlen(more) && strcmp(command + used - strlen(more), more) == 0;
 }
 
 void cli_command_add(char *command, size_t size, const char *word)
 {
-    size_t used = strlen(command), n;
+    const size_t begin = strlen(command);
+    size_t used = begin, n;
 
     if (is_cut(command))
         return;
     if (used > 0)
         command[used++] = ' ';
-    n = size - used > sizeof MORE ? quote(command + used, size - used - sizeof MORE, word) : 0;
+    n = size - used > sizeof more ? quote(command + used, size - used - sizeof more, word) : 0;
+    command[used + n] = '\0';
     if (n == 0)
-        snprintf(command + used - (used > 0), size - used + (used > 0), MORE);
-    else
-        command[used + n] = '\0';
+        snprintf(command + begin, size - begin, "%s", more);
 }

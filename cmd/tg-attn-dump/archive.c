@@ -27,6 +27,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
         (status = input_pack_text(&text, &dump.text_size, in, err)))
         return status;
     dump.text = text;
+    if (!cli_is_dash(output))
+        input_watch(in);
     if ((status = cli_output_begin(&out, output, true, err)) || (status = write_dump(&out, in, &dump, err)))
         goto done;
     status = cli_output_commit(&out, err);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/tg-attn-dump/example.h"
 #include "lib/base/size.h"
@@ -162,6 +164,19 @@ void input_close(attn_input *in)
         cli_model_close(&in->model);
 }
 
+void input_watch(attn_input *in)
+{
+    in->layers.watch = cli_job_begin(&in->job, "attention");
+}
+
+/* Lines on a terminal are their own progress; in a pipe their reader may be a pager, which has the screen. */
+static bool lines_go_to_a_file(void)
+{
+    struct stat st;
+
+    return fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 tg_status input_run(input_show show, const attn_options *o, tg_err *err)
 {
     attn_input in;
@@ -169,7 +184,10 @@ tg_status input_run(input_show show, const attn_options *o, tg_err *err)
 
     if (status)
         return status;
+    if (lines_go_to_a_file())
+        input_watch(&in);
     status = show(&in, o, err);
+    cli_progress_end();
     if (status == TG_EDATA && in.path)
         status = tg_err_in(err, cli_input_name(in.path));
     input_close(&in);

@@ -23,6 +23,7 @@ typedef struct attn_input {
     cli_model model;
     tg_prompt prompt;
     tg_attn_qkv qkv;
+    cli_job job; /* the walk */
 } attn_input;
 
 /* Ids that take the place of the user's text. */
@@ -36,9 +37,13 @@ typedef struct given_ids {
 TG_MUST_CHECK tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err);
 void input_close(attn_input *in);
 
-/* Open the input, call `show`, and close it.  An error of the data gets the file's name. */
+/* Open the input, call `show`, and close it.  An error of the data gets the file's name.  The progress of the
+ * walk is shown if standard output is a file. */
 typedef tg_status (*input_show)(attn_input *in, const attn_options *o, tg_err *err);
 TG_MUST_CHECK tg_status input_run(input_show show, const attn_options *o, tg_err *err);
+
+/* Show the progress of the walk. */
+void input_watch(attn_input *in);
 
 /* Open only the model, for jobs that do not keep the text, and apply --heads.  The caller closes it. */
 TG_MUST_CHECK tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err);

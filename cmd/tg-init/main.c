@@ -129,13 +129,16 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
 static tg_status write_model(const struct options *o, const tg_config *c, const tg_tokenizer *tok,
                              const cli_output *out, tg_err *err)
 {
+    cli_job drawing, writing;
     tg_model m;
-    tg_status status = tg_model_create(&m, c, tok, o->seed, err);
+    tg_status status =
+        tg_model_create_watched(&m, c, tok, o->seed, cli_job_begin(&drawing, "drawing the weights"), err);
 
     if (status)
         return status;
-    if (tg_model_write(&m, out->fd, err))
+    if (tg_model_write_watched(&m, out->fd, cli_job_begin(&writing, "writing the model"), err))
         status = tg_err_in(err, out->name);
+    cli_progress_end();
     tg_model_free(&m);
     return status;
 }

@@ -69,8 +69,11 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 
 static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
 {
+    const size_t wanted = layers->filter.layer, all = wanted == TG_ATTN_ALL ? layers->L : wanted + 1;
+
     if (layers->next == layers->L)
         return false;
+    (void)tg_watch_tell(layers->watch, (double)layers->next / (double)all);
     if (layers->model)
         step_model(layers, layer);
     else

@@ -19,6 +19,7 @@
 
 #include "lib/attn/attn.h"
 #include "lib/base/api.h"
+#include "lib/base/watch.h"
 #include "lib/gpt/infer.h"
 
 TG_API_BEGIN
@@ -45,6 +46,7 @@ typedef struct tg_attn_layers {
     tg_attn_layout layout; /* of the layers' views; the caller may change it from the default, bthd */
     tg_attn_filter filter; /* in range; set by tg_attn_layers_select() */
     size_t next;           /* the number of the next layer */
+    const tg_watch *watch; /* told at each layer, cannot abandon; NULL: none; the caller may set it */
     tg_infer infer;
     tg_arena arena;
 } tg_attn_layers;

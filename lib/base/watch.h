@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
 typedef struct tg_watch {
     /* The computation has done this share of its work, 0 to 1.  Returns false to abandon it. */
     bool (*tell)(void *context, double share);
@@ -18,5 +22,7 @@ static inline bool tg_watch_tell(const tg_watch *watch, double share)
 {
     return !watch || watch->tell(watch->context, share);
 }
+
+TG_API_END
 
 #endif

@@ -53,7 +53,8 @@ static tg_status refuse_or_note(struct binding *b, const char *name, tg_err *err
     if (b->ask->lossy)
         return tg_notes_add(&b->f->notes, err, "%s is left out: it is not a tensor of %s", name,
                             b->names->what);
-    return tg_fail(err, TG_EDATA, "%s is not a tensor of %s", name, b->names->what);
+    return tg_fail(err, TG_EDATA, "%s is not a tensor of %s (tg-convert --lossy leaves it out)", name,
+                   b->names->what);
 }
 
 static tg_status check_numbers(const tg_stored *s, tg_err *err)

@@ -16,7 +16,7 @@ static tg_status lacks(const tg_write_options *o, tg_notes *notes, const char *w
 {
     if (o->lossy)
         return tg_notes_add(notes, err, "llm.c computes something else: %s", what);
-    return tg_fail(err, TG_EUSAGE, "an llm.c model cannot hold this one: %s", what);
+    return tg_fail(err, TG_EUSAGE, "an llm.c model cannot hold this one: %s (--lossy accepts that)", what);
 }
 
 static tg_status check_config(const tg_config *c, const tg_write_options *o, tg_notes *notes, tg_err *err)

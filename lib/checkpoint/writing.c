@@ -91,5 +91,7 @@ tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o, 
     if (o->lossy)
         return tg_notes_add(notes, err, "lm_head.bias is left out: %s has no bias of the output head",
                             format);
-    return tg_fail(err, TG_EUSAGE, "%s has no bias of the output head, but lm_head.bias is not zero", format);
+    return tg_fail(err, TG_EUSAGE,
+                   "%s has no bias of the output head, but lm_head.bias is not zero (--lossy leaves it out)",
+                   format);
 }

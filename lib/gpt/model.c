@@ -90,6 +90,12 @@ tg_status tg_model_place(tg_model *m, const tg_param *p, float **where, tg_err *
 tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, uint64_t seed,
                           tg_err *err)
 {
+    return tg_model_create_watched(m, config, tokenizer, seed, NULL, err);
+}
+
+tg_status tg_model_create_watched(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
+                                  uint64_t seed, const tg_watch *watch, tg_err *err)
+{
     float *where;
     tg_status status = tg_model_begin(m, config, tokenizer, err);
 
@@ -100,7 +106,7 @@ tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokeniz
     if (status)
         tg_model_free(m);
     else
-        tg_params_init(&m->table, m->params, seed);
+        tg_params_init(&m->table, m->params, seed, watch);
     return status;
 }
 
@@ -130,26 +136,35 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
     return TG_OK;
 }
 
-tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *err)
+tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg_watch *watch, tg_err *err)
 {
+    size_t done = 0;
+
     for (size_t i = 0; i < m->table.n; i++) {
         const tg_param *p = &m->table.entry[i];
         tg_status status = tg_archive_put(w, p->name, TG_F32, p->ndim, p->shape, m->weight[i], err);
 
         if (status)
             return status;
+        done += p->count;
+        (void)tg_watch_tell(watch, (double)done / (double)m->table.count);
     }
     return TG_OK;
 }
 
 tg_status tg_model_write(const tg_model *m, int fd, tg_err *err)
 {
+    return tg_model_write_watched(m, fd, NULL, err);
+}
+
+tg_status tg_model_write_watched(const tg_model *m, int fd, const tg_watch *watch, tg_err *err)
+{
     tg_archive_writer *w;
     tg_status status = tg_archive_create(&w, fd, err);
 
     if (status)
         return status;
-    if (!(status = tg_model_put_header(m, w, err)) && !(status = tg_model_put_tensors(m, w, err)))
+    if (!(status = tg_model_put_header(m, w, err)) && !(status = tg_model_put_tensors(m, w, watch, err)))
         status = tg_archive_finish(w, err);
     tg_archive_abandon(w);
     return status;

@@ -15,6 +15,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
+#include "lib/base/watch.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/params.h"
 #include "lib/text/tokenizer.h"
@@ -47,6 +48,11 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
  */
 TG_MUST_CHECK tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
                                         uint64_t seed, tg_err *err);
+
+/* The same, watched, but not abandoned. */
+TG_MUST_CHECK tg_status tg_model_create_watched(tg_model *m, const tg_config *config,
+                                                const tg_tokenizer *tokenizer, uint64_t seed,
+                                                const tg_watch *watch, tg_err *err);
 
 /*
  * The vocab_size of a new model for a tokenizer: its ids, rounded up to a multiple of 64, because
@@ -107,10 +113,14 @@ TG_MUST_CHECK tg_status tg_model_read_source(tg_model *m, tg_source *source, tg_
 /* Write the archive's header (kind, version, config, tokenizer, probe); its tensors.
  * TG_EUSAGE: the header has no field for the family, so only tg_gpt2 can be stored.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err);
-TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, tg_err *err);
+TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg_watch *watch,
+                                             tg_err *err);
 
 /* Write an untrained model: header, tensors, end.  fd stays open. */
 TG_MUST_CHECK tg_status tg_model_write(const tg_model *m, int fd, tg_err *err);
+
+/* The same, watched, but not abandoned. */
+TG_MUST_CHECK tg_status tg_model_write_watched(const tg_model *m, int fd, const tg_watch *watch, tg_err *err);
 
 /* Read the same parameters as those of H heads.  TG_EUSAGE, with the possible numbers: H < 1, or
  * H does not divide C. */

@@ -12,6 +12,8 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 
+#define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
+
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
     switch (dim) {
@@ -152,10 +154,12 @@ const tg_param *tg_params_find(const tg_params *table, const char *name)
     return NULL;
 }
 
+/* Elements of a parameter at w, from number `first` on. */
 struct init {
     const tg_param *p;
     tg_rng rng;
     float *w;
+    size_t first;
 };
 
 static void init_elements(void *context, size_t begin, size_t end)
@@ -163,16 +167,24 @@ static void init_elements(void *context, size_t begin, size_t end)
     const struct init *i = context;
     const tg_param *p = i->p;
 
-    for (size_t e = begin; e < end; e++)
+    for (size_t e = i->first + begin; e < i->first + end; e++)
         i->w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&i->rng, e) : p->mean);
 }
 
-void tg_params_init(const tg_params *table, float *flat, unsigned long long seed)
+void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch)
 {
+    size_t done = 0;
+
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
-        struct init init = {p, {.seed = seed, .purpose = TG_RNG_INIT, .step = i}, flat + p->offset};
+        struct init init = {p, {.seed = seed, .purpose = TG_RNG_INIT, .step = i}, flat + p->offset, 0};
 
-        tg_threads_run(p->count, TG_THREADS_ELEMENTS, init_elements, &init);
+        for (; init.first < p->count; init.first += AT_ONCE) {
+            const size_t n = tg_size_min(AT_ONCE, p->count - init.first);
+
+            tg_threads_run(n, TG_THREADS_ELEMENTS, init_elements, &init);
+            done += n;
+            (void)tg_watch_tell(watch, (double)done / (double)table->count);
+        }
     }
 }

@@ -13,6 +13,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/status.h"
+#include "lib/base/watch.h"
 #include "lib/gpt/config.h"
 
 TG_API_BEGIN
@@ -111,9 +112,9 @@ const tg_param *tg_params_find(const tg_params *table, const char *name);
 /*
  * GPT-2's initialisation into flat [table->floats]: normal with standard deviation
  * 0.02, residual projections 0.02/sqrt(2L), gains 1, biases 0.  A value depends only on
- * the seed, the tensor's index and the element's.
+ * the seed, the tensor's index and the element's.  watch, which cannot abandon it, may be NULL.
  */
-void tg_params_init(const tg_params *table, float *flat, unsigned long long seed);
+void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch);
 
 TG_API_END
 

@@ -224,7 +224,7 @@ static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *e
     tg_status status;
 
     if ((status = tg_model_put_header(&c->model, w, err)) || (status = put_state(c, w, err)) ||
-        (status = tg_model_put_tensors(&c->model, w, err)) ||
+        (status = tg_model_put_tensors(&c->model, w, NULL, err)) ||
         (status = put_moments(c, "opt/m/", c->m, w, err)) ||
         (status = put_moments(c, "opt/v/", c->v, w, err)))
         return status;

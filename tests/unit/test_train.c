@@ -835,7 +835,8 @@ static char *one_step_of_a_team(size_t size, size_t *bytes)
     CHECK_OK(tg_arena_alloc(&relay.arena, &err), &err);
     tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
     for (size_t rank = 0; rank < size; rank++) {
-        const tg_team team = {.rank = rank, .size = size, .sum = relay_sum, .state = &relay};
+        const tg_team team = {
+            .rank = rank, .size = size, .sum = relay_sum, .agree = tg_team_alone.agree, .state = &relay};
         tg_trainer t;
 
         CHECK_OK(tg_trainer_open(&t, &run, &b, &team, &err), &err);

@@ -330,6 +330,12 @@ function describe() {
         `; q and k lie as ${dump.layout === "bhtd" ? "[B,H,T,D]" : "[B,T,H,D]"}`;
 }
 
+function onResize() {
+    sizeThumbs();
+    keepWordInSight();
+    refresh();
+}
+
 function listen() {
     byId("map").addEventListener("pointermove", onMap);
     byId("map").addEventListener("click", onMap);
@@ -338,7 +344,7 @@ function listen() {
     byId("text").addEventListener("click", onWord);
     byId("terms").addEventListener("scroll", onTermsScroll);
     window.addEventListener("hashchange", readAddress);
-    window.addEventListener("resize", () => { sizeThumbs(); refresh(); });
+    window.addEventListener("resize", onResize);
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 }
 

@@ -87,7 +87,7 @@ function showSteps(row, sum) {
     const {i, j} = view, table = byId("steps");
     const names = ["sum", "scale", "score", "max", "exponential", "their sum", "probability"];
     if (j > i) {
-        const said = [`not computed: j = ${j} is after i = ${i}, masked`, "—", `${MASKED} (dump/mask)`, "—", "—", "—", "0"];
+        const said = [`not computed: masked, ${j} > ${i}`, "—", `${MASKED} (dump/mask)`, "—", "—", "—", "0"];
         setRows(table, names.map((name, n) => [name, said[n]]));
         return;
     }
@@ -132,8 +132,7 @@ function rowText() {
 function commandText() {
     const {layer, head: h, i, j} = view;
     const from = dump.ids ? `-m model.npz --ids '${dump.ids.join(" ")}' --layer ${layer}` : "--qkv arrays.npz";
-    return `tg-attn-dump ${from} --heads ${H}` + (dump.layout === "bthd" ? "" : ` --layout ${dump.layout}`) +
-        (dump.mask === "-1e9" ? "" : ` --mask=${dump.mask}`) + ` --trace ${b},${h},${i},${j}`;
+    return `tg-attn-dump ${from} --heads ${H} --trace ${b},${h},${i},${j}`;
 }
 
 async function copy(text, what) {

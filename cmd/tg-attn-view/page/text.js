@@ -153,8 +153,10 @@ function markWords() {
     now[0].classList.add("query");
     now[1].classList.add("key");
     marked = now;
-    keepInSight(byId("text"), now[view.way === "row" ? 0 : 1]);
+    keepWordInSight();
 }
+
+const keepWordInSight = () => keepInSight(byId("text"), words[view.way === "row" ? view.i : view.j]);
 
 function showText(head) {
     const scale = scaleOf(head), palette = paletteOf(view.show), steps = new Int16Array(T);
