@@ -221,6 +221,9 @@ FUZZ_SRC_plain_vocab = $(FUZZ_SRC_text)
 FUZZ_SRC_split = $(FUZZ_SRC_text) tests/unit/ref_split.c
 FUZZ_SRC_model_file = $(FUZZ_SRC_text) $(wildcard lib/checkpoint/*.c) lib/nn/tensor.c \
                       $(patsubst %,lib/gpt/%.c,config family gpt2_params model params)
+FUZZ_SRC_hf = $(FUZZ_SRC_model_file)
+FUZZ_SRC_name_map = $(FUZZ_SRC_model_file)
+FUZZ_SRC_token_file = $(FUZZ_SRC_text) lib/checkpoint/token_file.c
 FUZZ_SRC_gguf_vocab = $(FUZZ_SRC_text) lib/checkpoint/gguf_vocab_read.c lib/checkpoint/gguf_vocab_write.c
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)

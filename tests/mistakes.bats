@@ -19,7 +19,7 @@ one_step() {
         cp t.npz "my dir/$name"
         one_step -m "./$name.model" -o "my dir/out" "my dir/$name" -- "$name"
         run -0 --separate-stderr tg-train -m "./$name.model" -o "my dir/out" "my dir/$name" -- "$name"
-        said "to continue: tg-train "
+        [[ ${#stderr_lines[@]} = 2 && ${stderr_lines[1]} = *": 1 of 1 steps are done; to continue: tg-train "* ]] # not read: -m
         printf '%s\0' tg-train -m "./$name.model" -o "my dir/out" --steps 2 > want
         [[ $name != -* ]] || printf '%s\0' -- >> want
         printf '%s\0' "my dir/$name" "$name" >> want

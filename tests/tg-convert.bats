@@ -225,14 +225,14 @@ with open("names", "w") as f:
     cmp a b
     make_text 2000 | tg-tokenize -t char | tg-train -m char.npz --steps 1 2> /dev/null
     run -2 --separate-stderr tg-convert char.npz --to hf -o char
-    said 'a tokenizer of kind "char" cannot be written'
+    said 'a tokenizer of kind "char" cannot be written as tokenizer.json (--lossy leaves it out)'
     [[ ! -e char ]]
     run -0 --separate-stderr tg-convert char.npz --to hf --lossy -o char
     said "char: the tokenizer is left out"
     [[ ! -e char/tokenizer.json ]]
     make_text 2000 | tg-tokenize | tg-train -m tiny.npz --steps 1 2> /dev/null # the bias moves
     run -2 --separate-stderr tg-convert tiny.npz --to hf -o x
-    said "has no bias of the output head, but lm_head.bias is not zero"
+    said "has no bias of the output head, but lm_head.bias is not zero (--lossy leaves it out)"
     run -0 --separate-stderr tg-convert tiny.npz --to hf --lossy -o x
     said "x: lm_head.bias is left out"
 }

@@ -382,7 +382,7 @@ has_ended() {
 # it prints a status line.
 begun() {
     rm -f err
-    "$@" 2> err 3>&- &
+    "$@" <&0 2> err 3>&- &
     child=$!
     within 60 grep -qs ' needs ' err
     kill -USR1 $child
@@ -658,7 +658,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     # what is in its place cannot be locked
     mkdir .tg-model.npz.lock
     run -3 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz: cannot open "*"/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
+    said "tg-train: model.npz: cannot open $(pwd -P)/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
     quick --no-lock -n 2 t.npz
 }
 

@@ -73,6 +73,7 @@ tiny() {
 @test "unit: stage" { unit stage; }
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
+@test "unit: history" { unit history; }
 @test "unit: ablate" { unit ablate; }
 @test "unit: probe" { unit probe; }
 @test "unit: trace" { unit trace; }

@@ -99,7 +99,7 @@ struct job {
 static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
 {
     const size_t step = job->setup.run.step;
-    char suffix[40], name[TG_ERR_MAX / 2];
+    char suffix[40], name[TG_ERR_MAX];
     tg_status status;
 
     snprintf(suffix, sizeof suffix, ".step-%zu", step);
@@ -298,7 +298,6 @@ static tg_status train(struct job *job, tg_err *err)
 
     job->trainer.watch = &job->watch;
     train_report_begin(&job->report);
-
     while (!status && c->step < c->settings.steps && !asked_to_stop(job)) {
         status = one_step(job, err);
         if (cli_status_asked())

@@ -40,13 +40,18 @@ tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_o
 static tg_status check_tokenizer(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
                                  tg_err *err)
 {
+    tg_err why = {0};
     tg_status status;
 
     if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
         return tg_notes_add(notes, err, "there is no tokenizer to write");
-    status = try_tokenizer(f, err);
+    status = try_tokenizer(f, &why);
     if (status == TG_EUSAGE && o->lossy)
-        return tg_notes_add(notes, err, "the tokenizer is left out: %s", err->message);
+        return tg_notes_add(notes, err, "the tokenizer is left out: %s", why.message);
+    if (status == TG_EUSAGE)
+        return tg_fail(err, TG_EUSAGE, "%s (--lossy leaves it out)", why.message);
+    if (status && err)
+        *err = why;
     return status;
 }
 

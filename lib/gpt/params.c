@@ -11,8 +11,10 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/family.h"
+#include "lib/kernels/kernels.h"
 
 #define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
+#define CHUNK ((size_t)4096)      /* by one thread at a time */
 
 static size_t dim_of(tg_dim dim, const tg_config *c)
 {
@@ -166,9 +168,15 @@ static void init_elements(void *context, size_t begin, size_t end)
 {
     const struct init *i = context;
     const tg_param *p = i->p;
+    const size_t first = i->first + begin;
+    float *w = i->w + first;
 
-    for (size_t e = i->first + begin; e < i->first + end; e++)
-        i->w[e] = (float)(p->std > 0 ? p->mean + p->std * tg_rng_normal(&i->rng, e) : p->mean);
+    assert(p->std == 0 || p->mean == 0);
+
+    if (p->std > 0)
+        tg_kernels_get()->normals(w, &i->rng, first, end - begin, p->std);
+    for (size_t e = 0; p->std == 0 && e < end - begin; e++)
+        w[e] = (float)p->mean;
 }
 
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch)
@@ -182,7 +190,7 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
         for (; init.first < p->count; init.first += AT_ONCE) {
             const size_t n = tg_size_min(AT_ONCE, p->count - init.first);
 
-            tg_threads_run(n, TG_THREADS_ELEMENTS, init_elements, &init);
+            tg_threads_run(n, CHUNK, init_elements, &init);
             done += n;
             (void)tg_watch_tell(watch, (double)done / (double)table->count);
         }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "lib/base/api.h"
+#include "lib/base/rng.h"
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/masks.h"
@@ -75,6 +76,11 @@ typedef struct tg_kernels {
     void (*masks)(tg_masks *masks, const unsigned char *text, size_t words);
 
     double (*sum_squares)(const float *x, size_t n);
+
+    /* out [n] = std times the numbers `first`, first + 1, ... of tg_rng_normal(), rounded to float: the same
+     * bits with every instruction set. */
+    void (*normals)(float *out, const tg_rng *rng, uint64_t first, size_t n, double std);
+
     void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);
 } tg_kernels;
 

@@ -19,7 +19,7 @@ struct trial {
     float gelu[SQUARE], gelu_again[SQUARE], slope[SQUARE];
     float norm[SQUARE], norm_again[SQUARE], mean, rstd, dnorm[SQUARE];
     float softmax[SQUARE], dlogits[SQUARE], loss;
-    float elements[SQUARE], sum[SQUARE], rows[SIDE], squares;
+    float elements[SQUARE], sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
     float w[SQUARE], m[SQUARE], v[SQUARE];
 };
 
@@ -110,12 +110,14 @@ static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
                                 .correction1 = 0.1f,
                                 .correction2 = 0.01f,
                                 .grad_scale = 0.5f};
+    const tg_rng rng = {.seed = 1, .purpose = TG_RNG_INIT};
 
     k->mul_elements(t->elements, x, x + 1, SQUARE);
     k->add(t->sum, x, SQUARE);
     k->add_rows(t->rows, x, SIDE, SIDE, SIDE);
     t->squares = (float)k->sum_squares(x, SQUARE);
     k->adamw(t->w, t->m, t->v, x, SQUARE, &step);
+    k->normals(t->normals, &rng, 7, SQUARE, 0.5);
 }
 
 static void try_kernels(const tg_kernels *k, struct trial *t, void *work)

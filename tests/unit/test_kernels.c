@@ -592,6 +592,42 @@ static void adamw(void)
     at_all_lengths(adamw_of);
 }
 
+/* ---- normal random numbers */
+
+static void normals_of(size_t n)
+{
+    const tg_rng rng = {.seed = n * 0x123456789, .purpose = TG_RNG_INIT, .step = n};
+    float *got = nans(n + 1);
+
+    kernels->normals(got, &rng, ((uint64_t)1 << 32) - 30, n, 0.02);
+    for (size_t i = 0; i < n; i++)
+        CHECK(got[i] == (float)(0.02 * tg_rng_normal(&rng, ((uint64_t)1 << 32) - 30 + i)));
+    CHECK(isnan(got[n]));
+}
+
+static void normals(void)
+{
+    at_all_lengths(normals_of);
+}
+
+/* Enough of them that some are doubtful: at the ends of the range, and between two floats. */
+static void many_normals(void)
+{
+    const size_t n = check_rounds(1000000);
+    float *got = nans(n);
+
+    for (uint64_t stream = 0; stream < 2; stream++) {
+        const tg_rng rng = {.seed = stream, .purpose = TG_RNG_INIT, .step = 3};
+        const double std = stream == 0 ? 1.0 : 0.02 / sqrt(24);
+        size_t wrong = 0;
+
+        kernels->normals(got, &rng, 0, n, std);
+        for (size_t i = 0; i < n; i++)
+            wrong += got[i] != (float)(std * tg_rng_normal(&rng, i));
+        CHECK_EQ(wrong, 0);
+    }
+}
+
 /* ---- the choice */
 
 /* Each of these leaves out what it should do, or a part of it. */
@@ -681,6 +717,11 @@ static double no_squares(const float *x, size_t n)
     return kernels->sum_squares(x, n - 1);
 }
 
+static void no_normals(float *out, const tg_rng *rng, uint64_t first, size_t n, double std)
+{
+    kernels->normals(out, rng, first + 1, n, std);
+}
+
 static void no_step(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step)
 {
     kernels->adamw(w, m, v, g, n - 2, step);
@@ -742,7 +783,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[19];
+    tg_kernels wrong[20];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -766,6 +807,7 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[16].adamw = no_step;
     wrong[17].softmax_row = no_map;
     wrong[18].masks = no_masks;
+    wrong[19].normals = no_normals;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
@@ -808,6 +850,8 @@ static void tests(void)
     RUN(add_rows);
     RUN(sum_of_squares);
     RUN(adamw);
+    RUN(normals);
+    RUN(many_normals);
     RUN(masks);
     RUN(the_check_finds_a_wrong_kernel);
     RUN(choosing);

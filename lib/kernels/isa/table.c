@@ -27,6 +27,7 @@ const tg_kernels ISA_NAME(kernels) = {
     .add = ISA_NAME(add),
     .add_rows = ISA_NAME(add_rows),
     .sum_squares = ISA_NAME(sum_squares),
+    .normals = ISA_NAME(normals),
     .masks = ISA_NAME(masks),
     .adamw = ISA_NAME(adamw),
 };

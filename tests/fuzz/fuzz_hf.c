@@ -1,0 +1,93 @@
+/*
+ * The JSON files of a Hugging Face checkpoint under libFuzzer: config.json, and the index of several files:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_hf.c tests/fuzz/input.c
+ *     ./fuzz_hf -max_len=4096 CORPUS
+ *
+ * A config that is read is read again from the one that is written of it; the files of an index are in its
+ * own directory.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/safetensors.h"
+#include "lib/checkpoint/hf.h"
+#include "lib/gpt/family.h"
+#include "tests/fuzz/input.h"
+
+/* No pass is run. */
+const tg_steps tg_gpt2_steps;
+const tg_steps64 tg_gpt2_steps64;
+
+static void write_again(const tg_model_file *f)
+{
+    static const tg_model_ask ask = {0};
+    const tg_write_options how = {0};
+    const int fd = memfd_create("config", 0);
+    tg_model_file again = {0};
+    uint8_t text[4096];
+    tg_err err = {0};
+
+    must(tg_hf_config_write(fd, f, &how, &err) == TG_OK);
+    must(tg_hf_config_read(&again, text, input_take(fd, text, sizeof text), &ask, &err) == TG_OK);
+    must(again.config.n_layer == f->config.n_layer && again.config.n_head == f->config.n_head);
+    must(again.config.n_embd == f->config.n_embd && again.config.n_ctx == f->config.n_ctx);
+    must(again.config.vocab_size == f->config.vocab_size && again.config.tied == f->config.tied);
+    must(again.config.activation == f->config.activation);
+    must(memcmp(&again.config.layer_norm_epsilon, &f->config.layer_norm_epsilon, sizeof(double)) == 0);
+    tg_model_file_close(&again);
+    close(fd);
+}
+
+static void read_config(const uint8_t *data, size_t size)
+{
+    for (int lossy = 0; lossy < 2; lossy++) {
+        const tg_model_ask ask = {.lossy = lossy};
+        tg_model_file f = {0};
+        tg_err err = {0};
+
+        if (tg_hf_config_read(&f, data, size, &ask, &err))
+            must(err.message[0] != '\0' && !strchr(err.message, '\n'));
+        else if (tg_config_check(&f.config, &err) == TG_OK)
+            write_again(&f);
+        tg_model_file_close(&f);
+    }
+}
+
+static void read_index(const uint8_t *data, size_t size)
+{
+    tg_shards shards;
+    tg_err err = {0};
+
+    if (tg_shards_read(&shards, data, size, &err))
+        must(err.message[0] != '\0');
+    else
+        for (size_t i = 0; i < shards.n_tensors; i++)
+            must(shards.tensor[i].file[0] != '\0' && !strchr(shards.tensor[i].file, '/') &&
+                 strcmp(shards.tensor[i].file, "..") != 0);
+    tg_shards_free(&shards);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_config(data, size);
+    read_index(data, size);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    static const char *const texts[] = {
+        "{\"model_type\": \"gpt2\", \"vocab_size\": 300, \"n_positions\": 64, \"n_embd\": 32, \"n_layer\": "
+        "2, "
+        "\"n_head\": 2, \"n_inner\": null, \"activation_function\": \"gelu_new\", \"layer_norm_epsilon\": "
+        "1e-05, "
+        "\"tie_word_embeddings\": true, \"scale_attn_weights\": true, \"reorder_and_upcast_attn\": false}",
+        "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"wte.weight\": \"a.safetensors\", "
+        "\"wpe.weight\": "
+        "\"b.safetensors\"}}"};
+
+    return LLVMFuzzerMutate(data, size < 10 ? input_seed(data, max, texts[seed % 2]) : size, max);
+}

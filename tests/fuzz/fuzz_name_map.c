@@ -1,0 +1,51 @@
+/*
+ * The files of tg-convert --map under libFuzzer:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_name_map.c tests/fuzz/input.c
+ *     ./fuzz_name_map -max_len=2048 CORPUS
+ *
+ * Each row of a map that is read has two names, and the first is found by the second's rule.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/checkpoint/name_map.h"
+#include "lib/gpt/family.h"
+#include "tests/fuzz/input.h"
+
+/* No pass is run. */
+const tg_steps tg_gpt2_steps;
+const tg_steps64 tg_gpt2_steps64;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const int fd = input_file(data, size);
+    tg_name_map map;
+    char path[64];
+    tg_err err = {0};
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (tg_name_map_read(&map, path, &err)) {
+        must(err.message[0] != '\0' && !strchr(err.message, '\n'));
+        return 0;
+    }
+    for (size_t i = 0; i < map.names.n; i++) {
+        size_t layer;
+
+        must(map.row[i].pattern[0] != '\0' && map.row[i].part < TG_NAME_PARTS);
+        if (!strchr(map.row[i].pattern, 'N'))
+            must(tg_names_find(&map.names, map.row[i].pattern, &layer) != NULL);
+    }
+    tg_name_map_free(&map);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    static const char text[] =
+        "# THEIRS OURS\nemb wte.weight\nblocks.N.attn.W h.N.attn.c_attn.weight transposed\n"
+        "b.N.q h.N.attn.q_proj.weight # a third\nblocks.N.mask -\nfinal/g ln_f.weight\n";
+
+    (void)seed;
+    return LLVMFuzzerMutate(data, size < 10 ? input_seed(data, max, text) : size, max);
+}

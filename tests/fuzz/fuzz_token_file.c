@@ -1,0 +1,95 @@
+/*
+ * Files of tokens under libFuzzer: our archives, llm.c's files, bare ids; from a file and from a pipe:
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_token_file.c tests/fuzz/input.c
+ *     ./fuzz_token_file -max_len=8192 CORPUS
+ *
+ * Both ways give the same ids, or are refused.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/llmc.h"
+#include "lib/checkpoint/token_file.h"
+#include "lib/text/bare_ids.h"
+#include "lib/text/tokens_write.h"
+#include "tests/fuzz/input.h"
+
+#define OUT_MAX ((size_t)1 << 18)
+
+/* Convert what fd has; returns the bytes in out [OUT_MAX], SIZE_MAX if it is refused. */
+static size_t convert(uint8_t *out, int fd, tg_token_format to, bool raw)
+{
+    const tg_token_ask ask = {NULL, 65536};
+    const int target = memfd_create("ids", 0);
+    tg_source source;
+    uint64_t count;
+    size_t n = SIZE_MAX;
+    tg_err err = {0};
+
+    must(tg_source_open(&source, fd, &err) == TG_OK);
+    if (tg_token_file_convert(target, to, &source, raw, &ask, &count, &err))
+        must(err.message[0] != '\0' && !strchr(err.message, '\n'));
+    else
+        n = input_take(target, out, OUT_MAX);
+    must(n == SIZE_MAX || to != TG_TOKENS_UINT16 || n == 2 * count || n == OUT_MAX);
+    close(target);
+    return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t one[OUT_MAX], other[OUT_MAX];
+
+    if (size > INPUT_MAX)
+        return 0;
+    for (int raw = 0; raw < 2; raw++)
+        for (tg_token_format to = TG_TOKENS_NPZ; to < TG_TOKEN_FORMATS; to++) {
+            const size_t n = convert(one, input_file(data, size), to, raw);
+            const int fd = input_pipe(data, size);
+
+            must(convert(other, fd, to, raw) == n);
+            must(n == SIZE_MAX || memcmp(one, other, n) == 0);
+            close(fd);
+        }
+    return 0;
+}
+
+/* A few ids, in each of the formats. */
+static size_t begin_with(uint8_t *data, size_t max, unsigned format)
+{
+    static const int32_t ids[] = {1, 2, 3, 500};
+    const int fd = memfd_create("seed", 0);
+    const tg_tokenizer *tok;
+    tg_tokens_writer *w;
+    size_t n;
+    tg_err err = {0};
+
+    if (format > 0) {
+        n = format == 1 ? TG_LLMC_HEADER : 0;
+        if (n + 8 > max)
+            return 0;
+        must(tg_llmc_tokens_header(data, 4, &err) == TG_OK);
+        memcpy(data + n, "\1\0\2\0\3\0\4", 8);
+        return n + 8;
+    }
+    must(tg_bare_ids_create(&tok, 600, &err) == TG_OK && tg_tokens_create(&w, fd, tok, &err) == TG_OK);
+    must(tg_tokens_write(w, ids, 4, &err) == TG_OK && tg_tokens_finish(w, &err) == TG_OK);
+    tg_tokens_abandon(w);
+    tg_tokenizer_free(tok);
+    n = input_take(fd, data, max);
+    close(fd);
+    return n;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    if (size < 8 && max >= 2048)
+        size = begin_with(data, max, seed % 3);
+    if (size > 4 && memcmp(data, "PK\3\4", 4) == 0)
+        return input_mutate(data, size, max, seed);
+    return LLVMFuzzerMutate(data, size, max);
+}
