@@ -48,6 +48,14 @@ run_examples() {
 
 @test "README.md" { slow; run_examples "$ROOT/README.md" 15; }
 
+@test "README.md: the line for a real checkpoint, with a small one in GPT-2's place" {
+    line=$(sed -n 's/^    \(tg-attn-dump -m \.\/gpt2 .*\)$/\1/p' "$ROOT/README.md")
+    [[ -n $line ]]
+    cp -r "$ROOT/docs/data/induction" gpt2
+    run_pipe 0 "$line"
+    [[ $output = "# 19 tokens through 2 layers of 4 heads"* ]]
+}
+
 @test "the demo ends with a picture and a page, and says where" {
     slow
     cp "$MODEL_DIR/text" .
