@@ -17,6 +17,7 @@
 #include "lib/base/convert.h"
 #include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/model_format.h"
+#include "lib/checkpoint/model_open.h"
 #include "lib/checkpoint/name_map.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
@@ -960,6 +961,42 @@ static void no_memory(void)
     clean();
 }
 
+/* tg_model_open(): the same model whoever wrote it, also after its files are gone; with the nth allocation
+ * failing, nothing is left. */
+static void opened(void)
+{
+    const tg_write_options plain = {0};
+    tg_model want = make(true, 24), got;
+    tg_model_file f;
+    tg_err err = {0};
+    tg_status status = TG_ENOMEM;
+
+    save_own(&want);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    write_parts(&f, "hf", &plain);
+    tg_model_file_close(&f);
+    for (int own = 0; own < 2; own++) {
+        for (long n = 0; status == TG_ENOMEM; n++) {
+            failing_after(n);
+            status = tg_model_open(&got, own ? in_directory("model.npz") : directory, &err);
+            failing_after(-1);
+        }
+        CHECK_OK(status, &err);
+        status = TG_ENOMEM;
+        clean();
+        for (size_t i = 0; i < want.table.n; i++)
+            CHECK(memcmp(got.weight[i], want.weight[i], want.table.entry[i].count * sizeof(float)) == 0);
+        CHECK(tg_tokenizer_same(want.tokenizer, got.tokenizer, &err) == TG_OK);
+        tg_model_free(&got);
+        save_own(&want);
+    }
+    tg_model_free(&want);
+    clean();
+    CHECK_EQ(tg_model_open(&got, in_directory("model.npz"), &err), TG_EIO);
+    CHECK(strstr(err.message, "model.npz: ") == err.message + strlen(directory) + 1);
+    tg_model_free(&got); /* allowed, not needed */
+}
+
 /* ---- rounding */
 
 /* Every half; between two of them, the nearest, or the even one. */
@@ -1043,6 +1080,7 @@ int main(void)
     RUN(without_biases);
     RUN(what_formats_lack);
     RUN(no_memory);
+    RUN(opened);
     RUN(halves);
     RUN(bfloats);
     RUN(transposes);
