@@ -31,6 +31,13 @@ setup() {
     tg_setup
 }
 
+# bats waits for what a test leaves in its background, as one does that fails before it ends a long run.
+teardown() {
+    local left
+    mapfile -t left < <(jobs -p)
+    [[ ${#left[@]} = 0 ]] || kill -KILL "${left[@]}" 2> /dev/null || true
+}
+
 # The tests of this file find in $FIXTURES what setup_file makes after this.
 tg_fixtures() {
     tg_environment || return 1
