@@ -77,9 +77,10 @@ for _ in range(lines + 1):  # the first is the header
 def waiting():
     return struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, b"0000"))[0]
 before, same = -1, 0
-while how.startswith("stuck") and same < 4:  # full, and stays so
+while how.startswith("stuck") and same < 8:  # full, and stays so
     now = waiting()
-    same = same + 1 if now == before and now > 3900 else 0
+    # what was read of the page that the pipe holds is not free yet: up to 26 lines
+    same = same + 1 if now == before and now > 2000 else 0
     before = now
     time.sleep(0.1)
 for name in signals:
