@@ -346,7 +346,8 @@ with zipfile.ZipFile("edited.npz", "w") as out:
     slow
     tg-init --n-layer 2 --n-head 2 --n-embd 64 --n-ctx 64 -o model.npz 2> /dev/null
     make_text 60000 > text
-    on_terminal 'tg-attn-dump --ablate all < text' > shown
+    # progress is shown after a second
+    on_terminal '{ head -c 30000 text; sleep 1.5; tail -c 30000 text; } | tg-attn-dump --ablate all' > shown
     grep -E $'[0-9,]+ tokens, the next [0-9,]+: [1-4] of 4 heads, ' shown
     grep -F '1.1' shown
     run -0 --separate-stderr bash -c 'head -c 1000 text | tg-attn-dump --ablate all'
