@@ -16,7 +16,7 @@ struct svg {
 };
 
 /* What stands for the character at `text` in XML, and in *n its bytes; NULL: it stands for itself.  A label
- * has no control characters (lib/view/label.h); of all others XML lacks two. */
+ * has no control characters (lib/view/label.h); of all others XML lacks two, for which U+FFFD stands. */
 static const char *escape(const char *text, size_t *n)
 {
     static const char *const escapes[][2] = {
@@ -24,8 +24,8 @@ static const char *escape(const char *text, size_t *n)
         {">", "&gt;"},
         {"&", "&amp;"},
         {"\"", "&quot;"},
-        {"\xEF\xBF\xBE", "\\uFFFE"},
-        {"\xEF\xBF\xBF", "\\uFFFF"},
+        {"\xEF\xBF\xBE", "\xEF\xBF\xBD"},
+        {"\xEF\xBF\xBF", "\xEF\xBF\xBD"},
     };
 
     for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
