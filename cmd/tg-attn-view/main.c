@@ -43,11 +43,15 @@ static bool format_of(const char *ending, enum format *format)
     return false;
 }
 
+static enum format chosen(const struct options *o)
+{
+    return o->png ? PNG : o->svg ? SVG : o->html ? HTML : ANSI;
+}
+
 /* With an option, an ending may be unknown, but not another format's. */
 static int choose_format(struct options *o)
 {
     const bool given = o->ansi || o->png || o->svg || o->html;
-    const enum format chosen = o->png ? PNG : o->svg ? SVG : o->html ? HTML : ANSI;
     const char *ending = o->output ? cli_ending(o->output) : NULL;
     enum format format;
 
@@ -62,8 +66,9 @@ static int choose_format(struct options *o)
         return cli_usage(
             "%s: there is no .%s: formats are PNG (.png), SVG (.svg), HTML (.html) and text (.txt)",
             o->output, ending);
-    if (given && format != chosen)
-        return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending, format_names[chosen]);
+    if (given && format != chosen(o))
+        return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending,
+                         format_names[chosen(o)]);
     o->png = format == PNG;
     o->svg = format == SVG;
     o->html = format == HTML;
@@ -78,7 +83,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "ansi", CLI_FLAG, &o->ansi, NULL, "draw in the terminal, or as text (the default)", 0, 0, NULL},
         {0, "png", CLI_FLAG, &o->png, NULL, "make a PNG image: one head with its tokens, or a sheet of all",
          0, 0, NULL},
-        {0, "svg", CLI_FLAG, &o->svg, NULL, "make the same image of rectangles and text, sharp at any size",
+        {0, "svg", CLI_FLAG, &o->svg, NULL, "make that image as SVG: sharp at any size, its labels are text",
          0, 0, NULL},
         {0, "html", CLI_FLAG, &o->html, NULL, "make an HTML page that shows every number", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE",
@@ -120,11 +125,9 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("--ansi, --png, --svg and --html cannot be combined");
     if (choose_format(o))
         return CLI_USAGE;
-    if ((o->png || o->svg || o->html) && (o->color_given || o->width > 0))
-        return cli_usage("--color and --width are for the terminal, and do not go with --%s", o->png ? "png"
-                                                                                              : o->svg
-                                                                                                  ? "svg"
-                                                                                                  : "html");
+    if (chosen(o) != ANSI && (o->color_given || o->width > 0))
+        return cli_usage("--color and --width are for the terminal, and do not go with --%s",
+                         format_names[chosen(o)]);
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
         return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())

@@ -1,7 +1,6 @@
 /* view: the sheet: where its cells, labels and legend are. */
 #include "cmd/tg-attn-view/sheet.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
