@@ -139,7 +139,7 @@ advises() {
     advises tg-init --dropout "dropout is chosen when training: tg-train --dropout"
     advises tg-train --tokenizer "the tokenizer is that of the tokens, which tg-tokenize -t chooses"
     advises tg-attn-dump --png "tg-attn-view makes pictures of a dump, which -o writes"
-    advises tg-attn-view --svg "it makes PNG images, HTML pages and text"
+    advises tg-attn-view --pdf "it makes PNG and SVG images, HTML pages and text"
 }
 
 @test "a long option with one dash is not taken for letters" {
@@ -277,6 +277,7 @@ advises() {
     tg-init -P tinygpt -o model.npz
     tg-attn-dump -p abc -o dump.npz
     tg-attn-view --png dump.npz > want.png
+    tg-attn-view --svg dump.npz > want.svg
     tg-attn-view --html dump.npz > want.html 2> /dev/null
     tg-attn-view dump.npz > want.txt
     local name
@@ -285,6 +286,10 @@ advises() {
         cmp "$name" want.png
         tg-attn-view --png -o "$name" dump.npz
         cmp "$name" want.png
+    done
+    for name in a.svg A.Svg; do
+        tg-attn-view -o "$name" dump.npz
+        cmp "$name" want.svg
     done
     for name in a.html a.htm A.Html; do
         tg-attn-view -o "$name" dump.npz 2> /dev/null
@@ -299,12 +304,16 @@ advises() {
     tg-attn-view --png -o a.part dump.npz
     cmp a.part want.png
     rm -rf a.* A.*
-    run -2 --separate-stderr tg-attn-view -o a.svg dump.npz
-    said "tg-attn-view: a.svg: there is no .svg: formats are PNG (.png), HTML (.html) and text (.txt)"
+    run -2 --separate-stderr tg-attn-view -o a.pdf dump.npz
+    said "tg-attn-view: a.pdf: there is no .pdf: formats are PNG (.png), SVG (.svg), HTML (.html) and text (.txt)"
+    run -2 --separate-stderr tg-attn-view --png -o a.pdf dump.npz
+    said "tg-attn-view: a.pdf: there is no .pdf"
     run -2 --separate-stderr tg-attn-view --png -o a.svg dump.npz
-    said "tg-attn-view: a.svg: there is no .svg"
+    said "tg-attn-view: a.svg: the ending .svg is not that of --png"
+    run -2 --separate-stderr tg-attn-view --svg -o a.png dump.npz
+    said "tg-attn-view: a.png: the ending .png is not that of --svg"
     run -2 --separate-stderr tg-attn-view -o a.npz dump.npz
-    said "tg-attn-view: a.npz: the ending .npz stands for no format: use .png, .html or .txt, or choose with --png"
+    said "tg-attn-view: a.npz: the ending .npz stands for no format: use .png, .svg, .html or .txt, or choose with --png"
     run -2 --separate-stderr tg-attn-view --png -o a.html dump.npz
     said "tg-attn-view: a.html: the ending .html is not that of --png"
     run -2 --separate-stderr tg-attn-view --html -o a.png dump.npz
@@ -313,7 +322,9 @@ advises() {
     said "tg-attn-view: a.png: the ending .png is not that of --ansi"
     run -2 --separate-stderr tg-attn-view -w 40 -o a.png dump.npz
     said "--color and --width are for the terminal, and do not go with --png"
-    [[ ! -e a.svg && ! -e a.npz && ! -e a.png && ! -e a.html ]]
+    run -2 --separate-stderr tg-attn-view --color 256 -o a.svg dump.npz
+    said "--color and --width are for the terminal, and do not go with --svg"
+    [[ ! -e a.svg && ! -e a.pdf && ! -e a.npz && ! -e a.png && ! -e a.html ]]
 }
 
 @test "the ending of -o chooses the format of a model and of a vocabulary" {

@@ -317,7 +317,7 @@ END
 
 @test "wrong usage" {
     dump dump.npz T=4
-    for more in '--png --html' '--ansi --png' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--html --color 256'; do
+    for more in '--png --html' '--ansi --png' '--svg --png' '--svg --html' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--svg --width 40' '--html --color 256'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-view $more dump.npz
         said 'tg-attn-view: '
@@ -339,7 +339,7 @@ END
     run -3 --separate-stderr tg-attn-view none.npz
     said 'none.npz: No such file'
     need_dev_full
-    for kind in --ansi --png --html; do
+    for kind in --ansi --png --svg --html; do
         run -3 --separate-stderr bash -c "tg-attn-view $kind dump.npz > /dev/full"
         said 'tg-attn-view: standard output: write failed after 0 of '
         said 'No space left'
@@ -509,7 +509,124 @@ for n in "ids", "text": del a["dump/" + n]
 for n in "qk": del a["h.1." + n]'
     run -2 --separate-stderr tg-attn-view --png big.npz
     said 'pixels, which exceeds 67,108,864: choose a layer and a head with -l and -a'
+    run -2 --separate-stderr tg-attn-view -o big.svg big.npz
+    said 'pixels, which exceeds 67,108,864: choose a layer and a head with -l and -a'
+    [[ ! -e big.svg ]]
     tg-attn-view --png -a 7 -o out.png big.npz
     run -2 on_terminal 'tg-attn-view --png dump.npz'
     [[ $output = *'this is a terminal'* ]]
+}
+
+# ---- as an SVG image
+
+# svg_module: a module that reads an SVG image; what is there, and how, is checked on the way.
+svg_module() {
+    cat > svg.py << 'END'
+import re
+import xml.etree.ElementTree as tree
+W3 = "{http://www.w3.org/2000/svg}"
+class Image:
+    def __init__(self, path):
+        root = tree.parse(path).getroot()
+        assert root.tag == W3 + "svg" and root.get("shape-rendering") == "crispEdges"
+        self.size = int(root.get("width")), int(root.get("height"))
+        assert root.get("viewBox") == "0 0 %d %d" % self.size
+        kinds = [x.tag.replace(W3, "") for x in root]
+        assert kinds[:3] == ["title", "pattern", "rect"] and set(kinds[3:]) == {"rect", "text"}
+        self.title = root[0].text
+        assert root[1].get("id") == "masked"
+        self.text = [x.text for x in root[3:] if x.tag == W3 + "text"]
+        self.rects = [([int(x.get(n)) for n in ("x", "y", "width", "height")], x.get("fill"))
+                      for x in root[2:] if x.tag == W3 + "rect"]
+        assert self.rects[0] == ([0, 0, *self.size], "#ffffff")
+        for (x, y, w, h), fill in self.rects:
+            assert w and h and x + w <= self.size[0] and y + h <= self.size[1]
+            assert re.fullmatch("#[0-9a-f]{6}|url\\(#masked\\)", fill), fill
+        # each map begins with what is under its masked cells; the legend's sample is not square
+        self.maps = [r for r, fill in self.rects if fill[0] == "u" and r[2] == r[3]]
+    def cells(self, map):
+        x0, y0, w, h = map
+        return [(r, f) for r, f in self.rects if f[0] == "#" and x0 <= r[0] < x0 + w and y0 <= r[1] < y0 + h]
+    def at(self, x, y):
+        return [f for r, f in self.rects if r[0] <= x < r[0] + r[2] and r[1] <= y < r[1] + r[3]][-1]
+END
+}
+
+@test "SVG: every cell has its colour and number, what is masked is hatched" {
+    slow
+    dump dump.npz T=6 text=words
+    tg-attn-view --svg --scale sqrt -l 1 -a 1 dump.npz > out.svg
+    tg-attn-view --html dump.npz > page.html 2> /dev/null
+    svg_module
+    python3 - << 'END'
+import re, numpy as np, svg
+image = svg.Image("out.svg")
+assert image.title == image.text[0] == "dump.npz: probabilities, 6 tokens", image.title
+hexes = re.search('"light": {"probs": "([0-9a-f]*)"', open("page.html").read()).group(1)
+probs = np.load("dump.npz")["h.1.probs"][0, 1]
+[(x0, y0, side, _)] = image.maps
+cell = side // 6
+assert cell == 80
+for i in range(6):
+    for j in range(6):
+        step = int(np.sqrt(np.float64(probs[i, j])) * 239 + 0.5)
+        want = "#" + hexes[6 * step : 6 * step + 6] if j <= i else "url(#masked)"
+        for x in (0, cell - 1):
+            for y in (0, cell - 1):
+                assert image.at(x0 + j * cell + x, y0 + i * cell + y) == want, (i, j)
+assert sum(r[2] for r, _ in image.cells(image.maps[0])) == 6 * 7 // 2 * cell
+numbers = [f"{probs[i, j]:.2f}" for i in range(6) for j in range(i + 1)]
+assert [t for t in image.text if re.fullmatch("\\d\\.\\d\\d", t) and t != "0.25"] == \
+    [n for n in numbers if n != "0.25"]
+assert {"0 The", "masked", "layer 1, head 1", "key", "query"} <= set(image.text), image.text
+assert image.text[-1] == "probability, colours by square root; query down, key across"
+END
+    tg-attn-view -o again.svg --scale sqrt -l 1 -a 1 dump.npz
+    cmp out.svg again.svg
+}
+
+@test "SVG: tokens are text, whatever they contain" {
+    slow
+    tokens '<&>.npz' 5962 '<&"' 13 ' x' 40792 '中文' 25 '</text>' 7 $'\xef\xbf\xbf]]>' 70000 antidisestablishment 2 $'\e[1m'
+    tg-attn-view -o out.svg '<&>.npz'
+    grep -F '>0 &lt;&amp;&quot;</text>' out.svg
+    grep -F '<title>&lt;&amp;&gt;.npz: probabilities, 7 tokens</title>' out.svg
+    svg_module
+    python3 - << 'END'
+import svg
+image = svg.Image("out.svg")
+labels = ['0 <&"', "1 ·x", "2 中文", "3 </text>", "4 \ufffd]]>", "5 antidisestablis…", "6 \\x1B[1m"]
+for label in labels:
+    assert image.text.count(label) == 2, (label, image.text)
+for number in "5962", "13", "40792", "25", "7", "70000", "2":
+    assert image.text.count(number) == 2, number
+END
+}
+
+@test "SVG: a sheet has all heads where the PNG has them; neighbours of one colour are one rectangle" {
+    slow
+    dump all.npz T=40 H=3 L=2
+    alter all.npz dump.npz 'a["h.0.probs"][0, 0] = np.tril(np.ones((40, 40))) / np.arange(1, 41)[:, None]'
+    tg-attn-view -o out.svg dump.npz
+    tg-attn-view -o out.png dump.npz
+    svg_module
+    png_module
+    python3 - << 'END'
+import png, svg
+image = svg.Image("out.svg")
+rows, palette = png.read("out.png")
+assert image.size == (len(rows[0]), len(rows))
+assert [t for t in image.text if t.startswith("layer")] == [f"layer {l}, head {h}" for l in (0, 1) for h in (0, 1, 2)]
+assert len(image.maps) == 6
+for x0, y0, side, _ in image.maps:
+    cell = side // 40
+    for i in range(40):
+        for j in range(40):
+            pixel = rows[y0 + i * cell][x0 + j * cell]
+            want = "#" + palette[pixel].hex() if pixel < 240 else "url(#masked)"
+            assert image.at(x0 + j * cell, y0 + i * cell) == want, (i, j)
+cells = [image.cells(map) for map in image.maps]
+assert len(cells[0]) == 40 and len(cells[1]) > 400, [len(c) for c in cells]
+assert all(sum(r[2] for r, _ in c) == 40 * 41 // 2 * cell for c in cells)
+END
 }

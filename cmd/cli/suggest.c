@@ -68,7 +68,7 @@ static const struct foreign {
     {"num-samples|n-samples|samples|num-return-sequences|n|batch-size", "count", NULL, NULL},
     {"encode", "decode", "encoding is what it does without an option", NULL},
     {"json|csv|tsv", "format", NULL, NULL},
-    {"svg|pdf|jpg|jpeg|gif|image", "png", "it makes PNG images, HTML pages and text", NULL},
+    {"pdf|jpg|jpeg|gif|image", "png", "it makes PNG and SVG images, HTML pages and text", NULL},
     {"png|html|svg|heatmap|plot|image", "stage", "tg-attn-view makes pictures of a dump, which -o writes",
      NULL},
     {"text|start|prefix", "prompt", NULL, NULL},

@@ -14,22 +14,22 @@ enum show { SHOW_PROBS, SHOW_SCORES };
 
 struct options {
     const char *input, *output;
-    bool ansi, png, html, scale_given, color_given;
+    bool ansi, png, svg, html, scale_given, color_given;
     size_t layer, head, batch, show, scale, color, width;
 };
 
 /* ---- the format: an option, or the ending of the output's name */
 
-enum format { ANSI, PNG, HTML, OTHER };
+enum format { ANSI, PNG, SVG, HTML, OTHER };
 
-static const char *const format_names[] = {"ansi", "png", "html"};
+static const char *const format_names[] = {"ansi", "png", "svg", "html"};
 
 static const struct {
     const char *text;
     enum format format;
 } endings[] = {
-    {"png", PNG},   {"html", HTML}, {"htm", HTML},  {"txt", ANSI},   {"ans", ANSI},  {"ansi", ANSI},
-    {"svg", OTHER}, {"pdf", OTHER}, {"jpg", OTHER}, {"jpeg", OTHER}, {"gif", OTHER}, {"webp", OTHER},
+    {"png", PNG},   {"svg", SVG},   {"html", HTML}, {"htm", HTML},   {"txt", ANSI},  {"ans", ANSI},
+    {"ansi", ANSI}, {"pdf", OTHER}, {"jpg", OTHER}, {"jpeg", OTHER}, {"gif", OTHER}, {"webp", OTHER},
 };
 
 /* Set *format to what the ending stands for.  False: it stands for nothing known. */
@@ -43,28 +43,34 @@ static bool format_of(const char *ending, enum format *format)
     return false;
 }
 
+static enum format chosen(const struct options *o)
+{
+    return o->png ? PNG : o->svg ? SVG : o->html ? HTML : ANSI;
+}
+
 /* With an option, an ending may be unknown, but not another format's. */
 static int choose_format(struct options *o)
 {
-    const bool given = o->ansi || o->png || o->html;
-    const enum format chosen = o->png ? PNG : o->html ? HTML : ANSI;
+    const bool given = o->ansi || o->png || o->svg || o->html;
     const char *ending = o->output ? cli_ending(o->output) : NULL;
     enum format format;
 
     if (!ending)
         return CLI_OK;
     if (!format_of(ending, &format))
-        return given
-                   ? CLI_OK
-                   : cli_usage("%s: the ending .%s stands for no format: use .png, .html or .txt, or choose "
-                               "with --png, --html or --ansi",
-                               o->output, ending);
+        return given ? CLI_OK
+                     : cli_usage("%s: the ending .%s stands for no format: use .png, .svg, .html or .txt, or "
+                                 "choose with --png, --svg, --html or --ansi",
+                                 o->output, ending);
     if (format == OTHER)
-        return cli_usage("%s: there is no .%s: formats are PNG (.png), HTML (.html) and text (.txt)",
-                         o->output, ending);
-    if (given && format != chosen)
-        return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending, format_names[chosen]);
+        return cli_usage(
+            "%s: there is no .%s: formats are PNG (.png), SVG (.svg), HTML (.html) and text (.txt)",
+            o->output, ending);
+    if (given && format != chosen(o))
+        return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending,
+                         format_names[chosen(o)]);
     o->png = format == PNG;
+    o->svg = format == SVG;
     o->html = format == HTML;
     return CLI_OK;
 }
@@ -77,9 +83,11 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "ansi", CLI_FLAG, &o->ansi, NULL, "draw in the terminal, or as text (the default)", 0, 0, NULL},
         {0, "png", CLI_FLAG, &o->png, NULL, "make a PNG image: one head with its tokens, or a sheet of all",
          0, 0, NULL},
+        {0, "svg", CLI_FLAG, &o->svg, NULL, "make that image as SVG: sharp at any size, its labels are text",
+         0, 0, NULL},
         {0, "html", CLI_FLAG, &o->html, NULL, "make an HTML page that shows every number", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE",
-         "write to FILE; its ending, .png, .html or .txt, chooses the format", 0, 0, NULL},
+         "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format", 0, 0, NULL},
         {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page shows it first", 0, INDEX_MAX,
          NULL},
@@ -97,7 +105,7 @@ static int parse(int argc, char **argv, struct options *o)
     };
     const cli_tool tool = {
         .name = "tg-attn-view",
-        .usage = "[--ansi|--png|--html] [OPTION]... [DUMP]",
+        .usage = "[--ansi|--png|--svg|--html] [OPTION]... [DUMP]",
         .summary =
             "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
         .examples = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
@@ -113,13 +121,13 @@ static int parse(int argc, char **argv, struct options *o)
         return CLI_USAGE;
     if (n > 1)
         return cli_usage("unexpected operand '%s': give only one dump", argv[2]);
-    if (o->ansi + o->png + o->html > 1)
-        return cli_usage("--ansi, --png and --html cannot be combined");
+    if (o->ansi + o->png + o->svg + o->html > 1)
+        return cli_usage("--ansi, --png, --svg and --html cannot be combined");
     if (choose_format(o))
         return CLI_USAGE;
-    if ((o->png || o->html) && (o->color_given || o->width > 0))
+    if (chosen(o) != ANSI && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
-                         o->png ? "png" : "html");
+                         format_names[chosen(o)]);
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
         return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
@@ -128,7 +136,7 @@ static int parse(int argc, char **argv, struct options *o)
     return CLI_OK;
 }
 
-/* Draw to fd; set *bytes to the bytes written, except for an image. */
+/* Draw to fd; set *bytes to the bytes written, except for a PNG image. */
 static tg_status draw(view *v, const struct options *o, int fd, unsigned long long *bytes, tg_err *err)
 {
     static view_out out; /* large */
@@ -139,6 +147,8 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
     out = (view_out){.sink = {.fd = fd}};
     if (o->html)
         view_html(v, &out);
+    else if (o->svg)
+        status = view_svg(v, &out, err);
     else
         status = view_ansi(v, &out, (view_color)o->color, o->width, err);
     if (!status)

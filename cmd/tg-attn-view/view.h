@@ -80,7 +80,7 @@ bool view_scale_cuts(const view *v);
 /* "square root", "logarithm", or NULL for a linear scale */
 const char *view_scale_name(const view *v);
 
-/* ---- the three ways of drawing */
+/* ---- the ways of drawing */
 
 typedef enum view_color { VIEW_AUTO, VIEW_NEVER, VIEW_256, VIEW_TRUECOLOR } view_color;
 #define VIEW_COLORS "auto|never|256|truecolor" /* in that order */
@@ -90,6 +90,9 @@ TG_MUST_CHECK tg_status view_ansi(view *v, view_out *out, view_color color, size
 
 /* As an image, written whole to fd. */
 TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
+
+/* As an image of rectangles and text.  Failures to write are kept in out. */
+TG_MUST_CHECK tg_status view_svg(view *v, view_out *out, tg_err *err);
 
 /* As one page.  Failures to write are kept in out. */
 void view_html(const view *v, view_out *out);

@@ -1,0 +1,344 @@
+/* view: the sheet: where its cells, labels and legend are. */
+#include "cmd/tg-attn-view/sheet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/base/size.h"
+#include "lib/view/font.h"
+#include "lib/view/label.h"
+
+#define PIXELS_MAX ((size_t)1 << 26)
+#define GAP 12        /* pixels around everything */
+#define LABEL_MAX 18  /* columns of an axis label */
+#define TOKEN_MIN 4   /* columns of a token that a sheet names although it has no room for its neighbours */
+#define VALUE_MIN 40  /* pixels of a cell that is large enough for its number */
+#define ROW_MAX 16    /* maps in a row */
+#define SCALE_BAR 240 /* pixels: one per step */
+
+#define LABEL_SIZE (3 * VIEW_LABEL) /* bytes of an axis label: a blank may take two */
+
+typedef struct view_layout layout;
+
+/* ---- words */
+
+static size_t text_width(const layout *l, size_t letters)
+{
+    return letters * TG_FONT_STEP * l->dot;
+}
+
+/* Copy text as the sheet shows it. */
+static void show(char *out, size_t size, const layout *l, const char *text)
+{
+    if (l->ascii)
+        (void)tg_label_show_ascii(out, size, text, strlen(text));
+    else
+        (void)tg_label_show(out, size, text, strlen(text));
+}
+
+static size_t line_height(const layout *l)
+{
+    return (TG_FONT_HEIGHT + 3) * l->dot;
+}
+
+/* "12 token", cut to LABEL_MAX. */
+static void make_label(char out[LABEL_SIZE], const layout *l, const view *v, size_t t)
+{
+    const char *const blank = l->ascii ? (const char[]){TG_FONT_BLANK, '\0'} : "\xC2\xB7";
+    const char *const more = l->ascii ? ".." : TG_LABEL_CUT;
+    size_t n = (size_t)snprintf(out, LABEL_SIZE, "%zu ", t), used, bytes;
+    char token[4 * VIEW_LABEL];
+
+    if (l->positions || !v->label) {
+        out[n - 1] = '\0';
+        return;
+    }
+    show(token, sizeof token, l, v->label[t]);
+    bytes = tg_label_fit(token, LABEL_MAX - n, &used);
+    if (token[bytes] != '\0') {
+        bytes = tg_label_fit(token, LABEL_MAX - n - tg_label_width(more), &used);
+        strcpy(token + bytes, more);
+    }
+    for (const char *c = token; *c != '\0'; c++)
+        n += (size_t)snprintf(out + n, LABEL_SIZE - n, "%s", *c == ' ' ? blank : (const char[]){*c, '\0'});
+}
+
+static size_t widest_label(const layout *l, const view *v)
+{
+    char label[LABEL_SIZE];
+    size_t widest = l->positions ? 1 : strlen("query");
+
+    for (size_t t = 0; t < v->dump->T; t += l->step) {
+        make_label(label, l, v, t);
+        widest = tg_size_max(widest, tg_label_width(label));
+    }
+    return widest;
+}
+
+/* Whether labels would name a few tokens of many, at length, in each map of a sheet. */
+static bool names_too_few(const layout *l, const view *v)
+{
+    size_t widest = 0;
+
+    for (size_t t = 0; v->label && t < v->dump->T; t++)
+        widest = tg_size_max(widest, tg_label_width(v->label[t]));
+    return v->n > 1 && l->step > 1 && widest > TOKEN_MIN;
+}
+
+static void make_title(char *out, size_t size, const view_sheet *s, const view_map *map)
+{
+    snprintf(out, size, "layer %zu, head %zu", map->layer->number, map->head);
+    if (text_width(&s->l, strlen(out)) > s->l.map_width)
+        snprintf(out, size, "L%zu H%zu", map->layer->number, map->head);
+}
+
+/* ---- layout */
+
+/* The maps of a single layer fill a square; with several layers, each starts a new row. */
+static void arrange(layout *l, const view *v)
+{
+    const size_t heads = view_same_layer(v, 0), layers = v->n / heads;
+
+    l->columns = 1;
+    while (layers == 1 && l->columns * l->columns < heads)
+        l->columns++;
+    if (layers > 1)
+        l->columns = heads;
+    l->columns = tg_size_min(l->columns, ROW_MAX);
+    l->rows = layers * tg_ceil_div(heads, l->columns);
+}
+
+static size_t between(size_t x, size_t low, size_t high)
+{
+    return tg_size_min(tg_size_max(x, low), high);
+}
+
+static void lay_out(layout *l, const view *v, bool ascii)
+{
+    const size_t T = v->dump->T, label_height = (TG_FONT_HEIGHT + 1);
+
+    *l = (layout){.ascii = ascii};
+    arrange(l, v);
+    l->cell = v->n == 1 ? between(960 / T, 1, 80) : between(200 / T, 1, 64);
+    l->dot = v->n == 1 && l->cell >= 2 * label_height ? 2 : 1;
+    l->step = tg_ceil_div(label_height * l->dot, l->cell);
+    l->positions = names_too_few(l, v);
+    l->ids = v->id_width > 0 && v->n == 1 ? text_width(l, v->id_width + 1) : 0;
+    l->left = l->ids + text_width(l, widest_label(l, v)) + 4 * l->dot;
+    l->top = l->left + line_height(l);
+    l->map_width = l->left + T * l->cell;
+    l->map_height = l->top + T * l->cell;
+}
+
+/* Set the size of the image, including the text above and below the maps.  TG_EUSAGE: it is too large. */
+static tg_status measure(layout *l, tg_err *err)
+{
+    const size_t least = SCALE_BAR + text_width(l, 40) + 2 * GAP;
+    size_t pixels;
+
+    l->width = tg_size_max(GAP + l->columns * (l->map_width + GAP), least);
+    l->height = 2 * GAP + line_height(l) + l->rows * (l->map_height + GAP) + 5 * line_height(l);
+    if (tg_size_mul(&pixels, l->width, l->height) && pixels <= PIXELS_MAX)
+        return TG_OK;
+    return tg_fail(
+        err, TG_EUSAGE,
+        "the image would have %s x %s pixels, which exceeds %s: choose a layer and a head with -l and -a",
+        cli_count(l->width), cli_count(l->height), cli_count(PIXELS_MAX));
+}
+
+/* ---- the canvas */
+
+static void fill(const view_sheet *s, size_t x, size_t y, size_t width, size_t height, unsigned ink)
+{
+    s->canvas->fill(s->canvas->to, x, y, width, height, ink);
+}
+
+static void hatch(const view_sheet *s, size_t x, size_t y, size_t width, size_t height)
+{
+    s->canvas->hatch(s->canvas->to, x, y, width, height);
+}
+
+static void put_text(const view_sheet *s, size_t x, size_t y, size_t dot, tg_direction direction,
+                     unsigned ink, const char *text)
+{
+    s->canvas->text(s->canvas->to, x, y, dot, direction, ink, text);
+}
+
+/* ---- one map */
+
+/* Draw a label that ends at the map, and the id at the other end of the margin; `at`: the middle of the
+ * token's cells. */
+static void draw_query(const view_sheet *s, size_t x, size_t at, const char *label, const char *id)
+{
+    const layout *l = &s->l;
+    const size_t half = TG_FONT_HEIGHT * l->dot / 2, y = at - tg_size_min(half, at);
+
+    put_text(s, x + l->left - 4 * l->dot - text_width(l, tg_label_width(label)) + l->dot, y, l->dot, TG_RIGHT,
+             TG_INK_BLACK, label);
+    put_text(s, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
+}
+
+/* The same above the map, upwards; y: the map's top. */
+static void draw_key(const view_sheet *s, size_t at, size_t y, const char *label, const char *id)
+{
+    const layout *l = &s->l;
+    const size_t x = at - TG_FONT_HEIGHT * l->dot / 2, bottom = y - 4 * l->dot;
+
+    put_text(s, x, bottom, l->dot, TG_UP, TG_INK_BLACK, label);
+    put_text(s, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot, TG_UP,
+             TG_INK_FAINT, id);
+}
+
+/* Say what the axes are, in the corner between them. */
+static void draw_corner(const view_sheet *s, size_t x, size_t y)
+{
+    const layout *l = &s->l;
+    const size_t bottom = y + l->top - line_height(l);
+
+    put_text(s, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key");
+    put_text(s, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
+    put_text(s, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
+}
+
+static void draw_axes(const view_sheet *s, size_t x, size_t y)
+{
+    const layout *l = &s->l;
+    char label[LABEL_SIZE], id[24] = "";
+
+    if (!l->positions)
+        draw_corner(s, x, y);
+    for (size_t t = 0; t < s->v->dump->T; t += l->step) {
+        const size_t middle = t * l->cell + l->cell / 2;
+
+        make_label(label, l, s->v, t);
+        if (l->ids > 0)
+            snprintf(id, sizeof id, "%lld", (long long)s->v->dump->ids[t]);
+        draw_query(s, x, y + l->top + middle, label, id);
+        draw_key(s, x + l->left + middle, y + l->top, label, id);
+    }
+}
+
+static void draw_value(const view_sheet *s, size_t x, size_t y, double number, unsigned step)
+{
+    const layout *l = &s->l;
+    char text[64];
+    const size_t n = (size_t)snprintf(text, sizeof text, "%.2f", number);
+    const size_t dot = text_width(l, n + 1) <= l->cell ? l->dot : 1, width = n * TG_FONT_STEP * dot;
+
+    if (l->cell < VALUE_MIN || width > l->cell)
+        return;
+    put_text(s, x + (l->cell - width + dot) / 2, y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot,
+             TG_RIGHT, tg_rgb_luma(s->palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
+}
+
+/* The colour of cell (i, j). */
+static unsigned step_of(const view_sheet *s, const tg_grid *g, size_t i, size_t j)
+{
+    return tg_colormap_step(tg_scale_place(&s->v->scale, (double)g->cell[i * g->side + j]));
+}
+
+/* Draw a query's cells: one rectangle for neighbours of the same colour. */
+static void draw_row(const view_sheet *s, const tg_grid *g, size_t i, size_t x, size_t y)
+{
+    const size_t cell = s->l.cell;
+
+    for (size_t first = 0, end; first <= i; first = end) {
+        const unsigned step = step_of(s, g, i, first);
+
+        for (end = first + 1; end <= i && step_of(s, g, i, end) == step;)
+            end++;
+        fill(s, x + first * cell, y, (end - first) * cell, cell, step);
+        for (size_t j = first; j < end; j++)
+            draw_value(s, x + j * cell, y, (double)g->cell[i * g->side + j], step);
+    }
+}
+
+static void draw_cells(const view_sheet *s, const tg_grid *g, size_t x, size_t y)
+{
+    const size_t cell = s->l.cell;
+
+    hatch(s, x, y, g->side * cell, g->side * cell);
+    for (size_t i = 0; i < g->side; i++)
+        draw_row(s, g, i, x, y + i * cell);
+}
+
+static void draw_map(const view_sheet *s, const view_map *map, size_t x, size_t y)
+{
+    char title[64];
+
+    make_title(title, sizeof title, s, map);
+    put_text(s, x, y, s->l.dot, TG_RIGHT, TG_INK_BLACK, title);
+    draw_axes(s, x, y);
+    draw_cells(s, &map->grid, x + s->l.left, y + s->l.top);
+}
+
+/* ---- the words above and below */
+
+static void make_name(view_sheet *s)
+{
+    const size_t T = s->v->dump->T;
+    char input[1024], name[1100];
+
+    view_input(s->v, input, sizeof input);
+    snprintf(name, sizeof name, "%s: %s, %zu token%s", input,
+             s->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
+    show(s->name, sizeof s->name, &s->l, name);
+}
+
+static void draw_scale(const view_sheet *s, size_t y)
+{
+    const layout *l = &s->l;
+    const char *name = view_scale_name(s->v);
+    const size_t x = GAP + text_width(l, 4), line = line_height(l);
+    char text[128];
+
+    for (size_t step = 0; step < SCALE_BAR; step++)
+        fill(s, x + step, y, 1, line, (unsigned)step);
+    for (size_t tick = 0; tick <= 2; tick++) {
+        const size_t at = x + tick * (SCALE_BAR - 1) / 2;
+        const int n = snprintf(text, sizeof text, "%.3g%s", tg_scale_number(&s->v->scale, (double)tick / 2),
+                               tick == 2 && view_scale_cuts(s->v) ? "+" : "");
+
+        fill(s, at, y + line, 1, 3 * l->dot, TG_INK_BLACK);
+        put_text(s, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
+                 text);
+    }
+    hatch(s, x + SCALE_BAR + text_width(l, 4), y, line * 2, line);
+    put_text(s, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
+             "masked");
+    snprintf(text, sizeof text, "%s%s%s; query down, key across", view_quantity(s->v),
+             name ? ", colours by " : "", name ? name : "");
+    put_text(s, GAP, y + 2 * line + 6 * l->dot, l->dot, TG_RIGHT, TG_INK_FAINT, text);
+}
+
+void view_sheet_draw(view_sheet *s, const view_canvas *canvas)
+{
+    const view *v = s->v;
+    const layout *l = &s->l;
+    const size_t first = 2 * GAP + line_height(l);
+    size_t row = 0, heads;
+
+    s->canvas = canvas;
+    put_text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_BLACK, s->name);
+    for (size_t m = 0; m < v->n; m += heads, row += tg_ceil_div(heads, l->columns)) {
+        heads = view_same_layer(v, m);
+        for (size_t h = 0; h < heads; h++)
+            draw_map(s, &v->map[m + h], GAP + h % l->columns * (l->map_width + GAP),
+                     first + (row + h / l->columns) * (l->map_height + GAP));
+    }
+    draw_scale(s, first + l->rows * (l->map_height + GAP));
+}
+
+tg_status view_sheet_make(view_sheet *s, view *v, bool ascii, tg_err *err)
+{
+    tg_status status;
+
+    *s = (view_sheet){.v = v};
+    lay_out(&s->l, v, ascii);
+    if ((status = measure(&s->l, err)) || (status = view_fill(v, 1, err)))
+        return status;
+    make_name(s);
+    tg_raster_palette(s->palette, v->show == TG_ATTN_SCORES);
+    return TG_OK;
+}
