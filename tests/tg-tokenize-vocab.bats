@@ -234,7 +234,8 @@ small_bpe() {
 @test "lines are written while the text is still arriving" {
     mkfifo in
     tg-tokenize -t bpe.npz --ids < in > out 3>&- &
-    exec 5> in
+    exec 5> in # opened once the reader's shell has opened it
+    : >> out
     printf 'a b c d e f' >&5
     for ((i = 0; i < 100 && $(size out) < 10; i++)); do sleep 0.1; done
     [[ $(size out) -ge 10 ]]

@@ -20,7 +20,8 @@ static tg_status check_environment(size_t most, tg_err *err)
         return TG_OK;
     n = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || (*end != '\0' && *end != ',') || n < 1 || n > most)
-        return tg_fail(err, TG_EUSAGE, "OMP_NUM_THREADS must be a number from 1 to %zu, got '%s'", most, text);
+        return tg_fail(err, TG_EUSAGE, "OMP_NUM_THREADS must be a number from 1 to %zu, got '%s'", most,
+                       text);
     return TG_OK;
 }
 

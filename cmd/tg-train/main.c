@@ -100,14 +100,13 @@ static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
 {
     const size_t step = job->setup.run.step;
     char suffix[40], name[TG_ERR_MAX];
-    tg_status status;
 
     snprintf(suffix, sizeof suffix, ".step-%zu", step);
-    if ((status = tg_save_beside(&out->save, suffix, err)))
+    if (tg_save_beside(&out->save, suffix, err))
         return tg_err_in(err, out->name);
     snprintf(name, sizeof name, "%s", out->save.target);
-    if ((status = cli_output_commit(out, err)))
-        return status;
+    if (cli_output_commit(out, err))
+        return err->code;
     (void)tg_fail(err, TG_EIO, "another program has replaced it: step %s of this run is saved as %s",
                   cli_count(step), name);
     return tg_err_in(err, job->setup.target);

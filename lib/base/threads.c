@@ -183,9 +183,9 @@ static void leave(void)
         wake(&caller);
 }
 
-static void *work(void *number)
+static void *work(void *stretch)
 {
-    struct ticket ticket = {.self = (size_t)(uintptr_t)number};
+    struct ticket ticket = {.self = (size_t)((struct stretch *)stretch - loop.stretch)};
 
     self = ticket.self;
     for (;;) {
@@ -224,7 +224,7 @@ static bool create_thread(size_t number)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    ok = pthread_create(&thread, &attributes, work, (void *)(uintptr_t)number) == 0;
+    ok = pthread_create(&thread, &attributes, work, &loop.stretch[number]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     return ok;

@@ -19,6 +19,43 @@ void tg_bpe_pieces_free(tg_bpe_pieces *p)
     tg_piece_cache_free(&p->cache);
 }
 
+/* ---- the cache, of pieces and of their parts */
+
+struct place {
+    tg_piece_key key;
+    size_t set;
+    bool kept;     /* false: too long for the cache */
+    size_t before; /* ids in the queue before this piece's */
+};
+
+/* Whether the cache has the piece or part: its ids are then in the queue, which has room.  If not, *place is
+ * where it belongs.  Where a vocabulary has whole pieces, a part may have other ids than the same bytes as a
+ * piece. */
+static bool found_cached(struct place *place, tg_bpe_pieces *p, const unsigned char *piece, size_t n,
+                         bool part)
+{
+    *place = (struct place){.kept = n <= TG_PIECE_MAX, .before = p->queue.n};
+    if (!place->kept)
+        return false;
+    place->key = tg_piece_key_of(piece, n);
+    if (part && p->bpe->vocab.whole_pieces)
+        place->key = tg_piece_key_part(place->key);
+    place->set = tg_piece_set(place->key);
+    if (!tg_piece_cache_promote(&p->cache, place->key, place->set))
+        return false;
+    p->queue.n += tg_piece_ids(&p->cache.sets[place->set][0], p->queue.ids + p->queue.n);
+    return true;
+}
+
+/* Its ids have been appended to the queue. */
+static void add_to_cache(const struct place *place, tg_bpe_pieces *p)
+{
+    const size_t n = p->queue.n - place->before;
+
+    if (place->kept && n <= TG_PIECE_IDS)
+        tg_piece_cache_add(&p->cache, place->key, place->set, p->queue.ids + place->before, n);
+}
+
 /* ---- parts of a piece, between borders */
 
 /* Encode a part no longer than a block; the queue has room. */
@@ -32,6 +69,20 @@ static tg_status merge_part(tg_bpe_pieces *p, const unsigned char *part, size_t 
     if (!status && n > 1)
         status = tg_merge(&p->merger, ids, part, n, &n_ids, err);
     p->queue.n += n_ids;
+    return status;
+}
+
+/* The same for a part that may be in the cache. */
+static tg_status encode_part(tg_bpe_pieces *p, const unsigned char *part, size_t n, uint64_t offset,
+                             tg_err *err)
+{
+    struct place place;
+    tg_status status;
+
+    if (found_cached(&place, p, part, n, true))
+        return TG_OK;
+    if (!(status = merge_part(p, part, n, offset, err)))
+        add_to_cache(&place, p);
     return status;
 }
 
@@ -50,9 +101,6 @@ static inline size_t encode_single_bytes(tg_bpe_pieces *p, const unsigned char *
     p->queue.n += at;
     return at;
 }
-
-static tg_status encode_cached(tg_bpe_pieces *p, const unsigned char *piece, size_t n, bool part,
-                               uint64_t offset, tg_err *err);
 
 /*
  * Encode a piece, or the rest of one that has been begun.  If it is not complete, text [n] is longer than
@@ -79,7 +127,7 @@ static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_
             status = tg_long_piece_encode(&p->long_piece, p->bpe, &p->merger, text + at, end - at, ended,
                                           offset + at, &done, &p->queue, err);
         else if (ended && end - at > 1 && end - at < n)
-            status = encode_cached(p, text + at, end - at, true, offset + at, err);
+            status = encode_part(p, text + at, end - at, offset + at, err);
         else if (ended) /* a byte, or the whole piece, which the cache lacks */
             status = merge_part(p, text + at, end - at, offset + at, err);
         at += done;
@@ -105,51 +153,29 @@ static bool found_whole(tg_bpe_pieces *p, const unsigned char *piece, size_t n)
     return id != TG_TOKEN_NONE;
 }
 
-/* Encode a piece, or a part of one, that is not in the cache; the queue has room. */
-static tg_status encode_new(tg_bpe_pieces *p, const unsigned char *piece, size_t n, bool part,
-                            uint64_t offset, tg_err *err)
+/* Encode a piece, or the rest of one that has been begun; the queue has room. */
+static tg_status encode_piece(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
+                              tg_err *err)
 {
+    struct place place = {.kept = false};
+    tg_status status = TG_OK;
     size_t used;
 
-    if (part)
-        return merge_part(p, piece, n, offset, err);
-    return found_whole(p, piece, n) ? TG_OK : encode_parts(p, piece, n, true, offset, &used, err);
-}
-
-/* The same if it may be in the cache; otherwise it is added. */
-static tg_status encode_cached(tg_bpe_pieces *p, const unsigned char *piece, size_t n, bool part,
-                               uint64_t offset, tg_err *err)
-{
-    const size_t before = p->queue.n;
-    tg_piece_key key;
-    size_t set;
-    tg_status status;
-
-    if (n > TG_PIECE_MAX)
-        return encode_new(p, piece, n, part, offset, err);
-    key = tg_piece_key_of(piece, n);
-    if (part && p->bpe->vocab.whole_pieces)
-        key = tg_piece_key_part(key);
-    set = tg_piece_set(key);
-    if (tg_piece_cache_promote(&p->cache, key, set)) {
-        p->queue.n += tg_piece_ids(&p->cache.sets[set][0], p->queue.ids + before);
+    if (!p->begun && found_cached(&place, p, piece, n, false))
         return TG_OK;
-    }
-    status = encode_new(p, piece, n, part, offset, err);
-    if (!status && p->queue.n - before <= TG_PIECE_IDS)
-        tg_piece_cache_add(&p->cache, key, set, p->queue.ids + before, p->queue.n - before);
+    if (!found_whole(p, piece, n))
+        status = encode_parts(p, piece, n, true, offset, &used, err);
+    if (!status)
+        add_to_cache(&place, p);
     return status;
 }
 
 tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
                                tg_err *err)
 {
-    tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
+    const tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
 
-    if (status)
-        return status;
-    return p->begun ? encode_new(p, piece, n, false, offset, err)
-                    : encode_cached(p, piece, n, false, offset, err);
+    return status ? status : encode_piece(p, piece, n, offset, err);
 }
 
 tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text, size_t n, size_t *used,
@@ -203,8 +229,8 @@ static tg_status encode_batch(tg_bpe_pieces *p, struct batch *t, uint64_t offset
 
         if (tg_piece_same(e->key, t->key[i]))
             p->queue.n += tg_piece_ids(e, p->queue.ids + p->queue.n);
-        else if ((status = encode_cached(p, t->text + t->place[i], t->place[i + 1] - t->place[i], false,
-                                         offset + t->place[i], err)))
+        else if ((status = encode_piece(p, t->text + t->place[i], t->place[i + 1] - t->place[i],
+                                        offset + t->place[i], err)))
             return status;
     }
     t->place[0] = t->place[t->n];
