@@ -17,10 +17,12 @@
 #include "lib/kernels/isa/matmul_tile.h"
 
 #define NR (2 * VL)
-#define ROWS 8       /* of A for each load of B */
-#define LINE 16      /* words of a cache line */
-#define LOOKAHEAD 64 /* lines, of the prefetch for a single group of rows */
-#define STRIDE 8     /* of k between prefetches */
+#define ROWS 8                           /* of A for each load of B */
+#define LINE 16                          /* words of a cache line */
+#define LOOKAHEAD 64                     /* lines, of the prefetch for a single group of rows */
+#define STRIDE 8                         /* of k between prefetches */
+#define PART (4 * (size_t)PARALLEL_FROM) /* multiply-adds that are worth sharing, when sampling: some 10 us  \
+                                          */
 
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 
@@ -199,6 +201,5 @@ void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
 {
     const size_t panel = op->M * op->K * NR; /* multiply-adds */
 
-    tg_threads_run(op->N, NR * tg_size_max(1, PARALLEL_FROM / panel), multiply_columns,
-                   &(struct product){op, w});
+    tg_threads_run(op->N, NR * tg_size_max(1, PART / panel), multiply_columns, &(struct product){op, w});
 }
