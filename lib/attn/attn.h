@@ -98,7 +98,7 @@ tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *er
 /* Called for each row in the order b, h, i, by ascending offset; false ends the walk. */
 typedef bool (*tg_attn_visit)(void *context, const tg_attn_row *row);
 
-/* Scratch of a walk: one head, and one row per thread.  threads = 0: OpenMP's number. */
+/* Scratch of a walk: one head, and one row per thread.  threads = 0: tg_threads(). */
 typedef struct tg_attn_scratch {
     tg_attn_panel panel;
     size_t threads;

@@ -34,15 +34,15 @@ void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size
 
 /*
  * Pack B[k,n] = b[k*b_row + n*b_col], which must be finite, and for bf16 at most TG_BF16_MAX;
- * bf16 is rounded to nearest, ties to even.  b is not used afterwards.  Uses OpenMP threads.
+ * bf16 is rounded to nearest, ties to even.  b is not used afterwards.  Uses threads.
  */
 void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
 
 /*
  * The product that op describes, with w instead of b, b_row and b_col.  op->K and op->N are
  * those of w, and a_col is 1 (asserted); M >= 1.  Everything else, aliasing included, is as in
- * matmul.h; map gets up to 32 elements of a row per call.  Uses OpenMP threads, each for its
- * own columns; several callers may share w.  Allocates nothing, cannot fail.
+ * matmul.h; map gets up to 32 elements of a row per call.  Uses threads, each for its own
+ * columns; several callers may share w.  Allocates nothing, cannot fail.
  */
 void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w);
 

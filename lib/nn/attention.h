@@ -22,11 +22,11 @@
 
 TG_API_BEGIN
 
-/* Scratch for the number of threads that OpenMP has when it is placed. */
+/* Scratch for tg_threads() threads, when it is placed. */
 typedef struct tg_attention_scratch {
     float *floats;
     size_t each;    /* floats per thread */
-    size_t threads; /* max threads to use, even if OpenMP gets more later */
+    size_t threads; /* max threads to use, even if tg_threads() is larger later */
 } tg_attention_scratch;
 
 /* Place scratch for up to `keys` keys of D = C/H elements (see arena.h). */

@@ -2,7 +2,7 @@
  * elementwise: operations on the elements of arrays of any shape.
  *
  * A pass calls these instead of loops of its own.  n >= 0 elements, contiguous.
- * OpenMP's threads divide large arrays; results do not depend on their number.
+ * Threads share large arrays (lib/base/threads.h); results do not depend on their number.
  */
 #ifndef TG_NN_ELEMENTWISE_H
 #define TG_NN_ELEMENTWISE_H
