@@ -24,7 +24,8 @@ TG_API_BEGIN
 
 typedef struct tg_learn tg_learn;
 
-/* Create a learner, to be freed.  It counts with tg_threads() threads, as of this call.  TG_ENOMEM; *l is NULL after a failure. */
+/* Create a learner, to be freed.  It counts with tg_threads() threads, as of this call.  TG_ENOMEM; *l is
+ * NULL after a failure. */
 TG_MUST_CHECK tg_status tg_learn_create(tg_learn **l, tg_split split, tg_err *err);
 
 /*
