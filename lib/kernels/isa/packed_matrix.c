@@ -17,12 +17,13 @@
 #include "lib/kernels/isa/matmul_tile.h"
 
 #define NR (2 * VL)
-#define ROWS 8                           /* of A for each load of B */
-#define LINE 16                          /* words of a cache line */
-#define LOOKAHEAD 64                     /* lines, of the prefetch for a single group of rows */
-#define STRIDE 8                         /* of k between prefetches */
-#define PART (4 * (size_t)PARALLEL_FROM) /* multiply-adds that are worth sharing, when sampling: some 10 us  \
-                                          */
+#define ROWS 8       /* of A for each load of B */
+#define LINE 16      /* words of a cache line */
+#define LOOKAHEAD 64 /* lines, of the prefetch for a single group of rows */
+#define STRIDE 8     /* of k between prefetches */
+
+/* Multiply-adds that are worth sharing: some ten microseconds when sampling. */
+#define PART (4 * (size_t)PARALLEL_FROM)
 
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 
