@@ -151,20 +151,21 @@ struct ticket {
     uint32_t number; /* of the loop that it was in */
 };
 
+static bool admits(uint64_t g, const struct ticket *t)
+{
+    return (g & GATE_OPEN) && gate_number(g) != t->number && t->self < gate_threads(g);
+}
+
 static bool may_enter(const void *of)
 {
-    const struct ticket *t = of;
-    const uint64_t g = atomic_load(&gate);
-
-    return (g & GATE_OPEN) && gate_number(g) != t->number && t->self < gate_threads(g);
+    return admits(atomic_load(&gate), of);
 }
 
 static bool enter(struct ticket *t)
 {
     uint64_t g = atomic_load(&gate);
 
-    if (!(g & GATE_OPEN) || gate_number(g) == t->number || t->self >= gate_threads(g) ||
-        !atomic_compare_exchange_strong(&gate, &g, g + GATE_ONE))
+    if (!admits(g, t) || !atomic_compare_exchange_strong(&gate, &g, g + GATE_ONE))
         return false;
     t->number = gate_number(g);
     return true;
@@ -387,18 +388,25 @@ size_t tg_threads_processors(void)
     return n;
 }
 
-static size_t default_limit(void)
+size_t tg_threads_asked(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
     char *end;
     unsigned long n;
 
-    if (!text || text[0] < '0' || text[0] > '9')
-        return tg_threads_processors();
+    if (!text || *text == '\0')
+        return 0;
     n = strtoul(text, &end, 10);
-    if ((*end != '\0' && *end != ',') || n < 1 || n > TG_THREADS_MAX)
-        return tg_threads_processors();
+    if (*text < '0' || *text > '9' || (*end != '\0' && *end != ',') || n < 1)
+        return SIZE_MAX;
     return n;
+}
+
+static size_t default_limit(void)
+{
+    const size_t n = tg_threads_asked();
+
+    return n == 0 || n > TG_THREADS_MAX ? tg_threads_processors() : n;
 }
 
 size_t tg_threads(void)

@@ -36,13 +36,16 @@ TG_API_BEGIN
 
 /*
  * Threads that a loop uses at most, the caller among them: what tg_threads_set() says; by default
- * the first number in OMP_NUM_THREADS if it is between 1 and TG_THREADS_MAX, else
- * tg_threads_processors().
+ * tg_threads_asked(), or tg_threads_processors() if that is 0 or above TG_THREADS_MAX.
  */
 size_t tg_threads(void);
 
 /* 1 <= n <= TG_THREADS_MAX.  Not during a loop. */
 void tg_threads_set(size_t n);
+
+/* The first number in the environment variable OMP_NUM_THREADS.  0: it is not set, or empty;
+ * SIZE_MAX: it does not begin with a number above 0. */
+size_t tg_threads_asked(void);
 
 /* Processors on which this process might run when it was first asked. */
 size_t tg_threads_processors(void);
