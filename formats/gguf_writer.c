@@ -10,13 +10,13 @@
 #include "formats/sink.h"
 #include "lib/base/convert.h"
 #include "lib/base/grow.h"
+#include "lib/base/round16.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 
 /* Values converted before they are written, and by one thread at a time; multiples of a block's. */
 #define PIECE ((size_t)1 << 19)
 #define SHARE ((size_t)1 << 14)
-#define LANE ((size_t)64)
 
 /* The kinds: a tensor's type. */
 static const struct stored_as {
@@ -188,48 +188,28 @@ static void write_header(tg_gguf_writer *w)
 
 /* ---- values */
 
-/* Convert LANE values to out, a number for which loops use vectors; nonzero: some are finite, but not as they
- * are stored. */
-static unsigned to_halves(uint16_t *restrict out, const float *restrict x)
+static bool is_finite_16(uint16_t bits, tg_gguf_kind kind)
 {
-    unsigned bits[LANE], beyond = 0;
+    const uint16_t exponent = kind == TG_GGUF_AS_F16 ? 0x7C00 : 0x7F80;
 
-    for (size_t i = 0; i < LANE; i++) {
-        bits[i] = tg_half_from_float(x[i]);
-        beyond |= ((bits[i] & 0x7FFF) == 0x7C00) & tg_is_finite(x[i]);
-    }
-    for (size_t i = 0; i < LANE; i++)
-        out[i] = (uint16_t)bits[i];
-    return beyond;
+    return (bits & exponent) != exponent;
 }
 
-static unsigned to_bf16(uint16_t *restrict out, const float *restrict x)
-{
-    unsigned bits[LANE], beyond = 0;
-
-    for (size_t i = 0; i < LANE; i++) {
-        bits[i] = tg_bf16_from_float(x[i]);
-        beyond |= ((bits[i] & 0x7FFF) == 0x7F80) & tg_is_finite(x[i]);
-    }
-    for (size_t i = 0; i < LANE; i++)
-        out[i] = (uint16_t)bits[i];
-    return beyond;
-}
-
+/* Nonzero: some values are finite, but not as they are stored. */
 static unsigned to_16_bits(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
 {
-    unsigned (*const lane)(uint16_t *, const float *) = kind == TG_GGUF_AS_F16 ? to_halves : to_bf16;
-    uint16_t stored[LANE];
-    float last[LANE] = {0};
+    bool (*const round)(void *, const float *, size_t) =
+        kind == TG_GGUF_AS_F16 ? tg_round_to_half : tg_round_to_bf16;
     unsigned beyond = 0;
 
-    for (; n >= LANE; n -= LANE, x += LANE, out += sizeof stored) {
-        beyond |= lane(stored, x);
-        memcpy(out, stored, sizeof stored);
+    if (round(out, x, n))
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        uint16_t bits;
+
+        memcpy(&bits, out + i * sizeof bits, sizeof bits);
+        beyond |= !is_finite_16(bits, kind) && tg_is_finite(x[i]);
     }
-    memcpy(last, x, n * sizeof *x);
-    beyond |= lane(stored, last);
-    memcpy(out, stored, n * sizeof *stored);
     return beyond;
 }
 
