@@ -1,0 +1,17 @@
+/*
+ * bf16: bfloat16, the upper 16 bits of a float32.
+ */
+#ifndef TG_BASE_BF16_H
+#define TG_BASE_BF16_H
+
+#include <stdint.h>
+
+#include "lib/base/api.h"
+
+TG_API_BEGIN
+
+typedef uint16_t tg_bf16;
+
+TG_API_END
+
+#endif
