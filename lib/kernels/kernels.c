@@ -126,15 +126,17 @@ tg_status tg_kernels_choose(const char *isa, tg_err *err)
 
 /* ---- products and attention: scratch, and calls of the table in use */
 
-bool tg_matmul_has(tg_precision precision)
+size_t tg_matmul_depth(void)
 {
-    return precision == TG_PRECISION_FLOAT32 || tg_kernels_get()->matmul_bf16;
+    /* as much as a packed block holds with the most rows, or columns, of a tile */
+    return tg_size_min(A_FLOATS / 32, B_FLOATS / 48);
 }
 
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     const tg_kernels *k = tg_kernels_get();
 
+    assert(!op->c16 || (op->K <= tg_matmul_depth() && !op->accumulate && !op->add));
     (scratch->precision == TG_PRECISION_BF16 ? k->matmul_bf16 : k->matmul)(op, scratch);
 }
 

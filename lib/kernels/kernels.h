@@ -39,7 +39,7 @@ typedef struct tg_kernels {
     const char *isa;
 
     void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
-    /* The same with A and B rounded to bf16; NULL if the processor lacks the instruction. */
+    /* The same with A and B rounded to bf16. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* see lib/kernels/packed_matrix.h */
     void (*packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);

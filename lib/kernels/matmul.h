@@ -1,11 +1,15 @@
 /*
  * matmul: the matrix product.
  *
- *   C[m,n] = sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])
+ *   C[m,n] = sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])  (* slope(pre[m,n]))
  *   mapped[m,n] = map(C[m,n])     an activation, computed while C is in the cache
  *
  * A and B have two strides each, so a transposed operand needs only other strides:
  * A[m,k] is a[m*a_row + k*a_col].  C is row-major with ldc >= N.
+ *
+ * An operand or a result is float32, or, in precision bf16, bf16: one of each pair of pointers is set.
+ * A bf16 C is rounded once, when it is complete, and then mapped; it takes neither `accumulate` nor
+ * `add`, and K is at most tg_matmul_depth().
  *
  * Without `accumulate`, C is overwritten and may hold anything before, NaN included.  C
  * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses threads.
@@ -20,28 +24,37 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/bf16.h"
 
 TG_API_BEGIN
 
 typedef struct tg_matmul {
     size_t M, N, K;
     const float *a;
+    const tg_bf16 *a16;
     size_t a_row, a_col;
     const float *b;
+    const tg_bf16 *b16;
     size_t b_row, b_col;
     float *c;
+    tg_bf16 *c16;
     size_t ldc;
-    bool accumulate;                                     /* add to C */
-    const float *bias;                                   /* [N], or NULL */
-    const float *add;                                    /* [M,N] with row stride ldc, or NULL */
+    bool accumulate;   /* add to C */
+    const float *bias; /* [N], or NULL */
+    const float *add;  /* [M,N] with row stride ldc, or NULL */
+    /* c[i] *= slope(pre[i]), n elements, or NULL; pre [M,N] with row stride ldc */
+    void (*slope)(float *c, const float *pre, size_t n);
+    const float *pre;
+    const tg_bf16 *pre16;
     void (*map)(float *out, const float *inp, size_t n); /* of n elements, or NULL */
-    float *mapped; /* [M,N] with row stride ldc: map's output; may be c */
+    float *mapped;                                       /* [M,N] with row stride ldc; may be c */
+    tg_bf16 *mapped16;                                   /* the same if C is bf16 */
 } tg_matmul;
 
 /* The precision of the operands; sums are float32. */
 typedef enum tg_precision {
     TG_PRECISION_FLOAT32,
-    TG_PRECISION_BF16 /* rounded to bf16, on processors that tg_matmul_has() */
+    TG_PRECISION_BF16 /* rounded to bf16 */
 } tg_precision;
 
 #define TG_PRECISIONS "float32|bf16" /* their names, in that order */
@@ -57,10 +70,9 @@ typedef struct tg_matmul_scratch {
  * until the caller sets another. */
 void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
 
-/* Whether the kernels in use have products in that precision. */
-bool tg_matmul_has(tg_precision precision);
+/* The greatest K of a product whose C is bf16. */
+size_t tg_matmul_depth(void);
 
-/* scratch->precision must be one that tg_matmul_has(). */
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
 
 /* Bytes of scratch->packed for so many threads. */

@@ -23,9 +23,9 @@ TG_API_BEGIN
 
 /* The layout is that of the kernels in use when it was packed: call tg_kernels_choose() before. */
 typedef struct tg_packed_matrix {
-    size_t K, N;            /* >= 1 */
-    tg_precision precision; /* either, on any processor, whatever tg_matmul_has() says */
-    void *panels;           /* owned by the arena */
+    size_t K, N; /* >= 1 */
+    tg_precision precision;
+    void *panels; /* owned by the arena */
 } tg_packed_matrix;
 
 /* Place a matrix [K,N] in an arena (see arena.h): 4 bytes per element, or 2 in bf16, with N

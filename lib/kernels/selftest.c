@@ -47,7 +47,7 @@ static void try_products(const tg_kernels *k, struct trial *t, const float *x, v
 
     k->matmul(&op, &scratch);
     op.c = t->product_bf16;
-    (k->matmul_bf16 ? k->matmul_bf16 : k->matmul)(&op, &scratch);
+    k->matmul_bf16(&op, &scratch);
     op.a_row = SIDE;
     op.a_col = 1;
     op.c = t->packed;

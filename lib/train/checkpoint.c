@@ -136,9 +136,9 @@ static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
 {
     if (s->context == 0)
         s->context = c->model.config.n_ctx;
-    if (!tg_matmul_has(s->precision))
-        return tg_fail(err, TG_EUSAGE, "precision bf16 needs bf16 products: the %s kernels have none",
-                       tg_kernels_get()->isa);
+    if (s->precision == TG_PRECISION_BF16 && c->model.config.n_embd > tg_matmul_depth())
+        return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
+                       tg_matmul_depth(), c->model.config.n_embd);
     return check_settings(c, s, err);
 }
 

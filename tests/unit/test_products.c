@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/isa/blocks.h"
@@ -85,6 +86,13 @@ static void twice(float *out, const float *inp, size_t n)
         out[i] = 2 * inp[i];
 }
 
+/* What is checked of `slope`. */
+static void times_pre(float *c, const float *pre, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        c[i] *= pre[i];
+}
+
 /* ---- one product against the reference */
 
 /* What an operand is rounded to. */
@@ -141,6 +149,10 @@ static void reference_row(const struct reference *r, const tg_matmul *op, const 
             size[n] += fabs(x * b[n]);
         }
     }
+    for (size_t n = 0; op->slope && n < op->N; n++) {
+        want[n] *= (double)op->pre[m * op->ldc + n];
+        size[n] *= fabs((double)op->pre[m * op->ldc + n]) + 0.1;
+    }
 }
 
 struct outcome {
@@ -181,8 +193,8 @@ static void judge(const struct outcome *o, const char *what, const struct shape 
 }
 
 /* A form is a number: A transposed or not, B transposed or not, and what is done with the sum. */
-enum { FORMS = 16, A_TRANSPOSED = 1, B_TRANSPOSED = 2 };
-enum epilogue { PLAIN, BIAS_AND_MAP, BIAS_AND_ADD, ACCUMULATE };
+enum { FORMS = 20, A_TRANSPOSED = 1, B_TRANSPOSED = 2 };
+enum epilogue { PLAIN, BIAS_AND_MAP, BIAS_AND_ADD, ACCUMULATE, SLOPE };
 
 /* C before the product: 7 beyond its N columns, which must stay; otherwise NaN or what is added to. */
 static void prepare_c(tg_matmul *op, const float *add)
@@ -198,6 +210,88 @@ static void set_epilogue(tg_matmul *op, enum epilogue e, const float *bias, cons
     op->accumulate = e == ACCUMULATE;
     op->map = e == BIAS_AND_MAP ? twice : NULL;
     op->mapped = mapped;
+    op->slope = e == SLOPE ? times_pre : NULL;
+    op->pre = add;
+}
+
+/* ---- operands and results in bf16 */
+
+static tg_bf16 *halves(const float *x, size_t n)
+{
+    tg_bf16 *h = malloc((n ? n : 1) * sizeof *h);
+
+    if (!h)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        h[i] = tg_bf16_from_float(x[i]);
+    return h;
+}
+
+/* Whether C is op->c rounded, 7 beyond its columns; and mapped16 what twice() makes of that. */
+static bool is_rounded(const tg_matmul *op, const tg_bf16 *c16, const tg_bf16 *mapped16)
+{
+    bool right = true;
+
+    for (size_t m = 0; m < op->M; m++)
+        for (size_t n = 0; n < op->ldc; n++) {
+            const size_t at = m * op->ldc + n;
+            const tg_bf16 want = n < op->N ? tg_bf16_from_float(op->c[at]) : 7;
+
+            right = right && c16[at] == want;
+            if (op->map && n < op->N)
+                right = right && mapped16[at] == tg_bf16_from_float(2 * tg_float_from_bf16(want));
+        }
+    return right;
+}
+
+/* The same product as op, which is complete, with a and b rounded beforehand: the same bits.  With a bf16 C:
+ * those rounded, unless the sum is over several blocks of k. */
+static void check_halves(const tg_matmul *op, size_t a_n, size_t b_n, const float *before,
+                         const tg_matmul_scratch *scratch)
+{
+    const size_t n = op->M * op->ldc;
+    tg_bf16 *a = halves(op->a, a_n), *b = halves(op->b, b_n), *pre = op->pre ? halves(op->pre, n) : NULL;
+    tg_bf16 *c16 = malloc(n * sizeof *c16), *mapped16 = malloc(n * sizeof *mapped16);
+    float *c = randoms(n, 7), *mapped = randoms(n, 7), *rounded_pre = randoms(n, 7);
+    tg_matmul h = *op;
+
+    memcpy(c, before, n * sizeof *c);
+    h.c = c;
+    h.mapped = mapped;
+    h.a = NULL;
+    h.a16 = a;
+    kernels->matmul_bf16(&h, scratch);
+    CHECK(memcmp(c, op->c, n * sizeof *c) == 0);
+    memcpy(c, before, n * sizeof *c);
+    h.b = NULL;
+    h.b16 = b;
+    for (size_t i = 0; i < n && pre; i++)
+        rounded_pre[i] = tg_float_from_bf16(pre[i]);
+    h.pre = rounded_pre;
+    kernels->matmul_bf16(&h, scratch);
+    if (!op->slope)
+        CHECK(memcmp(c, op->c, n * sizeof *c) == 0);
+    if (!op->add && !op->accumulate && op->K <= KC_WORDS) {
+        const tg_matmul in_float = h;
+
+        for (size_t i = 0; i < n; i++)
+            c16[i] = 7;
+        h.c = NULL;
+        h.c16 = c16;
+        h.mapped16 = mapped16;
+        h.pre = NULL;
+        h.pre16 = pre;
+        kernels->matmul_bf16(&h, scratch);
+        CHECK(is_rounded(&in_float, c16, mapped16));
+    }
+    free(a);
+    free(b);
+    free(pre);
+    free(c16);
+    free(mapped16);
+    free(c);
+    free(mapped);
+    free(rounded_pre);
 }
 
 static void check_product(bool bf16, struct shape s, int form, const tg_matmul_scratch *scratch)
@@ -206,6 +300,7 @@ static void check_product(bool bf16, struct shape s, int form, const tg_matmul_s
     /* + 1: operands that are aligned to nothing but their type */
     float *a = randoms(s.M * s.K + 1, 1), *b = randoms(s.K * s.N + 1, 2), *c = randoms(s.M * ldc + 1, 3);
     float *bias = randoms(s.N, 4), *add = randoms(s.M * ldc, 5), *mapped = randoms(s.M * ldc, 6);
+    float *before = randoms(s.M * ldc, 7);
     const bool a_t = form & A_TRANSPOSED, b_t = form & B_TRANSPOSED;
     tg_matmul op = {
         .M = s.M,
@@ -223,13 +318,17 @@ static void check_product(bool bf16, struct shape s, int form, const tg_matmul_s
     struct reference r = reference_of(&op, op.b, op.b_row, op.b_col, bf16 ? A_BF16 | B_BF16 : 0);
     struct outcome o;
 
-    set_epilogue(&op, (enum epilogue)(form / 4 % 4), bias, add, mapped);
+    set_epilogue(&op, (enum epilogue)(form / 4), bias, add, mapped);
     prepare_c(&op, add);
+    memcpy(before, op.c, s.M * ldc * sizeof *before);
     (bf16 ? kernels->matmul_bf16 : kernels->matmul)(&op, scratch);
     /* of a large one some rows, in every place of a tile */
     o = compare(&r, &op, op.add || op.accumulate ? add : NULL, s.M * s.N * s.K > 10000000 ? 7 : 1);
     judge(&o, bf16 ? "bf16" : "float32", &s, form);
+    if (bf16)
+        check_halves(&op, s.M * s.K, s.K * s.N, before, scratch);
     reference_free(&r);
+    free(before);
     free(a);
     free(b);
     free(c);
@@ -328,10 +427,46 @@ static void products_float32(void)
     beyond_what_is_packed(false);
 }
 
+/* A bf16 C whose sums are deeper than a block: one rounding of the sum, and that of the result. */
+static void deep_bf16(void)
+{
+    const struct shape s = {37, 53, tg_matmul_depth()};
+    const tg_matmul_scratch scratch = new_scratch(THREADS);
+    float *a = randoms(s.M * s.K, 1), *b = randoms(s.K * s.N, 2), *c = randoms(s.M * s.N, 3);
+    tg_bf16 *c16 = halves(c, s.M * s.N);
+    const tg_matmul op = {.M = s.M,
+                          .N = s.N,
+                          .K = s.K,
+                          .a = a,
+                          .a_row = s.K,
+                          .a_col = 1,
+                          .b = b,
+                          .b_row = s.N,
+                          .b_col = 1,
+                          .c16 = c16,
+                          .ldc = s.N};
+    struct reference r = reference_of(&op, b, s.N, 1, A_BF16 | B_BF16);
+
+    kernels->matmul_bf16(&op, &scratch);
+    for (size_t m = 0; m < s.M; m++) {
+        reference_row(&r, &op, NULL, m);
+        for (size_t n = 0; n < s.N; n++) {
+            const double off = fabs((double)tg_float_from_bf16(c16[m * s.N + n]) - r.want[n]);
+
+            CHECK(off <= r.size[n] * (double)(s.K + 3) * EPS + 0x1p-8 * fabs(r.want[n]));
+        }
+    }
+    reference_free(&r);
+    scratch_free(&scratch);
+    free(a);
+    free(b);
+    free(c);
+    free(c16);
+}
+
 static void products_bf16(void)
 {
-    if (!kernels->matmul_bf16)
-        return;
+    deep_bf16();
     at_all_edges(true);
     across_blocks(true);
     beyond_what_is_packed(true);
@@ -482,8 +617,7 @@ static void same_bits_at_any_thread_count(void)
         check_thread_counts(PRODUCT, shapes[i], &scratch);
         check_thread_counts(WEIGHTS, shapes[i], &scratch);
         check_thread_counts(WEIGHTS_BF16, shapes[i], &scratch);
-        if (kernels->matmul_bf16)
-            check_thread_counts(PRODUCT_BF16, shapes[i], &scratch);
+        check_thread_counts(PRODUCT_BF16, shapes[i], &scratch);
     }
     tg_threads_set(before);
     scratch_free(&scratch);

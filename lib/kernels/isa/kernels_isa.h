@@ -3,9 +3,7 @@
 #include "lib/kernels/kernels.h"
 
 void ISA_NAME(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
-#ifdef __AVX512BF16__
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
-#endif
 void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
 void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w);
 void ISA_NAME(attend_forward)(const tg_attend *op, float *work);

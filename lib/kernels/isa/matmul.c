@@ -4,24 +4,36 @@
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/isa/kernels_isa.h"
+#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
 /* A word is one value: its first and its last one. */
-INLINE float word(float x, float same)
+INLINE float word(const void *x, const void *same, const enum type type)
 {
+    float value;
+
     (void)same;
-    return x;
+    (void)type;
+    memcpy(&value, x, sizeof value);
+    return value;
 }
 
-INLINE vf words_along(const float *x)
+INLINE vf words_along(const void *x, const enum type type)
 {
+    (void)type;
     return load(x);
 }
 
-INLINE vf words_across(const float *x, const float *same)
+INLINE vf words_across(const void *x, const void *same, const size_t n, const enum type type)
 {
+    vf words = {0};
+
     (void)same;
-    return load(x);
+    (void)type;
+    if (n == VL)
+        return load(x);
+    memcpy(&words, x, n * sizeof(float));
+    return words;
 }
 
 INLINE vf multiply_add(vf sum, float a, vf b)
@@ -30,6 +42,7 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 }
 
 #define K_PER_WORD 1
+#define MAY_BE_HALVES false
 #define WORDS_PER_CHAIN CHAIN_WORDS
 #include "lib/kernels/isa/matmul_vectors.h"
 #define WORDS_UNIT 1
@@ -108,7 +121,7 @@ static void multiply_columns(void *context, size_t j0, size_t j1)
         row_dots(op, j0, j1);
     for (size_t j = j0; j < j1; j++)
         op->c[j] += before[j - j0];
-    map_block(op, 0, j0, 1, j1 - j0);
+    finish_block(op, op->c + j0, op->ldc, 0, j0, 1, j1 - j0);
 }
 
 /* M = 1: reading B is the limit, so nothing is packed. */

@@ -1,19 +1,41 @@
 /*
  * The matrix product with bf16 operands and float32 sums: see matmul_body.h.
  *
- * A and B are float32 in memory.  Packing rounds them to bf16 (to nearest, ties to even),
- * two values of k to a word, as the processor's dot-product instruction expects.
+ * Operands that are float32 in memory are rounded while they are packed.  With AVX-512 BF16, a word has
+ * two values of k, and an instruction adds two products to a sum.  Elsewhere a word is one value, widened
+ * to float32: the product of two bf16 is exact in it, and bf16 saves memory and bandwidth only.
  */
 #include "lib/kernels/isa/kernels_isa.h"
 
-#if defined(__AVX512BF16__) && !defined(__AMX_BF16__)
+#ifndef __AMX_BF16__
 
 #include <stdbool.h>
 
 #include "lib/base/size.h"
-#include "lib/kernels/isa/bf16.h"
 #include "lib/kernels/isa/blocks.h"
+#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
+
+#ifdef __AVX512BF16__
+
+INLINE float word(const void *x, const void *next, const enum type type)
+{
+    static const float zero;
+
+    if (type == FLOATS)
+        return word_of_floats(*(const float *)x, *(const float *)(next ? next : &zero));
+    return word_of_halves(*(const tg_bf16 *)x, *(const tg_bf16 *)(next ? next : &zero));
+}
+
+INLINE vf words_along(const void *x, const enum type type)
+{
+    return type == FLOATS ? words_along_floats(x) : load(x);
+}
+
+INLINE vf words_across(const void *even, const void *odd, const size_t n, const enum type type)
+{
+    return type == FLOATS ? words_of_floats(even, odd, n) : words_of_halves(even, odd, n);
+}
 
 INLINE vf multiply_add(vf sum, float a, vf b)
 {
@@ -24,6 +46,42 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 }
 
 #define K_PER_WORD 2
+
+#else
+
+/* VL values, rounded to bf16. */
+INLINE vf words_along(const void *x, const enum type type)
+{
+    if (type == HALVES)
+        return load_bf16(x);
+    return (vf)(__builtin_convertvector(to_bf16(load(x)), vu) << 16);
+}
+
+INLINE vf words_across(const void *x, const void *same, const size_t n, const enum type type)
+{
+    float some[VL] = {0};
+
+    (void)same;
+    if (n < VL)
+        x = memcpy(some, x, n * size_of(type));
+    return words_along(x, type);
+}
+
+INLINE float word(const void *x, const void *same, const enum type type)
+{
+    return words_across(x, same, 1, type)[0];
+}
+
+INLINE vf multiply_add(vf sum, float a, vf b)
+{
+    return add_product(sum, splat(a), b);
+}
+
+#define K_PER_WORD 1
+
+#endif
+
+#define MAY_BE_HALVES true
 #define WORDS_PER_CHAIN KC_WORDS /* the operands' rounding is far coarser than the sums' */
 #include "lib/kernels/isa/matmul_vectors.h"
 #define WORDS_UNIT 1

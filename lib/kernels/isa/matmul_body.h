@@ -60,26 +60,24 @@ INLINE size_t panel_of(size_t left)
 
 static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
 {
-    pack_b(panel, op->b + at->k0 * op->b_row + j * op->b_col, op->b_col, op->b_row, n, at->kc);
+    pack_b(panel, b_from(op, at->k0, j), op->b_col, op->b_row, n, at->kc, type_of_b(op));
 }
 
-/* Slice i of n of the source of the panel at column j; nothing for a panel that is not full. */
+/* Slice i of n of the source of the panel at column j; nothing for a panel that is not full.  Of bf16, the
+ * lines after a panel's rows are prefetched as well: they are the next panel's. */
 INLINE struct prefetch prefetch_source(const tg_matmul *op, const struct block *at, size_t j, size_t i,
                                        size_t n)
 {
-    const size_t row = at->kc * i / n;
-    const float *b;
+    const size_t size = size_of(type_of_b(op)), line = NR * sizeof(float);
+    const size_t row = at->kc * i / n, column = NR * i / n;
 
     if (j + NR > op->N)
         return (struct prefetch){0};
-    b = op->b + at->k0 * op->b_row + j * op->b_col;
     if (op->b_col == 1)
-        return (struct prefetch){.at = (const char *)(b + row * op->b_row),
-                                 .step = op->b_row * sizeof *b,
-                                 .times = at->kc * (i + 1) / n - row};
-    return (struct prefetch){.at = (const char *)(b + NR * i / n * op->b_col),
-                             .step = NR * sizeof *b,
-                             .times = tg_ceil_div(at->kc, NR)};
+        return (struct prefetch){
+            .at = b_from(op, at->k0 + row, j), .step = op->b_row * size, .times = at->kc * (i + 1) / n - row};
+    return (struct prefetch){
+        .at = b_from(op, at->k0, j + column), .step = line, .times = tg_ceil_div(at->kc * size, line)};
 }
 
 /* Slice i of n of the words of a panel that is packed already. */
@@ -93,10 +91,11 @@ INLINE struct prefetch prefetch_panel(const float *panel, size_t words, size_t i
 }
 
 /* A thread's part of C, and its scratch: a packed block of A; b_panels_n packed panels of B;
- * the sums of all tiles of a block's rows by a panel's columns, between passes. */
+ * the sums of all tiles of a block's rows by a panel's columns, between passes; a tile of a bf16 C,
+ * before it is rounded. */
 struct part {
     size_t i0, i1, j0, j1;
-    float *a_panels, *b_panels, *sums;
+    float *a_panels, *b_panels, *sums, *tile;
     size_t b_panels_n;
 };
 
@@ -117,8 +116,8 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
     const size_t c = (at->i0 + i) * op->ldc + panel->j;
     float *sums = words > WORDS_PER_PASS ? part->sums + row * MR * NR : NULL;
     struct epilogue e = {
-        .c = op->c + c,
-        .ldc = op->ldc,
+        .c = op->c16 ? part->tile : op->c + c,
+        .ldc = op->c16 ? NR : op->ldc,
         .bias = op->bias && at->k0 == 0 ? op->bias + panel->j : NULL,
         .before = w > 0 ? sums : NULL,
         .after = w + w_n < words ? sums : NULL,
@@ -133,7 +132,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
     e.next.a = part->a_panels + (row + 1) % rows * MR * words;
     tile(part->a_panels + (row * words + w) * MR, panel->b + w * NR, w_n, &e, m, panel->n);
     if (!e.after && at->k0 + at->kc == op->K)
-        map_block(op, at->i0 + i, panel->j, m, panel->n);
+        finish_block(op, e.c, e.ldc, at->i0 + i, panel->j, m, panel->n);
 }
 
 static void block(const tg_matmul *op, const struct block *at, const struct part *part)
@@ -143,8 +142,7 @@ static void block(const tg_matmul *op, const struct block *at, const struct part
     const bool kept = at->i0 > part->i0 && b_next > 0; /* the first block has packed B */
     struct panel panel = {.b = part->b_panels};
 
-    pack_a(part->a_panels, op->a + at->i0 * op->a_row + at->k0 * op->a_col, op->a_row, op->a_col, at->mc,
-           at->kc);
+    pack_a(part->a_panels, a_from(op, at->i0, at->k0), op->a_row, op->a_col, at->mc, at->kc, type_of_a(op));
     for (panel.j = part->j0; panel.j < part->j1; panel.j += panel.n, panel.b += b_next) {
         panel.n = panel_of(part->j1 - panel.j);
         if (kept)
@@ -186,11 +184,13 @@ static size_t grid_rows(const tg_matmul *op, size_t threads)
 static void multiply_part(const tg_matmul *op, float *work, size_t number, size_t parts)
 {
     const size_t rows = grid_rows(op, parts), columns = parts / rows;
-    const size_t kc = part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
-    float *a_panels = work + number * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
+    /* a bf16 C holds no sums of a part of k */
+    const size_t kc = op->c16 ? op->K : part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
+    float tile[MR * NR], *a_panels = work + number * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
     struct part part = {.a_panels = a_panels,
                         .b_panels = a_panels + A_FLOATS,
                         .sums = a_panels + A_FLOATS + B_FLOATS,
+                        .tile = tile,
                         .b_panels_n = 1};
     size_t mc, nc, j1;
 

@@ -4,6 +4,7 @@
 
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
+#include "lib/kernels/isa/bf16.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/matmul.h"
 
@@ -19,13 +20,38 @@ INLINE size_t threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
     return tg_size_min(scratch->threads, tg_threads());
 }
 
-/* Map rows i .. i+m-1, columns j .. j+n-1 of C, which are complete. */
-INLINE void map_block(const tg_matmul *op, size_t i, size_t j, size_t m, size_t n)
+#define PIECE ((size_t)64) /* elements that are finished at a time */
+
+/* Elements at .. at+n-1 of C, n <= PIECE, are complete, in c: what else is made of them. */
+INLINE void finish_piece(const tg_matmul *op, float *c, size_t at, size_t n)
 {
-    if (!op->map)
+    float values[PIECE];
+
+    if (op->slope && op->pre16) {
+        widen_row(values, op->pre16 + at, n);
+        op->slope(c, values, n);
+    } else if (op->slope) {
+        op->slope(c, op->pre + at, n);
+    }
+    if (op->c16)
+        round_row(op->c16 + at, c, n);
+    if (op->map && op->c16) { /* of the rounded value, which is all that is kept */
+        widen_row(values, op->c16 + at, n);
+        op->map(values, values, n);
+        round_row(op->mapped16 + at, values, n);
+    } else if (op->map) {
+        op->map(op->mapped + at, c, n);
+    }
+}
+
+/* Rows i .. i+m-1, columns j .. j+n-1 of C are complete, at c. */
+INLINE void finish_block(const tg_matmul *op, float *c, size_t ldc, size_t i, size_t j, size_t m, size_t n)
+{
+    if (!op->slope && !op->c16 && !op->map)
         return;
-    for (size_t r = i; r < i + m; r++)
-        op->map(op->mapped + r * op->ldc + j, op->c + r * op->ldc + j, n);
+    for (size_t r = 0; r < m; r++)
+        for (size_t p = 0; p < n; p += PIECE)
+            finish_piece(op, c + r * ldc + p, (i + r) * op->ldc + j + p, tg_size_min(PIECE, n - p));
 }
 
 /* What to prefetch while a tile is computed: the source of the next panel of B into the

@@ -3,11 +3,14 @@
  * matmul.c and matmul_bf16.c, which define
  *
  *   K_PER_WORD      values of k in a word: 1 or 2
- *   word()          the word of the first and the last of its values (the same if it has one)
+ *   word()          the word of the value at x and, if it has two, the one at next; NULL: 0
  *   words_along()   VL words of VL * K_PER_WORD values that are contiguous along k
- *   words_across()  VL words, from VL first and VL last values
+ *   words_across()  n <= VL words, from n first and n last values (the same if a word has one); others 0
  *   multiply_add()  sum + a b, summed over a word's values of k
  *   WORDS_PER_CHAIN words of k that a sum takes in a row; a multiple of STEP, or KC_WORDS
+ *   MAY_BE_HALVES   whether an operand may be bf16
+ *
+ * The first three take operands of a type that is a constant where they are called.
  */
 #include "lib/kernels/isa/transpose.h"
 
@@ -21,7 +24,7 @@
 #endif
 #define NR (NV * VL)
 #define NR_UNIT VL
-#define WORDS_PER_PASS KC_WORDS
+#define WORDS_PER_PASS A_FLOATS /* all */
 #define STEP 4 /* words of k between prefetches */
 
 static void begin_tiles(void)
@@ -35,33 +38,28 @@ static void end_tiles(void)
 /* ---- packing */
 
 /* panel[i] = the word of x[i] .. x[i + (K_PER_WORD-1) k_step], for all i < width. */
-INLINE void pack_across(float *restrict panel, const float *restrict x, size_t k_step, const size_t width)
+INLINE void pack_across(float *restrict panel, const void *restrict x, size_t k_step, const size_t width,
+                        const enum type type)
 {
-    if (K_PER_WORD == 1) { /* loading a vector would wait for stores to its parts */
-        memcpy(panel, x, width * sizeof *panel);
-        return;
-    }
-    for (size_t i = 0; i < width; i += VL) {
-        const size_t bytes = tg_size_min(VL, width - i) * sizeof(float);
-        float first[VL] = {0}, last[VL] = {0};
-        vf words;
+    const void *last = element(x, (K_PER_WORD - 1) * k_step, type);
 
-        memcpy(first, x + i, bytes);
-        memcpy(last, x + i + (K_PER_WORD - 1) * k_step, bytes);
-        words = words_across(first, last);
-        memcpy(panel + i, &words, bytes);
+    for (size_t i = 0; i < width; i += VL) {
+        const size_t n = width - i < VL ? width - i : VL; /* a constant */
+        const vf words = words_across(element(x, i, type), element(last, i, type), n, type);
+
+        memcpy(panel + i, &words, n * sizeof *panel);
     }
 }
 
 /* panel[w*width + i] = word w of x + i*step, for i < n and w < VL; transposes in registers. */
-INLINE void pack_block(float *restrict panel, const float *restrict x, size_t step, const size_t n,
-                       const size_t width)
+INLINE void pack_block(float *restrict panel, const void *restrict x, size_t step, const size_t n,
+                       const size_t width, const enum type type)
 {
     for (size_t i0 = 0; i0 < n; i0 += VL) {
         vf row[VL];
 
         for (size_t i = 0; i < VL; i++)
-            row[i] = words_along(x + tg_size_min(i0 + i, n - 1) * step);
+            row[i] = words_along(element(x, tg_size_min(i0 + i, n - 1) * step, type), type);
         transpose(row);
         for (size_t w = 0; w < VL; w++)
             memcpy(panel + w * width + i0, &row[w], tg_size_min(VL, n - i0) * sizeof(float));
@@ -69,17 +67,17 @@ INLINE void pack_block(float *restrict panel, const float *restrict x, size_t st
 }
 
 /* Pack the words of n rows or columns that can be packed as vectors; returns their number. */
-INLINE size_t pack_words(float *restrict panel, const float *restrict x, size_t step, size_t k_step,
-                         const size_t n, size_t kc, const size_t width)
+INLINE size_t pack_words(float *restrict panel, const void *restrict x, size_t step, size_t k_step,
+                         const size_t n, size_t kc, const size_t width, const enum type type)
 {
     size_t w = 0;
 
     if (step == 1)
         for (; (w + 1) * K_PER_WORD <= kc; w++)
-            pack_across(panel + w * width, x + w * K_PER_WORD * k_step, k_step, n);
+            pack_across(panel + w * width, element(x, w * K_PER_WORD * k_step, type), k_step, n, type);
     else if (k_step == 1)
         for (; (w + VL) * K_PER_WORD <= kc; w += VL)
-            pack_block(panel + w * width, x + w * K_PER_WORD, step, n, width);
+            pack_block(panel + w * width, element(x, w * K_PER_WORD, type), step, n, width, type);
     return w;
 }
 
@@ -91,54 +89,71 @@ INLINE size_t pack_words(float *restrict panel, const float *restrict x, size_t 
  * Zero-padded beyond kc.  Beyond n zero-padded as well, except that n == narrow leaves the
  * rest as it was.
  */
-INLINE void pack(float *restrict panel, const float *restrict x, size_t step, size_t k_step, size_t n,
-                 size_t kc, const size_t width, const size_t narrow)
+INLINE void pack(float *restrict panel, const void *restrict x, size_t step, size_t k_step, size_t n,
+                 size_t kc, const size_t width, const size_t narrow, const enum type type)
 {
     const size_t words = tg_ceil_div(kc, K_PER_WORD);
     size_t w = 0;
 
     if (n == width)
-        w = pack_words(panel, x, step, k_step, width, kc, width);
+        w = pack_words(panel, x, step, k_step, width, kc, width, type);
     else if (n == narrow)
-        w = pack_words(panel, x, step, k_step, narrow, kc, width);
+        w = pack_words(panel, x, step, k_step, narrow, kc, width, type);
     else
         memset(panel, 0, words * width * sizeof *panel);
     for (size_t i = 0; i < n; i++)
         for (size_t j = w; j < words; j++) {
-            const float *at = x + i * step + j * K_PER_WORD * k_step;
+            const void *at = element(x, i * step + j * K_PER_WORD * k_step, type);
+            const bool whole = (j + 1) * K_PER_WORD <= kc;
 
             panel[j * width + i] =
-                word(at[0], (j + 1) * K_PER_WORD <= kc ? at[(K_PER_WORD - 1) * k_step] : 0);
+                word(at, whole ? element(at, (K_PER_WORD - 1) * k_step, type) : NULL, type);
         }
 }
 
 #define TOGETHER 8 /* panels that are packed together */
 
 /* Pack several panels of a transposed A together: a cache line belongs to two or three. */
-INLINE void pack_together(float *restrict panels, const float *restrict x, size_t k_step, size_t kc)
+INLINE void pack_together(float *restrict panels, const void *restrict x, size_t k_step, size_t kc,
+                          const enum type type)
 {
     const size_t words = tg_ceil_div(kc, K_PER_WORD);
 
     for (size_t w = 0; w < words; w++)
         for (size_t p = 0; p < TOGETHER; p++)
-            pack_across(panels + (p * words + w) * MR, x + w * K_PER_WORD * k_step + p * MR, k_step, MR);
+            pack_across(panels + (p * words + w) * MR, element(x, w * K_PER_WORD * k_step + p * MR, type),
+                        k_step, MR, type);
 }
 
-INLINE void pack_a(float *panels, const float *x, size_t step, size_t k_step, size_t m, size_t kc)
+INLINE void pack_rows(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,
+                      const enum type type)
 {
     const size_t panel = tg_ceil_div(kc, K_PER_WORD) * MR;
     size_t i = 0;
 
     if (step == 1 && kc % K_PER_WORD == 0)
         for (; i + TOGETHER * MR <= m; i += TOGETHER * MR, panels += TOGETHER * panel)
-            pack_together(panels, x + i, k_step, kc);
+            pack_together(panels, element(x, i, type), k_step, kc, type);
     for (; i < m; i += MR, panels += panel)
-        pack(panels, x + i * step, step, k_step, tg_size_min(MR, m - i), kc, MR, MR);
+        pack(panels, element(x, i * step, type), step, k_step, tg_size_min(MR, m - i), kc, MR, MR, type);
 }
 
-INLINE void pack_b(float *panel, const float *x, size_t step, size_t k_step, size_t n, size_t kc)
+INLINE void pack_a(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,
+                   enum type type)
 {
-    pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL);
+    if (MAY_BE_HALVES && type == HALVES)
+        pack_rows(panels, x, step, k_step, m, kc, HALVES);
+    else
+        pack_rows(panels, x, step, k_step, m, kc, FLOATS);
+}
+
+INLINE void pack_b(float *panel, const void *x, size_t step, size_t k_step, size_t n, size_t kc,
+                   enum type type)
+{
+    if (MAY_BE_HALVES && type == HALVES)
+        pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, HALVES);
+    else
+        pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, FLOATS);
 }
 
 /* ---- the tile */

@@ -25,8 +25,6 @@
 /* Multiply-adds that are worth sharing: some ten microseconds when sampling. */
 #define PART (4 * (size_t)PARALLEL_FROM)
 
-typedef uint32_t vu __attribute__((vector_size(VL * 4)));
-
 INLINE uint32_t bf16(float x)
 {
     uint32_t bits;
@@ -106,7 +104,7 @@ INLINE void put_row(const tg_matmul *op, size_t m, size_t j, vf low, vf high)
     store(sum, low);
     store(sum + VL, high);
     memcpy(c, sum, n * sizeof *sum);
-    map_block(op, m, j, 1, n);
+    finish_block(op, c, op->ldc, m, j, 1, n);
 }
 
 /* What to prefetch while rows use a panel: `lines` cache lines every STRIDE of k. */

@@ -9,9 +9,7 @@ extern const tg_kernels ISA_NAME(kernels);
 const tg_kernels ISA_NAME(kernels) = {
     .isa = TEXT(TG_ISA),
     .matmul = ISA_NAME(matmul),
-#ifdef __AVX512BF16__
     .matmul_bf16 = ISA_NAME(matmul_bf16),
-#endif
     .packed_matrix_pack = ISA_NAME(packed_matrix_pack),
     .packed_matrix_run = ISA_NAME(packed_matrix_run),
     .attend_forward = ISA_NAME(attend_forward),
