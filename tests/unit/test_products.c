@@ -472,6 +472,26 @@ static void products_bf16(void)
     beyond_what_is_packed(true);
 }
 
+/* The tile unit's product on a model of the tile unit; the rest of it takes the avx512bf16 instructions. */
+static void products_on_modelled_tiles(void)
+{
+#ifdef TG_TILES_MODEL
+    void tg_matmul_bf16_tiles_model(const tg_matmul *op, const tg_matmul_scratch *scratch);
+    const tg_kernels *const here = kernels;
+    tg_kernels tiles = *kernels;
+
+    if (strcmp(kernels->isa, "avx512bf16") != 0)
+        return;
+    tiles.isa = "tiles_model";
+    tiles.matmul_bf16 = tg_matmul_bf16_tiles_model;
+    kernels = &tiles;
+    at_all_edges(true);
+    across_blocks(true);
+    beyond_what_is_packed(true);
+    kernels = here;
+#endif
+}
+
 /* ---- packed weights */
 
 /* b [K,N], or its transpose, packed; to be freed by arena. */
@@ -628,6 +648,7 @@ static void tests(void)
     kernels = tg_kernels_get();
     RUN(products_float32);
     RUN(products_bf16);
+    RUN(products_on_modelled_tiles);
     RUN(weights_packed_beforehand);
     RUN(same_bits_at_any_thread_count);
 }

@@ -15,6 +15,14 @@ $(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file)
 # Files as PyTorch lays them out.
 $(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests/unit/torch_zip.o
 
+# The tile unit's kernels on a model of it, for processors without one: an instruction set of its own.
+ifneq ($(filter amx,$(ISAS)),)
+ISA_FLAGS_tiles_model = $(ISA_FLAGS_avx512bf16) -include tests/unit/tiles_model.h
+$(eval $(call isa_rule,tiles_model))
+$(BUILD)/obj/tests/unit/test_products.o: ALL_CPPFLAGS += -DTG_TILES_MODEL
+$(BUILD)/unit/test_products: $(BUILD)/obj/lib/kernels/isa/matmul_amx.tiles_model.o
+endif
+
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
 # tests/tokenizers.bats.  It brings the table of kinds, so it is linked before the library, whose
 # own table is then left out.

@@ -6,8 +6,9 @@
  * 32 columns of B.  One instruction multiplies 16 x 32 by 32 x 16.
  */
 #include "lib/kernels/isa/kernels_isa.h"
+#include "lib/kernels/isa/tiles.h"
 
-#ifdef __AMX_BF16__
+#ifdef TG_TILES
 
 #include <stdbool.h>
 
@@ -23,30 +24,6 @@
 #define NR 32
 #define NR_UNIT 32
 #define WORDS_PER_PASS PASS_WORDS
-
-/* The configuration of a thread's tile registers: 16 rows of 64 bytes each. */
-struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-};
-
-static void begin_tiles(void)
-{
-    struct tile_config config = {.palette = 1};
-
-    for (size_t i = 0; i < 8; i++) {
-        config.row_bytes[i] = 64;
-        config.rows[i] = 16;
-    }
-    __asm__ volatile("" ::"r"(&config) : "memory"); /* gcc believes that 8 bytes are read */
-    _tile_loadconfig(&config);
-}
-
-static void end_tiles(void)
-{
-    _tile_release();
-}
 
 /* ---- packing */
 
@@ -183,20 +160,20 @@ INLINE void load_sums(const float *from, size_t ld)
 {
     const size_t stride = ld * sizeof(float);
 
-    _tile_loadd(0, from, stride);
-    _tile_loadd(1, from + 16, stride);
-    _tile_loadd(2, from + 16 * ld, stride);
-    _tile_loadd(3, from + 16 * ld + 16, stride);
+    tile_load(0, from, stride);
+    tile_load(1, from + 16, stride);
+    tile_load(2, from + 16 * ld, stride);
+    tile_load(3, from + 16 * ld + 16, stride);
 }
 
 INLINE void store_sums(float *to, size_t ld)
 {
     const size_t stride = ld * sizeof(float);
 
-    _tile_stored(0, to, stride);
-    _tile_stored(1, to + 16, stride);
-    _tile_stored(2, to + 16 * ld, stride);
-    _tile_stored(3, to + 16 * ld + 16, stride);
+    tile_store(0, to, stride);
+    tile_store(1, to + 16, stride);
+    tile_store(2, to + 16 * ld, stride);
+    tile_store(3, to + 16 * ld + 16, stride);
 }
 
 INLINE void accumulate_tile(const float *a, const float *b, size_t words, struct prefetch next)
@@ -208,23 +185,23 @@ INLINE void accumulate_tile(const float *a, const float *b, size_t words, struct
             __builtin_prefetch(next.at, 0, 2);
             __builtin_prefetch(next.at + 64, 0, 2);
         }
-        _tile_loadd(4, a, 64);
-        _tile_loadd(6, b, NR * sizeof(float));
-        _tile_loadd(7, b + 16, NR * sizeof(float));
-        _tile_loadd(5, a + 16 * 16, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+        tile_load(4, a, 64);
+        tile_load(6, b, NR * sizeof(float));
+        tile_load(7, b + 16, NR * sizeof(float));
+        tile_load(5, a + 16 * 16, 64);
+        tile_multiply(0, 4, 6);
+        tile_multiply(1, 4, 7);
+        tile_multiply(2, 5, 6);
+        tile_multiply(3, 5, 7);
     }
 }
 
 INLINE void zero_sums(void)
 {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    tile_zero(0);
+    tile_zero(1);
+    tile_zero(2);
+    tile_zero(3);
 }
 
 static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
