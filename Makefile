@@ -90,8 +90,10 @@ say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 # a tool is the sources of its folder, what it needs of cmd/cli, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
-# what is compiled twice, in single and in double precision: the references, a family's steps
-REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c lib/gpt/gpt2.c
+# what is compiled twice, in single and in double precision: the references, a family's steps; and the
+# latter a third time, for bf16
+STEPS_SRC := lib/gpt/gpt2.c
+REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c $(STEPS_SRC)
 LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC),$(wildcard lib/*/*.c formats/*.c))
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
@@ -121,7 +123,7 @@ ISA_FLAGS_amx = $(ISA_FLAGS_avx512bf16) -mamx-tile -mamx-bf16
 ISA_LIST = -DTG_ISAS='$(foreach isa,$(ISAS),X($(isa)))'
 
 ISA_OBJ := $(foreach isa,$(ISAS),$(ISA_SRC:%.c=$(BUILD)/obj/%.$(isa).o))
-REF_OBJ := $(REF_SRC:%.c=$(BUILD)/obj/%.f32.o) $(REF_SRC:%.c=$(BUILD)/obj/%.f64.o)
+REF_OBJ := $(REF_SRC:%.c=$(BUILD)/obj/%.f32.o) $(REF_SRC:%.c=$(BUILD)/obj/%.f64.o) $(STEPS_SRC:%.c=$(BUILD)/obj/%.b16.o)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
@@ -154,6 +156,11 @@ $(BUILD)/obj/%.f64.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (double))
 	$(Q)$(COMPILE) -DTG_REAL=64 -c -o $@ $<
+
+$(BUILD)/obj/%.b16.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$< (bf16))
+	$(Q)$(COMPILE) -DTG_REAL=16 -c -o $@ $<
 
 # The page of tg-attn-view, which becomes part of the program.
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)

@@ -30,7 +30,7 @@ static void place(tg_arena *arena, void *context)
 
     tg_windows_place(arena, &e->windows, T, e->plan.stride, B);
     e->windows.open_end = e->plan.every_row;
-    tg_pass_place(arena, &e->pass, p->model, B, T, false);
+    tg_pass_place(arena, &e->pass, p->model, &(tg_pass_size){.B = B, .T = T});
     rows = tg_pass_logits_rows(&e->pass);
     e->rows = tg_arena_take(arena, rows, sizeof *e->rows);
     e->top = tg_arena_take_rows(arena, rows, e->plan.top, sizeof *e->top);

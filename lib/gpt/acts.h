@@ -21,14 +21,18 @@
 TG_API_BEGIN
 
 #define real float
+#define act void
 #include "lib/gpt/acts_real.h"
 #undef real
+#undef act
 
 #define real double
+#define act double
 #include "lib/gpt/names64.h"
 #include "lib/gpt/acts_real.h"
 #include "lib/gpt/names64.h"
 #undef real
+#undef act
 
 /* Which activations have memory of their own. */
 typedef enum tg_acts_kind {
@@ -36,14 +40,18 @@ typedef enum tg_acts_kind {
     TG_ACTS_KEPT      /* a set per block, kept from forward to backward, and the gradients */
 } tg_acts_kind;
 
-/*
- * Place the activations (see arena.h) of the blocks from `layer` on, for up to B*T rows; a->wide
- * gets at least `wide` elements.  The caller places attention's scratch and the cache.
- */
-void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, size_t B, size_t T, size_t layer,
-                   size_t wide, tg_acts_kind kind);
-void tg_acts64_place(tg_arena *arena, tg_acts64 *a, const tg_binding *bound, size_t B, size_t T, size_t layer,
-                     size_t wide, tg_acts_kind kind);
+/* What is placed. */
+typedef struct tg_acts_size {
+    size_t B, T;
+    size_t layer;  /* the first block of those that are run */
+    size_t logits; /* elements of the scratch of loss */
+    tg_acts_kind kind;
+    tg_precision precision; /* of what passes between products; in double precision, FLOAT32 */
+} tg_acts_size;
+
+/* Place the activations (see arena.h).  The caller places attention's scratch and the cache. */
+void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size);
+void tg_acts64_place(tg_arena *arena, tg_acts64 *a, const tg_binding *bound, const tg_acts_size *size);
 
 TG_API_END
 

@@ -1,9 +1,10 @@
 /*
  * acts_real: the activations of a pass, in the precision `real`, and a family's operations on
- * them.  A derivation begins at a block's input and ends at the logits of one token: in double
- * precision embed, loss and their gradients are NULL; in float32 logits_backward is.  No
- * include guard: lib/gpt/acts.h includes this once for float32 and once for double.  Included
- * alone it is empty.
+ * them.  What passes between two products is of the type `act`: void stands for float, or for
+ * bf16 in a pass of that precision.  A derivation begins at a block's input and ends at the logits
+ * of one token: in double precision embed, loss and their gradients are NULL; in float32
+ * logits_backward is; in bf16 both that and logits.  No include guard: lib/gpt/acts.h includes
+ * this once for float32 and bf16, and once for double.  Included alone it is empty.
  */
 #ifdef real
 
@@ -11,11 +12,12 @@
 typedef struct tg_block_acts {
     real *x;           /* [N,C] its input, the residual stream */
     tg_row_stats ln_1; /* [N] */
-    real *qkv;         /* [N,3C] */
-    real *att, *lse;   /* [N,C]; [B,H,T] */
+    act *qkv;          /* [N,3C] */
+    act *att;          /* [N,C] */
+    real *lse;         /* [B,H,T] */
     real *x2;          /* [N,C] the residual stream after attention */
     tg_row_stats ln_2; /* [N] */
-    real *fc;          /* [N,4C] the MLP before GELU; backward overwrites it with GELU's slope */
+    act *fc;           /* [N,4C] the MLP before GELU */
 } tg_block_acts;
 
 typedef struct tg_acts {
@@ -24,10 +26,12 @@ typedef struct tg_acts {
     tg_block_acts *block; /* [L] */
     real *x;              /* [N,C] the last block's output */
     tg_row_stats ln_f;    /* [N] */
-    real *normed;         /* [N,C] the current LayerNorm's output; also scratch */
-    real *wide;           /* [N,4C] GELU's output; in backward the gradients of fc and of qkv */
+    act *normed;          /* [N,C] the current LayerNorm's output; also scratch */
+    act *wide;            /* [N,4C] GELU's output; in backward the gradients of fc and of qkv */
+    real *logits;         /* scratch of loss; the memory of wide */
     real *dx;             /* [N,C] gradient of the residual stream */
-    real *dnormed;        /* [N,C] gradient of normed, or of att */
+    real *dnormed;        /* [N,C] gradient of normed */
+    act *datt;            /* [N,C] gradient of att; in one precision the memory of dnormed */
     bool recompute_x2;    /* the blocks share one x2, to save memory */
     float dropout;        /* p, for the embedding, the probabilities and each sublayer's result */
     tg_rng rng;           /* seed and step of dropout's numbers; drop_at() sets the purpose */
@@ -55,7 +59,7 @@ typedef struct tg_steps {
 
     void (*logits_backward)(tg_acts *a, const real *dlogits, size_t first, size_t rows); /* -> dx */
     void (*loss_backward)(tg_acts *a);                  /* dnormed, as loss leaves it -> dx */
-    void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x + att W + b, and datt in dnormed */
+    void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x + att W + b, and datt */
     void (*attend_backward)(tg_acts *a, size_t layer);  /* datt -> dqkv in wide */
     void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
     void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */

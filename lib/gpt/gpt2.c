@@ -11,7 +11,8 @@
  *
  * All computation is done by operations of lib/nn on whole tensors of N = B*T rows; this file
  * puts them in order, forward and backward, for training, evaluation and decoding.  It is
- * compiled twice: with real = float, and with real = double for derivations (lib/gpt/real.h).
+ * compiled three times: in float32; in double precision, for derivations; and for training with
+ * bf16 between the products (lib/gpt/real.h).
  * Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
  */
 #include "lib/nn/crossentropy.h"
@@ -46,7 +47,7 @@ static tg_attention attention_of(const tg_acts *a, const tg_block *P, const tg_d
 
 /* ---- forward */
 
-#if TG_REAL == 32 /* a derivation begins at a block's input */
+#if TG_REAL != 64 /* a derivation begins at a block's input */
 /* x = wte[ids] + wpe */
 static void embed(tg_acts *a, const int32_t *ids)
 {
@@ -89,12 +90,13 @@ static void finish(tg_acts *a, size_t l)
     const size_t N = a->B * a->T;
     real *out = l + 1 < a->L ? a->block[l + 1].x : a->x;
 
-    tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, a->normed, N);
+    tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
     tg_layernorm_forward(a->normed, s->ln_2, s->x2, &P.ln_2, N);
     tg_linear_gelu_forward(a->wide, s->fc, a->normed, &P.fc, P.activation, N);
-    tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, a->normed, N);
+    tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, N);
 }
 
+#if TG_REAL != 16
 /* logits [rows,V] = ln_f(x) wte^T, for some rows of x */
 static void logits(tg_acts *a, real *logits, size_t first, size_t rows)
 {
@@ -104,8 +106,9 @@ static void logits(tg_acts *a, real *logits, size_t first, size_t rows)
     tg_layernorm_forward(a->normed, a->ln_f, a->x + first * a->C, &ln_f, rows);
     tg_linear_forward(logits, NULL, a->normed, &head, rows);
 }
+#endif
 
-#if TG_REAL == 32
+#if TG_REAL != 64
 /* losses [N] = -log softmax(ln_f(x) wte^T)[target]; with gradients also dnormed, and the head's */
 static void loss(tg_acts *a, real *losses, const int32_t *targets, real *some_logits, real scale)
 {
@@ -146,7 +149,7 @@ static void loss_backward(tg_acts *a)
 }
 #endif
 
-/* From dx of the block's output to dx of x2, and datt in dnormed. */
+/* From dx of the block's output to dx of x2, and datt. */
 static void finish_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
@@ -155,12 +158,12 @@ static void finish_backward(tg_acts *a, size_t l)
     const size_t N = a->B * a->T;
 
     if (a->recompute_x2)
-        tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, a->normed, N);
+        tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
 
-    /* out = x2 + wide W + b, wide = gelu(fc): from here on fc holds GELU's slope */
-    tg_gelu_slope(a->wide, s->fc, s->fc, N * P.fc.out, P.activation);
-    tg_residual_backward(a->wide, a->dx, a->wide, &P.fc_proj, &drop_mlp, a->normed, N);
-    tg_gelu_backward(a->wide, a->wide, s->fc, N * P.fc.out);
+    /* out = x2 + wide W + b, wide = gelu(fc) */
+    tg_gelu_forward(a->wide, s->fc, N * P.fc.out, P.activation);
+    tg_residual_after_gelu_backward(a->wide, a->dx, a->wide, s->fc, &P.fc_proj, P.activation, &drop_mlp,
+                                    a->normed, N);
 
     /* fc = ln_2(x2) W + b */
     tg_layernorm_recompute(a->normed, s->ln_2, s->x2, &P.ln_2, N);
@@ -168,10 +171,10 @@ static void finish_backward(tg_acts *a, size_t l)
     tg_layernorm_backward(a->dx, a->dnormed, s->x2, s->ln_2, &P.ln_2, N);
 
     /* x2 = x + att W + b */
-    tg_residual_backward(a->dnormed, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
+    tg_residual_backward(a->datt, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
 }
 
-/* From datt in dnormed to dqkv in wide. */
+/* From datt to dqkv in wide. */
 static void attend_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
@@ -179,7 +182,7 @@ static void attend_backward(tg_acts *a, size_t l)
     const tg_dropout drop = drop_at(a, SITE_PROBS, l);
     const tg_attention attention = attention_of(a, &P, &drop, l);
 
-    tg_attention_backward(a->wide, a->dnormed, s->att, s->lse, s->qkv, &attention);
+    tg_attention_backward(a->wide, a->datt, s->att, s->lse, s->qkv, &attention);
 }
 
 /* From dqkv in wide to dx of x. */
@@ -194,7 +197,7 @@ static void project_backward(tg_acts *a, size_t l)
     tg_layernorm_backward(a->dx, a->dnormed, s->x, s->ln_1, &P.ln_1, N);
 }
 
-#if TG_REAL == 32
+#if TG_REAL != 64
 static void embed_backward(tg_acts *a, const int32_t *ids)
 {
     const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
@@ -206,7 +209,7 @@ static void embed_backward(tg_acts *a, const int32_t *ids)
 #endif
 
 const tg_steps tg_gpt2_steps = {
-#if TG_REAL == 32
+#if TG_REAL != 64
     .embed = embed,
     .embed_backward = embed_backward,
     .loss = loss,
@@ -220,5 +223,7 @@ const tg_steps tg_gpt2_steps = {
     .attend_backward = attend_backward,
     .finish = finish,
     .finish_backward = finish_backward,
+#if TG_REAL != 16
     .logits = logits,
+#endif
 };

@@ -28,5 +28,6 @@ const tg_family tg_gpt2 = {
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
     .steps = &tg_gpt2_steps,
+    .steps16 = &tg_gpt2_steps16,
     .steps64 = &tg_gpt2_steps64,
 };

@@ -11,7 +11,8 @@ void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *mode
 
     *g = (tg_gradient64){
         .model = model, .steps = tg_config_family(&model->config)->steps64, .layer = layer, .T = T};
-    tg_acts64_place(arena, &g->acts, &bound, 1, T, layer, 0, TG_ACTS_KEPT);
+    tg_acts64_place(arena, &g->acts, &bound,
+                    &(tg_acts_size){.B = 1, .T = T, .layer = layer, .kind = TG_ACTS_KEPT});
     tg_attention64_place(arena, &g->acts.attention, 1, T, model->config.n_head);
     g->logits = tg_arena_take(arena, V, sizeof *g->logits);
     g->dlogits = tg_arena_take(arena, V, sizeof *g->dlogits);

@@ -15,8 +15,7 @@
 #define tg_linear_forward tg_linear64_forward
 #define tg_linear_gelu_forward tg_linear64_gelu_forward
 #define tg_linear_backward tg_linear64_backward
-#define tg_gelu_slope tg_gelu64_slope
-#define tg_gelu_backward tg_gelu64_backward
+#define tg_gelu_forward tg_gelu64_forward
 #define tg_attention tg_attention64
 #define tg_attention_scratch tg_attention64_scratch
 #define tg_attention_forward tg_attention64_forward
@@ -24,6 +23,7 @@
 #define tg_zero tg_zero64
 #define tg_residual_forward tg_residual64_forward
 #define tg_residual_backward tg_residual64_backward
+#define tg_residual_after_gelu_backward tg_residual64_after_gelu_backward
 #else
 #undef tg_acts
 #undef tg_acts_place
@@ -37,8 +37,7 @@
 #undef tg_linear_forward
 #undef tg_linear_gelu_forward
 #undef tg_linear_backward
-#undef tg_gelu_slope
-#undef tg_gelu_backward
+#undef tg_gelu_forward
 #undef tg_attention
 #undef tg_attention_scratch
 #undef tg_attention_forward
@@ -46,4 +45,5 @@
 #undef tg_zero
 #undef tg_residual_forward
 #undef tg_residual_backward
+#undef tg_residual_after_gelu_backward
 #endif

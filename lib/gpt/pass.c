@@ -5,19 +5,29 @@
 #include "lib/gpt/family.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/elementwise.h"
+#include "lib/nn/ops16.h"
 
-void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t B, size_t T, bool gradients)
+void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const tg_pass_size *size)
 {
     const tg_config *c = &model->config;
+    const tg_family *family = tg_config_family(c);
+    const bool half = size->precision == TG_PRECISION_BF16;
+    const size_t B = size->B, T = size->T;
     const tg_binding bound = {.model = model};
+    const tg_acts_size acts = {
+        .B = B,
+        .T = T,
+        .logits = tg_head_logits(B * T, c->vocab_size),
+        .kind = size->gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE,
+        .precision = size->precision,
+    };
 
-    *pass = (tg_pass){.steps = tg_config_family(c)->steps};
-    /* the head's logits use the memory of `wide`, which is free between forward and backward */
-    tg_acts_place(arena, &pass->acts, &bound, B, T, 0, tg_head_logits(B * T, c->vocab_size),
-                  gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE);
+    *pass = (tg_pass){.steps = half ? family->steps16 : family->steps};
+    tg_acts_place(arena, &pass->acts, &bound, &acts);
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
     tg_matmul_place(arena, &pass->matmul);
-    tg_attention_place(arena, &pass->acts.attention, T, c->n_embd / c->n_head);
+    pass->matmul.precision = size->precision;
+    (half ? tg_attention16_place : tg_attention_place)(arena, &pass->acts.attention, T, c->n_embd / c->n_head);
 }
 
 /* Not done in tg_pass_place(), because the pass may have been copied since. */
@@ -48,7 +58,7 @@ static double mean_loss(tg_pass *p, const int32_t *targets, float loss_scale)
 {
     const size_t N = p->acts.B * p->acts.T;
 
-    p->steps->loss(&p->acts, p->losses, targets, p->acts.wide, loss_scale / (float)N);
+    p->steps->loss(&p->acts, p->losses, targets, p->acts.logits, loss_scale / (float)N);
     return tg_mean(p->losses, N);
 }
 
@@ -66,8 +76,8 @@ size_t tg_pass_logits_rows(const tg_pass *p)
 
 const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
 {
-    p->steps->logits(&p->acts, p->acts.wide, first, rows);
-    return p->acts.wide;
+    p->steps->logits(&p->acts, p->acts.logits, first, rows);
+    return p->acts.logits;
 }
 
 /* ---- a whole run, watched */

@@ -24,18 +24,25 @@ typedef struct tg_pass {
     tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
     const tg_steps *steps;    /* the model's operations */
     float *losses;            /* [B,T] */
-    tg_matmul_scratch matmul; /* of all products; the caller may set its precision */
+    tg_matmul_scratch matmul; /* of all products */
     const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
     double done, all;         /* work of the current run, in multiplications */
     bool abandoned;           /* by the watch */
 } tg_pass;
 
-/*
- * Place the buffers for batches of B sequences of T <= n_ctx tokens (see arena.h).
- * gradients: for training; otherwise tg_pass_run() must not be given grads, and memory does not
- * grow with the number of layers.
- */
-void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, size_t B, size_t T, bool gradients);
+/* Batches of B sequences of T <= n_ctx tokens. */
+typedef struct tg_pass_size {
+    size_t B, T;
+    /* for training; otherwise tg_pass_run() must not be given grads, and memory does not grow with the
+     * number of layers */
+    bool gradients;
+    /* bf16: what passes from one product to the next is stored in bf16, and products round the weights;
+     * n_embd <= tg_matmul_depth() */
+    tg_precision precision;
+} tg_pass_size;
+
+/* Place the buffers (see arena.h). */
+void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const tg_pass_size *size);
 
 /*
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.

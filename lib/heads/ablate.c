@@ -20,7 +20,7 @@ static void place(tg_arena *arena, void *context)
     tg_ablate *a = p->a;
     const size_t C = model->config.n_embd;
 
-    tg_pass_place(arena, &a->pass, model, a->capacity / a->T, a->T, false);
+    tg_pass_place(arena, &a->pass, model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
     tg_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * C, sizeof *a->att);

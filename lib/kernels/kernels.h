@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "lib/base/api.h"
+#include "lib/base/bf16.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
@@ -47,14 +48,13 @@ typedef struct tg_kernels {
     void (*attend_forward)(const tg_attend *op, float *work);
     void (*attend_backward)(const tg_attend *op, float *work);
 
-    /* out = gelu(inp), n elements; the second also has slope = gelu'(inp), which may be inp. */
+    /* out = gelu(inp), n elements; out may be inp.  d *= gelu'(inp). */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);
-    void (*gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
+    void (*gelu_tanh_backward)(float *d, const float *inp, size_t n);
 
-    /* One row of C: out = (inp - mean) * rstd * w + b; w, b may be NULL. */
-    void (*layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
-                          const float *b, size_t C, float epsilon);
-    /* The same with mean and rstd given. */
+    /* The mean of one row of C, and 1 / sqrt(its variance + epsilon). */
+    void (*layernorm_stats)(float *mean, float *rstd, const float *inp, size_t C, float epsilon);
+    /* Any C elements of a row: out = (inp - mean) * rstd * w + b; w, b may be NULL. */
     void (*layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w,
                             const float *b, size_t C);
     /* Adds to dinp [C]. */
@@ -66,11 +66,16 @@ typedef struct tg_kernels {
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */
     float (*crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 
-    /* out = x y; out may be x or y. */
-    void (*mul_elements)(float *out, const float *x, const float *y, size_t n);
     /* y += x; y[c] += sum_r x[r*ld + c] over rows in order. */
     void (*add)(float *y, const float *x, size_t n);
     void (*add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);
+
+    /* The same with x in bf16. */
+    void (*add_rows16)(float *y, const tg_bf16 *x, size_t ld, size_t rows, size_t n);
+
+    /* out = x; rounding is to nearest, ties to even, and out may be where x is. */
+    void (*widen)(float *out, const tg_bf16 *x, size_t n);
+    void (*round16)(tg_bf16 *out, const float *x, size_t n);
 
     /* The masks of text [words * 64] into masks [words]. */
     void (*masks)(tg_masks *masks, const unsigned char *text, size_t words);

@@ -6,6 +6,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
+#include "lib/nn/attention_heads.h"
 
 void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
 {
@@ -14,33 +15,8 @@ void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t k
     scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
 }
 
-/* The calling thread's scratch. */
-static float *own(const tg_attention_scratch *scratch)
-{
-    return scratch->floats + tg_threads_self() * scratch->each;
-}
-
-/* The probabilities of one (b,h): where its rows begin in [B,H,T,T]. */
-struct rows {
-    const tg_dropout *drop;
-    size_t first, T;
-};
-
-static void keep(float *factors, size_t query, size_t first, size_t n, const void *context)
-{
-    const struct rows *rows = context;
-
-    tg_dropout_factors(factors, rows->drop, rows->first + query * rows->T + first, n);
-}
-
-/* Offset in [B,T,H,D] of the first row of one (b,h). */
-static size_t row_of(size_t bh, size_t T, size_t C, size_t H)
-{
-    return bh / H * T * C + bh % H * (C / H);
-}
-
 /* The kernel's inputs for head h of sequence b; the caller adds the outputs. */
-static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_t h, const tg_attention *a)
+static tg_attend head(const float *qkv, const tg_attention_rows *rows, size_t b, size_t h, const tg_attention *a)
 {
     const size_t T = a->T, C = a->C, D = C / a->H, at = b * T * 3 * C + h * D;
 
@@ -55,7 +31,7 @@ static tg_attend head(const float *qkv, const struct rows *rows, size_t b, size_
         .ldk = 3 * C,
         .ldv = 3 * C,
         .ldo = C,
-        .keep = rows->drop && rows->drop->p > 0 ? keep : NULL,
+        .keep = rows->drop && rows->drop->p > 0 ? tg_attention_keep : NULL,
         .context = rows,
     };
 }
@@ -67,16 +43,6 @@ struct arrays {
     const tg_attention *a;
 };
 
-/* Run body for each (b,h), by several threads if every query has so many keys. */
-static void each_head(struct arrays *x, size_t keys, tg_threads_body *body)
-{
-    const tg_attention *a = x->a;
-    const size_t heads = a->B * a->H;
-    const bool large = a->B * a->T * keys * a->C > 65536;
-
-    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, body, x);
-}
-
 /* Attend to the keys and values in qkv. */
 static void forward_uncached(void *context, size_t begin, size_t end)
 {
@@ -85,12 +51,12 @@ static void forward_uncached(void *context, size_t begin, size_t end)
     const size_t T = a->T, C = a->C, H = a->H;
 
     for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
+        const tg_attention_rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
         tg_attend op = head(x->qkv, &rows, bh / H, bh % H, a);
 
-        op.out = x->out + row_of(bh, T, C, H);
+        op.out = x->out + tg_attention_row(bh, T, C, H);
         op.lse = x->lse + bh * T;
-        tg_kernels_get()->attend_forward(&op, own(a->scratch));
+        tg_kernels_get()->attend_forward(&op, tg_attention_own(a->scratch));
     }
 }
 
@@ -119,7 +85,7 @@ static void forward_cached(void *context, size_t begin, size_t end)
             .ldo = C,
         };
 
-        tg_kernels_get()->attend_forward(&op, own(a->scratch));
+        tg_kernels_get()->attend_forward(&op, tg_attention_own(a->scratch));
     }
 }
 
@@ -128,11 +94,11 @@ void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_att
     struct arrays x = {.out = out, .lse = lse, .qkv = qkv, .a = a};
 
     if (!a->cache) {
-        each_head(&x, a->T, forward_uncached);
+        tg_attention_each_head(a, a->T, forward_uncached, &x);
         return;
     }
     tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);
-    each_head(&x, a->cache->past + a->T, forward_cached);
+    tg_attention_each_head(a, a->cache->past + a->T, forward_cached, &x);
 }
 
 static void backward(void *context, size_t begin, size_t end)
@@ -142,16 +108,16 @@ static void backward(void *context, size_t begin, size_t end)
     const size_t T = a->T, C = a->C, H = a->H;
 
     for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
+        const tg_attention_rows rows = {.drop = a->drop, .first = bh * T * T, .T = T};
         tg_attend op = head(x->qkv, &rows, bh / H, bh % H, a);
 
-        op.saved_out = x->saved_out + row_of(bh, T, C, H);
+        op.saved_out = x->saved_out + tg_attention_row(bh, T, C, H);
         op.saved_lse = x->saved_lse + bh * T;
-        op.dout = x->dout + row_of(bh, T, C, H);
+        op.dout = x->dout + tg_attention_row(bh, T, C, H);
         op.dq = x->dqkv + (op.q - x->qkv);
         op.dk = x->dqkv + (op.k - x->qkv);
         op.dv = x->dqkv + (op.v - x->qkv);
-        tg_kernels_get()->attend_backward(&op, own(a->scratch));
+        tg_kernels_get()->attend_backward(&op, tg_attention_own(a->scratch));
     }
 }
 
@@ -160,5 +126,5 @@ void tg_attention_backward(float *dqkv, const float *dout, const float *out, con
 {
     struct arrays x = {.dqkv = dqkv, .dout = dout, .saved_out = out, .saved_lse = lse, .qkv = qkv, .a = a};
 
-    each_head(&x, a->T, backward);
+    tg_attention_each_head(a, a->T, backward, &x);
 }

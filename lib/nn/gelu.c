@@ -12,7 +12,7 @@ static void erf_forward(float *out, const float *inp, size_t n)
 }
 
 /* gelu'(x) = Phi(x) + x phi(x) */
-static void erf_slope(float *out, float *slope, const float *inp, size_t n)
+static void erf_backward(float *d, const float *inp, size_t n)
 {
     const float inv_sqrt_2pi = 0.39894228f;
 
@@ -20,8 +20,7 @@ static void erf_slope(float *out, float *slope, const float *inp, size_t n)
         float x = inp[i];
         float cdf = 0.5f * (1.0f + erff(x * 0.70710678f));
 
-        out[i] = x * cdf;
-        slope[i] = cdf + x * inv_sqrt_2pi * expf(-0.5f * x * x);
+        d[i] *= cdf + x * inv_sqrt_2pi * expf(-0.5f * x * x);
     }
 }
 
@@ -30,44 +29,26 @@ tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
     return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
 }
 
-struct slopes {
-    void (*both)(float *, float *, const float *, size_t);
-    float *out, *slope;
+tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind)
+{
+    return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_backward : erf_backward;
+}
+
+struct elements {
+    tg_gelu_function gelu;
+    float *out;
     const float *inp;
 };
 
-static void slope_elements(void *context, size_t begin, size_t end)
+static void some_elements(void *context, size_t begin, size_t end)
 {
-    const struct slopes *s = context;
+    const struct elements *e = context;
 
-    s->both(s->out + begin, s->slope + begin, s->inp + begin, end - begin);
+    e->gelu(e->out + begin, e->inp + begin, end - begin);
 }
 
-void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind)
+void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind)
 {
-    struct slopes s = {
-        .both = kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_slope : erf_slope,
-        .out = out,
-        .slope = slope,
-        .inp = inp,
-    };
-
-    tg_threads_run(n, TG_THREADS_ELEMENTS, slope_elements, &s);
-}
-
-struct gradients {
-    float *dinp;
-    const float *dout, *slope;
-};
-
-static void backward_elements(void *context, size_t begin, size_t end)
-{
-    const struct gradients *g = context;
-
-    tg_kernels_get()->mul_elements(g->dinp + begin, g->dout + begin, g->slope + begin, end - begin);
-}
-
-void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t n)
-{
-    tg_threads_run(n, TG_THREADS_ELEMENTS, backward_elements, &(struct gradients){dinp, dout, slope});
+    tg_threads_run(n, TG_THREADS_ELEMENTS, some_elements,
+                   &(struct elements){tg_gelu_elements(kind), out, inp});
 }

@@ -22,22 +22,11 @@ TG_API_BEGIN
 typedef void (*tg_gelu_function)(float *out, const float *inp, size_t n);
 tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
 
-/*
- * tg_gelu_slope: out[i] = gelu(inp[i]), slope[i] = gelu'(inp[i]), for the backward pass, which
- * needs both; most of the work is common to them.
- *
- *   out, slope  [n]  written; slope may be inp, out overlaps neither
- *   inp         [n]  read
- */
-void tg_gelu_slope(float *out, float *slope, const float *inp, size_t n, tg_gelu_kind kind);
+/* The function that computes d[i] *= gelu'(inp[i]), which a product calls likewise. */
+tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind);
 
-/*
- * tg_gelu_backward: dinp[i] = dout[i] * slope[i].
- *
- *   dinp         [n]  written; may be dout
- *   dout, slope  [n]  read
- */
-void tg_gelu_backward(float *dinp, const float *dout, const float *slope, size_t n);
+/* tg_gelu_forward: out [n] = gelu(inp [n]); out may be inp. */
+void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind);
 
 TG_API_END
 

@@ -20,9 +20,11 @@ static void forward_rows(void *context, size_t begin, size_t end)
     const tg_layernorm *norm = r->norm;
     const size_t C = norm->C;
 
-    for (size_t n = begin; n < end; n++)
-        kernels->layernorm_row(r->out + n * C, &r->stats.mean[n], &r->stats.rstd[n], r->inp + n * C, norm->w,
-                               norm->b, C, (float)norm->epsilon);
+    for (size_t n = begin; n < end; n++) {
+        kernels->layernorm_stats(&r->stats.mean[n], &r->stats.rstd[n], r->inp + n * C, C, (float)norm->epsilon);
+        kernels->layernorm_apply(r->out + n * C, r->stats.mean[n], r->stats.rstd[n], r->inp + n * C, norm->w,
+                                 norm->b, C);
+    }
 }
 
 void tg_layernorm_forward(float *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,

@@ -56,6 +56,14 @@ void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_l
  */
 void tg_linear_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear, size_t N);
 
+/*
+ * tg_linear_after_gelu_backward: the same for inp = gelu(pre), through the activation:
+ *
+ *   dpre[n,i]  = gelu'(pre[n,i]) sum_o dout[n,o] W[i,o]     written; may be inp
+ */
+void tg_linear_after_gelu_backward(float *dpre, const float *dout, const float *inp, const float *pre,
+                                   const tg_linear *linear, tg_gelu_kind kind, size_t N);
+
 /* db[c] += sum_n dout[n,c], n in order.  dout has row stride ld >= width. */
 void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width);
 

@@ -73,23 +73,9 @@ void tg_layernorm64_backward(double *dinp, const double *dout, const double *inp
 
 /* ---- gelu */
 
-void tg_gelu64_slope(double *out, double *slope, const double *inp, size_t n, tg_gelu_kind kind)
+void tg_gelu64_forward(double *out, const double *inp, size_t n, tg_gelu_kind kind)
 {
-    const double one = 1;
-
-    for (size_t i = 0; i < n; i++) {
-        const double x = inp[i];
-
-        tg_gelu_forward_ref64(&out[i], &x, 1, kind);
-        slope[i] = 0;
-        tg_gelu_backward_ref64(&slope[i], &one, &x, 1, kind);
-    }
-}
-
-void tg_gelu64_backward(double *dinp, const double *dout, const double *slope, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        dinp[i] = dout[i] * slope[i];
+    tg_gelu_forward_ref64(out, inp, n, kind);
 }
 
 /* ---- attention: one thread per head, which has its own columns of dqkv */
@@ -193,9 +179,8 @@ void tg_attention64_backward(double *dqkv, const double *dout, const double *out
 /* ---- residual */
 
 void tg_residual64_forward(double *out, const double *residual, const double *inp, const tg_linear *linear,
-                           const tg_dropout *drop, double *scratch, size_t N)
+                           const tg_dropout *drop, size_t N)
 {
-    (void)scratch;
     no_dropout(drop);
     tg_linear64_forward(out, residual, inp, linear, N);
 }
@@ -206,4 +191,19 @@ void tg_residual64_backward(double *dinp, const double *dout, const double *inp,
     (void)scratch;
     no_dropout(drop);
     tg_linear64_backward(dinp, dout, inp, linear, N);
+}
+
+void tg_residual64_after_gelu_backward(double *dpre, const double *dout, const double *inp, const double *pre,
+                                       const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
+                                       double *scratch, size_t N)
+{
+    const double one = 1;
+
+    tg_residual64_backward(dpre, dout, inp, linear, drop, scratch, N);
+    for (size_t i = 0; i < N * linear->in; i++) {
+        double slope = 0;
+
+        tg_gelu_backward_ref64(&slope, &one, &pre[i], 1, kind);
+        dpre[i] *= slope;
+    }
 }

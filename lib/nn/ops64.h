@@ -52,8 +52,7 @@ void tg_linear64_backward(double *dinp, const double *dout, const double *inp, c
 
 /* ---- lib/nn/gelu.h */
 
-void tg_gelu64_slope(double *out, double *slope, const double *inp, size_t n, tg_gelu_kind kind);
-void tg_gelu64_backward(double *dinp, const double *dout, const double *slope, size_t n);
+void tg_gelu64_forward(double *out, const double *inp, size_t n, tg_gelu_kind kind);
 
 /* ---- lib/nn/attention.h */
 
@@ -79,9 +78,12 @@ void tg_attention64_backward(double *dqkv, const double *dout, const double *out
 /* ---- lib/nn/residual.h */
 
 void tg_residual64_forward(double *out, const double *residual, const double *inp, const tg_linear *linear,
-                           const tg_dropout *drop, double *scratch, size_t N);
+                           const tg_dropout *drop, size_t N);
 void tg_residual64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
                             const tg_dropout *drop, double *scratch, size_t N);
+void tg_residual64_after_gelu_backward(double *dpre, const double *dout, const double *inp, const double *pre,
+                                       const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
+                                       double *scratch, size_t N);
 
 TG_API_END
 

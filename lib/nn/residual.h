@@ -3,7 +3,7 @@
  *
  *   out = residual + drop(inp W + b)
  *
- * N rows; scratch [N,out] is used only with dropout.  Row-major, contiguous, float32.
+ * N rows.  Row-major, contiguous, float32.
  */
 #ifndef TG_NN_RESIDUAL_H
 #define TG_NN_RESIDUAL_H
@@ -17,18 +17,23 @@
 TG_API_BEGIN
 
 /*
- *   out       [N,out]  written; may be residual
+ *   out       [N,out]  written; may be residual, without dropout
  *   residual  [N,out]  read      inp  [N,in]  read
  */
 void tg_residual_forward(float *out, const float *residual, const float *inp, const tg_linear *linear,
-                         const tg_dropout *drop, float *scratch, size_t N);
+                         const tg_dropout *drop, size_t N);
 
 /*
  * Adds to linear->dw and db; writes dinp [N,in], which may be inp; reads dout [N,out], which is
- * also the gradient of `residual`.
+ * also the gradient of `residual`.  scratch [N,out] is used only with dropout.
  */
 void tg_residual_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear,
                           const tg_dropout *drop, float *scratch, size_t N);
+
+/* The same for inp = gelu(pre), to dpre, as tg_linear_after_gelu_backward(). */
+void tg_residual_after_gelu_backward(float *dpre, const float *dout, const float *inp, const float *pre,
+                                     const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
+                                     float *scratch, size_t N);
 
 TG_API_END
 

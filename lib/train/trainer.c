@@ -19,7 +19,9 @@ static void place(tg_arena *arena, void *context)
     tg_trainer *t = p->t;
 
     tg_team_range(p->team, passes, &t->first_pass, &t->end_pass);
-    tg_pass_place(arena, &t->pass, &p->run->model, B, T, true);
+    tg_pass_place(
+        arena, &t->pass, &p->run->model,
+        &(tg_pass_size){.B = B, .T = T, .gradients = true, .precision = p->run->settings.precision});
     tg_tree_sum_place(arena, &t->sum, table->floats, passes, t->first_pass, t->end_pass);
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
@@ -43,7 +45,6 @@ tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *b
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
     if ((status = tg_arena_build(&t->arena, place, &(struct placement){t, run, batches, team}, err)))
         return status;
-    t->pass.matmul.precision = s->precision;
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,
         .beta2 = s->beta2,

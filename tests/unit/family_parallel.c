@@ -9,7 +9,7 @@
  *         x  = x2 + gelu(ln_1(x) W + b) W + b
  *     logits = ln_f(x) wte^T
  *
- * Only finish differs from GPT-2's, and in backward what undoes it.  Compiled twice, like
+ * Only finish differs from GPT-2's, and in backward what undoes it.  Compiled three times, like
  * lib/gpt/gpt2.c.
  * Source: Black et al. 2022, arXiv:2204.06745, section 2.1, after GPT-J's.
  */
@@ -21,6 +21,8 @@
 
 #if TG_REAL == 64
 #define family_parallel_steps family_parallel_steps64
+#elif TG_REAL == 16
+#define family_parallel_steps family_parallel_steps16
 #endif
 
 /* ---- GPT-2's */
@@ -35,17 +37,19 @@ static void attend(tg_acts *a, size_t l)
     tg_gpt2_steps.attend(a, l);
 }
 
+#if TG_REAL != 16
 static void logits(tg_acts *a, real *logits, size_t first, size_t rows)
 {
     tg_gpt2_steps.logits(a, logits, first, rows);
 }
+#endif
 
 static void attend_backward(tg_acts *a, size_t l)
 {
     tg_gpt2_steps.attend_backward(a, l);
 }
 
-#if TG_REAL == 32
+#if TG_REAL != 64
 static void embed(tg_acts *a, const int32_t *ids)
 {
     tg_gpt2_steps.embed(a, ids);
@@ -91,13 +95,13 @@ static void finish(tg_acts *a, size_t l)
 
     tg_layernorm_forward(a->normed, s->ln_1, s->x, &P.ln_1, N);
     tg_linear_gelu_forward(a->wide, s->fc, a->normed, &P.fc, P.activation, N);
-    tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, a->normed, N);
-    tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, a->normed, N);
+    tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
+    tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, N);
 }
 
 /* ---- backward */
 
-/* From dx of the block's output, which is dx of x2 too, to datt in dnormed.  The gradient of
+/* From dx of the block's output, which is dx of x2 too, to datt.  The gradient of
  * ln_1's output as the MLP's input waits in x2 for project_backward. */
 static void finish_backward(tg_acts *a, size_t l)
 {
@@ -106,17 +110,17 @@ static void finish_backward(tg_acts *a, size_t l)
     const tg_dropout drop_att = drop_at(a, SITE_ATTENTION, l), drop_mlp = drop_at(a, SITE_MLP, l);
     const size_t N = a->B * a->T;
 
-    /* out = x2 + wide W + b, wide = gelu(fc): from here on fc holds GELU's slope */
-    tg_gelu_slope(a->wide, s->fc, s->fc, N * P.fc.out, P.activation);
-    tg_residual_backward(a->wide, a->dx, a->wide, &P.fc_proj, &drop_mlp, a->normed, N);
-    tg_gelu_backward(a->wide, a->wide, s->fc, N * P.fc.out);
+    /* out = x2 + wide W + b, wide = gelu(fc) */
+    tg_gelu_forward(a->wide, s->fc, N * P.fc.out, P.activation);
+    tg_residual_after_gelu_backward(a->wide, a->dx, a->wide, s->fc, &P.fc_proj, P.activation, &drop_mlp,
+                                    a->normed, N);
 
     /* fc = ln_1(x) W + b */
     tg_layernorm_recompute(a->normed, s->ln_1, s->x, &P.ln_1, N);
     tg_linear_backward(s->x2, a->wide, a->normed, &P.fc, N);
 
     /* x2 = x + att W + b */
-    tg_residual_backward(a->dnormed, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
+    tg_residual_backward(a->datt, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
 }
 
 /* From dqkv in wide, and the MLP's part in x2, to dx of x. */
@@ -129,7 +133,7 @@ static void project_backward(tg_acts *a, size_t l)
     tg_layernorm_backward(a->dx, s->x2, s->x, s->ln_1, &P.ln_1, a->B * a->T);
 }
 
-#if TG_REAL == 32
+#if TG_REAL != 64
 static void loss_backward(tg_acts *a)
 {
     tg_gpt2_steps.loss_backward(a);
@@ -142,7 +146,7 @@ static void embed_backward(tg_acts *a, const int32_t *ids)
 #endif
 
 const tg_steps family_parallel_steps = {
-#if TG_REAL == 32
+#if TG_REAL != 64
     .embed = embed,
     .embed_backward = embed_backward,
     .loss = loss,
@@ -156,7 +160,9 @@ const tg_steps family_parallel_steps = {
     .attend_backward = attend_backward,
     .finish = finish,
     .finish_backward = finish_backward,
+#if TG_REAL != 16
     .logits = logits,
+#endif
 };
 
 /* ---- the parameters */
@@ -187,6 +193,7 @@ const tg_family family_parallel = {
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
     .steps = &family_parallel_steps,
+    .steps16 = &family_parallel_steps16,
     .steps64 = &family_parallel_steps64,
 };
 #endif

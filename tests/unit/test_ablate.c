@@ -48,9 +48,9 @@ static double plain_loss(const tg_model *m, const int32_t *ids, size_t n)
     tg_err err = {0};
     double sum = 0;
 
-    tg_pass_place(&arena, &pass, m, 1, n_ctx, false);
+    tg_pass_place(&arena, &pass, m, &(tg_pass_size){.B = 1, .T = n_ctx});
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_pass_place(&arena, &pass, m, 1, n_ctx, false);
+    tg_pass_place(&arena, &pass, m, &(tg_pass_size){.B = 1, .T = n_ctx});
     for (size_t t = 0; t < n; t += n_ctx) {
         pass.acts.T = n - t < n_ctx ? n - t : n_ctx;
         (void)tg_pass_run(&pass, ids + t, ids + t + 1, NULL, 1);

@@ -53,10 +53,10 @@ static void set_up(struct setting *s, const tg_config *config)
     memset(s, 0, sizeof *s);
     small_model_create(&s->model, *config, 1);
     small_model_stir(&s->model, 100, 0.5, 0.3); /* no gradient near zero */
-    tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
+    tg_pass_place(&s->arena, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     check_fill_arena(&s->arena); /* NaN everywhere */
-    tg_pass_place(&s->arena, &s->pass, &s->model, B, T, true);
+    tg_pass_place(&s->arena, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
     ref_parallel_open(&s->ref, &s->model, B, T);
     for (int i = 0; i < B * T; i++) {
@@ -283,9 +283,9 @@ static void resumed_from_x_and_att(void)
     tg_err err;
 
     set_up(&s, &c);
-    tg_pass_place(&arena, &p, &s.model, B, T, false);
+    tg_pass_place(&arena, &p, &s.model, &(tg_pass_size){.B = B, .T = T});
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_pass_place(&arena, &p, &s.model, B, T, false);
+    tg_pass_place(&arena, &p, &s.model, &(tg_pass_size){.B = B, .T = T});
     tg_pass_begin(&p, s.ids);
     for (size_t l = 0; l < c.n_layer; l++) {
         const tg_block_acts *a = &p.acts.block[l];

@@ -359,9 +359,9 @@ static void training_gradients(float *grads, const tg_model *m, int32_t token)
     tg_pass pass;
     tg_err err = {0};
 
-    tg_pass_place(&arena, &pass, m, 1, T, true);
+    tg_pass_place(&arena, &pass, m, &(tg_pass_size){.B = 1, .T = T, .gradients = true});
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_pass_place(&arena, &pass, m, 1, T, true);
+    tg_pass_place(&arena, &pass, m, &(tg_pass_size){.B = 1, .T = T, .gradients = true});
     tg_pass_run(&pass, ids, targets, grads, T);
     tg_arena_free(&arena);
 }

@@ -625,9 +625,9 @@ static float **separate_passes(tg_checkpoint *run, const tg_batches *b, size_t n
     tg_pass pass;
     tg_err err;
 
-    tg_pass_place(&arena, &pass, &run->model, B, T, true);
+    tg_pass_place(&arena, &pass, &run->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_pass_place(&arena, &pass, &run->model, B, T, true);
+    tg_pass_place(&arena, &pass, &run->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
     pass.acts.dropout = (float)run->settings.dropout;
     for (size_t i = 0; i < n; i++) {
         grads[i] = calloc(floats, sizeof(float));

@@ -69,7 +69,8 @@ INLINE void widen_row(float *restrict out, const tg_bf16 *restrict x, size_t n)
     }
 }
 
-INLINE void round_row(tg_bf16 *restrict out, const float *restrict x, size_t n)
+/* out may be where x is. */
+INLINE void round_row(tg_bf16 *out, const float *x, size_t n)
 {
     size_t i = 0;
 

@@ -9,18 +9,19 @@ void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
 void ISA_NAME(attend_forward)(const tg_attend *op, float *work);
 void ISA_NAME(attend_backward)(const tg_attend *op, float *work);
 void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n);
-void ISA_NAME(gelu_tanh_slope)(float *out, float *slope, const float *inp, size_t n);
-void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
-                             const float *b, size_t C, float epsilon);
+void ISA_NAME(gelu_tanh_backward)(float *d, const float *inp, size_t n);
+void ISA_NAME(layernorm_stats)(float *mean, float *rstd, const float *inp, size_t C, float epsilon);
 void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *inp, const float *w,
                                const float *b, size_t C);
 void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean,
                                       float rstd, const float *w, size_t C);
 void ISA_NAME(softmax_row)(float *probs, const float *scores, size_t n);
 float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float scale);
-void ISA_NAME(mul_elements)(float *out, const float *x, const float *y, size_t n);
 void ISA_NAME(add)(float *y, const float *x, size_t n);
 void ISA_NAME(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t n);
+void ISA_NAME(widen)(float *out, const tg_bf16 *x, size_t n);
+void ISA_NAME(round16)(tg_bf16 *out, const float *x, size_t n);
+void ISA_NAME(add_rows16)(float *y, const tg_bf16 *x, size_t ld, size_t rows, size_t n);
 double ISA_NAME(sum_squares)(const float *x, size_t n);
 void ISA_NAME(normals)(float *out, const tg_rng *rng, uint64_t first, size_t n, double std);
 void ISA_NAME(masks)(tg_masks *masks, const unsigned char *text, size_t words);

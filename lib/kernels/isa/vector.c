@@ -2,6 +2,8 @@
  * references in lib/nn/ref/. */
 #include <math.h>
 
+#include "lib/base/convert.h"
+#include "lib/kernels/isa/bf16.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
@@ -27,7 +29,7 @@ void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
     }
 }
 
-void ISA_NAME(gelu_tanh_slope)(float *restrict out, float *slope, const float *inp, size_t n)
+void ISA_NAME(gelu_tanh_backward)(float *d, const float *inp, size_t n)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
@@ -35,8 +37,7 @@ void ISA_NAME(gelu_tanh_slope)(float *restrict out, float *slope, const float *i
         float t = tanh_f32(GELU_SCALE * (x + GELU_CUBE * x * x * x));
         float du = GELU_SCALE * (1.0f + 3.0f * GELU_CUBE * x * x);
 
-        out[i] = 0.5f * x * (1.0f + t);
-        slope[i] = 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * du;
+        d[i] *= 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * du;
     }
 }
 
@@ -110,15 +111,13 @@ void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *
             out[c] += b[c];
 }
 
-void ISA_NAME(layernorm_row)(float *out, float *mean, float *rstd, const float *inp, const float *w,
-                             const float *b, size_t C, float epsilon)
+void ISA_NAME(layernorm_stats)(float *mean, float *rstd, const float *inp, size_t C, float epsilon)
 {
     float m = sum(inp, C) / (float)C;
     float variance = sum_deviations(inp, m, C) / (float)C;
 
     *mean = m;
     *rstd = (float)(1 / sqrt((double)variance + (double)epsilon)); /* its error would be all of the row's */
-    ISA_NAME(layernorm_apply)(out, m, *rstd, inp, w, b, C);
 }
 
 void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean,
@@ -206,13 +205,6 @@ float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float s
 
 /* ---- sums of vectors */
 
-void ISA_NAME(mul_elements)(float *out, const float *x, const float *y, size_t n)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++)
-        out[i] = x[i] * y[i];
-}
-
 void ISA_NAME(add)(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -223,6 +215,36 @@ void ISA_NAME(add_rows)(float *y, const float *x, size_t ld, size_t rows, size_t
 {
     for (size_t r = 0; r < rows; r++)
         ISA_NAME(add)(y, x + r * ld, n);
+}
+
+/* ---- bf16 */
+
+void ISA_NAME(widen)(float *out, const tg_bf16 *x, size_t n)
+{
+    widen_row(out, x, n);
+}
+
+/* In ascending order: each load is beyond what has been stored. */
+void ISA_NAME(round16)(tg_bf16 *out, const float *x, size_t n)
+{
+    round_row(out, x, n);
+}
+
+/* By VL columns, whose sums stay in a register. */
+void ISA_NAME(add_rows16)(float *y, const tg_bf16 *x, size_t ld, size_t rows, size_t n)
+{
+    size_t c = 0;
+
+    for (; c + VL <= n; c += VL) {
+        vf sums = load(y + c);
+
+        for (size_t r = 0; r < rows; r++)
+            sums += load_bf16(x + r * ld + c);
+        store(y + c, sums);
+    }
+    for (; c < n; c++)
+        for (size_t r = 0; r < rows; r++)
+            y[c] += tg_float_from_bf16(x[r * ld + c]);
 }
 
 /* ---- AdamW */

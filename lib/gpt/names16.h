@@ -1,0 +1,17 @@
+/*
+ * names16: the names under which the source of a family's steps is also compiled for bf16 between
+ * the products.
+ */
+#define tg_gpt2_steps tg_gpt2_steps16
+#define tg_layernorm_forward tg_layernorm16_forward
+#define tg_layernorm_recompute tg_layernorm16_recompute
+#define tg_linear_forward tg_linear16_forward
+#define tg_linear_gelu_forward tg_linear16_gelu_forward
+#define tg_linear_backward tg_linear16_backward
+#define tg_gelu_forward tg_gelu16_forward
+#define tg_attention_forward tg_attention16_forward
+#define tg_attention_backward tg_attention16_backward
+#define tg_residual_forward tg_residual16_forward
+#define tg_residual_backward tg_residual16_backward
+#define tg_residual_after_gelu_backward tg_residual16_after_gelu_backward
+#define tg_head_loss tg_head16_loss
