@@ -58,10 +58,10 @@ typedef struct tg_steps {
     void (*loss)(tg_acts *a, real *losses, const int32_t *targets, real *logits, real scale);
 
     void (*logits_backward)(tg_acts *a, const real *dlogits, size_t first, size_t rows); /* -> dx */
-    void (*loss_backward)(tg_acts *a);                  /* dnormed, as loss leaves it -> dx */
-    void (*finish_backward)(tg_acts *a, size_t layer);  /* dx -> dx of x + att W + b, and datt */
-    void (*attend_backward)(tg_acts *a, size_t layer);  /* datt -> dqkv in wide */
-    void (*project_backward)(tg_acts *a, size_t layer); /* dqkv -> dx of x */
+    void (*loss_backward)(tg_acts *a);                      /* dnormed, as loss leaves it -> dx */
+    void (*finish_backward)(tg_acts *a, size_t layer);      /* dx -> dx of x + att W + b, and datt */
+    void (*attend_backward)(tg_acts *a, size_t layer);      /* datt -> dqkv in wide */
+    void (*project_backward)(tg_acts *a, size_t layer);     /* dqkv -> dx of x */
     void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
 } tg_steps;
 

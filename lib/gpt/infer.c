@@ -12,8 +12,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     const tg_binding bound = {.model = model};
 
     *f = (tg_infer){.model = model, .steps = tg_config_family(c)->steps, .rows_max = rows_max, .count = 1};
-    tg_acts_place(arena, &f->acts, &bound,
-                  &(tg_acts_size){.B = 1, .T = rows_max, .kind = TG_ACTS_IN_PLACE});
+    tg_acts_place(arena, &f->acts, &bound, &(tg_acts_size){.B = 1, .T = rows_max, .kind = TG_ACTS_IN_PLACE});
     f->x = f->acts.x;
     f->normed = f->acts.normed;
     f->qkv = f->acts.block ? f->acts.block[0].qkv : NULL;

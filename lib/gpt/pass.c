@@ -27,7 +27,8 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
     tg_matmul_place(arena, &pass->matmul);
     pass->matmul.precision = size->precision;
-    (half ? tg_attention16_place : tg_attention_place)(arena, &pass->acts.attention, T, c->n_embd / c->n_head);
+    (half ? tg_attention16_place : tg_attention_place)(arena, &pass->acts.attention, T,
+                                                       c->n_embd / c->n_head);
 }
 
 /* Not done in tg_pass_place(), because the pass may have been copied since. */

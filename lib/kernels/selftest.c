@@ -16,10 +16,11 @@ enum { SIDE = 19, SQUARE = SIDE * SIDE }; /* multiples of no vector's width */
 struct trial {
     float product[SQUARE], product_bf16[SQUARE], packed[SQUARE], packed_bf16[SQUARE];
     float attention[SQUARE], lse[SIDE], dq[SQUARE], dk[SQUARE], dv[SQUARE];
-    float gelu[SQUARE], gelu_again[SQUARE], slope[SQUARE];
-    float norm[SQUARE], norm_again[SQUARE], mean, rstd, dnorm[SQUARE];
+    float gelu[SQUARE], slope[SQUARE];
+    float norm[SQUARE], mean, rstd, dnorm[SQUARE];
     float softmax[SQUARE], dlogits[SQUARE], loss;
-    float elements[SQUARE], sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
+    float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
+    float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
     float w[SQUARE], m[SQUARE], v[SQUARE];
 };
 
@@ -86,12 +87,37 @@ static void try_attention(const tg_kernels *k, struct trial *t, const float *x, 
     k->attend_backward(&op, work);
 }
 
+/* All sums are exact in float32. */
+static void try_halves(const tg_kernels *k, struct trial *t, const float *x, void *work)
+{
+    const tg_matmul_scratch scratch = {.packed = work, .threads = 1};
+    tg_bf16 halves[SQUARE], product[SQUARE];
+    const tg_matmul op = {.M = SIDE,
+                          .N = SIDE,
+                          .K = SIDE,
+                          .a16 = halves,
+                          .a_row = SIDE,
+                          .a_col = 1,
+                          .b16 = halves,
+                          .b_row = SIDE,
+                          .b_col = 1,
+                          .c16 = product,
+                          .ldc = SIDE};
+
+    k->round16(halves, x, SQUARE);
+    k->widen(t->halves, halves, SQUARE);
+    k->add_rows16(t->rows_halves, halves, SIDE, SIDE, SIDE);
+    k->matmul_bf16(&op, &scratch);
+    k->widen(t->product_halves, product, SQUARE);
+}
+
 static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
 {
     k->gelu_tanh_forward(t->gelu, x, SQUARE);
-    k->gelu_tanh_slope(t->gelu_again, t->slope, x, SQUARE);
-    k->layernorm_row(t->norm, &t->mean, &t->rstd, x, x + 1, x + 2, SQUARE, 1e-5f);
-    k->layernorm_apply(t->norm_again, t->mean, t->rstd, x, x + 1, x + 2, SQUARE);
+    memcpy(t->slope, x + 1, sizeof t->slope);
+    k->gelu_tanh_backward(t->slope, x, SQUARE);
+    k->layernorm_stats(&t->mean, &t->rstd, x, SQUARE, 1e-5f);
+    k->layernorm_apply(t->norm, t->mean, t->rstd, x, x + 1, x + 2, SQUARE);
     k->layernorm_row_backward(t->dnorm, x + 3, x, t->mean, t->rstd, x + 1, SQUARE);
     k->softmax_row(t->softmax, x, SQUARE);
     memcpy(t->dlogits, x, sizeof t->dlogits);
@@ -112,7 +138,6 @@ static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
                                 .grad_scale = 0.5f};
     const tg_rng rng = {.seed = 1, .purpose = TG_RNG_INIT};
 
-    k->mul_elements(t->elements, x, x + 1, SQUARE);
     k->add(t->sum, x, SQUARE);
     k->add_rows(t->rows, x, SIDE, SIDE, SIDE);
     t->squares = (float)k->sum_squares(x, SQUARE);
@@ -128,6 +153,7 @@ static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
         x[i] = value(i);
     try_products(k, t, x, work);
     try_attention(k, t, x, work);
+    try_halves(k, t, x, work);
     try_rows(k, t, x);
     try_elements(k, t, x);
 }

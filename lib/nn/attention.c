@@ -16,7 +16,8 @@ void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t k
 }
 
 /* The kernel's inputs for head h of sequence b; the caller adds the outputs. */
-static tg_attend head(const float *qkv, const tg_attention_rows *rows, size_t b, size_t h, const tg_attention *a)
+static tg_attend head(const float *qkv, const tg_attention_rows *rows, size_t b, size_t h,
+                      const tg_attention *a)
 {
     const size_t T = a->T, C = a->C, D = C / a->H, at = b * T * 3 * C + h * D;
 

@@ -21,7 +21,8 @@ static void forward_rows(void *context, size_t begin, size_t end)
     const size_t C = norm->C;
 
     for (size_t n = begin; n < end; n++) {
-        kernels->layernorm_stats(&r->stats.mean[n], &r->stats.rstd[n], r->inp + n * C, C, (float)norm->epsilon);
+        kernels->layernorm_stats(&r->stats.mean[n], &r->stats.rstd[n], r->inp + n * C, C,
+                                 (float)norm->epsilon);
         kernels->layernorm_apply(r->out + n * C, r->stats.mean[n], r->stats.rstd[n], r->inp + n * C, norm->w,
                                  norm->b, C);
     }

@@ -5,11 +5,13 @@
  * tolerances.  Every array is allocated with a few elements more, which must stay.
  */
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/convert.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
@@ -330,7 +332,7 @@ static void attention_after_a_past(void)
  */
 static void gelu_of(size_t n)
 {
-    float *x = randoms(n, 8), *out = nans(n), *again = nans(n), *slope = nans(n);
+    float *x = randoms(n, 8), *d = randoms(n, 1), *out = nans(n), *again = nans(n), *slope = nans(n);
     double *want = zeros(n), *want_slope = zeros(n), *ones = zeros(n), *size = zeros(n);
 
     for (size_t i = 0; i < n; i++) {
@@ -341,15 +343,18 @@ static void gelu_of(size_t n)
     tg_gelu_backward_ref64(want_slope, ones, wide(x, n), n, TG_GELU_TANH);
     kernels->gelu_tanh_forward(out, x, n);
     WITHIN(out, want, size, n, TANH_ERROR / 2 + 4 * EPS);
-    kernels->gelu_tanh_slope(again, slope, x, n);
-    WITHIN(again, want, size, n, TANH_ERROR / 2 + 4 * EPS);
+    for (size_t i = 0; i < n; i++)
+        slope[i] = 1;
+    kernels->gelu_tanh_backward(slope, x, n);
     CLOSE(slope, want_slope, n, 8 * TANH_ERROR);
+    for (size_t i = 0; i < n; i++)
+        slope[i] *= d[i];
+    kernels->gelu_tanh_backward(d, x, n);
+    CLOSE(d, wide(slope, n), n, 2 * EPS);
 
-    memcpy(again, x, n * sizeof *x); /* both in place */
+    memcpy(again, x, n * sizeof *x); /* in place */
     kernels->gelu_tanh_forward(again, again, n);
     SAME(again, out, n);
-    kernels->gelu_tanh_slope(again, x, x, n);
-    SAME(x, slope, n);
 }
 
 static void gelu(void)
@@ -392,16 +397,19 @@ static void check_layernorm(size_t C, bool with_w, bool with_b)
     tg_layernorm_forward_ref64(want, want_mean, want_rstd, wx, ww, b ? wide(b, C) : NULL, 1, C, LN_EPS);
     tg_layernorm_backward_ref64(want_dx, NULL, NULL, wide(dout, C), want_mean, want_rstd, wx, ww, 1, C);
     most = fmax(1, *want_rstd);
-    kernels->layernorm_row(out, mean, rstd, x, w, b, C, (float)LN_EPS);
+    kernels->layernorm_stats(mean, rstd, x, C, (float)LN_EPS);
+    kernels->layernorm_apply(out, *mean, *rstd, x, w, b, C);
     CLOSE(mean, want_mean, 1, (double)(C + 1) * EPS);
     CLOSE(rstd, want_rstd, 1, unit * most);
     CLOSE(out, want, C, unit * most);
     kernels->layernorm_row_backward(dx, dout, x, *mean, *rstd, w, C);
     CLOSE(dx, want_dx, C, 2 * unit * most * most);
 
-    kernels->layernorm_apply(again, *mean, *rstd, x, w, b, C);
-    SAME(again, out, C);
-    kernels->layernorm_row(x, mean, rstd, x, w, b, C, (float)LN_EPS); /* in place */
+    for (size_t c = 0; c < C; c += 3) /* in pieces */
+        kernels->layernorm_apply(again + c, *mean, *rstd, x + c, w ? w + c : NULL, b ? b + c : NULL,
+                                 C - c < 3 ? C - c : 3);
+    CLOSE(again, want, C, unit * most);
+    kernels->layernorm_apply(x, *mean, *rstd, x, w, b, C); /* in place */
     SAME(x, out, C);
     done();
 }
@@ -494,22 +502,62 @@ static void a_nan_stays_one(void)
 
 static void elements_of(size_t n)
 {
-    float *x = randoms(n, 1), *y = randoms(n, 1), *product = nans(n), *sum = nans(n), *out = nans(n);
+    float *x = randoms(n, 1), *y = randoms(n, 1), *sum = nans(n);
 
-    for (size_t i = 0; i < n; i++) {
-        product[i] = x[i] * y[i];
+    for (size_t i = 0; i < n; i++)
         sum[i] = x[i] + y[i];
-    }
-    kernels->mul_elements(out, x, y, n);
-    SAME(out, product, n);
-    memcpy(out, x, n * sizeof *x); /* in place of either */
-    kernels->mul_elements(out, out, y, n);
-    SAME(out, product, n);
-    memcpy(out, y, n * sizeof *x);
-    kernels->mul_elements(out, x, out, n);
-    SAME(out, product, n);
     kernels->add(y, x, n);
     SAME(y, sum, n);
+}
+
+/* Rounded as tg_bf16_from_float() does, also in place, and widened exactly. */
+static void halves_of(size_t n)
+{
+    float *x = randoms(n, 1), *wide_again = nans(n), *want = nans(n);
+    tg_bf16 *half = (tg_bf16 *)nans(n);
+    bool right = true;
+
+    if (n > 3) { /* ties, the largest, and what is not finite */
+        x[0] = 1 + 0x1p-8f;
+        x[1] = 1 + 0x3p-8f;
+        x[2] = FLT_MAX;
+        x[3] = -INFINITY;
+    }
+    if (n > 4)
+        x[4] = NAN;
+    kernels->round16(half, x, n);
+    kernels->widen(wide_again, half, n);
+    for (size_t i = 0; i < n; i++) {
+        want[i] = tg_float_from_bf16(tg_bf16_from_float(x[i]));
+        right = right && (wide_again[i] == want[i] || (isnan(wide_again[i]) && isnan(want[i])));
+    }
+    CHECK(right);
+    kernels->round16((tg_bf16 *)x, x, n);
+    CHECK(memcmp(x, half, n * sizeof *half) == 0);
+}
+
+static void halves(void)
+{
+    at_all_lengths(halves_of);
+}
+
+/* Sums of rows in bf16, in order. */
+static void rows_of_halves(void)
+{
+    enum { ROWS = 7, LD = 103 };
+
+    for (size_t n = 1; n <= 100; n += 11) {
+        float *x = randoms(ROWS * LD, 1), *y = randoms(n, 1), *want = nans(n), *rounded = nans(ROWS * LD);
+        tg_bf16 *half = (tg_bf16 *)nans(ROWS * LD);
+
+        kernels->round16(half, x, ROWS * LD);
+        kernels->widen(rounded, half, ROWS * LD);
+        memcpy(want, y, n * sizeof *y);
+        kernels->add_rows(want, rounded, LD, ROWS, n);
+        kernels->add_rows16(y, half, LD, ROWS, n);
+        SAME(y, want, n);
+        done();
+    }
 }
 
 static void elements(void)
@@ -663,17 +711,32 @@ static void no_map(float *out, const float *inp, size_t n)
     memcpy(out, inp, n * sizeof *out);
 }
 
-static void no_slope(float *out, float *slope, const float *inp, size_t n)
+static void no_slope(float *d, const float *inp, size_t n)
 {
-    kernels->gelu_tanh_slope(out, slope, inp, n);
-    slope[n - 1] = 0;
+    kernels->gelu_tanh_backward(d, inp, n - 1);
 }
 
-static void no_layernorm(float *out, float *mean, float *rstd, const float *inp, const float *w,
-                         const float *b, size_t C, float epsilon)
+static void no_layernorm(float *mean, float *rstd, const float *inp, size_t C, float epsilon)
 {
-    kernels->layernorm_row(out, mean, rstd, inp, w, b, C, epsilon);
+    kernels->layernorm_stats(mean, rstd, inp, C, epsilon);
     *rstd += 0.001f;
+}
+
+static void no_rounding(tg_bf16 *out, const float *x, size_t n)
+{
+    kernels->round16(out, x, n);
+    out[n - 1] = 0;
+}
+
+static void no_widening(float *out, const tg_bf16 *x, size_t n)
+{
+    kernels->widen(out, x, n);
+    out[0] = 0;
+}
+
+static void no_rows16(float *y, const tg_bf16 *x, size_t ld, size_t rows, size_t n)
+{
+    kernels->add_rows16(y, x, ld, rows - 1, n);
 }
 
 static void no_apply(float *out, float mean, float rstd, const float *inp, const float *w, const float *b,
@@ -694,12 +757,6 @@ static float no_gradient(float *logits, size_t n, size_t target, float scale)
 {
     (void)scale;
     return kernels->crossentropy_row(logits, n, target, 1);
-}
-
-static void no_product(float *out, const float *x, const float *y, size_t n)
-{
-    (void)y;
-    memcpy(out, x, n * sizeof *out);
 }
 
 static void no_sum(float *y, const float *x, size_t n)
@@ -783,7 +840,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[20];
+    tg_kernels wrong[22];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -795,12 +852,12 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[4].attend_forward = no_attend;
     wrong[5].attend_backward = no_dv;
     wrong[6].gelu_tanh_forward = no_map;
-    wrong[7].gelu_tanh_slope = no_slope;
-    wrong[8].layernorm_row = no_layernorm;
+    wrong[7].gelu_tanh_backward = no_slope;
+    wrong[8].layernorm_stats = no_layernorm;
     wrong[9].layernorm_apply = no_apply;
     wrong[10].layernorm_row_backward = no_layernorm_backward;
     wrong[11].crossentropy_row = no_gradient;
-    wrong[12].mul_elements = no_product;
+    wrong[12].round16 = no_rounding;
     wrong[13].add = no_sum;
     wrong[14].add_rows = no_rows;
     wrong[15].sum_squares = no_squares;
@@ -808,6 +865,8 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[17].softmax_row = no_map;
     wrong[18].masks = no_masks;
     wrong[19].normals = no_normals;
+    wrong[20].widen = no_widening;
+    wrong[21].add_rows16 = no_rows16;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
@@ -847,6 +906,8 @@ static void tests(void)
     RUN(exp_over_the_whole_range);
     RUN(a_nan_stays_one);
     RUN(elements);
+    RUN(halves);
+    RUN(rows_of_halves);
     RUN(add_rows);
     RUN(sum_of_squares);
     RUN(adamw);

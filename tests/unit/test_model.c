@@ -68,7 +68,8 @@ static void set_up(struct setting *s, const tg_config *config)
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     tg_pass_place(&s->arena, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
     check_fill_arena(&s->arena); /* NaN everywhere ... */
-    tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
+    tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model,
+                  &(tg_pass_size){.B = B, .T = T, .gradients = true});
     s->grads = calloc(s->model.table.floats, sizeof *s->grads);
     s->flat = small_model_params64(&s->model);
     tokens(s->ids, s->targets, (int32_t)config->vocab_size);

@@ -400,7 +400,7 @@ static void layernorm(void)
 static void check_gelu(tg_gelu_kind kind)
 {
     enum { N = 4003 };
-    float *x = randoms(N), *out = nans(N), *dout = randoms(N), *dx = nans(N), *slope = nans(N);
+    float *x = randoms(N), *out = nans(N), *dout = randoms(N), *dx = nans(N);
     float *again = nans(N);
     double *want = results(N), *want_dx = zeros(N), *size = results(N);
 
@@ -410,19 +410,15 @@ static void check_gelu(tg_gelu_kind kind)
     }
     tg_gelu_forward_ref64(want, wide(x, N), N, kind);
     tg_gelu_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
-    tg_gelu_elements(kind)(out, x, N);
-    tg_gelu_slope(again, slope, x, N, kind);
-    tg_gelu_backward(dx, dout, slope, N);
+    tg_gelu_forward(out, x, N, kind);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
-    WITHIN(again, want, size, N, TANH_ERROR / 2 + 4 * EPS);
+    memcpy(dx, dout, N * sizeof *dx);
+    tg_gelu_gradient_elements(kind)(dx, x, N);
     CLOSE(dx, want_dx, N, 8 * TANH_ERROR);
 
-    tg_gelu_backward(dout, dout, slope, N); /* in place */
-    SAME(dout, dx, N);
-    memcpy(dx, x, N * sizeof *x);
-    tg_gelu_slope(again, dx, dx, N, kind);
-    SAME(dx, slope, N);
-    tg_gelu_elements(kind)(x, x, N);
+    tg_gelu_elements(kind)(again, x, N);
+    SAME(again, out, N);
+    tg_gelu_forward(x, x, N, kind); /* in place */
     SAME(x, out, N);
     done();
 }
@@ -822,7 +818,7 @@ static void check_residual(float p)
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
     memcpy(db[1], db[0], M * sizeof(float));
-    tg_residual_forward(out, residual, x, &linear, &drop, scratch, N);
+    tg_residual_forward(out, residual, x, &linear, &drop, N);
     tg_linear_forward(want, NULL, x, &linear, N);
     tg_dropout_apply(want, &drop, N * M);
     for (size_t i = 0; i < N * M; i++)
@@ -841,8 +837,31 @@ static void check_residual(float p)
     done();
 }
 
+/* Through the activation before it: the same gradients, times its slope, in place of gelu(pre). */
+static void check_residual_after_gelu(float p, tg_gelu_kind kind)
+{
+    enum { N = 11, K = 13, M = 21 };
+    const tg_dropout drop = dropping(p);
+    float *pre = randoms(N * K), *x = nans(N * K), *w = randoms(K * M), *dout = randoms(N * M);
+    float *dx = nans(N * K), *scratch = nans(N * M), *dw[2] = {randoms(K * M), nans(K * M)};
+    const tg_matmul_scratch product = take_product_scratch();
+    tg_linear linear = {.w = w, .dw = dw[0], .in = K, .out = M, .scratch = &product};
+
+    memcpy(dw[1], dw[0], K * M * sizeof(float));
+    tg_gelu_forward(x, pre, N * K, kind);
+    tg_residual_backward(dx, dout, x, &linear, &drop, scratch, N);
+    tg_gelu_gradient_elements(kind)(dx, pre, N * K);
+    linear.dw = dw[1];
+    tg_residual_after_gelu_backward(x, dout, x, pre, &linear, kind, &drop, scratch, N);
+    CLOSE(x, wide(dx, N * K), N * K, 4 * EPS);
+    SAME(dw[0], dw[1], K * M);
+    done();
+}
+
 static void residual(void)
 {
+    check_residual_after_gelu(0, TG_GELU_TANH);
+    check_residual_after_gelu(0.3f, TG_GELU_ERF);
     check_residual(0);
     check_residual(0.3f);
 }
@@ -923,9 +942,9 @@ static void all_gelu(float *out)
     const tg_linear linear = {.w = w, .in = BIG_C, .out = BIG_C, .scratch = &scratch};
 
     tg_linear_gelu_forward(out, out, x, &linear, TG_GELU_TANH, BIG_N);
-    tg_gelu_slope(out + n, out + 2 * n, x, n, TG_GELU_TANH);
-    tg_gelu_backward(out + 3 * n, dout, out + 2 * n, n);
-    tg_gelu_slope(out + 4 * n, out + 5 * n, x, n, TG_GELU_ERF);
+    tg_gelu_forward(out + n, x, n, TG_GELU_TANH);
+    tg_gelu_forward(out + 2 * n, x, n, TG_GELU_ERF);
+    tg_linear_after_gelu_backward(out + 3 * n, dout, x, x, &linear, TG_GELU_TANH, BIG_N);
 }
 
 static void all_embedding(float *out)
@@ -1014,7 +1033,7 @@ static void threads(void)
     check_threads(all_linear, BIG_N * 99 + n + BIG_C * 99 + 99);
     check_threads(all_linear_row, BIG_V + BIG_N + BIG_N * BIG_V);
     check_threads(all_layernorm, 2 * n + 2 * BIG_N + 2 * BIG_C);
-    check_threads(all_gelu, 6 * n);
+    check_threads(all_gelu, 4 * n);
     check_threads(all_embedding, n + (BIG_V + BIG_T) * BIG_C);
     check_threads(all_head, BIG_N + n + BIG_V * BIG_C + BIG_V);
     check_threads(all_dropout, n);
