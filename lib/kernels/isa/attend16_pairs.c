@@ -121,10 +121,16 @@ static void small_product(const struct product *p)
 
 /* ---- packing */
 
+/* The mask of the first n lanes, up to 32. */
+INLINE uint32_t first_lanes(size_t n)
+{
+    return n < 32 ? (UINT32_C(1) << n) - 1 : UINT32_MAX;
+}
+
 /* 16 words of up to 32 elements; those from n on are 0. */
 INLINE vf load_pairs(const tg_bf16 *x, size_t n)
 {
-    return (vf)_mm512_maskz_loadu_epi16(n < 32 ? ((__mmask32)1 << n) - 1 : (__mmask32)-1, x);
+    return (vf)_mm512_maskz_loadu_epi16(first_lanes(n), x);
 }
 
 /* Elements 0 .. D-1 as words from `word` on: none if the row has no more. */
@@ -191,10 +197,8 @@ INLINE vf round_pairs(vf low, vf high)
 INLINE void unpack_row(tg_bf16 *x, const float *from, size_t D, float factor)
 {
     for (size_t d = 0; d < D; d += 2 * VL) {
-        const __mmask32 lanes = D - d < 32 ? ((__mmask32)1 << (D - d)) - 1 : (__mmask32)-1;
-
         _mm512_mask_storeu_epi16(
-            x + d, lanes,
+            x + d, first_lanes(D - d),
             (__m512i)round_pairs(load(from + d) * splat(factor), load(from + d + VL) * splat(factor)));
     }
 }
@@ -226,6 +230,24 @@ INLINE vf exp2_of(vf x)
     return (vf)_mm512_scalef_ps((__m512)p, (__m512)x);
 }
 
+/*
+ * log2(x) for x > 0, error below 4e-7 max(1, |log2(x)|).
+ * x = 2^n m with 1 <= m < 2.  log(m / sqrt(2)) = 2 artanh(y), y = (m - sqrt(2)) / (m + sqrt(2)), by its
+ * series up to y^9, whose remainder is below 1e-9.
+ */
+INLINE vf log2_of(vf x)
+{
+    const vf m = (vf)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
+    const vf root = splat(1.41421356237309505f), y = (m - root) / (m + root), square = y * y;
+    vf p = splat(1.0f / 9);
+
+    p = p * square + splat(1.0f / 7);
+    p = p * square + splat(1.0f / 5);
+    p = p * square + splat(1.0f / 3);
+    p = p * square + splat(1.0f);
+    return (vf)_mm512_getexp_ps((__m512)x) + (splat(0.5f) + splat(2 * LOG2_E) * (y * p));
+}
+
 /* The lanes of queries i0 .. i0+15 of a block that see key j, if the block is on the diagonal. */
 INLINE __mmask16 seen(bool diagonal, size_t i0, size_t j)
 {
@@ -237,9 +259,10 @@ INLINE vf only(__mmask16 lanes, vf x)
     return (vf)_mm512_maskz_mov_ps(lanes, (__m512)x);
 }
 
-INLINE vf maximum(vf a, vf b)
+/* The larger of a and b; a in other lanes. */
+INLINE vf larger_of(vf a, vf b, __mmask16 lanes)
 {
-    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+    return (vf)_mm512_mask_max_ps((__m512)a, lanes, (__m512)a, (__m512)b);
 }
 
 /* factors[key][QB]: dropout's factors of a block, from rows of queries, zero where nothing is kept or seen.
@@ -286,15 +309,12 @@ INLINE void softmax_step(const tg_attend16 *op, const struct forward *f, size_t 
     const vf factor = splat(op->scale * LOG2_E), before = load(f->max + i);
     vf max = splat(-INFINITY), odd_max = max, sum = {0}, odd_sum = {0}, rescale;
 
-    for (size_t j = 0; j < n; j++) {
-        const vf s = load(f->s + j * QB + i);
-        vf *m = j % 2 ? &odd_max : &max;
-
-        *m = diagonal ? (vf)_mm512_mask_max_ps((__m512)*m, seen(true, i, j), (__m512)*m, (__m512)s)
-                      : maximum(*m, s);
-    }
-    max = maximum(before, maximum(max, odd_max) * factor);
     for (size_t j = 0; j < n; j += 2) { /* an odd n is that of a diagonal, whose queries do not see key n */
+        max = larger_of(max, load(f->s + j * QB + i), seen(diagonal, i, j));
+        odd_max = larger_of(odd_max, load(f->s + (j + 1) * QB + i), seen(diagonal, i, j + 1));
+    }
+    max = larger_of(before, larger_of(max, odd_max, 0xFFFF) * factor, 0xFFFF);
+    for (size_t j = 0; j < n; j += 2) {
         vf even = exp2_of(load(f->s + j * QB + i) * factor - max);
         vf odd = exp2_of(load(f->s + (j + 1) * QB + i) * factor - max);
         vf both;
@@ -369,11 +389,16 @@ static void forward_block(const tg_attend16 *op, const struct forward *f, size_t
                 softmax_step(op, f, i, n, false);
         small_product(&gather);
     }
-    for (size_t r = 0; r < rows; r++) {
-        unpack_row(op->out + (q0 + r) * op->ldo, f->o + r * Dp, op->D, 1.0f / f->sum[r]);
+    for (size_t i = 0; i < rows; i += VL) {
+        const vf sum = load(f->sum + i);
+
         if (op->lse)
-            op->lse[q0 + r] = f->max[r] * LN_2 + logf(f->sum[r]);
+            _mm512_mask_storeu_ps(op->lse + q0 + i, (__mmask16)first_lanes(rows - i),
+                                  (__m512)((load(f->max + i) + log2_of(sum)) * splat(LN_2)));
+        store(f->sum + i, splat(1) / sum);
     }
+    for (size_t r = 0; r < rows; r++)
+        unpack_row(op->out + (q0 + r) * op->ldo, f->o + r * Dp, op->D, f->sum[r]);
 }
 
 void ISA_NAME(attend16_forward)(const tg_attend16 *op, float *work)
