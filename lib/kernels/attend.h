@@ -40,7 +40,7 @@ typedef struct tg_attend {
 /* Floats of scratch for a call with up to `keys` keys; each thread needs its own. */
 size_t tg_attend_work(size_t keys, size_t D);
 
-/* Queries of a block, and keys of a block: a multiple of 16, the longest vector. */
+/* Queries of a block, and keys of a block: a multiple of 32, two of the longest vectors. */
 #ifndef TG_ATTEND_BLOCK
 #define TG_ATTEND_BLOCK ((size_t)64)
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/round16.h"
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
 
@@ -22,6 +23,12 @@ struct trial {
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
     float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
     float w[SQUARE], m[SQUARE], v[SQUARE];
+};
+
+/* What they compute in bf16, and its probabilities' sum. */
+struct trial16 {
+    tg_bf16 attention[SQUARE], dq[SQUARE], dk[SQUARE], dv[SQUARE];
+    float lse[SIDE];
 };
 
 /* Multiples of 1/16 below 1: bf16 holds them exactly. */
@@ -111,6 +118,35 @@ static void try_halves(const tg_kernels *k, struct trial *t, const float *x, voi
     k->widen(t->product_halves, product, SQUARE);
 }
 
+static void try_attention16(const tg_kernels *k, struct trial16 *t, const float *x, void *work)
+{
+    tg_bf16 y[SQUARE + 3];
+    const tg_attend16 op = {
+        .queries = SIDE,
+        .D = SIDE,
+        .scale = 0.3f,
+        .q = y,
+        .k = y + 1,
+        .v = y + 2,
+        .ldq = SIDE,
+        .ldk = SIDE,
+        .ldv = SIDE,
+        .ldo = SIDE,
+        .out = t->attention,
+        .lse = t->lse,
+        .saved_out = t->attention,
+        .saved_lse = t->lse,
+        .dout = y + 3,
+        .dq = t->dq,
+        .dk = t->dk,
+        .dv = t->dv,
+    };
+
+    (void)tg_round_to_bf16(y, x, SQUARE + 3);
+    k->attend16_forward(&op, work);
+    k->attend16_backward(&op, work);
+}
+
 static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
 {
     k->gelu_tanh_forward(t->gelu, x, SQUARE);
@@ -145,7 +181,7 @@ static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
     k->normals(t->normals, &rng, 7, SQUARE, 0.5);
 }
 
-static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
+static void try_kernels(const tg_kernels *k, struct trial *t, struct trial16 *t16, void *work)
 {
     float x[SQUARE + 3]; /* each operand begins one element later than the one before */
 
@@ -154,6 +190,7 @@ static void try_kernels(const tg_kernels *k, struct trial *t, void *work)
     try_products(k, t, x, work);
     try_attention(k, t, x, work);
     try_halves(k, t, x, work);
+    try_attention16(k, t16, x, work);
     try_rows(k, t, x);
     try_elements(k, t, x);
 }
@@ -180,27 +217,45 @@ static bool agree(const float *a, const float *b, size_t n)
     return true;
 }
 
+/* Rounded probabilities and results differ by 2^-8 of terms below 1/2, and backward's come from both. */
+static bool agree16(const struct trial16 *a, const struct trial16 *b)
+{
+    const tg_bf16 *x = a->attention, *y = b->attention;
+
+    for (size_t i = 0; i < offsetof(struct trial16, lse) / sizeof *x; i++) {
+        const uint32_t bits[2] = {(uint32_t)x[i] << 16, (uint32_t)y[i] << 16};
+        float values[2];
+
+        memcpy(values, bits, sizeof values);
+        if (!(fabsf(values[0] - values[1]) <= 0x1p-9f + 0x1p-6f * fabsf(values[1])))
+            return false;
+    }
+    return agree(a->lse, b->lse, SIDE);
+}
+
 tg_status tg_kernels_check(const tg_kernels *k, tg_err *err)
 {
-    const size_t bytes = tg_size_max(tg_matmul_work(1), tg_attend_work(SIDE, SIDE) * sizeof(float));
+    const size_t bytes = tg_size_max(tg_matmul_work(1), tg_attend16_work(SIDE, SIDE) * sizeof(float));
     const tg_kernels *reference = &tg_kernels_portable;
     struct trial *t = calloc(2, sizeof *t);
+    struct trial16 *t16 = calloc(2, sizeof *t16);
     void *work = aligned_alloc(TG_ALIGN, tg_round_up(bytes, TG_ALIGN));
     tg_status status = TG_OK;
 
-    if (!t || !work) {
+    if (!t || !t16 || !work) {
         status = tg_fail_memory(err, bytes, "the kernels' test");
         goto done;
     }
-    try_kernels(reference, &t[0], work);
-    try_kernels(k, &t[1], work);
+    try_kernels(reference, &t[0], &t16[0], work);
+    try_kernels(k, &t[1], &t16[1], work);
     if (!agree((const float *)&t[1], (const float *)&t[0], sizeof *t / sizeof(float)) ||
-        !masks_agree(k, reference))
+        !agree16(&t16[1], &t16[0]) || !masks_agree(k, reference))
         status = tg_fail(err, TG_EDATA, "the %s kernels compute wrongly here; using the %s ones", k->isa,
                          reference->isa);
 
 done:
     free(work);
+    free(t16);
     free(t);
     return status;
 }

@@ -24,6 +24,7 @@
 #include "formats/sink.h"
 #include "lib/base/convert.h"
 #include "lib/base/rng.h"
+#include "lib/base/round16.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
@@ -342,6 +343,85 @@ static struct figure attention(const struct row *row)
     return against_peak(run_attention, &a, 0.2, false);
 }
 
+/* ---- attention in bf16, a head at a time */
+
+struct attention16 {
+    size_t B, T, C, H;
+    bool backward;
+    tg_bf16 *qkv, *dqkv, *out, *dout;
+    float *lse, *scratch;
+    size_t each; /* floats of scratch per thread */
+};
+
+static void run_heads16(void *context, size_t begin, size_t end)
+{
+    const struct attention16 *a = context;
+    const size_t T = a->T, C = a->C, D = C / a->H;
+
+    for (size_t bh = begin; bh < end; bh++) {
+        const size_t out = bh / a->H * T * C + bh % a->H * D, at = bh / a->H * T * 3 * C + bh % a->H * D;
+        const tg_attend16 op = {
+            .queries = T,
+            .D = D,
+            .scale = 0.125f,
+            .q = a->qkv + at,
+            .k = a->qkv + at + C,
+            .v = a->qkv + at + 2 * C,
+            .ldq = 3 * C,
+            .ldk = 3 * C,
+            .ldv = 3 * C,
+            .ldo = C,
+            .out = a->out + out,
+            .lse = a->lse + bh * T,
+            .saved_out = a->out + out,
+            .saved_lse = a->lse + bh * T,
+            .dout = a->dout + out,
+            .dq = a->dqkv + at,
+            .dk = a->dqkv + at + C,
+            .dv = a->dqkv + at + 2 * C,
+        };
+        float *own = a->scratch + tg_threads_self() * a->each;
+
+        (a->backward ? tg_kernels_get()->attend16_backward : tg_kernels_get()->attend16_forward)(&op, own);
+    }
+}
+
+static double run_attention16(void *context)
+{
+    struct attention16 *a = context;
+    const double operations = 2.0 * (double)a->B * (double)a->C * (double)a->T * (double)(a->T + 1);
+
+    tg_threads_run(a->B * a->H, 1, run_heads16, a);
+    return a->backward ? 2.5 * operations : operations; /* five products for two */
+}
+
+static tg_bf16 *filled16(size_t n)
+{
+    const float *x = filled(n);
+    tg_bf16 *y = must(malloc(n * sizeof *y));
+
+    (void)tg_round_to_bf16(y, x, n);
+    return y;
+}
+
+/* B, T, C, H = a..d; bf16 stands for backward here, too. */
+static struct figure attention16(const struct row *row)
+{
+    const size_t B = row->a, T = row->b, C = row->c, H = row->d, n = B * T * C;
+    struct attention16 a = {
+        .B = B, .T = T, .C = C, .H = H, .each = tg_round_up(tg_attend16_work(T, C / H), 16)};
+
+    a.qkv = filled16(3 * n);
+    a.dqkv = filled16(3 * n);
+    a.out = filled16(n);
+    a.dout = filled16(n);
+    a.lse = filled(B * H * T);
+    a.scratch = must(aligned_alloc(64, tg_threads() * a.each * sizeof(float)));
+    (void)run_attention16(&a);
+    a.backward = row->bf16;
+    return against_peak(run_attention16, &a, 0.2, true);
+}
+
 /* ---- training steps */
 
 static tg_model new_model(size_t preset)
@@ -610,6 +690,10 @@ static const struct row rows[] = {
     {"attention backward gpt2 4x1024", attention, 4, 1024, 768, 12, true, FLOPS},
     {"attention forward baby 12x64", attention, 12, 64, 128, 4, false, FLOPS},
     {"attention backward baby 12x64", attention, 12, 64, 128, 4, true, FLOPS},
+    {"attention bf16 forward gpt2 4x1024", attention16, 4, 1024, 768, 12, false, FLOPS},
+    {"attention bf16 backward gpt2 4x1024", attention16, 4, 1024, 768, 12, true, FLOPS},
+    {"attention bf16 forward baby 12x64", attention16, 12, 64, 128, 4, false, FLOPS},
+    {"attention bf16 backward baby 12x64", attention16, 12, 64, 128, 4, true, FLOPS},
     {"step baby 12x64", step, 1, 12, 64, 0, false, FLOPS},
     {"step bf16 baby 12x64", step, 1, 12, 64, 0, true, FLOPS},
     {"step gpt2 4x64", step, 2, 4, 64, 0, false, FLOPS},

@@ -706,6 +706,17 @@ static void no_dv(const tg_attend *op, float *work)
     op->dv[op->D * op->queries - 1] += 0.01f;
 }
 
+static void no_attend16(const tg_attend16 *op, float *work)
+{
+    (void)op, (void)work;
+}
+
+static void no_dv16(const tg_attend16 *op, float *work)
+{
+    kernels->attend16_backward(op, work);
+    op->dv[0] ^= 0x8000;
+}
+
 static void no_map(float *out, const float *inp, size_t n)
 {
     memcpy(out, inp, n * sizeof *out);
@@ -840,7 +851,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[22];
+    tg_kernels wrong[24];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -867,6 +878,8 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[19].normals = no_normals;
     wrong[20].widen = no_widening;
     wrong[21].add_rows16 = no_rows16;
+    wrong[22].attend16_forward = no_attend16;
+    wrong[23].attend16_backward = no_dv16;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);

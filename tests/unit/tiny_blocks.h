@@ -14,8 +14,8 @@
 #define A_FLOATS (KC_WORDS * 64)
 #define B_FLOATS (KC_WORDS * 96)
 
-/* lib/kernels: one vector of AVX-512; products on several threads */
-#define TG_ATTEND_BLOCK ((size_t)16)
+/* lib/kernels: two vectors of AVX-512; products on several threads */
+#define TG_ATTEND_BLOCK ((size_t)32)
 #define TG_COLUMNS ((size_t)16)
 #define PARALLEL_FROM 512
 

@@ -54,7 +54,7 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 
 # The tests that take the name of an instruction set, and those of code that cuts its work
 # into blocks, which are built with tiny ones as well.
-UNIT_ISA = test_kernels test_products test_nn test_model
+UNIT_ISA = test_kernels test_products test_attend16 test_nn test_model
 UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_learn
 
 tiny: ## build the C tests that are also run with tiny blocks
@@ -71,7 +71,7 @@ ALL_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(UNIT_ISA)) $(
 
 # What `make check` runs: kernels with every instruction set, with tiny blocks the portable ones and the
 # best; what is made of them with the best.
-KERNEL_TESTS = test_kernels test_products
+KERNEL_TESTS = test_kernels test_products test_attend16
 CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
              $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
              $(call with_isa,$(BUILD),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA)) test_split) \

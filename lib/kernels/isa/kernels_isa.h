@@ -8,6 +8,8 @@ void ISA_NAME(packed_matrix_pack)(const tg_packed_matrix *w, const float *b, siz
 void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w);
 void ISA_NAME(attend_forward)(const tg_attend *op, float *work);
 void ISA_NAME(attend_backward)(const tg_attend *op, float *work);
+void ISA_NAME(attend16_forward)(const tg_attend16 *op, float *work);
+void ISA_NAME(attend16_backward)(const tg_attend16 *op, float *work);
 void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n);
 void ISA_NAME(gelu_tanh_backward)(float *d, const float *inp, size_t n);
 void ISA_NAME(layernorm_stats)(float *mean, float *rstd, const float *inp, size_t C, float epsilon);

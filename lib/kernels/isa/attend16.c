@@ -1,0 +1,84 @@
+/*
+ * Attention with bf16 in memory, without bf16 instructions: see attend16.h.  A head's rows become
+ * float32, and its results bf16; between the two it is attention in float32.
+ */
+#include "lib/kernels/isa/kernels_isa.h"
+
+#ifndef __AVX512BF16__
+
+/* Rows of D, contiguous. */
+static float *widen(float *restrict to, const tg_bf16 *restrict x, size_t ld, size_t rows, size_t D)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < D; d++) {
+            const uint32_t bits = (uint32_t)x[r * ld + d] << 16;
+
+            memcpy(to + r * D + d, &bits, sizeof bits);
+        }
+    return to + rows * D;
+}
+
+/* Rounded to nearest, ties to even; a NaN stays one. */
+static void narrow(tg_bf16 *restrict to, size_t ld, const float *restrict x, size_t rows, size_t D)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < D; d++) {
+            uint32_t bits;
+
+            memcpy(&bits, x + r * D + d, sizeof bits);
+            to[r * ld + d] =
+                (tg_bf16)(x[r * D + d] != x[r * D + d] ? 0x7FC0 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+        }
+}
+
+/* The same attention in float32, with q, k and v in scratch; *rest is what remains of it. */
+static tg_attend widened(const tg_attend16 *op, float *work, float **rest)
+{
+    const size_t T = op->queries, D = op->D;
+    tg_attend wide = {.queries = T,
+                      .D = D,
+                      .scale = op->scale,
+                      .ldq = D,
+                      .ldk = D,
+                      .ldv = D,
+                      .ldo = D,
+                      .keep = op->keep,
+                      .context = op->context};
+
+    wide.q = work;
+    wide.k = work = widen(work, op->q, op->ldq, T, D);
+    wide.v = work = widen(work, op->k, op->ldk, T, D);
+    *rest = widen(work, op->v, op->ldv, T, D);
+    return wide;
+}
+
+void ISA_NAME(attend16_forward)(const tg_attend16 *op, float *work)
+{
+    float *rest;
+    tg_attend wide = widened(op, work, &rest);
+
+    wide.out = rest;
+    wide.lse = op->lse;
+    ISA_NAME(attend_forward)(&wide, rest + op->queries * op->D);
+    narrow(op->out, op->ldo, wide.out, op->queries, op->D);
+}
+
+void ISA_NAME(attend16_backward)(const tg_attend16 *op, float *work)
+{
+    const size_t T = op->queries, D = op->D;
+    float *rest;
+    tg_attend wide = widened(op, work, &rest);
+
+    wide.saved_lse = op->saved_lse;
+    wide.saved_out = rest;
+    wide.dout = rest = widen(rest, op->saved_out, op->ldo, T, D);
+    wide.dq = rest = widen(rest, op->dout, op->ldo, T, D);
+    wide.dk = wide.dq + T * D;
+    wide.dv = wide.dk + T * D;
+    ISA_NAME(attend_backward)(&wide, wide.dv + T * D);
+    narrow(op->dq, op->ldq, wide.dq, T, D);
+    narrow(op->dk, op->ldk, wide.dk, T, D);
+    narrow(op->dv, op->ldv, wide.dv, T, D);
+}
+
+#endif
