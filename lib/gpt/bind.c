@@ -36,6 +36,7 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
         .dw = gradient(g, w, l),
         .b = weight(g, b, l),
         .db = gradient(g, b, l),
+        .overwrite = g->overwrite,
         .in = in,
         .out = out,
         .packed = g->packed ? tg_packed_model_get(g->packed, g->model, w, l) : NULL,

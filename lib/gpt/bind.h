@@ -22,6 +22,7 @@ TG_API_BEGIN
 typedef struct tg_binding {
     const tg_model *model;
     float *grads;                     /* flat, in the order of the model's table; NULL: no gradients */
+    bool overwrite;                   /* linear layers write their gradients, and add to no others */
     const tg_packed_model *packed;    /* the model's matrices, packed; NULL: use them unpacked */
     const tg_matmul_scratch *scratch; /* NULL where all products are in double precision */
 } tg_binding;

@@ -35,6 +35,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 static void bind(tg_pass *p, float *grads)
 {
     p->acts.bound.grads = grads;
+    p->acts.bound.overwrite = true;
     p->acts.bound.scratch = &p->matmul;
 }
 
@@ -163,11 +164,48 @@ static void backward(tg_pass *p, const int32_t *ids)
     steps->embed_backward(a, ids);
 }
 
+/* Whether the gradient is a sum to which a layer adds, not the result of a linear layer's product. */
+static bool is_added_to(const tg_config *config, tg_param_kind kind)
+{
+    switch (kind) {
+    case TG_WTE:
+        return tg_head_kind(config) != TG_WTE; /* the head's product comes before the embedding */
+    case TG_WPE:
+    case TG_LN1_W:
+    case TG_LN1_B:
+    case TG_LN2_W:
+    case TG_LN2_B:
+    case TG_LNF_W:
+    case TG_LNF_B:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Zero what backward adds to, and what is between the tensors. */
+static void begin_grads(const tg_model *model, float *grads)
+{
+    const tg_params *table = &model->table;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const tg_param *t = &table->entry[i];
+        const size_t end = t->offset + t->count;
+        const size_t next = i + 1 < table->n ? table->entry[i + 1].offset : table->floats;
+
+        if (is_added_to(&model->config, t->kind))
+            tg_zero(grads + t->offset, t->count);
+        tg_zero(grads + end, next - end);
+    }
+}
+
 double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale)
 {
     double loss = 0;
 
     bind(p, grads);
+    if (grads)
+        begin_grads(p->acts.bound.model, grads);
     begin_work(p, grads != NULL);
     if (!p->abandoned)
         forward(p, ids);

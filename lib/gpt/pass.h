@@ -46,8 +46,9 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 
 /*
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.
- * The gradients of loss_scale times the mean loss are added to grads, a flat buffer in the order
- * of the model's table, unless it is NULL.  loss_scale is 1/n where n batches make a step.
+ * The gradients of loss_scale times the mean loss are written to grads, a flat buffer in the order
+ * of the model's table, with zeros between the tensors, unless it is NULL.  loss_scale is 1/n where n batches
+ * make a step.
  *
  * The watch is told the share of the work that is done, estimated from the products' sizes, a few
  * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads

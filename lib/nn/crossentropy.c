@@ -54,6 +54,7 @@ void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *t
                   float scale, size_t N, float *logits)
 {
     const size_t block = block_rows(N, head->out), C = head->in, V = head->out;
+    tg_linear some = *head;
 
     for (size_t n = 0; n < N; n += block) {
         const size_t rows = tg_size_min(block, N - n);
@@ -61,7 +62,8 @@ void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *t
         tg_linear_forward(logits, NULL, inp + n * C, head, rows);
         if (dinp) {
             tg_crossentropy_backward(losses + n, logits, targets + n, scale, rows, V);
-            tg_linear_backward(dinp + n * C, logits, inp + n * C, head, rows);
+            tg_linear_backward(dinp + n * C, logits, inp + n * C, &some, rows);
+            some.overwrite = false; /* later blocks add to what the first one wrote */
         } else {
             tg_crossentropy_forward(losses + n, logits, targets + n, rows, V);
         }

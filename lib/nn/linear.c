@@ -1,5 +1,7 @@
 #include "lib/nn/linear.h"
 
+#include <string.h>
+
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
@@ -69,6 +71,8 @@ static void parameters_backward(const float *dout, const float *inp, const tg_li
 {
     if (linear->dw)
         weight_backward(dout, inp, linear, N);
+    if (linear->db && linear->overwrite)
+        memset(linear->db, 0, linear->out * sizeof *linear->db);
     if (linear->db)
         tg_bias_backward(linear->db, dout, linear->out, N, linear->out);
 }

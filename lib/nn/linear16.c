@@ -1,5 +1,6 @@
 /* Linear layers, residual ones and the head, with activations in bf16: see lib/nn/ops16.h. */
 #include <assert.h>
+#include <string.h>
 
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
@@ -84,6 +85,8 @@ static void parameters_backward(const tg_bf16 *dout, size_t ld, const tg_bf16 *i
     op.b16 = linear->transposed ? inp : dout;
     if (linear->dw)
         tg_matmul_run(&op, linear->scratch);
+    if (linear->db && linear->overwrite)
+        memset(linear->db, 0, linear->out * sizeof *linear->db);
     if (linear->db)
         tg_threads_run(linear->out, tg_threads_grain(N, TG_COLUMNS), add_columns,
                        &(struct columns){linear->db, dout, ld, N});
@@ -191,17 +194,19 @@ void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_
                     const tg_linear *head, float scale, size_t N, float *logits)
 {
     const size_t C = head->in, V = head->out, block = tg_head_logits(N, V) / V;
+    tg_linear some = *head;
 
     for (size_t n = 0; n < N; n += block) {
         const size_t rows = tg_size_min(block, N - n);
-        struct rows some = {losses + n, logits, targets + n, scale, V};
+        struct rows losses_of = {losses + n, logits, targets + n, scale, V};
 
         to_float(logits, NULL, inp + n * C, head, rows);
         if (!dinp) {
             tg_crossentropy_forward(losses + n, logits, targets + n, rows, V);
             continue;
         }
-        tg_threads_run(rows, tg_threads_grain(V, 1), loss_rows, &some);
-        backward(dinp + n * C, (const tg_bf16 *)logits, 2 * V, inp + n * C, head, rows);
+        tg_threads_run(rows, tg_threads_grain(V, 1), loss_rows, &losses_of);
+        backward(dinp + n * C, (const tg_bf16 *)logits, 2 * V, inp + n * C, &some, rows);
+        some.overwrite = false; /* later blocks add to what the first one wrote */
     }
 }

@@ -60,6 +60,6 @@ tg_matmul tg_linear_weight_product(const tg_linear *linear, size_t ld, size_t N)
         .b_col = 1,
         .c = linear->dw,
         .ldc = t ? linear->in : linear->out,
-        .accumulate = true,
+        .accumulate = !linear->overwrite,
     };
 }

@@ -13,8 +13,8 @@ tg_matmul tg_linear_product(const tg_linear *linear, size_t N);
 /* dx = dy W^T: A is dy [N,out], with rows ld apart, C is dx [N,in]. */
 tg_matmul tg_linear_input_product(const tg_linear *linear, size_t ld, size_t N);
 
-/* dw += x^T dy, or for a transposed W dw += dy^T x: A is x [N,in], or dy; B is the other.  The rows of dy
- * are ld apart. */
+/* dw += x^T dy, or for a transposed W dw += dy^T x (= if linear->overwrite): A is x [N,in], or dy; B is the
+ * other.  The rows of dy are ld apart. */
 tg_matmul tg_linear_weight_product(const tg_linear *linear, size_t ld, size_t N);
 
 #endif

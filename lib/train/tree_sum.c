@@ -36,7 +36,6 @@ void tg_tree_sum_begin(tg_tree_sum *s)
 float *tg_tree_sum_next(tg_tree_sum *s)
 {
     assert(s->n < s->buffers);
-    tg_zero(s->part[s->n].grads, s->floats);
     return s->part[s->n].grads;
 }
 

@@ -56,7 +56,7 @@ void tg_tree_sum_place(tg_arena *arena, tg_tree_sum *s, size_t floats, size_t pa
 /* Forget all parts. */
 void tg_tree_sum_begin(tg_tree_sum *s);
 
-/* The buffer [floats] of the next part, filled with zeros. */
+/* The buffer [floats] of the next part, which may hold anything. */
 float *tg_tree_sum_next(tg_tree_sum *s);
 
 /* Append the gradient in that buffer, with its loss, as the sum over passes first .. end - 1, a

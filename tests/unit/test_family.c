@@ -46,6 +46,15 @@ struct setting {
     int32_t ids[B * T], targets[B * T];
 };
 
+static float *nans(size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = NAN;
+    return x;
+}
+
 static void set_up(struct setting *s, const tg_config *config)
 {
     tg_err err;
@@ -57,7 +66,7 @@ static void set_up(struct setting *s, const tg_config *config)
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     check_fill_arena(&s->arena); /* NaN everywhere */
     tg_pass_place(&s->arena, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
-    s->grads = calloc(s->model.table.floats, sizeof *s->grads);
+    s->grads = nans(s->model.table.floats);
     ref_parallel_open(&s->ref, &s->model, B, T);
     for (int i = 0; i < B * T; i++) {
         s->ids[i] = (i * 37 + 11) % V;
@@ -150,7 +159,7 @@ static void blocks_may_share_x2(void)
     set_up(&s, &c);
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     kept = s.grads;
-    s.grads = calloc(s.model.table.floats, sizeof *s.grads);
+    s.grads = nans(s.model.table.floats);
     s.pass.acts.recompute_x2 = true;
     for (size_t l = 0; l < c.n_layer; l++)
         s.pass.acts.block[l].x2 = s.pass.acts.block[0].x2;

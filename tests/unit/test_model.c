@@ -48,6 +48,17 @@ static void tokens(int32_t *ids, int32_t *targets, int32_t vocab_size)
     ids[3] = ids[4]; /* a row of the embedding that two places share */
 }
 
+#define BF16_ERROR 0x1p-6
+
+static float *nans(size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = NAN;
+    return x;
+}
+
 struct setting {
     tg_model model;
     tg_pass pass;
@@ -57,22 +68,28 @@ struct setting {
     int32_t ids[B * T], targets[B * T];
 };
 
-static void set_up(struct setting *s, const tg_config *config)
+/* Of a pass that computes everything it reads: its memory and the gradients begin as NaN. */
+static void set_up_in(struct setting *s, const tg_config *config, tg_precision precision)
 {
+    const tg_pass_size size = {.B = B, .T = T, .gradients = true, .precision = precision};
     tg_err err;
 
     memset(s, 0, sizeof *s);
     small_model_create(&s->model, *config, 1);
     small_model_stir(&s->model, 100, 0.5, 0.3); /* no gradient near zero */
-    tg_pass_place(&s->arena, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
+    tg_pass_place(&s->arena, &s->pass, &s->model, &size);
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
-    tg_pass_place(&s->arena, &s->pass, &s->model, &(tg_pass_size){.B = B, .T = T, .gradients = true});
+    tg_pass_place(&s->arena, &s->pass, &s->model, &size);
     check_fill_arena(&s->arena); /* NaN everywhere ... */
-    tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model,
-                  &(tg_pass_size){.B = B, .T = T, .gradients = true});
-    s->grads = calloc(s->model.table.floats, sizeof *s->grads);
+    tg_pass_place(&(tg_arena){.base = s->arena.base, .size = s->arena.size}, &s->pass, &s->model, &size);
+    s->grads = nans(s->model.table.floats);
     s->flat = small_model_params64(&s->model);
     tokens(s->ids, s->targets, (int32_t)config->vocab_size);
+}
+
+static void set_up(struct setting *s, const tg_config *config)
+{
+    set_up_in(s, config, TG_PRECISION_FLOAT32);
 }
 
 static void tear_down(struct setting *s)
@@ -181,31 +198,36 @@ static void gradients_add_up(void)
 {
     const tg_config c = tiny();
     struct setting s;
-    float *whole;
+    float *whole, *half;
 
     set_up(&s, &c);
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     whole = s.grads;
-    s.grads = calloc(s.model.table.floats, sizeof *s.grads);
+    s.grads = nans(s.model.table.floats);
+    half = nans(s.model.table.floats);
     s.pass.acts.B = 1;
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 0.5f);
-    (void)tg_pass_run(&s.pass, s.ids + T, s.targets + T, s.grads, 0.5f);
+    (void)tg_pass_run(&s.pass, s.ids + T, s.targets + T, half, 0.5f);
+    for (size_t i = 0; i < s.model.table.floats; i++)
+        s.grads[i] += half[i];
     CHECK(check_distance(s.grads, whole, s.model.table.floats) < 1e-6);
     free(whole);
+    free(half);
     tear_down(&s);
 }
 
-static void same_bits_at_any_thread_count(void)
+static void same_bits_in(tg_precision precision)
 {
     tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
     float *first = NULL;
 
-    c.n_embd = 68; /* of no block's size, but enough to go parallel */
+    /* of no block's size, but enough to go parallel */
+    c.n_embd = precision == TG_PRECISION_BF16 ? 60 : 68;
     for (size_t threads = 1; threads <= 4; threads++) {
         struct setting s;
 
         tg_threads_set(threads);
-        set_up(&s, &c);
+        set_up_in(&s, &c, precision);
         (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
         if (first)
             CHECK(memcmp(first, s.grads, s.model.table.floats * sizeof(float)) == 0);
@@ -214,6 +236,71 @@ static void same_bits_at_any_thread_count(void)
         tear_down(&s);
     }
     free(first);
+}
+
+static void same_bits_at_any_thread_count(void)
+{
+    same_bits_in(TG_PRECISION_FLOAT32);
+    same_bits_in(TG_PRECISION_BF16);
+}
+
+/* ---- bf16 between the products */
+
+/* |x - y| / |y| of a tensor. */
+static double relative_error(const float *x, const float *y, size_t n)
+{
+    double off = 0, size = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        off += pow((double)x[i] - (double)y[i], 2);
+        size += pow((double)y[i], 2);
+    }
+    return sqrt(off / (size > 0 ? size : 1));
+}
+
+/* Each tensor's gradient is that in float32 but for some roundings of relative error 2^-9: its own and
+ * those of the activations and gradients before it, of which the largest parts cancel in places. */
+static void check_bf16(const tg_config *config, float dropout)
+{
+    struct setting s, half;
+    float loss;
+
+    set_up(&s, config);
+    set_up_in(&half, config, TG_PRECISION_BF16);
+    for (size_t i = 0; i < s.model.table.floats; i++) /* weights of a usual size */
+        s.model.params[i] = half.model.params[i] *= 0.25f;
+    s.pass.acts.dropout = half.pass.acts.dropout = dropout;
+    loss = (float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+    CHECK_NEAR(tg_pass_run(&half.pass, s.ids, s.targets, half.grads, 1), (double)loss, 0x1p-8);
+    for (size_t i = 0; i < s.model.table.n; i++) {
+        const tg_param *t = &s.model.table.entry[i];
+        const double error = relative_error(half.grads + t->offset, s.grads + t->offset, t->count);
+
+        if (!(error < BF16_ERROR))
+            printf("%s: %g\n", t->name, error);
+        CHECK(error < BF16_ERROR);
+    }
+    CHECK_NEAR(tg_pass_run(&half.pass, s.ids, s.targets, NULL, 1), (double)loss, dropout > 0 ? 1 : 0x1p-8);
+    tear_down(&s);
+    tear_down(&half);
+}
+
+static void gradients_in_bf16(void)
+{
+    tg_config c = tiny_letters();
+
+    check_bf16(&c, 0);
+    check_bf16(&c, 0.3f);
+    c.layer_norm_bias = c.linear_bias = c.tied = false;
+    c.head_bias = true;
+    c.activation = TG_GELU_ERF;
+    check_bf16(&c, 0);
+    c = tg_config_preset(TG_PRESET_DEFAULT);
+    c.n_embd = 64;
+    check_bf16(&c, 0);
+    c.n_embd = 60;
+    c.n_head = 3;
+    check_bf16(&c, 0.1f);
 }
 
 /* What a large pass does to save memory: the same numbers, made twice. */
@@ -231,7 +318,7 @@ static void blocks_may_share_x2(void)
     }
     loss = (float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     kept = s.grads;
-    s.grads = calloc(s.model.table.floats, sizeof *s.grads);
+    s.grads = nans(s.model.table.floats);
     s.pass.acts.recompute_x2 = true;
     for (size_t l = 0; l < c.n_layer; l++)
         s.pass.acts.block[l].x2 = s.pass.acts.block[0].x2;
@@ -676,6 +763,7 @@ static void tests(void)
     RUN(gradients_with_dropout);
     RUN(gradients_add_up);
     RUN(same_bits_at_any_thread_count);
+    RUN(gradients_in_bf16);
     RUN(blocks_may_share_x2);
     RUN(inference_is_the_forward_pass);
     RUN(sequences_together);

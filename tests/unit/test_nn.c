@@ -239,6 +239,27 @@ static void check_linear_backward(size_t N, size_t K, size_t M, bool with_bias)
     done();
 }
 
+/* What was in dw and db does not matter then; otherwise the bits are those of adding to zeros. */
+static void linear_overwrites_gradients(void)
+{
+    enum { N = 19, K = 21, M = 23 };
+    float *x = randoms(N * K), *dout = randoms(N * M), *dw[2] = {nans(K * M), nans(K * M)},
+          *db[2] = {nans(M), nans(M)};
+    const tg_matmul_scratch scratch = take_product_scratch();
+    tg_linear linear = {.dw = dw[0], .db = db[0], .overwrite = true, .in = K, .out = M, .scratch = &scratch};
+
+    tg_linear_backward(NULL, dout, x, &linear, N);
+    memset(dw[1], 0, K * M * sizeof(float));
+    memset(db[1], 0, M * sizeof(float));
+    linear.dw = dw[1];
+    linear.db = db[1];
+    linear.overwrite = false;
+    tg_linear_backward(NULL, dout, x, &linear, N);
+    SAME(dw[0], dw[1], K * M);
+    SAME(db[0], db[1], M);
+    done();
+}
+
 static void linear_backward(void)
 {
     for (size_t s = 0; s < COUNT(shapes); s++) {
@@ -1045,6 +1066,7 @@ static void tests(void)
 {
     RUN(linear_forward);
     RUN(linear_backward);
+    RUN(linear_overwrites_gradients);
     RUN(linear_backward_parameters_only);
     RUN(linear_backward_input_only);
     RUN(bias_backward_strided);
