@@ -186,7 +186,7 @@ size_t tg_attend16_work(size_t keys, size_t D)
     /* with bf16 instructions backward needs most: five packed arrays of keys, which are bf16, or float32
      * sums; as much for a block's queries; scores and what becomes of them; dropout's factors */
     const size_t P = tg_round_up(keys, TG_ATTEND_BLOCK), Dp = tg_round_up(D, 32), Q = TG_ATTEND_BLOCK;
-    const size_t packed = (7 * P / 2 + 3 * Q) * Dp + (11 * Q / 2 + 2) * Q;
+    const size_t packed = (7 * P / 2 + 3 * Q) * Dp + (11 * Q / 2 + 3) * Q;
 
     /* without them seven arrays of rows in float32, and what they need in float32 */
     return tg_size_max(packed, 8 * keys * D + tg_attend_work(keys, D));

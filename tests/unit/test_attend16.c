@@ -356,12 +356,35 @@ static void a_nan_stays_one(void)
         free(kept[--kept_n]);
 }
 
+/* The tile unit's kernels on a model of the tile unit; the rest of them takes the avx512bf16 instructions. */
+static void on_modelled_tiles(void)
+{
+#ifdef TG_TILES_MODEL
+    void tg_attend16_forward_tiles_model(const tg_attend16 *op, float *work);
+    void tg_attend16_backward_tiles_model(const tg_attend16 *op, float *work);
+    const tg_kernels *const here = kernels;
+    tg_kernels tiles = *kernels;
+
+    if (strcmp(kernels->isa, "avx512bf16") != 0)
+        return;
+    tiles.isa = "tiles_model";
+    tiles.attend16_forward = tg_attend16_forward_tiles_model;
+    tiles.attend16_backward = tg_attend16_backward_tiles_model;
+    kernels = &tiles;
+    all_sizes();
+    peaked();
+    a_nan_stays_one();
+    kernels = here;
+#endif
+}
+
 static void tests(void)
 {
     kernels = tg_kernels_get();
     RUN(all_sizes);
     RUN(peaked);
     RUN(a_nan_stays_one);
+    RUN(on_modelled_tiles);
 }
 
 int main(int argc, char **argv)

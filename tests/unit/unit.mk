@@ -19,8 +19,9 @@ $(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests
 ifneq ($(filter amx,$(ISAS)),)
 ISA_FLAGS_tiles_model = $(ISA_FLAGS_avx512bf16) -include tests/unit/tiles_model.h
 $(eval $(call isa_rule,tiles_model))
-$(BUILD)/obj/tests/unit/test_products.o: ALL_CPPFLAGS += -DTG_TILES_MODEL
+$(BUILD)/obj/tests/unit/test_products.o $(BUILD)/obj/tests/unit/test_attend16.o: ALL_CPPFLAGS += -DTG_TILES_MODEL
 $(BUILD)/unit/test_products: $(BUILD)/obj/lib/kernels/isa/matmul_amx.tiles_model.o
+$(BUILD)/unit/test_attend16: $(BUILD)/obj/lib/kernels/isa/attend16_tiles.tiles_model.o
 endif
 
 # A second kind of tokenizer, tests/unit/grams.c: in a test of its own, and in tools for
