@@ -56,6 +56,7 @@
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
+#include "lib/nn/ops16.h"
 #include "lib/nn/ops64.h"
 #include "lib/nn/ref/ref.h"
 #include "lib/nn/residual.h"

@@ -45,7 +45,8 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
         setting(o, 0, TG_SET_PRECISION, NULL,
-                "round the operands of matrix products to this type; sums stay float32"),
+                "type of activations between matrix products, which round the "
+                "weights to it, too; sums stay float32"),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N",

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "formats/sink.h"
-#include "lib/base/convert.h"
 #include "lib/base/rng.h"
 #include "lib/base/round16.h"
 #include "lib/base/size.h"
@@ -256,11 +255,10 @@ struct row {
 
 static tg_bf16 *filled16(size_t n)
 {
-    tg_bf16 *x = placed(n * sizeof *x);
+    tg_bf16 *y = placed(n * sizeof *y);
 
-    for (size_t i = 0; i < n; i++)
-        x[i] = tg_bf16_from_float((float)(i * 7 % 13) / 13.0f - 0.5f);
-    return x;
+    (void)tg_round_to_bf16(y, filled(n), n);
+    return y;
 }
 
 /* Activations in bf16: A, and B and C where they are none of a weight; a sum over more than the channels
@@ -393,15 +391,6 @@ static double run_attention16(void *context)
 
     tg_threads_run(a->B * a->H, 1, run_heads16, a);
     return a->backward ? 2.5 * operations : operations; /* five products for two */
-}
-
-static tg_bf16 *filled16(size_t n)
-{
-    const float *x = filled(n);
-    tg_bf16 *y = must(malloc(n * sizeof *y));
-
-    (void)tg_round_to_bf16(y, x, n);
-    return y;
 }
 
 /* B, T, C, H = a..d; bf16 stands for backward here, too. */
