@@ -20,38 +20,42 @@ INLINE size_t threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
     return tg_size_min(scratch->threads, tg_threads());
 }
 
-#define PIECE ((size_t)64) /* elements that are finished at a time */
+#define TILE_MAX 1024 /* elements of a tile */
 
-/* Elements at .. at+n-1 of C, n <= PIECE, are complete, in c: what else is made of them. */
-INLINE void finish_piece(const tg_matmul *op, float *c, size_t at, size_t n)
+/* The tile of a bf16 C with rows i .. i+m-1 and columns j .. j+n-1 is complete, in float32 at c: round it,
+ * and make what else is made of it.  A whole tile is one run of memory, and one call of each function. */
+static void finish_halves(const tg_matmul *op, float *c, size_t ldc, size_t i, size_t j, size_t m, size_t n)
 {
-    float values[PIECE];
+    const size_t at = i * op->ldc + j, runs = n == ldc ? 1 : m, run = n == ldc ? m * ldc : n;
+    float values[TILE_MAX];
 
-    if (op->slope && op->pre16) {
-        widen_row(values, op->pre16 + at, n);
-        op->slope(c, values, n);
-    } else if (op->slope) {
-        op->slope(c, op->pre + at, n);
+    if (op->slope) {
+        for (size_t r = 0; r < m; r++)
+            widen_row(values + r * ldc, op->pre16 + at + r * op->ldc, n);
+        for (size_t r = 0; r < runs; r++)
+            op->slope(c + r * ldc, values + r * ldc, run);
     }
-    if (op->c16)
-        round_row(op->c16 + at, c, n);
-    if (op->map && op->c16) { /* of the rounded value, which is all that is kept */
-        widen_row(values, op->c16 + at, n);
-        op->map(values, values, n);
-        round_row(op->mapped16 + at, values, n);
-    } else if (op->map) {
-        op->map(op->mapped + at, c, n);
-    }
+    for (size_t r = 0; r < m; r++)
+        round_row(op->c16 + at + r * op->ldc, c + r * ldc, n);
+    if (!op->map)
+        return;
+    for (size_t r = 0; r < m; r++) /* of the rounded values, which are all that is kept */
+        widen_row(values + r * ldc, op->c16 + at + r * op->ldc, n);
+    for (size_t r = 0; r < runs; r++)
+        op->map(values + r * ldc, values + r * ldc, run);
+    for (size_t r = 0; r < m; r++)
+        round_row(op->mapped16 + at + r * op->ldc, values + r * ldc, n);
 }
 
-/* Rows i .. i+m-1, columns j .. j+n-1 of C are complete, at c. */
+/* Rows i .. i+m-1, columns j .. j+n-1 of C are complete, at c: a tile of a bf16 C, or in place. */
 INLINE void finish_block(const tg_matmul *op, float *c, size_t ldc, size_t i, size_t j, size_t m, size_t n)
 {
-    if (!op->slope && !op->c16 && !op->map)
-        return;
-    for (size_t r = 0; r < m; r++)
-        for (size_t p = 0; p < n; p += PIECE)
-            finish_piece(op, c + r * ldc + p, (i + r) * op->ldc + j + p, tg_size_min(PIECE, n - p));
+    if (op->c16)
+        finish_halves(op, c, ldc, i, j, m, n);
+    for (size_t r = 0; !op->c16 && op->slope && r < m; r++)
+        op->slope(c + r * ldc, op->pre + (i + r) * op->ldc + j, n);
+    for (size_t r = 0; !op->c16 && op->map && r < m; r++)
+        op->map(op->mapped + (i + r) * op->ldc + j, c + r * ldc, n);
 }
 
 /* What to prefetch while a tile is computed: the source of the next panel of B into the
