@@ -102,8 +102,6 @@ static void pack_transposed(float *restrict to, size_t W, const tg_bf16 *x, size
         }
 }
 
-/* to[rows/2][Dp]: words across two rows, zero-padded. */
-
 /* to[rows/2][Dp]: words across two rows, zero-padded in D, and to `padded` rows. */
 static void pack_across(float *restrict to, size_t Dp, const tg_bf16 *x, size_t ld, size_t rows, size_t D,
                         size_t padded)
