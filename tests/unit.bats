@@ -19,6 +19,7 @@ unit() {
 with_isa() {
     unit kernels "$1"
     unit products "$1"
+    unit attend16 "$1"
     unit nn "$1"
     unit model "$1"
 }

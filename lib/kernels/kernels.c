@@ -188,6 +188,6 @@ size_t tg_attend16_work(size_t keys, size_t D)
     const size_t P = tg_round_up(keys, TG_ATTEND_BLOCK), Dp = tg_round_up(D, 32), Q = TG_ATTEND_BLOCK;
     const size_t packed = (7 * P / 2 + 3 * Q) * Dp + (11 * Q / 2 + 3) * Q;
 
-    /* without them seven arrays of rows in float32, and what they need in float32 */
+    /* without them eight arrays of rows in float32, and what they need in float32 */
     return tg_size_max(packed, 8 * keys * D + tg_attend_work(keys, D));
 }

@@ -65,7 +65,6 @@ INLINE void softmax_step(const tg_attend16 *op, const struct forward *f, size_t 
     for (size_t j = 0; j < n; j += 2) {
         vf even = exp2_of(load(f->s + j * QB + i) * factor - max);
         vf odd = exp2_of(load(f->s + (j + 1) * QB + i) * factor - max);
-        vf both;
 
         if (diagonal) {
             even = only(seen(true, i, j), even);
@@ -77,9 +76,7 @@ INLINE void softmax_step(const tg_attend16 *op, const struct forward *f, size_t 
             even *= load(f->drop + j * QB + i);
             odd *= load(f->drop + (j + 1) * QB + i);
         }
-        both = round_pairs(even, odd);
-        store(f->p + j / 2 * QB + i,
-              words_across(both, (vf)_mm512_shuffle_i64x2((__m512i)both, (__m512i)both, 0x4E), 0));
+        store(f->p + j / 2 * QB + i, round_across(even, odd));
     }
     rescale = exp2_of(before - max);
     store(f->rescale + i, rescale);

@@ -102,8 +102,6 @@ static void pack_transposed(float *restrict to, size_t W, const tg_bf16 *x, size
         }
 }
 
-/* to[rows/2][Dp]: words across two rows, zero-padded. */
-
 /* to[rows/2][Dp]: words across two rows, zero-padded in D, and to `padded` rows. */
 static void pack_across(float *restrict to, size_t Dp, const tg_bf16 *x, size_t ld, size_t rows, size_t D,
                         size_t padded)
@@ -122,6 +120,17 @@ static void pack_across(float *restrict to, size_t Dp, const tg_bf16 *x, size_t 
 INLINE vf round_pairs(vf low, vf high)
 {
     return (vf)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+}
+
+/* The same, words of one of the first and one of the second. */
+INLINE vf round_across(vf even, vf odd)
+{
+    const __m512i lanes =
+        _mm512_setr_epi32(0 | 16 << 16, 1 | 17 << 16, 2 | 18 << 16, 3 | 19 << 16, 4 | 20 << 16, 5 | 21 << 16,
+                          6 | 22 << 16, 7 | 23 << 16, 8 | 24 << 16, 9 | 25 << 16, 10 | 26 << 16,
+                          11 | 27 << 16, 12 | 28 << 16, 13 | 29 << 16, 14 | 30 << 16, 15 | 31 << 16);
+
+    return (vf)_mm512_permutexvar_epi16(lanes, (__m512i)round_pairs(even, odd));
 }
 
 /* Rows of D, times a factor, rounded. */
