@@ -415,7 +415,7 @@ static struct figure sampling(const struct row *row)
     tg_infer_select(&s.f, 0, row->b);
     if (row->bf16 || row->b > 1) {
         check(
-            tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err),
+            tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_WEIGHT_BF16 : TG_WEIGHT_FLOAT32, &err),
             &err);
         s.f.packed = &s.packed;
     }
