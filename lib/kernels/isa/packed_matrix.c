@@ -21,10 +21,11 @@
 #define BLOCK ((size_t)4 * ROWS)   /* rows, at most, whose sums are kept while a panel is read */
 #define PART_BYTES ((size_t)32768) /* of a panel, that groups of rows use one after another */
 #define LINE 64                    /* bytes of a cache line */
-#define LOOKAHEAD ((size_t)64)     /* lines, of the prefetch for a single group of rows */
+#define LOOKAHEAD ((size_t)128)    /* lines, of the prefetch for a single group of rows */
 #define STRIDE 8                   /* of k between prefetches */
 
-/* Multiply-adds that are worth sharing: some ten microseconds when sampling. */
+/* Multiply-adds that are worth sharing: some ten microseconds when sampling.  They are shared in
+ * smaller parts, because at the end threads wait for one. */
 #define PART (4 * (size_t)PARALLEL_FROM)
 
 /* What to prefetch while rows use a panel: `lines` cache lines every STRIDE of k. */
@@ -130,21 +131,38 @@ struct product {
     const tg_packed_matrix *w;
 };
 
+/* n floats, in `space` with zeros after them if they are no whole panel; NULL stays. */
+static const float *whole(const float *x, size_t n, float *space)
+{
+    if (!x || n == NR)
+        return x;
+    memset(space, 0, NR * sizeof *space);
+    return memcpy(space, x, n * sizeof *x);
+}
+
 /* Store a panel's sums of one row, scaled and with all that is added, to C. */
 static void put_row(const struct product *p, size_t m, size_t j, const float *sums)
 {
     const tg_matmul *op = p->op;
-    const size_t n = tg_size_min(NR, op->N - j);
-    const float *add = op->accumulate ? op->c : op->add;
-    float *c = op->c + m * op->ldc + j, bias[NR] = {0}, before[NR] = {0}, out[NR];
+    const size_t n = tg_size_min(NR, op->N - j), at = m * op->ldc + j;
+    const float *add = op->accumulate ? op->c : op->add, *scales = p->w->scales;
+    float space[3][NR], *out = n == NR ? op->c + at : space[0];
+    const float *bias = whole(op->bias ? op->bias + j : NULL, n, space[1]);
+    const float *before = whole(add ? add + at : NULL, n, space[2]);
 
-    if (op->bias)
-        memcpy(bias, op->bias + j, n * sizeof *bias);
-    if (add)
-        memcpy(before, add + m * op->ldc + j, n * sizeof *before);
-    for (size_t i = 0; i < NR; i++)
-        out[i] = (p->w->scales ? p->w->scales[j + i] * sums[i] : sums[i]) + bias[i] + before[i];
-    memcpy(c, out, n * sizeof *c);
+    for (size_t i = 0; i < NR; i += VL) {
+        vf sum = load(sums + i);
+
+        if (scales)
+            sum *= load(scales + j + i);
+        if (bias)
+            sum += load(bias + i);
+        if (before)
+            sum += load(before + i);
+        store(out + i, sum);
+    }
+    if (n < NR)
+        memcpy(op->c + at, out, n * sizeof *out);
     map_block(op, m, j, 1, n);
 }
 
@@ -209,6 +227,8 @@ static void multiply_columns(void *context, size_t begin, size_t end)
 void ISA_NAME(packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w)
 {
     const size_t panel = op->M * op->K * NR; /* multiply-adds */
+    const bool large = op->M * op->K * op->N > PART;
 
-    tg_threads_run(op->N, NR * tg_size_max(1, PART / panel), multiply_columns, &(struct product){op, w});
+    tg_threads_run(op->N, large ? NR * tg_size_max(1, PARALLEL_FROM / panel) : op->N, multiply_columns,
+                   &(struct product){op, w});
 }
