@@ -169,6 +169,28 @@ PY
     [[ $(cmp -l c d | wc -l) -lt 50 ]]
 }
 
+@test "--precision int8: nearly the same probabilities; the same text at any number of threads, alone and among others" {
+    tiny
+    tg-sample -p 'To be' -n 200 --precision int8 > a
+    for n in 1 2 3; do
+        tg-sample -p 'To be' -n 200 --precision int8 --threads "$n" | cmp - a
+    done
+    tg-sample -p 'To be' -n 200 --precision int8 -0 > one
+    for count in 2 9; do
+        tg-sample -p 'To be' -n 200 --precision int8 -0 --count "$count" > many
+        cmp one <(head -c "$(wc -c < one)" many)
+    done
+    # all three differ somewhere in a long text
+    for type in float32 bf16 int8; do
+        tg-sample -p 'To be' -n 3000 --precision "$type" | cksum
+    done | sort -u > sums
+    [[ $(wc -l < sums) = 3 ]]
+    # of many random choices, at most a few fall to the other side
+    tg-sample -p 'To be' -n 1 --no-prompt --count 500 -0 > d
+    tg-sample -p 'To be' -n 1 --no-prompt --count 500 -0 --precision int8 > e
+    [[ $(cmp -l d e | wc -l) -lt 50 ]]
+}
+
 # cut_texts FILE STOP: the texts of FILE, each ended by a byte 0, up to STOP.
 cut_texts() {
     python3 -c '
@@ -238,6 +260,8 @@ END
     run -1 --separate-stderr tg-sample -m inf.npz -p ab --precision bf16
     said 'inf.npz: h.1.mlp.c_fc.weight[5] is 3.4e+38: bf16 would round it to infinity'
     [[ -z $output ]]
+    run -1 --separate-stderr tg-sample -m inf.npz -p ab --precision int8
+    said 'position 2: logits['
     run -1 --separate-stderr tg-sample -m nan.npz -p ab --precision bf16 --count 3
     said 'text 1 of 3: position 2: logits['
     is_output ab

@@ -9,7 +9,7 @@ struct options {
     const char *model, *stop;
     cli_text text;
     bool no_prompt, zero;
-    size_t n, count, precision, threads;
+    size_t n, count, type, threads;
     tg_sampling sampling;
 };
 
@@ -37,8 +37,8 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it", 0, 0,
          NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
-        {0, "precision", CLI_CHOICE, &o->precision, TG_PRECISIONS,
-         "round the weights to this type; bf16 is faster", 0, 0, NULL},
+        {0, "precision", CLI_CHOICE, &o->type, TG_WEIGHT_TYPES,
+         "round the weights to this type; bf16 is faster, int8 still more", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the text; 0 for one per processor", 0, 1024, NULL},
         {0},
@@ -153,7 +153,7 @@ static tg_status open_generator(tg_generator *g, const cli_model *m, const tg_pr
                                 const struct options *o, tg_err *err)
 {
     const size_t tokens = tg_size_max(1, p->n) + o->n;
-    tg_status status = tg_generator_open(g, &m->model, (tg_precision)o->precision, o->count, tokens, err);
+    tg_status status = tg_generator_open(g, &m->model, (tg_weight_type)o->type, o->count, tokens, err);
 
     return status == TG_EDATA ? tg_err_in(err, cli_input_name(m->path)) : status;
 }

@@ -1,5 +1,6 @@
 #include "lib/gpt/packed.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool is_matrix(const tg_model *model, const tg_param *t)
 struct placement {
     tg_packed_model *p;
     const tg_model *model;
-    tg_precision precision;
+    tg_weight_type type;
 };
 
 static void place(tg_arena *arena, void *context)
@@ -37,7 +38,7 @@ static void place(tg_arena *arena, void *context)
         tg_packed_matrix w = {0};
 
         if (is_matrix(model, t))
-            tg_packed_matrix_place(arena, &w, t->shape[head], t->shape[!head], to->precision);
+            tg_packed_matrix_place(arena, &w, t->shape[head], t->shape[!head], to->type);
         if (p->matrix)
             p->matrix[i] = w;
     }
@@ -45,18 +46,18 @@ static void place(tg_arena *arena, void *context)
 
 struct values {
     const float *w;
-    atomic_size_t first; /* beyond bf16's range, of those seen */
+    float limit;
+    atomic_size_t first; /* beyond the limit, of those seen */
 };
 
 /* Without the sign, finite floats compare like their bits. */
 static void check_values(void *context, size_t begin, size_t end)
 {
     struct values *v = context;
-    const float limit = TG_BF16_MAX;
     uint32_t limit_bits, max = 0;
     size_t i = begin;
 
-    memcpy(&limit_bits, &limit, sizeof limit_bits);
+    memcpy(&limit_bits, &v->limit, sizeof limit_bits);
     for (size_t e = begin; e < end; e++) {
         uint32_t bits;
 
@@ -66,45 +67,47 @@ static void check_values(void *context, size_t begin, size_t end)
     }
     if (max <= limit_bits)
         return;
-    while (fabsf(v->w[i]) <= limit)
+    while (fabsf(v->w[i]) <= v->limit)
         i++;
     tg_atomic_min(&v->first, i);
 }
 
-/* bf16 has float32's range, except for float32's largest values, which round to infinity. */
-static tg_status check_bf16(const tg_param *t, const float *w, tg_err *err)
+/* bf16 has float32's range, except for float32's largest values, which round to infinity.  In int8
+ * an infinite or a NaN weight would be its column's scale. */
+static tg_status check_matrix(const tg_param *t, const float *w, tg_weight_type type, tg_err *err)
 {
-    struct values v = {w, t->count};
+    const bool bf16 = type == TG_WEIGHT_BF16;
+    struct values v = {w, bf16 ? TG_BF16_MAX : FLT_MAX, t->count};
     size_t i;
 
     tg_threads_run(t->count, TG_THREADS_ELEMENTS, check_values, &v);
     i = v.first;
     if (i == t->count)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: bf16 would round it to infinity", t->name, i, (double)w[i]);
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: %s", t->name, i, (double)w[i],
+                   bf16 ? "bf16 would round it to infinity" : "int8 needs finite weights");
 }
 
-static tg_status check(const tg_model *model, tg_err *err)
+static tg_status check(const tg_model *model, tg_weight_type type, tg_err *err)
 {
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < model->table.n; i++) {
         if (is_matrix(model, &model->table.entry[i]))
-            status = check_bf16(&model->table.entry[i], model->weight[i], err);
+            status = check_matrix(&model->table.entry[i], model->weight[i], type, err);
     }
     return status;
 }
 
-tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_precision precision,
-                                 tg_err *err)
+tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_weight_type type, tg_err *err)
 {
     const tg_params *table = &model->table;
     tg_status status;
 
     *p = (tg_packed_model){0};
-    if (precision == TG_PRECISION_BF16 && (status = check(model, err)))
+    if (type != TG_WEIGHT_FLOAT32 && (status = check(model, type, err)))
         return status;
-    if ((status = tg_arena_build(&p->arena, place, &(struct placement){p, model, precision}, err)))
+    if ((status = tg_arena_build(&p->arena, place, &(struct placement){p, model, type}, err)))
         return status;
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];

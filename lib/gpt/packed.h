@@ -1,6 +1,6 @@
 /*
  * packed: a model's matrices, laid out for decoding (lib/kernels/packed_matrix.h), in float32 or
- * rounded to bf16, which halves the bytes to read per token.
+ * rounded to bf16 or int8, which are a half or a quarter of the bytes to read per token.
  *
  * Vectors and embeddings are not packed.
  */
@@ -23,11 +23,12 @@ typedef struct tg_packed_model {
  * Pack all matrices of the model.  The model must outlive *p: decoding reads its vectors and
  * embeddings.  The layout depends on the kernels in use: call tg_kernels_choose() first.  The
  * caller frees *p.
- * TG_EDATA: bf16 has no finite value for a weight, which the message names.  TG_ENOMEM.
+ * TG_EDATA: bf16 has no finite value for a weight, or a weight is not finite, for int8; the
+ * message names it.  TG_ENOMEM.
  * After a failure *p needs no free.
  */
-TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model,
-                                               tg_precision precision, tg_err *err);
+TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_weight_type type,
+                                               tg_err *err);
 void tg_packed_model_free(tg_packed_model *p); /* a zeroed one is fine */
 
 /* A linear layer's matrix [in,out]; for the head's (lm_head.weight, or wte.weight when tied) its

@@ -165,9 +165,9 @@ tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, 
 
 /* For a single text in float32 the model's own weights are nearly as fast, and take no time or
  * memory to pack. */
-static bool needs_packing(tg_precision precision, size_t S)
+static bool needs_packing(tg_weight_type type, size_t S)
 {
-    return precision != TG_PRECISION_FLOAT32 || S > 1;
+    return type != TG_WEIGHT_FLOAT32 || S > 1;
 }
 
 struct placement {
@@ -192,14 +192,14 @@ static void place(tg_arena *arena, void *context)
     g->choices = tg_size_min(V, tg_tokenizer_vocab_size(p->model->tokenizer));
 }
 
-tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_precision precision, size_t S,
+tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_weight_type type, size_t S,
                             size_t tokens, tg_err *err)
 {
-    const bool packed = needs_packing(precision, S);
+    const bool packed = needs_packing(type, S);
     tg_status status;
 
     *g = (tg_generator){0};
-    if (packed && (status = tg_packed_model_create(&g->packed, model, precision, err)))
+    if (packed && (status = tg_packed_model_create(&g->packed, model, type, err)))
         return status;
     if ((status = tg_arena_build(&g->arena, place, &(struct placement){g, model, S, tokens}, err))) {
         tg_packed_model_free(&g->packed);

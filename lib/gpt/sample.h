@@ -66,11 +66,11 @@ typedef struct tg_generator {
 
 /*
  * Allocate all memory for S >= 1 texts of up to `tokens` tokens each, the beginning included;
- * weights are rounded to `precision`.  The model must outlive the generator, which must not
- * be moved.  TG_EDATA: bf16 has no finite value for a weight; TG_ENOMEM.  After a failure
- * *g needs no close.
+ * matrices are rounded to `type`.  The model must outlive the generator, which must not be
+ * moved.  TG_EDATA: `type` has no finite value for a weight; TG_ENOMEM.  After a failure *g
+ * needs no close.
  */
-TG_MUST_CHECK tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_precision precision,
+TG_MUST_CHECK tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_weight_type type,
                                           size_t S, size_t tokens, tg_err *err);
 void tg_generator_close(tg_generator *g); /* a zeroed one is fine */
 

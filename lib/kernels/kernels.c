@@ -152,13 +152,16 @@ size_t tg_matmul_work(size_t threads)
     return threads * (A_FLOATS + B_FLOATS + SUMS_FLOATS) * sizeof(float);
 }
 
-void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size_t N, tg_precision precision)
+void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size_t N, tg_weight_type type)
 {
-    const size_t columns = 32; /* of a panel, with the longest vectors */
-    const size_t each = precision == TG_PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
+    static const size_t each[] = {
+        [TG_WEIGHT_FLOAT32] = sizeof(float), [TG_WEIGHT_BF16] = sizeof(uint16_t), [TG_WEIGHT_INT8] = 1};
+    const size_t columns = tg_round_up(N, 64); /* of whole panels, with the longest vectors */
 
-    *w = (tg_packed_matrix){.K = K, .N = N, .precision = precision};
-    w->panels = tg_arena_take_rows(arena, tg_round_up(N, columns), K, each);
+    *w = (tg_packed_matrix){.K = K, .N = N, .type = type};
+    w->panels = tg_arena_take_rows(arena, columns, K, each[type]);
+    if (type == TG_WEIGHT_INT8)
+        w->scales = tg_arena_take(arena, columns, sizeof *w->scales);
 }
 
 void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)

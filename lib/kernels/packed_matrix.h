@@ -1,11 +1,12 @@
 /*
  * packed_matrix: the right-hand side of many products, stored in the order in which it is
- * read, in float32 or bf16.  For decoding, which reads all weights for a few rows.
+ * read, in float32, bf16 or int8.  For decoding, which reads all weights for a few rows.
  *
- *   C[m,n] = sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])
+ *   C[m,n] = scale[n] sum_k A[m,k] B[k,n]  (+ bias[n])  (+ C[m,n] or add[m,n])
  *
- * A and the sums are float32, so bf16 needs no bf16 instructions.  Every C[m,n] is one
- * sum in ascending k: it depends neither on M nor on the number of threads.
+ * A and the sums are float32, so the other types need no instructions of their own.  scale
+ * is 1, except for int8.  Every sum is one in ascending k: C[m,n] depends neither on M nor
+ * on the number of threads.
  */
 #ifndef TG_KERNELS_PACKED_MATRIX_H
 #define TG_KERNELS_PACKED_MATRIX_H
@@ -18,30 +19,41 @@
 
 TG_API_BEGIN
 
+/* How an element of B is stored: rounded to nearest, ties to even. */
+typedef enum tg_weight_type {
+    TG_WEIGHT_FLOAT32,
+    TG_WEIGHT_BF16,
+    TG_WEIGHT_INT8 /* an integer from -127 to 127, times a scale of its column */
+} tg_weight_type;
+
+#define TG_WEIGHT_TYPES "float32|bf16|int8" /* their names, in that order */
+
 /* The largest magnitude that rounds to a finite bf16. */
 #define TG_BF16_MAX 0x1.fefffep127f
 
 /* The layout is that of the kernels in use when it was packed: call tg_kernels_choose() before. */
 typedef struct tg_packed_matrix {
     size_t K, N; /* >= 1 */
-    tg_precision precision;
-    void *panels; /* owned by the arena */
+    tg_weight_type type;
+    void *panels;  /* owned by the arena */
+    float *scales; /* [N rounded up] for int8, owned by the arena; otherwise NULL */
 } tg_packed_matrix;
 
-/* Place a matrix [K,N] in an arena (see arena.h): 4 bytes per element, or 2 in bf16, with N
- * rounded up to a multiple of 32. */
-void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size_t N, tg_precision precision);
+/* Place a matrix [K,N] in an arena (see arena.h): 4, 2 or 1 bytes per element, with N rounded
+ * up to a multiple of 64. */
+void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size_t N, tg_weight_type type);
 
 /*
- * Pack B[k,n] = b[k*b_row + n*b_col], which must be finite, and for bf16 at most TG_BF16_MAX;
- * bf16 is rounded to nearest, ties to even.  b is not used afterwards.  Uses threads.
+ * Pack B[k,n] = b[k*b_row + n*b_col], which must be finite, and for bf16 at most TG_BF16_MAX.
+ * A column's scale in int8 is its largest magnitude / 127; if that is below 2^-126, the scale
+ * and the column are 0.  b is not used afterwards.  Uses threads.
  */
 void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
 
 /*
  * The product that op describes, with w instead of b, b_row and b_col.  op->K and op->N are
  * those of w, and a_col is 1 (asserted); M >= 1.  Everything else, aliasing included, is as in
- * matmul.h; map gets up to 32 elements of a row per call.  Uses threads, each for its own
+ * matmul.h; map gets up to 64 elements of a row per call.  Uses threads, each for its own
  * columns; several callers may share w.  Allocates nothing, cannot fail.
  */
 void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w);

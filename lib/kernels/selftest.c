@@ -15,7 +15,8 @@ enum { SIDE = 19, SQUARE = SIDE * SIDE }; /* multiples of no vector's width */
 
 /* All that the kernels of a table compute: floats, and nothing else. */
 struct trial {
-    float product[SQUARE], product_bf16[SQUARE], packed[SQUARE], packed_bf16[SQUARE];
+    float product[SQUARE], product_bf16[SQUARE];
+    float packed[3][SQUARE], packed_one[3][SIDE]; /* of every type, many rows and one */
     float attention[SQUARE], lse[SIDE], dq[SQUARE], dk[SQUARE], dv[SQUARE];
     float gelu[SQUARE], slope[SQUARE];
     float norm[SQUARE], mean, rstd, dnorm[SQUARE];
@@ -37,6 +38,26 @@ static float value(size_t i)
     return ((float)(i * 7 % 13) - 6) / 16;
 }
 
+static void try_packed(const tg_kernels *k, struct trial *t, const tg_matmul *like, void *work)
+{
+    for (int type = TG_WEIGHT_FLOAT32; type <= TG_WEIGHT_INT8; type++) {
+        float scales[64];
+        const tg_packed_matrix w = {.K = SIDE,
+                                    .N = SIDE,
+                                    .type = (tg_weight_type)type,
+                                    .panels = work,
+                                    .scales = type == TG_WEIGHT_INT8 ? scales : NULL};
+        tg_matmul op = *like;
+
+        k->packed_matrix_pack(&w, op.b, SIDE, 1);
+        op.c = t->packed[type];
+        k->packed_matrix_run(&op, &w);
+        op.M = 1;
+        op.c = t->packed_one[type];
+        k->packed_matrix_run(&op, &w);
+    }
+}
+
 static void try_products(const tg_kernels *k, struct trial *t, const float *x, void *work)
 {
     const tg_matmul_scratch scratch = {.packed = work, .threads = 1};
@@ -51,20 +72,13 @@ static void try_products(const tg_kernels *k, struct trial *t, const float *x, v
                     .b_col = 1,
                     .c = t->product,
                     .ldc = SIDE};
-    tg_packed_matrix w = {.K = SIDE, .N = SIDE, .precision = TG_PRECISION_FLOAT32, .panels = work};
 
     k->matmul(&op, &scratch);
     op.c = t->product_bf16;
     k->matmul_bf16(&op, &scratch);
     op.a_row = SIDE;
     op.a_col = 1;
-    op.c = t->packed;
-    k->packed_matrix_pack(&w, x, SIDE, 1);
-    k->packed_matrix_run(&op, &w);
-    w.precision = TG_PRECISION_BF16;
-    op.c = t->packed_bf16;
-    k->packed_matrix_pack(&w, x, SIDE, 1);
-    k->packed_matrix_run(&op, &w);
+    try_packed(k, t, &op, work);
 }
 
 static void try_attention(const tg_kernels *k, struct trial *t, const float *x, void *work)

@@ -492,10 +492,12 @@ static double run_token(void *context)
     return s->bytes;
 }
 
-/* preset a, b sequences together: bytes of weights read a second */
+/* preset a, b sequences together, weights of type c: bytes of weights read a second */
 static struct figure sampling(const struct row *row)
 {
+    static const size_t bytes[] = {[TG_WEIGHT_FLOAT32] = 4, [TG_WEIGHT_BF16] = 2, [TG_WEIGHT_INT8] = 1};
     static tg_model m;
+    const tg_weight_type type = (tg_weight_type)row->c;
     struct sampling s = {0};
     tg_arena arena = {0};
     tg_err err;
@@ -507,16 +509,14 @@ static struct figure sampling(const struct row *row)
     check(tg_arena_alloc(&arena, &err), &err);
     tg_infer_place(&arena, &s.f, &m, row->b, row->b, keys);
     tg_infer_select(&s.f, 0, row->b);
-    if (row->bf16 || row->b > 1) {
-        check(
-            tg_packed_model_create(&s.packed, &m, row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32, &err),
-            &err);
+    if (type != TG_WEIGHT_FLOAT32 || row->b > 1) {
+        check(tg_packed_model_create(&s.packed, &m, type, &err), &err);
         s.f.packed = &s.packed;
     }
     s.ids = must(calloc(row->b, sizeof *s.ids));
     s.logits = filled(row->b * m.config.vocab_size);
     /* all but the positions' embeddings */
-    s.bytes = (double)((m.table.count - m.config.n_ctx * m.config.n_embd) * (row->bf16 ? 2 : sizeof(float)));
+    s.bytes = (double)((m.table.count - m.config.n_ctx * m.config.n_embd) * bytes[type]);
     return compare(run_token, &s, 0.5, read_memory, big_buffer());
 }
 
@@ -689,10 +689,12 @@ static const struct row rows[] = {
     {"step bf16 gpt2 4x64", step, 2, 4, 64, 0, true, FLOPS},
     {"step gpt2 4x1024", step, 2, 4, 1024, 0, false, FLOPS},
     {"step bf16 gpt2 4x1024", step, 2, 4, 1024, 0, true, FLOPS},
-    {"sample gpt2 one sequence", sampling, 2, 1, 0, 0, false, BYTES, "reading"},
-    {"sample bf16 gpt2 one sequence", sampling, 2, 1, 0, 0, true, BYTES, "reading"},
-    {"sample gpt2 16 sequences", sampling, 2, 16, 0, 0, false, BYTES, "reading"},
-    {"sample bf16 gpt2 16 sequences", sampling, 2, 16, 0, 0, true, BYTES, "reading"},
+    {"sample gpt2 one sequence", sampling, 2, 1, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
+    {"sample bf16 gpt2 one sequence", sampling, 2, 1, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
+    {"sample int8 gpt2 one sequence", sampling, 2, 1, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
+    {"sample gpt2 16 sequences", sampling, 2, 16, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
+    {"sample bf16 gpt2 16 sequences", sampling, 2, 16, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
+    {"sample int8 gpt2 16 sequences", sampling, 2, 16, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
     {"sample baby one sequence", sampling, 1, 1, 0, 0, false, BYTES, "reading"},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"split gpt2", split, TG_SPLIT_GPT2, 0, 0, 0, false, BYTES, "memcpy"},

@@ -253,7 +253,7 @@ static void inference_with_a_cache(void)
 
     set_up(&s, &c);
     (void)ref_parallel_loss(&s.ref, s.ids, s.targets);
-    CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_PRECISION_FLOAT32, &err), &err);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_FLOAT32, &err), &err);
     open_decoder(&d, &s.model, 3, 1, c.n_ctx);
     for (int round = 0; round < 3; round++) {
         d.infer.packed = round < 2 ? NULL : &packed;

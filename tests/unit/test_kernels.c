@@ -692,7 +692,9 @@ static void no_packed_run(const tg_matmul *op, const tg_packed_matrix *w)
 static void no_pack(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col)
 {
     (void)b, (void)b_row, (void)b_col;
-    memset(w->panels, 0, 32 * w->K * (w->precision == TG_PRECISION_BF16 ? 2 : 4));
+    memset(w->panels, 0, 64 * w->K * (size_t)(4 >> w->type));
+    for (size_t n = 0; w->scales && n < w->N; n++)
+        w->scales[n] = 1;
 }
 
 static void no_attend(const tg_attend *op, float *work)

@@ -374,7 +374,7 @@ static void inference_is_the_forward_pass(void)
 
 /* Three sequences after a common beginning, against each one alone: with packed matrices
  * the rows of a product do not depend on one another, so the bits are the same. */
-static void sequences_do_not_meet(tg_precision precision)
+static void sequences_do_not_meet(tg_weight_type type)
 {
     enum { S = 3, STEPS = 4, KEYS = 7 };
     static const int32_t next[STEPS][S] = {{1, 200, 3}, {77, 8, 9}, {0, 255, 128}, {5, 5, 6}};
@@ -389,7 +389,7 @@ static void sequences_do_not_meet(tg_precision precision)
 
     c.n_ctx = KEYS + 1;
     set_up(&s, &c);
-    CHECK_OK(tg_packed_model_create(&packed, &s.model, precision, &err), &err);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, type, &err), &err);
     for (int pass = 0; pass < 2; pass++) {
         tg_infer_place(&arenas[0], &all, &s.model, 3, S, KEYS);
         tg_infer_place(&arenas[1], &one, &s.model, 3, 1, KEYS);
@@ -420,8 +420,9 @@ static void sequences_do_not_meet(tg_precision precision)
 
 static void sequences_together(void)
 {
-    sequences_do_not_meet(TG_PRECISION_FLOAT32);
-    sequences_do_not_meet(TG_PRECISION_BF16);
+    sequences_do_not_meet(TG_WEIGHT_FLOAT32);
+    sequences_do_not_meet(TG_WEIGHT_BF16);
+    sequences_do_not_meet(TG_WEIGHT_INT8);
 }
 
 static float to_bf16(float x)
@@ -434,10 +435,38 @@ static float to_bf16(float x)
     return x;
 }
 
-/* Packed matrices are the model's, or those rounded to bf16: embeddings, vectors and what
- * flows between are not rounded. */
-static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_size, double most,
-                                double least)
+/* Column n of w [K,N], rounded to int8 with its scale. */
+static void column_to_int8(float *w, size_t K, size_t N, size_t n)
+{
+    float scale = 0;
+
+    for (size_t k = 0; k < K; k++)
+        scale = fmaxf(scale, fabsf(w[k * N + n]) / 127);
+    for (size_t k = 0; k < K; k++)
+        w[k * N + n] = rintf(w[k * N + n] / scale) * scale;
+}
+
+/* The matrices as packing rounds them; a tied output head stays as it is. */
+static void round_matrices(tg_model *m, tg_weight_type type)
+{
+    for (size_t i = 0; i < m->table.n; i++) {
+        const tg_param *p = &m->table.entry[i];
+        float *w = m->params + p->offset;
+
+        if (p->ndim != 2 || p->kind == TG_WTE || p->kind == TG_WPE)
+            continue;
+        for (size_t j = 0; type == TG_WEIGHT_BF16 && j < p->count; j++)
+            w[j] = to_bf16(w[j]);
+        for (size_t n = 0; type == TG_WEIGHT_INT8 && p->kind != TG_HEAD_W && n < p->shape[1]; n++)
+            column_to_int8(w, p->shape[0], p->shape[1], n);
+        for (size_t n = 0; type == TG_WEIGHT_INT8 && p->kind == TG_HEAD_W && n < p->shape[0]; n++)
+            column_to_int8(w + n * p->shape[1], p->shape[1], 1, 0);
+    }
+}
+
+/* Packed matrices are the model's, or those rounded: embeddings, vectors and what flows between
+ * are not rounded. */
+static void packed_is_the_model(tg_weight_type type, bool tied, size_t vocab_size, double most, double least)
 {
     tg_config c = tiny();
     tg_arena arenas[2] = {{0}};
@@ -451,7 +480,7 @@ static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_
     c.vocab_size = vocab_size;
     c.head_bias = !tied;
     set_up(&s, &c);
-    CHECK_OK(tg_packed_model_create(&packed, &s.model, precision, &err), &err);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, type, &err), &err);
     for (int pass = 0; pass < 2; pass++) {
         tg_infer_place(&arenas[0], &plain, &s.model, T, 0, 0);
         tg_infer_place(&arenas[1], &fast, &s.model, T, 0, 0);
@@ -462,12 +491,7 @@ static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_
     tg_infer_run(&fast, s.ids, T, logits);
     tg_infer_run(&plain, s.ids, T, logits + c.vocab_size);
     CHECK(check_distance(logits, logits + c.vocab_size, c.vocab_size) >= least);
-    for (size_t i = 0; precision == TG_PRECISION_BF16 && i < s.model.table.n; i++) {
-        const tg_param *p = &s.model.table.entry[i];
-
-        for (size_t j = 0; p->ndim == 2 && p->kind != TG_WTE && p->kind != TG_WPE && j < p->count; j++)
-            s.model.params[p->offset + j] = to_bf16(s.model.params[p->offset + j]);
-    }
+    round_matrices(&s.model, type);
     tg_infer_run(&plain, s.ids, T, logits + c.vocab_size);
     CHECK(check_distance(logits, logits + c.vocab_size, c.vocab_size) < most);
     tg_packed_model_free(&packed);
@@ -479,16 +503,19 @@ static void packed_is_the_model(tg_precision precision, bool tied, size_t vocab_
 
 static void packed_matrices(void)
 {
-    packed_is_the_model(TG_PRECISION_FLOAT32, false, 256, 1e-5, 0);
-    packed_is_the_model(TG_PRECISION_FLOAT32, false, 259, 1e-5, 0); /* of no panel's width */
-    packed_is_the_model(TG_PRECISION_FLOAT32, true, 256, 1e-5, 0);
-    packed_is_the_model(TG_PRECISION_FLOAT32, true, 287, 1e-5, 0);
-    packed_is_the_model(TG_PRECISION_BF16, false, 256, 1e-5, 1e-4);
-    packed_is_the_model(TG_PRECISION_BF16, false, 259, 1e-5, 1e-4);
+    packed_is_the_model(TG_WEIGHT_FLOAT32, false, 256, 1e-5, 0);
+    packed_is_the_model(TG_WEIGHT_FLOAT32, false, 259, 1e-5, 0); /* of no panel's width */
+    packed_is_the_model(TG_WEIGHT_FLOAT32, true, 256, 1e-5, 0);
+    packed_is_the_model(TG_WEIGHT_FLOAT32, true, 287, 1e-5, 0);
+    packed_is_the_model(TG_WEIGHT_BF16, false, 256, 1e-5, 1e-4);
+    packed_is_the_model(TG_WEIGHT_BF16, false, 259, 1e-5, 1e-4);
+    packed_is_the_model(TG_WEIGHT_INT8, false, 256, 1e-5, 1e-4);
+    packed_is_the_model(TG_WEIGHT_INT8, false, 259, 1e-5, 1e-4);
 }
 
-/* The last value that bf16 rounds to a finite one, and the one above it; in matrices alone. */
-static void what_bf16_cannot_hold(void)
+/* The last value that bf16 rounds to a finite one, and the one above it; for int8, what is not finite;
+ * in matrices alone. */
+static void what_packing_cannot_hold(void)
 {
     static const struct {
         tg_param_kind kind;
@@ -510,17 +537,25 @@ static void what_bf16_cannot_hold(void)
         set_up(&s, &c);
         p = &s.model.table.entry[tg_params_index(&s.model.table, places[i].kind, 0)];
         s.model.params[p->offset + p->count - 1] = -TG_BF16_MAX;
-        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_PRECISION_BF16, &err), &err);
+        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_BF16, &err), &err);
         tg_packed_model_free(&packed);
         s.model.params[p->offset + p->count - 1] = -nextafterf(TG_BF16_MAX, INFINITY);
-        CHECK_EQ(tg_packed_model_create(&packed, &s.model, TG_PRECISION_BF16, &err),
+        CHECK_EQ(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_BF16, &err),
                  places[i].matrix ? TG_EDATA : TG_OK);
         if (places[i].matrix)
             CHECK_HAS(err.message, p->name);
         else
             tg_packed_model_free(&packed);
-        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_PRECISION_FLOAT32, &err), &err);
+        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_INT8, &err), &err);
         tg_packed_model_free(&packed);
+        CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_FLOAT32, &err), &err);
+        tg_packed_model_free(&packed);
+        for (int nan = 0; nan < 2; nan++) {
+            s.model.params[p->offset + p->count - 1] = nan ? NAN : INFINITY;
+            CHECK_EQ(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_INT8, &err),
+                     places[i].matrix ? TG_EDATA : TG_OK);
+            tg_packed_model_free(&packed);
+        }
         tear_down(&s);
     }
 }
@@ -768,7 +803,7 @@ static void tests(void)
     RUN(inference_is_the_forward_pass);
     RUN(sequences_together);
     RUN(packed_matrices);
-    RUN(what_bf16_cannot_hold);
+    RUN(what_packing_cannot_hold);
 }
 
 /* What no kernel computes. */

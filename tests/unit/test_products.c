@@ -6,6 +6,7 @@
  * blocks (make VARIANT=tiny) small products cross every edge; the normal build proves
  * the production constants.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,17 @@ static double rounded(float x)
     return (double)x;
 }
 
+/* n values, `step` apart, rounded to int8 with their scale: to nearest, ties to even. */
+static void round_to_int8(double *to, const float *x, size_t n, size_t to_step, size_t step)
+{
+    float scale = 0;
+
+    for (size_t i = 0; i < n; i++)
+        scale = fmaxf(scale, fabsf(x[i * step]) / 127);
+    for (size_t i = 0; i < n; i++)
+        to[i * to_step] = scale < 0x1p-126f ? 0 : (double)rintf(x[i * step] / scale) * (double)scale;
+}
+
 /* What is checked of `map`: that it saw each element once, when it was complete. */
 static void twice(float *out, const float *inp, size_t n)
 {
@@ -96,7 +108,7 @@ static void times_pre(float *c, const float *pre, size_t n)
 /* ---- one product against the reference */
 
 /* What an operand is rounded to. */
-enum { A_BF16 = 1, B_BF16 = 2 };
+enum { A_BF16 = 1, B_BF16 = 2, B_INT8 = 4 };
 
 /* The operands in double, both with N or K contiguous, and a row of results. */
 struct reference {
@@ -120,6 +132,8 @@ static struct reference reference_of(const tg_matmul *op, const float *b, size_t
 
             r.b[k * op->N + n] = precision & B_BF16 ? rounded(y) : (double)y;
         }
+    for (size_t n = 0; precision & B_INT8 && n < op->N; n++)
+        round_to_int8(r.b + n, b + n * b_col, op->K, op->N, b_row);
     return r;
 }
 
@@ -495,15 +509,15 @@ static void products_on_modelled_tiles(void)
 /* ---- packed weights */
 
 /* b [K,N], or its transpose, packed; to be freed by arena. */
-static tg_packed_matrix packed(tg_arena *arena, tg_precision precision, const float *b, const struct shape *s,
+static tg_packed_matrix packed(tg_arena *arena, tg_weight_type type, const float *b, const struct shape *s,
                                bool b_t)
 {
     tg_packed_matrix w;
     tg_err err;
 
-    tg_packed_matrix_place(arena, &w, s->K, s->N, precision);
+    tg_packed_matrix_place(arena, &w, s->K, s->N, type);
     CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_packed_matrix_place(arena, &w, s->K, s->N, precision);
+    tg_packed_matrix_place(arena, &w, s->K, s->N, type);
     kernels->packed_matrix_pack(&w, b, b_t ? 1 : s->N, b_t ? s->K : 1);
     return w;
 }
@@ -529,23 +543,24 @@ static void check_rows_alone(const tg_matmul *op, const tg_packed_matrix *w, con
     free(row);
 }
 
-static void check_weights(tg_precision precision, struct shape s, bool b_t, enum epilogue epilogue)
+static void check_weights(tg_weight_type type, struct shape s, bool b_t, enum epilogue epilogue)
 {
+    static const char *const names[] = {"packed float32", "packed bf16", "packed int8"};
+    static const int rounding[] = {0, B_BF16, B_INT8};
     const size_t ldc = s.N + 3, lda = s.K + 1;
     float *a = randoms(s.M * lda, 1), *b = randoms(s.K * s.N, 2), *c = randoms(s.M * ldc, 3);
     float *bias = randoms(s.N, 4), *add = randoms(s.M * ldc, 5), *mapped = randoms(s.M * ldc, 6);
     tg_arena arena = {0};
-    const tg_packed_matrix w = packed(&arena, precision, b, &s, b_t);
+    const tg_packed_matrix w = packed(&arena, type, b, &s, b_t);
     tg_matmul op = {.M = s.M, .N = s.N, .K = s.K, .a = a, .a_row = lda, .a_col = 1, .c = c, .ldc = ldc};
-    struct reference r =
-        reference_of(&op, b, b_t ? 1 : s.N, b_t ? s.K : 1, precision == TG_PRECISION_BF16 ? B_BF16 : 0);
+    struct reference r = reference_of(&op, b, b_t ? 1 : s.N, b_t ? s.K : 1, rounding[type]);
     struct outcome o;
 
     set_epilogue(&op, epilogue, bias, add, mapped);
     prepare_c(&op, add);
     kernels->packed_matrix_run(&op, &w);
     o = compare(&r, &op, op.add || op.accumulate ? add : NULL, 1);
-    judge(&o, precision == TG_PRECISION_BF16 ? "packed bf16" : "packed float32", &s, (int)epilogue);
+    judge(&o, names[type], &s, (int)epilogue);
     check_rows_alone(&op, &w, add);
     reference_free(&r);
     tg_arena_free(&arena);
@@ -559,29 +574,63 @@ static void check_weights(tg_precision precision, struct shape s, bool b_t, enum
 
 static void weights_packed_beforehand(void)
 {
-    static const size_t rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 21};
-    static const size_t columns[] = {1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 200};
-    static const size_t depth[] = {1, 7, 8, 9, 300};
+    static const size_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 25, 49};
+    static const size_t columns[] = {1, 3, 4, 5, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200};
+    static const size_t depth[] = {1, 7, 8, 9, 300, 1300};
     int number = 0;
 
     for (size_t i = 0; i < COUNT(rows); i++)
         for (size_t j = 0; j < COUNT(columns); j++)
             for (size_t l = 0; l < COUNT(depth); l++, number++)
-                check_weights(number % 3 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32,
-                              (struct shape){rows[i], columns[j], depth[l]}, number / 3 % 2,
-                              (enum epilogue)(number / 6 % 4));
+                if (depth[l] < 1000 || columns[j] > 60) /* all edges at once are enough of long sums */
+                    check_weights((tg_weight_type)(number % 3), (struct shape){rows[i], columns[j], depth[l]},
+                                  number / 3 % 2, (enum epilogue)(number / 6 % 4));
+}
+
+/* Columns of zeros, of magnitudes for which there is no scale, of the least that have one, and of the
+ * greatest; and one number among zeros. */
+static void scales_of_int8(void)
+{
+    enum { K = 40, N = 70 };
+    static const float largest[] = {0, 0x1p-149f, 0x1p-120f, 0x1.fcp-120f, 1e-30f, 1, FLT_MAX};
+    const struct shape s = {1, N, K};
+    float *b = randoms(K * N, 2), a[K], c[N];
+    tg_arena arena = {0};
+    tg_packed_matrix w;
+    const tg_matmul op = {.M = 1, .N = N, .K = K, .a = a, .a_row = K, .a_col = 1, .c = c, .ldc = N};
+
+    for (size_t n = 0; n < N; n++) {
+        for (size_t k = 0; k < K; k++)
+            b[k * N + n] =
+                n >= COUNT(largest) * 5 && k != n % K ? 0 : b[k * N + n] * 0.5f * largest[n % COUNT(largest)];
+        b[(n % K) * N + n] = n % 2 ? -largest[n % COUNT(largest)] : largest[n % COUNT(largest)];
+    }
+    w = packed(&arena, TG_WEIGHT_INT8, b, &s, false);
+    for (size_t k = 0; k < K; k++) { /* one weight at a time, so that each is seen exactly */
+        double want[K];
+
+        for (size_t i = 0; i < K; i++)
+            a[i] = i == k ? 1.0f : 0.0f;
+        kernels->packed_matrix_run(&op, &w);
+        for (size_t n = 0; n < N; n++) {
+            round_to_int8(want, b + n, K, 1, N);
+            CHECK(c[n] == (float)want[k]);
+        }
+    }
+    tg_arena_free(&arena);
+    free(b);
 }
 
 /* ---- the same bits with any number of threads */
 
 /* The product of every kind, with an activation in place, as it is in decoding. */
-enum kind { PRODUCT, PRODUCT_BF16, WEIGHTS, WEIGHTS_BF16 };
+enum kind { PRODUCT, PRODUCT_BF16, WEIGHTS, WEIGHTS_BF16, WEIGHTS_INT8 };
 
 static void run_kind(enum kind kind, const tg_matmul *op, const tg_packed_matrix *w,
                      const tg_matmul_scratch *scratch)
 {
-    if (kind == WEIGHTS || kind == WEIGHTS_BF16) {
-        memset(w->panels, 1, tg_round_up(op->N, 32) * op->K * (kind == WEIGHTS ? 4 : 2));
+    if (kind >= WEIGHTS) {
+        memset(w->panels, 1, tg_round_up(op->N, 64) * op->K * (size_t)(4 >> (kind - WEIGHTS)));
         kernels->packed_matrix_pack(w, op->b, op->N, 1);
         kernels->packed_matrix_run(op, w);
     } else {
@@ -592,10 +641,10 @@ static void run_kind(enum kind kind, const tg_matmul *op, const tg_packed_matrix
 static void check_thread_counts(enum kind kind, struct shape s, const tg_matmul_scratch *scratch)
 {
     static const int threads[] = {1, 2, 3, 5, 9}; /* more than scratch is for, too */
-    const tg_precision precision = kind == WEIGHTS_BF16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
+    const tg_weight_type type = kind >= WEIGHTS ? (tg_weight_type)(kind - WEIGHTS) : TG_WEIGHT_FLOAT32;
     float *a = randoms(s.M * s.K, 1), *b = randoms(s.K * s.N, 2), *c = randoms(2 * s.M * s.N, 3);
     tg_arena arena = {0};
-    const tg_packed_matrix w = packed(&arena, precision, b, &s, false);
+    const tg_packed_matrix w = packed(&arena, type, b, &s, false);
     tg_matmul op = {.M = s.M,
                     .N = s.N,
                     .K = s.K,
@@ -638,6 +687,7 @@ static void same_bits_at_any_thread_count(void)
         check_thread_counts(WEIGHTS, shapes[i], &scratch);
         check_thread_counts(WEIGHTS_BF16, shapes[i], &scratch);
         check_thread_counts(PRODUCT_BF16, shapes[i], &scratch);
+        check_thread_counts(WEIGHTS_INT8, shapes[i], &scratch);
     }
     tg_threads_set(before);
     scratch_free(&scratch);
@@ -650,6 +700,7 @@ static void tests(void)
     RUN(products_bf16);
     RUN(products_on_modelled_tiles);
     RUN(weights_packed_beforehand);
+    RUN(scales_of_int8);
     RUN(same_bits_at_any_thread_count);
 }
 

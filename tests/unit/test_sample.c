@@ -266,7 +266,7 @@ static void check_generator(size_t n_ctx, size_t prompt)
     size_t n = prompt, seen;
 
     tiny_model(&m, n_ctx);
-    CHECK_OK(tg_generator_open(&g, &m, TG_PRECISION_FLOAT32, 1, SIZE_MAX, &err), &err);
+    CHECK_OK(tg_generator_open(&g, &m, TG_WEIGHT_FLOAT32, 1, SIZE_MAX, &err), &err);
     for (size_t t = 0; t < prompt; t++)
         text[t] = (int32_t)(t * 37 % 256);
 
@@ -288,7 +288,7 @@ static void check_generator(size_t n_ctx, size_t prompt)
 
 /* The same for several texts at once: they differ from the first token on, and all drop the
  * older half of the context together. */
-static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
+static void check_texts(size_t n_ctx, size_t prompt, tg_weight_type type)
 {
     enum { TOKENS = 40, S = 3 };
     const size_t half = n_ctx / 2 > 0 ? n_ctx / 2 : 1;
@@ -300,13 +300,13 @@ static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
     size_t n = prompt, seen;
 
     tiny_model(&m, n_ctx);
-    CHECK_OK(tg_generator_open(&g, &m, precision, S, prompt + TOKENS, &err), &err);
+    CHECK_OK(tg_generator_open(&g, &m, type, S, prompt + TOKENS, &err), &err);
     for (size_t t = 0; t < prompt; t++)
         text[0][t] = text[1][t] = text[2][t] = (int32_t)(t * 37 % 256);
 
     seen = tg_generator_begin(&g, text[0], n);
     for (size_t i = 0; i + 1 < TOKENS; i++) {
-        for (size_t s = 0; s < S && precision == TG_PRECISION_FLOAT32; s++) {
+        for (size_t s = 0; s < S && type == TG_WEIGHT_FLOAT32; s++) {
             logits_of(want, &m, text[s] + n - seen, seen);
             CHECK_NEAR(check_distance(g.logits + s * m.config.vocab_size, want, m.config.vocab_size), 0,
                        1e-5);
@@ -325,11 +325,12 @@ static void check_texts(size_t n_ctx, size_t prompt, tg_precision precision)
 
 static void several_texts(void)
 {
-    check_texts(16, 3, TG_PRECISION_FLOAT32);
-    check_texts(16, 3, TG_PRECISION_BF16);
-    check_texts(15, 100, TG_PRECISION_FLOAT32);
-    check_texts(100, 5, TG_PRECISION_FLOAT32); /* the cache is smaller than the context */
-    check_texts(1, 1, TG_PRECISION_FLOAT32);
+    check_texts(16, 3, TG_WEIGHT_FLOAT32);
+    check_texts(16, 3, TG_WEIGHT_BF16);
+    check_texts(16, 3, TG_WEIGHT_INT8);
+    check_texts(15, 100, TG_WEIGHT_FLOAT32);
+    check_texts(100, 5, TG_WEIGHT_FLOAT32); /* the cache is smaller than the context */
+    check_texts(1, 1, TG_WEIGHT_FLOAT32);
 }
 
 static void generating_equals_running_anew(void)
@@ -354,7 +355,7 @@ static void overflow_is_reported(void)
     tiny_model(&m, 8);
     for (size_t i = 0; i < m.table.floats; i++)
         m.params[i] = 1e38F;
-    CHECK_OK(tg_generator_open(&g, &m, TG_PRECISION_FLOAT32, 1, SIZE_MAX, &err), &err);
+    CHECK_OK(tg_generator_open(&g, &m, TG_WEIGHT_FLOAT32, 1, SIZE_MAX, &err), &err);
     tg_generator_begin(&g, &id, 1);
     CHECK_EQ(tg_generator_next(&g, true, &plain, &err), TG_EDATA);
     CHECK_HAS(err.message, "position 1: logits[0] is");

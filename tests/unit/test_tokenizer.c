@@ -696,7 +696,7 @@ static void padding_is_not_chosen(void)
     const int32_t id = 1;
 
     new_model(&m, tok, 2048);
-    CHECK_OK(tg_generator_open(&g, &m, TG_PRECISION_FLOAT32, 1, 65, &err), &err);
+    CHECK_OK(tg_generator_open(&g, &m, TG_WEIGHT_FLOAT32, 1, 65, &err), &err);
     tg_generator_begin(&g, &id, 1);
     for (size_t i = 0; i < 64; i++) {
         CHECK_OK(tg_generator_next(&g, true, &hot, &err), &err);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "lib/base/size.h"
+#include "lib/kernels/isa/attend_few.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 #include "lib/kernels/isa/transpose.h"
@@ -305,31 +306,6 @@ INLINE float dot(const float *restrict a, const float *restrict b, size_t n)
     for (; i < n; i++)
         rest += a[i] * b[i];
     return sum_lanes(sums) + rest;
-}
-
-/* A few queries, as in decoding: nothing is packed, because each key is used only once per query. */
-static void forward_few(const tg_attend *op, float *work)
-{
-    for (size_t i = 0; i < op->queries; i++) {
-        const size_t n = op->past + i + 1, D = op->D;
-        float *restrict s = work, *restrict out = op->out + i * op->ldo, max = -INFINITY, sum = 0;
-
-        for (size_t j = 0; j < n; j++) {
-            s[j] = op->scale * dot(op->q + i * op->ldq, op->k + j * op->ldk, D);
-            max = fmaxf(max, s[j]);
-        }
-        for (size_t j = 0; j < n; j++)
-            s[j] = exp_f32(s[j] - max);
-        for (size_t j = 0; j < n; j++)
-            sum += s[j];
-        for (size_t d = 0; d < D; d++)
-            out[d] = 0;
-        for (size_t j = 0; j < n; j++)
-            for (size_t d = 0; d < D; d++)
-                out[d] += s[j] / sum * op->v[j * op->ldv + d];
-        if (op->lse)
-            op->lse[i] = max + logf(sum);
-    }
 }
 
 void ISA_NAME(attend_forward)(const tg_attend *op, float *work)
