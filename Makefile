@@ -306,7 +306,7 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
-	    tests/bench/peers .ci/run docs/demo \
+	    tests/bench/peers tests/bench/loss .ci/run docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
