@@ -8,8 +8,8 @@ order and then in the other; figures are medians over the turns, and the ratio i
 is than the fastest of the others.  Each program works with as many threads (2).  Work that the machine
 does besides disturbs some libraries more than others: the last column says the greatest share of the
 processors that it took in a turn.  --patient: wait for it to end, up to 20 seconds a time, and repeat the
-turns in which it took more than a tenth, once.  --lock FILE: lock it for each row's turns, as flock(1) does,
-on a machine on which others measure too.
+turns in which it took more than a tenth, once.  --lock FILE: lock it for each row, as flock(1) does, on a machine
+on which others measure too.
 """
 import argparse
 import contextlib
@@ -18,6 +18,7 @@ import importlib.metadata
 import os
 import platform
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -135,7 +136,9 @@ class Peer:
         return tuple(float(word) for word in self.answer())
 
     def close(self):
-        self.process.stdin.close()
+        self.process.kill()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
         self.errors.close()
@@ -285,8 +288,7 @@ def run_row(o, name, shown, makers):
     try:
         if "tg" not in programs or len(programs) < 2:
             raise Missing("; ".join(reasons))
-        with locked(o.lock):
-            turns, share = take_turns(o, programs)
+        turns, share = take_turns(o, programs)
     finally:
         for p in programs.values():
             p.close()
@@ -331,6 +333,7 @@ def parse():
 
 def main():
     o = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("peers: stopped"))  # which removes what was made
     skipped = []
     introduce(o)
     with tempfile.TemporaryDirectory() as o.directory:
@@ -338,8 +341,9 @@ def main():
             if o.words and not any(word in name for word in o.words):
                 continue
             try:
-                run_row(o, name, shown, makers)
-            except Missing as e:
+                with locked(o.lock):
+                    run_row(o, name, shown, makers)
+            except (Missing, OSError) as e:
                 skipped.append(f"{name}: {e}")
     if skipped:
         print(f"\n{len(skipped)} rows skipped:", *skipped, sep="\n- ")

@@ -137,7 +137,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # libraries may print
     run = work(int(sys.argv[1]), *sys.argv[2:])
-    for _ in range(3):
+    for _ in range(2):  # the first compiles
         run()
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
