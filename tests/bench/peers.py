@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Products, training steps and sampling of this project against PyTorch's and llama.cpp's.
 
-    peers.py BUILD [--threads N] [--turns N] [--patient] [--lock FILE] [WORD...]
+    peers.py BUILD [--threads N] [--turns N] [--patient] [--plain-malloc] [--lock FILE] [WORD...]
 
 Prints a table in Markdown, of the rows whose names contain a WORD.  A row's programs take turns, in one
 order and then in the other; figures are medians over the turns, and the ratio is how many times faster tg
-is than the fastest of the others.  Each program works with as many threads (2).  Work that the machine
+is than the fastest of the others: the median over the turns, its range, and that of each one's best turn.  Each program works with as many threads (2).  Work that the machine
 does besides disturbs some libraries more than others: the last column says the greatest share of the
 processors that it took in a turn.  --patient: wait for it to end, up to 20 seconds a time, and repeat the
 turns in which it took more than a tenth, once.  --lock FILE: lock it for each row, as flock(1) does, on a machine
 on which others measure too.
+
+glibc's malloc is told to keep freed memory, as PyTorch's guide to tuning has other allocators do; otherwise
+each step has its pages made again, which takes up to a third of its time.  --plain-malloc: as it is.
 """
 import argparse
 import contextlib
@@ -38,6 +41,7 @@ PRODUCTS = ["gpt2 qkv 256x2304x768", "gpt2 fc 1024x3072x768", "gpt2 fc to input 
 STEPS = ["baby 12x64", "mid 16x256", "gpt2 4x64", "gpt2 4x1024"]
 #          --precision, the types of GGUF files
 SAMPLES = [("float32", ["f32"]), ("bf16", ["f16", "bf16"]), ("int8", ["q8_0"])]
+KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(10**11), "MALLOC_TOP_PAD_": str(2**28)}
 TYPES = {"": "float32", "bf16 ": "bfloat16"}
 
 
@@ -116,11 +120,12 @@ class Peer:
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [sys.executable, f"{HERE}/peers_work.py", str(o.threads), *map(str, words)], text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(o.threads), "TORCHINDUCTOR_CACHE_DIR": f"{o.directory}/inductor"},
+            env={**os.environ, **({} if o.plain_malloc else KEEP), "OMP_NUM_THREADS": str(o.threads),
+                 "TORCHINDUCTOR_CACHE_DIR": f"{o.directory}/inductor"},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         try:
             self.answer()
-        except Missing:
+        except BaseException:
             self.close()
             raise
 
@@ -277,10 +282,11 @@ def line(name, shown, turns, share):
     middle = {program: statistics.median(s) for program, s in seconds.items()}
     best = min((program for program in middle if program != "tg"), key=middle.get)
     ratios = [theirs / ours for theirs, ours in zip(seconds[best], seconds["tg"])]
+    best_turns = min(seconds[best]) / min(seconds["tg"])
     memory = [round(max(turn[program][1] for turn in turns)) for program in ("tg", best)]
     theirs = ", ".join(f"{program} {shown(m)}" for program, m in middle.items() if program != "tg")
     return (f"| {name} | {shown(middle['tg'])} | {theirs} | {statistics.median(ratios):.2f} | "
-            f"{min(ratios):.2f} to {max(ratios):.2f} | {memory[0]} | {memory[1]} | {share:.0%} |")
+            f"{min(ratios):.2f} to {max(ratios):.2f} | {best_turns:.2f} | {memory[0]} | {memory[1]} | {share:.0%} |")
 
 
 def run_row(o, name, shown, makers):
@@ -315,8 +321,8 @@ def introduce(o):
     tg = subprocess.run([f"{o.build}/bin/tg-sample", "--version"], stdout=subprocess.PIPE, text=True).stdout.split("\n")[0]
     print(f"{processor()}, {o.threads} threads of {os.cpu_count()}; {tg}, {kernels}; {version('torch')}, "
           f"{version('llama-cpp-python')}, Python {platform.python_version()}; medians of {o.turns} turns\n")
-    print("| Figure | tg | the others | Ratio | In turns | MiB of tg | of the fastest other | Others |\n"
-          "|---|---|---|---|---|---|---|---|",
+    print("| Figure | tg | the others | Ratio | In turns | Best turns | MiB of tg | of the fastest other | "
+          "Others |\n|---|---|---|---|---|---|---|---|---|",
           flush=True)
 
 
@@ -326,6 +332,7 @@ def parse():
     o.add_argument("--threads", type=int, default=2)
     o.add_argument("--turns", type=int, default=5)
     o.add_argument("--patient", action="store_true")
+    o.add_argument("--plain-malloc", action="store_true")
     o.add_argument("--lock")
     o.add_argument("words", nargs="*")
     return o.parse_intermixed_args()
