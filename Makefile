@@ -130,7 +130,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench lint fuzz demo images install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan interop bench bench-peers lint fuzz demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -312,7 +312,8 @@ cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
 
 scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop .ci/run docs/demo \
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
+	    tests/bench/peers tests/bench/loss .ci/run docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
@@ -340,6 +341,9 @@ interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or se
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
 	@$< $(BENCH)
+
+bench-peers: all $(BUILD)/bench ## the same in turns with PyTorch and llama.cpp, in that Python; PEERS='words, --turns N'
+	@tests/bench/peers '$(abspath $(BUILD))' $(PEERS)
 
 demo: all ## train a small model, look at its attention, let it write; TEXT=file for your own text
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
@@ -395,7 +399,7 @@ clean: ## remove everything that was built
 	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz bench libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 } \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 } \
 	    /^## / { sub(/^## /, ""); print }' Makefile
 
 endif # here

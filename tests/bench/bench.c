@@ -6,7 +6,9 @@
  * drifts.  Figures, limits and shares are medians over the turns.
  *
  *     bench [NAME...]        only rows whose name contains a NAME
- *     BENCH_FORMAT=tsv       for machines
+ *     BENCH_FORMAT=tsv       for machines; also with the seconds that a product, a step or
+ *                            a token of each sequence took
+ *     BENCH_TURNS=N          turns, 1 to 99 (5)
  */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <fcntl.h>
@@ -35,10 +37,11 @@
 #include "tests/bench/dump.h"
 #include "tests/bench/split.h"
 
-enum { TURNS = 5 };
+enum { TURNS = 5, TURNS_MAX = 99 };
 
 struct figure {
     double value, limit, share;
+    double seconds;   /* that one call took */
     double megabytes; /* resident, at its peak */
     bool there;       /* false if this processor cannot */
 };
@@ -72,15 +75,20 @@ static void check(tg_status status, const tg_err *err)
     }
 }
 
-/* Work repeated for at least `seconds`: units per second. */
-static double rate(work f, void *context, double seconds)
-{
-    double start = now(), units = 0, t;
+/* Work repeated for at least `seconds`: units per second, and the seconds of one call. */
+struct pace {
+    double rate, seconds;
+};
 
-    do
+static struct pace pace(work f, void *context, double seconds)
+{
+    double start = now(), units = 0, calls = 0, t;
+
+    do {
         units += f(context);
-    while ((t = now() - start) < seconds);
-    return units / t;
+        calls++;
+    } while ((t = now() - start) < seconds);
+    return (struct pace){.rate = units / t, .seconds = t / calls};
 }
 
 /* ---- limits */
@@ -191,25 +199,41 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *x)
+static size_t turns(void)
 {
-    qsort(x, TURNS, sizeof *x, ascending);
-    return x[TURNS / 2];
+    const char *given = getenv("BENCH_TURNS");
+    const long n = given ? strtol(given, NULL, 10) : TURNS;
+
+    return n < 1 || n > TURNS_MAX ? TURNS : (size_t)n;
+}
+
+static double median(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, ascending);
+    return x[n / 2];
 }
 
 static struct figure compare(work f, void *context, double seconds, work limit, void *limit_context)
 {
-    double value[TURNS], most[TURNS], share[TURNS];
+    double value[TURNS_MAX], most[TURNS_MAX], share[TURNS_MAX], each[TURNS_MAX];
+    const size_t n = turns();
 
     (void)f(context); /* warm up */
-    for (size_t i = 0; i < TURNS; i++) {
-        most[i] = rate(limit, limit_context, 0.1);
-        value[i] = rate(f, context, seconds);
-        most[i] = 0.5 * (most[i] + rate(limit, limit_context, 0.1));
+    for (size_t i = 0; i < n; i++) {
+        struct pace p;
+
+        most[i] = pace(limit, limit_context, 0.1).rate;
+        p = pace(f, context, seconds);
+        most[i] = 0.5 * (most[i] + pace(limit, limit_context, 0.1).rate);
+        value[i] = p.rate;
+        each[i] = p.seconds;
         share[i] = value[i] / most[i];
     }
-    return (struct figure){
-        .value = median(value), .limit = median(most), .share = median(share), .there = true};
+    return (struct figure){.value = median(value, n),
+                           .limit = median(most, n),
+                           .share = median(share, n),
+                           .seconds = median(each, n),
+                           .there = true};
 }
 
 static struct figure against_peak(work f, void *context, double seconds, bool bf16)
@@ -413,9 +437,25 @@ static struct figure attention16(const struct row *row)
 
 /* ---- training steps */
 
-static tg_model new_model(size_t preset)
+/* The presets' numbers, and a model that is none: 6 layers, 6 heads, 384 wide, of the size that people
+ * train on a few million characters. */
+enum { TINYGPT, BABY, GPT2, MID };
+
+static tg_config config_of(size_t model)
 {
-    tg_config config = tg_config_preset(preset);
+    tg_config c = tg_config_preset(model == MID ? BABY : model);
+
+    if (model == MID) {
+        c.n_layer = c.n_head = 6;
+        c.n_embd = 384;
+        c.n_ctx = 256;
+    }
+    return c;
+}
+
+static tg_model new_model(size_t model)
+{
+    tg_config config = config_of(model);
     const tg_tokenizer *tok;
     tg_model m;
     tg_err err;
@@ -452,7 +492,7 @@ static double run_step(void *context)
                      6.0 * (double)c->n_layer * (double)(s->context + 1) * (double)c->n_embd);
 }
 
-/* preset a, batch b x c */
+/* model a, batch b x c */
 static struct figure step(const struct row *row)
 {
     tg_checkpoint run = {0};
@@ -492,7 +532,7 @@ static double run_token(void *context)
     return s->bytes;
 }
 
-/* preset a, b sequences together, weights of type c: bytes of weights read a second */
+/* model a, b sequences together, weights of type c: bytes of weights read a second */
 static struct figure sampling(const struct row *row)
 {
     static const size_t bytes[] = {[TG_WEIGHT_FLOAT32] = 4, [TG_WEIGHT_BF16] = 2, [TG_WEIGHT_INT8] = 1};
@@ -572,7 +612,7 @@ static struct figure archive(const struct row *row)
     struct file f = {.model = &m, .fd = new_file()};
     void *buffer = big_buffer();
 
-    m = new_model(2);
+    m = new_model(GPT2);
     (void)run_archive_write(&f);
     return compare(row->a ? run_archive_read : run_archive_write, &f, 0.3, copy_memory, buffer);
 }
@@ -674,7 +714,10 @@ static const struct row rows[] = {
     {"product bf16 gpt2 fc 1024x3072x768", product, 1024, 3072, 768, 0, true, FLOPS},
     {"product bf16 gpt2 fc to input 1024x768x3072", product, 1024, 768, 3072, 1, true, FLOPS},
     {"product bf16 gpt2 fc to weight 768x3072x1024", product, 768, 3072, 1024, 2, true, FLOPS},
+    {"product bf16 gpt2 head 256x50257x768", product, 256, 50257, 768, 1, true, FLOPS},
     {"product bf16 baby fc 768x512x128", product, 768, 512, 128, 0, true, FLOPS},
+    {"product bf16 baby proj 768x128x512", product, 768, 128, 512, 0, true, FLOPS},
+    {"product bf16 baby to weight 128x512x768", product, 128, 512, 768, 2, true, FLOPS},
     {"attention forward gpt2 4x1024", attention, 4, 1024, 768, 12, false, FLOPS},
     {"attention backward gpt2 4x1024", attention, 4, 1024, 768, 12, true, FLOPS},
     {"attention forward baby 12x64", attention, 12, 64, 128, 4, false, FLOPS},
@@ -683,19 +726,21 @@ static const struct row rows[] = {
     {"attention bf16 backward gpt2 4x1024", attention16, 4, 1024, 768, 12, true, FLOPS},
     {"attention bf16 forward baby 12x64", attention16, 12, 64, 128, 4, false, FLOPS},
     {"attention bf16 backward baby 12x64", attention16, 12, 64, 128, 4, true, FLOPS},
-    {"step baby 12x64", step, 1, 12, 64, 0, false, FLOPS},
-    {"step bf16 baby 12x64", step, 1, 12, 64, 0, true, FLOPS},
-    {"step gpt2 4x64", step, 2, 4, 64, 0, false, FLOPS},
-    {"step bf16 gpt2 4x64", step, 2, 4, 64, 0, true, FLOPS},
-    {"step gpt2 4x1024", step, 2, 4, 1024, 0, false, FLOPS},
-    {"step bf16 gpt2 4x1024", step, 2, 4, 1024, 0, true, FLOPS},
-    {"sample gpt2 one sequence", sampling, 2, 1, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
-    {"sample bf16 gpt2 one sequence", sampling, 2, 1, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
-    {"sample int8 gpt2 one sequence", sampling, 2, 1, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
-    {"sample gpt2 16 sequences", sampling, 2, 16, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
-    {"sample bf16 gpt2 16 sequences", sampling, 2, 16, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
-    {"sample int8 gpt2 16 sequences", sampling, 2, 16, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
-    {"sample baby one sequence", sampling, 1, 1, 0, 0, false, BYTES, "reading"},
+    {"step baby 12x64", step, BABY, 12, 64, 0, false, FLOPS},
+    {"step bf16 baby 12x64", step, BABY, 12, 64, 0, true, FLOPS},
+    {"step mid 16x256", step, MID, 16, 256, 0, false, FLOPS},
+    {"step bf16 mid 16x256", step, MID, 16, 256, 0, true, FLOPS},
+    {"step gpt2 4x64", step, GPT2, 4, 64, 0, false, FLOPS},
+    {"step bf16 gpt2 4x64", step, GPT2, 4, 64, 0, true, FLOPS},
+    {"step gpt2 4x1024", step, GPT2, 4, 1024, 0, false, FLOPS},
+    {"step bf16 gpt2 4x1024", step, GPT2, 4, 1024, 0, true, FLOPS},
+    {"sample gpt2 one sequence", sampling, GPT2, 1, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
+    {"sample bf16 gpt2 one sequence", sampling, GPT2, 1, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
+    {"sample int8 gpt2 one sequence", sampling, GPT2, 1, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
+    {"sample gpt2 16 sequences", sampling, GPT2, 16, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
+    {"sample bf16 gpt2 16 sequences", sampling, GPT2, 16, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
+    {"sample int8 gpt2 16 sequences", sampling, GPT2, 16, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
+    {"sample baby one sequence", sampling, BABY, 1, 0, 0, false, BYTES, "reading"},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"split gpt2", split, TG_SPLIT_GPT2, 0, 0, 0, false, BYTES, "memcpy"},
     {"split cl100k", split, TG_SPLIT_CL100K, 0, 0, 0, false, BYTES, "memcpy"},
@@ -757,8 +802,8 @@ static struct figure in_child(const struct row *row, const char *isa)
 static void print(const struct row *row, const struct figure *f, bool tsv)
 {
     if (tsv)
-        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\n", row->name, f->value / GF, row->unit, f->limit / GF,
-               row->of, f->share, f->megabytes);
+        printf("%s\t%.3f\t%s\t%.3f\t%s\t%.4f\t%.0f\t%.4g\n", row->name, f->value / GF, row->unit,
+               f->limit / GF, row->of, f->share, f->megabytes, f->seconds);
     else if (!f->there)
         printf("%-45s %9s\n", row->name, "not here");
     else
@@ -773,7 +818,7 @@ int main(int argc, char **argv)
     const bool tsv = format && strcmp(format, "tsv") == 0;
 
     if (tsv)
-        puts("row\tvalue\tunit\tlimit\tof\tshare\tmib");
+        puts("row\tvalue\tunit\tlimit\tof\tshare\tmib\tseconds");
     else
         printf("%s kernels\n\n%-45s %18s    %-20s\n", isa ? isa : tg_kernels_get()->isa, "", "figure",
                "limit, share, memory");

@@ -8,7 +8,12 @@
 double ISA_NAME(peak_float32)(size_t rounds);
 double ISA_NAME(peak_bf16)(size_t rounds);
 
-#define SUMS 12 /* independent chains, to hide the latency */
+/* Independent chains, to hide the latency, all in registers: of 32 or of 16. */
+#if defined(__AVX512F__) || defined(__ARM_NEON)
+#define SUMS 24
+#else
+#define SUMS 12
+#endif
 
 /* Multiply-adds that depend on nothing but themselves; returns how many operations. */
 double ISA_NAME(peak_float32)(size_t rounds)
@@ -19,6 +24,7 @@ double ISA_NAME(peak_float32)(size_t rounds)
     for (size_t i = 0; i < SUMS; i++)
         sum[i] = splat((float)i);
     for (size_t r = 0; r < rounds; r++)
+#pragma GCC unroll 24
         for (size_t i = 0; i < SUMS; i++)
             sum[i] = sum[i] * a + b;
     for (size_t i = 0; i < SUMS; i++)
@@ -58,6 +64,7 @@ double ISA_NAME(peak_bf16)(size_t rounds)
     for (size_t i = 0; i < SUMS; i++)
         sum[i] = _mm512_set1_ps((float)i);
     for (size_t r = 0; r < rounds; r++)
+#pragma GCC unroll 24
         for (size_t i = 0; i < SUMS; i++)
             sum[i] = _mm512_dpbf16_ps(sum[i], a, b);
     for (size_t i = 0; i < SUMS; i++)

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What tests/bench/peers.py measures of PyTorch and llama.cpp: a process that stays alive between turns.
+
+    peers_work.py THREADS product M N K DIRECTION DTYPE mm|linear|packed
+    peers_work.py THREADS step MODEL B T DTYPE eager|compiled
+    peers_work.py THREADS sample GGUF SEQUENCES
+
+Prints "ready" when it is warm.  Then, for each line of standard input, a number of seconds, it works for at
+least so long and prints the seconds of one product, step or token of each sequence, the MiB that the
+process has had in memory at most, and the seconds of processor time that it took.
+"""
+import os
+import resource
+import sys
+import time
+
+#         vocabulary, context, layers, heads, width
+MODELS = {"baby": (256, 64, 4, 4, 128), "mid": (256, 256, 6, 6, 384), "gpt2": (50257, 1024, 12, 12, 768)}
+
+TOKENS = 128  # of a sequence, as many as peers.py lets tg-sample generate
+
+
+def product(M, N, K, direction, dtype, how):
+    """M x K times K x N, stored as bench.c does: 1 has B transposed, 2 A.  linear has B as nn.Linear has its
+    weight; packed has it in oneDNN's own layout, which a weight can have."""
+    import torch
+    torch.set_grad_enabled(False)
+    kind = getattr(torch, dtype)
+    a = torch.randn(K, M, dtype=kind).t() if direction == "2" else torch.randn(M, K, dtype=kind)
+    b = torch.randn(N, K, dtype=kind).t() if direction == "1" else torch.randn(K, N, dtype=kind)
+    c = torch.empty(M, N, dtype=kind)
+    weight = b.t().contiguous()
+    if how == "mm":
+        return lambda: torch.mm(a, b, out=c)
+    if how == "linear":
+        return lambda: torch.nn.functional.linear(a, weight)
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight, M)
+    return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
+
+
+def gpt(V, T, L, H, C):
+    """GPT-2, as one writes it with PyTorch's own modules."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ln_1, self.ln_2 = nn.LayerNorm(C), nn.LayerNorm(C)
+            self.qkv, self.proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
+            self.fc, self.fc_proj = nn.Linear(C, 4 * C), nn.Linear(4 * C, C)
+
+        def forward(self, x):
+            B, t, _ = x.shape
+            q, k, v = (y.view(B, t, H, C // H).transpose(1, 2) for y in self.qkv(self.ln_1(x)).split(C, dim=2))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.proj(y.transpose(1, 2).reshape(B, t, C))
+            return x + self.fc_proj(F.gelu(self.fc(self.ln_2(x)), approximate="tanh"))
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.wte, self.wpe = nn.Embedding(V, C), nn.Embedding(T, C)
+            self.blocks = nn.Sequential(*(Block() for _ in range(L)))
+            self.ln_f = nn.LayerNorm(C)
+            self.head = nn.Linear(C, V, bias=False)
+            self.head.weight = self.wte.weight
+
+        def forward(self, ids, targets):
+            x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+            logits = self.head(self.ln_f(self.blocks(x)))
+            return F.cross_entropy(logits.view(-1, V), targets.view(-1))
+
+    torch.manual_seed(0)
+    return GPT()
+
+
+def step(model, B, T, dtype, how):
+    """A whole step of training: forward, backward, clipping, AdamW."""
+    import torch
+    V, *_ = shape = MODELS[model]
+    net = gpt(*shape)
+    forward = torch.compile(net) if how == "compiled" else net
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-5, weight_decay=0.1, fused=True)
+    ids, targets = torch.randint(0, V, (2, B, T))
+
+    def run():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bfloat16"):
+            loss = forward(ids, targets)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return run
+
+
+def sample(path, S, threads):
+    """A token for each of S sequences, the most probable one; after TOKENS they start anew."""
+    import llama_cpp
+    import numpy as np
+    model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx, params.n_seq_max, params.n_batch = TOKENS * S, S, max(S, 32)
+    params.n_threads = params.n_threads_batch = threads
+    context = llama_cpp.llama_init_from_model(model, params)
+    V = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
+    batch = llama_cpp.llama_batch_init(S, 0, 1)
+    ids, position = [0] * S, 0
+
+    def run():
+        nonlocal ids, position
+        if position == TOKENS:
+            llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(context), True)
+            position = 0
+        batch.n_tokens = S
+        for s in range(S):
+            batch.token[s], batch.pos[s], batch.n_seq_id[s], batch.logits[s] = ids[s], position, 1, 1
+            batch.seq_id[s][0] = s
+        if llama_cpp.llama_decode(context, batch) != 0:
+            sys.exit("llama.cpp failed to decode")
+        ids = [int(np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(context, s), (V,)).argmax()) for s in range(S)]
+        position += 1
+    return run
+
+
+def work(threads, kind, *words):
+    if kind == "sample":
+        return sample(words[0], int(words[1]), threads)
+    import torch
+    torch.set_num_threads(threads)
+    numbers = [int(w) if w.isdigit() and i < 3 else w for i, w in enumerate(words)]
+    return (product if kind == "product" else step)(*numbers)
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries may print
+    run = work(int(sys.argv[1]), *sys.argv[2:])
+    for _ in range(2):  # the first compiles
+        run()
+    print("ready", file=answers, flush=True)
+    for line in sys.stdin:
+        start, used, n = time.monotonic(), time.process_time(), 0
+        while n == 0 or time.monotonic() - start < float(line):
+            run()
+            n += 1
+        seconds = (time.monotonic() - start) / n
+        mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(seconds, mib, time.process_time() - used, file=answers, flush=True)
+
+
+main()
