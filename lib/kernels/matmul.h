@@ -45,7 +45,7 @@ typedef struct tg_matmul {
     /* c[i] *= slope(pre[i]), n elements, or NULL; pre [M,N] with row stride ldc */
     void (*slope)(float *c, const float *pre, size_t n);
     const float *pre;
-    const tg_bf16 *pre16; /* the same if C is bf16 */
+    const tg_bf16 *pre16;                                /* the same if C is bf16 */
     void (*map)(float *out, const float *inp, size_t n); /* of n elements, or NULL */
     float *mapped;                                       /* [M,N] with row stride ldc; may be c */
     tg_bf16 *mapped16;                                   /* the same if C is bf16 */

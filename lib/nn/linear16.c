@@ -184,9 +184,10 @@ static void loss_rows(void *context, size_t begin, size_t end)
 
     for (size_t n = begin; n < end; n++) {
         float *row = r->logits + n * r->V;
+        void *rounded = row;
 
         r->losses[n] = kernels->crossentropy_row(row, r->V, (size_t)r->targets[n], r->scale);
-        kernels->round16((tg_bf16 *)row, row, r->V);
+        kernels->round16(rounded, row, r->V);
     }
 }
 
@@ -194,6 +195,7 @@ void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_
                     const tg_linear *head, float scale, size_t N, float *logits)
 {
     const size_t C = head->in, V = head->out, block = tg_head_logits(N, V) / V;
+    const void *gradients = logits;
     tg_linear some = *head;
 
     for (size_t n = 0; n < N; n += block) {
@@ -206,7 +208,7 @@ void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_
             continue;
         }
         tg_threads_run(rows, tg_threads_grain(V, 1), loss_rows, &losses_of);
-        backward(dinp + n * C, (const tg_bf16 *)logits, 2 * V, inp + n * C, &some, rows);
+        backward(dinp + n * C, gradients, 2 * V, inp + n * C, &some, rows);
         some.overwrite = false; /* later blocks add to what the first one wrote */
     }
 }

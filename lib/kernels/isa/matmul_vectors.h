@@ -25,7 +25,7 @@
 #define NR (NV * VL)
 #define NR_UNIT VL
 #define WORDS_PER_PASS A_FLOATS /* all */
-#define STEP 4 /* words of k between prefetches */
+#define STEP 4                  /* words of k between prefetches */
 
 static void begin_tiles(void)
 {
