@@ -550,6 +550,24 @@ static void adamw_follows_its_formula(void)
     }
 }
 
+/* Before anything is computed. */
+static void bf16_has_a_greatest_width(void)
+{
+    tg_checkpoint run;
+    tg_settings asked = tg_settings_default();
+    const bool given[TG_SETTINGS] = {[TG_SET_PRECISION] = true};
+    size_t steps;
+    tg_err err = {0};
+
+    begin(&run);
+    asked.precision = TG_PRECISION_BF16;
+    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    run.model.config.n_embd = tg_matmul_depth() + 1;
+    CHECK_EQ(tg_checkpoint_resume(&run, &asked, given, &steps, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "precision bf16 is for up to 9216 channels, this model has 9217");
+    tg_checkpoint_free(&run);
+}
+
 static void a_complete_run_keeps_its_settings(void)
 {
     tg_checkpoint run;
@@ -1029,6 +1047,7 @@ int main(void)
     RUN(same_bytes_at_any_thread_count);
     RUN(min_lr_follows_lr);
     RUN(adamw_follows_its_formula);
+    RUN(bf16_has_a_greatest_width);
     RUN(a_complete_run_keeps_its_settings);
     RUN(a_run_knows_its_text);
     RUN(passes_are_summed_in_a_tree);
