@@ -37,6 +37,12 @@ typedef struct tg_adamw_step {
     float grad_scale;               /* clipping */
 } tg_adamw_step;
 
+/* Rows of a normalised matrix: row r is ld elements after row r - 1. */
+typedef struct tg_row_range {
+    const float *mean, *rstd; /* [n] */
+    size_t ld, n;
+} tg_row_range;
+
 typedef struct tg_kernels {
     const char *isa;
 
@@ -63,6 +69,10 @@ typedef struct tg_kernels {
     /* Adds to dinp [C]. */
     void (*layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean, float rstd,
                                    const float *w, size_t C);
+    /* Adds to dw and db [n], either of which may be NULL, the sums over the rows, in order, of
+     * dout (inp - mean) rstd and of dout, for n columns. */
+    void (*layernorm_columns_backward)(float *dw, float *db, const float *dout, const float *inp,
+                                       const tg_row_range *rows, size_t n);
 
     /* probs = softmax(scores) over n. */
     void (*softmax_row)(float *probs, const float *scores, size_t n);

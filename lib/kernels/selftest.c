@@ -19,7 +19,7 @@ struct trial {
     float packed[3][SQUARE], packed_one[3][SIDE]; /* of every type, many rows and one */
     float attention[SQUARE], lse[SIDE], dq[SQUARE], dk[SQUARE], dv[SQUARE];
     float gelu[SQUARE], slope[SQUARE];
-    float norm[SQUARE], mean, rstd, dnorm[SQUARE];
+    float norm[SQUARE], mean, rstd, dnorm[SQUARE], dw_norm[SIDE], db_norm[SIDE];
     float softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
     float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
@@ -163,12 +163,15 @@ static void try_attention16(const tg_kernels *k, struct trial16 *t, const float 
 
 static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
 {
+    const tg_row_range rows = {x + 1, x + 2, SIDE, SIDE};
+
     k->gelu_tanh_forward(t->gelu, x, SQUARE);
     memcpy(t->slope, x + 1, sizeof t->slope);
     k->gelu_tanh_backward(t->slope, x, SQUARE);
     k->layernorm_stats(&t->mean, &t->rstd, x, SQUARE, 1e-5f);
     k->layernorm_apply(t->norm, t->mean, t->rstd, x, x + 1, x + 2, SQUARE);
     k->layernorm_row_backward(t->dnorm, x + 3, x, t->mean, t->rstd, x + 1, SQUARE);
+    k->layernorm_columns_backward(t->dw_norm, t->db_norm, x + 3, x, &rows, SIDE);
     k->softmax_row(t->softmax, x, SQUARE);
     memcpy(t->dlogits, x, sizeof t->dlogits);
     t->loss = k->crossentropy_row(t->dlogits, SQUARE, SIDE, 0.5f);

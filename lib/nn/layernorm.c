@@ -2,7 +2,6 @@
 
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
-#include "lib/nn/linear.h"
 
 /* The arrays of an operation; what it does not use is NULL. */
 struct norm_rows {
@@ -67,20 +66,17 @@ static void backward_rows(void *context, size_t begin, size_t end)
                                         r->stats.rstd[n], r->norm->w, C);
 }
 
-/* dw[c] += sum_n dout[n,c] * (inp[n,c] - mean[n]) * rstd[n], for the columns begin .. end-1 */
+/* dw[c] += sum_n dout[n,c] * (inp[n,c] - mean[n]) * rstd[n] and db[c] += sum_n dout[n,c], for the
+ * columns begin .. end-1 */
 static void weight_columns(void *context, size_t begin, size_t end)
 {
     const struct norm_rows *r = context;
-    const size_t C = r->norm->C;
-    float *dw = r->norm->dw;
+    const tg_layernorm *norm = r->norm;
+    const tg_row_range rows = {r->stats.mean, r->stats.rstd, norm->C, r->N};
 
-    for (size_t n = 0; n < r->N; n++) {
-        const float *dout = r->dout + n * C, *inp = r->inp + n * C;
-        const float mean = r->stats.mean[n], rstd = r->stats.rstd[n];
-
-        for (size_t c = begin; c < end; c++)
-            dw[c] += dout[c] * (inp[c] - mean) * rstd;
-    }
+    tg_kernels_get()->layernorm_columns_backward(norm->dw ? norm->dw + begin : NULL,
+                                                 norm->db ? norm->db + begin : NULL, r->dout + begin,
+                                                 r->inp + begin, &rows, end - begin);
 }
 
 void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_row_stats stats,
@@ -89,8 +85,6 @@ void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_
     struct norm_rows rows = {dinp, dout, inp, stats, norm, N};
 
     tg_threads_run(N, tg_threads_grain(norm->C, 1), backward_rows, &rows);
-    if (norm->dw)
+    if (norm->dw || norm->db)
         tg_threads_run(norm->C, tg_threads_grain(N, TG_COLUMNS), weight_columns, &rows);
-    if (norm->db)
-        tg_bias_backward(norm->db, dout, norm->C, N, norm->C);
 }

@@ -414,6 +414,42 @@ static void check_layernorm(size_t C, bool with_w, bool with_b)
     done();
 }
 
+/* The gradients of gain and bias, of matrices in wider ones, added to what is there. */
+static void check_layernorm_columns(size_t rows, size_t C)
+{
+    const size_t ld = C + 5;
+    float *x = randoms(rows * ld, 1), *dout = randoms(rows * ld, 1), *mean = randoms(rows, 1);
+    float *rstd = randoms(rows, 1), *dw = randoms(C, 1), *db = randoms(C, 1), *again = nans(C);
+    double *want_dw = wide(dw, C), *want_db = wide(db, C), *size = zeros(C);
+    const tg_row_range range = {mean, rstd, ld, rows};
+
+    for (size_t c = 0; c < C; c++) {
+        size[c] = 1;
+        for (size_t r = 0; r < rows; r++) {
+            const double d = (double)dout[r * ld + c];
+            const double norm = ((double)x[r * ld + c] - (double)mean[r]) * (double)rstd[r];
+
+            want_db[c] += d;
+            want_dw[c] += d * norm;
+            size[c] += fabs(d) + fabs(d) * (fabs((double)x[r * ld + c]) + 1);
+        }
+    }
+    memcpy(again, db, C * sizeof *db);
+    kernels->layernorm_columns_backward(dw, db, dout, x, &range, C);
+    WITHIN(dw, want_dw, size, C, (double)(rows + 4) * EPS);
+    WITHIN(db, want_db, size, C, (double)(rows + 4) * EPS);
+    kernels->layernorm_columns_backward(NULL, again, dout, x, &range, C);
+    SAME(again, db, C);
+    done();
+}
+
+static void layernorm_columns(void)
+{
+    for (size_t i = 0; i < COUNT(lengths); i++)
+        if (lengths[i] > 0)
+            check_layernorm_columns(i % 9 + 1, lengths[i]);
+}
+
 static void layernorm(void)
 {
     for (size_t i = 1; i < COUNT(lengths); i++) /* one element alone has no deviation */
@@ -735,6 +771,14 @@ static void no_layernorm(float *mean, float *rstd, const float *inp, size_t C, f
     *rstd += 0.001f;
 }
 
+static void no_columns(float *dw, float *db, const float *dout, const float *inp, const tg_row_range *rows,
+                       size_t n)
+{
+    const tg_row_range some = {rows->mean, rows->rstd, rows->ld, rows->n - 1};
+
+    kernels->layernorm_columns_backward(dw, db, dout, inp, &some, n);
+}
+
 static void no_rounding(tg_bf16 *out, const float *x, size_t n)
 {
     kernels->round16(out, x, n);
@@ -853,7 +897,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[24];
+    tg_kernels wrong[25];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -882,6 +926,7 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[21].add_rows16 = no_rows16;
     wrong[22].attend16_forward = no_attend16;
     wrong[23].attend16_backward = no_dv16;
+    wrong[24].layernorm_columns_backward = no_columns;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
@@ -916,6 +961,7 @@ static void tests(void)
     RUN(gelu);
     RUN(tanh_through_gelu);
     RUN(layernorm);
+    RUN(layernorm_columns);
     RUN(softmax);
     RUN(crossentropy);
     RUN(exp_over_the_whole_range);

@@ -17,6 +17,8 @@ void ISA_NAME(layernorm_apply)(float *out, float mean, float rstd, const float *
                                const float *b, size_t C);
 void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const float *inp, float mean,
                                       float rstd, const float *w, size_t C);
+void ISA_NAME(layernorm_columns_backward)(float *dw, float *db, const float *dout, const float *inp,
+                                          const tg_row_range *rows, size_t n);
 void ISA_NAME(softmax_row)(float *probs, const float *scores, size_t n);
 float ISA_NAME(crossentropy_row)(float *logits, size_t n, size_t target, float scale);
 void ISA_NAME(add)(float *y, const float *x, size_t n);

@@ -21,6 +21,7 @@ const tg_kernels ISA_NAME(kernels) = {
     .layernorm_stats = ISA_NAME(layernorm_stats),
     .layernorm_apply = ISA_NAME(layernorm_apply),
     .layernorm_row_backward = ISA_NAME(layernorm_row_backward),
+    .layernorm_columns_backward = ISA_NAME(layernorm_columns_backward),
     .softmax_row = ISA_NAME(softmax_row),
     .crossentropy_row = ISA_NAME(crossentropy_row),
     .add = ISA_NAME(add),

@@ -153,6 +153,57 @@ void ISA_NAME(layernorm_row_backward)(float *dinp, const float *dout, const floa
     }
 }
 
+/* dw and db of `vectors` vectors of columns, whose sums stay in registers. */
+INLINE void columns_backward(float *dw, float *db, const float *dout, const float *inp,
+                             const tg_row_range *rows, const size_t vectors)
+{
+    vf sums[LANES], sums_norm[LANES];
+
+    for (size_t v = 0; v < vectors; v++)
+        sums[v] = sums_norm[v] = (vf){0};
+    for (size_t n = 0; n < rows->n; n++, dout += rows->ld, inp += rows->ld) {
+        const vf mean = splat(rows->mean[n]), rstd = splat(rows->rstd[n]);
+
+        for (size_t v = 0; v < vectors; v++) {
+            const vf d = load(dout + v * VL);
+
+            sums[v] += d;
+            sums_norm[v] += d * (load(inp + v * VL) - mean) * rstd;
+        }
+    }
+    for (size_t v = 0; v < vectors; v++) {
+        if (db)
+            store(db + v * VL, load(db + v * VL) + sums[v]);
+        if (dw)
+            store(dw + v * VL, load(dw + v * VL) + sums_norm[v]);
+    }
+}
+
+void ISA_NAME(layernorm_columns_backward)(float *dw, float *db, const float *dout, const float *inp,
+                                          const tg_row_range *rows, size_t n)
+{
+    size_t c = 0;
+
+    for (; c + LANES * VL <= n; c += LANES * VL)
+        columns_backward(dw ? dw + c : NULL, db ? db + c : NULL, dout + c, inp + c, rows, LANES);
+    for (; c + VL <= n; c += VL)
+        columns_backward(dw ? dw + c : NULL, db ? db + c : NULL, dout + c, inp + c, rows, 1);
+    for (; c < n; c++) {
+        float sum = 0, sum_norm = 0;
+
+        for (size_t r = 0; r < rows->n; r++) {
+            const float d = dout[r * rows->ld + c];
+
+            sum += d;
+            sum_norm += d * (inp[r * rows->ld + c] - rows->mean[r]) * rows->rstd[r];
+        }
+        if (db)
+            db[c] += sum;
+        if (dw)
+            dw[c] += sum_norm;
+    }
+}
+
 /* ---- softmax */
 
 static float maximum(const float *x, size_t n)
