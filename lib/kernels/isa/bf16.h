@@ -115,6 +115,14 @@ INLINE vf words_along_floats(const float *x)
     return (vf)_mm512_cvtne2ps_pbh((__m512)load(x + VL), (__m512)load(x));
 }
 
+INLINE vf words_along_halves(const void *x)
+{
+    vf words;
+
+    memcpy(&words, x, sizeof words); /* x is aligned to nothing but its type */
+    return words;
+}
+
 /* One word. */
 INLINE float word_of_floats(float even, float odd)
 {

@@ -29,7 +29,7 @@ INLINE float word(const void *x, const void *next, const enum type type)
 
 INLINE vf words_along(const void *x, const enum type type)
 {
-    return type == FLOATS ? words_along_floats(x) : load(x);
+    return type == FLOATS ? words_along_floats(x) : words_along_halves(x);
 }
 
 INLINE vf words_across(const void *even, const void *odd, const size_t n, const enum type type)
