@@ -90,11 +90,11 @@ say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 # a tool is the sources of its folder, what it needs of cmd/cli, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
-# what is compiled twice, in single and in double precision: the references, a family's steps; and the
-# latter a third time, for bf16
-STEPS_SRC := lib/gpt/gpt2.c
-REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c $(STEPS_SRC)
-LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC),$(wildcard lib/*/*.c formats/*.c))
+# what is compiled for several precisions: in single and in double precision (the references, a family's
+# steps), and for activations in single precision and in bf16 (the same steps, attention)
+REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c lib/gpt/gpt2.c
+ACT_SRC := lib/nn/attention.c lib/gpt/gpt2.c
+LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC) $(ACT_SRC),$(wildcard lib/*/*.c formats/*.c))
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # what is installed: what lib/tg.h includes, directly or not
@@ -123,8 +123,9 @@ ISA_FLAGS_amx = $(ISA_FLAGS_avx512bf16) -mamx-tile -mamx-bf16
 ISA_LIST = -DTG_ISAS='$(foreach isa,$(ISAS),X($(isa)))'
 
 ISA_OBJ := $(foreach isa,$(ISAS),$(ISA_SRC:%.c=$(BUILD)/obj/%.$(isa).o))
-REF_OBJ := $(REF_SRC:%.c=$(BUILD)/obj/%.f32.o) $(REF_SRC:%.c=$(BUILD)/obj/%.f64.o) $(STEPS_SRC:%.c=$(BUILD)/obj/%.b16.o)
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
+REF_OBJ := $(foreach real,f32 f64,$(REF_SRC:%.c=$(BUILD)/obj/%.$(real).o)) \
+    $(foreach real,f32 b16,$(ACT_SRC:%.c=$(BUILD)/obj/%.$(real).o))
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(sort $(REF_OBJ)) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
@@ -227,14 +228,14 @@ FUZZ_SRC_tiktoken = $(FUZZ_SRC_text) tests/fuzz/again.c
 FUZZ_SRC_vocab = $(FUZZ_SRC_text)
 FUZZ_SRC_plain_vocab = $(FUZZ_SRC_text)
 FUZZ_SRC_split = $(FUZZ_SRC_text) tests/unit/ref_split.c
-FUZZ_SRC_model_file = $(FUZZ_SRC_text) $(wildcard lib/checkpoint/*.c) lib/nn/tensor.c \
+FUZZ_SRC_model_file = $(FUZZ_SRC_text) tests/fuzz/no_steps.c $(wildcard lib/checkpoint/*.c) lib/nn/tensor.c \
                       $(patsubst %,lib/gpt/%.c,config family gpt2_params model params)
 FUZZ_SRC_hf = $(FUZZ_SRC_model_file)
 FUZZ_SRC_name_map = $(FUZZ_SRC_model_file)
 FUZZ_SRC_token_file = $(FUZZ_SRC_text) lib/checkpoint/token_file.c
 FUZZ_SRC_gguf_vocab = $(FUZZ_SRC_text) lib/checkpoint/gguf_vocab_read.c lib/checkpoint/gguf_vocab_write.c
 
-$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c $(LIB_SRC) $(REF_SRC)
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c tests/fuzz/no_steps.c $(LIB_SRC) $(REF_SRC)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
 	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
@@ -301,7 +302,7 @@ CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --in
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
 LINT_FLAGS = $(ALL_CPPFLAGS) $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
-TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(wildcard cmd/*/*.c))
+TIDY := $(addprefix tidy/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(ISA_SRC) $(wildcard cmd/*/*.c))
 
 lint: $(TIDY) format layout cppcheck scripts pages ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 

@@ -22,7 +22,8 @@ typedef float real;
 typedef void act;
 #endif
 #if TG_REAL == 16
-#include "lib/gpt/names16.h"
+#include "lib/nn/names16.h"
+#define tg_gpt2_steps tg_gpt2_steps16
 #endif
 
 #endif

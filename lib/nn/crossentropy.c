@@ -3,6 +3,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
+#include "lib/nn/ops16.h"
 
 /* Rows of logits held at a time: 16 MiB of them, but at least 256, so that the matrix
  * product is efficient. */
@@ -23,6 +24,7 @@ struct rows {
     const int32_t *targets;
     float scale;
     size_t V;
+    bool round; /* to bf16, where the row was */
 };
 
 static void some_rows(void *context, size_t begin, size_t end)
@@ -30,24 +32,38 @@ static void some_rows(void *context, size_t begin, size_t end)
     const tg_kernels *kernels = tg_kernels_get();
     const struct rows *r = context;
 
-    for (size_t n = begin; n < end; n++)
-        r->losses[n] = kernels->crossentropy_row(r->logits + n * r->V, r->V, (size_t)r->targets[n], r->scale);
+    for (size_t n = begin; n < end; n++) {
+        float *row = r->logits + n * r->V;
+        void *rounded = row;
+
+        r->losses[n] = kernels->crossentropy_row(row, r->V, (size_t)r->targets[n], r->scale);
+        if (r->round)
+            kernels->round16(rounded, row, r->V);
+    }
 }
 
-static void each_row(float *losses, float *logits, const int32_t *targets, float scale, size_t N, size_t V)
+static void each_row(const struct rows *rows, size_t N)
 {
-    tg_threads_run(N, tg_threads_grain(V, 1), some_rows, &(struct rows){losses, logits, targets, scale, V});
+    struct rows r = *rows;
+
+    tg_threads_run(N, tg_threads_grain(r.V, 1), some_rows, &r);
 }
 
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V)
 {
-    each_row(losses, logits, targets, 0, N, V);
+    each_row(&(struct rows){.losses = losses, .logits = logits, .targets = targets, .V = V}, N);
 }
 
 void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
                               size_t V)
 {
-    each_row(losses, logits, targets, scale, N, V);
+    each_row(&(struct rows){losses, logits, targets, scale, V, false}, N);
+}
+
+void tg_crossentropy16_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
+                                size_t V)
+{
+    each_row(&(struct rows){losses, logits, targets, scale, V, true}, N);
 }
 
 void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_linear *head,

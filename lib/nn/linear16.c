@@ -140,8 +140,10 @@ static void round_gradient(tg_bf16 *out, const float *dout, const tg_dropout *dr
     tg_threads_run(n, TG_THREADS_ELEMENTS, round_elements, &(struct rounding){out, dout, drop});
 }
 
-void tg_residual16_backward(tg_bf16 *dinp, const float *dout, const tg_bf16 *inp, const tg_linear *linear,
-                            const tg_dropout *drop, tg_bf16 *scratch, size_t N)
+/* Round dout to scratch, compute the parameters' gradients, and return the product that gives dinp. */
+static tg_matmul residual_backward(tg_bf16 *dinp, const float *dout, const tg_bf16 *inp,
+                                   const tg_linear *linear, const tg_dropout *drop, tg_bf16 *scratch,
+                                   size_t N)
 {
     tg_matmul op = tg_linear_input_product(linear, linear->out, N);
 
@@ -149,6 +151,14 @@ void tg_residual16_backward(tg_bf16 *dinp, const float *dout, const tg_bf16 *inp
     parameters_backward(scratch, linear->out, inp, linear, N); /* first: dinp may be inp */
     op.a16 = scratch;
     op.c16 = dinp;
+    return op;
+}
+
+void tg_residual16_backward(tg_bf16 *dinp, const float *dout, const tg_bf16 *inp, const tg_linear *linear,
+                            const tg_dropout *drop, tg_bf16 *scratch, size_t N)
+{
+    const tg_matmul op = residual_backward(dinp, dout, inp, linear, drop, scratch, N);
+
     tg_matmul_run(&op, linear->scratch);
 }
 
@@ -156,40 +166,14 @@ void tg_residual16_after_gelu_backward(tg_bf16 *dpre, const float *dout, const t
                                        const tg_bf16 *pre, const tg_linear *linear, tg_gelu_kind kind,
                                        const tg_dropout *drop, tg_bf16 *scratch, size_t N)
 {
-    tg_matmul op = tg_linear_input_product(linear, linear->out, N);
+    tg_matmul op = residual_backward(dpre, dout, inp, linear, drop, scratch, N);
 
-    round_gradient(scratch, dout, drop, N * linear->out);
-    parameters_backward(scratch, linear->out, inp, linear, N); /* first: dpre may be inp */
-    op.a16 = scratch;
-    op.c16 = dpre;
     op.slope = tg_gelu_gradient_elements(kind);
     op.pre16 = pre;
     tg_matmul_run(&op, linear->scratch);
 }
 
 /* ---- the head */
-
-struct rows {
-    float *losses, *logits;
-    const int32_t *targets;
-    float scale;
-    size_t V;
-};
-
-/* A row's gradients are rounded where its logits were, in the first half of their memory. */
-static void loss_rows(void *context, size_t begin, size_t end)
-{
-    const tg_kernels *kernels = tg_kernels_get();
-    const struct rows *r = context;
-
-    for (size_t n = begin; n < end; n++) {
-        float *row = r->logits + n * r->V;
-        void *rounded = row;
-
-        r->losses[n] = kernels->crossentropy_row(row, r->V, (size_t)r->targets[n], r->scale);
-        kernels->round16(rounded, row, r->V);
-    }
-}
 
 void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_t *targets,
                     const tg_linear *head, float scale, size_t N, float *logits)
@@ -200,14 +184,13 @@ void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_
 
     for (size_t n = 0; n < N; n += block) {
         const size_t rows = tg_size_min(block, N - n);
-        struct rows losses_of = {losses + n, logits, targets + n, scale, V};
 
         to_float(logits, NULL, inp + n * C, head, rows);
         if (!dinp) {
             tg_crossentropy_forward(losses + n, logits, targets + n, rows, V);
             continue;
         }
-        tg_threads_run(rows, tg_threads_grain(V, 1), loss_rows, &losses_of);
+        tg_crossentropy16_backward(losses + n, logits, targets + n, scale, rows, V);
         backward(dinp + n * C, gradients, 2 * V, inp + n * C, &some, rows);
         some.overwrite = false; /* later blocks add to what the first one wrote */
     }

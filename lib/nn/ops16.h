@@ -65,8 +65,11 @@ void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *qkv, const 
 void tg_attention16_backward(tg_bf16 *dqkv, const tg_bf16 *dout, const tg_bf16 *out, const float *lse,
                              const tg_bf16 *qkv, const tg_attention *a);
 
-/* ---- lib/nn/crossentropy.h; the gradients of the logits are bf16, in the memory of the logits */
+/* ---- lib/nn/crossentropy.h */
 
+/* Each row's gradients are bf16, in the first half of the memory of its logits: rows 2V apart. */
+void tg_crossentropy16_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
+                                size_t V);
 void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_t *targets,
                     const tg_linear *head, float scale, size_t N, float *logits);
 

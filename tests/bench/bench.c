@@ -31,6 +31,7 @@
 #include "lib/gpt/infer.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/attention.h"
+#include "lib/nn/ops16.h"
 #include "lib/text/tokens_write.h"
 #include "lib/train/trainer.h"
 #include "tests/bench/bpe.h"
@@ -322,10 +323,12 @@ static struct figure product(const struct row *row)
 
 /* ---- attention */
 
+/* Its arrays are float32, or all but lse bf16. */
 struct attention {
     tg_attention op;
-    bool backward;
-    float *qkv, *dqkv, *out, *dout, *lse;
+    bool half, backward;
+    void *qkv, *dqkv, *out, *dout;
+    float *lse;
     tg_attention_scratch scratch;
     tg_arena arena;
 };
@@ -337,102 +340,50 @@ static double run_attention(void *context)
     double operations = 2.0 * (double)op->B * (double)op->C * (double)op->T * (double)(op->T + 1);
 
     if (a->backward) {
-        tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
+        if (a->half)
+            tg_attention16_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
+        else
+            tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
         return 2.5 * operations; /* five products for forward's two */
     }
-    tg_attention_forward(a->out, a->lse, a->qkv, op);
+    if (a->half)
+        tg_attention16_forward(a->out, a->lse, a->qkv, op);
+    else
+        tg_attention_forward(a->out, a->lse, a->qkv, op);
     return operations;
 }
 
 /* B, T, C, H = a..d; bf16 stands for backward here. */
-static struct figure attention(const struct row *row)
+static struct figure attention_in(const struct row *row, bool half)
 {
     const size_t B = row->a, T = row->b, C = row->c, H = row->d, n = B * T * C;
-    struct attention a = {.op = {.B = B, .T = T, .C = C, .H = H}};
+    struct attention a = {.op = {.B = B, .T = T, .C = C, .H = H}, .half = half};
+    void (*const place)(tg_arena *, tg_attention_scratch *, size_t, size_t) =
+        half ? tg_attention16_place : tg_attention_place;
     tg_err err;
 
-    a.qkv = filled(3 * n);
-    a.dqkv = filled(3 * n);
-    a.out = filled(n);
-    a.dout = filled(n);
+    a.qkv = half ? (void *)filled16(3 * n) : filled(3 * n);
+    a.dqkv = half ? (void *)filled16(3 * n) : filled(3 * n);
+    a.out = half ? (void *)filled16(n) : filled(n);
+    a.dout = half ? (void *)filled16(n) : filled(n);
     a.lse = filled(B * H * T);
-    tg_attention_place(&a.arena, &a.scratch, T, C / H);
+    place(&a.arena, &a.scratch, T, C / H);
     check(tg_arena_alloc(&a.arena, &err), &err);
-    tg_attention_place(&a.arena, &a.scratch, T, C / H);
+    place(&a.arena, &a.scratch, T, C / H);
     a.op.scratch = &a.scratch;
     (void)run_attention(&a);
     a.backward = row->bf16;
-    return against_peak(run_attention, &a, 0.2, false);
+    return against_peak(run_attention, &a, 0.2, half);
 }
 
-/* ---- attention in bf16, a head at a time */
-
-struct attention16 {
-    size_t B, T, C, H;
-    bool backward;
-    tg_bf16 *qkv, *dqkv, *out, *dout;
-    float *lse, *scratch;
-    size_t each; /* floats of scratch per thread */
-};
-
-static void run_heads16(void *context, size_t begin, size_t end)
+static struct figure attention(const struct row *row)
 {
-    const struct attention16 *a = context;
-    const size_t T = a->T, C = a->C, D = C / a->H;
-
-    for (size_t bh = begin; bh < end; bh++) {
-        const size_t out = bh / a->H * T * C + bh % a->H * D, at = bh / a->H * T * 3 * C + bh % a->H * D;
-        const tg_attend16 op = {
-            .queries = T,
-            .D = D,
-            .scale = 0.125f,
-            .q = a->qkv + at,
-            .k = a->qkv + at + C,
-            .v = a->qkv + at + 2 * C,
-            .ldq = 3 * C,
-            .ldk = 3 * C,
-            .ldv = 3 * C,
-            .ldo = C,
-            .out = a->out + out,
-            .lse = a->lse + bh * T,
-            .saved_out = a->out + out,
-            .saved_lse = a->lse + bh * T,
-            .dout = a->dout + out,
-            .dq = a->dqkv + at,
-            .dk = a->dqkv + at + C,
-            .dv = a->dqkv + at + 2 * C,
-        };
-        float *own = a->scratch + tg_threads_self() * a->each;
-
-        (a->backward ? tg_kernels_get()->attend16_backward : tg_kernels_get()->attend16_forward)(&op, own);
-    }
+    return attention_in(row, false);
 }
 
-static double run_attention16(void *context)
-{
-    struct attention16 *a = context;
-    const double operations = 2.0 * (double)a->B * (double)a->C * (double)a->T * (double)(a->T + 1);
-
-    tg_threads_run(a->B * a->H, 1, run_heads16, a);
-    return a->backward ? 2.5 * operations : operations; /* five products for two */
-}
-
-/* B, T, C, H = a..d; bf16 stands for backward here, too. */
 static struct figure attention16(const struct row *row)
 {
-    const size_t B = row->a, T = row->b, C = row->c, H = row->d, n = B * T * C;
-    struct attention16 a = {
-        .B = B, .T = T, .C = C, .H = H, .each = tg_round_up(tg_attend16_work(T, C / H), 16)};
-
-    a.qkv = filled16(3 * n);
-    a.dqkv = filled16(3 * n);
-    a.out = filled16(n);
-    a.dout = filled16(n);
-    a.lse = filled(B * H * T);
-    a.scratch = must(aligned_alloc(64, tg_threads() * a.each * sizeof(float)));
-    (void)run_attention16(&a);
-    a.backward = row->bf16;
-    return against_peak(run_attention16, &a, 0.2, true);
+    return attention_in(row, true);
 }
 
 /* ---- training steps */

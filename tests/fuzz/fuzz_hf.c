@@ -14,12 +14,7 @@
 
 #include "formats/safetensors.h"
 #include "lib/checkpoint/hf.h"
-#include "lib/gpt/family.h"
 #include "tests/fuzz/input.h"
-
-/* No pass is run. */
-const tg_steps tg_gpt2_steps;
-const tg_steps64 tg_gpt2_steps64;
 
 static void write_again(const tg_model_file *f)
 {

@@ -16,13 +16,8 @@
 
 #include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/model_format.h"
-#include "lib/gpt/family.h"
 #include "lib/text/bare_ids.h"
 #include "tests/fuzz/input.h"
-
-/* No pass is run. */
-const tg_steps tg_gpt2_steps;
-const tg_steps64 tg_gpt2_steps64;
 
 #define FLOATS_MAX 100000 /* of a model that is looked at closely */
 

@@ -10,12 +10,7 @@
 #include <string.h>
 
 #include "lib/checkpoint/name_map.h"
-#include "lib/gpt/family.h"
 #include "tests/fuzz/input.h"
-
-/* No pass is run. */
-const tg_steps tg_gpt2_steps;
-const tg_steps64 tg_gpt2_steps64;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

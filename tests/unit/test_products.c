@@ -228,6 +228,21 @@ static void set_epilogue(tg_matmul *op, enum epilogue e, const float *bias, cons
     op->pre = add;
 }
 
+/* The product of a [M,K] and b [K,N]; the caller adds where it goes. */
+static tg_matmul row_major(const struct shape *s, const float *a, const float *b)
+{
+    return (tg_matmul){.M = s->M,
+                       .N = s->N,
+                       .K = s->K,
+                       .a = a,
+                       .a_row = s->K,
+                       .a_col = 1,
+                       .b = b,
+                       .b_row = s->N,
+                       .b_col = 1,
+                       .ldc = s->N};
+}
+
 /* ---- operands and results in bf16 */
 
 static tg_bf16 *halves(const float *x, size_t n)
@@ -448,19 +463,10 @@ static void deep_bf16(void)
     const tg_matmul_scratch scratch = new_scratch(THREADS);
     float *a = randoms(s.M * s.K, 1), *b = randoms(s.K * s.N, 2), *c = randoms(s.M * s.N, 3);
     tg_bf16 *c16 = halves(c, s.M * s.N);
-    const tg_matmul op = {.M = s.M,
-                          .N = s.N,
-                          .K = s.K,
-                          .a = a,
-                          .a_row = s.K,
-                          .a_col = 1,
-                          .b = b,
-                          .b_row = s.N,
-                          .b_col = 1,
-                          .c16 = c16,
-                          .ldc = s.N};
+    tg_matmul op = row_major(&s, a, b);
     struct reference r = reference_of(&op, b, s.N, 1, A_BF16 | B_BF16);
 
+    op.c16 = c16;
     kernels->matmul_bf16(&op, &scratch);
     for (size_t m = 0; m < s.M; m++) {
         reference_row(&r, &op, NULL, m);
@@ -645,20 +651,10 @@ static void check_thread_counts(enum kind kind, struct shape s, const tg_matmul_
     float *a = randoms(s.M * s.K, 1), *b = randoms(s.K * s.N, 2), *c = randoms(2 * s.M * s.N, 3);
     tg_arena arena = {0};
     const tg_packed_matrix w = packed(&arena, type, b, &s, false);
-    tg_matmul op = {.M = s.M,
-                    .N = s.N,
-                    .K = s.K,
-                    .a = a,
-                    .a_row = s.K,
-                    .a_col = 1,
-                    .b = b,
-                    .b_row = s.N,
-                    .b_col = 1,
-                    .c = c,
-                    .ldc = s.N,
-                    .map = kernels->gelu_tanh_forward,
-                    .mapped = c};
+    tg_matmul op = row_major(&s, a, b);
 
+    op.c = op.mapped = c;
+    op.map = kernels->gelu_tanh_forward;
     for (size_t i = 0; i < COUNT(threads); i++) {
         tg_threads_set((size_t)threads[i]);
         memset(op.c, 1, s.M * s.N * sizeof *op.c);

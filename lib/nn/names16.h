@@ -1,14 +1,14 @@
 /*
- * names16: the names under which the source of a family's steps is also compiled for bf16 between
- * the products.
+ * names16: the names under which source on float32 activations is also compiled on bf16 ones
+ * (lib/nn/ops16.h).  Include this last, after the headers that declare both.
  */
-#define tg_gpt2_steps tg_gpt2_steps16
 #define tg_layernorm_forward tg_layernorm16_forward
 #define tg_layernorm_recompute tg_layernorm16_recompute
 #define tg_linear_forward tg_linear16_forward
 #define tg_linear_gelu_forward tg_linear16_gelu_forward
 #define tg_linear_backward tg_linear16_backward
 #define tg_gelu_forward tg_gelu16_forward
+#define tg_attention_place tg_attention16_place
 #define tg_attention_forward tg_attention16_forward
 #define tg_attention_backward tg_attention16_backward
 #define tg_residual_forward tg_residual16_forward
