@@ -16,6 +16,10 @@
 #define TG_PASTE(a, b) TG_PASTE2(a, b)
 #define ISA_NAME(name) TG_PASTE(name, TG_ISA)
 
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define VL 16
 #elif defined(__AVX__)
@@ -27,6 +31,7 @@
 /* A vector of VL floats; vfu is the same at any address. */
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef float vfu __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+typedef int32_t vi __attribute__((vector_size(VL * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -57,13 +62,43 @@ INLINE vf add_product(vf sum, vf a, vf b)
 #endif
 }
 
+/* a > b ? a : b and a < b ? a : b, so that of a NaN and a number the second one is taken. */
+#if defined(__AVX512F__)
 INLINE vf larger(vf a, vf b)
 {
-    typedef int32_t vi __attribute__((vector_size(VL * 4)));
-    vi a_is = a > b;
-
-    return (vf)(((vi)a & a_is) | ((vi)b & ~a_is));
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
 }
+
+INLINE vf smaller(vf a, vf b)
+{
+    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+}
+#elif defined(__AVX__)
+INLINE vf larger(vf a, vf b)
+{
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+}
+
+INLINE vf smaller(vf a, vf b)
+{
+    return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+}
+#else
+INLINE vf choose(vi which, vf a, vf b)
+{
+    return (vf)(((vi)a & which) | ((vi)b & ~which));
+}
+
+INLINE vf larger(vf a, vf b)
+{
+    return choose(a > b, a, b);
+}
+
+INLINE vf smaller(vf a, vf b)
+{
+    return choose(a < b, a, b);
+}
+#endif
 
 /* The sum of the lanes, pairwise: the same tree with every compiler. */
 INLINE float sum_lanes(vf x)
@@ -108,12 +143,6 @@ INLINE float exp_f32(float x)
     memcpy(&p, &bits, sizeof p);
     p = x < -87.3f ? 0.0f : p;
     return x == x ? p : x;
-}
-
-/* tanh(x) = 1 - 2 / (exp(2x) + 1); absolute error below 3e-7. */
-INLINE float tanh_f32(float x)
-{
-    return 1.0f - 2.0f / (exp_f32(2.0f * x) + 1.0f);
 }
 
 #endif
