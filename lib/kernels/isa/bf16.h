@@ -9,10 +9,6 @@
 #include "lib/base/bf16.h"
 #include "lib/kernels/isa/isa.h"
 
-#ifdef __AVX512BF16__
-#include <immintrin.h>
-#endif
-
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 typedef tg_bf16 vh __attribute__((vector_size(VL * 2)));
 
@@ -90,23 +86,30 @@ INLINE void round_row(tg_bf16 *out, const float *x, size_t n)
 
 #ifdef __AVX512BF16__
 
+/* Word i has value i of the lower half, and value i of the upper half. */
+INLINE vf interleave(__m512i halves)
+{
+    const __m512i i = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i upper = _mm512_slli_epi32(_mm512_or_si512(i, _mm512_set1_epi32(VL)), 16);
+
+    return (vf)_mm512_permutexvar_epi16(_mm512_or_si512(i, upper), halves);
+}
+
 /* From the values of even k, and those of the next; the first n, others 0. */
 INLINE vf words_of_floats(const float *even, const float *odd, const size_t n)
 {
     const __mmask16 some = (__mmask16)((1u << n) - 1);
-    const vu low = __builtin_convertvector(to_bf16((vf)_mm512_maskz_loadu_ps(some, even)), vu);
-    const vu high = __builtin_convertvector(to_bf16((vf)_mm512_maskz_loadu_ps(some, odd)), vu);
 
-    return (vf)(low | high << 16);
+    return interleave(
+        (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(some, odd), _mm512_maskz_loadu_ps(some, even)));
 }
 
 INLINE vf words_of_halves(const tg_bf16 *even, const tg_bf16 *odd, const size_t n)
 {
     const __mmask16 some = (__mmask16)((1u << n) - 1);
-    const __m256i low = _mm256_maskz_loadu_epi16(some, even), high = _mm256_maskz_loadu_epi16(some, odd);
 
-    return (vf)_mm512_or_si512(_mm512_cvtepu16_epi32(low),
-                               _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
+    return interleave(_mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi16(some, even)),
+                                         _mm256_maskz_loadu_epi16(some, odd), 1));
 }
 
 /* From 2 VL contiguous values along k. */

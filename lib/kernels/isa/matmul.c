@@ -121,7 +121,7 @@ static void multiply_columns(void *context, size_t j0, size_t j1)
         row_dots(op, j0, j1);
     for (size_t j = j0; j < j1; j++)
         op->c[j] += before[j - j0];
-    finish_block(op, op->c + j0, op->ldc, 0, j0, 1, j1 - j0);
+    finish_floats(op, op->c + j0, 0, j0, 1, j1 - j0);
 }
 
 /* M = 1: reading B is the limit, so nothing is packed. */

@@ -106,6 +106,26 @@ struct panel {
     size_t j, n;
 };
 
+/* Prefetch n columns of m rows, `size` bytes each, ld elements apart; NULL for none. */
+INLINE void prefetch_rows(const void *x, size_t size, size_t ld, size_t m, size_t n, const int write)
+{
+    for (size_t r = 0; x && r < m; r++)
+        for (size_t byte = 0; byte < n * size + 63; byte += 64)
+            __builtin_prefetch((const char *)x + r * ld * size + tg_size_min(byte, n * size - 1), write);
+}
+
+/* Prefetch what a tile that ends its sums reads and writes beside them. */
+INLINE void prefetch_tile(const tg_matmul *op, size_t at, const float *add, size_t m, size_t n)
+{
+    if (op->c16) {
+        prefetch_rows(op->c16 + at, sizeof *op->c16, op->ldc, m, n, 1);
+        prefetch_rows(op->slope ? op->pre16 + at : NULL, sizeof *op->pre16, op->ldc, m, n, 0);
+        prefetch_rows(op->map ? op->mapped16 + at : NULL, sizeof *op->mapped16, op->ldc, m, n, 1);
+    } else if (add != op->c + at) {
+        prefetch_rows(add, sizeof *add, op->ldc, m, n, 0);
+    }
+}
+
 /* Tile number `row` of the panel, over one pass of k, from word w on. */
 INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct part *part,
                     const struct panel *panel, size_t row, size_t w)
@@ -129,10 +149,18 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
         e.add = e.c;
     else if (op->add)
         e.add = op->add + c;
+    if (!e.after)
+        prefetch_tile(op, c, e.add, m, panel->n);
     e.next.a = part->a_panels + (row + 1) % rows * MR * words;
     tile(part->a_panels + (row * words + w) * MR, panel->b + w * NR, w_n, &e, m, panel->n);
-    if (!e.after && at->k0 + at->kc == op->K)
-        finish_block(op, e.c, e.ldc, at->i0 + i, panel->j, m, panel->n);
+    if (e.after || at->k0 + at->kc < op->K)
+        return;
+    if (!op->c16)
+        finish_floats(op, e.c, at->i0 + i, panel->j, m, panel->n);
+    else if (panel->n == NR) /* a constant */
+        finish_halves(op, e.c, NR, at->i0 + i, panel->j, m, NR);
+    else
+        finish_halves(op, e.c, NR, at->i0 + i, panel->j, m, panel->n);
 }
 
 static void block(const tg_matmul *op, const struct block *at, const struct part *part)

@@ -42,19 +42,24 @@ INLINE void pack_across(float *restrict panel, const void *restrict x, size_t k_
                         const enum type type)
 {
     const void *last = element(x, (K_PER_WORD - 1) * k_step, type);
+    const size_t some = width % VL, whole = width - some; /* constants */
 
-    for (size_t i = 0; i < width; i += VL) {
-        const size_t n = width - i < VL ? width - i : VL; /* a constant */
-        const vf words = words_across(element(x, i, type), element(last, i, type), n, type);
+    for (size_t i = 0; i < whole; i += VL)
+        store(panel + i, words_across(element(x, i, type), element(last, i, type), VL, type));
+    if (some > 0) {
+        const vf words = words_across(element(x, whole, type), element(last, whole, type), some, type);
 
-        memcpy(panel + i, &words, n * sizeof *panel);
+        memcpy(panel + whole, &words, some * sizeof *panel);
     }
 }
 
-/* panel[w*width + i] = word w of x + i*step, for i < n and w < VL; transposes in registers. */
+/* panel[w*width + i] = word w of x + i*step, for i < n and w < VL; transposes in registers.  Of A, which
+ * nobody has prefetched, prefetches what the next panel has there. */
 INLINE void pack_block(float *restrict panel, const void *restrict x, size_t step, const size_t n,
                        const size_t width, const enum type type)
 {
+    for (size_t i = 0; width == MR && i < n; i++)
+        __builtin_prefetch(element(x, (width + i) * step, type), 0, 2);
     for (size_t i0 = 0; i0 < n; i0 += VL) {
         vf row[VL];
 
@@ -111,18 +116,30 @@ INLINE void pack(float *restrict panel, const void *restrict x, size_t step, siz
         }
 }
 
-#define TOGETHER 8 /* panels that are packed together */
+#define TOGETHER 8                              /* panels that are packed together */
+#define PER_VECTOR (VL % MR == 0 ? VL / MR : 1) /* panels that a vector's words belong to */
+#define AHEAD 12                                /* words of k between packing and prefetching */
 
-/* Pack several panels of a transposed A together: a cache line belongs to two or three. */
+/* Pack several panels of a transposed A together: a cache line belongs to two or more. */
 INLINE void pack_together(float *restrict panels, const void *restrict x, size_t k_step, size_t kc,
                           const enum type type)
 {
     const size_t words = tg_ceil_div(kc, K_PER_WORD);
 
-    for (size_t w = 0; w < words; w++)
-        for (size_t p = 0; p < TOGETHER; p++)
-            pack_across(panels + (p * words + w) * MR, element(x, w * K_PER_WORD * k_step + p * MR, type),
-                        k_step, MR, type);
+    for (size_t w = 0; w < words; w++) {
+        for (size_t k = 0; k < K_PER_WORD; k++)
+            for (size_t i = 0; i < TOGETHER * MR * size_of(type); i += 64)
+                __builtin_prefetch(
+                    (const char *)element(x, ((w + AHEAD) * K_PER_WORD + k) * k_step, type) + i, 0, 2);
+        for (size_t p = 0; p < TOGETHER; p += PER_VECTOR) {
+            float row[PER_VECTOR * MR];
+
+            pack_across(row, element(x, w * K_PER_WORD * k_step + p * MR, type), k_step, PER_VECTOR * MR,
+                        type);
+            for (size_t q = 0; q < PER_VECTOR; q++)
+                memcpy(panels + ((p + q) * words + w) * MR, row + q * MR, MR * sizeof *row);
+        }
+    }
 }
 
 INLINE void pack_rows(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,

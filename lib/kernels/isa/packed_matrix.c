@@ -163,7 +163,7 @@ static void put_row(const struct product *p, size_t m, size_t j, const float *su
     }
     if (n < NR)
         memcpy(op->c + at, out, n * sizeof *out);
-    finish_block(op, op->c + at, op->ldc, m, j, 1, n);
+    finish_floats(op, op->c + at, m, j, 1, n);
 }
 
 static void few_rows(const struct product *p, const unsigned char *panel, size_t j)
