@@ -15,6 +15,7 @@
 #include "lib/base/bf16.h"
 #include "lib/base/size.h"
 #include "lib/kernels/attend.h"
+#include "lib/kernels/isa/exp2.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/transpose.h"
 
@@ -151,24 +152,6 @@ static void unpack_rows(tg_bf16 *x, size_t ld, const float *from, size_t Dp, siz
 }
 
 /* ---- softmax */
-
-/*
- * 2^x, relative error below 1.5e-7 before x's own; 0 below -150, NaN for NaN.
- * A minimax polynomial of the fraction of x, relative error 8.3e-8, exact at 0, times 2 to the integer
- * below x.
- */
-INLINE vf exp2_of(vf x)
-{
-    const vf r = (vf)_mm512_reduce_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    vf p = splat(0x1.e97502p-10f);
-
-    p = p * r + splat(0x1.277854p-7f);
-    p = p * r + splat(0x1.c91ce6p-5f);
-    p = p * r + splat(0x1.ebdb56p-3f);
-    p = p * r + splat(0x1.62e4bap-1f);
-    p = p * r + splat(1.0f);
-    return (vf)_mm512_scalef_ps((__m512)p, (__m512)x);
-}
 
 /*
  * log2(x) for x > 0, error below 4e-7 max(1, |log2(x)|).

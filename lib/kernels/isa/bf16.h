@@ -9,7 +9,6 @@
 #include "lib/base/bf16.h"
 #include "lib/kernels/isa/isa.h"
 
-typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 typedef tg_bf16 vh __attribute__((vector_size(VL * 2)));
 
 /* ---- VL values */

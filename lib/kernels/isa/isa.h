@@ -32,6 +32,7 @@
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef float vfu __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef int32_t vi __attribute__((vector_size(VL * 4)));
+typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -62,6 +63,11 @@ INLINE vf add_product(vf sum, vf a, vf b)
 #endif
 }
 
+INLINE vf choose(vi which, vf a, vf b)
+{
+    return (vf)(((vi)a & which) | ((vi)b & ~which));
+}
+
 /* a > b ? a : b and a < b ? a : b, so that of a NaN and a number the second one is taken. */
 #if defined(__AVX512F__)
 INLINE vf larger(vf a, vf b)
@@ -84,11 +90,6 @@ INLINE vf smaller(vf a, vf b)
     return (vf)_mm256_min_ps((__m256)a, (__m256)b);
 }
 #else
-INLINE vf choose(vi which, vf a, vf b)
-{
-    return (vf)(((vi)a & which) | ((vi)b & ~which));
-}
-
 INLINE vf larger(vf a, vf b)
 {
     return choose(a > b, a, b);

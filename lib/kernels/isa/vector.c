@@ -4,6 +4,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/kernels/isa/bf16.h"
+#include "lib/kernels/isa/exp2.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
@@ -22,31 +23,11 @@
 #define GELU_CUBE 0.044715f
 #define LOG2_E 1.44269504088896340736f
 
-/*
- * 2^x for |x| <= 126, relative error below 2e-7; beyond, that of the bound; any of these for NaN.
- * x = n + f with |f| <= 1/2, and 2^f by a polynomial that interpolates it at Chebyshev's nodes.
- */
-INLINE vf exp2_of(vf x)
-{
-    const vf clamped = smaller(larger(x, splat(-126)), splat(126));
-    const vf shifted = clamped + splat(12582912); /* 1.5 * 2^23: rounds to an integer, in the lowest bits */
-    const vf f = clamped - (shifted - splat(12582912));
-    vf p = splat(0.000154614446f);
-
-    p = p * f + splat(0.00134004282f);
-    p = p * f + splat(0.00961805668f);
-    p = p * f + splat(0.0555032723f);
-    p = p * f + splat(0.240226509f);
-    p = p * f + splat(0.693147207f);
-    p = p * f + splat(1);
-    return (vf)((vu)p + ((vu)shifted << 23));
-}
-
 INLINE vf gelu_exp(vf x)
 {
     const float one = GELU_SCALE * LOG2_E, cube = one * GELU_CUBE;
 
-    return exp2_of(x * -(splat(one) + splat(cube) * (x * x)));
+    return exp2_of(smaller(x * -(splat(one) + splat(cube) * (x * x)), splat(126)));
 }
 
 INLINE vf gelu(vf x)
