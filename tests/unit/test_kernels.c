@@ -18,7 +18,7 @@
 
 #define EPS 0x1p-24     /* half a unit in the last place of 1 */
 #define EXP_ERROR 2e-7  /* relative, of the kernels' exp */
-#define TANH_ERROR 3e-7 /* absolute, of the kernels' tanh */
+#define TANH_ERROR 3e-7 /* absolute, of the tanh in the kernels' GELU */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const tg_kernels *kernels;
