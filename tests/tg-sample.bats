@@ -169,6 +169,20 @@ PY
     [[ $(cmp -l c d | wc -l) -lt 50 ]]
 }
 
+@test "--precision bf16: a long prompt and a shifted context do not depend on threads or other texts" {
+    tiny --n-ctx 256
+    for n in 63 64 200; do
+        head -c "$n" "$BATS_TEST_DIRNAME/tg-sample.bats" > prompt
+        # the context is full after 256 tokens, and its newer half is computed anew
+        tg-sample -n 200 --precision bf16 -0 --threads 1 < prompt > one
+        for threads in 2 3; do
+            tg-sample -n 200 --precision bf16 -0 --threads "$threads" < prompt | cmp - one
+        done
+        tg-sample -n 200 --precision bf16 -0 --count 3 < prompt > many
+        cmp one <(head -c "$(wc -c < one)" many)
+    done
+}
+
 @test "--precision int8: nearly the same probabilities; the same text at any number of threads, alone and among others" {
     tiny
     tg-sample -p 'To be' -n 200 --precision int8 > a
