@@ -377,8 +377,8 @@ static void gelu_far_from_zero(void)
     kernels->gelu_tanh_backward(slope, x, COUNT(x));
     for (size_t i = 0; i < COUNT(x); i += 2) {
         CHECK(out[i] == x[i] && slope[i] == 1);
-        CHECK_NEAR(out[i + 1], 0, 1e-30);
-        CHECK_NEAR(slope[i + 1], 0, 1e-30);
+        CHECK_NEAR((double)out[i + 1], 0, 1e-30);
+        CHECK_NEAR((double)slope[i + 1], 0, 1e-30);
     }
 }
 
