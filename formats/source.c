@@ -43,8 +43,12 @@ tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
 {
     *s = (tg_source){.fd = fd};
     try_map(s);
-    if (s->map)
-        return TG_OK;
+    return s->map ? TG_OK : tg_source_open_unmapped(s, fd, err);
+}
+
+tg_status tg_source_open_unmapped(tg_source *s, int fd, tg_err *err)
+{
+    *s = (tg_source){.fd = fd};
     s->buffer = malloc(TG_SOURCE_PEEK);
     if (!s->buffer)
         return tg_fail_memory(err, TG_SOURCE_PEEK, "the input buffer");

@@ -84,7 +84,7 @@ static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const 
     return n > 0 && tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
-tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped, tg_err *err)
+tg_status write_bytes(tokenize_job *job, const void *text, size_t n, tg_err *err)
 {
     tg_status status;
 
@@ -92,9 +92,7 @@ tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped
         return write_out(job, text, n, err);
     if ((status = begin_archive(job, job->tok, err)))
         return status;
-    status = mapped ? tg_tokens_write_packed_zero_copy(job->w, text, n, err)
-                    : tg_tokens_write_packed(job->w, text, n, err);
-    return status ? tg_err_in(err, job->out.name) : TG_OK;
+    return tg_tokens_write_packed(job->w, text, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 /* ---- lines */
