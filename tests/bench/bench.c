@@ -581,7 +581,7 @@ static double run_tokenize(void *context)
 
     check(tg_tokenizer_create(&tok, "bytes", &err), &err);
     check(tg_tokens_create(&w, f->fd, tok, &err), &err);
-    check(tg_tokens_write_packed_zero_copy(w, f->text, f->n, &err), &err);
+    check(tg_tokens_write_packed(w, f->text, f->n, &err), &err);
     check(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
     tg_tokenizer_free(tok);
