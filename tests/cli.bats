@@ -241,6 +241,22 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     run -1 compgen -G '.tg-*.tmp'
 }
 
+@test "a file that is shortened while it is mapped is an error, with a message, in every thread" {
+    local i threads
+    make_text 5000 > text
+    tg-init -P baby --n-layer 12 -o m.npz
+    cp m.npz cut.npz
+    run_pipe 3 "tg-convert cut.npz --to safetensors --dtype bf16 |
+        { head -c 1 > /dev/null; sleep 0.3; truncate -s 100000 cut.npz; cat > /dev/null; }"
+    [[ ${stderr_lines[-1]} = "tg-convert: a file that is read has become shorter, or cannot be read" ]]
+    for threads in 1 2 2 2; do
+        cp m.npz cut.npz
+        run -3 --separate-stderr bash -c "{ sleep 0.3; truncate -s 20000 cut.npz; cat text; } |
+            tg-eval -m cut.npz --threads $threads"
+        said "tg-eval: a file that is read has become shorter, or cannot be read"
+    done
+}
+
 # ---- standard descriptors
 
 @test "closed standard input is an error where it is read" {

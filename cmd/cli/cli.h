@@ -28,7 +28,8 @@ enum { CLI_OK = 0, CLI_DATA = 1, CLI_USAGE = 2, CLI_IO = 3 };
  * Call this first in main.  It sets the tool's name for messages.  It opens /dev/null on each standard
  * descriptor that is closed, so that no other file takes its number; reading standard input or writing
  * standard output then fails.  It ignores SIGXFSZ, so that a write beyond the file size limit fails
- * with an error.
+ * with an error, and SIGBUS, so that a mapped file that becomes shorter ends the tool with a message and
+ * CLI_IO.
  */
 void cli_init(const char *tool_name);
 

@@ -26,6 +26,7 @@ void cli_init(const char *name)
     fill_descriptor(STDOUT_FILENO, O_RDONLY);
     fill_descriptor(STDERR_FILENO, O_WRONLY);
     cli_ignore_file_limit();
+    cli_catch_bus();
 }
 
 const char *cli_tool_name(void)

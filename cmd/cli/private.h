@@ -52,4 +52,7 @@ void cli_forget_file(cli_kept kind);
 /* Ignore SIGXFSZ: a write beyond the file size limit then fails with an error. */
 void cli_ignore_file_limit(void);
 
+/* Turn a mapped file that becomes shorter into an error: a message, no temporary file, CLI_IO. */
+void cli_catch_bus(void);
+
 #endif
