@@ -130,6 +130,11 @@ setup() {
     said 'tg-tokenize: no\nsuch\x1B[31m\xFF\xC2\x9Bfile: No such file or directory'
     run -3 --separate-stderr tg-tokenize "ungefähr"
     said "tg-tokenize: ungefähr: No such file or directory"
+    # nor characters that hide, or turn what follows them around
+    run -3 --separate-stderr tg-tokenize $'a\xe2\x80\xaetxt.b\xe2\x81\xa6c\xe2\x80\x8bd\xe2\x80\xa8e\xf3\xa0\x81\x81f\xe2\x82\xac'
+    said 'tg-tokenize: a\u202Etxt.b\u2066c\u200Bd\u2028e\U000E0041f'$'\xe2\x82\xac: No such file or directory'
+    LC_ALL=C.UTF-8 run -2 --separate-stderr tg-init --preset $'x\xe2\x80\xaey'
+    [[ $stderr = *"got 'x\u202Ey'"* ]]
 }
 
 @test "a name longer than a message leaves room for the reason" {
@@ -358,6 +363,18 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     shown=$(on_terminal "tg-train -c 1 -n 1 -b 1 -m new.npz -o /dev/tty t.npz") || status=$?
     [[ $status = 2 ]]
     [[ $shown = *"tg-train: /dev/tty: the data is binary"* && $shown != *"needs"* ]]
+}
+
+@test "decoded text controls no terminal" {
+    printf 'a\e[31mb\e]0;title\a\xc2\x9b1mc\r\xe2\x82\xacd\tx\n\xe2\x80\x8d\xff\xe2\x82' > text
+    printf 'a\\x1B[31mb\\x1B]0;title\\x07\\xC2\\x9B1mc\\x0D\xe2\x82\xacd\tx\n\xe2\x80\x8d\\xFF\\xE2\\x82' > want
+    tg-tokenize -o t.npz text
+    tg-tokenize -t char text > c.npz
+    on_terminal 'tg-tokenize -d t.npz' | tr -d '\r' | cmp - want
+    on_terminal 'tg-tokenize -d c.npz' | tr -d '\r' | cmp - want
+    on_terminal 'tg-tokenize --ids t.npz | tg-tokenize -d --ids -t bytes' | tr -d '\r' | cmp - want
+    on_terminal 'tg-tokenize -d t.npz > got'
+    cmp got text
 }
 
 @test "decoded text and counts may go to a terminal" {

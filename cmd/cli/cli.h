@@ -262,9 +262,23 @@ const char *cli_count(uint64_t n);
 const char *cli_bytes(uint64_t bytes);
 const char *cli_duration(double seconds);
 
-/* Copy text to out [size] so that a terminal can show it safely: control characters and bytes that are
- * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
+/* Copy text to out [size] so that a terminal can show it safely, on one line: control characters, characters
+ * without a sign (which may hide others or turn them around) and bytes that are not valid UTF-8 become \n,
+ * \t, \xNN, \uNNNN or \UNNNNNNNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
+
+/*
+ * Text for a terminal, byte by byte: control characters except newlines and tabs, and bytes that are not
+ * valid UTF-8, become \xNN.  Each call writes what is to be shown to `out`, without NUL, and returns its
+ * bytes: the beginning of a character waits for its end, or for cli_show_end().
+ */
+#define CLI_SHOWN_MAX 32
+typedef struct cli_shown {
+    unsigned char character[4]; /* [n] the bytes that wait */
+    size_t n;
+} cli_shown;
+size_t cli_show_byte(cli_shown *s, char out[CLI_SHOWN_MAX], unsigned char byte);
+size_t cli_show_end(cli_shown *s, char out[CLI_SHOWN_MAX]);
 
 /* ---- shell.c */
 

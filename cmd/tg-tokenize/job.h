@@ -53,6 +53,8 @@ struct tokenize_job {
     take_ids *take;
     tg_tokens_writer *w; /* NULL until there are ids */
     text_out text;
+    bool on_terminal; /* the output is text, and goes to a terminal */
+    cli_shown shown;
     uint64_t at;                   /* offset in the text of the next token's first byte */
     bool added;                    /* the ids were added: they have no bytes in the text */
     bool from_archive;             /* the ids come from an archive: no text but theirs is known */
