@@ -215,6 +215,14 @@ END
     [[ $(cat n) -ge 20 ]]
 }
 
+@test "a file name does not turn its page around" {
+    local name=$'a\xe2\x80\xaeb.npz'
+    dump "$name" T=3 L=1 H=1
+    tg-attn-view --html "$name" > page.html
+    run -1 grep $'\xe2\x80\xae' page.html
+    grep -F '"name": "a\u005cu202Eb.npz"' page.html
+}
+
 @test "tokens in other scripts and control characters can be read, and do nothing" {
     slow
     dump dump.npz T=12 L=1 H=1 text=hostile

@@ -17,10 +17,11 @@
 /* The most common mistake: text instead of tokens. */
 static tg_status suggest_tokenize(const char *path, tg_err *err)
 {
-    const bool dash = cli_is_dash(path);
+    char command[TRAIN_COMMAND_SIZE] = "";
 
+    cli_command_add(command, sizeof command, cli_is_dash(path) ? "text" : path);
     return tg_fail(err, TG_EDATA, "plain text, expected a token archive; try  tg-tokenize %s%s | tg-train",
-                   dash ? "< " : "", dash ? "text" : path);
+                   cli_is_dash(path) ? "< " : "", command);
 }
 
 /* prefix: "" or "empty: ", which is what cron and a pipeline that failed leave on standard input. */
