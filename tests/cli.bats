@@ -300,6 +300,27 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     tg-tokenize -d t.npz | cmp - text
 }
 
+# need_faults CALL:error=WHY... PATH: $FAULTY before a command makes its system calls on PATH fail, as strace says.
+need_faults() {
+    need strace
+    strace -o /dev/null true 2> /dev/null || skip "strace is not allowed"
+    need_plain_build
+    FAULTY="strace -f -o trace -P $2 -e trace=${1%%:*} -e inject=$1"
+}
+
+@test "closing standard output may fail where nothing was written there" {
+    need_faults close:error=EIO "$PWD/out"
+    echo x > text
+    run_pipe 0 "$FAULTY tg-tokenize -o t.npz text > out"
+    [[ -z $stderr ]]
+    # not where something was
+    for command in 'tg-tokenize text' 'tg-tokenize -c text' 'tg-tokenize --version'; do
+        run_pipe 3 "$FAULTY $command > out"
+        said "standard output: Input/output error"
+        grep -q 'close(1.*EIO' trace
+    done
+}
+
 @test "a full disk is noticed" {
     need_dev_full
     local tool

@@ -46,7 +46,8 @@ int cli_report(const tg_err *err);
  * not.  Threads must not call it at the same time. */
 bool cli_stdout_failed(void);
 
-/* Flush and close stdout, and report a failure of this or any earlier write.  Returns the exit code. */
+/* Flush and close stdout, and report a failure of this or any earlier write.  Returns the exit code.  If
+ * nothing was written there, this does nothing. */
 int cli_close_stdout(void);
 
 /* ---- options.c */

@@ -36,6 +36,9 @@ void cli_show_version(const cli_tool *tool);
 /* The name given to cli_init(). */
 const char *cli_tool_name(void);
 
+/* Standard output is written to, other than by stdio: cli_close_stdout() will close it. */
+void cli_uses_stdout(void);
+
 /* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);
 
