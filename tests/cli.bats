@@ -238,6 +238,51 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     [[ $failed -gt 0 ]]
 }
 
+# need_faults CALL:error=WHY... [PATH]: $FAULTY before a command makes its system calls (on PATH) fail, as strace says.
+need_faults() {
+    need strace
+    strace -o /dev/null true 2> /dev/null || skip "strace is not allowed"
+    need_plain_build
+    FAULTY="strace -f -o trace ${2:+-P $2} -e trace=${1%%:*} -e inject=$1"
+}
+
+# make_short_run: tokens, a model twice (start, got), and what two steps make of it (want).
+make_short_run() {
+    make_text 3000 | tg-tokenize -o t.npz
+    tg-init -P tinygpt -o start.npz 2> /dev/null
+    cp start.npz want.npz
+    tg-train -m want.npz -n 2 -b 2 -c 16 --threads 1 t.npz 2> /dev/null
+    cp start.npz got.npz
+}
+
+@test "little memory, two threads: the whole result, or an error and the old file" {
+    need_plain_build
+    local limit failed=0 done=0
+    make_short_run
+    for ((limit = 4000; limit <= 60000; limit += 2000)); do
+        run --separate-stderr bash -c "ulimit -v $limit
+            tg-train -m got.npz -n 2 -b 2 -c 16 --threads 2 t.npz; s=\$?; exit \${s/127/9}" # 127: the loader failed
+        run -1 compgen -G '.tg-*'
+        if [[ $stderr = *"out of memory"* ]]; then
+            cmp got.npz start.npz
+            failed=$((failed + 1))
+        elif [[ $stderr = *saved* ]]; then
+            cmp got.npz want.npz
+            cp start.npz got.npz
+            done=$((done + 1))
+        fi
+    done
+    [[ $failed -gt 0 && $done -gt 0 ]]
+}
+
+@test "no threads: the same result" {
+    need_faults clone,clone3:error=EAGAIN
+    make_short_run
+    run_pipe 0 "$FAULTY tg-train -m got.npz -n 2 -b 2 -c 16 --threads 2 t.npz"
+    grep -q 'EAGAIN' trace
+    cmp got.npz want.npz
+}
+
 @test "a file size limit is an error of the write, and leaves nothing" {
     echo old > model.npz
     run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-init -o model.npz'
@@ -298,14 +343,6 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     cmp model.npz want.npz
     run_pipe 0 'tg-tokenize -o t.npz text <&- >&- 2>&-'
     tg-tokenize -d t.npz | cmp - text
-}
-
-# need_faults CALL:error=WHY... PATH: $FAULTY before a command makes its system calls on PATH fail, as strace says.
-need_faults() {
-    need strace
-    strace -o /dev/null true 2> /dev/null || skip "strace is not allowed"
-    need_plain_build
-    FAULTY="strace -f -o trace -P $2 -e trace=${1%%:*} -e inject=$1"
 }
 
 @test "closing standard output may fail where nothing was written there" {
