@@ -215,6 +215,14 @@ END
     [[ $(cat n) -ge 20 ]]
 }
 
+@test "a long dump shows how far it is, on a terminal only" {
+    slow
+    dump short.npz T=2 L=1 H=1 D=8 stages=q,k text=none
+    alter short.npz long.npz 'a["h.0.q"] = a["h.0.k"] = np.zeros((1, 20000, 1, 8), "f4"); a.pop("dump/ids", 0)'
+    shows_on_terminal 'rows: [0-9]+%, [0-9a-z.]+ left' 'tg-attn-view --color never --width 80 long.npz > out'
+    run ! shows_on_terminal rows 'bash -c "timeout 3 tg-attn-view --width 80 long.npz 2>&1 | cat > out"'
+}
+
 @test "a file name does not turn its page around" {
     local name=$'a\xe2\x80\xaeb.npz'
     dump "$name" T=3 L=1 H=1
