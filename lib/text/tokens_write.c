@@ -71,7 +71,8 @@ static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, tg_er
     char name[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
-    if (w->chunks == CHUNKS_MAX && ((status = end_archive(w, err)) || (status = begin_archive(w, err))))
+    if (w->chunks == CHUNKS_MAX && ((status = tg_archive_put_i64(w->archive, TG_TOKENS_GOES_ON, 1, err)) ||
+                                    (status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
     tg_chunk_name(name, w->chunks++);
     w->written += n;
