@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/source.h"
+
 #define LINKS_MAX 40
 #define TRIES_MAX 1000
 
@@ -153,8 +155,11 @@ static bool claim_temp(int fd)
 {
     struct stat st;
 
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return false;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        if (errno == EWOULDBLOCK)
+            return false;
+        else if (errno != EINTR)
+            break;
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
@@ -212,17 +217,26 @@ static mode_t rights_without_group(mode_t mode)
     return (mode & 0700) | others << 3 | (others & group);
 }
 
+static void change_owner(int fd, uid_t owner, gid_t group)
+{
+    while (fchown(fd, owner, group) != 0 && errno == EINTR)
+        ;
+}
+
 /* Only root can keep the owner; the group can often be kept. */
 static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err *err)
 {
     mode_t mode = old->st_mode & 0777;
     struct stat now;
 
-    (void)!fchown(save->fd, (uid_t)-1, old->st_gid);
-    (void)!fchown(save->fd, old->st_uid, (gid_t)-1);
+    change_owner(save->fd, (uid_t)-1, old->st_gid);
+    change_owner(save->fd, old->st_uid, (gid_t)-1);
     if (fstat(save->fd, &now) == 0 && now.st_gid != old->st_gid)
         mode = rights_without_group(mode);
-    return fchmod(save->fd, mode) == 0 ? TG_OK : tg_fail_sys(err, "cannot keep its permissions");
+    while (fchmod(save->fd, mode) != 0)
+        if (errno != EINTR)
+            return tg_fail_sys(err, "cannot keep its permissions");
+    return TG_OK;
 }
 
 /* For a regular file: a new one, or an existing one, whose owner and permissions are kept. */
@@ -286,13 +300,23 @@ static tg_status sync_directory(const char *target, tg_err *err)
 
     if (!path)
         return tg_fail_memory(err, strlen(target) + 2, "a file name");
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = tg_open_path(path);
     free(path);
     if (fd >= 0) {
         r = sync_fd(fd);
         close(fd);
     }
     return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
+}
+
+static int replace(const char *from, const char *to)
+{
+    int r;
+
+    do
+        r = rename(from, to);
+    while (r != 0 && errno == EINTR);
+    return r;
 }
 
 tg_status tg_save_commit(tg_save *save, tg_err *err)
@@ -306,7 +330,7 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
     if (close(fd) != 0 && errno != EINTR && !status)
         status = tg_fail_sys(err, "close failed");
     if (!status && save->temp) {
-        if (rename(save->temp, save->target) != 0) {
+        if (replace(save->temp, save->target) != 0) {
             status = tg_fail_sys(err, "cannot be replaced");
         } else {
             free(save->temp);

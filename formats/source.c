@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,6 +38,16 @@ static void try_map(tg_source *s)
     s->map_size = size + lead;
     s->next = (const unsigned char *)s->map + lead;
     s->ready = size;
+}
+
+int tg_open_path(const char *path)
+{
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
 }
 
 tg_status tg_source_open(tg_source *s, int fd, tg_err *err)

@@ -345,6 +345,41 @@ make_short_run() {
     tg-tokenize -d t.npz | cmp - text
 }
 
+@test "an interrupted system call is repeated" {
+    local file
+    make_text 3000 > text
+    tg-init -P tinygpt -o model.npz 2> /dev/null
+    tg-bpe -n 260 -o bpe.npz text 2> /dev/null
+    tg-convert model.npz --to hf --lossy -o hf 2> /dev/null
+    # every other one: of a save,
+    need_faults rename,fchmod,fchown,fsync,flock,ftruncate,write:error=EINTR:when=1+2
+    tg-tokenize -o want.npz text
+    echo old > t.npz
+    run_pipe 0 "$FAULTY tg-tokenize -o t.npz text"
+    cmp t.npz want.npz
+    for call in rename fchmod fsync flock write; do grep -q "$call(.*EINTR" trace; done
+    run_pipe 0 "$FAULTY tg-tokenize text | cmp - want.npz"
+    cp model.npz new.npz
+    run_pipe 0 "$FAULTY tg-train -m new.npz -n 1 -b 1 -c 8 t.npz"
+    cp model.npz want.npz
+    tg-train -m want.npz -n 1 -b 1 -c 8 t.npz 2> /dev/null
+    cmp new.npz want.npz
+    # and of reading
+    for file in text model.npz bpe.npz hf/config.json hf/model.safetensors t.npz; do
+        need_faults openat,read:error=EINTR:when=1+2 "$file"
+        : > all
+        for command in 'tg-tokenize -t bpe.npz text' 'tg-tokenize -c text' 'tg-eval text' 'tg-info model.npz hf' \
+            'tg-eval -m hf text' 'tg-convert hf --to gguf' 'tg-convert t.npz --to uint16' 'tg-bpe -n 257 text'; do
+            run_pipe 0 "$command | cksum"
+            said=$output
+            run_pipe 0 "$FAULTY $command | cksum"
+            is_output "$said"
+            cat trace >> all
+        done
+        grep -q 'openat(.*EINTR' all
+    done
+}
+
 @test "closing standard output may fail where nothing was written there" {
     need_faults close:error=EIO "$PWD/out"
     echo x > text
