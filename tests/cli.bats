@@ -162,6 +162,12 @@ setup() {
     done
 }
 
+@test "an empty environment variable is as good as none" {
+    tg-attn-dump --example baseline > want
+    TG_ISA= TG_MODEL= NO_COLOR= OMP_NUM_THREADS= tg-attn-dump --example baseline > got
+    cmp got want
+}
+
 @test "OMP_NUM_THREADS is a number of threads, or an error" {
     local n
     for n in 1 2; do

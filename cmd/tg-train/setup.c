@@ -51,7 +51,7 @@ static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
 
     if (status)
         return status;
-    if (!(status = tg_source_open(&source, fd, err))) {
+    if (!(status = tg_source_open_unmapped(&source, fd, err))) {
         status = load_source(tokens, &source, path, err);
         tg_source_close(&source);
     }
