@@ -164,7 +164,7 @@ setup() {
 
 @test "an empty environment variable is as good as none" {
     tg-attn-dump --example baseline > want
-    TG_ISA= TG_MODEL= NO_COLOR= OMP_NUM_THREADS= tg-attn-dump --example baseline > got
+    TG_ISA='' TG_MODEL='' NO_COLOR='' OMP_NUM_THREADS='' tg-attn-dump --example baseline > got
     cmp got want
 }
 
