@@ -396,6 +396,12 @@ END
     alter dump.npz bad.npz 'a["h.1.scores"][0, 1, 2, 1] = -np.inf'
     run -1 --separate-stderr tg-attn-view --show scores bad.npz
     said 'bad.npz: h.1.scores[25] is -inf'
+    for number in 1.5 -0.5; do
+        alter dump.npz bad.npz "a['h.1.probs'][0, 1, 2, 1] = $number"
+        run -1 --separate-stderr tg-attn-view bad.npz
+        said "bad.npz: h.1.probs[25] is $number: a probability is between 0 and 1"
+        run -1 --separate-stderr tg-info --check bad.npz
+    done
     alter dump.npz fine.npz 'a["h.1.scores"][0, 1, 2, 3] = np.nan'
     tg-attn-view --show scores fine.npz > one
     tg-attn-view --show scores dump.npz | cmp - one
