@@ -311,6 +311,13 @@ make_short_run() {
             tg-eval -m cut.npz --threads $threads"
         said "tg-eval: a file that is read has become shorter, or cannot be read"
     done
+    cp m.npz cut.npz
+    echo old > dump.npz
+    run -3 --separate-stderr bash -c "{ sleep 0.3; truncate -s 20000 cut.npz; echo text; } |
+        tg-attn-dump -m cut.npz -o dump.npz"
+    said "tg-attn-dump: a file that is read has become shorter, or cannot be read"
+    [[ $(cat dump.npz) = old ]]
+    run -1 compgen -G '.tg-*'
 }
 
 # ---- standard descriptors
