@@ -588,7 +588,7 @@ static double run_tokenize(void *context)
     return (double)f->n;
 }
 
-/* A mapped file to a pipe, which another process empties. */
+/* A text to a pipe, which another process empties. */
 static struct figure tokenize(const struct row *row)
 {
     struct file f = {.n = (size_t)64 << 20};
