@@ -1,6 +1,7 @@
 /* cli: signals that ask a tool to stop or to report its progress. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -112,8 +113,12 @@ void cli_ignore_file_limit(void)
 /* A page of a mapped file is not there any more, or the disk failed.  Other causes are defects. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
     (void)context;
     if (info->si_code == BUS_ADRERR) {
+        while (atomic_flag_test_and_set(&said)) /* several threads: the first one ends the tool */
+            pause();
         cli_say_at_once(bus_line);
         remove_kept();
         _exit(CLI_IO);
