@@ -169,6 +169,20 @@ PY
     [[ $(cmp -l c d | wc -l) -lt 50 ]]
 }
 
+@test "--precision bf16: a long prompt and a shifted context do not depend on threads or other texts" {
+    tiny --n-ctx 256
+    for n in 63 64 200; do
+        head -c "$n" "$BATS_TEST_DIRNAME/tg-sample.bats" > prompt
+        # the context is full after 256 tokens, and its newer half is computed anew
+        tg-sample -n 200 --precision bf16 -0 --threads 1 < prompt > one
+        for threads in 2 3; do
+            tg-sample -n 200 --precision bf16 -0 --threads "$threads" < prompt | cmp - one
+        done
+        tg-sample -n 200 --precision bf16 -0 --count 3 < prompt > many
+        cmp one <(head -c "$(wc -c < one)" many)
+    done
+}
+
 @test "--precision int8: nearly the same probabilities; the same text at any number of threads, alone and among others" {
     tiny
     tg-sample -p 'To be' -n 200 --precision int8 > a
@@ -248,19 +262,27 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     python3 - << 'END' || need python3
 import struct, zipfile
 a = zipfile.ZipFile("model.npz")
-for out, value in ("inf.npz", 3.4e38), ("nan.npz", 3e38):
+
+def poison(out, names, value, all_of_it):
+    """A copy of the model whose arrays have the value at [5], or everywhere."""
     with zipfile.ZipFile(out, "w") as z:
         for name in a.namelist():
             raw = a.read(name)
-            if name == "h.1.mlp.c_fc.weight.npy":
-                end = 10 + struct.unpack("<H", raw[8:10])[0]
-                raw = raw[:end + 20] + struct.pack("<f", value) + raw[end + 24:]
+            if name in names:
+                start = 10 + struct.unpack("<H", raw[8:10])[0]
+                value4 = struct.pack("<f", value)
+                raw = (raw[:start] + value4 * ((len(raw) - start) // 4) if all_of_it else
+                       raw[:start + 20] + value4 + raw[start + 24:])
             z.writestr(name, raw)
+
+poison("inf.npz", ["h.1.mlp.c_fc.weight.npy"], 3.4e38, False)
+# what the first block adds to the position passes float32's largest number
+poison("nan.npz", ["wpe.npy", "h.0.attn.c_proj.bias.npy"], 3e38, True)
 END
     run -1 --separate-stderr tg-sample -m inf.npz -p ab --precision bf16
     said 'inf.npz: h.1.mlp.c_fc.weight[5] is 3.4e+38: bf16 would round it to infinity'
     [[ -z $output ]]
-    run -1 --separate-stderr tg-sample -m inf.npz -p ab --precision int8
+    run -1 --separate-stderr tg-sample -m nan.npz -p ab --precision int8
     said 'position 2: logits['
     run -1 --separate-stderr tg-sample -m nan.npz -p ab --precision bf16 --count 3
     said 'text 1 of 3: position 2: logits['

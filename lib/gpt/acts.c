@@ -2,10 +2,10 @@
 
 #include "lib/gpt/real.h"
 
-/* Max bytes of x2 over all blocks.  Beyond this the blocks share one x2, which backward
- * recomputes at the cost of one small product per block. */
-#ifndef X2_MAX
-#define X2_MAX ((size_t)128 << 20)
+/* Max bytes over all blocks of an activation that backward can recompute: x2 at the cost of one small
+ * product per block, gelu at that of GELU.  Beyond this the blocks share one. */
+#ifndef KEPT_MAX
+#define KEPT_MAX ((size_t)128 << 20)
 #endif
 
 static real *take(tg_arena *arena, size_t rows, size_t width)
@@ -26,7 +26,7 @@ static tg_row_stats take_stats(tg_arena *arena, size_t rows)
     return (tg_row_stats){.mean = take(arena, rows, 1), .rstd = take(arena, rows, 1)};
 }
 
-/* One block's activations, except x2, ln_2 and fc, which the callers add. */
+/* One block's activations, except x2, ln_2, fc and gelu, which the callers add. */
 static tg_block_acts take_block(tg_arena *arena, const tg_acts_size *size, size_t C, size_t H)
 {
     const size_t N = size->B * size->T;
@@ -44,9 +44,11 @@ static tg_block_acts take_block(tg_arena *arena, const tg_acts_size *size, size_
 static void place_blocks(tg_arena *arena, tg_acts *a, const tg_acts_size *size, size_t H)
 {
     const size_t N = size->B * size->T;
+    const size_t rows_kept = KEPT_MAX / sizeof(float) / a->C / (a->L - size->layer);
     real *shared;
 
-    a->recompute_x2 = N > X2_MAX / sizeof(float) / a->C / (a->L - size->layer);
+    a->recompute_x2 = N > rows_kept;
+    a->recompute_gelu = 4 * N > rows_kept * (size->precision == TG_PRECISION_BF16 ? 2 : 1);
     shared = take(arena, a->recompute_x2 ? N : 0, a->C);
     for (size_t l = size->layer; l < a->L; l++) {
         tg_block_acts block = take_block(arena, size, a->C, H);
@@ -54,6 +56,7 @@ static void place_blocks(tg_arena *arena, tg_acts *a, const tg_acts_size *size, 
         block.x2 = a->recompute_x2 ? shared : take(arena, N, a->C);
         block.ln_2 = take_stats(arena, N);
         block.fc = take_act(arena, size, N, 4 * a->C);
+        block.gelu = a->recompute_gelu ? a->wide : take_act(arena, size, N, 4 * a->C);
         if (a->block)
             a->block[l] = block;
     }
@@ -66,7 +69,7 @@ static void place_in_place(tg_arena *arena, tg_acts *a, const tg_acts_size *size
 
     block.x2 = block.x;
     block.ln_2 = block.ln_1;
-    block.fc = a->wide;
+    block.fc = block.gelu = a->wide;
     for (size_t l = 0; a->block && l < a->L; l++)
         a->block[l] = block;
     a->x = block.x;

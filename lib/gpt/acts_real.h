@@ -18,6 +18,7 @@ typedef struct tg_block_acts {
     real *x2;          /* [N,C] the residual stream after attention */
     tg_row_stats ln_2; /* [N] */
     act *fc;           /* [N,4C] the MLP before GELU */
+    act *gelu;         /* [N,4C] and after it */
 } tg_block_acts;
 
 typedef struct tg_acts {
@@ -27,12 +28,13 @@ typedef struct tg_acts {
     real *x;              /* [N,C] the last block's output */
     tg_row_stats ln_f;    /* [N] */
     act *normed;          /* [N,C] the current LayerNorm's output; also scratch */
-    act *wide;            /* [N,4C] GELU's output; in backward the gradients of fc and of qkv */
+    act *wide;            /* [N,4C] the gradients of fc and of qkv; the blocks' gelu if that is recomputed */
     real *logits;         /* scratch of loss; the memory of wide */
     real *dx;             /* [N,C] gradient of the residual stream */
     real *dnormed;        /* [N,C] gradient of normed */
     act *datt;            /* [N,C] gradient of att; in one precision the memory of dnormed */
     bool recompute_x2;    /* the blocks share one x2, to save memory */
+    bool recompute_gelu;  /* and one gelu, which is wide */
     float dropout;        /* p, for the embedding, the probabilities and each sublayer's result */
     tg_rng rng;           /* seed and step of dropout's numbers; drop_at() sets the purpose */
     tg_attention_scratch attention;

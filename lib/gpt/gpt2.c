@@ -92,8 +92,8 @@ static void finish(tg_acts *a, size_t l)
 
     tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
     tg_layernorm_forward(a->normed, s->ln_2, s->x2, &P.ln_2, N);
-    tg_linear_gelu_forward(a->wide, s->fc, a->normed, &P.fc, P.activation, N);
-    tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, N);
+    tg_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
+    tg_residual_forward(out, s->x2, s->gelu, &P.fc_proj, &drop_mlp, N);
 }
 
 #if TG_REAL != 16
@@ -160,9 +160,10 @@ static void finish_backward(tg_acts *a, size_t l)
     if (a->recompute_x2)
         tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
 
-    /* out = x2 + wide W + b, wide = gelu(fc) */
-    tg_gelu_forward(a->wide, s->fc, N * P.fc.out, P.activation);
-    tg_residual_after_gelu_backward(a->wide, a->dx, a->wide, s->fc, &P.fc_proj, P.activation, &drop_mlp,
+    /* out = x2 + gelu W + b, gelu = gelu(fc) */
+    if (a->recompute_gelu)
+        tg_gelu_forward(s->gelu, s->fc, N * P.fc.out, P.activation);
+    tg_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop_mlp,
                                     a->normed, N);
 
     /* fc = ln_2(x2) W + b */

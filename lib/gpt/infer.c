@@ -28,10 +28,18 @@ void tg_infer_select(tg_infer *f, size_t first, size_t count)
     f->count = count;
 }
 
+/* Whether a pass over n tokens rounds both operands of its products.  The bits of a text must depend neither
+ * on the number of threads nor on the texts next to it. */
+static bool rounds_rows(const tg_infer *f, size_t n)
+{
+    return f->packed && f->packed->type == TG_WEIGHT_BF16 && n >= TG_INFER_ROWS16 && tg_matmul_has_bf16();
+}
+
 /* Set up a pass over n new tokens of each selected sequence. */
 static void set_rows(tg_infer *f, size_t n)
 {
     tg_acts *a = &f->acts;
+    const bool rounded = rounds_rows(f, n);
 
     assert(n >= 1 && f->count * n <= f->rows_max && f->cache.past + n <= f->model->config.n_ctx);
     assert(!f->cache.k || f->cache.past + n <= f->cache.keys);
@@ -40,7 +48,8 @@ static void set_rows(tg_infer *f, size_t n)
     a->T = n;
     a->cache = f->cache.k ? &f->cache : NULL;
     a->first = f->first;
-    a->bound.packed = f->packed;
+    f->matmul.precision = rounded ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
+    a->bound.packed = rounded ? NULL : f->packed;
     a->bound.scratch = &f->matmul;
 }
 
@@ -69,6 +78,7 @@ void tg_infer_end(tg_infer *f)
 
 void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits)
 {
+    f->acts.bound.packed = f->packed;
     f->steps->logits(&f->acts, logits, first_row, rows);
 }
 

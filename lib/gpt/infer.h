@@ -28,6 +28,11 @@
 
 TG_API_BEGIN
 
+/* New tokens of a sequence from which a pass with matrices packed in bf16 multiplies with the model's own in
+ * precision bf16, which then takes less time, if the kernels have instructions for it.  It rounds the same
+ * weights, and the other operand as well.  The last product, of the logits, stays packed. */
+#define TG_INFER_ROWS16 ((size_t)64)
+
 typedef struct tg_infer {
     const tg_model *model;
     const tg_packed_model *packed; /* may be set after placing; NULL: the model's own matrices */

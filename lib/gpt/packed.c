@@ -104,7 +104,7 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_w
     const tg_params *table = &model->table;
     tg_status status;
 
-    *p = (tg_packed_model){0};
+    *p = (tg_packed_model){.type = type};
     if (type != TG_WEIGHT_FLOAT32 && (status = check(model, type, err)))
         return status;
     if ((status = tg_arena_build(&p->arena, place, &(struct placement){p, model, type}, err)))

@@ -15,14 +15,15 @@
 TG_API_BEGIN
 
 typedef struct tg_packed_model {
+    tg_weight_type type;
     tg_packed_matrix *matrix; /* [table.n] in the arena; panels is NULL for other parameters */
     tg_arena arena;           /* owned */
 } tg_packed_model;
 
 /*
  * Pack all matrices of the model.  The model must outlive *p: decoding reads its vectors and
- * embeddings.  The layout depends on the kernels in use: call tg_kernels_choose() first.  The
- * caller frees *p.
+ * embeddings, and long prompts its matrices (TG_INFER_ROWS16).  The layout depends on the kernels
+ * in use: call tg_kernels_choose() first.  The caller frees *p.
  * TG_EDATA: bf16 has no finite value for a weight, or a weight is not finite, for int8; the
  * message names it.  TG_ENOMEM.
  * After a failure *p needs no free.

@@ -132,6 +132,11 @@ size_t tg_matmul_depth(void)
     return tg_size_min(A_FLOATS / 32, B_FLOATS / 48);
 }
 
+bool tg_matmul_has_bf16(void)
+{
+    return tg_kernels_get()->has_bf16;
+}
+
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     const tg_kernels *k = tg_kernels_get();

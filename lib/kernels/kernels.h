@@ -9,6 +9,7 @@
 #ifndef TG_KERNELS_KERNELS_H
 #define TG_KERNELS_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ typedef struct tg_row_range {
 
 typedef struct tg_kernels {
     const char *isa;
+    bool has_bf16; /* instructions for products of bf16, faster than those of float32 */
 
     void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* The same with A and B rounded to bf16. */

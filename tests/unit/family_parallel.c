@@ -94,9 +94,9 @@ static void finish(tg_acts *a, size_t l)
     real *out = l + 1 < a->L ? a->block[l + 1].x : a->x;
 
     tg_layernorm_forward(a->normed, s->ln_1, s->x, &P.ln_1, N);
-    tg_linear_gelu_forward(a->wide, s->fc, a->normed, &P.fc, P.activation, N);
+    tg_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
     tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
-    tg_residual_forward(out, s->x2, a->wide, &P.fc_proj, &drop_mlp, N);
+    tg_residual_forward(out, s->x2, s->gelu, &P.fc_proj, &drop_mlp, N);
 }
 
 /* ---- backward */
@@ -111,8 +111,9 @@ static void finish_backward(tg_acts *a, size_t l)
     const size_t N = a->B * a->T;
 
     /* out = x2 + wide W + b, wide = gelu(fc) */
-    tg_gelu_forward(a->wide, s->fc, N * P.fc.out, P.activation);
-    tg_residual_after_gelu_backward(a->wide, a->dx, a->wide, s->fc, &P.fc_proj, P.activation, &drop_mlp,
+    if (a->recompute_gelu)
+        tg_gelu_forward(s->gelu, s->fc, N * P.fc.out, P.activation);
+    tg_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop_mlp,
                                     a->normed, N);
 
     /* fc = ln_1(x) W + b */

@@ -362,6 +362,26 @@ static void gelu(void)
     at_all_lengths(gelu_of);
 }
 
+/* Where the square or the cube of x is infinite, too. */
+static void gelu_far_from_zero(void)
+{
+    static const float far[] = {10, 1e3F, 1e12F, 1e14F, 1e20F, FLT_MAX, INFINITY};
+    float x[2 * COUNT(far)], out[COUNT(x)], slope[COUNT(x)];
+
+    for (size_t i = 0; i < COUNT(far); i++) {
+        x[2 * i] = far[i];
+        x[2 * i + 1] = -far[i];
+        slope[2 * i] = slope[2 * i + 1] = 1;
+    }
+    kernels->gelu_tanh_forward(out, x, COUNT(x));
+    kernels->gelu_tanh_backward(slope, x, COUNT(x));
+    for (size_t i = 0; i < COUNT(x); i += 2) {
+        CHECK(out[i] == x[i] && slope[i] == 1);
+        CHECK_NEAR((double)out[i + 1], 0, 1e-30);
+        CHECK_NEAR((double)slope[i + 1], 0, 1e-30);
+    }
+}
+
 static void tanh_through_gelu(void)
 {
     const double scale = sqrt(2 / 3.14159265358979323846);
@@ -959,6 +979,7 @@ static void tests(void)
     RUN(attention);
     RUN(attention_after_a_past);
     RUN(gelu);
+    RUN(gelu_far_from_zero);
     RUN(tanh_through_gelu);
     RUN(layernorm);
     RUN(layernorm_columns);

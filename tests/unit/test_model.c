@@ -513,6 +513,58 @@ static void packed_matrices(void)
     packed_is_the_model(TG_WEIGHT_INT8, false, 259, 1e-5, 1e-4);
 }
 
+/* A long prompt with matrices in bf16 rounds both operands where the kernels have instructions for that: its
+ * logits differ from those with rounded matrices alone, within the roundings, and have the same bits at any
+ * number of threads.  A shorter one, and other types, round the matrices alone. */
+static void prompt_is_rounded(tg_weight_type type, size_t n)
+{
+    const bool rounds = type == TG_WEIGHT_BF16 && n >= TG_INFER_ROWS16 && tg_matmul_has_bf16();
+    tg_config c = small_config(2, 2, 64, TG_INFER_ROWS16);
+    const size_t V = c.vocab_size, threads = tg_threads();
+    tg_packed_model packed;
+    struct setting s;
+    int32_t ids[TG_INFER_ROWS16];
+    float *logits[4];
+    double off;
+    tg_err err;
+
+    c.tied = false;
+    set_up(&s, &c);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, type, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)(i * 37 % V);
+    for (size_t i = 0; i < 4; i++) {
+        tg_arena arena = {0};
+        tg_infer f;
+
+        tg_threads_set(i < 3 ? i + 1 : threads);
+        tg_infer_place(&arena, &f, &s.model, n, 0, 0);
+        CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+        tg_infer_place(&arena, &f, &s.model, n, 0, 0);
+        f.packed = i < 3 ? &packed : NULL;
+        logits[i] = malloc(V * sizeof *logits[i]);
+        if (i == 3)
+            round_matrices(&s.model, type);
+        tg_infer_run(&f, ids, n, logits[i]);
+        CHECK(i == 3 || memcmp(logits[i], logits[0], V * sizeof *logits[i]) == 0);
+        tg_arena_free(&arena);
+    }
+    off = relative_error(logits[0], logits[3], V);
+    CHECK(rounds ? off > 1e-4 && off < BF16_ERROR : off < 1e-5);
+    for (size_t i = 0; i < 4; i++)
+        free(logits[i]);
+    tg_packed_model_free(&packed);
+    tear_down(&s);
+}
+
+static void long_prompts(void)
+{
+    prompt_is_rounded(TG_WEIGHT_BF16, TG_INFER_ROWS16);
+    prompt_is_rounded(TG_WEIGHT_BF16, TG_INFER_ROWS16 - 1);
+    prompt_is_rounded(TG_WEIGHT_INT8, TG_INFER_ROWS16);
+    prompt_is_rounded(TG_WEIGHT_FLOAT32, TG_INFER_ROWS16);
+}
+
 /* The last value that bf16 rounds to a finite one, and the one above it; for int8, what is not finite;
  * in matrices alone. */
 static void what_packing_cannot_hold(void)
@@ -803,6 +855,7 @@ static void tests(void)
     RUN(inference_is_the_forward_pass);
     RUN(sequences_together);
     RUN(packed_matrices);
+    RUN(long_prompts);
     RUN(what_packing_cannot_hold);
 }
 

@@ -27,7 +27,7 @@
 
 /* lib/nn and lib/gpt: elements that a thread takes at a time */
 #define TG_TINY_CHUNK ((size_t)64)
-#define X2_MAX ((size_t)256)
+#define KEPT_MAX ((size_t)256)
 
 /* lib/text: more than one archive, of 4,032 chunks, comes with 258,049 tokens */
 #define TG_TOKENS_CHUNK ((size_t)64)

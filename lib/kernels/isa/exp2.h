@@ -11,7 +11,7 @@
 INLINE vf exp2_of(vf x)
 {
 #ifdef __AVX512F__
-    const vf r = x - (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    const vf r = (vf)_mm512_reduce_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 #else
     const vf bounded = larger(x, splat(-126)), magic = splat(12582912); /* 1.5 * 2^23 */
     const vf shifted = bounded - splat(0.5f) + magic; /* rounded to an integer, which its lowest bits are */

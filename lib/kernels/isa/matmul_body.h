@@ -110,8 +110,14 @@ struct panel {
 INLINE void prefetch_rows(const void *x, size_t size, size_t ld, size_t m, size_t n, const int write)
 {
     for (size_t r = 0; x && r < m; r++)
-        for (size_t byte = 0; byte < n * size + 63; byte += 64)
-            __builtin_prefetch((const char *)x + r * ld * size + tg_size_min(byte, n * size - 1), write);
+        for (size_t byte = 0; byte < n * size + 63; byte += 64) {
+            const char *at = (const char *)x + r * ld * size + tg_size_min(byte, n * size - 1);
+
+            if (write)
+                __builtin_prefetch(at, 1);
+            else
+                __builtin_prefetch(at, 0);
+        }
 }
 
 /* Prefetch what a tile that ends its sums reads and writes beside them. */

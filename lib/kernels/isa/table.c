@@ -8,6 +8,9 @@ extern const tg_kernels ISA_NAME(kernels);
 
 const tg_kernels ISA_NAME(kernels) = {
     .isa = TEXT(TG_ISA),
+#ifdef __AVX512BF16__
+    .has_bf16 = true,
+#endif
     .matmul = ISA_NAME(matmul),
     .matmul_bf16 = ISA_NAME(matmul_bf16),
     .packed_matrix_pack = ISA_NAME(packed_matrix_pack),

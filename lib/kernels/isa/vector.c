@@ -23,21 +23,36 @@
 #define GELU_CUBE 0.044715f
 #define LOG2_E 1.44269504088896340736f
 
+/* Beyond these, where e is 2^122 and 2^-122, GELU is 0 and x to float32's precision. */
+#define GELU_BOUND 9.9f
+
+/* A NaN stays one. */
+INLINE vf not_below(vf x)
+{
+    return larger(splat(-GELU_BOUND), x);
+}
+
+INLINE vf bounded(vf x)
+{
+    return smaller(splat(GELU_BOUND), not_below(x));
+}
+
+/* e, for a bounded x */
 INLINE vf gelu_exp(vf x)
 {
     const float one = GELU_SCALE * LOG2_E, cube = one * GELU_CUBE;
 
-    return exp2_of(smaller(x * -(splat(one) + splat(cube) * (x * x)), splat(126)));
+    return exp2_of(x * -(splat(one) + splat(cube) * (x * x)));
 }
 
 INLINE vf gelu(vf x)
 {
-    return x / (splat(1) + gelu_exp(x));
+    return not_below(x) / (splat(1) + gelu_exp(bounded(x)));
 }
 
-INLINE vf gelu_slope(vf x)
+INLINE vf gelu_slope(vf any)
 {
-    const vf e = gelu_exp(x), part = splat(1) / (splat(1) + e);
+    const vf x = bounded(any), e = gelu_exp(x), part = splat(1) / (splat(1) + e);
     const vf two_du = splat(GELU_SCALE) + splat(3 * GELU_SCALE * GELU_CUBE) * (x * x);
 
     return part + part * (e * part) * (x * two_du);
