@@ -131,7 +131,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench bench-peers lint fuzz demo images install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -288,6 +288,12 @@ check: all unit tiny $(BUILD)/bench ## the C tests and the quick ones of the oth
 ctest: unit tiny ## the C tests alone
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(ALL_UNIT)
 
+# The bats files that have long versions ask for them by soak() (tests/helper.bash).
+SOAK_SECONDS = 3600
+soak: all unit tiny ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
+	@TG_BUILD='$(abspath $(BUILD))' TG_SOAK=1 tests/run $(shell grep -lw soak tests/*.bats)
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
+
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
 	$(MAKE) VARIANT=asan test
 
@@ -334,8 +340,9 @@ $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
-fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, a minute each (clang)
-	@for f in $^; do echo "$$f"; $$f -max_total_time=60 -verbosity=0 || exit 1; done
+FUZZ_SECONDS = 60
+fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, FUZZ_SECONDS each (clang)
+	@for f in $^; do echo "$$f"; $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; done
 
 interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)

@@ -350,8 +350,8 @@ void tg_archive_abandon(tg_archive_writer *w)
     free(w);
 }
 
-static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim, const size_t *shape,
-                     const void *data, bool zero_copy, tg_err *err)
+tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
+                         const size_t *shape, const void *data, tg_err *err)
 {
     tg_array a = {.dtype = dtype, .ndim = ndim};
     char member[TG_ZIP_NAME_MAX + 1];
@@ -370,19 +370,7 @@ static tg_status put(tg_archive_writer *w, const char *name, tg_dtype dtype, siz
         return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
-    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, zero_copy, err);
-}
-
-tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
-                         const size_t *shape, const void *data, tg_err *err)
-{
-    return put(w, name, dtype, ndim, shape, data, false, err);
-}
-
-tg_status tg_archive_put_zero_copy(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
-                                   const size_t *shape, const void *data, tg_err *err)
-{
-    return put(w, name, dtype, ndim, shape, data, true, err);
+    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, err);
 }
 
 tg_status tg_archive_put_i64(tg_archive_writer *w, const char *name, int64_t value, tg_err *err)

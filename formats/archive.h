@@ -126,12 +126,6 @@ TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, tg
 TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *name, tg_dtype dtype,
                                        size_t ndim, const size_t *shape, const void *data, tg_err *err);
 
-/* The same, zero-copy into a pipe: the data must never change again, not even after this
- * returns (formats/sink.h).  A mapped file qualifies. */
-TG_MUST_CHECK tg_status tg_archive_put_zero_copy(tg_archive_writer *writer, const char *name, tg_dtype dtype,
-                                                 size_t ndim, const size_t *shape, const void *data,
-                                                 tg_err *err);
-
 /* Scalars: '<i8', '<f8', '|S<strlen>' (an empty text is written as one NUL). */
 TG_MUST_CHECK tg_status tg_archive_put_i64(tg_archive_writer *, const char *name, int64_t value, tg_err *);
 TG_MUST_CHECK tg_status tg_archive_put_f64(tg_archive_writer *, const char *name, double value, tg_err *);

@@ -73,6 +73,8 @@ static tg_status take(tg_lock *lock, tg_err *err)
 {
     for (;;) {
         lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (lock->fd < 0 && errno == EINTR)
+            continue;
         if (lock->fd < 0)
             return lock_fails(lock, "open", err);
         while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0)

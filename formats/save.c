@@ -1,14 +1,19 @@
+#define _DEFAULT_SOURCE 1 /* flock */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "formats/save.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "formats/source.h"
 
 #define LINKS_MAX 40
 #define TRIES_MAX 1000
@@ -96,18 +101,95 @@ tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err)
     return TG_OK;
 }
 
+/* ---- temporary files: .tg-PID-N.tmp, each with a lock (flock) that ends with its process */
+
+/* Skip digits, at least one; NULL: there are none. */
+static const char *skip_number(const char *p)
+{
+    const size_t n = p ? strspn(p, "0123456789") : 0;
+
+    return n > 0 ? p + n : NULL;
+}
+
+static bool is_temp(const char *name)
+{
+    const char *p = strncmp(name, ".tg-", 4) == 0 ? skip_number(name + 4) : NULL;
+
+    p = p && *p == '-' ? skip_number(p + 1) : NULL;
+    return p && strcmp(p, ".tmp") == 0;
+}
+
+/* Remove a temporary file of this user whose process is gone. */
+static void remove_left(int directory, const char *name)
+{
+    const int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(directory, name, 0);
+    close(fd);
+}
+
+/* Remove what killed processes have left in the target's directory.  Failure does no harm. */
+static void remove_all_left(const char *target)
+{
+    char *path = sibling(target, ".");
+    DIR *directory = path ? opendir(path) : NULL;
+    const struct dirent *e;
+
+    free(path);
+    if (!directory)
+        return;
+    while ((e = readdir(directory)) != NULL)
+        if (is_temp(e->d_name))
+            remove_left(dirfd(directory), e->d_name);
+    closedir(directory);
+}
+
+/* Whether the new file is ours: another process may take it for a left one before it is locked.  Where there
+ * are no locks, nobody removes it. */
+static bool claim_temp(int fd)
+{
+    struct stat st;
+
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        if (errno == EWOULDBLOCK)
+            return false;
+        else if (errno != EINTR)
+            break;
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* Open a new file with the name save->temp.  False: errno says why; EEXIST also if it has been removed again.
+ */
+static bool try_temp(tg_save *save, mode_t mode)
+{
+    save->fd = open(save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (save->fd >= 0 && claim_temp(save->fd))
+        return true;
+    if (save->fd >= 0) {
+        close(save->fd);
+        errno = EEXIST;
+    }
+    save->fd = -1;
+    return false;
+}
+
 /* Create a temporary file in the target's directory. */
 static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
 {
     char name[64];
 
+    remove_all_left(save->target);
     for (unsigned try = 0; try < TRIES_MAX; try++) {
         snprintf(name, sizeof name, ".tg-%ld-%u.tmp", (long)getpid(), try);
         save->temp = sibling(save->target, name);
         if (!save->temp)
             return tg_fail_memory(err, sizeof name, "a file name");
-        save->fd = open(save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (save->fd >= 0)
+        if (try_temp(save, mode))
             return TG_OK;
         free(save->temp);
         save->temp = NULL;
@@ -126,6 +208,37 @@ static tg_status begin_direct(tg_save *save, const char *path, tg_err *err)
     return save->fd < 0 ? tg_fail_sys(err, "cannot be written") : TG_OK;
 }
 
+/* The rights of a file whose group could not be kept: the new group had the others' rights so far, and the
+ * old group is now among the others. */
+static mode_t rights_without_group(mode_t mode)
+{
+    const mode_t others = mode & 07, group = mode >> 3 & 07;
+
+    return (mode & 0700) | others << 3 | (others & group);
+}
+
+static void change_owner(int fd, uid_t owner, gid_t group)
+{
+    while (fchown(fd, owner, group) != 0 && errno == EINTR)
+        ;
+}
+
+/* Only root can keep the owner; the group can often be kept. */
+static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err *err)
+{
+    mode_t mode = old->st_mode & 0777;
+    struct stat now;
+
+    change_owner(save->fd, (uid_t)-1, old->st_gid);
+    change_owner(save->fd, old->st_uid, (gid_t)-1);
+    if (fstat(save->fd, &now) == 0 && now.st_gid != old->st_gid)
+        mode = rights_without_group(mode);
+    while (fchmod(save->fd, mode) != 0)
+        if (errno != EINTR)
+            return tg_fail_sys(err, "cannot keep its permissions");
+    return TG_OK;
+}
+
 /* For a regular file: a new one, or an existing one, whose owner and permissions are kept. */
 static tg_status begin_file(tg_save *save, const char *path, const struct stat *old, tg_err *err)
 {
@@ -136,14 +249,7 @@ static tg_status begin_file(tg_save *save, const char *path, const struct stat *
     if (old && faccessat(AT_FDCWD, save->target, W_OK, AT_EACCESS) != 0)
         return tg_fail_sys(err, "cannot be written");
     status = open_temp(save, old ? 0600 : 0666, err);
-    if (status || !old)
-        return status;
-    /* Only root can keep the owner; the group can often be kept. */
-    (void)!fchown(save->fd, (uid_t)-1, old->st_gid);
-    (void)!fchown(save->fd, old->st_uid, (gid_t)-1);
-    if (fchmod(save->fd, old->st_mode & 0777) != 0)
-        return tg_fail_sys(err, "cannot keep its permissions");
-    return TG_OK;
+    return status || !old ? status : keep_rights(save, old, err);
 }
 
 tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err)
@@ -194,7 +300,7 @@ static tg_status sync_directory(const char *target, tg_err *err)
 
     if (!path)
         return tg_fail_memory(err, strlen(target) + 2, "a file name");
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = tg_open_path(path);
     free(path);
     if (fd >= 0) {
         r = sync_fd(fd);
@@ -203,9 +309,19 @@ static tg_status sync_directory(const char *target, tg_err *err)
     return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
 }
 
+static int replace(const char *from, const char *to)
+{
+    int r;
+
+    do
+        r = rename(from, to);
+    while (r != 0 && errno == EINTR);
+    return r;
+}
+
 tg_status tg_save_commit(tg_save *save, tg_err *err)
 {
-    int fd = save->fd;
+    const int fd = save->fd, lock = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* until the temporary file is renamed */
     tg_status status = TG_OK;
 
     if (sync_fd(fd) != 0)
@@ -214,7 +330,7 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
     if (close(fd) != 0 && errno != EINTR && !status)
         status = tg_fail_sys(err, "close failed");
     if (!status && save->temp) {
-        if (rename(save->temp, save->target) != 0) {
+        if (replace(save->temp, save->target) != 0) {
             status = tg_fail_sys(err, "cannot be replaced");
         } else {
             free(save->temp);
@@ -223,5 +339,7 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
         }
     }
     tg_save_abort(save);
+    if (lock >= 0)
+        close(lock);
     return status;
 }

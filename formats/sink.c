@@ -1,12 +1,10 @@
-#define _GNU_SOURCE /* F_SETPIPE_SZ, vmsplice */
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "formats/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/base/size.h"
@@ -14,26 +12,13 @@
 #define PIPE (1 << 20)         /* bytes: the default limit for users of Linux */
 #define STEP ((size_t)1 << 30) /* bytes per write(): fewer than any system's limit */
 
-/* Like write(), but hands the pages of p to a pipe, where the system supports that. */
-static ssize_t splice_pages(int fd, const unsigned char *p, size_t n)
+tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
 {
-#ifdef SPLICE_F_GIFT
-    const struct iovec pages = {.iov_base = (void *)p, .iov_len = n};
-    const ssize_t put = vmsplice(fd, &pages, 1, 0);
-
-    if (put > 0 || (put < 0 && (errno == EINTR || errno == EPIPE)))
-        return put;
-#endif
-    return write(fd, p, n);
-}
-
-static tg_status write_pieces(int fd, const unsigned char *p, size_t n, bool zero_copy, tg_err *err)
-{
+    const unsigned char *p = data;
     size_t done = 0;
 
     while (done < n) {
-        const size_t step = tg_size_min(n - done, STEP);
-        ssize_t put = zero_copy ? splice_pages(fd, p + done, step) : write(fd, p + done, step);
+        const ssize_t put = write(fd, p + done, tg_size_min(n - done, STEP));
 
         if (put < 0 && errno == EINTR)
             continue;
@@ -44,16 +29,6 @@ static tg_status write_pieces(int fd, const unsigned char *p, size_t n, bool zer
         done += (size_t)put;
     }
     return TG_OK;
-}
-
-tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
-{
-    return write_pieces(fd, data, n, false, err);
-}
-
-tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err)
-{
-    return write_pieces(fd, data, n, true, err);
 }
 
 static void empty(tg_sink *sink)

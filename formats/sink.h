@@ -15,10 +15,6 @@ TG_API_BEGIN
  * a write of 0 bytes counts as a full device. */
 TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err);
 
-/* The same, zero-copy into a pipe, which gets the pages themselves: the bytes must never
- * change again, not even after this returns.  munmap() afterwards is safe, free() is not. */
-TG_MUST_CHECK tg_status tg_write_zero_copy(int fd, const void *data, size_t n, tg_err *err);
-
 /*
  * Small writes, collected:
  *

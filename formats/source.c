@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,12 +40,26 @@ static void try_map(tg_source *s)
     s->ready = size;
 }
 
+int tg_open_path(const char *path)
+{
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
 {
     *s = (tg_source){.fd = fd};
     try_map(s);
-    if (s->map)
-        return TG_OK;
+    return s->map ? TG_OK : tg_source_open_unmapped(s, fd, err);
+}
+
+tg_status tg_source_open_unmapped(tg_source *s, int fd, tg_err *err)
+{
+    *s = (tg_source){.fd = fd};
     s->buffer = malloc(TG_SOURCE_PEEK);
     if (!s->buffer)
         return tg_fail_memory(err, TG_SOURCE_PEEK, "the input buffer");

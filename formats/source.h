@@ -6,10 +6,9 @@
  * tg_source_skip() consumes them, and tg_source_read() copies them out.  Offsets
  * count from the position where reading began.
  *
- * No other process may truncate a mapped file while it is read: accessing the missing
- * pages kills this process (SIGBUS).  Data passed zero-copy into a pipe (tg-tokenize) are
- * still the file's pages until the other end reads them: if the file changes before that,
- * the checksum is wrong.
+ * A mapped file must stay as it is while it is read: what another process writes to it may
+ * appear in bytes that have been checked, and accessing pages beyond a new end raises SIGBUS.
+ * tg_source_open_unmapped() is for files that may change.
  */
 #ifndef TG_FORMATS_SOURCE_H
 #define TG_FORMATS_SOURCE_H
@@ -35,8 +34,15 @@ typedef struct tg_source {
     size_t map_size;
 } tg_source;
 
+/* Open a file for reading, as open() does, again when a signal has come.  -1: errno says why. */
+int tg_open_path(const char *path);
+
 /* Open a source at fd's position.  TG_ENOMEM: *s then needs no close. */
 TG_MUST_CHECK tg_status tg_source_open(tg_source *s, int fd, tg_err *err);
+
+/* The same, but a regular file is read, too.  What has been read stays as it is, whatever happens to the
+ * file. */
+TG_MUST_CHECK tg_status tg_source_open_unmapped(tg_source *s, int fd, tg_err *err);
 
 /* Read ahead until s->ready >= n, n <= TG_SOURCE_PEEK (asserted), or to the end of the
  * input.  TG_EIO. */

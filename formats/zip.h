@@ -121,10 +121,9 @@ typedef struct tg_zip_writer tg_zip_writer;
 TG_MUST_CHECK tg_status tg_zip_create(tg_zip_writer **writer, int fd, tg_err *err);
 void tg_zip_abandon(tg_zip_writer *writer);
 
-/* Append a member: head [head_size], then data [size], zero-copy on request
- * (formats/sink.h).  TG_EUSAGE, TG_EIO, TG_ENOMEM. */
+/* Append a member: head [head_size], then data [size].  TG_EUSAGE, TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size,
-                                   const void *data, size_t size, bool zero_copy, tg_err *err);
+                                   const void *data, size_t size, tg_err *err);
 TG_MUST_CHECK tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err);
 
 /* ---- little-endian numbers at p */

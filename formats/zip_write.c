@@ -22,7 +22,6 @@ typedef struct content {
     const unsigned char *part[2];
     size_t size[2];
     size_t total;
-    bool zero_copy; /* the second part (formats/sink.h) */
 } content;
 
 tg_status tg_zip_create(tg_zip_writer **writer, int fd, tg_err *err)
@@ -52,11 +51,10 @@ void tg_zip_abandon(tg_zip_writer *w)
 /* ---- output */
 
 /* Write p [n], which is at offset `at` of the archive. */
-static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, bool zero_copy, uint64_t at,
-                           tg_err *err)
+static tg_status write_all(tg_zip_writer *w, const unsigned char *p, size_t n, uint64_t at, tg_err *err)
 {
     char where[32];
-    tg_status status = (zero_copy ? tg_write_zero_copy : tg_write_all)(w->fd, p, n, err);
+    tg_status status = tg_write_all(w->fd, p, n, err);
 
     if (!status)
         return TG_OK;
@@ -71,10 +69,10 @@ static tg_status flush(tg_zip_writer *w, tg_err *err)
     size_t n = w->used;
 
     w->used = 0;
-    return write_all(w, w->buffer, n, false, w->at - n, err);
+    return write_all(w, w->buffer, n, w->at - n, err);
 }
 
-static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool zero_copy, tg_err *err)
+static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, tg_err *err)
 {
     if (n > BUFFER - w->used) {
         tg_status status = flush(w, err);
@@ -83,7 +81,7 @@ static tg_status out(tg_zip_writer *w, const unsigned char *p, size_t n, bool ze
             return status;
     }
     if (n > BUFFER) {
-        tg_status status = write_all(w, p, n, zero_copy, w->at, err);
+        tg_status status = write_all(w, p, n, w->at, err);
 
         w->at += n;
         return status;
@@ -116,10 +114,10 @@ static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, 
 {
     unsigned char header[TG_ZIP_LOCAL_MAX];
     size_t n = tg_zip_encode_local(header, e);
-    tg_status status = out(w, header, n, false, err);
+    tg_status status = out(w, header, n, err);
 
     for (size_t i = 0; i < 2 && !status; i++)
-        status = out(w, c->part[i], c->size[i], c->zero_copy && i == 1, err);
+        status = out(w, c->part[i], c->size[i], err);
     if (!status)
         w->list.count++;
     return status;
@@ -133,9 +131,9 @@ static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
 }
 
 tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
-                     size_t size, bool zero_copy, tg_err *err)
+                     size_t size, tg_err *err)
 {
-    const content c = {{head, data}, {head_size, size}, head_size + size, zero_copy};
+    const content c = {{head, data}, {head_size, size}, head_size + size};
     tg_zip_entry *e;
     tg_status status;
 
@@ -162,12 +160,12 @@ tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err)
     for (size_t i = 0; i < count && !status; i++) {
         size_t n = tg_zip_encode_central(bytes, &w->list.entry[i], i + 1 == count ? pad : 0);
 
-        status = out(w, bytes, n, false, err);
+        status = out(w, bytes, n, err);
     }
     if (!status) {
         size_t n = tg_zip_encode_end(bytes, count, directory, w->at - directory);
 
-        status = out(w, bytes, n, false, err);
+        status = out(w, bytes, n, err);
     }
     if (!status)
         status = flush(w, err);

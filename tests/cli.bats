@@ -130,6 +130,11 @@ setup() {
     said 'tg-tokenize: no\nsuch\x1B[31m\xFF\xC2\x9Bfile: No such file or directory'
     run -3 --separate-stderr tg-tokenize "ungefähr"
     said "tg-tokenize: ungefähr: No such file or directory"
+    # nor characters that hide, or turn what follows them around
+    run -3 --separate-stderr tg-tokenize $'a\xe2\x80\xaetxt.b\xe2\x81\xa6c\xe2\x80\x8bd\xe2\x80\xa8e\xf3\xa0\x81\x81f\xe2\x82\xac'
+    said 'tg-tokenize: a\u202Etxt.b\u2066c\u200Bd\u2028e\U000E0041f'$'\xe2\x82\xac: No such file or directory'
+    LC_ALL=C.UTF-8 run -2 --separate-stderr tg-init --preset $'x\xe2\x80\xaey'
+    [[ $stderr = *"got 'x\u202Ey'"* ]]
 }
 
 @test "a name longer than a message leaves room for the reason" {
@@ -155,6 +160,12 @@ setup() {
         run -0 "$loader" "$(command -v "$tool")" --version
         [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
     done
+}
+
+@test "an empty environment variable is as good as none" {
+    tg-attn-dump --example baseline > want
+    TG_ISA='' TG_MODEL='' NO_COLOR='' OMP_NUM_THREADS='' tg-attn-dump --example baseline > got
+    cmp got want
 }
 
 @test "OMP_NUM_THREADS is a number of threads, or an error" {
@@ -233,12 +244,80 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     [[ $failed -gt 0 ]]
 }
 
+# need_faults CALL:error=WHY... [PATH]: $FAULTY before a command makes its system calls (on PATH) fail, as strace says.
+need_faults() {
+    need strace
+    strace -o /dev/null true 2> /dev/null || skip "strace is not allowed"
+    need_plain_build
+    FAULTY="strace -f -o trace ${2:+-P $2} -e trace=${1%%:*} -e inject=$1"
+}
+
+# make_short_run: tokens, a model twice (start, got), and what two steps make of it (want).
+make_short_run() {
+    make_text 3000 | tg-tokenize -o t.npz
+    tg-init -P tinygpt -o start.npz 2> /dev/null
+    cp start.npz want.npz
+    tg-train -m want.npz -n 2 -b 2 -c 16 --threads 1 t.npz 2> /dev/null
+    cp start.npz got.npz
+}
+
+@test "little memory, two threads: the whole result, or an error and the old file" {
+    need_plain_build
+    local limit failed=0 done=0
+    make_short_run
+    for ((limit = 4000; limit <= 60000; limit += 2000)); do
+        run --separate-stderr bash -c "ulimit -v $limit
+            tg-train -m got.npz -n 2 -b 2 -c 16 --threads 2 t.npz; s=\$?; exit \${s/127/9}" # 127: the loader failed
+        run -1 compgen -G '.tg-*'
+        if [[ $stderr = *"out of memory"* ]]; then
+            cmp got.npz start.npz
+            failed=$((failed + 1))
+        elif [[ $stderr = *saved* ]]; then
+            cmp got.npz want.npz
+            cp start.npz got.npz
+            done=$((done + 1))
+        fi
+    done
+    [[ $failed -gt 0 && $done -gt 0 ]]
+}
+
+@test "no threads: the same result" {
+    need_faults clone,clone3:error=EAGAIN
+    make_short_run
+    run_pipe 0 "$FAULTY tg-train -m got.npz -n 2 -b 2 -c 16 --threads 2 t.npz"
+    grep -q 'EAGAIN' trace
+    cmp got.npz want.npz
+}
+
 @test "a file size limit is an error of the write, and leaves nothing" {
     echo old > model.npz
     run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-init -o model.npz'
     [[ ${stderr_lines[-1]} = "tg-init: model.npz: "*"File too large" ]]
     [[ $(cat model.npz) = old ]]
     run -1 compgen -G '.tg-*.tmp'
+}
+
+@test "a file that is shortened while it is mapped is an error, with a message, in every thread" {
+    local i threads
+    make_text 5000 > text
+    tg-init -P baby --n-layer 12 -o m.npz
+    cp m.npz cut.npz
+    run_pipe 3 "tg-convert cut.npz --to safetensors --dtype bf16 |
+        { head -c 1 > /dev/null; sleep 0.3; truncate -s 100000 cut.npz; cat > /dev/null; }"
+    [[ ${stderr_lines[-1]} = "tg-convert: a file that is read has become shorter, or cannot be read" ]]
+    for threads in 1 2 2 2; do
+        cp m.npz cut.npz
+        run -3 --separate-stderr bash -c "{ sleep 0.3; truncate -s 20000 cut.npz; cat text; } |
+            tg-eval -m cut.npz --threads $threads"
+        said "tg-eval: a file that is read has become shorter, or cannot be read"
+    done
+    cp m.npz cut.npz
+    echo old > dump.npz
+    run -3 --separate-stderr bash -c "{ sleep 0.3; truncate -s 20000 cut.npz; echo text; } |
+        tg-attn-dump -m cut.npz -o dump.npz"
+    said "tg-attn-dump: a file that is read has become shorter, or cannot be read"
+    [[ $(cat dump.npz) = old ]]
+    run -1 compgen -G '.tg-*'
 }
 
 # ---- standard descriptors
@@ -277,6 +356,54 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     cmp model.npz want.npz
     run_pipe 0 'tg-tokenize -o t.npz text <&- >&- 2>&-'
     tg-tokenize -d t.npz | cmp - text
+}
+
+@test "an interrupted system call is repeated" {
+    local file
+    make_text 3000 > text
+    tg-init -P tinygpt -o model.npz 2> /dev/null
+    tg-bpe -n 260 -o bpe.npz text 2> /dev/null
+    tg-convert model.npz --to hf --lossy -o hf 2> /dev/null
+    # every other one: of a save,
+    need_faults rename,fchmod,fchown,fsync,flock,ftruncate,write:error=EINTR:when=1+2
+    tg-tokenize -o want.npz text
+    echo old > t.npz
+    run_pipe 0 "$FAULTY tg-tokenize -o t.npz text"
+    cmp t.npz want.npz
+    for call in rename fchmod fsync flock write; do grep -q "$call(.*EINTR" trace; done
+    run_pipe 0 "$FAULTY tg-tokenize text | cmp - want.npz"
+    cp model.npz new.npz
+    run_pipe 0 "$FAULTY tg-train -m new.npz -n 1 -b 1 -c 8 t.npz"
+    cp model.npz want.npz
+    tg-train -m want.npz -n 1 -b 1 -c 8 t.npz 2> /dev/null
+    cmp new.npz want.npz
+    # and of reading
+    for file in text model.npz bpe.npz hf/config.json hf/model.safetensors t.npz; do
+        need_faults openat,read:error=EINTR:when=1+2 "$file"
+        : > all
+        for command in 'tg-tokenize -t bpe.npz text' 'tg-tokenize -c text' 'tg-eval text' 'tg-info model.npz hf' \
+            'tg-eval -m hf text' 'tg-convert hf --to gguf' 'tg-convert t.npz --to uint16' 'tg-bpe -n 257 text'; do
+            run_pipe 0 "$command | cksum"
+            said=$output
+            run_pipe 0 "$FAULTY $command | cksum"
+            is_output "$said"
+            cat trace >> all
+        done
+        grep -q 'openat(.*EINTR' all
+    done
+}
+
+@test "closing standard output may fail where nothing was written there" {
+    need_faults close:error=EIO "$PWD/out"
+    echo x > text
+    run_pipe 0 "$FAULTY tg-tokenize -o t.npz text > out"
+    [[ -z $stderr ]]
+    # not where something was
+    for command in 'tg-tokenize text' 'tg-tokenize -c text' 'tg-tokenize --version'; do
+        run_pipe 3 "$FAULTY $command > out"
+        said "standard output: Input/output error"
+        grep -q 'close(1.*EIO' trace
+    done
 }
 
 @test "a full disk is noticed" {
@@ -342,6 +469,18 @@ os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
     shown=$(on_terminal "tg-train -c 1 -n 1 -b 1 -m new.npz -o /dev/tty t.npz") || status=$?
     [[ $status = 2 ]]
     [[ $shown = *"tg-train: /dev/tty: the data is binary"* && $shown != *"needs"* ]]
+}
+
+@test "decoded text controls no terminal" {
+    printf 'a\e[31mb\e]0;title\a\xc2\x9b1mc\r\xe2\x82\xacd\tx\n\xe2\x80\x8d\xff\xe2\x82' > text
+    printf 'a\\x1B[31mb\\x1B]0;title\\x07\\xC2\\x9B1mc\\x0D\xe2\x82\xacd\tx\n\xe2\x80\x8d\\xFF\\xE2\\x82' > want
+    tg-tokenize -o t.npz text
+    tg-tokenize -t char text > c.npz
+    on_terminal 'tg-tokenize -d t.npz' | tr -d '\r' | cmp - want
+    on_terminal 'tg-tokenize -d c.npz' | tr -d '\r' | cmp - want
+    on_terminal 'tg-tokenize --ids t.npz | tg-tokenize -d --ids -t bytes' | tr -d '\r' | cmp - want
+    on_terminal 'tg-tokenize -d t.npz > got'
+    cmp got text
 }
 
 @test "decoded text and counts may go to a terminal" {

@@ -84,6 +84,16 @@ slow() {
     [[ -z ${TG_QUICK:-} ]] || skip "slow: make test runs it"
 }
 
+# soak: whether a test runs its long version (make soak).
+soak() {
+    [[ -n ${TG_SOAK:-} ]]
+}
+
+# cases N WHAT: how much a test has tried, a comment among the results.
+cases() {
+    echo "# $1 $2" >&3
+}
+
 need_user() {
     [[ $(id -u) != 0 ]] || skip "root can read and write everything"
 }

@@ -254,6 +254,83 @@ advises() {
     cmp dump.npz want-dump.npz
 }
 
+@test "neither is a text, a tokenizer or a source of another tool" {
+    make_text 500 > text
+    cp text want
+    tg-init -P tinygpt -o model.npz 2> /dev/null
+    tg-bpe -n 260 -o bpe.npz text 2> /dev/null
+    cp bpe.npz want.npz
+    run -2 --separate-stderr tg-eval --logits -o text text
+    said "tg-eval: text is read, and"
+    run_pipe 2 'tg-eval --logits -o text < text'
+    said "tg-eval: standard input is read, and"
+    printf abc > short
+    run_pipe 2 'tg-attn-dump -o short < short'
+    said "tg-attn-dump: standard input is read, and"
+    [[ $(cat short) = abc ]]
+    cmp text want
+    run -2 --separate-stderr tg-init -t bpe.npz -o bpe.npz
+    said "tg-init: bpe.npz is read, and"
+    cmp bpe.npz want.npz
+    cp model.npz want.npz
+    run -2 --separate-stderr tg-convert model.npz --to safetensors --dtype bf16 --lossy -o ./model.npz
+    [[ $stderr = *"tg-convert: model.npz is read, and the output would replace it: name another file for that"* ]]
+    run_pipe 2 'tg-convert - --to safetensors --dtype bf16 --lossy -o model.npz < model.npz'
+    [[ $stderr = *"tg-convert: standard input is read, and the output would replace it: name another file for that"* ]]
+    cmp model.npz want.npz
+    tg-tokenize -o tokens.npz text
+    cp tokens.npz want.npz
+    run -2 --separate-stderr tg-convert tokens.npz --to uint16 -o tokens.npz
+    said "tg-convert: tokens.npz is read, and"
+    cmp tokens.npz want.npz
+    tg-convert model.npz --to hf --lossy -o hf 2> /dev/null
+    cp -r hf want.hf
+    run -2 --separate-stderr tg-convert hf/model.safetensors --heads 1 --to hf --dtype bf16 --lossy -o hf
+    [[ $stderr = *"tg-convert: hf/model.safetensors is read, and the output would replace it: name another file for that"* ]]
+    diff -r hf want.hf
+}
+
+@test "tg-init does not replace a trained model, unless --force says so" {
+    make_text 2000 | tg-tokenize -o t.npz
+    tg-init -P tinygpt -o model.npz 2> /dev/null
+    tg-init -P tinygpt -s 1 -o model.npz 2> /dev/null # an untrained one is quickly made again
+    tg-convert model.npz --lossy -o model.safetensors 2> /dev/null
+    tg-train -n 2 t.npz 2> /dev/null
+    cp model.npz want.npz
+    run -2 --separate-stderr tg-init -o model.npz
+    said "tg-init: model.npz: a model that was trained for 2 steps; --force replaces it"
+    cmp model.npz want.npz
+    cp model.safetensors want
+    run -2 --separate-stderr tg-init -o model.safetensors
+    said "tg-init: model.safetensors: another project's model; --force replaces it"
+    cmp model.safetensors want
+    run -0 --separate-stderr tg-init --force -P tinygpt -s 1 -o model.npz
+    tg-init -P tinygpt -s 1 2> /dev/null | cmp - model.npz
+    echo "not a model" > model.npz
+    run -0 --separate-stderr tg-init -P tinygpt -o model.npz
+}
+
+@test "a log is no place for anything but a log" {
+    local file
+    make_text 2000 | tg-tokenize -o t.npz
+    tg-init -P tinygpt -o model.npz 2> /dev/null
+    cp model.npz other.npz
+    cp model.npz want.npz
+    cp t.npz want-t.npz
+    for file in other.npz t.npz; do
+        run -2 --separate-stderr tg-train -n 2 --log $file t.npz
+        [[ $stderr = *"tg-train: $file: this is a zip file, expected a log, or a new file for it"* ]]
+    done
+    for file in model.npz new.npz; do
+        run -2 --separate-stderr tg-train -n 2 -m $file --log $file t.npz
+        [[ $stderr = *"tg-train: $file: the log cannot be where the model is saved"* ]]
+    done
+    cmp model.npz want.npz
+    cmp other.npz want.npz
+    cmp t.npz want-t.npz
+    [[ ! -e new.npz ]]
+}
+
 @test "tokenizing what is no text is warned of, and done" {
     make_text 500 > text
     tg-tokenize -o t.npz text

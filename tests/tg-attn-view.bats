@@ -215,6 +215,22 @@ END
     [[ $(cat n) -ge 20 ]]
 }
 
+@test "a long dump shows how far it is, on a terminal only" {
+    slow
+    dump short.npz T=2 L=1 H=1 D=8 stages=q,k text=none
+    alter short.npz long.npz 'a["h.0.q"] = a["h.0.k"] = np.zeros((1, 20000, 1, 8), "f4"); a.pop("dump/ids", 0)'
+    shows_on_terminal 'rows: [0-9]+%, [0-9a-z.]+ left' 'tg-attn-view --color never --width 80 long.npz > out'
+    run ! shows_on_terminal rows 'bash -c "timeout 3 tg-attn-view --width 80 long.npz 2>&1 | cat > out"'
+}
+
+@test "a file name does not turn its page around" {
+    local name=$'a\xe2\x80\xaeb.npz'
+    dump "$name" T=3 L=1 H=1
+    tg-attn-view --html "$name" > page.html
+    run -1 grep $'\xe2\x80\xae' page.html
+    grep -F '"name": "a\u005cu202Eb.npz"' page.html
+}
+
 @test "tokens in other scripts and control characters can be read, and do nothing" {
     slow
     dump dump.npz T=12 L=1 H=1 text=hostile
@@ -380,6 +396,12 @@ END
     alter dump.npz bad.npz 'a["h.1.scores"][0, 1, 2, 1] = -np.inf'
     run -1 --separate-stderr tg-attn-view --show scores bad.npz
     said 'bad.npz: h.1.scores[25] is -inf'
+    for number in 1.5 -0.5; do
+        alter dump.npz bad.npz "a['h.1.probs'][0, 1, 2, 1] = $number"
+        run -1 --separate-stderr tg-attn-view bad.npz
+        said "bad.npz: h.1.probs[25] is $number: a probability is between 0 and 1"
+        run -1 --separate-stderr tg-info --check bad.npz
+    done
     alter dump.npz fine.npz 'a["h.1.scores"][0, 1, 2, 3] = np.nan'
     tg-attn-view --show scores fine.npz > one
     tg-attn-view --show scores dump.npz | cmp - one

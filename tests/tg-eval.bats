@@ -268,3 +268,16 @@ PY
     echo "$output"
     [[ $(grep -c '^ok ' <<< "$output") = 6 ]]
 }
+
+# ---- files that change
+
+@test "tokens that are changed while they are read change nothing" {
+    make_text 20000 > letters
+    tg-tokenize -t char -o chars.npz letters
+    tg-init -t chars.npz -P tinygpt -o chars-model.npz 2> /dev/null
+    tg-eval -m chars-model.npz --per-token chars.npz > want
+    head -c 8000 /dev/zero | tr '\0' '\377' > others # ids that the vocabulary lacks
+    run_pipe 0 "tg-eval -m chars-model.npz --per-token chars.npz |
+        { head -c 1; sleep 0.5; dd if=others of=chars.npz bs=1 seek=10000 conv=notrunc status=none; cat; } > got"
+    cmp got want
+}

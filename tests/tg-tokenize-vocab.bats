@@ -421,7 +421,7 @@ bpe
 260"
     tg-init -t tokens.npz --vocab-size 260 | cmp - <(tg-init -t model.npz --vocab-size 260)
     tg-train -n 2 -b 1 --context 8 -m new.npz tokens.npz
-    run -2 --separate-stderr tg-init -t bpe.npz --vocab-size 259 -o new.npz
+    run -2 --separate-stderr tg-init -t bpe.npz --vocab-size 259 -o other.npz
     said 'vocab_size 259 is below the 260 ids of tokenizer "bpe"'
     run -1 --separate-stderr tg-train -m new.npz char-tokens.npz
     said 'the tokens are of tokenizer "char" with 28 ids, expected "bpe" with 260 ids'
@@ -430,7 +430,7 @@ bpe
 @test "the padding is never sampled, and is no token of a text" {
     slow
     # an untrained model has 60 ids of padding among 320
-    tg-init -t bpe.npz --n-ctx 8 --n-embd 16 -o model.npz
+    tg-init -f -t bpe.npz --n-ctx 8 --n-embd 16 -o model.npz
     tg-sample -p the -n 3000 --no-prompt -t 5 > got
     [[ $(size got) -ge 2996 ]] # a token of padding would have no bytes
     tg-sample -p the -n 500 --no-prompt -t 5 --count 3 --precision bf16 -0 > got

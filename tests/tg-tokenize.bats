@@ -195,6 +195,23 @@ np.savez("n.npz", **{"kind": np.bytes_("tokens"), "version": np.int64(1),
     [[ $(size out) = 2500000 ]]
 }
 
+# change_while_read COMMAND: tg-tokenize writes into a full pipe; COMMAND changes its text before the pipe is read.
+change_while_read() {
+    yes "a line of text" | head -c 8000000 > text
+    run_pipe 0 "tg-tokenize text | { head -c 1; sleep 0.3; $1; cat; } | tg-tokenize -d > got"
+    [[ -z $stderr ]]
+}
+
+@test "a text that is changed while it is read gives a sound archive" {
+    change_while_read 'yes "the same as before" | head -c 8000000 | dd of=text conv=notrunc status=none'
+    [[ $(size got) = 8000000 ]]
+}
+
+@test "a text that is shortened while it is read ends there" {
+    change_while_read 'truncate -s 1000 text'
+    [[ $(size got) -gt 1000 && $(size got) -lt 8000000 ]]
+}
+
 @test "on a terminal, a long run shows its progress; a short one and a pipe nothing" {
     slow
     run -0 on_terminal '(printf a; sleep 1.2; printf b; sleep 0.3; printf c) | tg-tokenize > t.npz'

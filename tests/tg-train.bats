@@ -460,6 +460,15 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     grep -qF "standard input: tg-train -m 'my model.npz' -b 4 -n 100000 -" err
 }
 
+@test "the command for a text is quoted" {
+    make_text 500 > 'x;rm -rf y'
+    run -1 --separate-stderr tg-train 'x;rm -rf y'
+    [[ $stderr = *"try  tg-tokenize 'x;rm -rf y' | tg-train" ]]
+    cp 'x;rm -rf y' $'a\xe2\x80\xaeb'
+    run -1 --separate-stderr tg-train $'a\xe2\x80\xaeb'
+    [[ $stderr = *"try  tg-tokenize \$'a\342\200\256b' | tg-train" ]]
+}
+
 @test "a long first step shows how far it is, and the time left" {
     shows_on_terminal 'step 0/3 \+ [0-9]+%  [0-9,]+ tok/s  [0-9a-z]+ left' 'tg-train -n 3 -a 65536 t.npz'
 }

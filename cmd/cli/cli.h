@@ -28,7 +28,8 @@ enum { CLI_OK = 0, CLI_DATA = 1, CLI_USAGE = 2, CLI_IO = 3 };
  * Call this first in main.  It sets the tool's name for messages.  It opens /dev/null on each standard
  * descriptor that is closed, so that no other file takes its number; reading standard input or writing
  * standard output then fails.  It ignores SIGXFSZ, so that a write beyond the file size limit fails
- * with an error.
+ * with an error, and SIGBUS, so that a mapped file that becomes shorter ends the tool with a message and
+ * CLI_IO.
  */
 void cli_init(const char *tool_name);
 
@@ -45,7 +46,8 @@ int cli_report(const tg_err *err);
  * not.  Threads must not call it at the same time. */
 bool cli_stdout_failed(void);
 
-/* Flush and close stdout, and report a failure of this or any earlier write.  Returns the exit code. */
+/* Flush and close stdout, and report a failure of this or any earlier write.  Returns the exit code.  If
+ * nothing was written there, this does nothing. */
 int cli_close_stdout(void);
 
 /* ---- options.c */
@@ -261,9 +263,23 @@ const char *cli_count(uint64_t n);
 const char *cli_bytes(uint64_t bytes);
 const char *cli_duration(double seconds);
 
-/* Copy text to out [size] so that a terminal can show it safely: control characters and bytes that are
- * not valid UTF-8 become \n, \t or \xNN.  The result is cut to fit and NUL-terminated. */
+/* Copy text to out [size] so that a terminal can show it safely, on one line: control characters, characters
+ * without a sign (which may hide others or turn them around) and bytes that are not valid UTF-8 become \n,
+ * \t, \xNN, \uNNNN or \UNNNNNNNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
+
+/*
+ * Text for a terminal, byte by byte: control characters except newlines and tabs, and bytes that are not
+ * valid UTF-8, become \xNN.  Each call writes what is to be shown to `out`, without NUL, and returns its
+ * bytes: the beginning of a character waits for its end, or for cli_show_end().
+ */
+#define CLI_SHOWN_MAX 32
+typedef struct cli_shown {
+    unsigned char character[4]; /* [n] the bytes that wait */
+    size_t n;
+} cli_shown;
+size_t cli_show_byte(cli_shown *s, char out[CLI_SHOWN_MAX], unsigned char byte);
+size_t cli_show_end(cli_shown *s, char out[CLI_SHOWN_MAX]);
 
 /* ---- shell.c */
 

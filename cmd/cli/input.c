@@ -1,12 +1,12 @@
 /* cli: the files that a tool reads. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/source.h"
 
 const char *cli_model_path(const char *given)
 {
@@ -37,7 +37,7 @@ tg_status cli_open_input(int *fd, const char *path, tg_err *err)
     struct stat st;
     int sys = 0;
 
-    *fd = cli_is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    *fd = cli_is_dash(path) ? STDIN_FILENO : tg_open_path(path);
     if (*fd < 0 || fstat(*fd, &st))
         sys = errno;
     else if (S_ISDIR(st.st_mode))

@@ -4,12 +4,14 @@
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
 static const char *tool_name = "tg";
 static int stdout_errno; /* of a failed write to stdout, if known */
+static bool stdout_used; /* other than by stdio */
 
 /* Open /dev/null on `fd` if that is closed.  open() returns the lowest free descriptor, so the caller
  * must go upwards from 0. */
@@ -26,6 +28,7 @@ void cli_init(const char *name)
     fill_descriptor(STDOUT_FILENO, O_RDONLY);
     fill_descriptor(STDERR_FILENO, O_WRONLY);
     cli_ignore_file_limit();
+    cli_catch_bus();
 }
 
 const char *cli_tool_name(void)
@@ -93,10 +96,18 @@ bool cli_stdout_failed(void)
     return true;
 }
 
+void cli_uses_stdout(void)
+{
+    stdout_used = true;
+}
+
 int cli_close_stdout(void)
 {
     bool failed;
 
+    /* it has no orientation before its first use */
+    if (!stdout_used && fwide(stdout, 0) == 0)
+        return CLI_OK;
     errno = 0;
     failed = fflush(stdout) != 0 || ferror(stdout);
     if (!failed)

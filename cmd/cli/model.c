@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cmd/cli/cli.h"
+#include "lib/train/checkpoint.h"
 
 static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
 {
@@ -31,6 +32,20 @@ void cli_model_close(cli_model *m)
 {
     tg_model_free(&m->model);
     cli_close_input(m->fd);
+}
+
+size_t cli_model_step(const char *path)
+{
+    tg_err err;
+    size_t step = 0;
+    int fd;
+
+    if (cli_open_input(&fd, path, &err))
+        return 0;
+    if (tg_checkpoint_read_step(&step, fd, &err))
+        step = 0;
+    cli_close_input(fd);
+    return step;
 }
 
 /* ---- other projects' */

@@ -25,6 +25,9 @@ bool cli_model_is_foreign(const char *path);
 /* Read such a model; say what is worth knowing about it.  flat: as by tg_model_file_to_model(). */
 TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err);
 
+/* How many steps the model in a file has been trained for; 0 also if the file is no such model. */
+size_t cli_model_step(const char *path);
+
 /* Say what has been bridged, assumed or left out. */
 void cli_say_notes(const char *path, const tg_notes *notes);
 

@@ -43,6 +43,7 @@ tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_er
 
     *out = (cli_output){.fd = STDOUT_FILENO, .name = "standard output"};
     if (!path || cli_is_dash(path)) {
+        cli_uses_stdout();
         status = check_stdout(err);
     } else {
         out->name = path;

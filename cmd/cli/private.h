@@ -36,6 +36,9 @@ void cli_show_version(const cli_tool *tool);
 /* The name given to cli_init(). */
 const char *cli_tool_name(void);
 
+/* Standard output is written to, other than by stdio: cli_close_stdout() will close it. */
+void cli_uses_stdout(void);
+
 /* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);
 
@@ -51,5 +54,8 @@ void cli_forget_file(cli_kept kind);
 
 /* Ignore SIGXFSZ: a write beyond the file size limit then fails with an error. */
 void cli_ignore_file_limit(void);
+
+/* Turn a mapped file that becomes shorter into an error: a message, no temporary file, CLI_IO. */
+void cli_catch_bus(void);
 
 #endif

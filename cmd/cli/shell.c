@@ -3,22 +3,30 @@
 
 #include "cmd/cli/cli.h"
 #include "lib/base/utf8.h"
+#include "lib/view/label.h"
 
 static const char more[] = " ...";
 #define SAFE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%"
 
+/* The bytes of the character at the start of word [n]; 0: none that a message shows as it is. */
+static size_t visible(const char *word, size_t n)
+{
+    uint32_t code;
+    const size_t length = tg_utf8_printable(&code, word, n);
+
+    return length > 0 && !tg_label_hides(code) ? length : 0;
+}
+
 /* How the characters of a word are written: as they are; in '...'; or, because one of them cannot be shown,
- * in
- * $'...' with escapes. */
+ * in $'...' with escapes. */
 enum quoting { PLAIN, QUOTED, ESCAPED };
 
 static enum quoting quoting_of(const char *word)
 {
     enum quoting result = *word == '\0' || strcmp(word, more + 1) == 0 ? QUOTED : PLAIN;
-    uint32_t code;
 
     for (size_t n = strlen(word), taken; n > 0; word += taken, n -= taken) {
-        taken = tg_utf8_printable(&code, word, n);
+        taken = visible(word, n);
         if (taken == 0)
             return ESCAPED;
         if (taken == 1 && !strchr(SAFE, *word))
@@ -31,9 +39,7 @@ static enum quoting quoting_of(const char *word)
  * the bytes read. */
 static size_t write_character(char out[5], const char *word, size_t n, enum quoting quoting, size_t *taken)
 {
-    uint32_t code;
-
-    *taken = tg_utf8_printable(&code, word, n);
+    *taken = visible(word, n);
     if (*taken == 0) {
         *taken = 1;
         return (size_t)snprintf(out, 5, "\\%03o", (unsigned char)*word);

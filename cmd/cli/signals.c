@@ -1,6 +1,7 @@
 /* cli: signals that ask a tool to stop or to report its progress. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ static const int ends[N_ENDS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGX
 static volatile sig_atomic_t stop_signal, can_abandon, abandon_asked;
 static double stop_time; /* of the last signal that counted; used by on_stop() only */
 static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */
+static char bus_line[128];                             /* what on_bus() says */
 static volatile sig_atomic_t status_asked;
 /* Files to remove: paths, and whether there is one. */
 static char kept[CLI_KEPT_FILES][8192];
@@ -37,14 +39,19 @@ static void set_action(int number, void (*action)(int))
     sigaction(number, &sa, NULL);
 }
 
+static void remove_kept(void)
+{
+    for (int kind = 0; kind < CLI_KEPT_FILES; kind++)
+        if (is_kept[kind])
+            unlink(kept[kind]);
+}
+
 /* Remove the registered files, and let the signal end the tool when its handler returns. */
 static void end_at_once(int number)
 {
     const int sys = errno;
 
-    for (int kind = 0; kind < CLI_KEPT_FILES; kind++)
-        if (is_kept[kind])
-            unlink(kept[kind]);
+    remove_kept();
     set_action(number, SIG_DFL);
     raise(number);
     errno = sys;
@@ -101,6 +108,33 @@ static void catch_unless_caught(int number, void (*action)(int))
 void cli_ignore_file_limit(void)
 {
     set_action(SIGXFSZ, SIG_IGN);
+}
+
+/* A page of a mapped file is not there any more, or the disk failed.  Other causes are defects. */
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    (void)context;
+    if (info->si_code == BUS_ADRERR) {
+        while (atomic_flag_test_and_set(&said)) /* several threads: the first one ends the tool */
+            pause();
+        cli_say_at_once(bus_line);
+        remove_kept();
+        _exit(CLI_IO);
+    }
+    end_at_once(number);
+}
+
+void cli_catch_bus(void)
+{
+    struct sigaction sa = {.sa_flags = SA_SIGINFO};
+
+    snprintf(bus_line, sizeof bus_line, "%s: a file that is read has become shorter, or cannot be read\n",
+             cli_tool_name());
+    sa.sa_sigaction = on_bus;
+    stop_set(&sa.sa_mask);
+    sigaction(SIGBUS, &sa, NULL);
 }
 
 /* ---- files to remove: a save's temporary file, a lock */

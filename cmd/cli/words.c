@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/utf8.h"
+#include "lib/view/label.h"
 
 #define RING 8
 
@@ -77,14 +78,18 @@ const char *cli_duration(double seconds)
     return out;
 }
 
-#define SHOWN_SIZE 8 /* bytes of a shown character, with NUL */
+#define SHOWN_SIZE 12 /* bytes of a shown character, with NUL */
 
-/* Show the first character of text [n], n >= 1; *taken: its bytes in text.  Returns those shown. */
-static size_t show_character(char shown[SHOWN_SIZE], const unsigned char *text, size_t n, size_t *taken)
+/* Show the first character of text [n], n >= 1; *taken: its bytes in text.  Returns those shown.
+ * hidden: characters without a sign are shown, too. */
+static size_t show_character(char shown[SHOWN_SIZE], const unsigned char *text, size_t n, size_t *taken,
+                             bool hidden)
 {
     uint32_t code;
 
     *taken = tg_utf8_printable(&code, text, n);
+    if (*taken > 0 && hidden && tg_label_hides(code))
+        return (size_t)snprintf(shown, SHOWN_SIZE, code <= 0xFFFF ? "\\u%04X" : "\\U%08X", (unsigned)code);
     if (*taken > 0) {
         memcpy(shown, text, *taken);
         return *taken;
@@ -101,7 +106,7 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
 
     for (; n > 0; text += taken, n -= taken) {
         char shown[SHOWN_SIZE];
-        const size_t length = show_character(shown, text, n, &taken);
+        const size_t length = show_character(shown, text, n, &taken, true);
 
         if (used + length >= size)
             break;
@@ -110,4 +115,33 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
     }
     if (size > 0)
         out[used] = '\0';
+}
+
+size_t cli_show_end(cli_shown *s, char out[CLI_SHOWN_MAX])
+{
+    size_t used = 0, taken;
+
+    for (size_t i = 0; i < s->n; i += taken) {
+        char shown[SHOWN_SIZE];
+        const size_t length = show_character(shown, s->character + i, s->n - i, &taken, false);
+
+        memcpy(out + used, shown, length);
+        used += length;
+    }
+    s->n = 0;
+    return used;
+}
+
+size_t cli_show_byte(cli_shown *s, char out[CLI_SHOWN_MAX], unsigned char byte)
+{
+    size_t used = tg_utf8_continues(byte) ? 0 : cli_show_end(s, out);
+
+    if (byte == '\n' || byte == '\t') {
+        out[used++] = (char)byte;
+        return used;
+    }
+    s->character[s->n++] = byte;
+    if (!tg_utf8_is_cut(s->character, s->n))
+        used += cli_show_end(s, out + used);
+    return used;
 }

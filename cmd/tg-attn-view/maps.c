@@ -130,8 +130,18 @@ static float maximum(const float *x, size_t n)
     return most;
 }
 
+/* The share of the work that is done with map m's row i: row i has i + 1 scores. */
+static double share_done(const view *v, size_t m, size_t i)
+{
+    const double rows = (double)i / (double)v->dump->T;
+
+    return ((double)m + rows * rows) / (double)v->n;
+}
+
 tg_status view_fill(view *v, size_t n, tg_err *err)
 {
+    cli_job job;
+    const tg_watch *watch = cli_job_begin(&job, "rows");
     const tg_dump *dump = v->dump;
     float *row = calloc(dump->T, sizeof *row), *maxima = calloc(v->n, dump->T * sizeof *maxima);
     double *scratch = calloc(tg_dump_row_scratch(dump), sizeof *scratch);
@@ -147,8 +157,10 @@ tg_status view_fill(view *v, size_t n, tg_err *err)
             tg_dump_row(row, dump, map->layer, v->show, v->b, map->head, i, scratch);
             tg_grid_add(&map->grid, i, row);
             maxima[m * dump->T + i] = maximum(row, i + 1);
+            (void)tg_watch_tell(watch, share_done(v, m, i + 1));
         }
     }
+    cli_progress_end();
     if (!status)
         set_range(v, maxima, v->n * dump->T);
     free(row);

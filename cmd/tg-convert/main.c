@@ -101,6 +101,17 @@ static int parse(int argc, char **argv, convert_options *o)
     return check_target(o, names);
 }
 
+tg_status convert_spares(const convert_options *o, const char *path, tg_err *err)
+{
+    const char *const inputs[] = {o->source, o->tokenizer, o->ask.map};
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0] && !status; i++)
+        if (inputs[i])
+            status = cli_output_spares(path, inputs[i], err);
+    return status;
+}
+
 /* Standard input is told by its first bytes: a model, or else tokens. */
 static tg_status convert_input(const convert_options *o, const tg_tokenizer *tok, tg_err *err)
 {

@@ -36,9 +36,9 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
     cli_output out;
-    tg_status status = cli_output_begin(&out, path, true, err);
+    tg_status status;
 
-    if (status)
+    if ((status = convert_spares(o, path, err)) || (status = cli_output_begin(&out, path, true, err)))
         return status;
     how.progress = show;
     how.context = &progress;

@@ -20,7 +20,8 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
     uint64_t count = 0;
     tg_status status;
 
-    if ((status = cli_output_begin(&out, o->target, true, err))) {
+    if ((status = convert_spares(o, o->target, err)) ||
+        (status = cli_output_begin(&out, o->target, true, err))) {
         tg_source_close(source);
         return status;
     }

@@ -82,13 +82,24 @@ static tg_status eval_all(eval_job *job, tg_err *err)
 
 /* ---- --logits */
 
+/* Check that the output is not a file that is read. */
+static tg_status spare_inputs(const eval_job *job, tg_err *err)
+{
+    tg_status status = cli_output_spares(job->o->output, job->m.path, err);
+
+    if (!status && job->o->files == 0)
+        status = cli_output_spares(job->o->output, "-", err);
+    for (size_t i = 0; !status && i < job->o->files; i++)
+        status = cli_output_spares(job->o->output, job->o->file[i], err);
+    return status;
+}
+
 static tg_status write_logits(eval_job *job, tg_err *err)
 {
     cli_output out;
     tg_status status;
 
-    if ((status = cli_output_spares(job->o->output, job->m.path, err)) ||
-        (status = cli_output_begin(&out, job->o->output, true, err)))
+    if ((status = spare_inputs(job, err)) || (status = cli_output_begin(&out, job->o->output, true, err)))
         return status;
     if ((status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)))
         job->output_failed = true;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/model.h"
 #include "cmd/cli/tokenizer.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
@@ -17,6 +18,7 @@ struct options {
     uint64_t seed;
     const char *tokenizer; /* of -t; NULL: bytes */
     const char *output;    /* NULL: standard output */
+    bool force;            /* replace any model */
 };
 
 /* Make the option for a member of the config.  The preset decides its default, so --help shows none. */
@@ -41,6 +43,7 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
         {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'f', "force", CLI_FLAG, &o->force, NULL, "replace FILE even if it is a trained model", 0, 0, NULL},
         {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "bytes|ids|FILE",
          "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is none: as many "
          "ids as --vocab-size, without text (default: bytes)",
@@ -166,13 +169,32 @@ static tg_status open_tokenizer(const tg_tokenizer **tok, const struct options *
     return status == TG_EDATA ? err->code = TG_EUSAGE : status;
 }
 
+/* Check that the output replaces neither the tokenizer's file nor, without --force, work of hours. */
+static tg_status spare_work(const struct options *o, tg_err *err)
+{
+    size_t step;
+    tg_status status;
+
+    if (o->tokenizer && (status = cli_output_spares(o->output, o->tokenizer, err)))
+        return status;
+    if (!o->output || o->force || cli_output_is_stream(o->output))
+        return TG_OK;
+    if (cli_model_is_foreign(o->output))
+        return tg_fail(err, TG_EUSAGE, "%s: another project's model; --force replaces it", o->output);
+    step = cli_model_step(o->output);
+    if (step == 0)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s: a model that was trained for %s step%s; --force replaces it",
+                   o->output, cli_count(step), cli_plural(step));
+}
+
 static tg_status run(const struct options *o, tg_err *err)
 {
     const tg_tokenizer *tok = NULL;
     cli_output out;
     tg_status status;
 
-    if ((status = cli_output_begin(&out, o->output, true, err)))
+    if ((status = spare_work(o, err)) || (status = cli_output_begin(&out, o->output, true, err)))
         return status;
     if (!(status = open_tokenizer(&tok, o, err)) && !(status = make_model(o, tok, &out, err)))
         status = cli_output_commit(&out, err);

@@ -11,42 +11,37 @@
 
 /* ---- bytes to standard output */
 
-/* Write the bytes that waited: a whole character, or bytes that are no part of one.  On a terminal,
- * control characters and those bytes are escaped: they could move the cursor, or worse. */
+/* Write the bytes that waited.  On a terminal, control characters and bytes that are no part of a character
+ * are escaped: they could move the cursor, or worse. */
 static void put_character(sample_output *out)
 {
-    char shown[4 * sizeof out->character + 1];
-    const size_t n = out->n_character;
+    char shown[CLI_SHOWN_MAX];
 
-    out->n_character = 0;
-    if (n == 0)
+    if (out->waiting.n == 0)
         return;
-    out->last = out->character[n - 1];
-    if (!out->terminal) {
-        fwrite(out->character, 1, n, stdout);
-        return;
-    }
-    cli_escape(shown, sizeof shown, out->character, n);
-    fputs(shown, stdout);
-}
-
-static void put_byte(sample_output *out, unsigned char byte)
-{
-    out->last = byte;
-    putchar(byte);
+    out->last = out->waiting.character[out->waiting.n - 1];
+    if (out->terminal)
+        fwrite(shown, 1, cli_show_end(&out->waiting, shown), stdout);
+    else
+        fwrite(out->waiting.character, 1, out->waiting.n, stdout);
+    out->waiting.n = 0;
 }
 
 /* Bytes that may be the beginning of a character wait for its end. */
 static void take_byte(sample_output *out, unsigned char byte)
 {
-    if (!tg_utf8_continues(byte))
-        put_character(out);
-    if (byte == '\n' || byte == '\t' || (byte < 0x80 && !out->terminal)) {
-        put_byte(out, byte);
+    cli_shown *w = &out->waiting;
+    char shown[CLI_SHOWN_MAX];
+
+    if (out->terminal) {
+        out->last = byte;
+        fwrite(shown, 1, cli_show_byte(w, shown, byte), stdout);
         return;
     }
-    out->character[out->n_character++] = byte;
-    if (!tg_utf8_is_cut(out->character, out->n_character))
+    if (!tg_utf8_continues(byte))
+        put_character(out);
+    w->character[w->n++] = byte;
+    if (!tg_utf8_is_cut(w->character, w->n))
         put_character(out);
 }
 
@@ -62,7 +57,7 @@ static void end_text(sample_output *out)
 {
     if (out->terminal)
         put_character(out);
-    out->n_character = 0;
+    out->waiting.n = 0;
     if (out->zero)
         putchar('\0');
     else if (out->last != '\n' && (out->terminal || out->count > 1))

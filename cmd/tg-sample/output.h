@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/cli/cli.h"
 #include "lib/base/status.h"
 
 typedef struct sample_text {
@@ -27,13 +28,12 @@ typedef struct sample_output {
     bool terminal, zero; /* zero: texts end with a NUL */
     const char *stop;    /* or NULL */
     size_t stop_length;
-    sample_text *text;          /* [count] */
-    size_t count, current;      /* current: index of the text being written */
-    bool begun;                 /* the current text's prompt has been written */
-    sample_text prompt;         /* at the beginning of every text */
-    unsigned char last;         /* last byte written */
-    unsigned char character[4]; /* the bytes of an incomplete UTF-8 character, which wait for its end */
-    size_t n_character;
+    sample_text *text;     /* [count] */
+    size_t count, current; /* current: index of the text being written */
+    bool begun;            /* the current text's prompt has been written */
+    sample_text prompt;    /* at the beginning of every text */
+    unsigned char last;    /* last byte written */
+    cli_shown waiting;     /* the bytes of an incomplete UTF-8 character, which wait for its end */
 } sample_output;
 
 /* Begin `count` >= 1 texts.  Each ends before `stop`, a nonempty string that the caller keeps; NULL:

@@ -16,7 +16,7 @@ static tg_status take_packed(tokenize_job *job, const tg_tokenizer *tok, const u
     tg_status status = TG_OK;
 
     if (tg_tokenizer_ids_are_bytes(tok) && job->o->work == WORK_DECODE)
-        return write_bytes(job, packed, n, false, err);
+        return write_bytes(job, packed, n, err);
     job->from_archive = true;
     for (size_t t = 0, take; !status && t < n; t += take) {
         take = tg_size_min(n - t, IDS);

@@ -4,9 +4,6 @@
 #include "formats/archive.h"
 #include "formats/crc.h"
 #include "formats/format.h"
-#include "lib/base/size.h"
-
-#define PIECE ((size_t)1 << 20) /* bytes of mapped text per write */
 
 /* ---- one text */
 
@@ -144,7 +141,7 @@ static tg_status encode_file(tokenize_job *job, tg_source *source, const char *n
     return !status && job->o->eot ? end_documents(job, &r, name, err) : status;
 }
 
-/* Text whose bytes are its ids: without an encoder, and without copying a mapped file. */
+/* Text whose bytes are its ids: without an encoder. */
 static tg_status write_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
     tg_status status = warn_if_no_text(source, name, err);
@@ -153,11 +150,10 @@ static tg_status write_file(tokenize_job *job, tg_source *source, const char *na
     while (!status && n > 0) {
         if (tg_source_peek(source, 1, err)) /* process slowly arriving text without delay */
             return tg_err_in(err, name);
-        n = tg_size_min(source->ready, PIECE);
+        n = source->ready;
         if (n > 0)
-            status = write_bytes(job, source->next, n, source->map != NULL, err);
+            status = write_bytes(job, source->next, n, err);
         tg_source_skip(source, n);
-        tg_source_release(source);
         show_progress(job, n);
     }
     return status;

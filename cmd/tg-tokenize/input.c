@@ -13,14 +13,25 @@
 
 /* ---- one after another */
 
+/* The bytes that a regular file has from the descriptor's position on; 0: unknown. */
+static uint64_t size_left(int fd)
+{
+    const off_t from = lseek(fd, 0, SEEK_CUR);
+    struct stat st;
+
+    return from >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > from
+               ? (uint64_t)(st.st_size - from)
+               : 0;
+}
+
 static tg_status visit_descriptor(tokenize_job *job, int fd, const char *name, visitor *visit, tg_err *err)
 {
     tg_source source;
     tg_status status;
 
-    if (tg_source_open(&source, fd, err))
+    job->progress.of = job->o->files.n == 1 ? size_left(fd) : 0;
+    if (tg_source_open_unmapped(&source, fd, err)) /* text files are often written to */
         return tg_err_in(err, name);
-    job->progress.of = source.map && job->o->files.n == 1 ? source.ready : 0;
     status = visit(job, &source, name, err);
     tg_source_close(&source);
     return status;
@@ -53,8 +64,7 @@ tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
 
 /* ---- parts of a text */
 
-#define MAPPED ((size_t)16 << 20)  /* bytes of a mapped file at a time */
-#define GATHERED ((size_t)2 << 20) /* bytes of a pipe at a time, if available */
+#define GATHERED ((size_t)2 << 20) /* bytes at a time, if available */
 
 /* Whether more can be read without waiting. */
 static bool has_more(int fd)
@@ -88,32 +98,25 @@ static tg_status gather(tokenize_job *job, tg_source *source, size_t *n, tg_err 
     return TG_OK;
 }
 
-static bool is_gathered(const tg_source *source)
-{
-    return !source->map && tg_threads() > 1;
-}
-
 tg_status read_part(tokenize_job *job, tg_source *source, const unsigned char **text, size_t *n, tg_err *err)
 {
     tg_status status;
 
-    if (is_gathered(source)) {
+    if (tg_threads() > 1) {
         status = gather(job, source, n, err);
         *text = job->gathered;
         return status;
     }
     status = tg_source_peek(source, 1, err);
     *text = source->next;
-    *n = tg_size_min(source->ready, MAPPED);
+    *n = source->ready;
     return status;
 }
 
 void read_part_end(tokenize_job *job, tg_source *source, size_t n)
 {
-    if (!is_gathered(source)) {
+    if (tg_threads() == 1)
         tg_source_skip(source, n);
-        tg_source_release(source);
-    }
     show_progress(job, n);
 }
 
@@ -151,7 +154,6 @@ static tg_status collect_text(tokenize_job *job, tg_chars *chars, tg_source *sou
         if (spool >= 0 && tg_write_all(spool, source->next, n, err))
             return tg_err_in(err, "temporary copy");
         tg_source_skip(source, n);
-        tg_source_release(source);
         show_progress(job, n);
     }
     return status;
@@ -172,7 +174,7 @@ static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, 
 
     if ((begin < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) && (status = open_spool(spool, err)))
         return status;
-    if ((status = tg_source_open(&source, fd, err)))
+    if ((status = tg_source_open_unmapped(&source, fd, err)))
         return status;
     status = collect_text(job, chars, &source, *spool, err);
     tg_source_close(&source);

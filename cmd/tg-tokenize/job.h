@@ -38,7 +38,7 @@ struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t eot;             /* ends each document; -1: none is added */
-    unsigned char *gathered; /* [GATHERED] text from a pipe; NULL: not needed yet; owned */
+    unsigned char *gathered; /* [GATHERED] text; NULL: not needed yet; owned */
     int *spool;              /* [files.n] descriptor of a copy, if a FILE can be read only once, or -1;
                               * NULL: none */
     tokenize_progress progress;
@@ -53,6 +53,8 @@ struct tokenize_job {
     take_ids *take;
     tg_tokens_writer *w; /* NULL until there are ids */
     text_out text;
+    bool on_terminal; /* the output is text, and goes to a terminal */
+    cli_shown shown;
     uint64_t at;                   /* offset in the text of the next token's first byte */
     bool added;                    /* the ids were added: they have no bytes in the text */
     bool from_archive;             /* the ids come from an archive: no text but theirs is known */
@@ -106,8 +108,8 @@ TG_MUST_CHECK tg_status decode_files(tokenize_job *job, tg_err *err);
 /* Choose job->take. */
 void choose_output(tokenize_job *job);
 
-/* Write text whose bytes are the ids.  mapped: they never change. */
-TG_MUST_CHECK tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped, tg_err *err);
+/* Write text whose bytes are the ids. */
+TG_MUST_CHECK tg_status write_bytes(tokenize_job *job, const void *text, size_t n, tg_err *err);
 
 /* Write the pending lines and text. */
 TG_MUST_CHECK tg_status flush_output(tokenize_job *job, tg_err *err);

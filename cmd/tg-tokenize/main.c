@@ -1,5 +1,6 @@
 /* tg-tokenize: text to tokens and back, in constant memory. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cli/tokenizer.h"
 #include "cmd/tg-tokenize/job.h"
@@ -47,6 +48,7 @@ static tg_status work(tokenize_job *job, tg_err *err)
         return write_tokenizer(job, err);
     case WORK_DECODE:
     case WORK_UNLIST:
+        job->on_terminal = isatty(job->out.fd);
         status = decode_files(job, err);
         break;
     case WORK_ARCHIVE:

@@ -13,9 +13,38 @@
 
 /* ---- text that waits */
 
-static tg_status write_out(tokenize_job *job, const void *data, size_t n, tg_err *err)
+static tg_status write_all(const tokenize_job *job, const void *data, size_t n, tg_err *err)
 {
     return tg_write_all(job->out.fd, data, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+}
+
+/* Text must not control the terminal. */
+static tg_status write_shown(tokenize_job *job, const unsigned char *text, size_t n, tg_err *err)
+{
+    char shown[4096];
+    size_t used = 0;
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        used += cli_show_byte(&job->shown, shown + used, text[i]);
+        if (used > sizeof shown - CLI_SHOWN_MAX) {
+            status = write_all(job, shown, used, err);
+            used = 0;
+        }
+    }
+    return status ? status : write_all(job, shown, used, err);
+}
+
+static tg_status end_shown(tokenize_job *job, tg_err *err)
+{
+    char shown[CLI_SHOWN_MAX];
+
+    return write_all(job, shown, cli_show_end(&job->shown, shown), err);
+}
+
+static tg_status write_out(tokenize_job *job, const void *data, size_t n, tg_err *err)
+{
+    return job->on_terminal ? write_shown(job, data, n, err) : write_all(job, data, n, err);
 }
 
 tg_status flush_output(tokenize_job *job, tg_err *err)
@@ -84,7 +113,7 @@ static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const 
     return n > 0 && tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
-tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped, tg_err *err)
+tg_status write_bytes(tokenize_job *job, const void *text, size_t n, tg_err *err)
 {
     tg_status status;
 
@@ -92,9 +121,7 @@ tg_status write_bytes(tokenize_job *job, const void *text, size_t n, bool mapped
         return write_out(job, text, n, err);
     if ((status = begin_archive(job, job->tok, err)))
         return status;
-    status = mapped ? tg_tokens_write_packed_zero_copy(job->w, text, n, err)
-                    : tg_tokens_write_packed(job->w, text, n, err);
-    return status ? tg_err_in(err, job->out.name) : TG_OK;
+    return tg_tokens_write_packed(job->w, text, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 /* ---- lines */
@@ -234,6 +261,9 @@ tg_status finish_output(tokenize_job *job, tg_err *err)
     case WORK_COUNT:
         print_count(job);
         return TG_OK;
+    case WORK_DECODE:
+    case WORK_UNLIST:
+        return flush_output(job, err) || end_shown(job, err) ? err->code : TG_OK;
     default:
         return flush_output(job, err);
     }

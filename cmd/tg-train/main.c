@@ -344,6 +344,8 @@ static tg_status work(struct job *job, tg_err *err)
         return status;
     if (s->complete)
         return already_complete(job, err);
+    if (job->o->log && !s->stream && strcmp(job->o->log, s->target) == 0)
+        return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
         return status;
     if (!(status = train_setup_announce(s, err)) &&

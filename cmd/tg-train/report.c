@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/format.h"
 
 #define LONG_STEP 2.0 /* seconds */
 
@@ -15,10 +16,31 @@ static tg_status log_failed(const train_report *r, tg_err *err)
     return tg_err_in(err, r->log_path);
 }
 
+/* Lines are appended to nothing but text: at the end of an archive they would be damage. */
+static tg_status check_log(const char *path, tg_err *err)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    struct stat st;
+    size_t n;
+    tg_format format;
+    FILE *log;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !(log = fopen(path, "r")))
+        return TG_OK; /* opening it for writing tells more */
+    n = fread(first, 1, sizeof first, log);
+    fclose(log);
+    format = tg_format_recognize(first, n);
+    if (n == 0 || format == TG_FORMAT_TEXT)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s: this is %s, expected a log, or a new file for it", path,
+                   tg_format_text(format) ? tg_format_text(format) : "no text");
+}
+
 tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
                             tg_err *err)
 {
     struct stat st;
+    tg_status status;
 
     *r = (train_report){
         .settings = settings,
@@ -30,6 +52,8 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
     r->shown = -1;
     if (!log_path)
         return TG_OK;
+    if ((status = check_log(log_path, err)))
+        return status;
     r->log = fopen(log_path, "a");
     if (!r->log)
         return log_failed(r, err);

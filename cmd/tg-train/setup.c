@@ -17,10 +17,11 @@
 /* The most common mistake: text instead of tokens. */
 static tg_status suggest_tokenize(const char *path, tg_err *err)
 {
-    const bool dash = cli_is_dash(path);
+    char command[TRAIN_COMMAND_SIZE] = "";
 
+    cli_command_add(command, sizeof command, cli_is_dash(path) ? "text" : path);
     return tg_fail(err, TG_EDATA, "plain text, expected a token archive; try  tg-tokenize %s%s | tg-train",
-                   dash ? "< " : "", dash ? "text" : path);
+                   cli_is_dash(path) ? "< " : "", command);
 }
 
 /* prefix: "" or "empty: ", which is what cron and a pipeline that failed leave on standard input. */
@@ -50,7 +51,7 @@ static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
 
     if (status)
         return status;
-    if (!(status = tg_source_open(&source, fd, err))) {
+    if (!(status = tg_source_open_unmapped(&source, fd, err))) {
         status = load_source(tokens, &source, path, err);
         tg_source_close(&source);
     }

@@ -224,6 +224,8 @@ static bool create_thread(size_t number)
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* of a thread's own doing, as SIGSEGV: if it is blocked, no handler gets it */
+    sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     ok = pthread_create(&thread, &attributes, work, &loop.stretch[number]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

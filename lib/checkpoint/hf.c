@@ -9,6 +9,7 @@
 
 #include "formats/format.h"
 #include "formats/safetensors.h"
+#include "formats/source.h"
 #include "formats/torch_file.h"
 #include "lib/checkpoint/torch.h"
 #include "lib/vocab/vocab_file.h"
@@ -19,7 +20,7 @@
 /* The first file of these, ended by NULL, that the directory has; NULL: none. */
 static const char *find_in(const char *directory, const char *const *names)
 {
-    const int fd = open(directory[0] ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = tg_open_path(directory[0] ? directory : ".");
 
     while (*names && faccessat(fd, *names, F_OK, 0) != 0)
         names++;

@@ -1,7 +1,6 @@
 #include "lib/checkpoint/model_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +108,7 @@ static tg_status open_path(tg_loaded *file, tg_err *err)
 {
     struct stat st;
 
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    file->fd = tg_open_path(file->path);
     if (file->fd < 0)
         return tg_fail_sys(err, "cannot open");
     if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
@@ -239,9 +238,11 @@ bool tg_model_file_is_foreign(const char *path)
 
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return is_directory(path);
-    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+    if ((fd = tg_open_path(path)) < 0)
         return false;
-    n = read(fd, first, sizeof first);
+    do
+        n = read(fd, first, sizeof first);
+    while (n < 0 && errno == EINTR);
     close(fd);
     return n > 0 && is_foreign(first, (size_t)n);
 }

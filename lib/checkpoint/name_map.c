@@ -1,6 +1,5 @@
 #include "lib/checkpoint/name_map.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,7 +115,7 @@ static tg_status read_text(char **text, int fd, tg_err *err)
 
 tg_status tg_name_map_read(tg_name_map *map, const char *path, tg_err *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = tg_open_path(path);
     tg_status status;
 
     *map = (tg_name_map){.names = {.what = "the list of names", .layout = TG_LAYOUT_IN_OUT}};

@@ -53,7 +53,7 @@ bool tg_token_file_recognize(const char *path)
     int fd;
 
     /* what is read from a pipe would be missing later */
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (fd = tg_open_path(path)) < 0)
         return false;
     if (!tg_source_open(&source, fd, NULL)) {
         if (!tg_source_peek(&source, TG_FORMAT_BYTES, NULL))

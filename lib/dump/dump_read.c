@@ -92,10 +92,24 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
 
 /* ---- values */
 
-/* All elements must be finite; of scores, only those with j <= i. */
-static tg_status check_finite(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
+/* Rounding may have taken a probability a little above 1. */
+static tg_status check_probabilities(const char *name, const float *x, size_t count, tg_err *err)
+{
+    const float most = 1.001f;
+
+    for (size_t i = 0; i < count; i++)
+        if (!(x[i] >= 0 && x[i] <= most))
+            return tg_fail(err, TG_EDATA, "%s[%zu] is %g: a probability is between 0 and 1", name, i,
+                           (double)x[i]);
+    return TG_OK;
+}
+
+/* All elements must be finite, and probabilities between 0 and 1; of scores, only those with j <= i. */
+static tg_status check_values(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
                               size_t count, tg_err *err)
 {
+    if (stage == TG_ATTN_PROBS && tg_find_not_finite(x, count) == count)
+        return check_probabilities(name, x, count, err);
     if (stage != TG_ATTN_SCORES)
         return tg_check_finite(name, x, count, err);
     for (size_t at = 0, i = 0; at < count; at += dump->T, i = (i + 1) % dump->T) {
@@ -147,7 +161,7 @@ static tg_status keep_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
         data = layer->owned[stage];
     }
     layer->data[stage] = data;
-    return check_finite(dump, a->name, stage, data, a->count, err);
+    return check_values(dump, a->name, stage, data, a->count, err);
 }
 
 /* Parse "h.N.stage"; false: another name. */

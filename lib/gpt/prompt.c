@@ -179,7 +179,7 @@ tg_status tg_prompt_read(tg_prompt *p, const tg_model *model, int fd, tg_err *er
 {
     tg_source source;
     bool archive;
-    tg_status status = tg_source_open(&source, fd, err);
+    tg_status status = tg_source_open_unmapped(&source, fd, err);
 
     if (status)
         return status;

@@ -19,7 +19,7 @@ tg_status tg_stream_open(tg_stream *s, const tg_model *model, int fd, tg_err *er
     tg_status status;
 
     *s = (tg_stream){.model = model};
-    if ((status = tg_source_open(&s->text, fd, err)))
+    if ((status = tg_source_open_unmapped(&s->text, fd, err)))
         return status;
     if (!(status = tg_archive_sniff(&s->text, &archive, err)))
         status = archive ? tg_tokens_open_source(&s->tokens, &s->text, err)

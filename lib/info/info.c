@@ -1,6 +1,5 @@
 #include "lib/info/info.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +163,7 @@ static tg_status read_fd(tg_info *info, int fd, const char *path, const tg_info_
 static tg_status read_path(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
 {
     const bool dash = strcmp(path, "-") == 0;
-    const int fd = dash ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = dash ? STDIN_FILENO : tg_open_path(path);
     struct stat st;
     bool archive = false;
     tg_status status = TG_OK;

@@ -10,6 +10,9 @@
 #include <stddef.h>
 
 #define TG_TOKENS_VERSION 1
+/* After the last chunk of an archive whose text continues in the next one. */
+#define TG_TOKENS_GOES_ON "goes_on"
+
 #define TG_TOKENS_CHUNK_MAX ((size_t)1 << 20) /* ids; a reader refuses more */
 
 /* Bytes of a full chunk: half of the largest pipe buffer that Linux allows by default, so that

@@ -15,6 +15,7 @@ struct tg_tokens_reader {
     size_t vocab_size, width; /* of tok: ids, bytes of one */
     bool in_archive;          /* kind and version have been read, */
     bool header_done;         /* and the tokenizer */
+    bool goes_on;             /* this archive's text does, in another one */
     size_t chunks;            /* seen in this archive */
     unsigned char *stored;    /* a chunk as stored in the file, unless that is mapped */
     unsigned char *ids;       /* the same in `width` bytes per id, if the file's width differs */
@@ -37,6 +38,7 @@ static tg_status enter_archive(tg_tokens_reader *r, const tg_array *a, tg_err *e
         return status;
     r->in_archive = true;
     r->header_done = false;
+    r->goes_on = false;
     r->chunks = 0;
     return TG_OK;
 }
@@ -172,7 +174,11 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
     bool taken = false;
     tg_status status;
 
-    if (strncmp(a->name, "tokens/", 7) == 0) {
+    if (r->chunks > 0 && !r->goes_on && strcmp(a->name, TG_TOKENS_GOES_ON) == 0) {
+        r->goes_on = true;
+        return TG_OK;
+    }
+    if (!r->goes_on && strncmp(a->name, "tokens/", 7) == 0) {
         if ((status = finish_header(r, err)) || (status = take_chunk(r, a, ids, err)))
             return status;
         *n = a->count;
@@ -195,6 +201,8 @@ tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_er
     while (*n == 0) {
         if ((status = tg_archive_next(r->archive, &a, &event, err)))
             return status;
+        if (event == TG_ARCHIVE_EOF && r->goes_on)
+            return tg_fail(err, TG_EDATA, "truncated: the text goes on in another archive, which is missing");
         if (event == TG_ARCHIVE_EOF)
             return TG_OK;
         if (event == TG_ARCHIVE_END) {

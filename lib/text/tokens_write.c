@@ -66,17 +66,17 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     return status;
 }
 
-static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, bool zero_copy, tg_err *err)
+static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
 {
     char name[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
-    if (w->chunks == CHUNKS_MAX && ((status = end_archive(w, err)) || (status = begin_archive(w, err))))
+    if (w->chunks == CHUNKS_MAX && ((status = tg_archive_put_i64(w->archive, TG_TOKENS_GOES_ON, 1, err)) ||
+                                    (status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
     tg_chunk_name(name, w->chunks++);
     w->written += n;
-    return (zero_copy ? tg_archive_put_zero_copy
-                      : tg_archive_put)(w->archive, name, (tg_dtype){'u', w->width}, 1, &n, ids, err);
+    return tg_archive_put(w->archive, name, (tg_dtype){'u', w->width}, 1, &n, ids, err);
 }
 
 /* Write the gathered ids if they fill a chunk. */
@@ -85,7 +85,7 @@ static tg_status put_if_full(tg_tokens_writer *w, tg_err *err)
     if (w->n < w->full)
         return TG_OK;
     w->n = 0;
-    return put_chunk(w, w->ids, w->full, false, err);
+    return put_chunk(w, w->ids, w->full, err);
 }
 
 tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err)
@@ -108,42 +108,32 @@ tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_
     return status;
 }
 
-static tg_status write_packed(tg_tokens_writer *w, const unsigned char *ids, size_t n, bool zero_copy,
-                              tg_err *err)
+tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
 {
+    const unsigned char *next = ids;
     tg_status status = TG_OK;
 
     while (!status && n > 0) {
         const size_t take = tg_size_min(n, w->full - w->n);
 
         if (take == w->full) { /* a whole chunk needs no copy */
-            status = put_chunk(w, ids, take, zero_copy, err);
+            status = put_chunk(w, next, take, err);
         } else {
-            memcpy(w->ids + w->n * w->width, ids, take * w->width);
+            memcpy(w->ids + w->n * w->width, next, take * w->width);
             w->n += take;
             status = put_if_full(w, err);
         }
-        ids += take * w->width;
+        next += take * w->width;
         n -= take;
     }
     return status;
-}
-
-tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
-{
-    return write_packed(w, ids, n, false, err);
-}
-
-tg_status tg_tokens_write_packed_zero_copy(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
-{
-    return write_packed(w, ids, n, true, err);
 }
 
 tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err)
 {
     tg_status status;
 
-    if (w->n > 0 && (status = put_chunk(w, w->ids, w->n, false, err)))
+    if (w->n > 0 && (status = put_chunk(w, w->ids, w->n, err)))
         return status;
     w->n = 0;
     return end_archive(w, err);

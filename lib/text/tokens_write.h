@@ -32,11 +32,6 @@ TG_MUST_CHECK tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids,
 /* The same for ids of tg_ids_width() bytes each, which are written unchecked. */
 TG_MUST_CHECK tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err);
 
-/* The same, zero-copy into a pipe for whole chunks: the ids must never change again, not even
- * after this returns (formats/sink.h).  A mapped file qualifies. */
-TG_MUST_CHECK tg_status tg_tokens_write_packed_zero_copy(tg_tokens_writer *w, const void *ids, size_t n,
-                                                         tg_err *err);
-
 /* Write the last chunk and close the archive.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err);
 

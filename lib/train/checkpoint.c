@@ -90,6 +90,28 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
     return status;
 }
 
+tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *err)
+{
+    tg_checkpoint c = {0};
+    tg_archive_reader *r;
+    tg_archive_event event = TG_ARCHIVE_ARRAY;
+    tg_array a;
+    bool taken = false;
+    tg_status status = tg_archive_open(&r, fd, err);
+
+    *step = 0;
+    if (status)
+        return status;
+    while (!taken && !(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
+        if (strcmp(a.name, state_rows[0].name) == 0 &&
+            (status = tg_fields_take(state_fields, &c, NULL, r, &a, &taken, err)))
+            break;
+    if (!status)
+        *step = c.step;
+    tg_archive_close(r);
+    return status;
+}
+
 static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg_err *err)
 {
     const size_t n_ctx = c->model.config.n_ctx;

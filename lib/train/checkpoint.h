@@ -47,6 +47,10 @@ TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *mo
  * run's state is incomplete or inconsistent.  After a failure *c needs no free. */
 TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
 
+/* Read only how many steps a model archive has been trained for; 0: it is untrained, or no model.  TG_EDATA:
+ * it is damaged before that, or no archive; TG_EIO, TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *err);
+
 /*
  * Make the settings of a run that begins or continues final: those that are asked for and
  * given (by tg_setting_id) replace the run's (tg_settings_merge), a context of 0 becomes the

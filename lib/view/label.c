@@ -1,6 +1,5 @@
 #include "lib/view/label.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +34,7 @@ unsigned tg_label_columns(uint32_t code)
 
 /* ---- making every character visible */
 
-/* Whether a character can only be shown by an escape, whatever precedes it. */
-static bool is_hidden(uint32_t code)
+bool tg_label_hides(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code <= 0x9F) || within(code, tg_label_hidden, tg_label_hidden_n);
 }
@@ -74,7 +72,7 @@ static bool keeps(struct base *base, uint32_t code)
 {
     const bool mark = tg_label_columns(code) == 0;
 
-    if (is_hidden(code) || (mark && (!base->character || base->marks == MARKS_MAX)) ||
+    if (tg_label_hides(code) || (mark && (!base->character || base->marks == MARKS_MAX)) ||
         (is_skin_color(code) && base->character))
         return false;
     *base = (struct base){true, mark ? base->marks + 1 : 0};
@@ -97,7 +95,7 @@ static size_t show_part(char shown[TG_LABEL_ESCAPE], struct base *base, const ch
     const size_t escape = escape_length(text, n), length = tg_utf8_decode(&code, text, n);
 
     *taken = tg_size_max(tg_size_max(escape, length), 1);
-    if (escape > 0 || (length == 1 && !is_hidden(code))) {
+    if (escape > 0 || (length == 1 && !tg_label_hides(code))) {
         *base = (struct base){escape == 0, 0};
     } else if (length <= 1) {
         base->character = false;

@@ -7,6 +7,7 @@
 #ifndef TG_VIEW_LABEL_H
 #define TG_VIEW_LABEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,10 @@
 /* Columns of a character in a terminal: 2 for wide ones, 0 for marks, which are drawn over the character
  * before them, otherwise 1.  Source: Unicode, EastAsianWidth and general categories. */
 unsigned tg_label_columns(uint32_t code);
+
+/* Whether a character can only be shown by an escape, whatever precedes it: it is a control character, a
+ * space other than U+0020, or has no sign. */
+bool tg_label_hides(uint32_t code);
 
 /*
  * Copy text [n] to out [size] so that a terminal or a browser shows all of it, on one line, in as many

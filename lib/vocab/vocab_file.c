@@ -1,7 +1,6 @@
 #include "lib/vocab/vocab_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +127,7 @@ static tg_status find_beside(char **found, const char *path, const char *const *
 
 static tg_status open_path(int *fd, const char *path, tg_err *err)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = tg_open_path(path);
     if (*fd >= 0)
         return TG_OK;
     (void)tg_fail_sys(err, "cannot open");

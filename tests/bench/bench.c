@@ -581,14 +581,14 @@ static double run_tokenize(void *context)
 
     check(tg_tokenizer_create(&tok, "bytes", &err), &err);
     check(tg_tokens_create(&w, f->fd, tok, &err), &err);
-    check(tg_tokens_write_packed_zero_copy(w, f->text, f->n, &err), &err);
+    check(tg_tokens_write_packed(w, f->text, f->n, &err), &err);
     check(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
     tg_tokenizer_free(tok);
     return (double)f->n;
 }
 
-/* A mapped file to a pipe, which another process empties. */
+/* A text to a pipe, which another process empties. */
 static struct figure tokenize(const struct row *row)
 {
     struct file f = {.n = (size_t)64 << 20};

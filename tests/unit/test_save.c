@@ -104,6 +104,41 @@ static void test_permissions_stay(void)
     CHECK_EQ(mode_of("kept"), 0604);
 }
 
+/* A user who is not in the old file's group saves it, with the rights `old`; returns the new ones. */
+static mode_t saved_by_stranger(const char *path, mode_t old)
+{
+    const unsigned user = 12345, group = 54321;
+    int status;
+    struct stat st;
+    pid_t child;
+
+    write_file(path, "old");
+    must(chown(path, user, group) == 0 && chmod(path, old) == 0);
+    if ((child = fork()) == 0) {
+        tg_err err;
+
+        must(setgid(user) == 0 && setuid(user) == 0);
+        _exit(save_text(path, "new", &err) == TG_OK ? 0 : 1);
+    }
+    must(waitpid(child, &status, 0) == child);
+    CHECK_EQ(status, 0);
+    must(stat(path, &st) == 0);
+    CHECK(holds(path, "new") && st.st_uid == user && st.st_gid == user);
+    return mode_of(path);
+}
+
+/* Where the group cannot be kept, the rights of the old one go to nobody else.  Only root can make such a
+ * file. */
+static void test_rights_of_a_lost_group(void)
+{
+    if (geteuid() != 0)
+        return;
+    must(chmod(".", 0755) == 0 && mkdir("shared", 0777) == 0 && chmod("shared", 0777) == 0);
+    CHECK_EQ(saved_by_stranger("shared/a", 0640), 0600);
+    CHECK_EQ(saved_by_stranger("shared/b", 0674), 0644);
+    CHECK_EQ(saved_by_stranger("shared/c", 0604), 0640);
+}
+
 static void test_abort(void)
 {
     tg_save save;
@@ -118,6 +153,39 @@ static void test_abort(void)
     CHECK(holds("old", "old"));
     CHECK_EQ(leftovers("."), 0);
     tg_save_abort(&save); /* harmless */
+}
+
+/* What killed processes have left is removed by the next save; other files and saves in progress are not. */
+static void test_left_by_the_killed(void)
+{
+    static const char *const not_ours[] = {".tg-7.tmp", ".tg-7-x.tmp", ".tg-7-0.tmpx", "tg-7-0.tmp",
+                                           ".tg-7-0.tmp~"};
+    tg_save other;
+    tg_err err = {0};
+    int status;
+    pid_t child;
+
+    for (size_t i = 0; i < 5; i++)
+        write_file(not_ours[i], "mine");
+    CHECK_OK(tg_save_begin(&other, "other", &err), &err);
+    if ((child = fork()) == 0) {
+        tg_save save;
+
+        must(close(other.fd) == 0 && tg_save_begin(&save, "model", &err) == TG_OK);
+        kill(getpid(), SIGKILL);
+    }
+    must(waitpid(child, &status, 0) == child);
+    CHECK_EQ(leftovers("."), 5); /* three are not ours */
+    CHECK_OK(save_text("another", "new", &err), &err);
+    CHECK_EQ(leftovers("."), 4);
+    must(write(other.fd, "kept", 4) == 4);
+    CHECK_OK(tg_save_commit(&other, &err), &err);
+    CHECK(holds("other", "kept"));
+    for (size_t i = 0; i < 5; i++) {
+        CHECK(holds(not_ours[i], "mine"));
+        must(unlink(not_ours[i]) == 0);
+    }
+    CHECK_EQ(leftovers("."), 0);
 }
 
 static void test_links_stay(void)
@@ -383,7 +451,9 @@ int main(void)
     must(mkdtemp(directory) != NULL && chdir(directory) == 0);
     RUN(test_new_file);
     RUN(test_permissions_stay);
+    RUN(test_rights_of_a_lost_group);
     RUN(test_abort);
+    RUN(test_left_by_the_killed);
     RUN(test_links_stay);
     RUN(test_bad_targets);
     RUN(test_failed_write);

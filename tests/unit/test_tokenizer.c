@@ -243,10 +243,8 @@ static FILE *archive_of(const tg_tokenizer *tok, const int32_t *ids, size_t n, s
 
         if (!packed)
             CHECK_OK(tg_tokens_write(w, ids + at, take, &err), &err);
-        else if (at % 2 == 0)
-            CHECK_OK(tg_tokens_write_packed(w, stored + at * width, take, &err), &err);
         else
-            CHECK_OK(tg_tokens_write_packed_zero_copy(w, stored + at * width, take, &err), &err);
+            CHECK_OK(tg_tokens_write_packed(w, stored + at * width, take, &err), &err);
     }
     CHECK_OK(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);

@@ -428,6 +428,65 @@ static void an_archive_that_ends_early(void)
     close(fd);
 }
 
+/* After the mark that another archive follows, none does, or one. */
+static void the_mark(void)
+{
+    int fd = temp_file();
+    tg_archive_writer *w;
+    tg_tokens tokens = {0};
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", "bytes", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", 256, &err), &err);
+    CHECK_OK(tg_archive_put(w, "tokens/00000000", TG_U8, 1, (size_t[]){3}, "abc", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "goes_on", 1, &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    rewind_file(fd);
+    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "the text goes on in another archive, which is missing");
+    tg_tokens_free(&tokens);
+    CHECK(lseek(fd, 0, SEEK_END) > 0);
+    write_text(fd, (const unsigned char *)"de", 2, 2);
+    expect_text(fd, (const unsigned char *)"abcde", 5);
+    close(fd);
+}
+
+/* More chunks than an archive holds; where chunks are large, that is too much for a test. */
+static void more_than_an_archive(void)
+{
+    const size_t n = 4032 * TG_TOKENS_CHUNK + 10;
+    int fd;
+    unsigned char *text, *stream;
+    size_t size, end = 0;
+    tg_tokens tokens = {0};
+    tg_err err;
+
+    if (TG_TOKENS_CHUNK > 64)
+        return;
+    fd = temp_file();
+    text = make_text(n);
+    write_text(fd, text, n, n);
+    rewind_file(fd);
+    expect_text(fd, text, n);
+    size = (size_t)lseek(fd, 0, SEEK_END);
+    stream = malloc(size);
+    CHECK_EQ(pread(fd, stream, size, 0), (long)size);
+    while (memcmp(stream + end, "PK\5\6", 4) != 0)
+        end++;
+    CHECK(ftruncate(fd, (off_t)end + 22) == 0);
+    rewind_file(fd);
+    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "the text goes on in another archive, which is missing");
+    tg_tokens_free(&tokens);
+    free(stream);
+    free(text);
+    close(fd);
+}
+
 /* The limit counts the tokens of both archives. */
 static void no_more_than(void)
 {
@@ -537,6 +596,8 @@ int main(void)
     RUN(too_long_a_chunk);
     RUN(order_of_arrays);
     RUN(an_archive_that_ends_early);
+    RUN(the_mark);
+    RUN(more_than_an_archive);
     RUN(no_more_than);
     RUN(crc);
     RUN(truncation);
