@@ -89,24 +89,21 @@ compopt -o filenames
 ids" tg-init --tokenizer ""
 }
 
-# wait_for FILE: until it exists, for at most 10 seconds.
-wait_for() {
-    local i
-    for i in {1..100}; do
-        [[ ! -e $1 ]] || return 0
-        sleep 0.1
-    done
+# Whether a shell on the terminal that the file terminal names edits a line.
+edits() {
+    [[ -e terminal ]] && stty -F "$(cat terminal)" -a | grep -q -- ' -icanon'
 }
 
-# at_prompt SHELL: type the standard input's lines, \t being the key, each when the one before has ended.
+# at_prompt SHELL: type the standard input's lines, \t being the key, each when the shell waits for it.
 at_prompt() {
     local line
+    rm -f terminal
     while IFS= read -r line; do
+        eventually edits
         printf '%b; touch finished\n' "$line"
-        wait_for finished
+        eventually test -e finished
         rm -f finished
-        sleep 0.2 # the prompt comes
-    done | SHELL=$(command -v bash) TERM=xterm script -qec "$1" /dev/null > shown
+    done | SHELL=$(command -v bash) TERM=xterm script -qec "tty > terminal; $1" /dev/null > shown
     cat shown
 }
 

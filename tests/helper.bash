@@ -143,6 +143,32 @@ finally:
 ' "$1" "$2"
 }
 
+# eventually COMMAND...: wait until the command succeeds.  No test depends on how long that takes; the bound, ten
+# minutes, ends one that would never end.
+eventually() {
+    local i
+    for ((i = 0; i < 12000; i++)); do
+        ! "$@" || return 0
+        sleep 0.05
+    done
+    echo "never came true: $*"
+    return 1
+}
+
+# taken: wait until the reader of the pipe on standard output has taken all that was written to it.
+taken() {
+    python3 -c '
+import fcntl, struct, termios, time
+while struct.unpack("i", fcntl.ioctl(1, termios.FIONREAD, b"0000"))[0] > 0:
+    time.sleep(0.01)'
+}
+
+# mapped FILE: whether a process of one of the tools has the file in its memory.
+mapped() {
+    grep -qsF "$PWD/$1" /proc/[0-9]*/maps
+}
+export -f eventually taken mapped
+
 # ---- documents
 
 # docs/NAME.md and docs/NAME.zh-CN.md of each.
@@ -241,6 +267,11 @@ flip() {
 # size FILE: in bytes.
 size() {
     wc -c < "$1" | tr -d ' '
+}
+
+# has_bytes FILE N: whether it has at least as many.
+has_bytes() {
+    [[ $(size "$1") -ge $2 ]]
 }
 
 # npz FILE: write an .npz as another program might, of the arrays on standard

@@ -418,7 +418,7 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
     tg-init --n-layer 12 --n-head 8 --n-embd 64 --n-ctx 1024 -o big.npz 2> /dev/null
     make_text 1024 > text
     # 100 million lines: only giving up early ends this in time
-    run -3 --separate-stderr timeout 20 bash -c 'tg-attn-dump -m big.npz < text > /dev/full'
+    run -3 --separate-stderr timeout 600 bash -c 'tg-attn-dump -m big.npz < text > /dev/full'
     said 'tg-attn-dump: standard output: No space left on device'
     for what in '-f tsv' '--stage q' '--summary -f jsonl' --summary; do
         run -3 --separate-stderr bash -c "head -c 16 text | tg-attn-dump -m big.npz $what > /dev/full"

@@ -427,25 +427,25 @@ open("bad", "wb").write(data)
 @test "a part of a checkpoint that is a pipe, or a device" {
     rm hf/model.safetensors
     mkfifo hf/model.safetensors
-    run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
+    run -1 --separate-stderr timeout 600 tg-convert hf -o out.npz
     said "hf/model.safetensors: not a regular file"
     rm hf/model.safetensors
     ln -s /dev/zero hf/model.safetensors
-    run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
+    run -1 --separate-stderr timeout 600 tg-convert hf -o out.npz
     said "hf/model.safetensors: not a regular file"
     rm hf/config.json
     mkfifo hf/config.json
-    run -1 --separate-stderr timeout 10 tg-convert hf -o out.npz
+    run -1 --separate-stderr timeout 600 tg-convert hf -o out.npz
     said "hf/config.json: not a regular file"
 }
 
 @test "on a terminal, a long conversion shows its progress; a short one and a pipe nothing" {
     slow
     tg-init -P baby -o baby.npz 2> /dev/null
-    run -0 on_terminal '(tg-convert baby.npz --to safetensors | (sleep 1.3; cat > /dev/null)) 2>&1'
+    run -0 on_terminal '(tg-convert baby.npz --to safetensors | (head -c 1 > /dev/null; sleep 1.3; cat > /dev/null)) 2>&1'
     [[ $output = *' of 3.2 MiB'* ]]
     run -0 on_terminal 'tg-convert baby.npz --to hf -o baby'
     is_output ""
-    run -0 --separate-stderr bash -c 'tg-convert baby.npz | (sleep 1.3; cat > /dev/null)'
+    run -0 --separate-stderr bash -c 'tg-convert baby.npz | (head -c 1 > /dev/null; sleep 1.3; cat > /dev/null)'
     [[ -z $stderr ]]
 }

@@ -154,7 +154,7 @@ PY
     [[ $(tr -cd e < got | wc -c) = 0 ]]
     [[ $(grep -c -a -x -e --- got) = 3 ]]
     # the run ends long before so many tokens
-    timeout 20 tg-sample -p x -n 100000000 --no-prompt -t 1 --count 4 --stop e | cmp - got
+    timeout 600 tg-sample -p x -n 100000000 --no-prompt -t 1 --count 4 --stop e | cmp - got
 }
 
 @test "--precision bf16: nearly the same probabilities, the same at any number of threads" {
@@ -308,11 +308,11 @@ END
 @test "--count: a full disk, and a reader that goes away" {
     need_dev_full
     tiny
-    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 --count 3 > /dev/full'
+    run -3 --separate-stderr timeout 600 bash -c 'tg-sample -p x -n 1000000000 --count 3 > /dev/full'
     said 'tg-sample: standard output: cannot write: No space left on device'
-    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 3 --count 3 -0 > /dev/full'
+    run -3 --separate-stderr timeout 600 bash -c 'tg-sample -p x -n 3 --count 3 -0 > /dev/full'
     said 'tg-sample: standard output: cannot write: No space left on device'
-    run -0 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 --count 3 | head -c 5 > /dev/null'
+    run -0 --separate-stderr timeout 600 bash -c 'tg-sample -p x -n 1000000000 --count 3 | head -c 5 > /dev/null'
     [[ -z $stderr ]]
 }
 
@@ -411,7 +411,7 @@ END
 @test "tokens are written as they are generated" {
     tiny
     # 10^9 tokens would take hours: the first must come at once
-    run -0 timeout 20 bash -c 'tg-sample -p x -n 1000000000 | head -c 3 | wc -c'
+    run -0 timeout 600 bash -c 'tg-sample -p x -n 1000000000 | head -c 3 | wc -c'
     is_output 3
 }
 
@@ -496,14 +496,14 @@ END
     need_dev_full
     tiny
     # 10^9 tokens: only giving up at the first failed write ends this in time
-    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 > /dev/full'
+    run -3 --separate-stderr timeout 600 bash -c 'tg-sample -p x -n 1000000000 > /dev/full'
     said 'tg-sample: standard output: cannot write: No space left on device'
-    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 >&-'
+    run -3 --separate-stderr timeout 600 bash -c 'tg-sample -p x -n 1000000000 >&-'
     said 'tg-sample: standard output: cannot write: Bad file descriptor'
     head -c 100000 /dev/zero | tr '\0' a > text
-    run -3 --separate-stderr timeout 20 bash -c 'tg-sample -n 1 < text > /dev/full'
+    run -3 --separate-stderr timeout 600 bash -c 'tg-sample -n 1 < text > /dev/full'
     said 'tg-sample: standard output: cannot write: No space left on device'
-    run -0 --separate-stderr timeout 20 bash -c 'tg-sample -p x -n 1000000000 | head -n 1 > /dev/null'
+    run -0 --separate-stderr timeout 600 bash -c 'tg-sample -p x -n 1000000000 | head -n 1 > /dev/null'
     [[ -z $stderr ]]
 }
 

@@ -6,11 +6,11 @@ setup_file() {
     tg_environment || return 1
 }
 
-# refused FILE TEXT [OPTION]...: exit 1, one line with the file's name and TEXT, in 600 MB and 20 s.
+# refused FILE TEXT [OPTION]...: exit 1, one line with the file's name and TEXT, in 600 MB and 20 s of a processor.
 refused() {
-    local limit='ulimit -v 600000; '
+    local limit='ulimit -v 600000 -t 20; '
     [[ $BUILD != *asan* ]] || limit= # the sanitizers need more
-    run -1 --separate-stderr timeout 20 bash -c "$limit"'exec tg-tokenize -t "$@" text' - "$1" "${@:3}"
+    run -1 --separate-stderr timeout 600 bash -c "$limit"'exec tg-tokenize -t "$@" text' - "$1" "${@:3}"
     said "$1: "
     said "$2"
 }
