@@ -9,6 +9,7 @@ SONAME = 0
 ## Variables (make NAME=value TARGET):
 ##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
+##   HARDENING=                      without the flags that make attacks harder, of which a compiler's own are used
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
 ##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
@@ -54,7 +55,7 @@ else
 VARIANT ?= release
 FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
 BUILDS := build
-ALL_FLAGS := $(CFLAGS) $(KERNEL_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+ALL_FLAGS := $(CFLAGS) $(KERNEL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(if $(filter undefined,$(origin HARDENING)),,HARDENING=$(HARDENING))
 ifeq ($(FLAVOUR) $(CC) $(strip $(ALL_FLAGS)),release gcc -O2 -g -O3)
 BUILD := $(BUILDS)/release
 else ifneq ($(FLAVOUR),release)
@@ -73,14 +74,38 @@ BUILD := $(TINY)
 TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
 
+# ---- hardening: flags that make attacks harder, as far as the compiler and the linker know them
+# They are asked once, when something is compiled: about all flags together, and if that fails about each.
+# What sets _FORTIFY_SOURCE itself keeps that.  It needs an optimiser; the sanitizers check more.
+ifeq ($(FLAVOUR),release)
+HARDENING ?= $(FORTIFY) -fstack-protector-strong -fstack-clash-protection $(BRANCHES) $(PIE) \
+             -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
+endif
+FORTIFY = $(if $(or $(findstring _FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),$(findstring -fsanitize,$(CFLAGS))),, \
+          $(if $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS)))),-D_FORTIFY_SOURCE=3))
+BRANCHES = $(if $(filter x86_64-% i%86-%,$(MACHINE)),-fcf-protection) \
+           $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard)
+PIE = $(if $(filter -static,$(CFLAGS) $(LDFLAGS)),,-pie)
+ask_compiler = $(shell flags='$(strip $(HARDENING))'; out=$$(mktemp) || exit; \
+    knows() { echo 'int main(void) { return 0; }' | $(CC) -Werror -fPIC -U_FORTIFY_SOURCE $(CPPFLAGS) $(CFLAGS) \
+              "$$@" $(LDFLAGS) -include string.h -x c -o "$$out" - 2> /dev/null; }; \
+    if knows $$flags; then echo "$$flags"; else for flag in $$flags; do \
+        if knows $$flag; then echo "$$flag"; \
+        elif [ $$flag = -D_FORTIFY_SOURCE=3 ] && knows -D_FORTIFY_SOURCE=2; then echo -D_FORTIFY_SOURCE=2; \
+        fi; done; fi; rm -f "$$out")
+KNOWN = $(eval KNOWN := $$(if $$(strip $$(HARDENING)),$$(ask_compiler)))$(KNOWN)
+HARD_CFLAGS = $(if $(filter -D_FORTIFY_SOURCE%,$(KNOWN)),-U_FORTIFY_SOURCE) $(filter-out -pie -Wl%,$(KNOWN))
+HARD_LDFLAGS = $(filter -Wl%,$(KNOWN))
+HARD_TOOL = $(filter -pie,$(KNOWN))
+
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(LTO_WARNINGS) $(if $(WERROR),-Werror)
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
 LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
-             $(CFLAGS)
-ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
+             $(HARD_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(HARD_LDFLAGS) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
 Q = $(if $(V),,@)
@@ -200,7 +225,7 @@ define tool_rule
 $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libcli.a $(BUILD)/libtg.a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$(Q)$$(CC) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
+	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
