@@ -118,6 +118,7 @@ static void print_help(const cli_tool *tool)
 void cli_show_help(const cli_tool *tool)
 {
     print_help(tool);
+    (void)cli_stdout_failed(); /* keeps why, if the text is longer than stdio's buffer */
     exit(cli_close_stdout());
 }
 
