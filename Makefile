@@ -50,7 +50,7 @@ there:
 else
 
 # ---- a build directory for each set of flags, so that objects never mix
-# VARIANT: release; asan, with sanitizers; tiny, with tiny blocks; or asan and tiny.
+# VARIANT: release; asan, with sanitizers; tsan, with that of threads; tiny, with tiny blocks; or asan and tiny.
 # WERROR changes no object, so it has no directory of its own: what is compiled with it had no warnings.
 VARIANT ?= release
 FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
@@ -66,6 +66,9 @@ endif
 
 ifeq ($(FLAVOUR),asan)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+ifeq ($(FLAVOUR),tsan)
+SANITIZE = -fsanitize=thread -fno-omit-frame-pointer
 endif
 
 TINY := $(BUILD)-tiny
@@ -139,6 +142,10 @@ endif
 ifneq ($(filter aarch64-%,$(MACHINE)),)
 ISAS := neon portable
 endif
+# Threads share work in the same way with all of them.
+ifeq ($(FLAVOUR),tsan)
+ISAS := portable
+endif
 ISA_FLAGS_portable =
 ISA_FLAGS_neon = # part of every such processor
 ISA_FLAGS_avx2 = -mavx2 -mfma
@@ -156,7 +163,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan tsan races interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -321,6 +328,12 @@ soak: all unit tiny ## the long versions of the tests of damage and faults, then
 
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
 	$(MAKE) VARIANT=asan test
+
+tsan: ## build with the thread sanitizer, and run what shares work among threads
+	$(MAKE) VARIANT=tsan races
+
+races: $(TOOL_BIN) $(BUILD)/unit/test_threads
+	@TG_BUILD='$(abspath $(BUILD))' tests/run tests/races.bats '$(BUILD)/unit/test_threads'
 
 # Mistaken: numbers compared with each other are no check of a limit (sample.c); what one loop
 # has written the next may read (matmul.c); a function may fill what it gets (table.c, merge.c);

@@ -128,7 +128,7 @@ declare -gA work=(
     said "TG_SANDBOX is no, expected one of auto|require|off"
     run -2 --separate-stderr tg-info --sandbox=none model.npz
     said "--sandbox must be one of auto|require|off, got 'none'"
-    TG_SANDBOX= tg-info model.npz > /dev/null
+    TG_SANDBOX='' tg-info model.npz > /dev/null
 }
 
 # ---- what goes on working

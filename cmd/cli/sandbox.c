@@ -184,10 +184,20 @@ static void allow(struct rules *r, int fd, uint64_t rights)
     close(fd);
 }
 
-/* A path that cannot be opened is for the tool to report. */
+/* What cannot be opened is for the tool to report. */
+static int place_in(int directory, const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = openat(directory, path, flags | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 static int place(const char *path)
 {
-    return open(path, O_PATH | O_CLOEXEC);
+    return place_in(AT_FDCWD, path, O_PATH);
 }
 
 /* ---- inputs */
@@ -207,15 +217,19 @@ static bool is_part(const char *name)
 /* The parts in a directory, which may be links to elsewhere. */
 static void allow_parts(struct rules *r, const char *directory)
 {
-    DIR *d = opendir(directory);
+    const int fd = place_in(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *e;
 
-    if (!d)
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
         return;
+    }
     allow(r, place(directory), READ_DIR);
     while ((e = readdir(d)) != NULL)
         if (is_part(e->d_name))
-            allow(r, openat(dirfd(d), e->d_name, O_PATH | O_CLOEXEC), READ_FILE);
+            allow(r, place_in(fd, e->d_name, O_PATH), READ_FILE);
     closedir(d);
 }
 
