@@ -163,7 +163,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan tsan races interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -363,6 +363,14 @@ scripts:
 
 pages:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
+
+# gcc's analyzer follows all paths through a file: what is allocated, opened and freed.
+ANALYZE := $(addprefix analyze/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(wildcard cmd/*/*.c))
+.PHONY: $(ANALYZE)
+analyze: $(ANALYZE) ## gcc -fanalyzer, which finds leaks and uses after free
+$(ANALYZE): analyze/%:
+	$(call say,ANALYZE,$*)
+	$(Q)gcc $(LINT_FLAGS) -std=c11 -fopenmp-simd -O1 -fanalyzer -Werror -S -o /dev/null $*
 
 # Versions of clang-format differ: .clang-format is for 14's.
 format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
