@@ -131,6 +131,13 @@ declare -gA work=(
     TG_SANDBOX='' tg-info model.npz > /dev/null
 }
 
+@test "a shortage of descriptors is an error in every mode" {
+    for mode in auto require; do
+        run_pipe 3 "ulimit -n 4; tg-info --sandbox=$mode model.npz"
+        said "cannot set up the sandbox: Landlock: Too many open files"
+    done
+}
+
 # ---- what goes on working
 
 # same COMMAND: with and without a sandbox the command writes the same, to its output and the file `made`.

@@ -121,7 +121,7 @@ bool cli_take_size(const char **at, size_t *value);
  * only below the directories of outputs; no program or process can be started, no other process traced or
  * sent a signal, no socket opened, no memory made executable.  What is open stays so.
  * --sandbox, or TG_SANDBOX, chooses: auto, what there is; require, all of it, otherwise TG_EIO; off.
- * TG_EUSAGE: TG_SANDBOX is none of these.
+ * TG_EIO also if memory or descriptors are short.  TG_EUSAGE: TG_SANDBOX is none of these.
  */
 TG_MUST_CHECK tg_status cli_confine(tg_err *err);
 

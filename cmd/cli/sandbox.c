@@ -109,6 +109,12 @@ void cli_may_write(const char *path)
 
 /* ---- Landlock */
 
+/* Whether memory or descriptors were missing, rather than the sandbox. */
+static bool is_shortage(int sys)
+{
+    return sys == ENOMEM || sys == EMFILE || sys == ENFILE;
+}
+
 #ifdef __linux__
 
 #include <sys/prctl.h>
@@ -168,14 +174,23 @@ static void create_rules(struct rules *r)
         r->sys = errno;
 }
 
+/* Keep a shortage; other errors of a path are for the tool to report, when it opens that. */
+static void miss(struct rules *r)
+{
+    if (r->sys == 0 && is_shortage(errno))
+        r->sys = errno;
+}
+
 /* Allow it for what fd is open on, and close that.  Pipes have no file system and are always allowed. */
 static void allow(struct rules *r, int fd, uint64_t rights)
 {
     struct path_beneath rule = {.rights = rights & r->handled, .fd = fd};
     struct stat st;
 
-    if (fd < 0)
+    if (fd < 0) {
+        miss(r);
         return;
+    }
     if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         rule.rights &= FILE_RIGHTS;
     if (rule.rights != 0 && syscall(ADD_RULE, r->fd, RULE_PATH_BENEATH, &rule, 0) != 0 && errno != EBADFD &&
@@ -184,7 +199,6 @@ static void allow(struct rules *r, int fd, uint64_t rights)
     close(fd);
 }
 
-/* What cannot be opened is for the tool to report. */
 static int place_in(int directory, const char *path, int flags)
 {
     int fd;
@@ -222,6 +236,7 @@ static void allow_parts(struct rules *r, const char *directory)
     const struct dirent *e;
 
     if (!d) {
+        miss(r);
         if (fd >= 0)
             close(fd);
         return;
@@ -274,9 +289,12 @@ static void allow_model(struct rules *r, const char *path)
         return;
     }
     allow(r, place(path), READ_FILE);
-    if (!has_parts(path) || !(directory = directory_of(path)))
+    if (!has_parts(path))
         return;
-    allow_parts(r, directory);
+    if ((directory = directory_of(path)) != NULL)
+        allow_parts(r, directory);
+    else
+        miss(r);
     free(directory);
 }
 
@@ -293,10 +311,15 @@ static void allow_output(struct rules *r, const char *path)
         allow(r, place(path), OUTPUT_RIGHTS);
         return;
     }
-    if (tg_save_target(&target, path, &err))
+    if (tg_save_target(&target, path, &err)) {
+        errno = err.code == TG_ENOMEM ? ENOMEM : err.sys;
+        miss(r);
         return;
+    }
     if ((directory = directory_of(target)) != NULL)
         allow(r, place(directory), OUTPUT_RIGHTS);
+    else
+        miss(r);
     free(directory);
     free(target);
 }
@@ -379,6 +402,8 @@ static tg_status fails(const char *what, tg_err *err)
 {
     const int sys = errno;
 
+    if (is_shortage(sys))
+        return tg_fail(err, TG_EIO, "cannot set up the sandbox: %s: %s", what, strerror(sys));
     if (mode != REQUIRE)
         return TG_OK;
     return tg_fail(err, TG_EIO, "there is no sandbox, which --sandbox=require asks for: %s: %s", what,
