@@ -133,7 +133,7 @@ declare -gA work=(
 
 @test "a shortage of descriptors is an error in every mode" {
     for mode in auto require; do
-        run_pipe 3 "ulimit -n 4; tg-info --sandbox=$mode model.npz"
+        run_pipe 3 "exec 3>&- 4>&- 5>&- 6>&-; ulimit -n 4; tg-info --sandbox=$mode model.npz"
         said "cannot set up the sandbox: Landlock: Too many open files"
     done
 }
@@ -235,5 +235,15 @@ same() {
     same "! tg-train -m model.npz --log absent/log tokens.npz"
     same "! tg-tokenize -t absent text"
     same "! tg-info closed"
+    same "! tg-tokenize closed"
+    same "! tg-tokenize -t closed text"
+    same "! tg-tokenize -o closed text"
+    same "! tg-bpe text closed"
+    same "! tg-train -m model.npz closed"
+    same "! tg-train -m model.npz --log closed tokens.npz"
+    same "! tg-eval -m model.npz closed"
+    same "! tg-attn-dump --qkv closed"
+    same "! tg-attn-view closed"
+    same "! tg-convert hf --map closed -o made"
     cases $tried "commands"
 }

@@ -216,6 +216,14 @@ static int place(const char *path)
 
 /* ---- inputs */
 
+/* A directory is opened, too, so that the tool can say what it is. */
+static void allow_input(struct rules *r, const char *path)
+{
+    struct stat st;
+
+    allow(r, place(path), stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
+}
+
 /* Whether it may be a part of a model or a tokenizer in several files, by its name. */
 static bool is_part(const char *name)
 {
@@ -288,7 +296,7 @@ static void allow_model(struct rules *r, const char *path)
         allow_parts(r, path);
         return;
     }
-    allow(r, place(path), READ_FILE);
+    allow_input(r, path);
     if (!has_parts(path))
         return;
     if ((directory = directory_of(path)) != NULL)
@@ -345,7 +353,7 @@ static void allow_use(struct rules *r, const char *path, cli_type use)
     else if (use == CLI_APPEND)
         allow_append(r, path);
     else
-        allow(r, place(path), READ_FILE);
+        allow_input(r, path);
 }
 
 static void allow_all(struct rules *r)
