@@ -9,6 +9,7 @@ SONAME = 0
 ## Variables (make NAME=value TARGET):
 ##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
+##   HARDENING=                      without the flags that make attacks harder, of which a compiler's own are used
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
 ##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
@@ -49,12 +50,12 @@ there:
 else
 
 # ---- a build directory for each set of flags, so that objects never mix
-# VARIANT: release; asan, with sanitizers; tiny, with tiny blocks; or asan and tiny.
+# VARIANT: release; asan, with sanitizers; tsan, with that of threads; tiny, with tiny blocks; or asan and tiny.
 # WERROR changes no object, so it has no directory of its own: what is compiled with it had no warnings.
 VARIANT ?= release
 FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
 BUILDS := build
-ALL_FLAGS := $(CFLAGS) $(KERNEL_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+ALL_FLAGS := $(CFLAGS) $(KERNEL_CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(if $(filter undefined,$(origin HARDENING)),,HARDENING=$(HARDENING))
 ifeq ($(FLAVOUR) $(CC) $(strip $(ALL_FLAGS)),release gcc -O2 -g -O3)
 BUILD := $(BUILDS)/release
 else ifneq ($(FLAVOUR),release)
@@ -66,6 +67,9 @@ endif
 ifeq ($(FLAVOUR),asan)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
+ifeq ($(FLAVOUR),tsan)
+SANITIZE = -fsanitize=thread -fno-omit-frame-pointer
+endif
 
 TINY := $(BUILD)-tiny
 ifneq ($(filter tiny,$(VARIANT)),)
@@ -73,14 +77,38 @@ BUILD := $(TINY)
 TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
 
+# ---- hardening: flags that make attacks harder, as far as the compiler and the linker know them
+# They are asked once, when something is compiled: about all flags together, and if that fails about each.
+# What sets _FORTIFY_SOURCE itself keeps that.  It needs an optimiser; the sanitizers check more.
+ifeq ($(FLAVOUR),release)
+HARDENING ?= $(FORTIFY) -fstack-protector-strong -fstack-clash-protection $(BRANCHES) $(PIE) \
+             -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
+endif
+FORTIFY = $(if $(or $(findstring _FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),$(findstring -fsanitize,$(CFLAGS))),, \
+          $(if $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS)))),-D_FORTIFY_SOURCE=3))
+BRANCHES = $(if $(filter x86_64-% i%86-%,$(MACHINE)),-fcf-protection) \
+           $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard)
+PIE = $(if $(filter -static,$(CFLAGS) $(LDFLAGS)),,-pie)
+ask_compiler = $(shell flags='$(strip $(HARDENING))'; out=$$(mktemp) || exit; \
+    knows() { echo 'int main(void) { return 0; }' | $(CC) -Werror -fPIC -U_FORTIFY_SOURCE $(CPPFLAGS) $(CFLAGS) \
+              "$$@" $(LDFLAGS) -include string.h -x c -o "$$out" - 2> /dev/null; }; \
+    if knows $$flags; then echo "$$flags"; else for flag in $$flags; do \
+        if knows $$flag; then echo "$$flag"; \
+        elif [ $$flag = -D_FORTIFY_SOURCE=3 ] && knows -D_FORTIFY_SOURCE=2; then echo -D_FORTIFY_SOURCE=2; \
+        fi; done; fi; rm -f "$$out")
+KNOWN = $(eval KNOWN := $$(if $$(strip $$(HARDENING)),$$(ask_compiler)))$(KNOWN)
+HARD_CFLAGS = $(if $(filter -D_FORTIFY_SOURCE%,$(KNOWN)),-U_FORTIFY_SOURCE) $(filter-out -pie -Wl%,$(KNOWN))
+HARD_LDFLAGS = $(filter -Wl%,$(KNOWN))
+HARD_TOOL = $(filter -pie,$(KNOWN))
+
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(LTO_WARNINGS) $(if $(WERROR),-Werror)
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
 LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
-             $(CFLAGS)
-ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
+             $(HARD_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANITIZE) $(HARD_LDFLAGS) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
 Q = $(if $(V),,@)
@@ -114,6 +142,10 @@ endif
 ifneq ($(filter aarch64-%,$(MACHINE)),)
 ISAS := neon portable
 endif
+# Threads share work in the same way with all of them.
+ifeq ($(FLAVOUR),tsan)
+ISAS := portable
+endif
 ISA_FLAGS_portable =
 ISA_FLAGS_neon = # part of every such processor
 ISA_FLAGS_avx2 = -mavx2 -mfma
@@ -131,7 +163,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
 
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
@@ -200,7 +232,7 @@ define tool_rule
 $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libcli.a $(BUILD)/libtg.a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$(Q)$$(CC) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
+	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
@@ -297,6 +329,14 @@ soak: all unit tiny ## the long versions of the tests of damage and faults, then
 asan: ## build with the address and undefined-behaviour sanitizers, and run all tests
 	$(MAKE) VARIANT=asan test
 
+# It needs the addresses that programs have without random ones (setarch -R).
+tsan: ## build with the thread sanitizer, and run what shares work among threads
+	$(MAKE) VARIANT=tsan races
+
+races: $(TOOL_BIN) $(BUILD)/unit/test_threads
+	@TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 \
+	    setarch "$$(uname -m)" -R tests/run tests/races.bats '$(BUILD)/unit/test_threads'
+
 # Mistaken: numbers compared with each other are no check of a limit (sample.c); what one loop
 # has written the next may read (matmul.c); a function may fill what it gets (table.c, merge.c);
 # a place in a short piece is below its length (merge.c).
@@ -325,6 +365,23 @@ scripts:
 
 pages:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
+
+# gcc's analyzer follows all paths through a file: what is allocated, opened and freed.  gcc 12's is mistaken
+# about what a loop has set (for all files: the sanitizers look for that), about memory that is stored in
+# an array or a struct of the caller (MISTAKEN_LEAKS), and about pointers that a function in another file has
+# set, or that a count of 0 keeps from being used (MISTAKEN_NULLS).
+ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(sort $(REF_SRC) $(ACT_SRC)) $(wildcard cmd/*/*.c))
+MISTAKEN_LEAKS = $(addprefix analyze/,lib/gpt/model.c lib/gpt/prompt.c lib/info/archives.c lib/info/info.c lib/text/parallel.c \
+                 formats/safetensors.c formats/safetensors_index.c)
+MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
+ANALYZE_FLAGS = -fanalyzer -Wno-analyzer-use-of-uninitialized-value
+$(MISTAKEN_LEAKS): ANALYZE_FLAGS += -Wno-analyzer-malloc-leak
+$(MISTAKEN_NULLS): ANALYZE_FLAGS += -Wno-analyzer-null-dereference -Wno-analyzer-null-argument
+.PHONY: $(ANALYZE)
+analyze: $(ANALYZE) ## gcc -fanalyzer: leaks, uses after free, missing checks; 40 s of a processor
+$(ANALYZE): analyze/%:
+	$(call say,ANALYZE,$*)
+	$(Q)gcc $(LINT_FLAGS) -include tests/analyzer.h -std=c11 -fopenmp-simd $(ANALYZE_FLAGS) -Werror -S -o /dev/null $*
 
 # Versions of clang-format differ: .clang-format is for 14's.
 format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)

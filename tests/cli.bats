@@ -28,7 +28,8 @@ setup() {
     run -0 --separate-stderr tg-init --help
     [[ $output = *"(default: baby)"* && $output = *"(default: 0)"* ]]
     [[ $output = *"(default: bytes)"* ]]
-    [[ $(grep -c default: <<< "$output") = 3 ]]
+    [[ $output = *"(default: auto)"* ]] # of --sandbox
+    [[ $(grep -c default: <<< "$output") = 4 ]]
 }
 
 @test "--version" {
@@ -409,8 +410,10 @@ make_short_run() {
     echo x > text
     tg-tokenize -o t.npz text
     for tool in $TOOLS; do
-        run_pipe 3 "$tool --help > /dev/full"
-        said "$tool: standard output: No space left on device"
+        for option in --help --help=zsh; do
+            run_pipe 3 "$tool $option > /dev/full"
+            said "$tool: standard output: No space left on device"
+        done
     done
     run_pipe 3 'tg-tokenize text > /dev/full'
     said "tg-tokenize: standard output: "

@@ -55,6 +55,11 @@ int cli_close_stdout(void);
 typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
+    CLI_INPUT,  /* likewise, a file that is read */
+    CLI_MODEL,  /* likewise, a model or tokenizer, which may have more files beside it; NULL: cli_model_path()
+                 */
+    CLI_OUTPUT, /* likewise, a file that is replaced */
+    CLI_APPEND, /* likewise, a file that grows */
     CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
     CLI_SIZE,   /* size_t in [min, max]; 1e3, 10k and 1.5M are taken, too */
     CLI_U64,    /* uint64_t, any */
@@ -90,7 +95,8 @@ typedef struct cli_tool {
     const char *summary;  /* one sentence: what it does */
     const char *examples; /* lines for --help, each "  $ ..."; or NULL */
     cli_option *options;  /* ends with an entry whose name is NULL */
-    bool files;           /* its operands are files */
+    bool files;           /* its operands are files that are read */
+    bool models;          /* which may be models, as for CLI_MODEL */
 } cli_tool;
 
 /*
@@ -105,6 +111,23 @@ int cli_parse(int argc, char **argv, const cli_tool *tool);
 /* Parse a whole number of up to 15 digits at *at and advance *at past it.  False: *at does not start
  * with a digit. */
 bool cli_take_size(const char **at, size_t *value);
+
+/* ---- sandbox.c */
+
+/*
+ * Give up, for good, what the tool does not need: call this after the options are parsed and before a file is
+ * read.  Where the kernel can (Linux: Landlock and seccomp), from then on no file can be opened but those
+ * that options and operands name, with those beside a model of several files; files can be made and replaced
+ * only below the directories of outputs; no program or process can be started, no other process traced or
+ * sent a signal, no socket opened, no memory made executable.  What is open stays so.
+ * --sandbox, or TG_SANDBOX, chooses: auto, what there is; require, all of it, otherwise TG_EIO; off.
+ * TG_EIO also if memory or descriptors are short.  TG_EUSAGE: TG_SANDBOX is none of these.
+ */
+TG_MUST_CHECK tg_status cli_confine(tg_err *err);
+
+/* Also allow the tool to write a file, or NULL.  The path must stay until cli_confine(), which this precedes.
+ */
+void cli_may_write(const char *path);
 
 /* ---- fields.c */
 

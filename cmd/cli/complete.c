@@ -210,5 +210,6 @@ int cli_show_completions(const cli_tool *tool, const char *shell)
         return cli_usage("--help takes no value, except a shell whose completions are wanted, one of %s",
                          shells);
     print[number](tool);
+    (void)cli_stdout_failed(); /* keeps why */
     exit(cli_close_stdout());
 }

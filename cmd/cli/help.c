@@ -38,6 +38,10 @@ static void format_default(char *out, size_t size, const cli_option *o)
     case CLI_FLAG:
         break;
     case CLI_TEXT:
+    case CLI_INPUT:
+    case CLI_MODEL:
+    case CLI_OUTPUT:
+    case CLI_APPEND:
         if (*(const char **)o->value)
             snprintf(out, size, "(default: %s)", *(const char **)o->value);
         break;
@@ -114,6 +118,7 @@ static void print_help(const cli_tool *tool)
 void cli_show_help(const cli_tool *tool)
 {
     print_help(tool);
+    (void)cli_stdout_failed(); /* keeps why, if the text is longer than stdio's buffer */
     exit(cli_close_stdout());
 }
 

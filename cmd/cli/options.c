@@ -25,8 +25,10 @@ const cli_option *cli_get_option(const cli_tool *tool, size_t number)
     if (number < own)
         return &tool->options[number];
     if (number == own)
+        return &cli_sandbox_option;
+    if (number == own + 1)
         return cli_find_letter(tool, 'h') ? &no_h : &help;
-    return number == own + 1 ? &version : NULL;
+    return number == own + 2 ? &version : NULL;
 }
 
 struct parser {
@@ -163,5 +165,6 @@ int cli_parse(int argc, char **argv, const cli_tool *tool)
         cli_usage("standard input (-) is given %d times, but can be read only once", dashes);
         return -1;
     }
+    cli_note_files(tool, argv, operands);
     return operands;
 }

@@ -20,7 +20,7 @@ int cli_set_value(const cli_option *o, const char *text);
 /* Report an option that the tool lacks, typed [n] without its dashes, and what was probably meant. */
 void cli_report_unknown(const cli_tool *tool, const char *typed, size_t n);
 
-/* The tool's options, by number: its own, then --help and --version; then NULL. */
+/* The tool's options, by number: its own, then --sandbox, --help and --version; then NULL. */
 const cli_option *cli_get_option(const cli_tool *tool, size_t number);
 
 /* The tool's own option with this letter, or NULL. */
@@ -30,6 +30,16 @@ const cli_option *cli_find_letter(const cli_tool *tool, char letter);
 void cli_show_help(const cli_tool *tool);
 int cli_show_completions(const cli_tool *tool, const char *shell); /* CLI_USAGE: no such shell */
 void cli_show_version(const cli_tool *tool);
+
+/* ---- the sandbox */
+
+extern const cli_option cli_sandbox_option;
+
+/* Note the files that the tool's options and its n operands, from argv[1] on, name. */
+void cli_note_files(const cli_tool *tool, char **argv, int n);
+
+/* Filter the system calls of this process from now on.  0, or -1 and errno: there is no such filter. */
+int cli_filter_calls(void);
 
 /* ---- messages and signals */
 

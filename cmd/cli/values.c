@@ -181,6 +181,10 @@ int cli_set_value(const cli_option *o, const char *text)
         *(bool *)o->value = true;
         break;
     case CLI_TEXT:
+    case CLI_INPUT:
+    case CLI_MODEL:
+    case CLI_OUTPUT:
+    case CLI_APPEND:
         if (*text == '\0' && tg_choice_find(&number, o->metavar, "FILE"))
             failed = cli_usage("--%s must be a file name, got ''", o->name);
         *(const char **)o->value = text;

@@ -66,7 +66,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 /* ---- the job */
 
 static const cli_option own[] = {
-    {'o', "output", CLI_TEXT, &output, "FILE",
+    {'o', "output", CLI_OUTPUT, &output, "FILE",
      "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output", 0, 0, NULL},
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "heads",

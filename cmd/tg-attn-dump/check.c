@@ -218,7 +218,7 @@ static int check(const attn_options *o)
 }
 
 static const cli_option own[] = {
-    {0, "check", CLI_TEXT, &path, "FILE", "recompute the dump in FILE, and compare it element by element", 0,
+    {0, "check", CLI_INPUT, &path, "FILE", "recompute the dump in FILE, and compare it element by element", 0,
      0, NULL},
     {0, "tolerance", CLI_NUMBER, &tolerance, "X",
      "with --check: maximum difference that counts as equal; relative for numbers above 1", 0, 1, NULL},

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     cli_init("tg-attn-dump");
     if (parse_options(argc, argv, &o, &what))
         return CLI_USAGE;
-    if (run(what, &o, &err))
+    if (cli_confine(&err) || run(what, &o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

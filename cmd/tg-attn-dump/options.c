@@ -142,7 +142,7 @@ static void list_options(cli_option *list, const cli_option *shared)
 int parse_options(int argc, char **argv, attn_options *o, const job **what)
 {
     const cli_option shared[] = {
-        {'m', "model", CLI_TEXT, &o->model, "FILE",
+        {'m', "model", CLI_MODEL, &o->model, "FILE",
          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
          "the text to run (default: standard input, text or tokens; else the model's probe)", 0, 0, NULL},
@@ -150,7 +150,7 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
         {0, "probe", CLI_CHOICE, &o->text.probe, TG_PROBES, "a text that shows what heads do", 0, 0, NULL},
         {0, "example", CLI_CHOICE, &o->example, EXAMPLES, "a small worked example; needs no model", 0, 0,
          NULL},
-        {0, "qkv", CLI_TEXT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
+        {0, "qkv", CLI_INPUT, &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model", 0, 0,
          NULL},
         {'l', "layer", CLI_SIZE, &o->filter.layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->filter.head, "H", "only this head, from 0", 0, INDEX_MAX, NULL},

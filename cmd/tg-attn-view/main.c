@@ -86,7 +86,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "svg", CLI_FLAG, &o->svg, NULL, "make that image as SVG: sharp at any size, its labels are text",
          0, 0, NULL},
         {0, "html", CLI_FLAG, &o->html, NULL, "make an HTML page that shows every number", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE",
+        {'o', "output", CLI_OUTPUT, &o->output, "FILE",
          "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format", 0, 0, NULL},
         {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page shows it first", 0, INDEX_MAX,
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
     cli_init("tg-attn-view");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

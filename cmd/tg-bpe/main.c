@@ -60,7 +60,8 @@ static int parse(int argc, char **argv, struct options *o)
     cli_option options[] = {
         {'n', "vocab-size", CLI_SIZE, &o->n, "N", "number of ids, bytes and special tokens included", 256,
          TG_BPE_TOKENS_MAX, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
+         NULL},
         {0, "to", CLI_ENUM, &o->to, TG_VOCAB_FORMATS,
          "write this format, unless FILE ends in .json or .tiktoken", 0, 0, &o->to_given},
         {0, "split", CLI_ENUM, &o->split, TG_SPLIT_NAMES,
@@ -342,7 +343,7 @@ int main(int argc, char **argv)
     cli_init("tg-bpe");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

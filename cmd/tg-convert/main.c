@@ -50,13 +50,13 @@ static int parse(int argc, char **argv, convert_options *o)
 {
     char names[160];
     cli_option options[] = {
-        {'o', "output", CLI_TEXT, &o->target, "FILE",
+        {'o', "output", CLI_OUTPUT, &o->target, "FILE",
          "write to FILE instead of standard output; a directory, if the format is one", 0, 0, NULL},
         {0, "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
          "the format to write (default: that of FILE's ending, else npz, tg's own)", 0, 0, NULL},
         {0, "from", CLI_CHOICE, &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else", 0, 0,
          NULL},
-        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "FILE",
+        {'t', "tokenizer", CLI_MODEL, &o->tokenizer, "FILE",
          "the tokenizer of a SOURCE without one: a file that tg-tokenize -t reads", 0, 0, NULL},
         {0, "vocab-size", CLI_SIZE, &o->vocab_size, "V", "the number of ids of tokens without a tokenizer", 1,
          TG_SIZE_LIMIT, NULL},
@@ -66,7 +66,7 @@ static int parse(int argc, char **argv, convert_options *o)
          TG_SIZE_LIMIT, NULL},
         {0, "activation", CLI_CHOICE, &o->activation, "gelu_new|gelu",
          "tanh or exact GELU, for files that do not tell it", 0, 0, NULL},
-        {0, "map", CLI_TEXT, &o->ask.map, "FILE",
+        {0, "map", CLI_INPUT, &o->ask.map, "FILE",
          "take the tensors' names from FILE: THEIRS OURS [transposed] in each line", 0, 0, NULL},
         {0, "fuse-qkv", CLI_FLAG, &o->ask.fuse_qkv, NULL, "join separate matrices q, k and v", 0, 0, NULL},
         {0, "split-qkv", CLI_FLAG, &o->write.split_qkv, NULL, "write q, k and v as separate matrices", 0, 0,
@@ -86,6 +86,7 @@ static int parse(int argc, char **argv, convert_options *o)
                     "  $ tg-tokenize < text | tg-convert - --to uint16 > train.bin",
         .options = options,
         .files = true,
+        .models = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -152,7 +153,7 @@ int main(int argc, char **argv)
     cli_init("tg-convert");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     cli_progress_end();
     return cli_close_stdout();

@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     cli_init("tg-eval");
     if (eval_parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err) && !cli_stdout_failed())
+    if (cli_confine(&err) || (run(&o, &err) && !cli_stdout_failed()))
         return cli_report(&err);
     return cli_close_stdout();
 }

@@ -33,7 +33,7 @@ static int check(const eval_options *o)
 int eval_parse(int argc, char **argv, eval_options *o)
 {
     cli_option options[] = {
-        {'m', "model", CLI_TEXT, &o->model, "FILE",
+        {'m', "model", CLI_MODEL, &o->model, "FILE",
          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
          "the text (default: the files, else standard input, text or tokens; else the model's probe)", 0, 0,
@@ -55,8 +55,8 @@ int eval_parse(int argc, char **argv, eval_options *o)
          "with these, also the K most probable tokens in its place; implies --per-token", 1, 1e9, NULL},
         {0, "logits", CLI_FLAG, &o->logits, NULL, "write the logits after each token as an archive (.npz)", 0,
          0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write --logits to FILE instead of standard output", 0,
-         0, NULL},
+        {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write --logits to FILE instead of standard output",
+         0, 0, NULL},
         {0, "tsv", CLI_FLAG, &o->tsv, NULL, "print the result as tab-separated values", 0, 0, NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the results; 0 for one per processor", 0, 1024, NULL},

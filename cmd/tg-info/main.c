@@ -36,6 +36,7 @@ static int parse(int argc, char **argv, struct options *o)
                     "  $ tg-tokenize text | tg-info",
         .options = options,
         .files = true,
+        .models = true,
     };
     const int n = cli_parse(argc, argv, &tool);
 
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
     cli_init("tg-info");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

@@ -42,9 +42,10 @@ static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
         {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
+         NULL},
         {'f', "force", CLI_FLAG, &o->force, NULL, "replace FILE even if it is a trained model", 0, 0, NULL},
-        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "bytes|ids|FILE",
+        {'t', "tokenizer", CLI_MODEL, &o->tokenizer, "bytes|ids|FILE",
          "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is none: as many "
          "ids as --vocab-size, without text (default: bytes)",
          0, 0, NULL},
@@ -215,7 +216,7 @@ int main(int argc, char **argv)
     cli_init("tg-init");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

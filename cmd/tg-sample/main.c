@@ -16,7 +16,7 @@ struct options {
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        {'m', "model", CLI_TEXT, &o->model, "FILE",
+        {'m', "model", CLI_MODEL, &o->model, "FILE",
          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'p', "prompt", CLI_TEXT, &o->text.text, "TEXT",
          "the text to continue (default: standard input, text or tokens; else a newline)", 0, 0, NULL},
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     cli_init("tg-sample");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

@@ -122,15 +122,20 @@ void read_part_end(tokenize_job *job, tg_source *source, size_t n)
 
 /* ---- characters: a pass over all text before encoding */
 
+const char *spool_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder && *folder != '\0' ? folder : "/tmp";
+}
+
 /* Open a temporary file and remove its name. */
 static tg_status open_spool(int *fd, tg_err *err)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *folder = spool_folder();
     char path[4096];
     int n;
 
-    if (!folder || *folder == '\0')
-        folder = "/tmp";
     n = snprintf(path, sizeof path, "%s/tg-tokenize-XXXXXX", folder);
     if (n < 0 || (size_t)n >= sizeof path)
         return tg_fail(err, TG_EUSAGE, "$TMPDIR has %d bytes, expected fewer than %zu", n, sizeof path);

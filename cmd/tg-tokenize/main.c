@@ -110,7 +110,9 @@ int main(int argc, char **argv)
     cli_init("tg-tokenize");
     if (parse_options(argc, argv, &o))
         return CLI_USAGE;
-    if (run(&o, &err))
+    if (o.characters)
+        cli_may_write(spool_folder());
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

@@ -17,9 +17,9 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
 static int read_words(int argc, char **argv, tokenize_options *o, struct given *g)
 {
     cli_option options[] = {
-        {'t', "tokenizer", CLI_TEXT, &o->tokenizer, "bytes|char|FILE",
+        {'t', "tokenizer", CLI_MODEL, &o->tokenizer, "bytes|char|FILE",
          "bytes; char, the characters of the text; or a FILE with a tokenizer (default: bytes)", 0, 0, NULL},
-        {'m', "model", CLI_TEXT, &o->model, "FILE", "use the tokenizer of this model", 0, 0, NULL},
+        {'m', "model", CLI_MODEL, &o->model, "FILE", "use the tokenizer of this model", 0, 0, NULL},
         {0, "pattern", CLI_ENUM, &o->pattern, TG_SPLIT_NAMES,
          "how a .tiktoken file's tokenizer splits text into pieces, which the file does not store", 0, 0,
          &g->pattern},
@@ -47,7 +47,8 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          "with --eot: such a line, which is dropped, ends a document", 0, 0, NULL},
         {'0', "null", CLI_FLAG, &o->null, NULL, "with --eot: a NUL byte, which is dropped, ends a document",
          0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0, NULL},
+        {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
+         NULL},
         {0, "threads", CLI_SIZE, &o->threads, "N",
          "number of threads, which does not change the tokens; 0 for one per processor", 0, 1024, NULL},
         {0},

@@ -26,9 +26,9 @@ static cli_option setting(train_options *o, char letter, tg_setting_id id, const
 static int parse(int argc, char **argv, train_options *o)
 {
     cli_option options[] = {
-        {'m', "model", CLI_TEXT, &o->model, "FILE",
+        {'m', "model", CLI_MODEL, &o->model, "FILE",
          "the model to train; created if missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &o->output, "FILE",
+        {'o', "output", CLI_OUTPUT, &o->output, "FILE",
          "save to FILE, and continue from it if it exists; '-' is standard output", 0, 0, NULL},
         setting(o, 'n', TG_SET_STEPS, "N", "total number of steps, including those already done"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
@@ -54,7 +54,7 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens per validation; 0 for all", 0, 1e15, NULL},
         {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          1e12, NULL},
-        {0, "log", CLI_TEXT, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
+        {0, "log", CLI_APPEND, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
         {0, "no-lock", CLI_FLAG, &o->no_lock, NULL,
          "do not keep other runs away from the file that is saved to, where its file system has no locks", 0,
          0, NULL},
@@ -387,8 +387,9 @@ int main(int argc, char **argv)
     cli_init("tg-train");
     if (parse(argc, argv, &o))
         return CLI_USAGE;
+    cli_may_write(o.output ? o.output : cli_model_path(o.model));
     cli_catch_status();
-    if (run(&o, &err))
+    if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
     if (cli_stop_signal() != 0)
         cli_raise(cli_stop_signal());

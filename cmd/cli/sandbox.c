@@ -1,0 +1,432 @@
+/*
+ * cli: what a tool gives up before it reads files that others have made.  Landlock leaves it the files that
+ * its command line names; a filter of system calls (syscalls.c) keeps it from programs, processes and
+ * sockets.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* O_PATH, syscall */
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/model.h"
+#include "cmd/cli/private.h"
+#include "formats/format.h"
+#include "formats/source.h"
+#include "lib/base/choice.h"
+
+/* ---- the mode */
+
+#define MODES "auto|require|off"
+enum { AUTO, REQUIRE, OFF };
+
+static size_t mode = AUTO;
+static bool mode_given;
+
+const cli_option cli_sandbox_option = {
+    .name = "sandbox",
+    .type = CLI_CHOICE,
+    .value = &mode,
+    .metavar = MODES,
+    .help =
+        "confine the tool to the files that it is given, where the kernel can; or insist on that; or do not",
+    .given = &mode_given,
+};
+
+/* Sanitizers read and start what a sandbox denies. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
+static tg_status choose_mode(tg_err *err)
+{
+    const char *text = getenv("TG_SANDBOX");
+
+    if (!mode_given && text && *text != '\0' && !tg_choice_find(&mode, MODES, text))
+        return tg_fail(err, TG_EUSAGE, "TG_SANDBOX is %s, expected one of " MODES, text);
+    if (mode == AUTO && SANITIZED)
+        mode = OFF;
+    return TG_OK;
+}
+
+/* ---- the files that the command line names */
+
+#define NOTED_MAX 32
+
+static struct {
+    const char *path;
+    cli_type use;
+} noted[NOTED_MAX];
+static size_t n_noted;
+static bool lost; /* there were more: the sandbox would deny them */
+
+static void note(const char *path, cli_type use)
+{
+    if (!path || cli_is_dash(path))
+        return;
+    if (n_noted < NOTED_MAX) {
+        noted[n_noted].path = path;
+        noted[n_noted++].use = use;
+    } else {
+        lost = true;
+    }
+}
+
+static cli_files operands;
+static cli_type operands_use;
+
+void cli_note_files(const cli_tool *tool, char **argv, int n)
+{
+    for (const cli_option *o = tool->options; o->name; o++)
+        if (o->type == CLI_MODEL)
+            note(cli_model_path(*(const char **)o->value), o->type);
+        else if (o->type == CLI_INPUT || o->type == CLI_OUTPUT || o->type == CLI_APPEND)
+            note(*(const char **)o->value, o->type);
+    operands_use = tool->models ? CLI_MODEL : CLI_INPUT;
+    if (tool->files)
+        operands = (cli_files){argv + 1, (size_t)n};
+    if (tool->models && n == 0)
+        note(cli_model_path(NULL), CLI_MODEL);
+}
+
+void cli_may_write(const char *path)
+{
+    note(path, CLI_OUTPUT);
+}
+
+/* ---- Landlock */
+
+/* Whether memory or descriptors were missing, rather than the sandbox. */
+static bool is_shortage(int sys)
+{
+    return sys == ENOMEM || sys == EMFILE || sys == ENFILE;
+}
+
+#ifdef __linux__
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* What linux/landlock.h has; older systems' headers have less, or nothing. */
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 }; /* the same everywhere */
+enum { ASK_VERSION = 1, RULE_PATH_BENEATH = 1 };
+
+#define WRITE_FILE ((uint64_t)1 << 1)
+#define READ_FILE ((uint64_t)1 << 2)
+#define READ_DIR ((uint64_t)1 << 3)
+#define REMOVE_DIR ((uint64_t)1 << 4)
+#define REMOVE_FILE ((uint64_t)1 << 5)
+#define MAKE_DIR ((uint64_t)1 << 7)
+#define MAKE_REG ((uint64_t)1 << 8)
+#define TRUNCATE ((uint64_t)1 << 14)
+
+#define EVERY_1 (((uint64_t)1 << 13) - 1) /* of version 1 */
+#define REFER ((uint64_t)1 << 13)         /* from 2 on */
+#define TCP ((uint64_t)3)                 /* bind and connect, from 4 on */
+#define SCOPES ((uint64_t)3)              /* abstract Unix sockets and signals, from 6 on */
+
+#define FILE_RIGHTS (WRITE_FILE | READ_FILE | TRUNCATE)
+#define OUTPUT_RIGHTS (FILE_RIGHTS | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG)
+
+struct ruleset_attributes {
+    uint64_t files, net, scopes;
+};
+
+struct path_beneath {
+    uint64_t rights;
+    int32_t fd;
+} __attribute__((packed));
+
+struct rules {
+    int fd;
+    uint64_t handled;
+    int sys; /* the first error; 0: none */
+};
+
+static void create_rules(struct rules *r)
+{
+    const long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
+    struct ruleset_attributes a = {.files = EVERY_1};
+
+    if (version >= 2)
+        a.files |= REFER;
+    if (version >= 3)
+        a.files |= TRUNCATE;
+    if (version >= 4)
+        a.net = TCP;
+    if (version >= 6)
+        a.scopes = SCOPES;
+    *r = (struct rules){.fd = -1, .handled = a.files};
+    if (version < 1 || (r->fd = (int)syscall(CREATE_RULESET, &a, sizeof a, 0)) < 0)
+        r->sys = errno;
+}
+
+/* Keep a shortage; other errors of a path are for the tool to report, when it opens that. */
+static void miss(struct rules *r)
+{
+    if (r->sys == 0 && is_shortage(errno))
+        r->sys = errno;
+}
+
+/* Allow it for what fd is open on, and close that.  Pipes have no file system and are always allowed. */
+static void allow(struct rules *r, int fd, uint64_t rights)
+{
+    struct path_beneath rule = {.rights = rights & r->handled, .fd = fd};
+    struct stat st;
+
+    if (fd < 0) {
+        miss(r);
+        return;
+    }
+    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+        rule.rights &= FILE_RIGHTS;
+    if (rule.rights != 0 && syscall(ADD_RULE, r->fd, RULE_PATH_BENEATH, &rule, 0) != 0 && errno != EBADFD &&
+        r->sys == 0)
+        r->sys = errno;
+    close(fd);
+}
+
+static int place_in(int directory, const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = openat(directory, path, flags | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+static int place(const char *path)
+{
+    return place_in(AT_FDCWD, path, O_PATH);
+}
+
+/* ---- inputs */
+
+/* A directory is opened, too, so that the tool can say what it is. */
+static void allow_input(struct rules *r, const char *path)
+{
+    struct stat st;
+
+    allow(r, place(path), stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
+}
+
+/* Whether it may be a part of a model or a tokenizer in several files, by its name. */
+static bool is_part(const char *name)
+{
+    static const char *const endings[] = {"safetensors", "bin", "json", "txt", "bpe"};
+    const char *ending = cli_ending(name);
+
+    for (size_t i = 0; ending && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcmp(ending, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The parts in a directory, which may be links to elsewhere. */
+static void allow_parts(struct rules *r, const char *directory)
+{
+    const int fd = place_in(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+
+    if (!d) {
+        miss(r);
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    allow(r, place(directory), READ_DIR);
+    while ((e = readdir(d)) != NULL)
+        if (is_part(e->d_name))
+            allow(r, place_in(fd, e->d_name, O_PATH), READ_FILE);
+    closedir(d);
+}
+
+/* The directory of a path, to be freed; NULL: out of memory. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    char *directory = malloc(n + 2);
+
+    if (!directory)
+        return NULL;
+    memcpy(directory, path, n);
+    memcpy(directory + n, ".", 2);
+    return directory;
+}
+
+/* Whether a file may have others beside it: those of other projects, which are no archives of ours. */
+static bool has_parts(const char *path)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    struct stat st;
+    ssize_t n;
+    int fd;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (fd = tg_open_path(path)) < 0)
+        return false;
+    do
+        n = read(fd, first, sizeof first);
+    while (n < 0 && errno == EINTR);
+    close(fd);
+    return n > 0 && (tg_format_recognize(first, (size_t)n) != TG_FORMAT_ZIP || cli_model_is_foreign(path));
+}
+
+static void allow_model(struct rules *r, const char *path)
+{
+    struct stat st;
+    char *directory;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        allow_parts(r, path);
+        return;
+    }
+    allow_input(r, path);
+    if (!has_parts(path))
+        return;
+    if ((directory = directory_of(path)) != NULL)
+        allow_parts(r, directory);
+    else
+        miss(r);
+    free(directory);
+}
+
+/* ---- outputs */
+
+/* A file is made anew in its directory; anything else is written as it is. */
+static void allow_output(struct rules *r, const char *path)
+{
+    struct stat st;
+    tg_err err;
+    char *target, *directory;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        allow(r, place(path), OUTPUT_RIGHTS);
+        return;
+    }
+    if (tg_save_target(&target, path, &err)) {
+        errno = err.code == TG_ENOMEM ? ENOMEM : err.sys;
+        miss(r);
+        return;
+    }
+    if ((directory = directory_of(target)) != NULL)
+        allow(r, place(directory), OUTPUT_RIGHTS);
+    else
+        miss(r);
+    free(directory);
+    free(target);
+}
+
+static void allow_append(struct rules *r, const char *path)
+{
+    if (access(path, F_OK) == 0)
+        allow(r, place(path), FILE_RIGHTS);
+    else
+        allow_output(r, path);
+}
+
+/* ---- all of them */
+
+static void allow_use(struct rules *r, const char *path, cli_type use)
+{
+    if (cli_is_dash(path))
+        return;
+    if (use == CLI_MODEL)
+        allow_model(r, path);
+    else if (use == CLI_OUTPUT)
+        allow_output(r, path);
+    else if (use == CLI_APPEND)
+        allow_append(r, path);
+    else
+        allow_input(r, path);
+}
+
+static void allow_all(struct rules *r)
+{
+    allow(r, place("/dev/null"), FILE_RIGHTS);
+    for (size_t i = 0; i < n_noted; i++)
+        allow_use(r, noted[i].path, noted[i].use);
+    for (size_t i = 0; i < operands.n; i++)
+        allow_use(r, operands.path[i], operands_use);
+}
+
+/* Returns 0, or -1 and errno. */
+static int restrict_files(void)
+{
+    struct rules r;
+
+    create_rules(&r);
+    if (r.sys == 0)
+        allow_all(&r);
+    if (r.sys == 0 && lost)
+        r.sys = E2BIG;
+    if (r.sys == 0 && syscall(RESTRICT_SELF, r.fd, 0) != 0)
+        r.sys = errno;
+    if (r.fd >= 0)
+        close(r.fd);
+    errno = r.sys;
+    return r.sys == 0 ? 0 : -1;
+}
+
+static int begin(void)
+{
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+#else
+
+static int restrict_files(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+static int begin(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+#endif
+
+/* ---- the sandbox */
+
+static tg_status fails(const char *what, tg_err *err)
+{
+    const int sys = errno;
+
+    if (is_shortage(sys))
+        return tg_fail(err, TG_EIO, "cannot set up the sandbox: %s: %s", what, strerror(sys));
+    if (mode != REQUIRE)
+        return TG_OK;
+    return tg_fail(err, TG_EIO, "there is no sandbox, which --sandbox=require asks for: %s: %s", what,
+                   strerror(sys));
+}
+
+tg_status cli_confine(tg_err *err)
+{
+    tg_status status = choose_mode(err);
+
+    if (status || mode == OFF)
+        return status;
+    if (begin() != 0)
+        return fails("no_new_privs", err);
+    if (restrict_files() != 0 && (status = fails("Landlock", err)))
+        return status;
+    return cli_filter_calls() != 0 ? fails("seccomp", err) : TG_OK;
+}

@@ -1,0 +1,238 @@
+/* cli: a filter of system calls (seccomp), which refuses what no tool needs. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* syscall, CLONE_THREAD */
+#endif
+#include <errno.h>
+
+#include "cmd/cli/private.h"
+
+#if defined(__linux__) &&                                                                                    \
+    (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#else
+#define OWN_ARCH AUDIT_ARCH_RISCV64
+#endif
+
+#ifndef SECCOMP_FILTER_FLAG_SPEC_ALLOW
+#define SECCOMP_FILTER_FLAG_SPEC_ALLOW (1UL << 2)
+#endif
+
+/*
+ * Calls that are refused with EPERM.  A list of those that are allowed would have to know every C library,
+ * and a tool that is killed for a harmless call is a defect: what is not here stays allowed.  Changes of
+ * files by their paths are here because Landlock leaves them out.
+ */
+static const uint32_t refused[] = {
+    /* programs and processes */
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_kill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_setns,
+    SYS_unshare,
+    SYS_kcmp,
+    SYS_personality,
+    /* sockets, shared memory and queues */
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_accept,
+    SYS_accept4,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semctl,
+    SYS_msgget,
+    SYS_msgctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+    /* files */
+    SYS_truncate,
+    SYS_fchmodat,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_mknodat,
+    SYS_open_by_handle_at,
+    SYS_fanotify_init,
+    /* the system */
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_reboot,
+    SYS_acct,
+    SYS_syslog,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+#ifdef __x86_64__ /* older forms of these */
+    SYS_fork,
+    SYS_vfork,
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+    SYS_mknod,
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_modify_ldt,
+#endif
+#ifdef __GLIBC__ /* whose raise() is tgkill() */
+    SYS_tkill,
+#endif
+};
+
+/*
+ * Calls that are newer than Linux 5.0 have the same numbers everywhere.  C libraries do without them, so all
+ * but these do not exist: no io_uring, which passes by the filter; no clone3, whose flags it cannot see; none
+ * that is still to come.
+ */
+#define FIRST_NEW 424
+static const uint32_t new_calls[] = {
+    436, 437, 439, 441, /* close_range, openat2, faccessat2, epoll_pwait2 */
+    444, 445, 446,      /* Landlock */
+    449, 451, 453, 454, /* futex_waitv, cachestat, map_shadow_stack, futex_wake */
+    455, 456, 462,      /* futex_wait, futex_requeue, mseal */
+};
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+struct program {
+    struct sock_filter code[2 * N(refused) + N(new_calls) + 64];
+    unsigned short n;
+};
+
+static void emit(struct program *p, unsigned op, size_t value, unsigned yes, unsigned no)
+{
+    p->code[p->n++] = (struct sock_filter){(uint16_t)op, (uint8_t)yes, (uint8_t)no, (uint32_t)value};
+}
+
+static void load(struct program *p, size_t offset)
+{
+    emit(p, BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
+}
+
+static void end(struct program *p, size_t action)
+{
+    emit(p, BPF_RET | BPF_K, action, 0, 0);
+}
+
+/* The low half of an argument: all are little-endian. */
+static size_t argument(size_t i)
+{
+    return offsetof(struct seccomp_data, args) + 8 * i;
+}
+
+/* For call `number`, refuse what `op` with `value` finds in argument i; on to the next check with the number.
+ */
+static void refuse_if(struct program *p, uint32_t number, size_t i, unsigned op, uint32_t value, bool found)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+    load(p, argument(i));
+    emit(p, BPF_JMP | op | BPF_K, value, found ? 0 : 1, found ? 1 : 0);
+    end(p, SECCOMP_RET_ERRNO | EPERM);
+    load(p, offsetof(struct seccomp_data, nr));
+}
+
+static void refuse_arguments(struct program *p)
+{
+    static const uint32_t exec[] = {SYS_mmap, SYS_mprotect, SYS_pkey_mprotect};
+
+    refuse_if(p, SYS_clone, 0, BPF_JSET, CLONE_THREAD, false); /* no processes */
+    for (size_t i = 0; i < N(exec); i++)
+        refuse_if(p, exec[i], 2, BPF_JSET, PROT_EXEC, true);
+    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, TIOCSTI, true); /* input for the terminal's next reader */
+    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x541C, true);  /* TIOCLINUX, the same for a console */
+    refuse_if(p, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), false);
+}
+
+static void write_program(struct program *p)
+{
+    /* the calls of another architecture, as of 32 bits, have other numbers */
+    load(p, offsetof(struct seccomp_data, arch));
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0);
+    end(p, SECCOMP_RET_ERRNO | ENOSYS);
+
+    load(p, offsetof(struct seccomp_data, nr));
+    emit(p, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEW, 0, N(new_calls) + 2);
+    for (size_t i = 0; i < N(new_calls); i++)
+        emit(p, BPF_JMP | BPF_JEQ | BPF_K, new_calls[i], (unsigned)(N(new_calls) - i), 0);
+    end(p, SECCOMP_RET_ERRNO | ENOSYS);
+    end(p, SECCOMP_RET_ALLOW);
+
+    for (size_t i = 0; i < N(refused); i++) {
+        emit(p, BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
+        end(p, SECCOMP_RET_ERRNO | EPERM);
+    }
+    refuse_arguments(p);
+    end(p, SECCOMP_RET_ALLOW);
+}
+
+/* Without SPEC_ALLOW kernels before 5.16 also slow the process down, against attacks that are not promised.
+ */
+int cli_filter_calls(void)
+{
+    struct program p = {.n = 0};
+    struct sock_fprog program;
+
+    write_program(&p);
+    program = (struct sock_fprog){p.n, p.code};
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return -1;
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
+}
+
+#else
+
+int cli_filter_calls(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+#endif
