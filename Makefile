@@ -9,7 +9,7 @@ SONAME = 0
 ## Variables (make NAME=value TARGET):
 ##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
-##   HARDENING=                      without the flags that make attacks harder, of which a compiler's own are used
+##   HARDENING=                      without flags against attacks (default: those that the compiler knows)
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
 ##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR

@@ -1,6 +1,6 @@
 /*
- * For gcc -fanalyzer (make analyze), which looks at one file at a time: these never return TG_OK, so that what
- * follows a failure is no path of its own.  Included before each file.
+ * For gcc -fanalyzer (make analyze), which looks at one file at a time: these never return TG_OK, so that
+ * what follows a failure is no path of its own.  Included before each file.
  */
 #include "lib/base/status.h"
 

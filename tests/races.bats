@@ -65,8 +65,12 @@ EOF
 @test "training that is asked for its status, and stopped" {
     for threads in 2 4; do
         cp "$FIXTURES/model.npz" run.npz
-        TSAN_OPTIONS="exitcode=66 halt_on_error=1" tg-train -m run.npz --threads $threads -n 100000 -b 4 --save-every 3 --log log-$threads tokens.npz 2> err &
-        until [[ -e log-$threads && $(wc -l < log-$threads) -gt 2 ]]; do sleep 0.1; done
+        TSAN_OPTIONS="exitcode=66 halt_on_error=1" tg-train -m run.npz --threads $threads -n 100000 -b 4 \
+            --save-every 3 --log log-$threads tokens.npz 2> err &
+        until [[ -e log-$threads && $(wc -l < log-$threads) -gt 2 ]]; do
+            kill -0 $! 2> /dev/null || { cat err; false; }
+            sleep 0.1
+        done
         kill -USR1 $!
         sleep 0.1
         kill -TERM $!

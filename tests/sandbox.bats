@@ -183,6 +183,7 @@ same() {
     same "tg-tokenize -m hf text | tg-info"
     same "tg-tokenize -t char text | tg-info"
     same "cat text | tg-tokenize -t char - text | tg-tokenize -d"
+    same "cat text | TMPDIR=$PWD/other tg-tokenize -t char | tg-tokenize -d"
     same "tg-info hf linked model.npz dump.npz tokens.npz bpe.json"
     same "tg-info"
     same "tg-attn-dump --check dump.npz -m model.npz"

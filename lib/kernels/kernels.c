@@ -19,14 +19,16 @@
 
 /* ---- the instruction sets: the Makefile's list, TG_ISAS, is X(name) for each, best first */
 
-/* Whether this processor, and the system, let a process use the set. */
+/* Whether this processor, and the system, let a process use the set, which a build may lack (make ISAS=). */
+#define MAY_LACK __attribute__((unused))
+
 static bool runs_portable(void)
 {
     return true;
 }
 
 #ifdef __x86_64__
-static bool runs_avx2(void)
+MAY_LACK static bool runs_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
@@ -44,7 +46,7 @@ static bool runs_avx512bf16(void)
 }
 
 /* The tile registers are so large that a process has them only after it asked for them. */
-static bool runs_amx(void)
+MAY_LACK static bool runs_amx(void)
 {
     const unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24;
     const long request_permission = 0x1023, tile_data = 18;
@@ -56,7 +58,7 @@ static bool runs_amx(void)
 #endif
 
 #ifdef __aarch64__
-static bool runs_neon(void)
+MAY_LACK static bool runs_neon(void)
 {
     return true;
 }
