@@ -1,6 +1,5 @@
 #include "cmd/tg-train/report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -31,7 +30,7 @@ static tg_status check_log(const char *path, tg_err *err)
     if ((status = tg_path_examine(path, &st, &exists, err)) || !S_ISREG(st.st_mode))
         return status;
     if ((status = tg_path_peek(path, first, sizeof first, &n, err)))
-        return err->sys == EACCES ? TG_OK : status; /* it may still be written */
+        return status;
     format = tg_format_recognize(first, n);
     if (n == 0 || format == TG_FORMAT_TEXT)
         return TG_OK;
