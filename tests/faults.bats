@@ -147,16 +147,11 @@ tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
     [[ $n -gt 0 ]]
 }
 
-# same_files DIRECTORY: the files there are those of this directory, and no others are there.
-same_files() {
-    diff -r --no-dereference "$1" .
-}
-
 @test "a tiny file system, of any size" {
     need unshare
-    unshare -rm mount -t tmpfs none /mnt 2> /dev/null || unshare -m mount -t tmpfs none /mnt 2> /dev/null ||
-        skip "no file system can be mounted"
-    local line pages least n=0
+    local apart=(unshare -rm) line pages least n=0
+    "${apart[@]}" mount -t tmpfs none /mnt 2> /dev/null || apart=(unshare -m)
+    "${apart[@]}" mount -t tmpfs none /mnt 2> /dev/null || skip "no file system can be mounted"
     mkdir old want disk
     (cd old && make_fault_place)
     least=$(du -sk --apparent-size old | cut -f 1)
@@ -165,7 +160,7 @@ same_files() {
         cp -a old want
         (cd want && eval "$line" < /dev/null 2> /dev/null)
         for pages in 12 16 20 24 28 32 36 40 48 64; do
-            run --separate-stderr unshare -rm bash -c "
+            run --separate-stderr "${apart[@]}" bash -c "
                 mount -t tmpfs -o size=$((least + 4 * pages))k none disk && cp -a old/. disk && cd disk || exit 99
                 $line < /dev/null
                 status=\$?
