@@ -27,13 +27,17 @@ static char *lock_path(const char *target)
     return path;
 }
 
-/* Whether the lock file is still the one at its path: its holder may have removed it since. */
-static bool is_current(const tg_lock *lock)
+/* Whether the lock file is still the one at its path, 1 or 0: its holder may have removed it since.
+ * -1: that cannot be told, and errno says why. */
+static int is_current(const tg_lock *lock)
 {
     struct stat held, named;
 
-    return fstat(lock->fd, &held) == 0 && stat(lock->path, &named) == 0 && held.st_dev == named.st_dev &&
-           held.st_ino == named.st_ino;
+    if (fstat(lock->fd, &held) != 0)
+        return -1;
+    if (stat(lock->path, &named) != 0)
+        return errno == ENOENT ? 0 : -1;
+    return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 static long read_holder(int fd)
@@ -55,12 +59,15 @@ static void write_holder(int fd)
     (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
-static tg_status lock_fails(tg_lock *lock, const char *what, tg_err *err)
+/* A lock file that this process has made goes with it. */
+static tg_status lock_fails(tg_lock *lock, bool made, const char *what, tg_err *err)
 {
     const int sys = errno;
 
     if (sys == EWOULDBLOCK)
         lock->holder = read_holder(lock->fd);
+    else if (made)
+        unlink(lock->path);
     if (lock->fd >= 0)
         close(lock->fd);
     lock->fd = -1;
@@ -68,21 +75,39 @@ static tg_status lock_fails(tg_lock *lock, const char *what, tg_err *err)
     return tg_fail_sys(err, "cannot %s %s", what, lock->path);
 }
 
+/* Open the lock file, lock->fd; whether that has made it. */
+static bool open_lock(tg_lock *lock)
+{
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+
+    for (;;) {
+        lock->fd = open(lock->path, flags | O_EXCL, 0666);
+        if (lock->fd >= 0)
+            return true;
+        if (errno == EEXIST)
+            lock->fd = open(lock->path, flags, 0666);
+        if (lock->fd >= 0 || errno != EINTR)
+            return false;
+    }
+}
+
 /* Lock the file at lock->path, of which there may be another before the lock is held. */
 static tg_status take(tg_lock *lock, tg_err *err)
 {
-    for (;;) {
-        lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (lock->fd < 0 && errno == EINTR)
-            continue;
+    int current = 0;
+
+    while (!current) {
+        const bool made = open_lock(lock);
+
         if (lock->fd < 0)
-            return lock_fails(lock, "open", err);
+            return lock_fails(lock, made, "open", err);
         while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0)
             if (errno != EINTR)
-                return lock_fails(lock, "lock", err);
-        if (is_current(lock))
-            break;
-        close(lock->fd);
+                return lock_fails(lock, made, "lock", err);
+        if ((current = is_current(lock)) < 0)
+            return lock_fails(lock, made, "examine", err);
+        if (!current)
+            close(lock->fd);
     }
     write_holder(lock->fd);
     return TG_OK;

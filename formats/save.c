@@ -52,22 +52,29 @@ static char *link_target(const char *path)
 }
 
 /* The file that open() would create for a missing path: the path itself, or the end of a
- * chain of links.  The caller frees it. */
+ * chain of links.  The caller frees it.  NULL: errno says why. */
 static char *missing_target(const char *path)
 {
     char *target = sibling(path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 
     for (int i = 0; target && i < LINKS_MAX; i++) {
-        char *next = link_target(target);
+        char *next;
+        int sys;
 
-        if (!next && errno != ENOMEM)
+        do
+            next = link_target(target);
+        while (!next && errno == EINTR);
+        sys = errno;
+        if (!next && (sys == EINVAL || sys == ENOENT || sys == ENOTDIR)) /* no link */
             return target;
         free(target);
         target = next;
+        errno = sys;
     }
-    if (target)
-        errno = ELOOP;
+    if (!target)
+        return NULL;
     free(target);
+    errno = ELOOP;
     return NULL;
 }
 
@@ -160,7 +167,7 @@ static bool claim_temp(int fd)
             return false;
         else if (errno != EINTR)
             break;
-    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+    return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }
 
 /* Open a new file with the name save->temp.  False: errno says why; EEXIST also if it has been removed again.
@@ -309,13 +316,28 @@ static tg_status sync_directory(const char *target, tg_err *err)
     return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
 }
 
+/* Whether `to` is the file of which `from` had the status.  With NFS, a rename whose reply got lost is tried
+ * again by the system, and fails then. */
+static bool is_replaced(const struct stat *from, const char *to)
+{
+    struct stat st;
+
+    return stat(to, &st) == 0 && st.st_dev == from->st_dev && st.st_ino == from->st_ino;
+}
+
 static int replace(const char *from, const char *to)
 {
-    int r;
+    struct stat st;
+    const bool known = stat(from, &st) == 0;
+    int r, sys;
 
     do
         r = rename(from, to);
     while (r != 0 && errno == EINTR);
+    sys = errno;
+    if (r != 0 && known && is_replaced(&st, to))
+        r = 0;
+    errno = sys;
     return r;
 }
 

@@ -12,32 +12,33 @@
 
 #include "lib/base/size.h"
 
-/* Map the file from fd's position on.  If that fails, the source is read instead, and
- * reading reports any error. */
-static void try_map(tg_source *s)
+/* Map the file from fd's position on, if that is possible. */
+static tg_status try_map(tg_source *s, tg_err *err)
 {
     struct stat st;
     off_t from;
     size_t lead, size;
     long page = sysconf(_SC_PAGESIZE);
 
-    if (page <= 0 || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return;
-    from = lseek(s->fd, 0, SEEK_CUR);
-    if (from < 0 || from >= st.st_size)
-        return;
+    if (fstat(s->fd, &st) != 0)
+        return tg_fail_sys(err, "cannot be examined");
+    if (page <= 0 || !S_ISREG(st.st_mode))
+        return TG_OK;
+    if ((from = lseek(s->fd, 0, SEEK_CUR)) < 0)
+        return tg_fail_sys(err, "cannot be examined");
     lead = (size_t)(from % page);
-    if ((uint64_t)(st.st_size - from) > SIZE_MAX - lead)
-        return;
+    if (from >= st.st_size || (uint64_t)(st.st_size - from) > SIZE_MAX - lead)
+        return TG_OK;
     size = (size_t)(st.st_size - from);
     s->map = mmap(NULL, size + lead, PROT_READ, MAP_PRIVATE, s->fd, from - (off_t)lead);
     if (s->map == MAP_FAILED) {
         s->map = NULL;
-        return;
+        return TG_OK;
     }
     s->map_size = size + lead;
     s->next = (const unsigned char *)s->map + lead;
     s->ready = size;
+    return TG_OK;
 }
 
 int tg_open_path(const char *path)
@@ -52,8 +53,11 @@ int tg_open_path(const char *path)
 
 tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
 {
+    tg_status status;
+
     *s = (tg_source){.fd = fd};
-    try_map(s);
+    if ((status = try_map(s, err)))
+        return status;
     return s->map ? TG_OK : tg_source_open_unmapped(s, fd, err);
 }
 

@@ -37,7 +37,7 @@ typedef struct tg_source {
 /* Open a file for reading, as open() does, again when a signal has come.  -1: errno says why. */
 int tg_open_path(const char *path);
 
-/* Open a source at fd's position.  TG_ENOMEM: *s then needs no close. */
+/* Open a source at fd's position.  TG_EIO, TG_ENOMEM: *s then needs no close. */
 TG_MUST_CHECK tg_status tg_source_open(tg_source *s, int fd, tg_err *err);
 
 /* The same, but a regular file is read, too.  What has been read stays as it is, whatever happens to the

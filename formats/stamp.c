@@ -1,19 +1,20 @@
 #include "formats/stamp.h"
 
-#include <sys/stat.h>
+#include "formats/path.h"
 
-tg_stamp tg_stamp_of(const char *path)
+tg_status tg_stamp_take(tg_stamp *stamp, const char *path, tg_err *err)
 {
     struct stat st;
+    bool exists;
+    const tg_status status = tg_path_examine(path, &st, &exists, err);
 
-    if (stat(path, &st) != 0)
-        return (tg_stamp){0};
-    return (tg_stamp){.exists = true,
-                      .device = st.st_dev,
-                      .inode = st.st_ino,
-                      .size = st.st_size,
-                      .seconds = st.st_mtim.tv_sec,
-                      .nanoseconds = st.st_mtim.tv_nsec};
+    *stamp = (tg_stamp){.exists = exists,
+                        .device = st.st_dev,
+                        .inode = st.st_ino,
+                        .size = st.st_size,
+                        .seconds = st.st_mtim.tv_sec,
+                        .nanoseconds = st.st_mtim.tv_nsec};
+    return status;
 }
 
 bool tg_stamp_replaced(const tg_stamp *before, const tg_stamp *now)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "lib/base/api.h"
+#include "lib/base/status.h"
 
 TG_API_BEGIN
 
@@ -18,8 +19,8 @@ typedef struct tg_stamp {
     int64_t seconds, nanoseconds; /* when it was modified */
 } tg_stamp;
 
-/* The file that path names now, links followed.  One that cannot be examined counts as missing. */
-tg_stamp tg_stamp_of(const char *path);
+/* The file that path names now, links followed.  TG_EIO: it cannot be examined; the message names it. */
+TG_MUST_CHECK tg_status tg_stamp_take(tg_stamp *stamp, const char *path, tg_err *err);
 
 /* Whether a file is at `now` that was not there, or was not the same, at `before`.  One that has been
  * removed is not replaced. */

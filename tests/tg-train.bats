@@ -1184,7 +1184,7 @@ refused() {
     chmod 700 sealed
     chmod 400 model.npz
     run -3 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz: cannot write: Permission denied"
+    said "tg-train: model.npz: cannot be written: Permission denied"
     chmod 000 model.npz
     run -3 --separate-stderr tg-train -n 2 t.npz
     said "tg-train: model.npz: Permission denied"

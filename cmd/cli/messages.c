@@ -87,12 +87,25 @@ int cli_report(const tg_err *err)
     return CLI_IO;
 }
 
+/* After a failed write, nothing more goes out: it would follow a gap. */
+static void end_stdout(void)
+{
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    (void)dup2(fd, STDOUT_FILENO);
+    close(fd);
+}
+
 bool cli_stdout_failed(void)
 {
     if (!ferror(stdout))
         return false;
-    if (!stdout_errno)
+    if (!stdout_errno) {
         stdout_errno = errno;
+        end_stdout();
+    }
     return true;
 }
 
@@ -108,10 +121,12 @@ int cli_close_stdout(void)
     /* it has no orientation before its first use */
     if (!stdout_used && fwide(stdout, 0) == 0)
         return CLI_OK;
+    if (ferror(stdout) && !stdout_errno)
+        end_stdout();
     errno = 0;
     failed = fflush(stdout) != 0 || ferror(stdout);
     if (!failed)
-        failed = fclose(stdout) != 0;
+        failed = fclose(stdout) != 0 && errno != EINTR; /* which closes it, too */
     if (!failed)
         return CLI_OK;
     /* stdio remembers that an earlier write failed, but not its errno */

@@ -23,9 +23,13 @@ static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
 
 tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
 {
+    bool foreign;
+    tg_status status;
+
     *m = (cli_model){.path = cli_model_path(given), .fd = -1};
-    return cli_model_is_foreign(m->path) ? cli_model_convert(&m->model, m->path, false, err)
-                                         : open_own(m, remedy, err);
+    if ((status = cli_model_is_foreign(m->path, &foreign, err)))
+        return status;
+    return foreign ? cli_model_convert(&m->model, m->path, false, err) : open_own(m, remedy, err);
 }
 
 void cli_model_close(cli_model *m)
@@ -34,25 +38,28 @@ void cli_model_close(cli_model *m)
     cli_close_input(m->fd);
 }
 
-size_t cli_model_step(const char *path)
+tg_status cli_model_step(const char *path, size_t *step, tg_err *err)
 {
-    tg_err err;
-    size_t step = 0;
     int fd;
+    tg_status status = cli_open_input(&fd, path, err);
 
-    if (cli_open_input(&fd, path, &err))
-        return 0;
-    if (tg_checkpoint_read_step(&step, fd, &err))
-        step = 0;
+    *step = 0;
+    if (status)
+        return err->sys == ENOENT ? TG_OK : status;
+    status = tg_checkpoint_read_step(step, fd, err);
     cli_close_input(fd);
-    return step;
+    if (!status)
+        return TG_OK;
+    *step = 0;
+    return status == TG_EDATA ? TG_OK : tg_err_in(err, path);
 }
 
 /* ---- other projects' */
 
-bool cli_model_is_foreign(const char *path)
+tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err)
 {
-    return !cli_is_dash(path) && tg_model_file_is_foreign(path);
+    *foreign = false;
+    return cli_is_dash(path) ? TG_OK : tg_model_file_is_foreign(path, foreign, err);
 }
 
 void cli_say_notes(const char *path, const tg_notes *notes)

@@ -19,14 +19,16 @@ typedef struct cli_model {
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
 void cli_model_close(cli_model *m);
 
-/* Whether a path is a model of another project: a directory, or a file that begins like one. */
-bool cli_model_is_foreign(const char *path);
+/* Whether a path is a model of another project: a directory, or a file that begins like one.  TG_EIO: it
+ * cannot be read; the message names it. */
+TG_MUST_CHECK tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err);
 
 /* Read such a model; say what is worth knowing about it.  flat: as by tg_model_file_to_model(). */
 TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err);
 
-/* How many steps the model in a file has been trained for; 0 also if the file is no such model. */
-size_t cli_model_step(const char *path);
+/* How many steps the model in a file has been trained for; 0 also if there is none, or another file.
+ * TG_EIO, TG_ENOMEM: that cannot be told; the message names the file. */
+TG_MUST_CHECK tg_status cli_model_step(const char *path, size_t *step, tg_err *err);
 
 /* Say what has been bridged, assumed or left out. */
 void cli_say_notes(const char *path, const tg_notes *notes);

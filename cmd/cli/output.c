@@ -7,6 +7,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
+#include "formats/path.h"
 
 /* Check that standard output can be written.  (If it was closed, cli_init() has opened a read-only file
  * there.) */
@@ -99,18 +100,27 @@ tg_status cli_output_check(const char *path, tg_err *err)
     return status;
 }
 
-/* Examine the file at a path, or behind the descriptor that "-" stands for. */
-static bool examine(struct stat *st, const char *path, int dash)
+/* Examine the file at a path, or behind the descriptor that "-" stands for; *exists: whether there is one. */
+static tg_status examine(struct stat *st, bool *exists, const char *path, int dash, tg_err *err)
 {
-    return (path && !cli_is_dash(path) ? stat(path, st) : fstat(dash, st)) == 0;
+    if (path && !cli_is_dash(path))
+        return tg_path_examine(path, st, exists, err);
+    *exists = fstat(dash, st) == 0;
+    if (*exists)
+        return TG_OK;
+    return tg_fail_sys(err, dash == STDIN_FILENO ? "standard input" : "standard output");
 }
 
 tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
 {
     struct stat in, out;
+    bool reads, replaces;
+    tg_status status;
 
-    if (!examine(&in, input, STDIN_FILENO) || !examine(&out, output, STDOUT_FILENO) || !S_ISREG(in.st_mode) ||
-        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+    if ((status = examine(&in, &reads, input, STDIN_FILENO, err)) ||
+        (status = examine(&out, &replaces, output, STDOUT_FILENO, err)))
+        return status;
+    if (!reads || !replaces || !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
                    cli_input_name(input));

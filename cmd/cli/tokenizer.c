@@ -1,9 +1,9 @@
 #include "cmd/cli/tokenizer.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cli/model.h"
+#include "formats/path.h"
 #include "lib/vocab/vocab_file.h"
 
 tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split, tg_err *err)
@@ -22,21 +22,28 @@ tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const t
     return cli_tokenizer_of(tok, name, split, err);
 }
 
-static bool is_directory(const char *path)
+/* A directory has files of a vocabulary, whether or not it is a model's. */
+static tg_status has_model(const char *path, bool *model, tg_err *err)
 {
     struct stat st;
+    bool exists;
+    const tg_status status = tg_path_examine(path, &st, &exists, err);
 
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    *model = false;
+    return status || S_ISDIR(st.st_mode) ? status : cli_model_is_foreign(path, model, err);
 }
 
 tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
 {
     tg_model_file f;
-    tg_status status;
+    bool model;
+    tg_status status = has_model(path, &model, err);
 
-    if (is_directory(path) || !cli_model_is_foreign(path))
-        return tg_vocab_file_open(tok, path, split, err);
     *tok = NULL;
+    if (status)
+        return status;
+    if (!model)
+        return tg_vocab_file_open(tok, path, split, err);
     if (split)
         return tg_fail(err, TG_EUSAGE, "%s: a rule for splitting is only for .tiktoken files", path);
     if ((status = tg_model_file_open(&f, path, NULL, err)))

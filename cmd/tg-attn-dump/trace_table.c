@@ -60,6 +60,7 @@ trace_text trace_token(const trace_page *p, size_t t)
 
 void trace_heading(trace_page *p, const char *title, const char *where)
 {
+    (void)cli_stdout_failed(); /* of what has been printed so far */
     printf("\n# %zu. %s\n#    %s\n", ++p->section, title, where);
 }
 
@@ -96,7 +97,7 @@ static struct layout measure(size_t n, const trace_factor *x, const trace_factor
     w.product = strlen("product");
     snprintf(last, sizeof last, "%zu", n - 1);
     grow(&w.index, last);
-    for (size_t m = 0; m < n; m++) {
+    for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
@@ -154,7 +155,7 @@ void trace_print_sum(char letter, size_t n, const trace_factor *x, const trace_f
     print_title(&w, 0, x);
     print_title(&w, 1, y);
     printf("%s%*s%s%*s\n", w.gap, (int)w.product, "product", w.gap, (int)w.sum, "sum");
-    for (size_t m = 0; m < n; m++) {
+    for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
@@ -173,7 +174,7 @@ void trace_print_adds(char letter, size_t n, const trace_factor *x, const trace_
     printf("# %*c", (int)w.index, letter);
     print_title(&w, 0, x);
     printf("  adds\n");
-    for (size_t m = 0; m < n; m++) {
+    for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
         printf("  %*zu", (int)w.index, m);
         print_cell(&w, 0, x, m);
         printf("  %-*s += %*s\n", (int)w.place[1], place(dy, m, true).s, (int)w.value[1],

@@ -131,16 +131,15 @@ static tg_status convert_input(const convert_options *o, const tg_tokenizer *tok
 static tg_status run(const convert_options *o, tg_err *err)
 {
     const tg_tokenizer *tok = NULL;
-    tg_status status;
+    bool tokens = o->from == 0 || !o->format;
+    tg_status status = TG_OK;
 
     if (o->tokenizer && (status = tg_vocab_file_open(&tok, o->tokenizer, NULL, err)))
         return status;
     if (cli_is_dash(o->source))
         status = convert_input(o, tok, err);
-    else if (o->from == 0 || !o->format || tg_token_file_recognize(o->source))
-        status = convert_tokens(o, NULL, tok, err);
-    else
-        status = convert_model(o, NULL, tok, err);
+    else if (tokens || !(status = tg_token_file_recognize(o->source, &tokens, err)))
+        status = (tokens ? convert_tokens : convert_model)(o, NULL, tok, err);
     tg_tokenizer_free(tok);
     return status;
 }

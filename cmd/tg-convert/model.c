@@ -52,7 +52,9 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
 
 static tg_status make_directory(const char *path, bool *made, tg_err *err)
 {
-    *made = mkdir(path, 0777) == 0;
+    do
+        *made = mkdir(path, 0777) == 0;
+    while (!*made && errno == EINTR);
     if (*made || errno == EEXIST)
         return TG_OK;
     (void)tg_fail_sys(err, "cannot make the directory");

@@ -207,7 +207,7 @@ void info_show_json(const tg_info *info, const info_options *o)
     put_notes(info, &any);
     put_key("arrays", &any);
     putchar('[');
-    for (size_t i = 0; i < info->n; i++) {
+    for (size_t i = 0; i < info->n && !cli_stdout_failed(); i++) {
         if (i > 0)
             putchar(',');
         put_tensor(info, &info->tensor[i], o);
@@ -225,7 +225,7 @@ void info_print_titles(const info_options *o)
 
 void info_show_tsv(const tg_info *info, const info_options *o)
 {
-    for (size_t i = 0; i < info->n; i++) {
+    for (size_t i = 0; i < info->n && !cli_stdout_failed(); i++) {
         const tg_info_tensor *t = &info->tensor[i];
         const char *path = info->file[t->file];
         char shown[SHOWN_SIZE];

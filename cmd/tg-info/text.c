@@ -307,7 +307,7 @@ static void print_table(const tg_info *info, const info_options *o)
             printf("  %11s %11s %11s %11s", "min", "max", "mean", "norm");
         fputs(info->n_files > 1 ? "  file\n" : "\n", stdout);
     }
-    for (size_t i = 0; i < info->n; i++) {
+    for (size_t i = 0; i < info->n && !cli_stdout_failed(); i++) {
         if (!o->all && is_hidden(&info->tensor[i]))
             continue;
         print_tensor(info, &info->tensor[i], &w, o);

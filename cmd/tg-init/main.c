@@ -174,17 +174,19 @@ static tg_status open_tokenizer(const tg_tokenizer **tok, const struct options *
 static tg_status spare_work(const struct options *o, tg_err *err)
 {
     size_t step;
+    bool foreign;
     tg_status status;
 
     if (o->tokenizer && (status = cli_output_spares(o->output, o->tokenizer, err)))
         return status;
     if (!o->output || o->force || cli_output_is_stream(o->output))
         return TG_OK;
-    if (cli_model_is_foreign(o->output))
+    if ((status = cli_model_is_foreign(o->output, &foreign, err)))
+        return status;
+    if (foreign)
         return tg_fail(err, TG_EUSAGE, "%s: another project's model; --force replaces it", o->output);
-    step = cli_model_step(o->output);
-    if (step == 0)
-        return TG_OK;
+    if ((status = cli_model_step(o->output, &step, err)) || step == 0)
+        return status;
     return tg_fail(err, TG_EUSAGE, "%s: a model that was trained for %s step%s; --force replaces it",
                    o->output, cli_count(step), cli_plural(step));
 }

@@ -1,4 +1,5 @@
 /* The FILEs of tg-tokenize, which -t char reads twice. */
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,8 @@ void read_part_end(tokenize_job *job, tg_source *source, size_t n)
 
 /* ---- characters: a pass over all text before encoding */
 
+#define SPOOL "tg-tokenize-XXXXXX"
+
 const char *spool_folder(void)
 {
     const char *folder = getenv("TMPDIR");
@@ -136,10 +139,12 @@ static tg_status open_spool(int *fd, tg_err *err)
     char path[4096];
     int n;
 
-    n = snprintf(path, sizeof path, "%s/tg-tokenize-XXXXXX", folder);
+    n = snprintf(path, sizeof path, "%s/" SPOOL, folder);
     if (n < 0 || (size_t)n >= sizeof path)
         return tg_fail(err, TG_EUSAGE, "$TMPDIR has %d bytes, expected fewer than %zu", n, sizeof path);
-    if ((*fd = mkstemp(path)) < 0) {
+    while ((*fd = mkstemp(path)) < 0 && errno == EINTR)
+        snprintf(path, sizeof path, "%s/" SPOOL, folder);
+    if (*fd < 0) {
         (void)tg_fail_sys(err, "cannot create a temporary file");
         return tg_err_in(err, folder);
     }

@@ -117,14 +117,17 @@ static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
 static tg_status commit(struct job *job, cli_output *out, tg_err *err)
 {
     train_setup *s = &job->setup;
-    const tg_stamp now = tg_stamp_of(s->target);
+    tg_stamp now;
     tg_status status;
 
-    if (!s->stream && tg_stamp_replaced(&s->stamp, &now))
+    if (s->stream)
+        return cli_output_commit(out, err);
+    if ((status = tg_stamp_take(&now, s->target, err)))
+        return status;
+    if (tg_stamp_replaced(&s->stamp, &now))
         return save_beside(job, out, err);
     status = cli_output_commit(out, err);
-    s->stamp = tg_stamp_of(s->target);
-    return status;
+    return status ? status : tg_stamp_take(&s->stamp, s->target, err);
 }
 
 static tg_status save_model(struct job *job, tg_err *err)

@@ -7,6 +7,7 @@
 
 #include "cmd/cli/cli.h"
 #include "formats/format.h"
+#include "formats/path.h"
 
 #define LONG_STEP 2.0 /* seconds */
 
@@ -21,14 +22,15 @@ static tg_status check_log(const char *path, tg_err *err)
 {
     unsigned char first[TG_FORMAT_BYTES];
     struct stat st;
+    bool exists;
     size_t n;
     tg_format format;
-    FILE *log;
+    tg_status status;
 
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !(log = fopen(path, "r")))
-        return TG_OK; /* opening it for writing tells more */
-    n = fread(first, 1, sizeof first, log);
-    fclose(log);
+    if ((status = tg_path_examine(path, &st, &exists, err)) || !S_ISREG(st.st_mode))
+        return status;
+    if ((status = tg_path_peek(path, first, sizeof first, &n, err)))
+        return status;
     format = tg_format_recognize(first, n);
     if (n == 0 || format == TG_FORMAT_TEXT)
         return TG_OK;

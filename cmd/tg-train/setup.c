@@ -9,6 +9,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
 #include "formats/format.h"
+#include "formats/path.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
 
@@ -121,13 +122,13 @@ static tg_status load_foreign(train_setup *s, tg_err *err)
 static tg_status load_model(train_setup *s, tg_err *err)
 {
     int fd;
-    tg_status status;
-
-    if (cli_model_is_foreign(s->source))
-        return load_foreign(s, err);
-    status = cli_open_input(&fd, s->source, err);
+    tg_status status = cli_model_is_foreign(s->source, &s->foreign, err);
 
     if (status)
+        return status;
+    if (s->foreign)
+        return load_foreign(s, err);
+    if ((status = cli_open_input(&fd, s->source, err)))
         return err->sys == ENOENT ? new_model(s, err) : status;
     status = tg_checkpoint_read(&s->run, fd, err);
     cli_close_input(fd);
@@ -190,45 +191,54 @@ static tg_status begin_text(train_setup *s, tg_err *err)
 }
 
 /* -o has an earlier run's model, from which the run resumes. */
-static void use_target(train_setup *s)
+static void use_target(train_setup *s, bool foreign)
 {
     const char *model = s->options->model;
 
-    if (model && strcmp(model, s->target) != 0 && !cli_model_is_foreign(s->target)) /* that is refused */
+    if (model && strcmp(model, s->target) != 0 && !foreign) /* that is refused */
         cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
     s->source = s->target;
 }
 
-/* Whether a path is a file with content, which may be an earlier run's model. */
-static bool has_content(const char *path)
+/* Whether -o is a file with content, which may be an earlier run's model. */
+static tg_status has_content(const train_options *o, bool *content, tg_err *err)
 {
     struct stat st;
+    bool exists;
+    tg_status status;
 
-    return path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+    *content = false;
+    if (!o->output || cli_is_dash(o->output))
+        return TG_OK;
+    if ((status = tg_path_examine(o->output, &st, &exists, err)))
+        return status;
+    *content = S_ISREG(st.st_mode) && st.st_size > 0;
+    return TG_OK;
 }
 
 /* Keep other runs away from the target, and note which file it is. */
-static tg_status claim_target(train_setup *s, tg_err *err)
+static tg_status claim_target(train_setup *s, bool foreign, tg_err *err)
 {
     tg_status status = TG_OK;
 
-    if (!s->options->no_lock && !cli_model_is_foreign(s->target))
+    if (!s->options->no_lock && !foreign)
         status = cli_lock(&s->lock, s->target, "training", err);
-    s->stamp = tg_stamp_of(s->target);
-    return status;
+    return status || s->stream ? status : tg_stamp_take(&s->stamp, s->target, err);
 }
 
 tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
 {
+    bool foreign, content; /* of the target */
     tg_status status;
 
     *s = (train_setup){.options = o, .source = cli_model_path(o->model), .lock = {.fd = -1}};
     s->target = o->output ? o->output : s->source;
     s->stream = cli_output_is_stream(s->target);
-    if ((status = claim_target(s, err)))
+    if ((status = cli_model_is_foreign(s->target, &foreign, err)) ||
+        (status = claim_target(s, foreign, err)) || (status = has_content(o, &content, err)))
         return status;
-    if (has_content(o->output))
-        use_target(s);
+    if (content)
+        use_target(s, foreign);
     if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)))
         return status;
     if (!s->complete && (status = begin_text(s, err)))
@@ -276,7 +286,7 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
                 cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
     else if (run->step == 0)
         cli_say("%s: %s", cli_input_name(s->source),
-                cli_model_is_foreign(s->source) ? "a run begins with it" : "an untrained model");
+                s->foreign ? "a run begins with it" : "an untrained model");
     else
         cli_say("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                 cli_count(run->settings.steps));

@@ -39,6 +39,7 @@ typedef struct train_setup {
     const char *target; /* the file that the model is saved to, "-": standard output */
     tg_lock lock;       /* of the target */
     tg_stamp stamp;     /* the target as this run found or last saved it */
+    bool foreign;       /* the source is another project's model */
     bool stream;        /* the target is written once, at the end */
     bool is_new;        /* no model exists yet */
     bool complete;      /* all steps are done: nothing is trained */

@@ -1,15 +1,13 @@
 /* Hugging Face's checkpoints of GPT-2: a directory, or its safetensors file. */
 #include "lib/checkpoint/hf.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "formats/format.h"
+#include "formats/path.h"
 #include "formats/safetensors.h"
-#include "formats/source.h"
 #include "formats/torch_file.h"
 #include "lib/checkpoint/torch.h"
 #include "lib/vocab/vocab_file.h"
@@ -18,15 +16,25 @@
 #define INDEX_MAX ((size_t)1 << 24)
 
 /* The first file of these, ended by NULL, that the directory has; NULL: none. */
-static const char *find_in(const char *directory, const char *const *names)
+static tg_status find_in(const char **found, const char *directory, const char *const *names, tg_err *err)
 {
-    const int fd = tg_open_path(directory[0] ? directory : ".");
+    bool exists = false;
 
-    while (*names && faccessat(fd, *names, F_OK, 0) != 0)
-        names++;
-    if (fd >= 0)
-        close(fd);
-    return *names;
+    for (*found = NULL; *names && !exists; names++) {
+        char *path = tg_path_in(directory, *names);
+        struct stat st;
+        tg_status status;
+
+        if (!path)
+            return tg_fail_memory(err, strlen(directory), "a path");
+        status = tg_path_examine(path, &st, &exists, err);
+        free(path);
+        if (status)
+            return status;
+        if (exists)
+            *found = *names;
+    }
+    return TG_OK;
 }
 
 #define INDEX_END ".index.json"
@@ -36,7 +44,8 @@ static const char *const weights[] = {"model.safetensors", "model.safetensors" I
 
 static bool recognize_directory(const tg_loaded *file, const char *path)
 {
-    return !file && find_in(path, weights);
+    (void)path;
+    return !file;
 }
 
 static bool recognize_file(const tg_loaded *file, const char *path)
@@ -49,8 +58,12 @@ static bool recognize_file(const tg_loaded *file, const char *path)
 static tg_status load_part(tg_model_file *f, const char *path, tg_loaded **file, tg_err *err)
 {
     struct stat st;
+    bool exists;
+    tg_status status = tg_path_examine(path, &st, &exists, err);
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+    if (status)
+        return status;
+    if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         (void)tg_fail(err, TG_EDATA, "not a regular file");
         return tg_err_in(err, path);
     }
@@ -64,8 +77,12 @@ static tg_status load_text(tg_model_file *f, const tg_loaded **text, const char 
                            tg_err *err)
 {
     tg_loaded *loaded = NULL;
-    tg_status status = access(path, F_OK) == 0 ? load_part(f, path, &loaded, err) : TG_OK;
+    struct stat st;
+    bool exists;
+    tg_status status = tg_path_examine(path, &st, &exists, err);
 
+    if (!status && exists)
+        status = load_part(f, path, &loaded, err);
     *text = loaded;
     if (!status && loaded && loaded->n > max) {
         (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", loaded->n, max);
@@ -95,12 +112,14 @@ static tg_status read_tokenizer(tg_model_file *f, const char *directory, const t
 {
     static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json",
                                         "merges.txt",     "vocab.bpe",  NULL};
-    const char *name = find_in(directory, names);
-    char *path = name ? tg_path_in(directory, name) : NULL;
-    tg_status status;
+    const char *name;
+    char *path;
+    tg_status status = find_in(&name, directory, names, err);
 
-    if (!path)
-        return name ? tg_fail_memory(err, strlen(directory), "a path") : TG_OK;
+    if (status || !name)
+        return status;
+    if (!(path = tg_path_in(directory, name)))
+        return tg_fail_memory(err, strlen(directory), "a path");
     status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
     if (status == TG_EDATA && ask->lossy) {
         status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
@@ -201,15 +220,19 @@ static tg_status bind(tg_model_file *f, bool config, const tg_model_ask *ask, tg
 
 static tg_status open_directory(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
-    const char *name = find_in(path, weights);
+    const char *name;
     tg_loaded *file;
     bool config;
-    tg_status status = tg_hf_read_around(f, &config, path, true, ask, err);
+    tg_status status = find_in(&name, path, weights, err);
 
     if (status)
         return status;
-    if (!name) /* removed in this moment */
-        return tg_fail(err, TG_EDATA, "there is no model.safetensors");
+    if (!name)
+        return tg_fail(err, TG_EDATA,
+                       "a directory without a model's files: expected config.json and "
+                       "model.safetensors, model.safetensors.index.json or pytorch_model.bin");
+    if ((status = tg_hf_read_around(f, &config, path, true, ask, err)))
+        return status;
     status =
         strstr(name, INDEX_END) ? load_shards(f, path, name, err) : load_tensors(f, path, name, &file, err);
     return status ? status : bind(f, config, ask, err);

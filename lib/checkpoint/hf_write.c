@@ -1,4 +1,5 @@
 /* Writing a Hugging Face checkpoint. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,12 @@
 /* Whether there is one that a tokenizer.json holds: writing it is the test. */
 static tg_status try_tokenizer(const tg_model_file *f, tg_err *err)
 {
-    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     tg_status status;
+    int fd;
 
+    do
+        fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return tg_fail_sys(err, "cannot open /dev/null");
     status = tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/format.h"
+#include "formats/path.h"
 #include "formats/torch_file.h"
 #include "lib/base/finite.h"
 #include "lib/base/grow.h"
@@ -205,13 +206,6 @@ const char *tg_model_file_kind(const tg_model_file *f)
     return f->format->text;
 }
 
-static bool is_directory(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* The formats of other projects' models; a zip file may be one. */
 static bool is_foreign(const unsigned char *first, size_t n)
 {
@@ -229,22 +223,21 @@ static bool is_foreign(const unsigned char *first, size_t n)
     }
 }
 
-bool tg_model_file_is_foreign(const char *path)
+tg_status tg_model_file_is_foreign(const char *path, bool *foreign, tg_err *err)
 {
     unsigned char first[TG_FORMAT_BYTES];
     struct stat st;
-    ssize_t n;
-    int fd;
+    size_t n = 0;
+    bool exists;
+    tg_status status;
 
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return is_directory(path);
-    if ((fd = tg_open_path(path)) < 0)
-        return false;
-    do
-        n = read(fd, first, sizeof first);
-    while (n < 0 && errno == EINTR);
-    close(fd);
-    return n > 0 && is_foreign(first, (size_t)n);
+    *foreign = false;
+    if ((status = tg_path_examine(path, &st, &exists, err)))
+        return status;
+    if (S_ISREG(st.st_mode) && (status = tg_path_peek(path, first, sizeof first, &n, err)))
+        return status;
+    *foreign = S_ISDIR(st.st_mode) || is_foreign(first, n);
+    return TG_OK;
 }
 
 static size_t le16(const unsigned char *p)
@@ -269,12 +262,8 @@ bool tg_model_file_begins(const unsigned char *first, size_t n)
 
 static tg_status unknown(const tg_loaded *file, tg_err *err)
 {
-    const char *what = file ? tg_format_text(tg_format_recognize(file->bytes, file->n)) : NULL;
+    const char *what = tg_format_text(tg_format_recognize(file->bytes, file->n));
 
-    if (!file)
-        return tg_fail(err, TG_EDATA,
-                       "a directory without a model's files: expected config.json and "
-                       "model.safetensors, model.safetensors.index.json or pytorch_model.bin");
     if (file->n == 0)
         return tg_fail(err, TG_EDATA, "the file is empty, expected a model");
     return tg_fail(err, TG_EDATA, "%s%s",
@@ -288,9 +277,12 @@ static tg_status open_any(tg_model_file *f, const char *path, tg_source *source,
     static const tg_model_ask nothing = {0};
     const char *const around = source ? NULL : path;
     tg_loaded *file = NULL;
+    struct stat st = {0};
+    bool exists;
     tg_status status;
 
-    if ((source || !is_directory(path)) && (status = add_file(f, path, source, &file, err)))
+    if ((!source && (status = tg_path_examine(path, &st, &exists, err))) ||
+        (!S_ISDIR(st.st_mode) && (status = add_file(f, path, source, &file, err))))
         return status;
     for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
         if ((*format)->recognize && (*format)->recognize(file, around))

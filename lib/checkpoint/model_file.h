@@ -110,9 +110,10 @@ bool tg_model_file_begins(const unsigned char *first, size_t n);
 
 /*
  * Whether a path is another project's model, or at least not one of this project's archives: a directory, or
- * a regular file that begins like a file of models.
+ * a regular file that begins like a file of models.  What does not exist is none.  TG_EIO: it cannot be read;
+ * the message names it.
  */
-bool tg_model_file_is_foreign(const char *path);
+TG_MUST_CHECK tg_status tg_model_file_is_foreign(const char *path, bool *foreign, tg_err *err);
 
 /* What the format is called in messages: "a Hugging Face checkpoint". */
 const char *tg_model_file_kind(const tg_model_file *f);

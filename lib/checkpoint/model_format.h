@@ -24,8 +24,8 @@ typedef struct tg_model_format {
     const char *name; /* "hf": what --to calls it */
     const char *text; /* "a Hugging Face checkpoint" */
 
-    /* recognize: whether a file begins like one of this format; or whether the directory at path looks like
-     * it (file is then NULL).  NULL: the format is only written. */
+    /* recognize: whether a file begins like one of this format; file is NULL for a directory, path, of which
+     * only one format says that it is its own.  NULL: the format is only written. */
     bool (*recognize)(const tg_loaded *file, const char *path);
 
     /*

@@ -11,6 +11,7 @@
 #include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/llmc.h"
+#include "formats/path.h"
 #include "formats/sink.h"
 #include "lib/base/size.h"
 #include "lib/text/bare_ids.h"
@@ -28,44 +29,54 @@ static tg_format format_of(const tg_source *source)
     return tg_format_recognize(source->next, source->ready);
 }
 
-/* Takes ownership of the source. */
-static bool is_token_archive(tg_source *source)
+/* Whether an archive is one of tokens; takes the source over.  A damaged one is none. */
+static tg_status is_token_archive(tg_source *source, bool *is, tg_err *err)
 {
     tg_archive_reader *r;
     tg_archive_event event;
     tg_array a;
-    bool is = false;
+    tg_status status;
 
-    if (tg_archive_open_source(&r, source, NULL))
-        return false;
-    if (!tg_archive_next(r, &a, &event, NULL) && event == TG_ARCHIVE_ARRAY)
-        is = !tg_archive_expect_kind(r, &a, "tokens", NULL);
+    if ((status = tg_archive_open_source(&r, source, err)))
+        return status;
+    if (!(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY &&
+        !(status = tg_archive_expect_kind(r, &a, "tokens", err)))
+        *is = true;
     tg_archive_close(r);
-    return is;
+    return status == TG_EDATA ? TG_OK : status;
 }
 
-bool tg_token_file_recognize(const char *path)
+static tg_status recognize(int fd, bool *is, tg_err *err)
 {
     tg_source source;
-    tg_format format = TG_FORMAT_UNKNOWN;
-    struct stat st;
-    bool is = false;
-    int fd;
+    tg_status status = tg_source_open(&source, fd, err);
 
-    /* what is read from a pipe would be missing later */
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (fd = tg_open_path(path)) < 0)
-        return false;
-    if (!tg_source_open(&source, fd, NULL)) {
-        if (!tg_source_peek(&source, TG_FORMAT_BYTES, NULL))
-            format = format_of(&source);
-        is = format == TG_FORMAT_LLMC_TOKENS;
-        if (format == TG_FORMAT_ZIP)
-            is = is_token_archive(&source);
-        else
-            tg_source_close(&source);
+    if (status)
+        return status;
+    if (!(status = tg_source_peek(&source, TG_FORMAT_BYTES, err))) {
+        if (format_of(&source) == TG_FORMAT_ZIP)
+            return is_token_archive(&source, is, err);
+        *is = format_of(&source) == TG_FORMAT_LLMC_TOKENS;
     }
+    tg_source_close(&source);
+    return status;
+}
+
+tg_status tg_token_file_recognize(const char *path, bool *is, tg_err *err)
+{
+    struct stat st;
+    bool exists;
+    int fd;
+    tg_status status = tg_path_examine(path, &st, &exists, err);
+
+    *is = false;
+    if (status || !S_ISREG(st.st_mode)) /* what is read from a pipe would be missing later */
+        return status;
+    if ((fd = tg_open_path(path)) < 0)
+        return tg_fail_sys(err, "%s", path);
+    status = recognize(fd, is, err);
     close(fd);
-    return is;
+    return status ? tg_err_in(err, path) : TG_OK;
 }
 
 /* ---- reading */
@@ -179,6 +190,8 @@ static tg_status begin_header(struct output *out, tg_err *err)
     const int flags = fcntl(out->fd, F_GETFL);
 
     out->begin = lseek(out->fd, 0, SEEK_CUR);
+    if (out->begin < 0 && errno != ESPIPE)
+        return tg_fail_sys(err, "cannot tell where the header begins");
     if (out->begin < 0 || flags < 0 || (flags & O_APPEND))
         return tg_fail(err, TG_EUSAGE,
                        "an llm.c file begins with the number of ids: it cannot be written to a pipe, nor "
@@ -196,7 +209,9 @@ static tg_status end_header(const struct output *out, tg_err *err)
     for (size_t done = 0; done < sizeof header;) {
         const ssize_t n = pwrite(out->fd, header + done, sizeof header - done, out->begin + (off_t)done);
 
-        if (n < 0 && errno != EINTR)
+        if (n == 0)
+            errno = ENOSPC;
+        if (n <= 0 && errno != EINTR)
             return tg_fail_sys(err, "cannot write the header");
         done += n > 0 ? (size_t)n : 0;
     }

@@ -23,9 +23,9 @@ typedef enum tg_token_format {
 /* What --to calls those of other projects. */
 #define TG_TOKEN_FORMAT_NAMES "llmc-tokens|uint16"
 
-/* Whether the file at path is one of the first two; it is then a file of tokens for certain.  False also if
- * it cannot be read. */
-bool tg_token_file_recognize(const char *path);
+/* Whether the file at path is one of the first two; it is then a file of tokens for certain.  What does not
+ * exist is none.  TG_EIO, TG_ENOMEM: it cannot be read; the message names it. */
+TG_MUST_CHECK tg_status tg_token_file_recognize(const char *path, bool *is, tg_err *err);
 
 /* How to write ids that come without a tokenizer into an archive. */
 typedef struct tg_token_ask {

@@ -1,9 +1,10 @@
 /* Models in PyTorch's files: a state dict, alone or in a checkpoint. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "formats/json.h"
+#include "formats/path.h"
 #include "formats/shown.h"
 #include "formats/torch_file.h"
 #include "lib/checkpoint/hf.h"
@@ -181,14 +182,17 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
 {
     char *beside;
     tg_loaded *text;
-    tg_status status = TG_OK;
+    struct stat st;
+    bool exists;
+    tg_status status;
 
     r->names = &tg_names_by_shape;
     if (!path) /* a stream */
         return TG_OK;
     if (!(beside = tg_path_beside(path, "config.json")))
         return tg_fail_memory(err, strlen(path), "a path");
-    if (access(beside, F_OK) == 0 && !(status = tg_model_file_load(r->f, beside, &text, err)))
+    status = tg_path_examine(beside, &st, &exists, err);
+    if (!status && exists && !(status = tg_model_file_load(r->f, beside, &text, err)))
         status = take_json(r, path, text, err);
     free(beside);
     return status;

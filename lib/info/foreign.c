@@ -7,6 +7,7 @@
 #include "formats/format.h"
 #include "formats/gguf.h"
 #include "formats/llmc.h"
+#include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 #include "lib/checkpoint/model_format.h"
@@ -256,11 +257,13 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 {
     tg_model_file f = {0};
     tg_loaded *file;
-    bool known = true;
+    bool exists, known = true;
     struct stat st;
-    tg_status status;
+    tg_status status = tg_path_examine(path, &st, &exists, err);
 
-    if (stat(path, &st) != 0 || S_ISDIR(st.st_mode)) {
+    if (status)
+        return status;
+    if (!exists || S_ISDIR(st.st_mode)) {
         *err = *why;
         return err->code;
     }

@@ -132,8 +132,9 @@ static tg_status read_archive(tg_info *info, tg_source *source, const char *path
 {
     struct stat st;
     const int fd = source->fd;
-    const bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    tg_status status = tg_info_add_file(info, path, regular ? (uint64_t)st.st_size : 0, err);
+    const bool known = fstat(fd, &st) == 0, regular = known && S_ISREG(st.st_mode);
+    tg_status status = known ? tg_info_add_file(info, path, regular ? (uint64_t)st.st_size : 0, err)
+                             : tg_fail_sys(err, "cannot be examined");
 
     if (!status && want->check && !regular)
         status = tg_fail(err, TG_EUSAGE, "a pipe cannot be checked, because that takes two passes");

@@ -10,6 +10,7 @@
 
 #include "formats/archive.h"
 #include "formats/format.h"
+#include "formats/path.h"
 #include "formats/source.h"
 #include "lib/base/choice.h"
 #include "lib/bpe/bpe.h"
@@ -113,16 +114,22 @@ static char *path_beside(const char *path, const char *name, bool directory)
 static tg_status find_beside(char **found, const char *path, const char *const *names, bool directory,
                              tg_err *err)
 {
-    *found = NULL;
-    for (; *names; names++) {
+    tg_status status = TG_OK;
+    bool exists = false;
+
+    for (*found = NULL; *names && !status && !exists; names++) {
+        struct stat st;
+
+        free(*found);
         if (!(*found = path_beside(path, *names, directory)))
             return tg_fail_memory(err, strlen(path), "a path");
-        if (access(*found, F_OK) == 0)
-            return TG_OK;
+        status = tg_path_examine(*found, &st, &exists, err);
+    }
+    if (!exists) {
         free(*found);
         *found = NULL;
     }
-    return TG_OK;
+    return status;
 }
 
 static tg_status open_path(int *fd, const char *path, tg_err *err)
@@ -274,10 +281,13 @@ tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const t
     static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json", NULL};
     struct stat st;
     char *inside;
+    bool exists;
     tg_status status;
 
     *tok = NULL;
-    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+    if ((status = tg_path_examine(path, &st, &exists, err)))
+        return status;
+    if (!S_ISDIR(st.st_mode))
         return read_file(tok, path, split, err);
     if ((status = find_beside(&inside, path, names, true, err)))
         return status;

@@ -318,9 +318,18 @@ static void test_beside(void)
 
 /* ---- stamps */
 
+static tg_stamp stamp_of(const char *path)
+{
+    tg_stamp stamp;
+    tg_err err;
+
+    CHECK_OK(tg_stamp_take(&stamp, path, &err), &err);
+    return stamp;
+}
+
 static bool replaced_since(const tg_stamp *before, const char *path)
 {
-    const tg_stamp now = tg_stamp_of(path);
+    const tg_stamp now = stamp_of(path);
 
     return tg_stamp_replaced(before, &now);
 }
@@ -328,29 +337,29 @@ static bool replaced_since(const tg_stamp *before, const char *path)
 static void test_stamps(void)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000, .tv_nsec = 7}};
-    tg_stamp stamp = tg_stamp_of("stamped");
+    tg_stamp stamp = stamp_of("stamped");
 
     CHECK(!stamp.exists && !replaced_since(&stamp, "stamped"));
     write_file("stamped", "one");
     CHECK(replaced_since(&stamp, "stamped")); /* made */
-    stamp = tg_stamp_of("stamped");
+    stamp = stamp_of("stamped");
     must(chmod("stamped", 0600) == 0);
     CHECK(!replaced_since(&stamp, "stamped"));
     must(utimensat(AT_FDCWD, "stamped", times, 0) == 0);
     CHECK(replaced_since(&stamp, "stamped")); /* another time */
-    stamp = tg_stamp_of("stamped");
+    stamp = stamp_of("stamped");
     times[1].tv_nsec = 8;
     must(utimensat(AT_FDCWD, "stamped", times, 0) == 0);
     CHECK(replaced_since(&stamp, "stamped"));
-    stamp = tg_stamp_of("stamped");
+    stamp = stamp_of("stamped");
     write_file("stamped", "four");
     must(utimensat(AT_FDCWD, "stamped", times, 0) == 0);
     CHECK(replaced_since(&stamp, "stamped")); /* another size */
-    stamp = tg_stamp_of("stamped");
+    stamp = stamp_of("stamped");
     write_file("other", "five");
     must(utimensat(AT_FDCWD, "other", times, 0) == 0 && rename("other", "stamped") == 0);
     CHECK(replaced_since(&stamp, "stamped")); /* another file */
-    stamp = tg_stamp_of("stamped");
+    stamp = stamp_of("stamped");
     must(unlink("stamped") == 0);
     CHECK(!replaced_since(&stamp, "stamped"));
 }

@@ -423,6 +423,15 @@ static void expect_file(const char *name, const void *bytes, size_t n)
     fclose(f);
 }
 
+static bool has_tokens(const char *name)
+{
+    bool is = false;
+    tg_err err;
+
+    CHECK_OK(tg_token_file_recognize(name, &is, &err), &err);
+    return is;
+}
+
 static void test_tokens(void)
 {
     const uint16_t ids[] = {5, 300, 0, 7};
@@ -434,19 +443,19 @@ static void test_tokens(void)
     CHECK_OK(tg_llmc_tokens_header(llmc, 4, &err), &err);
     memcpy(llmc + TG_LLMC_HEADER, ids, sizeof ids);
     write_file("raw", ids, sizeof ids);
-    CHECK(!tg_token_file_recognize(in_directory("raw")));
+    CHECK(!has_tokens(in_directory("raw")));
     CHECK_OK(convert("raw", true, TG_TOKENS_LLMC, "llmc", &none, &count, &err), &err);
     CHECK_EQ(count, 4);
     expect_file("llmc", llmc, sizeof llmc);
-    CHECK(tg_token_file_recognize(in_directory("llmc")));
+    CHECK(has_tokens(in_directory("llmc")));
     CHECK_OK(convert("llmc", false, TG_TOKENS_NPZ, "tokens", &none, &count, &err), &err);
-    CHECK(tg_token_file_recognize(in_directory("tokens")));
+    CHECK(has_tokens(in_directory("tokens")));
     CHECK_OK(convert("tokens", false, TG_TOKENS_UINT16, "again", &none, &count, &err), &err);
     CHECK_EQ(count, 4);
     expect_file("again", ids, sizeof ids);
     CHECK_OK(convert("tokens", false, TG_TOKENS_NPZ, "same", &none, &count, &err), &err);
     CHECK_EQ(convert("raw", false, TG_TOKENS_NPZ, "x", &none, &count, &err), TG_EDATA);
-    CHECK(!tg_token_file_recognize(in_directory("none")));
+    CHECK(!has_tokens(in_directory("none")));
 }
 
 /* ---- memory */

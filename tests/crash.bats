@@ -1,0 +1,71 @@
+# Runs that are killed: each file is the old or the new one, and the same command reaches the same bytes.
+
+load helper
+load faults
+
+setup_file() {
+    tg_environment
+    make_unit
+    make_fault_files
+}
+
+@test "killed at every system call of a save" {
+    need_sweep
+    LINES=$(saving "$FAULT_COMMANDS")
+    few 6
+    sweep_all kill "${FEW[@]}"
+    swept "kills at system calls"
+}
+
+@test "killed at every system call of a run that saves at every step" {
+    need_sweep
+    LINES='tg-train -m run.npz -n 4 -b 1 --save-every 1 in/t.npz
+tg-train -m in/m.npz -o new.npz -n 2 -b 1 --save-every 1 in/t.npz'
+    sweep_all kill
+    swept "kills at system calls of training"
+}
+
+@test "killed at random moments of training" {
+    need_sweep
+    local threads kills=10
+    ! soak || kills=100
+    for threads in 1 2; do
+        export OMP_NUM_THREADS=$threads
+        sweep moments -m $kills -s $threads -- 'tg-train -m run.npz -n 40 -b 4 --save-every 1 in/t.npz'
+    done
+    swept "kills at random moments"
+    [[ $CASES = $((2 * kills)) ]]
+}
+
+# order: whether the calls on standard input are those of saves, each in this order.
+order() {
+    awk 'function fail(why) { print why " at line " NR ": " $0; bad = 1 }
+        $1 == "open" && $2 ~ /\.tg-[0-9]+-[0-9]+\.tmp$/ { temp = $NF; written = synced = 0 }
+        $1 ~ /write$/ && temp != "" && $2 == temp { written = 1; synced = 0 }
+        $1 == "fsync" && temp != "" && $2 == temp { synced = $NF == 0 }
+        $1 == "close" && $2 == temp { temp = "" }
+        $1 == "rename" { if (!written || !synced || renamed) fail("too early"); renamed = 1 }
+        $1 == "open" && renamed && $2 ~ /(^|\/)\.$/ { directory = $NF }
+        $1 == "fsync" && renamed && directory != "" && $2 == directory { saves++; renamed = 0; directory = "" }
+        $1 == "write" && $2 == 2 && / saved / { if (renamed || !saves) fail("too early") }
+        END { if (renamed || !saves) fail("not saved"); exit bad }'
+}
+
+@test "the order of a save: write, fsync, rename, fsync of the directory, then the message" {
+    need_sweep
+    LINES=$(saving "$FAULT_COMMANDS")
+    local line
+    while read -r line; do
+        trace file "$line" > trace
+        order < trace
+        CASES=$((CASES + 1))
+    done <<< "$LINES"
+    grep -q 'write 2 tg-train: saved' <<< "$(trace file 'tg-train -m run.npz -n 3 -b 1 in/t.npz')"
+    # the check notices another order
+    for broken in '/^fsync/d' '0,/^fsync/{/^fsync/d}' '/^rename/{h;d};/^fsync/{p;g}' '/^rename/d'; do
+        sed "$broken" trace > broken
+        run order < broken
+        [[ $status = 1 ]]
+    done
+    swept "saves"
+}

@@ -1,0 +1,159 @@
+# What tests/faults.bats and tests/crash.bats share: files to work on, the commands that are tried, and the
+# driver (tests/faults/sweep.c) that runs them with faults.
+
+# In $FIXTURES: a text, its tokens, models, vocabularies and dumps, all tiny.
+make_fault_files() {
+    tg_fixtures || return 1
+    {
+        make_text 1500 > text
+        tg-bpe -n 262 -o bpe.npz text
+        tg-bpe -n 262 -o bpe.json text
+        tg-bpe -n 262 -o bpe.tiktoken text
+        tg-tokenize -o t.npz text
+        tg-tokenize -t bpe.npz -o tb.npz text
+        tg-init --n-layer 1 --n-head 2 --n-embd 8 --n-ctx 8 -o m.npz
+        tg-train -m m.npz -o run.npz -n 2 -b 2 t.npz
+        tg-train -m m.npz -o done.npz -n 4 -b 2 --save-every 1 t.npz
+        tg-convert run.npz --to hf --lossy -o hf
+        tg-convert run.npz --to gguf --lossy -o run.gguf
+        tg-convert run.npz --to safetensors --lossy -o run.safetensors
+        tg-convert t.npz --to uint16 -o t.bin
+        tg-attn-dump -m run.npz -p Tobe -o dump.npz
+        printf 'abcab abc' > short
+    } 2> /dev/null
+}
+
+# The commands, one a line.  They run in a directory with in, a link to $FIXTURES, and with what is made here:
+# an old file at each place where one of them writes.  Marks before a command: < FILE is standard input, | FILE
+# comes through a pipe, 2 is the status of what would replace work.
+FAULT_COMMANDS='tg-tokenize -o t.npz in/text
+tg-tokenize in/text
+| in/text tg-tokenize
+tg-tokenize -t char -o t.npz in/text
+| in/text tg-tokenize -t char -o t.npz
+tg-tokenize -t in/bpe.npz -o t.npz in/text
+tg-tokenize -t in/bpe.json in/text
+tg-tokenize -t in/bpe.tiktoken --pattern gpt2 in/text
+tg-tokenize -m in/run.gguf in/text
+tg-tokenize -d in/t.npz
+< in/tb.npz tg-tokenize -d -o back
+tg-tokenize -c in/t.npz in/text
+tg-tokenize -t in/bpe.npz --offsets in/text
+tg-tokenize -t in/bpe.npz --to tokenizer.json -o back
+tg-init -P tinygpt --n-embd 8 -o m.npz
+tg-bpe -n 262 -o bpe.npz in/text
+tg-bpe -n 258 --trace in/short
+tg-train -m in/m.npz -o new.npz -n 2 -b 2 in/t.npz
+tg-train -m run.npz -n 4 -b 2 --save-every 1 in/t.npz
+tg-train -m in/m.npz -o run.npz -n 4 -b 2 in/t.npz
+2 tg-train -m hf -n 4 -b 2 in/t.npz
+2 tg-train -m in/m.npz -o new.npz -n 2 -b 2 --log run.npz in/t.npz
+2 tg-init -P tinygpt -o run.npz
+2 tg-attn-dump -m run.npz -p To -o run.npz
+| in/t.npz tg-train -m in/hf -o new.npz -n 1 -b 1
+tg-sample -m in/run.npz -p ab -n 4
+tg-sample -m in/hf -n 2 --count 3 --precision bf16
+tg-attn-dump -m in/run.npz -p Tobe
+tg-attn-dump -m in/run.npz -p Tobe -f jsonl
+tg-attn-dump -m in/run.npz -p Tobe -o dump.npz
+tg-attn-dump -m in/run.npz --check in/dump.npz
+tg-attn-dump -m in/run.npz -p Tobe --summary
+tg-attn-dump -m in/run.npz -p Tobeornot --ablate all
+tg-attn-dump -m in/run.npz -p Tobe --trace 0,1,2,1 --backward --target x
+tg-attn-dump --example mha
+tg-attn-view in/dump.npz
+tg-attn-view -o d.png in/dump.npz
+tg-attn-view --svg in/dump.npz
+tg-attn-view -o d.html in/dump.npz
+tg-convert in/run.npz --to hf --lossy -o hf
+tg-convert in/run.npz --to gguf --lossy -o m.gguf
+| in/run.npz tg-convert - --to safetensors --lossy -o m.safetensors
+tg-convert in/hf -o m.npz
+tg-convert in/run.gguf
+tg-convert in/t.npz --to uint16 -o t.bin
+tg-convert in/t.npz --to llmc-tokens -o t.bin
+tg-info in/run.npz
+tg-info --stats --json in/hf in/run.gguf
+tg-info --check in/t.npz in/dump.npz
+tg-eval -m in/run.npz in/text
+tg-eval -m in/run.npz -p Tobeornot --top 2
+tg-eval -m in/hf -p Tobeornot --logits -o l.npz'
+
+make_fault_place() {
+    local file
+    ln -s "$FIXTURES" in
+    cp in/run.npz in/t.npz .
+    cp in/m.npz m.npz
+    mkdir hf
+    cp in/hf/* hf
+    for file in new.npz back bpe.npz dump.npz d.png d.html m.gguf m.safetensors t.bin l.npz; do
+        echo old > $file
+    done
+    rm new.npz # which tg-train would take for a model
+}
+
+# For tests with faults: skipped where tests/faults/faults.mk does not build the driver, or it cannot work.
+need_sweep() {
+    [[ -x $BUILD/faults/sweep ]] || skip "no faults for this system and build (tests/faults/faults.mk)"
+    run "$BUILD/faults/sweep" trace true
+    [[ $output != *'status 98'* ]] || skip "seccomp filters are not allowed here"
+    [[ $status = 0 ]] || { echo "$output"; return 1; }
+    make_fault_place
+    CASES=0 FAILED=
+}
+
+# few N: $FEW becomes the option for at most N cases of a sweep; in the long version for all.
+few() {
+    FEW=()
+    soak || FEW=(-m "$1")
+}
+
+# take_line LINE: $INPUT and $WORDS become what a line of FAULT_COMMANDS asks of the driver.
+take_line() {
+    INPUT=()
+    read -ra WORDS <<< "$1"
+    case ${WORDS[0]} in
+        '<') INPUT=(-i "${WORDS[1]}") WORDS=("${WORDS[@]:2}") ;;
+        '|') INPUT=(-I "${WORDS[1]}") WORDS=("${WORDS[@]:2}") ;;
+        2) INPUT=(-x 2) WORDS=("${WORDS[@]:1}") ;;
+    esac
+    [[ $1 != *--save-every* ]] || INPUT+=(-r)
+    [[ $1 != *tg-info* ]] || INPUT+=(-f) # of a file that is not mapped, it does not know the offsets
+}
+
+# sweep KIND [OPTION]... -- LINE: run a line of FAULT_COMMANDS with faults; adds the number of cases to $CASES.
+sweep() {
+    local options=() n
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    take_line "$2"
+    n=$("$BUILD/faults/sweep" "${options[@]}" "${INPUT[@]}" "${WORDS[@]}") || FAILED=1
+    CASES=$((CASES + ${n:-0}))
+}
+
+# trace CALLS LINE: the system calls of a line of FAULT_COMMANDS.
+trace() {
+    take_line "$2"
+    "$BUILD/faults/sweep" trace -c "$1" "${INPUT[@]}" "${WORDS[@]}"
+}
+
+# sweep_all KIND [OPTION]...: all of $LINES (default: all commands).
+sweep_all() {
+    local line
+    while read -r line; do
+        sweep "$@" -- "$line"
+    done <<< "${LINES:-$FAULT_COMMANDS}"
+}
+
+# saving COMMANDS: those that make files.
+saving() {
+    grep -E -- ' -o | --save-every ' <<< "$1" | grep -v '^2 '
+}
+
+# End a test: how many cases it has tried, and whether all passed.
+swept() {
+    cases "$CASES" "$1"
+    [[ $CASES -gt 0 && -z $FAILED ]]
+}
