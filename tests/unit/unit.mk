@@ -2,6 +2,13 @@
 
 unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
 
+# What damages archives, for tests/damage.bats.
+unit: $(BUILD)/unit/damage
+$(BUILD)/unit/damage: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/damage/*.c)) $(BUILD)/libtg.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+
 # Tests that count allocations and make one of them fail.
 FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \
              test_model_file test_pickle test_torch_file test_torch_model test_vocab_file)
