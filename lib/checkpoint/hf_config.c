@@ -271,9 +271,8 @@ static tg_status read_sizes(struct reading *r, tg_err *err)
         (status = get_size(r, &c->vocab_size, VOCAB_SIZE, VOCAB_SIZE, 50257, err)) ||
         (status = get_size(r, &inner, N_INNER, N_INNER, 0, err)))
         return status;
-    if (c->n_embd > TG_SIZE_LIMIT || (r->at[N_INNER] && inner != 4 * c->n_embd)) {
+    if (r->at[N_INNER] && (inner / 4 != c->n_embd || inner % 4 != 0))
         return tg_fail(err, TG_EDATA, "\"n_inner\" is %zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
-    }
     tg_config_tell(r->f, TG_CONFIG_N_LAYER);
     tg_config_tell(r->f, TG_CONFIG_N_HEAD);
     tg_config_tell(r->f, TG_CONFIG_N_EMBD);
