@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 
@@ -404,7 +405,8 @@ tg_status tg_json_get_size(tg_json *j, size_t *size, tg_err *err)
 
 tg_status tg_json_get_number(tg_json *j, double *number, tg_err *err)
 {
-    char text[64];
+    char text[TG_DECIMAL_READ + 1];
+    const char *end;
     bool integer;
     size_t n;
     tg_status status = expect(j, TG_JSON_NUMBER, err);
@@ -416,7 +418,7 @@ tg_status tg_json_get_number(tg_json *j, double *number, tg_err *err)
         return tg_json_fail(j, err, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
     memcpy(text, j->text + j->value, n);
     text[n] = '\0';
-    *number = strtod(text, NULL);
+    *number = tg_decimal_read(text, &end);
     return isfinite(*number) ? TG_OK : tg_json_fail(j, err, "%s is beyond the range of a double", text);
 }
 

@@ -1,9 +1,11 @@
 #include "lib/base/decimal.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char pairs[] = "00010203040506070809101112131415161718192021222324"
@@ -140,6 +142,54 @@ static char *put_plain(char *out, const char *digits, size_t n, int exponent)
     return out + n + 1;
 }
 
+/* ---- locales with another decimal point */
+
+/* Replace the locale's in a text [n] of printf's. */
+static char *put_point(char *out, int n)
+{
+    const char *const point = localeconv()->decimal_point;
+    const size_t size = strlen(point);
+    char *const at = strstr(out, point);
+
+    if (!at || size == 0)
+        return out + n;
+    *at = '.';
+    memmove(at + 1, at + size, strlen(at + size) + 1);
+    return out + n - (size - 1);
+}
+
+char *tg_decimal_general(char *out, int digits, double value)
+{
+    return put_point(out, snprintf(out, TG_DECIMAL_SIZE, "%.*g", digits, value));
+}
+
+/* In the copy for strtod() the locale's point is in the place of ours; a text with the locale's ends there.
+ */
+double tg_decimal_read(const char *text, const char **end)
+{
+    char copy[TG_DECIMAL_READ + 16], *stop;
+    const char *const point = localeconv()->decimal_point, *const other = strstr(text, point);
+    const size_t n = other && strcmp(point, ".") != 0 ? (size_t)(other - text) : strlen(text);
+    const size_t before = strcspn(text, "."), size = strlen(point);
+    size_t used;
+    double value;
+
+    *end = text;
+    if (n > TG_DECIMAL_READ || size > 8)
+        return 0;
+    if (before >= n)
+        snprintf(copy, sizeof copy, "%.*s", (int)n, text);
+    else
+        snprintf(copy, sizeof copy, "%.*s%s%.*s", (int)before, text, point, (int)(n - before - 1),
+                 text + before + 1);
+    value = strtod(copy, &stop);
+    used = (size_t)(stop - copy);
+    *end = text + (used > before ? used - (size - 1) : used);
+    return value;
+}
+
+/* ---- printing */
+
 char *tg_decimal_float(char *out, float value)
 {
     char text[SIGNIFICANT];
@@ -148,7 +198,7 @@ char *tg_decimal_float(char *out, float value)
     size_t n = SIGNIFICANT;
 
     if (value == 0 || !isfinite(value) || !nine_digits(&digits, &exponent, fabsf(value)))
-        return out + snprintf(out, TG_DECIMAL_SIZE, "%.9g", (double)value);
+        return tg_decimal_general(out, SIGNIFICANT, (double)value);
     put_digits(text, SIGNIFICANT, digits);
     while (n > 1 && text[n - 1] == '0')
         n--;
@@ -167,9 +217,9 @@ char *tg_decimal_fixed(char *out, double value)
     uint64_t whole;
 
     if (!(fabs(value) < 1e9))
-        return out + snprintf(out, TG_DECIMAL_SIZE, "%.9g", value);
+        return tg_decimal_general(out, SIGNIFICANT, value);
     if (fabs(value) >= 1e6 || !nearest(&whole, fabs(value) * (double)unit))
-        return out + snprintf(out, TG_DECIMAL_SIZE, "%.*f", DECIMALS, value);
+        return put_point(out, snprintf(out, TG_DECIMAL_SIZE, "%.*f", DECIMALS, value));
     if (signbit(value))
         *out++ = '-';
     out = tg_decimal_size(out, whole / unit);

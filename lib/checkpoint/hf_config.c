@@ -4,6 +4,7 @@
 
 #include "formats/json.h"
 #include "formats/sink.h"
+#include "lib/base/decimal.h"
 #include "lib/checkpoint/hf.h"
 
 /* ---- reading */
@@ -271,9 +272,8 @@ static tg_status read_sizes(struct reading *r, tg_err *err)
         (status = get_size(r, &c->vocab_size, VOCAB_SIZE, VOCAB_SIZE, 50257, err)) ||
         (status = get_size(r, &inner, N_INNER, N_INNER, 0, err)))
         return status;
-    if (c->n_embd > TG_SIZE_LIMIT || (r->at[N_INNER] && inner != 4 * c->n_embd)) {
+    if (r->at[N_INNER] && (inner / 4 != c->n_embd || inner % 4 != 0))
         return tg_fail(err, TG_EDATA, "\"n_inner\" is %zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
-    }
     tg_config_tell(r->f, TG_CONFIG_N_LAYER);
     tg_config_tell(r->f, TG_CONFIG_N_HEAD);
     tg_config_tell(r->f, TG_CONFIG_N_EMBD);
@@ -314,9 +314,10 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
     static const char *const types[TG_WRITE_TYPES] = {"float32", "float16", "bfloat16", "float32"};
     const tg_config *c = &f->config;
     const int32_t end = f->tokenizer ? tg_tokenizer_end_of_text(f->tokenizer) : -1;
-    char text[2048], token[16] = "null";
+    char text[2048], token[16] = "null", epsilon[TG_DECIMAL_SIZE];
     int n;
 
+    *tg_decimal_general(epsilon, 17, c->layer_norm_epsilon) = '\0';
     if (end >= 0)
         snprintf(token, sizeof token, "%d", (int)end);
     n = snprintf(text, sizeof text,
@@ -331,7 +332,7 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
                  "  \"n_head\": %zu,\n"
                  "  \"n_inner\": null,\n"
                  "  \"activation_function\": \"%s\",\n"
-                 "  \"layer_norm_epsilon\": %.17g,\n"
+                 "  \"layer_norm_epsilon\": %s,\n"
                  "  \"tie_word_embeddings\": %s,\n"
                  "  \"scale_attn_weights\": true,\n"
                  "  \"scale_attn_by_inverse_layer_idx\": false,\n"
@@ -345,7 +346,7 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
                  "  \"torch_dtype\": \"%s\"\n"
                  "}\n",
                  c->vocab_size, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head,
-                 c->activation == TG_GELU_TANH ? "gelu_new" : "gelu", c->layer_norm_epsilon,
-                 c->tied ? "true" : "false", token, token, types[o->type]);
+                 c->activation == TG_GELU_TANH ? "gelu_new" : "gelu", epsilon, c->tied ? "true" : "false",
+                 token, token, types[o->type]);
     return tg_write_all(fd, text, (size_t)n, err);
 }

@@ -7,6 +7,7 @@
 #include "formats/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
+#include "lib/base/size.h"
 #include "lib/nn/tensor.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
@@ -164,7 +165,7 @@ static tg_status keep_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
     return check_values(dump, a->name, stage, data, a->count, err);
 }
 
-/* Parse "h.N.stage"; false: another name. */
+/* Parse "h.N.stage"; false: another name.  A number that is too large stays above every layer's. */
 static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
 {
     const char *at = name + 2;
@@ -173,8 +174,8 @@ static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
     if (strncmp(name, "h.", 2) != 0)
         return false;
     *number = 0;
-    for (; *at >= '0' && *at <= '9' && *number < SIZE_MAX / 16; at++)
-        *number = *number * 10 + (size_t)(*at - '0');
+    for (; *at >= '0' && *at <= '9'; at++)
+        *number = tg_size_add_sat(tg_size_mul_sat(*number, 10), (size_t)(*at - '0'));
     if (at == name + 2 || *at++ != '.')
         return false;
     if (!tg_choice_find(&found, TG_ATTN_STAGES, at))
@@ -269,7 +270,9 @@ static tg_status check_channels(tg_dump *dump, tg_err *err)
             err, TG_EDATA,
             "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
             dump->n_layer, dump->H);
-    if (dump->C == 0 || dump->C > SIZE_MAX / 16 || dump->C % dump->H != 0)
+    if (dump->C > SIZE_MAX / 16)
+        return tg_fail(err, TG_EDATA, "dump/n_embd is %zu, expected at most %zu", dump->C, SIZE_MAX / 16);
+    if (dump->C == 0 || dump->C % dump->H != 0)
         return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, dump->C);
     dump->D = dump->C / dump->H;
     return TG_OK;

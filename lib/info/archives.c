@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/archive.h"
+#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/info/parts.h"
 
@@ -41,7 +42,7 @@ static uint64_t bits_of(const unsigned char *p, size_t size)
 }
 
 /* A floating-point number as JSON has it; NaN and infinity are not numbers there. */
-static tg_info_type real_text(char *text, size_t size, const tg_array *a, const unsigned char *bytes)
+static tg_info_type real_text(char text[TG_DECIMAL_SIZE], const tg_array *a, const unsigned char *bytes)
 {
     const tg_stored s = {.array = *a, .at = bytes, .stored = a->bytes};
     double x = 0;
@@ -51,7 +52,7 @@ static tg_info_type real_text(char *text, size_t size, const tg_array *a, const 
         memcpy(&x, bytes, sizeof x);
     else if (!tg_stored_load(&single, &s, 0, 1, NULL))
         x = (double)single;
-    snprintf(text, size, a->dtype.size == sizeof x ? "%.15g" : "%.9g", x);
+    *tg_decimal_general(text, a->dtype.size == sizeof x ? 15 : 9, x) = '\0';
     return isfinite(x) ? TG_INFO_NUMBER : TG_INFO_TEXT;
 }
 
@@ -69,7 +70,7 @@ static tg_info_type scalar_text(char *text, size_t size, const tg_array *a, cons
         snprintf(text, size, "%" PRId64, signed_of(bits, a->dtype.size));
         return TG_INFO_NUMBER;
     case 'f':
-        return real_text(text, size, a, bytes);
+        return real_text(text, a, bytes);
     default:
         snprintf(text, size, "%.*s", (int)size - 1, (const char *)bytes);
         return TG_INFO_TEXT;

@@ -11,6 +11,7 @@
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 #include "lib/checkpoint/model_format.h"
+#include "lib/base/decimal.h"
 #include "lib/info/parts.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -83,7 +84,7 @@ static tg_status take_gguf_value(tg_info *info, const tg_gguf_value *v, tg_err *
         shown(text, t.p, t.n);
         type = TG_INFO_TEXT;
     } else if (v->type == TG_GGUF_F32 || v->type == TG_GGUF_F64) {
-        snprintf(text, sizeof text, v->type == TG_GGUF_F32 ? "%.9g" : "%.15g", tg_gguf_real(v, 0));
+        *tg_decimal_general(text, v->type == TG_GGUF_F32 ? 9 : 15, tg_gguf_real(v, 0)) = '\0';
         type = strpbrk(text, "ni") ? TG_INFO_TEXT : TG_INFO_NUMBER; /* nan, inf */
     } else {
         snprintf(text, sizeof text, "%lld", (long long)tg_gguf_integer(v, 0));

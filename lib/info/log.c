@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/grow.h"
 #include "lib/info/parts.h"
 
@@ -43,12 +44,13 @@ static tg_status add_step(tg_info_history *h, const double *x, tg_err *err)
 static bool parse(double x[3], char *line)
 {
     for (size_t i = 0; i < 3; i++) {
-        char *end = strchr(line, '\t'), *stop;
+        char *end = strchr(line, '\t');
+        const char *stop;
 
         if (!end)
             return false;
         *end = '\0';
-        x[i] = *line == '\0' ? nan("") : strtod(line, &stop);
+        x[i] = *line == '\0' ? nan("") : tg_decimal_read(line, &stop);
         if (*line != '\0' && *stop != '\0')
             return false;
         line = end + 1;

@@ -168,16 +168,26 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
     return TG_OK;
 }
 
+/* The text goes on in the next archive: the value is 1. */
+static tg_status take_goes_on(tg_tokens_reader *r, const tg_array *a, tg_err *err)
+{
+    size_t value;
+    tg_status status = tg_archive_get_size(r->archive, a, &value, err);
+
+    if (!status && value != 1)
+        status = tg_fail(err, TG_EDATA, "%s is %zu, expected 1", a->name, value);
+    r->goes_on = !status;
+    return status;
+}
+
 /* Read an array after "version".  *n = the number of its ids, 0 when it is not a chunk. */
 static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void **ids, size_t *n, tg_err *err)
 {
     bool taken = false;
     tg_status status;
 
-    if (r->chunks > 0 && !r->goes_on && strcmp(a->name, TG_TOKENS_GOES_ON) == 0) {
-        r->goes_on = true;
-        return TG_OK;
-    }
+    if (r->chunks > 0 && !r->goes_on && strcmp(a->name, TG_TOKENS_GOES_ON) == 0)
+        return take_goes_on(r, a, err);
     if (!r->goes_on && strncmp(a->name, "tokens/", 7) == 0) {
         if ((status = finish_header(r, err)) || (status = take_chunk(r, a, ids, err)))
             return status;

@@ -1,6 +1,13 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch)
+unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch comma)
+
+# What damages archives, for tests/damage.bats.
+unit: $(BUILD)/unit/damage
+$(BUILD)/unit/damage: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/damage/*.c)) $(BUILD)/libtg.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 # Tests that count allocations and make one of them fail.
 FAILING := $(addprefix $(BUILD)/unit/,test_archive test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \

@@ -1,0 +1,70 @@
+# Files of every format that are wrong in one way each, named after it (tests/bad_files.py): one line that names the
+# file and says what is wrong, exit 1, and nothing is written.
+
+load helper
+
+setup_file() {
+    tg_fixtures || return 1
+    command -v python3 > /dev/null || return 0
+    python3 "$ROOT/tests/bad_files.py" "$FIXTURES"
+}
+
+setup() {
+    tg_setup
+    slow
+    need python3
+    export OMP_NUM_THREADS=1
+}
+
+# give READER FILE: to a tool that reads such a file, and would write into the directory out
+give() {
+    case $1 in
+        model) tg-convert "$2" -o out/model.npz ;;
+        tokenizer) tg-tokenize -t "$2" -o out/tokens.npz text ;;
+        pattern) tg-tokenize -t "$2" --pattern gpt2 -o out/tokens.npz text ;;
+        tokens) tg-convert "$2" --to uint16 -o out/ids.bin ;;
+        qkv) tg-attn-dump --qkv "$2" -o out/dump.npz ;;
+        dump) tg-attn-view "$2" -o out/page.html ;;
+        arrays) tg-info --check "$2" ;;
+    esac > stdout 2> stderr < /dev/null
+}
+
+# Whether the result is as the table says: status of the tool, FILE, WORDS
+as_it_should() {
+    if [[ $3 = ok ]]; then
+        [[ $1 = 0 ]]
+        return
+    fi
+    [[ $1 = 1 && ! -s stdout && $(wc -l < stderr) = 1 && -z $(ls -A out) ]] &&
+        grep -qF -- "${2%/}" stderr && grep -qF -- "$3" stderr && ! grep -q '[^[:print:]]' stderr
+}
+
+# all of FOLDER...
+refused() {
+    local file reader words status bad=0 tried=0
+    echo text > text
+    mkdir out
+    while IFS=$'\t' read -r file reader words; do
+        [[ " $* " = *" ${file%%/*} "* ]] || continue
+        status=0
+        ln -sfn "$FIXTURES/${file%%/*}" "${file%%/*}"
+        give "$reader" "$file" || status=$?
+        if ! as_it_should "$status" "$file" "$words"; then
+            bad=$((bad + 1))
+            echo "$file: expected \"$words\", got status $status, $(ls out) $(head -c 400 stderr)"
+        fi
+        rm -rf out
+        mkdir out
+        tried=$((tried + 1))
+    done < "$FIXTURES/list"
+    cases "$tried" "files: $*"
+    [[ $bad = 0 && $tried -gt 0 ]]
+}
+
+@test "bad files: zip and npy" { refused zip npy; }
+@test "bad files: safetensors, its index, config.json" { refused safetensors index config; }
+@test "bad files: GGUF" { refused gguf; }
+@test "bad files: PyTorch's pickles" { refused pickle meta.pkl; }
+@test "bad files: llm.c" { refused llmc; }
+@test "bad files: tokenizer.json, vocab.json and merges.txt, .tiktoken" { refused tokenizer.json gpt2-files tiktoken; }
+@test "bad files: dumps and tokens, with right checksums" { refused dump tokens; }

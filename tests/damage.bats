@@ -1,0 +1,163 @@
+# Damage: archives of each kind with every bit inverted, and cut at every byte (tests/damage/damage.c).
+# make soak: larger ones, all readers of each, every case from a pipe as well.
+
+load helper
+
+setup_file() {
+    tg_fixtures || return 1
+    export OMP_NUM_THREADS=1
+    printf 'abbaabbbabab' > text
+    printf 'the cat and the hat and the bat %.0s' 1 2 3 > cats
+    make_tokens
+    make_models
+    make_dumps
+}
+
+# tokens of each kind of tokenizer, and these tokenizers
+make_tokens() {
+    tg-tokenize text > bytes.npz
+    tg-tokenize -t char text > char.npz
+    tg-bpe --vocab-size 258 --min-count 1 -o bpe-vocabulary.npz cats 2> /dev/null
+    tg-tokenize -t bpe-vocabulary.npz text > bpe.npz
+    printf '\1\0\2\1\0\0' | tg-convert - --from uint16 --vocab-size 300 -o ids.npz
+    tg-tokenize -t bytes --to npz > bytes-vocabulary.npz
+    tg-tokenize -t char.npz --to npz > char-vocabulary.npz
+}
+
+# without LayerNorm's gains and with all that GPT-2 has, untrained and trained
+make_models() {
+    local small=(--n-layer 1 --n-head 1 --n-embd 2 --n-ctx 2)
+    tg-init -P tinygpt -t char.npz --vocab-size 2 "${small[@]}" -o tiny.npz 2> /dev/null
+    ! soak || tg-init -t ids --vocab-size 2 "${small[@]}" -o gpt2.npz 2> /dev/null
+    tg-train -m tiny.npz --steps 2 --batch 1 --val-fraction 0.5 -o run.npz char.npz 2> /dev/null
+}
+
+# all stages, from a model and from q, k and v; each stage alone; the other layout; logits
+make_dumps() {
+    local stage
+    tg-attn-dump -m tiny.npz -p ab -o dump.npz
+    for stage in probs $(soak && echo x qkv q k v scores att out); do
+        tg-attn-dump -m tiny.npz -p ab -s $stage -o "dump-$stage.npz"
+    done
+    tg-attn-dump -m tiny.npz -p ab --layout bhtd --mask=-inf -s q -o dump-bhtd.npz
+    tg-eval -m tiny.npz -p ab --logits -o logits.npz 2> /dev/null
+}
+
+setup() {
+    tg_setup
+    make_unit
+    export OMP_NUM_THREADS=1
+    cp "$FIXTURES"/* .
+}
+
+# The soak takes every case, with every reader.
+how() { # OPTION...: those of the short version
+    if soak; then echo -a; else echo "$@"; fi
+}
+
+# damaged OPTION... FILE...: every case is refused, or without effect; $same is the number of the latter.
+damaged() {
+    run "$BUILD/unit/damage" "$@"
+    echo "$output"
+    [[ $status = 0 ]]
+    local tried refused
+    read -r tried refused same < <(
+        awk '$4 == "cases," { c += $3; r += $5; n += $7 } END { print c, r, n }' <<< "$output")
+    [[ $tried -gt 0 ]]
+    cases "$tried" "damaged archives, $refused refused, $same that read the same"
+}
+
+# A model's or a stream's tokenizer is read without the rest (the soak's readers): damage after it has no effect.
+unnoticed() {
+    soak || [[ $same = 0 ]]
+}
+
+@test "tokens and tokenizers: no damage goes unnoticed" {
+    slow
+    # shellcheck disable=SC2046
+    damaged $(how -s 8) bytes.npz char.npz bpe.npz ids.npz ./*-vocabulary.npz
+    unnoticed
+}
+
+@test "models and runs" {
+    slow
+    # shellcheck disable=SC2046
+    damaged $(how -s 8) tiny.npz
+    unnoticed
+    # shellcheck disable=SC2046
+    damaged $(how -b 3 -s 16) run.npz
+    unnoticed
+}
+
+@test "attention of each stage, and logits" {
+    slow
+    # shellcheck disable=SC2046
+    damaged $(how -s 8) dump*.npz logits.npz
+    [[ $same = 0 ]]
+}
+
+# Other programs' archives have bits that no reader looks at: who made it, for which version and system, the
+# file's attributes, the kind of white space in an .npy header.
+@test "archives of other programs: no damage changes what is read" {
+    need python3
+    npz qkv.npz <<< 'q f4 1,2,4 0 1 2 3 4 5 6 7
+k f8 1,2,4 0 1 2 3 4 5 6 7
+v f4 1,2,4 -0 -1 -2 -3 -4 -5 -6 -7'
+    python3 -c '
+import zipfile
+with zipfile.ZipFile("qkv.npz") as a, zipfile.ZipFile("deflated.npz", "w", zipfile.ZIP_DEFLATED) as b:
+    for name in a.namelist():
+        b.writestr(name, a.read(name))'
+    damaged -a qkv.npz deflated.npz
+}
+
+# ---- the tools
+
+# refuses FILE COMMAND...: exit 1, one line that names the file, and neither output nor a changed directory
+refuses() {
+    local before
+    before=$(cksum ./*)
+    run -1 --separate-stderr "${@:2}"
+    [[ -z $output && ${#stderr_lines[@]} = 1 && $stderr = *"$1"* ]] || { echo "$*: $output $stderr"; false; }
+    diff <(echo "$before") <(cksum ./*)
+    [[ -z $(find . -name '.tg-*') ]]
+}
+
+# each_damage FILE COMMAND...: FILE is damaged at 4 places, one after another, and cut at as many
+each_damage() {
+    local n at
+    n=$(size "$1")
+    cp "$1" whole
+    for ((at = n / 9; at < n; at += n / 4)); do
+        flip "$1" "$at" $((at % 8))
+        refuses "$1" "${@:2}"
+        head -c "$at" whole > "$1"
+        refuses "$1" "${@:2}"
+        cp whole "$1"
+        tried=$((tried + 2))
+    done
+}
+
+@test "every tool: one line, exit 1, nothing written, old files as they were" {
+    slow
+    local tried=0
+    echo old > old
+    cp old old.html
+    cp char-vocabulary.npz vocabulary.npz
+    tg-init -P tinygpt -t vocabulary.npz --n-layer 1 --n-embd 2 --n-head 1 --n-ctx 2 -o model.npz 2> /dev/null
+    each_damage char.npz tg-train -m model.npz --steps 3 char.npz
+    each_damage char.npz tg-tokenize -d -o old char.npz
+    each_damage char.npz tg-convert char.npz --to uint16 -o old
+    each_damage char.npz tg-eval -m model.npz char.npz
+    each_damage vocabulary.npz tg-tokenize -t vocabulary.npz -o old text
+    each_damage vocabulary.npz tg-init -t vocabulary.npz -o old
+    each_damage run.npz tg-train -m run.npz --steps 9 char.npz
+    each_damage run.npz tg-convert run.npz --to gguf -o old
+    each_damage run.npz tg-attn-dump -m run.npz -p ab -o old
+    each_damage run.npz tg-sample -m run.npz -p a
+    each_damage run.npz tg-info run.npz
+    each_damage dump.npz tg-attn-view -o old.html dump.npz
+    each_damage dump.npz tg-attn-dump -m tiny.npz --check dump.npz
+    each_damage logits.npz tg-info logits.npz
+    cases "$tried" "damaged files given to tools"
+}
