@@ -1,8 +1,5 @@
 /*
- * The reader of GGUF files under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_gguf.c tests/fuzz/input.c
- *     ./fuzz_gguf -max_len=4096 CORPUS
+ * The reader of GGUF files.
  *
  * Of what is accepted, all values can be taken, and all tensors lie in the file, one after another.
  */

@@ -1,8 +1,5 @@
 /*
- * The readers of llm.c's files under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_llmc.c tests/fuzz/input.c
- *     ./fuzz_llmc -max_len=8192 CORPUS
+ * The readers of llm.c's files.
  *
  * A header that is read is the one that would be written, and what follows it is all of the file.
  */

@@ -1,8 +1,5 @@
 /*
- * Files of tokens under libFuzzer: our archives, llm.c's files, bare ids; from a file and from a pipe:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_token_file.c tests/fuzz/input.c
- *     ./fuzz_token_file -max_len=8192 CORPUS
+ * Files of tokens: our archives, llm.c's files, bare ids; from a file and from a stream.
  *
  * Both ways give the same ids, or are refused.
  */
@@ -19,11 +16,12 @@
 #include "tests/fuzz/input.h"
 
 #define OUT_MAX ((size_t)1 << 18)
+#define VOCAB 600 /* ids, where a file does not say */
 
 /* Convert what fd has; returns the bytes in out [OUT_MAX], SIZE_MAX if it is refused. */
 static size_t convert(uint8_t *out, int fd, tg_token_format to, bool raw)
 {
-    const tg_token_ask ask = {NULL, 65536};
+    const tg_token_ask ask = {NULL, VOCAB};
     const int target = memfd_create("ids", 0);
     tg_source source;
     uint64_t count;
@@ -49,11 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int raw = 0; raw < 2; raw++)
         for (tg_token_format to = TG_TOKENS_NPZ; to < TG_TOKEN_FORMATS; to++) {
             const size_t n = convert(one, input_file(data, size), to, raw);
-            const int fd = input_pipe(data, size);
 
-            must(convert(other, fd, to, raw) == n);
+            must(convert(other, input_stream(data, size), to, raw) == n);
             must(n == SIZE_MAX || memcmp(one, other, n) == 0);
-            close(fd);
         }
     return 0;
 }

@@ -1,8 +1,5 @@
 /*
- * The reader of vocabularies in archives under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_vocab.c tests/fuzz/input.c
- *     ./fuzz_vocab -max_len=8192 CORPUS
+ * The reader of vocabularies in archives.
  *
  * What is accepted is written again, and must read back the same; and a text that it encodes
  * comes back.
