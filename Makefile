@@ -280,10 +280,10 @@ uninstall-completions:
 	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
-test: all unit tiny $(BUILD)/bench ## run all tests
+test: all unit tiny fuzzers $(BUILD)/bench ## run all tests
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
-check: all unit tiny $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
+check: all unit tiny fuzzers $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
 	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(CHECK_UNIT)
 
 ctest: unit tiny ## the C tests alone
@@ -291,7 +291,7 @@ ctest: unit tiny ## the C tests alone
 
 # The bats files that have long versions ask for them by soak() (tests/helper.bash).
 SOAK_SECONDS = 3600
-soak: all unit tiny ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
+soak: all unit tiny fuzzers ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
 	@TG_BUILD='$(abspath $(BUILD))' TG_SOAK=1 tests/run $(shell grep -lw soak tests/*.bats)
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
 
@@ -321,7 +321,7 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
-	    tests/bench/peers tests/bench/loss .ci/run tests/fuzz/run docs/demo \
+	    tests/bench/peers tests/bench/loss .ci/run $(addprefix tests/fuzz/,coverage minimize plant run) docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
@@ -344,14 +344,28 @@ $(TIDY): tidy/%:
 # Fuzzers have a build of their own, with tiny blocks, so that short inputs reach the edges of every block.
 FUZZ_SECONDS = 60
 FUZZ =
+FUZZ_FLAGS =
+BUGS =
 make_fuzz = $(MAKE) --no-print-directory VARIANT='fuzz tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= \
-            BUILD='$(BUILDS)/fuzz-clang'
-.PHONY: fuzzers
+            BUILD='$(BUILDS)/fuzz-clang' fuzzers
+.PHONY: fuzzers fuzz-bugs fuzz-corpus fuzz-coverage
 fuzzers: $(FUZZ_BIN)
 
 fuzz: ## feed damaged files to their readers, FUZZ_SECONDS each (clang); FUZZ='archive json' picks readers
-	+@$(make_fuzz) fuzzers
-	@tests/fuzz/run '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
+	+@$(make_fuzz)
+	@tests/fuzz/run $(FUZZ_FLAGS) '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-bugs: ## plant known bugs, and show that the fuzzers find each within a minute; BUGS='01 07' picks bugs
+	+@$(make_fuzz)
+	@tests/fuzz/plant '$(BUILDS)/fuzz-clang' 60 $(BUGS)
+
+fuzz-corpus: all ## make the corpus in tests/fuzz/corpus again: other programs' files, FUZZ_SECONDS of fuzzing, the fewest
+	+@$(make_fuzz)
+	@tests/fuzz/minimize '$(BUILD)/bin' '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-coverage: ## which lines and branches of the readers the corpus reaches (clang, llvm-cov)
+	+@$(MAKE) --no-print-directory VARIANT=cov CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= BUILD='$(BUILDS)/cov-clang' fuzzers
+	@tests/fuzz/coverage '$(BUILDS)/cov-clang'
 
 interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
@@ -416,7 +430,7 @@ clean: ## remove everything that was built
 	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz bench libfuzz.a libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 } \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 } \
 	    /^## / { sub(/^## /, ""); print }' Makefile
 
 endif # here

@@ -13,8 +13,8 @@
 #include "tests/fuzz/input.h"
 #include "tests/unit/ref_bpe.h"
 
-#define INPUT_SIZE_MAX 3000
-#define TEXTS 8 /* of a vocabulary, which takes most of the time to build */
+#define INPUT_SIZE_MAX 1500
+#define TEXTS 4 /* of a vocabulary, which takes most of the time to build */
 
 static uint32_t next(uint32_t *random, uint32_t n)
 {

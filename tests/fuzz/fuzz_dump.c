@@ -77,6 +77,7 @@ static outcome read_fd(int fd)
     must(o.status == TG_OK || (o.status == TG_EDATA && err.message[0] != '\0'));
     if (o.status)
         return o;
+    must(dump.H > 0 && dump.C % dump.H == 0 && dump.D == dump.C / dump.H);
     o.layers = dump.n;
     for (size_t l = 0; l < dump.n; l++)
         take_layer(&o, &dump, &dump.layer[l]);

@@ -138,6 +138,19 @@ static bool widen(size_t *const value[], size_t values, const uint8_t *extra, si
     return true;
 }
 
+/* Whether a local header states the same, unless it leaves that to a descriptor. */
+static bool local_agrees(const uint8_t *p, const member *m)
+{
+    size_t packed_n = get(p + 18, 4), size = get(p + 22, 4);
+
+    if (get(p + 8, 2) != m->method)
+        return false;
+    if (p[6] & 8)
+        return true;
+    return widen((size_t *[]){&size, &packed_n}, 2, p + 30 + get(p + 26, 2), get(p + 28, 2)) &&
+           get(p + 14, 4) == m->crc && packed_n == m->packed_n && size == m->size;
+}
+
 /* The end record, before a comment of at most 65,535 bytes. */
 static const uint8_t *find_end(const uint8_t *data, size_t size)
 {
@@ -182,6 +195,8 @@ bool zip_walk(zip_sum *sum, const uint8_t *data, size_t size)
         if (from > size || size - from < 30 || memcmp(data + from, "PK\3\4", 4) != 0 ||
             get(data + from + 26, 2) != name || size - from - 30 < name + get(data + from + 28, 2) ||
             memcmp(data + from + 30, p + 46, name) != 0)
+            return false;
+        if (!local_agrees(data + from, &m))
             return false;
         from += 30 + name + get(data + from + 28, 2);
         if (m.packed_n > size - from)
