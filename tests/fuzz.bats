@@ -20,7 +20,7 @@ replay() {
 
 @test "fuzz: the corpus, and mutations of it" {
     inputs=0
-    mutations=3
+    mutations=10
     ! soak || mutations=1000
     for name in $(targets); do
         replay "$name" $mutations

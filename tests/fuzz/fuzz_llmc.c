@@ -102,5 +102,5 @@ static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-    return LLVMFuzzerMutate(data, size < 100 ? make_seed(data, max, seed) : size, max);
+    return input_mutate(data, size < 100 ? make_seed(data, max, seed) : size, max, seed);
 }

@@ -47,7 +47,5 @@ size_t tiny_model_mutate(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
     if (size < 20)
         size = begin_with(data, max, seed);
-    if (size > 4 && memcmp(data, "PK\3\4", 4) == 0)
-        return input_mutate(data, size, max, seed);
-    return LLVMFuzzerMutate(data, size, max);
+    return input_mutate(data, size, max, seed);
 }
