@@ -364,7 +364,8 @@ fuzz-corpus: all ## make the corpus in tests/fuzz/corpus again: other programs' 
 	@tests/fuzz/minimize '$(BUILD)/bin' '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
 
 fuzz-coverage: ## which lines and branches of the readers the corpus reaches (clang, llvm-cov)
-	+@$(MAKE) --no-print-directory VARIANT=cov CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= BUILD='$(BUILDS)/cov-clang' fuzzers
+	+@$(MAKE) --no-print-directory VARIANT='cov tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= \
+	    BUILD='$(BUILDS)/cov-clang' fuzzers
 	@tests/fuzz/coverage '$(BUILDS)/cov-clang'
 
 interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)

@@ -184,11 +184,11 @@ size_t input_seed(uint8_t *data, size_t max, const char *text)
 /* Replace a small number of 4 or 8 bytes, as sizes and counts are, by another. */
 static void change_number(uint8_t *data, size_t size, unsigned seed)
 {
-    const unsigned value = seed >> 8 & 15;
+    const unsigned value = seed & 15;
 
     if (size < 4)
         return;
-    for (size_t n = 0, i = (seed >> 3) * 2654435761u % (size - 3); n < size;
+    for (size_t n = 0, i = (seed >> 4) * 2654435761u % (size - 3); n < size;
          n++, i = i + 4 < size ? i + 1 : 0)
         if (data[i] > 0 && data[i] <= 64 && data[i + 1] == 0 && data[i + 2] == 0 && data[i + 3] == 0) {
             data[i] = (uint8_t)(value < 12 ? value : data[i] + value - 13);
@@ -198,11 +198,13 @@ static void change_number(uint8_t *data, size_t size, unsigned seed)
 
 size_t input_mutate(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
+    const unsigned how = seed >> 4;
+
     if (seed % 4 == 1)
-        change_number(data, size, seed);
-    else
+        change_number(data, size, how);
+    else if (seed % 4 != 2 || !zip_change(data, size, how))
         size = LLVMFuzzerMutate(data, size, max);
-    if (seed % 4 != 0)
+    if (seed % 8 != 0)
         zip_repair(data, size);
     return size;
 }

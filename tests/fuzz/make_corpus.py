@@ -5,7 +5,7 @@
 BIN has the tools.  It needs NumPy, and safetensors and gguf for their files.  `make fuzz-corpus` runs it, lets
 the fuzzers add to it, and keeps the fewest inputs that reach the same edges.
 """
-import io, os, pathlib, struct, subprocess, sys, tempfile, zipfile, zlib
+import io, json, pathlib, struct, subprocess, sys, tempfile, zipfile
 
 import numpy as np
 
@@ -142,7 +142,6 @@ def tools():
         sizes = ["--n-layer", "1", "--n-head", "2", "--n-embd", "2", "--n-ctx", "4"]
         run("tg-bpe", "-o", "bpe.npz", "--vocab-size", "264", cwd=d, data=text)
         run("tg-init", "-o", "bytes.npz", *sizes, cwd=d)
-        run("tg-init", "-o", "bpe-model.npz", "--tokenizer", "bpe.npz", *sizes, cwd=d)
         (pathlib.Path(d) / "tokens.npz").write_bytes(run("tg-tokenize", cwd=d, data=b"abc \xff\0z"))
         (pathlib.Path(d) / "tokens16.npz").write_bytes(run("tg-tokenize", "--tokenizer", "bpe.npz", cwd=d, data=text[:62]))
         run("tg-attn-dump", "-m", "bytes.npz", "-p", "abc", "-o", "dump.npz", cwd=d)
@@ -156,7 +155,11 @@ def tools():
         put("prompt", "long", b"abc ab abcab\n" * 90)
         for target in ["model_file"]:
             repack(target, d + "/bytes.npz")
-            put(target, "bpe.npz", (pathlib.Path(d) / "bpe-model.npz").read_bytes())
+            # weights that make attention differ from a mean
+            with zipfile.ZipFile(d + "/bytes.npz") as z:
+                arrays = {name[:-4]: np.load(io.BytesIO(z.read(name))) for name in z.namelist()}
+            loud = {name: a * np.float32(30) if a.dtype == "f4" and a.ndim == 2 else a for name, a in arrays.items()}
+            put(target, "loud.npz", archive(loud, stream=True, method=zipfile.ZIP_DEFLATED))
             for to, name in ("gguf", "m.gguf"), ("llmc", "m.bin"), ("hf", "hf"):
                 run("tg-convert", "--to", to, "-o", name, "bytes.npz", cwd=d)
                 path = pathlib.Path(d) / name
@@ -165,6 +168,29 @@ def tools():
                     put("hf", "config.json", (path / "config.json").read_bytes())
                     put("safetensors", "model.safetensors", (path / "model.safetensors").read_bytes()[:8000])
                 subprocess.run(["rm", "-rf", str(path)], check=True)
+
+
+def tokenizers():
+    def tokenizer(**changes):
+        byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+        model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                 "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+                 "vocab": {"a": 0, "b": 1, "ab": 2, "abab": 3, "\u0120": 4}, "merges": ["a b", "ab ab"]}
+        added = {"id": 5, "content": "<e>", "single_word": False, "lstrip": False, "rstrip": False,
+                 "normalized": False, "special": True}
+        t = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [added], "normalizer": None,
+             "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level, "model": model}
+        for key, value in changes.items():
+            (model if key in model else t)[key] = value
+        return json.dumps(t).encode()
+
+    digits = {"type": "Digits", "individual_digits": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    put("tokenizer_json", "plain.json", tokenizer())
+    put("tokenizer_json", "no-merges-needed.json", tokenizer(ignore_merges=True))
+    put("tokenizer_json", "nfc.json", tokenizer(normalizer={"type": "NFC"}))
+    put("tokenizer_json", "pairs.json", tokenizer(merges=[["a", "b"], ["ab", "ab"]]))
+    put("tokenizer_json", "digits.json", tokenizer(pre_tokenizer={"type": "Sequence", "pretokenizers": [digits, level]}))
 
 
 def others():
@@ -205,4 +231,5 @@ def others():
 
 archives()
 tools()
+tokenizers()
 others()

@@ -272,3 +272,26 @@ void zip_repair(uint8_t *p, size_t size)
         at += 46u + get(p + at + 28, 2) + get(p + at + 30, 2) + get(p + at + 32, 2);
     }
 }
+
+bool zip_change(uint8_t *p, size_t size, unsigned seed)
+{
+    size_t at = 0, count = 0, end[MEMBERS_MAX], bytes[MEMBERS_MAX], n;
+    uint8_t *byte;
+
+    while (count < MEMBERS_MAX && at + 30 <= size && memcmp(p + at, "PK\3\4", 4) == 0) {
+        bytes[count] = get(p + at + 18, 4);
+        at += 30 + get(p + at + 26, 2) + get(p + at + 28, 2);
+        if (at > size || bytes[count] > size - at)
+            break;
+        at += bytes[count];
+        end[count++] = at;
+    }
+    if (count == 0)
+        return false;
+    n = bytes[seed % count] < 32 ? bytes[seed % count] : 32;
+    if (n == 0)
+        return true;
+    byte = p + end[seed % count] - 1 - (seed >> 8) % n;
+    *byte = (uint8_t)(seed >> 13 & 1 ? seed >> 16 : *byte + (seed >> 16) % 9 - 4);
+    return true;
+}

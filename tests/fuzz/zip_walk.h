@@ -25,4 +25,7 @@ bool zip_walk(zip_sum *sum, const uint8_t *data, size_t size);
  * can be followed from the front. */
 void zip_repair(uint8_t *data, size_t size);
 
+/* Change a byte among the last 32 of a member, where an array's data are.  False: there is no member. */
+bool zip_change(uint8_t *data, size_t size, unsigned seed);
+
 #endif
