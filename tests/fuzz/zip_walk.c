@@ -290,8 +290,9 @@ bool zip_change(uint8_t *p, size_t size, unsigned seed)
         return false;
     n = bytes[seed % count] < 32 ? bytes[seed % count] : 32;
     if (n == 0)
-        return true;
-    byte = p + end[seed % count] - 1 - (seed >> 8) % n;
+        return false;
+    /* half of the changes are in the lowest byte of a scalar <i8 */
+    byte = p + end[seed % count] - 1 - (seed >> 7 & 1 && n >= 8 ? 7 : (seed >> 8) % n);
     *byte = (uint8_t)(seed >> 13 & 1 ? seed >> 16 : *byte + (seed >> 16) % 9 - 4);
     return true;
 }
