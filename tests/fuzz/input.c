@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "tests/fuzz/zip_walk.h"
 
@@ -122,7 +123,7 @@ int __wrap_madvise(void *at, size_t n, int advice)
 static struct stream {
     int fd;
     const uint8_t *next;
-    size_t left;
+    size_t left, longest; /* bytes of a piece */
     uint32_t random;
 } stream = {.fd = -1};
 
@@ -132,7 +133,8 @@ int input_stream(const uint8_t *data, size_t size)
         must((stream.fd = open("/dev/null", O_RDONLY)) >= 0);
     stream.next = data;
     stream.left = size;
-    stream.random = (uint32_t)size * 2654435761u + (size > 0 ? data[size / 2] : 0u) + 1;
+    stream.random = (uint32_t)crc32(0, size > 0 ? data : (const uint8_t *)"", (uInt)size);
+    stream.longest = (size_t)8 << stream.random % 11;
     return stream.fd;
 }
 
@@ -140,7 +142,7 @@ ssize_t __real_read(int fd, void *to, size_t n);
 ssize_t __wrap_read(int fd, void *to, size_t n);
 ssize_t __wrap___read_chk(int fd, void *to, size_t n, size_t room);
 
-/* Half of the pieces have up to 15 bytes; one call of 32 is interrupted. */
+/* One call of 32 is interrupted. */
 ssize_t __wrap_read(int fd, void *to, size_t n)
 {
     size_t piece;
@@ -152,7 +154,7 @@ ssize_t __wrap_read(int fd, void *to, size_t n)
         errno = EINTR;
         return -1;
     }
-    piece = 1 + (stream.random >> 8) % (stream.random >> 31 ? 15 : 8192);
+    piece = 1 + (stream.random >> 8) % stream.longest;
     piece = piece < n ? piece : n;
     piece = piece < stream.left ? piece : stream.left;
     ASAN_UNPOISON_MEMORY_REGION(to, n);
