@@ -50,7 +50,8 @@ there:
 else
 
 # ---- a build directory for each set of flags, so that objects never mix
-# VARIANT: release; asan, with sanitizers; tsan, with that of threads; tiny, with tiny blocks; or asan and tiny.
+# VARIANT: release; asan, with sanitizers; tsan, with that of threads; tiny, with tiny blocks; or asan and tiny;
+# fuzz and cov, of the fuzzers.
 # WERROR changes no object, so it has no directory of its own: what is compiled with it had no warnings.
 VARIANT ?= release
 FLAVOUR := $(or $(filter-out tiny,$(VARIANT)),release)
@@ -69,6 +70,15 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fram
 endif
 ifeq ($(FLAVOUR),tsan)
 SANITIZE = -fsanitize=thread -fno-omit-frame-pointer
+endif
+# without most instruction sets, and without the optimiser that vectorises
+FEWER_WARNINGS = -Wno-unused-function -Wno-pass-failed
+ifeq ($(FLAVOUR),fuzz)
+SANITIZE = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+           $(FEWER_WARNINGS)
+endif
+ifeq ($(FLAVOUR),cov)
+SANITIZE = -fprofile-instr-generate -fcoverage-mapping $(FEWER_WARNINGS)
 endif
 
 TINY := $(BUILD)-tiny
@@ -142,8 +152,8 @@ endif
 ifneq ($(filter aarch64-%,$(MACHINE)),)
 ISAS := neon portable
 endif
-# Threads share work in the same way with all of them.
-ifeq ($(FLAVOUR),tsan)
+# Threads share work in the same way with all of them, and fuzzers look for mistakes of readers.
+ifneq ($(filter tsan fuzz cov,$(FLAVOUR)),)
 ISAS := portable
 endif
 ISA_FLAGS_portable =
@@ -246,34 +256,23 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 -include tests/unit/unit.mk
 -include tests/faults/faults.mk
 
-FUZZ_SRC_archive = tests/unit/deflated.c
-FUZZ_SRC_pickle = tests/unit/torch_zip.c
-FUZZ_SRC_torch_file = tests/unit/torch_zip.c
-# The references that rows of a dump are made with are those in double precision.
-FUZZ_SRC_dump = -DTG_REAL=64 lib/attn/shape.c lib/dump/dump_read.c lib/dump/dump_rows.c \
-                lib/nn/tensor.c lib/nn/ref/attention_rows.c lib/nn/ref/softmax.c
+# ---- fuzzers: one program per tests/fuzz/fuzz_NAME.c, with libFuzzer (VARIANT=fuzz), or with a driver that
+# replays inputs.  Files are "mapped" into exact heap blocks, and streams come in pieces (tests/fuzz/input.c).
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
+FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)) \
+             $(patsubst %,tests/unit/%.c,check deflated ref_bpe ref_gpt ref_split small_model torch_zip)
+FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(BUILD)/obj/tests/fuzz/replay.o)
+FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))
 
-# Vocabularies need the portable kernels too.
-FUZZ_SRC_text = -Wno-pass-failed -DTG_ISA=portable -DTG_ISAS='X(portable)' -pthread -fopenmp-simd $(foreach room,text unicode split bpe learn vocab kernels kernels/isa,lib/$(room)/*.c)
-FUZZ_SRC_tokenizer_json = $(FUZZ_SRC_text) tests/fuzz/again.c
-FUZZ_SRC_merges = $(FUZZ_SRC_text)
-FUZZ_SRC_tiktoken = $(FUZZ_SRC_text) tests/fuzz/again.c
-FUZZ_SRC_vocab = $(FUZZ_SRC_text)
-FUZZ_SRC_plain_vocab = $(FUZZ_SRC_text)
-FUZZ_SRC_split = $(FUZZ_SRC_text) tests/unit/ref_split.c
-FUZZ_SRC_model_file = $(FUZZ_SRC_text) tests/fuzz/no_steps.c $(wildcard lib/checkpoint/*.c) lib/nn/tensor.c \
-                      $(patsubst %,lib/gpt/%.c,config family gpt2_params model params)
-FUZZ_SRC_hf = $(FUZZ_SRC_model_file)
-FUZZ_SRC_name_map = $(FUZZ_SRC_model_file)
-FUZZ_SRC_token_file = $(FUZZ_SRC_text) lib/checkpoint/token_file.c
-FUZZ_SRC_gguf_vocab = $(FUZZ_SRC_text) lib/checkpoint/gguf_vocab_read.c lib/checkpoint/gguf_vocab_write.c
+$(BUILD)/libfuzz.a: $(FUZZ_HELP:%.c=$(BUILD)/obj/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/again.c tests/fuzz/input.c tests/fuzz/no_steps.c $(LIB_SRC) $(REF_SRC)
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(BUILD)/libfuzz.a $(BUILD)/libcli.a $(BUILD)/libtg.a
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)
-	$(Q)clang $(ALL_CPPFLAGS) -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	    -o $@ $< \
-	    tests/fuzz/input.c $(FUZZ_SRC_$*) formats/*.c lib/base/*.c $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(FUZZ_LDFLAGS)
 
 # ---- completions for shells, which the tools make of their options
 # SHELLS: for which; none where the tools cannot run
@@ -312,10 +311,10 @@ uninstall-completions:
 	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
-test: all unit tiny $(BUILD)/bench ## run all tests
+test: all unit tiny fuzzers $(BUILD)/bench ## run all tests
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
-check: all unit tiny $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
+check: all unit tiny fuzzers $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
 	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(CHECK_UNIT)
 
 ctest: unit tiny ## the C tests alone
@@ -323,7 +322,7 @@ ctest: unit tiny ## the C tests alone
 
 # The bats files that have long versions ask for them by soak() (tests/helper.bash).
 SOAK_SECONDS = 3600
-soak: all unit tiny ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
+soak: all unit tiny fuzzers ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
 	@TG_BUILD='$(abspath $(BUILD))' TG_SOAK=1 tests/run $(shell grep -lw soak tests/*.bats)
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
 
@@ -361,7 +360,7 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
-	    tests/bench/peers tests/bench/loss .ci/run docs/demo \
+	    tests/bench/peers tests/bench/loss .ci/run $(addprefix tests/fuzz/,coverage minimize plant run) docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
@@ -398,9 +397,32 @@ $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
+# Fuzzers have a build of their own, with tiny blocks, so that short inputs reach the edges of every block.
 FUZZ_SECONDS = 60
-fuzz: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)) ## feed damaged files to their readers, FUZZ_SECONDS each (clang)
-	@for f in $^; do echo "$$f"; $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; done
+FUZZ =
+FUZZ_FLAGS =
+BUGS =
+make_fuzz = $(MAKE) --no-print-directory VARIANT='fuzz tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= \
+            BUILD='$(BUILDS)/fuzz-clang' fuzzers
+.PHONY: fuzzers fuzz-bugs fuzz-corpus fuzz-coverage
+fuzzers: $(FUZZ_BIN)
+
+fuzz: ## feed damaged files to their readers, FUZZ_SECONDS each (clang); FUZZ='archive json' picks readers
+	+@$(make_fuzz)
+	@tests/fuzz/run $(FUZZ_FLAGS) '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-bugs: ## plant known bugs, and show that the fuzzers find each within a minute; BUGS='01 07' picks bugs
+	+@$(make_fuzz)
+	@tests/fuzz/plant '$(BUILDS)/fuzz-clang' 60 $(BUGS)
+
+fuzz-corpus: all ## make the corpus in tests/fuzz/corpus again: other programs' files, FUZZ_SECONDS of fuzzing, the fewest
+	+@$(make_fuzz)
+	@tests/fuzz/minimize '$(BUILD)/bin' '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-coverage: ## which lines and branches of the readers the corpus reaches (clang, llvm-cov)
+	+@$(MAKE) --no-print-directory VARIANT='cov tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= \
+	    BUILD='$(BUILDS)/cov-clang' fuzzers
+	@tests/fuzz/coverage '$(BUILDS)/cov-clang'
 
 interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
@@ -462,10 +484,10 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libtg.a libtg.so libcli.a) $(TINY))
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libfuzz.a libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 } \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 } \
 	    /^## / { sub(/^## /, ""); print }' Makefile
 
 endif # here

@@ -138,7 +138,7 @@ static tg_status encode_direct(tg_bpe_encoder *e, tg_text *text, tg_err *err)
 static tg_status encode_normalised(tg_bpe_encoder *e, tg_text *text, bool last, tg_err *err)
 {
     const size_t take = tg_size_min(text->n, TG_BPE_WINDOW);
-    tg_text none = {NULL, 0};
+    tg_text none = {(const unsigned char *)"", 0};
     const unsigned char *normal;
     size_t n;
     tg_status status = tg_nfc_next(e->nfc, &normal, &n, text->next, take, last, err);
@@ -168,7 +168,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
                                 size_t *n, tg_err *err)
 {
     tg_bpe_encoder *e = encoder;
-    tg_text none = {NULL, 0};
+    tg_text none = {(const unsigned char *)"", 0};
     tg_status status = TG_OK;
 
     (void)tok;

@@ -1,8 +1,5 @@
 /*
- * The reader of GGUF files under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_gguf.c tests/fuzz/input.c
- *     ./fuzz_gguf -max_len=4096 CORPUS
+ * The reader of GGUF files.
  *
  * Of what is accepted, all values can be taken, and all tensors lie in the file, one after another.
  */
@@ -85,10 +82,9 @@ static const char good[] = "GGUF" N32("\3") N64("\2") N64("\3")           /* 24 
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-    (void)seed;
     if (size < 10 && max >= sizeof good - 1) {
         size = sizeof good - 1;
         memcpy(data, good, size);
     }
-    return LLVMFuzzerMutate(data, size, max);
+    return input_mutate(data, size, max, seed);
 }

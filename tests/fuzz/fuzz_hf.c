@@ -1,8 +1,5 @@
 /*
- * The JSON files of a Hugging Face checkpoint under libFuzzer: config.json, and the index of several files:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_hf.c tests/fuzz/input.c
- *     ./fuzz_hf -max_len=4096 CORPUS
+ * The JSON files of a Hugging Face checkpoint: config.json, and the index of several files.
  *
  * A config that is read is read again from the one that is written of it; the files of an index are in its
  * own directory.

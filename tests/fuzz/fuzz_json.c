@@ -1,8 +1,5 @@
 /*
- * The JSON reader under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_json.c tests/fuzz/input.c
- *     ./fuzz_json -max_len=4096 CORPUS
+ * The JSON reader.
  *
  * A text that can be passed over can be read value by value, and the other way round, except for
  * numbers that are no sizes.  Its strings, written again, read back the same.

@@ -1,8 +1,5 @@
 /*
- * The readers of llm.c's files under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_llmc.c tests/fuzz/input.c
- *     ./fuzz_llmc -max_len=8192 CORPUS
+ * The readers of llm.c's files.
  *
  * A header that is read is the one that would be written, and what follows it is all of the file.
  */
@@ -105,5 +102,5 @@ static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-    return LLVMFuzzerMutate(data, size < 100 ? make_seed(data, max, seed) : size, max);
+    return input_mutate(data, size < 100 ? make_seed(data, max, seed) : size, max, seed);
 }

@@ -1,8 +1,5 @@
 /*
- * The reader of GPT-2's files under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_merges.c tests/fuzz/input.c
- *     ./fuzz_merges -max_len=4096 CORPUS
+ * The reader of GPT-2's files.
  *
  * An input is merges, then perhaps a NUL and the vocabulary.
  */

@@ -1,12 +1,8 @@
 /*
- * The files of tg-convert --map under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_name_map.c tests/fuzz/input.c
- *     ./fuzz_name_map -max_len=2048 CORPUS
+ * The files of tg-convert --map.
  *
  * Each row of a map that is read has two names, and the first is found by the second's rule.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/checkpoint/name_map.h"
@@ -16,11 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const int fd = input_file(data, size);
     tg_name_map map;
-    char path[64];
+    char path[32];
     tg_err err = {0};
 
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (tg_name_map_read(&map, path, &err)) {
+    if (tg_name_map_read(&map, input_path(path, fd), &err)) {
         must(err.message[0] != '\0' && !strchr(err.message, '\n'));
         return 0;
     }

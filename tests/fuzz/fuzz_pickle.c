@@ -1,8 +1,5 @@
 /*
- * The reader of pickles under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_pickle.c tests/fuzz/input.c
- *     ./fuzz_pickle -max_len=4096 CORPUS
+ * The reader of pickles.
  *
  * What is read is walked from the root: few steps, few levels, values of the kinds that the header names.
  */

@@ -1,8 +1,5 @@
 /*
- * The readers of llm.c's tokenizers and of meta.pkl under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_plain_vocab.c tests/fuzz/input.c
- *     ./fuzz_plain_vocab -max_len=4096 CORPUS
+ * The readers of llm.c's tokenizers and of meta.pkl.
  *
  * A tokenizer of llm.c that is accepted is written again, and must read back the same.
  */

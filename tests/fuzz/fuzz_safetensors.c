@@ -1,8 +1,5 @@
 /*
- * The reader of safetensors files, and of their indexes, under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_safetensors.c tests/fuzz/input.c
- *     ./fuzz_safetensors -max_len=4096 CORPUS
+ * The reader of safetensors files, and of their indexes,.
  *
  * Every byte that a tensor has is in the file, and no two tensors share one.
  */

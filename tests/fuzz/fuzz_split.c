@@ -46,7 +46,8 @@ static size_t normalize(unsigned char *out, const unsigned char *text, size_t n,
 
         end = tg_size_min(at + part, n);
         must(tg_nfc_next(nfc, &normal, &normal_n, text + at, end - at, end == n, NULL) == TG_OK);
-        memcpy(out + used, normal, normal_n);
+        if (normal_n > 0)
+            memcpy(out + used, normal, normal_n);
         used += normal_n;
         if (end == n)
             break;

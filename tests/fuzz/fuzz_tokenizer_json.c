@@ -1,8 +1,5 @@
 /*
- * The reader of tokenizer.json under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_tokenizer_json.c tests/fuzz/input.c
- *     ./fuzz_tokenizer_json -max_len=4096 CORPUS
+ * The reader of tokenizer.json.
  *
  * What is accepted is written again, and must read back the same.
  */

@@ -1,8 +1,5 @@
 /*
- * The reader of PyTorch's files under libFuzzer:
- *
- *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_torch_file.c tests/fuzz/input.c
- *     ./fuzz_torch_file -max_len=8192 CORPUS
+ * The reader of PyTorch's files.
  *
  * Every tensor that is listed lies within the file.
  */

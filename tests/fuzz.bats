@@ -1,0 +1,51 @@
+# The fuzzers without libFuzzer: their corpus, and mutations of it that are the same in every run, with the
+# compiler and the flags of this build.  `make fuzz` and `make fuzz-bugs` need clang.
+
+load helper
+
+setup_file() {
+    [[ -n ${TG_BUILD:-} ]] || make -C "$BATS_TEST_DIRNAME/.." -s fuzzers
+}
+
+# targets: the names in tests/fuzz/targets.
+targets() {
+    sed -n 's/^\([a-z_]*\) .*/\1/p' "$ROOT/tests/fuzz/targets"
+}
+
+# replay NAME N: its corpus, and N mutations of each input; adds to $inputs.
+replay() {
+    run -0 timeout 300 "$BUILD/fuzz/$1" "-$2" "$ROOT/tests/fuzz/corpus/$1"/* < /dev/null
+    inputs=$((inputs + ${lines[-1]% inputs}))
+}
+
+@test "fuzz: the corpus, and mutations of it" {
+    inputs=0
+    mutations=10
+    ! soak || mutations=1000
+    for name in $(targets); do
+        replay "$name" $mutations
+    done
+    [[ $inputs -gt 1000 ]]
+    cases "$inputs" "inputs of $(targets | wc -l) fuzzers"
+}
+
+@test "fuzz: every fuzzer is in the table and has a corpus" {
+    for file in "$ROOT"/tests/fuzz/fuzz_*.c; do
+        name=${file##*/fuzz_}
+        targets | grep -qx "${name%.c}"
+        [[ -n $(ls "$ROOT/tests/fuzz/corpus/${name%.c}") ]]
+    done
+    [[ $(targets | wc -l) = $(find "$ROOT/tests/fuzz" -name 'fuzz_*.c' | wc -l) ]]
+}
+
+@test "fuzz: the planted bugs apply to the code as it is, twenty or more, each for a fuzzer that exists" {
+    need patch
+    bugs=0
+    for bug in "$ROOT"/tests/fuzz/bugs/*.patch; do
+        run -0 patch -d "$ROOT" -p1 --fuzz=0 --dry-run -s -i "$bug"
+        targets | grep -qx "$(sed -n 's/^Target: //p' "$bug")"
+        bugs=$((bugs + 1))
+    done
+    [[ $bugs -ge 20 ]]
+    cases $bugs "planted bugs"
+}

@@ -1,0 +1,235 @@
+"""The first inputs of the fuzzers that other programs make, in OUT/TARGET/:
+
+    python3 tests/fuzz/make_corpus.py BIN OUT
+
+BIN has the tools.  It needs NumPy, and safetensors and gguf for their files.  `make fuzz-corpus` runs it, lets
+the fuzzers add to it, and keeps the fewest inputs that reach the same edges.
+"""
+import io, json, pathlib, struct, subprocess, sys, tempfile, zipfile
+
+import numpy as np
+
+BIN, OUT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+
+
+def put(target, name, data):
+    folder = OUT / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+class Pipe(io.RawIOBase):
+    """A stream that cannot seek: zipfile then writes descriptors."""
+
+    def __init__(self):
+        self.data = b""
+
+    def writable(self):
+        return True
+
+    def write(self, b):
+        self.data += bytes(b)
+        return len(b)
+
+
+def npy(array, version=None, header=None):
+    """An .npy file; with a header text of its own."""
+    f = io.BytesIO()
+    np.lib.format.write_array(f, array, version=version)
+    raw = f.getvalue()
+    if header is None:
+        return raw
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + array.tobytes()
+
+
+def archive(arrays, stream=False, method=zipfile.ZIP_STORED, zip64=False, comment=b"", extra=b"", date=(2024, 5, 6, 7, 8, 10)):
+    f = Pipe() if stream else io.BytesIO()
+    with zipfile.ZipFile(f, "w", method) as z:
+        z.comment = comment
+        for name, data in arrays.items():
+            info = zipfile.ZipInfo(name + ".npy", date)
+            info.compress_type = method
+            info.extra = extra
+            with z.open(info, "w", force_zip64=zip64) as member:
+                member.write(data if isinstance(data, bytes) else npy(np.asarray(data)))
+    return f.data if stream else f.getvalue()
+
+
+def with_zip64_end(arrays):
+    """An end record of zip64, which few members need."""
+    saved = zipfile.ZIP_FILECOUNT_LIMIT
+    zipfile.ZIP_FILECOUNT_LIMIT = 0
+    try:
+        return archive(arrays, zip64=True)
+    finally:
+        zipfile.ZIP_FILECOUNT_LIMIT = saved
+
+
+def kinds(target, arrays, prefix="", few=False):
+    """The same arrays as other programs pack them; few: in two ways, because they are long."""
+    numpy_plain, numpy_packed = io.BytesIO(), io.BytesIO()
+    loaded = {k: v if not isinstance(v, bytes) else np.load(io.BytesIO(v)) for k, v in arrays.items()}
+    np.savez(numpy_plain, **loaded)
+    np.savez_compressed(numpy_packed, **loaded)
+    put(target, prefix + "numpy-compressed.npz", numpy_packed.getvalue())
+    put(target, prefix + "stream-deflated.npz", archive(arrays, stream=True, method=zipfile.ZIP_DEFLATED))
+    if few:
+        return
+    put(target, prefix + "numpy.npz", numpy_plain.getvalue())
+    put(target, prefix + "stream.npz", archive(arrays, stream=True))
+    put(target, prefix + "stream-zip64.npz", archive(arrays, stream=True, zip64=True))
+    put(target, prefix + "zip64-end.npz", with_zip64_end(arrays))
+    # Info-ZIP's times and ids, and a comment
+    times = struct.pack("<HHBI", 0x5455, 5, 1, 1700000000) + struct.pack("<HHBBIBI", 0x7875, 11, 1, 4, 0, 4, 0)
+    put(target, prefix + "infozip.npz", archive(arrays, extra=times, comment=b"a comment"))
+    # 7-Zip's times, in 100 nanoseconds
+    ntfs = struct.pack("<HHIHHQQQ", 0x000A, 32, 0, 1, 24, 1 << 57, 1 << 57, 1 << 57)
+    put(target, prefix + "7zip.npz", archive(arrays, extra=ntfs, method=zipfile.ZIP_DEFLATED))
+
+
+def archives():
+    x = np.arange(4, dtype="<f4").reshape(2, 2)
+    arrays = {"kind": np.array(b"seed"), "x": x, "empty": np.zeros((0, 3), "<i2")}
+    kinds("archive", arrays)
+    dict_of = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }"
+    heads = {
+        "version2": npy(x, version=(2, 0)),
+        "fortran": npy(np.asfortranarray(np.arange(6.0).reshape(2, 3))),
+        "fortran-row": npy(np.zeros((1, 3), order="F")),
+        "long-header": npy(x, header=(dict_of % ("<f4", "False", "(2, 2)")).encode().ljust(9999) + b"\n"),
+        "too-long-header": npy(x, header=(dict_of % ("<f4", "False", "(2, 2)")).encode().ljust(10299) + b"\n"),
+        "8-dimensions": npy(np.zeros((1,) * 8, "u1")),
+        "9-dimensions": npy(np.zeros((1,) * 9, "u1")),
+        "order-of-keys": npy(x, header=b"{'shape': (2, 2), 'fortran_order': False, 'descr': '<f4'}\n"),
+        "big-endian": npy(x.astype(">f4")),
+        "objects": npy(np.zeros(1), header=(dict_of % ("|O", "False", "(1,)")).encode() + b"\n"),
+        "huge": npy(np.zeros(0), header=(dict_of % ("<f4", "False", "(4611686018427387904, 4)")).encode() + b"\n"),
+        "structured": npy(np.zeros(1, [("a", "<i4")])),
+        "no-numpy": b"not an array",
+    }
+    for name, data in heads.items():
+        put("archive", name + ".npz", archive({"x": data}, method=zipfile.ZIP_DEFLATED))
+        if len(data) < 300:
+            put("archive", name + "-stored.npz", archive({"x": data}))
+    put("archive", "zeros.npz", archive({"x": np.zeros(130000, "u1")}, method=zipfile.ZIP_DEFLATED))
+    put("archive", "two.npz", archive({"x": x}) + archive({"y": x}, stream=True))
+    put("archive", "names.npz", archive({"../x": x}))
+    put("archive", "duplicate.npz", archive({"x": x})[:-22] + archive({"x": x}))
+    put("archive", "gzip", b"\x1f\x8b\x08\x00" + bytes(20))
+    whole = archive({"x": x})
+    for n in 20, 60, len(whole) - 30, len(whole) - 5:
+        put("archive", "cut-%d.npz" % n, whole[:n])
+    wrong = bytearray(whole)
+    wrong[150] ^= 1
+    put("archive", "wrong-crc.npz", bytes(wrong))
+
+
+def run(*command, cwd, data=None):
+    return subprocess.run([str(BIN / command[0]), *command[1:]], cwd=cwd, input=data, check=True, capture_output=True).stdout
+
+
+def repack(target, path, prefix=""):
+    """A tool's archive, and the same arrays as others pack them."""
+    raw = pathlib.Path(path).read_bytes()
+    put(target, prefix + "own.npz", raw)
+    with zipfile.ZipFile(io.BytesIO(raw)) as z:
+        kinds(target, {name[:-4]: z.read(name) for name in z.namelist()}, prefix, few=True)
+
+
+def tools():
+    with tempfile.TemporaryDirectory() as d:
+        text = b"To be, or not to be: abcab abc\n" * 20
+        sizes = ["--n-layer", "1", "--n-head", "2", "--n-embd", "2", "--n-ctx", "4"]
+        run("tg-bpe", "-o", "bpe.npz", "--vocab-size", "264", cwd=d, data=text)
+        run("tg-init", "-o", "bytes.npz", *sizes, cwd=d)
+        (pathlib.Path(d) / "tokens.npz").write_bytes(run("tg-tokenize", cwd=d, data=b"abc \xff\0z"))
+        (pathlib.Path(d) / "tokens16.npz").write_bytes(run("tg-tokenize", "--tokenizer", "bpe.npz", cwd=d, data=text[:62]))
+        run("tg-attn-dump", "-m", "bytes.npz", "-p", "abc", "-o", "dump.npz", cwd=d)
+        repack("vocab", d + "/bpe.npz")
+        repack("vocab", d + "/tokens16.npz", "tokens-")
+        repack("token_file", d + "/tokens.npz")
+        repack("token_file", d + "/tokens16.npz", "bpe-")
+        repack("prompt", d + "/tokens.npz")
+        repack("dump", d + "/dump.npz")
+        put("prompt", "text", text[:300])
+        put("prompt", "long", b"abc ab abcab\n" * 90)
+        for target in ["model_file"]:
+            repack(target, d + "/bytes.npz")
+            # weights that make attention differ from a mean
+            with zipfile.ZipFile(d + "/bytes.npz") as z:
+                arrays = {name[:-4]: np.load(io.BytesIO(z.read(name))) for name in z.namelist()}
+            loud = {name: a * np.float32(30) if a.dtype == "f4" and a.ndim == 2 else a for name, a in arrays.items()}
+            put(target, "loud.npz", archive(loud, stream=True, method=zipfile.ZIP_DEFLATED))
+            for to, name in ("gguf", "m.gguf"), ("llmc", "m.bin"), ("hf", "hf"):
+                run("tg-convert", "--to", to, "-o", name, "bytes.npz", cwd=d)
+                path = pathlib.Path(d) / name
+                put(target, name if path.is_file() else "model.safetensors", (path if path.is_file() else path / "model.safetensors").read_bytes())
+                if path.is_dir():
+                    put("hf", "config.json", (path / "config.json").read_bytes())
+                    put("safetensors", "model.safetensors", (path / "model.safetensors").read_bytes()[:8000])
+                subprocess.run(["rm", "-rf", str(path)], check=True)
+
+
+def tokenizers():
+    def tokenizer(**changes):
+        byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+        model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                 "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+                 "vocab": {"a": 0, "b": 1, "ab": 2, "abab": 3, "\u0120": 4}, "merges": ["a b", "ab ab"]}
+        added = {"id": 5, "content": "<e>", "single_word": False, "lstrip": False, "rstrip": False,
+                 "normalized": False, "special": True}
+        t = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [added], "normalizer": None,
+             "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level, "model": model}
+        for key, value in changes.items():
+            (model if key in model else t)[key] = value
+        return json.dumps(t).encode()
+
+    digits = {"type": "Digits", "individual_digits": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    put("tokenizer_json", "plain.json", tokenizer())
+    put("tokenizer_json", "no-merges-needed.json", tokenizer(ignore_merges=True))
+    put("tokenizer_json", "nfc.json", tokenizer(normalizer={"type": "NFC"}))
+    put("tokenizer_json", "pairs.json", tokenizer(merges=[["a", "b"], ["ab", "ab"]]))
+    put("tokenizer_json", "digits.json", tokenizer(pre_tokenizer={"type": "Sequence", "pretokenizers": [digits, level]}))
+
+
+def others():
+    try:
+        from safetensors.numpy import save
+        put("safetensors", "library.safetensors", save({"a": np.arange(3, dtype="f2"), "b": np.zeros((2, 2), "i8")}, {"format": "np"}))
+        put("safetensors", "empty.safetensors", save({}))
+    except ImportError:
+        print("no safetensors", file=sys.stderr)
+    try:
+        import gguf
+        with tempfile.TemporaryDirectory() as d:
+            w = gguf.GGUFWriter(d + "/x.gguf", "gpt2")
+            w.add_context_length(4)
+            w.add_array("tokenizer.ggml.tokens", ["a", "b"])
+            w.add_tensor("a", np.arange(32, dtype="f4"))
+            w.add_tensor("b", gguf.quants.quantize(np.ones((2, 32), "f4"), gguf.GGMLQuantizationType.Q8_0), raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+            w.write_header_to_file()
+            w.write_kv_data_to_file()
+            w.write_tensors_to_file()
+            w.close()
+            put("gguf", "library.gguf", pathlib.Path(d, "x.gguf").read_bytes())
+    except ImportError:
+        print("no gguf", file=sys.stderr)
+    import pickle
+    for protocol in 2, 3, 4, 5:
+        put("pickle", "protocol-%d" % protocol, pickle.dumps({"itos": {0: "a", 1: "\u00e9"}, "l": [1, 2.5, None, True, -70000, (1, 2, 3, 4)], "n": 1 << 40}, protocol))
+        put("plain_vocab", "meta-%d.pkl" % protocol, pickle.dumps({"itos": {0: "a", 1: "b"}, "stoi": {"a": 0, "b": 1}, "vocab_size": 2}, protocol))
+    put("pickle", "long", b"\x80\x04\x8d" + struct.pack("<Q", 3) + b"abc.")
+    put("json", "deep", b"[" * 60 + b"]" * 60)
+    put("json", "deeper", b"[" * 200 + b"]" * 200)
+    put("json", "text", b'{"a": [1, -2.5e+3, {}, [], null, true, false], "b": "x\\u0041\\uD83D\\uDE00\\n\\"\xc3\xa9"}')
+    put("hf", "index.json", b'{"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "sub/b.safetensors"}}')
+    put("options", "all", b"-q\n--slow\n-ofile\n--add\nx\n-n\n1.5M\n--seed=18446744073709551615\n-r.5\n--color\nyes\n-ftsv\n--tied=off\n--\n-a")
+    put("options", "wrong", b"--nosuch\n--c=1\n-n0\n--seed=-1\n--rate=inf\n--color=blue\n-o\n--quick=1\n-\n-")
+    put("options", "two-dashes", b"-\n-")
+
+
+archives()
+tools()
+tokenizers()
+others()
