@@ -14,7 +14,7 @@ import struct
 import sys
 import zlib
 
-ROOT = sys.argv[1]
+ROOT = None
 TABLE = []
 U32, U64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
@@ -854,10 +854,13 @@ def make_archives():
 
 
 def main():
+    global ROOT
+    ROOT = sys.argv[1]
     for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_torch, make_llmc, make_vocabularies, make_archives):
         make()
     with open(f"{ROOT}/list", "w") as f:
         f.writelines(TABLE)
 
 
-main()
+if __name__ == "__main__":
+    main()

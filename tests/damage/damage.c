@@ -8,11 +8,12 @@
  *   -b STEP  only every STEPth bit
  *   -s STEP  from pipes, only every STEPth case
  *
+ * damage -m READER < CASES: other files, each after its length (u32, little-endian), read both ways.  Prints
+ * for each its two statuses, and whether what was read is the same.
+ *
  * Prints a line for each reading: FILE READER, and the numbers of cases, of those refused, and of those that
  * make no difference.  Exits with 1 if there was another one; it is printed.
  */
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 #include <unistd.h>
 
 #include "tests/damage/readings.h"
+#include "tests/damage/ways.h"
 
-#define PIPE_HOLDS ((size_t)65536)
 #define WRONG_MAX 20 /* cases that are printed */
 
 /* A file under test. */
@@ -40,27 +41,6 @@ typedef struct counts {
 } counts;
 
 /* ---- the two ways to read */
-
-static void must(bool ok, const char *what)
-{
-    if (!ok) {
-        perror(what);
-        exit(3);
-    }
-}
-
-static int as_pipe(const unsigned char *p, size_t n)
-{
-    int ends[2];
-
-    must(pipe(ends) == 0, "pipe");
-#ifdef F_SETPIPE_SZ
-    must(n <= PIPE_HOLDS || fcntl(ends[1], F_SETPIPE_SZ, (int)n) >= (int)n, "a pipe of that size");
-#endif
-    must(write(ends[1], p, n) == (ssize_t)n, "write to a pipe");
-    close(ends[1]);
-    return ends[0];
-}
 
 static tg_status read_file(const subject *s, const reading *r, uint32_t *digest, tg_err *err)
 {
@@ -207,6 +187,8 @@ int main(int argc, char **argv)
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "-a") == 0)
             all = true;
+        else if (strcmp(argv[i], "-m") == 0)
+            return try_cases(argv[i + 1]);
         else if (strcmp(argv[i], "-b") == 0)
             options.bits = number(argv[++i]);
         else if (strcmp(argv[i], "-s") == 0)
