@@ -224,6 +224,8 @@ def others():
     put("json", "deeper", b"[" * 200 + b"]" * 200)
     put("json", "text", b'{"a": [1, -2.5e+3, {}, [], null, true, false], "b": "x\\u0041\\uD83D\\uDE00\\n\\"\xc3\xa9"}')
     put("hf", "index.json", b'{"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "sub/b.safetensors"}}')
+    put("gguf_vocab", "special", b"\x06\x18a\nb\nab\nc\n\na b\n")
+    put("gguf_vocab", "specials", b"\x06\x20a\nb\nab\n<e>\nx\n<|s|>\nd\n\na b\n")
     put("options", "all", b"-q\n--slow\n-ofile\n--add\nx\n-n\n1.5M\n--seed=18446744073709551615\n-r.5\n--color\nyes\n-ftsv\n--tied=off\n--\n-a")
     put("options", "wrong", b"--nosuch\n--c=1\n-n0\n--seed=-1\n--rate=inf\n--color=blue\n-o\n--quick=1\n-\n-")
     put("options", "two-dashes", b"-\n-")

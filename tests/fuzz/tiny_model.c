@@ -46,7 +46,7 @@ static size_t begin_with(uint8_t *data, size_t max, size_t format)
 /* The same, made once for each format. */
 static size_t copy_of(uint8_t *data, size_t max, size_t format)
 {
-    static uint8_t made[8][8192];
+    static uint8_t made[8][16384];
     static size_t n[8];
 
     format %= 8;
