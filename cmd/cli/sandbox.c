@@ -18,7 +18,7 @@
 #include "cmd/cli/model.h"
 #include "cmd/cli/private.h"
 #include "formats/format.h"
-#include "formats/source.h"
+#include "formats/path.h"
 #include "lib/base/choice.h"
 
 /* ---- the mode */
@@ -270,21 +270,24 @@ static char *directory_of(const char *path)
     return directory;
 }
 
-/* Whether a file may have others beside it: those of other projects, which are no archives of ours. */
-static bool has_parts(const char *path)
+/* Whether a file may have others beside it: those of other projects, which are no archives of ours; and one
+ * that cannot be read, which the tool will say. */
+static bool has_parts(struct rules *r, const char *path)
 {
     unsigned char first[TG_FORMAT_BYTES];
     struct stat st;
-    ssize_t n;
-    int fd;
+    size_t n = 0;
+    bool exists, foreign;
+    tg_err err = {0};
 
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (fd = tg_open_path(path)) < 0)
-        return false;
-    do
-        n = read(fd, first, sizeof first);
-    while (n < 0 && errno == EINTR);
-    close(fd);
-    return n > 0 && (tg_format_recognize(first, (size_t)n) != TG_FORMAT_ZIP || cli_model_is_foreign(path));
+    if (tg_path_examine(path, &st, &exists, &err) ||
+        (S_ISREG(st.st_mode) && tg_path_peek(path, first, sizeof first, &n, &err)) ||
+        cli_model_is_foreign(path, &foreign, &err)) {
+        errno = err.code == TG_ENOMEM ? ENOMEM : err.sys;
+        miss(r);
+        return true;
+    }
+    return foreign || (n > 0 && tg_format_recognize(first, n) != TG_FORMAT_ZIP);
 }
 
 static void allow_model(struct rules *r, const char *path)
@@ -297,7 +300,7 @@ static void allow_model(struct rules *r, const char *path)
         return;
     }
     allow_input(r, path);
-    if (!has_parts(path))
+    if (!has_parts(r, path))
         return;
     if ((directory = directory_of(path)) != NULL)
         allow_parts(r, directory);
