@@ -4,6 +4,7 @@ load helper
 load faults
 
 setup_file() {
+    [[ -z ${TG_QUICK:-} ]] || return 0 # all are slow
     tg_environment
     make_unit
     make_fault_files

@@ -94,6 +94,7 @@ make_fault_place() {
 
 # For tests with faults: skipped where tests/faults/faults.mk does not build the driver, or it cannot work.
 need_sweep() {
+    slow
     [[ -x $BUILD/faults/sweep ]] || skip "no faults for this system and build (tests/faults/faults.mk)"
     run "$BUILD/faults/sweep" trace true
     [[ $output != *'status 98'* ]] || skip "seccomp filters are not allowed here"

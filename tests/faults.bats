@@ -5,6 +5,7 @@ load helper
 load faults
 
 setup_file() {
+    [[ -z ${TG_QUICK:-} ]] || return 0 # all are slow
     tg_environment
     make_unit
     make_fault_files
@@ -134,6 +135,7 @@ tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
 }
 
 @test "a device that is full" {
+    slow
     need_dev_full
     make_fault_place
     local line n=0
@@ -148,6 +150,7 @@ tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
 }
 
 @test "a tiny file system, of any size" {
+    slow
     need unshare
     local apart=(unshare -rm) line pages least n=0
     "${apart[@]}" mount -t tmpfs none /mnt 2> /dev/null || apart=(unshare -m)
@@ -186,6 +189,7 @@ as_user() {
 }
 
 @test "directories and files that may not be written" {
+    slow
     [[ $(id -u) != 0 ]] || need setpriv
     local line tool n=0
     chmod go+rx "$BATS_RUN_TMPDIR" "$BATS_SUITE_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" . "$FIXTURES" 2> /dev/null || true

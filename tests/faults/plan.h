@@ -26,7 +26,7 @@ typedef enum plan_kind {
 typedef struct plan_call {
     int32_t number, fd;
     int64_t result;
-    char subject[80];
+    char subject[120]; /* the end of a long path */
 } plan_call;
 
 typedef struct plan {

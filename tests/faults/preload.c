@@ -322,8 +322,12 @@ static void note(long number, const long a[6], long result)
     if (n >= PLAN_LOG_MAX)
         return;
     *entry = (plan_call){.number = (int32_t)number, .fd = numbered ? (int32_t)a[0] : -1, .result = result};
-    for (size_t i = 0; subject && i < length && subject[i] != '\0' && i + 1 < sizeof entry->subject; i++)
-        entry->subject[i] = subject[i];
+    if (!subject)
+        return;
+    length = strnlen(subject, length);
+    if (length >= sizeof entry->subject && !numbered)
+        subject += length - (sizeof entry->subject - 1);
+    memcpy(entry->subject, subject, length < sizeof entry->subject ? length : sizeof entry->subject - 1);
 }
 
 static bool transfers(long number)
