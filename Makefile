@@ -473,13 +473,13 @@ uninstall: ## remove what install put there
 # ---- a release
 DIST = tg-$(VERSION)
 # In a checkout the files that git knows, and the last commit's time; elsewhere all files, and this one's time.
-DIST_FILES = if [ -e .git ]; then git ls-files -z; else find . -type f ! -path './build/*' -print0; fi
+DIST_FILES = if [ -e .git ]; then git ls-files -z; else find . '(' -type f -o -type l ')' ! -path './build/*' -print0; fi
 DIST_TIME = if [ -e .git ]; then git log -1 --format=%ct; else stat -c %Y Makefile; fi
 
 dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@mkdir -p $(BUILDS)
 	@$(DIST_FILES) | sed -z 's|^\./||' | LC_ALL=C sort -z | \
-	    tar --null -T - --transform 's|^|$(DIST)/|' --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
+	    tar --null -T - --transform 's|^|$(DIST)/|S' --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
 	    --mtime="@$${SOURCE_DATE_EPOCH:-$$($(DIST_TIME))}" -cf - | gzip -n9 > $(BUILDS)/$(DIST).tar.gz
 	@echo $(BUILDS)/$(DIST).tar.gz
 

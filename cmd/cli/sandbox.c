@@ -109,10 +109,12 @@ void cli_may_write(const char *path)
 
 /* ---- Landlock */
 
-/* Whether memory or descriptors were missing, rather than the sandbox. */
-static bool is_shortage(int sys)
+/* Whether memory, descriptors or a disk failed: neither is the sandbox missing then, nor would the tool find
+ * the same when it opens the path. */
+static bool is_fault(int sys)
 {
-    return sys == ENOMEM || sys == EMFILE || sys == ENFILE;
+    return sys == ENOMEM || sys == EMFILE || sys == ENFILE || sys == EIO || sys == ESTALE || sys == ENOSPC ||
+           sys == EDQUOT;
 }
 
 #ifdef __linux__
@@ -174,10 +176,10 @@ static void create_rules(struct rules *r)
         r->sys = errno;
 }
 
-/* Keep a shortage; other errors of a path are for the tool to report, when it opens that. */
+/* Keep a fault; other errors of a path are for the tool to report, when it opens that. */
 static void miss(struct rules *r)
 {
-    if (r->sys == 0 && is_shortage(errno))
+    if (r->sys == 0 && is_fault(errno))
         r->sys = errno;
 }
 
@@ -413,7 +415,7 @@ static tg_status fails(const char *what, tg_err *err)
 {
     const int sys = errno;
 
-    if (is_shortage(sys))
+    if (is_fault(sys))
         return tg_fail(err, TG_EIO, "cannot set up the sandbox: %s: %s", what, strerror(sys));
     if (mode != REQUIRE)
         return TG_OK;
