@@ -373,7 +373,7 @@ pages:
 ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(sort $(REF_SRC) $(ACT_SRC)) $(wildcard cmd/*/*.c))
 MISTAKEN_LEAKS = $(addprefix analyze/,lib/gpt/model.c lib/gpt/prompt.c lib/info/archives.c lib/info/info.c lib/text/parallel.c \
                  formats/safetensors.c formats/safetensors_index.c)
-MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
+MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_file.c lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
 ANALYZE_FLAGS = -fanalyzer -Wno-analyzer-use-of-uninitialized-value
 $(MISTAKEN_LEAKS): ANALYZE_FLAGS += -Wno-analyzer-malloc-leak
 $(MISTAKEN_NULLS): ANALYZE_FLAGS += -Wno-analyzer-null-dereference -Wno-analyzer-null-argument

@@ -16,14 +16,17 @@
 static void put_character(sample_output *out)
 {
     char shown[CLI_SHOWN_MAX];
+    size_t n;
 
     if (out->waiting.n == 0)
         return;
     out->last = out->waiting.character[out->waiting.n - 1];
-    if (out->terminal)
-        fwrite(shown, 1, cli_show_end(&out->waiting, shown), stdout);
-    else
+    if (out->terminal) {
+        n = cli_show_end(&out->waiting, shown);
+        fwrite(shown, 1, n, stdout);
+    } else {
         fwrite(out->waiting.character, 1, out->waiting.n, stdout);
+    }
     out->waiting.n = 0;
 }
 
@@ -32,10 +35,12 @@ static void take_byte(sample_output *out, unsigned char byte)
 {
     cli_shown *w = &out->waiting;
     char shown[CLI_SHOWN_MAX];
+    size_t n;
 
     if (out->terminal) {
         out->last = byte;
-        fwrite(shown, 1, cli_show_byte(w, shown, byte), stdout);
+        n = cli_show_byte(w, shown, byte);
+        fwrite(shown, 1, n, stdout);
         return;
     }
     if (!tg_utf8_continues(byte))
