@@ -211,7 +211,7 @@ long_run() {
 wait_for_long_run() {
     [[ -n ${LONG_RUN:-} ]] || begin_long_run
     until [[ -e $LONG_RUN/status ]]; do
-        kill -0 "$(cat "$LONG_RUN/pid")" || { echo "the run ended without a status"; return 1; }
+        kill -0 "$(cat "$LONG_RUN/pid")" || [[ -e $LONG_RUN/status ]] || { echo "the run ended without a status"; return 1; }
         sleep 0.1
     done
     cp "$LONG_RUN"/* .

@@ -11,6 +11,7 @@ setup_file() {
     tg-attn-dump -m model.npz -p 'To be' -o dump.npz 2> /dev/null
     tg-convert model.npz --to hf -o hf 2> /dev/null
     cc -shared -fPIC -o escape.so "$ROOT/tests/escape.c" 2> cc-errors || true
+    cc -shared -fPIC -o replace.so "$ROOT/tests/replace.c" 2>> cc-errors || true
 }
 
 setup() {
@@ -247,4 +248,16 @@ same() {
     same "! tg-attn-view closed"
     same "! tg-convert hf --map closed -o made"
     cases $tried "commands"
+}
+
+@test "a file that is replaced while the sandbox is made is read as it was" {
+    [[ -e $FIXTURES/replace.so ]] || skip "the C compiler makes no replace.so"
+    for command in "tg-info model.npz" "tg-sample -m model.npz -p To -n 3"; do
+        $command > want
+        cp model.npz new.npz
+        # shellcheck disable=SC2086
+        REPLACE_BY=new.npz REPLACE=model.npz LD_PRELOAD=$FIXTURES/replace.so $command --sandbox=require > got
+        [[ ! -e new.npz ]]
+        cmp got want
+    done
 }

@@ -19,6 +19,7 @@
 #include "cmd/cli/private.h"
 #include "formats/format.h"
 #include "formats/path.h"
+#include "formats/source.h"
 #include "lib/base/choice.h"
 
 /* ---- the mode */
@@ -218,12 +219,17 @@ static int place(const char *path)
 
 /* ---- inputs */
 
-/* A directory is opened, too, so that the tool can say what it is. */
+/* A directory is opened, too, so that the tool can say what it is.  A file may be replaced by a new one
+ * before the tool opens it, as a model that is being trained; so it is kept. */
 static void allow_input(struct rules *r, const char *path)
 {
-    struct stat st;
+    const int fd = place(path);
+    struct stat st = {0};
+    int again;
 
-    allow(r, place(path), stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
+        tg_open_keep(path, again);
+    allow(r, fd, S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
 }
 
 /* Whether it may be a part of a model or a tokenizer in several files, by its name. */
