@@ -45,7 +45,8 @@ static int parse(struct values *v, int argc, char **argv)
         {0, "tied", CLI_YES_NO, &v->tied, "yes|no", "yes or no", 0, 0, NULL},
         {0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL},
     };
-    const cli_tool tool = {"tool", "[OPTION]...", "a tool", NULL, options, true};
+    const cli_tool tool = {
+        .name = "tool", .usage = "[OPTION]...", .summary = "a tool", .options = options, .files = true};
 
     return cli_parse(argc, argv, &tool);
 }
