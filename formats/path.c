@@ -1,9 +1,62 @@
 #include "formats/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "formats/source.h"
+/* ---- opening */
+
+static struct {
+    const char *path;
+    int fd;
+} kept[TG_PATH_KEPT];
+static size_t n_kept;
+
+void tg_path_keep(const char *path, int fd)
+{
+    if (n_kept == TG_PATH_KEPT)
+        return;
+    kept[n_kept].path = path;
+    kept[n_kept++].fd = fd;
+}
+
+static int open_again(const char *path)
+{
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Open what was at a path; -1 with EACCES if that is not known, or denied too. */
+static int open_kept(const char *path)
+{
+    char link[sizeof "/proc/self/fd/" + 3 * sizeof(int)];
+    int fd = -1;
+
+    for (size_t i = 0; i < n_kept && fd < 0; i++)
+        if (strcmp(kept[i].path, path) == 0) {
+            snprintf(link, sizeof link, "/proc/self/fd/%d", kept[i].fd);
+            fd = open_again(link);
+        }
+    if (fd < 0)
+        errno = EACCES;
+    return fd;
+}
+
+int tg_path_open(const char *path)
+{
+    const int fd = open_again(path);
+
+    return fd < 0 && errno == EACCES ? open_kept(path) : fd;
+}
+
+/* ---- what is there */
 
 tg_status tg_path_examine(const char *path, struct stat *st, bool *exists, tg_err *err)
 {
@@ -21,7 +74,7 @@ tg_status tg_path_examine(const char *path, struct stat *st, bool *exists, tg_er
 
 tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got, tg_err *err)
 {
-    const int fd = tg_open_path(path);
+    const int fd = tg_path_open(path);
     ssize_t r = 1;
 
     if (fd < 0)
@@ -35,4 +88,46 @@ tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t 
         (void)tg_fail_sys(err, "%s", path);
     close(fd);
     return r < 0 ? TG_EIO : TG_OK;
+}
+
+tg_status tg_path_find(const char **name, const char *directory, const char *const *names, tg_err *err)
+{
+    tg_status status = TG_OK;
+    bool exists = false;
+
+    for (*name = NULL; *names && !status && !exists; names++) {
+        char *path = tg_path_in(directory, *names);
+        struct stat st;
+
+        if (!path)
+            return tg_fail_memory(err, strlen(directory), "a path");
+        status = tg_path_examine(path, &st, &exists, err);
+        free(path);
+        if (exists)
+            *name = *names;
+    }
+    return status;
+}
+
+/* ---- paths of other files */
+
+static char *join(const char *directory, size_t n, const char *name)
+{
+    char *joined = malloc(n + strlen(name) + 2);
+
+    if (joined)
+        sprintf(joined, "%.*s%s%s", (int)n, directory, n > 0 && directory[n - 1] != '/' ? "/" : "", name);
+    return joined;
+}
+
+char *tg_path_in(const char *directory, const char *name)
+{
+    return join(directory, strlen(directory), name);
+}
+
+char *tg_path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+
+    return join(path, slash ? (size_t)(slash + 1 - path) : 0, name);
 }

@@ -1,5 +1,5 @@
 /*
- * path: what a path names.
+ * path: what a path names, and the paths of files beside it.
  */
 #ifndef TG_FORMATS_PATH_H
 #define TG_FORMATS_PATH_H
@@ -10,6 +10,17 @@
 
 #include "lib/base/status.h"
 
+/* Open a file for reading, as open() does, again when a signal has come.  -1: errno says why. */
+int tg_path_open(const char *path);
+
+/*
+ * Have tg_path_open() open the file that fd is open on where it may not open the path itself: a sandbox
+ * allows the file that was there, and another may have taken its place since.  At most TG_PATH_KEPT paths,
+ * further ones are ignored; path and fd must stay.  Not while other threads open files.
+ */
+#define TG_PATH_KEPT 32
+void tg_path_keep(const char *path, int fd);
+
 /*
  * Examine the file at a path, links followed.  *exists: whether there is one; if not, *st is zeroed.  TG_EIO:
  * that cannot be told, as without permission or after an error of the disk; the message names the path.
@@ -19,5 +30,14 @@ TG_MUST_CHECK tg_status tg_path_examine(const char *path, struct stat *st, bool 
 /* Read the first n bytes of a file, or as many as it has: *got.  TG_EIO, with the path. */
 TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got,
                                      tg_err *err);
+
+/* The first of `names`, ended by NULL, that is in a directory; NULL: none is.  TG_EIO: that cannot be told.
+ */
+TG_MUST_CHECK tg_status tg_path_find(const char **name, const char *directory, const char *const *names,
+                                     tg_err *err);
+
+/* "DIR/name", to be freed, for a directory, or for the one of `path`; NULL: out of memory. */
+char *tg_path_in(const char *directory, const char *name);
+char *tg_path_beside(const char *path, const char *name);
 
 #endif

@@ -13,31 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/source.h"
+#include "formats/path.h"
 
 #define LINKS_MAX 40
 #define TRIES_MAX 1000
-
-/* Bytes of path's directory part, slash included; 0 when it has none. */
-static size_t directory_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-/* `name` in the directory of `path`, or `name` itself when it is absolute; the caller frees it. */
-static char *sibling(const char *path, const char *name)
-{
-    size_t n = name[0] == '/' ? 0 : directory_length(path), m = strlen(name);
-    char *joined = malloc(n + m + 1);
-
-    if (!joined)
-        return NULL;
-    memcpy(joined, path, n);
-    memcpy(joined + n, name, m + 1);
-    return joined;
-}
 
 /* The target of a symbolic link, which the caller frees; NULL with errno = EINVAL when path is not one. */
 static char *link_target(const char *path)
@@ -48,14 +27,14 @@ static char *link_target(const char *path)
     if (n < 0)
         return NULL;
     name[n] = '\0';
-    return sibling(path, name);
+    return tg_path_beside(name[0] == '/' ? "" : path, name);
 }
 
 /* The file that open() would create for a missing path: the path itself, or the end of a
  * chain of links.  The caller frees it.  NULL: errno says why. */
 static char *missing_target(const char *path)
 {
-    char *target = sibling(path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    char *target = strdup(path);
 
     for (int i = 0; target && i < LINKS_MAX; i++) {
         char *next;
@@ -143,7 +122,7 @@ static void remove_left(int directory, const char *name)
 /* Remove what killed processes have left in the target's directory.  Failure does no harm. */
 static void remove_all_left(const char *target)
 {
-    char *path = sibling(target, ".");
+    char *path = tg_path_beside(target, ".");
     DIR *directory = path ? opendir(path) : NULL;
     const struct dirent *e;
 
@@ -193,7 +172,7 @@ static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
     remove_all_left(save->target);
     for (unsigned try = 0; try < TRIES_MAX; try++) {
         snprintf(name, sizeof name, ".tg-%ld-%u.tmp", (long)getpid(), try);
-        save->temp = sibling(save->target, name);
+        save->temp = tg_path_beside(save->target, name);
         if (!save->temp)
             return tg_fail_memory(err, sizeof name, "a file name");
         if (try_temp(save, mode))
@@ -302,12 +281,12 @@ static int sync_fd(int fd)
 /* Make the rename durable.  A directory that cannot be opened for reading is not synced. */
 static tg_status sync_directory(const char *target, tg_err *err)
 {
-    char *path = sibling(target, ".");
+    char *path = tg_path_beside(target, ".");
     int fd, r = 0;
 
     if (!path)
         return tg_fail_memory(err, strlen(target) + 2, "a file name");
-    fd = tg_open_path(path);
+    fd = tg_path_open(path);
     free(path);
     if (fd >= 0) {
         r = sync_fd(fd);

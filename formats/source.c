@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,57 +40,6 @@ static tg_status try_map(tg_source *s, tg_err *err)
     s->ready = size;
     return TG_OK;
 }
-
-/* ---- opening */
-
-static struct {
-    const char *path;
-    int fd;
-} kept[TG_KEPT_MAX];
-static size_t n_kept;
-
-void tg_open_keep(const char *path, int fd)
-{
-    if (n_kept == TG_KEPT_MAX)
-        return;
-    kept[n_kept].path = path;
-    kept[n_kept++].fd = fd;
-}
-
-static int open_again(const char *path)
-{
-    int fd;
-
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-/* Open what was at a path; -1 with EACCES if that is not known, or denied too. */
-static int open_kept(const char *path)
-{
-    char link[sizeof "/proc/self/fd/" + 3 * sizeof(int)];
-    int fd = -1;
-
-    for (size_t i = 0; i < n_kept && fd < 0; i++)
-        if (strcmp(kept[i].path, path) == 0) {
-            snprintf(link, sizeof link, "/proc/self/fd/%d", kept[i].fd);
-            fd = open_again(link);
-        }
-    if (fd < 0)
-        errno = EACCES;
-    return fd;
-}
-
-int tg_open_path(const char *path)
-{
-    const int fd = open_again(path);
-
-    return fd < 0 && errno == EACCES ? open_kept(path) : fd;
-}
-
-/* ---- a source */
 
 tg_status tg_source_open(tg_source *s, int fd, tg_err *err)
 {

@@ -34,17 +34,6 @@ typedef struct tg_source {
     size_t map_size;
 } tg_source;
 
-/* Open a file for reading, as open() does, again when a signal has come.  -1: errno says why. */
-int tg_open_path(const char *path);
-
-/*
- * Have tg_open_path() open the file that fd is open on where it may not open the path itself: a sandbox
- * allows the file that was there, and another may have taken its place since.  At most TG_KEPT_MAX paths,
- * further ones are ignored; path and fd must stay.  Not while other threads open files.
- */
-#define TG_KEPT_MAX 32
-void tg_open_keep(const char *path, int fd);
-
 /* Open a source at fd's position.  TG_EIO, TG_ENOMEM: *s then needs no close. */
 TG_MUST_CHECK tg_status tg_source_open(tg_source *s, int fd, tg_err *err);
 

@@ -3,13 +3,6 @@
 load helper
 load faults
 
-setup_file() {
-    [[ -z ${TG_QUICK:-} ]] || return 0 # all are slow
-    tg_environment
-    make_unit
-    make_fault_files
-}
-
 @test "killed at every system call of a save" {
     need_sweep
     LINES=$(saving "$FAULT_COMMANDS")

@@ -1,6 +1,13 @@
 # What tests/faults.bats and tests/crash.bats share: files to work on, the commands that are tried, and the
 # driver (tests/faults/sweep.c) that runs them with faults.
 
+setup_file() {
+    [[ -z ${TG_QUICK:-} ]] || return 0 # all are slow
+    tg_environment
+    make_unit
+    make_fault_files
+}
+
 # In $FIXTURES: a text, its tokens, models, vocabularies and dumps, all tiny.
 make_fault_files() {
     tg_fixtures || return 1

@@ -4,13 +4,6 @@
 load helper
 load faults
 
-setup_file() {
-    [[ -z ${TG_QUICK:-} ]] || return 0 # all are slow
-    tg_environment
-    make_unit
-    make_fault_files
-}
-
 # ---- memory
 
 # With -m, other cases with each number of threads.

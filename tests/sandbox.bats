@@ -10,8 +10,7 @@ setup_file() {
     tg-init --n-layer 1 --n-embd 32 --n-head 2 --n-ctx 16 -o model.npz 2> /dev/null
     tg-attn-dump -m model.npz -p 'To be' -o dump.npz 2> /dev/null
     tg-convert model.npz --to hf -o hf 2> /dev/null
-    cc -shared -fPIC -o escape.so "$ROOT/tests/escape.c" 2> cc-errors || true
-    cc -shared -fPIC -o replace.so "$ROOT/tests/replace.c" 2>> cc-errors || true
+    [[ $(uname) != Linux ]] || ! command -v cc > /dev/null || cc -shared -fPIC -o escape.so "$ROOT/tests/escape.c"
 }
 
 setup() {
@@ -24,7 +23,7 @@ setup() {
 }
 
 need_attacker() {
-    [[ -e $FIXTURES/escape.so ]] || skip "the C compiler makes no escape.so"
+    [[ -e $FIXTURES/escape.so ]] || skip "there is no C compiler"
     echo old > other/old
 }
 
@@ -251,13 +250,13 @@ same() {
 }
 
 @test "a file that is replaced while the sandbox is made is read as it was" {
-    [[ -e $FIXTURES/replace.so ]] || skip "the C compiler makes no replace.so"
+    need_attacker
     for command in "tg-info model.npz" "tg-sample -m model.npz -p To -n 3"; do
         $command > want
         cp model.npz new.npz
         # shellcheck disable=SC2086
-        REPLACE_BY=new.npz REPLACE=model.npz LD_PRELOAD=$FIXTURES/replace.so $command --sandbox=require > got
+        REPLACE_BY=new.npz REPLACE=model.npz attacked $command --sandbox=require
         [[ ! -e new.npz ]]
-        cmp got want
+        cmp out want
     done
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "formats/source.h"
+#include "formats/path.h"
 
 const char *cli_model_path(const char *given)
 {
@@ -37,7 +37,7 @@ tg_status cli_open_input(int *fd, const char *path, tg_err *err)
     struct stat st;
     int sys = 0;
 
-    *fd = cli_is_dash(path) ? STDIN_FILENO : tg_open_path(path);
+    *fd = cli_is_dash(path) ? STDIN_FILENO : tg_path_open(path);
     if (*fd < 0 || fstat(*fd, &st))
         sys = errno;
     else if (S_ISDIR(st.st_mode))

@@ -19,7 +19,6 @@
 #include "cmd/cli/private.h"
 #include "formats/format.h"
 #include "formats/path.h"
-#include "formats/source.h"
 #include "lib/base/choice.h"
 
 /* ---- the mode */
@@ -228,7 +227,7 @@ static void allow_input(struct rules *r, const char *path)
     int again;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
-        tg_open_keep(path, again);
+        tg_path_keep(path, again);
     allow(r, fd, S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
 }
 
@@ -264,20 +263,6 @@ static void allow_parts(struct rules *r, const char *directory)
     closedir(d);
 }
 
-/* The directory of a path, to be freed; NULL: out of memory. */
-static char *directory_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    char *directory = malloc(n + 2);
-
-    if (!directory)
-        return NULL;
-    memcpy(directory, path, n);
-    memcpy(directory + n, ".", 2);
-    return directory;
-}
-
 /* Whether a file may have others beside it: those of other projects, which are no archives of ours; and one
  * that cannot be read, which the tool will say. */
 static bool has_parts(struct rules *r, const char *path)
@@ -310,7 +295,7 @@ static void allow_model(struct rules *r, const char *path)
     allow_input(r, path);
     if (!has_parts(r, path))
         return;
-    if ((directory = directory_of(path)) != NULL)
+    if ((directory = tg_path_beside(path, ".")) != NULL)
         allow_parts(r, directory);
     else
         miss(r);
@@ -335,7 +320,7 @@ static void allow_output(struct rules *r, const char *path)
         miss(r);
         return;
     }
-    if ((directory = directory_of(target)) != NULL)
+    if ((directory = tg_path_beside(target, ".")) != NULL)
         allow(r, place(directory), OUTPUT_RIGHTS);
     else
         miss(r);

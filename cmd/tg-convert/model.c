@@ -9,6 +9,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
 #include "cmd/tg-convert/convert.h"
+#include "formats/path.h"
 #include "lib/checkpoint/model_format.h"
 
 /* ---- progress */

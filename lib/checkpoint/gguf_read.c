@@ -141,9 +141,8 @@ static void find_tied(tg_model_file *f, const tg_tensor_list *list)
 
 /* ---- the format */
 
-static bool recognize(const tg_loaded *file, const char *path)
+static bool recognize(const tg_loaded *file)
 {
-    (void)path;
     return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_GGUF;
 }
 

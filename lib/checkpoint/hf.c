@@ -15,42 +15,18 @@
 #define CONFIG_MAX ((size_t)1 << 20) /* bytes of a config.json */
 #define INDEX_MAX ((size_t)1 << 24)
 
-/* The first file of these, ended by NULL, that the directory has; NULL: none. */
-static tg_status find_in(const char **found, const char *directory, const char *const *names, tg_err *err)
-{
-    bool exists = false;
-
-    for (*found = NULL; *names && !exists; names++) {
-        char *path = tg_path_in(directory, *names);
-        struct stat st;
-        tg_status status;
-
-        if (!path)
-            return tg_fail_memory(err, strlen(directory), "a path");
-        status = tg_path_examine(path, &st, &exists, err);
-        free(path);
-        if (status)
-            return status;
-        if (exists)
-            *found = *names;
-    }
-    return TG_OK;
-}
-
 #define INDEX_END ".index.json"
 
 static const char *const weights[] = {"model.safetensors", "model.safetensors" INDEX_END, "pytorch_model.bin",
                                       "pytorch_model.bin" INDEX_END, NULL};
 
-static bool recognize_directory(const tg_loaded *file, const char *path)
+static bool recognize_directory(const tg_loaded *file)
 {
-    (void)path;
     return !file;
 }
 
-static bool recognize_file(const tg_loaded *file, const char *path)
+static bool recognize_file(const tg_loaded *file)
 {
-    (void)path;
     return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_SAFETENSORS;
 }
 
@@ -114,7 +90,7 @@ static tg_status read_tokenizer(tg_model_file *f, const char *directory, const t
                                         "merges.txt",     "vocab.bpe",  NULL};
     const char *name;
     char *path;
-    tg_status status = find_in(&name, directory, names, err);
+    tg_status status = tg_path_find(&name, directory, names, err);
 
     if (status || !name)
         return status;
@@ -223,7 +199,7 @@ static tg_status open_directory(tg_model_file *f, const char *path, const tg_mod
     const char *name;
     tg_loaded *file;
     bool config;
-    tg_status status = find_in(&name, path, weights, err);
+    tg_status status = tg_path_find(&name, path, weights, err);
 
     if (status)
         return status;

@@ -4,9 +4,8 @@
 #include "formats/format.h"
 #include "formats/llmc.h"
 
-static bool recognize(const tg_loaded *file, const char *path)
+static bool recognize(const tg_loaded *file)
 {
-    (void)path;
     return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_LLMC_MODEL;
 }
 

@@ -45,29 +45,6 @@ void tg_notes_free(tg_notes *notes)
     *notes = (tg_notes){0};
 }
 
-/* ---- paths */
-
-static char *join(const char *directory, size_t n, const char *name)
-{
-    char *joined = malloc(n + strlen(name) + 2);
-
-    if (joined)
-        sprintf(joined, "%.*s%s%s", (int)n, directory, n > 0 && directory[n - 1] != '/' ? "/" : "", name);
-    return joined;
-}
-
-char *tg_path_in(const char *directory, const char *name)
-{
-    return join(directory, strlen(directory), name);
-}
-
-char *tg_path_beside(const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-
-    return join(path, slash ? (size_t)(slash + 1 - path) : 0, name);
-}
-
 /* ---- files in memory */
 
 static void unload(tg_loaded *file)
@@ -109,7 +86,7 @@ static tg_status open_path(tg_loaded *file, tg_err *err)
 {
     struct stat st;
 
-    file->fd = tg_open_path(file->path);
+    file->fd = tg_path_open(file->path);
     if (file->fd < 0)
         return tg_fail_sys(err, "cannot open");
     if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
@@ -285,7 +262,7 @@ static tg_status open_any(tg_model_file *f, const char *path, tg_source *source,
         (!S_ISDIR(st.st_mode) && (status = add_file(f, path, source, &file, err))))
         return status;
     for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
-        if ((*format)->recognize && (*format)->recognize(file, around))
+        if ((*format)->recognize && (*format)->recognize(file))
             f->format = *format;
     status = f->format ? f->format->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
     if (!status && f->tokenizer)

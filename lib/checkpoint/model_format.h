@@ -24,9 +24,9 @@ typedef struct tg_model_format {
     const char *name; /* "hf": what --to calls it */
     const char *text; /* "a Hugging Face checkpoint" */
 
-    /* recognize: whether a file begins like one of this format; file is NULL for a directory, path, of which
+    /* recognize: whether a file begins like one of this format; file is NULL for a directory, of which
      * only one format says that it is its own.  NULL: the format is only written. */
-    bool (*recognize)(const tg_loaded *file, const char *path);
+    bool (*recognize)(const tg_loaded *file);
 
     /*
      * open: read the file f->file[0], or the directory at path: set the members of f->config that the files
@@ -62,11 +62,6 @@ TG_MUST_CHECK tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *er
 /* Take the whole pages among the bytes at [n] out of memory, if they are in a mapped file; the system reads
  * them again when they are used again. */
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
-
-/* "DIR/name", to be freed, for the directory of `path`, or for the directory `path` itself; NULL: out of
- * memory. */
-char *tg_path_in(const char *directory, const char *name);
-char *tg_path_beside(const char *path, const char *name);
 
 /* Mark a member of f->config as told by the files. */
 static inline void tg_config_tell(tg_model_file *f, tg_config_id id)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/path.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
 
@@ -115,7 +116,7 @@ static tg_status read_text(char **text, int fd, tg_err *err)
 
 tg_status tg_name_map_read(tg_name_map *map, const char *path, tg_err *err)
 {
-    const int fd = tg_open_path(path);
+    const int fd = tg_path_open(path);
     tg_status status;
 
     *map = (tg_name_map){.names = {.what = "the list of names", .layout = TG_LAYOUT_IN_OUT}};

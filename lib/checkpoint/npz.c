@@ -17,21 +17,19 @@ static bool first_member(const tg_loaded *file, const char **name, size_t *n)
     return *n <= file->n - 30;
 }
 
-static bool recognize_own(const tg_loaded *file, const char *path)
+static bool recognize_own(const tg_loaded *file)
 {
     const char *name;
     size_t n;
 
-    (void)path;
     return first_member(file, &name, &n) && n == 8 && memcmp(name, "kind.npy", 8) == 0;
 }
 
-static bool recognize_arrays(const tg_loaded *file, const char *path)
+static bool recognize_arrays(const tg_loaded *file)
 {
     const char *name;
     size_t n;
 
-    (void)path;
     return first_member(file, &name, &n) && n > 4 && memcmp(name + n - 4, ".npy", 4) == 0;
 }
 

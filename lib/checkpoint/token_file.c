@@ -72,7 +72,7 @@ tg_status tg_token_file_recognize(const char *path, bool *is, tg_err *err)
     *is = false;
     if (status || !S_ISREG(st.st_mode)) /* what is read from a pipe would be missing later */
         return status;
-    if ((fd = tg_open_path(path)) < 0)
+    if ((fd = tg_path_open(path)) < 0)
         return tg_fail_sys(err, "%s", path);
     status = recognize(fd, is, err);
     close(fd);

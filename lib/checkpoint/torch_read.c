@@ -254,9 +254,8 @@ tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err)
 }
 
 /* Old files too, so that the message says what they are. */
-static bool recognize(const tg_loaded *file, const char *path)
+static bool recognize(const tg_loaded *file)
 {
-    (void)path;
     return file && (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n));
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "formats/path.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/info/parts.h"
@@ -164,7 +165,7 @@ static tg_status read_fd(tg_info *info, int fd, const char *path, const tg_info_
 static tg_status read_path(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
 {
     const bool dash = strcmp(path, "-") == 0;
-    const int fd = dash ? STDIN_FILENO : tg_open_path(path);
+    const int fd = dash ? STDIN_FILENO : tg_path_open(path);
     struct stat st;
     bool archive = false;
     tg_status status = TG_OK;

@@ -97,44 +97,25 @@ static tg_status read_archive(const tg_tokenizer **tok, tg_source *source, tg_er
 
 /* ---- files in the same directory */
 
-/* "DIR/name" for path "DIR/other" or for a directory, to be freed; NULL: out of memory. */
-static char *path_beside(const char *path, const char *name, bool directory)
-{
-    const char *slash = strrchr(path, '/');
-    const size_t n = directory ? strlen(path) : slash ? (size_t)(slash + 1 - path) : 0;
-    char *joined = malloc(n + strlen(name) + 2);
-
-    if (joined)
-        sprintf(joined, "%.*s%s%s", (int)n, path, directory ? "/" : "", name);
-    return joined;
-}
-
-/* The first of the files `names`, ended by NULL, that exists in path's directory, into *found, to be freed;
- * NULL: none does. */
+/* The first of the files `names`, ended by NULL, that exists in path's directory, or in the directory `path`
+ * itself, into *found, to be freed; NULL: none does. */
 static tg_status find_beside(char **found, const char *path, const char *const *names, bool directory,
                              tg_err *err)
 {
-    tg_status status = TG_OK;
-    bool exists = false;
+    const char *name;
+    char *in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
+    tg_status status = in ? tg_path_find(&name, in, names, err) : tg_fail_memory(err, strlen(path), "a path");
 
-    for (*found = NULL; *names && !status && !exists; names++) {
-        struct stat st;
-
-        free(*found);
-        if (!(*found = path_beside(path, *names, directory)))
-            return tg_fail_memory(err, strlen(path), "a path");
-        status = tg_path_examine(*found, &st, &exists, err);
-    }
-    if (!exists) {
-        free(*found);
-        *found = NULL;
-    }
+    *found = NULL;
+    if (!status && name && !(*found = tg_path_in(in, name)))
+        status = tg_fail_memory(err, strlen(path), "a path");
+    free(in);
     return status;
 }
 
 static tg_status open_path(int *fd, const char *path, tg_err *err)
 {
-    *fd = tg_open_path(path);
+    *fd = tg_path_open(path);
     if (*fd >= 0)
         return TG_OK;
     (void)tg_fail_sys(err, "cannot open");
