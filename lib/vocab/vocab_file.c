@@ -102,7 +102,7 @@ static tg_status read_archive(const tg_tokenizer **tok, tg_source *source, tg_er
 static tg_status find_beside(char **found, const char *path, const char *const *names, bool directory,
                              tg_err *err)
 {
-    const char *name;
+    const char *name = NULL;
     char *in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
     tg_status status = in ? tg_path_find(&name, in, names, err) : tg_fail_memory(err, strlen(path), "a path");
 
