@@ -107,11 +107,18 @@ static uint32_t id_of(uint8_t byte, size_t ids)
     return byte & 128 ? (uint32_t)(ids - 1 - (byte & 127u) % (ids - 255)) : byte;
 }
 
+/* The last token's bytes. */
+static size_t last_length(const ref_vocab *v)
+{
+    return v->ends[v->view.n - 1] - v->ends[v->view.n - 2];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ref_vocab v;
     const tg_tokenizer *tok;
     size_t at = 3;
+    tg_status status;
 
     if (size < 4 || size > INPUT_SIZE_MAX)
         return 0;
@@ -119,10 +126,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ref_vocab_begin(&v, (tg_split)(data[0] % TG_SPLITS));
     v.view.normalizer = data[1] & 1 ? TG_NORMALIZER_NFC : TG_NORMALIZER_NONE;
     ref_vocab_add_bytes(&v);
-    for (size_t merges = data[2]; merges > 0 && at + 2 < size; merges--, at += 2)
+    for (size_t merges = data[2]; merges > 0 && at + 2 < size && last_length(&v) <= TG_BPE_TOKEN_MAX;
+         merges--, at += 2)
         (void)ref_vocab_merge(&v, id_of(data[at], v.view.n), id_of(data[at + 1], v.view.n));
-    tok = ref_vocab_tokenizer(&v);
-    for (size_t i = 0; i < TEXTS; i++) {
+    status = tg_bpe_create(&tok, &v.view, NULL);
+    must(status == (last_length(&v) <= TG_BPE_TOKEN_MAX ? TG_OK : TG_EDATA));
+    for (size_t i = 0; !status && i < TEXTS; i++) {
         const size_t from = at + (size - at) * i / TEXTS;
 
         check_text(tok, &v, data + from, size - from);
