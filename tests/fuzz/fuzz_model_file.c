@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tg_err err = {0};
 
         if (tg_model_file_open(&f, input_path(path, fd), &asks[i], &err)) {
-            must(err.message[0] != '\0' && !strchr(err.message, '\n'));
+            must(err.message[0] != '\0');
             continue;
         }
         check_sizes(&f);

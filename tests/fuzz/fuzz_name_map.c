@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tg_err err = {0};
 
     if (tg_name_map_read(&map, input_path(path, fd), &err)) {
-        must(err.message[0] != '\0' && !strchr(err.message, '\n'));
+        must(err.message[0] != '\0');
         return 0;
     }
     for (size_t i = 0; i < map.names.n; i++) {
