@@ -25,7 +25,7 @@ typedef enum tg_status {
 
 typedef struct tg_err {
     tg_status code;
-    int sys; /* errno of the failed call, or 0 */
+    int sys;                  /* errno of the failed call, or 0 */
     char message[TG_ERR_MAX]; /* may contain bytes of a file; a tool escapes control characters */
 } tg_err;
 
