@@ -30,6 +30,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
+OBJCOPY ?= objcopy
 TEXT ?=
 WERROR ?=
 
@@ -263,13 +264,19 @@ FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
 FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)) \
              $(patsubst %,tests/unit/%.c,check deflated ref_bpe ref_gpt ref_split small_model torch_zip)
 FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(BUILD)/obj/tests/fuzz/replay.o)
+FUZZ_TG := $(BUILD)/$(if $(FUZZ_MAIN),libtg-failing,libtg).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))
 
 $(BUILD)/libfuzz.a: $(FUZZ_HELP:%.c=$(BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(BUILD)/libfuzz.a $(BUILD)/libcli.a $(BUILD)/libtg.a
+# The library, with allocations that can be made to fail (tests/fuzz/failing.h).
+$(BUILD)/libtg-failing.a: $(BUILD)/libtg.a
+	$(call say,OBJCOPY,$@)
+	$(Q)$(OBJCOPY) $(foreach call,malloc calloc realloc aligned_alloc strdup,--redefine-sym $(call)=failing_$(call)) $< $@
+
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(BUILD)/libfuzz.a $(BUILD)/libcli.a $(FUZZ_TG)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(FUZZ_LDFLAGS)
@@ -484,7 +491,7 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libfuzz.a libtg.a libtg.so libcli.a) $(TINY))
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libfuzz.a libtg-failing.a libtg.a libtg.so libcli.a) $(TINY))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 } \

@@ -29,6 +29,17 @@ replay() {
     cases "$inputs" "inputs of $(targets | wc -l) fuzzers"
 }
 
+@test "fuzz: allocations and reads of the library that fail, one or all from one on, for each of the corpus" {
+    failures=0
+    for name in $(targets); do
+        ASAN_OPTIONS=detect_leaks=0 run -0 timeout 300 "$BUILD/fuzz/$name" -failing "$ROOT/tests/fuzz/corpus/$name"/* < /dev/null
+        [[ ${lines[-1]} =~ ^[0-9]+\ inputs,\ ([0-9]+)\ failures$ ]]
+        failures=$((failures + BASH_REMATCH[1]))
+    done
+    [[ $failures -gt 10000 ]]
+    cases $failures "failures in $(targets | wc -l) fuzzers"
+}
+
 @test "fuzz: every fuzzer is in the table and has a corpus" {
     for file in "$ROOT"/tests/fuzz/fuzz_*.c; do
         name=${file##*/fuzz_}

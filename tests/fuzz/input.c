@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/fuzz/failing.h"
 #include "tests/fuzz/zip_walk.h"
 
 #if defined __SANITIZE_ADDRESS__
@@ -34,8 +36,12 @@ const char *__asan_default_options(void)
     return "quarantine_size_mb=8:malloc_context_size=8";
 }
 
+jmp_buf input_abandoned;
+
 void must(int ok)
 {
+    if (!ok && failing_failed())
+        longjmp(input_abandoned, 1);
     if (!ok)
         abort();
 }
@@ -72,6 +78,11 @@ static struct block {
     size_t n;
 } blocks[16];
 
+void input_forget(void)
+{
+    memset(blocks, 0, sizeof blocks);
+}
+
 static struct block *find_block(const void *at)
 {
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
@@ -95,6 +106,10 @@ void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
 
     if (fd < 0)
         return __real_mmap(at, n, prot, flags, fd, from);
+    if (failing_call()) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
     must(b && posix_memalign(&p, 64, n) == 0 && pread(fd, p, n, from) == (ssize_t)n);
     *b = (struct block){p, n};
     return p;
@@ -149,6 +164,10 @@ ssize_t __wrap_read(int fd, void *to, size_t n)
 
     if (fd != stream.fd || fd < 0)
         return __real_read(fd, to, n);
+    if (failing_call()) {
+        errno = EIO;
+        return -1;
+    }
     stream.random = stream.random * 1664525u + 1013904223u;
     if (stream.random >> 27 == 0) {
         errno = EINTR;

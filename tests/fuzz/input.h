@@ -8,6 +8,7 @@
 #ifndef TG_TESTS_FUZZ_INPUT_H
 #define TG_TESTS_FUZZ_INPUT_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
-/* End the program, unless ok. */
+/* End the program, unless ok; where a call has failed on purpose (failing.h), go on at input_abandoned. */
 void must(int ok);
+extern jmp_buf input_abandoned;
+
+/* Forget what is mapped. */
+void input_forget(void);
 
 /* A file with the input, at its start.  All calls share one file. */
 int input_file(const uint8_t *data, size_t size);

@@ -2,16 +2,32 @@
  * A driver for fuzzing targets without libFuzzer: it runs every file that is named, and mutations of it.
  *
  *     NAME [-N] FILE...
+ *     NAME -failing[N] FILE...
  *
- * N mutations of each file, the same in every run; -1000 prints how many inputs it ran.
+ * N mutations of each file, the same in every run.
+ *
+ * -failing: each file again and again, with the n-th call of failing.h failing, n = 1, 2, ... until none
+ * fails any more, and all from the n-th on; with a step of N instead of 1.  With the address sanitizer no
+ * memory may be lost then, except by a fuzzer that is abandoned where it expects success.
+ *
+ * Prints how many inputs it ran, and how often a call failed.
  */
+#define _GNU_SOURCE /* close_range */
+#include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tests/fuzz/failing.h"
 #include "tests/fuzz/input.h"
 
 #pragma weak LLVMFuzzerCustomMutator
+
+/* Of the address sanitizer, where there is one: bytes of the heap. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+#pragma weak __sanitizer_get_current_allocated_bytes
 
 static uint32_t state;
 
@@ -56,23 +72,78 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max)
     }
 }
 
-/* Run an exact copy. */
-static void run(const uint8_t *data, size_t size)
+/* Run an exact copy.  False: it was abandoned. */
+static bool run(const uint8_t *data, size_t size)
 {
     uint8_t *const copy = malloc(size > 0 ? size : 1);
+    volatile bool ended = false;
 
     must(copy != NULL);
     memcpy(copy, data, size);
-    (void)LLVMFuzzerTestOneInput(copy, size);
+    if (setjmp(input_abandoned) == 0) {
+        (void)LLVMFuzzerTestOneInput(copy, size);
+        ended = true;
+    }
     free(copy);
+    return ended;
+}
+
+static size_t heap_bytes(void)
+{
+    return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
+}
+
+/* Whether a call failed.  What an abandoned fuzzer has left open is closed, from the descriptor `after` on.
+ */
+static bool run_failing(const uint8_t *data, size_t size, size_t n, bool all, int after)
+{
+    const size_t before = heap_bytes();
+    bool failed;
+
+    failing_begin(n, all);
+    if (run(data, size) && heap_bytes() != before) {
+        fprintf(stderr, "call %zu failed: %zu bytes of memory before, %zu after\n", n, before, heap_bytes());
+        abort();
+    }
+    failed = failing_failed();
+    failing_begin(0, false);
+    input_forget();
+    must(close_range((unsigned)after, ~0u, 0) == 0);
+    return failed;
+}
+
+static unsigned long fail_calls(const uint8_t *data, size_t size, size_t step)
+{
+    unsigned long failures = 0;
+    const int after = dup(0);
+
+    must(after >= 0 && close(after) == 0);
+    for (int all = 0; all < 2; all++)
+        for (size_t n = 1; run_failing(data, size, n, all, after); n += step)
+            failures++;
+    return failures;
+}
+
+static unsigned long mutate(const uint8_t *data, size_t size, unsigned long mutations)
+{
+    static uint8_t mutant[INPUT_MAX];
+
+    for (unsigned m = 0; m < mutations; m++) {
+        state = m;
+        memcpy(mutant, data, size);
+        (void)run(mutant, LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(mutant, size, INPUT_MAX, m)
+                                                  : LLVMFuzzerMutate(mutant, size, INPUT_MAX));
+    }
+    return mutations;
 }
 
 int main(int argc, char **argv)
 {
-    static uint8_t file[INPUT_MAX], mutant[INPUT_MAX];
-    const int named = argc > 1 && argv[1][0] == '-';
-    const unsigned mutations = named ? (unsigned)strtoul(argv[1] + 1, NULL, 10) : 0;
-    unsigned long inputs = 0;
+    static uint8_t file[INPUT_MAX];
+    const bool named = argc > 1 && argv[1][0] == '-';
+    const bool failing = named && strncmp(argv[1], "-failing", 8) == 0;
+    const unsigned long n = named ? strtoul(argv[1] + (failing ? 8 : 1), NULL, 10) : 0;
+    unsigned long inputs = 0, failures = 0;
 
     for (int i = 1 + named; i < argc; i++) {
         FILE *const f = fopen(argv[i], "rb");
@@ -84,15 +155,16 @@ int main(int argc, char **argv)
         }
         size = fread(file, 1, sizeof file, f);
         fclose(f);
-        run(file, size);
+        (void)run(file, size);
         inputs++;
-        for (unsigned m = 0; m < mutations; m++, inputs++) {
-            state = m;
-            memcpy(mutant, file, size);
-            run(mutant, LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(mutant, size, INPUT_MAX, m)
-                                                : LLVMFuzzerMutate(mutant, size, INPUT_MAX));
-        }
+        if (failing)
+            failures += fail_calls(file, size, n > 0 ? n : 1);
+        else
+            inputs += mutate(file, size, n);
     }
-    printf("%lu inputs\n", inputs);
+    printf("%lu inputs", inputs);
+    if (failing)
+        printf(", %lu failures", failures);
+    putchar('\n');
     return inputs == 0;
 }
