@@ -367,7 +367,7 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
-	    tests/bench/peers tests/bench/loss .ci/run $(addprefix tests/fuzz/,coverage minimize plant run) docs/demo \
+	    tests/bench/peers tests/bench/loss .ci/run tests/coverage $(addprefix tests/fuzz/,minimize plant run) docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
@@ -411,7 +411,11 @@ FUZZ_FLAGS =
 BUGS =
 make_fuzz = $(MAKE) --no-print-directory VARIANT='fuzz tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= \
             BUILD='$(BUILDS)/fuzz-clang' fuzzers
-.PHONY: fuzzers fuzz-bugs fuzz-corpus fuzz-coverage
+make_cov = $(MAKE) --no-print-directory VARIANT='cov tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= BUILD='$(BUILDS)/cov-clang'
+# the tests of files
+COVERAGE_BATS = $(addprefix tests/,$(addsuffix .bats,archive bad-files cli crash damage faults gguf ids interop mistakes \
+                numbers text tokenizers torch vocabularies)) $(filter-out %-page.bats,$(wildcard tests/tg-*.bats))
+.PHONY: fuzzers fuzz-bugs fuzz-corpus fuzz-coverage coverage
 fuzzers: $(FUZZ_BIN)
 
 fuzz: ## feed damaged files to their readers, FUZZ_SECONDS each (clang); FUZZ='archive json' picks readers
@@ -426,10 +430,13 @@ fuzz-corpus: all ## make the corpus in tests/fuzz/corpus again: other programs' 
 	+@$(make_fuzz)
 	@tests/fuzz/minimize '$(BUILD)/bin' '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
 
-fuzz-coverage: ## which lines and branches of the readers the corpus reaches (clang, llvm-cov)
-	+@$(MAKE) --no-print-directory VARIANT='cov tiny' CC=clang CFLAGS='-O1 -g' KERNEL_CFLAGS= \
-	    BUILD='$(BUILDS)/cov-clang' fuzzers
-	@tests/fuzz/coverage '$(BUILDS)/cov-clang'
+fuzz-coverage: ## which branches of the readers the corpus reaches (clang, llvm-cov)
+	+@$(make_cov) fuzzers
+	@tests/coverage '$(BUILDS)/cov-clang'
+
+coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not, without a reason
+	+@$(make_cov) fuzzers all unit
+	@tests/coverage '$(BUILDS)/cov-clang' $(COVERAGE_BATS)
 
 interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
