@@ -328,7 +328,7 @@ ctest: unit tiny ## the C tests alone
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(ALL_UNIT)
 
 # The bats files that have long versions ask for them by soak() (tests/helper.bash).
-SOAK_SECONDS = 3600
+SOAK_SECONDS = 600
 soak: all unit tiny fuzzers ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
 	@TG_BUILD='$(abspath $(BUILD))' TG_SOAK=1 tests/run $(shell grep -lw soak tests/*.bats)
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
