@@ -10,6 +10,12 @@
  */
 #include "lib/split/split_lines.h"
 
+/* Whether all of these 64 bytes, or of those before the text's end, are in x. */
+static bool is_all(const tg_split_pass *p, uint64_t x)
+{
+    return !(~x & ~(uint64_t)0 >> (63 - p->last));
+}
+
 /* White space that ends the text is not split after its last line end: find the start there. */
 static uint64_t start_at_end(tg_split_pass *p, uint64_t line, uint64_t within)
 {
@@ -37,6 +43,8 @@ static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, con
         letter &= ~tg_split_contractions(p, candidates, true, false);
     joined = tg_split_after(prefix, b->prefix) | tg_split_after(within, b->space & ~b->line);
     starts = others | (letter & ~tg_split_after(letter, b->letter) & ~joined);
+    if (whole_end && p->n <= 64 && is_all(p, within)) /* it began in an earlier word */
+        p->line_start = TG_SPLIT_NOWHERE;
     starts |= tg_split_spaces(p, m, tail, within);
     if (whole_end && p->n <= 64)
         starts &= ~start_at_end(p, m->line & ~tail, within);

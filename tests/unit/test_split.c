@@ -249,6 +249,34 @@ static void every_character(void)
     }
 }
 
+/* Runs that end the text: where they begin, what they have inside, and where the text ends are at every place
+ * of a word. */
+static void ends_of_texts(void)
+{
+    static const char *const inside[] = {"\r", "\n\n", "a", "\xE4\xB8\xAD", "/", "'s"};
+    static const char filling[] = {' ', '\n', 'x', 'A', '/', '1'};
+    unsigned char text[240];
+
+    for (size_t at = 60; at < 70; at += 3)
+        for (size_t before = 0; before < 70; before += 1 + before / 3)
+            for (size_t after = 0; after < 70; after++)
+                for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+                    const char fill = filling[(at + before + after) % sizeof filling];
+                    size_t n = at + before;
+
+                    memset(text, 'x', at);
+                    memset(text + at, i < 2 ? ' ' : fill, before);
+                    memcpy(text + n, inside[i], strlen(inside[i]));
+                    n += strlen(inside[i]);
+                    memset(text + n, i < 2 ? ' ' : fill, after);
+                    n += after;
+                    if (!agrees(text, n, (uint64_t)1 << n % 64)) {
+                        CHECK_EQ(n, 0);
+                        return;
+                    }
+                }
+}
+
 /* ---- random texts */
 
 static const char *const alphabet[] = {
@@ -459,6 +487,7 @@ static void tests(void)
     if (!again)
         RUN(every_character);
     again = true;
+    RUN(ends_of_texts);
     RUN(random_texts);
     RUN(long_runs);
     RUN(words_edges);
