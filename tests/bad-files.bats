@@ -64,6 +64,7 @@ refused() {
 @test "bad files: zip and npy" { refused zip npy; }
 @test "bad files: safetensors, its index, config.json" { refused safetensors index config; }
 @test "bad files: GGUF" { refused gguf; }
+@test "bad files: vocabularies in GGUF" { refused gguf-vocabulary; }
 @test "bad files: PyTorch's pickles" { refused pickle meta.pkl; }
 @test "bad files: llm.c" { refused llmc; }
 @test "bad files: tokenizer.json, vocab.json and merges.txt, .tiktoken" { refused tokenizer.json gpt2-files tiktoken; }

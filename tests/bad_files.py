@@ -381,18 +381,20 @@ def gguf_tensor(name, dims, offset, kind=0, ndim=None):
         struct.pack("<Q", d) for d in dims) + struct.pack("<IQ", kind, offset)
 
 
-def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tensors=None, change=None):
-    """change(name, dims, offset): arguments of gguf_tensor() instead."""
+def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tensors=None, change=None, rows=8):
+    """change(name, dims, offset): arguments of gguf_tensor() instead.  rows: of the embedding."""
     values = VALUES if values is None else values
     if tensors is None:
         tensors, at = [], 0
+        contents = {**DATA, "wte.weight": DATA["wte.weight"][:16] * rows} if rows != 8 else DATA
         for name, shape in SHAPES.items():
             stem, suffix = name.rsplit(".", 1)
+            shape = [rows, 4] if name == "wte.weight" else shape
             dims = shape[::-1] if name[:2] in ("wt", "wp") else shape  # the other matrices lie transposed there
             arguments = f"{NAMES[stem]}.{suffix}", dims, at
             tensors.append(gguf_tensor(*(change(*arguments) if change else arguments)))
-            at += -(-len(DATA[name]) // 32) * 32
-        data = b"".join(d + b"\0" * (-len(d) % 32) for d in DATA.values()) if data is None else data
+            at += -(-len(contents[name]) // 32) * 32
+        data = b"".join(d + b"\0" * (-len(d) % 32) for d in contents.values()) if data is None else data
     head = struct.pack("<4sIQQ", b"GGUF", version, len(tensors) if n_tensors is None else n_tensors,
                        len(values) if n_values is None else n_values) + b"".join(values) + b"".join(tensors)
     return head + b"\0" * (-len(head) % 32) + (data or b"")
@@ -485,21 +487,126 @@ def make_gguf():
     case("offset-overlap", "overlaps", gguf(change=instead(bias, offset=0)))
     case("data-missing", "of the data, which has 0", gguf(data=b""))
     case("data-after-the-last", "follow the last tensor", gguf() + b"x" * 32)
-    tokens = kv("tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, 2) + text("a") + text("b"))
-    model = kv("tokenizer.ggml.model", 8, text("gpt2"))
 
-    def vocabulary(name, words, *values):
-        case("vocabulary-" + name, words, gguf(VALUES + list(values)))
 
-    vocabulary("of-another-kind", "tokenizer.ggml.model", kv("tokenizer.ggml.model", 8, text("llama")), tokens)
-    vocabulary("without-tokens", "tokenizer.ggml.tokens is missing", model)
-    vocabulary("tokens-are-numbers", "expected an array of texts", model, kv("tokenizer.ggml.tokens", 9, struct.pack("<IQ2I", 4, 2, 1, 2)))
-    vocabulary("without-merges", "tokenizer.ggml.merges", model, tokens)
-    vocabulary("types-too-few", "has 1 elements", model, tokens, kv("tokenizer.ggml.merges", 9, struct.pack("<IQ", 8, 0)),
-               kv("tokenizer.ggml.token_type", 9, struct.pack("<IQi", 5, 1, 1)))
-    vocabulary("type-77", "type 77", model, tokens, kv("tokenizer.ggml.merges", 9, struct.pack("<IQ", 8, 0)),
-               kv("tokenizer.ggml.token_type", 9, struct.pack("<IQ2i", 5, 2, 77, 1)))
-    vocabulary("half-a-merge", "expected two halves", model, tokens, kv("tokenizer.ggml.merges", 9, struct.pack("<IQ", 8, 1) + text("ab")))
+def gguf_array(key, kind, *values):
+    """An array of texts, or of numbers of a type of GGUF's."""
+    body = b"".join(text(v) if kind == 8 else struct.pack("<" + "BbHhIif?__QqdG"[kind], v) for v in values)
+    return kv(key, 9, struct.pack("<IQ", kind, len(values)) + body)
+
+
+def make_gguf_vocabularies():
+    """Vocabularies in the values of a GGUF file: 256 bytes, "ab" and the end of a text."""
+    T8, I32 = 8, 5
+    letters = byte_characters()
+    tokens = letters + ["ab", "<|end|>"]
+    types = [1] * 257 + [3]
+    good = {"model": "gpt2", "pre": "gpt-2", "tokens": tokens, "token_type": types, "merges": ["a b"],
+            "bos_token_id": 257, "eos_token_id": 257}
+
+    def entry(name, value):
+        key = name if "." in name else "tokenizer.ggml." + name
+        if isinstance(value, bytes):  # as it is in the file, from the type on
+            return text(key) + value
+        if isinstance(value, list):
+            return gguf_array(key, T8 if all(isinstance(v, (str, bytes)) for v in value) else I32, *value)
+        return kv(key, 8, text(value)) if isinstance(value, str) else u32(key, value)
+
+    def case(name, words, rows=258, **change):
+        values = {**good, **{k.replace("__", "."): v for k, v in change.items()}}
+        data = gguf(VALUES + [entry(k, v) for k, v in values.items() if v is not None], rows=rows)
+        bad(f"gguf-vocabulary/{name}.gguf", "model", words, data)
+
+    def texts(*t):  # an array of texts, from its type on
+        return struct.pack("<IIQ", 9, 8, len(t)) + b"".join(map(text, t))
+
+    def ids(code, kind, *n):
+        return struct.pack(f"<IIQ{len(n)}{code}", 9, kind, len(n), *n)
+
+    case("good", "ok")
+    case("good-without-types", "ok", token_type=None)
+    case("good-rows-beyond-the-vocabulary", "ok", rows=320)
+    case("good-unused-tokens", "ok", tokens=tokens + ["[PAD258]"] * 2, token_type=types + [5] * 2, rows=260)
+    case("good-without-some-bytes", "ok", tokens=tokens[1:], token_type=types[1:], bos_token_id=256, eos_token_id=256)
+    case("good-no-vocabulary", "ok", model="no_vocab")
+    case("kind-unknown", "tokenizer.ggml.model is \"llama\"", model="llama")
+    case("kind-empty", "tokenizer.ggml.model is \"\"", model="")
+    case("kind-with-an-escape", "which tg does not know", model="\x1b[2J")
+    case("kind-a-number", "tokenizer.ggml.model is u32, expected a text", model=1)
+    case("kind-an-array", "tokenizer.ggml.model is an array of text", model=["gpt2"])
+    case("rule-unknown", "tokenizer.ggml.pre is \"words\"", pre="words")
+    case("rule-of-other-bytes", "which tg does not know", pre=struct.pack("<I", 8) + text(b"\xff\xfe"))
+    case("rule-a-number", "tokenizer.ggml.pre is u32, expected a text", pre=1)
+    case("tokens-missing", "tokenizer.ggml.tokens is missing", tokens=None)
+    case("tokens-none", "the vocabulary has no tokens", tokens=texts(), token_type=None, bos_token_id=None, eos_token_id=None)
+    case("tokens-a-text", "tokenizer.ggml.tokens is text", tokens="abc")
+    case("tokens-numbers", "expected an array of texts", tokens=ids("I", 4, 1, 2))
+    case("tokens-fewer-than-types", "has 258 elements, tokenizer.ggml.tokens has 257", tokens=tokens[:-1],
+         bos_token_id=256, eos_token_id=256)
+    case("tokens-more-than-types", "has 258 elements, tokenizer.ggml.tokens has 259", tokens=tokens + ["ac"])
+    case("tokens-more-than-rows", "vocab_size 257 is below the 258 ids", rows=257)
+    case("token-empty", "a token has 0 bytes", tokens=tokens[:256] + ["", "<|end|>"])
+    case("token-empty-special", "token 257 is empty", tokens=tokens[:257] + [""])
+    case("token-twice", "tokens 97 and 256 are both", tokens=tokens[:256] + [letters[97], "<|end|>"])
+    case("token-special-twice", "special token 258 has the text of token 257", tokens=tokens + ["<|end|>"], token_type=types + [3], rows=259)
+    case("token-not-byte-level", "is not a byte-level token", tokens=tokens[:256] + ["a b", "<|end|>"])
+    case("token-beyond-the-byte-letters", "is not a byte-level token", tokens=tokens[:256] + ["\u4f60", "<|end|>"])
+    case("token-not-utf-8", "is not a byte-level token", tokens=texts(*tokens[:256], b"\xff\xfe", "<|end|>"))
+    case("token-with-a-nul", "is not a byte-level token", tokens=texts(*tokens[:256], b"a\0b", "<|end|>"))
+    case("token-with-an-escape", "is not a byte-level token", tokens=tokens[:256] + ["\x1b[2J", "<|end|>"])
+    case("token-of-70000-bytes", "a token has 70000 bytes, expected 1 to 65536", tokens=tokens[:256] + ["a" * 70000, "<|end|>"])
+    case("token-special-of-70000-bytes", "token 257 has 70000 bytes, expected at most 65536", tokens=tokens[:257] + ["a" * 70000])
+    case("token-length-2-64-1", "expected 18446744073709551615 bytes", tokens=struct.pack("<IIQQ", 9, 8, 2, U64) + b"a" * 64)
+    case("types-fewer", "has 257 elements, tokenizer.ggml.tokens has 258", token_type=types[1:])
+    case("types-more", "has 259 elements, tokenizer.ggml.tokens has 258", token_type=types + [1])
+    case("types-none", "has 0 elements", token_type=ids("i", 5))
+    case("types-texts", "expected an array of integers", token_type=["1"] * 258)
+    case("types-floats", "is an array of f32", token_type=ids("f", 6, *types))
+    case("types-a-number", "expected an array of integers", token_type=1)
+    case("type-77", "token 257 has type 77", token_type=types[:-1] + [77])
+    case("type-negative", "token 257 has type -1", token_type=types[:-1] + [-1])
+    case("type-2-64-1", "token 0 has type 9223372036854775807", token_type=ids("Q", 10, *[U64] * 258))
+    case("type-6-byte", "token 0 has type 6", token_type=[6] * 258)
+    case("types-all-unused", "the vocabulary has no tokens", token_type=[5] * 258)
+    case("type-unused-for-half-of-a-merge", "\"a\", half of a merge, is not in the vocabulary", token_type=types[:97] + [5] + types[98:])
+    case("type-unused-for-what-a-merge-makes", "is not in the vocabulary", token_type=types[:256] + [5, 3])
+    case("type-special-for-what-a-merge-makes", "is not in the vocabulary", token_type=types[:256] + [3, 3])
+    case("merges-missing", "tokenizer.ggml.merges is missing", merges=None)
+    case("merges-numbers", "expected an array of texts", merges=ids("I", 4, 1, 2))
+    case("merges-a-text", "expected an array of texts", merges="a b")
+    case("merge-empty", "expected two halves", merges=[""])
+    case("merge-a-space", "expected two halves", merges=[" "])
+    case("merge-without-space", "expected two halves", merges=["ab"])
+    case("merge-without-second-half", "a token has 0 bytes", merges=["ab "])
+    case("merge-of-three", "is not a byte-level token", merges=["a b c"])
+    case("merge-of-unknown", "half of a merge, is not in the vocabulary", merges=["zz a"])
+    case("merge-with-unknown", "half of a merge, is not in the vocabulary", merges=["a zz"])
+    case("merge-makes-unknown", "which a merge of \"a\" makes, is not in the vocabulary", merges=["a c"])
+    case("merge-not-byte-level", "is not a byte-level token", merges=["a \u4f60"])
+    case("merge-not-utf-8", "is not a byte-level token", merges=texts(b"a \xff"))
+    case("merge-with-an-escape", "is not a byte-level token", merges=["a \x1b[2J"])
+    case("merge-twice", "merge 1 is the same as merge 0", merges=["a b", "a b"])
+    case("merge-of-a-special", "is not in the vocabulary", merges=["< |end|>"])
+    case("merge-of-70000-bytes", "a token has 70000 bytes", merges=["a " + "b" * 70000])
+    case("end-is-no-id", "tokenizer.ggml.eos_token_id is 258, expected one of the 258 tokens", eos_token_id=258)
+    case("end-2-32-1", "tokenizer.ggml.eos_token_id is 4294967295, expected one of", eos_token_id=U32)
+    case("end-negative", "tokenizer.ggml.eos_token_id is -1", eos_token_id=struct.pack("<Ii", 5, -1))
+    case("end-a-text", "tokenizer.ggml.eos_token_id is text, expected an integer", eos_token_id="<|end|>")
+    case("end-an-array", "tokenizer.ggml.eos_token_id is an array", eos_token_id=[257])
+    case("beginning-is-no-id", "tokenizer.ggml.bos_token_id is 258, expected one of", bos_token_id=258)
+    case("beginning-2-63-1", "tokenizer.ggml.bos_token_id is 9223372036854775807, expected one of", bos_token_id=struct.pack("<IQ", 10, (1 << 63) - 1))
+    case("beginning-a-float", "tokenizer.ggml.bos_token_id is f32", bos_token_id=struct.pack("<If", 6, 1))
+    case("own-kind-unknown", "tg.tokenizer.kind is \"words\", expected bytes, char or bpe", tg__tokenizer__kind="words")
+    case("own-kind-a-number", "tg.tokenizer.kind is u32", tg__tokenizer__kind=1)
+    case("own-kind-bytes-of-other-tokens", "are not those of", tg__tokenizer__kind="bytes", tokens=letters[::-1] + tokens[256:])
+    case("own-kind-bytes-with-few-tokens", "are not those of", tg__tokenizer__kind="bytes", tokens=["a", "b"])
+    case("own-kind-char-of-two-characters", "are not those of", tg__tokenizer__kind="char", tokens=["a", "bc"])
+    case("own-kind-char-not-sorted", "are not those of", tg__tokenizer__kind="char", tokens=["b", "a"])
+    case("own-kind-char-twice", "are not those of", tg__tokenizer__kind="char", tokens=["a", "a"])
+    case("own-kind-char-without-tokens", "the text is empty", tg__tokenizer__kind="char", tokens=texts())
+    case("own-kind-bytes-and-more", "are not those of", tg__tokenizer__kind="bytes", tokens=tokens)
+    case("good-own-kind-bytes", "ok", tg__tokenizer__kind="bytes", tokens=letters + ["[PAD256]", "[PAD257]"])
+    case("good-own-kind-char", "ok", tg__tokenizer__kind="char", tokens=["a", "b", "[PAD2]"])
 
 
 # ---- PyTorch
@@ -856,7 +963,7 @@ def make_archives():
 def main():
     global ROOT
     ROOT = sys.argv[1]
-    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_torch, make_llmc, make_vocabularies, make_archives):
+    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives):
         make()
     with open(f"{ROOT}/list", "w") as f:
         f.writelines(TABLE)
