@@ -1,5 +1,5 @@
 # Files of every format that are wrong in one way each, named after it (tests/bad_files.py): one line that names the
-# file and says what is wrong, exit 1, and nothing is written.
+# file and says what is wrong, exit 1 (2 where it was to be written to), and nothing is written.
 
 load helper
 
@@ -7,6 +7,8 @@ setup_file() {
     tg_fixtures || return 1
     command -v python3 > /dev/null || return 0
     python3 "$ROOT/tests/bad_files.py" "$FIXTURES"
+    echo 'text that is long enough to train on' | tg-tokenize > t.npz
+    tg-init --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 4 -o m.npz 2> /dev/null
 }
 
 setup() {
@@ -26,16 +28,20 @@ give() {
         qkv) tg-attn-dump --qkv "$2" -o out/dump.npz ;;
         dump) tg-attn-view "$2" -o out/page.html ;;
         arrays) tg-info --check "$2" ;;
+        log) tg-train -m "$FIXTURES/m.npz" -o out/m.npz -n 1 -b 1 --val-fraction 0 --log "$2" "$FIXTURES/t.npz" ;;
+        history) tg-info "$2" ;;
     esac > stdout 2> stderr < /dev/null
 }
 
-# Whether the result is as the table says: status of the tool, FILE, WORDS
+# Whether the result is as the table says: status of the tool, FILE, WORDS, READER
 as_it_should() {
+    local want=1
     if [[ $3 = ok ]]; then
         [[ $1 = 0 ]]
         return
     fi
-    [[ $1 = 1 && ! -s stdout && $(wc -l < stderr) = 1 && -z $(ls -A out) ]] &&
+    [[ $4 != log ]] || want=2
+    [[ $1 = "$want" && ! -s stdout && $(wc -l < stderr) = 1 && -z $(ls -A out) ]] &&
         grep -qF -- "${2%/}" stderr && grep -qF -- "$3" stderr && ! grep -q '[^[:print:]]' stderr
 }
 
@@ -49,7 +55,7 @@ refused() {
         status=0
         ln -sfn "$FIXTURES/${file%%/*}" "${file%%/*}"
         give "$reader" "$file" || status=$?
-        if ! as_it_should "$status" "$file" "$words"; then
+        if ! as_it_should "$status" "$file" "$words" "$reader"; then
             bad=$((bad + 1))
             echo "$file: expected \"$words\", got status $status, $(ls out) $(head -c 400 stderr)"
         fi
@@ -68,4 +74,11 @@ refused() {
 @test "bad files: PyTorch's pickles" { refused pickle meta.pkl; }
 @test "bad files: llm.c" { refused llmc; }
 @test "bad files: tokenizer.json, vocab.json and merges.txt, .tiktoken" { refused tokenizer.json gpt2-files tiktoken; }
+@test "bad files: logs of training, appended to and shown" {
+    (cd "$FIXTURES" && cksum log/* > log-before)
+    refused log history
+    # those that are refused are left as they were
+    (cd "$FIXTURES" && cksum log/* | diff log-before - | grep '^[<>]' | grep -v /good > changed) || true
+    [[ ! -s $FIXTURES/changed ]]
+}
 @test "bad files: dumps and tokens, with right checksums" { refused dump tokens; }

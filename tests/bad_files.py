@@ -3,7 +3,7 @@
 bad_files.py DIRECTORY    writes them there, and a table, DIRECTORY/list: path, reader, words of the message
 
 The reader says what the file is given as: model, tokenizer, pattern (a tokenizer whose rule must be given), tokens,
-dump, qkv, arrays, log.  A path that ends with / is a directory.  Words of "ok" mark the good files that the others differ from: they
+dump, qkv, arrays, log, history.  A path that ends with / is a directory.  Words of "ok" mark the good files that the others differ from: they
 must be accepted, so that it is the defect that is refused.  Needs nothing besides Python.
 """
 import base64
@@ -960,10 +960,103 @@ def make_archives():
     stream("goes-on-text", "goes_on\": expected one integer", goes_on=scalar("yes"))
 
 
+# ---- logs of training
+
+
+def make_logs():
+    """A log is appended to (log), and shown (history)."""
+    titles = "step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n"
+    line = "1\t5.547099\t\t1.980198e-05\t1.377810\t96467\t0.001\n"
+
+    def case(name, words, data, reader="log"):
+        bad(f"{reader}/{name}.tsv", reader, words, data)
+
+    def end(name, words, last, reader="log"):
+        case(name, words, titles + line + last, reader)
+
+    case("good", "ok", titles + line)
+    case("good-empty", "ok", "")
+    case("good-titles-alone", "ok", titles)
+    case("good-cut-within-the-titles", "ok", titles[:9])
+    case("good-cut-before-the-end-of-a-line", "ok", titles + line[:-1])
+    case("good-cut-in-a-line", "ok", titles + line + line[:7])
+    case("archive", "this is a zip file", named({"kind": scalar("tokens")}))
+    case("archive-empty", "this is a zip file without members", archive([]))
+    case("array", "this is a single .npy array", npy())
+    case("gguf", "this is a GGUF model", gguf())
+    case("safetensors", "this is a safetensors file", safetensors(header()))
+    case("pickle", "this is a Python pickle", pickle.dumps({}, 4))
+    case("gzip", "this is gzip data", b"\x1f\x8b\x08\0" + bytes(20))
+    case("program", "this is an ELF executable", b"\x7fELF" + bytes(60))
+    case("zeros", "this is no text", bytes(1000))
+    case("titles-in-utf-16", "this is no text", titles.encode("utf-16"))
+    first = "its first line is not a log's"
+    case("text", first, "To be, or not to be\n")
+    case("text-without-newline", first, "To be")
+    case("one-newline", first, "\n")
+    case("utf-8-mark-before-the-titles", first, "\ufeff" + titles + line)
+    case("line-before-the-titles", first, "\n" + titles + line)
+    case("titles-missing", first, line)
+    case("titles-of-other-columns", first, "step\tloss\tval_loss\n1\t5.5\t\n")
+    case("titles-with-one-more", first, titles[:-1] + "\tx\n")
+    case("titles-with-one-less", first, titles.replace("\ttime_s", ""))
+    case("titles-in-another-order", first, titles.replace("step\tloss", "loss\tstep"))
+    case("titles-with-commas", first, titles.replace("\t", ","))
+    case("titles-with-spaces", first, titles.replace("\t", " "))
+    case("titles-with-a-carriage-return", first, titles[:-1] + "\r\n")
+    case("titles-in-capitals", first, titles.upper())
+    last = "its last line is not a log's"
+    end("text-after-a-line", last, "stopped here\n")
+    end("empty-line-after-a-line", last, "\n")
+    end("step-0", last, line.replace("1", "0", 1))
+    end("step-negative", last, "-" + line)
+    end("step-a-fraction", last, line.replace("1", "1.5", 1))
+    end("step-2-64", last, line.replace("1", str(1 << 64), 1))
+    end("step-with-a-space", last, " " + line)
+    end("step-hexadecimal", last, "0x" + line)
+    end("step-nan", last, line.replace("1", "nan", 1))
+    end("nul-in-a-line", last, "\0" + line)
+    end("titles-twice", last, titles)
+    end("line-of-2000-bytes", last, "2" * 2000 + "\n")
+    end("line-of-2000-bytes-without-newline", last, "2" * 2000)
+
+    for name in ("good", "good-titles-alone"):
+        case(name, "ok", titles + (line if name == "good" else ""), "history")
+    damaged = "line 3 of the log is damaged"
+    end("cut-in-the-step", damaged, "2", "history")
+    end("cut-in-the-loss", damaged, line[:4], "history")
+    end("cut-in-the-validation-loss", damaged, line[:10], "history")
+    end("empty-line", damaged, "\n", "history")
+    end("text", damaged, "stopped here\n", "history")
+    end("titles-twice", damaged, titles, "history")
+    end("step-text", damaged, line.replace("1", "one", 1), "history")
+    end("step-empty", damaged, line[1:], "history")
+    end("step-nan", damaged, "nan" + line[1:], "history")
+    end("step-infinite", damaged, "inf" + line[1:], "history")
+    end("step-negative", damaged, "-" + line, "history")
+    end("step-0", damaged, "0" + line[1:], "history")
+    end("step-a-fraction", damaged, "1.5" + line[1:], "history")
+    end("step-2-64", damaged, str(1 << 64) + line[1:], "history")
+    end("loss-empty", damaged, line.replace("5.547099", ""), "history")
+    end("loss-nan", damaged, line.replace("5.547099", "nan"), "history")
+    end("loss-infinite", damaged, line.replace("5.547099", "inf"), "history")
+    end("loss-1e999", damaged, line.replace("5.547099", "1e999"), "history")
+    end("loss-negative", damaged, line.replace("5.547099", "-1"), "history")
+    end("loss-with-a-comma", damaged, line.replace("5.547099", "5,5"), "history")
+    end("loss-with-spaces", damaged, line.replace("5.547099", " 5.5 "), "history")
+    end("validation-loss-nan", damaged, line.replace("\t\t", "\tnan\t"), "history")
+    end("nul-in-a-line", "not a model of a known format", line.replace("5.5", "5\0005"), "history")
+    end("nul-after-the-columns", "not a model of a known format", line[:-1] + "\0\n", "history")
+    end("line-of-2000-bytes", damaged, line[:-1] + "0" * 2000 + "\n", "history")
+    end("three-columns", damaged, "2\t5.5\t5.5\n", "history")
+    end("good-ten-columns", "ok", line[:-1] + "\t1\t2\t3\n", "history")
+    end("good-carriage-return", "ok", line[:-1] + "\r\n", "history")
+
+
 def main():
     global ROOT
     ROOT = sys.argv[1]
-    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives):
+    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives, make_logs):
         make()
     with open(f"{ROOT}/list", "w") as f:
         f.writelines(TABLE)
