@@ -191,6 +191,22 @@ def make_npy():
     case("integers", "expected 'f4' or 'f8'", npy(descr="'<i4'"))
     case("nan", "k[2] is nan", npy(data=struct.pack("<8f", 0, 0, float("nan"), 0, 0, 0, 0, 0)))
     case("infinity", "k[7] is inf", npy(data=struct.pack("<8f", *[0] * 7, float("inf"))))
+    case("minus-infinity", "k[0] is -inf", npy(data=struct.pack("<8f", float("-inf"), *[0] * 7)))
+    case("nan-negative-with-a-payload", "k[3] is ", npy(data=struct.pack("<3fI4f", 0, 0, 0, 0xFF812345, 0, 0, 0, 0)))
+    case("good-doubles", "ok", npy(descr="'<f8'", data=struct.pack("<8d", 0, -0.0, 5e-324, -1e-300, 1e-40, 3.4e38, -3.4e38, 1)))
+    case("double-nan", "k[1] is nan", npy(descr="'<f8'", data=struct.pack("<8d", 0, float("nan"), *[0] * 6)))
+    case("double-infinity", "k[7] is inf", npy(descr="'<f8'", data=struct.pack("<8d", *[0] * 7, float("inf"))))
+    case("double-beyond-float32", "k[7] is 1e+300", npy(descr="'<f8'", data=struct.pack("<8d", *[0] * 7, 1e300)))
+    case("double-just-beyond-float32", "k[0] is 3.40282e+38: it must be finite as float32", npy(descr="'<f8'", data=struct.pack("<8d", 3.4028235678e38, *[0] * 7)))
+    for code, size in (("f2", 2), ("i8", 8), ("u4", 4)):
+        case(f"type-{code}", "expected 'f4' or 'f8'", npy(descr=f"'<{code}'", data=bytes(8 * size)))
+    for code, size in (("f16", 16), ("c8", 8), ("M8[s]", 8), ("V4", 4)):
+        case(f"type-{code[:2]}", f"element type '<{code}' is not one of", npy(descr=f"'<{code}'", data=bytes(8 * size)))
+    case("type-b1", "elements are 'b1', expected 'f4' or 'f8'", npy(descr="'|b1'", data=bytes(8)))
+    case("good-type-native", "ok", npy(descr="'=f4'"))
+    case("good-type-without-order", "ok", npy(descr="'f4'"))
+    case("type-empty", "element type '' is not one of", npy(descr="''"))
+    case("type-of-4300-digits", "cannot parse 'descr'", npy(descr="'<f" + "4" * 4300 + "'"))
 
 
 # ---- a model of one layer: 4 channels, 2 heads, 8 tokens
@@ -926,6 +942,17 @@ def make_archives():
     case("shape-0", "none of size 0", h__0__q=npy("(1, 0, 2, 2)", data=b""))
     case("doubles", "expected 'f4'", h__0__q=npy("(1, 2, 2, 2)", "'<f8'", bytes(64)))
     case("q-nan", "h.0.q[0] is nan", h__0__q=floats(1, 2, 2, 2, value=float("nan")))
+    for name in ("q", "k", "v", "scores", "probs", "att"):
+        for value in ("nan", "inf", "-inf"):
+            case(f"stage-{name}-{value.replace('-', 'minus-')}", f"h.0.{name}[0] is {value}", "arrays",
+                 **{f"h__0__{name}": floats(1, 2, 2, 2, value=float(value))})
+    for name in ("x", "qkv", "out"):
+        shape = (1, 2, 12) if name == "qkv" else (1, 2, 4)
+        case(f"good-stage-{name}", "ok", "arrays", **{f"h__0__{name}": floats(*shape)})
+        case(f"stage-{name}-nan", f"h.0.{name}[0] is nan", "arrays", **{f"h__0__{name}": floats(*shape, value=float("nan"))})
+        case(f"stage-{name}-infinite", f"h.0.{name}[0] is inf", "arrays", **{f"h__0__{name}": floats(*shape, value=float("inf"))})
+        case(f"stage-{name}-narrower", f"h.0.{name} has shape (1, 2, 3)", **{f"h__0__{name}": floats(1, 2, 3)})
+        case(f"stage-{name}-doubles", f"h.0.{name}: elements are 'f8'", **{f"h__0__{name}": npy(str(shape), "'<f8'", bytes(8 * product(shape)))})
     case("score-infinite", "h.0.scores[0] is inf", "arrays", h__0__scores=floats(1, 2, 2, 2, value=float("inf")))
     case("probability-2", "a probability is between 0 and 1", "arrays", h__0__probs=floats(1, 2, 2, 2, value=2.0))
     case("probability-negative", "a probability is between 0 and 1", "arrays", h__0__probs=floats(1, 2, 2, 2, value=-1.0))
@@ -950,6 +977,30 @@ def make_archives():
     stream("vocabulary-2-32", "4294967296", tokenizer__vocab_size=scalar(1 << 32))
     stream("ids-beyond-the-vocabulary", "tokens/00000000[1] is 256", tokens__00000000=npy("(2,)", "'<u2'", struct.pack("<2H", 1, 256)))
     stream("ids-64-bits", "has type u8", tokens__00000000=npy("(1,)", "'<u8'", bytes(8)))
+    for name, kind, size, words in (
+            ("bool", "|b1", 1, "has type b1"), ("floats", "<f4", 4, "has type f4"), ("doubles", "<f8", 8, "has type f8"),
+            ("halves", "<f2", 2, "has type f2"), ("text", "|S1", 1, "has type S1"), ("signed-16", "<i2", 2, "has type i2"),
+            ("signed-64", "<i8", 8, "has type i8"), ("unicode", "<U1", 4, "element type '<U1' is not"),
+            ("times", "<M8[s]", 8, "element type '<M8[s]' is not"), ("u3", "<u3", 3, "element type '<u3' is not"),
+            ("big-endian", ">u2", 2, "is big-endian"), ("objects", "|O", 8, "Python objects")):
+        stream("ids-" + name, words, tokens__00000000=npy("(2,)", f"'{kind}'", bytes(2 * size)))
+    stream("good-ids-wider-than-needed", "ok", tokens__00000000=npy("(1,)", "'<u4'", bytes(4)))
+    stream("ids-nan", "has type f4", tokens__00000000=npy("(1,)", "'<f4'", struct.pack("<f", float("nan"))))
+    stream("id-255-of-a-vocabulary-of-5", "tokens/00000000[1] is 255: the vocabulary has 5 ids", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(5), tokens__00000000=npy("(3,)", "'|u1'", b"\0\xff\4"))
+    stream("id-2-16-1", "tokens/00000000[1] is 65535", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(65535), tokens__00000000=npy("(2,)", "'<u2'", b"\1\0\xff\xff"))
+    stream("id-2-32-1", "tokens/00000000[1] is 4294967295", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(70000), tokens__00000000=npy("(2,)", "'<u4'", b"\1\0\0\0" + b"\xff" * 4))
+    stream("ids-a-scalar", "has 0 dimensions, expected 1", tokens__00000000=npy("()", "'|u1'", b"a"))
+    stream("good-ids-none", "ok", tokens__00000000=npy("(0,)", "'|u1'", b""))
+    stream("ids-more-than-2-20", "has 1048577 ids, expected at most 1048576", tokens__00000000=npy("(1048577,)", "'|u1'", bytes(1048577)))
+    stream("chunk-name-without-zeros", "tokens/0 is out of place", order=["kind", "version", "tokenizer/kind", "tokenizer/vocab_size", "tokens/0"], tokens__0=npy("(3,)", "'|u1'", b"abc"))
+    stream("vocabulary-nan", "vocab_size\": expected one integer, got <f8", tokenizer__vocab_size=scalar(float("nan")))
+    stream("vocabulary-negative", "-1 is negative", tokenizer__vocab_size=scalar(-1))
+    stream("vocabulary-0", "tokenizer/vocab_size is 0, expected 1", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(0))
+    stream("vocabulary-of-two", "expected one integer, got <i8 of shape (2,)", tokenizer__vocab_size=npy("(2,)", "'<i8'", struct.pack("<2q", 256, 256)))
+    stream("good-vocabulary-32-bits", "ok", tokenizer__vocab_size=npy("()", "'<i4'", struct.pack("<i", 256)))
+    stream("version-a-float", "expected one integer, got <f8", version=scalar(1.0))
+    stream("version-nan", "expected one integer, got <f8", version=scalar(float("nan")))
+    stream("kind-of-5000-bytes", "text of 5000 bytes, expected at most 31", kind=scalar("t" * 5000))
     stream("ids-signed", "has type i1", tokens__00000000=npy("(1,)", "'|i1'", b"\xff"))
     stream("ids-in-2-dimensions", "2 dimensions", tokens__00000000=npy("(1, 3)", "'|u1'", b"abc"))
     stream("chunk-2-first", "out of place", tokens__00000002=npy("(3,)", "'|u1'", b"abc"))

@@ -157,6 +157,36 @@ comma_locale() {
     cases "$tried" "options with sizes that are too large"
 }
 
+# number_options TOOL: its options that take one number, one a line; their value is called by a letter in --help.
+number_options() {
+    "$1" --help | sed -nE 's/^ +(-.,)? +--([a-z0-9-]+) ([A-Z]|ID)( .*)?$/\2/p'
+}
+
+# Of the values every fifth, another one first for each option; make soak: all.
+@test "what is no number, in each option of each tool that takes one: wrong usage, and the option is said" {
+    slow
+    local tool option value status said n=0 k=0 step=5 options
+    ! soak || step=1
+    local values=('' ' ' nan -nan inf -inf infinity 1e999 -1e999 1e99999999999 0x10 1e 1e+ . - + -- 1.2.3 1,5 ' 1' '1 '
+        1_000 '1;' '1#' 1k1 k --1 1kk ١ $'1\n' "1.$(printf %0100d 0)x")
+    for tool in "$BUILD"/bin/tg-*; do
+        mapfile -t options < <(number_options "$tool")
+        for option in "${options[@]}"; do
+            for ((k = (k + 1) % step, i = k; i < ${#values[@]}; i += step)); do
+                value=${values[i]} status=0
+                "$tool" "--$option=$value" > out 2> err < /dev/null || status=$?
+                n=$((n + 1))
+                said=$(< err)
+                [[ $status = 2 && ! -s out && $said = "${tool##*/}: --$option "* && $said != *$'\n'* ]] && continue
+                echo "$tool --$option '$value': status $status: $said"
+                return 1
+            done
+        done
+    done
+    cases "$n" "options with what is no number"
+    [[ $n -gt 300 ]]
+}
+
 @test "offsets beyond 2^32 are right" {
     slow
     need python3
