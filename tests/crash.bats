@@ -21,7 +21,7 @@ tg-train -m in/m.npz -o new.npz -n 2 -b 1 --save-every 1 in/t.npz'
 
 # Whether ../log has the titles and then complete lines of steps 1 to 3, some of them perhaps twice; removes it.
 make_log_check() {
-    cat > ../check-log << 'END'
+    cat > ../check-log << 'SCRIPT'
 [ -z "$(tail -c 1 ../log)" ] && awk -F '\t' '
     NR == 1 { bad = $0 != "step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s"; next }
     NF != 7 || $1 !~ /^[1-9][0-9]*$/ || $1 > step + 1 || $7 == "" { bad = 1 }
@@ -30,7 +30,7 @@ make_log_check() {
 [ -z "$bad" ] || cat ../log >&2
 rm ../log
 [ -z "$bad" ]
-END
+SCRIPT
 }
 
 @test "killed at every write of a run with a log: no saved step is missing there" {

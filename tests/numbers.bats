@@ -167,7 +167,7 @@ number_options() {
     slow
     local tool option value status said n=0 k=0 step=5 options
     ! soak || step=1
-    local values=('' ' ' nan -nan inf -inf infinity 1e999 -1e999 1e99999999999 0x10 1e 1e+ . - + -- 1.2.3 1,5 ' 1' '1 '
+    local values=('' ' ' nan -nan inf -inf infinity 1e999 -1e999 1e99999999999 0x10 1e 1e+ . - + -- 1.2.3 '1,5' ' 1' '1 '
         1_000 '1;' '1#' 1k1 k --1 1kk ١ $'1\n' "1.$(printf %0100d 0)x")
     for tool in "$BUILD"/bin/tg-*; do
         mapfile -t options < <(number_options "$tool")
