@@ -237,3 +237,51 @@ with open("large.safetensors", "wb") as f:
     refused zeros tg-info zeros
     [[ ! -e x.npz ]]
 }
+
+# large_file KIND ARGUMENT...: a file of more than 4 GiB with holes
+large_file() {
+    need python3
+    local status=0
+    python3 -B "$ROOT/tests/large_files.py" "$@" || status=$?
+    [[ $status != 77 ]] || skip "no files of 4 GiB with holes here"
+    return $status
+}
+
+@test "GGUF, llm.c's tokens, and (make soak) archives beyond 4 GiB: what lies there is read" {
+    slow
+    tg-init -t ids --vocab-size 8 --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 4 -o whole.npz 2> /dev/null
+    tg-convert whole.npz --to gguf -o small.gguf 2> /dev/null
+    tg-convert small.gguf -o small.npz 2> /dev/null
+    large_file gguf small.gguf large.gguf
+    run -0 --separate-stderr tg-convert large.gguf --lossy -o large.npz
+    cmp small.npz large.npz
+    truncate -s -1 large.gguf
+    refused "large.gguf" tg-convert large.gguf --lossy -o x.npz
+    rm large.gguf
+    large_file llmc large.bin
+    run -0 tg-info large.bin
+    [[ $output = *"2,147,483,653"* ]]
+    truncate -s -1 large.bin
+    refused "large.bin: 4294967305 bytes of ids, its header says 2147483653 ids of 2 bytes" tg-info large.bin
+    [[ ! -e x.npz ]]
+    rm large.bin
+    ! soak || large_archives # they are read whole, which takes half a minute
+}
+
+# With zip64: an array of that size, and arrays after it.
+large_archives() {
+    npz small.npz <<< 'q f4 1,2,4 0 1 2 3 4 5 6 7
+k f4 1,2,4 1 2 3 4 5 6 7 8
+v f4 1,2,4 2 3 4 5 6 7 8 9'
+    large_file qkv large.npz
+    tg-attn-dump --qkv large.npz | cmp - <(tg-attn-dump --qkv small.npz)
+    flip large.npz 4294967300
+    refused 'large.npz: member "a.npy" at offset 0: damaged' tg-attn-dump --qkv large.npz
+    rm large.npz
+    large_file tokens large.npz 5
+    run -0 tg-info --check large.npz
+    [[ $output = *"1,074,790,400"*"everything is as it should be"* ]]
+    rm large.npz
+    large_file tokens large.npz 9
+    refused "large.npz: tokens/00001024[1048575] is 9: the vocabulary has 8 ids" tg-info --check large.npz
+}
