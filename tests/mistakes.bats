@@ -330,6 +330,8 @@ advises() {
     for file in model.npz new.npz; do
         run -2 --separate-stderr tg-train -n 2 -m $file --log $file t.npz
         [[ $stderr = *"tg-train: $file: the log cannot be where the model is saved"* ]]
+        run -2 --separate-stderr tg-train -n 2 -m $file --log "$PWD/../${PWD##*/}/$file" t.npz
+        [[ $stderr = *"tg-train: $file: the log cannot be where the model is saved"* ]]
     done
     cmp model.npz want.npz
     cmp other.npz want.npz

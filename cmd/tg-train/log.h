@@ -4,6 +4,7 @@
 #ifndef TG_CMD_TRAIN_LOG_H
 #define TG_CMD_TRAIN_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -15,6 +16,9 @@
  * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  Messages name the file.
  */
 TG_MUST_CHECK tg_status train_log_open(FILE **log, const char *path, size_t step, tg_err *err);
+
+/* Whether two paths name the same entry of a directory, whether it is there or not. */
+bool train_log_is(const char *path, const char *other);
 
 /* TG_EIO with errno's reason. */
 TG_MUST_CHECK tg_status train_log_failed(const char *path, tg_err *err);

@@ -6,6 +6,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-train/command.h"
+#include "cmd/tg-train/log.h"
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/setup.h"
 
@@ -354,7 +355,7 @@ static tg_status work(struct job *job, tg_err *err)
         return status;
     if (s->complete)
         return already_complete(job, err);
-    if (job->o->log && !s->stream && strcmp(job->o->log, s->target) == 0)
+    if (job->o->log && !s->stream && train_log_is(job->o->log, s->target))
         return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
         return status;
