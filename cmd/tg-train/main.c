@@ -1,7 +1,6 @@
 /* tg-train: train a model on token archives. */
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
