@@ -6,9 +6,10 @@ load helper
 setup_file() {
     tg_fixtures || return 1
     command -v python3 > /dev/null || return 0
-    python3 "$ROOT/tests/bad_files.py" "$FIXTURES"
     echo 'text that is long enough to train on' | tg-tokenize > t.npz
     tg-init --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 4 -o m.npz 2> /dev/null
+    tg-train -m m.npz -o run.npz -n 2 -b 1 --val-fraction 0.4 t.npz 2> /dev/null
+    python3 "$ROOT/tests/bad_files.py" "$FIXTURES"
 }
 
 setup() {
@@ -28,6 +29,7 @@ give() {
         qkv) tg-attn-dump --qkv "$2" -o out/dump.npz ;;
         dump) tg-attn-view "$2" -o out/page.html ;;
         arrays) tg-info --check "$2" ;;
+        run) tg-train -m "$2" -o out/m.npz -n 3 -b 1 "$FIXTURES/t.npz" ;;
         log) tg-train -m "$FIXTURES/m.npz" -o out/m.npz -n 1 -b 1 --val-fraction 0 --log "$2" "$FIXTURES/t.npz" ;;
         history) tg-info "$2" ;;
     esac > stdout 2> stderr < /dev/null
@@ -87,4 +89,5 @@ refused() {
     (cd "$FIXTURES" && cksum log/* | diff log-before - | grep '^[<>]' | grep -v /good > changed) || true
     [[ ! -s $FIXTURES/changed ]]
 }
+@test "bad files: runs" { refused run; }
 @test "bad files: dumps and tokens, with right checksums" { refused dump tokens; }

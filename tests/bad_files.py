@@ -3,7 +3,7 @@
 bad_files.py DIRECTORY    writes them there, and a table, DIRECTORY/list: path, reader, words of the message
 
 The reader says what the file is given as: model, tokenizer, pattern (a tokenizer whose rule must be given), tokens,
-dump, qkv, arrays, log, history.  A path that ends with / is a directory.  Words of "ok" mark the good files that the others differ from: they
+dump, qkv, arrays, run, log, history.  A path that ends with / is a directory.  Words of "ok" mark the good files that the others differ from: they
 must be accepted, so that it is the defect that is refused.  Needs nothing besides Python.
 """
 import base64
@@ -12,6 +12,7 @@ import os
 import pickle
 import struct
 import sys
+import zipfile
 import zlib
 
 ROOT = None
@@ -1011,6 +1012,75 @@ def make_archives():
     stream("goes-on-text", "goes_on\": expected one integer", goes_on=scalar("yes"))
 
 
+# ---- runs
+
+
+def make_runs():
+    """A run that the caller has made, DIRECTORY/run.npz: of two steps, with a probe, the losses and moments."""
+    if not os.path.exists(f"{ROOT}/run.npz"):
+        return
+    with zipfile.ZipFile(f"{ROOT}/run.npz") as z:
+        good = {name[:-4]: z.read(name) for name in z.namelist()}
+
+    def case(name, words, array=None, data=None, **more):
+        arrays = {**good, **({array: data} if array else {}), **{k.replace("__", "/"): v for k, v in more.items()}}
+        bad(f"run/{name}.npz", "run", words, named(arrays))
+
+    def changed(name, form, value, index=0):
+        """The array with another element."""
+        data = bytearray(good[name])
+        at = len(data) + struct.calcsize(form) * index if index < 0 else 10 + struct.unpack_from("<H", data, 8)[0] + struct.calcsize(form) * index
+        struct.pack_into(form, data, at, value)
+        return bytes(data)
+
+    case("good", "ok")
+    nan, inf = float("nan"), float("inf")
+    for setting, low, high in (("lr", -1.0, 1000.5), ("min_lr", -1.0, 1000.5), ("beta1", -0.1, 1.0), ("beta2", -0.1, 1.0),
+                               ("weight_decay", -1.0, 1000.5), ("clip", -1.0, 1e10), ("dropout", -0.5, 1.0),
+                               ("val_fraction", -0.5, 0.95)):
+        for name, value in (("nan", nan), ("infinite", inf), ("minus-infinite", -inf), ("below", low), ("above", high)):
+            case(f"{setting}-{name}", f"train/{setting}", f"train/{setting}", scalar(value))
+        case(f"{setting}-an-integer", f"train/{setting}", f"train/{setting}", scalar(1))
+    for setting in ("steps", "batch", "context", "accumulate", "warmup", "step"):
+        for name, value in (("negative", -1), ("2-63-1", (1 << 63) - 1), ("a-float", 1.0), ("text", "one")):
+            case(f"{setting}-{name}", f"train/{setting}", f"train/{setting}", scalar(value))
+    for setting in ("steps", "batch", "accumulate"):
+        case(f"{setting}-0", f"train/{setting}", f"train/{setting}", scalar(0))
+    case("context-5-of-4", "context 5 exceeds the model's 4", "train/context", scalar(5))
+    case("precision-unknown", "train/precision", "train/precision", scalar("f8"))
+    case("step-missing", "train/step", "train/step", None)
+    case("step-0-with-moments", "up to train/step, 0", "train/step", scalar(0))
+    case("setting-unknown", "train/x", "train/x", scalar(1))
+    case("losses-nan", "train/history/loss[1] is nan", "train/history/loss", changed("train/history/loss", "<d", nan, 1))
+    case("losses-infinite", "train/history/loss[0] is inf", "train/history/loss", changed("train/history/loss", "<d", inf))
+    case("losses-in-another-order", "train/history/step", "train/history/step", changed("train/history/step", "<q", 9))
+    case("losses-step-0", "train/history/step", "train/history/step", changed("train/history/step", "<q", 0))
+    case("losses-step-negative", "train/history/step", "train/history/step", changed("train/history/step", "<q", -1))
+    case("losses-step-beyond-the-run", "train/history/step", "train/history/step", changed("train/history/step", "<q", 3, 1))
+    case("losses-fewer-than-steps", "expected as many", "train/history/loss", npy("(1,)", "'<f8'", bytes(8)))
+    case("losses-float32", "train/history/loss has 2 elements of type f4", "train/history/loss", npy("(2,)", "'<f4'", bytes(8)))
+    case("losses-without-steps", "expected as many", "train/history/step", None)
+    case("losses-2000", "expected 1 to 1024", "train/history/loss", npy("(2000,)", "'<f8'", bytes(16000)))
+    case("probe-beyond-the-vocabulary", "probe/tokens[0] is 300: the vocabulary has", "probe/tokens", changed("probe/tokens", "<i", 300))
+    case("probe-negative", "probe/tokens[0] is -1", "probe/tokens", changed("probe/tokens", "<i", -1))
+    case("probe-2-31-1", "probe/tokens[1] is 2147483647", "probe/tokens", changed("probe/tokens", "<i", (1 << 31) - 1, 1))
+    case("probe-64-bits", "probe/tokens has 2 elements of type i8", "probe/tokens", npy("(2,)", "'<i8'", bytes(16)))
+    case("probe-floats", "probe/tokens has 2 elements of type f4", "probe/tokens", npy("(2,)", "'<f4'", bytes(8)))
+    case("probe-of-5000", "probe/tokens has 5000 elements of type i4, expected 1 to 32", "probe/tokens", npy("(5000,)", "'<i4'", bytes(20000)))
+    case("probe-in-2-dimensions", "expected 1 to 32 of type i4", "probe/tokens", npy("(2, 1)", "'<i4'", bytes(8)))
+    case("probe-a-scalar", "expected 1 to 32 of type i4", "probe/tokens", npy("()", "'<i4'", bytes(4)))
+    for value in (nan, inf, -inf):
+        word = str(value).replace("-", "minus-")
+        for array in ("wte.weight", "lm_head.weight", "opt/m/wte.weight", "opt/v/wte.weight"):
+            if array in good:
+                case(f"{array.replace('/', '-')}-{word}", f"{array}[1] is {value}", array, changed(array, "<f", value, 1))
+    case("second-moment-negative", "opt/v/wte.weight[0] is -1: it must not be negative", "opt/v/wte.weight", changed("opt/v/wte.weight", "<f", -1))
+    case("moment-missing", "the optimizer's state has", "opt/m/wte.weight", None)
+    case("moment-of-another-shape", "opt/m/wte.weight has", "opt/m/wte.weight", floats(2))
+    case("moment-doubles", "opt/m/wte.weight has", "opt/m/wte.weight", npy("(2,)", "'<f8'", bytes(16)))
+    case("moment-of-no-tensor", "opt/m/x", "opt/m/x", floats(2))
+
+
 # ---- logs of training
 
 
@@ -1107,7 +1177,7 @@ def make_logs():
 def main():
     global ROOT
     ROOT = sys.argv[1]
-    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives, make_logs):
+    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives, make_runs, make_logs):
         make()
     with open(f"{ROOT}/list", "w") as f:
         f.writelines(TABLE)
