@@ -3,7 +3,7 @@
 bad_files.py DIRECTORY    writes them there, and a table, DIRECTORY/list: path, reader, words of the message
 
 The reader says what the file is given as: model, tokenizer, pattern (a tokenizer whose rule must be given), tokens,
-dump, qkv, arrays, log.  A path that ends with / is a directory.  Words of "ok" mark the good files that the others differ from: they
+dump, qkv, arrays, run, log, history.  A path that ends with / is a directory.  Words of "ok" mark the good files that the others differ from: they
 must be accepted, so that it is the defect that is refused.  Needs nothing besides Python.
 """
 import base64
@@ -12,6 +12,7 @@ import os
 import pickle
 import struct
 import sys
+import zipfile
 import zlib
 
 ROOT = None
@@ -191,6 +192,22 @@ def make_npy():
     case("integers", "expected 'f4' or 'f8'", npy(descr="'<i4'"))
     case("nan", "k[2] is nan", npy(data=struct.pack("<8f", 0, 0, float("nan"), 0, 0, 0, 0, 0)))
     case("infinity", "k[7] is inf", npy(data=struct.pack("<8f", *[0] * 7, float("inf"))))
+    case("minus-infinity", "k[0] is -inf", npy(data=struct.pack("<8f", float("-inf"), *[0] * 7)))
+    case("nan-negative-with-a-payload", "k[3] is ", npy(data=struct.pack("<3fI4f", 0, 0, 0, 0xFF812345, 0, 0, 0, 0)))
+    case("good-doubles", "ok", npy(descr="'<f8'", data=struct.pack("<8d", 0, -0.0, 5e-324, -1e-300, 1e-40, 3.4e38, -3.4e38, 1)))
+    case("double-nan", "k[1] is nan", npy(descr="'<f8'", data=struct.pack("<8d", 0, float("nan"), *[0] * 6)))
+    case("double-infinity", "k[7] is inf", npy(descr="'<f8'", data=struct.pack("<8d", *[0] * 7, float("inf"))))
+    case("double-beyond-float32", "k[7] is 1e+300", npy(descr="'<f8'", data=struct.pack("<8d", *[0] * 7, 1e300)))
+    case("double-just-beyond-float32", "k[0] is 3.40282e+38: it must be finite as float32", npy(descr="'<f8'", data=struct.pack("<8d", 3.4028235678e38, *[0] * 7)))
+    for code, size in (("f2", 2), ("i8", 8), ("u4", 4)):
+        case(f"type-{code}", "expected 'f4' or 'f8'", npy(descr=f"'<{code}'", data=bytes(8 * size)))
+    for code, size in (("f16", 16), ("c8", 8), ("M8[s]", 8), ("V4", 4)):
+        case(f"type-{code[:2]}", f"element type '<{code}' is not one of", npy(descr=f"'<{code}'", data=bytes(8 * size)))
+    case("type-b1", "elements are 'b1', expected 'f4' or 'f8'", npy(descr="'|b1'", data=bytes(8)))
+    case("good-type-native", "ok", npy(descr="'=f4'"))
+    case("good-type-without-order", "ok", npy(descr="'f4'"))
+    case("type-empty", "element type '' is not one of", npy(descr="''"))
+    case("type-of-4300-digits", "cannot parse 'descr'", npy(descr="'<f" + "4" * 4300 + "'"))
 
 
 # ---- a model of one layer: 4 channels, 2 heads, 8 tokens
@@ -381,18 +398,20 @@ def gguf_tensor(name, dims, offset, kind=0, ndim=None):
         struct.pack("<Q", d) for d in dims) + struct.pack("<IQ", kind, offset)
 
 
-def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tensors=None, change=None):
-    """change(name, dims, offset): arguments of gguf_tensor() instead."""
+def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tensors=None, change=None, rows=8):
+    """change(name, dims, offset): arguments of gguf_tensor() instead.  rows: of the embedding."""
     values = VALUES if values is None else values
     if tensors is None:
         tensors, at = [], 0
+        contents = {**DATA, "wte.weight": DATA["wte.weight"][:16] * rows} if rows != 8 else DATA
         for name, shape in SHAPES.items():
             stem, suffix = name.rsplit(".", 1)
+            shape = [rows, 4] if name == "wte.weight" else shape
             dims = shape[::-1] if name[:2] in ("wt", "wp") else shape  # the other matrices lie transposed there
             arguments = f"{NAMES[stem]}.{suffix}", dims, at
             tensors.append(gguf_tensor(*(change(*arguments) if change else arguments)))
-            at += -(-len(DATA[name]) // 32) * 32
-        data = b"".join(d + b"\0" * (-len(d) % 32) for d in DATA.values()) if data is None else data
+            at += -(-len(contents[name]) // 32) * 32
+        data = b"".join(d + b"\0" * (-len(d) % 32) for d in contents.values()) if data is None else data
     head = struct.pack("<4sIQQ", b"GGUF", version, len(tensors) if n_tensors is None else n_tensors,
                        len(values) if n_values is None else n_values) + b"".join(values) + b"".join(tensors)
     return head + b"\0" * (-len(head) % 32) + (data or b"")
@@ -485,21 +504,126 @@ def make_gguf():
     case("offset-overlap", "overlaps", gguf(change=instead(bias, offset=0)))
     case("data-missing", "of the data, which has 0", gguf(data=b""))
     case("data-after-the-last", "follow the last tensor", gguf() + b"x" * 32)
-    tokens = kv("tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, 2) + text("a") + text("b"))
-    model = kv("tokenizer.ggml.model", 8, text("gpt2"))
 
-    def vocabulary(name, words, *values):
-        case("vocabulary-" + name, words, gguf(VALUES + list(values)))
 
-    vocabulary("of-another-kind", "tokenizer.ggml.model", kv("tokenizer.ggml.model", 8, text("llama")), tokens)
-    vocabulary("without-tokens", "tokenizer.ggml.tokens is missing", model)
-    vocabulary("tokens-are-numbers", "expected an array of texts", model, kv("tokenizer.ggml.tokens", 9, struct.pack("<IQ2I", 4, 2, 1, 2)))
-    vocabulary("without-merges", "tokenizer.ggml.merges", model, tokens)
-    vocabulary("types-too-few", "has 1 elements", model, tokens, kv("tokenizer.ggml.merges", 9, struct.pack("<IQ", 8, 0)),
-               kv("tokenizer.ggml.token_type", 9, struct.pack("<IQi", 5, 1, 1)))
-    vocabulary("type-77", "type 77", model, tokens, kv("tokenizer.ggml.merges", 9, struct.pack("<IQ", 8, 0)),
-               kv("tokenizer.ggml.token_type", 9, struct.pack("<IQ2i", 5, 2, 77, 1)))
-    vocabulary("half-a-merge", "expected two halves", model, tokens, kv("tokenizer.ggml.merges", 9, struct.pack("<IQ", 8, 1) + text("ab")))
+def gguf_array(key, kind, *values):
+    """An array of texts, or of numbers of a type of GGUF's."""
+    body = b"".join(text(v) if kind == 8 else struct.pack("<" + "BbHhIif?__QqdG"[kind], v) for v in values)
+    return kv(key, 9, struct.pack("<IQ", kind, len(values)) + body)
+
+
+def make_gguf_vocabularies():
+    """Vocabularies in the values of a GGUF file: 256 bytes, "ab" and the end of a text."""
+    T8, I32 = 8, 5
+    letters = byte_characters()
+    tokens = letters + ["ab", "<|end|>"]
+    types = [1] * 257 + [3]
+    good = {"model": "gpt2", "pre": "gpt-2", "tokens": tokens, "token_type": types, "merges": ["a b"],
+            "bos_token_id": 257, "eos_token_id": 257}
+
+    def entry(name, value):
+        key = name if "." in name else "tokenizer.ggml." + name
+        if isinstance(value, bytes):  # as it is in the file, from the type on
+            return text(key) + value
+        if isinstance(value, list):
+            return gguf_array(key, T8 if all(isinstance(v, (str, bytes)) for v in value) else I32, *value)
+        return kv(key, 8, text(value)) if isinstance(value, str) else u32(key, value)
+
+    def case(name, words, rows=258, **change):
+        values = {**good, **{k.replace("__", "."): v for k, v in change.items()}}
+        data = gguf(VALUES + [entry(k, v) for k, v in values.items() if v is not None], rows=rows)
+        bad(f"gguf-vocabulary/{name}.gguf", "model", words, data)
+
+    def texts(*t):  # an array of texts, from its type on
+        return struct.pack("<IIQ", 9, 8, len(t)) + b"".join(map(text, t))
+
+    def ids(code, kind, *n):
+        return struct.pack(f"<IIQ{len(n)}{code}", 9, kind, len(n), *n)
+
+    case("good", "ok")
+    case("good-without-types", "ok", token_type=None)
+    case("good-rows-beyond-the-vocabulary", "ok", rows=320)
+    case("good-unused-tokens", "ok", tokens=tokens + ["[PAD258]"] * 2, token_type=types + [5] * 2, rows=260)
+    case("good-without-some-bytes", "ok", tokens=tokens[1:], token_type=types[1:], bos_token_id=256, eos_token_id=256)
+    case("good-no-vocabulary", "ok", model="no_vocab")
+    case("kind-unknown", "tokenizer.ggml.model is \"llama\"", model="llama")
+    case("kind-empty", "tokenizer.ggml.model is \"\"", model="")
+    case("kind-with-an-escape", "which tg does not know", model="\x1b[2J")
+    case("kind-a-number", "tokenizer.ggml.model is u32, expected a text", model=1)
+    case("kind-an-array", "tokenizer.ggml.model is an array of text", model=["gpt2"])
+    case("rule-unknown", "tokenizer.ggml.pre is \"words\"", pre="words")
+    case("rule-of-other-bytes", "which tg does not know", pre=struct.pack("<I", 8) + text(b"\xff\xfe"))
+    case("rule-a-number", "tokenizer.ggml.pre is u32, expected a text", pre=1)
+    case("tokens-missing", "tokenizer.ggml.tokens is missing", tokens=None)
+    case("tokens-none", "the vocabulary has no tokens", tokens=texts(), token_type=None, bos_token_id=None, eos_token_id=None)
+    case("tokens-a-text", "tokenizer.ggml.tokens is text", tokens="abc")
+    case("tokens-numbers", "expected an array of texts", tokens=ids("I", 4, 1, 2))
+    case("tokens-fewer-than-types", "has 258 elements, tokenizer.ggml.tokens has 257", tokens=tokens[:-1],
+         bos_token_id=256, eos_token_id=256)
+    case("tokens-more-than-types", "has 258 elements, tokenizer.ggml.tokens has 259", tokens=tokens + ["ac"])
+    case("tokens-more-than-rows", "vocab_size 257 is below the 258 ids", rows=257)
+    case("token-empty", "a token has 0 bytes", tokens=tokens[:256] + ["", "<|end|>"])
+    case("token-empty-special", "token 257 is empty", tokens=tokens[:257] + [""])
+    case("token-twice", "tokens 97 and 256 are both", tokens=tokens[:256] + [letters[97], "<|end|>"])
+    case("token-special-twice", "special token 258 has the text of token 257", tokens=tokens + ["<|end|>"], token_type=types + [3], rows=259)
+    case("token-not-byte-level", "is not a byte-level token", tokens=tokens[:256] + ["a b", "<|end|>"])
+    case("token-beyond-the-byte-letters", "is not a byte-level token", tokens=tokens[:256] + ["\u4f60", "<|end|>"])
+    case("token-not-utf-8", "is not a byte-level token", tokens=texts(*tokens[:256], b"\xff\xfe", "<|end|>"))
+    case("token-with-a-nul", "is not a byte-level token", tokens=texts(*tokens[:256], b"a\0b", "<|end|>"))
+    case("token-with-an-escape", "is not a byte-level token", tokens=tokens[:256] + ["\x1b[2J", "<|end|>"])
+    case("token-of-70000-bytes", "a token has 70000 bytes, expected 1 to 65536", tokens=tokens[:256] + ["a" * 70000, "<|end|>"])
+    case("token-special-of-70000-bytes", "token 257 has 70000 bytes, expected at most 65536", tokens=tokens[:257] + ["a" * 70000])
+    case("token-length-2-64-1", "expected 18446744073709551615 bytes", tokens=struct.pack("<IIQQ", 9, 8, 2, U64) + b"a" * 64)
+    case("types-fewer", "has 257 elements, tokenizer.ggml.tokens has 258", token_type=types[1:])
+    case("types-more", "has 259 elements, tokenizer.ggml.tokens has 258", token_type=types + [1])
+    case("types-none", "has 0 elements", token_type=ids("i", 5))
+    case("types-texts", "expected an array of integers", token_type=["1"] * 258)
+    case("types-floats", "is an array of f32", token_type=ids("f", 6, *types))
+    case("types-a-number", "expected an array of integers", token_type=1)
+    case("type-77", "token 257 has type 77", token_type=types[:-1] + [77])
+    case("type-negative", "token 257 has type -1", token_type=types[:-1] + [-1])
+    case("type-2-64-1", "token 0 has type 9223372036854775807", token_type=ids("Q", 10, *[U64] * 258))
+    case("type-6-byte", "token 0 has type 6", token_type=[6] * 258)
+    case("types-all-unused", "the vocabulary has no tokens", token_type=[5] * 258)
+    case("type-unused-for-half-of-a-merge", "\"a\", half of a merge, is not in the vocabulary", token_type=types[:97] + [5] + types[98:])
+    case("type-unused-for-what-a-merge-makes", "is not in the vocabulary", token_type=types[:256] + [5, 3])
+    case("type-special-for-what-a-merge-makes", "is not in the vocabulary", token_type=types[:256] + [3, 3])
+    case("merges-missing", "tokenizer.ggml.merges is missing", merges=None)
+    case("merges-numbers", "expected an array of texts", merges=ids("I", 4, 1, 2))
+    case("merges-a-text", "expected an array of texts", merges="a b")
+    case("merge-empty", "expected two halves", merges=[""])
+    case("merge-a-space", "expected two halves", merges=[" "])
+    case("merge-without-space", "expected two halves", merges=["ab"])
+    case("merge-without-second-half", "a token has 0 bytes", merges=["ab "])
+    case("merge-of-three", "is not a byte-level token", merges=["a b c"])
+    case("merge-of-unknown", "half of a merge, is not in the vocabulary", merges=["zz a"])
+    case("merge-with-unknown", "half of a merge, is not in the vocabulary", merges=["a zz"])
+    case("merge-makes-unknown", "which a merge of \"a\" makes, is not in the vocabulary", merges=["a c"])
+    case("merge-not-byte-level", "is not a byte-level token", merges=["a \u4f60"])
+    case("merge-not-utf-8", "is not a byte-level token", merges=texts(b"a \xff"))
+    case("merge-with-an-escape", "is not a byte-level token", merges=["a \x1b[2J"])
+    case("merge-twice", "merge 1 is the same as merge 0", merges=["a b", "a b"])
+    case("merge-of-a-special", "is not in the vocabulary", merges=["< |end|>"])
+    case("merge-of-70000-bytes", "a token has 70000 bytes", merges=["a " + "b" * 70000])
+    case("end-is-no-id", "tokenizer.ggml.eos_token_id is 258, expected one of the 258 tokens", eos_token_id=258)
+    case("end-2-32-1", "tokenizer.ggml.eos_token_id is 4294967295, expected one of", eos_token_id=U32)
+    case("end-negative", "tokenizer.ggml.eos_token_id is -1", eos_token_id=struct.pack("<Ii", 5, -1))
+    case("end-a-text", "tokenizer.ggml.eos_token_id is text, expected an integer", eos_token_id="<|end|>")
+    case("end-an-array", "tokenizer.ggml.eos_token_id is an array", eos_token_id=[257])
+    case("beginning-is-no-id", "tokenizer.ggml.bos_token_id is 258, expected one of", bos_token_id=258)
+    case("beginning-2-63-1", "tokenizer.ggml.bos_token_id is 9223372036854775807, expected one of", bos_token_id=struct.pack("<IQ", 10, (1 << 63) - 1))
+    case("beginning-a-float", "tokenizer.ggml.bos_token_id is f32", bos_token_id=struct.pack("<If", 6, 1))
+    case("own-kind-unknown", "tg.tokenizer.kind is \"words\", expected bytes, char or bpe", tg__tokenizer__kind="words")
+    case("own-kind-a-number", "tg.tokenizer.kind is u32", tg__tokenizer__kind=1)
+    case("own-kind-bytes-of-other-tokens", "are not those of", tg__tokenizer__kind="bytes", tokens=letters[::-1] + tokens[256:])
+    case("own-kind-bytes-with-few-tokens", "are not those of", tg__tokenizer__kind="bytes", tokens=["a", "b"])
+    case("own-kind-char-of-two-characters", "are not those of", tg__tokenizer__kind="char", tokens=["a", "bc"])
+    case("own-kind-char-not-sorted", "are not those of", tg__tokenizer__kind="char", tokens=["b", "a"])
+    case("own-kind-char-twice", "are not those of", tg__tokenizer__kind="char", tokens=["a", "a"])
+    case("own-kind-char-without-tokens", "the text is empty", tg__tokenizer__kind="char", tokens=texts())
+    case("own-kind-bytes-and-more", "are not those of", tg__tokenizer__kind="bytes", tokens=tokens)
+    case("good-own-kind-bytes", "ok", tg__tokenizer__kind="bytes", tokens=letters + ["[PAD256]", "[PAD257]"])
+    case("good-own-kind-char", "ok", tg__tokenizer__kind="char", tokens=["a", "b", "[PAD2]"])
 
 
 # ---- PyTorch
@@ -819,6 +943,17 @@ def make_archives():
     case("shape-0", "none of size 0", h__0__q=npy("(1, 0, 2, 2)", data=b""))
     case("doubles", "expected 'f4'", h__0__q=npy("(1, 2, 2, 2)", "'<f8'", bytes(64)))
     case("q-nan", "h.0.q[0] is nan", h__0__q=floats(1, 2, 2, 2, value=float("nan")))
+    for name in ("q", "k", "v", "scores", "probs", "att"):
+        for value in ("nan", "inf", "-inf"):
+            case(f"stage-{name}-{value.replace('-', 'minus-')}", f"h.0.{name}[0] is {value}", "arrays",
+                 **{f"h__0__{name}": floats(1, 2, 2, 2, value=float(value))})
+    for name in ("x", "qkv", "out"):
+        shape = (1, 2, 12) if name == "qkv" else (1, 2, 4)
+        case(f"good-stage-{name}", "ok", "arrays", **{f"h__0__{name}": floats(*shape)})
+        case(f"stage-{name}-nan", f"h.0.{name}[0] is nan", "arrays", **{f"h__0__{name}": floats(*shape, value=float("nan"))})
+        case(f"stage-{name}-infinite", f"h.0.{name}[0] is inf", "arrays", **{f"h__0__{name}": floats(*shape, value=float("inf"))})
+        case(f"stage-{name}-narrower", f"h.0.{name} has shape (1, 2, 3)", **{f"h__0__{name}": floats(1, 2, 3)})
+        case(f"stage-{name}-doubles", f"h.0.{name}: elements are 'f8'", **{f"h__0__{name}": npy(str(shape), "'<f8'", bytes(8 * product(shape)))})
     case("score-infinite", "h.0.scores[0] is inf", "arrays", h__0__scores=floats(1, 2, 2, 2, value=float("inf")))
     case("probability-2", "a probability is between 0 and 1", "arrays", h__0__probs=floats(1, 2, 2, 2, value=2.0))
     case("probability-negative", "a probability is between 0 and 1", "arrays", h__0__probs=floats(1, 2, 2, 2, value=-1.0))
@@ -843,6 +978,30 @@ def make_archives():
     stream("vocabulary-2-32", "4294967296", tokenizer__vocab_size=scalar(1 << 32))
     stream("ids-beyond-the-vocabulary", "tokens/00000000[1] is 256", tokens__00000000=npy("(2,)", "'<u2'", struct.pack("<2H", 1, 256)))
     stream("ids-64-bits", "has type u8", tokens__00000000=npy("(1,)", "'<u8'", bytes(8)))
+    for name, kind, size, words in (
+            ("bool", "|b1", 1, "has type b1"), ("floats", "<f4", 4, "has type f4"), ("doubles", "<f8", 8, "has type f8"),
+            ("halves", "<f2", 2, "has type f2"), ("text", "|S1", 1, "has type S1"), ("signed-16", "<i2", 2, "has type i2"),
+            ("signed-64", "<i8", 8, "has type i8"), ("unicode", "<U1", 4, "element type '<U1' is not"),
+            ("times", "<M8[s]", 8, "element type '<M8[s]' is not"), ("u3", "<u3", 3, "element type '<u3' is not"),
+            ("big-endian", ">u2", 2, "is big-endian"), ("objects", "|O", 8, "Python objects")):
+        stream("ids-" + name, words, tokens__00000000=npy("(2,)", f"'{kind}'", bytes(2 * size)))
+    stream("good-ids-wider-than-needed", "ok", tokens__00000000=npy("(1,)", "'<u4'", bytes(4)))
+    stream("ids-nan", "has type f4", tokens__00000000=npy("(1,)", "'<f4'", struct.pack("<f", float("nan"))))
+    stream("id-255-of-a-vocabulary-of-5", "tokens/00000000[1] is 255: the vocabulary has 5 ids", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(5), tokens__00000000=npy("(3,)", "'|u1'", b"\0\xff\4"))
+    stream("id-2-16-1", "tokens/00000000[1] is 65535", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(65535), tokens__00000000=npy("(2,)", "'<u2'", b"\1\0\xff\xff"))
+    stream("id-2-32-1", "tokens/00000000[1] is 4294967295", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(70000), tokens__00000000=npy("(2,)", "'<u4'", b"\1\0\0\0" + b"\xff" * 4))
+    stream("ids-a-scalar", "has 0 dimensions, expected 1", tokens__00000000=npy("()", "'|u1'", b"a"))
+    stream("good-ids-none", "ok", tokens__00000000=npy("(0,)", "'|u1'", b""))
+    stream("ids-more-than-2-20", "has 1048577 ids, expected at most 1048576", tokens__00000000=npy("(1048577,)", "'|u1'", bytes(1048577)))
+    stream("chunk-name-without-zeros", "tokens/0 is out of place", order=["kind", "version", "tokenizer/kind", "tokenizer/vocab_size", "tokens/0"], tokens__0=npy("(3,)", "'|u1'", b"abc"))
+    stream("vocabulary-nan", "vocab_size\": expected one integer, got <f8", tokenizer__vocab_size=scalar(float("nan")))
+    stream("vocabulary-negative", "-1 is negative", tokenizer__vocab_size=scalar(-1))
+    stream("vocabulary-0", "tokenizer/vocab_size is 0, expected 1", tokenizer__kind=scalar("ids"), tokenizer__vocab_size=scalar(0))
+    stream("vocabulary-of-two", "expected one integer, got <i8 of shape (2,)", tokenizer__vocab_size=npy("(2,)", "'<i8'", struct.pack("<2q", 256, 256)))
+    stream("good-vocabulary-32-bits", "ok", tokenizer__vocab_size=npy("()", "'<i4'", struct.pack("<i", 256)))
+    stream("version-a-float", "expected one integer, got <f8", version=scalar(1.0))
+    stream("version-nan", "expected one integer, got <f8", version=scalar(float("nan")))
+    stream("kind-of-5000-bytes", "text of 5000 bytes, expected at most 31", kind=scalar("t" * 5000))
     stream("ids-signed", "has type i1", tokens__00000000=npy("(1,)", "'|i1'", b"\xff"))
     stream("ids-in-2-dimensions", "2 dimensions", tokens__00000000=npy("(1, 3)", "'|u1'", b"abc"))
     stream("chunk-2-first", "out of place", tokens__00000002=npy("(3,)", "'|u1'", b"abc"))
@@ -853,10 +1012,172 @@ def make_archives():
     stream("goes-on-text", "goes_on\": expected one integer", goes_on=scalar("yes"))
 
 
+# ---- runs
+
+
+def make_runs():
+    """A run that the caller has made, DIRECTORY/run.npz: of two steps, with a probe, the losses and moments."""
+    if not os.path.exists(f"{ROOT}/run.npz"):
+        return
+    with zipfile.ZipFile(f"{ROOT}/run.npz") as z:
+        good = {name[:-4]: z.read(name) for name in z.namelist()}
+
+    def case(name, words, array=None, data=None, **more):
+        arrays = {**good, **({array: data} if array else {}), **{k.replace("__", "/"): v for k, v in more.items()}}
+        bad(f"run/{name}.npz", "run", words, named(arrays))
+
+    def changed(name, form, value, index=0):
+        """The array with another element."""
+        data = bytearray(good[name])
+        at = len(data) + struct.calcsize(form) * index if index < 0 else 10 + struct.unpack_from("<H", data, 8)[0] + struct.calcsize(form) * index
+        struct.pack_into(form, data, at, value)
+        return bytes(data)
+
+    case("good", "ok")
+    nan, inf = float("nan"), float("inf")
+    for setting, low, high in (("lr", -1.0, 1000.5), ("min_lr", -1.0, 1000.5), ("beta1", -0.1, 1.0), ("beta2", -0.1, 1.0),
+                               ("weight_decay", -1.0, 1000.5), ("clip", -1.0, 1e10), ("dropout", -0.5, 1.0),
+                               ("val_fraction", -0.5, 0.95)):
+        for name, value in (("nan", nan), ("infinite", inf), ("minus-infinite", -inf), ("below", low), ("above", high)):
+            case(f"{setting}-{name}", f"train/{setting}", f"train/{setting}", scalar(value))
+        case(f"{setting}-an-integer", f"train/{setting}", f"train/{setting}", scalar(1))
+    for setting in ("steps", "batch", "context", "accumulate", "warmup", "step"):
+        for name, value in (("negative", -1), ("2-63-1", (1 << 63) - 1), ("a-float", 1.0), ("text", "one")):
+            case(f"{setting}-{name}", f"train/{setting}", f"train/{setting}", scalar(value))
+    for setting in ("steps", "batch", "accumulate"):
+        case(f"{setting}-0", f"train/{setting}", f"train/{setting}", scalar(0))
+    case("context-5-of-4", "context 5 exceeds the model's 4", "train/context", scalar(5))
+    case("precision-unknown", "train/precision", "train/precision", scalar("f8"))
+    case("step-missing", "train/step", "train/step", None)
+    case("step-0-with-moments", "up to train/step, 0", "train/step", scalar(0))
+    case("setting-unknown", "train/x", "train/x", scalar(1))
+    case("losses-nan", "train/history/loss[1] is nan", "train/history/loss", changed("train/history/loss", "<d", nan, 1))
+    case("losses-infinite", "train/history/loss[0] is inf", "train/history/loss", changed("train/history/loss", "<d", inf))
+    case("losses-in-another-order", "train/history/step", "train/history/step", changed("train/history/step", "<q", 9))
+    case("losses-step-0", "train/history/step", "train/history/step", changed("train/history/step", "<q", 0))
+    case("losses-step-negative", "train/history/step", "train/history/step", changed("train/history/step", "<q", -1))
+    case("losses-step-beyond-the-run", "train/history/step", "train/history/step", changed("train/history/step", "<q", 3, 1))
+    case("losses-fewer-than-steps", "expected as many", "train/history/loss", npy("(1,)", "'<f8'", bytes(8)))
+    case("losses-float32", "train/history/loss has 2 elements of type f4", "train/history/loss", npy("(2,)", "'<f4'", bytes(8)))
+    case("losses-without-steps", "expected as many", "train/history/step", None)
+    case("losses-2000", "expected 1 to 1024", "train/history/loss", npy("(2000,)", "'<f8'", bytes(16000)))
+    case("probe-beyond-the-vocabulary", "probe/tokens[0] is 300: the vocabulary has", "probe/tokens", changed("probe/tokens", "<i", 300))
+    case("probe-negative", "probe/tokens[0] is -1", "probe/tokens", changed("probe/tokens", "<i", -1))
+    case("probe-2-31-1", "probe/tokens[1] is 2147483647", "probe/tokens", changed("probe/tokens", "<i", (1 << 31) - 1, 1))
+    case("probe-64-bits", "probe/tokens has 2 elements of type i8", "probe/tokens", npy("(2,)", "'<i8'", bytes(16)))
+    case("probe-floats", "probe/tokens has 2 elements of type f4", "probe/tokens", npy("(2,)", "'<f4'", bytes(8)))
+    case("probe-of-5000", "probe/tokens has 5000 elements of type i4, expected 1 to 32", "probe/tokens", npy("(5000,)", "'<i4'", bytes(20000)))
+    case("probe-in-2-dimensions", "expected 1 to 32 of type i4", "probe/tokens", npy("(2, 1)", "'<i4'", bytes(8)))
+    case("probe-a-scalar", "expected 1 to 32 of type i4", "probe/tokens", npy("()", "'<i4'", bytes(4)))
+    for value in (nan, inf, -inf):
+        word = str(value).replace("-", "minus-")
+        for array in ("wte.weight", "lm_head.weight", "opt/m/wte.weight", "opt/v/wte.weight"):
+            if array in good:
+                case(f"{array.replace('/', '-')}-{word}", f"{array}[1] is {value}", array, changed(array, "<f", value, 1))
+    case("second-moment-negative", "opt/v/wte.weight[0] is -1: it must not be negative", "opt/v/wte.weight", changed("opt/v/wte.weight", "<f", -1))
+    case("moment-missing", "the optimizer's state has", "opt/m/wte.weight", None)
+    case("moment-of-another-shape", "opt/m/wte.weight has", "opt/m/wte.weight", floats(2))
+    case("moment-doubles", "opt/m/wte.weight has", "opt/m/wte.weight", npy("(2,)", "'<f8'", bytes(16)))
+    case("moment-of-no-tensor", "opt/m/x", "opt/m/x", floats(2))
+
+
+# ---- logs of training
+
+
+def make_logs():
+    """A log is appended to (log), and shown (history)."""
+    titles = "step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n"
+    line = "1\t5.547099\t\t1.980198e-05\t1.377810\t96467\t0.001\n"
+
+    def case(name, words, data, reader="log"):
+        bad(f"{reader}/{name}.tsv", reader, words, data)
+
+    def end(name, words, last, reader="log"):
+        case(name, words, titles + line + last, reader)
+
+    case("good", "ok", titles + line)
+    case("good-empty", "ok", "")
+    case("good-titles-alone", "ok", titles)
+    case("good-cut-within-the-titles", "ok", titles[:9])
+    case("good-cut-before-the-end-of-a-line", "ok", titles + line[:-1])
+    case("good-cut-in-a-line", "ok", titles + line + line[:7])
+    case("archive", "this is a zip file", named({"kind": scalar("tokens")}))
+    case("archive-empty", "this is a zip file without members", archive([]))
+    case("array", "this is a single .npy array", npy())
+    case("gguf", "this is a GGUF model", gguf())
+    case("safetensors", "this is a safetensors file", safetensors(header()))
+    case("pickle", "this is a Python pickle", pickle.dumps({}, 4))
+    case("gzip", "this is gzip data", b"\x1f\x8b\x08\0" + bytes(20))
+    case("program", "this is an ELF executable", b"\x7fELF" + bytes(60))
+    case("zeros", "this is no text", bytes(1000))
+    case("titles-in-utf-16", "this is no text", titles.encode("utf-16"))
+    first = "its first line is not a log's"
+    case("text", first, "To be, or not to be\n")
+    case("text-without-newline", first, "To be")
+    case("one-newline", first, "\n")
+    case("utf-8-mark-before-the-titles", first, "\ufeff" + titles + line)
+    case("line-before-the-titles", first, "\n" + titles + line)
+    case("titles-missing", first, line)
+    case("titles-of-other-columns", first, "step\tloss\tval_loss\n1\t5.5\t\n")
+    case("titles-with-one-more", first, titles[:-1] + "\tx\n")
+    case("titles-with-one-less", first, titles.replace("\ttime_s", ""))
+    case("titles-in-another-order", first, titles.replace("step\tloss", "loss\tstep"))
+    case("titles-with-commas", first, titles.replace("\t", ","))
+    case("titles-with-spaces", first, titles.replace("\t", " "))
+    case("titles-with-a-carriage-return", first, titles[:-1] + "\r\n")
+    case("titles-in-capitals", first, titles.upper())
+    last = "its last line is not a log's"
+    end("text-after-a-line", last, "stopped here\n")
+    end("empty-line-after-a-line", last, "\n")
+    end("step-0", last, line.replace("1", "0", 1))
+    end("step-negative", last, "-" + line)
+    end("step-a-fraction", last, line.replace("1", "1.5", 1))
+    end("step-2-64", last, line.replace("1", str(1 << 64), 1))
+    end("step-with-a-space", last, " " + line)
+    end("step-hexadecimal", last, "0x" + line)
+    end("step-nan", last, line.replace("1", "nan", 1))
+    end("nul-in-a-line", last, "\0" + line)
+    end("titles-twice", last, titles)
+    end("line-of-2000-bytes", last, "2" * 2000 + "\n")
+    end("line-of-2000-bytes-without-newline", last, "2" * 2000)
+
+    for name in ("good", "good-titles-alone"):
+        case(name, "ok", titles + (line if name == "good" else ""), "history")
+    damaged = "line 3 of the log is damaged"
+    end("cut-in-the-step", damaged, "2", "history")
+    end("cut-in-the-loss", damaged, line[:4], "history")
+    end("cut-in-the-validation-loss", damaged, line[:10], "history")
+    end("empty-line", damaged, "\n", "history")
+    end("text", damaged, "stopped here\n", "history")
+    end("titles-twice", damaged, titles, "history")
+    end("step-text", damaged, line.replace("1", "one", 1), "history")
+    end("step-empty", damaged, line[1:], "history")
+    end("step-nan", damaged, "nan" + line[1:], "history")
+    end("step-infinite", damaged, "inf" + line[1:], "history")
+    end("step-negative", damaged, "-" + line, "history")
+    end("step-0", damaged, "0" + line[1:], "history")
+    end("step-a-fraction", damaged, "1.5" + line[1:], "history")
+    end("step-2-64", damaged, str(1 << 64) + line[1:], "history")
+    end("loss-empty", damaged, line.replace("5.547099", ""), "history")
+    end("loss-nan", damaged, line.replace("5.547099", "nan"), "history")
+    end("loss-infinite", damaged, line.replace("5.547099", "inf"), "history")
+    end("loss-1e999", damaged, line.replace("5.547099", "1e999"), "history")
+    end("loss-negative", damaged, line.replace("5.547099", "-1"), "history")
+    end("loss-with-a-comma", damaged, line.replace("5.547099", "5,5"), "history")
+    end("loss-with-spaces", damaged, line.replace("5.547099", " 5.5 "), "history")
+    end("validation-loss-nan", damaged, line.replace("\t\t", "\tnan\t"), "history")
+    end("nul-in-a-line", "not a model of a known format", line.replace("5.5", "5\0005"), "history")
+    end("nul-after-the-columns", "not a model of a known format", line[:-1] + "\0\n", "history")
+    end("line-of-2000-bytes", damaged, line[:-1] + "0" * 2000 + "\n", "history")
+    end("three-columns", damaged, "2\t5.5\t5.5\n", "history")
+    end("good-ten-columns", "ok", line[:-1] + "\t1\t2\t3\n", "history")
+    end("good-carriage-return", "ok", line[:-1] + "\r\n", "history")
+
+
 def main():
     global ROOT
     ROOT = sys.argv[1]
-    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_torch, make_llmc, make_vocabularies, make_archives):
+    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives, make_runs, make_logs):
         make()
     with open(f"{ROOT}/list", "w") as f:
         f.writelines(TABLE)

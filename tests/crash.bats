@@ -19,6 +19,29 @@ tg-train -m in/m.npz -o new.npz -n 2 -b 1 --save-every 1 in/t.npz'
     swept "kills at system calls of training"
 }
 
+# Whether ../log has the titles and then complete lines of steps 1 to 3, some of them perhaps twice; removes it.
+make_log_check() {
+    cat > ../check-log << 'SCRIPT'
+[ -z "$(tail -c 1 ../log)" ] && awk -F '\t' '
+    NR == 1 { bad = $0 != "step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s"; next }
+    NF != 7 || $1 !~ /^[1-9][0-9]*$/ || $1 > step + 1 || $7 == "" { bad = 1 }
+    { step = $1 }
+    END { exit bad || step != 3 }' ../log || bad=1
+[ -z "$bad" ] || cat ../log >&2
+rm ../log
+[ -z "$bad" ]
+SCRIPT
+}
+
+@test "killed at every write of a run with a log: no saved step is missing there" {
+    need_sweep
+    make_log_check
+    LINES='tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 1 --eval-every 2 --log ../log in/t.npz
+tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
+    sweep_all kill -c open,write,fsync,rename,close -a 'sh ../check-log'
+    swept "kills at system calls of training with a log"
+}
+
 @test "killed at random moments of training" {
     need_sweep
     local threads kills=10

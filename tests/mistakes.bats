@@ -321,8 +321,16 @@ advises() {
         run -2 --separate-stderr tg-train -n 2 --log $file t.npz
         [[ $stderr = *"tg-train: $file: this is a zip file, expected a log, or a new file for it"* ]]
     done
+    # the text that the tokens come from
+    make_text 2000 > text
+    cp text want-text
+    run -2 --separate-stderr tg-train -n 2 --log text t.npz
+    [[ $stderr = *"tg-train: text: its first line is not a log's; expected a log, or a new file for it" ]]
+    cmp text want-text
     for file in model.npz new.npz; do
         run -2 --separate-stderr tg-train -n 2 -m $file --log $file t.npz
+        [[ $stderr = *"tg-train: $file: the log cannot be where the model is saved"* ]]
+        run -2 --separate-stderr tg-train -n 2 -m $file --log "$PWD/../${PWD##*/}/$file" t.npz
         [[ $stderr = *"tg-train: $file: the log cannot be where the model is saved"* ]]
     done
     cmp model.npz want.npz

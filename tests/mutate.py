@@ -15,6 +15,8 @@ import struct
 import subprocess
 import sys
 import zlib
+from functools import partial
+from itertools import islice
 
 from bad_files import archive
 
@@ -185,20 +187,24 @@ def places(data):
     return locals_, entries, end
 
 
+def twice_patched(data, at, other, size, value):
+    return patched(patched(data, at, size, value), other, size, value)
+
+
 def fields(data):
-    """Each number of the zip's structures."""
+    """Each number of the zip's structures.  What makes a case, so that only those are made that are tried."""
     locals_, entries, end = places(data)
     for headers, table in ((locals_, LOCAL), (entries, CENTRAL), ([end], END)):
         for header in headers:
             for offset, size in table:
                 old = int.from_bytes(data[header + offset:header + offset + size], "little")
                 for value in {v % (1 << 8 * size) for v in [*EDGES, old + 1, old - 1, 2 * old]} - {old}:
-                    yield patched(data, header + offset, size, value)
+                    yield partial(patched, data, header + offset, size, value)
     for local, entry in zip(locals_, entries):  # both headers agree in what is wrong
         for (a, size), (b, _) in zip(LOCAL, CENTRAL[1:]):
             if a != 14:
                 for value in EDGES[:17:2]:
-                    yield patched(patched(data, local + a, size, value), entry + b, size, value)
+                    yield partial(twice_patched, data, local + a, entry + b, size, value)
 
 
 def contents(content):
@@ -257,37 +263,36 @@ def arrangements(arrays):
             yield before + [(name, changed)] + after
 
 
-def canonical(data, arrays):
-    """The same arrays in tg's own form, if no content has another size than in data: checksums are made right."""
-    locals_, entries, _ = places(data)
-    old = members(data)
-    if [(n, len(c)) for n, c in old] != [(n, len(c)) for n, c in arrays]:
-        return None
+def canonical(data, locals_, entries, arrays):
+    """The same arrays in tg's own form, each as long as in data: checksums are made right."""
+    data = bytearray(data)
     for local, entry, (name, content) in zip(locals_, entries, arrays):
         n, extra = struct.unpack_from("<2H", data, local + 26)
-        crc = zlib.crc32(content)
-        data = patched(patched(patched(data, local + 14, 4, crc), local + 30 + n + 8, 4, crc), entry + 16, 4, crc)
-        begin = local + 30 + n + extra
-        data = data[:begin] + content + data[begin + len(content):]
-    return data
+        crc, begin = struct.pack("<I", zlib.crc32(content)), local + 30 + n + extra
+        for at in (local + 14, local + 30 + n + 8, entry + 16):
+            data[at:at + 4] = crc
+        data[begin:begin + len(content)] = content
+    return bytes(data)
 
 
 def cases(data):
+    """What makes them, in turn."""
     arrays = members(data)
+    locals_, entries, _ = places(data)
+    sizes = [(n, len(c)) for n, c in arrays]
     yield from fields(data)
     yield from fields(archive(arrays))
     for changed in arrangements(arrays):
-        yield archive(changed)
-        own = canonical(data, changed)
-        if own:
-            yield own
+        yield partial(archive, changed)
+        if [(n, len(c)) for n, c in changed] == sizes:
+            yield partial(canonical, data, locals_, entries, changed)
 
 
 def main(damage, reader, file, step="1"):
     with open(file, "rb") as f:
         data = f.read()
     check(reader, data)
-    all_cases = list(cases(data))[::int(step)]
+    all_cases = [make() for make in islice(cases(data), 0, None, int(step))]
     run = subprocess.run([damage, "-m", reader], input=b"".join(struct.pack("<I", len(c)) + c for c in all_cases), capture_output=True)
     results = [tuple(map(int, line.split())) for line in run.stdout.decode().splitlines()]
     wrong = []

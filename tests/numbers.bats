@@ -157,6 +157,36 @@ comma_locale() {
     cases "$tried" "options with sizes that are too large"
 }
 
+# number_options TOOL: its options that take one number, one a line; their value is called by a letter in --help.
+number_options() {
+    "$1" --help | sed -nE 's/^ +(-.,)? +--([a-z0-9-]+) ([A-Z]|ID)( .*)?$/\2/p'
+}
+
+# Of the values every fifth, another one first for each option; make soak: all.
+@test "what is no number, in each option of each tool that takes one: wrong usage, and the option is said" {
+    slow
+    local tool option value status said n=0 k=0 step=5 options
+    ! soak || step=1
+    local values=('' ' ' nan -nan inf -inf infinity 1e999 -1e999 1e99999999999 0x10 1e 1e+ . - + -- 1.2.3 '1,5' ' 1' '1 '
+        1_000 '1;' '1#' 1k1 k --1 1kk ١ $'1\n' "1.$(printf %0100d 0)x")
+    for tool in "$BUILD"/bin/tg-*; do
+        mapfile -t options < <(number_options "$tool")
+        for option in "${options[@]}"; do
+            for ((k = (k + 1) % step, i = k; i < ${#values[@]}; i += step)); do
+                value=${values[i]} status=0
+                "$tool" "--$option=$value" > out 2> err < /dev/null || status=$?
+                n=$((n + 1))
+                said=$(< err)
+                [[ $status = 2 && ! -s out && $said = "${tool##*/}: --$option "* && $said != *$'\n'* ]] && continue
+                echo "$tool --$option '$value': status $status: $said"
+                return 1
+            done
+        done
+    done
+    cases "$n" "options with what is no number"
+    [[ $n -gt 300 ]]
+}
+
 @test "offsets beyond 2^32 are right" {
     slow
     need python3
@@ -206,4 +236,52 @@ with open("large.safetensors", "wb") as f:
     refused zeros tg-tokenize -t zeros text
     refused zeros tg-info zeros
     [[ ! -e x.npz ]]
+}
+
+# large_file KIND ARGUMENT...: a file of more than 4 GiB with holes
+large_file() {
+    need python3
+    local status=0
+    python3 -B "$ROOT/tests/large_files.py" "$@" || status=$?
+    [[ $status != 77 ]] || skip "no files of 4 GiB with holes here"
+    return $status
+}
+
+@test "GGUF, llm.c's tokens, and (make soak) archives beyond 4 GiB: what lies there is read" {
+    slow
+    tg-init -t ids --vocab-size 8 --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 4 -o whole.npz 2> /dev/null
+    tg-convert whole.npz --to gguf -o small.gguf 2> /dev/null
+    tg-convert small.gguf -o small.npz 2> /dev/null
+    large_file gguf small.gguf large.gguf
+    run -0 --separate-stderr tg-convert large.gguf --lossy -o large.npz
+    cmp small.npz large.npz
+    truncate -s -1 large.gguf
+    refused "large.gguf" tg-convert large.gguf --lossy -o x.npz
+    rm large.gguf
+    large_file llmc large.bin
+    run -0 tg-info large.bin
+    [[ $output = *"2,147,483,653"* ]]
+    truncate -s -1 large.bin
+    refused "large.bin: 4294967305 bytes of ids, its header says 2147483653 ids of 2 bytes" tg-info large.bin
+    [[ ! -e x.npz ]]
+    rm large.bin
+    ! soak || large_archives # they are read whole, which takes half a minute
+}
+
+# With zip64: an array of that size, and arrays after it.
+large_archives() {
+    npz small.npz <<< 'q f4 1,2,4 0 1 2 3 4 5 6 7
+k f4 1,2,4 1 2 3 4 5 6 7 8
+v f4 1,2,4 2 3 4 5 6 7 8 9'
+    large_file qkv large.npz
+    tg-attn-dump --qkv large.npz | cmp - <(tg-attn-dump --qkv small.npz)
+    flip large.npz 4294967300
+    refused 'large.npz: member "a.npy" at offset 0: damaged' tg-attn-dump --qkv large.npz
+    rm large.npz
+    large_file tokens large.npz 5
+    run -0 tg-info --check large.npz
+    [[ $output = *"1,074,790,400"*"everything is as it should be"* ]]
+    rm large.npz
+    large_file tokens large.npz 9
+    refused "large.npz: tokens/00001024[1048575] is 9: the vocabulary has 8 ids" tg-info --check large.npz
 }

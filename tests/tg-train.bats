@@ -747,6 +747,51 @@ catches_usr1() {
     [[ $(cut -f 1 empty.tsv | tr '\n' ' ') = "step 6 " ]]
 }
 
+@test "a log with an incomplete last line, as a full disk leaves it, is mended, and that is said" {
+    local n
+    tg-train -n 3 --log log.tsv t.npz 2> /dev/null
+    cp log.tsv whole.tsv
+    printf '4\t5.4' >> log.tsv
+    run -0 --separate-stderr tg-train -n 4 --log log.tsv t.npz
+    says "tg-train: log.tsv: its last line was incomplete, and is removed"
+    [[ $stderr != *"its last step"* ]]
+    head -n 4 log.tsv | cmp - whole.tsv
+    [[ $(cut -f 1 log.tsv | tr '\n' ' ') = "step 1 2 3 4 " && $(awk -F '\t' '{ print NF }' log.tsv | uniq) = 7 ]]
+    tg-info log.tsv > /dev/null
+    # cut in the titles; without the end of the titles' line
+    for n in 1 9 56; do
+        head -c $n whole.tsv > cut.tsv
+        run -0 --separate-stderr tg-train -n $((4 + n)) --save-every 0 --log cut.tsv t.npz
+        says "tg-train: cut.tsv: its last line was incomplete, and is removed"
+        cmp <(head -n 1 cut.tsv) <(head -n 1 whole.tsv)
+    done
+}
+
+@test "steps that a log has twice, or lacks, are said" {
+    tg-train -n 2 --log log.tsv t.npz 2> /dev/null
+    cp model.npz two.npz
+    tg-train -n 4 --log log.tsv t.npz 2> /dev/null
+    cp two.npz model.npz # as after a run that was killed before it saved
+    run -0 --separate-stderr tg-train -n 4 --log log.tsv t.npz
+    says "tg-train: log.tsv: its last step is 4, and this run goes on with step 3: the log has these twice"
+    [[ $(cut -f 1 log.tsv | tr '\n' ' ') = "step 1 2 3 4 3 4 " ]]
+    tg-train -n 6 t.npz 2> /dev/null # without the log
+    run -0 --separate-stderr tg-train -n 7 --log log.tsv t.npz
+    says "tg-train: log.tsv: its last step is 4, and this run goes on with step 7: the log lacks those between"
+}
+
+@test "a log may be a FIFO, but no directory" {
+    mkfifo fifo
+    cat fifo > got &
+    tg-train -n 2 --log fifo t.npz 2> /dev/null
+    wait $!
+    [[ $(cut -f 1 got | tr '\n' ' ') = "step 1 2 " ]]
+    mkdir logs
+    run -3 --separate-stderr tg-train -n 3 --log logs t.npz
+    [[ $stderr = *"tg-train: logs: cannot write the log: Is a directory" ]]
+    [[ $(step_of model.npz) = 2 ]]
+}
+
 @test "the learning rate: warm-up, peak, cosine" {
     tg-train -n 20 --warmup 4 --lr 0.01 --min-lr 0.001 --log log.tsv t.npz 2> /dev/null
     # linear for 4 steps; the 5th has the peak; then 0.001 + 0.0045 (1 + cos(pi (n - 4) / 16))

@@ -1,11 +1,11 @@
 /* tg-train: train a model on token archives. */
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-train/command.h"
+#include "cmd/tg-train/log.h"
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/setup.h"
 
@@ -232,17 +232,29 @@ static bool watch(void *context, double share)
     return !cli_abandon_asked();
 }
 
-/* What is done between two steps: evaluate, save. */
-static tg_status between_steps(struct job *job, tg_err *err)
+/* What is done after a step: evaluate, then log, then save.  In this order a saved step is in the log even if
+ * the run is killed at any moment, and a bad model does not replace a good one. */
+static tg_status after_step(struct job *job, tg_err *err)
 {
     const train_options *o = job->o;
+    train_report *r = &job->report;
     tg_status status = TG_OK;
 
+    train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
-        status = evaluate(job, err); /* before saving: a bad model must not replace a good one */
+        status = evaluate(job, err);
     cli_let_abandon(false);
-    if (!status && o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
+    train_report_resume(r);
+    if (status)
+        return status;
+    if ((status = train_report_step(r, err))) {
+        save_without_log(job);
+        return status;
+    }
+    train_report_pause(r);
+    if (o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
         status = save_model(job, err);
+    train_report_resume(r);
     return status;
 }
 
@@ -259,12 +271,7 @@ static tg_status one_step(struct job *job, tg_err *err)
         return status;
     r->last = step;
     r->step = job->setup.run.step;
-    train_report_pause(r);
-    status = between_steps(job, err);
-    train_report_resume(r);
-    if (!status && (status = train_report_step(r, err)))
-        save_without_log(job);
-    return status;
+    return after_step(job, err);
 }
 
 /* All members of a team stop at the same step. */
@@ -347,7 +354,7 @@ static tg_status work(struct job *job, tg_err *err)
         return status;
     if (s->complete)
         return already_complete(job, err);
-    if (job->o->log && !s->stream && strcmp(job->o->log, s->target) == 0)
+    if (job->o->log && !s->stream && train_log_is(job->o->log, s->target))
         return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
         return status;

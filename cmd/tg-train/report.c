@@ -3,47 +3,15 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cli/cli.h"
-#include "formats/format.h"
-#include "formats/path.h"
+#include "cmd/tg-train/log.h"
 
 #define LONG_STEP 2.0 /* seconds */
-
-static tg_status log_failed(const train_report *r, tg_err *err)
-{
-    (void)tg_fail_sys(err, "cannot write the log");
-    return tg_err_in(err, r->log_path);
-}
-
-/* Lines are appended to nothing but text: at the end of an archive they would be damage. */
-static tg_status check_log(const char *path, tg_err *err)
-{
-    unsigned char first[TG_FORMAT_BYTES];
-    struct stat st;
-    bool exists;
-    size_t n;
-    tg_format format;
-    tg_status status;
-
-    if ((status = tg_path_examine(path, &st, &exists, err)) || !S_ISREG(st.st_mode))
-        return status;
-    if ((status = tg_path_peek(path, first, sizeof first, &n, err)))
-        return status;
-    format = tg_format_recognize(first, n);
-    if (n == 0 || format == TG_FORMAT_TEXT)
-        return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "%s: this is %s, expected a log, or a new file for it", path,
-                   tg_format_text(format) ? tg_format_text(format) : "no text");
-}
 
 tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first, const char *log_path,
                             tg_err *err)
 {
-    struct stat st;
-    tg_status status;
-
     *r = (train_report){
         .settings = settings,
         .log_path = log_path,
@@ -52,17 +20,7 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
         .val_loss = nan(""),
     };
     r->shown = -1;
-    if (!log_path)
-        return TG_OK;
-    if ((status = check_log(log_path, err)))
-        return status;
-    r->log = fopen(log_path, "a");
-    if (!r->log)
-        return log_failed(r, err);
-    /* a pipe's size is 0, as if it were new */
-    if (fstat(fileno(r->log), &st) || st.st_size == 0)
-        fputs("step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n", r->log);
-    return TG_OK;
+    return log_path ? train_log_open(&r->log, log_path, first, err) : TG_OK;
 }
 
 void train_report_begin(train_report *r)
@@ -156,7 +114,7 @@ static tg_status write_log(const train_report *r, bool evaluated, tg_err *err)
     fprintf(r->log, "\t%.6e\t%.6f\t%.0f\t%.3f\n", r->last.lr, r->last.grad_norm, tokens_per_second(r),
             seconds(r));
     if (fflush(r->log) != 0)
-        return log_failed(r, err);
+        return train_log_failed(r->log_path, err);
     return TG_OK;
 }
 
@@ -216,5 +174,5 @@ tg_status train_report_close(train_report *r, tg_err *err)
     FILE *log = r->log;
 
     r->log = NULL;
-    return log && fclose(log) != 0 ? log_failed(r, err) : TG_OK;
+    return log && fclose(log) != 0 ? train_log_failed(r->log_path, err) : TG_OK;
 }

@@ -28,8 +28,8 @@ typedef struct train_report {
     size_t val_step;     /* its step */
 } train_report;
 
-/* Begin the report of a run that has done `first` steps.  log_path NULL: no log.  The log is appended
- * to; a new or empty file gets a header line.  TG_EIO: the message names the log. */
+/* Begin the report of a run that has done `first` steps.  log_path NULL: no log; otherwise errors are
+ * those of train_log_open(). */
 TG_MUST_CHECK tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first,
                                           const char *log_path, tg_err *err);
 

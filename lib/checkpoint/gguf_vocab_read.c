@@ -66,7 +66,13 @@ static bool bytes_of(unsigned char out[TG_UTF8_MAX], size_t *n, tg_gguf_text tex
            *n <= TG_UTF8_MAX;
 }
 
-/* Whether tok has the texts as its tokens; what follows them is unused. */
+/* Whether a token only names a row of the embedding that no token has: "[PAD7]". */
+static bool is_padding(tg_gguf_text text)
+{
+    return text.n > 1 && text.p[0] == '[';
+}
+
+/* Whether tok has the texts as its tokens, and nothing but padding follows them. */
 static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
 {
     const size_t n = tg_tokenizer_vocab_size(tok);
@@ -83,6 +89,9 @@ static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
             memcmp(bytes, token, want) != 0)
             return false;
     }
+    for (size_t id = n; id < tokens->n; id++)
+        if (!is_padding(tg_gguf_next_text(&at)))
+            return false;
     return true;
 }
 
@@ -99,7 +108,7 @@ static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *token
     for (size_t i = 0; i < tokens->n; i++) {
         const tg_gguf_text text = tg_gguf_next_text(&at);
 
-        if (text.n > 0 && text.p[0] == '[' && text.n > 1) /* the padding begins */
+        if (is_padding(text))
             break;
         if (bytes_of(bytes, &n, text))
             tg_chars_add(chars, bytes, n);
@@ -139,15 +148,27 @@ struct types {
     size_t end[2];             /* ids that begin and end a text; SIZE_MAX: none */
 };
 
-static tg_status find_types(struct types *t, const tg_gguf *g, size_t n, tg_err *err)
+/* The id of one of n tokens, if the file has the key. */
+static tg_status find_id(size_t *id, const tg_gguf *g, const char *key, size_t n, tg_err *err)
 {
-    static const char *const keys[] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"};
     tg_status status;
 
-    *t = (struct types){.end = {SIZE_MAX, SIZE_MAX}};
-    for (size_t i = 0; i < 2; i++)
-        if (tg_gguf_find(g, keys[i]) && (status = tg_gguf_get_size(&t->end[i], g, keys[i], err)))
-            return status;
+    *id = SIZE_MAX;
+    if (!tg_gguf_find(g, key))
+        return TG_OK;
+    if ((status = tg_gguf_get_size(id, g, key, err)) || *id < n)
+        return status;
+    return tg_fail(err, TG_EDATA, "%s is %zu, expected one of the %zu tokens", key, *id, n);
+}
+
+static tg_status find_types(struct types *t, const tg_gguf *g, size_t n, tg_err *err)
+{
+    tg_status status;
+
+    *t = (struct types){0};
+    if ((status = find_id(&t->end[0], g, "tokenizer.ggml.bos_token_id", n, err)) ||
+        (status = find_id(&t->end[1], g, "tokenizer.ggml.eos_token_id", n, err)))
+        return status;
     if (!tg_gguf_find(g, types_key))
         return TG_OK;
     if ((status = tg_gguf_get_integers(&t->type, g, types_key, err)))

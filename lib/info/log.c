@@ -10,6 +10,7 @@
 
 #define TITLES "step\tloss\tval_loss\t"
 #define LINE_SIZE 1024 /* bytes of a line */
+#define STEP_MAX 1e12  /* as --steps has it */
 
 bool tg_info_is_log(const unsigned char *text, size_t n)
 {
@@ -40,7 +41,7 @@ static tg_status add_step(tg_info_history *h, const double *x, tg_err *err)
     return TG_OK;
 }
 
-/* The first three numbers of a line; an empty one is NaN. */
+/* The first three numbers of a line, which are finite; an empty one is NaN. */
 static bool parse(double x[3], char *line)
 {
     for (size_t i = 0; i < 3; i++) {
@@ -51,11 +52,17 @@ static bool parse(double x[3], char *line)
             return false;
         *end = '\0';
         x[i] = *line == '\0' ? nan("") : tg_decimal_read(line, &stop);
-        if (*line != '\0' && *stop != '\0')
+        if (*line != '\0' && (*stop != '\0' || !isfinite(x[i])))
             return false;
         line = end + 1;
     }
     return true;
+}
+
+/* Whether tg-train could have written them: a step that it counts, and losses; the second may be missing. */
+static bool plausible(const double x[3])
+{
+    return x[0] >= 1 && x[0] <= STEP_MAX && x[0] == floor(x[0]) && x[1] >= 0 && (isnan(x[2]) || x[2] >= 0);
 }
 
 static tg_status take_line(tg_info_history *h, const unsigned char *text, size_t n, size_t number,
@@ -67,7 +74,7 @@ static tg_status take_line(tg_info_history *h, const unsigned char *text, size_t
     if (n < sizeof line) {
         memcpy(line, text, n);
         line[n] = '\0';
-        if (parse(x, line))
+        if (parse(x, line) && plausible(x))
             return add_step(h, x, err);
     }
     return tg_fail(err, TG_EDATA, "line %zu of the log is damaged: expected step, loss and validation loss",

@@ -18,6 +18,7 @@ typedef struct sweep {
     int expected;      /* status of an undisturbed run */
     uint64_t seed;
     trial trial;
+    const char *after_each; /* a shell command; NULL: none */
     const char *tool;       /* its name, as messages have it */
     snapshot before, after; /* the directory, without a fault */
     outcome good;           /* the run without a fault */

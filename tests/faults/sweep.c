@@ -15,6 +15,7 @@
  *     size             files may have some bytes at most
  *     trace            no fault: print the system calls
  *
+ *     -a COMMAND       a shell command that must succeed after each case, and after the undisturbed run
  *     -c CALLS         the system calls that count: calls.c has their names (default: file, all of them)
  *     -e ERROR         how they fail: EIO and so on
  *     -f               mappings of files do not fail: another result is right where they do
@@ -41,6 +42,12 @@
 #include "tests/faults/snapshot.h"
 #include "tests/faults/trial.h"
 
+static void check_after(sweep *s, const outcome *o)
+{
+    if (s->after_each && system(s->after_each) != 0)
+        judge_wrong(s, o, "what must succeed afterwards fails: %s", s->after_each);
+}
+
 /* Run once with the fault, check, and restore the directory. */
 static void run_case(sweep *s)
 {
@@ -48,6 +55,7 @@ static void run_case(sweep *s)
 
     s->cases++;
     judge(s, &o);
+    check_after(s, &o);
     outcome_free(&o);
     snapshot_restore(&s->before);
 }
@@ -131,6 +139,7 @@ static void sweep_moments(sweep *s)
         s->seconds *= killed ? 1.1 : 0.8;
         if (!killed || random_share(&state) < 0.3) {
             judge(s, &o);
+            check_after(s, &o);
             snapshot_restore(&s->before);
         }
         outcome_free(&o);
@@ -193,6 +202,7 @@ static void run_good(sweep *s)
     if (s->good.status != s->expected)
         judge_wrong(s, &s->good, "an undisturbed run ends with another status");
     judge_blocks(s, &s->good);
+    check_after(s, &s->good);
     if (s->kind == TRACE)
         print_trace(s->trial.plan);
     snapshot_restore(&s->before);
@@ -200,9 +210,9 @@ static void run_good(sweep *s)
 
 static void usage(void)
 {
-    fatal(
-        "usage: sweep KIND [-c CALLS] [-e ERROR] [-f] [-g] [-m MAX] [-i FILE | -I FILE] [-o] [-r] [-s SEED] "
-        "COMMAND...");
+    fatal("usage: sweep KIND [-a COMMAND] [-c CALLS] [-e ERROR] [-f] [-g] [-m MAX] [-i FILE | -I FILE] [-o] "
+          "[-r] [-s SEED] "
+          "COMMAND...");
 }
 
 static void parse(sweep *s, int argc, char **argv)
@@ -215,8 +225,11 @@ static void parse(sweep *s, int argc, char **argv)
     if (argc < 3 || s->kind == KINDS)
         usage();
     optind = 2;
-    while ((letter = getopt(argc, argv, "+c:e:fgm:i:I:ors:x:")) != -1)
+    while ((letter = getopt(argc, argv, "+a:c:e:fgm:i:I:ors:x:")) != -1)
         switch (letter) {
+        case 'a':
+            s->after_each = optarg;
+            break;
         case 'c':
             calls = optarg;
             break;

@@ -107,7 +107,8 @@ def bad_files(folder):
         path, _, words = line.rstrip("\n").split("\t")
         kind = path.split("/")[0]
         # what is wrong only for a model of tg's is no defect of the file
-        if kind not in judges or words == "ok" or path.split("/")[1].split("-")[0] in ("vocabulary", "architecture", "layers", "heads", "width", "epsilon", "nan", "infinity", "nan.npz", "infinity.npz"):
+        if kind not in judges or words == "ok" or path.split("/")[1].split("-")[0] in ("vocabulary", "architecture", "layers", "heads", "width", "epsilon", "nan", "infinity", "nan.npz", "infinity.npz",
+                                                                                             "minus", "double", "type"):
             continue
         file = f"{folder}/{path}model.safetensors" if path.endswith("/") else f"{folder}/{path}"
         judge = made.setdefault(kind, Judge(judges[kind]))

@@ -439,8 +439,8 @@ def bad_gguf():
     case("merges of unknown tokens", lambda g: tokenizer(g, merges=["Q Z"]))
     case("model llama", lambda g: tokenizer(g, model="llama"), refuse=False)
     case("pre unknown", lambda g: tokenizer(g, pre="\x1b[31m"), refuse=False)
-    case("eos 300", lambda g: tokenizer(g, eos_token_id=300), refuse=False)
-    case("eos 4294967295", lambda g: tokenizer(g, eos_token_id=0xFFFFFFFF), refuse=False)
+    case("eos 300", lambda g: tokenizer(g, eos_token_id=300))
+    case("eos 4294967295", lambda g: tokenizer(g, eos_token_id=0xFFFFFFFF))
 
 
 # ---- PyTorch

@@ -1,0 +1,26 @@
+/*
+ * train_log: the file that --log names: tab-separated columns, a line per step, the first one with titles.
+ */
+#ifndef TG_CMD_TRAIN_LOG_H
+#define TG_CMD_TRAIN_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "lib/base/status.h"
+
+/*
+ * Open the log of a run that has done `step` steps, to append to it: a new or empty file gets the titles.
+ * An incomplete last line, as a full disk leaves it, is removed, and a last step other than `step` is said.
+ * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  Messages name the file.
+ */
+TG_MUST_CHECK tg_status train_log_open(FILE **log, const char *path, size_t step, tg_err *err);
+
+/* Whether two paths name the same entry of a directory, whether it is there or not. */
+bool train_log_is(const char *path, const char *other);
+
+/* TG_EIO with errno's reason. */
+TG_MUST_CHECK tg_status train_log_failed(const char *path, tg_err *err);
+
+#endif
