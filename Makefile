@@ -267,6 +267,12 @@ FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(BUILD)/obj/tests/fuzz/replay.o)
 FUZZ_TG := $(BUILD)/$(if $(FUZZ_MAIN),libtg-failing,libtg).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))
 
+# libFuzzer is not to follow the slow references: that would take most of the time.
+COMMA := ,
+ifeq ($(FLAVOUR),fuzz)
+$(BUILD)/obj/tests/unit/%.o: SANITIZE := $(subst fuzzer-no-link$(COMMA),,$(SANITIZE))
+endif
+
 $(BUILD)/libfuzz.a: $(FUZZ_HELP:%.c=$(BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
