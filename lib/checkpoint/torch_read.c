@@ -208,7 +208,7 @@ static tg_status turn(const struct reading *r, tg_err *err)
         size_t turned = 0;
 
         for (size_t p = 0; p < v->n; p++)
-            turned += tg_torch_is_transposed(&r->transposed, v->piece[p].stored->array.name);
+            turned += tg_torch_is_transposed(&r->transposed, v->piece[p]->array.name);
         if (turned > 0 && turned < v->n)
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
                            r->f->table.entry[i].name);
