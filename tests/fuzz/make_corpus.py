@@ -608,6 +608,8 @@ def checkpoints():
             small = {"pre_tokenizer": pre, "model": {"ignore_merges": whole, "vocab": {"a": 0, "b": 1, "ab": 2, "ba": 3}, "merges": ["a b"]}}
             for lossy in False, True:
                 bundle("rule-%s-%d-%d" % (rule, whole, lossy), {"config.json": config, "model.safetensors": six, "tokenizer.json": small}, way=way("gguf", lossy=lossy))
+    small = {"pre_tokenizer": level | {"use_regex": True}, "model": {"ignore_merges": True, "vocab": {"a": 0, "ax": 1}, "merges": []}}
+    bundle("rule-unmade", {"config.json": config, "model.safetensors": six, "tokenizer.json": small}, way=way("gguf", lossy=True))
     bundle("tokenizer-pair", {"config.json": config, "model.safetensors": six, "vocab.json": vocab, "merges.txt": merges})
     bundle("tokenizer-wrong", {"config.json": config, "model.safetensors": six, "tokenizer.json": b"{}"})
     bundle("tokenizer-left-out", {"config.json": config, "model.safetensors": six, "tokenizer.json": b"{}"}, LOSSY)
