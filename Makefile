@@ -262,7 +262,7 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
 FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)) \
-             $(patsubst %,tests/unit/%.c,check deflated ref_bpe ref_gpt ref_split small_model torch_zip)
+             $(patsubst %,tests/unit/%.c,check deflated ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
 FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(BUILD)/obj/tests/fuzz/replay.o)
 FUZZ_TG := $(BUILD)/$(if $(FUZZ_MAIN),libtg-failing,libtg).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))

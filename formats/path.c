@@ -72,6 +72,17 @@ tg_status tg_path_examine(const char *path, struct stat *st, bool *exists, tg_er
     return errno == ENOENT || errno == ENOTDIR ? TG_OK : tg_fail_sys(err, "%s", path);
 }
 
+tg_status tg_path_examine_found(const char *path, bool *exists, tg_err *err)
+{
+    struct stat st;
+    const tg_status status = tg_path_examine(path, &st, exists, err);
+
+    if (status || !*exists || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return status;
+    (void)tg_fail(err, TG_EDATA, "not a regular file");
+    return tg_err_in(err, path);
+}
+
 tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got, tg_err *err)
 {
     const int fd = tg_path_open(path);

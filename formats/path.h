@@ -27,6 +27,12 @@ void tg_path_keep(const char *path, int fd);
  */
 TG_MUST_CHECK tg_status tg_path_examine(const char *path, struct stat *st, bool *exists, tg_err *err);
 
+/*
+ * Examine a file that was not named but found, in the directory of another or in one that was named:
+ * TG_EDATA, with the path, if it is a pipe or a device, which would be waited for.
+ */
+TG_MUST_CHECK tg_status tg_path_examine_found(const char *path, bool *exists, tg_err *err);
+
 /* Read the first n bytes of a file, or as many as it has: *got.  TG_EIO, with the path. */
 TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got,
                                      tg_err *err);

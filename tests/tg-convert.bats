@@ -439,6 +439,22 @@ open("bad", "wb").write(data)
     said "hf/config.json: not a regular file"
 }
 
+@test "a tokenizer beside a checkpoint that is a pipe" {
+    rm hf/tokenizer.json
+    mkfifo hf/tokenizer.json
+    run -1 --separate-stderr timeout 600 tg-convert hf -o out.npz
+    said "hf/tokenizer.json: not a regular file"
+    run -1 --separate-stderr timeout 600 tg-tokenize -t hf --ids < /dev/null
+    said "hf/tokenizer.json: not a regular file"
+    rm hf/tokenizer.json
+    echo '{"a": 0}' > hf/vocab.json
+    mkfifo hf/merges.txt
+    for name in hf hf/vocab.json; do
+        run -1 --separate-stderr timeout 600 tg-tokenize -t $name --ids < /dev/null
+        said "hf/merges.txt: not a regular file"
+    done
+}
+
 @test "on a terminal, a long conversion shows its progress; a short one and a pipe nothing" {
     slow
     tg-init -P baby -o baby.npz 2> /dev/null

@@ -149,7 +149,7 @@ static tg_status find_sizes(struct binding *b, tg_err *err)
                        b->names->what);
     if (!told(b->f, TG_CONFIG_N_LAYER))
         c->n_layer = b->layers;
-    else if (b->layers > c->n_layer && !b->names->stacked)
+    else if (b->layers > c->n_layer)
         return tg_fail(err, TG_EDATA, "there are tensors of layer %zu, but the config has n_layer = %zu",
                        b->layers - 1, c->n_layer);
     if ((status = size_from(b, TG_CONFIG_VOCAB_SIZE, &c->vocab_size, wte, 0, err)) ||
@@ -295,35 +295,32 @@ static bool is_gain(tg_param_kind kind)
     return kind == TG_LN1_W || kind == TG_LN2_W || kind == TG_LNF_W;
 }
 
-/* The shape that the source should have for a part of p; returns its dimensions. */
-static size_t shape_of(const struct binding *b, size_t shape[3], const tg_param *p, bool part,
-                       bool transposed)
+/* The shape that the source should have for a part of p. */
+static void shape_of(size_t shape[2], const tg_param *p, bool part, bool transposed)
 {
     const size_t share = part ? 3 : 1;
     const size_t rows = p->ndim == 1 ? p->shape[0] / share : p->shape[0], columns = p->shape[1] / share;
-    const bool stacked = b->names->stacked && strncmp(p->name, "h.", 2) == 0;
 
-    shape[0] = b->f->config.n_layer;
-    shape[stacked] = transposed ? columns : rows;
-    shape[stacked + 1] = transposed ? rows : columns;
-    return p->ndim + stacked;
+    shape[0] = transposed ? columns : rows;
+    shape[1] = transposed ? rows : columns;
 }
 
 static tg_status check_shape(const struct binding *b, const tg_stored *s, const tg_param *p, bool part,
                              bool transposed, tg_err *err)
 {
-    size_t want[3];
-    const size_t n = shape_of(b, want, p, part, transposed);
+    size_t want[2];
     const bool padded = b->names->padded && (p->kind == TG_WTE || p->kind == TG_HEAD_W);
     char got_text[TG_ARRAY_TEXT_MAX], want_text[TG_ARRAY_TEXT_MAX];
-    bool same = s->array.ndim == n;
+    bool same = s->array.ndim == p->ndim;
 
-    for (size_t i = 0; same && i < n; i++)
+    shape_of(want, p, part, transposed);
+    for (size_t i = 0; same && i < p->ndim; i++)
         same = s->array.shape[i] == want[i] || (padded && i == 0 && s->array.shape[i] > want[i]);
     if (same)
         return TG_OK;
     return tg_fail(err, TG_EDATA, "%s has shape %s, expected %s", s->array.name,
-                   tg_shape_text(got_text, s->array.ndim, s->array.shape), tg_shape_text(want_text, n, want));
+                   tg_shape_text(got_text, s->array.ndim, s->array.shape),
+                   tg_shape_text(want_text, p->ndim, want));
 }
 
 static tg_status bind_parts(const struct binding *b, tg_values *v, const struct found *found,
@@ -345,14 +342,14 @@ static tg_status bind_parts(const struct binding *b, tg_values *v, const struct 
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed", p->name);
         if ((status = check_shape(b, s, p, parts, v->transposed, err)))
             return status;
-        v->piece[i] = (struct tg_piece){s, b->names->stacked ? p->layer * p->count : 0};
+        v->piece[i] = s;
     }
     return TG_OK;
 }
 
 static tg_status bind_one(const struct binding *b, tg_values *v, const tg_param *p, tg_err *err)
 {
-    const struct found *found = found_at(b, (int)p->kind, b->names->stacked ? 0 : p->layer);
+    const struct found *found = found_at(b, (int)p->kind, p->layer);
 
     for (size_t part = 0; part < TG_NAME_PARTS; part++)
         if (found->stored[part])

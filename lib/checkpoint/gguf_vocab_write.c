@@ -218,6 +218,10 @@ static tg_status is_unmade(bool *unmade, tg_encoder *e, const tg_bpe_vocab *bpe,
         const bool ended = text.n == 0;
 
         status = ended ? tg_encoder_finish(e, ids, 4, &n, err) : tg_encoder_encode(e, &text, ids, 4, &n, err);
+        if (status == TG_EDATA) { /* it has a byte that is no token: nothing makes it */
+            *unmade = true;
+            return TG_OK;
+        }
         if (status)
             return status;
         if (count == 0 && n > 0)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "formats/format.h"
 #include "formats/path.h"
@@ -30,20 +29,13 @@ static bool recognize_file(const tg_loaded *file)
     return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_SAFETENSORS;
 }
 
-/* Load a part of a checkpoint: a regular file, since a pipe would be waited for. */
+/* Load a part of a checkpoint. */
 static tg_status load_part(tg_model_file *f, const char *path, tg_loaded **file, tg_err *err)
 {
-    struct stat st;
     bool exists;
-    tg_status status = tg_path_examine(path, &st, &exists, err);
+    const tg_status status = tg_path_examine_found(path, &exists, err);
 
-    if (status)
-        return status;
-    if (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-        (void)tg_fail(err, TG_EDATA, "not a regular file");
-        return tg_err_in(err, path);
-    }
-    return tg_model_file_load(f, path, file, err);
+    return status ? status : tg_model_file_load(f, path, file, err);
 }
 
 /* ---- config and tokenizer */
@@ -53,12 +45,11 @@ static tg_status load_text(tg_model_file *f, const tg_loaded **text, const char 
                            tg_err *err)
 {
     tg_loaded *loaded = NULL;
-    struct stat st;
     bool exists;
-    tg_status status = tg_path_examine(path, &st, &exists, err);
+    tg_status status = tg_path_examine_found(path, &exists, err);
 
     if (!status && exists)
-        status = load_part(f, path, &loaded, err);
+        status = tg_model_file_load(f, path, &loaded, err);
     *text = loaded;
     if (!status && loaded && loaded->n > max) {
         (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", loaded->n, max);
@@ -90,13 +81,15 @@ static tg_status read_tokenizer(tg_model_file *f, const char *directory, const t
                                         "merges.txt",     "vocab.bpe",  NULL};
     const char *name;
     char *path;
+    bool exists;
     tg_status status = tg_path_find(&name, directory, names, err);
 
     if (status || !name)
         return status;
     if (!(path = tg_path_in(directory, name)))
         return tg_fail_memory(err, strlen(directory), "a path");
-    status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
+    if (!(status = tg_path_examine_found(path, &exists, err)))
+        status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
     if (status == TG_EDATA && ask->lossy) {
         status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
     }

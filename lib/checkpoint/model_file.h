@@ -55,11 +55,7 @@ typedef struct tg_loaded {
 
 /* Where the values of a parameter come from. */
 typedef struct tg_values {
-    struct tg_piece {
-        const tg_stored *stored;
-        size_t
-            first; /* the piece begins with this value; its length is the parameter's, or a third of that */
-    } piece[3];
+    const tg_stored *piece[3]; /* each as long as the parameter, or a third of that */
     size_t n;        /* 1; 3: q, k and v, which are joined along the output; 0: all values are `fill` */
     bool transposed; /* a piece is [columns,rows], as parameter [rows,columns] counts them */
     float fill;

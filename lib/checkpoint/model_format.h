@@ -95,9 +95,8 @@ typedef struct tg_names {
     size_t n;
     tg_layout layout;
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
-    bool stacked;  /* a block's tensor has those of all layers, one after another, [L,...]; n_layer is told */
     bool padded;   /* wte.weight and lm_head.weight may have more rows than the vocab_size that is told; these
-                      are   not read */
+                      are not read */
 } tg_names;
 
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */

@@ -17,7 +17,7 @@
 /* A stored matrix, or a vector as a single row. */
 struct matrix {
     const tg_stored *stored;
-    size_t first, rows, columns;
+    size_t rows, columns;
 };
 
 /* tg_stored_load() fails only for types that tg_model_file_bind() refuses. */
@@ -38,7 +38,7 @@ static void copy_values(void *context, size_t begin, size_t end)
 {
     const struct copying *c = context;
 
-    load(c->out + begin, c->m->stored, c->m->first + begin, end - begin);
+    load(c->out + begin, c->m->stored, begin, end - begin);
 }
 
 static void copy_rows(void *context, size_t begin, size_t end)
@@ -47,7 +47,7 @@ static void copy_rows(void *context, size_t begin, size_t end)
     const struct matrix *m = c->m;
 
     for (size_t r = begin; r < end; r++)
-        load(c->out + r * c->stride, m->stored, m->first + r * m->columns, m->columns);
+        load(c->out + r * c->stride, m->stored, r * m->columns, m->columns);
 }
 
 /* out[r * stride + c] = m[r,c] */
@@ -68,7 +68,7 @@ static void transpose_tile(float *out, size_t stride, const struct matrix *m, si
     float tile[TILE][RUN];
 
     for (size_t i = 0; i < rows; i++)
-        load(tile[i], m->stored, m->first + (r + i) * m->columns + c, columns);
+        load(tile[i], m->stored, (r + i) * m->columns + c, columns);
     for (size_t j = 0; j < columns; j++)
         for (size_t i = 0; i < rows; i++)
             out[(c + j) * stride + r + i] = tile[i][j];
@@ -96,7 +96,7 @@ void tg_transpose(float *out, const float *in, size_t rows, size_t columns)
 {
     const tg_stored s = {.array = {.dtype = TG_F32, .count = rows * columns},
                          .at = (const unsigned char *)in};
-    const struct matrix m = {&s, 0, rows, columns};
+    const struct matrix m = {&s, rows, columns};
 
     copy_transposed(out, rows, &m);
 }
@@ -104,12 +104,10 @@ void tg_transpose(float *out, const float *in, size_t rows, size_t columns)
 /* Piece i of a parameter's values, into its place in out. */
 static void read_piece(float *out, const tg_values *v, size_t i, const tg_param *p, bool transposed)
 {
-    const struct tg_piece *piece = &v->piece[i];
     const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
     const size_t all = p->ndim == 1 ? p->shape[0] : p->shape[1], columns = all / v->n;
     const bool turned = v->transposed != transposed && p->ndim == 2;
-    const struct matrix m = {piece->stored, piece->first, v->transposed ? columns : rows,
-                             v->transposed ? rows : columns};
+    const struct matrix m = {v->piece[i], v->transposed ? columns : rows, v->transposed ? rows : columns};
 
     transposed = transposed && p->ndim == 2;
     out += transposed ? i * columns * rows : i * columns;
@@ -134,13 +132,11 @@ tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool 
 const float *tg_model_file_direct(const tg_model_file *f, size_t i)
 {
     const tg_values *v = &f->values[i];
-    const tg_stored *s = v->piece[0].stored;
-    const unsigned char *at;
+    const tg_stored *s = v->piece[0];
 
     if (v->n != 1 || v->transposed || s->blocks || !tg_dtype_equal(s->array.dtype, TG_F32))
         return NULL;
-    at = s->at + v->piece[0].first * sizeof(float);
-    return (uintptr_t)at % sizeof(float) == 0 ? (const float *)(const void *)at : NULL;
+    return (uintptr_t)s->at % sizeof(float) == 0 ? (const float *)(const void *)s->at : NULL;
 }
 
 tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const tg_model_file *f, size_t i,
@@ -179,7 +175,7 @@ void tg_model_file_release(const tg_model_file *f, size_t i)
 
     for (size_t piece = 0; piece < v->n; piece++)
         for (size_t file = 0; file < f->n_files; file++)
-            tg_loaded_forget(f->file[file], v->piece[piece].stored->at, v->piece[piece].stored->stored);
+            tg_loaded_forget(f->file[file], v->piece[piece]->at, v->piece[piece]->stored);
 }
 
 tg_status tg_model_file_is_constant(bool *is, const tg_model_file *f, size_t i, float value, tg_err *err)

@@ -57,7 +57,7 @@ static tg_status list_weights(tg_model_file *f, tg_err *err)
             return status;
     }
     for (size_t i = 0; i < f->table.n; i++)
-        f->values[i] = (tg_values){.n = 1, .piece = {{&file->list.tensor[i], 0}}};
+        f->values[i] = (tg_values){.n = 1, .piece = {&file->list.tensor[i]}};
     return TG_OK;
 }
 

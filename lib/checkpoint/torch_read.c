@@ -1,7 +1,6 @@
 /* Models in PyTorch's files: a state dict, alone or in a checkpoint. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "formats/json.h"
 #include "formats/path.h"
@@ -182,7 +181,6 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
 {
     char *beside;
     tg_loaded *text;
-    struct stat st;
     bool exists;
     tg_status status;
 
@@ -191,7 +189,7 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
         return TG_OK;
     if (!(beside = tg_path_beside(path, "config.json")))
         return tg_fail_memory(err, strlen(path), "a path");
-    status = tg_path_examine(beside, &st, &exists, err);
+    status = tg_path_examine_found(beside, &exists, err);
     if (!status && exists && !(status = tg_model_file_load(r->f, beside, &text, err)))
         status = take_json(r, path, text, err);
     free(beside);
@@ -208,7 +206,7 @@ static tg_status turn(const struct reading *r, tg_err *err)
         size_t turned = 0;
 
         for (size_t p = 0; p < v->n; p++)
-            turned += tg_torch_is_transposed(&r->transposed, v->piece[p].stored->array.name);
+            turned += tg_torch_is_transposed(&r->transposed, v->piece[p]->array.name);
         if (turned > 0 && turned < v->n)
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
                            r->f->table.entry[i].name);

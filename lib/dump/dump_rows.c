@@ -18,7 +18,12 @@ bool tg_dump_has_rows(const tg_dump_layer *layer, tg_attn_stage show)
 
 size_t tg_dump_row_scratch(const tg_dump *dump)
 {
-    return 2 * dump->T + 2 * dump->D;
+    size_t D = 0; /* without q and k, no array proves that D is not absurd */
+
+    for (size_t l = 0; l < dump->n; l++)
+        if (dump->layer[l].data[TG_ATTN_Q] && dump->layer[l].data[TG_ATTN_K])
+            D = dump->D;
+    return 2 * dump->T + 2 * D;
 }
 
 /* scores [i + 1] from q and k, one key at a time; scratch [2D] for q_i and k_j as doubles. */

@@ -103,12 +103,17 @@ static tg_status find_beside(char **found, const char *path, const char *const *
                              tg_err *err)
 {
     const char *name = NULL;
+    bool exists;
     char *in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
     tg_status status = in ? tg_path_find(&name, in, names, err) : tg_fail_memory(err, strlen(path), "a path");
 
     *found = NULL;
     if (!status && name && !(*found = tg_path_in(in, name)))
         status = tg_fail_memory(err, strlen(path), "a path");
+    if (!status && *found && (status = tg_path_examine_found(*found, &exists, err))) {
+        free(*found);
+        *found = NULL;
+    }
     free(in);
     return status;
 }

@@ -7,11 +7,11 @@
 
 #define WRITTEN_MAX ((size_t)1 << 22) /* bytes that are enough for what is written of an input */
 
-bool again(const tg_tokenizer *tok, tg_status (*write)(int fd, const tg_bpe_vocab *vocab, tg_err *err),
+bool again(const tg_tokenizer *tok, tg_vocab_format format,
            tg_status (*read)(const tg_tokenizer **tok, const uint8_t *data, size_t size))
 {
     const int fd = input_file(NULL, 0);
-    const tg_status status = write(fd, tg_bpe_vocab_of(tok), NULL);
+    const tg_status status = tg_vocab_file_write(fd, tok, format, NULL);
     static uint8_t written[WRITTEN_MAX];
     uint8_t *text = NULL;
     const tg_tokenizer *back;

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/bpe/bpe.h"
 #include "lib/text/tokenizer.h"
+#include "lib/vocab/vocab_file.h"
 
 /* Write tok, and read that; false: the format cannot hold it. */
-bool again(const tg_tokenizer *tok, tg_status (*write)(int fd, const tg_bpe_vocab *vocab, tg_err *err),
+bool again(const tg_tokenizer *tok, tg_vocab_format format,
            tg_status (*read)(const tg_tokenizer **tok, const uint8_t *data, size_t size));
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * The reader of attention dumps.
  *
- * Every input is read as a file and as a stream, and both must agree.  Every row of an
- * accepted dump is computed.
+ * Every input is read as a file and as a stream, and both must agree.  Every row of an accepted dump is
+ * computed, and a part of it is read alone.
  */
 #define _XOPEN_SOURCE 700
 #include <math.h>
@@ -66,7 +66,31 @@ static void take_layer(outcome *o, const tg_dump *dump, const tg_dump_layer *lay
     take_rows(o, dump, layer, TG_ATTN_PROBS);
 }
 
-static outcome read_fd(int fd)
+/* One layer, and the stages that rows of probabilities are made of: as in the whole. */
+static void read_part(int fd, const tg_dump *whole)
+{
+    const size_t number = whole->layer[whole->n / 2].number;
+    const tg_dump_want want = {number, tg_dump_rows_stages(TG_ATTN_PROBS)};
+    const tg_dump_layer *const from = tg_dump_find(whole, number), *layer;
+    const tg_qkv_view view = tg_dump_shape(whole);
+    tg_attn_shape shape;
+    tg_dump part;
+
+    must(lseek(fd, 0, SEEK_SET) == 0 && tg_dump_read(&part, fd, want, NULL) == TG_OK);
+    must((layer = tg_dump_find(&part, number)) != NULL && !tg_dump_find(&part, part.n_layer));
+    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_STAGE_COUNT; stage++) {
+        const bool wanted = want.stages & TG_DUMP_BIT(stage);
+
+        must((layer->data[stage] != NULL) == (wanted && from->data[stage]));
+        tg_attn_stage_shape(&shape, stage, &view);
+        if (layer->data[stage])
+            must(memcmp(layer->data[stage], from->data[stage], tg_attn_shape_count(&shape) * sizeof(float)) ==
+                 0);
+    }
+    tg_dump_free(&part);
+}
+
+static outcome read_fd(int fd, bool again)
 {
     const tg_dump_want all = {TG_ATTN_ALL, TG_DUMP_EVERY};
     outcome o = {0};
@@ -83,6 +107,8 @@ static outcome read_fd(int fd)
         take_layer(&o, &dump, &dump.layer[l]);
     add(&o, dump.ids, dump.ids ? dump.T * sizeof *dump.ids : 0);
     add(&o, dump.text, dump.text ? dump.T * dump.text_size : 0);
+    if (again && dump.n > 0)
+        read_part(fd, &dump);
     tg_dump_free(&dump);
     return o;
 }
@@ -93,8 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > INPUT_MAX)
         return 0;
-    file = read_fd(input_file(data, size));
-    piped = read_fd(input_stream(data, size));
+    file = read_fd(input_file(data, size), true);
+    piped = read_fd(input_stream(data, size), false);
     must(file.status == piped.status && file.layers == piped.layers && file.rows == piped.rows &&
          file.crc == piped.crc);
     return 0;

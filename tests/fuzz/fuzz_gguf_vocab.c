@@ -101,9 +101,12 @@ static void write_again(const tg_tokenizer *tok)
     tg_gguf_writer w;
     uint8_t *file;
     size_t n;
-    const tg_status status =
-        tg_gguf_vocab_make(&v, tok, tg_tokenizer_vocab_size(tok) + 3, true, &notes, NULL);
+    const size_t vocab_size = tg_tokenizer_vocab_size(tok);
+    tg_status status = tg_gguf_vocab_make(&v, tok, vocab_size, false, &notes, NULL);
 
+    must(status == TG_OK || status == TG_EUSAGE);
+    tg_gguf_vocab_free(&v);
+    status = tg_gguf_vocab_make(&v, tok, vocab_size + 3, true, &notes, NULL);
     must(status == TG_OK || status == TG_EUSAGE);
     tg_gguf_begin(&w, fd);
     if (!status)

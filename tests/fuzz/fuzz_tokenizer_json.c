@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > INPUT_MAX || read_json(&tok, data, size))
         return 0;
-    (void)again(tok, tg_tokenizer_json_write, read_json);
+    (void)again(tok, TG_VOCAB_TOKENIZER_JSON, read_json);
     tg_tokenizer_free(tok);
     return 0;
 }

@@ -5,86 +5,9 @@
 BIN has the tools.  It needs NumPy, and safetensors and gguf for their files.  `make fuzz-corpus` runs it, lets
 the fuzzers add to it, and keeps the fewest inputs that reach the same edges.
 """
-import io, json, pathlib, struct, subprocess, sys, tempfile, zipfile
-
-import numpy as np
-
-BIN, OUT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-
-
-def put(target, name, data):
-    folder = OUT / target
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_bytes(data)
-
-
-class Pipe(io.RawIOBase):
-    """A stream that cannot seek: zipfile then writes descriptors."""
-
-    def __init__(self):
-        self.data = b""
-
-    def writable(self):
-        return True
-
-    def write(self, b):
-        self.data += bytes(b)
-        return len(b)
-
-
-def npy(array, version=None, header=None):
-    """An .npy file; with a header text of its own."""
-    f = io.BytesIO()
-    np.lib.format.write_array(f, array, version=version)
-    raw = f.getvalue()
-    if header is None:
-        return raw
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + array.tobytes()
-
-
-def archive(arrays, stream=False, method=zipfile.ZIP_STORED, zip64=False, comment=b"", extra=b"", date=(2024, 5, 6, 7, 8, 10)):
-    f = Pipe() if stream else io.BytesIO()
-    with zipfile.ZipFile(f, "w", method) as z:
-        z.comment = comment
-        for name, data in arrays.items():
-            info = zipfile.ZipInfo(name + ".npy", date)
-            info.compress_type = method
-            info.extra = extra
-            with z.open(info, "w", force_zip64=zip64) as member:
-                member.write(data if isinstance(data, bytes) else npy(np.asarray(data)))
-    return f.data if stream else f.getvalue()
-
-
-def with_zip64_end(arrays):
-    """An end record of zip64, which few members need."""
-    saved = zipfile.ZIP_FILECOUNT_LIMIT
-    zipfile.ZIP_FILECOUNT_LIMIT = 0
-    try:
-        return archive(arrays, zip64=True)
-    finally:
-        zipfile.ZIP_FILECOUNT_LIMIT = saved
-
-
-def kinds(target, arrays, prefix="", few=False):
-    """The same arrays as other programs pack them; few: in two ways, because they are long."""
-    numpy_plain, numpy_packed = io.BytesIO(), io.BytesIO()
-    loaded = {k: v if not isinstance(v, bytes) else np.load(io.BytesIO(v)) for k, v in arrays.items()}
-    np.savez(numpy_plain, **loaded)
-    np.savez_compressed(numpy_packed, **loaded)
-    put(target, prefix + "numpy-compressed.npz", numpy_packed.getvalue())
-    put(target, prefix + "stream-deflated.npz", archive(arrays, stream=True, method=zipfile.ZIP_DEFLATED))
-    if few:
-        return
-    put(target, prefix + "numpy.npz", numpy_plain.getvalue())
-    put(target, prefix + "stream.npz", archive(arrays, stream=True))
-    put(target, prefix + "stream-zip64.npz", archive(arrays, stream=True, zip64=True))
-    put(target, prefix + "zip64-end.npz", with_zip64_end(arrays))
-    # Info-ZIP's times and ids, and a comment
-    times = struct.pack("<HHBI", 0x5455, 5, 1, 1700000000) + struct.pack("<HHBBIBI", 0x7875, 11, 1, 4, 0, 4, 0)
-    put(target, prefix + "infozip.npz", archive(arrays, extra=times, comment=b"a comment"))
-    # 7-Zip's times, in 100 nanoseconds
-    ntfs = struct.pack("<HHIHHQQQ", 0x000A, 32, 0, 1, 24, 1 << 57, 1 << 57, 1 << 57)
-    put(target, prefix + "7zip.npz", archive(arrays, extra=ntfs, method=zipfile.ZIP_DEFLATED))
+from corpus_files import *
+from corpus_models import checkpoints, ggufs
+from corpus_wrong import dumps, encoders, fields_changed, runs, texts, token_files, vocabularies
 
 
 def archives():
@@ -124,18 +47,6 @@ def archives():
     put("archive", "wrong-crc.npz", bytes(wrong))
 
 
-def run(*command, cwd, data=None):
-    return subprocess.run([str(BIN / command[0]), *command[1:]], cwd=cwd, input=data, check=True, capture_output=True).stdout
-
-
-def repack(target, path, prefix=""):
-    """A tool's archive, and the same arrays as others pack them."""
-    raw = pathlib.Path(path).read_bytes()
-    put(target, prefix + "own.npz", raw)
-    with zipfile.ZipFile(io.BytesIO(raw)) as z:
-        kinds(target, {name[:-4]: z.read(name) for name in z.namelist()}, prefix, few=True)
-
-
 def tools():
     with tempfile.TemporaryDirectory() as d:
         text = b"To be, or not to be: abcab abc\n" * 20
@@ -171,19 +82,6 @@ def tools():
 
 
 def tokenizers():
-    def tokenizer(**changes):
-        byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-        model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-                 "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
-                 "vocab": {"a": 0, "b": 1, "ab": 2, "abab": 3, "\u0120": 4}, "merges": ["a b", "ab ab"]}
-        added = {"id": 5, "content": "<e>", "single_word": False, "lstrip": False, "rstrip": False,
-                 "normalized": False, "special": True}
-        t = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [added], "normalizer": None,
-             "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level, "model": model}
-        for key, value in changes.items():
-            (model if key in model else t)[key] = value
-        return json.dumps(t).encode()
-
     digits = {"type": "Digits", "individual_digits": True}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     put("tokenizer_json", "plain.json", tokenizer())
@@ -235,3 +133,12 @@ archives()
 tools()
 tokenizers()
 others()
+checkpoints()
+ggufs()
+dumps()
+token_files()
+encoders()
+runs()
+texts()
+vocabularies()
+fields_changed()

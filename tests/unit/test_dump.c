@@ -1,6 +1,7 @@
 /* lib/dump: a dump used in place, or copied from a pipe; rows from the stages that it has.  Foreign and
  * damaged dumps: tests/tg-attn-view.bats. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ enum { B = 2, T = 5, H = 3, D = 2, C = H * D, LAYERS = 2 };
 static float data[LAYERS][2][B * T * C]; /* q, k [B,T,H,D] or [B,H,T,D] */
 static char text[T][3] = {"a", "b", "\\n", "c", "d"};
 
-static void put_header(tg_archive_writer *w, const char *layout, tg_err *err)
+static void put_header(tg_archive_writer *w, const char *layout, int64_t channels, tg_err *err)
 {
     const size_t shape[1] = {T};
 
@@ -25,7 +26,7 @@ static void put_header(tg_archive_writer *w, const char *layout, tg_err *err)
     CHECK_OK(tg_archive_put_text(w, "dump/layout", layout, err), err);
     CHECK_OK(tg_archive_put_i64(w, "dump/n_layer", 7, err), err);
     CHECK_OK(tg_archive_put_i64(w, "dump/n_head", H, err), err);
-    CHECK_OK(tg_archive_put_i64(w, "dump/n_embd", C, err), err);
+    CHECK_OK(tg_archive_put_i64(w, "dump/n_embd", channels, err), err);
     CHECK_OK(tg_archive_put_text(w, "dump/mask", "-inf", err), err);
     CHECK_OK(tg_archive_put(w, "dump/text", (tg_dtype){'S', sizeof text[0]}, 1, shape, text, err), err);
 }
@@ -39,7 +40,7 @@ static void put_dump(int fd, const char *layout)
     tg_err err;
 
     CHECK_OK(tg_archive_create(&w, fd, &err), &err);
-    put_header(w, layout, &err);
+    put_header(w, layout, C, &err);
     for (size_t l = 0; l < LAYERS; l++) {
         check_fill(data[l][0], B * T * C, 2 * l, 2);
         check_fill(data[l][1], B * T * C, 2 * l + 1, 2);
@@ -173,11 +174,39 @@ static void rows_are_the_references(void)
     }
 }
 
+/* A few bytes say that there are 3 * 2^54 channels, but only scores follow. */
+static void scratch_is_for_what_is_stored(void)
+{
+    const size_t shape[4] = {B, H, T, T};
+    float scores[B * H * T * T], row[T];
+    double scratch[2 * T];
+    tg_archive_writer *w;
+    tg_dump dump;
+    FILE *const f = tmpfile();
+    tg_err err;
+
+    CHECK(f);
+    check_fill(scores, B * H * T * T, 9, 2);
+    CHECK_OK(tg_archive_create(&w, fileno(f), &err), &err);
+    put_header(w, "bthd", ((int64_t)1 << 54) * H, &err);
+    CHECK_OK(tg_archive_put(w, "h.0.scores", TG_F32, 4, shape, scores, &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
+    CHECK_OK(tg_dump_read(&dump, fileno(f), everything, &err), &err);
+    CHECK_EQ(tg_dump_row_scratch(&dump), 2 * T);
+    tg_dump_row(row, &dump, &dump.layer[0], TG_ATTN_SCORES, 0, 0, T - 1, scratch);
+    CHECK(row[T - 1] == scores[T * T - 1]);
+    tg_dump_free(&dump);
+    fclose(f);
+}
+
 int main(void)
 {
     RUN(a_file_is_used_in_place);
     RUN(what_is_not_wanted_is_skipped);
     RUN(a_pipe_is_copied);
     RUN(rows_are_the_references);
+    RUN(scratch_is_for_what_is_stored);
     return check_done();
 }

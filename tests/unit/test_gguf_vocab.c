@@ -274,6 +274,8 @@ static void what_llama_cannot_split(void)
     tg_tokenizer_free(tok);
     v.view.n_merges = 1; /* nothing makes "ab" */
     expect_loss(bpe_of(&v.view), "it does not reach tokens that no merges make");
+    memcpy(v.tokens + 3, "ax", 2); /* nor "ax": there is no "x" */
+    expect_loss(bpe_of(&v.view), "it does not reach tokens that no merges make");
 }
 
 static void two_tokens_that_look_alike(void)
