@@ -358,6 +358,42 @@ static void bad_gpt2_files(void)
     drop("empty");
 }
 
+/* ---- nanoGPT's meta.pkl */
+
+static void meta_pickles(void)
+{
+#define ITOS(value) "\x80\2}X\4\0\0\0itos" value "s."
+#define CASE(text, message)                                                                                  \
+    {                                                                                                        \
+        text, sizeof(text) - 1, message                                                                      \
+    }
+    static const struct {
+        const char *pickle;
+        size_t n;
+        const char *message;
+    } cases[] = {
+        CASE("\x80\2}.", "a pickle without a dict \"itos\""),
+        CASE(ITOS("K\5"), "a pickle without a dict \"itos\""),
+        CASE(ITOS("}X\1\0\0\0aX\1\0\0\0bs"), "itos: entry 0 is not id 0"),
+        CASE(ITOS("}K\1X\1\0\0\0bs"), "itos: entry 0 is not id 0"),
+        CASE(ITOS("}K\0K\5s"), "itos: id 0 is not one character"),
+        CASE(ITOS("}K\0X\0\0\0\0s"), "itos: id 0 is not one character"),
+        CASE(ITOS("}K\0X\2\0\0\0abs"), "itos: id 0 is not one character"),
+    };
+    static const char good[] = ITOS("}(K\0X\1\0\0\0aK\1X\1\0\0\0bu");
+    const tg_tokenizer *tok;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_file("meta.pkl", cases[i].pickle, cases[i].n);
+        open_bad("meta.pkl", NULL, TG_EDATA, cases[i].message);
+    }
+    write_file("meta.pkl", good, sizeof good - 1);
+    tok = open_good("meta.pkl", NULL);
+    expect_ids(tok, "bab", IDS(1, 0, 1));
+    tg_tokenizer_free(tok);
+    drop("meta.pkl");
+}
+
 /* ---- tokenizer.json */
 
 #define BYTE_LEVEL "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true}"
@@ -1606,6 +1642,7 @@ int main(void)
     RUN(end_of_text_from_merges);
     RUN(merges_in_any_order);
     RUN(bad_gpt2_files);
+    RUN(meta_pickles);
     RUN(rules_of_json);
     RUN(parts_of_json);
     RUN(json_in_any_order);
