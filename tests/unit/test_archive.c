@@ -22,10 +22,17 @@
 
 int __real_inflateInit2_(z_streamp z, int bits, const char *version, int size);
 int __wrap_inflateInit2_(z_streamp z, int bits, const char *version, int size);
+int __real_inflate(z_streamp z, int flush);
+int __wrap_inflate(z_streamp z, int flush);
 
 int __wrap_inflateInit2_(z_streamp z, int bits, const char *version, int size)
 {
     return failing_now() ? Z_MEM_ERROR : __real_inflateInit2_(z, bits, version, size);
+}
+
+int __wrap_inflate(z_streamp z, int flush)
+{
+    return failing_now() ? Z_MEM_ERROR : __real_inflate(z, flush);
 }
 
 /* ---- bytes as a file and as a pipe */

@@ -9,6 +9,7 @@
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 #include "tests/unit/read_tokenizer.h"
 
 #define TEXT_MAX 4096
@@ -316,6 +317,40 @@ static void check_refused(size_t vocab_size, tg_dtype dtype, size_t n, const voi
     CHECK_HAS(err.message, message);
 }
 
+static void no_memory(void)
+{
+    tg_status status = TG_ENOMEM;
+    long n;
+
+    for (n = 0; status == TG_ENOMEM; n++) {
+        FILE *f = archive_of("char", 2, (tg_dtype){'u', 4}, 2, (uint32_t[]){'a', 'b'});
+        const tg_tokenizer *tok;
+        tg_source source;
+        tg_archive_reader *r;
+        tg_archive_event event;
+        tg_tokenizer_draft draft = {0};
+        tg_array a;
+        bool taken;
+        tg_err err = {0};
+
+        CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
+        CHECK_OK(tg_source_open(&source, fileno(f), &err), &err);
+        CHECK_OK(tg_archive_open_source(&r, &source, &err), &err);
+        failing_after(n);
+        while (!(status = tg_archive_next(r, &a, &event, &err)) && event == TG_ARCHIVE_ARRAY &&
+               !(status = tg_tokenizer_take(&draft, r, &a, &taken, &err)))
+            ;
+        status = status ? status : tg_tokenizer_complete(&tok, &draft, &err);
+        failing_after(-1);
+        if (!status)
+            tg_tokenizer_free(tok);
+        tg_tokenizer_draft_free(&draft);
+        tg_archive_close(r);
+        fclose(f);
+    }
+    CHECK(status == TG_OK && n > 2);
+}
+
 static void bad_archives(void)
 {
     const tg_dtype u4 = {'u', 4};
@@ -352,5 +387,6 @@ int main(void)
     RUN(no_text);
     RUN(archives);
     RUN(bad_archives);
+    RUN(no_memory);
     return check_done();
 }

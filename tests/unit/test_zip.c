@@ -367,6 +367,7 @@ static void test_member(const member *m, bool maps, const char *why)
 static void test_members(void)
 {
     tg_zip_close(NULL);
+    tg_zip_abandon(NULL);
     test_member(&(member){.name = "a.npy"}, false, "134 of its bytes were not read");
     test_member(&(member){.name = "a.npy", .flags = 8}, false, "its size is unknown after 0 bytes");
     test_member(&(member){.name = "a.npy"}, true, "it holds only 134 bytes, expected 135");
