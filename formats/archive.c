@@ -228,6 +228,7 @@ tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *v
     if (negative)
         return tg_fail(err, TG_EDATA, "array \"%s\": -%llu is negative", a->name,
                        (unsigned long long)(0 - bits));
+    /* unreached: where a size_t has 64 bits */
     if (bits > SIZE_MAX)
         return tg_fail(err, TG_EDATA, "array \"%s\": %llu exceeds %zu", a->name, (unsigned long long)bits,
                        SIZE_MAX);

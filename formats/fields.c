@@ -18,6 +18,7 @@ void *tg_field_member(const tg_field *f, void *object)
 
 static size_t width(const tg_field *f)
 {
+    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         return sizeof(size_t);
@@ -48,6 +49,7 @@ void tg_field_text(char *text, size_t size, const tg_field *f, const void *objec
     const void *value = member(f, object);
     char name[TG_CHOICE_SIZE];
 
+    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         snprintf(text, size, "%zu", *(const size_t *)value);
@@ -71,6 +73,7 @@ void tg_field_text(char *text, size_t size, const tg_field *f, const void *objec
 
 static tg_status put(const tg_field *f, const void *value, tg_archive_writer *w, tg_err *err)
 {
+    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         return tg_archive_put_i64(w, f->name, (int64_t) * (const size_t *)value, err);
@@ -129,6 +132,7 @@ static tg_status take_choice(unsigned *value, const char *choices, tg_archive_re
 
 static tg_status take(const tg_field *f, void *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
 {
+    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         return tg_archive_get_size(r, a, value, err);
@@ -202,6 +206,7 @@ static tg_status check_choice(const tg_field *f, unsigned number, tg_err *err)
 
 static tg_status check(const tg_field *f, const void *value, tg_err *err)
 {
+    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         return check_size(f, *(const size_t *)value, err);

@@ -275,6 +275,7 @@ static tg_status take_shape(cursor *c, tg_stored *s, tg_err *err)
     for (size_t i = ndim; i-- > 0;) {
         if ((status = take(c, &dim, sizeof dim, err)))
             return status;
+        /* unreached: dim > SIZE_MAX, where a size_t has 64 bits */
         if (dim == 0 || dim > SIZE_MAX)
             return tg_fail(err, TG_EDATA, "%s has a dimension of %llu values", s->array.name,
                            (unsigned long long)dim);

@@ -83,6 +83,7 @@ static uint32_t read_hex4(const tg_json *j, size_t at)
 {
     uint32_t code = 0;
 
+    /* unreached: both callers have checked it */
     if (j->n - at < 4)
         return UINT32_MAX;
     for (size_t i = at; i < at + 4; i++) {
@@ -186,6 +187,7 @@ static tg_status decode(tg_json *j, size_t at, size_t n, tg_json_text *text, tg_
         j->capacity = n;
     }
     while (at < end) {
+        /* unreached: an escape that cannot be read: pass_string() has read it */
         if (j->text[at] == '\\' && read_escape(j, &at, &code))
             out += tg_utf8_encode((char *)j->decoded + out, code);
         else
@@ -227,6 +229,7 @@ static tg_status pass_number(tg_json *j, bool *integer, tg_err *err)
 
     j->value = at;
     *integer = true;
+    /* unreached: the end of the text: the first byte has been seen */
     at += at < j->n && j->text[at] == '-';
     if (!is_digit(j, at))
         return unexpected(j, at, "a digit", err);

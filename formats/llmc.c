@@ -98,7 +98,7 @@ static size_t dim_of(const tg_llmc_config *config, dim d)
         return 3 * config->n_embd;
     case WIDTH_4:
         return 4 * config->n_embd;
-    default:
+    default: /* unreached: for NONE, which nobody asks for */
         return 0;
     }
 }

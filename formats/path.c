@@ -64,6 +64,7 @@ tg_status tg_path_examine(const char *path, struct stat *st, bool *exists, tg_er
 
     do
         r = stat(path, st);
+    /* unreached: Linux does not interrupt stat() */
     while (r != 0 && errno == EINTR);
     *exists = r == 0;
     if (*exists)

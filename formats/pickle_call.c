@@ -97,6 +97,7 @@ static tg_status take_size(const tg_pickle_heap *h, size_t *size, uint32_t at, c
 
     if (status)
         return status;
+    /* unreached: integer > SIZE_MAX, where a size_t has 64 bits */
     if (integer < 0 || (uint64_t)integer > SIZE_MAX)
         return tg_pickle_fail(h, err, "%s is %lld", what, (long long)integer);
     *size = (size_t)integer;
@@ -134,6 +135,7 @@ static tg_status take_storage(const tg_pickle_heap *h, tg_pickle_tensor *t, uint
     tg_status status = expect(h, storage, TG_PICKLE_STORAGE, "a tensor's storage", err);
 
     if (status ||
+        /* unreached: tg_pickle_persistent() has checked it */
         (status = take_tuple(h, part, h->value[storage].of.first, 5, 5, "a persistent identifier", err)))
         return status;
     t->dtype = global_of(h, part[1])->dtype;

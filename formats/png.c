@@ -66,6 +66,7 @@ static tg_status put_rows(int fd, const unsigned char *pixel, size_t width, size
     z.avail_out = sizeof chunk;
     for (size_t y = 0; !status && y < height; y++) {
         status = put_data(fd, &z, chunk, no_filter, 1, Z_NO_FLUSH, err);
+        /* unreached: a chunk that is full, and cannot be written, after this one byte */
         if (!status)
             status = put_data(fd, &z, chunk, pixel + y * width, width, Z_NO_FLUSH, err);
     }

@@ -130,6 +130,7 @@ static tg_status read_sizes(size_t *sizes, size_t *n, size_t max, const char *na
     bool more;
     tg_status status = tg_json_enter(j, TG_JSON_ARRAY, err);
 
+    /* unreached: an element that fails: tg_json_members() has passed the array */
     for (*n = 0; !status && !(status = tg_json_element(j, &more, err)) && more; ++*n) {
         if (*n == max)
             return tg_json_fail(j, err, "%s has more than %zu numbers", name, max);

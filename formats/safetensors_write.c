@@ -92,6 +92,7 @@ static tg_status make_header(struct text *t, size_t *bytes, const tg_array *arra
         puts_text(t, " ");
     if (t->err.code)
         return tg_fail(err, t->err.code, "%s", t->err.message);
+    /* unreached: a model has at most TG_NAMES_MAX tensors */
     if (t->n - LENGTH > TG_SAFETENSORS_HEADER_MAX)
         return tg_fail(err, TG_EUSAGE, "the header would exceed %zu bytes", TG_SAFETENSORS_HEADER_MAX);
     length = t->n - LENGTH;

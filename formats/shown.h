@@ -7,14 +7,6 @@
 #define TG_SHOWN_MAX 96
 
 /* Copy bytes [n] to out, cut if need be, with ? in place of all but printable ASCII.  Returns out. */
-static inline const char *tg_shown(char out[TG_SHOWN_MAX], const char *bytes, size_t n)
-{
-    size_t i = 0;
-
-    for (; i < n && i < TG_SHOWN_MAX - 1; i++)
-        out[i] = bytes[i] >= ' ' && bytes[i] < 0x7F ? bytes[i] : '?';
-    out[i] = '\0';
-    return out;
-}
+const char *tg_shown(char out[TG_SHOWN_MAX], const char *bytes, size_t n);
 
 #endif

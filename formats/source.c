@@ -22,11 +22,13 @@ static tg_status try_map(tg_source *s, tg_err *err)
 
     if (fstat(s->fd, &st) != 0)
         return tg_fail_sys(err, "cannot be examined");
+    /* unreached: page <= 0: Linux knows its page size */
     if (page <= 0 || !S_ISREG(st.st_mode))
         return TG_OK;
     if ((from = lseek(s->fd, 0, SEEK_CUR)) < 0)
         return tg_fail_sys(err, "cannot be examined");
     lead = (size_t)(from % page);
+    /* unreached: a size > SIZE_MAX, where a size_t has 64 bits */
     if (from >= st.st_size || (uint64_t)(st.st_size - from) > SIZE_MAX - lead)
         return TG_OK;
     size = (size_t)(st.st_size - from);
@@ -163,9 +165,11 @@ void tg_source_release(tg_source *s)
     const long page = sysconf(_SC_PAGESIZE);
     size_t used;
 
+    /* unreached: page <= 0, as above */
     if (!s->map || page <= 0)
         return;
     used = (size_t)(s->next - (const unsigned char *)s->map) / (size_t)page * (size_t)page;
+    /* unreached: a munmap() of whole pages that fails */
     if (used < RELEASE || used == s->map_size || munmap(s->map, used) != 0)
         return;
     s->map = (char *)s->map + used;
@@ -176,6 +180,7 @@ void tg_source_forget(const tg_source *s)
 {
     const long page = sysconf(_SC_PAGESIZE);
 
+    /* unreached: page <= 0, as above */
     if (s->map && page > 0 && s->next > (const unsigned char *)s->map + page)
         (void)madvise(s->map, (size_t)(s->next - (const unsigned char *)s->map) / (size_t)page * (size_t)page,
                       MADV_DONTNEED);

@@ -43,6 +43,7 @@ static tg_zip_member *find(const tg_torch *t, const char *name, size_t n)
 {
     char path[256];
 
+    /* unreached: a prefix has at most 128 bytes, a name 101 */
     if (n > sizeof path || t->prefix_n > sizeof path - n)
         return NULL;
     memcpy(path, t->prefix, t->prefix_n);

@@ -126,6 +126,7 @@ static tg_status read_sizes(tg_zip_member *m, const unsigned char *p, const unsi
         !tg_zip_size64(&packed, tg_get32(p + 20), &wide, &left) ||
         !tg_zip_size64(&m->header, tg_get32(p + 42), &wide, &left))
         return bad(m, err, "a zip64 size is missing");
+    /* unreached: size > SIZE_MAX, where a size_t has 64 bits */
     if (size != packed || size > SIZE_MAX)
         return bad(m, err, "stored with two sizes");
     m->n = (size_t)size;

@@ -32,6 +32,7 @@ uint64_t tg_zip_max_bytes(const tg_zip_reader *r)
 {
     const uint64_t size = r->source.at + r->source.ready;
 
+    /* unreached: a mapped file has fewer than 2^53 bytes */
     return !r->source.map || size > UINT64_MAX / INFLATE_MAX ? UINT64_MAX : size * INFLATE_MAX;
 }
 
@@ -195,11 +196,12 @@ static tg_status check_end(tg_zip_reader *r, tg_err *err)
 static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n, tg_err *err)
 {
     unsigned char want[TG_ZIP_LOCAL_MAX];
-    size_t i = 0, m = tg_zip_encode_local(want, current(r));
+    const size_t m = tg_zip_encode_local(want, current(r)), both = tg_size_min(n, m);
+    size_t i = 0;
 
-    while (i < n && i < m && p[i] == want[i])
+    while (i < both && p[i] == want[i])
         i++;
-    if (i < n || i < m)
+    if (i < tg_size_max(n, m))
         return bad(
             r, err,
             "byte %zu of its header differs from what tg writes: damaged, or changed by another program", i);
@@ -357,6 +359,7 @@ static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, si
                    (unsigned long long)r->packed_done);
     if (result != Z_OK && result != Z_STREAM_END)
         return bad(r, err, "its deflate data is damaged near offset %llu (%s)", (unsigned long long)s->at,
+                   /* unreached: zlib asks for a dictionary only in its own format */
                    z->msg ? z->msg : "a dictionary is needed");
     r->ended = result == Z_STREAM_END;
     return TG_OK;

@@ -53,6 +53,7 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS && !last;
         if (e->more || (!last && (take == 0 || take < 2 * e->undecided)))
             break;
+        /* unreached: a last part of the rest: what waits fits into the window */
         decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, last && take == n - seen);
         status =
             tg_bpe_pieces_encode_marked(&e->pieces, text, n, e->starts, seen, decided, &at, e->offset, err);

@@ -175,6 +175,7 @@ tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, siz
 {
     const tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
 
+    /* unreached: a status, in the build with tiny blocks, whose queue stays short */
     return status ? status : encode_piece(p, piece, n, offset, err);
 }
 
@@ -269,6 +270,7 @@ tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *tex
                 status = encode_after(p, &t, length, offset, err);
             else
                 t.place[++t.n] = (uint32_t)next;
+            /* unreached: in the build with tiny blocks */
             if (!status && t.n == BATCH)
                 status = encode_batch(p, &t, offset, err);
         }

@@ -86,6 +86,7 @@ static tg_status check_ends(tg_long_piece *l, const struct part *p, size_t at, s
     tg_status status = TG_OK;
 
     *all = true;
+    /* unreached: a status: encode_block() has encoded the same bytes */
     for (size_t i = 0; !status && *all && i < n_ends; i++) {
         size_t n;
 
@@ -112,6 +113,7 @@ static tg_status encode_block(tg_long_piece *l, const struct part *p, size_t at,
         if (j > 0)
             status = check_ends(l, p, at, start, n_ends, l->ids[j], &all, err);
     }
+    /* unreached: as above */
     l->n_final = all && !status ? j : 0;
     l->step = start;
     memcpy(l->text, p->text + at, block);

@@ -11,6 +11,7 @@
 static uint64_t reduce(uint64_t x)
 {
     x = (x & PRIME) + (x >> 61);
+    /* unreached: x >= PRIME, of 2^61 */
     return x >= PRIME ? x - PRIME : x;
 }
 
@@ -83,6 +84,7 @@ uint32_t tg_token_table_add(tg_token_table *t, uint32_t id)
         const uint32_t other = t->slots[i] - 1;
         const unsigned char *other_text = text_of(t, other, &other_n);
 
+        /* unreached: other texts of one hash of 61 bits */
         if (t->hashes[other] == hash && other_n == n && memcmp(other_text, text, n) == 0)
             return other;
     }
@@ -99,7 +101,9 @@ static uint32_t find(const tg_token_table *t, uint64_t hash, const unsigned char
         size_t length;
         const unsigned char *text = text_of(t, id, &length);
 
+        /* unreached: other texts of one hash of 61 bits */
         if (t->hashes[id] == hash && length == m + n && memcmp(text, left, m) == 0 &&
+            /* unreached: as above */
             memcmp(text + m, right, n) == 0)
             return id;
     }

@@ -157,6 +157,7 @@ static inline uint64_t tg_split_contractions(tg_split_pass *p, uint64_t candidat
         const unsigned i = tg_split_lowest(candidates);
         size_t length;
 
+        /* unreached: a rule compiles this with a constant `separate` */
         if (separate && i > 0 && taken >> (i - 1) & 1)
             continue;
         length = tg_split_contraction(p->text + i, p->n - i, any_case);
@@ -203,8 +204,10 @@ static inline __attribute__((always_inline)) void tg_split_run(tg_split_word wor
             p.continued = m[w].continued;
         }
     }
+    /* unreached: for rules without lines */
     if (p.line_start != TG_SPLIT_NOWHERE)
         tg_split_mark_at(&p, p.line_start);
+    /* unreached: for rules without capitals */
     if (p.capitals != TG_SPLIT_NOWHERE)
         tg_split_mark_at(&p, p.capitals);
     *state = tg_split_pack(&p.before);

@@ -1,8 +1,10 @@
 #include "lib/text/bare_ids.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/decimal.h"
+#include "lib/base/size.h"
 #include "lib/text/kind.h"
 
 #define WIDTH 8 /* bytes for the digits of an id */
@@ -19,8 +21,7 @@ static void fill(struct bare_ids *b)
     for (size_t id = 0; id < b->n; id++) {
         const size_t n = (size_t)(tg_decimal_size(number, id) - number);
 
-        for (size_t i = 0; i < n && i < WIDTH; i++)
-            b->digits[id][i] = number[i];
+        memcpy(b->digits[id], number, tg_size_min(n, WIDTH));
     }
 }
 

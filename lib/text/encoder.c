@@ -124,8 +124,7 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
             return status;
         s->finishing = s->in_text = false;
     }
-    if (s->found)
-        ids[(*n)++] = s->id;
+    ids[(*n)++] = s->id;
     s->found = false;
     return TG_OK;
 }
@@ -140,7 +139,7 @@ static void take_special(tg_encoder *e, const tg_special_token *t)
     e->offset += t->n;
 }
 
-/* Decide about the held text, with the text after it. */
+/* Decide about the held text, with the text after it; last: there is none, and none will come. */
 static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
                              tg_err *err)
 {
@@ -156,7 +155,7 @@ static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *i
     memcpy(both, s->held, s->n_held);
     if (more > 0)
         memcpy(both + s->n_held, text->next, more);
-    match = tg_specials_match(&s->specials, both, all, last && more == text->n, &token);
+    match = tg_specials_match(&s->specials, both, all, last, &token);
     if (match == TG_SPECIAL_UNKNOWN) { /* some token is longer than all there is */
         memcpy(s->held, both, all);
         s->n_held = all;

@@ -17,9 +17,11 @@ static tg_status append(tg_tokens *t, size_t *capacity, const void *ids, size_t 
     size_t end, size;
     unsigned char *data;
 
+    /* unreached: tokens that exceed the address space */
     if (!tg_size_mul(&end, n, t->width) || !tg_size_add(&end, end, used))
         return tg_fail(err, TG_ENOMEM, "out of memory: the tokens exceed the address space");
     if (end > *capacity) {
+        /* unreached: half of the address space */
         size = *capacity <= SIZE_MAX / 2 ? tg_size_max(end, 2 * *capacity) : end;
         data = realloc(t->data, size);
         if (!data)

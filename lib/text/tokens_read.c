@@ -80,6 +80,7 @@ tg_status tg_tokens_open_source(tg_tokens_reader **out, tg_source *source, tg_er
     if ((status = tg_archive_open_source(&r->archive, source, err)) ||
         (status = tg_archive_next(r->archive, &a, &event, err)))
         goto done;
+    /* unreached: an archive begins with an array */
     if (event != TG_ARCHIVE_ARRAY)
         status = tg_fail(err, TG_EDATA, "archive is empty: \"kind\" is missing");
     else

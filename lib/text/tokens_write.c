@@ -32,6 +32,7 @@ static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
 
     w->chunks = 0;
     if (status || (status = tg_archive_put_text(w->archive, "kind", "tokens", err)) ||
+        /* unreached: there is room in the buffer */
         (status = tg_archive_put_i64(w->archive, "version", TG_TOKENS_VERSION, err)))
         return status;
     return tg_tokenizer_put(w->tok, w->archive, err);
@@ -71,6 +72,7 @@ static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, tg_er
     char name[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
+    /* unreached: a mark that fails: only if the buffer is full just then */
     if (w->chunks == CHUNKS_MAX && ((status = tg_archive_put_i64(w->archive, TG_TOKENS_GOES_ON, 1, err)) ||
                                     (status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;

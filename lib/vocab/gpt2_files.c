@@ -47,6 +47,7 @@ static tg_status in_line(const tg_file_text *file, size_t at, tg_err *err)
     char where[32];
     const char *text;
 
+    /* unreached: no line: the file has more than `at` bytes */
     for (size_t from = 0, n; from < at && tg_file_line(file, &from, &text, &n);)
         line++;
     snprintf(where, sizeof where, "line %zu", line);

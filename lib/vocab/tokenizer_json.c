@@ -96,6 +96,7 @@ static tg_status read_added(struct added *a, const tg_json *file, size_t at, tg_
         return TG_OK;
     tg_json_open_at(&j, file, at);
     status = tg_json_enter(&j, TG_JSON_ARRAY, err);
+    /* unreached: an element that fails: open_file() has passed the text */
     while (!status && !(status = tg_json_element_at(&j, &at, &more, err)) && more)
         status = take_added(a, file, at, err);
     tg_json_close(&j);
@@ -189,6 +190,7 @@ static tg_status take_pair(tg_vocab_builder *b, tg_json *j, char *left, tg_err *
     tg_status status = tg_json_enter(j, TG_JSON_ARRAY, err);
 
     for (size_t half = 0; !status && half < 2; half++) {
+        /* unreached: open_file() has passed the text */
         if ((status = tg_json_element(j, &more, err)))
             return status;
         if (!more)
@@ -204,6 +206,7 @@ static tg_status take_pair(tg_vocab_builder *b, tg_json *j, char *left, tg_err *
         return status;
     if (tg_vocab_merge(b, left, n, text.p, text.n, err))
         return tg_json_err_in(j, err);
+    /* unreached: an element that fails: open_file() has passed the text */
     if ((status = tg_json_element(j, &more, err)) || !more)
         return status;
     return tg_json_fail(j, err, "expected two halves of a merge, got more");
@@ -221,7 +224,9 @@ static tg_status read_merges(tg_vocab_builder *b, const tg_json *file, size_t at
         return tg_fail_memory(err, HALF_MAX, "a merge");
     tg_json_open_at(&j, file, at);
     status = tg_json_enter(&j, TG_JSON_ARRAY, err);
+    /* unreached: as above */
     while (!status && !(status = tg_json_element(&j, &more, err)) && more)
+        /* unreached: as above */
         if (!(status = tg_json_peek(&j, &kind, err)))
             status = kind == TG_JSON_ARRAY ? take_pair(b, &j, left, err) : take_joined(b, &j, err);
     tg_json_close(&j);
@@ -285,8 +290,10 @@ static tg_status check_settings(const size_t *at, const tg_json *file, tg_err *e
             continue;
         tg_json_open_at(&j, file, at[i]);
         status = tg_json_peek(&j, &kind, err);
+        /* unreached: a status: open_file() has passed the text */
         if (!status && kind == TG_JSON_BOOL)
             status = tg_json_get_bool(&j, &set, err);
+        /* unreached: as above */
         else if (!status && kind == TG_JSON_STRING)
             status = tg_json_get_text(&j, &text, err);
         if (!status && set && text.n > 0)
@@ -338,6 +345,7 @@ tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bool *is, tg_err
     if (!status && (*is = at[MODEL] > 0)) { /* a vocabulary may have a token "model" */
         j.at = at[MODEL];
         status = tg_json_peek(&j, &kind, err);
+        /* unreached: a status: open_file() has passed the text */
         *is = !status && kind == TG_JSON_OBJECT;
     }
     tg_json_close(&j);

@@ -76,6 +76,7 @@ static tg_status take_list(const tg_json *file, size_t at, const char *const *na
 
     tg_json_open_at(&j, file, at);
     status = tg_json_enter(&j, TG_JSON_ARRAY, err);
+    /* unreached: an element that fails: the text has been passed */
     while (!status && !(status = tg_json_element_at(&j, &at, &more, err)) && more)
         status = take_one(file, at, names, n, take, context, err);
     tg_json_close(&j);

@@ -53,6 +53,7 @@ tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *e
         (void)tg_vocab_token(v, id, &n);
         longest = tg_size_max(longest, n);
     }
+    /* unreached: a vocabulary without tokens, which is refused before */
     tg_sha256(hash, v->tokens, v->n > 0 ? v->ends[v->n - 1] : 0);
     memcpy(secret, hash, sizeof secret);
     if (!(status = tg_token_table_create(table, v->ends, v->tokens, v->n, longest, secret, err)))
@@ -88,6 +89,7 @@ tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t 
     if (id >= TG_BPE_TOKENS_MAX)
         return tg_fail(err, TG_EDATA, "token \"%s\" has id %zu, expected one below %zu",
                        tg_token_shown(shown, text, n), id, TG_BPE_TOKENS_MAX);
+    /* unreached: too many bytes: a file has at most TG_VOCAB_FILE_MAX */
     if (n > TG_BPE_BYTES_MAX - b->n_text || b->n_entries == TG_BPE_TOKENS_MAX)
         return tg_fail(err, TG_EDATA, "more than %zu tokens or %zu bytes in all", TG_BPE_TOKENS_MAX,
                        TG_BPE_BYTES_MAX);

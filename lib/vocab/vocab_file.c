@@ -60,6 +60,7 @@ static tg_status take_tokenizer(const tg_tokenizer **tok, tg_archive_reader *r, 
 
     if ((status = tg_archive_next(r, &a, &event, err)))
         return status;
+    /* unreached: another event: an archive begins with an array */
     if (event != TG_ARCHIVE_ARRAY || strcmp(a.name, "kind") != 0)
         return tg_fail(err, TG_EDATA, "not an archive of tg: \"kind\" is missing");
     if ((status = tg_archive_get_text(r, &a, kind, sizeof kind, err)))
@@ -225,6 +226,7 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
             return no_rule_wanted(name, err);
         return read_archive(tok, source, err) ? tg_err_in(err, name) : TG_OK;
     }
+    /* unreached: a read that fails after one that was short */
     if (tg_source_peek(source, TG_FORMAT_BYTES, err))
         return tg_err_in(err, name);
     if (source->ready == 0)
@@ -294,6 +296,7 @@ static tg_status write_archive(int fd, const tg_tokenizer *tok, tg_err *err)
     if ((status = tg_archive_create(&w, fd, err)))
         return status;
     if (!(status = tg_archive_put_text(w, "kind", "tokenizer", err)) &&
+        /* unreached: fails: there is room in the buffer */
         !(status = tg_archive_put_i64(w, "version", VERSION, err)) &&
         !(status = tg_tokenizer_put(tok, w, err)))
         status = tg_archive_finish(w, err);

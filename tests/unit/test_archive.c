@@ -3,6 +3,7 @@
  * one bit or one cut can, and read with memory failing.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,17 @@
 
 int __real_inflateInit2_(z_streamp z, int bits, const char *version, int size);
 int __wrap_inflateInit2_(z_streamp z, int bits, const char *version, int size);
+int __real_inflate(z_streamp z, int flush);
+int __wrap_inflate(z_streamp z, int flush);
 
 int __wrap_inflateInit2_(z_streamp z, int bits, const char *version, int size)
 {
     return failing_now() ? Z_MEM_ERROR : __real_inflateInit2_(z, bits, version, size);
+}
+
+int __wrap_inflate(z_streamp z, int flush)
+{
+    return failing_now() ? Z_MEM_ERROR : __real_inflate(z, flush);
 }
 
 /* ---- bytes as a file and as a pipe */
@@ -428,6 +436,45 @@ static void test_integers(void)
     CHECK_HAS(err.message, "of shape (1,)");
 }
 
+static void test_numbers(void)
+{
+    const float value = 0.15625f;
+    bytes b;
+    size_t at = 0;
+    tg_archive_reader *r;
+    tg_archive_writer *w;
+    tg_archive_event event;
+    tg_array a;
+    double got;
+    tg_err err = {0};
+    int fd = as_file(NULL, 0);
+
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
+    CHECK_OK(tg_archive_put(w, "half", TG_F16, 0, NULL, &value, &err), &err);
+    CHECK_OK(tg_archive_put(w, "list", TG_F32, 1, (size_t[]){1}, &value, &err), &err);
+    CHECK_OK(tg_archive_put(w, "one", TG_F32, 0, NULL, &value, &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    slurp(fd, &b);
+    close(fd);
+    for (size_t i = 0; i + sizeof value <= b.n; i++) /* the last one */
+        at = memcmp(b.p + i, &value, sizeof value) == 0 ? i : at;
+    for (size_t cut = 0; cut < 2; cut++) {
+        fd = as_pipe(b.p, cut ? at + 2 : b.n);
+        CHECK_OK(tg_archive_open(&r, fd, &err), &err);
+        for (size_t i = 0; i < 2; i++) {
+            CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
+            CHECK_EQ(tg_archive_get_f64(r, &a, &got, &err), TG_EDATA);
+            CHECK_HAS(err.message, "one <f8 or <f4");
+        }
+        CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
+        CHECK_EQ(tg_archive_get_f64(r, &a, &got, &err), cut ? TG_EDATA : TG_OK);
+        CHECK(cut || got == 0.15625);
+        tg_archive_close(r);
+        close(fd);
+    }
+}
+
 static void test_others(void)
 {
     char text[4];
@@ -620,6 +667,61 @@ static void test_not_archives(void)
     CHECK(!tg_zip_magic("PK\3\4", 3));
 }
 
+/* ---- inputs */
+
+/* One that is not mapped: its buffer grows. */
+static void test_unmapped(void)
+{
+    static unsigned char big[3 * TG_SOURCE_PEEK];
+    const int fd = as_file(big, sizeof big), directory = open("/", O_RDONLY);
+    tg_status status = TG_ENOMEM;
+    tg_source s;
+    tg_err err = {0};
+    long n;
+
+    for (n = 0; status == TG_ENOMEM; n++) {
+        lseek(fd, 0, SEEK_SET);
+        failing_after(n);
+        status = tg_source_open_unmapped(&s, fd, &err);
+        status = status ? status : tg_source_all(&s, sizeof big, &err);
+        failing_after(-1);
+        CHECK(status || s.ready == sizeof big);
+        tg_source_close(&s);
+    }
+    CHECK(status == TG_OK && n > 2);
+    CHECK_OK(tg_source_open_unmapped(&s, directory, &err), &err);
+    CHECK_EQ(tg_source_all(&s, 10, &err), TG_EIO);
+    tg_source_close(&s);
+    close(directory);
+    close(fd);
+}
+
+/* What has been read of a mapped one is unmapped, 8 MiB or more at a time. */
+static void test_release(void)
+{
+    const size_t step = (size_t)8 << 20;
+    const int fd = as_file(NULL, 0);
+    tg_source s;
+    tg_err err = {0};
+
+    if (ftruncate(fd, (off_t)(2 * step)) != 0)
+        abort();
+    CHECK_OK(tg_source_open(&s, fd, &err), &err);
+    CHECK(s.map && s.map_size == 2 * step);
+    tg_source_skip(&s, 100);
+    tg_source_release(&s);
+    CHECK_EQ(s.map_size, 2 * step);
+    tg_source_skip(&s, step);
+    tg_source_release(&s);
+    CHECK_EQ(s.map_size, step);
+    CHECK_EQ(*s.next, 0);
+    tg_source_skip(&s, step - 100);
+    tg_source_release(&s); /* all of it: tg_source_close() does that */
+    CHECK_EQ(s.map_size, step);
+    tg_source_close(&s);
+    close(fd);
+}
+
 static void test_unreadable(void)
 {
     tg_archive_reader *r;
@@ -644,6 +746,7 @@ int main(void)
     RUN(test_no_memory);
     RUN(test_no_memory_to_write);
     RUN(test_integers);
+    RUN(test_numbers);
     RUN(test_others);
     RUN(test_usage);
     RUN(test_read_too_much);
@@ -653,5 +756,7 @@ int main(void)
     RUN(test_full_device);
     RUN(test_not_archives);
     RUN(test_unreadable);
+    RUN(test_unmapped);
+    RUN(test_release);
     return check_done();
 }

@@ -6,12 +6,15 @@
 
 #include "formats/archive.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/bpe/bpe_encode.h"
 #include "lib/bpe/bpe_state.h"
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
 #include "lib/text/parallel.h"
+#include "lib/text/special.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 #include "tests/unit/read_tokenizer.h"
 #include "tests/unit/ref_bpe.h"
 
@@ -444,7 +447,108 @@ static void missing_bytes(void)
     ref_vocab_free(&v);
 }
 
+/* In the middle of a long piece, or in text that is held because a special token may begin there. */
+static void missing_bytes_late(void)
+{
+    static const char held[] =
+        "\xC2 a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a";
+    unsigned char text[200];
+    ref_vocab v;
+    tg_encoder *e;
+    int32_t ids[256];
+    tg_text part = {text, sizeof text};
+    size_t n;
+    tg_status status;
+    tg_err err = {0};
+
+    memset(text, 'a', sizeof text);
+    text[150] = 0xC2;
+    ref_vocab_begin(&v, TG_SPLIT_NONE);
+    (void)ref_vocab_add(&v, "a", 1);
+    (void)ref_vocab_merge(&v, 0, 0);
+    (void)ref_vocab_add(&v,
+                        "a\xC2"
+                        "a",
+                        3);
+    e = new_encoder(&v);
+    status = tg_encoder_encode(e, &part, ids, 256, &n, &err);
+    if (!status)
+        status = tg_encoder_finish(e, ids, 256, &n, &err);
+    CHECK_EQ(status, TG_EDATA);
+    CHECK_HAS(err.message, "byte 150 of the text is 0xC2, which the vocabulary lacks");
+    tg_encoder_free(e);
+    ref_vocab_free(&v);
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *ends[] = {"\xC2<s>", held};
+
+        ref_vocab_begin(&v, TG_SPLIT_GPT2);
+        (void)ref_vocab_add(&v, "a", 1);
+        (void)ref_vocab_add(&v, " ", 1);
+        (void)ref_vocab_add_special(&v, i == 0
+                                            ? "<s>"
+                                            : "\xC2 a a a a a a a a a a a a a a a a a a a a a a a a a a a a"
+                                              " a a a a a a a a a a a a<s>");
+        e = new_encoder(&v);
+        CHECK_OK(tg_encoder_match_special(e, &err), &err);
+        part = (tg_text){(const unsigned char *)ends[i], strlen(ends[i])};
+        status = tg_encoder_encode(e, &part, ids, 256, &n, &err);
+        CHECK(i == 0 || status == TG_OK);
+        if (!status)
+            status = tg_encoder_finish(e, ids, 256, &n, &err);
+        CHECK_EQ(status, TG_EDATA);
+        CHECK_HAS(err.message, "byte 0 of the text is 0xC2, which the vocabulary lacks");
+        tg_encoder_free(e);
+        ref_vocab_free(&v);
+    }
+}
+
 /* ---- special tokens */
+
+static void odd_special_tokens(void)
+{
+    static unsigned char tokens[1 + TG_SPECIAL_MAX + 1];
+    const uint32_t ends[] = {1, 1, 1 + TG_SPECIAL_MAX + 1}, special[] = {1, 2};
+    tg_bpe_vocab v = {.n = 2, .ends = ends, .tokens = tokens, .n_special = 1, .special = special};
+    const tg_tokenizer *tok;
+    tg_encoder *e;
+    int32_t ids[8];
+    tg_err err = {0};
+
+    memset(tokens, 'a', sizeof tokens);
+    CHECK_OK(tg_bpe_create(&tok, &v, &err), &err); /* an empty one, which no text has */
+    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    CHECK_OK(tg_encoder_match_special(e, &err), &err);
+    CHECK_EQ(encode_with(e, ids, tokens, 4, 4, 8), 4);
+    tg_encoder_free(e);
+    tg_tokenizer_free(tok);
+    v.n = 3;
+    v.n_special = 2;
+    CHECK_OK(tg_bpe_create(&tok, &v, &err), &err);
+    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    CHECK_EQ(tg_encoder_match_special(e, &err), TG_EDATA);
+    CHECK_HAS(err.message, "special token 2 has 257 bytes: at most 256 can be looked for");
+    tg_encoder_free(e);
+    tg_tokenizer_free(tok);
+}
+
+/* A text is not cut where a special token may have both bytes. */
+static void cuts_beside_special_tokens(void)
+{
+    static const unsigned char text[] = "to be all";
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    tg_encoder *e = new_encoder(&v);
+    tg_err err = {0};
+
+    CHECK_EQ(tg_encoder_cut(e, text, 9, 9), 5);
+    tg_encoder_free(e);
+    (void)ref_vocab_add_special(&v, "e a");
+    e = new_encoder(&v);
+    CHECK_OK(tg_encoder_match_special(e, &err), &err);
+    CHECK(tg_encoder_cut(e, text, 9, 9) < 5);
+    tg_encoder_free(e);
+    ref_vocab_free(&v);
+}
 
 /* The ids of a text with special tokens: the definition. */
 static size_t with_special(const ref_vocab *v, int32_t *ids, const unsigned char *text, size_t n)
@@ -528,6 +632,55 @@ static void special_tokens_by_text(void)
     CHECK_EQ(tg_tokenizer_end_of_text(tok), (long long)v.view.n - 1);
     tg_tokenizer_free(tok);
     ref_vocab_free(&v);
+}
+
+/* Encode a text, with memory failing after any number of allocations. */
+static void encode_without_memory(const tg_tokenizer *tok, const unsigned char *text, size_t n)
+{
+    int32_t *want = new_ids(ROOM(n, n)), *got = new_ids(ROOM(n, n));
+    size_t count, first, second = 0;
+    tg_status status = TG_ENOMEM;
+    tg_encoder *e;
+    tg_err err = {0};
+
+    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    count = encode_with(e, want, text, n, n, 3 * n);
+    tg_encoder_free(e);
+    for (long left = 0; status == TG_ENOMEM; left++) {
+        tg_text part = {text, n};
+
+        first = second = 0;
+        failing_after(left);
+        status = tg_encoder_create(&e, tok, &err);
+        if (!status && !(status = tg_encoder_encode(e, &part, got, 3 * n, &first, &err)))
+            status = tg_encoder_finish(e, got + first, 3 * n - first, &second, &err);
+        failing_after(-1);
+        tg_encoder_free(e);
+    }
+    CHECK_OK(status, &err);
+    CHECK(first + second == count && memcmp(got, want, count * sizeof *got) == 0);
+    free(want);
+    free(got);
+}
+
+/* Runs that rules look to the end of. */
+static void no_memory(void)
+{
+    enum { RUN_LENGTH = 300 };
+    static const char runs[] = " A1\n'a";
+    static unsigned char text[RUN_LENGTH * (sizeof runs - 1)];
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)runs[i / RUN_LENGTH];
+    for (tg_split split = 0; split < TG_SPLITS; split++) {
+        ref_vocab v = text_vocab(split);
+        const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+
+        encode_without_memory(tok, text, sizeof text);
+        encode_without_memory(tok, (const unsigned char *)"the", 3);
+        tg_tokenizer_free(tok);
+        ref_vocab_free(&v);
+    }
 }
 
 /* ---- threads */
@@ -618,6 +771,17 @@ static void threads_fail(void)
     CHECK_HAS(err.message, message);
     tg_parallel_free(p);
     g.n = 0;
+    CHECK_OK(tg_parallel_create(&p, tok, false, gather, &g, &err), &err);
+    CHECK_EQ(tg_parallel_encode(p, text, N, NULL), TG_EDATA);
+    tg_parallel_free(p);
+    for (long n = 0; n < 2 && tg_threads() > 1; n++) {
+        CHECK_OK(tg_parallel_create(&p, tok, false, gather, &g, &err), &err);
+        failing_after(n);
+        CHECK_EQ(tg_parallel_encode(p, text, N, &err), TG_ENOMEM);
+        failing_after(-1);
+        tg_parallel_free(p);
+    }
+    g.n = 0;
     g.stop = N / 2;
     CHECK_OK(tg_parallel_create(&p, tok, false, gather, &g, &err), &err);
     CHECK_EQ(tg_parallel_encode(p, text, N, &err), TG_EIO);
@@ -663,6 +827,7 @@ static void archives(void)
 static void contradictions(void)
 {
     const uint32_t ends[] = {1, 2, 4, 5}, high[] = {1, 2, 7, 5}, back[] = {1, 0, 4, 5};
+    const uint32_t empty[] = {1, 1, 4, 5};
     const uint32_t merge[][2] = {{0, 1}, {0, 1}}, none[][2] = {{1, 0}}, half[][2] = {{0, 4}};
     const uint32_t not_ordinary[][2] = {{3, 0}}, special[] = {3}, far[] = {4}, twice[] = {3, 3};
     const tg_bpe_vocab right = {.n = 4,
@@ -688,6 +853,7 @@ static void contradictions(void)
         {"merge 0: tokens 1 and 0 together are not a token", NULL, NULL, none, 1, 0, NULL},
         {"merge 0: its right half is token 4: the vocabulary has 4 ids", NULL, NULL, half, 1, 0, NULL},
         {"merge 0: its left half is token 3, which is special", NULL, NULL, not_ordinary, 1, 0, NULL},
+        {"merge 0: its right half is token 1, which is empty", empty, NULL, NULL, 0, 0, NULL},
         {"special token 4: the vocabulary has 4 ids", NULL, NULL, NULL, 0, 1, far},
         {"special token 3 comes after 3, expected ascending ids", NULL, NULL, NULL, 0, 2, twice},
     };
@@ -711,6 +877,103 @@ static void contradictions(void)
     }
 }
 
+static void no_vocabularies(void)
+{
+    const tg_bpe_vocab none = {.n = 0}, many = {.n_merges = TG_BPE_MERGES_MAX + 1};
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    CHECK_EQ(tg_bpe_create(&tok, &none, &err), TG_EDATA);
+    CHECK_HAS(err.message, "tokenizer/ends is empty, expected at least one id");
+    CHECK_EQ(tg_bpe_create(&tok, &many, &err), TG_EDATA);
+    CHECK_HAS(err.message, "the vocabulary has 4194304 merges, expected at most 4194303");
+}
+
+/* An archive of that vocabulary, but for one array. */
+static void bad_archives(void)
+{
+    static const uint32_t ends[] = {1, 2, 4, 5}, merge[] = {0, 1, 0, 1}, special[] = {3};
+    uint32_t *many = calloc(TG_BPE_TOKENS_MAX + 1, sizeof *many);
+    const struct array {
+        const char *name;
+        tg_dtype dtype;
+        size_t ndim, shape[2];
+        const void *data;
+    } right[] = {{"tokenizer/ends", {'u', 4}, 1, {4}, ends},
+                 {"tokenizer/tokens", {'u', 1}, 1, {5}, "ababc"},
+                 {"tokenizer/merges", {'u', 4}, 2, {1, 2}, merge},
+                 {"tokenizer/special", {'u', 4}, 1, {1}, special}};
+    const struct {
+        const char *message;
+        struct array array;
+        int64_t whole_pieces;
+        bool missing;
+    } cases[] = {
+        {.message = NULL},
+        {.message = "tokenizer/whole_pieces is 2, expected 0 or 1", .whole_pieces = 2},
+        {.message = "tokenizer/special is missing", .array = {.name = "tokenizer/special"}, .missing = true},
+        {"merges is <u4 (2,), expected u4 [n,2]", {"tokenizer/merges", {'u', 4}, 1, {2}, merge}, 0, false},
+        {"merges is <u4 (1, 3), expected u4 [n,2]",
+         {"tokenizer/merges", {'u', 4}, 2, {1, 3}, merge},
+         0,
+         false},
+        {"ends is <u2 (4,), expected u4 [n]", {"tokenizer/ends", {'u', 2}, 1, {4}, ends}, 0, false},
+        {"ends is empty, expected at least one id", {"tokenizer/ends", {'u', 4}, 1, {0}, ends}, 0, false},
+        {"the tokens end at 5, expected 6", {"tokenizer/tokens", {'u', 1}, 1, {6}, "ababcd"}, 0, false},
+        {"special has 4194305 rows, expected at most 4194304",
+         {"tokenizer/special", {'u', 4}, 1, {TG_BPE_TOKENS_MAX + 1}, many},
+         0,
+         false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tg_tokenizer *tok;
+        FILE *f = tmpfile();
+        tg_archive_writer *w;
+        tg_err err = {0};
+
+        CHECK_OK(tg_archive_create(&w, fileno(f), &err), &err);
+        CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", "bpe", &err), &err);
+        CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", 4, &err), &err);
+        CHECK_OK(tg_archive_put_text(w, "tokenizer/split", "gpt2", &err), &err);
+        CHECK_OK(tg_archive_put_text(w, "tokenizer/normalizer", "none", &err), &err);
+        CHECK_OK(tg_archive_put_i64(w, "tokenizer/whole_pieces", cases[i].whole_pieces, &err), &err);
+        for (size_t k = 0; k < sizeof right / sizeof right[0]; k++) {
+            const bool other = cases[i].array.name && strcmp(cases[i].array.name, right[k].name) == 0;
+            const struct array *a = other ? &cases[i].array : &right[k];
+
+            if (!other || !cases[i].missing)
+                CHECK_OK(tg_archive_put(w, a->name, a->dtype, a->ndim, a->shape, a->data, &err), &err);
+        }
+        CHECK_OK(tg_archive_finish(w, &err), &err);
+        tg_archive_abandon(w);
+        CHECK_EQ(read_tokenizer(&tok, f, &err), cases[i].message ? TG_EDATA : TG_OK);
+        CHECK_HAS(err.message, cases[i].message ? cases[i].message : "");
+        tg_tokenizer_free(tok);
+        fclose(f);
+    }
+    free(many);
+}
+
+/* Merges in an order that makes some of them impossible; tokens of bytes that are no tokens, and of none. */
+static void unmade_tokens(void)
+{
+    const uint32_t ends[] = {1, 2, 4, 7, 9, 9}, merges[][2] = {{2, 0}, {0, 1}};
+    const tg_bpe_vocab v = {
+        .n = 6, .ends = ends, .tokens = (const unsigned char *)"abababaxa", .n_merges = 2, .merges = merges};
+    const tg_tokenizer *tok;
+    tg_encoder *e;
+    int32_t ids[8];
+    tg_err err = {0};
+
+    CHECK_OK(tg_bpe_create(&tok, &v, &err), &err);
+    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    CHECK_EQ(encode_with(e, ids, (const unsigned char *)"abaab", 5, 5, 8), 2);
+    CHECK(ids[0] == 3 && ids[1] == 2);
+    tg_encoder_free(e);
+    tg_tokenizer_free(tok);
+}
+
 int main(void)
 {
     RUN(random_vocabularies);
@@ -722,11 +985,18 @@ int main(void)
     RUN(normalised_long_piece);
     RUN(memory_is_bounded);
     RUN(missing_bytes);
+    RUN(missing_bytes_late);
     RUN(special_tokens);
+    RUN(odd_special_tokens);
+    RUN(cuts_beside_special_tokens);
     RUN(special_tokens_by_text);
+    RUN(no_memory);
     RUN(threads);
     RUN(threads_fail);
     RUN(archives);
     RUN(contradictions);
+    RUN(no_vocabularies);
+    RUN(bad_archives);
+    RUN(unmade_tokens);
     return check_done();
 }

@@ -9,6 +9,7 @@
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 #include "tests/unit/read_tokenizer.h"
 
 #define TEXT_MAX 4096
@@ -262,7 +263,8 @@ static void no_text(void)
 
 /* ---- archives */
 
-static FILE *archive_of(const char *kind, size_t vocab_size, tg_dtype dtype, size_t n, const void *codes)
+static FILE *archive_of_array(const char *kind, size_t vocab_size, tg_dtype dtype, size_t ndim,
+                              const size_t *shape, const void *codes)
 {
     FILE *f = tmpfile();
     tg_archive_writer *w;
@@ -273,10 +275,15 @@ static FILE *archive_of(const char *kind, size_t vocab_size, tg_dtype dtype, siz
     CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", kind, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", (int64_t)vocab_size, &err), &err);
     if (codes)
-        CHECK_OK(tg_archive_put(w, "tokenizer/chars", dtype, 1, &n, codes, &err), &err);
+        CHECK_OK(tg_archive_put(w, "tokenizer/chars", dtype, ndim, shape, codes, &err), &err);
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
     return f;
+}
+
+static FILE *archive_of(const char *kind, size_t vocab_size, tg_dtype dtype, size_t n, const void *codes)
+{
+    return archive_of_array(kind, vocab_size, dtype, 1, &n, codes);
 }
 
 static tg_status read_file(const tg_tokenizer **tok, FILE *f, tg_err *err)
@@ -310,9 +317,53 @@ static void check_refused(size_t vocab_size, tg_dtype dtype, size_t n, const voi
     CHECK_HAS(err.message, message);
 }
 
+static void no_memory(void)
+{
+    tg_status status = TG_ENOMEM;
+    long n;
+
+    for (n = 0; status == TG_ENOMEM; n++) {
+        FILE *f = archive_of("char", 2, (tg_dtype){'u', 4}, 2, (uint32_t[]){'a', 'b'});
+        const tg_tokenizer *tok;
+        tg_source source;
+        tg_archive_reader *r;
+        tg_archive_event event;
+        tg_tokenizer_draft draft = {0};
+        tg_array a;
+        bool taken;
+        tg_err err = {0};
+
+        CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
+        CHECK_OK(tg_source_open(&source, fileno(f), &err), &err);
+        CHECK_OK(tg_archive_open_source(&r, &source, &err), &err);
+        failing_after(n);
+        while (!(status = tg_archive_next(r, &a, &event, &err)) && event == TG_ARCHIVE_ARRAY &&
+               !(status = tg_tokenizer_take(&draft, r, &a, &taken, &err)))
+            ;
+        status = status ? status : tg_tokenizer_complete(&tok, &draft, &err);
+        failing_after(-1);
+        if (!status)
+            tg_tokenizer_free(tok);
+        tg_tokenizer_draft_free(&draft);
+        tg_archive_close(r);
+        fclose(f);
+    }
+    CHECK(status == TG_OK && n > 2);
+}
+
 static void bad_archives(void)
 {
     const tg_dtype u4 = {'u', 4};
+    const size_t many = 0x110000 + 128 - 2048 + 1;
+    uint32_t *codes = calloc(many, sizeof *codes);
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    CHECK_EQ(read_file(&tok, archive_of_array("char", 1, u4, 0, NULL, codes), &err), TG_EDATA);
+    CHECK_HAS(err.message, "tokenizer/chars has 1 elements of type u4, expected 1 to 1112192 of type u4");
+    check_refused(1, u4, 0, codes, "has 0 elements of type u4");
+    check_refused(many, u4, many, codes, "has 1112193 elements of type u4");
+    free(codes);
 
     check_refused(2, u4, 0, NULL, "tokenizer/chars is missing");
     check_refused(3, u4, 2, (uint32_t[]){'a', 'b'}, "tokenizer/vocab_size is 3, tokenizer/chars has 2");
@@ -336,5 +387,6 @@ int main(void)
     RUN(no_text);
     RUN(archives);
     RUN(bad_archives);
+    RUN(no_memory);
     return check_done();
 }

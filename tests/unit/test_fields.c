@@ -122,6 +122,34 @@ static void other_types_are_refused(void)
     refused("thing/real", "thing/real");
 }
 
+/* A number of 64 bits is a scalar, and not of 32. */
+static void other_numbers_are_refused(void)
+{
+    const uint64_t value = 3;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct thing got = some;
+        tg_archive_reader *r;
+        tg_archive_writer *w;
+        tg_archive_event event;
+        tg_array a;
+        bool taken;
+        tg_err err;
+        int fd;
+
+        w = begin(&fd);
+        CHECK_OK(tg_archive_put(w, "thing/bits", (tg_dtype){'u', i == 0 ? 8 : 4}, i == 0, (size_t[]){1},
+                                &value, &err),
+                 &err);
+        r = turn(w, fd);
+        CHECK_OK(tg_archive_next(r, &a, &event, &err), &err);
+        CHECK_EQ(tg_fields_take(table, &got, NULL, r, &a, &taken, &err), TG_EDATA);
+        CHECK_HAS(err.message, "thing/bits must be a scalar of type <u8");
+        tg_archive_close(r);
+        close(fd);
+    }
+}
+
 static void out_of_range(struct thing t, const char *why)
 {
     tg_err err = {0};
@@ -172,6 +200,7 @@ int main(void)
 {
     RUN(what_is_written_is_read);
     RUN(other_types_are_refused);
+    RUN(other_numbers_are_refused);
     RUN(ranges_are_checked);
     RUN(members_one_by_one);
     return check_done();

@@ -3,6 +3,7 @@
 #include "formats/gguf.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -667,6 +668,18 @@ static void values_that_do_not_fit_are_refused(void)
         CHECK(strcmp(err.message, cases[i].message ? cases[i].message : "") == 0);
         close(fd);
     }
+    for (size_t i = 0; i < 2; i++) { /* infinity is kept, but does not hide another value */
+        const float x[2] = {INFINITY, i == 0 ? 1 : 65520};
+        tg_gguf_writer w;
+        tg_err err = {0};
+        const int fd = memfd_create("gguf", 0);
+
+        tg_gguf_begin(&w, fd);
+        tg_gguf_declare(&w, "x", 1, (size_t[]){2}, TG_GGUF_AS_F16);
+        tg_gguf_put_values(&w, x, 2);
+        CHECK_EQ(tg_gguf_finish(&w, &err), i == 0 ? TG_OK : TG_EDATA);
+        close(fd);
+    }
     CHECK(tg_gguf_can_store(TG_GGUF_AS_Q8_0, 96) && !tg_gguf_can_store(TG_GGUF_AS_Q8_0, 80));
     CHECK(tg_gguf_can_store(TG_GGUF_AS_F16, 80));
 }
@@ -689,6 +702,13 @@ static void writing_fails(void)
     close(w.fd);
     CHECK_EQ(tg_gguf_finish(&w, &err), TG_EUSAGE);
     CHECK(strcmp(err.message, "x has 4 values, got 3") == 0);
+    tg_gguf_begin(&w, -1);
+    tg_gguf_declare(&w, "x", 1, shape, TG_GGUF_AS_F32);
+    CHECK_EQ(tg_gguf_finish(&w, &err), TG_EUSAGE);
+    CHECK(strcmp(err.message, "x has 4 values, got 0") == 0);
+    tg_gguf_begin(&w, -1);
+    tg_gguf_declare(&w, "x", 2, (size_t[]){SIZE_MAX, 4}, TG_GGUF_AS_F32);
+    CHECK_EQ(tg_gguf_finish(&w, &err), TG_ENOMEM);
 }
 
 static void no_memory(void)

@@ -216,6 +216,31 @@ static void numbers(void)
     }
 }
 
+static void doubles(void)
+{
+    static char digits[3000] = "0.";
+    static const struct {
+        const char *text, *message;
+    } bad[] = {{"-", "expected a digit, the text ends"},
+               {"1e999", "1e999 is beyond the range of a double"},
+               {digits, "a number of 2999 characters, expected at most"}};
+    tg_json j;
+    double number;
+    tg_err err = {0};
+
+    memset(digits + 2, '1', sizeof digits - 3);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        tg_json_open(&j, bad[i].text, strlen(bad[i].text));
+        CHECK_EQ(tg_json_get_number(&j, &number, &err), TG_EDATA);
+        CHECK_HAS(err.message, bad[i].message);
+        tg_json_close(&j);
+    }
+    tg_json_open(&j, "-2.5e1", 6);
+    CHECK_OK(tg_json_get_number(&j, &number, &err), &err);
+    CHECK(number == -25);
+    tg_json_close(&j);
+}
+
 static void other_types(void)
 {
     tg_json j;
@@ -387,6 +412,15 @@ static void members(void)
     tg_json_close(&later);
     tg_json_close(&j);
 
+    tg_json_open(&j, "[1 2]", 5);
+    CHECK_OK(tg_json_enter(&j, TG_JSON_ARRAY, &err), &err);
+    CHECK_OK(tg_json_element_at(&j, &size, &more, &err), &err);
+    CHECK_EQ(tg_json_element_at(&j, &size, &more, &err), TG_EDATA);
+    CHECK_HAS(err.message, "expected ',' or ']', got '2'");
+    tg_json_open(&j, "[x]", 3);
+    CHECK_OK(tg_json_enter(&j, TG_JSON_ARRAY, &err), &err);
+    CHECK_EQ(tg_json_element_at(&j, &size, &more, &err), TG_EDATA);
+    CHECK_HAS(err.message, "expected a value, got 'x'");
     tg_json_open(&j, "{\"a\":1,\"a\":2}", 13);
     CHECK_EQ(tg_json_members(&j, names, 1, at, &err), TG_EDATA);
     CHECK_HAS(err.message, "column 12 (byte 11): \"a\" occurs twice");
@@ -442,6 +476,7 @@ int main(void)
     RUN(values);
     RUN(bad_texts);
     RUN(numbers);
+    RUN(doubles);
     RUN(other_types);
     RUN(characters);
     RUN(cut_anywhere);

@@ -314,6 +314,16 @@ static void test_tokenizers(void)
     CHECK_HAS(err.message, "version 1, expected 2");
 }
 
+static void test_bad_tokens(void)
+{
+    const unsigned char header[TG_LLMC_HEADER] = {0};
+    size_t count;
+    tg_err err = {0};
+
+    CHECK_EQ(tg_llmc_tokens_count(&count, header, &err), TG_EDATA);
+    CHECK_HAS(err.message, "begins with 0, expected 20240520");
+}
+
 int main(void)
 {
     RUN(test_models);
@@ -321,6 +331,7 @@ int main(void)
     RUN(test_bad_models);
     RUN(test_no_memory);
     RUN(test_tokens);
+    RUN(test_bad_tokens);
     RUN(test_tokenizers);
     return check_done();
 }

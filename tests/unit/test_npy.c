@@ -62,6 +62,7 @@ static void test_reads(void)
     reads("{'descr': '<i8', 'fortran_order': True, 'shape': (1, 7, 1)}\n", 'i', 8, 3, 7);
     reads("{'descr': '|S12', 'fortran_order': False, 'shape': ()}\n", 'S', 12, 0, 1);
     reads("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0, 5)}\n", 'f', 8, 3, 0);
+    reads("{'descr': '<f8', 'fortran_order': True,\t'shape':\r\n(3, 0, 5)}\n", 'f', 8, 3, 0);
     reads("{'descr': '<f2', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,2,)}\n", 'f', 2, 8, 2);
 }
 
@@ -74,6 +75,7 @@ static void test_refuses(void)
     refuses("{'descr': '<f16', 'fortran_order': False, 'shape': ()}\n", "'<f16'");
     refuses("{'descr': '|S0', 'fortran_order': False, 'shape': ()}\n", "'|S0'");
     refuses("{'descr': '|f4', 'fortran_order': False, 'shape': ()}\n", "no byte order");
+    refuses("{'descr': '<f99999999999999999999', 'fortran_order': False, 'shape': ()}\n", "is not one of u1");
     refuses("{'descr': '', 'fortran_order': False, 'shape': ()}\n", "element type");
     refuses("{'descr': '<', 'fortran_order': False, 'shape': ()}\n", "element type");
     refuses("{'descr': '<f4 ', 'fortran_order': False, 'shape': ()}\n", "element type");

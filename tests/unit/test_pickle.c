@@ -244,8 +244,19 @@ static void test_bad_tensors(void)
     check_refused(P("\x80\2NQ."), "a persistent identifier: expected a tuple");
     check_refused(P("\x80\2(NNNNNtQ."), "does not name a storage");
     check_refused(P("\x80\2(X\7\0\0\0storageNNNNtQ."), "a storage's type: expected a function");
+    check_refused(P("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nK\0X\3\0\0\0cpuK\1tQ."),
+                  "a storage's key: expected a string, got an integer");
+    check_refused(P("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+                    "0K\0K\1tQ."),
+                  "a storage's device: expected a string, got an integer");
     check_refused(P("\x80\2" FLOATS "."), "a storage where a value is expected");
     check_refused(P("\x80\2ctorch._utils\n_rebuild_parameter\nN\x88N\x87R."), "expected a tensor, got None");
+    check_refused(
+        P("\x80\2ctorch._utils\n_rebuild_parameter\n" REBUILD "(" FLOATS "K\0))\x89NtR\x88K\1\x87R."),
+        "a parameter with hooks: refused");
+    check_refused(P("\x80\2"
+                    "ctorch\nSize\n)R."),
+                  "torch.Size: expected 1 to 1 values, got 0");
 }
 
 /* ---- what is refused */
@@ -538,6 +549,32 @@ static void test_find(void)
     tg_pickle_free(&p);
 }
 
+/* A tensor after any number of values, so that each list of the reader has to grow there once. */
+static void test_no_memory_for_tensor(void)
+{
+    static const char tensor[] = REBUILD "(" FLOATS "K\0))\x89NtR.";
+    char bytes[4 * 130 + sizeof tensor] = "\x80\2";
+    size_t failures = 0;
+
+    for (size_t n = 2; n < 2 + 2 * 130; n += 2) {
+        tg_status status = TG_ENOMEM;
+
+        memcpy(bytes + n, tensor, sizeof tensor - 1);
+        for (long left = 0; status == TG_ENOMEM; left++, failures++) {
+            tg_pickle p;
+            tg_err err = {0};
+
+            failing_after(left);
+            status = tg_pickle_read(&p, bytes, n + sizeof tensor - 1, &err);
+            failing_after(-1);
+            tg_pickle_free(&p);
+        }
+        CHECK_EQ(status, TG_OK);
+        memcpy(bytes + n, "N0", 2);
+    }
+    CHECK(failures > 3 * 130);
+}
+
 int main(void)
 {
     RUN(test_scalars);
@@ -558,5 +595,6 @@ int main(void)
     RUN(test_damaged);
     RUN(test_no_memory);
     RUN(test_find);
+    RUN(test_no_memory_for_tensor);
     return check_done();
 }

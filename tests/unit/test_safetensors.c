@@ -8,6 +8,7 @@
 
 #include "formats/safetensors.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 
 /* A file with this header, and n bytes of data, each the low byte of its offset; to be freed. */
 static unsigned char *make(const char *header, size_t n, size_t *size)
@@ -242,6 +243,44 @@ static void written(void)
     close(fd);
 }
 
+static void too_large(void)
+{
+    tg_array arrays[5];
+    tg_safetensors_writer w;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 5; i++) {
+        arrays[i] = (tg_array){.dtype = TG_U8, .ndim = 1, .shape = {(size_t)1 << 62}};
+        sprintf(arrays[i].name, "a%zu", i);
+    }
+    CHECK_EQ(tg_safetensors_begin(&w, -1, arrays, 5, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "a3: the sizes exceed the address space");
+    arrays[0].shape[0] = SIZE_MAX;
+    CHECK_EQ(tg_safetensors_begin(&w, -1, arrays, 1, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "a0: the sizes exceed the address space");
+}
+
+static void no_memory(void)
+{
+    const tg_array array = {.name = "a name", .dtype = TG_F32, .ndim = 2, .shape = {0, 3}};
+    tg_status status = TG_ENOMEM;
+    long n;
+
+    for (n = 0; status == TG_ENOMEM; n++) {
+        const int fd = memfd_create("safetensors", 0);
+        tg_safetensors_writer w;
+        tg_err err = {0};
+
+        failing_after(n);
+        status = tg_safetensors_begin(&w, fd, &array, 1, &err);
+        failing_after(-1);
+        if (!status)
+            tg_safetensors_end(&w);
+        close(fd);
+    }
+    CHECK(status == TG_OK && n > 1);
+}
+
 /* ---- the index */
 
 static void expect_no_index(const char *text, const char *message)
@@ -281,6 +320,23 @@ static void indexes(void)
     expect_no_index("{\"weight_map\": {\"a\": \"..\"}}", "same directory");
     expect_no_index("{\"weight_map\": {\"a\": \"x\\u0000y\"}}", "same directory");
     expect_no_index("{\"weight_map\": {\"a\": 1}}", "line 1");
+    expect_no_index("{\"weight_map\": {\"a\\u0000\": \"x\"}}", "more than 127 bytes, or a NUL");
+}
+
+static void limits_of_indexes(void)
+{
+    char *text = malloc(200000);
+    size_t n = (size_t)sprintf(text, "{\"weight_map\": {\"a\": \"");
+
+    memset(text + n, 'x', 256);
+    strcpy(text + n + 256, "\"}}");
+    expect_no_index(text, "same directory");
+    n = (size_t)sprintf(text, "{\"weight_map\": {");
+    for (size_t i = 0; i < 4097; i++)
+        n += (size_t)sprintf(text + n, "%s\"%zu\": \"x\"", i > 0 ? ", " : "", i);
+    strcpy(text + n, "}}");
+    expect_no_index(text, "more than 4096 tensors");
+    free(text);
 }
 
 int main(void)
@@ -292,6 +348,9 @@ int main(void)
     RUN(absurd_lengths);
     RUN(absurd_counts);
     RUN(written);
+    RUN(too_large);
+    RUN(no_memory);
     RUN(indexes);
+    RUN(limits_of_indexes);
     return check_done();
 }

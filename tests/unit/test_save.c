@@ -1,4 +1,5 @@
 /* Saving: whole or not at all. */
+#define _DEFAULT_SOURCE 1 /* flock */
 #define _XOPEN_SOURCE 700 /* mkdtemp is in 2008, RLIMIT_FSIZE in XSI */
 #include <dirent.h>
 #include <errno.h>
@@ -7,16 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "formats/archive.h"
 #include "formats/lock.h"
+#include "formats/path.h"
 #include "formats/save.h"
+#include "formats/sink.h"
 #include "formats/stamp.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 
 static void must(bool ok)
 {
@@ -209,6 +215,129 @@ static void test_links_stay(void)
     CHECK_EQ(err.sys, ELOOP);
 }
 
+static void test_targets(void)
+{
+    char *target, here[256], path[300];
+    tg_err err = {0};
+
+    CHECK_EQ(tg_save_target(&target, "loop", &err), TG_EIO); /* after 40 links */
+    CHECK(!target && err.sys == ELOOP);
+    CHECK_OK(tg_save_target(&target, "dir/real/below", &err), &err); /* which open() refuses */
+    CHECK(strcmp(target, "dir/real/below") == 0);
+    free(target);
+    must(getcwd(here, sizeof here) != NULL);
+    snprintf(path, sizeof path, "%s/dir/absolute", here);
+    must(symlink(path, "far") == 0);
+    CHECK_OK(save_text("far", "made", &err), &err);
+    CHECK(holds("dir/absolute", "made"));
+}
+
+/* Names of temporary files that are taken, by links that lead nowhere and by a directory, are left alone. */
+static void test_taken_names(void)
+{
+    char name[64];
+    tg_err err = {0};
+
+    must(mkdir("full", 0700) == 0 && mkdir("full/.tg-1-0.tmp", 0700) == 0);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "full/.tg-%ld-%d.tmp", (long)getpid(), i);
+        must(symlink("nowhere", name) == 0);
+    }
+    CHECK_EQ(save_text("full/new", "x", &err), TG_EIO);
+    CHECK_HAS(err.message, "cannot create a file in its directory: File exists");
+    CHECK_EQ(leftovers("full"), 1001);
+    must(unlink(name) == 0);
+    CHECK_OK(save_text("full/new", "x", &err), &err);
+    CHECK_EQ(leftovers("full"), 1000);
+}
+
+/* Without a descriptor for the lock of the temporary file, it is saved all the same. */
+static void test_no_descriptor(void)
+{
+    struct rlimit few, old;
+    tg_save save;
+    tg_status status;
+    tg_err err = {0};
+
+    must(getrlimit(RLIMIT_NOFILE, &old) == 0);
+    few = old;
+    CHECK_OK(tg_save_begin(&save, "saved", &err), &err);
+    few.rlim_cur = (rlim_t)save.fd + 1;
+    must(write(save.fd, "new", 3) == 3 && setrlimit(RLIMIT_NOFILE, &few) == 0);
+    status = tg_save_commit(&save, &err);
+    must(setrlimit(RLIMIT_NOFILE, &old) == 0);
+    CHECK_OK(status, &err);
+    CHECK(holds("saved", "new"));
+}
+
+/* ---- calls that wait, and are interrupted */
+
+static int waits[2]; /* a pipe that is full, or in waits[0] a reader to be opened */
+static volatile sig_atomic_t alarms;
+
+/* The call returns EINTR a few times, before the handler lets it go on. */
+static void drain(int number)
+{
+    char bytes[4096];
+
+    (void)number;
+    if (++alarms > 3)
+        while (read(waits[0], bytes, sizeof bytes) > 0)
+            ;
+}
+
+static void open_reader(int number)
+{
+    (void)number;
+    if (++alarms == 4)
+        waits[0] = open("fifo", O_RDONLY | O_NONBLOCK);
+}
+
+static void each_millisecond(void (*handler)(int))
+{
+    const struct itimerval every = {{0, 1000}, {0, 1000}}, never = {0};
+    const struct sigaction action = {.sa_handler = handler}, ignored = {.sa_handler = SIG_IGN};
+
+    if (handler)
+        alarms = 0;
+    if (handler)
+        must(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &every, NULL) == 0);
+    else
+        must(setitimer(ITIMER_REAL, &never, NULL) == 0 && sigaction(SIGALRM, &ignored, NULL) == 0);
+}
+
+static void test_interrupted(void)
+{
+    static const char bytes[4096];
+    tg_save save;
+    tg_err err = {0};
+
+    must(pipe(waits) == 0 && fcntl(waits[0], F_SETFL, O_NONBLOCK) == 0 &&
+         fcntl(waits[1], F_SETFL, O_NONBLOCK) == 0);
+    while (write(waits[1], bytes, sizeof bytes) > 0)
+        ;
+    must(fcntl(waits[1], F_SETFL, 0) == 0);
+    each_millisecond(drain);
+    CHECK_OK(tg_write_all(waits[1], "x", 1, &err), &err);
+    each_millisecond(NULL);
+    must(close(waits[0]) == 0 && close(waits[1]) == 0 && mkfifo("fifo", 0600) == 0);
+    each_millisecond(open_reader);
+    CHECK_OK(tg_save_begin(&save, "fifo", &err), &err);
+    each_millisecond(NULL);
+    CHECK(save.fd >= 0);
+    tg_save_abort(&save);
+    must(close(waits[0]) == 0);
+}
+
+static void test_sinks(void)
+{
+    tg_sink sink = {.fd = -1};
+
+    CHECK_OK(tg_sink_flush(&sink, NULL), NULL); /* nothing to write */
+    tg_sink_puts(&sink, "x");
+    CHECK_EQ(tg_sink_flush(&sink, NULL), TG_EIO);
+}
+
 static void test_bad_targets(void)
 {
     static const char *const paths[] = {"", "dir", "dir/", "nowhere/file", "nofile/"};
@@ -299,6 +428,18 @@ static void test_read_only(void)
 
 /* ---- beside */
 
+static void test_no_memory_for_name(void)
+{
+    tg_save save;
+    tg_err err = {0};
+
+    CHECK_OK(tg_save_begin(&save, "saved", &err), &err);
+    failing_after(0);
+    CHECK_EQ(tg_save_beside(&save, ".new", &err), TG_ENOMEM);
+    failing_after(-1);
+    tg_save_abort(&save);
+}
+
 static void test_beside(void)
 {
     tg_save save;
@@ -362,6 +503,54 @@ static void test_stamps(void)
     stamp = stamp_of("stamped");
     must(unlink("stamped") == 0);
     CHECK(!replaced_since(&stamp, "stamped"));
+    CHECK(tg_stamp_replaced(&(tg_stamp){.exists = true}, &(tg_stamp){.exists = true, .device = 1}));
+}
+
+/* ---- paths */
+
+static void test_paths(void)
+{
+    static const char *const names[] = {"one", "two", NULL};
+    char longer[8192];
+    const char *name;
+    struct stat st;
+    bool exists;
+    tg_err err = {0};
+
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    CHECK_EQ(tg_path_examine(longer, &st, &exists, &err), TG_EIO);
+    CHECK_EQ(tg_path_find(&name, longer, names, &err), TG_EIO);
+    CHECK(!name);
+    write_file("file", "one");
+    CHECK_OK(tg_path_examine("file/one", &st, &exists, &err), &err);
+    CHECK(!exists);
+}
+
+/* A directory that may no longer be searched: a file in it can be opened if it is kept. */
+static void test_kept(void)
+{
+    const uid_t user = geteuid();
+    char text[4];
+    int fd, kept;
+
+    must(mkdir("closed", 0700) == 0);
+    write_file("closed/kept", "one");
+    write_file("closed/other", "two");
+    must(chmod(".", 0755) == 0 && chmod("closed/kept", 0644) == 0);
+    fd = open("closed/kept", O_RDONLY);
+    must(chmod("closed", 0) == 0 && (user != 0 || seteuid(65534) == 0));
+    CHECK(tg_path_open("closed/kept") < 0 && errno == EACCES);
+    tg_path_keep("closed/elsewhere", fd);
+    tg_path_keep("closed/kept", fd);
+    for (size_t i = 0; i < TG_PATH_KEPT; i++) /* too many are ignored */
+        tg_path_keep("closed/other", fd);
+    CHECK(tg_path_open("closed/none") < 0 && errno == EACCES);
+    kept = tg_path_open("closed/kept");
+    CHECK(kept >= 0 && read(kept, text, 3) == 3 && memcmp(text, "one", 3) == 0);
+    must(close(kept) == 0 && close(fd) == 0);
+    CHECK(tg_path_open("closed/kept") < 0 && errno == EACCES);
+    must(seteuid(user) == 0 && chmod("closed", 0700) == 0);
 }
 
 /* ---- locks */
@@ -437,7 +626,13 @@ static void test_lock_fails(void)
     char name[256] = {0};
     tg_lock lock;
     tg_err err = {0};
+    int fd;
 
+    write_file(".tg-nobody.lock", ""); /* held by another program, which does not say which */
+    must((fd = open(".tg-nobody.lock", O_RDONLY)) >= 0 && flock(fd, LOCK_EX) == 0);
+    CHECK_EQ(tg_lock_take(&lock, "nobody", &err), TG_EIO);
+    CHECK(err.sys == EWOULDBLOCK && lock.holder == 0);
+    must(close(fd) == 0 && unlink(".tg-nobody.lock") == 0);
     CHECK_EQ(tg_lock_take(&lock, "missing/file", &err), TG_EIO);
     CHECK(err.sys == ENOENT && lock.fd == -1);
     tg_lock_release(&lock);
@@ -464,13 +659,21 @@ int main(void)
     RUN(test_abort);
     RUN(test_left_by_the_killed);
     RUN(test_links_stay);
+    RUN(test_targets);
+    RUN(test_taken_names);
+    RUN(test_no_descriptor);
+    RUN(test_interrupted);
+    RUN(test_sinks);
     RUN(test_bad_targets);
     RUN(test_failed_write);
     RUN(test_failed_commit);
     RUN(test_devices);
     RUN(test_read_only);
     RUN(test_beside);
+    RUN(test_no_memory_for_name);
     RUN(test_stamps);
+    RUN(test_paths);
+    RUN(test_kept);
     RUN(test_lock);
     RUN(test_lock_in_turns);
     RUN(test_lock_fails);

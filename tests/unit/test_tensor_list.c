@@ -35,6 +35,7 @@ static void arranging(void)
     tg_err err = {0};
     char name[16];
 
+    CHECK(tg_tensor_list_find(&list, "t") == NULL);
     CHECK_OK(tg_tensor_list_arrange(&list, &err), &err); /* an empty one */
     CHECK(tg_tensor_list_find(&list, "t") == NULL);
     for (size_t i = 200; i-- > 0;) {

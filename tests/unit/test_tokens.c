@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/base/size.h"
@@ -13,6 +16,7 @@
 #include "lib/text/tokens_read.h"
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
+#include "tests/unit/failing.h"
 
 /* An unnamed temporary file. */
 static int temp_file(void)
@@ -455,6 +459,61 @@ static void the_mark(void)
     close(fd);
 }
 
+/* Nothing comes after the mark. */
+static void more_after_the_mark(void)
+{
+    int fd = temp_file();
+    tg_archive_writer *w;
+    tg_tokens tokens = {0};
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", "bytes", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", 256, &err), &err);
+    CHECK_OK(tg_archive_put(w, "tokens/00000000", TG_U8, 1, (size_t[]){3}, "abc", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "goes_on", 1, &err), &err);
+    CHECK_OK(tg_archive_put(w, "tokens/00000001", TG_U8, 1, (size_t[]){3}, "abc", &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    rewind_file(fd);
+    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "tokens/00000001 does not belong after tokens");
+    tg_tokens_free(&tokens);
+    close(fd);
+}
+
+/* The file may become as long as the first archive, less a byte; or there is no memory for the second. */
+static void second_archive_fails(const unsigned char *text, size_t n, size_t first)
+{
+    for (int way = 0; way < 2; way++) {
+        const int fd = temp_file();
+        const tg_tokenizer *tok;
+        struct rlimit old, limit;
+        tg_tokens_writer *w;
+        tg_err err;
+
+        CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
+        CHECK_OK(tg_tokens_create(&w, fd, tok, &err), &err);
+        tg_tokenizer_free(tok);
+        CHECK_OK(tg_tokens_write_packed(w, text, n - 10, &err), &err);
+        signal(SIGXFSZ, SIG_IGN);
+        CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+        limit = old;
+        limit.rlim_cur = first - 1;
+        if (way == 0)
+            CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        else
+            failing_after(0);
+        CHECK_EQ(tg_tokens_write_packed(w, text, TG_TOKENS_CHUNK, &err), way == 0 ? TG_EIO : TG_ENOMEM);
+        failing_after(-1);
+        CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+        tg_tokens_abandon(w);
+        close(fd);
+    }
+}
+
 /* More chunks than an archive holds; where chunks are large, that is too much for a test. */
 static void more_than_an_archive(void)
 {
@@ -477,6 +536,7 @@ static void more_than_an_archive(void)
     CHECK_EQ(pread(fd, stream, size, 0), (long)size);
     while (memcmp(stream + end, "PK\5\6", 4) != 0)
         end++;
+    second_archive_fails(text, n, end + 22);
     CHECK(ftruncate(fd, (off_t)end + 22) == 0);
     rewind_file(fd);
     CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
@@ -492,16 +552,16 @@ static void no_more_than(void)
 {
     static const char text[] = "abcdefghij";
     int fd = temp_file();
+    tg_tokens none = {0};
+    tg_source source;
+    tg_err err = {0};
 
     write_text(fd, (const unsigned char *)text, 10, 10);
     for (size_t most = 18; most <= 21; most++) {
         tg_tokens tokens = {0};
         tg_status status = TG_OK;
-        tg_err err = {0};
 
         for (int i = 0; i < 2 && !status; i++) {
-            tg_source source;
-
             rewind_file(fd);
             CHECK_OK(tg_source_open(&source, fd, &err), &err);
             status = tg_tokens_load_source(&tokens, &source, most, &err);
@@ -512,6 +572,65 @@ static void no_more_than(void)
         CHECK_EQ(tokens.count, status ? 10 : 20);
         tg_tokens_free(&tokens);
     }
+    rewind_file(fd);
+    CHECK_OK(tg_source_open(&source, fd, &err), &err);
+    CHECK_EQ(tg_tokens_load_source(&none, &source, 9, &err), TG_EDATA);
+    CHECK_HAS(err.message, "more than 9 tokens");
+    tg_tokens_free(&none);
+    close(fd);
+}
+
+/* Ids that are stored in fewer bytes than the vocabulary needs. */
+static void no_memory(void)
+{
+    struct forged narrow = good;
+    tg_status status = TG_ENOMEM;
+    int fd = temp_file();
+    long n;
+
+    narrow.tokenizer = "ids";
+    narrow.vocab_size = 1000;
+    forge(fd, &narrow);
+    for (n = 0; status == TG_ENOMEM; n++) {
+        tg_tokens tokens = {0};
+        tg_source source;
+        tg_err err;
+
+        rewind_file(fd);
+        CHECK_OK(tg_source_open(&source, fd, &err), &err);
+        failing_after(n);
+        status = tg_tokens_load_source(&tokens, &source, SIZE_MAX, &err);
+        failing_after(-1);
+        CHECK(status || (tokens.count == 3 && tokens.width == 2));
+        tg_tokens_free(&tokens);
+    }
+    CHECK(status == TG_OK && n > 4);
+    close(fd);
+}
+
+/* Nothing can be written: that is noticed when the buffer is full, in the last chunk, or after it. */
+static void read_only(void)
+{
+    const int fd = open("/dev/null", O_RDONLY);
+    int32_t *ids = calloc(400 * TG_TOKENS_CHUNK, sizeof *ids);
+    tg_status status = TG_OK;
+
+    for (size_t chunks = 0; !status; chunks++) {
+        const tg_tokenizer *tok;
+        tg_tokens_writer *w;
+        tg_err err;
+
+        CHECK(chunks < 399);
+        CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
+        CHECK_OK(tg_tokens_create(&w, fd, tok, &err), &err);
+        tg_tokenizer_free(tok);
+        status = tg_tokens_write(w, ids, chunks * TG_TOKENS_CHUNK + 1, &err);
+        if (!status)
+            CHECK_EQ(tg_tokens_finish(w, &err), TG_EIO);
+        tg_tokens_abandon(w);
+    }
+    CHECK_EQ(status, TG_EIO);
+    free(ids);
     close(fd);
 }
 
@@ -597,8 +716,11 @@ int main(void)
     RUN(order_of_arrays);
     RUN(an_archive_that_ends_early);
     RUN(the_mark);
+    RUN(more_after_the_mark);
     RUN(more_than_an_archive);
     RUN(no_more_than);
+    RUN(no_memory);
+    RUN(read_only);
     RUN(crc);
     RUN(truncation);
     RUN(failed_writes);

@@ -168,6 +168,17 @@ static void check_one(const char *pickle, size_t n, const char *why)
 
 #define CHECK_ONE(pickle, why) check_one(pickle, sizeof(pickle) - 1, why)
 #define FLOAT(rest) ONE("FloatStorage", "0", "K\6", rest)
+#define TEN "aaaaaaaaaa"
+#define TENSOR(key)                                                                                          \
+    "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n" key                        \
+    "X\3\0\0\0cpuK\6tQK\0))\x89" OD "tR"
+#define LONG_KEY "\x80\2}X\1\0\0\0x" TENSOR("X\x61\0\0\0" TEN TEN TEN TEN TEN TEN TEN TEN TEN "aaaaaaa") "s."
+#define IN_TUPLE                                                                                             \
+    "\x80\2}X\1\0\0\0x" TENSOR("X\1\0\0\0"                                                                   \
+                               "0") "\x85s."
+#define NUMBERED                                                                                             \
+    "\x80\2}K\7" TENSOR("X\1\0\0\0"                                                                          \
+                        "0") "s."
 #define HUGE "\x8A\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F"
 
 static void test_shapes(void)
@@ -193,6 +204,21 @@ static void test_shapes(void)
     CHECK_ONE(ONE("FloatStorage", "0", HUGE, "K\0))"), "x: bytes of its storage");
     CHECK_ONE(ONE("FloatStorage", "9", "K\6", "K\0))"), "x: its storage data/9 is missing");
     CHECK_ONE(ONE("FloatStorage", "\n", "K\6", "K\0))"), "x: its storage data/? is missing");
+    CHECK_ONE(LONG_KEY, "x: its storage data/" TEN TEN);
+}
+
+/* Tensors in a tuple, and under a key that is a number. */
+static void test_other_names(void)
+{
+    tg_err err = {0};
+    opened o;
+
+    CHECK_OK(open_one(&o, IN_TUPLE, sizeof IN_TUPLE - 1, &err), &err);
+    check_tensor(&o, "x.0", 1, storage0);
+    close_opened(&o);
+    CHECK_OK(open_one(&o, NUMBERED, sizeof NUMBERED - 1, &err), &err);
+    check_tensor(&o, "7", 1, storage0);
+    close_opened(&o);
 }
 
 static void test_overlap(void)
@@ -310,10 +336,66 @@ static void test_zip_counts(void)
     check_refused(wide.bytes, wide.n, "cannot list 18446744073709551615 members");
 }
 
-static void test_kinds(void)
+/* A good file with zip64 fields, one byte of it changed. */
+static void check_wide_byte(size_t at, unsigned char byte, const char *why)
 {
     static torch_zip z;
 
+    z = (torch_zip){.wide = true};
+    make(&z);
+    CHECK(z.bytes[at] != byte);
+    z.bytes[at] = byte;
+    check_refused(z.bytes, z.n, why);
+}
+
+static void test_zip64_fields(void)
+{
+    static torch_zip z = {.wide = true}, sized = {.sized = true};
+    size_t end, extra;
+
+    make(&z);
+    end = z.n - 22 - 20 - 56;
+    check_wide_byte(end + 2, 0, "the zip64 end record at offset");
+    check_wide_byte(end + 16, 1, "the zip64 end record at offset");
+    check_wide_byte(end + 24, 99, "the zip64 end record at offset");
+    extra = z.directory + 46 + strlen(z.member[0].name);
+    check_wide_byte(extra, 2, "ckpt/data.pkl\": a zip64 size is missing");
+    check_wide_byte(extra + 2, 8, "ckpt/data.pkl\": a zip64 size is missing");
+    check_wide_byte(extra + 2, 16, "ckpt/data.pkl\": a zip64 size is missing");
+    make(&sized);
+    sized.bytes[sized.member[0].header + 22]++;
+    check_refused(sized.bytes, sized.n, "ckpt/data.pkl\": its header has another size or CRC-32");
+}
+
+static void test_index(void)
+{
+    static torch_zip z;
+    tg_zip_index index = {0};
+    tg_zip_member *m;
+    tg_err err = {0};
+
+    CHECK(tg_zip_index_find(&index, "a", 1) == NULL);
+    make(&z);
+    CHECK_OK(tg_zip_index_read(&index, z.bytes, z.n, &err), &err);
+    m = tg_zip_index_find(&index, "ckpt/data/0", 11);
+    CHECK(m && !m->checked);
+    CHECK_OK(tg_zip_member_check(m, &err), &err);
+    CHECK(m->checked);
+    CHECK_OK(tg_zip_member_check(m, &err), &err);
+    tg_zip_index_free(&index);
+}
+
+static void test_kinds(void)
+{
+    static torch_zip z;
+    char name[160];
+
+    memset(name, 'a', 129);
+    strcpy(name + 129, "/data.pkl");
+    torch_zip_put(&z, name, "\x80\2N.", 4);
+    torch_zip_end(&z);
+    check_refused(z.bytes, z.n, "the name of data.pkl has 138 bytes, expected at most 128");
+    z = (torch_zip){0};
     CHECK(!tg_torch_recognize("PK\3\4", 4));
     check_refused((const unsigned char *)"\x80\2\x8A\x0Al\xFC\x9C\x46\xF9 j\xA8P\x19", 14,
                   "PyTorch's old format");
@@ -430,9 +512,12 @@ int main(void)
     RUN(test_shapes);
     RUN(test_overlap);
     RUN(test_names);
+    RUN(test_other_names);
     RUN(test_zip_fields);
     RUN(test_zip_overlap);
     RUN(test_zip_counts);
+    RUN(test_zip64_fields);
+    RUN(test_index);
     RUN(test_kinds);
     RUN(test_truncated);
     RUN(test_damaged);

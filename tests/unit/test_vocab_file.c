@@ -4,11 +4,14 @@
  */
 #include "lib/vocab/vocab_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +20,10 @@
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/vocab/byte_map.h"
+#include "lib/text/bare_ids.h"
 #include "lib/text/encoder.h"
 #include "lib/vocab/foreign.h"
+#include "lib/vocab/tokenizer_json.h"
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
@@ -261,8 +266,22 @@ static void merges_in_any_order(void)
     drop("merges.txt");
 }
 
+/* A socket of that name. */
+static void must_bind(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    CHECK(snprintf(address.sun_path, sizeof address.sun_path, "%s", path_of(name)) <
+          (int)sizeof address.sun_path);
+    CHECK(bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && close(fd) == 0);
+}
+
 static void bad_gpt2_files(void)
 {
+    static char spaces[8193];
+    const tg_tokenizer *tok;
+    tg_err err = {0};
     static const struct {
         const char *merges, *vocab, *message; /* vocab NULL: there is none */
     } cases[] = {
@@ -311,6 +330,25 @@ static void bad_gpt2_files(void)
     drop("vocab.json");
     open_bad("", NULL, TG_EDATA, "a directory without tokenizer.json or vocab.json");
     open_bad("nothing", NULL, TG_EIO, "cannot open: No such file");
+    put("vocab.json", vocab_json);
+    must_bind("merges.txt"); /* exists, and cannot be opened */
+    open_bad("vocab.json", NULL, TG_EIO, "merges.txt: cannot open");
+    drop("merges.txt");
+    CHECK(mkdir(path_of("merges.txt"), 0700) == 0); /* can be opened, and not read */
+    open_bad("vocab.json", NULL, TG_EIO, "merges.txt: cannot read at offset 0: Is a directory");
+    CHECK(rmdir(path_of("merges.txt")) == 0);
+    drop("vocab.json");
+    memset(spaces, ' ', sizeof spaces - 1);
+    write_file("spaces", spaces, sizeof spaces - 1);
+    open_bad("spaces", NULL, TG_EDATA, "line 1: expected two halves");
+    write_file("spaces", spaces, sizeof spaces); /* and a NUL */
+    open_bad("spaces", NULL, TG_EDATA, "line 1: expected two halves");
+    drop("spaces");
+    CHECK_EQ(tg_vocab_file_open(&tok, "/proc/self/mem", NULL, &err), TG_EIO);
+    CHECK_HAS(err.message, "/proc/self/mem: cannot read at offset 0: Input/output error");
+    memset(spaces, 'a', sizeof spaces - 1);
+    CHECK_EQ(tg_vocab_file_open(&tok, spaces, NULL, &err), TG_EIO);
+    CHECK_EQ(err.sys, ENAMETOOLONG);
     put("empty", "");
     open_bad("empty", NULL, TG_EDATA, "the file is empty, expected a tokenizer");
     write_file("empty", "\x1F\x8B\x08", 3);
@@ -318,6 +356,42 @@ static void bad_gpt2_files(void)
     write_file("empty", "\0\1\2", 3);
     open_bad("empty", NULL, TG_EDATA, "not a tokenizer");
     drop("empty");
+}
+
+/* ---- nanoGPT's meta.pkl */
+
+static void meta_pickles(void)
+{
+#define ITOS(value) "\x80\2}X\4\0\0\0itos" value "s."
+#define CASE(text, message)                                                                                  \
+    {                                                                                                        \
+        text, sizeof(text) - 1, message                                                                      \
+    }
+    static const struct {
+        const char *pickle;
+        size_t n;
+        const char *message;
+    } cases[] = {
+        CASE("\x80\2}.", "a pickle without a dict \"itos\""),
+        CASE(ITOS("K\5"), "a pickle without a dict \"itos\""),
+        CASE(ITOS("}X\1\0\0\0aX\1\0\0\0bs"), "itos: entry 0 is not id 0"),
+        CASE(ITOS("}K\1X\1\0\0\0bs"), "itos: entry 0 is not id 0"),
+        CASE(ITOS("}K\0K\5s"), "itos: id 0 is not one character"),
+        CASE(ITOS("}K\0X\0\0\0\0s"), "itos: id 0 is not one character"),
+        CASE(ITOS("}K\0X\2\0\0\0abs"), "itos: id 0 is not one character"),
+    };
+    static const char good[] = ITOS("}(K\0X\1\0\0\0aK\1X\1\0\0\0bu");
+    const tg_tokenizer *tok;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_file("meta.pkl", cases[i].pickle, cases[i].n);
+        open_bad("meta.pkl", NULL, TG_EDATA, cases[i].message);
+    }
+    write_file("meta.pkl", good, sizeof good - 1);
+    tok = open_good("meta.pkl", NULL);
+    expect_ids(tok, "bab", IDS(1, 0, 1));
+    tg_tokenizer_free(tok);
+    drop("meta.pkl");
 }
 
 /* ---- tokenizer.json */
@@ -499,6 +573,18 @@ static void bad_json(void)
         {{.pre = SEQUENCE("{\"type\": \"Digits\", \"individual_digits\": false}," BYTE_LEVEL)},
          "\"Digits\" without \"individual_digits\" is not supported"},
         {{.pre = SEQUENCE(DIGITS "," NO_REGEX)}, "\"Digits\" is supported only before GPT-2's pattern"},
+        {{.pre = SEQUENCE(NO_REGEX "," SPLIT(LLAMA3))}, "at this position pre_tokenizer \"Split\""},
+        {{.pre = SEQUENCE(SPLIT_ALIKE(LLAMA3, "5") "," NO_REGEX)}, "expected a string, got a number"},
+        {{.pre = SEQUENCE(SPLIT_ALIKE(LLAMA3, "\"Isolated\", \"invert\": 5") "," NO_REGEX)},
+         "expected true or false, got a number"},
+        {{.pre = SEQUENCE(SPLIT_ALIKE(LLAMA3, "\"MergedWithNext\", \"invert\": true") "," NO_REGEX)},
+         "\"Split\", inverted, with the behavior \"MergedWithNext\" is not"},
+        {{.pre = SEQUENCE("{\"type\": \"Split\", \"pattern\": 5, \"behavior\": \"Isolated\"}")},
+         "expected an object, got a number"},
+        {{.pre = SEQUENCE("{\"type\": \"Split\", \"pattern\": {\"Regex\": 5}, \"behavior\": \"Isolated\"}")},
+         "expected a string, got a number"},
+        {{.pre = "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": 1}"},
+         "expected true or false, got a number"},
         {{.pre = "{}"}, "line 3, column 19 (byte 98): \"type\" is missing"},
         {{.pre = "[]"}, "expected an object, got an array"},
         {{.normalizer = "{\"type\": \"NFKC\"}"}, "normalizer \"NFKC\" is not supported"},
@@ -522,6 +608,11 @@ static void bad_json(void)
          "added token \"<m>\" with \"rstrip\" is not"},
         {{.added = "{\"id\": 9, \"content\": \"<m>\", \"single_word\": true}"},
          "with \"single_word\" is not"},
+        {{.settings = "\"ignore_merges\": 1,"}, "expected true or false, got a number"},
+        {{.added = "5"}, "expected an object, got a number"},
+        {{.added = "{\"id\": 9, \"content\": 5}"}, "expected a string, got a number"},
+        {{.added = "{\"id\": 9, \"content\": \"<m>\", \"lstrip\": 5}"},
+         "expected true or false, got a number"},
         {{.added = "{\"content\": \"<m>\"}"}, "an added token lacks \"id\""},
         {{.added = "{\"id\": 9}"}, "an added token lacks \"content\""},
         {{.added = "{\"id\": 9, \"content\": \"\"}"}, "is empty"},
@@ -562,6 +653,49 @@ static void bad_json(void)
     put("tokenizer.json", "{\"pre_tokenizer\": " BYTE_LEVEL
                           ", \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}} x");
     open_bad("tokenizer.json", NULL, TG_EDATA, "expected the end of the text, got 'x'");
+}
+
+/* 256 ids: the kind "bytes" only if they are the bytes, in their order, and nothing else. */
+static void bytes_of_json(void)
+{
+    static const struct {
+        const char *settings, *normalizer, *last, *merges, *added; /* last: instead of byte 255 */
+        unsigned flip;
+        bool are_bytes;
+    } cases[] = {
+        {.are_bytes = true},
+        {.settings = "\"unk_token\": \"<unk>\",", .are_bytes = true}, /* never used */
+        {.flip = 1},
+        {.normalizer = "{\"type\": \"NFC\"}"},
+        {.last = ", \"!!\": 255"},
+        {.last = ", \"!!\": 255", .merges = "\"! !\""},
+        {.last = "", .added = "{\"id\": 255, \"content\": \"<x>\"}"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char vocab[4096] = "{", merged[32];
+        const tg_tokenizer *tok;
+        size_t n = 1;
+
+        for (unsigned id = 0; id < (cases[i].last ? 255 : 256); id++) {
+            const unsigned char byte = (unsigned char)(id ^ cases[i].flip);
+            char mapped[TG_BYTE_MAP_MAX + 1] = "";
+
+            mapped[tg_byte_map_put(mapped, byte)] = '\0';
+            n += (size_t)sprintf(vocab + n, "%s\"%s%s\": %u", id > 0 ? ", " : "",
+                                 byte == '"' || byte == '\\' ? "\\" : "", mapped, id);
+        }
+        sprintf(vocab + n, "%s}", cases[i].last ? cases[i].last : "");
+        snprintf(merged, sizeof merged, "[%s]", cases[i].merges ? cases[i].merges : "");
+        tok = open_parts((struct parts){.added = cases[i].added,
+                                        .settings = cases[i].settings,
+                                        .normalizer = cases[i].normalizer,
+                                        .vocab = vocab,
+                                        .merges = merged});
+        CHECK(tok && strcmp(tg_tokenizer_kind_name(tok), cases[i].are_bytes ? "bytes" : "bpe") == 0);
+        tg_tokenizer_free(tok);
+    }
+    drop("tokenizer.json");
 }
 
 /* ---- .tiktoken */
@@ -811,6 +945,11 @@ static void bad_tiktoken(void)
         fclose(f);
         open_bad("t.tiktoken", &gpt2, TG_EDATA, cases[i].message);
     }
+    CHECK(!tg_tiktoken_recognize(&(tg_file_text){.name = "x", .text = (const unsigned char *)"", .n = 0}));
+    put("t.tiktoken", " 5\n"); /* neither is recognized: they are read as merges */
+    open_bad("t.tiktoken", NULL, TG_EDATA, "line 1: a token has 0 bytes");
+    put("t.tiktoken", "!!!! 5\n");
+    open_bad("t.tiktoken", NULL, TG_EDATA, "line 1: \"!!!!\", half of a merge, is not in the vocabulary");
     put_tokens("t.tiktoken", 255, SIZE_MAX);
     open_bad("t.tiktoken", &gpt2, TG_EDATA, "byte 0xFF has no token");
     open_bad("t.tiktoken", NULL, TG_EUSAGE, "a .tiktoken file needs a rule for splitting");
@@ -861,7 +1000,7 @@ static void there_and_back(void)
 static void all_rules_in_json(void)
 {
     for (tg_split split = 0; split < TG_SPLITS; split++) {
-        const uint32_t ends[] = {1, 2, 5, 7, 7, 8}, special[] = {2}, pairs[][2] = {{0, 1}};
+        const uint32_t ends[] = {1, 2, 5, 7, 7, 8}, special[] = {2, 5}, pairs[][2] = {{0, 1}};
         tg_bpe_vocab v = {.split = split,
                           .normalizer = split % 2 ? TG_NORMALIZER_NFC : TG_NORMALIZER_NONE,
                           .n = 6,
@@ -869,7 +1008,7 @@ static void all_rules_in_json(void)
                           .tokens = (const unsigned char *)"ab<\n\"ab ",
                           .n_merges = 1,
                           .merges = pairs,
-                          .n_special = 1,
+                          .n_special = 2,
                           .special = special,
                           .whole_pieces = split % 3 == 0};
         const tg_tokenizer *tok, *back;
@@ -882,6 +1021,7 @@ static void all_rules_in_json(void)
         tg_tokenizer_free(back);
         tg_tokenizer_free(tok);
     }
+    CHECK(!tg_split_pattern(TG_SPLITS));
     drop("x.json");
 }
 
@@ -984,6 +1124,28 @@ static void what_formats_cannot_hold(void)
     v.merges = (const uint32_t[][2]){{'a', 'b'}, {'b', 'c'}, {256, 'c'}, {'a', 257}};
     expect_refusal(TG_VOCAB_TIKTOKEN, &v, "merge 3 does not follow from the tokens' ids");
     drop("x");
+    CHECK_OK(tg_bare_ids_create(&tok, 10, &err), &err);
+    CHECK_EQ(write_as("x", tok, TG_VOCAB_LLMC, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "an llm.c tokenizer cannot hold this vocabulary: its tokens have no text");
+    tg_tokenizer_free(tok);
+    drop("x");
+}
+
+static void long_tokens(void)
+{
+    static unsigned char tokens[13 + TG_BPE_TOKEN_MAX] = "<|endoftext|>";
+    static const uint32_t ends[] = {13, 13 + 256, 13 + 256 + 65280}, special[] = {0};
+    const tg_bpe_vocab v = {.n = 3, .ends = ends, .tokens = tokens, .n_special = 1, .special = special};
+    const int fd = open("/dev/null", O_RDONLY);
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    memset(tokens + 13, 'a', TG_BPE_TOKEN_MAX);
+    expect_refusal(TG_VOCAB_LLMC, &v, "token 1 has 256 bytes, more than 255");
+    CHECK_OK(tg_bpe_create(&tok, &v, &err), &err);
+    CHECK_EQ(tg_vocab_file_write(fd, tok, TG_VOCAB_NPZ, &err), TG_EIO);
+    tg_tokenizer_free(tok);
+    close(fd);
 }
 
 static void full_device(void)
@@ -1045,6 +1207,18 @@ static void archives(void)
     CHECK_OK(tg_vocab_file_write(fd, tok, TG_VOCAB_NPZ, &err), &err);
     close(fd);
     open_bad("x.npz", NULL, TG_EDATA, "another archive follows the tokenizer's");
+    fd = open(path_of("x.npz"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK_OK(tg_vocab_file_write(fd, tok, TG_VOCAB_NPZ, &err), &err);
+    CHECK_EQ(write(fd, "more", 4), 4);
+    close(fd);
+    open_bad("x.npz", NULL, TG_EDATA, "trailing data after the archive");
+    fd = open(path_of("x.npz"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokenizer", &err), &err);
+    CHECK_OK(tg_archive_finish(w, &err), &err);
+    tg_archive_abandon(w);
+    close(fd);
+    open_bad("x.npz", NULL, TG_EDATA, "archive ends after \"kind\": \"version\" is missing");
     for (int way = 0; way < 5; way++) {
         static const char *const messages[] = {
             "x.npz: the archive has kind \"attention\", expected \"tokenizer\", \"tokens\" or \"model\"",
@@ -1155,6 +1329,22 @@ static void json_damaged_anywhere(void)
     free(text);
 }
 
+/* A file that is opened, or refused, unless there is no memory to do that. */
+static void without_memory(const char *name, const tg_split *split, tg_status want)
+{
+    tg_status status = TG_ENOMEM;
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    for (long n = 0; n < 1000 && status == TG_ENOMEM; n++) {
+        failing_after(n);
+        status = tg_vocab_file_open(&tok, path_of(name), split, &err);
+        failing_after(-1);
+    }
+    CHECK_EQ(status, want);
+    tg_tokenizer_free(tok);
+}
+
 static void no_memory(void)
 {
     static const char *const names[] = {"tokenizer.json", "merges.txt", "words.tiktoken", "x.npz", ""};
@@ -1184,6 +1374,18 @@ static void no_memory(void)
         CHECK(n > 5);
         tg_tokenizer_free(tok);
     }
+    put_parts(&(struct parts){.settings = "\"end_of_word_suffix\": \"\\u0041\","});
+    without_memory("tokenizer.json", NULL, TG_EDATA);
+    put_parts(&(struct parts){.added = "{\"\\u0069d\": 9, \"content\": \"\"}"});
+    without_memory("tokenizer.json", NULL, TG_EDATA);
+    put("vocab.json", vocab_json);
+    CHECK(rename(path_of("merges.txt"), path_of("kept")) == 0 && mkdir(path_of("merges.txt"), 0700) == 0);
+    without_memory("vocab.json", NULL, TG_EIO);
+    CHECK(rmdir(path_of("merges.txt")) == 0 && rename(path_of("kept"), path_of("merges.txt")) == 0);
+    drop("vocab.json");
+    put_tokens("t.tiktoken", 50256, SIZE_MAX);
+    without_memory("t.tiktoken", &(tg_split){TG_SPLIT_GPT2}, TG_OK);
+    drop("t.tiktoken");
     for (tg_vocab_format f = TG_VOCAB_NPZ; f <= TG_VOCAB_TIKTOKEN; f++) {
         tg_status status = TG_ENOMEM;
 
@@ -1440,11 +1642,13 @@ int main(void)
     RUN(end_of_text_from_merges);
     RUN(merges_in_any_order);
     RUN(bad_gpt2_files);
+    RUN(meta_pickles);
     RUN(rules_of_json);
     RUN(parts_of_json);
     RUN(json_in_any_order);
     RUN(added_tokens);
     RUN(bad_json);
+    RUN(bytes_of_json);
     RUN(merges_from_ranks);
     RUN(merges_of_many_ranks);
     RUN(special_of_tiktoken);
@@ -1453,6 +1657,7 @@ int main(void)
     RUN(all_rules_in_json);
     RUN(bytes_in_other_formats);
     RUN(what_formats_cannot_hold);
+    RUN(long_tokens);
     RUN(full_device);
     RUN(archives);
     RUN(json_cut_anywhere);

@@ -2,6 +2,7 @@
  * ZIP files as other programs write them, built by hand: what is read and what is refused.
  * Also the canonical structures of members beyond 4 GiB.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,16 +220,21 @@ static tg_status read_zip(const zip *z, bool pipes, size_t *arrays, tg_err *err)
     return status;
 }
 
-static void reads(zip z, size_t count)
+static void reads_built(const zip *z, size_t count)
 {
-    build(&z);
     for (int pipes = 0; pipes < 2; pipes++) {
         size_t arrays;
         tg_err err = {0};
 
-        CHECK_OK(read_zip(&z, pipes, &arrays, &err), &err);
+        CHECK_OK(read_zip(z, pipes, &arrays, &err), &err);
         CHECK_EQ(arrays, count);
     }
+}
+
+static void reads(zip z, size_t count)
+{
+    build(&z);
+    reads_built(&z, count);
 }
 
 static void refuses_built(const zip *z, const char *why)
@@ -259,6 +265,23 @@ static void test_foreign(void)
           2);
     reads((zip){.m = {{.name = "a.npy"}}, .comment = "made elsewhere"}, 1);
     reads((zip){.m = {{.name = "a.npy"}}, .zip64_end = true}, 1);
+    /* names of one hash */
+    reads((zip){.m = {{.name = "liquid.npy"}, {.name = "costarring.npy"}}}, 2);
+    reads((zip){.m = {{.name = "glbpp.npy"}, {.name = "yaczf.npy"}}}, 2);
+}
+
+/* Sizes both in the header and in its zip64 field. */
+static void test_two_sizes(void)
+{
+    static const unsigned char size[4] = {134};
+    zip z = {.m = {{.name = "a.npy", .zip64 = true}}};
+
+    build(&z);
+    memcpy(z.p + 18, size, 4);
+    memcpy(z.p + 22, size, 4);
+    reads_built(&z, 1);
+    z.p[18]++;
+    refuses_built(&z, "its zip64 sizes differ from those of its header");
 }
 
 static void test_refused_members(void)
@@ -305,6 +328,114 @@ static void test_refused_ends(void)
         refuses((zip){.m = {{.name = "a.npy"}}, .zip64_end = zip64, .count_off = 1}, "members");
         refuses((zip){.m = {{.name = "a.npy"}}, .zip64_end = zip64, .directory_off = 1}, "offset");
     }
+}
+
+static void test_refused_disks(void)
+{
+    zip z = {.m = {{.name = "a.npy"}}, .zip64_end = true};
+
+    build(&z);
+    z.p[z.n - 22 - 4] = 2;
+    refuses_built(&z, "the central directory says disks 2, expected 1");
+}
+
+/* What the reader of arrays never asks for. */
+static void test_member(const member *m, bool maps, const char *why)
+{
+    zip z = {.m = {*m}};
+    FILE *f = tmpfile();
+    tg_source source;
+    tg_zip_reader *r;
+    const tg_zip_entry *e;
+    const void *data;
+    tg_zip_event event;
+    tg_err err = {0};
+
+    build(&z);
+    if (!f || fwrite(z.p, 1, z.n, f) != z.n || fflush(f) != 0 || lseek(fileno(f), 0, SEEK_SET) != 0)
+        abort();
+    CHECK_OK(tg_source_open(&source, fileno(f), &err), &err);
+    CHECK_OK(tg_zip_open(&r, &source, &err), &err);
+    CHECK_OK(tg_zip_next(r, &e, &event, &err), &err);
+    CHECK_EQ(event, TG_ZIP_MEMBER);
+    CHECK_EQ(maps ? tg_zip_map(r, &data, 135, &err) : tg_zip_verify(r, &err), TG_EDATA);
+    CHECK_HAS(err.message, why);
+    tg_zip_close(r);
+    fclose(f);
+}
+
+static void test_members(void)
+{
+    tg_zip_close(NULL);
+    tg_zip_abandon(NULL);
+    test_member(&(member){.name = "a.npy"}, false, "134 of its bytes were not read");
+    test_member(&(member){.name = "a.npy", .flags = 8}, false, "its size is unknown after 0 bytes");
+    test_member(&(member){.name = "a.npy"}, true, "it holds only 134 bytes, expected 135");
+}
+
+/* ---- writing */
+
+/* A header that tg would not write, in an archive that is otherwise tg's own. */
+static void test_other_header(void)
+{
+    static const char dict[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (6,), }";
+    unsigned char head[10 + 246];
+    FILE *f = tmpfile();
+    tg_zip_writer *w;
+    size_t arrays;
+    tg_err err = {0};
+
+    memset(head, ' ', sizeof head);
+    memcpy(head, "\x93NUMPY\1\0\xF6", 10);
+    memcpy(head + 10, dict, sizeof dict - 1);
+    head[sizeof head - 1] = '\n';
+    if (!f)
+        abort();
+    CHECK_OK(tg_zip_create(&w, fileno(f), &err), &err);
+    CHECK_OK(tg_zip_put(w, "a.npy", head, sizeof head, "abcdef", 6, &err), &err);
+    CHECK_OK(tg_zip_finish(w, &err), &err);
+    tg_zip_abandon(w);
+    lseek(fileno(f), 0, SEEK_SET);
+    CHECK_EQ(read_fd(fileno(f), &arrays, &err), TG_EDATA);
+    CHECK_HAS(err.message, "array \"a\": its .npy header differs from what tg writes");
+    fclose(f);
+}
+
+/* Writing fails where the buffer, 64 KiB, is full: in a member, or in the directory after all members. */
+static void test_write_fails(void)
+{
+    static const unsigned char zeros[65536];
+    const int fd = open("/dev/null", O_RDONLY);
+    size_t late = 0;
+
+    for (size_t n = 60000; n <= 65400; n += 10) {
+        tg_zip_writer *w;
+        tg_err err = {0};
+        tg_status status;
+
+        CHECK_OK(tg_zip_create(&w, fd, &err), &err);
+        CHECK_OK(tg_zip_put(w, "a.npy", zeros, n - 30000, zeros, 30000, &err), &err);
+        status = tg_zip_put(w, "b.npy", zeros, 128, zeros, 6, &err);
+        late += status == TG_OK;
+        if (status == TG_OK)
+            status = tg_zip_finish(w, &err);
+        CHECK_EQ(status, TG_EIO);
+        CHECK_HAS(err.message, "at offset 0: write failed after 0 of");
+        tg_zip_abandon(w);
+    }
+    CHECK(late > 0 && late < 541);
+    close(fd);
+}
+
+/* ---- names */
+
+static void test_names(void)
+{
+    char name[TG_ZIP_NAME_MAX + 1];
+
+    memset(name, 'a', sizeof name);
+    CHECK(!tg_zip_name_fault(name, sizeof name - 1));
+    CHECK_HAS(tg_zip_name_fault(name, sizeof name), "is longer than 127 bytes plus .npy");
 }
 
 /* Foreign archives cut at every byte, and garbage after them. */
@@ -379,12 +510,19 @@ static void test_wide(void)
     e.offset--;
     CHECK_EQ(tg_zip_encode_central(out, &e, 0), 51);
     CHECK_EQ(tg_get16(out + 6), 20);
+    e.size = 10; /* deflate can make content longer */
+    e.packed = 0x100000000;
+    n = tg_zip_encode_local(out, &e);
+    CHECK_EQ(tg_get64(out + n - 16), 10);
+    CHECK_EQ(tg_get64(out + n - 8), 0x100000000);
 }
 
 static void test_wide_end(void)
 {
     unsigned char out[TG_ZIP_END_MAX];
 
+    CHECK_EQ((22 + 0xFFFFFFFEu + tg_zip_last_pad(NULL, 0, 0xFFFFFFFE)) % 64, 0);
+    CHECK_EQ((TG_ZIP_END_MAX + 0xFFFFFFFFu + tg_zip_last_pad(NULL, 0, 0xFFFFFFFF)) % 64, 0);
     CHECK_EQ(tg_zip_encode_end(out, 3, 0xFFFFFFFE, 200), 22);
     CHECK_EQ(tg_zip_encode_end(out, 3, 0xFFFFFFFF, 200), 98);
     CHECK_EQ(tg_get64(out + 48), 0xFFFFFFFF);
@@ -395,9 +533,15 @@ static void test_wide_end(void)
 int main(void)
 {
     RUN(test_foreign);
+    RUN(test_two_sizes);
     RUN(test_refused_members);
     RUN(test_refused_sizes);
     RUN(test_refused_ends);
+    RUN(test_refused_disks);
+    RUN(test_members);
+    RUN(test_other_header);
+    RUN(test_write_fails);
+    RUN(test_names);
     RUN(test_cuts);
     RUN(test_deflate_slack);
     RUN(test_wide);

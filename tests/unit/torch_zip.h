@@ -16,7 +16,7 @@ typedef struct torch_zip {
     unsigned char bytes[TORCH_ZIP_MAX];
     size_t n;
     struct {
-        char name[64];
+        char name[160];
         size_t header, data, size;
         uint32_t crc;
     } member[TORCH_ZIP_MEMBERS];
