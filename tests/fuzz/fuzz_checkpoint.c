@@ -105,7 +105,7 @@ static void open_model(const char *path, unsigned how, unsigned way)
 
     must(tg_model_file_is_foreign(path, &foreign, NULL) == TG_OK);
     if (tg_model_file_open(&f, path, &ask, &err)) {
-        must(err.message[0] != '\0' && !strchr(err.message, '\n'));
+        must(err.message[0] != '\0');
         return;
     }
     check_model(&f, way);
@@ -140,7 +140,7 @@ static void open_vocab(const char *path, unsigned how)
     tg_err err = {0};
 
     if (tg_vocab_file_open(&tok, path, how & 1 ? &split : NULL, &err)) {
-        must(!tok && err.message[0] != '\0' && !strchr(err.message, '\n'));
+        must(!tok && err.message[0] != '\0');
         return;
     }
     write_vocab(tok, (tg_vocab_format)(how >> 6), split);
