@@ -37,12 +37,9 @@ static inline uint32_t lowest_of(const uint32_t *x, size_t n)
 
     for (size_t i = 4; i < n; i += 4)
         for (size_t k = 0; k < 4; k++)
-            /* unreached: in the build with tiny blocks, up to the end of this function */
             low[k] = x[i + k] < low[k] ? x[i + k] : low[k];
     low[0] = low[1] < low[0] ? low[1] : low[0];
-    /* unreached: as above */
     low[2] = low[3] < low[2] ? low[3] : low[2];
-    /* unreached: as above */
     return low[2] < low[0] ? low[2] : low[0];
 }
 
@@ -68,7 +65,6 @@ static size_t fill_entries(struct entries *e, const tg_pairs *p, const unsigned 
         entry[i] = entry_of(p->bytes[(size_t)text[i] << 8 | text[i + 1]], i);
     for (size_t i = n - 1; i < groups * GROUP; i++)
         entry[i] = TG_RANK_NONE;
-    /* unreached: in the build with tiny blocks */
     for (size_t g = 0; n > GROUP && g < groups; g++)
         update_group(e, g);
     for (size_t g = groups; g < rounded; g++)
@@ -134,10 +130,8 @@ static inline void merge_all(tg_merger *m, struct tokens *t, struct entries *e, 
         if (one_group)
             continue;
         update_group(e, group);
-        /* unreached: in the build with tiny blocks */
         if (before / GROUP != group)
             update_group(e, before / GROUP);
-        /* unreached: as above */
         if (gone / GROUP != group)
             update_group(e, gone / GROUP);
     }
