@@ -36,6 +36,7 @@ tiny() {
 @test "unit: npy" { unit npy; }
 @test "unit: zip" { unit zip; }
 @test "unit: pickle" { unit pickle; }
+@test "unit: png" { unit png; }
 @test "unit: torch_file" { unit torch_file; }
 @test "unit: torch_model" { unit torch_model; }
 @test "unit: llmc" { unit llmc; }
