@@ -1,13 +1,57 @@
 /*
  * The reader of PyTorch's files.
  *
- * Every tensor that is listed lies within the file.
+ * Every tensor that is listed lies within one member of the zip file's directory.
  */
 #include <string.h>
 
 #include "formats/torch_file.h"
 #include "tests/fuzz/input.h"
 #include "tests/unit/torch_zip.h"
+
+struct file {
+    const uint8_t *data;
+    size_t size;
+};
+
+/* A number of the file; 0 beyond its end. */
+static uint64_t number(const struct file *f, uint64_t at, unsigned bytes)
+{
+    uint64_t x = 0;
+
+    for (unsigned i = bytes; at <= f->size && bytes <= f->size - at && i-- > 0;)
+        x = x << 8 | f->data[at + i];
+    return x;
+}
+
+/* A field of an entry of the directory; the wide ones are in the first extra field, in this order. */
+static uint64_t field(const struct file *f, uint64_t at, uint64_t *wide)
+{
+    const uint64_t x = number(f, at, 4);
+
+    if (x != UINT32_MAX)
+        return x;
+    *wide += 8;
+    return number(f, *wide - 8, 8);
+}
+
+/* Whether a member that the directory names has the bytes from .. from + n - 1. */
+static bool is_in_member(const struct file *f, size_t from, size_t n)
+{
+    for (size_t i = 0; i + 46 <= f->size; i++) {
+        uint64_t wide = i + 50 + number(f, i + 28, 2), bytes, header, begin;
+
+        if (memcmp(f->data + i, "PK\1\2", 4) != 0)
+            continue;
+        bytes = field(f, i + 24, &wide);
+        (void)field(f, i + 20, &wide);
+        header = field(f, i + 42, &wide);
+        begin = header + 30 + number(f, header + 26, 2) + number(f, header + 28, 2);
+        if (header < f->size && from >= begin && from + n <= begin + bytes)
+            return true;
+    }
+    return false;
+}
 
 static void check_list(const tg_tensor_list *list, const tg_torch_transposed *transposed, const uint8_t *data,
                        size_t size)
@@ -19,6 +63,7 @@ static void check_list(const tg_tensor_list *list, const tg_torch_transposed *tr
         tg_array again = s->array;
 
         must(s->offset <= size && s->stored <= size - s->offset && s->at == data + s->offset);
+        must(is_in_member(&(struct file){data, size}, s->offset, s->stored));
         must(tg_array_measure(&again) && again.bytes == s->stored);
         for (size_t b = 0; b < s->stored; b++)
             sum += s->at[b];
