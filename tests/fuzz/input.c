@@ -202,7 +202,7 @@ size_t input_seed(uint8_t *data, size_t max, const char *text)
     return n;
 }
 
-/* Replace a small number of 4 or 8 bytes, as sizes and counts are, by another. */
+/* Replace a number below 256 of 4 or 8 bytes, as sizes and counts are, by another. */
 static void change_number(uint8_t *data, size_t size, unsigned seed)
 {
     const unsigned value = seed & 15;
@@ -211,7 +211,7 @@ static void change_number(uint8_t *data, size_t size, unsigned seed)
         return;
     for (size_t n = 0, i = (seed >> 4) * 2654435761u % (size - 3); n < size;
          n++, i = i + 4 < size ? i + 1 : 0)
-        if (data[i] > 0 && data[i] <= 64 && data[i + 1] == 0 && data[i + 2] == 0 && data[i + 3] == 0) {
+        if (data[i] > 0 && data[i + 1] == 0 && data[i + 2] == 0 && data[i + 3] == 0) {
             data[i] = (uint8_t)(value < 12 ? value : data[i] + value - 13);
             return;
         }
