@@ -32,9 +32,9 @@
 /* lib/text: more than one archive, of 4,032 chunks, comes with 258,049 tokens */
 #define TG_TOKENS_CHUNK ((size_t)64)
 
-/* lib/bpe: all its methods meet in short texts; short pieces of up to four groups */
-#define TG_MERGE_SHORT 50
-#define TG_LONG_PIECE_BLOCK ((size_t)4)
+/* lib/bpe: all its methods meet in short texts; short pieces have up to two groups */
+#define TG_MERGE_SHORT 20
+#define TG_LONG_PIECE_BLOCK ((size_t)32)
 #define TG_LONG_PIECE_IDS ((size_t)8)
 #define TG_BPE_WINDOW ((size_t)8)
 #define TG_PIECE_SETS_BITS 2
