@@ -12,6 +12,7 @@ SONAME = 0
 ##   HARDENING=                      without flags against attacks (default: those that the compiler knows)
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
+##   MPI=1                           tg-train runs as several processes: with the MPI of mpicc, or MPI=openmpi, MPI=mpich
 ##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
 ##                                   where install puts things
 ##   SHELLS=                         no completions, which the tools that were built write themselves
@@ -33,6 +34,7 @@ INSTALL ?= install
 OBJCOPY ?= objcopy
 TEXT ?=
 WERROR ?=
+MPI ?=
 
 # All processors, unless -j says otherwise; clean comes before what is named after it.
 ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
@@ -64,6 +66,10 @@ else ifneq ($(FLAVOUR),release)
 BUILD := $(BUILDS)/$(FLAVOUR)-$(notdir $(CC))
 else
 BUILD := $(BUILDS)/$(notdir $(CC))-$(shell printf '%s' '$(ALL_FLAGS)' | cksum | cut -d' ' -f1)
+endif
+
+ifneq ($(MPI),)
+BUILD := $(BUILD)-mpi$(if $(filter-out 1,$(MPI)),-$(MPI))
 endif
 
 ifeq ($(FLAVOUR),asan)
@@ -125,10 +131,24 @@ LIBS = -ldeflate -lz -lm
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
+# ---- MPI: one file knows it, cmd/team/mpi.c, and the compiler's wrapper what it takes
+MPICC = mpicc$(if $(filter-out 1,$(MPI)),.$(MPI))
+ifneq ($(MPI),)
+MPI_SAYS := $(shell $(MPICC) -show)
+ifeq ($(MPI_SAYS),)
+$(error MPI=$(MPI) needs $(MPICC): on Debian, mpich and libmpich-dev, or openmpi-bin and libopenmpi-dev)
+endif
+MPI_CFLAGS := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_SAYS)))
+MPI_LIBS := -Wl,--as-needed $(filter -L% -l% -Wl%,$(MPI_SAYS))
+TEAM_SRC := $(filter-out cmd/team/alone.c,$(wildcard cmd/team/*.c))
+else
+TEAM_SRC := $(filter-out cmd/team/mpi.c,$(wildcard cmd/team/*.c))
+endif
+
 # ---- files
-# a tool is the sources of its folder, what it needs of cmd/cli, and the library
+# a tool is the sources of its folder, what it needs of cmd/cli and cmd/team, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
-CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
+CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(TEAM_SRC) $(wildcard cmd/cli/*.c))
 # what is compiled for several precisions: in single and in double precision (the references, a family's
 # steps), and for activations in single precision and in bf16 (the same steps, attention)
 REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c lib/gpt/gpt2.c
@@ -206,6 +226,8 @@ $(BUILD)/obj/%.b16.o: %.c
 	$(call say,CC,$< (bf16))
 	$(Q)$(COMPILE) -DTG_REAL=16 -c -o $@ $<
 
+$(BUILD)/obj/cmd/team/mpi.o: ALL_CPPFLAGS += $(MPI_CFLAGS) -DTEAM_MPI='"$(MPICC)"'
+
 # The page of tg-attn-view, which becomes part of the program.
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
 
@@ -243,7 +265,7 @@ define tool_rule
 $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libcli.a $(BUILD)/libtg.a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS)
+	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS) $$(MPI_LIBS)
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
@@ -360,8 +382,10 @@ CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --in
     --error-exitcode=1
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
-LINT_FLAGS = $(ALL_CPPFLAGS) $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
-TIDY := $(addprefix tidy/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(ISA_SRC) $(wildcard cmd/*/*.c))
+LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
+# cmd/team/mpi.c needs a header of MPI.
+CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
+TIDY := $(addprefix tidy/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(ISA_SRC) $(CMD_SRC))
 
 lint: $(TIDY) format layout cppcheck scripts pages ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 
@@ -383,7 +407,7 @@ pages:
 # about what a loop has set (for all files: the sanitizers look for that), about memory that is stored in
 # an array or a struct of the caller (MISTAKEN_LEAKS), and about pointers that a function in another file has
 # set, or that a count of 0 keeps from being used (MISTAKEN_NULLS).
-ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(sort $(REF_SRC) $(ACT_SRC)) $(wildcard cmd/*/*.c))
+ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(sort $(REF_SRC) $(ACT_SRC)) $(CMD_SRC))
 MISTAKEN_LEAKS = $(addprefix analyze/,lib/gpt/model.c lib/gpt/prompt.c lib/info/archives.c lib/info/info.c lib/text/parallel.c \
                  formats/safetensors.c formats/safetensors_index.c)
 MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_file.c lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)

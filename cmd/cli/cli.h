@@ -36,6 +36,9 @@ void cli_init(const char *tool_name);
 /* Print a line to stderr: "tg-x: message". */
 void cli_say(const char *format, ...) TG_PRINTF(1, 2);
 
+/* Whether nothing is printed to stderr from now on: of several processes, one speaks. */
+void cli_mute(bool mute);
+
 /* Like cli_say(), with a reference to --help.  Returns CLI_USAGE. */
 int cli_usage(const char *format, ...) TG_PRINTF(1, 2);
 
@@ -124,6 +127,10 @@ bool cli_take_size(const char **at, size_t *value);
  * TG_EIO also if memory or descriptors are short.  TG_EUSAGE: TG_SANDBOX is none of these.
  */
 TG_MUST_CHECK tg_status cli_confine(tg_err *err);
+
+/* Instead, for work that a sandbox does not allow: `why` it is not.  TG_EUSAGE: --sandbox=require asks for
+ * one; or TG_SANDBOX is wrong. */
+TG_MUST_CHECK tg_status cli_stay_free(const char *why, tg_err *err);
 
 /* Also allow the tool to write a file, or NULL.  The path must stay until cli_confine(), which this precedes.
  */
@@ -269,9 +276,13 @@ void cli_catch_status(void);
 void cli_catch_stop(const char *finishing, const char *abandoning);
 
 int cli_stop_signal(void);      /* the first signal caught, or 0 */
+void cli_note_stop(int number); /* one that another process has caught; kept unless this one has its own */
 void cli_let_abandon(bool can); /* whether the current work can be abandoned */
 bool cli_abandon_asked(void);
 bool cli_status_asked(void); /* whether SIGUSR1 came since the last call */
+
+/* Remove a save's temporary file and the lock file, as a signal that ends the tool does. */
+void cli_drop_files(void);
 
 /* Die of signal `number` as if it had never been caught: exit status 128 + number. */
 void cli_raise(int number);

@@ -12,6 +12,7 @@
 static const char *tool_name = "tg";
 static int stdout_errno; /* of a failed write to stdout, if known */
 static bool stdout_used; /* other than by stdio */
+static volatile sig_atomic_t muted;
 
 /* Open /dev/null on `fd` if that is closed.  open() returns the lowest free descriptor, so the caller
  * must go upwards from 0. */
@@ -42,11 +43,21 @@ static void say(const char *format, va_list ap, const char *tail)
 {
     char text[2048], shown[4096];
 
-    if (vsnprintf(text, sizeof text, format, ap) < 0)
+    if (muted || vsnprintf(text, sizeof text, format, ap) < 0)
         return;
     cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
     cli_progress_end();
     fprintf(stderr, "%s: %s%s\n", tool_name, shown, tail);
+}
+
+void cli_mute(bool mute)
+{
+    muted = mute;
+}
+
+bool cli_is_muted(void)
+{
+    return muted;
 }
 
 void cli_say(const char *format, ...)

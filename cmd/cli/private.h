@@ -46,6 +46,9 @@ int cli_filter_calls(void);
 /* The name given to cli_init(). */
 const char *cli_tool_name(void);
 
+/* Whether nothing is to be printed (cli_mute()).  Signal handlers may call this. */
+bool cli_is_muted(void);
+
 /* Standard output is written to, other than by stdio: cli_close_stdout() will close it. */
 void cli_uses_stdout(void);
 

@@ -80,6 +80,8 @@ void cli_progress(const char *line)
 {
     const size_t width = cli_terminal_width(STDERR_FILENO);
 
+    if (cli_is_muted())
+        return;
     if (!cli_redraws()) {
         fprintf(stderr, "%s\n", line);
         return;
@@ -121,6 +123,8 @@ void cli_say_at_once(const char *line)
 {
     const size_t n = strlen(line);
 
+    if (cli_is_muted())
+        return;
     if (line_open)
         (void)!write(STDERR_FILENO, "\n", 1);
     line_open = 0;

@@ -426,3 +426,12 @@ tg_status cli_confine(tg_err *err)
         return status;
     return cli_filter_calls() != 0 ? fails("seccomp", err) : TG_OK;
 }
+
+tg_status cli_stay_free(const char *why, tg_err *err)
+{
+    const tg_status status = choose_mode(err);
+
+    if (status || mode != REQUIRE)
+        return status;
+    return tg_fail(err, TG_EUSAGE, "there is no sandbox, which --sandbox=require asks for: %s", why);
+}

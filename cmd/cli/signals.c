@@ -39,7 +39,7 @@ static void set_action(int number, void (*action)(int))
     sigaction(number, &sa, NULL);
 }
 
-static void remove_kept(void)
+void cli_drop_files(void)
 {
     for (int kind = 0; kind < CLI_KEPT_FILES; kind++)
         if (is_kept[kind])
@@ -51,7 +51,7 @@ static void end_at_once(int number)
 {
     const int sys = errno;
 
-    remove_kept();
+    cli_drop_files();
     set_action(number, SIG_DFL);
     raise(number);
     errno = sys;
@@ -120,7 +120,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
         while (atomic_flag_test_and_set(&said)) /* several threads: the first one ends the tool */
             pause();
         cli_say_at_once(bus_line);
-        remove_kept();
+        cli_drop_files();
         _exit(CLI_IO);
     }
     end_at_once(number);
@@ -187,6 +187,12 @@ void cli_catch_stop(const char *finishing, const char *abandoning)
 int cli_stop_signal(void)
 {
     return stop_signal;
+}
+
+void cli_note_stop(int number)
+{
+    if (!stop_signal)
+        stop_signal = number;
 }
 
 void cli_let_abandon(bool can)

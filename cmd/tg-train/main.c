@@ -8,6 +8,7 @@
 #include "cmd/tg-train/log.h"
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/setup.h"
+#include "lib/kernels/kernels.h"
 
 /* ---- options */
 
@@ -89,11 +90,13 @@ static int parse(int argc, char **argv, train_options *o)
 
 struct job {
     const train_options *o;
+    const tg_team *team;
     train_setup setup;
     tg_trainer trainer;
     train_report report;
     tg_watch watch;    /* of a step or an evaluation */
     size_t saved_step; /* step of the last save; SIZE_MAX: none */
+    bool log_failed;
 };
 
 /* Another program has replaced the target, which is left to it: keep the model beside it. */
@@ -130,21 +133,33 @@ static tg_status commit(struct job *job, cli_output *out, tg_err *err)
     return status ? status : tg_stamp_take(&s->stamp, s->target, err);
 }
 
-static tg_status save_model(struct job *job, tg_err *err)
+static tg_status write_model(struct job *job, tg_err *err)
 {
-    const tg_checkpoint *c = &job->setup.run;
     cli_output out;
     tg_status status;
 
-    if (job->saved_step == c->step)
-        return TG_OK;
     if ((status = cli_output_begin(&out, job->setup.target, true, err)))
         return status;
-    if (tg_checkpoint_write(c, out.fd, err))
+    if (tg_checkpoint_write(&job->setup.run, out.fd, err))
         status = tg_err_in(err, out.name);
     else
         status = commit(job, &out, err);
     cli_output_abort(&out);
+    return status;
+}
+
+/* All processes do this together, and the first one writes. */
+static tg_status save_model(struct job *job, tg_err *err)
+{
+    const tg_checkpoint *c = &job->setup.run;
+    tg_status status = TG_OK;
+
+    if (job->saved_step == c->step)
+        return TG_OK;
+    if (job->trainer.team)
+        tg_trainer_collect(&job->trainer);
+    if (job->team->rank == 0)
+        status = write_model(job, err);
     if (!status)
         job->saved_step = c->step;
     return status;
@@ -248,7 +263,7 @@ static tg_status after_step(struct job *job, tg_err *err)
     if (status)
         return status;
     if ((status = train_report_step(r, err))) {
-        save_without_log(job);
+        job->log_failed = true;
         return status;
     }
     train_report_pause(r);
@@ -274,12 +289,21 @@ static tg_status one_step(struct job *job, tg_err *err)
     return after_step(job, err);
 }
 
-/* All members of a team stop at the same step. */
-static bool asked_to_stop(const struct job *job)
-{
-    const tg_team *team = job->trainer.team;
+/* What the processes agree on before each step, besides the number of a signal that asks to stop. */
+enum { GO_ON = 0, FAILED = 1000, LOG_FAILED };
 
-    return team->agree(team, cli_stop_signal()) != 0;
+/* All members of a team stop at the same step, and for the same reason. */
+static int agree(const struct job *job, tg_status status)
+{
+    const int own = job->log_failed ? LOG_FAILED : status ? FAILED : cli_stop_signal();
+    const int all = tg_team_agree(job->team, own);
+
+    if (all == GO_ON || all >= FAILED)
+        return all;
+    if (own == GO_ON)
+        cli_say("another process is asked to stop: saving");
+    cli_note_stop(all);
+    return all;
 }
 
 /* Save and report what was done.  A step that was abandoned may have been the first: then a file stays
@@ -305,16 +329,19 @@ static tg_status train(struct job *job, tg_err *err)
 {
     const tg_checkpoint *c = &job->setup.run;
     tg_status status = TG_OK;
+    int agreed;
 
     job->trainer.watch = &job->watch;
     train_report_begin(&job->report);
-    while (!status && c->step < c->settings.steps && !asked_to_stop(job)) {
+    while ((agreed = agree(job, status)) == GO_ON && c->step < c->settings.steps) {
         status = one_step(job, err);
         if (cli_status_asked())
             train_report_say(&job->report);
     }
     cli_let_abandon(false);
-    if (!status)
+    if (agreed == LOG_FAILED)
+        save_without_log(job);
+    if (!(status = team_settle(job->team, status, err)))
         return conclude(job, err);
     if (status == TG_EDATA)
         say_what_remains(job);
@@ -345,21 +372,38 @@ static tg_status already_complete(struct job *job, tg_err *err)
     return status;
 }
 
+/* Everything that may fail before the first step. */
+static tg_status prepare(struct job *job, tg_err *err)
+{
+    train_setup *s = &job->setup;
+    const char *log = job->team->rank == 0 ? job->o->log : NULL;
+    const size_t passes = s->run.settings.accumulate;
+    tg_status status;
+
+    if (job->team->size > passes)
+        return tg_fail(
+            err, TG_EUSAGE,
+            "%zu processes cannot share the %zu pass%s of a step: --accumulate must be at least %zu",
+            job->team->size, passes, passes == 1 ? "" : "es", job->team->size);
+    if (log && !s->stream && train_log_is(log, s->target))
+        return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
+    if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
+        (status = train_setup_announce(s, err)))
+        return status;
+    return tg_trainer_open(&job->trainer, &s->run, &s->batches, job->team, err);
+}
+
 static tg_status work(struct job *job, tg_err *err)
 {
     train_setup *s = &job->setup;
     tg_status status;
 
-    if ((status = train_setup_load(s, job->o, err)))
+    if ((status = train_setup_load(s, job->o, job->team, err)))
         return status;
     if (s->complete)
-        return already_complete(job, err);
-    if (job->o->log && !s->stream && train_log_is(job->o->log, s->target))
-        return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
-    if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, job->o->log, err)))
-        return status;
-    if (!(status = train_setup_announce(s, err)) &&
-        !(status = tg_trainer_open(&job->trainer, &s->run, &s->batches, &tg_team_alone, err))) {
+        return job->team->rank == 0 ? already_complete(job, err) : TG_OK;
+    if (!(status = team_settle(job->team, prepare(job, err), err))) {
+        tg_trainer_deal(&job->trainer);
         cli_catch_stop("finishing this step, then saving; again to stop now",
                        "abandoning this step, then saving those before it; again to end without saving");
         status = train(job, err);
@@ -369,18 +413,37 @@ static tg_status work(struct job *job, tg_err *err)
     return status;
 }
 
+/* Processes that compute with different kernels would each have their own rounding. */
+static tg_status begin_compute(struct job *job, tg_err *err)
+{
+    const tg_status status =
+        team_settle(job->team, cli_begin_compute(team_threads(job->o->threads), err), err);
+
+    if (status)
+        return status;
+    return team_compare(job->team, tg_kernels_get()->isa, "computes with", "set TG_ISA to the same for all",
+                        err);
+}
+
 static tg_status run(const train_options *o, tg_err *err)
 {
-    struct job job = {.o = o, .saved_step = SIZE_MAX};
+    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}, .saved_step = SIZE_MAX};
     tg_status status;
 
     job.watch = (tg_watch){watch, &job};
-    if ((status = cli_begin_compute(o->threads, err)))
-        return status;
-    status = work(&job, err);
+    if (!(status = team_begin(&job.team, err)) && !(status = begin_compute(&job, err)))
+        status = work(&job, err);
+    status = team_settle(job.team, status, err);
     tg_trainer_close(&job.trainer);
     train_setup_free(&job.setup);
+    team_end();
     return status;
+}
+
+/* Processes that send each other messages open sockets. */
+static tg_status confine(bool several, tg_err *err)
+{
+    return several ? cli_stay_free("there are several processes", err) : cli_confine(err);
 }
 
 int main(int argc, char **argv)
@@ -392,14 +455,16 @@ int main(int argc, char **argv)
         .save_every = 500,
     };
     tg_err err = {0};
+    bool several;
 
     o.asked.min_lr = -1; /* no default to show: it follows --lr */
     cli_init("tg-train");
+    several = team_recognize();
     if (parse(argc, argv, &o))
         return CLI_USAGE;
     cli_may_write(o.output ? o.output : cli_model_path(o.model));
     cli_catch_status();
-    if (cli_confine(&err) || run(&o, &err))
+    if (confine(several, &err) || run(&o, &err))
         return cli_report(&err);
     if (cli_stop_signal() != 0)
         cli_raise(cli_stop_signal());

@@ -12,6 +12,7 @@
 #include "formats/path.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 
 /* ---- the text */
 
@@ -44,14 +45,25 @@ static tg_status load_source(tg_tokens *tokens, tg_source *source, const char *p
     return tg_tokens_load_source(tokens, source, SIZE_MAX, err);
 }
 
-static tg_status load_file(tg_tokens *tokens, const char *path, tg_err *err)
+/* Standard input is the first process's: the others get what comes in there. */
+static tg_status open_text(const train_setup *s, int *fd, const char *path, tg_err *err)
 {
+    if (s->team->size > 1 && cli_is_dash(path))
+        return team_spool(s->team, fd, err);
+    return cli_open_input(fd, path, err);
+}
+
+static tg_status load_file(train_setup *s, const char *path, tg_err *err)
+{
+    tg_tokens *tokens = &s->tokens;
     tg_source source;
     int fd;
-    tg_status status = cli_open_input(&fd, path, err);
+    tg_status status = open_text(s, &fd, path, err);
 
-    if (status)
+    if (status) {
+        cli_close_input(fd);
         return status;
+    }
     if (!(status = tg_source_open_unmapped(&source, fd, err))) {
         status = load_source(tokens, &source, path, err);
         tg_source_close(&source);
@@ -68,19 +80,24 @@ bool train_text_is_stdin(const train_options *o)
     return o->n_files == 0;
 }
 
-static tg_status load_text(train_setup *s, tg_err *err)
+static tg_status check_stdin(const train_options *o, tg_err *err)
 {
-    const train_options *o = s->options;
-    tg_status status = TG_OK;
-
     if (cli_is_dash(cli_model_path(o->model)) && train_text_is_stdin(o))
         return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
         return no_tokens("", err);
-    if (o->n_files == 0)
-        return load_file(&s->tokens, "-", err);
+    return TG_OK;
+}
+
+static tg_status load_text(train_setup *s, tg_err *err)
+{
+    const train_options *o = s->options;
+    tg_status status = team_settle(s->team, s->team->rank == 0 ? check_stdin(o, err) : TG_OK, err);
+
+    if (!status && o->n_files == 0)
+        return team_settle(s->team, load_file(s, "-", err), err);
     for (size_t i = 0; !status && i < o->n_files; i++)
-        status = load_file(&s->tokens, o->files[i], err);
+        status = team_settle(s->team, load_file(s, o->files[i], err), err);
     return status;
 }
 
@@ -190,6 +207,15 @@ static tg_status begin_text(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
+/* Whether the files of all processes have the same text. */
+static tg_status compare_texts(const train_setup *s, tg_err *err)
+{
+    char word[TEAM_WORD];
+
+    snprintf(word, sizeof word, "%zu tokens, CRC-32 %08zx", s->run.text_tokens, s->run.text_crc);
+    return team_compare(s->team, word, "reads", "all processes need the same tokens", err);
+}
+
 /* -o has an earlier run's model, from which the run resumes. */
 static void use_target(train_setup *s, bool foreign)
 {
@@ -226,24 +252,61 @@ static tg_status claim_target(train_setup *s, bool foreign, tg_err *err)
     return status || s->stream ? status : tg_stamp_take(&s->stamp, s->target, err);
 }
 
-tg_status train_setup_load(train_setup *s, const train_options *o, tg_err *err)
+/* What is known of the target, and which file the model comes from. */
+static tg_status find_target(train_setup *s, tg_err *err)
 {
     bool foreign, content; /* of the target */
     tg_status status;
 
-    *s = (train_setup){.options = o, .source = cli_model_path(o->model), .lock = {.fd = -1}};
-    s->target = o->output ? o->output : s->source;
-    s->stream = cli_output_is_stream(s->target);
     if ((status = cli_model_is_foreign(s->target, &foreign, err)) ||
-        (status = claim_target(s, foreign, err)) || (status = has_content(o, &content, err)))
+        (status = claim_target(s, foreign, err)) || (status = has_content(s->options, &content, err)))
         return status;
     if (content)
         use_target(s, foreign);
-    if ((status = load_text(s, err)) || (status = load_model(s, err)) || (status = settle(s, err)))
+    return TG_OK;
+}
+
+/* What the others need to know besides the run. */
+struct outline {
+    bool stream, is_new, complete;
+    size_t steps;
+};
+
+/* The model and its run, which the first process has read, for all. */
+static tg_status share_model(train_setup *s, tg_err *err)
+{
+    struct outline o = {s->stream, s->is_new, s->complete, s->steps};
+
+    if (s->team->size == 1)
+        return TG_OK;
+    tg_team_spread(s->team, &o, sizeof o);
+    s->stream = o.stream;
+    s->is_new = o.is_new;
+    s->complete = o.complete;
+    s->steps = o.steps;
+    return tg_checkpoint_spread(&s->run, s->team, s->tokens.tokenizer, err);
+}
+
+tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team *team, tg_err *err)
+{
+    const bool first = team->rank == 0;
+    tg_status status;
+
+    *s = (train_setup){.options = o, .team = team, .source = cli_model_path(o->model), .lock = {.fd = -1}};
+    s->target = o->output ? o->output : s->source;
+    s->stream = cli_output_is_stream(s->target);
+    if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
+        (status = load_text(s, err)))
         return status;
-    if (!s->complete && (status = begin_text(s, err)))
+    if (first && !(status = load_model(s, err)))
+        status = settle(s, err);
+    if ((status = team_settle(team, status, err)) || (status = team_settle(team, share_model(s, err), err)))
         return status;
-    return cli_output_check(s->target, err); /* now, not after hours of training */
+    if (!s->complete &&
+        ((status = team_settle(team, begin_text(s, err), err)) || (status = compare_texts(s, err))))
+        return status;
+    /* now, not after hours of training */
+    return team_settle(team, first ? cli_output_check(s->target, err) : TG_OK, err);
 }
 
 void train_setup_free(train_setup *s)
@@ -261,7 +324,7 @@ static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
     const size_t parts[] = {
         3 * s->run.model.table.floats * sizeof(float),
         s->tokens.count * s->tokens.width,
-        tg_trainer_bytes(&s->run, &s->batches, &tg_team_alone),
+        tg_trainer_bytes(&s->run, &s->batches, s->team),
     };
 
     *bytes = 0;
@@ -297,6 +360,9 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
     cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
             cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
             cli_count(b->val_tokens), cli_bytes(bytes));
+    if (s->team->size > 1)
+        cli_say("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
+                run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));
     if (b->val_tokens == 0 && run->settings.val_fraction > 0)
         cli_say("no validation: the last %g of the text, or the part before it, is shorter than a window "
                 "of %zu tokens",

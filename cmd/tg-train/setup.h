@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/team/team.h"
 #include "formats/lock.h"
 #include "formats/stamp.h"
 #include "lib/base/status.h"
@@ -34,24 +35,26 @@ bool train_text_is_stdin(const train_options *o);
 
 typedef struct train_setup {
     const train_options *options;
-    const char *source; /* the file that the model is read from, "-": standard input; the target, if an
-                           earlier run left a model there */
-    const char *target; /* the file that the model is saved to, "-": standard output */
-    tg_lock lock;       /* of the target */
-    tg_stamp stamp;     /* the target as this run found or last saved it */
-    bool foreign;       /* the source is another project's model */
-    bool stream;        /* the target is written once, at the end */
-    bool is_new;        /* no model exists yet */
-    bool complete;      /* all steps are done: nothing is trained */
-    size_t steps;       /* of the whole run */
+    const tg_team *team; /* whose first member alone has what concerns files, and speaks */
+    const char *source;  /* the file that the model is read from, "-": standard input; the target, if an
+                            earlier run left a model there */
+    const char *target;  /* the file that the model is saved to, "-": standard output */
+    tg_lock lock;        /* of the target */
+    tg_stamp stamp;      /* the target as this run found or last saved it */
+    bool foreign;        /* the source is another project's model */
+    bool stream;         /* the target is written once, at the end */
+    bool is_new;         /* no model exists yet */
+    bool complete;       /* all steps are done: nothing is trained */
+    size_t steps;        /* of the whole run */
     tg_tokens tokens;
     tg_batches batches;
     tg_checkpoint run;
 } train_setup;
 
 /* Read the text and the model, settle the run's settings, and check that the target can be written.
- * The caller frees *setup, also after a failure. */
-TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options *options, tg_err *err);
+ * All members of a team succeed or fail.  The caller frees *setup, also after a failure. */
+TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options *options,
+                                         const tg_team *team, tg_err *err);
 void train_setup_free(train_setup *setup);
 
 /* Report what is trained, on what, and the memory needed.  TG_ENOMEM: the size overflows a size_t. */

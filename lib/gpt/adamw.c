@@ -12,6 +12,11 @@
 #define CHUNK ((size_t)16384) /* elements of a partial sum, and of a thread at a time */
 #endif
 
+size_t tg_adamw_block(void)
+{
+    return CHUNK;
+}
+
 size_t tg_adamw_work(const tg_params *table)
 {
     return tg_ceil_div(table->floats, CHUNK);
@@ -29,19 +34,28 @@ static void sum_chunk(void *context, size_t begin, size_t end)
     s->sums[begin / CHUNK] = tg_kernels_get()->sum_squares(s->grads + begin, end - begin);
 }
 
-double tg_adamw_norm(const tg_params *table, const float *grads, double *work)
+void tg_adamw_sum_squares(const float *grads, size_t begin, size_t end, double *work)
 {
-    const size_t chunks = tg_adamw_work(table);
+    tg_threads_run(end - begin, CHUNK, sum_chunk, &(struct squares){grads + begin, work + begin / CHUNK});
+}
+
+double tg_adamw_norm_of(const tg_params *table, const double *work)
+{
     double sum = 0;
 
-    tg_threads_run(table->floats, CHUNK, sum_chunk, &(struct squares){grads, work});
-    for (size_t i = 0; i < chunks; i++)
+    for (size_t i = 0; i < tg_adamw_work(table); i++)
         sum += work[i];
     return sqrt(sum);
 }
 
+double tg_adamw_norm(const tg_params *table, const float *grads, double *work)
+{
+    tg_adamw_sum_squares(grads, 0, table->floats, work);
+    return tg_adamw_norm_of(table, work);
+}
+
 struct update {
-    const tg_param *p;
+    size_t at; /* of the first float */
     const tg_adamw_state *state;
     const tg_adamw_step *step;
 };
@@ -50,13 +64,13 @@ static void update_chunk(void *context, size_t begin, size_t end)
 {
     const struct update *u = context;
     const tg_adamw_state *s = u->state;
-    const size_t at = u->p->offset + begin;
+    const size_t at = u->at + begin;
 
     tg_kernels_get()->adamw(s->params + at, s->m + at, s->v + at, s->grads + at, end - begin, u->step);
 }
 
-void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
-                     double lr, uint64_t t)
+void tg_adamw_update_part(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
+                          double lr, uint64_t t, size_t begin, size_t end)
 {
     tg_adamw_step step = {
         .learning_rate = (float)lr,
@@ -71,8 +85,18 @@ void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_s
     };
 
     for (size_t i = 0; i < table->n; i++) {
-        step.weight_decay = table->entry[i].decay ? (float)o->weight_decay : 0.0f;
-        tg_threads_run(table->entry[i].count, CHUNK, update_chunk,
-                       &(struct update){&table->entry[i], state, &step});
+        const tg_param *p = &table->entry[i];
+        const size_t first = tg_size_max(begin, p->offset), last = tg_size_min(end, p->offset + p->count);
+
+        if (first >= last)
+            continue;
+        step.weight_decay = p->decay ? (float)o->weight_decay : 0.0f;
+        tg_threads_run(last - first, CHUNK, update_chunk, &(struct update){first, state, &step});
     }
+}
+
+void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
+                     double lr, uint64_t t)
+{
+    tg_adamw_update_part(o, table, state, norm, lr, t, 0, table->floats);
 }

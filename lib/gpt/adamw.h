@@ -30,16 +30,28 @@ typedef struct tg_adamw_state {
     const float *grads;
 } tg_adamw_state;
 
-/* Number of doubles in tg_adamw_norm()'s scratch buffer. */
+/* The norm is summed up in blocks of so many floats of the flat buffer; the last one may have fewer. */
+size_t tg_adamw_block(void);
+
+/* Number of blocks, which are doubles in tg_adamw_norm()'s scratch buffer. */
 size_t tg_adamw_work(const tg_params *table);
 
 /* The gradient's global norm.  work [tg_adamw_work()] is scratch.  The order of the sum does not
  * depend on the number of threads. */
 double tg_adamw_norm(const tg_params *table, const float *grads, double *work);
 
+/* The same in two steps: the sums of squares of the blocks from float `begin`, where a block begins, up
+ * to `end`, into their places in work; and when all are there, the norm. */
+void tg_adamw_sum_squares(const float *grads, size_t begin, size_t end, double *work);
+double tg_adamw_norm_of(const tg_params *table, const double *work);
+
 /* Do step number t, from 1, with learning rate lr; norm is tg_adamw_norm() of the gradient. */
 void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
                      double lr, uint64_t t);
+
+/* The same for the floats begin .. end - 1 of the flat buffers, which begin and end with blocks. */
+void tg_adamw_update_part(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
+                          double lr, uint64_t t, size_t begin, size_t end);
 
 TG_API_END
 

@@ -102,6 +102,8 @@ static size_t append_blocks(tg_params *t, const tg_family *family, size_t first,
 
     while (first + n < family->n_rows && family->row[first + n].in_block)
         n++;
+    t->blocks = c->n_layer;
+    t->blocks_begin = t->floats;
     for (size_t l = 0; l < c->n_layer; l++) {
         const size_t before = t->n;
 
@@ -109,6 +111,7 @@ static size_t append_blocks(tg_params *t, const tg_family *family, size_t first,
             append(t, &family->row[i], l, c);
         t->per_layer = t->n - before;
     }
+    t->block_floats = (t->floats - t->blocks_begin) / c->n_layer;
     return n;
 }
 

@@ -97,6 +97,8 @@ typedef struct tg_params {
     size_t floats;                /* size of a flat buffer for all, padding included */
     size_t first[TG_PARAM_KINDS]; /* index of a kind's entry in layer 0; n: the config has none */
     size_t per_layer;             /* entries in one block */
+    size_t blocks, blocks_begin;  /* their number; where the first begins in a flat buffer */
+    size_t block_floats;          /* of each, padding included */
 } tg_params;
 
 /* The table of a checked config.  TG_ENOMEM. */

@@ -144,12 +144,22 @@ static void forward(tg_pass *p, const int32_t *ids)
     }
 }
 
+/* The gradients of block l and of what follows it in the table are final. */
+static void tell_final(const tg_pass *p, size_t l)
+{
+    const tg_params *table = &p->acts.bound.model->table;
+
+    if (p->final_from)
+        p->final_from(p->final_context, table->blocks_begin + l * table->block_floats);
+}
+
 static void backward(tg_pass *p, const int32_t *ids)
 {
     const tg_steps *steps = p->steps;
     tg_acts *a = &p->acts;
 
     steps->loss_backward(a);
+    tell_final(p, a->L);
     for (size_t l = a->L; l-- > 0;) {
         steps->finish_backward(a, l);
         if (!did(p, FINISH, BACKWARD))
@@ -158,10 +168,13 @@ static void backward(tg_pass *p, const int32_t *ids)
         if (!did(p, ATTEND, BACKWARD))
             return;
         steps->project_backward(a, l);
+        tell_final(p, l);
         if (!did(p, PROJECT, BACKWARD))
             return;
     }
     steps->embed_backward(a, ids);
+    if (p->final_from)
+        p->final_from(p->final_context, 0);
 }
 
 /* Whether the gradient is a sum to which a layer adds, not the result of a linear layer's product. */

@@ -26,8 +26,12 @@ typedef struct tg_pass {
     float *losses;            /* [B,T] */
     tg_matmul_scratch matmul; /* of all products */
     const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
-    double done, all;         /* work of the current run, in multiplications */
-    bool abandoned;           /* by the watch */
+    /* The gradients from this float on are final: called with falling numbers, the last of them 0, while
+     * the rest is computed; set by the caller; NULL: nobody asks. */
+    void (*final_from)(void *context, size_t first);
+    void *final_context;
+    double done, all; /* work of the current run, in multiplications */
+    bool abandoned;   /* by the watch */
 } tg_pass;
 
 /* Batches of B sequences of T <= n_ctx tokens. */

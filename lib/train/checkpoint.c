@@ -207,6 +207,53 @@ tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_token
     return TG_OK;
 }
 
+/* ---- a team */
+
+/* What a run is, besides the parameters and moments. */
+struct outline {
+    tg_config config;
+    tg_settings settings;
+    size_t step, text_tokens, text_crc;
+    tg_history history;
+};
+
+/* A model of that config whose parameters are to come. */
+static tg_status empty_model(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
+{
+    tg_status status = tg_model_begin(m, config, tokenizer, err);
+    float *place;
+
+    if (status)
+        return status;
+    for (size_t i = 0; !status && i < m->table.n; i++)
+        status = tg_model_place(m, &m->table.entry[i], &place, err);
+    if (status)
+        tg_model_free(m);
+    return status;
+}
+
+tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team, const tg_tokenizer *tokenizer,
+                               tg_err *err)
+{
+    struct outline o = {c->model.config, c->settings, c->step, c->text_tokens, c->text_crc, c->history};
+    tg_model model;
+    tg_status status;
+
+    o.config.family = NULL; /* an address of member 0's; there is one family in archives */
+    tg_team_spread(team, &o, sizeof o);
+    if (team->rank == 0)
+        return TG_OK;
+    if ((status = empty_model(&model, &o.config, tokenizer, err)) ||
+        (status = tg_checkpoint_begin(c, &model, err)))
+        return status;
+    c->settings = o.settings;
+    c->step = o.step;
+    c->text_tokens = o.text_tokens;
+    c->text_crc = o.text_crc;
+    c->history = o.history;
+    return TG_OK;
+}
+
 /* ---- writing */
 
 /* A tensor's name, or with a prefix that of its moments. */

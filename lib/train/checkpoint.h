@@ -24,6 +24,7 @@
 #include "lib/train/batches.h"
 #include "lib/train/history.h"
 #include "lib/train/settings.h"
+#include "lib/train/team.h"
 
 TG_API_BEGIN
 
@@ -76,6 +77,14 @@ typedef enum tg_text_change {
  */
 TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
                                                tg_text_change *change, tg_err *err);
+
+/*
+ * Give the other members of a team member 0's run: its config, settings and history; the parameters and
+ * moments follow with tg_trainer_deal().  On the others *c is zeroed, and takes a share of the tokenizer of
+ * the text, which is that of member 0's model.  TG_ENOMEM: *c must still be freed.
+ */
+TG_MUST_CHECK tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team,
+                                             const tg_tokenizer *tokenizer, tg_err *err);
 
 /* Write the archive to fd, which stays open.  TG_EDATA, and nothing is written, when a weight
  * or a moment is not finite.  TG_EIO. */

@@ -2,40 +2,88 @@
  * team: processes that compute a step together.
  *
  * Each member computes a range of the step's passes and adds up their gradients
- * (lib/train/tree_sum.h); only sum() combines the members' sums.  Every member computes the
- * rest of the step from the same numbers, with the same result.
+ * (lib/train/tree_sum.h).  Then each float of the model has one owner among them
+ * (lib/train/shares.h), who adds the members' sums (lib/train/reduction.h) and updates it, and
+ * sends it to the others.  What is added in which order does not depend on the members.
+ *
+ * How messages travel is the caller's part: the library describes them as a flow.  A flow is a
+ * sequence of groups of messages.  What one member sends, another receives: between two members
+ * messages arrive in the order of the groups, and within a group in the order of its list.
  */
 #ifndef TG_TRAIN_TEAM_H
 #define TG_TRAIN_TEAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/api.h"
 #include "lib/base/status.h"
-#include "lib/train/tree_sum.h"
 
 TG_API_BEGIN
+
+/* The most members of a team. */
+#define TG_TEAM_MAX 4096
+
+typedef struct tg_message {
+    size_t peer; /* not this member */
+    bool send;   /* otherwise it is received */
+    void *data;  /* only read when it is sent */
+    size_t bytes;
+} tg_message;
+
+/* The two functions may be called in another thread than begin() and end(). */
+typedef struct tg_flow {
+    size_t groups;
+    size_t window;   /* groups that are under way at once */
+    size_t messages; /* the maximum of a group */
+    /* Fill in this member's messages of a group, and return their number: after ready() for the
+     * group, and once all messages of the group `window` places before it, and of those before
+     * that, have arrived. */
+    size_t (*list)(void *context, size_t group, tg_message *messages);
+    /* All of a group's messages have arrived or are sent; NULL: nothing is to be done. */
+    void (*arrived)(void *context, size_t group);
+    void *context;
+} tg_flow;
 
 typedef struct tg_team {
     size_t rank, size; /* rank < size <= passes of a step */
 
-    /* Merge all members' parts along the tree: *s then has one part, all passes, with the
-     * same bits in every member.  On failure the step does not count. */
-    tg_status (*sum)(const struct tg_team *team, tg_tree_sum *s, tg_err *err);
+    /* Begin a flow, which lives until its end().  One at a time.  A team of one has none. */
+    void (*begin)(const struct tg_team *team, const tg_flow *flow);
+    /* This member's part in the first `groups` groups may begin. */
+    void (*ready)(const struct tg_team *team, size_t groups);
+    /* Wait until all is sent and has arrived.  A member that is lost ends the others: this does
+     * not return then. */
+    void (*end)(const struct tg_team *team);
 
-    /* The greatest of the members' numbers, returned to all: a signal to stop that reaches
-     * one member stops all of them at the same step. */
-    int (*agree)(const struct tg_team *team, int number);
-
-    void *state; /* of the two functions */
+    void *state; /* of the three functions */
 } tg_team;
 
 /* One process, which computes all passes itself. */
 extern const tg_team tg_team_alone;
 
-/* This member's passes, first .. end - 1 of `passes`, divided as evenly as possible.  If
- * `passes` and team->size are powers of two, a member's range is one node of the tree. */
+/* The part of member `rank` of n things, first .. end - 1, divided as evenly as possible in order.
+ * If n and team->size are powers of two, the members' passes are nodes of the tree. */
+void tg_team_part(const tg_team *team, size_t rank, size_t n, size_t *first, size_t *end);
+
+/* This member's passes. */
 void tg_team_range(const tg_team *team, size_t passes, size_t *first, size_t *end);
+
+/* All groups of a flow, one after the other. */
+void tg_team_run(const tg_team *team, const tg_flow *flow);
+
+/* Every member has bytes offset[rank] .. offset[rank + 1] - 1 of `all`, and gets the others'. */
+void tg_team_share(const tg_team *team, void *all, const size_t *offset);
+
+/* The same with `each` bytes of every member. */
+void tg_team_share_even(const tg_team *team, void *all, size_t each);
+
+/* The greatest of the members' numbers, returned to all: a signal to stop that reaches one member
+ * stops all of them at the same step. */
+int tg_team_agree(const tg_team *team, int number);
+
+/* Member 0's bytes, to all. */
+void tg_team_spread(const tg_team *team, void *data, size_t bytes);
 
 TG_API_END
 

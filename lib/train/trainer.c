@@ -11,6 +11,31 @@ struct placement {
     const tg_team *team;
 };
 
+/* What a member needs for the others.  The first of its notes says whether its part of the step was
+ * abandoned; then come its parts' losses, and the sums of squares of the blocks that it owns. */
+static void place_team(tg_arena *arena, tg_trainer *t, const tg_team *team, const tg_params *table,
+                       size_t val_passes)
+{
+    const size_t block = tg_adamw_block();
+
+    tg_shares_place(arena, &t->shares, table, team);
+    tg_reduction_place(arena, &t->reduction, team, &t->shares, &t->sum);
+    t->notes = tg_arena_take(arena, team->size + t->reduction.n + tg_adamw_work(table), sizeof *t->notes);
+    t->note_offset = tg_arena_take(arena, team->size + 1, sizeof *t->note_offset);
+    t->val_losses = tg_arena_take(arena, val_passes, sizeof *t->val_losses);
+    if (!t->notes)
+        return;
+    for (size_t m = 0; m < team->size; m++)
+        t->note_offset[m + 1] = (1 + tg_reduction_parts(&t->reduction, m)) * sizeof *t->notes;
+    for (size_t i = 0; i < t->shares.n; i++) {
+        const tg_segment *s = &t->shares.segment[i];
+
+        t->note_offset[s->owner + 1] += tg_ceil_div(s->end - s->begin, block) * sizeof *t->notes;
+    }
+    for (size_t m = 0; m < team->size; m++)
+        t->note_offset[m + 1] += t->note_offset[m];
+}
+
 static void place(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
@@ -24,6 +49,8 @@ static void place(tg_arena *arena, void *context)
         &(tg_pass_size){.B = B, .T = T, .gradients = true, .precision = p->run->settings.precision});
     tg_tree_sum_place(arena, &t->sum, table->floats, passes, t->first_pass, t->end_pass);
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
+    if (p->team->size > 1)
+        place_team(arena, t, p->team, table, tg_ceil_div(p->batches->val_windows, B));
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
@@ -60,6 +87,24 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
+void tg_trainer_deal(tg_trainer *t)
+{
+    if (t->team->size == 1)
+        return;
+    tg_shares_send(&t->shares, t->team, t->run->model.params, TG_DEAL);
+    tg_shares_send(&t->shares, t->team, t->run->model.params, TG_SPREAD);
+    tg_shares_send(&t->shares, t->team, t->run->m, TG_DEAL);
+    tg_shares_send(&t->shares, t->team, t->run->v, TG_DEAL);
+}
+
+void tg_trainer_collect(tg_trainer *t)
+{
+    if (t->team->size == 1)
+        return;
+    tg_shares_send(&t->shares, t->team, t->run->m, TG_COLLECT);
+    tg_shares_send(&t->shares, t->team, t->run->v, TG_COLLECT);
+}
+
 /* ---- what watches */
 
 /* The passes of a step or an evaluation are equally long. */
@@ -93,27 +138,162 @@ static double run_pass(tg_trainer *t, size_t pass, float *grads)
     return tg_pass_run(&t->pass, t->ids, t->targets, grads, 1.0f / (float)s->accumulate);
 }
 
+/* In the last pass of a team's member the gradients go to their owners as they become final. */
+static void send_final(void *context, size_t first)
+{
+    tg_trainer *t = context;
+
+    t->team->ready(t->team, tg_shares_from(&t->shares, first));
+}
+
+static void run_last_of_member(tg_trainer *t, size_t pass)
+{
+    float *grads = tg_tree_sum_next(&t->sum);
+    tg_tree_part *part = &t->sum.part[t->sum.n];
+
+    tg_tree_sum_append(&t->sum, pass, pass + 1, 0);
+    t->pass.final_from = send_final;
+    t->pass.final_context = t;
+    part->loss = run_pass(t, pass, grads);
+    t->pass.final_from = NULL;
+}
+
 /* Add the gradients of this process's passes.  False: abandoned. */
 static bool run_passes(tg_trainer *t)
 {
+    const bool alone = t->team->size == 1;
+
     begin_passes(t, t->end_pass - t->first_pass);
     tg_tree_sum_begin(&t->sum);
     for (size_t i = t->first_pass; i < t->end_pass; i++) {
-        const double loss = run_pass(t, i, tg_tree_sum_next(&t->sum));
-
+        if (!alone && i + 1 == t->end_pass)
+            run_last_of_member(t, i);
+        else
+            tg_tree_sum_push(&t->sum, i, i + 1, run_pass(t, i, tg_tree_sum_next(&t->sum)));
         if (t->pass.abandoned)
             return false;
-        tg_tree_sum_push(&t->sum, i, i + 1, loss);
         t->passes_done++;
     }
     return true;
 }
 
-/* The step's gradient, summed over its passes, as t->sum.part[0]. */
-static tg_status sum_passes(tg_trainer *t, bool *abandoned, tg_err *err)
+/* ---- a step of a team */
+
+/* Tell the others about this member's part, and hear about theirs: into t->notes. */
+static void share_notes(tg_trainer *t, bool abandoned)
 {
-    *abandoned = t->team->agree(t->team, !run_passes(t)) != 0;
-    return *abandoned ? TG_OK : t->team->sum(t->team, &t->sum, err);
+    const size_t block = tg_adamw_block();
+    const tg_tree_part *own = t->sum.part;
+    double *note = t->notes + t->note_offset[t->team->rank] / sizeof *note;
+
+    *note++ = abandoned;
+    for (size_t i = 0; i < t->reduction.own_n; i++)
+        *note++ = own[i].loss;
+    for (size_t i = 0; i < t->shares.n; i++) {
+        const tg_segment *s = &t->shares.segment[i];
+
+        if (s->owner != t->team->rank)
+            continue;
+        tg_adamw_sum_squares(own->grads, s->begin, s->end, t->norm_work);
+        for (size_t at = s->begin; at < s->end; at += block)
+            *note++ = t->norm_work[at / block];
+    }
+    tg_team_share(t->team, t->notes, t->note_offset);
+}
+
+/* From all notes the sum of the losses, and the sums of squares in t->norm_work.  Returns whether a member
+ * has abandoned the step. */
+static bool read_notes(tg_trainer *t, double *loss)
+{
+    const size_t block = tg_adamw_block();
+    size_t next[TG_TEAM_MAX];  /* of each member's notes */
+    double *losses = t->notes; /* [parts] they move to the beginning, and none passes another */
+    bool abandoned = false;
+    size_t parts = 0;
+
+    for (size_t member = 0; member < t->team->size; member++) {
+        next[member] = t->note_offset[member] / sizeof *t->notes;
+        abandoned |= t->notes[next[member]] != 0;
+        next[member] += 1 + tg_reduction_parts(&t->reduction, member);
+    }
+    for (size_t i = 0; i < t->shares.n; i++) {
+        const tg_segment *s = &t->shares.segment[i];
+
+        for (size_t at = s->begin; at < s->end; at += block)
+            t->norm_work[at / block] = t->notes[next[s->owner]++];
+    }
+    for (size_t member = 0; member < t->team->size; member++) {
+        const double *note = t->notes + t->note_offset[member] / sizeof *note + 1;
+
+        for (size_t n = tg_reduction_parts(&t->reduction, member); n > 0; n--)
+            losses[parts++] = *note++;
+    }
+    *loss = tg_reduction_loss(&t->reduction, losses);
+    return abandoned;
+}
+
+/* Add up the gradients of all members' passes, at their owners.  An abandoned part is sent, too, because the
+ * others wait for it; nobody uses it. */
+static bool sum_of_team(tg_trainer *t)
+{
+    const tg_flow *flow = tg_reduction_flow(&t->reduction, &t->shares, &t->sum);
+    bool abandoned;
+    double loss;
+
+    t->team->begin(t->team, flow);
+    abandoned = !run_passes(t);
+    t->team->ready(t->team, flow->groups);
+    t->team->end(t->team);
+    tg_tree_sum_merge_parts(&t->sum);
+    share_notes(t, abandoned);
+    abandoned = read_notes(t, &loss);
+    t->sum.n = 1;
+    t->sum.part[0].first = 0;
+    t->sum.part[0].end = t->sum.passes;
+    t->sum.part[0].loss = loss;
+    return !abandoned;
+}
+
+static void update_as_member(tg_trainer *t, const tg_adamw_state *state, const tg_step_report *report)
+{
+    for (size_t i = 0; i < t->shares.n; i++) {
+        const tg_segment *s = &t->shares.segment[i];
+
+        if (s->owner == t->team->rank)
+            tg_adamw_update_part(&t->optimizer, &t->run->model.table, state, report->grad_norm, report->lr,
+                                 t->run->step, s->begin, s->end);
+    }
+    tg_shares_send(&t->shares, t->team, state->params, TG_SPREAD);
+}
+
+/* ---- a step */
+
+/* The step's gradient, summed over its passes, as t->sum.part[0], and its norm.  False: abandoned. */
+static bool sum_passes(tg_trainer *t, double *norm)
+{
+    const tg_params *table = &t->run->model.table;
+
+    if (t->team->size > 1) {
+        if (!sum_of_team(t))
+            return false;
+        *norm = tg_adamw_norm_of(table, t->norm_work);
+        return true;
+    }
+    if (!run_passes(t))
+        return false;
+    *norm = tg_adamw_norm(table, t->sum.part[0].grads, t->norm_work);
+    return true;
+}
+
+static void update(tg_trainer *t, const tg_step_report *report)
+{
+    tg_checkpoint *run = t->run;
+    const tg_adamw_state state = {run->model.params, run->m, run->v, t->sum.part[0].grads};
+
+    if (t->team->size > 1)
+        update_as_member(t, &state, report);
+    else
+        tg_adamw_update(&t->optimizer, &run->model.table, &state, report->grad_norm, report->lr, run->step);
 }
 
 /* fabs() because the sign of a NaN means nothing. */
@@ -129,23 +309,22 @@ static tg_status check_finite(const tg_trainer *t, const tg_step_report *report,
 tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
 {
     tg_checkpoint *run = t->run;
-    const tg_params *table = &run->model.table;
-    const tg_tree_part *total = &t->sum.part[0];
-    tg_status status = sum_passes(t, &report->abandoned, err);
+    tg_status status;
 
-    if (status || report->abandoned)
-        return status;
+    report->abandoned = !sum_passes(t, &report->grad_norm);
+    if (report->abandoned)
+        return TG_OK;
     report->lr = tg_settings_lr(&run->settings, run->step);
-    report->loss = total->loss / (double)run->settings.accumulate;
-    report->grad_norm = tg_adamw_norm(table, total->grads, t->norm_work);
+    report->loss = t->sum.part[0].loss / (double)run->settings.accumulate;
     if ((status = check_finite(t, report, err)))
         return status;
     run->step++;
-    tg_adamw_update(&t->optimizer, table, &(tg_adamw_state){run->model.params, run->m, run->v, total->grads},
-                    report->grad_norm, report->lr, run->step);
+    update(t, report);
     tg_history_add(&run->history, run->step, report->loss);
     return TG_OK;
 }
+
+/* ---- an evaluation */
 
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens)
 {
@@ -154,21 +333,50 @@ size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens)
     return tg_size_min(batches->val_windows, tg_ceil_div(tokens, batches->T));
 }
 
+/* The loss of pass number i of an evaluation, summed over its windows. */
+static double evaluate_pass(tg_trainer *t, size_t i, size_t windows)
+{
+    const size_t B = t->run->settings.batch, n = tg_size_min(B, windows - i * B);
+
+    tg_batches_val(t->batches, t->ids, t->targets, i * B, n, windows);
+    t->pass.acts.B = n;
+    return tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
+}
+
+/* The losses of all passes in t->val_losses. */
+static void evaluate_in_team(tg_trainer *t, size_t passes, size_t windows)
+{
+    size_t offset[TG_TEAM_MAX + 1], first, end;
+
+    tg_team_range(t->team, passes, &first, &end);
+    begin_passes(t, end - first);
+    for (size_t i = first; i < end && !t->pass.abandoned; i++) {
+        t->val_losses[i] = evaluate_pass(t, i, windows);
+        t->passes_done++;
+    }
+    t->pass.abandoned = tg_team_agree(t->team, t->pass.abandoned) != 0;
+    for (size_t member = 0; member < t->team->size; member++)
+        tg_team_part(t->team, member, passes, &offset[member], &offset[member + 1]);
+    for (size_t member = 0; member <= t->team->size; member++)
+        offset[member] *= sizeof *t->val_losses;
+    tg_team_share(t->team, t->val_losses, offset);
+}
+
 double tg_trainer_evaluate(tg_trainer *t, size_t windows)
 {
-    const size_t B = t->run->settings.batch;
+    const size_t passes = tg_ceil_div(windows, t->run->settings.batch);
+    const bool alone = t->team->size == 1;
     double sum = 0;
 
     t->pass.acts.dropout = 0;
-    begin_passes(t, tg_ceil_div(windows, B));
-    for (size_t i = 0; i < windows && !t->pass.abandoned; i += B) {
-        size_t n = tg_size_min(B, windows - i);
-
-        tg_batches_val(t->batches, t->ids, t->targets, i, n, windows);
-        t->pass.acts.B = n;
-        sum += tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
-        t->passes_done++;
+    if (!alone)
+        evaluate_in_team(t, passes, windows);
+    else
+        begin_passes(t, passes);
+    for (size_t i = 0; i < passes && !t->pass.abandoned; i++) {
+        sum += alone ? evaluate_pass(t, i, windows) : t->val_losses[i];
+        t->passes_done += alone;
     }
-    t->pass.acts.B = B;
-    return sum / (double)windows;
+    t->pass.acts.B = t->run->settings.batch;
+    return t->pass.abandoned ? nan("") : sum / (double)windows;
 }

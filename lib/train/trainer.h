@@ -16,6 +16,8 @@
 #include "lib/gpt/pass.h"
 #include "lib/train/batches.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/reduction.h"
+#include "lib/train/shares.h"
 #include "lib/train/team.h"
 #include "lib/train/tree_sum.h"
 
@@ -28,7 +30,12 @@ typedef struct tg_trainer {
     size_t first_pass, end_pass; /* the step's passes that this process computes */
     tg_adamw optimizer;
     tg_pass pass;
-    tg_tree_sum sum; /* after a step: its gradient, as part[0] */
+    tg_tree_sum sum;  /* after a step: its gradient, as part[0]; in a team only of what this member owns */
+    tg_shares shares; /* this and what follows: in a team */
+    tg_reduction reduction;
+    double *notes;       /* what the members tell each other about a step */
+    size_t *note_offset; /* [size + 1] bytes in it, of each member's */
+    double *val_losses;  /* of an evaluation's passes, or NULL */
     double *norm_work;
     int32_t *ids, *targets; /* [B,T] */
     const tg_watch *watch;  /* of a step or an evaluation; NULL: none; the caller may set it */
@@ -56,9 +63,16 @@ TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const
 void tg_trainer_close(tg_trainer *t);
 
 /*
+ * In a team each member keeps the moments of what it owns (lib/train/shares.h), and only member 0
+ * has all of them.  Deal them, and the parameters, from member 0 to the others before the first
+ * step; collect them at member 0 before a save.
+ */
+void tg_trainer_deal(tg_trainer *t);
+void tg_trainer_collect(tg_trainer *t);
+
+/*
  * Do step number run->step and count it.  TG_EDATA: the loss or the gradient is not finite;
- * *report has the values.  Also fails as team->sum() does.  After a failure nothing is updated
- * or counted.
+ * *report has the values.  After a failure nothing is updated or counted.
  *
  * t->watch may abandon the step, on which all members of the team agree: then nothing is updated
  * or counted either, and the same step can be done later, with the same result.
@@ -68,8 +82,8 @@ TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, t
 /* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
-/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part.  No dropout.
- * When t->watch abandons it, t->pass.abandoned is true, and the result NaN. */
+/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part, which a team shares out.
+ * No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and the result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 
 TG_API_END

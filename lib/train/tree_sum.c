@@ -16,18 +16,6 @@ static bool are_halves(const tg_tree_part *left, const tg_tree_part *right, size
            right->end == tg_size_min(left->first + 2 * n, passes);
 }
 
-/* Add the last part to the one before it. */
-static void merge(tg_tree_sum *s)
-{
-    tg_tree_part *left = &s->part[s->n - 2];
-    const tg_tree_part *right = &s->part[s->n - 1];
-
-    tg_add(left->grads, left->grads, right->grads, s->floats);
-    left->loss += right->loss;
-    left->end = right->end;
-    s->n--;
-}
-
 void tg_tree_sum_begin(tg_tree_sum *s)
 {
     s->n = 0;
@@ -39,7 +27,7 @@ float *tg_tree_sum_next(tg_tree_sum *s)
     return s->part[s->n].grads;
 }
 
-void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss)
+void tg_tree_sum_append(tg_tree_sum *s, size_t first, size_t end, double loss)
 {
     tg_tree_part *part = &s->part[s->n];
 
@@ -48,8 +36,41 @@ void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss)
     part->end = end;
     part->loss = loss;
     s->n++;
-    while (s->n > 1 && are_halves(&s->part[s->n - 2], &s->part[s->n - 1], s->passes))
-        merge(s);
+}
+
+void tg_tree_sum_merge_floats(const tg_tree_sum *s, size_t begin, size_t end)
+{
+    tg_tree_part last; /* as it grows */
+
+    if (s->n == 0)
+        return;
+    last = s->part[s->n - 1];
+    for (size_t n = s->n; n > 1 && are_halves(&s->part[n - 2], &last, s->passes); n--) {
+        const tg_tree_part *left = &s->part[n - 2];
+
+        tg_add(left->grads + begin, left->grads + begin, last.grads + begin, end - begin);
+        last.first = left->first;
+        last.grads = left->grads;
+    }
+}
+
+void tg_tree_sum_merge_parts(tg_tree_sum *s)
+{
+    while (s->n > 1 && are_halves(&s->part[s->n - 2], &s->part[s->n - 1], s->passes)) {
+        tg_tree_part *left = &s->part[s->n - 2];
+
+        left->loss += s->part[s->n - 1].loss;
+        left->end = s->part[s->n - 1].end;
+        s->n--;
+    }
+}
+
+void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss)
+{
+    tg_tree_sum_append(s, first, end, loss);
+    if (s->floats > 0)
+        tg_tree_sum_merge_floats(s, 0, s->floats);
+    tg_tree_sum_merge_parts(s);
 }
 
 size_t tg_tree_sum_buffers(size_t passes, size_t first, size_t end)

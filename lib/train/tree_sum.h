@@ -63,6 +63,12 @@ float *tg_tree_sum_next(tg_tree_sum *s);
  * node that begins where the last part ends; merge the parts that now make a larger node. */
 void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss);
 
+/* The same in steps, so that a gradient can be added up while it is computed: append the part; merge
+ * floats begin .. end - 1, each once; when all are merged, the parts. */
+void tg_tree_sum_append(tg_tree_sum *s, size_t first, size_t end, double loss);
+void tg_tree_sum_merge_floats(const tg_tree_sum *s, size_t begin, size_t end);
+void tg_tree_sum_merge_parts(tg_tree_sum *s);
+
 TG_API_END
 
 #endif

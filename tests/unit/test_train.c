@@ -1,6 +1,7 @@
 /* Training: the order of windows, the schedule, and runs that stop and go on. */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -816,76 +817,333 @@ static void buffers_for_passes(void)
     CHECK(first == 6 && end == 8);
 }
 
-/* A team whose members compute one after the other: those before the last leave their parts. */
-struct relay {
-    tg_arena arena;
-    tg_tree_sum total;
+/* ---- a team of threads */
+
+enum { MEMBERS_MAX = 8, WINDOW_MAX = 64 };
+
+/* What one member has under way, for the others to see. */
+struct office {
+    const tg_flow *flow;
+    size_t ready, listed, base;      /* groups: may begin, are listed, have all arrived */
+    tg_message *message[WINDOW_MAX]; /* [window] of the listed ones, as a ring */
+    size_t n[WINDOW_MAX];
 };
 
-static tg_status relay_sum(const tg_team *team, tg_tree_sum *s, tg_err *err)
-{
-    tg_tree_sum *total = &((struct relay *)team->state)->total;
+/* Messages are copied from one member's memory to the other's, by whoever comes last, under one lock.  Groups
+ * are kept apart as a transport of messages would: the k-th message between two is the k-th. */
+struct threads_team {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t size;
+    struct office office[MEMBERS_MAX];
+    struct {
+        unsigned char *bytes; /* what is on its way from one to another */
+        size_t n;
+    } wire[MEMBERS_MAX][MEMBERS_MAX];
+};
 
-    for (size_t i = 0; i < s->n; i++) {
-        memcpy(tg_tree_sum_next(total), s->part[i].grads, s->floats * sizeof(float));
-        tg_tree_sum_push(total, s->part[i].first, s->part[i].end, s->part[i].loss);
-    }
-    if (team->rank + 1 < team->size)
-        return tg_fail(err, TG_EIO, "the others are not ready");
-    tg_tree_sum_begin(s);
-    memcpy(tg_tree_sum_next(s), total->part[0].grads, s->floats * sizeof(float));
-    tg_tree_sum_push(s, 0, s->passes, total->part[0].loss);
-    return TG_OK;
+struct threads_member {
+    struct threads_team *all;
+    tg_team team;
+};
+
+static void post(struct threads_team *all, size_t from, const tg_message *m)
+{
+    unsigned char **bytes = &all->wire[from][m->peer].bytes;
+    size_t *n = &all->wire[from][m->peer].n;
+
+    *bytes = realloc(*bytes, *n + m->bytes + 1);
+    memcpy(*bytes + *n, m->data, m->bytes);
+    *n += m->bytes;
 }
 
-/* The archive after one step of 5 passes that `size` members share. */
-static char *one_step_of_a_team(size_t size, size_t *bytes)
+/* Whether a message that is received is there; it is taken. */
+static bool take_message(struct threads_team *all, size_t to, const tg_message *m)
 {
-    struct relay relay = {0};
+    unsigned char *bytes = all->wire[m->peer][to].bytes;
+    size_t *n = &all->wire[m->peer][to].n;
+
+    if (*n < m->bytes || (m->bytes == 0 && !bytes))
+        return m->bytes == 0;
+    memcpy(m->data, bytes, m->bytes);
+    *n -= m->bytes;
+    memmove(bytes, bytes + m->bytes, *n);
+    return true;
+}
+
+/* List what may be listed.  What is sent leaves at once. */
+static bool list_groups(struct threads_team *all, size_t rank)
+{
+    struct office *o = &all->office[rank];
+    bool any = false;
+
+    while (o->listed < o->ready && o->listed < o->base + o->flow->window) {
+        const size_t at = o->listed % o->flow->window;
+
+        CHECK(o->flow->window <= WINDOW_MAX);
+        o->message[at] = malloc(o->flow->messages * sizeof(tg_message) + 1);
+        o->n[at] = o->flow->list(o->flow->context, o->listed, o->message[at]);
+        CHECK(o->n[at] <= o->flow->messages);
+        for (size_t i = 0; i < o->n[at]; i++) {
+            CHECK(o->message[at][i].peer < all->size && o->message[at][i].peer != rank);
+            if (o->message[at][i].send)
+                post(all, rank, &o->message[at][i]);
+        }
+        o->listed++;
+        any = true;
+    }
+    return any;
+}
+
+/* Take what has arrived, in order. */
+static bool take_groups(struct threads_team *all, size_t rank)
+{
+    struct office *o = &all->office[rank];
+    bool any = false, stuck[MEMBERS_MAX] = {false};
+
+    for (size_t g = o->base; g < o->listed; g++) {
+        const size_t at = g % o->flow->window;
+
+        for (size_t i = 0; i < o->n[at]; i++) {
+            tg_message *m = &o->message[at][i];
+
+            if (m->send || !m->data || stuck[m->peer])
+                continue;
+            stuck[m->peer] = !take_message(all, rank, m);
+            if (!stuck[m->peer]) {
+                m->data = NULL;
+                any = true;
+            }
+        }
+    }
+    for (; o->base < o->listed; o->base++, any = true) {
+        const size_t at = o->base % o->flow->window;
+
+        for (size_t i = 0; i < o->n[at]; i++)
+            if (!o->message[at][i].send && o->message[at][i].data)
+                return any;
+        free(o->message[at]);
+        if (o->flow->arrived)
+            o->flow->arrived(o->flow->context, o->base);
+    }
+    return any;
+}
+
+static void threads_begin(const tg_team *team, const tg_flow *flow)
+{
+    struct threads_team *all = team->state;
+
+    all->office[team->rank] = (struct office){.flow = flow};
+}
+
+static void threads_ready(const tg_team *team, size_t groups)
+{
+    struct threads_team *all = team->state;
+
+    pthread_mutex_lock(&all->lock);
+    CHECK(groups >= all->office[team->rank].ready);
+    all->office[team->rank].ready = groups;
+    while (list_groups(all, team->rank) | take_groups(all, team->rank))
+        pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void threads_end(const tg_team *team)
+{
+    struct threads_team *all = team->state;
+    struct office *o = &all->office[team->rank];
+
+    pthread_mutex_lock(&all->lock);
+    CHECK_EQ(o->ready, o->flow->groups);
+    while (o->base < o->flow->groups) {
+        if (list_groups(all, team->rank) | take_groups(all, team->rank))
+            pthread_cond_broadcast(&all->changed);
+        else
+            pthread_cond_wait(&all->changed, &all->lock);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* Run work(team, context) in `size` threads, each a member. */
+struct member_thread {
+    pthread_t thread;
+    tg_team team;
+    void (*work)(const tg_team *team, void *context);
+    void *context;
+};
+
+static void *run_member(void *of)
+{
+    const struct member_thread *m = of;
+
+    m->work(&m->team, m->context);
+    return NULL;
+}
+
+static void run_team(size_t size, void (*work)(const tg_team *team, void *context), void *context)
+{
+    struct threads_team all = {
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .size = size};
+    struct member_thread member[MEMBERS_MAX];
+
+    for (size_t i = 0; i < size; i++) {
+        member[i] = (struct member_thread){
+            .team = {.rank = i,
+                     .size = size,
+                     .begin = threads_begin,
+                     .ready = threads_ready,
+                     .end = threads_end,
+                     .state = &all},
+            .work = work,
+            .context = context,
+        };
+        CHECK(pthread_create(&member[i].thread, NULL, run_member, &member[i]) == 0);
+    }
+    for (size_t i = 0; i < size; i++)
+        pthread_join(member[i].thread, NULL);
+    for (size_t i = 0; i < size; i++)
+        for (size_t k = 0; k < size; k++) {
+            CHECK_EQ(all.wire[i][k].n, 0); /* nothing is left on its way */
+            free(all.wire[i][k].bytes);
+        }
+}
+
+static void say_numbers(const tg_team *team, void *context)
+{
+    unsigned char even[MEMBERS_MAX] = {0}, uneven[MEMBERS_MAX * MEMBERS_MAX] = {0}, *told = malloc(3 << 20);
+    size_t offset[MEMBERS_MAX + 1] = {0};
+
+    (void)context;
+    CHECK_EQ(tg_team_agree(team, (int)(team->rank * 7 % 5)), team->size > 2 ? 4 : team->size > 1 ? 2 : 0);
+    CHECK_EQ(tg_team_agree(team, -(int)team->rank - 1), -1);
+    even[team->rank] = (unsigned char)(team->rank + 1);
+    tg_team_share_even(team, even, 1);
+    for (size_t i = 0; i < team->size; i++) {
+        CHECK_EQ(even[i], i + 1);
+        offset[i + 1] = offset[i] + i; /* member 0 has nothing to say */
+    }
+    memset(uneven + offset[team->rank], (int)team->rank, team->rank);
+    tg_team_share(team, uneven, offset);
+    for (size_t i = 0; i < team->size; i++)
+        for (size_t k = offset[i]; k < offset[i + 1]; k++)
+            CHECK_EQ(uneven[k], i);
+    memset(told, team->rank == 0 ? 'x' : 'y', 3 << 20);
+    tg_team_spread(team, told, (3 << 20) - 5);
+    for (size_t i = 0; i < (3 << 20) - 5; i++)
+        if (told[i] != 'x')
+            CHECK(told[i] == 'x');
+    free(told);
+}
+
+static void members_exchange_numbers(void)
+{
+    for (size_t size = 1; size <= MEMBERS_MAX; size++)
+        run_team(size, say_numbers, NULL);
+}
+
+static void shares_cover_all(void)
+{
+    tg_checkpoint run;
+
+    begin(&run);
+    for (size_t size = 1; size <= MEMBERS_MAX; size++) {
+        const tg_params *table = &run.model.table;
+        const tg_team team = {.size = size};
+        unsigned char *seen = calloc(table->floats, 1);
+        size_t *first = calloc(size, sizeof *first);
+        size_t owned[MEMBERS_MAX] = {0};
+        tg_arena arena = {0};
+        tg_shares s;
+        tg_err err;
+
+        tg_shares_place(&arena, &s, table, &team);
+        CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+        tg_shares_place(&arena, &s, table, &team);
+        for (size_t i = 0; i < s.n; i++) {
+            const tg_segment *g = &s.segment[i];
+
+            CHECK(g->begin < g->end && g->begin % tg_adamw_block() == 0 && g->end - g->begin <= s.longest);
+            CHECK(g->end % tg_adamw_block() == 0 || g->end == table->floats);
+            CHECK_EQ(g->number, first[g->owner]++);
+            owned[g->owner] += g->end - g->begin;
+            for (size_t k = g->begin; k < g->end; k++)
+                CHECK_EQ(seen[k]++, 0);
+        }
+        for (size_t k = 0; k < table->floats; k++)
+            CHECK_EQ(seen[k], 1);
+        for (size_t i = 0; i < size; i++) /* a block of each stage is what one may have more than another */
+            CHECK(owned[i] <= table->floats / size + (table->blocks + 2) * tg_adamw_block());
+        CHECK_EQ(tg_shares_from(&s, 0), s.n);
+        CHECK_EQ(tg_shares_from(&s, table->floats), 0);
+        for (size_t at = 0; at < table->floats; at += 1 + table->floats / 50)
+            for (size_t i = 0; i < tg_shares_from(&s, at); i++)
+                CHECK(s.segment[i].begin >= at);
+        free(seen);
+        free(first);
+        tg_arena_free(&arena);
+    }
+    tg_checkpoint_free(&run);
+}
+
+/* Three steps of a team, and an evaluation, against those of one process. */
+struct shared_run {
+    size_t passes;
+    char *archive; /* of the run alone */
+    size_t bytes;
+    double loss, val_loss;
+};
+
+static void take_steps(const tg_team *team, void *context)
+{
+    struct shared_run *alone = context;
     tg_checkpoint run;
     tg_batches b;
     tg_step_report report;
+    tg_trainer t;
     char *archive;
+    double val_loss;
+    size_t bytes;
     tg_err err;
 
-    begin_passes(&run, &b, 5);
-    tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
-    CHECK_OK(tg_arena_alloc(&relay.arena, &err), &err);
-    tg_tree_sum_place(&relay.arena, &relay.total, run.model.table.floats, 5, 0, 5);
-    for (size_t rank = 0; rank < size; rank++) {
-        const tg_team team = {
-            .rank = rank, .size = size, .sum = relay_sum, .agree = tg_team_alone.agree, .state = &relay};
-        tg_trainer t;
-
-        CHECK_OK(tg_trainer_open(&t, &run, &b, &team, &err), &err);
-        CHECK_EQ(tg_trainer_step(&t, &report, &err), rank + 1 < size ? TG_EIO : TG_OK);
-        CHECK_EQ(run.step, rank + 1 < size ? 0 : 1);
-        tg_trainer_close(&t);
+    begin_passes(&run, &b, alone->passes);
+    CHECK_OK(tg_trainer_open(&t, &run, &b, team, &err), &err);
+    if (team->rank > 0) /* only member 0 has a model to begin with */
+        memset(run.model.params, 0xFF, run.model.table.floats * sizeof(float));
+    tg_trainer_deal(&t);
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
+    val_loss = tg_trainer_evaluate(&t, b.val_windows);
+    tg_trainer_collect(&t);
+    if (team->size == 1) {
+        alone->archive = archive_of(&run, &alone->bytes);
+        alone->loss = report.loss;
+        alone->val_loss = val_loss;
+    } else {
+        CHECK(report.loss == alone->loss && val_loss == alone->val_loss);
+        if (team->rank == 0) {
+            archive = archive_of(&run, &bytes);
+            CHECK(bytes == alone->bytes && memcmp(archive, alone->archive, bytes) == 0);
+            free(archive);
+        }
     }
-    archive = archive_of(&run, bytes);
+    tg_trainer_close(&t);
     tg_checkpoint_free(&run);
-    tg_arena_free(&relay.arena);
-    return archive;
 }
 
-static void a_team_takes_the_step_that_one_takes(void)
+static void a_team_takes_the_steps_that_one_takes(void)
 {
-    size_t bytes, bytes2;
-    tg_checkpoint run;
-    char *alone, *team;
+    static const size_t passes[] = {2, 5, 8};
 
-    begin(&run);
-    run.settings.accumulate = 5;
-    train_to(&run, 1);
-    alone = archive_of(&run, &bytes);
-    tg_checkpoint_free(&run);
-    for (size_t size = 1; size <= 5; size++) {
-        team = one_step_of_a_team(size, &bytes2);
-        CHECK(bytes == bytes2 && memcmp(alone, team, bytes) == 0);
-        free(team);
+    for (size_t k = 0; k < sizeof passes / sizeof passes[0]; k++) {
+        struct shared_run alone = {.passes = passes[k]};
+
+        take_steps(&tg_team_alone, &alone);
+        CHECK(isfinite(alone.val_loss));
+        for (size_t size = 2; size <= passes[k]; size++)
+            run_team(size, take_steps, &alone);
+        free(alone.archive);
     }
-    free(alone);
-    CHECK_EQ(tg_team_alone.agree(&tg_team_alone, 15), 15);
+    CHECK_EQ(tg_team_agree(&tg_team_alone, 15), 15);
 }
 
 /* ---- steps that are abandoned */
@@ -1053,7 +1311,9 @@ int main(void)
     RUN(passes_are_summed_in_a_tree);
     RUN(any_team_gets_the_same_bits);
     RUN(buffers_for_passes);
-    RUN(a_team_takes_the_step_that_one_takes);
+    RUN(members_exchange_numbers);
+    RUN(shares_cover_all);
+    RUN(a_team_takes_the_steps_that_one_takes);
     RUN(an_abandoned_step_leaves_no_trace);
     RUN(an_abandoned_evaluation_has_no_loss);
     RUN(training_lowers_the_loss);

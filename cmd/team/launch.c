@@ -1,0 +1,235 @@
+/* team: how a process was started, and what all processes settle. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/team/private.h"
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+
+/* ---- the launcher's variables */
+
+static bool number_of(const char *variable, size_t *number)
+{
+    const char *text = getenv(variable);
+
+    return text && cli_take_size(&text, number) && *text == '\0';
+}
+
+team_launch team_find_launch(void)
+{
+    static const struct {
+        const char *rank, *size;
+    } known[] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"},              /* MPICH's family; Slurm with PMI-2 */
+        {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}, /* Slurm with PMIx */
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        team_launch l = {.by = known[i].size};
+
+        if (number_of(known[i].rank, &l.rank) && number_of(known[i].size, &l.size) && l.rank < l.size)
+            return l;
+    }
+    return (team_launch){.size = 1};
+}
+
+bool team_recognize(void)
+{
+    const team_launch l = team_find_launch();
+
+    if (l.size > 1 && l.rank > 0)
+        cli_mute(true);
+    return l.size > 1;
+}
+
+/* ---- beginning and end */
+
+tg_status team_timeout(double *seconds, tg_err *err)
+{
+    const char *text = getenv("TG_TEAM_TIMEOUT");
+    size_t n = 60;
+
+    if (text && *text != '\0' && (!number_of("TG_TEAM_TIMEOUT", &n) || n < 1 || n > 86400))
+        return tg_fail(err, TG_EUSAGE,
+                       "TG_TEAM_TIMEOUT must be a number of seconds from 1 to 86400, got '%s'", text);
+    *seconds = (double)n;
+    return TG_OK;
+}
+
+static tg_team team_of_all;
+
+tg_status team_begin(const tg_team **team, tg_err *err)
+{
+    const team_launch launch = team_find_launch();
+    double timeout;
+    tg_status status;
+
+    *team = &tg_team_alone;
+    if (launch.size <= 1)
+        return TG_OK;
+    if (launch.size > TG_TEAM_MAX)
+        return tg_fail(err, TG_EUSAGE, "%zu processes: there can be at most %d", launch.size, TG_TEAM_MAX);
+    if ((status = team_timeout(&timeout, err)) ||
+        (status = team_connect(&team_of_all, &launch, timeout, err)))
+        return status;
+    *team = &team_of_all;
+    return TG_OK;
+}
+
+void team_end(void)
+{
+    if (team_of_all.size > 1)
+        team_part();
+    team_of_all.size = 0;
+}
+
+/* ---- what all settle */
+
+/* The message of member `from`, to all. */
+static void spread_error(const tg_team *team, size_t from, tg_err *err)
+{
+    static tg_err all; /* the one that is sent */
+    static size_t offset[TG_TEAM_MAX + 1];
+    char name[128];
+
+    for (size_t i = 0; i <= team->size; i++)
+        offset[i] = i > from ? sizeof all : 0;
+    if (team->rank == from)
+        all = *err;
+    tg_team_share(team, &all, offset);
+    if (team->rank == from)
+        return;
+    *err = all;
+    team_name(name, sizeof name, from);
+    (void)tg_err_in(err, name);
+}
+
+tg_status team_settle(const tg_team *team, tg_status status, tg_err *err)
+{
+    static unsigned char failed[TG_TEAM_MAX];
+
+    if (team->size == 1)
+        return status;
+    failed[team->rank] = status != TG_OK;
+    tg_team_share_even(team, failed, 1);
+    for (size_t i = 0; i < team->size; i++)
+        if (failed[i]) {
+            spread_error(team, i, err);
+            return err->code;
+        }
+    return TG_OK;
+}
+
+tg_status team_compare(const tg_team *team, const char *word, const char *does, const char *remedy,
+                       tg_err *err)
+{
+    static char words[TG_TEAM_MAX][TEAM_WORD];
+    char name[128];
+
+    if (team->size == 1)
+        return TG_OK;
+    snprintf(words[team->rank], TEAM_WORD, "%s", word);
+    tg_team_share_even(team, words, TEAM_WORD);
+    for (size_t i = 1; i < team->size; i++)
+        if (strcmp(words[i], words[0]) != 0) {
+            team_name(name, sizeof name, i);
+            return tg_fail(err, TG_EUSAGE, "%s %s %s, process 0 %s: %s", name, does, words[i], words[0],
+                           remedy);
+        }
+    return TG_OK;
+}
+
+size_t team_threads(size_t asked)
+{
+    if (asked > 0 || team_of_all.size <= 1 || tg_threads_asked() > 0)
+        return asked;
+    return tg_size_max(1, tg_threads_processors() / team_sharing());
+}
+
+/* ---- standard input */
+
+#define BLOCK ((size_t)1 << 20)
+
+/* A block of standard input, and how it ended. */
+struct block {
+    size_t n;
+    int sys; /* errno of a failure, or 0 */
+    unsigned char byte[BLOCK];
+};
+
+static void read_block(struct block *b)
+{
+    ssize_t n = 1;
+
+    b->n = 0;
+    b->sys = 0;
+    while (b->n < sizeof b->byte && n != 0) {
+        n = read(STDIN_FILENO, b->byte + b->n, sizeof b->byte - b->n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            b->sys = errno;
+            return;
+        }
+        b->n += (size_t)n;
+    }
+}
+
+static bool write_block(int fd, const struct block *b)
+{
+    for (size_t done = 0; done < b->n;) {
+        const ssize_t n = write(fd, b->byte + done, b->n - done);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* All blocks go to all, also after a failure to keep them. */
+static tg_status spool(const tg_team *team, int fd, struct block *b, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    do {
+        if (team->rank == 0)
+            read_block(b);
+        tg_team_spread(team, &b->n, sizeof b->n);
+        tg_team_spread(team, &b->sys, sizeof b->sys);
+        tg_team_spread(team, b->byte, b->n);
+        if (!status && !write_block(fd, b))
+            status = tg_fail_sys(err, "cannot keep what comes in");
+    } while (b->n == sizeof b->byte && b->sys == 0);
+    errno = b->sys;
+    if (b->sys != 0)
+        status = tg_fail_sys(err, "cannot read");
+    if (!status && lseek(fd, 0, SEEK_SET) != 0)
+        status = tg_fail_sys(err, "cannot keep what comes in");
+    return status;
+}
+
+tg_status team_spool(const tg_team *team, int *fd, tg_err *err)
+{
+    struct block *b = malloc(sizeof *b);
+    FILE *file = tmpfile();
+    tg_status status = TG_OK;
+
+    *fd = -1;
+    if (!b)
+        status = tg_fail_memory(err, sizeof *b, "standard input");
+    else if (!file || (*fd = dup(fileno(file))) < 0)
+        status = tg_fail_sys(err, "cannot make a temporary file");
+    if (!(status = team_settle(team, status, err)))
+        status = spool(team, *fd, b, err);
+    free(b);
+    if (file)
+        fclose(file);
+    return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * team: a tool that several processes run together, started by mpirun.
+ *
+ * Every process is given the same command line and does the same, except that the first one
+ * speaks, reads standard input and writes.  lib/train/team.h says what they send each other;
+ * mpi.c carries it, in a thread of its own.  A build without MPI has no mpi.c, and says so.
+ */
+#ifndef TG_CMD_TEAM_H
+#define TG_CMD_TEAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/status.h"
+#include "lib/train/team.h"
+
+/* Call this after cli_init(): if this process is one of several, only the first of them speaks from now on.
+ * Returns whether it is. */
+bool team_recognize(void);
+
+/*
+ * Connect the processes: *team is theirs, or tg_team_alone if there is one.  The caller ends with
+ * team_end(), also after an error.  TG_EUSAGE: this build has no MPI; another MPI's mpirun; TG_TEAM_TIMEOUT
+ * is wrong.  TG_EIO.
+ *
+ * From then on a process that ends, or does not answer for TG_TEAM_TIMEOUT seconds (60), ends the others
+ * with CLI_IO, and a line that names it.
+ */
+TG_MUST_CHECK tg_status team_begin(const tg_team **team, tg_err *err);
+void team_end(void);
+
+/* Call this where all processes are: if one of them has failed, they all fail, and the first one gets its
+ * message. */
+TG_MUST_CHECK tg_status team_settle(const tg_team *team, tg_status status, tg_err *err);
+
+/* Check that all processes have the same word for something, as "computes with %s, process 0 with %s".
+ * TG_EUSAGE: they have not; the message ends with the remedy. */
+#define TEAM_WORD 64 /* bytes, with the NUL */
+TG_MUST_CHECK tg_status team_compare(const tg_team *team, const char *word, const char *does,
+                                     const char *remedy, tg_err *err);
+
+/* The number of threads for cli_begin_compute(): what was asked for; or if that is 0, and OMP_NUM_THREADS
+ * is not set, this process's part of the processors that it shares with others of the team. */
+size_t team_threads(size_t asked);
+
+/* Make what the first process has in a file, standard input, an unlinked file of each.  *fd is at its
+ * beginning, the caller closes it.  TG_EIO. */
+TG_MUST_CHECK tg_status team_spool(const tg_team *team, int *fd, tg_err *err);
+
+#endif

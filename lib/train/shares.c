@@ -1,0 +1,140 @@
+#include "lib/train/shares.h"
+
+#include "lib/base/size.h"
+#include "lib/gpt/adamw.h"
+
+#define SEGMENT_BLOCKS ((size_t)8)        /* the most in a segment: 512 KiB */
+#define RECEIVED_BYTES ((size_t)32 << 20) /* about what a member receives at once, of a large team */
+#define UNDER_WAY 4                       /* segments of each owner */
+
+/* The blocks of a segment: fewer in a large team, whose owners receive one from each member. */
+static size_t segment_blocks(size_t size)
+{
+    const size_t fit = RECEIVED_BYTES / (UNDER_WAY * size * tg_adamw_block() * sizeof(float));
+
+    return tg_size_max(1, tg_size_min(SEGMENT_BLOCKS, fit));
+}
+
+/* The first float that stage `stage` finishes: after the blocks; each block, from the last to the first;
+ * and what is before them. */
+static size_t stage_begin(const tg_params *table, size_t stage)
+{
+    if (stage > table->blocks)
+        return 0;
+    return table->blocks_begin + (table->blocks - stage) * table->block_floats;
+}
+
+/* ---- segments */
+
+struct layout {
+    tg_shares *shares;
+    const tg_team *team;
+    size_t most; /* blocks of a segment */
+    size_t floats;
+};
+
+/* Append blocks begin .. end - 1 as a segment.  Its owner is the next member in turn. */
+static void append(const struct layout *l, size_t begin, size_t end)
+{
+    tg_shares *s = l->shares;
+    const size_t block = tg_adamw_block(), last = tg_size_min(end * block, l->floats);
+
+    s->longest = tg_size_max(s->longest, last - begin * block);
+    if (s->segment)
+        s->segment[s->n] = (tg_segment){begin * block, last, s->n % l->team->size, s->n / l->team->size};
+    s->n++;
+}
+
+/* Divide blocks begin .. end - 1 among all, in as many rounds as it takes. */
+static void divide(const struct layout *l, size_t begin, size_t end)
+{
+    const size_t size = l->team->size, rounds = tg_ceil_div(tg_ceil_div(end - begin, size), l->most);
+
+    for (size_t round = 0; round < rounds; round++)
+        for (size_t part = 0; part < size; part++) {
+            size_t first, last;
+
+            tg_team_part(l->team, part, end - begin, &first, &last);
+            first += round * l->most;
+            last = tg_size_min(last, first + l->most);
+            if (first < last)
+                append(l, begin + first, begin + last);
+        }
+}
+
+static void lay_out(const struct layout *l, const tg_params *table)
+{
+    size_t end = tg_adamw_work(table);
+
+    l->shares->n = 0;
+    for (size_t stage = 0; stage < table->blocks + 2; stage++) {
+        const size_t begin = tg_size_min(end, tg_ceil_div(stage_begin(table, stage), tg_adamw_block()));
+
+        divide(l, begin, end);
+        end = begin;
+    }
+}
+
+void tg_shares_place(tg_arena *arena, tg_shares *shares, const tg_params *table, const tg_team *team)
+{
+    const struct layout l = {
+        .shares = shares, .team = team, .most = segment_blocks(team->size), .floats = table->floats};
+
+    *shares = (tg_shares){.window = UNDER_WAY * team->size, .slots = UNDER_WAY};
+    lay_out(&l, table); /* counts them */
+    shares->segment = tg_arena_take(arena, shares->n, sizeof *shares->segment);
+    if (shares->segment)
+        lay_out(&l, table);
+}
+
+size_t tg_shares_from(const tg_shares *shares, size_t first)
+{
+    size_t n = 0;
+
+    while (n < shares->n && shares->segment[n].begin >= first)
+        n++;
+    return n;
+}
+
+/* ---- flat buffers on their way */
+
+struct transport {
+    const tg_shares *shares;
+    const tg_team *team;
+    float *flat;
+    tg_route route;
+};
+
+static size_t list_segment(void *context, size_t group, tg_message *messages)
+{
+    const struct transport *t = context;
+    const tg_segment *s = &t->shares->segment[group];
+    const size_t from = t->route == TG_DEAL ? 0 : s->owner, rank = t->team->rank, size = t->team->size;
+    const size_t to = t->route == TG_DEAL ? s->owner : 0; /* unless it is spread */
+    tg_message message = {.data = t->flat + s->begin, .bytes = (s->end - s->begin) * sizeof(float)};
+    size_t n = 0;
+
+    if (from == rank) {
+        message.send = true;
+        for (size_t i = 1; i < size; i++) {
+            message.peer = (rank + i) % size;
+            if (t->route == TG_SPREAD || message.peer == to)
+                messages[n++] = message;
+        }
+    } else if (t->route == TG_SPREAD || rank == to) {
+        message.peer = from;
+        messages[n++] = message;
+    }
+    return n;
+}
+
+void tg_shares_send(const tg_shares *shares, const tg_team *team, float *flat, tg_route route)
+{
+    struct transport t = {shares, team, flat, route};
+
+    tg_team_run(team, &(tg_flow){.groups = shares->n,
+                                 .window = shares->window,
+                                 .messages = team->size,
+                                 .list = list_segment,
+                                 .context = &t});
+}
