@@ -40,8 +40,9 @@ struct process {
     cpu_set_t processors;
 };
 
-/* What processes tell the first one, and it them, while they live: BEAT; at the end: BYE; LOST: who. */
-enum word { BEAT, BYE, LOST };
+/* What processes tell the first one, and it them, while they live: BEAT.  At the end: LEAVING, by the first
+ * one, and as the last word BYE.  LOST: who. */
+enum word { BEAT, LEAVING, BYE, LOST };
 struct beat {
     int word, who;
 };
@@ -49,7 +50,7 @@ struct beat {
 /* The groups of a flow that are under way, as a ring. */
 struct under_way {
     MPI_Request *request; /* [window,messages] */
-    int *peer;            /* the same */
+    int *peer, *bytes;    /* the same; -1 bytes: they are sent */
     int *n, *left;        /* [window] messages of a group, and those of them that are not done */
     size_t posted, base;  /* groups: begun; done, with all before them */
 };
@@ -74,6 +75,8 @@ static struct {
     MPI_Request *beat_out, *beat_in;
     double *heard; /* [size] when */
     bool *gone;    /* [size] has said goodbye */
+    double *left;  /* [size] when it began to leave; 0: it has not */
+    bool busy;     /* with a flow */
     double beaten, looked, awake;
     /* of the start */
     team_launch launch;
@@ -143,11 +146,32 @@ static _Noreturn void lose(int who, const char *what)
 
 /* A call of MPI that concerns a process has failed.  The first process is to say so; if it is the lost one,
  * or does not, this one does. */
-static void failed(int who)
+static _Noreturn void failed(int who, int error)
 {
+    int class = MPI_SUCCESS;
+
+    MPI_Error_class(error, &class);
+    if (class == MPI_ERR_TRUNCATE)
+        lose(who, "does something else: do all have the same files?");
     if (w.rank != 0 && who != 0)
         sleep(1); /* the first process loses it, too */
     lose(who, "is not reached any more");
+}
+
+/* Look whether a message has come to its end; bytes: what is received, or -1. */
+static bool is_done(MPI_Request *request, int who, int bytes)
+{
+    MPI_Status status;
+    int done = 0, got = bytes;
+    const int error = MPI_Test(request, &done, &status);
+
+    if (error != MPI_SUCCESS)
+        failed(who, error);
+    if (done && bytes >= 0)
+        MPI_Get_count(&status, MPI_BYTE, &got);
+    if (got != bytes)
+        failed(who, MPI_ERR_TRUNCATE);
+    return done != 0;
 }
 
 /* ---- signs of life */
@@ -171,18 +195,14 @@ static int watched_to(void)
 static void hear(double now)
 {
     for (int i = watched_from(); i < watched_to(); i++) {
-        int done;
-
-        if (w.beat_in[i] == MPI_REQUEST_NULL)
-            continue;
-        if (MPI_Test(&w.beat_in[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            failed(i);
-        if (!done)
+        if (w.beat_in[i] == MPI_REQUEST_NULL || !is_done(&w.beat_in[i], i, sizeof w.in[i]))
             continue;
         w.heard[i] = now;
         if (w.in[i].word == LOST)
             end_all();
         w.gone[i] = w.in[i].word == BYE;
+        if (w.in[i].word != BEAT && w.left[i] <= 0)
+            w.left[i] = now;
         if (!w.gone[i])
             expect_beat(i);
     }
@@ -191,11 +211,7 @@ static void hear(double now)
 static void tell(enum word word)
 {
     for (int i = watched_from(); i < watched_to(); i++) {
-        int done;
-
-        if (MPI_Test(&w.beat_out[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            failed(i);
-        if (!done)
+        if (w.beat_out[i] != MPI_REQUEST_NULL && !is_done(&w.beat_out[i], i, -1))
             continue;
         w.out.word = (int)word;
         MPI_Isend(&w.out, sizeof w.out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &w.beat_out[i]);
@@ -214,6 +230,8 @@ static void look(double now)
 
     snprintf(what, sizeof what, "has not answered for %.0f s", w.timeout);
     for (int i = watched_from(); i < watched_to(); i++) {
+        if (w.busy && w.left[i] > 0 && now - w.left[i] > w.timeout) /* and its messages do not come */
+            lose(i, "has left");
         if (w.gone[i])
             continue;
         if (here(i) && kill((pid_t)w.process[i].pid, 0) != 0 && errno == ESRCH)
@@ -254,6 +272,7 @@ static void make_room(const tg_flow *flow)
     if (requests > w.requests) {
         way->request = realloc(way->request, requests * sizeof *way->request);
         way->peer = realloc(way->peer, requests * sizeof *way->peer);
+        way->bytes = realloc(way->bytes, requests * sizeof *way->bytes);
         w.messages = realloc(w.messages, requests * sizeof *w.messages);
         w.requests = requests;
     }
@@ -262,7 +281,7 @@ static void make_room(const tg_flow *flow)
         way->left = realloc(way->left, flow->window * sizeof *way->left);
         w.groups = flow->window;
     }
-    if (!way->request || !way->peer || !w.messages || !way->n || !way->left) {
+    if (!way->request || !way->peer || !way->bytes || !w.messages || !way->n || !way->left) {
         cli_mute(false);
         cli_say("process %d: out of memory: %zu messages at once", w.rank, requests);
         end_all();
@@ -285,8 +304,9 @@ static void post(const tg_flow *flow, size_t group)
                     : MPI_Irecv(m->data, bytes, MPI_BYTE, with, TAG_DATA, MPI_COMM_WORLD, &request[i]);
 
         if (result != MPI_SUCCESS)
-            failed(with);
+            failed(with, result);
         peer[i] = with;
+        w.way.bytes[at * flow->messages + i] = m->send ? -1 : bytes;
     }
     w.way.n[at] = w.way.left[at] = (int)n;
 }
@@ -296,20 +316,14 @@ static bool test(const tg_flow *flow, size_t group)
 {
     const size_t at = group % flow->window;
     MPI_Request *request = w.way.request + at * flow->messages;
-    const int *peer = w.way.peer + at * flow->messages;
-    int done = 0;
+    const int *peer = w.way.peer + at * flow->messages, *bytes = w.way.bytes + at * flow->messages;
+    const int before = w.way.left[at];
 
     for (int i = 0; i < w.way.n[at] && w.way.left[at] > 0; i++) {
-        int one = 0;
-
-        if (request[i] == MPI_REQUEST_NULL)
-            continue;
-        if (MPI_Test(&request[i], &one, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            failed(peer[i]);
-        done += one;
-        w.way.left[at] -= one;
+        if (request[i] != MPI_REQUEST_NULL)
+            w.way.left[at] -= is_done(&request[i], peer[i], bytes[i]);
     }
-    return done > 0;
+    return w.way.left[at] < before;
 }
 
 /* Go through the groups that are under way: begin those that may begin, and end those that have arrived.
@@ -368,6 +382,7 @@ static void run_flow(const tg_flow *flow)
     bool waited = false;
 
     make_room(flow);
+    w.busy = true;
     while (w.way.base < flow->groups) {
         pthread_mutex_lock(&w.lock);
         while (w.way.base == w.way.posted && w.ready == w.way.posted) { /* it is the caller's turn */
@@ -386,6 +401,7 @@ static void run_flow(const tg_flow *flow)
             rest(idle++, waited);
         live();
     }
+    w.busy = false;
 }
 
 /* ---- the thread */
@@ -415,6 +431,7 @@ static void allocate(void)
     w.beat_in = calloc(n, sizeof(MPI_Request));
     w.heard = calloc(n, sizeof *w.heard);
     w.gone = calloc(n, sizeof *w.gone);
+    w.left = calloc(n, sizeof *w.left);
 }
 
 static tg_status join(tg_err *err)
@@ -434,7 +451,7 @@ static tg_status join(tg_err *err)
                        w.launch.size, w.launch.by, w.size);
     }
     allocate();
-    if (!w.process || !w.in || !w.beat_out || !w.beat_in || !w.heard || !w.gone)
+    if (!w.process || !w.in || !w.beat_out || !w.beat_in || !w.heard || !w.gone || !w.left)
         return tg_fail_memory(err, (size_t)w.size * sizeof *w.process, "the processes");
     meet();
     w.awake = cli_now();
@@ -454,6 +471,10 @@ static void part(void)
     const struct timespec moment = {.tv_nsec = 100 * 1000};
     bool all = w.rank != 0;
 
+    while (!beats_are_out())
+        nanosleep(&moment, NULL);
+    if (w.rank == 0)
+        tell(LEAVING);
     while (!all) {
         live();
         hear(cli_now());
