@@ -260,10 +260,11 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 # ---- fuzzers: one program per tests/fuzz/fuzz_NAME.c, with libFuzzer (VARIANT=fuzz), or with a driver that
 # replays inputs.  Files are "mapped" into exact heap blocks, and streams come in pieces (tests/fuzz/input.c).
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_DRIVER := tests/fuzz/replay.c tests/fuzz/failing_alloc.c
 FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
-FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)) \
-             $(patsubst %,tests/unit/%.c,check deflated ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
-FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(BUILD)/obj/tests/fuzz/replay.o)
+FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% $(FUZZ_DRIVER),$(wildcard tests/fuzz/*.c)) \
+             $(patsubst %,tests/unit/%.c,check deflated failing ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
+FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(FUZZ_DRIVER:%.c=$(BUILD)/obj/%.o))
 FUZZ_TG := $(BUILD)/$(if $(FUZZ_MAIN),libtg-failing,libtg).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))
 
@@ -277,7 +278,7 @@ $(BUILD)/libfuzz.a: $(FUZZ_HELP:%.c=$(BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# The library, with allocations that can be made to fail (tests/fuzz/failing.h).
+# The library, with allocations that can be made to fail (tests/fuzz/failing_alloc.c).
 $(BUILD)/libtg-failing.a: $(BUILD)/libtg.a
 	$(call say,OBJCOPY,$@)
 	$(Q)$(OBJCOPY) $(foreach call,malloc calloc realloc aligned_alloc strdup,--redefine-sym $(call)=failing_$(call)) $< $@
