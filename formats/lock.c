@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/path.h"
 #include "formats/save.h"
 
 #define NAME_SHOWN 200 /* bytes of the file's name in the lock file's, which must not be too long */
@@ -18,13 +19,10 @@
 /* DIRECTORY/.tg-NAME.lock; the caller frees it. */
 static char *lock_path(const char *target)
 {
-    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-    const size_t size = strlen(target) + sizeof ".tg-.lock";
-    char *path = malloc(size);
+    char name[sizeof ".tg-.lock" + NAME_SHOWN];
 
-    if (path)
-        snprintf(path, size, "%.*s.tg-%.*s.lock", (int)(name - target), target, NAME_SHOWN, name);
-    return path;
+    snprintf(name, sizeof name, ".tg-%.*s.lock", NAME_SHOWN, tg_path_name(target));
+    return tg_path_beside(target, name);
 }
 
 /* Whether the lock file is still the one at its path, 1 or 0: its holder may have removed it since.

@@ -123,6 +123,13 @@ tg_status tg_path_find(const char **name, const char *directory, const char *con
 
 /* ---- paths of other files */
 
+const char *tg_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 static char *join(const char *directory, size_t n, const char *name)
 {
     char *joined = malloc(n + strlen(name) + 2);
@@ -139,7 +146,5 @@ char *tg_path_in(const char *directory, const char *name)
 
 char *tg_path_beside(const char *path, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-
-    return join(path, slash ? (size_t)(slash + 1 - path) : 0, name);
+    return join(path, (size_t)(tg_path_name(path) - path), name);
 }

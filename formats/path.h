@@ -42,6 +42,9 @@ TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, siz
 TG_MUST_CHECK tg_status tg_path_find(const char **name, const char *directory, const char *const *names,
                                      tg_err *err);
 
+/* The last component of a path, a part of it; "" after a slash at its end. */
+const char *tg_path_name(const char *path);
+
 /* "DIR/name", to be freed, for a directory, or for the one of `path`; NULL: out of memory. */
 char *tg_path_in(const char *directory, const char *name);
 char *tg_path_beside(const char *path, const char *name);

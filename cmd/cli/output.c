@@ -128,7 +128,7 @@ tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
 
 const char *cli_ending(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = tg_path_name(path);
     const char *dot = strrchr(name, '.');
 
     return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;

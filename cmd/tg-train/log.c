@@ -19,19 +19,12 @@ tg_status train_log_failed(const char *path, tg_err *err)
     return tg_err_in(err, path);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 bool train_log_is(const char *path, const char *other)
 {
     char *a = tg_path_beside(path, "."), *b = tg_path_beside(other, ".");
     struct stat one, two;
     const bool same = a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
-                      one.st_ino == two.st_ino && strcmp(base_name(path), base_name(other)) == 0;
+                      one.st_ino == two.st_ino && strcmp(tg_path_name(path), tg_path_name(other)) == 0;
 
     free(a);
     free(b);

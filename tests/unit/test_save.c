@@ -525,6 +525,8 @@ static void test_paths(void)
     write_file("file", "one");
     CHECK_OK(tg_path_examine("file/one", &st, &exists, &err), &err);
     CHECK(!exists);
+    CHECK(strcmp(tg_path_name("file"), "file") == 0 && strcmp(tg_path_name("a/b/file"), "file") == 0);
+    CHECK(strcmp(tg_path_name("/file"), "file") == 0 && strcmp(tg_path_name("directory/"), "") == 0);
 }
 
 /* A directory that may no longer be searched: a file in it can be opened if it is kept. */
