@@ -84,6 +84,11 @@ tg_status tg_path_examine_found(const char *path, bool *exists, tg_err *err)
     return tg_err_in(err, path);
 }
 
+bool tg_path_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got, tg_err *err)
 {
     const int fd = tg_path_open(path);

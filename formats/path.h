@@ -33,6 +33,9 @@ TG_MUST_CHECK tg_status tg_path_examine(const char *path, struct stat *st, bool 
  */
 TG_MUST_CHECK tg_status tg_path_examine_found(const char *path, bool *exists, tg_err *err);
 
+/* Whether two statuses are of one file, perhaps under two names. */
+bool tg_path_same_file(const struct stat *a, const struct stat *b);
+
 /* Read the first n bytes of a file, or as many as it has: *got.  TG_EIO, with the path. */
 TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got,
                                      tg_err *err);

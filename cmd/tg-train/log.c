@@ -23,8 +23,8 @@ bool train_log_is(const char *path, const char *other)
 {
     char *a = tg_path_beside(path, "."), *b = tg_path_beside(other, ".");
     struct stat one, two;
-    const bool same = a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
-                      one.st_ino == two.st_ino && strcmp(tg_path_name(path), tg_path_name(other)) == 0;
+    const bool same = a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && tg_path_same_file(&one, &two) &&
+                      strcmp(tg_path_name(path), tg_path_name(other)) == 0;
 
     free(a);
     free(b);

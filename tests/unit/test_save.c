@@ -513,7 +513,7 @@ static void test_paths(void)
     static const char *const names[] = {"one", "two", NULL};
     char longer[8192];
     const char *name;
-    struct stat st;
+    struct stat st, other;
     bool exists;
     tg_err err = {0};
 
@@ -525,6 +525,11 @@ static void test_paths(void)
     write_file("file", "one");
     CHECK_OK(tg_path_examine("file/one", &st, &exists, &err), &err);
     CHECK(!exists);
+    must(stat("file", &st) == 0 && stat(".", &other) == 0);
+    CHECK(tg_path_same_file(&st, &st) && !tg_path_same_file(&st, &other));
+    other = st;
+    other.st_dev++;
+    CHECK(!tg_path_same_file(&st, &other));
     CHECK(strcmp(tg_path_name("file"), "file") == 0 && strcmp(tg_path_name("a/b/file"), "file") == 0);
     CHECK(strcmp(tg_path_name("/file"), "file") == 0 && strcmp(tg_path_name("directory/"), "") == 0);
 }
