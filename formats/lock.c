@@ -36,8 +36,7 @@ static int is_current(const tg_lock *lock)
     if (stat(lock->path, &named) != 0)
         /* unreached: only in processes of tests that end by _exit(), which do not count */
         return errno == ENOENT ? 0 : -1;
-    /* unreached: as above */
-    return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+    return tg_path_same_file(&held, &named);
 }
 
 static long read_holder(int fd)

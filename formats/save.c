@@ -310,8 +310,7 @@ static bool is_replaced(const struct stat *from, const char *to)
 {
     struct stat st;
 
-    /* unreached: another device: both are in one directory */
-    return stat(to, &st) == 0 && st.st_dev == from->st_dev && st.st_ino == from->st_ino;
+    return stat(to, &st) == 0 && tg_path_same_file(&st, from);
 }
 
 static int replace(const char *from, const char *to)
