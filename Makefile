@@ -247,7 +247,8 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
-UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
+UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) \
+    $(patsubst %,tests/unit/%.c,files read_tokenizer small_model))
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 	@mkdir -p $(@D)

@@ -20,6 +20,7 @@
 #include "lib/text/tokens.h"
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
+#include "tests/unit/files.h"
 #include "tests/unit/grams.h"
 #include "tests/unit/read_tokenizer.h"
 #include "tests/unit/small_model.h"
@@ -56,14 +57,6 @@ static size_t reference(const tg_tokenizer *tok, int32_t *ids, const unsigned ch
 static int32_t *new_ids(size_t n)
 {
     return calloc(tg_size_max(n, 1), sizeof(int32_t));
-}
-
-static FILE *file_of(const void *data, size_t n)
-{
-    FILE *f = tmpfile();
-
-    CHECK(f != NULL && fwrite(data, 1, n, f) == n && fflush(f) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
-    return f;
 }
 
 /* ---- kinds */
