@@ -114,8 +114,9 @@ HARD_TOOL = $(filter -pie,$(KNOWN))
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(LTO_WARNINGS) $(if $(WERROR),-Werror)
+LTO := $(findstring -flto,$(CFLAGS))
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
-LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
+LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(LTO),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
              $(HARD_CFLAGS) $(CFLAGS)
@@ -266,7 +267,7 @@ FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
 FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% $(FUZZ_DRIVER),$(wildcard tests/fuzz/*.c)) \
              $(patsubst %,tests/unit/%.c,check deflated failing ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
 FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(FUZZ_DRIVER:%.c=$(BUILD)/obj/%.o))
-FUZZ_TG := $(BUILD)/$(if $(FUZZ_MAIN),libtg-failing,libtg).a
+FUZZ_TG := $(BUILD)/$(if $(or $(LTO),$(filter fuzz,$(FLAVOUR))),libtg,libtg-failing).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))
 
 # libFuzzer is not to follow the slow references: that would take most of the time.
@@ -279,7 +280,8 @@ $(BUILD)/libfuzz.a: $(FUZZ_HELP:%.c=$(BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# The library, with allocations that can be made to fail (tests/fuzz/failing_alloc.c).
+# The library, with allocations that can be made to fail (tests/fuzz/failing_alloc.c).  objcopy cannot rename
+# calls in objects of -flto.
 $(BUILD)/libtg-failing.a: $(BUILD)/libtg.a
 	$(call say,OBJCOPY,$@)
 	$(Q)$(OBJCOPY) $(foreach call,malloc calloc realloc aligned_alloc strdup,--redefine-sym $(call)=failing_$(call)) $< $@
