@@ -58,8 +58,7 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "no-lock", CLI_FLAG, &o->no_lock, NULL,
          "do not keep other runs away from the file that is saved to, where its file system has no locks", 0,
          0, NULL},
-        {0, "threads", CLI_SIZE, &o->threads, "N",
-         "number of threads, which does not change the model; 0 for one per processor", 0, 1024, NULL},
+        CLI_THREADS(&o->threads, "the model"),
         {0},
     };
     const cli_tool tool = {
