@@ -1082,17 +1082,9 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     said "tg-train: model.npz: another archive follows the first"
 }
 
-# changed PYTHON: good.npz with its members (name: bytes of .npy) changed, as model.npz.
+# changed PYTHON: good.npz with its members changed (change_npz), as model.npz.
 changed() {
-    python3 -c '
-import struct, sys, zipfile
-z = zipfile.ZipFile("good.npz")
-members = {n[:-4]: z.read(n) for n in z.namelist()}
-exec(sys.argv[1])
-with zipfile.ZipFile("model.npz", "w") as out:
-    for name, data in members.items():
-        out.writestr(name + ".npy", data)
-' "$1"
+    change_npz good.npz model.npz "$1"
     cp model.npz before.npz
 }
 
