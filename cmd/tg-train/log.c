@@ -11,11 +11,8 @@
 #include "formats/path.h"
 #include "lib/base/size.h"
 #include "lib/info/log.h"
-#include "lib/train/settings.h"
 
 static const char titles[] = TG_LOG_TITLES "lr\tgrad_norm\ttokens_per_s\ttime_s\n";
-
-_Static_assert((uint64_t)TG_LOG_STEP_MAX == (uint64_t)TG_STEPS_MAX, "every step that is logged can be read");
 
 tg_status train_log_failed(const char *path, tg_err *err)
 {

@@ -3,6 +3,6 @@
 #define TG_INFO_LOG_H
 
 #define TG_LOG_TITLES "step\tloss\tval_loss\t" /* of the columns that are read; others follow */
-#define TG_LOG_STEP_MAX 1e12 /* TG_STEPS_MAX of lib/train/settings.h, which cmd/tg-train/log.c compares */
+#define TG_LOG_STEP_MAX 1e12 /* TG_STEPS_MAX of lib/train/settings.h, as tests/unit/test_info.c checks */
 
 #endif
