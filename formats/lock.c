@@ -36,9 +36,7 @@ static int is_current(const tg_lock *lock)
     if (fstat(lock->fd, &held) != 0)
         return -1;
     if (stat(lock->path, &named) != 0)
-        /* unreached: only in processes of tests that end by _exit(), which do not count */
         return errno == ENOENT ? 0 : -1;
-    /* unreached: as above */
     return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
@@ -88,7 +86,6 @@ static bool open_lock(tg_lock *lock)
             return true;
         if (errno == EEXIST)
             lock->fd = open(lock->path, flags, 0666);
-        /* unreached: an open() of a local file that is interrupted */
         if (lock->fd >= 0 || errno != EINTR)
             return false;
     }
@@ -109,7 +106,6 @@ static tg_status take(tg_lock *lock, tg_err *err)
                 return lock_fails(lock, made, "lock", err);
         if ((current = is_current(lock)) < 0)
             return lock_fails(lock, made, "examine", err);
-        /* unreached: only in processes of tests that end by _exit(), which do not count */
         if (!current)
             close(lock->fd);
     }

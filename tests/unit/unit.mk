@@ -16,6 +16,12 @@ $(FAILING): $(BUILD)/obj/tests/unit/failing.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_,--wrap=inflate
 
+# Tests that make system calls fail.
+REFUSING := $(BUILD)/unit/test_save
+$(REFUSING): $(BUILD)/obj/tests/unit/refusing.o
+$(REFUSING): UNIT_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,open close stat fstat readlink lseek fsync flock write pwrite \
+             munmap sysconf)
+
 # Compressed archives, which tg itself does not write.
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
 
