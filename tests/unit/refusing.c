@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -70,6 +71,7 @@ int __real_fsync(int fd);
 int __real_flock(int fd, int how);
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t offset);
+void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
 int __real_munmap(void *at, size_t n);
 long __real_sysconf(int name);
 
@@ -83,6 +85,7 @@ int __wrap_fsync(int fd);
 int __wrap_flock(int fd, int how);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset);
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
 int __wrap_munmap(void *at, size_t n);
 long __wrap_sysconf(int name);
 
@@ -149,6 +152,11 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset)
 {
     return !refused("pwrite") ? __real_pwrite(fd, bytes, n, offset) : errno ? -1 : 0;
+}
+
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    return refused("mmap") ? MAP_FAILED : __real_mmap(at, n, protection, flags, fd, offset);
 }
 
 int __wrap_munmap(void *at, size_t n)
