@@ -69,6 +69,7 @@ ssize_t __real_readlink(const char *path, char *to, size_t n);
 off_t __real_lseek(int fd, off_t offset, int whence);
 int __real_fsync(int fd);
 int __real_flock(int fd, int how);
+ssize_t __real_read(int fd, void *to, size_t n);
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t offset);
 void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
@@ -83,6 +84,7 @@ ssize_t __wrap_readlink(const char *path, char *to, size_t n);
 off_t __wrap_lseek(int fd, off_t offset, int whence);
 int __wrap_fsync(int fd);
 int __wrap_flock(int fd, int how);
+ssize_t __wrap_read(int fd, void *to, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset);
 void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
@@ -142,6 +144,11 @@ int __wrap_fsync(int fd)
 int __wrap_flock(int fd, int how)
 {
     return refused("flock") ? -1 : __real_flock(fd, how);
+}
+
+ssize_t __wrap_read(int fd, void *to, size_t n)
+{
+    return refused("read") ? -1 : __real_read(fd, to, n);
 }
 
 ssize_t __wrap_write(int fd, const void *bytes, size_t n)

@@ -882,6 +882,7 @@ static void threads(void)
             g.n = 0;
             for (size_t at = 0; at < N; at += steps[i])
                 CHECK_OK(tg_parallel_encode(p, text + at, tg_size_min(steps[i], N - at), &err), &err);
+            CHECK_OK(tg_parallel_encode(p, text, 0, &err), &err); /* changes nothing */
             CHECK_OK(tg_parallel_finish(p, &err), &err);
             CHECK_EQ(g.n, count);
             CHECK(memcmp(g.ids, want, count * sizeof *want) == 0);
