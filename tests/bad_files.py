@@ -737,7 +737,7 @@ def make_torch():
     case("torchscript", "TorchScript", torch_of(tensor_pickle(), members=[(b"m/constants.pkl", b"}.")]))
     old = bytes.fromhex("80028a0a6cfc9c46f9206aa85019") + b"."
     case("old-format", "PyTorch's old format", old)
-    bad("torch/old-format-in-a-directory/", "model", "PyTorch's old format", config_JSON=json.dumps(CONFIG), pytorch_model__bin=old)
+    bad("pickle/old-format-in-a-directory/", "model", "PyTorch's old format", config_JSON=json.dumps(CONFIG), pytorch_model__bin=old)
     case("bare-pickle", "this is a Python pickle", pickle.dumps({"a": 1}, 2))
 
 
