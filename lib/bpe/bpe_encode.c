@@ -54,7 +54,6 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS && !last;
         if (e->more || (!last && (take == 0 || take < 2 * e->undecided)))
             break;
-        /* unreached: a last text whose rest exceeds the window: what a rule leaves undecided fits into it */
         end = last && take == n - seen;
         decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, end);
         status =

@@ -36,6 +36,7 @@ static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t 
     static const unsigned char ones[32] = {
         0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
     };
+    /* unreached: a longer piece in lib/learn, which asks for short ones only */
     const size_t length = n <= TG_PIECE_MAX ? n : TG_PIECE_MAX + 1;
     tg_piece_key key, mask;
 

@@ -20,6 +20,7 @@
 #include "lib/checkpoint/model_format.h"
 #include "lib/checkpoint/model_open.h"
 #include "lib/checkpoint/name_map.h"
+#include "lib/text/bare_ids.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
 #include "tests/unit/failing.h"
@@ -1159,18 +1160,16 @@ static void bare_tokenizers(void)
 {
     static const char *const formats[] = {"gguf", "llmc"};
     const tg_write_options plain = {0};
-    tg_model want = make(true, 24), m;
+    tg_model m = make(true, 24);
     list l = {0};
     tg_model_file f;
-    uint64_t copied;
     tg_err err = {0};
 
-    list_model(&l, &want, "", TG_F32, false);
+    list_model(&l, &m, "", TG_F32, false);
     write_safetensors(&l, "model.safetensors");
     CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &two_heads, &err), &err);
-    CHECK_OK(tg_model_file_to_model(&m, &f, true, &copied, &err), &err);
-    save_own(&m);
-    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    CHECK(!f.tokenizer);
+    CHECK_OK(tg_bare_ids_create(&f.tokenizer, 300, &err), &err);
     for (size_t i = 0; i < 2; i++) {
         tg_notes notes = {0};
 
@@ -1180,7 +1179,6 @@ static void bare_tokenizers(void)
     }
     tg_model_file_close(&f);
     tg_model_free(&m);
-    tg_model_free(&want);
     list_free(&l);
     clean();
 }

@@ -41,6 +41,11 @@ static void write_file(const char *name, const void *bytes, size_t n)
     CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
 }
 
+static void write_text(const char *name, const char *text)
+{
+    write_file(name, text, strlen(text));
+}
+
 /* ---- pickles */
 
 static char pickle[16384];
@@ -273,25 +278,25 @@ static void test_mingpt(void)
     tg_param *const wte = &m.table.entry[0];
 
     write_torch(&m, OUT_IN, false, "", 0);
-    write_file("config.json", config, sizeof config - 1);
+    write_text("config.json", config);
     expect_model("ckpt.pt", NULL, &m, 0);
     for (size_t i = 0; i < 5; i++) {
         char text[64];
 
         sprintf(text, "{\"model\": {\"%s\": \"1\"}}", sizes[i]);
-        write_file("config.json", text, strlen(text));
+        write_text("config.json", text);
         expect_refused(&ask, "config.json: line 1");
     }
-    write_file("config.json", "{\"model\": 5}", 12);
+    write_text("config.json", "{\"model\": 5}");
     expect_refused(&ask, "config.json: line 1");
-    write_file("config.json", "{", 1);
+    write_text("config.json", "{");
     expect_refused(&ask, "config.json: line 1");
-    write_file("config.json", "{}", 2); /* tells nothing */
+    write_text("config.json", "{}"); /* tells nothing */
     expect_model("ckpt.pt", &ask, &m, 1);
     wte->ndim = 1;
     wte->shape[0] = wte->count;
     write_torch(&m, OUT_IN, false, "", 0);
-    write_file("config.json", "{\"model\": {\"vocab_size\": 9}}", 30);
+    write_text("config.json", "{\"model\": {\"vocab_size\": 9}}");
     expect_refused(&ask, "wte.weight has 1 dimensions, expected 2");
     CHECK(unlink(in_directory("config.json")) == 0 && mkfifo(in_directory("config.json"), 0600) == 0);
     expect_refused(&ask, "config.json: not a regular file"); /* which would be waited for */
@@ -309,7 +314,7 @@ static void test_stream(void)
     tg_model_file f;
     tg_err err = {0};
 
-    write_file("config.json", "{", 1);
+    write_text("config.json", "{");
     CHECK_OK(tg_source_open(&source, fd, &err), &err);
     CHECK_OK(tg_model_file_open_source(&f, &source, "-", &ask, &err), &err);
     expect_values(&f, &m);
@@ -657,7 +662,7 @@ static void test_recognize_fails(void)
     memset(longer, 'a', sizeof longer - 1);
     CHECK_EQ(tg_token_file_recognize(longer, &is, &err), TG_EIO);
     CHECK_EQ(err.sys, ENAMETOOLONG);
-    write_file("text", "some text", 9);
+    write_text("text", "some text");
     refuse("open", 1, EACCES);
     CHECK_EQ(tg_token_file_recognize(in_directory("text"), &is, &err), TG_EIO);
     CHECK(refused_all() && err.sys == EACCES);
