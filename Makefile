@@ -79,7 +79,8 @@ SANITIZE = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
            $(FEWER_WARNINGS)
 endif
 ifeq ($(FLAVOUR),cov)
-SANITIZE = -fprofile-instr-generate -fcoverage-mapping $(FEWER_WARNINGS)
+# threads would lose counts, and a branch that is computed from two would seem taken
+SANITIZE = -fprofile-instr-generate -fcoverage-mapping -fprofile-update=atomic $(FEWER_WARNINGS)
 endif
 
 TINY := $(BUILD)-tiny
