@@ -441,7 +441,7 @@ fuzz-coverage: ## which branches of the readers the corpus reaches (clang, llvm-
 	+@$(make_cov) fuzzers
 	@tests/coverage '$(BUILDS)/cov-clang'
 
-coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not, without a reason
+coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not without a reason, or a reason is stale
 	+@$(make_cov) fuzzers all unit
 	@tests/coverage '$(BUILDS)/cov-clang' $(COVERAGE_BATS)
 
