@@ -562,6 +562,7 @@ static void test_read_only(void)
     must(chmod("locked", 0444) == 0);
     CHECK_EQ(save_text("locked", "new", &err), TG_EIO);
     CHECK(holds("locked", "old"));
+    must(unlink("locked") == 0);
 }
 
 /* ---- beside */
