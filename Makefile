@@ -79,7 +79,8 @@ SANITIZE = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
            $(FEWER_WARNINGS)
 endif
 ifeq ($(FLAVOUR),cov)
-SANITIZE = -fprofile-instr-generate -fcoverage-mapping $(FEWER_WARNINGS)
+# threads would lose counts, and a branch that is computed from two would seem taken
+SANITIZE = -fprofile-instr-generate -fcoverage-mapping -fprofile-update=atomic $(FEWER_WARNINGS)
 endif
 
 TINY := $(BUILD)-tiny
@@ -444,7 +445,7 @@ fuzz-coverage: ## which branches of the readers the corpus reaches (clang, llvm-
 	+@$(make_cov) fuzzers
 	@tests/coverage '$(BUILDS)/cov-clang'
 
-coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not, without a reason
+coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not without a reason, or a reason is stale
 	+@$(make_cov) fuzzers all unit
 	@tests/coverage '$(BUILDS)/cov-clang' $(COVERAGE_BATS)
 

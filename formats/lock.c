@@ -34,7 +34,6 @@ static int is_current(const tg_lock *lock)
     if (fstat(lock->fd, &held) != 0)
         return -1;
     if (stat(lock->path, &named) != 0)
-        /* unreached: only in processes of tests that end by _exit(), which do not count */
         return errno == ENOENT ? 0 : -1;
     return tg_path_same_file(&held, &named);
 }
@@ -85,7 +84,6 @@ static bool open_lock(tg_lock *lock)
             return true;
         if (errno == EEXIST)
             lock->fd = open(lock->path, flags, 0666);
-        /* unreached: an open() of a local file that is interrupted */
         if (lock->fd >= 0 || errno != EINTR)
             return false;
     }
@@ -106,7 +104,6 @@ static tg_status take(tg_lock *lock, tg_err *err)
                 return lock_fails(lock, made, "lock", err);
         if ((current = is_current(lock)) < 0)
             return lock_fails(lock, made, "examine", err);
-        /* unreached: only in processes of tests that end by _exit(), which do not count */
         if (!current)
             close(lock->fd);
     }

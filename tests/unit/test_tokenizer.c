@@ -145,6 +145,7 @@ static size_t encode(tg_encoder *e, int32_t *ids, const unsigned char *text, siz
     size_t count = 0, got;
     tg_err err = {0};
 
+    tg_encoder_set_offset(e, cut); /* which changes only messages, if the kind has any */
     for (size_t i = 0; i < 2; i++) {
         do {
             CHECK_OK(tg_encoder_encode(e, &piece[i], ids + count, max, &got, &err), &err);
