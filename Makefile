@@ -81,7 +81,8 @@ SANITIZE = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
            $(FEWER_WARNINGS)
 endif
 ifeq ($(FLAVOUR),cov)
-SANITIZE = -fprofile-instr-generate -fcoverage-mapping $(FEWER_WARNINGS)
+# threads would lose counts, and a branch that is computed from two would seem taken
+SANITIZE = -fprofile-instr-generate -fcoverage-mapping -fprofile-update=atomic $(FEWER_WARNINGS)
 endif
 
 TINY := $(BUILD)-tiny
@@ -119,8 +120,9 @@ HARD_TOOL = $(filter -pie,$(KNOWN))
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wdouble-promotion -Wformat=2 $(LTO_WARNINGS) $(if $(WERROR),-Werror)
+LTO := $(findstring -flto,$(CFLAGS))
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
-LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized))
+LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(LTO),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
              $(HARD_CFLAGS) $(CFLAGS)
@@ -283,7 +285,8 @@ $(TOOLS_BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
-UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) tests/unit/read_tokenizer.c tests/unit/small_model.c)
+UNIT_COMMON := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/check.c tests/unit/ref_*.c) \
+    $(patsubst %,tests/unit/%.c,files read_tokenizer small_model))
 
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 	@mkdir -p $(@D)
@@ -296,11 +299,12 @@ $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_COMMON) $(BUILD)/libtg.a
 # ---- fuzzers: one program per tests/fuzz/fuzz_NAME.c, with libFuzzer (VARIANT=fuzz), or with a driver that
 # replays inputs.  Files are "mapped" into exact heap blocks, and streams come in pieces (tests/fuzz/input.c).
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_DRIVER := tests/fuzz/replay.c tests/fuzz/failing_alloc.c
 FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
-FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)) \
-             $(patsubst %,tests/unit/%.c,check deflated ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
-FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(BUILD)/obj/tests/fuzz/replay.o)
-FUZZ_TG := $(BUILD)/$(if $(FUZZ_MAIN),libtg-failing,libtg).a
+FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% $(FUZZ_DRIVER),$(wildcard tests/fuzz/*.c)) \
+             $(patsubst %,tests/unit/%.c,check deflated failing ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
+FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(FUZZ_DRIVER:%.c=$(BUILD)/obj/%.o))
+FUZZ_TG := $(BUILD)/$(if $(or $(LTO),$(filter fuzz,$(FLAVOUR))),libtg,libtg-failing).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))
 
 # libFuzzer is not to follow the slow references: that would take most of the time.
@@ -313,7 +317,8 @@ $(BUILD)/libfuzz.a: $(FUZZ_HELP:%.c=$(BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# The library, with allocations that can be made to fail (tests/fuzz/failing.h).
+# The library, with allocations that can be made to fail (tests/fuzz/failing_alloc.c).  objcopy cannot rename
+# calls in objects of -flto.
 $(BUILD)/libtg-failing.a: $(BUILD)/libtg.a
 	$(call say,OBJCOPY,$@)
 	$(Q)$(OBJCOPY) $(foreach call,malloc calloc realloc aligned_alloc strdup,--redefine-sym $(call)=failing_$(call)) $< $@
@@ -489,7 +494,7 @@ fuzz-coverage: ## which branches of the readers the corpus reaches (clang, llvm-
 	+@$(make_cov) fuzzers
 	@tests/coverage '$(BUILDS)/cov-clang'
 
-coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not, without a reason
+coverage: ## which branches of the readers, writers and tokenizers the tests reach; fails if one is not without a reason, or a reason is stale
 	+@$(make_cov) fuzzers all unit
 	@tests/coverage '$(BUILDS)/cov-clang' $(COVERAGE_BATS)
 

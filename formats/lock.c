@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/path.h"
 #include "formats/save.h"
 
 #define NAME_SHOWN 200 /* bytes of the file's name in the lock file's, which must not be too long */
@@ -18,13 +19,10 @@
 /* DIRECTORY/.tg-NAME.lock; the caller frees it. */
 static char *lock_path(const char *target)
 {
-    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-    const size_t size = strlen(target) + sizeof ".tg-.lock";
-    char *path = malloc(size);
+    char name[sizeof ".tg-.lock" + NAME_SHOWN];
 
-    if (path)
-        snprintf(path, size, "%.*s.tg-%.*s.lock", (int)(name - target), target, NAME_SHOWN, name);
-    return path;
+    snprintf(name, sizeof name, ".tg-%.*s.lock", NAME_SHOWN, tg_path_name(target));
+    return tg_path_beside(target, name);
 }
 
 /* Whether the lock file is still the one at its path, 1 or 0: its holder may have removed it since.
@@ -36,10 +34,8 @@ static int is_current(const tg_lock *lock)
     if (fstat(lock->fd, &held) != 0)
         return -1;
     if (stat(lock->path, &named) != 0)
-        /* unreached: only in processes of tests that end by _exit(), which do not count */
         return errno == ENOENT ? 0 : -1;
-    /* unreached: as above */
-    return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+    return tg_path_same_file(&held, &named);
 }
 
 static long read_holder(int fd)
@@ -88,7 +84,6 @@ static bool open_lock(tg_lock *lock)
             return true;
         if (errno == EEXIST)
             lock->fd = open(lock->path, flags, 0666);
-        /* unreached: an open() of a local file that is interrupted */
         if (lock->fd >= 0 || errno != EINTR)
             return false;
     }
@@ -109,7 +104,6 @@ static tg_status take(tg_lock *lock, tg_err *err)
                 return lock_fails(lock, made, "lock", err);
         if ((current = is_current(lock)) < 0)
             return lock_fails(lock, made, "examine", err);
-        /* unreached: only in processes of tests that end by _exit(), which do not count */
         if (!current)
             close(lock->fd);
     }

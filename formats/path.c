@@ -84,6 +84,11 @@ tg_status tg_path_examine_found(const char *path, bool *exists, tg_err *err)
     return tg_err_in(err, path);
 }
 
+bool tg_path_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got, tg_err *err)
 {
     const int fd = tg_path_open(path);
@@ -123,6 +128,13 @@ tg_status tg_path_find(const char **name, const char *directory, const char *con
 
 /* ---- paths of other files */
 
+const char *tg_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 static char *join(const char *directory, size_t n, const char *name)
 {
     char *joined = malloc(n + strlen(name) + 2);
@@ -139,7 +151,5 @@ char *tg_path_in(const char *directory, const char *name)
 
 char *tg_path_beside(const char *path, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-
-    return join(path, slash ? (size_t)(slash + 1 - path) : 0, name);
+    return join(path, (size_t)(tg_path_name(path) - path), name);
 }

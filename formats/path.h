@@ -33,6 +33,9 @@ TG_MUST_CHECK tg_status tg_path_examine(const char *path, struct stat *st, bool 
  */
 TG_MUST_CHECK tg_status tg_path_examine_found(const char *path, bool *exists, tg_err *err);
 
+/* Whether two statuses are of one file, perhaps under two names. */
+bool tg_path_same_file(const struct stat *a, const struct stat *b);
+
 /* Read the first n bytes of a file, or as many as it has: *got.  TG_EIO, with the path. */
 TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got,
                                      tg_err *err);
@@ -41,6 +44,9 @@ TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, siz
  */
 TG_MUST_CHECK tg_status tg_path_find(const char **name, const char *directory, const char *const *names,
                                      tg_err *err);
+
+/* The last component of a path, a part of it; "" after a slash at its end. */
+const char *tg_path_name(const char *path);
 
 /* "DIR/name", to be freed, for a directory, or for the one of `path`; NULL: out of memory. */
 char *tg_path_in(const char *directory, const char *name);

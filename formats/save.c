@@ -42,7 +42,6 @@ static char *missing_target(const char *path)
 
         do
             next = link_target(target);
-        /* unreached: Linux does not interrupt readlink() */
         while (!next && errno == EINTR);
         sys = errno;
         if (!next && (sys == EINVAL || sys == ENOENT || sys == ENOTDIR)) /* no link */
@@ -115,7 +114,6 @@ static void remove_left(int directory, const char *name)
 
     if (fd < 0)
         return;
-    /* unreached: an fstat() of a descriptor that fails */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0)
         unlinkat(directory, name, 0);
@@ -145,12 +143,10 @@ static bool claim_temp(int fd)
     struct stat st;
 
     while (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        /* unreached: another process has it, between two calls of this one */
         if (errno == EWOULDBLOCK)
             return false;
         else if (errno != EINTR)
             break;
-    /* unreached: as above; an fstat() of a descriptor that fails */
     return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }
 
@@ -159,10 +155,8 @@ static bool claim_temp(int fd)
 static bool try_temp(tg_save *save, mode_t mode)
 {
     save->fd = open(save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    /* unreached: as above */
     if (save->fd >= 0 && claim_temp(save->fd))
         return true;
-    /* unreached: as above */
     if (save->fd >= 0) {
         close(save->fd);
         errno = EEXIST;
@@ -224,7 +218,6 @@ static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err
 
     change_owner(save->fd, (uid_t)-1, old->st_gid);
     change_owner(save->fd, old->st_uid, (gid_t)-1);
-    /* unreached: only in processes of tests that end by _exit(), which do not count */
     if (fstat(save->fd, &now) == 0 && now.st_gid != old->st_gid)
         mode = rights_without_group(mode);
     while (fchmod(save->fd, mode) != 0)
@@ -283,7 +276,6 @@ static int sync_fd(int fd)
         r = fsync(fd);
     while (r != 0 && errno == EINTR);
     /* Pipes, devices and some file systems have nothing to sync. */
-    /* unreached: ENOTSUP and EROFS, of other file systems */
     return r != 0 && (errno == EINVAL || errno == ENOTSUP || errno == EROFS) ? 0 : r;
 }
 
@@ -310,8 +302,7 @@ static bool is_replaced(const struct stat *from, const char *to)
 {
     struct stat st;
 
-    /* unreached: another device: both are in one directory */
-    return stat(to, &st) == 0 && st.st_dev == from->st_dev && st.st_ino == from->st_ino;
+    return stat(to, &st) == 0 && tg_path_same_file(&st, from);
 }
 
 static int replace(const char *from, const char *to)
@@ -324,7 +315,6 @@ static int replace(const char *from, const char *to)
         r = rename(from, to);
     while (r != 0 && errno == EINTR);
     sys = errno;
-    /* unreached: not known, although it has just been made */
     if (r != 0 && known && is_replaced(&st, to))
         r = 0;
     errno = sys;
@@ -339,7 +329,6 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
     if (sync_fd(fd) != 0)
         status = tg_fail_sys(err, "fsync failed");
     save->fd = -1;
-    /* unreached: a close() that fails after an fsync() that did */
     if (close(fd) != 0 && errno != EINTR && !status)
         status = tg_fail_sys(err, "close failed");
     if (!status && save->temp) {

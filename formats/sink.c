@@ -22,7 +22,6 @@ tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
 
         if (put < 0 && errno == EINTR)
             continue;
-        /* unreached: Linux writes something, or fails */
         if (put == 0)
             errno = ENOSPC;
         if (put <= 0)

@@ -398,8 +398,8 @@ def gguf_tensor(name, dims, offset, kind=0, ndim=None):
         struct.pack("<Q", d) for d in dims) + struct.pack("<IQ", kind, offset)
 
 
-def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tensors=None, change=None, rows=8):
-    """change(name, dims, offset): arguments of gguf_tensor() instead.  rows: of the embedding."""
+def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tensors=None, change=None, rows=8, head=None):
+    """change(name, dims, offset): arguments of gguf_tensor() instead.  rows: of the embedding.  head: dims, kind and data."""
     values = VALUES if values is None else values
     if tensors is None:
         tensors, at = [], 0
@@ -411,6 +411,9 @@ def gguf(values=None, tensors=None, data=None, version=3, n_values=None, n_tenso
             arguments = f"{NAMES[stem]}.{suffix}", dims, at
             tensors.append(gguf_tensor(*(change(*arguments) if change else arguments)))
             at += -(-len(contents[name]) // 32) * 32
+        if head:
+            tensors.append(gguf_tensor("output.weight", head[0], at, head[1]))
+            contents = {**contents, "lm_head.weight": head[2]}
         data = b"".join(d + b"\0" * (-len(d) % 32) for d in contents.values()) if data is None else data
     head = struct.pack("<4sIQQ", b"GGUF", version, len(tensors) if n_tensors is None else n_tensors,
                        len(values) if n_values is None else n_values) + b"".join(values) + b"".join(tensors)
@@ -480,6 +483,11 @@ def make_gguf():
     value("epsilon-nan", "layer_norm_epsilon must be", kv("gpt2.attention.layer_norm_epsilon", 6, struct.pack("<f", float("nan"))), "gpt2.attention.layer")
     value("epsilon-negative", "layer_norm_epsilon must be", kv("gpt2.attention.layer_norm_epsilon", 6, struct.pack("<f", -1)), "gpt2.attention.layer")
     value("split-in-2-files", "the model is split into 2 files", kv("split.count", 2, struct.pack("<H", 2)))
+    value("split-a-text", "split.count is text, expected an integer", kv("split.count", 8, text("2")))
+    value("heads-of-keys-a-text", "head_count_kv is text, expected an integer", kv("gpt2.attention.head_count_kv", 8, text("2")))
+    case("good-head-tied-as-float16", "ok", gguf(head=([4, 8], 1, struct.pack("<32e", *[i / 64 for i in range(32)]))))
+    case("good-head-of-its-own", "ok", gguf(head=([4, 8], 0, bytes(4 * 32))))
+    case("head-of-another-shape-in-blocks", "output.weight has shape (1, 32), expected (8, 4)", gguf(head=([32, 1], 8, bytes(34))))
     case("tensor-name-twice", "two tensors", gguf(change=instead(bias, name="output_norm.weight")))
     case("tensor-name-empty", "name is empty", gguf(change=instead(bias, name="")))
     case("tensor-name-65-bytes", "expected at most 64", gguf(change=instead(bias, name="x" * 65)))
@@ -618,6 +626,7 @@ def make_gguf_vocabularies():
     case("own-kind-bytes-of-other-tokens", "are not those of", tg__tokenizer__kind="bytes", tokens=letters[::-1] + tokens[256:])
     case("own-kind-bytes-with-few-tokens", "are not those of", tg__tokenizer__kind="bytes", tokens=["a", "b"])
     case("own-kind-char-of-two-characters", "are not those of", tg__tokenizer__kind="char", tokens=["a", "bc"])
+    case("own-kind-char-of-six-characters", "are not those of", tg__tokenizer__kind="char", tokens=["a", "bcdefg"])
     case("own-kind-char-not-sorted", "are not those of", tg__tokenizer__kind="char", tokens=["b", "a"])
     case("own-kind-char-twice", "are not those of", tg__tokenizer__kind="char", tokens=["a", "a"])
     case("own-kind-char-without-tokens", "the text is empty", tg__tokenizer__kind="char", tokens=texts())
@@ -726,7 +735,9 @@ def make_torch():
     case("zip-directory-elsewhere", "the zip directory has", archive([(b"m/data.pkl", tensor_pickle()), (b"m/version", b"3\n")], offset=4))
     case("big-endian", "not little-endian", torch_of(tensor_pickle(), members=[(b"m/byteorder", b"big")]))
     case("torchscript", "TorchScript", torch_of(tensor_pickle(), members=[(b"m/constants.pkl", b"}.")]))
-    case("old-format", "PyTorch's old format", bytes.fromhex("80028a0a6cfc9c46f9206aa85019") + b".")
+    old = bytes.fromhex("80028a0a6cfc9c46f9206aa85019") + b"."
+    case("old-format", "PyTorch's old format", old)
+    bad("pickle/old-format-in-a-directory/", "model", "PyTorch's old format", config_JSON=json.dumps(CONFIG), pytorch_model__bin=old)
     case("bare-pickle", "this is a Python pickle", pickle.dumps({"a": 1}, 2))
 
 
@@ -958,6 +969,13 @@ def make_archives():
     case("probability-2", "a probability is between 0 and 1", "arrays", h__0__probs=floats(1, 2, 2, 2, value=2.0))
     case("probability-negative", "a probability is between 0 and 1", "arrays", h__0__probs=floats(1, 2, 2, 2, value=-1.0))
     case("ids-too-many", "dump/text", dump_ids=npy("(3,)", "'<i8'", bytes(24)))
+    case("ids-in-2-dimensions", "dump/ids: expected [T]", dump_ids=npy("(2, 1)", "'<i8'", bytes(16)))
+    case("ids-none", "dump/ids: expected [T]", dump_ids=npy("(0,)", "'<i8'", b""))
+    case("ids-32-bits", "dump/ids: expected [T]", dump_ids=npy("(2,)", "'<i4'", bytes(8)))
+    case("text-in-2-dimensions", "dump/text: expected [T]", dump_text=npy("(2, 1)", "'|S1'", b"ab"))
+    case("five-dimensions", "has 5 dimensions and 8 elements, expected 3 or 4", h__0__q=floats(1, 2, 2, 2, 1))
+    bad("dump/width-missing.npz", "dump", "dump/n_embd is missing",
+        named({k: dump[k] for k in ("kind", "version", "dump/layout", "dump/n_layer", "dump/n_head", "dump/mask")}))
     case("ids-floats", "dump/ids", dump_ids=npy("(2,)", "'<f8'", bytes(16)))
     case("text-numbers", "dump/text", dump_text=npy("(2,)", "'<i8'", bytes(16)))
     bad("dump/settings-after-arrays.npz", "dump", "comes before dump/layout",

@@ -300,6 +300,28 @@ with zipfile.ZipFile(sys.argv[1], "w") as z:
 ' "$1"
 }
 
+# change_npz FROM TO PYTHON [ARGUMENT...]: a copy of an .npz, changed by a statement of Python.  It has the
+# arrays' names and bytes of .npy in `members`, the arguments in `arguments`, and fill(), which sets float32
+# elements.
+change_npz() {
+    need python3
+    python3 -c '
+import struct, sys, zipfile
+source, target, statement, *arguments = sys.argv[1:]
+with zipfile.ZipFile(source) as z:
+    members = {name[:-4]: z.read(name) for name in z.namelist()}
+def fill(name, value, begin=0, end=None):
+    data = members[name]
+    head = 10 + struct.unpack("<H", data[8:10])[0]
+    end = (len(data) - head) // 4 if end is None else end
+    members[name] = data[:head + 4 * begin] + struct.pack("<f", value) * (end - begin) + data[head + 4 * end:]
+exec(statement)
+with zipfile.ZipFile(target, "w") as z:
+    for name, data in members.items():
+        z.writestr(name + ".npy", data)
+' "$@"
+}
+
 # names FILE: the arrays in an .npz, one a line.
 names() {
     need python3

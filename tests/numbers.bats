@@ -18,15 +18,11 @@ setup() {
 
 # with_value FILE ARRAY FORMAT VALUE: the array's last element becomes the value, with right checksums; to bad.npz
 with_value() {
-    need python3
-    python3 -c '
-import struct, sys, zipfile
-source, name, form, value = sys.argv[1:]
-with zipfile.ZipFile(source) as a, zipfile.ZipFile("bad.npz", "w") as b:
-    for member in a.namelist():
-        data, new = a.read(member), struct.pack(form, float(value))
-        b.writestr(member, data[:-len(new)] + new if member == name + ".npy" else data)
-' "$@"
+    change_npz "$1" bad.npz '
+name, form, value = arguments
+new = struct.pack(form, float(value))
+members[name] = members[name][:-len(new)] + new
+' "${@:2}"
 }
 
 # refused WORDS COMMAND...: exit 1, one line with the words, nothing else

@@ -414,12 +414,7 @@ if layer + 1 < L or i == T - 1:
     tiny
     run -3 --separate-stderr bash -c 'tg-attn-dump --example mha --trace 0,1,2,1 > /dev/full'
     said 'standard output: '
-    need_numpy
-    python3 -c '
-import numpy as np
-a = dict(np.load("model.npz"))
-a["h.1.attn.c_attn.weight"] = np.full_like(a["h.1.attn.c_attn.weight"], 3e38)
-np.savez("huge.npz", **a)'
+    change_npz model.npz huge.npz 'fill("h.1.attn.c_attn.weight", 3e38)'
     run -1 --separate-stderr tg-attn-dump -m huge.npz -p abc --layer 1 --trace 0,1,2,1
     said 'huge.npz: layer 1, head 1, position 2: attention is not finite'
     [[ -z $output ]]

@@ -401,22 +401,28 @@ begun() {
     eventually grep -q '^tg-train: step ' err
 }
 
+# abandon: a second SIGTERM, more than a second after the first, ends the child within its step.
+abandon() {
+    local status=0
+    kill -TERM $child
+    eventually grep -q '^tg-train: finishing' err
+    sleep 1.1
+    kill -TERM $child
+    eventually has_ended
+    wait $child || status=$?
+    [[ $status = 143 ]]
+}
+
 # The steps of 65,536 passes would take minutes.
 @test "a long step: the first signal is answered at once, the second one abandons the step" {
-    local status=0
     quick -n 3 t.npz
     mv model.npz whole.npz
     cp untrained.npz model.npz
     quick -n 2 t.npz
     cp model.npz two.npz
     begun tg-train -n 3 -a 65536 t.npz
-    kill -TERM $child
-    eventually grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
-    sleep 1.1
-    kill -TERM $child
-    eventually has_ended
-    wait $child || status=$?
-    [[ $status = 143 ]]
+    abandon
+    grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
     grep -qx 'tg-train: abandoning this step, then saving those before it; again to end without saving' err
     [[ $(tail -n 2 err) = "tg-train: stopped; model.npz is unchanged
 tg-train: to go on: tg-train -n 3 -a 65536 t.npz" ]]
@@ -427,32 +433,20 @@ tg-train: to go on: tg-train -n 3 -a 65536 t.npz" ]]
 
 @test "a long step that is abandoned leaves the steps before it, also those that were not saved" {
     slow
-    local status=0
     begun tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz
     eventually grep -q '^step 1/3' err
-    kill -TERM $child
-    eventually grep -q '^tg-train: finishing' err
-    sleep 1.1
-    kill -TERM $child
-    eventually has_ended
-    wait $child || status=$?
-    [[ $status = 143 && $(step_of model.npz) = 1 ]]
+    abandon
+    [[ $(step_of model.npz) = 1 ]]
     [[ $(tail -n 2 err) = "tg-train: saved model.npz at step 1 of 3
 tg-train: to go on: tg-train -b 4 -n 3 -a 16384 --save-every 0 t.npz" ]]
 }
 
 @test "a new model whose first step is abandoned is not made" {
     slow
-    local status=0
     rm model.npz
     begun tg-train -a 65536 t.npz
-    kill -TERM $child
-    eventually grep -q '^tg-train: finishing' err
-    sleep 1.1
-    kill -TERM $child
-    eventually has_ended
-    wait $child || status=$?
-    [[ $status = 143 && ! -e model.npz ]]
+    abandon
+    [[ ! -e model.npz ]]
     [[ $(tail -n 2 err) = "tg-train: stopped; no model was saved
 tg-train: to go on: tg-train -a 65536 t.npz" ]]
     run -0 ls -A
@@ -642,19 +636,13 @@ catches_usr1() {
     run -1 --separate-stderr tg-train text
     run -2 --separate-stderr tg-train -c 17 t.npz
     begun tg-train -a 65536 t.npz
-    kill -TERM $child
-    eventually grep -q '^tg-train: finishing' err
-    sleep 1.1
-    kill -TERM $child
-    wait $child || status=$?
-    [[ $status = 143 ]]
+    abandon
     mkfifo pipe
     # while the text is being read
     tg-train pipe 2> err 3>&- &
     child=$!
     eventually test -e .tg-model.npz.lock
     kill -TERM $child
-    status=0
     wait $child || status=$?
     [[ $status = 143 ]]
     run -0 ls -A
@@ -1094,17 +1082,9 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     said "tg-train: model.npz: another archive follows the first"
 }
 
-# changed PYTHON: good.npz with its members (name: bytes of .npy) changed, as model.npz.
+# changed PYTHON: good.npz with its members changed (change_npz), as model.npz.
 changed() {
-    python3 -c '
-import struct, sys, zipfile
-z = zipfile.ZipFile("good.npz")
-members = {n[:-4]: z.read(n) for n in z.namelist()}
-exec(sys.argv[1])
-with zipfile.ZipFile("model.npz", "w") as out:
-    for name, data in members.items():
-        out.writestr(name + ".npy", data)
-' "$1"
+    change_npz good.npz model.npz "$1"
     cp model.npz before.npz
 }
 

@@ -326,6 +326,13 @@ void cli_command_add(char *command, size_t size, const char *word);
 
 /* ---- threads.c */
 
+/* A tool's option for the number of threads, on which `what` does not depend. */
+#define CLI_THREADS(value, what)                                                                             \
+    {                                                                                                        \
+        0, "threads", CLI_SIZE, value, "N",                                                                  \
+            "number of threads, which does not change " what "; 0 for one per processor", 0, 1024, NULL      \
+    }
+
 /* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
  * per processor, or OMP_NUM_THREADS is no such number. */
 TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);

@@ -120,7 +120,7 @@ tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
     if ((status = examine(&in, &reads, input, STDIN_FILENO, err)) ||
         (status = examine(&out, &replaces, output, STDOUT_FILENO, err)))
         return status;
-    if (!reads || !replaces || !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+    if (!reads || !replaces || !S_ISREG(in.st_mode) || !tg_path_same_file(&in, &out))
         return TG_OK;
     return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
                    cli_input_name(input));
@@ -128,7 +128,7 @@ tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
 
 const char *cli_ending(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = tg_path_name(path);
     const char *dot = strrchr(name, '.');
 
     return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;

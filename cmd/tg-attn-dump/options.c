@@ -167,8 +167,7 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
          "the order of q, k, v and att: as in [B,T,C], or a copy with heads first", 0, 0, NULL},
         {0, "mask", CLI_CHOICE, &o->mask, TG_ATTN_MASKS,
          "the value of a masked score, which changes no probability; min is the lowest float32", 0, 0, NULL},
-        {0, "threads", CLI_SIZE, &o->threads, "N",
-         "number of threads, which does not change the results; 0 for one per processor", 0, 1024, NULL},
+        CLI_THREADS(&o->threads, "the results"),
         {0},
     };
     cli_option options[OPTIONS_MAX];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/path.h"
 #include "lib/dump/dump_rows.h"
 #include "lib/base/size.h"
 
@@ -28,7 +29,7 @@ bool view_scale_cuts(const view *v)
 
 void view_input(const view *v, char *out, size_t size)
 {
-    const char *slash = strrchr(v->name, '/'), *name = slash ? slash + 1 : v->name;
+    const char *name = tg_path_name(v->name);
 
     cli_escape(out, size, (const unsigned char *)name, strlen(name));
 }

@@ -76,8 +76,7 @@ static int parse(int argc, char **argv, struct options *o)
          "with --trace: all counts, or a table with one line per step", 0, 0, &o->format_given},
         {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: print at most N pairs and N pieces at a time", 0,
          1e6, &o->rows_given},
-        {0, "threads", CLI_SIZE, &o->threads, "N",
-         "number of threads, which does not change the vocabulary; 0 for one per processor", 0, 1024, NULL},
+        CLI_THREADS(&o->threads, "the vocabulary"),
         {0},
     };
     const cli_tool tool = {

@@ -58,8 +58,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write --logits to FILE instead of standard output",
          0, 0, NULL},
         {0, "tsv", CLI_FLAG, &o->tsv, NULL, "print the result as tab-separated values", 0, 0, NULL},
-        {0, "threads", CLI_SIZE, &o->threads, "N",
-         "number of threads, which does not change the results; 0 for one per processor", 0, 1024, NULL},
+        CLI_THREADS(&o->threads, "the results"),
         {0},
     };
     const cli_tool tool = {

@@ -4,6 +4,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-info/show.h"
+#include "formats/path.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/bpe/bpe.h"
@@ -280,7 +281,6 @@ static void print_tensor(const tg_info *info, const tg_info_tensor *t, const str
                          const info_options *o)
 {
     char shape[SHAPE_SIZE], offset[24] = "-";
-    const char *file = info->file[t->file], *slash = strrchr(file, '/');
 
     if (t->placed)
         snprintf(offset, sizeof offset, "%" PRIu64, t->offset);
@@ -289,7 +289,7 @@ static void print_tensor(const tg_info *info, const tg_info_tensor *t, const str
     if (o->stats)
         print_stats(t);
     if (info->n_files > 1)
-        printf("  %s", slash ? slash + 1 : file);
+        printf("  %s", tg_path_name(info->file[t->file]));
     putchar('\n');
 }
 

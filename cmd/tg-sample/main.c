@@ -39,8 +39,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
         {0, "precision", CLI_CHOICE, &o->type, TG_WEIGHT_TYPES,
          "round the weights to this type; bf16 is faster, int8 still more", 0, 0, NULL},
-        {0, "threads", CLI_SIZE, &o->threads, "N",
-         "number of threads, which does not change the text; 0 for one per processor", 0, 1024, NULL},
+        CLI_THREADS(&o->threads, "the text"),
         {0},
     };
     const cli_tool tool = {

@@ -49,8 +49,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          0, 0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
          NULL},
-        {0, "threads", CLI_SIZE, &o->threads, "N",
-         "number of threads, which does not change the tokens; 0 for one per processor", 0, 1024, NULL},
+        CLI_THREADS(&o->threads, "the tokens"),
         {0},
     };
     const cli_tool tool = {

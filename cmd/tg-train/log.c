@@ -10,8 +10,9 @@
 #include "formats/format.h"
 #include "formats/path.h"
 #include "lib/base/size.h"
+#include "lib/info/log.h"
 
-static const char titles[] = "step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n";
+static const char titles[] = TG_LOG_TITLES "lr\tgrad_norm\ttokens_per_s\ttime_s\n";
 
 tg_status train_log_failed(const char *path, tg_err *err)
 {
@@ -19,19 +20,12 @@ tg_status train_log_failed(const char *path, tg_err *err)
     return tg_err_in(err, path);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 bool train_log_is(const char *path, const char *other)
 {
     char *a = tg_path_beside(path, "."), *b = tg_path_beside(other, ".");
     struct stat one, two;
-    const bool same = a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
-                      one.st_ino == two.st_ino && strcmp(base_name(path), base_name(other)) == 0;
+    const bool same = a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && tg_path_same_file(&one, &two) &&
+                      strcmp(tg_path_name(path), tg_path_name(other)) == 0;
 
     free(a);
     free(b);

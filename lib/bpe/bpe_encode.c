@@ -45,6 +45,7 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
     for (;;) {
         const size_t take = tg_size_min(n - seen, e->window);
         size_t decided;
+        bool end;
 
         if (!last && (status = tg_bpe_pieces_encode_begun(&e->pieces, text + at, seen - at, &begun,
                                                           e->offset + at, err)))
@@ -53,15 +54,15 @@ static tg_status encode_text(tg_bpe_encoder *e, const unsigned char *text, size_
         e->more = e->pieces.queue.n >= TG_LONG_PIECE_IDS && !last;
         if (e->more || (!last && (take == 0 || take < 2 * e->undecided)))
             break;
-        /* unreached: a last part of the rest: what waits fits into the window */
-        decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, last && take == n - seen);
+        end = last && take == n - seen;
+        decided = tg_splitter_mark(&e->splitter, e->starts, text + seen, take, end);
         status =
             tg_bpe_pieces_encode_marked(&e->pieces, text, n, e->starts, seen, decided, &at, e->offset, err);
         if (status)
             return status;
         e->undecided = decided == 0 && take > UNDECIDED ? take : 0;
         seen += decided;
-        if ((last && seen == n) || (decided == 0 && take < e->window))
+        if (end || (decided == 0 && take < e->window))
             break;
         if (decided == 0 && (status = widen(e, err)))
             return status;

@@ -3,7 +3,10 @@
 #include "lib/base/size.h"
 #include "lib/split/split.h"
 
-#define BATCH 64 /* pieces of a batch: as many lines of the cache are under way at a time */
+/* Pieces of a batch: as many lines of the cache are under way at a time. */
+#ifndef TG_PIECE_BATCH
+#define TG_PIECE_BATCH 64
+#endif
 
 tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe, tg_err *err)
 {
@@ -175,7 +178,6 @@ tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, siz
 {
     const tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
 
-    /* unreached: a status, in the build with tiny blocks, whose queue stays short */
     return status ? status : encode_piece(p, piece, n, offset, err);
 }
 
@@ -197,9 +199,9 @@ struct batch {
     const unsigned char *text;
     size_t n_text;
     size_t n;
-    uint32_t place[BATCH + 1]; /* from text on */
-    tg_piece_key key[BATCH];
-    uint32_t set[BATCH];
+    uint32_t place[TG_PIECE_BATCH + 1]; /* from text on */
+    tg_piece_key key[TG_PIECE_BATCH];
+    uint32_t set[TG_PIECE_BATCH];
 };
 
 /* Compute the keys, and prefetch their sets. */
@@ -270,8 +272,7 @@ tg_status tg_bpe_pieces_encode_marked(tg_bpe_pieces *p, const unsigned char *tex
                 status = encode_after(p, &t, length, offset, err);
             else
                 t.place[++t.n] = (uint32_t)next;
-            /* unreached: in the build with tiny blocks */
-            if (!status && t.n == BATCH)
+            if (!status && t.n == TG_PIECE_BATCH)
                 status = encode_batch(p, &t, offset, err);
         }
     }

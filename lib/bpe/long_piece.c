@@ -31,8 +31,7 @@ static tg_status encode_rest(const struct part *p, size_t *used, tg_id_queue *qu
     size_t n_ids;
     tg_status status;
 
-    if ((status = tg_id_queue_reserve(queue, p->n - *used, err)) ||
-        (status = encode(p, queue->ids + queue->n, *used, p->n - *used, &n_ids, err)))
+    if ((status = encode(p, queue->ids + queue->n, *used, p->n - *used, &n_ids, err)))
         return status;
     queue->n += n_ids;
     *used = p->n;
@@ -135,8 +134,7 @@ tg_status tg_long_piece_encode(tg_long_piece *l, const tg_bpe *b, tg_merger *mer
     while (n - *used > l->block && (complete || queue->n < TG_LONG_PIECE_IDS)) {
         const bool repeats = l->n_final > 0 && memcmp(text + *used, l->text, l->block) == 0;
 
-        if ((status = reserve(l, err)) || (!repeats && (status = encode_block(l, &p, *used, err))) ||
-            (status = tg_id_queue_reserve(queue, l->n_final, err)))
+        if ((status = reserve(l, err)) || (!repeats && (status = encode_block(l, &p, *used, err))))
             return status;
         memcpy(queue->ids + queue->n, l->ids, l->n_final * sizeof *l->ids);
         queue->n += l->n_final;

@@ -72,6 +72,7 @@ typedef struct tg_long_piece {
  *   complete  whether the piece ends at text + n; then all of it is encoded
  *   offset    the offset of text, for messages
  *   *used     bytes whose ids are final; the next call's text begins after them
+ *   queue     has room for n ids
  * Of an incomplete piece the rest is left for later once TG_LONG_PIECE_IDS ids are queued.  If the
  * vocabulary is not proper, nothing is encoded before the piece is complete: it is merged as a whole.
  * TG_EDATA: the vocabulary lacks a byte.  TG_ENOMEM.

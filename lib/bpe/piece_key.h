@@ -4,6 +4,7 @@
 #ifndef TG_BPE_PIECE_KEY_H
 #define TG_BPE_PIECE_KEY_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,25 +18,27 @@ typedef struct tg_piece_key {
     uint64_t half[2];
 } tg_piece_key;
 
-/* The key of a piece; for n > TG_PIECE_MAX a key that no such piece has. */
+/* The key of a piece, n <= TG_PIECE_MAX. */
 static inline tg_piece_key tg_piece_key_of(const unsigned char *piece, size_t n)
 {
     unsigned char bytes[16] = {0};
     tg_piece_key key;
 
-    memcpy(bytes, piece, n <= TG_PIECE_MAX ? n : TG_PIECE_MAX);
-    bytes[TG_PIECE_MAX] = (unsigned char)(n <= TG_PIECE_MAX ? n : TG_PIECE_MAX + 1);
+    assert(n <= TG_PIECE_MAX);
+    memcpy(bytes, piece, n);
+    bytes[TG_PIECE_MAX] = (unsigned char)n;
     memcpy(key.half, bytes, sizeof key.half);
     return key;
 }
 
-/* The same, if 16 bytes can be read at `piece`. */
+/* The same, if 16 bytes can be read at `piece`; for n > TG_PIECE_MAX a key that no such piece has. */
 static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t n)
 {
     /* At ones + 16 - n, n bytes are 0xFF, and the rest are 0. */
     static const unsigned char ones[32] = {
         0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
     };
+    /* unreached: a longer piece in lib/learn, which asks for short ones only */
     const size_t length = n <= TG_PIECE_MAX ? n : TG_PIECE_MAX + 1;
     tg_piece_key key, mask;
 

@@ -1,4 +1,5 @@
 /* Which stored tensor is which parameter. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,23 +182,19 @@ static tg_status find_heads(struct binding *b, tg_err *err)
 static tg_status assume(struct binding *b, tg_err *err)
 {
     tg_config *c = &b->f->config;
-    const bool knows_gelu = told(b->f, TG_CONFIG_ACTIVATION),
-               knows_epsilon = told(b->f, TG_CONFIG_LAYER_NORM_EPSILON);
     const char *asked = b->ask->activation;
+    const bool exact = asked && strcmp(asked, "gelu") == 0;
 
-    if (!knows_epsilon)
-        c->layer_norm_epsilon = 1e-5;
-    if (!knows_gelu)
-        c->activation = asked && strcmp(asked, "gelu") == 0 ? TG_GELU_ERF : TG_GELU_TANH;
-    else if (asked && (strcmp(asked, "gelu") == 0) != (c->activation == TG_GELU_ERF))
+    assert(told(b->f, TG_CONFIG_ACTIVATION) == told(b->f, TG_CONFIG_LAYER_NORM_EPSILON));
+    if (told(b->f, TG_CONFIG_ACTIVATION)) {
+        if (!asked || exact == (c->activation == TG_GELU_ERF))
+            return TG_OK;
         return tg_fail(err, TG_EUSAGE, "the file says %s, not %s",
                        c->activation == TG_GELU_ERF ? "gelu (exact)" : "gelu_new (tanh)", asked);
-    if (knows_epsilon)
-        return knows_gelu || asked
-                   ? TG_OK
-                   : tg_notes_add(&b->f->notes, err,
-                                  "the file does not tell the activation: gelu_new is assumed");
-    if (knows_gelu || asked)
+    }
+    c->layer_norm_epsilon = 1e-5;
+    c->activation = exact ? TG_GELU_ERF : TG_GELU_TANH;
+    if (asked)
         return tg_notes_add(&b->f->notes, err, "the file does not tell LayerNorm's epsilon: 1e-5 is assumed");
     return tg_notes_add(
         &b->f->notes, err,
@@ -205,25 +202,23 @@ static tg_status assume(struct binding *b, tg_err *err)
 }
 
 /* A member of the config that says whether some tensors exist. */
-static void find_flag(struct binding *b, tg_config_id id, bool *member, const int *kinds, size_t n)
+static void find_flag(const struct binding *b, bool *member, const int *kinds, size_t n)
 {
-    if (told(b->f, id))
-        return;
     *member = false;
     for (size_t i = 0; i < n; i++)
         *member |= has(b, kinds[i]);
 }
 
-static void find_flags(struct binding *b)
+static void find_flags(const struct binding *b)
 {
     static const int gains[] = {TG_LN1_W, TG_LN2_W, TG_LNF_W}, ln_biases[] = {TG_LN1_B, TG_LN2_B, TG_LNF_B},
                      biases[] = {TG_QKV_B, TG_ATT_PROJ_B, TG_FC_B, TG_FC_PROJ_B}, head[] = {TG_HEAD_B};
     tg_config *c = &b->f->config;
 
-    find_flag(b, TG_CONFIG_LAYER_NORM_WEIGHT, &c->layer_norm_weight, gains, 3);
-    find_flag(b, TG_CONFIG_LAYER_NORM_BIAS, &c->layer_norm_bias, ln_biases, 3);
-    find_flag(b, TG_CONFIG_LINEAR_BIAS, &c->linear_bias, biases, 4);
-    find_flag(b, TG_CONFIG_HEAD_BIAS, &c->head_bias, head, 1);
+    find_flag(b, &c->layer_norm_weight, gains, 3);
+    find_flag(b, &c->layer_norm_bias, ln_biases, 3);
+    find_flag(b, &c->linear_bias, biases, 4);
+    find_flag(b, &c->head_bias, head, 1);
 }
 
 /* ---- the head */
@@ -246,6 +241,7 @@ static tg_status same_values(bool *same, const tg_stored *s, const tg_stored *t,
     for (size_t i = 0; i < s->array.count && *same; i += CHUNK) {
         const size_t n = tg_size_min(CHUNK, s->array.count - i);
 
+        /* unreached: a status: check_numbers() has seen both types */
         if ((status = tg_stored_load(x, s, i, n, err)) || (status = tg_stored_load(y, t, i, n, err)))
             return status;
         *same = memcmp(x, y, n * sizeof *x) == 0;
@@ -270,6 +266,7 @@ static tg_status find_tie(struct binding *b, tg_err *err)
     c->tied = true;
     if (!head)
         return TG_OK;
+    /* unreached: a status, as there */
     if ((status = same_values(&same, wte, head, err)))
         return status;
     c->tied = same;
@@ -284,10 +281,11 @@ static tg_status find_tie(struct binding *b, tg_err *err)
 
 /* ---- values */
 
+/* Not the head's: it exists only with its tensor. */
 static bool is_bias(tg_param_kind kind)
 {
     return kind == TG_LN1_B || kind == TG_QKV_B || kind == TG_ATT_PROJ_B || kind == TG_LN2_B ||
-           kind == TG_FC_B || kind == TG_FC_PROJ_B || kind == TG_LNF_B || kind == TG_HEAD_B;
+           kind == TG_FC_B || kind == TG_FC_PROJ_B || kind == TG_LNF_B;
 }
 
 static bool is_gain(tg_param_kind kind)
@@ -309,13 +307,14 @@ static tg_status check_shape(const struct binding *b, const tg_stored *s, const 
                              bool transposed, tg_err *err)
 {
     size_t want[2];
-    const bool padded = b->names->padded && (p->kind == TG_WTE || p->kind == TG_HEAD_W);
     char got_text[TG_ARRAY_TEXT_MAX], want_text[TG_ARRAY_TEXT_MAX];
     bool same = s->array.ndim == p->ndim;
 
     shape_of(want, p, part, transposed);
+    if (b->names->padded && p->kind == TG_WTE)
+        want[0] = tg_size_max(want[0], s->array.shape[0]);
     for (size_t i = 0; same && i < p->ndim; i++)
-        same = s->array.shape[i] == want[i] || (padded && i == 0 && s->array.shape[i] > want[i]);
+        same = s->array.shape[i] == want[i];
     if (same)
         return TG_OK;
     return tg_fail(err, TG_EDATA, "%s has shape %s, expected %s", s->array.name,

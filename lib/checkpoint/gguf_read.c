@@ -1,9 +1,8 @@
 /* GPT-2 from a GGUF file. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "formats/block_types.h"
 #include "formats/format.h"
 #include "formats/gguf.h"
 #include "lib/base/size.h"
@@ -126,19 +125,6 @@ static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
     return TG_OK;
 }
 
-/* The head is tied if the file has none, or a copy of the embedding, which llama.cpp's converter writes. */
-static void find_tied(tg_model_file *f, const tg_tensor_list *list)
-{
-    const tg_stored *head = tg_tensor_list_find(list, "output.weight"),
-                    *embedding = tg_tensor_list_find(list, "token_embd.weight");
-
-    f->config.tied =
-        !head || (embedding && head->blocks == embedding->blocks &&
-                  tg_dtype_equal(head->array.dtype, embedding->array.dtype) &&
-                  head->stored == embedding->stored && memcmp(head->at, embedding->at, head->stored) == 0);
-    tg_config_tell(f, TG_CONFIG_TIED);
-}
-
 /* ---- the format */
 
 static bool recognize(const tg_loaded *file)
@@ -162,7 +148,6 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     tg_gguf_free(&g);
     if (status)
         return status;
-    find_tied(f, &file->list);
     return tg_model_file_bind(f, &tg_names_gguf, ask, err);
 }
 

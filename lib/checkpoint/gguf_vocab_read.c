@@ -60,7 +60,7 @@ const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
 /* ---- kinds that are no byte pair encoding */
 
 /* The bytes of a token of one character, written as in GPT-2's files, into out. */
-static bool bytes_of(unsigned char out[TG_UTF8_MAX], size_t *n, tg_gguf_text text)
+static bool bytes_of(unsigned char out[TG_UTF8_MAX * TG_BYTE_MAP_MAX], size_t *n, tg_gguf_text text)
 {
     return text.n <= TG_UTF8_MAX * TG_BYTE_MAP_MAX && tg_byte_map_read(out, n, text.p, text.n) &&
            *n <= TG_UTF8_MAX;

@@ -204,11 +204,11 @@ static tg_status make_char_merges(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_
 
 /* ---- rules */
 
-/* Whether a token's text, on its own, is encoded as other ids. */
+/* Whether a token's text, on its own, is encoded as other ids: as several, because no other token has it. */
 static tg_status is_unmade(bool *unmade, tg_encoder *e, const tg_bpe_vocab *bpe, size_t id, tg_err *err)
 {
     size_t count = 0, n;
-    int32_t ids[4], first = -1;
+    int32_t ids[4];
     bool last = false;
     tg_text text;
     tg_status status;
@@ -224,12 +224,10 @@ static tg_status is_unmade(bool *unmade, tg_encoder *e, const tg_bpe_vocab *bpe,
         }
         if (status)
             return status;
-        if (count == 0 && n > 0)
-            first = ids[0];
         count += n;
         last = ended && n < 4;
     }
-    *unmade = count != 1 || first != (int32_t)id;
+    *unmade = count != 1;
     return TG_OK;
 }
 
@@ -341,6 +339,7 @@ tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n
     if (!tok || !tg_tokenizer_has_text(tok))
         return TG_OK;
     v->kind = tg_tokenizer_kind_name(tok);
+    /* unreached: another kind: there is none with a text */
     if (strcmp(v->kind, "bytes") == 0 || strcmp(v->kind, "char") == 0 || strcmp(v->kind, "bpe") == 0)
         return make(v, tok, &l, err);
     v->kind = NULL;

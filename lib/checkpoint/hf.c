@@ -40,37 +40,30 @@ static tg_status load_part(tg_model_file *f, const char *path, tg_loaded **file,
 
 /* ---- config and tokenizer */
 
-/* Load a small text into f, only if it exists; *text is NULL if it does not. */
-static tg_status load_text(tg_model_file *f, const tg_loaded **text, const char *path, size_t max,
-                           tg_err *err)
+/* Load a small text into f. */
+static tg_status load_text(tg_model_file *f, tg_loaded **text, const char *path, size_t max, tg_err *err)
 {
-    tg_loaded *loaded = NULL;
-    bool exists;
-    tg_status status = tg_path_examine_found(path, &exists, err);
+    const tg_status status = load_part(f, path, text, err);
 
-    if (!status && exists)
-        status = tg_model_file_load(f, path, &loaded, err);
-    *text = loaded;
-    if (!status && loaded && loaded->n > max) {
-        (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", loaded->n, max);
-        return tg_err_in(err, path);
-    }
-    return status;
+    if (status || (*text)->n <= max)
+        return status;
+    (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", (*text)->n, max);
+    return tg_err_in(err, path);
 }
 
 static tg_status read_config(tg_model_file *f, bool *config, const char *directory, const tg_model_ask *ask,
                              tg_err *err)
 {
-    const tg_loaded *text;
+    tg_loaded *text;
     char *path = tg_path_in(directory, "config.json");
     tg_status status;
 
     if (!path)
         return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = load_text(f, &text, path, CONFIG_MAX, err)) && text &&
+    if (!(status = tg_path_examine_found(path, config, err)) && *config &&
+        !(status = load_text(f, &text, path, CONFIG_MAX, err)) &&
         (status = tg_hf_config_read(f, text->bytes, text->n, ask, err)))
         status = tg_err_in(err, "config.json");
-    *config = text != NULL;
     free(path);
     return status;
 }
@@ -160,15 +153,14 @@ static tg_status check_shards(const tg_shards *shards, const char *name, const t
 
 static tg_status load_shards(tg_model_file *f, const char *directory, const char *name, tg_err *err)
 {
-    const tg_loaded *index = NULL;
-    tg_loaded *file;
+    tg_loaded *index, *file;
     tg_shards shards;
     char *path = tg_path_in(directory, name);
     tg_status status =
         path ? load_text(f, &index, path, INDEX_MAX, err) : tg_fail_memory(err, strlen(directory), "a path");
 
     free(path);
-    if (status || !index)
+    if (status)
         return status;
     if ((status = tg_shards_read(&shards, index->bytes, index->n, err)))
         status = tg_err_in(err, name);

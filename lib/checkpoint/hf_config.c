@@ -168,6 +168,7 @@ static tg_status check_architectures(struct reading *r, tg_err *err)
         return TG_OK;
     tg_json_open_at(&list, &r->j, r->at[ARCHITECTURES]);
     status = tg_json_enter(&list, TG_JSON_ARRAY, err);
+    /* unreached: an element that fails: tg_json_members() has passed the array */
     while (!status && !(status = tg_json_element(&list, &more, err)) && more)
         status = check_architecture(r, &list, err);
     tg_json_close(&list);
@@ -186,6 +187,7 @@ static tg_status check_pruned(struct reading *r, tg_err *err)
         return TG_OK;
     tg_json_open_at(&object, &r->j, r->at[PRUNED]);
     if (!(status = tg_json_enter(&object, TG_JSON_OBJECT, err)) &&
+        /* unreached: a key that fails: tg_json_members() has passed the object */
         !(status = tg_json_key(&object, &key, &more, err)) && more)
         status = refuse(r, PRUNED, "a layer without some of its heads", err);
     tg_json_close(&object);

@@ -49,8 +49,6 @@ void tg_notes_free(tg_notes *notes)
 
 static void unload(tg_loaded *file)
 {
-    if (!file)
-        return;
     tg_tensor_list_free(&file->list);
     for (size_t i = 0; i < file->n_kept; i++)
         free(file->kept[i]);
@@ -262,7 +260,7 @@ static tg_status open_any(tg_model_file *f, const char *path, tg_source *source,
         (!S_ISDIR(st.st_mode) && (status = add_file(f, path, source, &file, err))))
         return status;
     for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
-        if ((*format)->recognize && (*format)->recognize(file))
+        if ((*format)->recognize(file))
             f->format = *format;
     status = f->format ? f->format->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
     if (!status && f->tokenizer)

@@ -25,12 +25,13 @@ typedef struct tg_model_format {
     const char *text; /* "a Hugging Face checkpoint" */
 
     /* recognize: whether a file begins like one of this format; file is NULL for a directory, of which
-     * only one format says that it is its own.  NULL: the format is only written. */
+     * only one format says that it is its own. */
     bool (*recognize)(const tg_loaded *file);
 
     /*
      * open: read the file f->file[0], or the directory at path: set the members of f->config that the files
-     * tell and their bits in config_known, set the tokenizer if there is one, fill the lists of tensors, and
+     * tell (sizes, tied, and either both or none of activation and layer_norm_epsilon) and their bits in
+     * config_known, set the tokenizer if there is one, fill the lists of tensors, and
      * call tg_model_file_bind().  The caller closes f after a failure, and adds path to the message.  path is
      * NULL for a stream, which has no files beside it.
      */
@@ -95,8 +96,7 @@ typedef struct tg_names {
     size_t n;
     tg_layout layout;
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
-    bool padded;   /* wte.weight and lm_head.weight may have more rows than the vocab_size that is told; these
-                      are not read */
+    bool padded;   /* wte.weight may have more rows than the vocab_size that is told; these are not read */
 } tg_names;
 
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */

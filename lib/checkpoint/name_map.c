@@ -15,14 +15,14 @@ void tg_name_map_free(tg_name_map *map)
     *map = (tg_name_map){0};
 }
 
+/* Whether it has N: only a pattern without it matches itself. */
 static bool has_layer(const char *pattern)
 {
     size_t layer;
-    const tg_name row = {.pattern = pattern, .layer = SIZE_MAX};
+    const tg_name row = {.pattern = pattern};
     const tg_names one = {.row = &row, .n = 1};
 
-    /* a pattern without N matches itself, and leaves the layer as it is */
-    return !(tg_names_find(&one, pattern, &layer) && layer == SIZE_MAX);
+    return !tg_names_find(&one, pattern, &layer);
 }
 
 /* What OURS names, into *row. */

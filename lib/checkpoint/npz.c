@@ -51,8 +51,8 @@ static tg_status list_weights(tg_model_file *f, tg_err *err)
         s.array.count = p->count;
         s.array.bytes = s.stored = p->count * sizeof(float);
         s.array.data = s.at = (const unsigned char *)f->own.weight[i];
-        if (s.at >= file->bytes && s.at < file->bytes + file->n)
-            s.offset = (uint64_t)(s.at - file->bytes);
+        if ((uintptr_t)s.at - (uintptr_t)file->bytes < file->n)
+            s.offset = (uintptr_t)s.at - (uintptr_t)file->bytes;
         if ((status = tg_tensor_list_add(&file->list, &s, err)))
             return status;
     }

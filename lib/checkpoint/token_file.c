@@ -39,6 +39,7 @@ static tg_status is_token_archive(tg_source *source, bool *is, tg_err *err)
 
     if ((status = tg_archive_open_source(&r, source, err)))
         return status;
+    /* unreached: another event: an archive begins with an array */
     if (!(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY &&
         !(status = tg_archive_expect_kind(r, &a, "tokens", err)))
         *is = true;
@@ -192,7 +193,7 @@ static tg_status begin_header(struct output *out, tg_err *err)
     out->begin = lseek(out->fd, 0, SEEK_CUR);
     if (out->begin < 0 && errno != ESPIPE)
         return tg_fail_sys(err, "cannot tell where the header begins");
-    if (out->begin < 0 || flags < 0 || (flags & O_APPEND))
+    if (out->begin < 0 || (flags & O_APPEND)) /* -1 has all flags */
         return tg_fail(err, TG_EUSAGE,
                        "an llm.c file begins with the number of ids: it cannot be written to a pipe, nor "
                        "appended");
@@ -204,6 +205,7 @@ static tg_status end_header(const struct output *out, tg_err *err)
     unsigned char header[TG_LLMC_HEADER];
     tg_status status = tg_llmc_tokens_header(header, (size_t)out->count, err);
 
+    /* unreached: a status: 2^31 ids, in 4 GiB */
     if (status)
         return status;
     for (size_t done = 0; done < sizeof header;) {

@@ -5,7 +5,7 @@
 
 static void add(tg_dump_difference *sum, const tg_dump_difference *d)
 {
-    if (d->count > 0 && (sum->count == 0 || d->first < sum->first)) {
+    if (sum->count == 0 || d->first < sum->first) {
         sum->first = d->first;
         sum->dumped = d->dumped;
         sum->computed = d->computed;

@@ -85,6 +85,7 @@ static tg_status check_offsets(const tg_dump *a, tg_err *err)
     char text[TG_TENSOR_TEXT_MAX];
     size_t n;
 
+    /* unreached: too many: an array of so many positions has 16 GiB or more */
     if (!tg_tensor_count(&n, scores, 4, err) && !tg_tensor_count(&n, bytes, 4, err))
         return TG_OK;
     return tg_fail(err, TG_EDATA, "offsets of scores of %s exceed %zu", tg_tensor_text(text, scores, 4),
@@ -193,6 +194,7 @@ static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
 
     if (!parse_name(a->name, &number, &stage))
         return TG_OK;
+    /* unreached: the status of check_offsets(), as there */
     if ((status = check_array(dump, a, stage, err)) || (status = check_offsets(dump, err)))
         return status;
     if (number >= dump->n_layer)

@@ -34,8 +34,11 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
     tg_archive_writer *a = w->archive;
     tg_status status;
 
+    /* unreached: failures: there is room in the buffer */
     if ((status = tg_archive_put_text(a, "kind", TG_DUMP_KIND, err)) ||
+        /* unreached: as above */
         (status = tg_archive_put_i64(a, "version", TG_DUMP_VERSION, err)) ||
+        /* unreached: as above */
         (status = tg_fields_put(tg_dump_fields, &dump, a, err)))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;

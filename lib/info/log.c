@@ -6,15 +6,14 @@
 
 #include "lib/base/decimal.h"
 #include "lib/base/grow.h"
+#include "lib/info/log.h"
 #include "lib/info/parts.h"
 
-#define TITLES "step\tloss\tval_loss\t"
 #define LINE_SIZE 1024 /* bytes of a line */
-#define STEP_MAX 1e12  /* as --steps has it */
 
 bool tg_info_is_log(const unsigned char *text, size_t n)
 {
-    return n >= strlen(TITLES) && memcmp(text, TITLES, strlen(TITLES)) == 0;
+    return n >= strlen(TG_LOG_TITLES) && memcmp(text, TG_LOG_TITLES, strlen(TG_LOG_TITLES)) == 0;
 }
 
 static tg_status append(double **numbers, size_t n, size_t capacity, double x, tg_err *err)
@@ -62,7 +61,8 @@ static bool parse(double x[3], char *line)
 /* Whether tg-train could have written them: a step that it counts, and losses; the second may be missing. */
 static bool plausible(const double x[3])
 {
-    return x[0] >= 1 && x[0] <= STEP_MAX && x[0] == floor(x[0]) && x[1] >= 0 && (isnan(x[2]) || x[2] >= 0);
+    return x[0] >= 1 && x[0] <= TG_LOG_STEP_MAX && x[0] == floor(x[0]) && x[1] >= 0 &&
+           (isnan(x[2]) || x[2] >= 0);
 }
 
 static tg_status take_line(tg_info_history *h, const unsigned char *text, size_t n, size_t number,

@@ -6,9 +6,10 @@
 #include "lib/kernels/kernels.h"
 #include "lib/unicode/unicode.h"
 
+/* n < 64 */
 static uint64_t ones(unsigned n)
 {
-    return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+    return ((uint64_t)1 << n) - 1;
 }
 
 /* Add the characters that are not ASCII to the masks of the next bytes. */

@@ -157,7 +157,7 @@ static inline uint64_t tg_split_contractions(tg_split_pass *p, uint64_t candidat
         const unsigned i = tg_split_lowest(candidates);
         size_t length;
 
-        /* unreached: a rule compiles this with a constant `separate` */
+        /* unreached: `separate` is constant: true in o200k, false in the other rules */
         if (separate && i > 0 && taken >> (i - 1) & 1)
             continue;
         length = tg_split_contraction(p->text + i, p->n - i, any_case);
@@ -204,10 +204,10 @@ static inline __attribute__((always_inline)) void tg_split_run(tg_split_word wor
             p.continued = m[w].continued;
         }
     }
-    /* unreached: for rules without lines */
+    /* unreached: in gpt2 and gpt2-digits, to which a line end is white space like any other */
     if (p.line_start != TG_SPLIT_NOWHERE)
         tg_split_mark_at(&p, p.line_start);
-    /* unreached: for rules without capitals */
+    /* unreached: except in o200k, the only rule that divides words at capitals */
     if (p.capitals != TG_SPLIT_NOWHERE)
         tg_split_mark_at(&p, p.capitals);
     *state = tg_split_pack(&p.before);

@@ -280,6 +280,7 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
 
     if (!e->kind->cut)
         return 0;
+    /* unreached: a cut at `from`: every kind's are after it */
     while (cut > from && (cut = e->kind->cut(e->state, text, cut, cut - from)) > 0)
         if (!e->search || !tg_specials_cross(&e->search->specials, text[cut - 1], text[cut]))
             return cut;

@@ -9,11 +9,11 @@
 
 static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_SEED] = TG_U64_FIELD("train/seed", tg_settings, seed),
-    [TG_SET_STEPS] = SIZE_ROW(steps, 1, 1e12),
+    [TG_SET_STEPS] = SIZE_ROW(steps, 1, TG_STEPS_MAX),
     [TG_SET_BATCH] = SIZE_ROW(batch, 1, 65536),
     [TG_SET_CONTEXT] = SIZE_ROW(context, 0, 1e7),
     [TG_SET_ACCUMULATE] = SIZE_ROW(accumulate, 1, 65536),
-    [TG_SET_WARMUP] = SIZE_ROW(warmup, 0, 1e12),
+    [TG_SET_WARMUP] = SIZE_ROW(warmup, 0, TG_STEPS_MAX),
     [TG_SET_LR] = REAL_ROW(lr, 0, 1e3),
     [TG_SET_MIN_LR] = REAL_ROW(min_lr, 0, 1e3),
     [TG_SET_BETA1] = REAL_ROW(beta1, 0, 0.999999),

@@ -66,6 +66,9 @@ extern const tg_fields tg_settings_fields;
  * otherwise it was chosen, and is kept. */
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS]);
 
+/* The maximum of the settings that count steps. */
+#define TG_STEPS_MAX 1e12
+
 /* A run has fewer steps, passes and sequences than this: they are coordinates of its random
  * numbers (lib/base/rng.h). */
 #define TG_RUN_LIMIT ((size_t)1 << 40)

@@ -12,10 +12,10 @@
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "tests/fuzz/failing.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/zip_walk.h"
 #include "tests/unit/deflated.h"
+#include "tests/unit/failing.h"
 
 #define DATA_MAX 100000 /* max bytes of an array to read */
 

@@ -10,8 +10,8 @@
 
 #include "lib/base/threads.h"
 #include "lib/text/encoder.h"
-#include "tests/fuzz/failing.h"
 #include "tests/fuzz/input.h"
+#include "tests/unit/failing.h"
 #include "tests/unit/ref_bpe.h"
 
 #define INPUT_SIZE_MAX 1500

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "tests/fuzz/failing.h"
 #include "tests/fuzz/zip_walk.h"
+#include "tests/unit/failing.h"
 
 #if defined __SANITIZE_ADDRESS__
 #define POISONS
@@ -106,7 +106,7 @@ void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
 
     if (fd < 0)
         return __real_mmap(at, n, prot, flags, fd, from);
-    if (failing_call()) {
+    if (failing_now()) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -164,7 +164,7 @@ ssize_t __wrap_read(int fd, void *to, size_t n)
 
     if (fd != stream.fd || fd < 0)
         return __real_read(fd, to, n);
-    if (failing_call()) {
+    if (failing_now()) {
         errno = EIO;
         return -1;
     }

@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
-/* End the program, unless ok; where a call has failed on purpose (failing.h), go on at input_abandoned. */
+/* End the program, unless ok; where a call has failed on purpose (failing_after), go on at input_abandoned.
+ */
 void must(int ok);
 extern jmp_buf input_abandoned;
 

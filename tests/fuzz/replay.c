@@ -6,9 +6,10 @@
  *
  * N mutations of each file, the same in every run.
  *
- * -failing: each file again and again, with the n-th call of failing.h failing, n = 1, 2, ... until none
- * fails any more, and all from the n-th on; with a step of N instead of 1.  With the address sanitizer no
- * memory may be lost then, except by a fuzzer that is abandoned where it expects success.
+ * -failing: each file again and again, with the n-th allocation, mapping or read of an input by the library
+ * failing, n = 1, 2, ... until none fails any more, and all from the n-th on; with a step of N instead of 1.
+ * With the address sanitizer no memory may be lost then, except by a fuzzer that is abandoned where it
+ * expects success.
  *
  * Prints how many inputs it ran, and how often a call failed.
  */
@@ -20,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/fuzz/failing.h"
 #include "tests/fuzz/input.h"
+#include "tests/unit/failing.h"
 
 #pragma weak LLVMFuzzerCustomMutator
 
@@ -100,13 +101,16 @@ static bool run_failing(const uint8_t *data, size_t size, size_t n, bool all, in
     const size_t before = heap_bytes();
     bool failed;
 
-    failing_begin(n, all);
+    if (all)
+        failing_after((long)n - 1);
+    else
+        failing_once_after((long)n - 1);
     if (run(data, size) && heap_bytes() != before) {
         fprintf(stderr, "call %zu failed: %zu bytes of memory before, %zu after\n", n, before, heap_bytes());
         abort();
     }
     failed = failing_failed();
-    failing_begin(0, false);
+    failing_after(-1);
     input_forget();
     must(close_range((unsigned)after, ~0u, 0) == 0);
     return failed;

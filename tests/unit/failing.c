@@ -1,46 +1,45 @@
 #include "tests/unit/failing.h"
 
 #include <errno.h>
-#include <stddef.h>
 
-static long left = -1; /* allocations that succeed; -1: all */
+static struct {
+    long left; /* calls that succeed; -1: all */
+    bool once, failed, rest;
+} calls = {.left = -1};
 
 void failing_after(long n)
 {
-    left = n;
+    calls.left = n;
+    calls.once = calls.failed = calls.rest = false;
+}
+
+void failing_once_after(long n)
+{
+    failing_after(n);
+    calls.once = true;
+}
+
+void failing_rest(bool rest)
+{
+    calls.rest = rest;
 }
 
 bool failing_now(void)
 {
-    if (left < 0)
+    if (calls.rest || calls.left < 0)
         return false;
-    if (left == 0) {
-        errno = ENOMEM;
-        return true;
+    if (calls.left > 0) {
+        calls.left--;
+        return false;
     }
-    left--;
-    return false;
+    if (calls.once)
+        calls.left = -1;
+    calls.failed = true;
+    errno = ENOMEM;
+    return true;
 }
 
-/* The linker sends allocations here. */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t each);
-void *__wrap_realloc(void *p, size_t n);
-
-void *__wrap_malloc(size_t n)
+bool failing_failed(void)
 {
-    return failing_now() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t each)
-{
-    return failing_now() ? NULL : __real_calloc(n, each);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return failing_now() ? NULL : __real_realloc(p, n);
+    return calls.failed;
 }

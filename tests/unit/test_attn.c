@@ -14,8 +14,8 @@
 #include "lib/gpt/infer.h"
 #include "lib/gpt/prompt.h"
 #include "lib/nn/ref/ref.h"
-#include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
+#include "tests/unit/files.h"
 #include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
@@ -366,14 +366,6 @@ static void bad_qkv_is_refused(void)
 
 /* ---- prompts */
 
-static FILE *file_of(const void *data, size_t n)
-{
-    FILE *f = tmpfile();
-
-    CHECK(f != NULL && fwrite(data, 1, n, f) == n && fflush(f) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
-    return f;
-}
-
 static tg_status read_prompt(tg_prompt *p, FILE *f, tg_err *err)
 {
     tg_model m;
@@ -408,33 +400,13 @@ static void prompt_of_text(void)
     tg_prompt_free(&p);
 }
 
-static FILE *tokens_of(const char *text, size_t copies)
-{
-    const tg_tokenizer *tok;
-    tg_tokens_writer *w;
-    tg_err err = {0};
-    FILE *f = tmpfile();
-
-    CHECK(f != NULL);
-    CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
-    while (copies-- > 0) {
-        CHECK_OK(tg_tokens_create(&w, fileno(f), tok, &err), &err);
-        CHECK_OK(tg_tokens_write_packed(w, text, strlen(text), &err), &err);
-        CHECK_OK(tg_tokens_finish(w, &err), &err);
-        tg_tokens_abandon(w);
-    }
-    tg_tokenizer_free(tok);
-    CHECK(lseek(fileno(f), 0, SEEK_SET) == 0);
-    return f;
-}
-
 static void prompt_of_tokens(void)
 {
     const struct array other = {"x", TG_F32, 1, {3}, f4};
     tg_prompt p;
     tg_err err = {0};
 
-    CHECK_OK(read_prompt(&p, tokens_of("To be", 2), &err), &err);
+    CHECK_OK(read_prompt(&p, tokens_of("To be", 5, 2), &err), &err);
     CHECK_EQ(p.n, 10);
     CHECK_EQ(p.ids[0], 'T');
     CHECK_EQ(p.ids[9], 'e');

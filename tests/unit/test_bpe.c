@@ -1,4 +1,5 @@
 /* Byte pair encoding, against its definition (ref_bpe.h). */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "tests/unit/failing.h"
 #include "tests/unit/read_tokenizer.h"
 #include "tests/unit/ref_bpe.h"
+#include "tests/unit/refusing.h"
 
 /* Numbers below `below`, the same in every run. */
 static size_t draw(uint64_t *seed, size_t below)
@@ -119,6 +121,45 @@ static void fill_letters(unsigned char *text, size_t n, size_t letters, uint64_t
 
     for (size_t i = 0; i < n; i++)
         text[i] = i > 0 && draw(seed, runs) > 0 ? text[i - 1] : (unsigned char)('a' + draw(seed, letters));
+}
+
+/* A pair that the table mistakes for a merge, which has the same first token, is not merged. */
+static void wrong_guesses(void)
+{
+    enum { N = 128, SECRETS = 128 };
+    uint32_t halves[1 + N][2] = {{'x', 'y'}}, made[1 + N] = {256}, byte_ids[256];
+    size_t wrong = 0;
+
+    for (uint32_t i = 0; i < 256; i++)
+        byte_ids[i] = i;
+    for (uint32_t i = 0; i < N; i++) {
+        halves[1 + i][0] = 256;
+        halves[1 + i][1] = i;
+        made[1 + i] = 257 + i;
+    }
+    for (uint64_t secret = 0; secret < SECRETS; secret++) {
+        tg_pairs pairs;
+        tg_merger merger = {.pairs = &pairs};
+        tg_err err = {0};
+
+        CHECK_OK(
+            tg_pairs_create(&pairs, (const uint32_t(*)[2])halves, made, 1 + N, NULL, byte_ids, secret, &err),
+            &err);
+        for (uint32_t right = 0; right < 256; right++) {
+            const unsigned char text[3] = {'x', 'y', (unsigned char)right};
+            int32_t ids[3] = {'x', 'y', (int32_t)right};
+            const size_t n = tg_merge_short(&merger, ids, text, 3);
+
+            if (right < N) {
+                CHECK(n == 1 && ids[0] == (int32_t)(257 + right));
+                continue;
+            }
+            CHECK(n == 2 && ids[0] == 256 && ids[1] == (int32_t)right);
+            wrong += tg_pairs_guess(&pairs, 256, right) != TG_RANK_NONE;
+        }
+        tg_pairs_free(&pairs);
+    }
+    CHECK(wrong > 0);
 }
 
 static void random_vocabularies(void)
@@ -298,6 +339,42 @@ static void texts_in_parts(void)
     }
 }
 
+/* Runs whose pieces only the character after them decides: white space after a line end, and capitals after
+ * letters without case.  Longer than any window, in parts of one byte, and in parts that are longer than the
+ * window, too. */
+static const char *const undecided[] = {"\n ", "\u4E2DA"};
+
+static void fill_undecided(unsigned char *text, size_t n, const char *run)
+{
+    const size_t begin = strlen(run) - 1;
+
+    memset(text, run[begin], n);
+    memcpy(text, run, begin);
+    text[n / 2] = 'x';
+}
+
+static void undecided_runs(void)
+{
+    enum { N = 20000 };
+    const size_t lengths[] = {300, N}, steps[] = {1, 7, N};
+    static unsigned char text[N];
+
+    for (tg_split split = 0; split < TG_SPLITS; split++) {
+        ref_vocab v = text_vocab(split);
+        tg_encoder *e = new_encoder(&v);
+
+        for (size_t i = 0; i < 4; i++) {
+            const size_t n = lengths[i / 2];
+
+            fill_undecided(text, n, undecided[i % 2]);
+            for (size_t s = n == N; s < 3; s++)
+                expect_encoding(e, &v, text, n, steps[s], 1000);
+        }
+        tg_encoder_free(e);
+        ref_vocab_free(&v);
+    }
+}
+
 /* The tokens' bytes in a row are the text, whatever bytes it has. */
 static void round_trip(void)
 {
@@ -415,35 +492,78 @@ static void memory_is_bounded(void)
     free(text);
 }
 
+/* Encode a text that has a byte without a token, `step` bytes at a time, and free the encoder.  True: that is
+ * found only at the end. */
+static bool lacks_a_byte(tg_encoder *e, const void *text, size_t n, size_t step, const char *message)
+{
+    int32_t ids[256];
+    tg_status status = TG_OK;
+    tg_err err = {0};
+    bool at_end;
+
+    for (size_t at = 0, count; !status && at < n; at += step) {
+        tg_text part = {(const unsigned char *)text + at, tg_size_min(step, n - at)};
+
+        status = tg_encoder_encode(e, &part, ids, 256, &count, &err);
+    }
+    at_end = status == TG_OK;
+    if (at_end)
+        status = tg_encoder_finish(e, ids, 256, &n, &err);
+    CHECK_EQ(status, TG_EDATA);
+    CHECK_HAS(err.message, message);
+    tg_encoder_free(e);
+    return at_end;
+}
+
 /* A byte that has no token is named with its place, wherever the text was cut. */
 static void missing_bytes(void)
 {
     const size_t steps[] = {1, 3, 100};
     ref_vocab v;
-    tg_encoder *e;
-    int32_t ids[64];
 
     ref_vocab_begin(&v, TG_SPLIT_GPT2);
     (void)ref_vocab_merge(&v, ref_vocab_add(&v, "a", 1), ref_vocab_add(&v, "b", 1));
     (void)ref_vocab_add(&v, " ", 1);
     for (size_t i = 0; i < 3; i++) {
-        tg_status status = TG_OK;
-        tg_err err = {0};
-        size_t n;
+        tg_encoder *e = new_encoder(&v);
 
-        e = new_encoder(&v);
         tg_encoder_set_offset(e, 1000);
-        for (size_t at = 0; !status && at < 11; at += steps[i]) {
-            tg_text part = {(const unsigned char *)"ab ab aba\xC2z" + at, tg_size_min(steps[i], 11 - at)};
-
-            status = tg_encoder_encode(e, &part, ids, 64, &n, &err);
-        }
-        if (!status)
-            status = tg_encoder_finish(e, ids, 64, &n, &err);
-        CHECK_EQ(status, TG_EDATA);
-        CHECK_HAS(err.message, "byte 1009 of the text is 0xC2, which the vocabulary lacks");
-        tg_encoder_free(e);
+        (void)lacks_a_byte(e, "ab ab aba\xC2z", 11, steps[i],
+                           "byte 1009 of the text is 0xC2, which the vocabulary lacks");
     }
+    ref_vocab_free(&v);
+}
+
+/* In a short piece that a long one follows; before them what makes the smallest windows wide enough for both.
+ */
+static void missing_bytes_before_a_long_piece(void)
+{
+    enum { SPACES = 300, LONG = 2 * TG_LONG_PIECE_BLOCK, N = SPACES + LONG + 7 };
+    unsigned char text[N];
+    ref_vocab v;
+    tg_encoder *e;
+    int32_t ids[N];
+    tg_text part = {text, N};
+    size_t n;
+    tg_status status;
+    tg_err err = {0};
+
+    memset(text, ' ', N);
+    memset(text + N - LONG - 3, 'a', LONG);
+    memcpy(text, "\n", 1);
+    memcpy(text + SPACES, "a \xC2", 3);
+    memcpy(text + N - 2, "a ", 2);
+    ref_vocab_begin(&v, TG_SPLIT_CL100K);
+    (void)ref_vocab_add(&v, "a", 1);
+    (void)ref_vocab_add(&v, " ", 1);
+    (void)ref_vocab_add(&v, "\n", 1);
+    e = new_encoder(&v);
+    status = tg_encoder_encode(e, &part, ids, N, &n, &err);
+    if (!status)
+        status = tg_encoder_finish(e, ids, N, &n, &err);
+    CHECK_EQ(status, TG_EDATA);
+    CHECK_HAS(err.message, "byte 302 of the text is 0xC2, which the vocabulary lacks");
+    tg_encoder_free(e);
     ref_vocab_free(&v);
 }
 
@@ -454,12 +574,6 @@ static void missing_bytes_late(void)
         "\xC2 a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a";
     unsigned char text[200];
     ref_vocab v;
-    tg_encoder *e;
-    int32_t ids[256];
-    tg_text part = {text, sizeof text};
-    size_t n;
-    tg_status status;
-    tg_err err = {0};
 
     memset(text, 'a', sizeof text);
     text[150] = 0xC2;
@@ -470,17 +584,15 @@ static void missing_bytes_late(void)
                         "a\xC2"
                         "a",
                         3);
-    e = new_encoder(&v);
-    status = tg_encoder_encode(e, &part, ids, 256, &n, &err);
-    if (!status)
-        status = tg_encoder_finish(e, ids, 256, &n, &err);
-    CHECK_EQ(status, TG_EDATA);
-    CHECK_HAS(err.message, "byte 150 of the text is 0xC2, which the vocabulary lacks");
-    tg_encoder_free(e);
+    (void)lacks_a_byte(new_encoder(&v), text, sizeof text, sizeof text,
+                       "byte 150 of the text is 0xC2, which the vocabulary lacks");
     ref_vocab_free(&v);
 
     for (size_t i = 0; i < 2; i++) {
         const char *ends[] = {"\xC2<s>", held};
+        tg_encoder *e;
+        tg_err err;
+        bool at_end;
 
         ref_vocab_begin(&v, TG_SPLIT_GPT2);
         (void)ref_vocab_add(&v, "a", 1);
@@ -491,14 +603,9 @@ static void missing_bytes_late(void)
                                               " a a a a a a a a a a a a<s>");
         e = new_encoder(&v);
         CHECK_OK(tg_encoder_match_special(e, &err), &err);
-        part = (tg_text){(const unsigned char *)ends[i], strlen(ends[i])};
-        status = tg_encoder_encode(e, &part, ids, 256, &n, &err);
-        CHECK(i == 0 || status == TG_OK);
-        if (!status)
-            status = tg_encoder_finish(e, ids, 256, &n, &err);
-        CHECK_EQ(status, TG_EDATA);
-        CHECK_HAS(err.message, "byte 0 of the text is 0xC2, which the vocabulary lacks");
-        tg_encoder_free(e);
+        at_end = lacks_a_byte(e, ends[i], strlen(ends[i]), strlen(ends[i]),
+                              "byte 0 of the text is 0xC2, which the vocabulary lacks");
+        CHECK(i == 0 || at_end);
         ref_vocab_free(&v);
     }
 }
@@ -663,6 +770,39 @@ static void encode_without_memory(const tg_tokenizer *tok, const unsigned char *
     free(got);
 }
 
+/* The vocabulary has the longest piece as a token. */
+static void no_memory_for_a_whole_piece(void)
+{
+    unsigned char piece[200];
+    ref_vocab v;
+    const tg_tokenizer *tok;
+
+    memset(piece, 'a', sizeof piece);
+    ref_vocab_begin(&v, TG_SPLIT_GPT2);
+    ref_vocab_add_bytes(&v);
+    (void)ref_vocab_add(&v, piece, sizeof piece);
+    v.view.whole_pieces = true;
+    tok = ref_vocab_tokenizer(&v);
+    encode_without_memory(tok, piece, sizeof piece);
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+}
+
+/* The cache of pieces is in memory of its own. */
+static void no_memory_for_the_cache(void)
+{
+    ref_vocab v = text_vocab(TG_SPLIT_GPT2);
+    const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+    tg_encoder *e;
+    tg_err err = {0};
+
+    refuse("mmap", 1, ENOMEM);
+    CHECK_EQ(tg_encoder_create(&e, tok, &err), TG_ENOMEM);
+    CHECK(refused_all() && !e);
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+}
+
 /* Runs that rules look to the end of. */
 static void no_memory(void)
 {
@@ -678,6 +818,12 @@ static void no_memory(void)
 
         encode_without_memory(tok, text, sizeof text);
         encode_without_memory(tok, (const unsigned char *)"the", 3);
+        for (size_t i = 0; i < 2; i++) {
+            unsigned char run[20000];
+
+            fill_undecided(run, sizeof run, undecided[i]);
+            encode_without_memory(tok, run, sizeof run);
+        }
         tg_tokenizer_free(tok);
         ref_vocab_free(&v);
     }
@@ -733,6 +879,7 @@ static void threads(void)
             g.n = 0;
             for (size_t at = 0; at < N; at += steps[i])
                 CHECK_OK(tg_parallel_encode(p, text + at, tg_size_min(steps[i], N - at), &err), &err);
+            CHECK_OK(tg_parallel_encode(p, text, 0, &err), &err); /* changes nothing */
             CHECK_OK(tg_parallel_finish(p, &err), &err);
             CHECK_EQ(g.n, count);
             CHECK(memcmp(g.ids, want, count * sizeof *want) == 0);
@@ -976,21 +1123,26 @@ static void unmade_tokens(void)
 
 int main(void)
 {
+    RUN(wrong_guesses);
     RUN(random_vocabularies);
     RUN(dead_merges);
     RUN(parts_of_pieces);
     RUN(texts_in_parts);
+    RUN(undecided_runs);
     RUN(round_trip);
     RUN(long_pieces);
     RUN(normalised_long_piece);
     RUN(memory_is_bounded);
     RUN(missing_bytes);
+    RUN(missing_bytes_before_a_long_piece);
     RUN(missing_bytes_late);
     RUN(special_tokens);
     RUN(odd_special_tokens);
     RUN(cuts_beside_special_tokens);
     RUN(special_tokens_by_text);
     RUN(no_memory);
+    RUN(no_memory_for_a_whole_piece);
+    RUN(no_memory_for_the_cache);
     RUN(threads);
     RUN(threads_fail);
     RUN(archives);

@@ -1,5 +1,7 @@
 /* lib/dump: a dump used in place, or copied from a pipe; rows from the stages that it has.  Foreign and
  * damaged dumps: tests/tg-attn-view.bats. */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +9,14 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "lib/base/threads.h"
+#include "lib/dump/dump_check.h"
 #include "lib/dump/dump_read.h"
 #include "lib/dump/dump_rows.h"
+#include "lib/dump/dump_write.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/refusing.h"
 
 enum { B = 2, T = 5, H = 3, D = 2, C = H * D, LAYERS = 2 };
 
@@ -201,6 +207,96 @@ static void scratch_is_for_what_is_stored(void)
     fclose(f);
 }
 
+/* Whichever write fails, the error says why. */
+static void failing_writes(void)
+{
+    enum { POSITIONS = 20000 };
+    static float x[3][POSITIONS];
+    static int32_t ids[POSITIONS];
+    static char texts[POSITIONS];
+    const tg_qkv_view view = {
+        .stride = 1, .q = x[0], .k = x[1], .v = x[2], .B = 1, .T = POSITIONS, .C = 1, .H = 1};
+    const tg_dump_settings settings = {
+        .stage = TG_ATTN_Q, .mask = TG_ATTN_MIN, .ids = ids, .text = texts, .text_size = 1};
+    const int null = open("/dev/null", O_WRONLY);
+    bool refused = true;
+    int n = 0;
+
+    while (refused && n < 100) {
+        tg_attn_layers layers;
+        tg_status status;
+        tg_err err = {0};
+
+        tg_attn_layers_given(&layers, &view);
+        refuse("write", ++n, EIO);
+        status = tg_dump_write(null, &layers, &settings, &err);
+        refused = refused_all();
+        CHECK_EQ(status, refused ? TG_EIO : TG_OK);
+        CHECK(!refused || err.sys == EIO);
+        tg_attn_layers_close(&layers);
+    }
+    CHECK(n > 3 && n < 100);
+    close(null);
+}
+
+/* ---- what is stored, and what is computed */
+
+struct scratch_of {
+    tg_stage_scratch *scratch;
+    const tg_qkv_view *view;
+};
+
+static void place_scratch(tg_arena *arena, void *context)
+{
+    const struct scratch_of *s = context;
+
+    tg_stage_scratch_place(arena, s->scratch, s->view->B, s->view->T, s->view->C, s->view->H);
+}
+
+/* Many rows, which threads compare in any order: the first difference is the same.  Those that differ are the
+ * last of one thread's rows and the first of another's. */
+static void first_difference(void)
+{
+    enum { ROWS = 600, WIDTH = 2, TIMES = 100, FIRST = 15 + 16 * 16 };
+    static float q[ROWS * WIDTH], k[ROWS * WIDTH], v[ROWS * WIDTH], stored[ROWS * ROWS];
+    const tg_qkv_view view = {.q = q,
+                              .k = k,
+                              .v = v,
+                              .B = 1,
+                              .T = ROWS,
+                              .C = WIDTH,
+                              .H = 1,
+                              .stride = WIDTH,
+                              .layout = TG_ATTN_BTHD};
+    const tg_dump dump = {.mask = TG_ATTN_MIN};
+    tg_dump_layer layer = {.data = {[TG_ATTN_PROBS] = stored}};
+    const tg_attn_layer computed = {.view =
+                                        view}; /* q and k are 0: all probabilities of a row are the same */
+    tg_stage_scratch scratch;
+    tg_arena arena = {0};
+    tg_dump_difference d;
+    size_t count = 0;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j <= i; j++)
+            stored[i * ROWS + j] = 1 / (float)(i + 1);
+    for (size_t i = FIRST; i < ROWS; i++)
+        if (i % 16 == 15 || i % 16 == 0) {
+            stored[i * ROWS] = 2;
+            count++;
+        }
+    CHECK_OK(tg_arena_build(&arena, place_scratch, &(struct scratch_of){&scratch, &view}, &err), &err);
+    tg_threads_set(4);
+    for (int t = 0; t < TIMES; t++) {
+        tg_dump_compare(&d, &dump, &layer, TG_ATTN_PROBS, &computed, &scratch, 1e-6);
+        CHECK(d.count == count && d.first == (size_t)FIRST * ROWS);
+        CHECK(d.dumped == 2 && d.computed == stored[FIRST * ROWS + 1]);
+    }
+    tg_threads_set(1);
+    tg_arena_free(&arena);
+}
+
 int main(void)
 {
     RUN(a_file_is_used_in_place);
@@ -208,5 +304,7 @@ int main(void)
     RUN(a_pipe_is_copied);
     RUN(rows_are_the_references);
     RUN(scratch_is_for_what_is_stored);
+    RUN(failing_writes);
+    RUN(first_difference);
     return check_done();
 }

@@ -276,6 +276,12 @@ static void what_llama_cannot_split(void)
     expect_loss(bpe_of(&v.view), "it does not reach tokens that no merges make");
     memcpy(v.tokens + 3, "ax", 2); /* nor "ax": there is no "x" */
     expect_loss(bpe_of(&v.view), "it does not reach tokens that no merges make");
+    v.view = (tg_bpe_vocab){.split = TG_SPLIT_GPT2,
+                            .n = 2,
+                            .ends = (uint32_t[]){1, 7},
+                            .tokens = (const unsigned char *)"aaaaaaa",
+                            .whole_pieces = true};
+    expect_loss(bpe_of(&v.view), "it does not reach tokens that no merges make");
 }
 
 static void two_tokens_that_look_alike(void)

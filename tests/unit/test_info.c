@@ -8,7 +8,9 @@
 
 #include "formats/archive.h"
 #include "lib/info/info.h"
+#include "lib/info/log.h"
 #include "lib/text/tokens_write.h"
+#include "lib/train/settings.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 
@@ -193,6 +195,7 @@ static void logs(void)
     tg_err err = {0};
     const int fd = make_file();
 
+    CHECK(TG_LOG_STEP_MAX == TG_STEPS_MAX);
     CHECK(write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     CHECK_OK(open_info(&info, true, true, &err), &err);
     CHECK(strcmp(info.kind, "log") == 0);

@@ -3,6 +3,7 @@
  * is read again.
  */
 #define _GNU_SOURCE /* memfd_create */
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,9 +20,11 @@
 #include "lib/checkpoint/model_format.h"
 #include "lib/checkpoint/model_open.h"
 #include "lib/checkpoint/name_map.h"
+#include "lib/text/bare_ids.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
 #include "tests/unit/failing.h"
+#include "tests/unit/refusing.h"
 #include "tests/unit/small_model.h"
 
 /* ---- a directory for the files of a test */
@@ -225,6 +228,15 @@ static void expect_values(const tg_model_file *f, const tg_model *want)
     free(buffer.x);
 }
 
+static void save_own(const tg_model *m)
+{
+    const int fd = open(in_directory("model.npz"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    tg_err err = {0};
+
+    CHECK_OK(tg_model_write(m, fd, &err), &err);
+    close(fd);
+}
+
 static void expect_model(const char *name, const tg_model_ask *ask, const tg_model *want)
 {
     for (int flat = 0; flat < 2; flat++) {
@@ -317,6 +329,38 @@ static void in_place(void)
     CHECK(strcmp(tg_tokenizer_kind_name(got.tokenizer), "ids") == 0);
     tg_model_free(&got);
     list_free(&l);
+    tg_model_free(&want);
+    clean();
+}
+
+/* Any vector that other layers have may be missing: gains are ones, biases zeros. */
+static void each_missing_vector(void)
+{
+    tg_model want = make(true, 24);
+
+    for (size_t i = 0; i < want.table.n; i++) {
+        const tg_param *p = &want.table.entry[i];
+        list l = {0};
+        tg_model_file f;
+        tg_float_buffer buffer = {0};
+        const float *x;
+        tg_err err = {0};
+
+        if (p->ndim == 2 || p->layer > 1)
+            continue;
+        list_model(&l, &want, "", TG_F32, false);
+        strcpy(l.array[list_find(&l, p->name)].name, "h.0.attn.masked_bias");
+        write_safetensors(&l, "model.safetensors");
+        CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &two_heads, &err), &err);
+        CHECK_EQ(f.notes.n, 2);
+        CHECK_HAS(f.notes.line[1], p->name);
+        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
+        for (size_t e = 0; e < p->count; e++)
+            CHECK(x[e] == (strstr(p->name, "bias") ? 0 : 1));
+        tg_model_file_close(&f);
+        free(buffer.x);
+        list_free(&l);
+    }
     tg_model_free(&want);
     clean();
 }
@@ -431,9 +475,29 @@ static void expect_bad_config(const char *config, const char *message)
 
 static void configs(void)
 {
+    static const char *const wrong_types[] = {"architectures",
+                                              "pruned_heads",
+                                              "scale_attn_weights",
+                                              "scale_attn_by_inverse_layer_idx",
+                                              "reorder_and_upcast_attn",
+                                              "add_cross_attention",
+                                              "n_layer",
+                                              "n_head",
+                                              "n_embd",
+                                              "n_ctx",
+                                              "n_positions",
+                                              "vocab_size",
+                                              "n_inner",
+                                              "activation_function",
+                                              "tie_word_embeddings"};
+    static const tg_model_ask exact = {.activation = "gelu"};
+    static char long_text[(1 << 20) + 2];
     tg_model want = make(true, 24);
     list l = {0};
+    tg_model_file f;
+    tg_err err = {0};
 
+    memset(long_text, ' ', sizeof long_text - 1);
     list_model(&l, &want, "transformer.", TG_F32, false);
     write_safetensors(&l, "model.safetensors");
     expect_config(&want, CONFIG(""), TG_GELU_TANH, 1e-5, true, 0);
@@ -444,6 +508,10 @@ static void configs(void)
                   TG_GELU_TANH, 1e-6, true, 0);
     expect_config(&want, CONFIG(", \"reorder_and_upcast_attn\": true, \"n_inner\": null"), TG_GELU_TANH, 1e-5,
                   true, 1);
+    write_text("config.json", CONFIG(", \"activation_function\": \"gelu\""));
+    CHECK_OK(tg_model_file_open(&f, in_directory(""), &exact, &err), &err); /* which it says itself */
+    CHECK(f.config.activation == TG_GELU_ERF);
+    tg_model_file_close(&f);
     expect_bad_config(CONFIG(", \"activation_function\": \"gelu_fast\""), "gelu_fast");
     expect_bad_config(CONFIG(", \"scale_attn_weights\": false"), "scale_attn_weights");
     expect_bad_config(CONFIG(", \"scale_attn_by_inverse_layer_idx\": true"),
@@ -456,6 +524,15 @@ static void configs(void)
     expect_bad_config(CONFIG(", \"layer_norm_epsilon\": 0"), "layer_norm_epsilon");
     expect_bad_config(CONFIG(", \"layer_norm_epsilon\": 1e999"), "beyond the range");
     expect_bad_config(CONFIG(", \"n_head\": 2"), "twice");
+    for (size_t i = 0; i < sizeof wrong_types / sizeof wrong_types[0]; i++) {
+        char text[1024];
+
+        snprintf(text, sizeof text, "{\"model_type\": \"gpt2\", \"%s\": 5.5}", wrong_types[i]);
+        expect_bad_config(text, "line 1");
+    }
+    expect_config(&want, CONFIG(", \"pruned_heads\": {}"), TG_GELU_TANH, 1e-5, true, 0);
+    expect_bad_config(CONFIG(", \"n_inner\": 145"), "\"n_inner\" is 145");
+    expect_bad_config(long_text, "expected at most 1048576");
     expect_bad_config("{\"model_type\": \"llama\"}", "\"llama\"");
     expect_bad_config("{}", "model_type");
     expect_bad_config("{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2ForTokenClassification\"]}",
@@ -469,6 +546,56 @@ static void configs(void)
     expect_bad_config("", "line 1");
     list_free(&l);
     tg_model_free(&want);
+    clean();
+}
+
+/* Names in messages are cut. */
+static void long_architecture(void)
+{
+    static const tg_model_ask lossy = {.lossy = true};
+    static const char config[] =
+        "{\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_head\": 2, \"n_embd\": 36, \"n_positions\": 40, "
+        "\"vocab_size\": 300, \"architectures\": "
+        "[\"GPT2ForSomethingElse456789012345678901234567890123456789012345678901234567890\"]}";
+    tg_model want = make(true, 24);
+    list l = {0};
+    tg_model_file f;
+    tg_err err = {0};
+
+    list_model(&l, &want, "transformer.", TG_F32, false);
+    write_safetensors(&l, "model.safetensors");
+    expect_bad_config(config, "Else4567890123456789012345678901234567890123\", expected");
+    CHECK_OK(tg_model_file_open(&f, in_directory(""), &lossy, &err), &err);
+    CHECK(f.notes.n == 1 && strstr(f.notes.line[0], "4567890123\": only its GPT-2"));
+    tg_model_file_close(&f);
+    list_free(&l);
+    tg_model_free(&want);
+    clean();
+}
+
+/* A head of another type than the embedding is compared by its values. */
+static void tied_head_of_another_type(void)
+{
+    for (int same = 0; same < 2; same++) {
+        tg_model want = make(true, 24);
+        list l = {0};
+        tg_model_file f;
+        double *head;
+        tg_err err = {0};
+
+        list_model(&l, &want, "", TG_F32, false);
+        head = list_add(&l, "lm_head.weight", TG_F64, 2, (size_t[]){300, 36});
+        for (size_t i = 0; i < 300 * 36; i++)
+            head[i] = (double)tg_model_weight(&want, TG_WTE, 0)[i];
+        if (!same)
+            head[0] += 1;
+        write_safetensors(&l, "model.safetensors");
+        CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &two_heads, &err), &err);
+        CHECK_EQ(f.config.tied, same);
+        tg_model_file_close(&f);
+        list_free(&l);
+        tg_model_free(&want);
+    }
     clean();
 }
 
@@ -548,7 +675,19 @@ static void shards(void)
 
 static void refusals(void)
 {
-    enum { MISSING, MISSHAPED, NOT_TRANSPOSED, INTEGERS, NAN_VALUE, UNKNOWN, TWICE, DEEP, FAULTS };
+    enum {
+        MISSING,
+        MISSHAPED,
+        NOT_TRANSPOSED,
+        INTEGERS,
+        NAN_VALUE,
+        UNKNOWN,
+        TWICE,
+        DEEP,
+        FLAT,
+        NO_MATRIX,
+        FAULTS
+    };
     static const char *const why[FAULTS] = {"h.1.mlp.c_proj.weight is missing",
                                             "h.2.attn.c_proj.bias has shape (37,), expected (36,)",
                                             "h.2.attn.c_attn.weight has shape (36, 108), expected (108, 36)",
@@ -556,7 +695,9 @@ static void refusals(void)
                                             "wpe.weight[1439] is nan: it must be finite",
                                             "rotary.freqs is not a tensor of GPT-2",
                                             "are the same tensor",
-                                            "h.112.ln_1.weight: at most 112 layers"};
+                                            "h.112.ln_1.weight: at most 112 layers",
+                                            "h.0.attn.c_attn.weight has shape (3888,), expected (36, 108)",
+                                            "h.0.attn.c_attn.weight is missing"};
 
     for (int fault = 0; fault < FAULTS; fault++) {
         tg_model want = make(false, 24), got;
@@ -592,6 +733,15 @@ static void refusals(void)
             list_add(&l, "transformer.wte.weight", TG_F32, 2, (size_t[]){300, 36});
         if (fault == DEEP)
             list_add(&l, "h.112.ln_1.weight", TG_F32, 1, (size_t[]){36});
+        if (fault == FLAT) {
+            tg_array *a = &l.array[list_find(&l, "h.0.attn.c_attn.weight")];
+
+            a->ndim = 1;
+            a->shape[0] = a->count;
+        }
+        for (size_t i = 0; fault == NO_MATRIX && i < l.n; i++)
+            if (strstr(l.array[i].name, "c_attn.weight") || strstr(l.array[i].name, "c_fc.weight"))
+                sprintf(l.array[i].name, "h.%zu.attn.masked_bias", i);
         write_safetensors(&l, "model.safetensors");
         if (fault != NAN_VALUE) {
             expect_refused("model.safetensors", &two_heads, TG_EDATA, why[fault]);
@@ -609,7 +759,8 @@ static void refusals(void)
 static void heads(void)
 {
     static const tg_model_ask none = {0}, five = {.heads = 5}, three = {.heads = 3},
-                              lossy = {.heads = 2, .lossy = true}, exact = {.heads = 2, .activation = "gelu"};
+                              lossy = {.heads = 2, .lossy = true}, exact = {.heads = 2, .activation = "gelu"},
+                              rounded = {.heads = 2, .activation = "gelu_new"};
     tg_model want = make(true, 24);
     list l = {0};
     tg_model_file f;
@@ -632,6 +783,8 @@ static void heads(void)
     write_text("config.json", CONFIG(""));
     expect_refused("model.safetensors", &three, TG_EUSAGE, "the file says 2 heads, not 3");
     expect_refused("model.safetensors", &exact, TG_EUSAGE, "the file says gelu_new (tanh), not gelu");
+    write_text("config.json", CONFIG(", \"activation_function\": \"gelu\""));
+    expect_refused("model.safetensors", &rounded, TG_EUSAGE, "the file says gelu (exact), not gelu_new");
     free(l.bytes[l.n++]);
     l.n--;
     list_free(&l);
@@ -642,6 +795,7 @@ static void heads(void)
 static void no_models(void)
 {
     unsigned char junk[64] = {0};
+    char longer[3000] = {0};
 
     clean();
     expect_refused("", NULL, TG_EDATA, "a directory without a model's files");
@@ -665,7 +819,65 @@ static void no_models(void)
     write_text("model.npz", "plain text");
     CHECK(!is_foreign(in_directory("model.npz")));
     CHECK(!is_foreign(in_directory("none")));
+    write_text("model.npz", "PK\3\4 a zip file that ends early");
+    CHECK(!is_foreign(in_directory("model.npz")));
+    memset(longer, 'a', sizeof longer - 1);
+    expect_refused(longer, NULL, TG_EIO, "aaaa"); /* too long for a name */
     clean();
+}
+
+/* The beginning of a model, in memory of exactly that size. */
+static void beginnings(void)
+{
+    tg_model m = make(true, 24);
+    FILE *file;
+    unsigned char first[512];
+
+    save_own(&m);
+    file = fopen(in_directory("model.npz"), "r");
+    CHECK(file && fread(first, 1, sizeof first, file) == sizeof first && fclose(file) == 0);
+    CHECK(tg_model_file_begins(first, sizeof first));
+    for (size_t n = 0; n < sizeof first; n++) {
+        unsigned char *some = malloc(n + 1);
+
+        memcpy(some + 1, first, n);
+        CHECK(!tg_model_file_begins(some + 1, n) || n > 128);
+        free(some);
+    }
+    tg_model_free(&m);
+    clean();
+}
+
+/* ---- formats */
+
+/* One format says of a directory that it is its own. */
+static void directories(void)
+{
+    size_t n = 0;
+
+    for (const tg_model_format *const *format = tg_model_formats; *format; format++)
+        n += (*format)->recognize(NULL);
+    CHECK(n == 1 && tg_model_format_named("hf")->recognize(NULL));
+}
+
+static void names_of_formats(void)
+{
+    char all[100], some[11];
+
+    CHECK(strcmp(tg_model_format_names(all, sizeof all), "npz|hf|safetensors|gguf|llmc") == 0);
+    CHECK(strcmp(tg_model_format_names(some, sizeof some), "npz|hf|saf") == 0);
+}
+
+static void many_notes(void)
+{
+    tg_notes notes = {0};
+    tg_err err = {0};
+
+    for (int i = 0; i < TG_NOTES_MAX + 3; i++)
+        CHECK_OK(tg_notes_add(&notes, &err, "note %d", i), &err);
+    CHECK_EQ(notes.n, TG_NOTES_MAX);
+    CHECK(strcmp(notes.line[TG_NOTES_MAX - 1], "note 63") == 0);
+    tg_notes_free(&notes);
 }
 
 /* ---- names */
@@ -717,14 +929,18 @@ static void name_maps(void)
     static const char text[] =
         "# a comment\n\n  layers/N/LayerNorm.w \t h.N.ln_1.weight\r\n"
         "blocks.7.W_Q h.7.attn.q_proj.weight transposed # why not\nEmbed wte.weight\nmask.N -\n"
-        "end h.2.ln_2.bias";
+        "end h.2.ln_2.bias\nblock:N:bias h.N.ln_1.bias\n{N} h.N.ln_2.bias\nlayer2N.w h.2.ln_2.weight";
+    static char long_text[(1 << 20) + 2];
     tg_name_map map;
     size_t layer;
     tg_err err = {0};
 
     write_text("names.txt", text);
     CHECK_OK(tg_name_map_read(&map, in_directory("names.txt"), &err), &err);
-    CHECK_EQ(map.names.n, 5);
+    CHECK_EQ(map.names.n, 8);
+    expect_name(&map.names, "block:4:bias", TG_LN1_B, 0, 4);
+    expect_name(&map.names, "{5}", TG_LN2_B, 0, 5);
+    expect_name(&map.names, "layer2N.w", TG_LN2_W, 0, 2); /* no number */
     expect_name(&map.names, "layers/12/LayerNorm.w", TG_LN1_W, 0, 12);
     expect_name(&map.names, "blocks.7.W_Q", TG_QKV_W, TG_NAME_Q, 7);
     CHECK(tg_names_find(&map.names, "blocks.7.W_Q", &layer)->transposed);
@@ -740,6 +956,18 @@ static void name_maps(void)
     expect_bad_map("a h.0.attn.bias", "is not a parameter");
     expect_bad_map("a h.N.ln_1.weight", "only one has N");
     expect_bad_map("a.N h.0.ln_1.weight", "only one has N");
+    for (size_t i = 0, at = 0; i <= TG_NAMES_MAX; i++)
+        at += (size_t)sprintf(long_text + at, "t%zu -\n", i);
+    expect_bad_map(long_text, "line 4097: more than 4096 names");
+    memset(long_text, '#', sizeof long_text - 1);
+    expect_bad_map(long_text, "expected at most 1048576");
+    clean();
+    write_text("names.txt", "");
+    CHECK_OK(tg_name_map_read(&map, in_directory("names.txt"), &err), &err);
+    CHECK_EQ(map.names.n, 0);
+    tg_name_map_free(&map);
+    CHECK_EQ(tg_name_map_read(&map, directory, &err), TG_EIO);
+    CHECK_HAS(err.message, directory);
     clean();
 }
 
@@ -755,7 +983,8 @@ static void mapped_names(void)
     for (size_t i = 0; i < l.n; i++) {
         const tg_param *p = tg_params_find(&want.table, l.array[i].name);
 
-        sprintf(map + strlen(map), "t%zu %s%s\n", i, l.array[i].name, is_linear(p) ? " transposed" : "");
+        sprintf(map + strlen(map), "t%zu %s%s\n", i, l.array[i].name,
+                is_linear(p) || p->ndim == 1 ? " transposed" : ""); /* a vector has no other order */
         sprintf(l.array[i].name, "t%zu", i);
     }
     write_text("names.txt", map);
@@ -791,15 +1020,6 @@ static void write_parts(const tg_model_file *f, const char *format, const tg_wri
         close(fd);
     }
     tg_notes_free(&notes);
-}
-
-static void save_own(const tg_model *m)
-{
-    const int fd = open(in_directory("model.npz"), O_RDWR | O_CREAT | O_TRUNC, 0600);
-    tg_err err = {0};
-
-    CHECK_OK(tg_model_write(m, fd, &err), &err);
-    close(fd);
 }
 
 /* From our own to Hugging Face's and back: the same model.  What it lacks is added as zeros and ones. */
@@ -893,6 +1113,7 @@ static void what_formats_lack(void)
     expect_cannot(&f, "hf", q8, "q8_0");
     expect_cannot(&f, "hf", split, "q, k and v");
     expect_cannot(&f, "npz", half, "float32");
+    expect_cannot(&f, "npz", split, "q, k and v");
     CHECK_OK(tg_model_format_named("hf")->check(&f, &lossy, &notes, &err),
              &err); /* a bias of zeros is no loss */
     CHECK(notes.n == 1 && strstr(notes.line[0], "tokenizer is left out"));
@@ -909,6 +1130,168 @@ static void what_formats_lack(void)
     tg_model_file_close(&f);
     tg_model_free(&m);
     CHECK(tg_model_format_named("arrays") == NULL && tg_model_format_named("") == NULL);
+    clean();
+}
+
+/* A model's archive of ours, and what a format says about its settings. */
+static void exact_gelu(void)
+{
+    const tg_write_options plain = {0};
+    tg_config c = small_config(2, 2, 16, 8);
+    tg_notes notes = {0};
+    tg_model m;
+    tg_model_file f;
+    tg_err err = {0};
+
+    c.activation = TG_GELU_ERF;
+    small_model_create(&m, c, 1);
+    save_own(&m);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    CHECK_OK(tg_model_format_named("safetensors")->check(&f, &plain, &notes, &err), &err);
+    CHECK(notes.n == 1 && strstr(notes.line[0], "2 heads, gelu and LayerNorm"));
+    tg_notes_free(&notes);
+    tg_model_file_close(&f);
+    tg_model_free(&m);
+    clean();
+}
+
+/* A tokenizer that only counts its ids is in no format but ours, and nothing is lost with it. */
+static void bare_tokenizers(void)
+{
+    static const char *const formats[] = {"gguf", "llmc"};
+    const tg_write_options plain = {0};
+    tg_model m = make(true, 24);
+    list l = {0};
+    tg_model_file f;
+    tg_err err = {0};
+
+    list_model(&l, &m, "", TG_F32, false);
+    write_safetensors(&l, "model.safetensors");
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &two_heads, &err), &err);
+    CHECK(!f.tokenizer);
+    CHECK_OK(tg_bare_ids_create(&f.tokenizer, 300, &err), &err);
+    for (size_t i = 0; i < 2; i++) {
+        tg_notes notes = {0};
+
+        CHECK_OK(tg_model_format_named(formats[i])->check(&f, &plain, &notes, &err), &err);
+        CHECK_EQ(notes.n, 0);
+        tg_notes_free(&notes);
+    }
+    tg_model_file_close(&f);
+    tg_model_free(&m);
+    list_free(&l);
+    clean();
+}
+
+static void constants(void)
+{
+    tg_model m = make(true, 24);
+    tg_model_file f;
+    bool is = true;
+    tg_err err = {0};
+
+    save_own(&m);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    CHECK_OK(tg_model_file_is_constant(&is, &f, f.table.n, 0, &err), &err);
+    CHECK(!is); /* no such parameter */
+    CHECK_OK(tg_model_file_is_constant(&is, &f, 0, 0, &err), &err);
+    CHECK(!is);
+    tg_model_file_close(&f);
+    tg_model_free(&m);
+    clean();
+}
+
+/* ---- calls that fail */
+
+/* Whichever write of a format fails, the model is not written, and the error says why. */
+static void failing_writes(void)
+{
+    static const char *const formats[] = {"npz", "safetensors", "gguf", "llmc"};
+    const tg_write_options plain = {.lossy = true};
+    const int null = open("/dev/null", O_WRONLY);
+    tg_model m = make(true, 24);
+    tg_model_file f;
+    tg_err err = {0};
+
+    save_own(&m);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    for (size_t i = 0; i < 8; i++) {
+        const tg_model_format *to = tg_model_format_named(formats[i / 2]);
+        int n = 0;
+        bool refused = true;
+
+        while (refused && n < 1000) {
+            tg_status status;
+
+            refuse("write", ++n, EIO);
+            status = to->part[0].write(null, &f, &plain, i % 2 ? &err : NULL);
+            refused = refused_all();
+            CHECK_EQ(status, refused ? TG_EIO : TG_OK);
+            CHECK(i % 2 == 0 || !refused || err.sys == EIO);
+        }
+        CHECK(n > 1 && n < 1000);
+    }
+    close(null);
+    tg_model_file_close(&f);
+    tg_model_free(&m);
+    clean();
+}
+
+/* Whether there is a tokenizer is tried with /dev/null. */
+static void no_null_device(void)
+{
+    const tg_write_options plain = {0};
+    tg_model m = make(true, 24);
+    tg_model_file f;
+    tg_notes notes = {0};
+    tg_err err = {0};
+
+    save_own(&m);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
+    refuse("open", 1, EINTR);
+    CHECK_OK(tg_model_format_named("hf")->check(&f, &plain, &notes, &err), &err);
+    CHECK(refused_all());
+    for (int i = 0; i < 2; i++) {
+        refuse("open", 1, EMFILE);
+        CHECK_EQ(tg_model_format_named("hf")->check(&f, &plain, &notes, i ? &err : NULL), TG_EIO);
+        CHECK(refused_all());
+    }
+    CHECK_HAS(err.message, "/dev/null");
+    tg_notes_free(&notes);
+    tg_model_file_close(&f);
+    tg_model_free(&m);
+    clean();
+}
+
+/* The memory of parameters that are copied. */
+static void no_memory_for_parameters(void)
+{
+    tg_status status = TG_ENOMEM;
+    tg_model want = make(true, 24), got;
+    list l = {0};
+    tg_model_file f;
+    uint64_t copied;
+    tg_err err = {0};
+    int n = 0;
+
+    list_model(&l, &want, "", TG_F32, false);
+    write_safetensors(&l, "model.safetensors");
+    while (status == TG_ENOMEM) {
+        CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &two_heads, &err), &err);
+        refuse("mmap", ++n, ENOMEM);
+        status = tg_model_file_to_model(&got, &f, true, &copied, &err);
+        CHECK(refused_all() == (status == TG_ENOMEM));
+    }
+    CHECK_OK(status, &err);
+    CHECK(n > 1);
+    tg_model_free(&got);
+    /* a file that cannot be examined for being a directory is read all the same */
+    refuse("fstat", 1, EIO);
+    CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &two_heads, &err), &err);
+    CHECK(refused_all());
+    tg_model_file_close(&f);
+    list_free(&l);
+    tg_model_free(&want);
     clean();
 }
 
@@ -1074,20 +1457,33 @@ int main(void)
     RUN(layouts);
     RUN(types);
     RUN(in_place);
+    RUN(each_missing_vector);
     RUN(separate_qkv);
     RUN(missing_vectors);
     RUN(configs);
+    RUN(long_architecture);
     RUN(tied_heads);
+    RUN(tied_head_of_another_type);
     RUN(shards);
     RUN(refusals);
     RUN(heads);
     RUN(no_models);
+    RUN(beginnings);
+    RUN(directories);
+    RUN(names_of_formats);
+    RUN(many_notes);
     RUN(names);
     RUN(name_maps);
     RUN(mapped_names);
     RUN(there_and_back);
     RUN(without_biases);
     RUN(what_formats_lack);
+    RUN(exact_gelu);
+    RUN(bare_tokenizers);
+    RUN(constants);
+    RUN(failing_writes);
+    RUN(no_null_device);
+    RUN(no_memory_for_parameters);
     RUN(no_memory);
     RUN(opened);
     RUN(halves);

@@ -23,6 +23,7 @@
 #include "formats/stamp.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
+#include "tests/unit/refusing.h"
 
 static void must(bool ok)
 {
@@ -114,20 +115,14 @@ static void test_permissions_stay(void)
 static mode_t saved_by_stranger(const char *path, mode_t old)
 {
     const unsigned user = 12345, group = 54321;
-    int status;
     struct stat st;
-    pid_t child;
+    tg_err err = {0};
 
     write_file(path, "old");
     must(chown(path, user, group) == 0 && chmod(path, old) == 0);
-    if ((child = fork()) == 0) {
-        tg_err err;
-
-        must(setgid(user) == 0 && setuid(user) == 0);
-        _exit(save_text(path, "new", &err) == TG_OK ? 0 : 1);
-    }
-    must(waitpid(child, &status, 0) == child);
-    CHECK_EQ(status, 0);
+    must(setegid(user) == 0 && seteuid(user) == 0);
+    CHECK_OK(save_text(path, "new", &err), &err);
+    must(seteuid(0) == 0 && setegid(0) == 0);
     must(stat(path, &st) == 0);
     CHECK(holds(path, "new") && st.st_uid == user && st.st_gid == user);
     return mode_of(path);
@@ -268,6 +263,149 @@ static void test_no_descriptor(void)
     must(setrlimit(RLIMIT_NOFILE, &old) == 0);
     CHECK_OK(status, &err);
     CHECK(holds("saved", "new"));
+}
+
+/* ---- calls that fail as they rarely do */
+
+/* Saved although these calls fail. */
+static void test_failures_that_do_no_harm(void)
+{
+    static const struct {
+        const char *call;
+        int nth, error;
+    } calls[] = {{"readlink", 1, EINTR}, {"open", 1, EINTR},  {"flock", 1, EINTR},  {"flock", 1, ENOLCK},
+                 {"fstat", 1, EIO},      {"fsync", 1, EINTR}, {"fsync", 1, EINVAL}, {"fsync", 1, ENOTSUP},
+                 {"fsync", 1, EROFS},    {"close", 1, EINTR}, {"write", 1, EINTR}};
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        tg_save save;
+        tg_err err = {0};
+
+        refuse(calls[i].call, calls[i].nth, calls[i].error);
+        CHECK_OK(tg_save_begin(&save, "unharmed", &err), &err);
+        CHECK_OK(tg_write_all(save.fd, "new", 3, &err), &err);
+        CHECK_OK(tg_save_commit(&save, &err), &err);
+        CHECK(refused_all());
+        CHECK(holds("unharmed", "new"));
+        CHECK_EQ(leftovers("."), 0);
+        must(unlink("unharmed") == 0);
+    }
+}
+
+/* The first of two failures is told. */
+static void test_fails_at_the_end(void)
+{
+    static const char *const calls[][2] = {{"fsync", NULL}, {"close", NULL}, {"fsync", "close"}};
+    tg_err err = {0};
+
+    write_file("spared", "old");
+    for (size_t i = 0; i < 3; i++) {
+        tg_save save;
+
+        CHECK_OK(tg_save_begin(&save, "spared", &err), &err);
+        for (size_t c = 0; c < 2 && calls[i][c]; c++)
+            refuse(calls[i][c], 1, EIO);
+        CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
+        CHECK(refused_all());
+        CHECK_HAS(err.message, calls[i][0]);
+        CHECK_HAS(err.message, "failed: ");
+        CHECK(holds("spared", "old"));
+        CHECK_EQ(leftovers("."), 0);
+    }
+}
+
+/* The first temporary file of this process. */
+static const char *first_temp(void)
+{
+    static char name[64];
+
+    snprintf(name, sizeof name, ".tg-%ld-0.tmp", (long)getpid());
+    return name;
+}
+
+static void remove_temp(void)
+{
+    must(unlink(first_temp()) == 0);
+}
+
+/* Another process takes the new temporary file for a left one, before it has a lock; and removes it before,
+ * or later. */
+static void test_temp_is_taken(void)
+{
+    tg_save save;
+    tg_err err = {0};
+
+    refuse_meanwhile("flock", 1, remove_temp);
+    CHECK_OK(save_text("retried", "one", &err), &err);
+    CHECK(refused_all() && holds("retried", "one"));
+    CHECK_EQ(leftovers("."), 0);
+    refuse("flock", 1, EWOULDBLOCK);
+    CHECK_OK(tg_save_begin(&save, "retried", &err), &err);
+    CHECK(refused_all() && access(first_temp(), F_OK) == 0);
+    remove_temp();
+    must(write(save.fd, "two", 3) == 3);
+    CHECK_OK(tg_save_commit(&save, &err), &err);
+    CHECK(holds("retried", "two"));
+    CHECK_EQ(leftovers("."), 0);
+}
+
+/* What has been left stays if its owner is another user, or cannot be told. */
+static void test_left_by_whom(void)
+{
+    tg_err err = {0};
+
+    write_file(".tg-1-0.tmp", "");
+    if (geteuid() == 0) {
+        must(chown(".tg-1-0.tmp", 12345, (gid_t)-1) == 0);
+        CHECK_OK(save_text("saved", "new", &err), &err);
+        CHECK_EQ(leftovers("."), 1);
+        must(chown(".tg-1-0.tmp", 0, (gid_t)-1) == 0);
+    }
+    refuse("fstat", 1, EIO);
+    CHECK_OK(save_text("saved", "new", &err), &err);
+    CHECK(refused_all());
+    CHECK_EQ(leftovers("."), 1);
+    CHECK_OK(save_text("saved", "new", &err), &err);
+    CHECK_EQ(leftovers("."), 0);
+}
+
+/* A rename that fails is not taken for one whose reply got lost. */
+static void test_no_lost_reply(void)
+{
+    static const struct {
+        const char *to;
+        int error;
+    } targets[] = {{"/proc/self/status", EXDEV}, {"nowhere/lost", ENOENT}};
+    tg_save save;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_OK(tg_save_begin(&save, "lost", &err), &err);
+        free(save.target);
+        must((save.target = strdup(targets[i].to)) != NULL);
+        CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
+        CHECK_EQ(err.sys, targets[i].error);
+    }
+    CHECK_OK(tg_save_begin(&save, "lost", &err), &err);
+    must(mkdir("lost", 0700) == 0);
+    refuse("stat", 1, EIO); /* of the temporary file */
+    CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
+    CHECK(refused_all());
+    CHECK_HAS(err.message, "cannot be replaced");
+    CHECK_EQ(leftovers("."), 0);
+    must(rmdir("lost") == 0);
+}
+
+static void test_writes_nothing(void)
+{
+    const int fd = open("/dev/null", O_WRONLY);
+    tg_err err = {0};
+
+    must(fd >= 0);
+    refuse("write", 1, 0);
+    CHECK_EQ(tg_write_all(fd, "x", 1, &err), TG_EIO);
+    CHECK(refused_all() && err.sys == ENOSPC);
+    must(close(fd) == 0);
 }
 
 /* ---- calls that wait, and are interrupted */
@@ -424,6 +562,7 @@ static void test_read_only(void)
     must(chmod("locked", 0444) == 0);
     CHECK_EQ(save_text("locked", "new", &err), TG_EIO);
     CHECK(holds("locked", "old"));
+    must(unlink("locked") == 0);
 }
 
 /* ---- beside */
@@ -513,7 +652,7 @@ static void test_paths(void)
     static const char *const names[] = {"one", "two", NULL};
     char longer[8192];
     const char *name;
-    struct stat st;
+    struct stat st, other;
     bool exists;
     tg_err err = {0};
 
@@ -525,6 +664,13 @@ static void test_paths(void)
     write_file("file", "one");
     CHECK_OK(tg_path_examine("file/one", &st, &exists, &err), &err);
     CHECK(!exists);
+    must(stat("file", &st) == 0 && stat(".", &other) == 0);
+    CHECK(tg_path_same_file(&st, &st) && !tg_path_same_file(&st, &other));
+    other = st;
+    other.st_dev++;
+    CHECK(!tg_path_same_file(&st, &other));
+    CHECK(strcmp(tg_path_name("file"), "file") == 0 && strcmp(tg_path_name("a/b/file"), "file") == 0);
+    CHECK(strcmp(tg_path_name("/file"), "file") == 0 && strcmp(tg_path_name("directory/"), "") == 0);
 }
 
 /* A directory that may no longer be searched: a file in it can be opened if it is kept. */
@@ -586,6 +732,71 @@ static void test_lock(void)
     check_locked("locked");
     tg_lock_release(&lock);
     CHECK(access(".tg-locked.lock", F_OK) != 0);
+}
+
+static void remove_lock(void)
+{
+    must(unlink(".tg-passed.lock") == 0);
+}
+
+static void replace_lock(void)
+{
+    write_file("another", "");
+    must(rename("another", ".tg-passed.lock") == 0);
+}
+
+static void link_lock(void)
+{
+    must(symlink("/proc/self/status", "another") == 0 && rename("another", ".tg-passed.lock") == 0);
+}
+
+/* The holder removes the lock file between the calls that open and lock it, and perhaps another process makes
+ * a new one. */
+static void test_lock_is_passed(void)
+{
+    void (*const passed[])(void) = {remove_lock, replace_lock};
+    tg_lock lock;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 2; i++) {
+        refuse_meanwhile("flock", 1, passed[i]);
+        CHECK_OK(tg_lock_take(&lock, "passed", &err), &err);
+        CHECK(refused_all() && access(".tg-passed.lock", F_OK) == 0);
+        check_locked("passed");
+        tg_lock_release(&lock);
+    }
+    refuse_meanwhile("flock", 1, link_lock); /* to another device: links are not followed */
+    CHECK_EQ(tg_lock_take(&lock, "passed", &err), TG_EIO);
+    CHECK(refused_all() && err.sys == ELOOP);
+    remove_lock();
+}
+
+static void test_lock_is_interrupted(void)
+{
+    static const char *const calls[] = {"open", "flock"};
+    tg_lock lock;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 2; i++) {
+        refuse(calls[i], 1, EINTR);
+        CHECK_OK(tg_lock_take(&lock, "interrupted", &err), &err);
+        CHECK(refused_all());
+        check_locked("interrupted");
+        tg_lock_release(&lock);
+    }
+}
+
+/* A lock file that cannot be examined after it has been made is removed. */
+static void test_lock_is_hidden(void)
+{
+    tg_lock lock;
+    tg_err err = {0};
+
+    refuse("stat", 2, EACCES); /* the first is of the file itself */
+    CHECK_EQ(tg_lock_take(&lock, "hidden", &err), TG_EIO);
+    CHECK(refused_all() && err.sys == EACCES);
+    CHECK_HAS(err.message, "cannot examine .tg-hidden.lock");
+    CHECK(access(".tg-hidden.lock", F_OK) != 0);
 }
 
 /* Of many that take turns, never two at once. */
@@ -662,6 +873,12 @@ int main(void)
     RUN(test_targets);
     RUN(test_taken_names);
     RUN(test_no_descriptor);
+    RUN(test_failures_that_do_no_harm);
+    RUN(test_fails_at_the_end);
+    RUN(test_temp_is_taken);
+    RUN(test_left_by_whom);
+    RUN(test_no_lost_reply);
+    RUN(test_writes_nothing);
     RUN(test_interrupted);
     RUN(test_sinks);
     RUN(test_bad_targets);
@@ -675,6 +892,9 @@ int main(void)
     RUN(test_paths);
     RUN(test_kept);
     RUN(test_lock);
+    RUN(test_lock_is_passed);
+    RUN(test_lock_is_interrupted);
+    RUN(test_lock_is_hidden);
     RUN(test_lock_in_turns);
     RUN(test_lock_fails);
     failed = check_done();

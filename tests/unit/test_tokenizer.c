@@ -20,6 +20,7 @@
 #include "lib/text/tokens.h"
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
+#include "tests/unit/files.h"
 #include "tests/unit/grams.h"
 #include "tests/unit/read_tokenizer.h"
 #include "tests/unit/small_model.h"
@@ -56,14 +57,6 @@ static size_t reference(const tg_tokenizer *tok, int32_t *ids, const unsigned ch
 static int32_t *new_ids(size_t n)
 {
     return calloc(tg_size_max(n, 1), sizeof(int32_t));
-}
-
-static FILE *file_of(const void *data, size_t n)
-{
-    FILE *f = tmpfile();
-
-    CHECK(f != NULL && fwrite(data, 1, n, f) == n && fflush(f) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0);
-    return f;
 }
 
 /* ---- kinds */
@@ -152,6 +145,7 @@ static size_t encode(tg_encoder *e, int32_t *ids, const unsigned char *text, siz
     size_t count = 0, got;
     tg_err err = {0};
 
+    tg_encoder_set_offset(e, cut); /* which changes only messages, if the kind has any */
     for (size_t i = 0; i < 2; i++) {
         do {
             CHECK_OK(tg_encoder_encode(e, &piece[i], ids + count, max, &got, &err), &err);

@@ -96,7 +96,7 @@ static const struct forged good = {
     .ids = "abc",
 };
 
-static void forge(int fd, const struct forged *f)
+static tg_archive_writer *begin_forged(int fd, const struct forged *f)
 {
     tg_archive_writer *w;
     tg_err err;
@@ -108,8 +108,17 @@ static void forge(int fd, const struct forged *f)
         CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", f->tokenizer, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", f->vocab_size, &err), &err);
     CHECK_OK(tg_archive_put(w, f->name, f->dtype, 1, &f->count, f->ids, &err), &err);
+    return w;
+}
+
+/* Finish the archive, and go back to its beginning. */
+static void finish_forged(tg_archive_writer *w, int fd)
+{
+    tg_err err;
+
     CHECK_OK(tg_archive_finish(w, &err), &err);
     tg_archive_abandon(w);
+    rewind_file(fd);
 }
 
 /* Load a forged archive; *err has the message. */
@@ -120,21 +129,30 @@ static tg_status load_forged(const struct forged *f, tg_tokens *tokens, tg_err *
 
     *tokens = (tg_tokens){0};
     *err = (tg_err){0};
-    forge(fd, f);
-    rewind_file(fd);
+    finish_forged(begin_forged(fd, f), fd);
     status = load(tokens, fd, err);
     close(fd);
     return status;
 }
 
-static void expect_refusal(const struct forged *f, const char *message)
+/* Finish an archive that cannot be loaded. */
+static void finish_refused(tg_archive_writer *w, int fd, const char *message)
 {
-    tg_tokens tokens;
-    tg_err err;
+    tg_tokens tokens = {0};
+    tg_err err = {0};
 
-    CHECK_EQ(load_forged(f, &tokens, &err), TG_EDATA);
+    finish_forged(w, fd);
+    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
     CHECK_HAS(err.message, message);
     tg_tokens_free(&tokens);
+}
+
+static void expect_refusal(const struct forged *f, const char *message)
+{
+    int fd = temp_file();
+
+    finish_refused(begin_forged(fd, f), fd, message);
+    close(fd);
 }
 
 /* ---- tests */
@@ -405,9 +423,7 @@ static void order_of_arrays(void)
     CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
-    CHECK_OK(tg_archive_finish(w, &err), &err);
-    tg_archive_abandon(w);
-    rewind_file(fd);
+    finish_forged(w, fd);
     CHECK_OK(tg_source_open(&source, fd, &err), &err);
     CHECK_EQ(tg_tokens_open_source(&r, &source, &err), TG_EDATA);
     CHECK(r == NULL);
@@ -419,40 +435,30 @@ static void an_archive_that_ends_early(void)
 {
     int fd = temp_file();
     tg_archive_writer *w;
-    tg_tokens tokens = {0};
     tg_err err;
 
     CHECK_OK(tg_archive_create(&w, fd, &err), &err);
     CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
-    CHECK_OK(tg_archive_finish(w, &err), &err);
-    tg_archive_abandon(w);
-    rewind_file(fd);
-    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
-    CHECK_HAS(err.message, "archive ends after \"kind\": \"version\" is missing");
+    finish_refused(w, fd, "archive ends after \"kind\": \"version\" is missing");
     close(fd);
 }
 
-/* After the mark that another archive follows, none does, or one. */
+/* An archive up to the mark that another one follows. */
+static tg_archive_writer *begin_marked(int fd)
+{
+    tg_archive_writer *w = begin_forged(fd, &good);
+    tg_err err;
+
+    CHECK_OK(tg_archive_put_i64(w, "goes_on", 1, &err), &err);
+    return w;
+}
+
+/* After the mark none follows, or one. */
 static void the_mark(void)
 {
     int fd = temp_file();
-    tg_archive_writer *w;
-    tg_tokens tokens = {0};
-    tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
-    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
-    CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", "bytes", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", 256, &err), &err);
-    CHECK_OK(tg_archive_put(w, "tokens/00000000", TG_U8, 1, (size_t[]){3}, "abc", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "goes_on", 1, &err), &err);
-    CHECK_OK(tg_archive_finish(w, &err), &err);
-    tg_archive_abandon(w);
-    rewind_file(fd);
-    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
-    CHECK_HAS(err.message, "the text goes on in another archive, which is missing");
-    tg_tokens_free(&tokens);
+    finish_refused(begin_marked(fd), fd, "the text goes on in another archive, which is missing");
     CHECK(lseek(fd, 0, SEEK_END) > 0);
     write_text(fd, (const unsigned char *)"de", 2, 2);
     expect_text(fd, (const unsigned char *)"abcde", 5);
@@ -463,24 +469,11 @@ static void the_mark(void)
 static void more_after_the_mark(void)
 {
     int fd = temp_file();
-    tg_archive_writer *w;
-    tg_tokens tokens = {0};
+    tg_archive_writer *w = begin_marked(fd);
     tg_err err;
 
-    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
-    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
-    CHECK_OK(tg_archive_put_text(w, "tokenizer/kind", "bytes", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "tokenizer/vocab_size", 256, &err), &err);
-    CHECK_OK(tg_archive_put(w, "tokens/00000000", TG_U8, 1, (size_t[]){3}, "abc", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "goes_on", 1, &err), &err);
     CHECK_OK(tg_archive_put(w, "tokens/00000001", TG_U8, 1, (size_t[]){3}, "abc", &err), &err);
-    CHECK_OK(tg_archive_finish(w, &err), &err);
-    tg_archive_abandon(w);
-    rewind_file(fd);
-    CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
-    CHECK_HAS(err.message, "tokens/00000001 does not belong after tokens");
-    tg_tokens_free(&tokens);
+    finish_refused(w, fd, "tokens/00000001 does not belong after tokens");
     close(fd);
 }
 
@@ -590,7 +583,7 @@ static void no_memory(void)
 
     narrow.tokenizer = "ids";
     narrow.vocab_size = 1000;
-    forge(fd, &narrow);
+    finish_forged(begin_forged(fd, &narrow), fd);
     for (n = 0; status == TG_ENOMEM; n++) {
         tg_tokens tokens = {0};
         tg_source source;

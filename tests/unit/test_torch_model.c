@@ -3,6 +3,7 @@
  * written down here; every allocation fails once.
  */
 #define _XOPEN_SOURCE 700
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,11 @@
 #include "lib/checkpoint/model_file.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/checkpoint/token_file.h"
+#include "lib/text/bare_ids.h"
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
+#include "tests/unit/refusing.h"
 #include "tests/unit/small_model.h"
 #include "tests/unit/torch_zip.h"
 
@@ -36,6 +39,11 @@ static void write_file(const char *name, const void *bytes, size_t n)
     FILE *const f = fopen(in_directory(name), "wb");
 
     CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    write_file(name, text, strlen(text));
 }
 
 /* ---- pickles */
@@ -259,6 +267,110 @@ static void test_state_dict(void)
     }
 }
 
+/* A config.json beside the file: minGPT's. */
+static void test_mingpt(void)
+{
+    static const char *const sizes[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
+    static const char config[] =
+        "{\"model\": {\"n_layer\": 1, \"n_head\": 2, \"n_embd\": 4, \"vocab_size\": 9, \"block_size\": 5}}";
+    const tg_model_ask ask = {.heads = 2};
+    tg_model m = make(TG_GELU_TANH, true);
+    tg_param *const wte = &m.table.entry[0];
+
+    write_torch(&m, OUT_IN, false, "", 0);
+    write_text("config.json", config);
+    expect_model("ckpt.pt", NULL, &m, 0);
+    for (size_t i = 0; i < 5; i++) {
+        char text[64];
+
+        sprintf(text, "{\"model\": {\"%s\": \"1\"}}", sizes[i]);
+        write_text("config.json", text);
+        expect_refused(&ask, "config.json: line 1");
+    }
+    write_text("config.json", "{\"model\": 5}");
+    expect_refused(&ask, "config.json: line 1");
+    write_text("config.json", "{");
+    expect_refused(&ask, "config.json: line 1");
+    write_text("config.json", "{}"); /* tells nothing */
+    expect_model("ckpt.pt", &ask, &m, 1);
+    wte->ndim = 1;
+    wte->shape[0] = wte->count;
+    write_torch(&m, OUT_IN, false, "", 0);
+    write_text("config.json", "{\"model\": {\"vocab_size\": 9}}");
+    expect_refused(&ask, "wte.weight has 1 dimensions, expected 2");
+    CHECK(unlink(in_directory("config.json")) == 0 && mkfifo(in_directory("config.json"), 0600) == 0);
+    expect_refused(&ask, "config.json: not a regular file"); /* which would be waited for */
+    CHECK(unlink(in_directory("config.json")) == 0);
+    tg_model_free(&m);
+}
+
+/* Nothing is looked for beside a stream. */
+static void test_stream(void)
+{
+    const tg_model_ask ask = {.heads = 2};
+    tg_model m = make(TG_GELU_TANH, true);
+    const int fd = (write_torch(&m, VIEWS, false, "", 0), open(in_directory("ckpt.pt"), O_RDONLY));
+    tg_source source;
+    tg_model_file f;
+    tg_err err = {0};
+
+    write_text("config.json", "{");
+    CHECK_OK(tg_source_open(&source, fd, &err), &err);
+    CHECK_OK(tg_model_file_open_source(&f, &source, "-", &ask, &err), &err);
+    expect_values(&f, &m);
+    tg_model_file_close(&f);
+    close(fd);
+    unlink(in_directory("config.json"));
+    tg_model_free(&m);
+}
+
+/* Separate q, k and v, of which only some are views. */
+static void test_split_views(void)
+{
+    static const char *const names[] = {"q", "k", "v"};
+    const tg_model_ask ask = {.heads = 2, .fuse_qkv = true};
+    tg_model m = make(TG_GELU_TANH, true);
+    const size_t qkv = tg_params_index(&m.table, TG_QKV_W, 0);
+
+    for (size_t views = 0; views <= 3; views++) {
+        static torch_zip storages, z;
+        static const float zeros[16];
+        tg_model_file f;
+        tg_err err = {0};
+
+        storages = z = (torch_zip){0};
+        pickle_n = 0;
+        PUT("\x80\2}(");
+        for (size_t i = 0; i < m.table.n; i++)
+            if (i != qkv)
+                put_param(&storages, &m, i, OUT_IN);
+        for (size_t i = 0; i < 3; i++) {
+            char name[64];
+
+            sprintf(name, "h.0.attn.%s_proj.weight", names[i]);
+            put_text(name);
+            put_tensor(100 + i, 2, (size_t[]){4, 4}, i < views);
+            sprintf(name, "ckpt/data/%zu", 100 + i);
+            torch_zip_put(&storages, name, zeros, sizeof zeros);
+        }
+        PUT("u.");
+        torch_zip_begin(&z, pickle, pickle_n);
+        for (size_t i = 0; i < storages.members; i++)
+            torch_zip_put(&z, storages.member[i].name, storages.bytes + storages.member[i].data,
+                          storages.member[i].size);
+        torch_zip_end(&z);
+        write_file("ckpt.pt", z.bytes, z.n);
+        if (views % 3 > 0) {
+            expect_refused(&ask, "h.0.attn.c_attn.weight: of its q, k and v, some are transposed");
+            continue;
+        }
+        CHECK_OK(tg_model_file_open(&f, in_directory("ckpt.pt"), &ask, &err), &err);
+        CHECK_EQ(f.values[qkv].transposed, views == 0);
+        tg_model_file_close(&f);
+    }
+    tg_model_free(&m);
+}
+
 static void test_no_args(void)
 {
     static torch_zip z;
@@ -288,6 +400,9 @@ static void test_bad_args(void)
     m.config.n_head = 0;
     ARGS("");
     expect_refused(NULL, "model_args: n_head is 0, expected 1 to 16777216");
+    m.config.n_head = 16777217;
+    ARGS("");
+    expect_refused(NULL, "model_args: n_head is 16777217, expected 1 to 16777216");
     m.config.n_head = 3;
     ARGS("");
     expect_refused(NULL, "3 heads do not divide C = 4");
@@ -373,6 +488,14 @@ static void test_llmc_without_biases(void)
     tg_model_free(&m);
 }
 
+/* The last value of wte's padding, no longer zero. */
+static void set_padding(const char *name)
+{
+    FILE *const f = fopen(in_directory(name), "r+b");
+
+    CHECK(f && fseek(f, 1024 + 4 * (127 * 4 + 3), SEEK_SET) == 0 && fputc(1, f) == 1 && fclose(f) == 0);
+}
+
 static void test_llmc_padding(void)
 {
     const tg_write_options o = {0};
@@ -380,8 +503,7 @@ static void test_llmc_padding(void)
     FILE *f;
 
     write_with(&m, "llmc", "model.bin", &o);
-    f = fopen(in_directory("model.bin"), "r+b");
-    CHECK(f && fseek(f, 1024 + 4 * (127 * 4 + 3), SEEK_SET) == 0 && fputc(1, f) == 1 && fclose(f) == 0);
+    set_padding("model.bin");
     expect_model("model.bin", NULL, &m, 1);
     f = fopen(in_directory("model.bin"), "r+b"); /* wpe's first value is not padding */
     CHECK(f && fseek(f, 1024 + 4 * (127 * 4 + 3), SEEK_SET) == 0 && fputc(0, f) == 0 && fclose(f) == 0);
@@ -458,6 +580,100 @@ static void test_tokens(void)
     CHECK(!has_tokens(in_directory("none")));
 }
 
+/* An archive of `n` ids of a tokenizer that has more than 16 bits hold. */
+static void write_archive(const char *name, const int32_t *ids, size_t n)
+{
+    const int fd = open(in_directory(name), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const tg_tokenizer *tok;
+    tg_tokens_writer *w;
+    tg_err err = {0};
+
+    CHECK_OK(tg_bare_ids_create(&tok, 70000, &err), &err);
+    CHECK_OK(tg_tokens_create(&w, fd, tok, &err), &err);
+    CHECK_OK(tg_tokens_write(w, ids, n, &err), &err);
+    CHECK_OK(tg_tokens_finish(w, &err), &err);
+    tg_tokens_abandon(w);
+    tg_tokenizer_free(tok);
+    close(fd);
+}
+
+static void test_wide_tokens(void)
+{
+    const int32_t ids[] = {3, 65535, 65536};
+    const uint16_t narrow[] = {3, 65535};
+    const tg_token_ask none = {0};
+    uint64_t count;
+    tg_err err = {0};
+
+    write_archive("wide", ids, 3);
+    CHECK_EQ(convert("wide", false, TG_TOKENS_UINT16, "x", &none, &count, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "id 65536 at position 2 does not fit in 16 bits");
+    write_archive("wide", ids, 2);
+    CHECK_OK(convert("wide", false, TG_TOKENS_UINT16, "x", &none, &count, &err), &err);
+    expect_file("x", narrow, sizeof narrow);
+    write_archive("wide", ids, 0);
+    CHECK_OK(convert("wide", false, TG_TOKENS_NPZ, "x", &none, &count, &err), &err);
+    CHECK_EQ(count, 0);
+    CHECK(has_tokens(in_directory("x")));
+}
+
+/* ---- calls that fail */
+
+static void test_header_fails(void)
+{
+    static const struct {
+        const char *call;
+        int nth, error;
+        tg_status want;
+        const char *message;
+    } cases[] = {{"lseek", 2, EIO, TG_EIO, "where the header begins"}, /* the first is the source's */
+                 {"lseek", 2, ESPIPE, TG_EUSAGE, "cannot be written to a pipe"},
+                 {"pwrite", 1, EINTR, TG_OK, ""},
+                 {"pwrite", 1, 0, TG_EIO, "cannot write the header: No space left"},
+                 {"pwrite", 1, EIO, TG_EIO, "cannot write the header"}};
+    const uint16_t ids[] = {5, 300, 0, 7};
+    const tg_token_ask none = {0};
+    const int fd = (write_file("raw", ids, sizeof ids), open(in_directory("raw"), O_RDONLY));
+    tg_source source;
+    uint64_t count;
+    tg_err err = {0};
+    int out;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        refuse(cases[i].call, cases[i].nth, cases[i].error);
+        CHECK_EQ(convert("raw", true, TG_TOKENS_LLMC, "x", &none, &count, &err), cases[i].want);
+        CHECK(refused_all());
+        CHECK_HAS(err.message, cases[i].message);
+    }
+    out = open(in_directory("x"), O_RDWR | O_APPEND);
+    CHECK_OK(tg_source_open(&source, fd, &err), &err);
+    CHECK_EQ(tg_token_file_convert(out, TG_TOKENS_LLMC, &source, true, &none, &count, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "nor appended");
+    close(out);
+    close(fd);
+}
+
+static void test_recognize_fails(void)
+{
+    char longer[5000] = {0};
+    bool is;
+    tg_err err = {0};
+
+    memset(longer, 'a', sizeof longer - 1);
+    CHECK_EQ(tg_token_file_recognize(longer, &is, &err), TG_EIO);
+    CHECK_EQ(err.sys, ENAMETOOLONG);
+    write_text("text", "some text");
+    refuse("open", 1, EACCES);
+    CHECK_EQ(tg_token_file_recognize(in_directory("text"), &is, &err), TG_EIO);
+    CHECK(refused_all() && err.sys == EACCES);
+    CHECK_HAS(err.message, directory);
+    refuse("mmap", 1, ENODEV);
+    refuse("read", 1, EIO);
+    CHECK_EQ(tg_token_file_recognize(in_directory("text"), &is, &err), TG_EIO);
+    CHECK(refused_all() && err.sys == EIO && !is);
+    CHECK_HAS(err.message, directory);
+}
+
 /* ---- memory */
 
 static void fail_open(const char *name)
@@ -526,6 +742,8 @@ static void test_no_memory(void)
     write_with(&tanh, "llmc", "model.bin", &o);
     fail_open("model.bin");
     fail_write("model.bin");
+    set_padding("model.bin");
+    fail_open("model.bin");
     fail_tokens("raw", true, TG_TOKENS_NPZ);
     fail_tokens("raw", true, TG_TOKENS_LLMC);
     fail_tokens("tokens", false, TG_TOKENS_NPZ);
@@ -535,8 +753,8 @@ static void test_no_memory(void)
 
 static void clean(void)
 {
-    static const char *const names[] = {"ckpt.pt", "model.npz", "model.bin", "raw",  "llmc",
-                                        "tokens",  "again",     "same",      "none", "x"};
+    static const char *const names[] = {"ckpt.pt", "model.npz", "model.bin", "raw", "llmc", "tokens",
+                                        "again",   "same",      "none",      "x",   "text", "wide"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(in_directory(names[i]));
@@ -548,12 +766,18 @@ int main(void)
     CHECK(mkdtemp(directory) != NULL);
     RUN(test_nanogpt);
     RUN(test_state_dict);
+    RUN(test_mingpt);
+    RUN(test_stream);
+    RUN(test_split_views);
     RUN(test_no_args);
     RUN(test_bad_args);
     RUN(test_llmc);
     RUN(test_llmc_without_biases);
     RUN(test_llmc_padding);
     RUN(test_tokens);
+    RUN(test_wide_tokens);
+    RUN(test_header_fails);
+    RUN(test_recognize_fails);
     RUN(test_no_memory);
     clean();
     return check_done();

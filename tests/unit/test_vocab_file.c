@@ -27,6 +27,7 @@
 #include "lib/text/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
+#include "tests/unit/refusing.h"
 #include "tests/unit/small_model.h"
 
 /* ---- files in a directory of their own */
@@ -237,6 +238,22 @@ static void vocab_and_merges(void)
     expect_ids(first, "aab ba", IDS(1, 0, 3, 2, 1));
     CHECK_EQ(tg_tokenizer_end_of_text(first), 5);
     tg_tokenizer_free(first);
+}
+
+/* Merges that are found beside the vocabulary and cannot be opened. */
+static void merges_that_cannot_be_opened(void)
+{
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    put("vocab.json", vocab_json);
+    put("merges.txt", "a b\n");
+    refuse("open", 2, EACCES); /* the first is the vocabulary's */
+    CHECK_EQ(tg_vocab_file_open(&tok, path_of("vocab.json"), NULL, &err), TG_EIO);
+    CHECK(refused_all() && !tok && err.sys == EACCES);
+    CHECK_HAS(err.message, "merges.txt: cannot open");
+    drop("vocab.json");
+    drop("merges.txt");
 }
 
 /* A vocabulary where merges make "<|endoftext|>" has it as any other token. */
@@ -1639,6 +1656,7 @@ int main(void)
     RUN(byte_map);
     RUN(merges_alone);
     RUN(vocab_and_merges);
+    RUN(merges_that_cannot_be_opened);
     RUN(end_of_text_from_merges);
     RUN(merges_in_any_order);
     RUN(bad_gpt2_files);

@@ -38,6 +38,7 @@
 #define TG_LONG_PIECE_IDS ((size_t)8)
 #define TG_BPE_WINDOW ((size_t)8)
 #define TG_PIECE_SETS_BITS 2
+#define TG_PIECE_BATCH 3
 #define TG_PARALLEL_BLOCK 64
 
 /* learning: text of a thread, of a call to the splitter; the first table of pieces */

@@ -9,12 +9,18 @@ $(BUILD)/unit/damage: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/damage/*.
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
-# Tests that count allocations and make one of them fail.
+# Tests that count allocations and make some of them fail.
 FAILING := $(addprefix $(BUILD)/unit/,test_archive test_chars test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \
              test_model_file test_pickle test_safetensors test_save test_bpe test_tokens test_torch_file test_torch_model test_vocab_file)
-$(FAILING): $(BUILD)/obj/tests/unit/failing.o
+$(FAILING): $(BUILD)/obj/tests/unit/failing.o $(BUILD)/obj/tests/unit/failing_wrap.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_,--wrap=inflate
+
+# Tests that make system calls fail.
+REFUSING := $(addprefix $(BUILD)/unit/,test_bpe test_dump test_model_file test_save test_torch_model test_vocab_file)
+$(REFUSING): $(BUILD)/obj/tests/unit/refusing.o
+$(REFUSING): UNIT_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,open close stat fstat readlink lseek fsync flock read write pwrite mmap \
+             munmap sysconf)
 
 # Compressed archives, which tg itself does not write.
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
