@@ -196,6 +196,14 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 .SECONDARY:
 .PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
 
+# What starts the tools of a build with MPI, for their tests.
+ifneq ($(MPI),)
+all: $(BUILD)/mpirun
+$(BUILD)/mpirun:
+	@mkdir -p $(@D)
+	$(Q)echo 'mpirun$(if $(filter-out 1,$(MPI)),.$(MPI))' > $@
+endif
+
 all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the tools (the default)
 
 unit: $(UNIT_BIN) ## build the C tests
@@ -367,6 +375,17 @@ asan: ## build with the address and undefined-behaviour sanitizers, and run all 
 # It needs the addresses that programs have without random ones (setarch -R), on most kernels.
 tsan: ## build with the thread sanitizer, and run what shares work among threads
 	$(MAKE) VARIANT=tsan races
+
+# Each MPI that is installed, in a build of its own.
+MPIS = $(or $(foreach mpi,mpich openmpi,$(if $(shell command -v mpicc.$(mpi)),$(mpi))),$(if $(shell command -v mpicc),1))
+mpi: ## build with each MPI that is installed, and run what several processes do; MPIS=mpich picks one
+	@for mpi in $(or $(MPIS),none); do \
+	    [ $$mpi != none ] || { echo "no MPI: there is no mpicc"; exit 1; }; \
+	    $(MAKE) --no-print-directory MPI=$$mpi mpi-test || exit 1; done
+
+.PHONY: mpi mpi-test
+mpi-test: all
+	@TG_BUILD='$(abspath $(BUILD))' tests/run tests/mpi.bats
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \

@@ -43,9 +43,13 @@ bool team_recognize(void)
 {
     const team_launch l = team_find_launch();
 
-    if (l.size > 1 && l.rank > 0)
-        cli_mute(true);
+    cli_mute(l.rank > 0);
     return l.size > 1;
+}
+
+bool team_follows(void)
+{
+    return team_find_launch().rank > 0;
 }
 
 /* ---- beginning and end */
@@ -63,6 +67,7 @@ tg_status team_timeout(double *seconds, tg_err *err)
 }
 
 static tg_team team_of_all;
+static bool connected; /* at some time */
 
 tg_status team_begin(const tg_team **team, tg_err *err)
 {
@@ -79,6 +84,7 @@ tg_status team_begin(const tg_team **team, tg_err *err)
         (status = team_connect(&team_of_all, &launch, timeout, err)))
         return status;
     *team = &team_of_all;
+    connected = true;
     return TG_OK;
 }
 
@@ -87,6 +93,16 @@ void team_end(void)
     if (team_of_all.size > 1)
         team_part();
     team_of_all.size = 0;
+}
+
+int team_exit(int code)
+{
+    if (!team_follows())
+        return code;
+    if (connected)
+        return CLI_OK;
+    sleep(1); /* the first one, which very likely fails in the same way, speaks first */
+    return code;
 }
 
 /* ---- what all settle */

@@ -129,9 +129,13 @@ static _Noreturn void lose(int who, const char *what)
 {
     char name[128];
 
+    if (who == 0) /* the second process says so, and ends the others; they take turns if it is lost, too */
+        for (int i = 1; i < w.rank && i < 10; i++)
+            nanosleep(&(struct timespec){.tv_nsec = 300 * 1000 * 1000}, NULL);
     team_name(name, sizeof name, (size_t)who);
     cli_mute(false);
     cli_say("%s %s: all end; the same command goes on from the last save", name, what);
+    cli_mute(true); /* mpirun's signals, now, are no requests to save */
     if (w.rank == 0)
         tell_lost(who);
     end_all();

@@ -14,8 +14,8 @@
 #include "lib/base/status.h"
 #include "lib/train/team.h"
 
-/* Call this after cli_init(): if this process is one of several, only the first of them speaks from now on.
- * Returns whether it is. */
+/* Call this after cli_init().  Returns whether this process is one of several: then only the first of them
+ * speaks from now on. */
 bool team_recognize(void);
 
 /*
@@ -28,6 +28,13 @@ bool team_recognize(void);
  */
 TG_MUST_CHECK tg_status team_begin(const tg_team **team, tg_err *err);
 void team_end(void);
+
+/* Whether this process is one of several, and not the first. */
+bool team_follows(void);
+
+/* What main returns for a failure: the first process's code is that of all.  A process that ended first with
+ * another code than 0 would have mpirun kill those that have not yet said why. */
+int team_exit(int code);
 
 /* Call this where all processes are: if one of them has failed, they all fail, and the first one gets its
  * message. */

@@ -461,12 +461,12 @@ int main(int argc, char **argv)
     cli_init("tg-train");
     several = team_recognize();
     if (parse(argc, argv, &o))
-        return CLI_USAGE;
+        return team_exit(CLI_USAGE);
     cli_may_write(o.output ? o.output : cli_model_path(o.model));
     cli_catch_status();
     if (confine(several, &err) || run(&o, &err))
-        return cli_report(&err);
-    if (cli_stop_signal() != 0)
+        return team_exit(cli_report(&err));
+    if (cli_stop_signal() != 0 && !team_follows())
         cli_raise(cli_stop_signal());
     return cli_close_stdout();
 }

@@ -1,0 +1,313 @@
+# Several processes, started by mpirun: `make mpi` runs these with each MPI that is installed.
+
+load helper
+
+# A model of 2 layers, 2 heads, 32 channels and 16 positions, 10,000 tokens, and what one process makes of
+# them in 50 steps.
+setup_file() {
+    tg_fixtures
+    export OMP_NUM_THREADS=1
+    make_text > text
+    tg-tokenize text > t.npz
+    tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
+    cp untrained.npz alone.npz
+    tg-train -m alone.npz "${RUN[@]}" t.npz 2> /dev/null
+}
+
+# 50 steps of 8 passes, with everything that has an order.
+RUN=(-n 50 -a 8 -b 2 --dropout 0.1 --eval-every 20 --save-every 10)
+
+setup() {
+    tg_setup
+    cp "$FIXTURES"/{text,t.npz,untrained.npz} .
+    cp untrained.npz model.npz
+    export OMP_NUM_THREADS=1 TG_TEAM_TIMEOUT=60
+    # A container's root; more processes than processors.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    OPTIONS=()
+    cat > numbered <<'END'
+#!/bin/sh
+echo $$ > "pid.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+exec tg-train "$@"
+END
+    chmod +x numbered
+}
+
+need_mpi() {
+    [[ -e $BUILD/mpirun ]] || skip "this build has no MPI (make mpi)"
+    MPIRUN=$(cat "$BUILD/mpirun")
+    need "$MPIRUN"
+}
+
+# team N ARGUMENT...: tg-train as N processes, which leave their numbers in pid.RANK.
+team() {
+    local n=$1
+    shift
+    "$MPIRUN" "${OPTIONS[@]}" -n "$n" ./numbered "$@"
+}
+
+# process RANK: the number of a running process of this test's team, or nothing.
+process() {
+    local pid
+    pid=$(cat "pid.$1" 2> /dev/null) || return 0
+    [[ $(readlink "/proc/$pid/exe") != "$BUILD/bin/tg-train" ]] || echo "$pid"
+}
+
+nobody_is_left() {
+    local rank
+    for rank in {0..7}; do
+        [[ -z $(process $rank) ]] || return 1
+    done
+    rm -f pid.*
+}
+
+# fails: whether the last background job ends with a failure.
+fails() {
+    local status=0
+    wait $! || status=$?
+    [[ $status != 0 ]]
+}
+
+# has_steps N: whether the log has the lines of N steps.
+has_steps() {
+    [[ -e log && $(wc -l < log) -gt $1 ]]
+}
+
+has_steps_or_ended() {
+    has_steps "$1" || ! kill -0 "$2" 2> /dev/null
+}
+
+same_as_alone() {
+    cmp "$FIXTURES/alone.npz" "$1"
+}
+
+# ---- without MPI
+
+@test "a build without MPI says so when it is started as one of several" {
+    [[ ! -e $BUILD/mpirun ]] || skip "this build has MPI"
+    PMI_RANK=0 PMI_SIZE=2 run -2 --separate-stderr tg-train "${RUN[@]}" t.npz
+    said "started as one of 2 processes (PMI_SIZE), but built without MPI: build it with  make MPI=1"
+    OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 run -2 --separate-stderr tg-train "${RUN[@]}" t.npz
+    said "started as one of 4 processes (OMPI_COMM_WORLD_SIZE)"
+    # the others are silent
+    PMI_RANK=1 PMI_SIZE=2 run -2 --separate-stderr tg-train "${RUN[@]}" t.npz
+    [[ -z $stderr ]]
+    cmp untrained.npz model.npz
+}
+
+@test "one process that mpirun starts is a process like any other" {
+    PMI_RANK=0 PMI_SIZE=1 tg-train "${RUN[@]}" t.npz
+    same_as_alone model.npz
+}
+
+# ---- the same bytes
+
+@test "1, 2, 3, 5 and 8 processes make the same model" {
+    need_mpi
+    local n
+    for n in 1 2 3 5 8; do
+        cp untrained.npz model.npz
+        run -0 --separate-stderr team $n "${RUN[@]}" t.npz
+        same_as_alone model.npz
+    done
+}
+
+@test "so do they with 1 to 3 threads each, and with each instruction set" {
+    need_mpi
+    slow
+    local isa threads n sets=(portable avx2 avx512 avx512bf16 amx neon) tried=0
+    for isa in "${sets[@]}"; do
+        rm -f one.npz
+        TG_ISA=$isa tg-train -m untrained.npz -o one.npz "${RUN[@]}" t.npz 2> /dev/null || continue
+        for threads in 1 2 3; do
+            n=$((threads % 3 + 2))
+            cp untrained.npz model.npz
+            TG_ISA=$isa team $n --threads $threads "${RUN[@]}" t.npz
+            cmp one.npz model.npz
+            tried=$((tried + 1))
+        done
+    done
+    cases $tried "runs of several processes"
+}
+
+@test "so do they in bf16" {
+    need_mpi
+    slow
+    tg-train -m untrained.npz -o one.npz "${RUN[@]}" --precision bf16 t.npz
+    local n
+    for n in 2 3 8; do
+        cp untrained.npz model.npz
+        team $n "${RUN[@]}" --precision bf16 t.npz
+        cmp one.npz model.npz
+    done
+}
+
+@test "a run goes on with another number of processes" {
+    need_mpi
+    team 3 "${RUN[@]}" -n 13 t.npz
+    tg-train "${RUN[@]}" -n 20 t.npz
+    team 8 "${RUN[@]}" -n 37 t.npz
+    team 2 "${RUN[@]}" t.npz
+    # its number of steps decides the learning rate
+    local n
+    cp untrained.npz one.npz
+    for n in 13 20 37 50; do
+        tg-train -m one.npz "${RUN[@]}" -n $n t.npz
+    done
+    cmp one.npz model.npz
+}
+
+@test "the first process reads standard input, and writes" {
+    need_mpi
+    run -0 --separate-stderr bash -c "$MPIRUN -n 3 tg-train ${RUN[*]} < t.npz"
+    same_as_alone model.npz
+    rm model.npz
+    run -0 --separate-stderr team 3 -m untrained.npz "${RUN[@]}" -o new.npz --log log t.npz
+    same_as_alone new.npz
+    has_steps 50
+    [[ $(wc -l < log) = 51 ]]
+    cmp untrained.npz "$FIXTURES/untrained.npz"
+    # each line is said once
+    [[ $(grep -c "saved new.npz at step 50" <<< "$stderr") = 1 ]]
+    [[ $stderr = *"3 processes share the 8 passes of a step"* ]]
+}
+
+@test "a new model, and one that is complete" {
+    need_mpi
+    rm model.npz
+    tg-train -m one.npz -n 3 -a 4 -b 2 -c 16 t.npz
+    team 3 -n 3 -a 4 -b 2 -c 16 t.npz
+    cmp one.npz model.npz
+    run -0 --separate-stderr team 3 -n 3 -a 4 -b 2 -c 16 t.npz
+    [[ $stderr = *"model.npz is complete: 3 of 3 steps are done"* ]]
+    cmp one.npz model.npz
+}
+
+# ---- mistakes
+
+@test "what goes wrong is said once" {
+    need_mpi
+    local line
+    run -2 --separate-stderr team 3 "${RUN[@]}" -a 2 t.npz
+    line="3 processes cannot share the 2 passes of a step: --accumulate must be at least 3"
+    [[ $(grep -cF "$line" <<< "$stderr") = 1 ]]
+    run -3 --separate-stderr team 3 "${RUN[@]}" missing.npz
+    [[ $(grep -cF "missing.npz: No such file or directory" <<< "$stderr") = 1 ]]
+    run -2 --separate-stderr team 3 "${RUN[@]}" --unknown t.npz
+    [[ $(grep -cF "unknown option --unknown" <<< "$stderr") = 1 ]]
+    run -1 --separate-stderr team 2 "${RUN[@]}" text
+    [[ $(grep -cF "plain text, expected a token archive" <<< "$stderr") = 1 ]]
+    TG_TEAM_TIMEOUT=0 run -2 --separate-stderr team 2 "${RUN[@]}" t.npz
+    [[ $stderr = *"TG_TEAM_TIMEOUT must be a number of seconds from 1 to 86400, got '0'"* ]]
+    run -2 --separate-stderr team 2 --sandbox=require "${RUN[@]}" t.npz
+    [[ $stderr = *"there is no sandbox, which --sandbox=require asks for: there are several processes"* ]]
+    cmp untrained.npz model.npz
+}
+
+@test "processes with other tokens, or another instruction set, are refused" {
+    need_mpi
+    cat > start <<'END'
+#!/bin/sh
+# each process has a folder of its own
+mkdir -p "at-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+cp t.npz "at-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}/tokens.npz"
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" != "$ODD" ] || eval "$DO"
+exec tg-train -m model.npz "$@" "at-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}/tokens.npz"
+END
+    chmod +x start
+    head -c 9000 text | tg-tokenize > other.npz
+    ODD=2 DO='cp other.npz at-2/tokens.npz' run -2 --separate-stderr "$MPIRUN" -n 3 ./start "${RUN[@]}"
+    [[ $stderr = *"process 2 ("*") reads 9000 tokens, CRC-32 "*", process 0 10000 tokens, "*"the same tokens"* ]]
+    TG_ISA=portable tg-info untrained.npz > /dev/null
+    tg-train -n 1 -m untrained.npz -o best.npz t.npz 2> /dev/null
+    if ODD=1 DO='export TG_ISA=portable' "$MPIRUN" -n 2 ./start "${RUN[@]}" 2> err; then
+        same_as_alone model.npz # this processor has nothing better
+    else
+        grep "process 1 (.*) computes with portable, process 0 .*: set TG_ISA to the same for all" err
+        cmp untrained.npz model.npz
+    fi
+}
+
+# ---- signals
+
+@test "a signal to any process stops all after the same step, and the run goes on" {
+    need_mpi
+    local rank
+    for rank in 0 2; do
+        cp untrained.npz model.npz
+        rm -f log
+        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+        eventually has_steps 5
+        kill -TERM "$(process $rank)"
+        fails
+        grep -E "saved model.npz at step [0-9,]+ of 100,000" err
+        eventually nobody_is_left
+    done
+    tg-train -m untrained.npz "${RUN[@]}" -n 100000 -o one.npz --log log1 t.npz 2> /dev/null &
+    eventually grep -q "^$(tail -n 1 log | cut -f 1)	" log1
+    kill -KILL $!
+    # the steps that were logged have the losses of one process
+    cut -f 1-5 log > a
+    cut -f 1-5 log1 | head -n "$(wc -l < log)" | diff - a
+}
+
+# ---- processes that are lost
+
+@test "a process that is killed ends the others, and the same command goes on" {
+    need_mpi
+    local rank
+    for rank in 0 1; do
+        cp untrained.npz model.npz
+        rm -f log
+        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+        eventually has_steps 12
+        kill -KILL "$(process $rank)"
+        fails
+        eventually nobody_is_left
+    done
+    # a step that was saved, which is that of a run of one process
+    tg-info model.npz > /dev/null
+}
+
+@test "a process that hangs is named, and ends the others in time" {
+    need_mpi
+    local rank start
+    export TG_TEAM_TIMEOUT=2
+    for rank in 0 1; do
+        cp untrained.npz model.npz
+        rm -f log
+        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+        eventually has_steps 5
+        start=$SECONDS
+        kill -STOP "$(process $rank)"
+        fails
+        grep -E "process $rank \(.*\) has not answered for 2 s: all end; the same command goes on from the last save" err
+        eventually nobody_is_left
+        tg-info model.npz > /dev/null
+        cases $((SECONDS - start)) "s until all had ended, of a timeout of 2 s"
+    done
+}
+
+@test "a run whose processes are killed again and again ends with the same bytes" {
+    need_mpi
+    slow
+    local kills=2 killed=0 i rank n run=(-n 150 -a 8 -b 8 --dropout 0.1 --eval-every 50 --save-every 3)
+    ! soak || kills=20
+    tg-train -m untrained.npz -o one.npz "${run[@]}" t.npz
+    for ((i = 0; i < 1000; i++)); do # docs/distributed.md has this loop
+        n=$((i % 3 + 2))
+        rm -f log
+        team $n "${run[@]}" --log log t.npz 2> err &
+        if [[ $killed -lt $kills ]]; then
+            steps=$((RANDOM % 12))
+            eventually has_steps_or_ended $steps $!
+            rank=$(process $((RANDOM % n)))
+            [[ -z $rank ]] || ! kill -KILL "$rank" 2> /dev/null || killed=$((killed + 1))
+        fi
+        ! wait $! || break
+        eventually nobody_is_left
+    done
+    [[ $killed = "$kills" ]]
+    cmp one.npz model.npz
+    cases $killed "processes killed"
+}
