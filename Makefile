@@ -68,10 +68,6 @@ else
 BUILD := $(BUILDS)/$(notdir $(CC))-$(shell printf '%s' '$(ALL_FLAGS)' | cksum | cut -d' ' -f1)
 endif
 
-ifneq ($(MPI),)
-BUILD := $(BUILD)-mpi$(if $(filter-out 1,$(MPI)),-$(MPI))
-endif
-
 ifeq ($(FLAVOUR),asan)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
@@ -93,6 +89,9 @@ ifneq ($(filter tiny,$(VARIANT)),)
 BUILD := $(TINY)
 TINY_BLOCKS = -include tests/unit/tiny_blocks.h
 endif
+
+# Tools with an MPI have a directory of their own, and the same library.
+TOOLS_BUILD := $(BUILD)$(if $(MPI),-mpi$(if $(filter-out 1,$(MPI)),-$(MPI)))
 
 # ---- hardening: flags that make attacks harder, as far as the compiler and the linker know them
 # They are asked once, when something is compiled: about all flags together, and if that fails about each.
@@ -148,7 +147,7 @@ endif
 # ---- files
 # a tool is the sources of its folder, what it needs of cmd/cli and cmd/team, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
-CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(TEAM_SRC) $(wildcard cmd/cli/*.c))
+CLI_OBJ := $(patsubst %.c,$(TOOLS_BUILD)/obj/%.o,$(TEAM_SRC)) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
 # what is compiled for several precisions: in single and in double precision (the references, a family's
 # steps), and for activations in single precision and in bf16 (the same steps, attention)
 REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c lib/gpt/gpt2.c
@@ -189,7 +188,7 @@ ISA_OBJ := $(foreach isa,$(ISAS),$(ISA_SRC:%.c=$(BUILD)/obj/%.$(isa).o))
 REF_OBJ := $(foreach real,f32 f64,$(REF_SRC:%.c=$(BUILD)/obj/%.$(real).o)) \
     $(foreach real,f32 b16,$(ACT_SRC:%.c=$(BUILD)/obj/%.$(real).o))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(sort $(REF_OBJ)) $(ISA_OBJ)
-TOOL_BIN := $(TOOLS:%=$(BUILD)/bin/%)
+TOOL_BIN := $(TOOLS:%=$(TOOLS_BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
@@ -198,8 +197,8 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 # What starts the tools of a build with MPI, for their tests.
 ifneq ($(MPI),)
-all: $(BUILD)/mpirun
-$(BUILD)/mpirun:
+all: $(TOOLS_BUILD)/mpirun
+$(TOOLS_BUILD)/mpirun:
 	@mkdir -p $(@D)
 	$(Q)echo 'mpirun$(if $(filter-out 1,$(MPI)),.$(MPI))' > $@
 endif
@@ -208,7 +207,7 @@ all: $(TOOL_BIN) $(BUILD)/libtg.a $(BUILD)/libtg.so ## build the library and the
 
 unit: $(UNIT_BIN) ## build the C tests
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(if $(MPI),$(TOOLS_BUILD)/obj) -name '*.d' 2>/dev/null)
 
 # ---- rules
 COMPILE = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
@@ -234,7 +233,14 @@ $(BUILD)/obj/%.b16.o: %.c
 	$(call say,CC,$< (bf16))
 	$(Q)$(COMPILE) -DTG_REAL=16 -c -o $@ $<
 
-$(BUILD)/obj/cmd/team/mpi.o: ALL_CPPFLAGS += $(MPI_CFLAGS) -DTEAM_MPI='"$(MPICC)"'
+ifneq ($(MPI),)
+$(TOOLS_BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(COMPILE) -c -o $@ $<
+
+$(TOOLS_BUILD)/obj/cmd/team/mpi.o: ALL_CPPFLAGS += $(MPI_CFLAGS) -DTEAM_MPI='"$(MPICC)"'
+endif
 
 # The page of tg-attn-view, which becomes part of the program.
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
@@ -265,12 +271,12 @@ $(BUILD)/libtg.so: $(LIB_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libtg.so.$(SONAME) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
-$(BUILD)/libcli.a: $(CLI_OBJ)
+$(TOOLS_BUILD)/libcli.a: $(CLI_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 define tool_rule
-$(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libcli.a $(BUILD)/libtg.a
+$(TOOLS_BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(TOOLS_BUILD)/libcli.a $(BUILD)/libtg.a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS) $$(MPI_LIBS)
@@ -312,7 +318,7 @@ $(BUILD)/libtg-failing.a: $(BUILD)/libtg.a
 	$(call say,OBJCOPY,$@)
 	$(Q)$(OBJCOPY) $(foreach call,malloc calloc realloc aligned_alloc strdup,--redefine-sym $(call)=failing_$(call)) $< $@
 
-$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(BUILD)/libfuzz.a $(BUILD)/libcli.a $(FUZZ_TG)
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(BUILD)/libfuzz.a $(TOOLS_BUILD)/libcli.a $(FUZZ_TG)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(FUZZ_LDFLAGS)
@@ -332,9 +338,9 @@ COMP_zsh = $(TOOLS:%=_%)
 COMP_fish = $(TOOLS:%=%.fish)
 
 define completion_rule
-all install-completions: $$(COMP_$(1):%=$(BUILD)/completions/$(1)/%)
+all install-completions: $$(COMP_$(1):%=$(TOOLS_BUILD)/completions/$(1)/%)
 
-$(BUILD)/completions/$(1)/$(2): $(BUILD)/bin/%
+$(TOOLS_BUILD)/completions/$(1)/$(2): $(TOOLS_BUILD)/bin/%
 	@mkdir -p $$(@D)
 	$(Q)$$< --help=$(1) > $$@
 endef
@@ -347,7 +353,7 @@ install: install-completions
 install-completions:
 	@for shell in $(foreach s,$(SHELLS),'$(s) $(DESTDIR)$(COMP_DIR_$(s))'); do \
 	    set -- $$shell && $(INSTALL) -d "$$2" && \
-	    $(INSTALL) -m 644 $(BUILD)/completions/$$1/* "$$2" || exit 1; done
+	    $(INSTALL) -m 644 $(TOOLS_BUILD)/completions/$$1/* "$$2" || exit 1; done
 
 uninstall: uninstall-completions
 uninstall-completions:
@@ -385,7 +391,7 @@ mpi: ## build with each MPI that is installed, and run what several processes do
 
 .PHONY: mpi mpi-test
 mpi-test: all
-	@TG_BUILD='$(abspath $(BUILD))' tests/run tests/mpi.bats tests/network.bats
+	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi.bats tests/network.bats
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \
@@ -477,7 +483,7 @@ fuzz-bugs: ## plant known bugs, and show that the fuzzers find each within a min
 
 fuzz-corpus: all ## make the corpus in tests/fuzz/corpus again: other programs' files, FUZZ_SECONDS of fuzzing, the fewest
 	+@$(make_fuzz)
-	@tests/fuzz/minimize '$(BUILD)/bin' '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
+	@tests/fuzz/minimize '$(TOOLS_BUILD)/bin' '$(BUILDS)/fuzz-clang' $(FUZZ_SECONDS) $(FUZZ)
 
 fuzz-coverage: ## which branches of the readers the corpus reaches (clang, llvm-cov)
 	+@$(make_cov) fuzzers
@@ -547,7 +553,7 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 	@echo $(BUILDS)/$(DIST).tar.gz
 
 clean: ## remove everything that was built
-	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libfuzz.a libtg-failing.a libtg.a libtg.so libcli.a) $(TINY))
+	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libfuzz.a libtg-failing.a libtg.a libtg.so libcli.a) $(TINY) $(wildcard $(BUILD)-mpi*))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 } \

@@ -27,6 +27,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
+#include "lib/base/team.h"
 #include "lib/base/threads.h"
 #include "lib/base/utf8.h"
 #include "lib/base/watch.h"
@@ -100,7 +101,6 @@
 #include "lib/train/reduction.h"
 #include "lib/train/settings.h"
 #include "lib/train/shares.h"
-#include "lib/train/team.h"
 #include "lib/train/trainer.h"
 #include "lib/train/tree_sum.h"
 

@@ -199,7 +199,7 @@ same_as_alone() {
     [[ $(grep -cF "plain text, expected a token archive" <<< "$stderr") = 1 ]]
     TG_TEAM_TIMEOUT=0 run -2 --separate-stderr team 2 "${RUN[@]}" t.npz
     [[ $stderr = *"TG_TEAM_TIMEOUT must be a number of seconds from 1 to 86400, got '0'"* ]]
-    run -2 --separate-stderr team 2 --sandbox=require "${RUN[@]}" t.npz
+    run -3 --separate-stderr team 2 --sandbox=require "${RUN[@]}" t.npz
     [[ $stderr = *"there is no sandbox, which --sandbox=require asks for: there are several processes"* ]]
     cmp untrained.npz model.npz
 }

@@ -128,8 +128,8 @@ bool cli_take_size(const char **at, size_t *value);
  */
 TG_MUST_CHECK tg_status cli_confine(tg_err *err);
 
-/* Instead, for work that a sandbox does not allow: `why` it is not.  TG_EUSAGE: --sandbox=require asks for
- * one; or TG_SANDBOX is wrong. */
+/* Instead, for work that a sandbox does not allow: `why` it is not.  TG_EIO: --sandbox=require asks for
+ * one.  TG_EUSAGE: TG_SANDBOX is wrong. */
 TG_MUST_CHECK tg_status cli_stay_free(const char *why, tg_err *err);
 
 /* Also allow the tool to write a file, or NULL.  The path must stay until cli_confine(), which this precedes.

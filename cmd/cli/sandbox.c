@@ -433,5 +433,5 @@ tg_status cli_stay_free(const char *why, tg_err *err)
 
     if (status || mode != REQUIRE)
         return status;
-    return tg_fail(err, TG_EUSAGE, "there is no sandbox, which --sandbox=require asks for: %s", why);
+    return tg_fail(err, TG_EIO, "there is no sandbox, which --sandbox=require asks for: %s", why);
 }

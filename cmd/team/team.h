@@ -2,7 +2,7 @@
  * team: a tool that several processes run together, started by mpirun.
  *
  * Every process is given the same command line and does the same, except that the first one
- * speaks, reads standard input and writes.  lib/train/team.h says what they send each other;
+ * speaks, reads standard input and writes.  lib/base/team.h says what they send each other;
  * mpi.c carries it, in a thread of its own.  A build without MPI has no mpi.c, and says so.
  */
 #ifndef TG_CMD_TEAM_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "lib/base/status.h"
-#include "lib/train/team.h"
+#include "lib/base/team.h"
 
 /* Call this after cli_init().  Returns whether this process is one of several: then only the first of them
  * speaks from now on. */

@@ -24,7 +24,7 @@
 #include "lib/train/batches.h"
 #include "lib/train/history.h"
 #include "lib/train/settings.h"
-#include "lib/train/team.h"
+#include "lib/base/team.h"
 
 TG_API_BEGIN
 

@@ -13,7 +13,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/train/shares.h"
-#include "lib/train/team.h"
+#include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
 
 TG_API_BEGIN

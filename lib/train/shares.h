@@ -16,7 +16,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/params.h"
-#include "lib/train/team.h"
+#include "lib/base/team.h"
 
 TG_API_BEGIN
 

@@ -18,7 +18,7 @@
 #include "lib/train/checkpoint.h"
 #include "lib/train/reduction.h"
 #include "lib/train/shares.h"
-#include "lib/train/team.h"
+#include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
 
 TG_API_BEGIN

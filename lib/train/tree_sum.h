@@ -8,7 +8,7 @@
  *     n = 5    ((0 + 1) + (2 + 3)) + 4
  *     n = 7    ((0 + 1) + (2 + 3)) + ((4 + 5) + 6)
  *
- * The order depends only on n.  So the members of a team (lib/train/team.h) may divide the
+ * The order depends only on n.  So the members of a team (lib/base/team.h) may divide the
  * passes into ranges: each adds up the nodes inside its own range, its parts; pushing all
  * parts in order gives the same bits, whichever member computed them.
  *

@@ -1,17 +1,15 @@
 /*
- * team: processes that compute a step together.
+ * team: processes that compute something together.
  *
- * Each member computes a range of the step's passes and adds up their gradients
- * (lib/train/tree_sum.h).  Then each float of the model has one owner among them
- * (lib/train/shares.h), who adds the members' sums (lib/train/reduction.h) and updates it, and
- * sends it to the others.  What is added in which order does not depend on the members.
+ * Each member computes a part, and they tell each other what comes of it; lib/train says how they share a
+ * training step.  What is added in which order does not depend on the number of members.
  *
  * How messages travel is the caller's part: the library describes them as a flow.  A flow is a
  * sequence of groups of messages.  What one member sends, another receives: between two members
  * messages arrive in the order of the groups, and within a group in the order of its list.
  */
-#ifndef TG_TRAIN_TEAM_H
-#define TG_TRAIN_TEAM_H
+#ifndef TG_BASE_TEAM_H
+#define TG_BASE_TEAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +44,7 @@ typedef struct tg_flow {
 } tg_flow;
 
 typedef struct tg_team {
-    size_t rank, size; /* rank < size <= passes of a step */
+    size_t rank, size; /* rank < size <= TG_TEAM_MAX */
 
     /* Begin a flow, which lives until its end().  One at a time.  A team of one has none. */
     void (*begin)(const struct tg_team *team, const tg_flow *flow);
@@ -62,12 +60,12 @@ typedef struct tg_team {
 /* One process, which computes all passes itself. */
 extern const tg_team tg_team_alone;
 
-/* The part of member `rank` of n things, first .. end - 1, divided as evenly as possible in order.
- * If n and team->size are powers of two, the members' passes are nodes of the tree. */
+/* The part of member `rank` of n things, first .. end - 1, divided as evenly as possible in order:
+ * the first ones have one more. */
 void tg_team_part(const tg_team *team, size_t rank, size_t n, size_t *first, size_t *end);
 
-/* This member's passes. */
-void tg_team_range(const tg_team *team, size_t passes, size_t *first, size_t *end);
+/* This member's part. */
+void tg_team_range(const tg_team *team, size_t n, size_t *first, size_t *end);
 
 /* All groups of a flow, one after the other. */
 void tg_team_run(const tg_team *team, const tg_flow *flow);

@@ -1,4 +1,4 @@
-#include "lib/train/team.h"
+#include "lib/base/team.h"
 
 #include "lib/base/size.h"
 
@@ -29,9 +29,9 @@ void tg_team_part(const tg_team *team, size_t rank, size_t n, size_t *first, siz
     *end = *first + each + (rank < more);
 }
 
-void tg_team_range(const tg_team *team, size_t passes, size_t *first, size_t *end)
+void tg_team_range(const tg_team *team, size_t n, size_t *first, size_t *end)
 {
-    tg_team_part(team, team->rank, passes, first, end);
+    tg_team_part(team, team->rank, n, first, end);
 }
 
 void tg_team_run(const tg_team *team, const tg_flow *flow)
