@@ -130,7 +130,7 @@ LIBS = -ldeflate -lz -lm
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
-# ---- MPI: one file knows it, cmd/team/mpi.c, and the compiler's wrapper what it takes
+# ---- MPI: what knows it is cmd/team/mpi*.c, and the compiler's wrapper what it takes
 MPICC = mpicc$(if $(filter-out 1,$(MPI)),.$(MPI))
 ifneq ($(MPI),)
 MPI_SAYS := $(shell $(MPICC) -show)
@@ -141,7 +141,7 @@ MPI_CFLAGS := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_SAYS)))
 MPI_LIBS := -Wl,--as-needed $(filter -L% -l% -Wl%,$(MPI_SAYS))
 TEAM_SRC := $(filter-out cmd/team/alone.c,$(wildcard cmd/team/*.c))
 else
-TEAM_SRC := $(filter-out cmd/team/mpi.c,$(wildcard cmd/team/*.c))
+TEAM_SRC := $(filter-out cmd/team/mpi%,$(wildcard cmd/team/*.c))
 endif
 
 # ---- files
@@ -239,7 +239,7 @@ $(TOOLS_BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -c -o $@ $<
 
-$(TOOLS_BUILD)/obj/cmd/team/mpi.o: ALL_CPPFLAGS += $(MPI_CFLAGS) -DTEAM_MPI='"$(MPICC)"'
+$(TOOLS_BUILD)/obj/cmd/team/%.o: ALL_CPPFLAGS += $(MPI_CFLAGS) -DTEAM_MPI='"$(MPICC)"'
 endif
 
 # The page of tg-attn-view, which becomes part of the program.
@@ -408,7 +408,7 @@ CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --in
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.
 SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
 LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
-# cmd/team/mpi.c needs a header of MPI.
+# cmd/team/mpi*.c need a header of MPI.
 CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(ISA_SRC) $(CMD_SRC))
 

@@ -183,6 +183,41 @@ same_as_alone() {
     cmp one.npz model.npz
 }
 
+# ---- other tools
+
+@test "tg-eval and tg-attn-dump --ablate say what one process says" {
+    need_mpi
+    local n
+    cp "$FIXTURES/alone.npz" model.npz
+    tg-eval --stride 5 --tsv text text > one
+    tg-eval < text > two
+    tg-attn-dump --ablate all < text > three
+    tg-attn-dump --ablate 0.1 -p 'The quick brown fox' > four
+    for n in 2 3; do
+        "$MPIRUN" -n $n tg-eval --stride 5 --tsv text text | diff one -
+        "$MPIRUN" -n $n tg-eval < text | diff two -
+        "$MPIRUN" -n $n tg-attn-dump --ablate all < text | diff three -
+        "$MPIRUN" -n $n tg-attn-dump --ablate 0.1 -p 'The quick brown fox' | diff four -
+    done
+    run -2 --separate-stderr "$MPIRUN" -n 2 tg-eval --per-token text
+    [[ $stderr = *"--per-token is for one process: several of them share out only the result"* ]]
+    run -2 --separate-stderr "$MPIRUN" -n 2 tg-attn-dump --summary
+    [[ $stderr = *"several processes can share --ablate, and nothing else"* ]]
+}
+
+@test "processes that do not do the same end, and say which" {
+    need_mpi
+    export TG_TEAM_TIMEOUT=2
+    cat > start <<'END'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ] && exec tg-eval text
+exec tg-eval --context 3 text text
+END
+    chmod +x start
+    run ! "$MPIRUN" -n 2 ./start
+    [[ $output = *"process "[01]" ("*")"* ]]
+}
+
 # ---- mistakes
 
 @test "what goes wrong is said once" {

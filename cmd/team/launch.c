@@ -1,5 +1,6 @@
 /* team: how a process was started, and what all processes settle. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "cmd/team/private.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
+#include "lib/kernels/kernels.h"
 
 /* ---- the launcher's variables */
 
@@ -39,12 +41,31 @@ team_launch team_find_launch(void)
     return (team_launch){.size = 1};
 }
 
+static void replace(int fd, int flags)
+{
+    const int null = open("/dev/null", flags | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    (void)dup2(null, fd);
+    close(null);
+}
+
 bool team_recognize(void)
 {
     const team_launch l = team_find_launch();
 
     cli_mute(l.rank > 0);
+    if (l.rank > 0) {
+        replace(STDIN_FILENO, O_RDONLY);
+        replace(STDOUT_FILENO, O_WRONLY);
+    }
     return l.size > 1;
+}
+
+tg_status team_confine(tg_err *err)
+{
+    return team_find_launch().size > 1 ? cli_stay_free("there are several processes", err) : cli_confine(err);
 }
 
 bool team_follows(void)
@@ -161,11 +182,23 @@ tg_status team_compare(const tg_team *team, const char *word, const char *does, 
     return TG_OK;
 }
 
-size_t team_threads(size_t asked)
+/* Unless a number is asked for, the process's part of the processors that it shares with others of the team.
+ */
+static size_t threads_of(size_t asked)
 {
     if (asked > 0 || team_of_all.size <= 1 || tg_threads_asked() > 0)
         return asked;
     return tg_size_max(1, tg_threads_processors() / team_sharing());
+}
+
+tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err)
+{
+    tg_status status = team_begin(team, err);
+
+    if (status || (status = team_settle(*team, cli_begin_compute(threads_of(threads), err), err)))
+        return status;
+    /* each would have its own rounding */
+    return team_compare(*team, tg_kernels_get()->isa, "computes with", "set TG_ISA to the same for all", err);
 }
 
 /* ---- standard input */
@@ -248,4 +281,18 @@ tg_status team_spool(const tg_team *team, int *fd, tg_err *err)
     if (file)
         fclose(file);
     return status;
+}
+
+tg_status team_share_stdin(const tg_team *team, bool wanted, tg_err *err)
+{
+    int fd;
+    tg_status status;
+
+    if (team->size == 1 || !tg_team_agree(team, team->rank == 0 && wanted && cli_stdin_has_data()))
+        return TG_OK;
+    status = team_spool(team, &fd, err);
+    if (!status && dup2(fd, STDIN_FILENO) < 0)
+        status = tg_fail_sys(err, "cannot keep what comes in");
+    cli_close_input(fd);
+    return status ? tg_err_in(err, "standard input") : TG_OK;
 }

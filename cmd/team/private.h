@@ -16,7 +16,7 @@ team_launch team_find_launch(void);
 /* Seconds after which a process that does not answer is lost. */
 TG_MUST_CHECK tg_status team_timeout(double *seconds, tg_err *err);
 
-/* mpi.c, or alone.c in a build without MPI: connect the processes that were started, and part from them. */
+/* mpi*.c, or alone.c in a build without MPI: connect the processes that were started, and part from them. */
 TG_MUST_CHECK tg_status team_connect(tg_team *team, const team_launch *launch, double timeout, tg_err *err);
 void team_part(void);
 

@@ -3,7 +3,7 @@
  *
  * Every process is given the same command line and does the same, except that the first one
  * speaks, reads standard input and writes.  lib/base/team.h says what they send each other;
- * mpi.c carries it, in a thread of its own.  A build without MPI has no mpi.c, and says so.
+ * mpi.c carries it, in a thread of its own.  A build without MPI has alone.c instead, and says so.
  */
 #ifndef TG_CMD_TEAM_H
 #define TG_CMD_TEAM_H
@@ -15,7 +15,7 @@
 #include "lib/base/team.h"
 
 /* Call this after cli_init().  Returns whether this process is one of several: then only the first of them
- * speaks from now on. */
+ * prints from now on, and has a standard input. */
 bool team_recognize(void);
 
 /*
@@ -28,6 +28,15 @@ bool team_recognize(void);
  */
 TG_MUST_CHECK tg_status team_begin(const tg_team **team, tg_err *err);
 void team_end(void);
+
+/* Like cli_confine(), except that several processes, which open sockets, are not confined. */
+TG_MUST_CHECK tg_status team_confine(tg_err *err);
+
+/* Begin a computation: team_begin(), then cli_begin_compute() for all, with the same instruction set. */
+TG_MUST_CHECK tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err);
+
+/* If the first process wants standard input, which has data: the same for all. */
+TG_MUST_CHECK tg_status team_share_stdin(const tg_team *team, bool wanted, tg_err *err);
 
 /* Whether this process is one of several, and not the first. */
 bool team_follows(void);
@@ -45,10 +54,6 @@ TG_MUST_CHECK tg_status team_settle(const tg_team *team, tg_status status, tg_er
 #define TEAM_WORD 64 /* bytes, with the NUL */
 TG_MUST_CHECK tg_status team_compare(const tg_team *team, const char *word, const char *does,
                                      const char *remedy, tg_err *err);
-
-/* The number of threads for cli_begin_compute(): what was asked for; or if that is 0, and OMP_NUM_THREADS
- * is not set, this process's part of the processors that it shares with others of the team. */
-size_t team_threads(size_t asked);
 
 /* Make what the first process has in a file, standard input, an unlinked file of each.  *fd is at its
  * beginning, the caller closes it.  TG_EIO. */

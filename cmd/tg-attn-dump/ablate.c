@@ -202,12 +202,27 @@ done:
     return status;
 }
 
+/* The model, for all processes, or none of them. */
+static tg_status open_model(cli_model *m, const attn_options *o, tg_err *err)
+{
+    const bool wants_stdin = cli_is_dash(cli_model_path(o->model)) || !cli_text_given(&o->text);
+    tg_status own, status = team_share_stdin(o->team, wants_stdin, err);
+
+    if (status)
+        return status;
+    own = input_open_model(m, o, err);
+    status = team_settle(o->team, own, err);
+    if (status && !own)
+        cli_model_close(m);
+    return status;
+}
+
 static tg_status run(const attn_options *o, tg_err *err)
 {
     tg_ablate_head *list = NULL;
-    tg_ablate_heads heads = {.in_turn = is_all()};
+    tg_ablate_heads heads = {.in_turn = is_all(), .team = o->team};
     cli_model m;
-    tg_status status = input_open_model(&m, o, err);
+    tg_status status = open_model(&m, o, err);
 
     if (status)
         return status;
@@ -232,6 +247,7 @@ const job ablate_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "shows the loss of a model on a whole text",
+    .in_team = true,
     .accepts = accepts,
     .check = check,
     .run = run,

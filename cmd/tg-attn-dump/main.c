@@ -1,10 +1,27 @@
 /* tg-attn-dump: every score and probability of attention, with the offset of each number. */
 #include "cmd/tg-attn-dump/options.h"
 
-static tg_status run(const job *what, const attn_options *o, tg_err *err)
+static tg_status run_in_team(const job *what, attn_options *o, tg_err *err)
 {
-    const tg_status status = cli_begin_compute(o->threads, err);
+    tg_status status = team_begin_compute(&o->team, o->threads, err);
 
+    if (!status)
+        status = what->run(o, err);
+    status = team_settle(o->team, status, err);
+    team_end();
+    return status;
+}
+
+static tg_status run(const job *what, attn_options *o, bool several, tg_err *err)
+{
+    tg_status status;
+
+    if (several && what->in_team)
+        return run_in_team(what, o, err);
+    if (several)
+        return tg_fail(err, TG_EUSAGE, "several processes can share --ablate, and nothing else");
+    o->team = &tg_team_alone;
+    status = cli_begin_compute(o->threads, err);
     return status ? status : what->run(o, err);
 }
 
@@ -13,11 +30,13 @@ int main(int argc, char **argv)
     attn_options o;
     const job *what;
     tg_err err = {0};
+    bool several;
 
     cli_init("tg-attn-dump");
+    several = team_recognize();
     if (parse_options(argc, argv, &o, &what))
-        return CLI_USAGE;
-    if (cli_confine(&err) || run(what, &o, &err))
-        return cli_report(&err);
+        return team_exit(CLI_USAGE);
+    if (team_confine(&err) || run(what, &o, several, &err))
+        return team_exit(cli_report(&err));
     return cli_close_stdout();
 }

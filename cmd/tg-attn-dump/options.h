@@ -7,6 +7,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
+#include "cmd/team/team.h"
 #include "lib/attn/attn.h"
 
 #define NOT_GIVEN SIZE_MAX /* of a number or a choice; a filter has TG_ATTN_ALL instead */
@@ -19,6 +20,7 @@ typedef struct attn_options {
     tg_attn_filter filter;
     size_t format, stage, layout, mask; /* table_format, tg_attn_stage, _layout, _mask */
     size_t threads;
+    const tg_team *team; /* not an option: the processes that run the job */
 } attn_options;
 
 /* One kind of result.  A job keeps its own options in its own file. */
@@ -26,6 +28,7 @@ typedef struct job {
     const cli_option *options; /* its own; the first one selects the job; NULL: none */
     size_t n_options;
     const char *about;                   /* "--summary, which ...": ends the message that refuses an option */
+    bool in_team;                        /* several processes can share it */
     const char *const *accepts;          /* the shared options that go with it; ends with NULL */
     int (*check)(const attn_options *o); /* checks the options; CLI_USAGE after a message; may be NULL */
     tg_status (*run)(const attn_options *o, tg_err *err);

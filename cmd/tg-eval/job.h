@@ -10,6 +10,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
+#include "cmd/team/team.h"
 #include "lib/eval/eval.h"
 #include "lib/eval/logits.h"
 
@@ -28,6 +29,7 @@ TG_MUST_CHECK int eval_parse(int argc, char **argv, eval_options *o);
 
 typedef struct eval_job {
     const eval_options *o;
+    const tg_team *team;
     cli_model m;
     tg_eval eval;
     double begun, shown;      /* times of the progress line */

@@ -116,7 +116,8 @@ static tg_status write_logits(eval_job *job, tg_err *err)
 
 /* ---- the plan, now that the model is known */
 
-static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_model *model, tg_err *err)
+static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_model *model,
+                           const tg_team *team, tg_err *err)
 {
     const size_t n_ctx = model->config.n_ctx, ids = tg_tokenizer_vocab_size(model->tokenizer);
     const size_t context = o->context > 0 ? o->context : n_ctx;
@@ -127,6 +128,7 @@ static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_m
         .top = o->top,
         .prefix = o->eot ? tg_tokenizer_end_of_text(model->tokenizer) : -1,
         .every_row = o->logits,
+        .team = team,
     };
     if (context > n_ctx)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT, context,
@@ -148,7 +150,7 @@ static tg_status evaluate(eval_job *job, tg_err *err)
     tg_eval_plan plan;
     tg_status status;
 
-    if ((status = make_plan(&plan, job->o, &job->m.model, err)) ||
+    if ((status = make_plan(&plan, job->o, &job->m.model, job->team, err)) ||
         (status = tg_eval_open(&job->eval, &job->m.model, &plan, err)))
         return status;
     if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err)))
@@ -158,16 +160,42 @@ static tg_status evaluate(eval_job *job, tg_err *err)
     return status;
 }
 
-static tg_status run(const eval_options *o, tg_err *err)
+static bool wants_stdin(const eval_options *o)
 {
-    eval_job job = {.o = o, .begun = cli_now(), .shown = cli_now()};
+    bool wants = cli_is_dash(cli_model_path(o->model)) || (o->files == 0 && !cli_text_given(&o->text));
+
+    for (size_t i = 0; i < o->files; i++)
+        wants |= cli_is_dash(o->file[i]);
+    return wants;
+}
+
+static tg_status work(eval_job *job, tg_err *err)
+{
+    const eval_options *o = job->o;
     tg_status status;
 
-    if ((status = cli_begin_compute(o->threads, err)) ||
-        (status = cli_model_open(&job.m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
+    if (job->team->size > 1 && (o->per_token || o->logits))
+        return tg_fail(err, TG_EUSAGE, "--%s is for one process: several of them share out only the result",
+                       o->logits ? "logits" : "per-token");
+    if ((status = team_share_stdin(job->team, wants_stdin(o), err)))
         return status;
-    status = evaluate(&job, err);
+    if ((status = cli_model_open(&job->m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
+        job->m = (cli_model){.fd = -1};
+    if ((status = team_settle(job->team, status, err)))
+        return status;
+    return evaluate(job, err);
+}
+
+static tg_status run(const eval_options *o, tg_err *err)
+{
+    eval_job job = {.o = o, .begun = cli_now(), .shown = cli_now(), .m = {.fd = -1}};
+    tg_status status;
+
+    if (!(status = team_begin_compute(&job.team, o->threads, err)))
+        status = work(&job, err);
+    status = team_settle(job.team, status, err);
     cli_model_close(&job.m);
+    team_end();
     return status;
 }
 
@@ -177,9 +205,10 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-eval");
+    (void)team_recognize();
     if (eval_parse(argc, argv, &o))
-        return CLI_USAGE;
-    if (cli_confine(&err) || (run(&o, &err) && !cli_stdout_failed()))
-        return cli_report(&err);
+        return team_exit(CLI_USAGE);
+    if (team_confine(&err) || (run(&o, &err) && !cli_stdout_failed()))
+        return team_exit(cli_report(&err));
     return cli_close_stdout();
 }

@@ -8,7 +8,6 @@
 #include "cmd/tg-train/log.h"
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/setup.h"
-#include "lib/kernels/kernels.h"
 
 /* ---- options */
 
@@ -413,37 +412,19 @@ static tg_status work(struct job *job, tg_err *err)
     return status;
 }
 
-/* Processes that compute with different kernels would each have their own rounding. */
-static tg_status begin_compute(struct job *job, tg_err *err)
-{
-    const tg_status status =
-        team_settle(job->team, cli_begin_compute(team_threads(job->o->threads), err), err);
-
-    if (status)
-        return status;
-    return team_compare(job->team, tg_kernels_get()->isa, "computes with", "set TG_ISA to the same for all",
-                        err);
-}
-
 static tg_status run(const train_options *o, tg_err *err)
 {
     struct job job = {.o = o, .setup = {.lock = {.fd = -1}}, .saved_step = SIZE_MAX};
     tg_status status;
 
     job.watch = (tg_watch){watch, &job};
-    if (!(status = team_begin(&job.team, err)) && !(status = begin_compute(&job, err)))
+    if (!(status = team_begin_compute(&job.team, o->threads, err)))
         status = work(&job, err);
     status = team_settle(job.team, status, err);
     tg_trainer_close(&job.trainer);
     train_setup_free(&job.setup);
     team_end();
     return status;
-}
-
-/* Processes that send each other messages open sockets. */
-static tg_status confine(bool several, tg_err *err)
-{
-    return several ? cli_stay_free("there are several processes", err) : cli_confine(err);
 }
 
 int main(int argc, char **argv)
@@ -455,16 +436,15 @@ int main(int argc, char **argv)
         .save_every = 500,
     };
     tg_err err = {0};
-    bool several;
 
     o.asked.min_lr = -1; /* no default to show: it follows --lr */
     cli_init("tg-train");
-    several = team_recognize();
+    (void)team_recognize();
     if (parse(argc, argv, &o))
         return team_exit(CLI_USAGE);
     cli_may_write(o.output ? o.output : cli_model_path(o.model));
     cli_catch_status();
-    if (confine(several, &err) || run(&o, &err))
+    if (team_confine(&err) || run(&o, &err))
         return team_exit(cli_report(&err));
     if (cli_stop_signal() != 0 && !team_follows())
         cli_raise(cli_stop_signal());

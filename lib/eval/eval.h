@@ -11,7 +11,8 @@
  * has a prefix.
  *
  * Logits are float32, as the model computes them; everything else is double precision
- * (lib/eval/score.h).  Sums are taken in the order of the text, whatever the number of threads.
+ * (lib/eval/score.h).  Sums are taken in the order of the text, whatever the number of threads, and of
+ * processes: the members of a team take turns with batches of windows, and tell each other the scores.
  */
 #ifndef TG_EVAL_EVAL_H
 #define TG_EVAL_EVAL_H
@@ -22,6 +23,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/team.h"
 #include "lib/eval/score.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/stream.h"
@@ -30,12 +32,19 @@
 TG_API_BEGIN
 
 typedef struct tg_eval_plan {
-    size_t context; /* inputs of a window, 1 to n_ctx */
-    size_t stride;  /* from one window to the next, 1 to context */
-    size_t top;     /* how many of the most probable tokens to find, 0 to the tokenizer's ids */
-    int32_t prefix; /* a token before each text; -1: none */
-    bool every_row; /* also the row after the last token, which predicts nothing that is known */
+    size_t context;      /* inputs of a window, 1 to n_ctx */
+    size_t stride;       /* from one window to the next, 1 to context */
+    size_t top;          /* how many of the most probable tokens to find, 0 to the tokenizer's ids */
+    int32_t prefix;      /* a token before each text; -1: none */
+    bool every_row;      /* also the row after the last token, which predicts nothing that is known */
+    const tg_team *team; /* who share the text, which each of them reads; NULL: nobody */
 } tg_eval_plan;
+
+/* What a member of a team tells the others of a row. */
+typedef struct tg_eval_told {
+    tg_score score;
+    int64_t target;
+} tg_eval_told;
 
 /* What the model says after one token of the text. */
 typedef struct tg_eval_row {
@@ -47,7 +56,7 @@ typedef struct tg_eval_row {
 
 /*
  * Take the next rows of the text, in its order; they are valid until this returns.  A failure ends the
- * run, which returns it.
+ * run, which returns it.  In a team there are no rows: it is called with n = 0, from time to time.
  */
 typedef tg_status tg_eval_take(void *context, const tg_eval_row *rows, size_t n, tg_err *err);
 
@@ -70,6 +79,8 @@ typedef struct tg_eval {
     tg_eval_row *rows;    /* [rows of a block of logits] */
     int32_t *top, *order; /* [rows][plan.top]; [threads][ids] scratch */
     size_t threads;
+    tg_eval_told *told;       /* [size][1 + rows of a batch] in a team: first their number, and a tg_status */
+    size_t told_rows, told_n; /* rows of a batch; of this member's so far */
     tg_arena arena;
 } tg_eval;
 

@@ -25,6 +25,9 @@ static void place(tg_arena *arena, void *context)
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * C, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
+    if (a->heads.team->size > 1)
+        a->told = tg_arena_take_rows(arena, tg_size_mul_sat(a->heads.team->size, 1 + a->cases), a->capacity,
+                                     sizeof *a->told);
 }
 
 tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
@@ -36,6 +39,8 @@ tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_he
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
+    if (!heads->team)
+        a->heads.team = &tg_team_alone;
     return tg_arena_build(&a->arena, place, &(struct placement){a, model}, err);
 }
 
@@ -83,10 +88,28 @@ static void silence(tg_ablate *a, size_t number, size_t l)
 
 /* ---- a batch of windows */
 
-static void add_losses(double *sum, const tg_pass *p)
+/* Where a member of a team tells the losses of a case, or (number = cases) of the model as it is. */
+static float *told_by(const tg_ablate *a, size_t member, size_t number)
 {
-    for (size_t n = 0; n < p->acts.B * p->acts.T; n++)
-        *sum += (double)p->losses[n];
+    return a->told + (member * (1 + a->cases) + number) * a->capacity;
+}
+
+static void add_losses(double *sum, const float *losses, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        *sum += (double)losses[i];
+}
+
+/* The losses of a case, or of the model as it is, are computed.  In a team they are told, and added up
+ * later. */
+static void take_losses(tg_ablate *a, size_t number)
+{
+    const size_t n = a->pass.acts.B * a->pass.acts.T;
+
+    if (a->told)
+        memcpy(told_by(a, a->heads.team->rank, number), a->pass.losses, n * sizeof *a->told);
+    else
+        add_losses(number < a->cases ? &a->sum[number] : &a->base, a->pass.losses, n);
 }
 
 /* Compute the losses from layer l's x and att, with the case's heads silenced. */
@@ -101,7 +124,7 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
         tg_pass_finish_block(p, m);
     }
     (void)tg_pass_loss(p, targets);
-    add_losses(&a->sum[number], p);
+    take_losses(a, number);
     a->progress.done++;
     if (a->watch)
         a->watch(a->context, &a->progress);
@@ -145,22 +168,72 @@ static void run_windows(tg_ablate *a, const tg_window_batch *w)
         tg_pass_finish_block(p, l);
     }
     (void)tg_pass_loss(p, w->targets);
-    add_losses(&a->base, p);
-    a->tokens += w->B * w->T;
+    take_losses(a, a->cases);
 }
 
 /* ---- a text */
 
-tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
+static tg_status run_alone(tg_ablate *a, tg_err *err)
 {
     tg_window_batch batch;
+    tg_status status;
+
+    while (!(status = tg_windows_next(&a->windows, &batch, err)) && batch.B > 0) {
+        run_windows(a, &batch);
+        a->tokens += batch.B * batch.T;
+    }
+    return status;
+}
+
+/* A round of a team: a batch for each member, `n` tokens of each.  Every member reads them all. */
+static tg_status run_round(tg_ablate *a, size_t *n, tg_err *err)
+{
+    const tg_team *team = a->heads.team;
+    tg_window_batch batch = {.B = 1};
+    tg_status status;
+
+    for (size_t member = 0; member < team->size; member++) {
+        n[member] = 0;
+        if (batch.B == 0)
+            continue;
+        if ((status = tg_windows_next(&a->windows, &batch, err)))
+            return status;
+        n[member] = batch.B * batch.T;
+        if (member == team->rank && batch.B > 0)
+            run_windows(a, &batch);
+    }
+    return TG_OK;
+}
+
+static tg_status run_in_team(tg_ablate *a, tg_err *err)
+{
+    const tg_team *team = a->heads.team;
+    size_t n[TG_TEAM_MAX];
+    tg_status status;
+
+    do {
+        status = run_round(a, n, err);
+        if (tg_team_agree(team, (int)status) != TG_OK)
+            return status ? status : tg_fail(err, TG_EIO, "another process cannot do its part");
+        tg_team_share_even(team, a->told, (1 + a->cases) * a->capacity * sizeof *a->told);
+        for (size_t member = 0; member < team->size; member++) {
+            for (size_t number = 0; number < a->cases; number++)
+                add_losses(&a->sum[number], told_by(a, member, number), n[member]);
+            add_losses(&a->base, told_by(a, member, a->cases), n[member]);
+            a->tokens += n[member];
+        }
+    } while (n[team->size - 1] > 0);
+    return TG_OK;
+}
+
+tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
+{
     tg_status status;
 
     a->watch = watch;
     a->context = context;
     tg_windows_begin(&a->windows, stream, -1);
-    while (!(status = tg_windows_next(&a->windows, &batch, err)) && batch.B > 0)
-        run_windows(a, &batch);
+    status = a->told ? run_in_team(a, err) : run_alone(a, err);
     return status ? status : tg_windows_check_any(&a->windows, err);
 }
 

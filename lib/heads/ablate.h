@@ -12,7 +12,8 @@
  *
  * The text is cut into adjacent windows of n_ctx predictions.  The loss is the mean over all
  * tokens except the first, each predicted from the tokens before it in its window.  Losses are
- * added in the order of the tokens, whatever the number of threads.
+ * added in the order of the tokens, whatever the number of threads, and of processes: the members of
+ * a team take turns with batches of windows, and tell each other the losses.
  */
 #ifndef TG_HEADS_ABLATE_H
 #define TG_HEADS_ABLATE_H
@@ -23,6 +24,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/team.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/windows.h"
 
@@ -36,7 +38,8 @@ typedef struct tg_ablate_head {
 typedef struct tg_ablate_heads {
     const tg_ablate_head *head;
     size_t n;
-    bool in_turn; /* each head is a case of its own; otherwise all of them together are the one case */
+    bool in_turn;        /* each head is a case of its own; otherwise all of them together are the one case */
+    const tg_team *team; /* who share the text, which each of them reads; NULL: nobody */
 } tg_ablate_heads;
 
 /* The progress of a run. */
@@ -57,6 +60,7 @@ typedef struct tg_ablate {
     uint64_t tokens; /* predicted */
     double base;     /* sum of the losses of the model as it is */
     double *sum;     /* [cases] sums of losses */
+    float *told;     /* [size][1 + cases][capacity] in a team: the losses of its members' batches */
     /* a batch */
     tg_pass pass;
     size_t capacity; /* tokens predicted at a time: whole windows */

@@ -125,7 +125,7 @@ static const tg_ablate_head every_head[L * H] = {{0, 0}, {0, 1}, {1, 0}, {1, 1},
 static void in_turn(void)
 {
     static int32_t ids[LONG + 1];
-    const tg_ablate_heads heads = {every_head, L * H, true};
+    const tg_ablate_heads heads = {every_head, L * H, true, NULL};
     double losses[1 + L * H];
     tg_model m;
 
@@ -149,7 +149,7 @@ static void in_turn(void)
 static void together(void)
 {
     const tg_ablate_head some[] = {{2, 0}, {0, 1}, {2, 1}};
-    const tg_ablate_heads heads = {some, 3, false};
+    const tg_ablate_heads heads = {some, 3, false, NULL};
     int32_t ids[18];
     double losses[2];
     tg_model m;
@@ -169,7 +169,7 @@ static void together(void)
 /* Silencing a head that is silent already changes no bit. */
 static void silent_heads_change_nothing(void)
 {
-    const tg_ablate_heads heads = {every_head, L * H, true};
+    const tg_ablate_heads heads = {every_head, L * H, true, NULL};
     int32_t ids[12];
     double losses[1 + L * H];
     tg_model m;
@@ -187,7 +187,7 @@ static void ablation_at_any_thread_count(void)
 {
     static int32_t ids[300];
     const tg_ablate_head some[] = {{0, 1}, {1, 3}};
-    const tg_ablate_heads heads = {some, 2, true};
+    const tg_ablate_heads heads = {some, 2, true, NULL};
     const size_t before = tg_threads();
     double one[3], three[3];
     tg_model m;
@@ -206,7 +206,7 @@ static void ablation_at_any_thread_count(void)
 /* With fewer than two tokens there is no loss. */
 static void texts_are_too_short(void)
 {
-    const tg_ablate_heads heads = {every_head, 1, true};
+    const tg_ablate_heads heads = {every_head, 1, true, NULL};
     const int32_t ids[] = {7};
     tg_model m;
     tg_err err = {0};
@@ -228,7 +228,7 @@ static void texts_are_too_short(void)
 
 static void losses_are_checked(void)
 {
-    const tg_ablate_heads heads = {every_head, 1, true};
+    const tg_ablate_heads heads = {every_head, 1, true, NULL};
     const int32_t ids[] = {7, 8, 9};
     tg_ablate a;
     tg_stream s;

@@ -194,7 +194,7 @@ static void random_ids(int32_t *ids, size_t n, size_t V)
 
 static void check_case(const tg_model *m, const struct case_ *c, size_t n)
 {
-    const tg_eval_plan plan = {c->T, c->S, c->K, c->prefix ? 2 : -1, c->every_row};
+    const tg_eval_plan plan = {c->T, c->S, c->K, c->prefix ? 2 : -1, c->every_row, NULL};
     int32_t ids[N_MAX];
     double *flat = small_model_params64(m);
     struct watched w = {.m = m, .flat = flat, .ids = ids + !c->prefix, .n = n + c->prefix, .c = c};
@@ -315,7 +315,7 @@ static tg_eval_sums sums_of(const tg_model *m, const tg_eval_plan *plan, const i
 
 static void at_any_thread_count(void)
 {
-    const tg_eval_plan plan = {64, 40, 3, -1, false};
+    const tg_eval_plan plan = {64, 40, 3, -1, false, NULL};
     const size_t before = tg_threads();
     static int32_t ids[3000];
     tg_eval_sums one, three;
@@ -342,7 +342,7 @@ static tg_status refuse(void *context, const tg_eval_row *rows, size_t n, tg_err
 
 static void failures(void)
 {
-    const tg_eval_plan plan = {CTX, CTX, 0, -1, false}, every = {CTX, CTX, 0, -1, true};
+    const tg_eval_plan plan = {CTX, CTX, 0, -1, false, NULL}, every = {CTX, CTX, 0, -1, true, NULL};
     const int32_t ids[] = {7, 8, 9};
     tg_eval e;
     tg_stream s;

@@ -929,6 +929,13 @@ static bool take_groups(struct threads_team *all, size_t rank)
     return any;
 }
 
+static bool go_on(struct threads_team *all, size_t rank)
+{
+    const bool listed = list_groups(all, rank);
+
+    return take_groups(all, rank) || listed;
+}
+
 static void threads_begin(const tg_team *team, const tg_flow *flow)
 {
     struct threads_team *all = team->state;
@@ -943,7 +950,7 @@ static void threads_ready(const tg_team *team, size_t groups)
     pthread_mutex_lock(&all->lock);
     CHECK(groups >= all->office[team->rank].ready);
     all->office[team->rank].ready = groups;
-    while (list_groups(all, team->rank) | take_groups(all, team->rank))
+    while (go_on(all, team->rank))
         pthread_cond_broadcast(&all->changed);
     pthread_mutex_unlock(&all->lock);
 }
@@ -956,7 +963,7 @@ static void threads_end(const tg_team *team)
     pthread_mutex_lock(&all->lock);
     CHECK_EQ(o->ready, o->flow->groups);
     while (o->base < o->flow->groups) {
-        if (list_groups(all, team->rank) | take_groups(all, team->rank))
+        if (go_on(all, team->rank))
             pthread_cond_broadcast(&all->changed);
         else
             pthread_cond_wait(&all->changed, &all->lock);

@@ -1,0 +1,96 @@
+/*
+ * mpi: what the files that know MPI share, mpi*.c: the state of the thread that makes all its calls.
+ */
+#ifndef TG_CMD_TEAM_MPI_H
+#define TG_CMD_TEAM_MPI_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+
+#include "cmd/team/private.h"
+
+enum { TAG_DATA = 1, TAG_BEAT = 2 };
+
+#define LOOK_SECONDS 0.05 /* between looks at the processes of this machine */
+
+/* What is known of a process. */
+struct process {
+    char host[64];
+    uint64_t pids; /* the namespace that its number belongs to */
+    int64_t pid;
+    cpu_set_t processors;
+};
+
+/* What processes tell the first one, and it them, while they live: BEAT.  At the end: LEAVING, by the first
+ * one, and as the last word BYE.  LOST: who. */
+enum word { BEAT, LEAVING, BYE, LOST };
+struct beat {
+    int word, who;
+};
+
+/* The groups of a flow that are under way, as a ring. */
+struct under_way {
+    MPI_Request *request; /* [window,messages] */
+    int *peer, *bytes;    /* the same; -1 bytes: they are sent */
+    int *n, *left;        /* [window] messages of a group, and those of them that are not done */
+    size_t posted, base;  /* groups: begun; done, with all before them */
+};
+
+typedef struct team_wire {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t to_thread, to_caller;
+    /* under the lock */
+    bool started, leave;
+    const tg_flow *flow;
+    size_t ready; /* groups of it */
+    bool waited;  /* the caller waits for its end */
+    /* the thread's */
+    int rank, size;
+    double timeout;
+    struct process *process; /* [size] */
+    struct under_way way;
+    tg_message *messages;    /* of a group */
+    size_t requests, groups; /* that there is room for */
+    struct beat out, *in;    /* in [size] */
+    MPI_Request *beat_out, *beat_in;
+    double *heard; /* [size] when */
+    bool *gone;    /* [size] has said goodbye */
+    double *left;  /* [size] when it began to leave; 0: it has not */
+    bool busy;     /* with a flow */
+    double beaten, looked, awake;
+    /* of the start */
+    team_launch launch;
+    tg_status status;
+    tg_err *err;
+} team_wire;
+
+extern team_wire team_w;
+
+/* ---- mpi_life.c: signs of life; a process that is lost */
+
+/* Whether a message has come to its end; bytes: what is received, or -1. */
+bool team_is_done(MPI_Request *request, int who, int bytes);
+
+/* A call of MPI that concerns a process has failed: all end. */
+_Noreturn void team_failed(int who, int error);
+
+/* The last thing that this process does. */
+_Noreturn void team_end_all(void);
+
+void team_expect_beats(void); /* once, at the beginning */
+void team_live(void);         /* tell and hear signs of life, as often as that is due: call it all the time */
+void team_say_goodbye(void);  /* and wait until all have */
+
+/* ---- mpi_flow.c: messages */
+
+void team_run_flow(const tg_flow *flow);
+
+/* ---- mpi.c */
+
+/* Wait for a word of the caller, but not for long.  The lock is held. */
+void team_wait_for_caller(void);
+
+#endif

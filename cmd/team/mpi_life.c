@@ -1,0 +1,231 @@
+/*
+ * team: which processes live.
+ *
+ * Every second or so each process tells the first one that it lives, and is told the same.  Who is silent for
+ * too long is lost, and so is a process of this machine that does not exist any more.  The first process
+ * names the lost one, and ends the others.
+ */
+#define _GNU_SOURCE /* cpu_set_t */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/team/mpi.h"
+
+/* ---- a process that is lost */
+
+void team_name(char *name, size_t size, size_t rank)
+{
+    snprintf(name, size, "process %zu (%s)", rank, team_w.process[rank].host);
+}
+
+_Noreturn void team_end_all(void)
+{
+    cli_drop_files();
+    alarm(10); /* if MPI does not come to an end */
+    MPI_Abort(MPI_COMM_WORLD, CLI_IO);
+    _exit(CLI_IO);
+}
+
+/* Whether all beats have left this process. */
+static bool beats_are_out(void)
+{
+    bool all = true;
+
+    for (int i = 0; i < team_w.size; i++) {
+        int done = 1;
+
+        if (team_w.beat_out[i] != MPI_REQUEST_NULL)
+            MPI_Test(&team_w.beat_out[i], &done, MPI_STATUS_IGNORE);
+        all &= done != 0;
+    }
+    return all;
+}
+
+/* Tell the others who is lost: they end without a word.  Whom this does not reach ends by itself, later. */
+static void tell_lost(int who)
+{
+    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+
+    team_w.out = (struct beat){LOST, who};
+    for (int i = 1; i < team_w.size; i++)
+        if (i != who && team_w.beat_out[i] == MPI_REQUEST_NULL)
+            MPI_Isend(&team_w.out, sizeof team_w.out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD,
+                      &team_w.beat_out[i]);
+    for (int times = 0; times < 50 && !beats_are_out(); times++)
+        nanosleep(&moment, NULL);
+}
+
+static _Noreturn void lose(int who, const char *what)
+{
+    char name[128];
+
+    if (who == 0) /* the second process says so, and ends the others; they take turns if it is lost, too */
+        for (int i = 1; i < team_w.rank && i < 10; i++)
+            nanosleep(&(struct timespec){.tv_nsec = 300 * 1000 * 1000}, NULL);
+    team_name(name, sizeof name, (size_t)who);
+    cli_mute(false);
+    cli_say("%s %s: all end; the same command goes on from the last save", name, what);
+    cli_mute(true); /* mpirun's signals, now, are no requests to save */
+    if (team_w.rank == 0)
+        tell_lost(who);
+    team_end_all();
+}
+
+/* A call of MPI that concerns a process has failed.  The first process is to say so; if it is the lost one,
+ * or does not, this one does. */
+_Noreturn void team_failed(int who, int error)
+{
+    int class = MPI_SUCCESS;
+
+    MPI_Error_class(error, &class);
+    if (class == MPI_ERR_TRUNCATE)
+        lose(who, "does something else: do all have the same files?");
+    if (team_w.rank != 0 && who != 0)
+        sleep(1); /* the first process loses it, too */
+    lose(who, "is not reached any more");
+}
+
+bool team_is_done(MPI_Request *request, int who, int bytes)
+{
+    MPI_Status status;
+    int done = 0, got = bytes;
+    const int error = MPI_Test(request, &done, &status);
+
+    if (error != MPI_SUCCESS)
+        team_failed(who, error);
+    if (done && bytes >= 0)
+        MPI_Get_count(&status, MPI_BYTE, &got);
+    if (got != bytes)
+        team_failed(who, MPI_ERR_TRUNCATE);
+    return done != 0;
+}
+
+/* ---- signs of life */
+
+static void expect_beat(int from)
+{
+    MPI_Irecv(&team_w.in[from], sizeof team_w.in[from], MPI_BYTE, from, TAG_BEAT, MPI_COMM_WORLD,
+              &team_w.beat_in[from]);
+}
+
+/* The processes that this one watches: the first watches all others, these the first. */
+static int watched_from(void)
+{
+    return team_w.rank == 0 ? 1 : 0;
+}
+
+static int watched_to(void)
+{
+    return team_w.rank == 0 ? team_w.size : 1;
+}
+
+void team_expect_beats(void)
+{
+    for (int i = watched_from(); i < watched_to(); i++)
+        expect_beat(i);
+}
+
+static void hear(double now)
+{
+    for (int i = watched_from(); i < watched_to(); i++) {
+        if (team_w.beat_in[i] == MPI_REQUEST_NULL ||
+            !team_is_done(&team_w.beat_in[i], i, sizeof team_w.in[i]))
+            continue;
+        team_w.heard[i] = now;
+        if (team_w.in[i].word == LOST)
+            team_end_all();
+        team_w.gone[i] = team_w.in[i].word == BYE;
+        if (team_w.in[i].word != BEAT && team_w.left[i] <= 0)
+            team_w.left[i] = now;
+        if (!team_w.gone[i])
+            expect_beat(i);
+    }
+}
+
+static void tell(enum word word)
+{
+    for (int i = watched_from(); i < watched_to(); i++) {
+        if (team_w.beat_out[i] != MPI_REQUEST_NULL && !team_is_done(&team_w.beat_out[i], i, -1))
+            continue;
+        team_w.out.word = (int)word;
+        MPI_Isend(&team_w.out, sizeof team_w.out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &team_w.beat_out[i]);
+    }
+}
+
+static bool here(int i)
+{
+    return strcmp(team_w.process[i].host, team_w.process[team_w.rank].host) == 0 &&
+           team_w.process[i].pids != 0 && team_w.process[i].pids == team_w.process[team_w.rank].pids;
+}
+
+static void look(double now)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "has not answered for %.0f s", team_w.timeout);
+    for (int i = watched_from(); i < watched_to(); i++) {
+        if (team_w.busy && team_w.left[i] > 0 &&
+            now - team_w.left[i] > team_w.timeout) /* and its messages do not come */
+            lose(i, "has left");
+        if (team_w.gone[i])
+            continue;
+        if (here(i) && kill((pid_t)team_w.process[i].pid, 0) != 0 && errno == ESRCH)
+            lose(i, "has ended");
+        if (now - team_w.heard[i] > team_w.timeout)
+            lose(i, what);
+    }
+}
+
+void team_live(void)
+{
+    const double now = cli_now();
+
+    if (now - team_w.awake > team_w.timeout / 4) /* this process itself was stopped: the others may live */
+        for (int i = 0; i < team_w.size; i++)
+            team_w.heard[i] = now;
+    team_w.awake = now;
+    if (now - team_w.looked < LOOK_SECONDS)
+        return;
+    team_w.looked = now;
+    hear(now);
+    look(now);
+    if (now - team_w.beaten >= (team_w.timeout < 10 ? team_w.timeout / 10 : 1)) {
+        team_w.beaten = now;
+        tell(BEAT);
+    }
+}
+
+/* The last beat of each is a goodbye, so that no message is left on its way: first those of the others, then
+ * the first one's. */
+void team_say_goodbye(void)
+{
+    const struct timespec moment = {.tv_nsec = 100 * 1000};
+    bool all = team_w.rank != 0;
+
+    while (!beats_are_out())
+        nanosleep(&moment, NULL);
+    if (team_w.rank == 0)
+        tell(LEAVING);
+    while (!all) {
+        team_live();
+        hear(cli_now());
+        all = true;
+        for (int i = 1; i < team_w.size; i++)
+            all &= team_w.gone[i];
+        nanosleep(&moment, NULL);
+    }
+    while (!beats_are_out())
+        nanosleep(&moment, NULL);
+    tell(BYE);
+    while (team_w.rank != 0 && !team_w.gone[0]) {
+        hear(cli_now());
+        look(cli_now());
+        nanosleep(&moment, NULL);
+    }
+    while (!beats_are_out())
+        nanosleep(&moment, NULL);
+}
