@@ -396,7 +396,7 @@ mpi: ## build with each MPI that is installed, and run what several processes do
 
 .PHONY: mpi mpi-test
 mpi-test: all
-	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi.bats
+	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi.bats tests/network.bats
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \
@@ -427,7 +427,7 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
-	    tests/bench/peers tests/bench/loss .ci/run tests/coverage $(addprefix tests/fuzz/,minimize plant run) docs/demo \
+	    tests/bench/peers tests/bench/loss tests/bench/network .ci/run tests/coverage $(addprefix tests/fuzz/,minimize plant run) docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
