@@ -346,3 +346,15 @@ END
     cmp one.npz model.npz
     cases $killed "processes killed"
 }
+
+@test "an MPI that does not come to its end is left when all is done" {
+    need_mpi
+    need cc
+    printf 'int pause(void);\nint MPI_Finalize(void) { for (;;) pause(); }\n' > never.c
+    cc -shared -fPIC -o never.so never.c
+    sed -i 's|^exec|LD_PRELOAD=$PWD/never.so exec|' numbered
+    run timeout 120 "$MPIRUN" -n 2 ./numbered -m model.npz "${RUN[@]}" t.npz
+    [[ $status != 124 ]] # anything else: mpirun may mind
+    cmp model.npz "$FIXTURES/alone.npz"
+    nobody_is_left
+}

@@ -4,7 +4,7 @@
  * A thread of its own makes all calls of MPI, so that messages travel while the model is computed, and so
  * that a process that computes for minutes still answers.
  */
-#define _GNU_SOURCE /* cpu_set_t */
+#define _GNU_SOURCE /* cpu_set_t, pthread_timedjoin_np() */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,8 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/team/mpi.h"
+
+#define FINALIZE_SECONDS 10
 
 team_wire team_w = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -90,6 +92,14 @@ void team_wait_for_caller(void)
     pthread_cond_timedwait(&team_w.to_thread, &team_w.lock, &until);
 }
 
+static void note_parted(void)
+{
+    pthread_mutex_lock(&team_w.lock);
+    team_w.parted = true;
+    pthread_cond_signal(&team_w.to_caller);
+    pthread_mutex_unlock(&team_w.lock);
+}
+
 static void *work(void *nothing)
 {
     tg_status status = join(team_w.err);
@@ -116,6 +126,7 @@ static void *work(void *nothing)
     pthread_mutex_unlock(&team_w.lock);
     if (!status) {
         team_say_goodbye();
+        note_parted();
         MPI_Finalize();
     }
     return nothing;
@@ -193,13 +204,29 @@ tg_status team_connect(tg_team *team, const team_launch *launch, double timeout,
     return TG_OK;
 }
 
+/* At exit: without what else MPI would do then. */
+static void leave_at_once(int code, void *nothing)
+{
+    (void)nothing;
+    fflush(NULL);
+    _exit(code);
+}
+
+/* All is done and said when MPI_Finalize() begins.  MPICH 4.0 over TCP waits in it for ever, now and then. */
 void team_part(void)
 {
+    struct timespec until;
+
     pthread_mutex_lock(&team_w.lock);
     team_w.leave = true;
     pthread_cond_signal(&team_w.to_thread);
+    while (!team_w.parted)
+        pthread_cond_wait(&team_w.to_caller, &team_w.lock);
     pthread_mutex_unlock(&team_w.lock);
-    pthread_join(team_w.thread, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FINALIZE_SECONDS;
+    if (pthread_timedjoin_np(team_w.thread, NULL, &until) != 0)
+        on_exit(leave_at_once, NULL);
 }
 
 size_t team_sharing(void)

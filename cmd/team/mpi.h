@@ -43,7 +43,7 @@ typedef struct team_wire {
     pthread_mutex_t lock;
     pthread_cond_t to_thread, to_caller;
     /* under the lock */
-    bool started, leave;
+    bool started, leave, parted;
     const tg_flow *flow;
     size_t ready; /* groups of it */
     bool waited;  /* the caller waits for its end */
