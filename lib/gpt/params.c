@@ -105,13 +105,13 @@ static size_t append_blocks(tg_params *t, const tg_family *family, size_t first,
     t->blocks = c->n_layer;
     t->blocks_begin = t->floats;
     for (size_t l = 0; l < c->n_layer; l++) {
-        const size_t before = t->n;
+        const size_t before = t->n, floats = t->floats;
 
         for (size_t i = first; i < first + n; i++)
             append(t, &family->row[i], l, c);
         t->per_layer = t->n - before;
+        t->block_floats = t->floats - floats;
     }
-    t->block_floats = (t->floats - t->blocks_begin) / c->n_layer;
     return n;
 }
 
