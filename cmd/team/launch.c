@@ -275,7 +275,8 @@ tg_status team_spool(const tg_team *team, int *fd, tg_err *err)
         status = tg_fail_memory(err, sizeof *b, "standard input");
     else if (!file || (*fd = dup(fileno(file))) < 0)
         status = tg_fail_sys(err, "cannot make a temporary file");
-    if (!(status = team_settle(team, status, err)))
+    status = team_settle(team, status, err);
+    if (!status && b)
         status = spool(team, *fd, b, err);
     free(b);
     if (file)
