@@ -165,9 +165,9 @@ function addressLater() {
         addressTimer = setTimeout(keepAddress, 300);
 }
 
-// What the address says, as far as it makes sense here.
-function readAddress() {
-    const parts = new URLSearchParams(window.location.hash.slice(1));
+// What an address says, as far as it makes sense here.
+function readAddress(address) {
+    const parts = new URLSearchParams(new URL(address).hash.slice(1));
     const number = (name, other, low, high) =>
         /^\d{1,9}$/.test(parts.get(name) || "") ? clamp(Number(parts.get(name)), low, high) : other;
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
@@ -343,7 +343,8 @@ function listen() {
     byId("text").addEventListener("pointermove", onWord);
     byId("text").addEventListener("click", onWord);
     byId("terms").addEventListener("scroll", onTermsScroll);
-    window.addEventListener("hashchange", readAddress);
+    // the window's address may be the old view's again: keepAddress() was waiting to write it
+    window.addEventListener("hashchange", (event) => readAddress(event.newURL));
     window.addEventListener("resize", onResize);
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 }
@@ -356,7 +357,7 @@ function start() {
     sizeThumbs();
     makeText();
     listen();
-    readAddress();
+    readAddress(window.location.href);
     showTheme();
     later(workOnThumbs);
 }
