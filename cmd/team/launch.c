@@ -191,11 +191,18 @@ static size_t threads_of(size_t asked)
     return tg_size_max(1, tg_threads_processors() / team_sharing());
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define VERSION_AND_ORDER "version " TG_VERSION ", little-endian"
+#else
+#define VERSION_AND_ORDER "version " TG_VERSION ", big-endian"
+#endif
+
 tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err)
 {
     tg_status status = team_begin(team, err);
 
-    if (status || (status = team_settle(*team, cli_begin_compute(threads_of(threads), err), err)))
+    if (status || (status = team_settle(*team, cli_begin_compute(threads_of(threads), err), err)) ||
+        (status = team_compare(*team, VERSION_AND_ORDER, "is", "all machines need the same", err)))
         return status;
     /* each would have its own rounding */
     return team_compare(*team, tg_kernels_get()->isa, "computes with", "set TG_ISA to the same for all", err);

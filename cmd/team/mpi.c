@@ -164,6 +164,15 @@ static void end(const tg_team *team)
     pthread_mutex_unlock(&team_w.lock);
 }
 
+/* Open MPI's TCP: a message goes at once, not after an answer to its announcement, which would wait for the data
+ * before it (docs/distributed.md).  Other networks, and what the user has set, stay. */
+static void send_at_once(void)
+{
+    setenv("OMPI_MCA_btl_tcp_eager_limit", "600000", 0);
+    setenv("OMPI_MCA_btl_tcp_rndv_eager_limit", "600000", 0);
+    setenv("OMPI_MCA_btl_tcp_max_send_size", "600000", 0);
+}
+
 static bool start_thread(void)
 {
     pthread_condattr_t clock;
@@ -189,6 +198,7 @@ tg_status team_connect(tg_team *team, const team_launch *launch, double timeout,
     team_w.launch = *launch;
     team_w.timeout = timeout;
     team_w.err = err;
+    send_at_once();
     if (!start_thread())
         return tg_fail(err, TG_EIO, "cannot create a thread");
     pthread_mutex_lock(&team_w.lock);
