@@ -164,8 +164,8 @@ static void end(const tg_team *team)
     pthread_mutex_unlock(&team_w.lock);
 }
 
-/* Open MPI's TCP: a message goes at once, not after an answer to its announcement, which would wait for the data
- * before it (docs/distributed.md).  Other networks, and what the user has set, stay. */
+/* Open MPI's TCP: a message goes at once, not after an answer to its announcement, which would wait for the
+ * data before it (docs/distributed.md).  Other networks, and what the user has set, stay. */
 static void send_at_once(void)
 {
     setenv("OMPI_MCA_btl_tcp_eager_limit", "600000", 0);
