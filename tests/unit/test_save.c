@@ -900,5 +900,8 @@ int main(void)
     failed = check_done();
     snprintf(remove, sizeof remove, "rm -rf %s", directory);
     must(system(remove) == 0);
-    return failed;
+    if (failed || geteuid() == 0)
+        return failed;
+    printf("not root: no files of other users; all else passed\n");
+    return CHECK_SKIPPED;
 }
