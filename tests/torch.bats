@@ -182,6 +182,16 @@ refused() {
     tg-convert tokens.npz --to llmc-tokens -o tokens.bin
     [[ $(wc -c < tokens.bin) = 1024 ]]
     tg-convert tokens.bin --to uint16 | cmp - empty.bin
+    # an archive without chunks: to every reader a text of no tokens
+    [[ $(unzip -l tokens.npz) != *tokens/0* ]]
+    tg-tokenize -d tokens.npz | cmp - empty.bin
+    [[ $(tg-tokenize -c tokens.npz) = 0 ]]
+    run -0 tg-info tokens.npz
+    [[ $output =~ tokens\ +0$ ]]
+    run -1 --separate-stderr tg-train tokens.npz
+    said 'tg-train: the text has 0 tokens, a window of context 64 needs 65'
+    printf '\1\0\2\0' | tg-convert - --from uint16 --vocab-size 5 -o two.npz
+    cat tokens.npz two.npz tokens.npz | tg-convert - --to uint16 | cmp - <(printf '\1\0\2\0')
 }
 
 @test "tokens that are damaged, or do not fit, are refused" {
