@@ -223,6 +223,27 @@ END
     run ! shows_on_terminal rows 'bash -c "timeout 3 tg-attn-view --width 80 long.npz 2>&1 | cat > out"'
 }
 
+@test "a long dump without a terminal: one line before the work" {
+    slow
+    local pid more want
+    dump short.npz T=2 L=1 H=2 D=2 stages=q,k text=none
+    alter short.npz long.npz 'a["h.0.q"] = a["h.0.k"] = np.zeros((1, 60000, 2, 2), "f4"); a.pop("dump/ids", 0)'
+    for more in '' '-l 0 -a 1'; do
+        want='2 maps of 60,000 x 60,000 scores: this takes a while; -l and -a choose fewer'
+        [[ -z $more ]] || want='1 map of 60,000 x 60,000 scores: this takes a while'
+        rm -f err
+        # shellcheck disable=SC2086
+        tg-attn-view --width 80 $more long.npz > out 2> err 3>&- &
+        pid=$!
+        eventually test -s err
+        kill $pid
+        wait $pid || true
+        diff err <(echo "tg-attn-view: $want")
+    done
+    run -0 --separate-stderr tg-attn-view --width 80 short.npz
+    [[ -z $stderr ]]
+}
+
 @test "a file name does not turn its page around" {
     local name=$'a\xe2\x80\xaeb.npz'
     dump "$name" T=3 L=1 H=1

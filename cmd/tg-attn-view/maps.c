@@ -139,6 +139,35 @@ static double share_done(const view *v, size_t m, size_t i)
     return ((double)m + rows * rows) / (double)v->n;
 }
 
+#define LONG_WORK 1e10 /* multiply-adds: about 10 s */
+#define SCORE_WORK 10  /* for a score's softmax and its cell, as multiply-adds */
+
+/* Multiply-adds, about. */
+static double work_to_do(const view *v)
+{
+    const double T = (double)v->dump->T;
+    double work = 0;
+
+    for (size_t m = 0; m < v->n; m++) {
+        const tg_dump_layer *layer = v->map[m].layer;
+        const bool stored = layer->data[v->show] || layer->data[TG_ATTN_SCORES];
+
+        work += T * T / 2 * (SCORE_WORK + (stored ? 0 : (double)v->dump->D));
+    }
+    return work;
+}
+
+/* Where no progress can be shown, say before long work that it is long. */
+static void announce(const view *v)
+{
+    const char *T = cli_count(v->dump->T);
+
+    if (cli_redraws() || work_to_do(v) < LONG_WORK)
+        return;
+    cli_say("%s map%s of %s x %s scores: this takes a while%s", cli_count(v->n), cli_plural(v->n), T, T,
+            v->n > 1 ? "; -l and -a choose fewer" : "");
+}
+
 tg_status view_fill(view *v, size_t n, tg_err *err)
 {
     cli_job job;
@@ -150,6 +179,8 @@ tg_status view_fill(view *v, size_t n, tg_err *err)
 
     if (!row || !maxima || !scratch)
         status = tg_fail_memory(err, (unsigned long long)dump->T * (v->n + 3) * sizeof *maxima, "the rows");
+    else
+        announce(v);
     for (size_t m = 0; !status && m < v->n; m++) {
         view_map *map = &v->map[m];
 
