@@ -306,6 +306,74 @@ END
 
 # ---- processes that are lost
 
+@test "a signal that reaches processes one after the other stops the run once, and it saves" {
+    need_mpi
+    local rank
+    team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+    eventually has_steps 5
+    # the second one arrives when all have agreed to stop, or the process is gone
+    kill -TERM "$(process 2)"
+    eventually grep -q 'is asked to stop' err
+    for rank in 0 1; do
+        kill -TERM "$(process $rank)" 2> /dev/null || true
+    done
+    fails
+    grep -E "saved model.npz at step [0-9,]+ of 100,000" err
+    tg-info model.npz > /dev/null
+}
+
+@test "a log that cannot be written ends all, and the steps so far are saved" {
+    need_mpi
+    local steps
+    for steps in 2 5; do # at a save, and at the end
+        cp untrained.npz model.npz
+        run ! --separate-stderr team 3 -n $steps -a 8 -b 2 --save-every 2 --log /dev/full t.npz
+        [[ $stderr = *"/dev/full: cannot write the log: No space left on device"* ]]
+        [[ $stderr = *"saved model.npz at step "* && $stderr != *"something else"* ]]
+    done
+}
+
+@test "standard input that a process cannot keep is an error of that process" {
+    need_mpi
+    need cc
+    [[ $("$MPIRUN" --version) != *HYDRA* ]] || skip "MPICH's mpirun breaks off a standard input that is not read at once"
+    cat > full.c <<'END'
+#include <errno.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+    if (n < 1 << 20)
+        return syscall(SYS_write, fd, bytes, n);
+    errno = ENOSPC;
+    return -1;
+}
+END
+    cc -shared -fPIC -o full.so full.c
+    cat > start <<'END'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" != 1 ] || export LD_PRELOAD=$PWD/full.so
+exec tg-eval
+END
+    chmod +x start
+    cp "$FIXTURES/alone.npz" model.npz
+    head -c 2000000 /dev/zero > large
+    run -3 --separate-stderr bash -c "$MPIRUN -n 3 ./start < large"
+    [[ $stderr = *"process 1 ("*"): "*"cannot keep what comes in: No space left on device"* ]]
+}
+
+@test "a text that one process cannot open is named with that process" {
+    need_mpi
+    cat > start <<'END'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" != 1 ] || exec tg-eval -m model.npz missing
+exec tg-eval -m model.npz text
+END
+    chmod +x start
+    run -3 --separate-stderr "$MPIRUN" -n 3 ./start
+    [[ $stderr = *"process 1 ("*"): "*"No such file or directory"* ]]
+}
+
 @test "a process that is killed ends the others, and the same command goes on" {
     need_mpi
     local rank
@@ -318,8 +386,37 @@ END
         fails
         eventually nobody_is_left
     done
-    # a step that was saved, which is that of a run of one process
-    tg-info model.npz > /dev/null
+    # a step that was saved, of which there is one in ten: the same command goes on from there
+    rm log
+    team 2 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+    eventually has_steps 1
+    [[ $(sed -n 2p log | cut -f 1) -gt 10 ]]
+    kill -TERM "$(process 0)"
+    fails
+}
+
+@test "a process that is killed is named once, if mpirun does not see it" {
+    need_mpi
+    local rank
+    export UCX_TLS=^cma # MPICH's UCX aborts if a process has gone from whose memory it copies
+    cat > numbered <<'END'
+#!/bin/sh
+tg-train "$@" &
+echo $! > "pid.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+wait
+sleep 20
+END
+    for rank in 2 0; do
+        cp untrained.npz model.npz
+        rm -f log
+        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+        eventually has_steps 5
+        kill -KILL "$(process $rank)"
+        fails
+        grep "process $rank (.*) .*: all end; the same command goes on from the last save" err
+        [[ $(grep -c ': all end' err) = 1 ]]
+        eventually nobody_is_left
+    done
 }
 
 @test "a process that hangs is named, and ends the others in time" {
@@ -335,6 +432,7 @@ END
         kill -STOP "$(process $rank)"
         fails
         grep -E "process $rank \(.*\) has not answered for 2 s: all end; the same command goes on from the last save" err
+        [[ $(grep -c ': all end' err) = 1 ]]
         eventually nobody_is_left
         tg-info model.npz > /dev/null
         cases $((SECONDS - start)) "s until all had ended, of a timeout of 2 s"
@@ -352,8 +450,11 @@ END
         rm -f log
         team $n "${run[@]}" --log log t.npz 2> err &
         if [[ $killed -lt $kills ]]; then
-            steps=$((RANDOM % 12))
-            eventually has_steps_or_ended $steps $!
+            if ((RANDOM % 3 > 0)); then
+                eventually has_steps_or_ended $((RANDOM % 12)) $!
+            else # also while it starts
+                sleep 0.$((RANDOM % 9))$((RANDOM % 9))
+            fi
             rank=$(process $((RANDOM % n)))
             [[ -z $rank ]] || ! kill -KILL "$rank" 2> /dev/null || killed=$((killed + 1))
         fi

@@ -15,7 +15,7 @@
 /* Signals that end a tool, from outside. */
 static const int ends[N_ENDS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 static volatile sig_atomic_t stop_signal, can_abandon, abandon_asked;
-static double stop_time; /* of the last signal that counted; used by on_stop() only */
+static double stop_time; /* of the last request that counted; used with stop signals blocked */
 static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */
 static char bus_line[128];                             /* what on_bus() says */
 static volatile sig_atomic_t status_asked;
@@ -191,8 +191,14 @@ int cli_stop_signal(void)
 
 void cli_note_stop(int number)
 {
-    if (!stop_signal)
+    sigset_t old;
+
+    cli_hold_stops(&old);
+    if (!stop_signal) {
         stop_signal = number;
+        stop_time = cli_now();
+    }
+    cli_release_stops(&old);
 }
 
 void cli_let_abandon(bool can)

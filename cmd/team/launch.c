@@ -111,6 +111,7 @@ tg_status team_begin(const tg_team **team, tg_err *err)
 
 void team_end(void)
 {
+    fflush(stdout); /* an mpirun may end this process when another one has ended */
     if (team_of_all.size > 1)
         team_part();
     team_of_all.size = 0;
@@ -284,7 +285,7 @@ tg_status team_spool(const tg_team *team, int *fd, tg_err *err)
         status = tg_fail_sys(err, "cannot make a temporary file");
     status = team_settle(team, status, err);
     if (!status && b)
-        status = spool(team, *fd, b, err);
+        status = team_settle(team, spool(team, *fd, b, err), err);
     free(b);
     if (file)
         fclose(file);

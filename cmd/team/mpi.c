@@ -42,6 +42,7 @@ static void allocate(void)
 
     team_w.process = calloc(n, sizeof *team_w.process);
     team_w.in = calloc(n, sizeof *team_w.in);
+    team_w.out = calloc(n, sizeof *team_w.out);
     team_w.beat_out = calloc(n, sizeof(MPI_Request));
     team_w.beat_in = calloc(n, sizeof(MPI_Request));
     team_w.heard = calloc(n, sizeof *team_w.heard);
@@ -66,8 +67,8 @@ static tg_status join(tg_err *err)
                        team_w.launch.size, team_w.launch.by, team_w.size);
     }
     allocate();
-    if (!team_w.process || !team_w.in || !team_w.beat_out || !team_w.beat_in || !team_w.heard ||
-        !team_w.gone || !team_w.left)
+    if (!team_w.process || !team_w.in || !team_w.out || !team_w.beat_out || !team_w.beat_in ||
+        !team_w.heard || !team_w.gone || !team_w.left)
         return tg_fail_memory(err, (size_t)team_w.size * sizeof *team_w.process, "the processes");
     meet();
     team_w.awake = cli_now();

@@ -52,9 +52,9 @@ typedef struct team_wire {
     double timeout;
     struct process *process; /* [size] */
     struct under_way way;
-    tg_message *messages;    /* of a group */
-    size_t requests, groups; /* that there is room for */
-    struct beat out, *in;    /* in [size] */
+    tg_message *messages;          /* of a group */
+    size_t list, requests, groups; /* that there is room for */
+    struct beat *out, *in;         /* [size] to and from each */
     MPI_Request *beat_out, *beat_in;
     double *heard; /* [size] when */
     bool *gone;    /* [size] has said goodbye */

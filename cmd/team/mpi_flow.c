@@ -5,6 +5,7 @@
  * those who compute.
  */
 #define _GNU_SOURCE /* cpu_set_t */
+#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -25,8 +26,11 @@ static void make_room(const tg_flow *flow)
         way->request = realloc(way->request, requests * sizeof *way->request);
         way->peer = realloc(way->peer, requests * sizeof *way->peer);
         way->bytes = realloc(way->bytes, requests * sizeof *way->bytes);
-        team_w.messages = realloc(team_w.messages, requests * sizeof *team_w.messages);
         team_w.requests = requests;
+    }
+    if (flow->messages > team_w.list) {
+        team_w.messages = realloc(team_w.messages, flow->messages * sizeof *team_w.messages);
+        team_w.list = flow->messages;
     }
     if (flow->window > team_w.groups) {
         way->n = realloc(way->n, flow->window * sizeof *way->n);
@@ -50,6 +54,13 @@ static void post(const tg_flow *flow, size_t group)
 
     for (size_t i = 0; i < n; i++) {
         const tg_message *m = &team_w.messages[i];
+
+        if (m->bytes > INT_MAX) {
+            cli_mute(false);
+            cli_say("process %d: a message of %zu bytes: MPI has a limit of %d", team_w.rank, m->bytes,
+                    INT_MAX);
+            team_end_all();
+        }
         const int with = (int)m->peer, bytes = (int)m->bytes;
         const int result =
             m->send ? MPI_Isend(m->data, bytes, MPI_BYTE, with, TAG_DATA, MPI_COMM_WORLD, &request[i])

@@ -17,6 +17,11 @@
 
 /* ---- a process that is lost */
 
+static void nap(long nanoseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
+}
+
 void team_name(char *name, size_t size, size_t rank)
 {
     snprintf(name, size, "process %zu (%s)", rank, team_w.process[rank].host);
@@ -25,11 +30,9 @@ void team_name(char *name, size_t size, size_t rank)
 /* MPICH's mpirun ends at once, without what it has not read yet of a line that was just said. */
 _Noreturn void team_end_all(void)
 {
-    const struct timespec to_be_read = {.tv_nsec = 300 * 1000 * 1000};
-
     cli_drop_files();
     alarm(10); /* if MPI does not come to an end */
-    nanosleep(&to_be_read, NULL);
+    nap(300 * 1000 * 1000);
     MPI_Abort(MPI_COMM_WORLD, CLI_IO);
     _exit(CLI_IO);
 }
@@ -49,27 +52,29 @@ static bool beats_are_out(void)
     return all;
 }
 
-/* Tell the others who is lost: they end without a word.  Whom this does not reach ends by itself, later. */
+/* Tell the others who is lost: they end without a word.  A process that does not get this message notices the
+ * loss by its own timeout. */
 static void tell_lost(int who)
 {
-    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+    static struct beat lost;
 
-    team_w.out = (struct beat){LOST, who};
+    lost = (struct beat){LOST, who};
+    (void)beats_are_out();
     for (int i = 1; i < team_w.size; i++)
         if (i != who && team_w.beat_out[i] == MPI_REQUEST_NULL)
-            MPI_Isend(&team_w.out, sizeof team_w.out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD,
-                      &team_w.beat_out[i]);
+            MPI_Isend(&lost, sizeof lost, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &team_w.beat_out[i]);
     for (int times = 0; times < 50 && !beats_are_out(); times++)
-        nanosleep(&moment, NULL);
+        nap(10 * 1000 * 1000);
 }
 
 static _Noreturn void lose(int who, const char *what)
 {
     char name[128];
 
-    if (who == 0) /* the second process says so, and ends the others; they take turns if it is lost, too */
-        for (int i = 1; i < team_w.rank && i < 10; i++)
-            nanosleep(&(struct timespec){.tv_nsec = 300 * 1000 * 1000}, NULL);
+    if (who == 0 &&
+        team_w.rank > 1) /* process 1 says so, and ends the others; if it is lost, too, process 2 */
+        sleep(3 * (unsigned)(team_w.rank - 1 < 5 ? team_w.rank - 1
+                                                 : 5)); /* Open MPI takes two seconds to end all */
     team_name(name, sizeof name, (size_t)who);
     cli_mute(false);
     cli_say("%s %s: all end; the same command goes on from the last save", name, what);
@@ -155,8 +160,9 @@ static void tell(enum word word)
     for (int i = watched_from(); i < watched_to(); i++) {
         if (team_w.beat_out[i] != MPI_REQUEST_NULL && !team_is_done(&team_w.beat_out[i], i, -1))
             continue;
-        team_w.out.word = (int)word;
-        MPI_Isend(&team_w.out, sizeof team_w.out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &team_w.beat_out[i]);
+        team_w.out[i].word = (int)word;
+        MPI_Isend(&team_w.out[i], sizeof team_w.out[i], MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD,
+                  &team_w.beat_out[i]);
     }
 }
 
@@ -203,33 +209,50 @@ void team_live(void)
     }
 }
 
+/* Wait until all beats have left, or a process that does not take them has had its time. */
+static void let_beats_out(void)
+{
+    const double until = cli_now() + team_w.timeout;
+
+    while (!beats_are_out() && cli_now() < until)
+        nap(100 * 1000);
+}
+
+/* Whether all whom this process watches have said goodbye. */
+static bool all_are_gone(void)
+{
+    bool all = true;
+
+    for (int i = watched_from(); i < watched_to(); i++)
+        all &= team_w.gone[i];
+    return all;
+}
+
+/* Hear the goodbyes of all whom this process watches; who does not say goodbye in time is lost. */
+static void hear_goodbyes(void)
+{
+    while (!all_are_gone()) {
+        hear(cli_now());
+        look(cli_now());
+        if (team_w.rank == 0)
+            team_live(); /* the others still want to hear that this one lives */
+        nap(100 * 1000);
+    }
+}
+
 /* The last beat of each is a goodbye, so that no message is left on its way: first those of the others, then
  * the first one's. */
 void team_say_goodbye(void)
 {
-    const struct timespec moment = {.tv_nsec = 100 * 1000};
-    bool all = team_w.rank != 0;
-
-    while (!beats_are_out())
-        nanosleep(&moment, NULL);
-    if (team_w.rank == 0)
+    let_beats_out();
+    if (team_w.rank == 0) {
         tell(LEAVING);
-    while (!all) {
-        team_live();
-        hear(cli_now());
-        all = true;
-        for (int i = 1; i < team_w.size; i++)
-            all &= team_w.gone[i];
-        nanosleep(&moment, NULL);
+        hear_goodbyes();
+        let_beats_out();
+        tell(BYE);
+    } else {
+        tell(BYE);
+        hear_goodbyes();
     }
-    while (!beats_are_out())
-        nanosleep(&moment, NULL);
-    tell(BYE);
-    while (team_w.rank != 0 && !team_w.gone[0]) {
-        hear(cli_now());
-        look(cli_now());
-        nanosleep(&moment, NULL);
-    }
-    while (!beats_are_out())
-        nanosleep(&moment, NULL);
+    let_beats_out();
 }

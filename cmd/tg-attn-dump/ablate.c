@@ -184,10 +184,10 @@ static tg_status run_text(tg_ablate *a, const cli_model *m, const attn_options *
 static tg_status ablate(const cli_model *m, const tg_ablate_heads *heads, const attn_options *o, tg_err *err)
 {
     tg_ablate a;
-    tg_status status = tg_ablate_open(&a, &m->model, heads, err);
+    tg_status status = team_settle(o->team, tg_ablate_open(&a, &m->model, heads, err), err);
 
     if (status)
-        return status;
+        goto done;
     if ((status = run_text(&a, m, o, err)))
         goto done;
     if ((status = tg_ablate_check_finite(&a, err))) {

@@ -44,8 +44,10 @@ static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
     int fd;
     tg_status status;
 
-    if ((status = cli_open_input(&fd, path, err)))
+    if ((status = team_settle(job->team, cli_open_input(&fd, path, err), err))) {
+        cli_close_input(fd);
         return status;
+    }
     if (!(status = tg_stream_open(&stream, &job->m.model, fd, err))) {
         status = eval_stream(job, &stream, err);
         tg_stream_close(&stream);
@@ -150,11 +152,13 @@ static tg_status evaluate(eval_job *job, tg_err *err)
     tg_eval_plan plan;
     tg_status status;
 
-    if ((status = make_plan(&plan, job->o, &job->m.model, job->team, err)) ||
-        (status = tg_eval_open(&job->eval, &job->m.model, &plan, err)))
+    if ((status = make_plan(&plan, job->o, &job->m.model, job->team, err)))
         return status;
+    if ((status = team_settle(job->team, tg_eval_open(&job->eval, &job->m.model, &plan, err), err)))
+        goto done;
     if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err)))
         eval_print_result(job);
+done:
     tg_eval_close(&job->eval);
     free(job->shown_token);
     return status;

@@ -260,13 +260,14 @@ static tg_status after_step(struct job *job, tg_err *err)
     train_report_resume(r);
     if (status)
         return status;
-    if ((status = train_report_step(r, err))) {
+    if ((status = train_report_step(r, err)))
         job->log_failed = true;
+    if (o->save_every == 0 || !due(job, o->save_every) || job->setup.stream)
         return status;
-    }
+    if (tg_team_agree(job->team, (int)status) != TG_OK) /* the first process alone has a log */
+        return status;
     train_report_pause(r);
-    if (o->save_every > 0 && due(job, o->save_every) && !job->setup.stream)
-        status = save_model(job, err);
+    status = save_model(job, err);
     train_report_resume(r);
     return status;
 }
