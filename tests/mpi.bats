@@ -362,6 +362,23 @@ END
     [[ $stderr = *"process 1 ("*"): "*"cannot keep what comes in: No space left on device"* ]]
 }
 
+@test "processes with other models are refused" {
+    need_mpi
+    cat > start <<'END'
+#!/bin/sh
+model=untrained.npz
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" != 1 ] || model=alone.npz
+exec "$@" -m $model
+END
+    chmod +x start
+    cp "$FIXTURES/alone.npz" .
+    local run
+    for run in 'tg-eval text' 'tg-attn-dump --ablate all -p text'; do
+        run -2 --separate-stderr "$MPIRUN" -n 3 ./start $run
+        [[ $stderr = *"process 1 ("*") has a model of "*", process 0 "*": all processes need the same model"* ]]
+    done
+}
+
 @test "a text that one process cannot open is named with that process" {
     need_mpi
     cat > start <<'END'

@@ -1,6 +1,7 @@
 /* team: how a process was started, and what all processes settle. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/team/private.h"
+#include "formats/crc.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
@@ -181,6 +183,18 @@ tg_status team_compare(const tg_team *team, const char *word, const char *does, 
                            remedy);
         }
     return TG_OK;
+}
+
+tg_status team_compare_models(const tg_team *team, const tg_model *model, tg_err *err)
+{
+    const tg_params *table = &model->table;
+    char word[TEAM_WORD];
+    uint32_t crc = 0;
+
+    for (size_t i = 0; team->size > 1 && i < table->n; i++)
+        crc = tg_crc32(crc, model->weight[i], table->entry[i].count * sizeof(float));
+    snprintf(word, sizeof word, "%zu parameters, CRC-32 %08" PRIx32, table->count, crc);
+    return team_compare(team, word, "has a model of", "all processes need the same model", err);
 }
 
 /* Unless a number is asked for, the process's part of the processors that it shares with others of the team.

@@ -13,6 +13,7 @@
 
 #include "lib/base/status.h"
 #include "lib/base/team.h"
+#include "lib/gpt/model.h"
 
 /* Call this after cli_init().  Returns whether this process is one of several: then only the first of them
  * prints from now on, and has a standard input. */
@@ -54,6 +55,9 @@ TG_MUST_CHECK tg_status team_settle(const tg_team *team, tg_status status, tg_er
 #define TEAM_WORD 64 /* bytes, with the NUL */
 TG_MUST_CHECK tg_status team_compare(const tg_team *team, const char *word, const char *does,
                                      const char *remedy, tg_err *err);
+
+/* Check that all processes have read the same model.  TG_EUSAGE: they have not. */
+TG_MUST_CHECK tg_status team_compare_models(const tg_team *team, const tg_model *model, tg_err *err);
 
 /* Make what the first process has in a file, standard input, an unlinked file of each.  *fd is at its
  * beginning, the caller closes it.  TG_EIO. */

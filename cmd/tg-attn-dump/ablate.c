@@ -211,7 +211,8 @@ static tg_status open_model(cli_model *m, const attn_options *o, tg_err *err)
     if (status)
         return status;
     own = input_open_model(m, o, err);
-    status = team_settle(o->team, own, err);
+    if (!(status = team_settle(o->team, own, err)))
+        status = team_compare_models(o->team, &m->model, err);
     if (status && !own)
         cli_model_close(m);
     return status;

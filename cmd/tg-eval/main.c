@@ -185,7 +185,8 @@ static tg_status work(eval_job *job, tg_err *err)
         return status;
     if ((status = cli_model_open(&job->m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
         job->m = (cli_model){.fd = -1};
-    if ((status = team_settle(job->team, status, err)))
+    if ((status = team_settle(job->team, status, err)) ||
+        (status = team_compare_models(job->team, &job->m.model, err)))
         return status;
     return evaluate(job, err);
 }
