@@ -113,9 +113,10 @@ tg_status team_begin(const tg_team **team, tg_err *err)
 
 void team_end(void)
 {
-    fflush(stdout); /* an mpirun may end this process when another one has ended */
-    if (team_of_all.size > 1)
+    if (team_of_all.size > 1) {
+        fflush(stdout); /* an mpirun may end this process when another one has ended */
         team_part();
+    }
     team_of_all.size = 0;
 }
 
