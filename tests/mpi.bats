@@ -53,6 +53,10 @@ process() {
     [[ $(readlink "/proc/$pid/exe") != "$BUILD/bin/tg-train" ]] || echo "$pid"
 }
 
+is_running() {
+    [[ -n $(process "$1") ]]
+}
+
 nobody_is_left() {
     local rank
     for rank in {0..7}; do
@@ -459,8 +463,9 @@ END
 @test "a run whose processes are killed again and again ends with the same bytes" {
     need_mpi
     slow
-    local kills=2 killed=0 i rank n run=(-n 150 -a 8 -b 8 --dropout 0.1 --eval-every 50 --save-every 3)
+    local kills=2 killed=0 i rank n run
     ! soak || kills=20
+    run=(-n $((75 * kills)) -a 8 -b 8 --dropout 0.1 --eval-every 50 --save-every 3)
     tg-train -m untrained.npz -o one.npz "${run[@]}" t.npz
     for ((i = 0; i < 1000; i++)); do # docs/distributed.md has this loop
         n=$((i % 3 + 2))
@@ -470,7 +475,8 @@ END
             if ((RANDOM % 3 > 0)); then
                 eventually has_steps_or_ended $((RANDOM % 12)) $!
             else # also while it starts
-                sleep 0.$((RANDOM % 9))$((RANDOM % 9))
+                eventually is_running 0
+                sleep 0.$((RANDOM % 3))$((RANDOM % 9))
             fi
             rank=$(process $((RANDOM % n)))
             [[ -z $rank ]] || ! kill -KILL "$rank" 2> /dev/null || killed=$((killed + 1))
