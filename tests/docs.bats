@@ -151,3 +151,11 @@ words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
         done
     done
 }
+
+@test "the table on paper of distributed.md is that of its program" {
+    need python3
+    local line
+    while IFS= read -r line; do
+        grep -qxF -- "$line" "$ROOT/docs/distributed.md" || { echo "lacks: $line"; return 1; }
+    done < <(python3 "$ROOT/tests/bench/paper.py")
+}

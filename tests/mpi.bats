@@ -57,6 +57,14 @@ is_running() {
     [[ -n $(process "$1") ]]
 }
 
+# begin_run [N]: 3 processes, in the background, that have done N of very many steps; err is what they say.
+begin_run() {
+    cp untrained.npz model.npz
+    rm -f log
+    team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
+    eventually has_steps "${1:-5}"
+}
+
 nobody_is_left() {
     local rank
     for rank in {0..7}; do
@@ -291,10 +299,7 @@ END
     need_mpi
     local rank
     for rank in 0 2; do
-        cp untrained.npz model.npz
-        rm -f log
-        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
-        eventually has_steps 5
+        begin_run
         kill -TERM "$(process $rank)"
         fails
         grep -E "saved model.npz at step [0-9,]+ of 100,000" err
@@ -313,8 +318,7 @@ END
 @test "a signal that reaches processes one after the other stops the run once, and it saves" {
     need_mpi
     local rank
-    team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
-    eventually has_steps 5
+    begin_run
     # the second one arrives when all have agreed to stop, or the process is gone
     kill -TERM "$(process 2)"
     eventually grep -q 'is asked to stop' err
@@ -366,6 +370,14 @@ END
     [[ $stderr = *"process 1 ("*"): "*"cannot keep what comes in: No space left on device"* ]]
 }
 
+@test "a full disk for standard output is noticed" {
+    need_mpi
+    printf '#!/bin/sh\nexec tg-eval -m untrained.npz text > /dev/full\n' > start
+    chmod +x start
+    run ! --separate-stderr "$MPIRUN" -n 2 ./start
+    [[ $stderr = *"tg-eval: standard output: No space left on device"* ]]
+}
+
 @test "processes with other models are refused" {
     need_mpi
     cat > start <<'END'
@@ -399,15 +411,12 @@ END
     need_mpi
     local rank
     for rank in 0 1; do
-        cp untrained.npz model.npz
-        rm -f log
-        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
-        eventually has_steps 12
+        begin_run 12
         kill -KILL "$(process $rank)"
         fails
         eventually nobody_is_left
     done
-    # a step that was saved, of which there is one in ten: the same command goes on from there
+    # the last step that was saved is at least the tenth: the same command goes on from there
     rm log
     team 2 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
     eventually has_steps 1
@@ -428,10 +437,7 @@ wait
 sleep 20
 END
     for rank in 2 0; do
-        cp untrained.npz model.npz
-        rm -f log
-        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
-        eventually has_steps 5
+        begin_run
         kill -KILL "$(process $rank)"
         fails
         grep "process $rank (.*) .*: all end; the same command goes on from the last save" err
@@ -445,10 +451,7 @@ END
     local rank start
     export TG_TEAM_TIMEOUT=2
     for rank in 0 1; do
-        cp untrained.npz model.npz
-        rm -f log
-        team 3 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
-        eventually has_steps 5
+        begin_run
         start=$SECONDS
         kill -STOP "$(process $rank)"
         fails

@@ -15,6 +15,13 @@
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 
+/* What the bytes of a message mean depends on these. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define VERSION_AND_ORDER "version " TG_VERSION ", little-endian"
+#else
+#define VERSION_AND_ORDER "version " TG_VERSION ", big-endian"
+#endif
+
 /* ---- the launcher's variables */
 
 static bool number_of(const char *variable, size_t *number)
@@ -114,7 +121,8 @@ tg_status team_begin(const tg_team **team, tg_err *err)
 void team_end(void)
 {
     if (team_of_all.size > 1) {
-        fflush(stdout); /* an mpirun may end this process when another one has ended */
+        if (fflush(stdout) != 0)       /* now: an mpirun may end this process when another one has ended */
+            (void)cli_stdout_failed(); /* keeps why */
         team_part();
     }
     team_of_all.size = 0;
@@ -206,12 +214,6 @@ static size_t threads_of(size_t asked)
         return asked;
     return tg_size_max(1, tg_threads_processors() / team_sharing());
 }
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define VERSION_AND_ORDER "version " TG_VERSION ", little-endian"
-#else
-#define VERSION_AND_ORDER "version " TG_VERSION ", big-endian"
-#endif
 
 tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err)
 {

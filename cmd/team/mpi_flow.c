@@ -45,6 +45,16 @@ static void make_room(const tg_flow *flow)
     way->posted = way->base = 0;
 }
 
+static int size_for_mpi(size_t bytes)
+{
+    if (bytes > INT_MAX) {
+        cli_mute(false);
+        cli_say("process %d: a message of %zu bytes: MPI sends at most %d", team_w.rank, bytes, INT_MAX);
+        team_end_all();
+    }
+    return (int)bytes;
+}
+
 static void post(const tg_flow *flow, size_t group)
 {
     const size_t at = group % flow->window;
@@ -54,14 +64,7 @@ static void post(const tg_flow *flow, size_t group)
 
     for (size_t i = 0; i < n; i++) {
         const tg_message *m = &team_w.messages[i];
-
-        if (m->bytes > INT_MAX) {
-            cli_mute(false);
-            cli_say("process %d: a message of %zu bytes: MPI has a limit of %d", team_w.rank, m->bytes,
-                    INT_MAX);
-            team_end_all();
-        }
-        const int with = (int)m->peer, bytes = (int)m->bytes;
+        const int with = (int)m->peer, bytes = size_for_mpi(m->bytes);
         const int result =
             m->send ? MPI_Isend(m->data, bytes, MPI_BYTE, with, TAG_DATA, MPI_COMM_WORLD, &request[i])
                     : MPI_Irecv(m->data, bytes, MPI_BYTE, with, TAG_DATA, MPI_COMM_WORLD, &request[i]);

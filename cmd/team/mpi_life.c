@@ -15,6 +15,8 @@
 #include "cmd/cli/cli.h"
 #include "cmd/team/mpi.h"
 
+#define ENDING_SECONDS 3 /* in which a process that ends all has done so: Open MPI takes two */
+
 /* ---- a process that is lost */
 
 static void nap(long nanoseconds)
@@ -71,10 +73,11 @@ static _Noreturn void lose(int who, const char *what)
 {
     char name[128];
 
-    if (who == 0 &&
-        team_w.rank > 1) /* process 1 says so, and ends the others; if it is lost, too, process 2 */
-        sleep(3 * (unsigned)(team_w.rank - 1 < 5 ? team_w.rank - 1
-                                                 : 5)); /* Open MPI takes two seconds to end all */
+    if (who == 0) { /* process 1 says so, and ends the others; if it is lost, too, process 2 does */
+        const unsigned before = (unsigned)team_w.rank - 1;
+
+        sleep(ENDING_SECONDS * (before < 5 ? before : 5));
+    }
     team_name(name, sizeof name, (size_t)who);
     cli_mute(false);
     cli_say("%s %s: all end; the same command goes on from the last save", name, what);
@@ -233,9 +236,10 @@ static void hear_goodbyes(void)
 {
     while (!all_are_gone()) {
         hear(cli_now());
-        look(cli_now());
         if (team_w.rank == 0)
             team_live(); /* the others still want to hear that this one lives */
+        else
+            look(cli_now());
         nap(100 * 1000);
     }
 }

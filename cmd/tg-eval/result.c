@@ -77,4 +77,5 @@ void eval_print_result(const eval_job *job)
     } else {
         print_lines(job);
     }
+    (void)cli_stdout_failed(); /* keeps why: an MPI library may take stdout's buffer away */
 }
