@@ -1,6 +1,5 @@
-# Damage: archives of each kind with every bit inverted, and cut at every byte (tests/damage/damage.c).  Of the larger
-# archives only every third bit, which is at least two of each byte; of the largest every ninth.
-# make soak: all bits, larger archives, all readers of each, every case from a pipe as well.
+# Damage: archives of each kind with every bit inverted, and cut at every byte (tests/damage/damage.c); from a pipe
+# one case of 32.  make soak: more archives, all readers of each, every case from a pipe as well.
 
 load helper
 
@@ -51,11 +50,6 @@ setup() {
     cp "$FIXTURES"/* .
 }
 
-# The soak takes every case, with every reader.
-how() { # OPTION...: those of the short version
-    if soak; then echo -a; else echo "$@"; fi
-}
-
 # damaged OPTION... FILE...: every case is refused, or without effect; $same is the number of the latter.
 damaged() {
     run "$BUILD/unit/damage" "$@"
@@ -68,6 +62,11 @@ damaged() {
     cases "$tried" "damaged archives, $refused refused, $same that read the same"
 }
 
+# damaged_tg FILE...: archives of tg.
+damaged_tg() {
+    if soak; then damaged -a "$@"; else damaged -s 32 "$@"; fi
+}
+
 # A model's or a stream's tokenizer is read without the rest (the soak's readers): damage after it has no effect.
 unnoticed() {
     soak || [[ $same = 0 ]]
@@ -75,31 +74,19 @@ unnoticed() {
 
 @test "tokens and tokenizers: no damage goes unnoticed" {
     slow
-    # shellcheck disable=SC2046
-    damaged $(how -s 32) bytes.npz char.npz ids.npz bytes-vocabulary.npz char-vocabulary.npz
-    unnoticed
-    # shellcheck disable=SC2046
-    damaged $(how -b 3 -s 32) bpe.npz bpe-vocabulary.npz
+    damaged_tg bytes.npz char.npz ids.npz bpe.npz bytes-vocabulary.npz char-vocabulary.npz bpe-vocabulary.npz
     unnoticed
 }
 
 @test "models and runs" {
     slow
-    # shellcheck disable=SC2046
-    damaged $(how -b 3 -s 32) tiny.npz
-    unnoticed
-    # shellcheck disable=SC2046
-    damaged $(how -b 9 -s 32) run.npz
+    damaged_tg tiny.npz run.npz
     unnoticed
 }
 
 @test "attention of each stage, and logits" {
     slow
-    # shellcheck disable=SC2046
-    damaged $(how -s 32) dump-*.npz logits.npz
-    [[ $same = 0 ]]
-    # shellcheck disable=SC2046
-    damaged $(how -b 3 -s 32) dump.npz
+    damaged_tg dump*.npz logits.npz
     [[ $same = 0 ]]
 }
 

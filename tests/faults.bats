@@ -60,13 +60,14 @@ tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
     LINES=$(saving "$FAULT_COMMANDS")
     for error in "${errors[@]}"; do
         few 3
-        sweep_all late -e $error -c rename,fsync,close,flock,fchmod,fchown,mkdir,ftruncate "${FEW[@]}"
+        sweep_all late -e $error -c rename,fsync,close,flock,fchmod,fchown,mkdir,ftruncate,unlink "${FEW[@]}"
     done
     sweep late -o -e ENOENT -c rename -- 'tg-init -P tinygpt -o m.npz'
     swept "calls that report an error after their effect"
 }
 
-# Standard output of stdio is not written again after EINTR, but no signal handler lets that happen (below).
+# Standard output of stdio is not written again after EINTR, but no signal handler lets that happen (below).  The
+# manual pages of Linux name no EINTR for stat, access, unlink, lseek, readlink and getdents.
 @test "interrupted system calls, every one or every other, change nothing" {
     need_sweep
     local calls=read,pread,pwrite,open,close,fsync,rename,flock,ftruncate,fchmod,fchown,mkdir

@@ -212,9 +212,14 @@ static void check_prefix(sweep *s, const outcome *o)
 
 void judge_blocks(sweep *s, const outcome *o)
 {
-    if (s->trial.plan->ended && s->trial.plan->live > 0)
-        judge_wrong(s, o, "%lld blocks are not freed, one of them from %#llx", (long long)s->trial.plan->live,
-                    (unsigned long long)s->trial.plan->leak);
+    const plan *p = s->trial.plan;
+
+    if (p->ended && p->live > 0)
+        judge_wrong(s, o, "%lld blocks are not freed, one of them from %#llx", (long long)p->live,
+                    (unsigned long long)p->leak);
+    if (p->ended && p->live_in_libc > s->good_in_libc)
+        judge_wrong(s, o, "libc holds %lld blocks, %lld after an undisturbed run", (long long)p->live_in_libc,
+                    (long long)s->good_in_libc);
 }
 
 /* Without the fault, the same command gives the result. */

@@ -22,6 +22,7 @@ typedef struct sweep {
     const char *tool;       /* its name, as messages have it */
     snapshot before, after; /* the directory, without a fault */
     outcome good;           /* the run without a fault */
+    int64_t good_in_libc;   /* blocks that libc holds at its end */
     double seconds;         /* how long it took */
     uint64_t calls;         /* how many it made */
     unsigned long long n;   /* the case: which call, or how many bytes */

@@ -39,11 +39,12 @@ typedef struct plan {
     bool maps_files;            /* mappings of files are not allocations */
     /* what happened: written by the library */
     _Atomic uint64_t count, fired;
-    _Atomic int32_t fired_call;  /* number of the last system call that failed */
-    bool failed[PLAN_CALLS_MAX]; /* the system calls of which one failed */
-    _Atomic int64_t live;        /* blocks that the tool and its libraries, libc excepted, hold */
-    _Atomic bool ended;          /* `live` is that of the end: exit() was called */
-    _Atomic uint64_t leak;       /* where one of them was allocated: an address relative to the program's */
+    _Atomic int32_t fired_call;   /* number of the last system call that failed */
+    bool failed[PLAN_CALLS_MAX];  /* the system calls of which one failed */
+    _Atomic int64_t live;         /* blocks that the tool and its libraries, libc excepted, hold */
+    _Atomic int64_t live_in_libc; /* those that libc allocated: its own, and what strdup() or fopen() give */
+    _Atomic bool ended;           /* these two are those of the end: exit() was called */
+    _Atomic uint64_t leak;        /* where one of them was allocated: an address relative to the program's */
     _Atomic uint32_t logged;
     plan_call log[PLAN_LOG_MAX];
 } plan;

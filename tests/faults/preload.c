@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -109,6 +110,11 @@ static bool is_system(uintptr_t address)
     return false;
 }
 
+static bool is_buffer(const void *at)
+{
+    return at == stdin->_IO_buf_base || at == stdout->_IO_buf_base;
+}
+
 __attribute__((destructor)) static void report_blocks(void)
 {
     if (!the_plan)
@@ -116,8 +122,12 @@ __attribute__((destructor)) static void report_blocks(void)
     for (size_t i = 0; i < BLOCKS; i++) {
         const uintptr_t caller = (uintptr_t)blocks[i].caller;
 
-        if (!blocks[i].at || blocks[i].at == GONE || is_system(caller))
+        if (!blocks[i].at || blocks[i].at == GONE || is_buffer(blocks[i].at))
             continue;
+        if (is_system(caller)) {
+            the_plan->live_in_libc++;
+            continue;
+        }
         the_plan->live++;
         the_plan->leak = caller - program_from;
     }

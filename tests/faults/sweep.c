@@ -201,6 +201,7 @@ static void run_good(sweep *s)
     s->after = snapshot_take();
     if (s->good.status != s->expected)
         judge_wrong(s, &s->good, "an undisturbed run ends with another status");
+    s->good_in_libc = s->trial.plan->live_in_libc;
     judge_blocks(s, &s->good);
     check_after(s, &s->good);
     if (s->kind == TRACE)

@@ -43,7 +43,7 @@ void trial_open(trial *t)
 static void clear_report(plan *p)
 {
     p->count = p->fired = p->leak = 0;
-    p->live = 0;
+    p->live = p->live_in_libc = 0;
     p->fired_call = -1;
     p->ended = false;
     memset(p->failed, 0, sizeof p->failed);
