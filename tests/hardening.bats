@@ -70,12 +70,31 @@ commands() {
     done
 }
 
-@test "every object is marked for the processor's protection of branches" {
+# checks OBJECT: how many calls of such functions it has.
+checks() {
+    objdump -dr "$1" | grep -c '_chk'
+}
+
+# torch_file.c copies into memory that it has asked for
+@test "functions of the C library know sizes that are found out at run time: level 3" {
+    need objdump
+    commands > flags
+    grep -q SOURCE=3 flags || skip "the compiler does not know _FORTIFY_SOURCE=3"
+    make -s -C "$ROOT" BUILD="$PWD/b" CPPFLAGS=-D_FORTIFY_SOURCE=2 "$PWD/b/obj/formats/torch_file.o"
+    [[ $(checks "$BUILD/obj/formats/torch_file.o") -gt $(checks b/obj/formats/torch_file.o) ]]
+}
+
+# mark_of_branches: sets $mark; without it a file's functions may be entered anywhere.
+mark_of_branches() {
     case $(uname -m) in
         x86_64) mark='IBT, SHSTK' ;;
         aarch64) mark='BTI, PAC' ;;
         *) skip "$(uname -m) has none" ;;
     esac
+}
+
+@test "every object is marked for the processor's protection of branches" {
+    mark_of_branches
     objects > all
     [[ $(wc -l < all) -gt 200 ]]
     while read -r object; do
@@ -83,6 +102,18 @@ commands() {
     done < all > unmarked
     [[ ! -s unmarked ]] || { cat unmarked; false; }
     cases "$(wc -l < all)" "objects"
+}
+
+# The linker marks a file if all of its objects are marked, those of the C library too.
+@test "tools and library have that mark, too" {
+    mark_of_branches
+    for file in crti.o Scrt1.o; do
+        readelf -nW "$(gcc -print-file-name=$file)" | grep -q "$mark" || skip "the C library's $file is not marked"
+    done
+    for file in "${built[@]}"; do
+        echo "$file"
+        readelf -nW "$file" | grep -q "$mark"
+    done
 }
 
 # ---- which flags are used
