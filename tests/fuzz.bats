@@ -14,7 +14,7 @@ targets() {
 
 # replay NAME N: its corpus, and N mutations of each input; adds to $inputs.
 replay() {
-    run -0 timeout 300 "$BUILD/fuzz/$1" "-$2" "$ROOT/tests/fuzz/corpus/$1"/* < /dev/null
+    run -0 timeout 1800 "$BUILD/fuzz/$1" "-$2" "$ROOT/tests/fuzz/corpus/$1"/* < /dev/null
     inputs=$((inputs + ${lines[-1]% inputs}))
 }
 
@@ -33,7 +33,7 @@ replay() {
     [[ -e $BUILD/libtg-failing.a ]] || skip "built with -flto: objcopy cannot rename the library's allocations"
     failures=0
     for name in $(targets); do
-        ASAN_OPTIONS=detect_leaks=0 run -0 timeout 300 "$BUILD/fuzz/$name" -failing "$ROOT/tests/fuzz/corpus/$name"/* < /dev/null
+        ASAN_OPTIONS=detect_leaks=0 run -0 timeout 1800 "$BUILD/fuzz/$name" -failing "$ROOT/tests/fuzz/corpus/$name"/* < /dev/null
         [[ ${lines[-1]} =~ ^[0-9]+\ inputs,\ ([0-9]+)\ failures$ ]]
         failures=$((failures + BASH_REMATCH[1]))
     done
