@@ -88,7 +88,7 @@ endif
 TINY := $(BUILD)-tiny
 ifneq ($(filter tiny,$(VARIANT)),)
 BUILD := $(TINY)
-TINY_BLOCKS = -include tests/unit/tiny_blocks.h
+TINY_BLOCKS = -include tests/unit/tiny_blocks.h $(if $(filter fuzz,$(FLAVOUR)),-include tests/fuzz/limits.h)
 endif
 
 # Tools with an MPI have a directory of their own, and the same library.

@@ -21,7 +21,9 @@ typedef struct tg_name_map {
     char *text;
 } tg_name_map;
 
+#ifndef TG_NAME_MAP_MAX /* tests/fuzz/limits.h */
 #define TG_NAME_MAP_MAX ((size_t)1 << 20) /* bytes of the file */
+#endif
 
 /* Read the file.  TG_EDATA, with path and line; TG_EIO, TG_ENOMEM.  After a failure *map needs no free. */
 TG_MUST_CHECK tg_status tg_name_map_read(tg_name_map *map, const char *path, tg_err *err);

@@ -129,8 +129,29 @@ def others():
     put("options", "two-dashes", b"-\n-")
 
 
+def limits():
+    """As much as a build with tests/fuzz/limits.h reads, and one more."""
+    for n in 100, 101:
+        names = ["%d" % i for i in range(n)]
+        put("archive", "%d-arrays.npz" % n, archive({name: bare(np.zeros(1, "u1")) for name in names}, method=zipfile.ZIP_DEFLATED))
+        put("safetensors", "%d-tensors" % n, safetensors({name: np.zeros(0, "f4") for name in names}))
+        put("name_map", "%d-names" % n, "".join("%s -\n" % name for name in names).encode())
+    for n in 16, 17:
+        put("hf", "%d-files.json" % n, json.dumps({"weight_map": {"%d" % i: "f%d" % i for i in range(n)}}).encode())
+    for n in 512, 513:
+        token = b"a" * n
+        lines = [bytes([i]) for i in range(256)] + ([b"a" * (1 << i) for i in range(1, 10)] if n == 512 else [token])
+        put("tiktoken", "token-of-%d" % n, b"".join(base64.b64encode(t) + b" %d\n" % i for i, t in enumerate(lines)))
+        put("tokenizer_json", "token-of-%d.json" % n, tokenizer(vocab={"a": 0, "b": 1, "a" * (n - 1): 2, token.decode(): 3}, merges=[["a" * (n - 1), "a"]]))
+    put("name_map", "1024-bytes", b"a -\n" + b"#" * 1019 + b"\n")
+    put("name_map", "1025-bytes", b"a -\n" + b"#" * 1020 + b"\n")
+    for n in 8000, 8001:
+        put("tokenizer_json", "%d-bytes.json" % n, tokenizer().ljust(n))
+
+
 archives()
 tools()
+limits()
 tokenizers()
 others()
 checkpoints()
