@@ -1,6 +1,6 @@
 /*
- * limits: lower ones, which inputs of the fuzzers' lengths (tests/fuzz/targets) exceed.  Their build includes this
- * before everything else.
+ * limits: lower ones, which inputs of the fuzzers' lengths (tests/fuzz/targets) exceed.  Their build includes
+ * this before everything else.
  */
 #ifndef TG_TESTS_FUZZ_LIMITS_H
 #define TG_TESTS_FUZZ_LIMITS_H
