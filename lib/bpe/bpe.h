@@ -30,8 +30,8 @@
 
 TG_API_BEGIN
 
-#ifndef TG_BPE_TOKEN_MAX /* tests/fuzz/limits.h */
-#define TG_BPE_TOKEN_MAX ((size_t)1 << 16)  /* bytes of one token */
+#ifndef TG_BPE_TOKEN_MAX                   /* tests/fuzz/limits.h */
+#define TG_BPE_TOKEN_MAX ((size_t)1 << 16) /* bytes of one token */
 #endif
 #define TG_BPE_TOKENS_MAX ((size_t)1 << 22) /* ids */
 #define TG_BPE_BYTES_MAX ((size_t)1 << 28)  /* bytes of all tokens */

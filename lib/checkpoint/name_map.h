@@ -21,7 +21,7 @@ typedef struct tg_name_map {
     char *text;
 } tg_name_map;
 
-#ifndef TG_NAME_MAP_MAX /* tests/fuzz/limits.h */
+#ifndef TG_NAME_MAP_MAX                   /* tests/fuzz/limits.h */
 #define TG_NAME_MAP_MAX ((size_t)1 << 20) /* bytes of the file */
 #endif
 

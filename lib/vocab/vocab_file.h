@@ -36,7 +36,7 @@ TG_API_BEGIN
 TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const tg_split *split,
                                            tg_err *err);
 
-#ifndef TG_VOCAB_FILE_MAX /* tests/fuzz/limits.h */
+#ifndef TG_VOCAB_FILE_MAX                   /* tests/fuzz/limits.h */
 #define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
 #endif
 
