@@ -110,10 +110,10 @@ need_sweep() {
     CASES=0 FAILED=
 }
 
-# few N: $FEW becomes the option for at most N cases of a sweep; in the long version for all.
+# few N [MANY]: $FEW becomes the option for at most N cases of a sweep; in the long version for MANY, or all.
 few() {
-    FEW=()
-    soak || FEW=(-m "$1")
+    FEW=(-m "$1")
+    ! soak || FEW=(${2:+-m "$2"})
 }
 
 # take_line LINE: $INPUT and $WORDS become what a line of FAULT_COMMANDS asks of the driver.

@@ -116,14 +116,14 @@ tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
 
 @test "a reader who leaves after any number of bytes" {
     need_sweep
-    few 2
+    few 2 200
     sweep_all reader "${FEW[@]}"
     swept "readers that leave"
 }
 
 @test "a limit on the size of files, at any number of bytes" {
     need_sweep
-    few 3
+    few 3 200
     sweep_all size "${FEW[@]}"
     swept "limits on the size of files"
 }

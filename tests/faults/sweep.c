@@ -106,12 +106,17 @@ static void sweep_bytes(sweep *s, size_t n, long long *limit)
     }
 }
 
-static size_t longest_file(const snapshot *s)
+/* The length of the longest file that the command writes, standard output included. */
+static size_t longest_file(const sweep *s)
 {
-    size_t n = 0;
+    size_t n = s->good.out.n;
 
-    for (size_t i = 0; i < s->n; i++)
-        n = s->file[i].content.n > n ? s->file[i].content.n : n;
+    for (size_t i = 0; i < s->after.n; i++) {
+        const snapshot_file *new = &s->after.file[i], *old = snapshot_find(&s->before, new->path);
+
+        if (!old || !snapshot_file_equal(old, new))
+            n = new->content.n > n ? new->content.n : n;
+    }
     return n;
 }
 
@@ -168,7 +173,7 @@ static void sweep_all(sweep *s)
         sweep_bytes(s, s->good.out.n, &s->trial.reader);
         break;
     case SIZE:
-        sweep_bytes(s, longest_file(&s->after), &s->trial.size_limit);
+        sweep_bytes(s, longest_file(s), &s->trial.size_limit);
         break;
     case MOMENTS:
         sweep_moments(s);

@@ -23,6 +23,7 @@ def archives():
         "too-long-header": npy(x, header=(dict_of % ("<f4", "False", "(2, 2)")).encode().ljust(10299) + b"\n"),
         "8-dimensions": npy(np.zeros((1,) * 8, "u1")),
         "9-dimensions": npy(np.zeros((1,) * 9, "u1")),
+        "10-dimensions": npy(np.zeros((1,) * 10, "u1")),
         "order-of-keys": npy(x, header=b"{'shape': (2, 2), 'fortran_order': False, 'descr': '<f4'}\n"),
         "big-endian": npy(x.astype(">f4")),
         "objects": npy(np.zeros(1), header=(dict_of % ("|O", "False", "(1,)")).encode() + b"\n"),
