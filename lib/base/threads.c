@@ -212,6 +212,10 @@ static void forget_threads(void)
     inside = false;
 }
 
+/* What a thread does itself: if it blocked these, no handler would get a SIGBUS, and a write to a pipe
+ * without readers would fail instead of ending the program. */
+static const int own_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGPIPE, SIGXFSZ};
+
 static bool create_thread(size_t number)
 {
     sigset_t all, before;
@@ -224,8 +228,8 @@ static bool create_thread(size_t number)
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* of a thread's own doing, as SIGSEGV: if it is blocked, no handler gets it */
-    sigdelset(&all, SIGSEGV);
+    for (size_t i = 0; i < sizeof own_signals / sizeof own_signals[0]; i++)
+        sigdelset(&all, own_signals[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     ok = pthread_create(&thread, &attributes, work, &loop.stretch[number]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

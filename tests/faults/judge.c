@@ -257,6 +257,8 @@ static void check_failure(sweep *s, const outcome *o)
         judge_wrong(s, o, "expected the result of an undisturbed run");
     else if (s->kind == READER && o->status == 128 + SIGPIPE && own_lines(s, o, &line, &n) == 0)
         return;
+    else if (s->kind == READER)
+        judge_wrong(s, o, "expected the end by SIGPIPE, and no line");
     else if (o->status != (is_kill(s) ? 128 + SIGKILL : 3))
         judge_wrong(s, o, "expected status 3");
     else if (!is_kill(s))

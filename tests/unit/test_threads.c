@@ -1,6 +1,7 @@
 /* Loops shared among threads: each part once, in any circumstances. */
 #define _DEFAULT_SOURCE /* usleep */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,28 @@ static size_t wrong_in_loop(size_t n, size_t grain, size_t threads)
 static void check_loop(size_t n, size_t grain, size_t threads)
 {
     CHECK_EQ(wrong_in_loop(n, grain, threads), 0);
+}
+
+/* A signal from outside is the caller's; what a thread does itself, it gets the signal of. */
+static void look_at_mask(void *context, size_t begin, size_t end)
+{
+    atomic_size_t *wrong = context;
+    sigset_t blocked;
+    const bool asked = pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0, is_worker = tg_threads_self() > 0;
+
+    (void)begin, (void)end;
+    if (!asked || sigismember(&blocked, SIGPIPE) || sigismember(&blocked, SIGXFSZ) ||
+        sigismember(&blocked, SIGBUS) || sigismember(&blocked, SIGTERM) != is_worker)
+        ++*wrong;
+    usleep(1000); /* the others take a part, too */
+}
+
+static void signals_of_a_thread(void)
+{
+    atomic_size_t wrong = 0;
+
+    tg_threads_run_on(3, 30, 1, look_at_mask, &wrong);
+    CHECK_EQ(wrong, 0);
 }
 
 static void every_part_once(void)
@@ -259,6 +282,7 @@ static void grains(void)
 int main(void)
 {
     RUN(every_part_once);
+    RUN(signals_of_a_thread);
     RUN(many_loops);
     RUN(a_loop_inside_a_loop);
     RUN(loops_beside_each_other);
