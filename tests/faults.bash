@@ -52,6 +52,7 @@ tg-bpe -n 262 -o bpe.npz in/text
 tg-bpe -n 258 --trace in/short
 tg-train -m in/m.npz -o new.npz -n 2 -b 2 in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 in/t.npz
+tg-train -m run.npz -n 4 -b 2 --save-every 1 --log log in/t.npz
 tg-train -m in/m.npz -o run.npz -n 4 -b 2 in/t.npz
 2 tg-train -m hf -n 4 -b 2 in/t.npz
 2 tg-train -m in/m.npz -o new.npz -n 2 -b 2 --log run.npz in/t.npz
@@ -78,6 +79,7 @@ tg-convert in/run.npz --to gguf --lossy -o m.gguf
 tg-convert in/hf -o m.npz
 tg-convert in/run.gguf
 tg-convert in/t.npz --to uint16 -o t.bin
+tg-convert in/t.bin --from uint16 -o t.npz
 tg-convert in/t.npz --to llmc-tokens -o t.bin
 tg-info in/run.npz
 tg-info --stats --json in/hf in/run.gguf
@@ -97,6 +99,7 @@ make_fault_place() {
         echo old > $file
     done
     rm new.npz # which tg-train would take for a model
+    sums_of_inputs > inputs.sums
 }
 
 # For tests with faults: skipped where tests/faults/faults.mk does not build the driver, or it cannot work.
@@ -160,8 +163,14 @@ saving() {
     grep -E -- ' -o | --save-every ' <<< "$1" | grep -v '^2 '
 }
 
+# Of all inputs, which no command may change or add to: their names and sums.
+sums_of_inputs() {
+    (cd "$FIXTURES" && find . -type f -exec cksum {} + | sort -k 3)
+}
+
 # End a test: how many cases it has tried, and whether all passed.
 swept() {
     cases "$CASES" "$1"
+    diff inputs.sums <(sums_of_inputs)
     [[ $CASES -gt 0 && -z $FAILED ]]
 }

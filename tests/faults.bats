@@ -44,6 +44,7 @@ out_of_memory() {
     need_sweep
     local call
     LINES='tg-tokenize -o t.npz in/text
+| in/text tg-tokenize -t char -o t.npz
 tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
     sweep_all error -e EDQUOT
     for call in read write open close stat fsync rename flock fchmod fchown getdents; do

@@ -1,5 +1,7 @@
 /* The FILEs of tg-tokenize, which -t char reads twice. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/tg-tokenize/job.h"
+#include "formats/path.h"
 #include "formats/sink.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
@@ -123,33 +126,79 @@ void read_part_end(tokenize_job *job, tg_source *source, size_t n)
 
 /* ---- characters: a pass over all text before encoding */
 
-#define SPOOL "tg-tokenize-XXXXXX"
+/* A temporary file that never has a name; -1 where that cannot be. */
+static int open_nameless(const char *folder)
+{
+    int fd = -1;
 
-const char *spool_folder(void)
+#ifdef O_TMPFILE
+    do
+        fd = open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    while (fd < 0 && errno == EINTR);
+#else
+    (void)folder;
+#endif
+    return fd;
+}
+
+#define SPOOL "/.tg-tokenize-XXXXXX"
+
+/* The same with a name, which is removed at once. */
+static tg_status open_unlinked(int *fd, const char *folder, tg_err *err)
+{
+    char path[4096];
+
+    if (strlen(folder) + sizeof SPOOL > sizeof path)
+        return tg_fail(err, TG_EUSAGE, "$TMPDIR has %zu bytes, expected at most %zu", strlen(folder),
+                       sizeof path - sizeof SPOOL);
+    do
+        snprintf(path, sizeof path, "%s" SPOOL, folder);
+    while ((*fd = mkstemp(path)) < 0 && errno == EINTR);
+    if (*fd < 0)
+        return tg_fail_sys(err, "%s: cannot create a temporary file", folder);
+    if (unlink(path) && errno != ENOENT)
+        return tg_fail_sys(err, "%s: cannot be removed", path);
+    return TG_OK;
+}
+
+static tg_status open_spool(int *fd, tg_err *err)
 {
     const char *folder = getenv("TMPDIR");
 
-    return folder && *folder != '\0' ? folder : "/tmp";
+    if (!folder || *folder == '\0')
+        folder = "/tmp";
+    *fd = open_nameless(folder);
+    return *fd >= 0 ? TG_OK : open_unlinked(fd, folder, err);
 }
 
-/* Open a temporary file and remove its name. */
-static tg_status open_spool(int *fd, tg_err *err)
+/* A temporary file for a FILE that can be read only once, as a pipe. */
+static tg_status open_spool_for(int *fd, const char *path, tg_err *err)
 {
-    const char *folder = spool_folder();
-    char path[4096];
-    int n;
+    struct stat st;
+    bool exists = true;
+    tg_status status = TG_OK;
 
-    n = snprintf(path, sizeof path, "%s/" SPOOL, folder);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return tg_fail(err, TG_EUSAGE, "$TMPDIR has %d bytes, expected fewer than %zu", n, sizeof path);
-    while ((*fd = mkstemp(path)) < 0 && errno == EINTR)
-        snprintf(path, sizeof path, "%s/" SPOOL, folder);
-    if (*fd < 0) {
-        (void)tg_fail_sys(err, "cannot create a temporary file");
-        return tg_err_in(err, folder);
-    }
-    unlink(path);
-    return TG_OK;
+    if (!cli_is_dash(path))
+        status = tg_path_examine(path, &st, &exists, err);
+    else if (fstat(STDIN_FILENO, &st) != 0)
+        status = tg_fail_sys(err, "standard input cannot be examined");
+    if (status || !exists || S_ISREG(st.st_mode))
+        return status;
+    return open_spool(fd, err) ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+tg_status open_spools(tokenize_job *job, tg_err *err)
+{
+    const cli_files *files = &job->o->files;
+    tg_status status = TG_OK;
+
+    if (!(job->spool = malloc(files->n * sizeof *job->spool)))
+        return tg_fail_memory(err, files->n * sizeof *job->spool, "the files");
+    for (size_t i = 0; i < files->n; i++)
+        job->spool[i] = -1;
+    for (size_t i = 0; i < files->n && !status; i++)
+        status = open_spool_for(&job->spool[i], files->path[i], err);
+    return status;
 }
 
 /* Take the text's characters; copy it to spool unless that is -1. */
@@ -175,22 +224,22 @@ static tg_status rewind_to(int fd, off_t begin, tg_err *err)
     return lseek(fd, begin, SEEK_SET) == begin ? TG_OK : tg_fail_sys(err, "cannot reread");
 }
 
-static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, int *spool, tg_err *err)
+/* Without a spool (-1), fd is read again. */
+static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, int spool, tg_err *err)
 {
     const off_t begin = lseek(fd, 0, SEEK_CUR);
     tg_source source;
-    struct stat st;
     tg_status status;
 
-    if ((begin < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) && (status = open_spool(spool, err)))
-        return status;
+    if (spool < 0 && begin < 0)
+        return tg_fail_sys(err, "cannot be read twice");
     if ((status = tg_source_open_unmapped(&source, fd, err)))
         return status;
-    status = collect_text(job, chars, &source, *spool, err);
+    status = collect_text(job, chars, &source, spool, err);
     tg_source_close(&source);
     if (status)
         return status;
-    return *spool >= 0 ? rewind_to(*spool, 0, err) : rewind_to(fd, begin, err);
+    return spool >= 0 ? rewind_to(spool, 0, err) : rewind_to(fd, begin, err);
 }
 
 static tg_status collect_file(tokenize_job *job, tg_chars *chars, size_t i, tg_err *err)
@@ -201,7 +250,7 @@ static tg_status collect_file(tokenize_job *job, tg_chars *chars, size_t i, tg_e
 
     if ((status = cli_open_input(&fd, path, err)))
         return status;
-    if ((status = collect_descriptor(job, chars, fd, &job->spool[i], err)))
+    if ((status = collect_descriptor(job, chars, fd, job->spool[i], err)))
         (void)tg_err_in(err, cli_input_name(path));
     cli_close_input(fd);
     return status;
@@ -213,10 +262,6 @@ tg_status collect_characters(tokenize_job *job, tg_err *err)
     tg_chars *chars;
     tg_status status;
 
-    if (!(job->spool = malloc(n * sizeof *job->spool)))
-        return tg_fail_memory(err, n * sizeof *job->spool, "the files");
-    for (size_t i = 0; i < n; i++)
-        job->spool[i] = -1;
     if ((status = tg_chars_create(&chars, err)))
         return status;
     job->progress.collecting = true;

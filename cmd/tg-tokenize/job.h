@@ -70,10 +70,13 @@ typedef tg_status visitor(tokenize_job *job, tg_source *source, const char *name
 
 TG_MUST_CHECK tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err);
 
+/* For each FILE that cannot be read again, make a temporary file; before the tool is confined, which has then
+ * no need to make files there. */
+TG_MUST_CHECK tg_status open_spools(tokenize_job *job, tg_err *err);
+
 /* Read all FILEs once, and make the tokenizer of their characters.  A FILE that cannot be read again is
- * copied to a temporary file, which visit_files() reads instead. */
+ * copied to its temporary file, which visit_files() reads instead. */
 TG_MUST_CHECK tg_status collect_characters(tokenize_job *job, tg_err *err);
-const char *spool_folder(void); /* the directory for that copy */
 
 /* Count `read` more bytes of input; in a long run on a terminal, show how much has been read. */
 void show_progress(tokenize_job *job, size_t read);

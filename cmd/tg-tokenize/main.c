@@ -72,7 +72,7 @@ static tg_status spare_inputs(const tokenize_options *o, tg_err *err)
 {
     const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
     const char *file = built_in ? o->model : o->tokenizer;
-    tg_status status = file ? cli_output_spares(o->output, file, err) : TG_OK;
+    tg_status status = file ? cli_output_spares_model(o->output, file, err) : TG_OK;
 
     for (size_t i = 0; !status && i < o->files.n; i++)
         status = cli_output_spares(o->output, o->files.path[i], err);
@@ -85,7 +85,8 @@ static tg_status run(const tokenize_options *o, tg_err *err)
     tg_status status;
 
     choose_output(&job);
-    if ((status = spare_inputs(o, err)) || (status = cli_begin_compute(o->threads, err)) ||
+    if ((o->characters && (status = open_spools(&job, err))) || (status = cli_confine(err)) ||
+        (status = spare_inputs(o, err)) || (status = cli_begin_compute(o->threads, err)) ||
         (status = open_tokenizer(&job, err)) || (status = find_eot(&job, err)) ||
         (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, is_binary(o), err))) ||
         (status = work(&job, err)))
@@ -110,9 +111,7 @@ int main(int argc, char **argv)
     cli_init("tg-tokenize");
     if (parse_options(argc, argv, &o))
         return CLI_USAGE;
-    if (o.characters)
-        cli_may_write(spool_folder());
-    if (cli_confine(&err) || run(&o, &err))
+    if (run(&o, &err))
         return cli_report(&err);
     return cli_close_stdout();
 }

@@ -54,6 +54,35 @@ bool bytes_equal(const bytes *a, const bytes *b)
 
 /* ---- taking one */
 
+/* What a later run and a reader see of a log of training: of each step its last line, without the two columns
+ * that depend on the clock; an incomplete line at the end is not there. */
+static void forget_times(bytes *log)
+{
+    struct {
+        long step; /* 0: the titles */
+        size_t begin;
+    } lines[100];
+    size_t kept = 0, n = 0;
+
+    for (char *line = log->data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        const long step = strtol(line, NULL, 10);
+        char *tab = line;
+
+        for (int i = 0; i < 5 && tab < end; i++)
+            tab += strcspn(tab, "\t\n") + 1;
+        while (n > 0 && lines[n - 1].step >= step)
+            kept = lines[--n].begin;
+        if (tab >= end || n == sizeof lines / sizeof lines[0])
+            fatal("an unexpected line in the log: %s", line);
+        lines[n].step = step;
+        lines[n++].begin = kept;
+        memmove(log->data + kept, line, (size_t)(tab - line));
+        kept += (size_t)(tab - line);
+        log->data[kept - 1] = '\n';
+    }
+    log->n = kept;
+}
+
 static bytes content_of(const char *path, mode_t mode)
 {
     bytes b;
@@ -74,6 +103,8 @@ static bytes content_of(const char *path, mode_t mode)
         fatal("%s: %s", path, strerror(errno));
     b = bytes_of_file(fd);
     close(fd);
+    if (strcmp(path, "log") == 0)
+        forget_times(&b);
     return b;
 }
 

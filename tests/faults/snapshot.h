@@ -1,6 +1,6 @@
 /*
- * snapshot: the current directory and all below it, to compare and to restore.  What cannot be read ends the
- * program: these are tests.
+ * snapshot: the current directory and all below it, to compare and to restore.  Of a log of training, the
+ * file `log`, what depends on the clock is left out.  What cannot be read ends the program: these are tests.
  */
 #ifndef TG_TESTS_FAULTS_SNAPSHOT_H
 #define TG_TESTS_FAULTS_SNAPSHOT_H

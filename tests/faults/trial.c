@@ -59,6 +59,18 @@ static void open_pipe(int ends[2])
         fatal("pipe: %s", strerror(errno));
 }
 
+/* A pipe for standard output, of which the reader may be gone before anything is written. */
+static int open_output(int ends[2], bool no_reader)
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        fatal("pipe: %s", strerror(errno));
+    if (no_reader) {
+        close(ends[0]);
+        ends[0] = -1;
+    }
+    return ends[1];
+}
+
 static int open_input(const trial *t)
 {
     const int fd = need_fd(open(t->input ? t->input : "/dev/null", O_RDONLY | O_CLOEXEC), t->input);
@@ -98,6 +110,7 @@ __attribute__((noreturn)) static void become_command(const trial *t, int in, int
     const struct rlimit limit = {(rlim_t)t->size_limit, (rlim_t)t->size_limit};
 
     set_library(t->plan_fd);
+    setenv("TMPDIR", ".", 1); /* where a file that is left is seen */
     alarm(HANGS);
     signal(SIGPIPE, SIG_DFL);
     dup2(in, STDIN_FILENO);
@@ -147,7 +160,7 @@ outcome trial_run(const trial *t)
     if (t->reader < 0)
         out = need_fd(memfd_create("out", MFD_CLOEXEC), "memfd_create");
     else
-        out = need_fd(pipe2(ends, O_CLOEXEC) == 0 ? ends[1] : -1, "pipe");
+        out = open_output(ends, t->reader == 0);
     child = fork();
     if (child == 0)
         become_command(t, in, out, err[1]);
@@ -158,7 +171,8 @@ outcome trial_run(const trial *t)
     if (t->reader >= 0) {
         close(ends[1]);
         take_bytes(ends[0], t->reader, &o.out);
-        close(ends[0]);
+        if (ends[0] >= 0)
+            close(ends[0]);
     }
     if (t->seconds > 0) {
         wait_seconds(t->seconds);
