@@ -47,14 +47,20 @@ static long read_holder(int fd)
     return strtol(text, NULL, 10);
 }
 
+/* The lock holds without it. */
 static void write_holder(int fd)
 {
     char text[32];
     const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
 
-    /* the lock holds without it */
-    (void)!ftruncate(fd, 0);
-    (void)!pwrite(fd, text, (size_t)n, 0);
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, text, (size_t)n, 0);
+}
+
+/* Whether a lock file that is held, but another user's, has been removed to make way for an own one. */
+static bool removes_foreign(const tg_lock *lock)
+{
+    return (fcntl(lock->fd, F_GETFL) & O_ACCMODE) == O_RDONLY && unlink(lock->path) == 0;
 }
 
 /* A lock file that this process has made goes with it. */
@@ -73,20 +79,29 @@ static tg_status lock_fails(tg_lock *lock, bool made, const char *what, tg_err *
     return tg_fail_sys(err, "cannot %s %s", what, lock->path);
 }
 
+/* One that is there may be another user's, which cannot be written: a lock does not need that. */
+static int open_existing(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd < 0 && errno == EACCES ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
+}
+
 /* Open the lock file, lock->fd; whether that has made it. */
 static bool open_lock(tg_lock *lock)
 {
-    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    bool removed;
 
-    for (;;) {
-        lock->fd = open(lock->path, flags | O_EXCL, 0666);
+    do {
+        lock->fd = open(lock->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (lock->fd >= 0)
             return true;
-        if (errno == EEXIST)
-            lock->fd = open(lock->path, flags, 0666);
-        if (lock->fd >= 0 || errno != EINTR)
-            return false;
-    }
+        if ((removed = errno == EEXIST)) {
+            lock->fd = open_existing(lock->path);
+            removed = lock->fd < 0 && errno == ENOENT;
+        }
+    } while (lock->fd < 0 && (removed || errno == EINTR));
+    return false;
 }
 
 /* Lock the file at lock->path, of which there may be another before the lock is held. */
@@ -104,6 +119,8 @@ static tg_status take(tg_lock *lock, tg_err *err)
                 return lock_fails(lock, made, "lock", err);
         if ((current = is_current(lock)) < 0)
             return lock_fails(lock, made, "examine", err);
+        if (current && removes_foreign(lock))
+            current = 0;
         if (!current)
             close(lock->fd);
     }

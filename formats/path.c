@@ -15,12 +15,13 @@ static struct {
 } kept[TG_PATH_KEPT];
 static size_t n_kept;
 
-void tg_path_keep(const char *path, int fd)
+bool tg_path_keep(const char *path, int fd)
 {
     if (n_kept == TG_PATH_KEPT)
-        return;
+        return false;
     kept[n_kept].path = path;
     kept[n_kept++].fd = fd;
+    return true;
 }
 
 static int open_again(const char *path)

@@ -15,11 +15,11 @@ int tg_path_open(const char *path);
 
 /*
  * Have tg_path_open() open the file that fd is open on where it may not open the path itself: a sandbox
- * allows the file that was there, and another may have taken its place since.  At most TG_PATH_KEPT paths,
- * further ones are ignored; path and fd must stay.  Not while other threads open files.
+ * allows the file that was there, and another may have taken its place since.  At most TG_PATH_KEPT paths:
+ * false for further ones; path and fd must stay.  Not while other threads open files.
  */
 #define TG_PATH_KEPT 32
-void tg_path_keep(const char *path, int fd);
+bool tg_path_keep(const char *path, int fd);
 
 /*
  * Examine the file at a path, links followed.  *exists: whether there is one; if not, *st is zeroed.  TG_EIO:

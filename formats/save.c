@@ -11,12 +11,19 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 
+#include "formats/crc.h"
 #include "formats/path.h"
 
 #define LINKS_MAX 40
 #define TRIES_MAX 1000
+#define LONG_LEFT (24 * 60 * 60) /* seconds */
 
 /* The target of a symbolic link, which the caller frees; NULL with errno = EINVAL when path is not one. */
 static char *link_target(const char *path)
@@ -88,34 +95,55 @@ tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err)
     return TG_OK;
 }
 
-/* ---- temporary files: .tg-PID-N.tmp, each with a lock (flock) that ends with its process */
+/* ---- temporary files: .tg-HOST-PID-N.tmp, each with a lock (flock) that ends with its process */
+
+/* A number for this host: processes of others may have the same ids, and locks that do not reach here. */
+static unsigned long host_number(void)
+{
+    struct utsname u;
+
+    return uname(&u) < 0 ? 0 : tg_crc32(0, u.nodename, strlen(u.nodename));
+}
 
 /* Skip digits, at least one; NULL: there are none. */
-static const char *skip_number(const char *p)
+static const char *skip_digits(const char *p, const char *digits)
 {
-    const size_t n = strspn(p, "0123456789");
+    const size_t n = strspn(p, digits);
 
     return n > 0 ? p + n : NULL;
 }
 
-static bool is_temp(const char *name)
+/* Whether it is a temporary file's name, and of which host. */
+static bool is_temp(const char *name, unsigned long *host)
 {
-    const char *p = strncmp(name, ".tg-", 4) == 0 ? skip_number(name + 4) : NULL;
+    const char *p = strncmp(name, ".tg-", 4) == 0 ? skip_digits(name + 4, "0123456789abcdef") : NULL;
 
-    p = p && *p == '-' ? skip_number(p + 1) : NULL;
-    return p && strcmp(p, ".tmp") == 0;
+    for (int i = 0; p && i < 2; i++)
+        p = *p == '-' ? skip_digits(p + 1, "0123456789") : NULL;
+    if (!p || strcmp(p, ".tmp") != 0)
+        return false;
+    *host = strtoul(name + 4, NULL, 16);
+    return true;
 }
 
-/* Remove a temporary file of this user whose process is gone. */
-static void remove_left(int directory, const char *name)
+/* Whether the process that has made the file is gone: it holds no lock any more, which for another host's is
+ * not enough. */
+static bool is_left(int fd, const struct stat *st, bool own_host)
 {
-    const int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
+    return (own_host || time(NULL) - st->st_mtime > LONG_LEFT) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Remove a temporary file of this user whose process is gone.  It is opened for writing because a lock on NFS
+ * needs that.  Until it is locked, its process may have renamed it, and made the next one. */
+static void remove_left(int directory, const char *name, bool own_host)
+{
+    const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st, named;
 
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && is_left(fd, &st, own_host) &&
+        fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && tg_path_same_file(&st, &named))
         unlinkat(directory, name, 0);
     close(fd);
 }
@@ -125,14 +153,16 @@ static void remove_all_left(const char *target)
 {
     char *path = tg_path_beside(target, ".");
     DIR *directory = path ? opendir(path) : NULL;
+    const unsigned long own = host_number();
     const struct dirent *e;
+    unsigned long host;
 
     free(path);
     if (!directory)
         return;
     while ((e = readdir(directory)) != NULL)
-        if (is_temp(e->d_name))
-            remove_left(dirfd(directory), e->d_name);
+        if (is_temp(e->d_name, &host))
+            remove_left(dirfd(directory), e->d_name, host == own);
     closedir(directory);
 }
 
@@ -172,7 +202,7 @@ static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
 
     remove_all_left(save->target);
     for (unsigned try = 0; try < TRIES_MAX; try++) {
-        snprintf(name, sizeof name, ".tg-%ld-%u.tmp", (long)getpid(), try);
+        snprintf(name, sizeof name, ".tg-%lx-%ld-%u.tmp", host_number(), (long)getpid(), try);
         save->temp = tg_path_beside(save->target, name);
         if (!save->temp)
             return tg_fail_memory(err, sizeof name, "a file name");
@@ -210,7 +240,36 @@ static void change_owner(int fd, uid_t owner, gid_t group)
         ;
 }
 
-/* Only root can keep the owner; the group can often be kept. */
+#ifdef __linux__
+
+#define ACCESS_LIST "system.posix_acl_access"
+
+/* Give the new file the old one's list of further users and groups with rights, or none, as its directory may
+ * have given it. */
+static bool keep_access_list(const tg_save *save)
+{
+    char list[8192];
+    const ssize_t n = getxattr(save->target, ACCESS_LIST, list, sizeof list);
+
+    if (n < 0 && errno == ENODATA)
+        return fremovexattr(save->fd, ACCESS_LIST) == 0 || errno == ENODATA;
+    if (n < 0)
+        return errno == ENOTSUP || errno == ENOSYS;
+    return fsetxattr(save->fd, ACCESS_LIST, list, (size_t)n, 0) == 0;
+}
+
+#else
+
+static bool keep_access_list(const tg_save *save)
+{
+    (void)save;
+    return true;
+}
+
+#endif
+
+/* Only root can keep the owner; the group can often be kept.  Where there is an access list, the mode's
+ * rights of the group are the most that anybody in the list has, and no rights of the group without it. */
 static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err *err)
 {
     mode_t mode = old->st_mode & 0777;
@@ -218,8 +277,10 @@ static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err
 
     change_owner(save->fd, (uid_t)-1, old->st_gid);
     change_owner(save->fd, old->st_uid, (gid_t)-1);
-    if (fstat(save->fd, &now) == 0 && now.st_gid != old->st_gid)
+    if (fstat(save->fd, &now) != 0 || now.st_gid != old->st_gid)
         mode = rights_without_group(mode);
+    else if (!keep_access_list(save))
+        mode &= (mode_t)~070;
     while (fchmod(save->fd, mode) != 0)
         if (errno != EINTR)
             return tg_fail_sys(err, "cannot keep its permissions");
@@ -279,20 +340,19 @@ static int sync_fd(int fd)
     return r != 0 && (errno == EINVAL || errno == ENOTSUP || errno == EROFS) ? 0 : r;
 }
 
-/* Make the rename durable.  A directory that cannot be opened for reading is not synced. */
+/* Make the rename durable.  A directory that may not be read is not synced. */
 static tg_status sync_directory(const char *target, tg_err *err)
 {
     char *path = tg_path_beside(target, ".");
-    int fd, r = 0;
+    int fd, r;
 
     if (!path)
         return tg_fail_memory(err, strlen(target) + 2, "a file name");
     fd = tg_path_open(path);
+    r = fd >= 0 ? sync_fd(fd) : errno == EACCES ? 0 : -1;
     free(path);
-    if (fd >= 0) {
-        r = sync_fd(fd);
+    if (fd >= 0)
         close(fd);
-    }
     return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
 }
 
@@ -321,6 +381,30 @@ static int replace(const char *from, const char *to)
     return r;
 }
 
+static tg_status rename_temp(tg_save *save, tg_err *err)
+{
+    if (replace(save->temp, save->target) != 0)
+        return tg_fail_sys(err, "cannot be replaced");
+    free(save->temp);
+    save->temp = NULL;
+    return sync_directory(save->target, err);
+}
+
+/* Replace the target; where that cannot be, keep the new content as TARGET + spare. */
+static tg_status replace_target(tg_save *save, tg_err *err)
+{
+    tg_status status = rename_temp(save, err);
+    tg_err beside;
+
+    if (!status || !save->temp || !save->spare)
+        return status;
+    if (!tg_save_beside(save, save->spare, &beside) && !rename_temp(save, &beside)) {
+        errno = err->sys;
+        (void)tg_fail_sys(err, "cannot be replaced; the new content is in %s", save->target);
+    }
+    return status;
+}
+
 tg_status tg_save_commit(tg_save *save, tg_err *err)
 {
     const int fd = save->fd, lock = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* until the temporary file is renamed */
@@ -331,15 +415,8 @@ tg_status tg_save_commit(tg_save *save, tg_err *err)
     save->fd = -1;
     if (close(fd) != 0 && errno != EINTR && !status)
         status = tg_fail_sys(err, "close failed");
-    if (!status && save->temp) {
-        if (replace(save->temp, save->target) != 0) {
-            status = tg_fail_sys(err, "cannot be replaced");
-        } else {
-            free(save->temp);
-            save->temp = NULL;
-            status = sync_directory(save->target, err);
-        }
-    }
+    if (!status && save->temp)
+        status = replace_target(save, err);
     tg_save_abort(save);
     if (lock >= 0)
         close(lock);

@@ -23,18 +23,20 @@ typedef struct tg_save {
     int fd;       /* write here; -1: no save in progress */
     char *target; /* the file's real path, symbolic links resolved */
     char *temp;   /* the temporary file; NULL: the target is a device or pipe, written directly */
+    const char
+        *spare; /* if the target cannot be replaced, keep the content as TARGET + spare; NULL: do not */
 } tg_save;
 
 /*
  * Open the file that will become `path`, and remove what killed processes of this user have left in its
- * directory.  An existing regular file keeps its permissions, except that the rights of a group which
- * cannot be kept go to nobody else; a symbolic link stays a link; a device or named pipe is written
- * directly.  TG_EIO, TG_ENOMEM: no save is then in progress.
+ * directory.  An existing regular file keeps its permissions and its access list, except that the rights of a
+ * group which cannot be kept go to nobody else; a symbolic link stays a link; a device or named pipe is
+ * written directly.  TG_EIO, TG_ENOMEM: no save is then in progress.
  */
 TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err);
 
-/* Replace the file.  TG_EIO, TG_ENOMEM: the temporary file is gone and the old one intact,
- * except in the case above ("saved, but ..."). */
+/* Replace the file.  TG_EIO, TG_ENOMEM: the temporary file is gone, or has become TARGET + spare, as the
+ * message says; and the old file is intact, except in the case above ("saved, but ..."). */
 TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
 
 /*

@@ -57,7 +57,7 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
 # order: whether the calls on standard input are those of saves, each in this order.
 order() {
     awk 'function fail(why) { print why " at line " NR ": " $0; bad = 1 }
-        $1 == "open" && $2 ~ /\.tg-[0-9]+-[0-9]+\.tmp$/ { temp = $NF; written = synced = 0 }
+        $1 == "open" && $2 ~ /\.tg-[0-9a-f]+-[0-9]+-[0-9]+\.tmp$/ { temp = $NF; written = synced = 0 }
         $1 ~ /write$/ && temp != "" && $2 == temp { written = 1; synced = 0 }
         $1 == "fsync" && temp != "" && $2 == temp { synced = $NF == 0 }
         $1 == "close" && $2 == temp { temp = "" }

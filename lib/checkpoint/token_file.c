@@ -102,6 +102,23 @@ static tg_status begin_llmc(struct input *in, tg_err *err)
     return TG_OK;
 }
 
+/* Go on reading elsewhere, `by` bytes from the descriptor's position; with read(), so that what has been
+ * checked stays as it is until it is written. */
+static tg_status read_from(tg_source *s, off_t by, tg_err *err)
+{
+    const int fd = s->fd;
+    const uint64_t at = s->at;
+    tg_status status;
+
+    if (lseek(fd, by, SEEK_CUR) < 0)
+        return tg_fail_sys(err, "cannot reread");
+    tg_source_close(s);
+    if ((status = tg_source_open_unmapped(s, fd, err)))
+        return status;
+    s->at = at;
+    return TG_OK;
+}
+
 /* Takes ownership of the source; *in can be closed after a failure. */
 static tg_status open_input(struct input *in, tg_source *source, bool raw, tg_err *err)
 {
@@ -109,6 +126,8 @@ static tg_status open_input(struct input *in, tg_source *source, bool raw, tg_er
     tg_status status;
 
     *in = (struct input){.source = *source, .format = TG_TOKENS_UINT16};
+    if (in->source.map && (status = read_from(&in->source, (off_t)source->at, err)))
+        return status;
     if (raw)
         return TG_OK;
     if ((status = tg_source_peek(&in->source, TG_FORMAT_BYTES, err)))
@@ -237,23 +256,32 @@ static void close_output(struct output *out)
 
 /* ---- the tokenizer of an archive */
 
-/* The highest of the ids that are left in a mapped source, and one; at least 1. */
-static size_t ids_needed(const struct input *in)
+/* The highest of the ids that are left, and one; at least 1.  They are then read again. */
+static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
 {
-    const size_t n = in->format == TG_TOKENS_LLMC ? tg_size_min(in->source.ready / 2, (size_t)in->left)
-                                                  : in->source.ready / 2;
-    unsigned highest = 0;
+    const uint64_t at = in->source.at;
+    struct input pass = *in;
+    const void *ids;
+    size_t n;
+    tg_status status;
 
-    for (size_t i = 0; i < n; i++) {
-        const unsigned id = tg_ids_load(in->source.next + 2 * i, 2);
-
-        highest = id > highest ? id : highest;
-    }
-    return (size_t)highest + 1;
+    *needed = 1;
+    while (!(status = next_16(&pass, &ids, &n, err)) && n > 0)
+        for (size_t i = 0; i < n; i++)
+            *needed = tg_size_max(*needed, (size_t)tg_ids_load((const unsigned char *)ids + 2 * i, 2) + 1);
+    in->source = pass.source;
+    in->source.at = at;
+    return status ? status : read_from(&in->source, -(off_t)(pass.source.at - at + pass.source.ready), err);
 }
 
-static tg_status begin_archive(struct output *out, const struct input *in, const tg_token_ask *ask,
-                               tg_err *err)
+static bool is_regular(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static tg_status begin_archive(struct output *out, struct input *in, const tg_token_ask *ask, tg_err *err)
 {
     const tg_tokenizer *const theirs = in->archive ? tg_tokens_tokenizer(in->archive) : NULL;
     size_t n = ask->vocab_size;
@@ -264,10 +292,12 @@ static tg_status begin_archive(struct output *out, const struct input *in, const
     if (theirs || ask->tokenizer) {
         out->tokenizer = tg_tokenizer_share(theirs ? theirs : ask->tokenizer);
     } else {
-        if (n == 0 && !in->source.map)
+        if (n == 0 && !is_regular(in->source.fd))
             return tg_fail(err, TG_EUSAGE,
                            "how many ids there are is not known from a pipe: give --vocab-size");
-        status = tg_bare_ids_create(&out->tokenizer, n > 0 ? n : ids_needed(in), err);
+        if (n == 0 && (status = ids_needed(&n, in, err)))
+            return status;
+        status = tg_bare_ids_create(&out->tokenizer, n, err);
     }
     if (status)
         return status;

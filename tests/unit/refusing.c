@@ -175,3 +175,22 @@ long __wrap_sysconf(int name)
 {
     return refused("sysconf") ? -1 : __real_sysconf(name);
 }
+
+#ifdef __linux__
+
+ssize_t __real_getxattr(const char *path, const char *name, void *to, size_t n);
+int __real_fsetxattr(int fd, const char *name, const void *from, size_t n, int flags);
+ssize_t __wrap_getxattr(const char *path, const char *name, void *to, size_t n);
+int __wrap_fsetxattr(int fd, const char *name, const void *from, size_t n, int flags);
+
+ssize_t __wrap_getxattr(const char *path, const char *name, void *to, size_t n)
+{
+    return refused("getxattr") ? -1 : __real_getxattr(path, name, to, n);
+}
+
+int __wrap_fsetxattr(int fd, const char *name, const void *from, size_t n, int flags)
+{
+    return refused("fsetxattr") ? -1 : __real_fsetxattr(fd, name, from, n, flags);
+}
+
+#endif

@@ -2,7 +2,7 @@
  * refusing: system calls that fail on demand, as they rarely do.  A test that is linked with it, and with
  * --wrap for these calls (unit.mk), says which call fails next:
  *
- *   open close stat fstat readlink lseek fsync flock read write pwrite mmap munmap sysconf
+ *   open close stat fstat readlink lseek fsync flock read write pwrite mmap munmap sysconf getxattr fsetxattr
  */
 #ifndef TG_TESTS_REFUSING_H
 #define TG_TESTS_REFUSING_H

@@ -12,10 +12,16 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 
 #include "formats/archive.h"
+#include "formats/crc.h"
 #include "formats/lock.h"
 #include "formats/path.h"
 #include "formats/save.h"
@@ -89,6 +95,23 @@ static tg_status save_text(const char *path, const char *text, tg_err *err)
     return status;
 }
 
+static unsigned long own_host(void)
+{
+    struct utsname u;
+
+    must(uname(&u) == 0);
+    return tg_crc32(0, u.nodename, strlen(u.nodename));
+}
+
+/* The name of a temporary file, until the next call. */
+static const char *temp_name(unsigned long host, long process, int number)
+{
+    static char name[80];
+
+    snprintf(name, sizeof name, ".tg-%lx-%ld-%d.tmp", host, process, number);
+    return name;
+}
+
 static void test_new_file(void)
 {
     tg_err err = {0};
@@ -110,6 +133,69 @@ static void test_permissions_stay(void)
     CHECK(holds("kept", "new"));
     CHECK_EQ(mode_of("kept"), 0604);
 }
+
+#ifdef __linux__
+
+#define LIST_BYTES (4 + 5 * 8)
+
+/* Rights in the system's form: the owner rw, user 12345 and most r, the group and others none.  False: the
+ * file system has no lists. */
+static bool give_list(const char *path, const char *which)
+{
+    static const unsigned char tags[5] = {1, 2, 4, 0x10, 0x20}, rights[5] = {6, 4, 0, 4, 0};
+    unsigned char list[LIST_BYTES] = {2};
+
+    for (size_t i = 0; i < 5; i++) {
+        unsigned char *entry = list + 4 + 8 * i;
+
+        entry[0] = tags[i];
+        entry[2] = rights[i];
+        memcpy(entry + 4, tags[i] == 2 ? "\x39\x30\0\0" : "\xff\xff\xff\xff", 4);
+    }
+    return setxattr(path, which, list, sizeof list, 0) == 0;
+}
+
+/* A list of rights stays; where it cannot, its rights do not become those of the group; and none is added. */
+static void test_access_list(void)
+{
+    static const char access[] = "system.posix_acl_access";
+    unsigned char list[2 * LIST_BYTES];
+    tg_err err = {0};
+
+    must(mkdir("listed", 0700) == 0);
+    write_file("listed/a", "old");
+    must(chmod("listed/a", 0600) == 0);
+    if (!give_list("listed/a", access)) {
+        must(errno == ENOTSUP);
+        return;
+    }
+    CHECK_EQ(mode_of("listed/a"), 0640);
+    CHECK_OK(save_text("listed/a", "new", &err), &err);
+    CHECK_EQ(mode_of("listed/a"), 0640);
+    CHECK_EQ(getxattr("listed/a", access, list, sizeof list), LIST_BYTES);
+    refuse("fsetxattr", 1, EPERM);
+    CHECK_OK(save_text("listed/a", "newer", &err), &err);
+    CHECK(refused_all());
+    CHECK_EQ(mode_of("listed/a"), 0600);
+    CHECK_EQ(getxattr("listed/a", access, list, sizeof list), -1);
+    refuse("getxattr", 1, EIO);
+    must(chmod("listed/a", 0660) == 0);
+    CHECK_OK(save_text("listed/a", "newest", &err), &err);
+    CHECK(refused_all());
+    CHECK_EQ(mode_of("listed/a"), 0600);
+    must(give_list("listed", "system.posix_acl_default") && chmod("listed/a", 0660) == 0);
+    CHECK_OK(save_text("listed/a", "last", &err), &err);
+    CHECK_EQ(mode_of("listed/a"), 0660);
+    CHECK_EQ(getxattr("listed/a", access, list, sizeof list), -1);
+}
+
+#else
+
+static void test_access_list(void)
+{
+}
+
+#endif
 
 /* A user who is not in the old file's group saves it, with the rights `old`; returns the new ones. */
 static mode_t saved_by_stranger(const char *path, mode_t old)
@@ -138,6 +224,9 @@ static void test_rights_of_a_lost_group(void)
     CHECK_EQ(saved_by_stranger("shared/a", 0640), 0600);
     CHECK_EQ(saved_by_stranger("shared/b", 0674), 0644);
     CHECK_EQ(saved_by_stranger("shared/c", 0604), 0640);
+    refuse("fstat", 2, EIO); /* the new group cannot be told */
+    CHECK_EQ(saved_by_stranger("shared/d", 0640), 0600);
+    CHECK(refused_all());
 }
 
 static void test_abort(void)
@@ -159,8 +248,8 @@ static void test_abort(void)
 /* What killed processes have left is removed by the next save; other files and saves in progress are not. */
 static void test_left_by_the_killed(void)
 {
-    static const char *const not_ours[] = {".tg-7.tmp", ".tg-7-x.tmp", ".tg-7-0.tmpx", "tg-7-0.tmp",
-                                           ".tg-7-0.tmp~"};
+    static const char *const not_ours[] = {".tg-7-7.tmp", ".tg-7-7-x.tmp", ".tg-7-7-0.tmpx", "tg-7-7-0.tmp",
+                                           ".tg-7-7-0.tmp~"};
     tg_save other;
     tg_err err = {0};
     int status;
@@ -230,12 +319,12 @@ static void test_targets(void)
 /* Names of temporary files that are taken, by links that lead nowhere and by a directory, are left alone. */
 static void test_taken_names(void)
 {
-    char name[64];
+    char name[96];
     tg_err err = {0};
 
-    must(mkdir("full", 0700) == 0 && mkdir("full/.tg-1-0.tmp", 0700) == 0);
+    must(mkdir("full", 0700) == 0 && mkdir("full/.tg-1-1-0.tmp", 0700) == 0);
     for (int i = 0; i < 1000; i++) {
-        snprintf(name, sizeof name, "full/.tg-%ld-%d.tmp", (long)getpid(), i);
+        snprintf(name, sizeof name, "full/%s", temp_name(own_host(), getpid(), i));
         must(symlink("nowhere", name) == 0);
     }
     CHECK_EQ(save_text("full/new", "x", &err), TG_EIO);
@@ -317,10 +406,7 @@ static void test_fails_at_the_end(void)
 /* The first temporary file of this process. */
 static const char *first_temp(void)
 {
-    static char name[64];
-
-    snprintf(name, sizeof name, ".tg-%ld-0.tmp", (long)getpid());
-    return name;
+    return temp_name(own_host(), getpid(), 0);
 }
 
 static void remove_temp(void)
@@ -352,14 +438,15 @@ static void test_temp_is_taken(void)
 /* What has been left stays if its owner is another user, or cannot be told. */
 static void test_left_by_whom(void)
 {
+    const char *left = temp_name(own_host(), 1, 0);
     tg_err err = {0};
 
-    write_file(".tg-1-0.tmp", "");
+    write_file(left, "");
     if (geteuid() == 0) {
-        must(chown(".tg-1-0.tmp", 12345, (gid_t)-1) == 0);
+        must(chown(left, 12345, (gid_t)-1) == 0);
         CHECK_OK(save_text("saved", "new", &err), &err);
         CHECK_EQ(leftovers("."), 1);
-        must(chown(".tg-1-0.tmp", 0, (gid_t)-1) == 0);
+        must(chown(left, 0, (gid_t)-1) == 0);
     }
     refuse("fstat", 1, EIO);
     CHECK_OK(save_text("saved", "new", &err), &err);
@@ -367,6 +454,90 @@ static void test_left_by_whom(void)
     CHECK_EQ(leftovers("."), 1);
     CHECK_OK(save_text("saved", "new", &err), &err);
     CHECK_EQ(leftovers("."), 0);
+}
+
+/* A temporary file of another host, whose locks may not be seen here, stays for a day. */
+static void test_left_by_another_host(void)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - 23 * 3600}};
+    const char *left = temp_name(own_host() + 1, 1, 0);
+    tg_err err = {0};
+
+    write_file(left, "");
+    must(utimensat(AT_FDCWD, left, times, 0) == 0);
+    CHECK_OK(save_text("saved", "new", &err), &err);
+    CHECK_EQ(leftovers("."), 1);
+    times[1].tv_sec -= 2 * 3600;
+    must(utimensat(AT_FDCWD, left, times, 0) == 0);
+    CHECK_OK(save_text("saved", "new", &err), &err);
+    CHECK_EQ(leftovers("."), 0);
+}
+
+/* While a temporary file that seems to be left is being locked, its process makes the next one, with the same
+ * name. */
+static void make_next(void)
+{
+    write_file("next", "next");
+    must(rename("next", temp_name(own_host(), 1, 0)) == 0);
+}
+
+static void test_next_is_not_left(void)
+{
+    const char *name = temp_name(own_host(), 1, 0);
+    tg_err err = {0};
+
+    write_file(name, "first");
+    refuse_meanwhile("flock", 1, make_next);
+    CHECK_OK(save_text("saved", "new", &err), &err);
+    CHECK(refused_all() && holds(temp_name(own_host(), 1, 0), "next"));
+    must(unlink(temp_name(own_host(), 1, 0)) == 0);
+}
+
+/* The directory is opened to be synced: a directory that may not be read is not, any other failure is told.
+ */
+static void test_directory_is_not_synced(void)
+{
+    static const int errors[] = {EACCES, EIO, EMFILE};
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 3; i++) {
+        tg_save save;
+
+        CHECK_OK(tg_save_begin(&save, "synced", &err), &err);
+        must(write(save.fd, "new", 3) == 3);
+        refuse("open", 1, errors[i]);
+        CHECK_EQ(tg_save_commit(&save, &err), errors[i] == EACCES ? TG_OK : TG_EIO);
+        CHECK(refused_all() && holds("synced", "new"));
+        if (errors[i] != EACCES)
+            CHECK_HAS(err.message, "saved, but cannot sync its directory");
+        must(unlink("synced") == 0);
+    }
+}
+
+/* The target cannot be replaced: its new content is kept beside it. */
+static void test_spare(void)
+{
+    tg_save save;
+    tg_err err = {0};
+
+    must(mkdir("busy", 0755) == 0);
+    write_file("busy.spare", "taken");
+    CHECK_OK(tg_save_begin(&save, "busy/file", &err), &err);
+    must(write(save.fd, "new", 3) == 3);
+    save.spare = ".spare";
+    must(mkdir("busy/file", 0755) == 0);
+    CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
+    CHECK_HAS(err.message, "cannot be replaced; the new content is in ");
+    CHECK_HAS(err.message, "busy/file.spare: Is a directory");
+    CHECK(err.sys == EISDIR && holds("busy/file.spare", "new"));
+    CHECK_EQ(leftovers("busy"), 0);
+    /* nor beside it */
+    CHECK_OK(tg_save_begin(&save, "busy/other", &err), &err);
+    save.spare = ".spare";
+    must(unlink(save.temp) == 0 && mkdir("busy/other", 0755) == 0);
+    CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
+    CHECK_HAS(err.message, "cannot be replaced: ");
+    CHECK(access("busy/other.spare", F_OK) != 0);
 }
 
 /* A rename that fails is not taken for one whose reply got lost. */
@@ -687,10 +858,11 @@ static void test_kept(void)
     fd = open("closed/kept", O_RDONLY);
     must(chmod("closed", 0) == 0 && (user != 0 || seteuid(65534) == 0));
     CHECK(tg_path_open("closed/kept") < 0 && errno == EACCES);
-    tg_path_keep("closed/elsewhere", fd);
-    tg_path_keep("closed/kept", fd);
-    for (size_t i = 0; i < TG_PATH_KEPT; i++) /* too many are ignored */
-        tg_path_keep("closed/other", fd);
+    CHECK(tg_path_keep("closed/elsewhere", fd));
+    CHECK(tg_path_keep("closed/kept", fd));
+    for (size_t i = 2; i < TG_PATH_KEPT; i++)
+        CHECK(tg_path_keep("closed/other", fd));
+    CHECK(!tg_path_keep("closed/other", fd)); /* too many */
     CHECK(tg_path_open("closed/none") < 0 && errno == EACCES);
     kept = tg_path_open("closed/kept");
     CHECK(kept >= 0 && read(kept, text, 3) == 3 && memcmp(text, "one", 3) == 0);
@@ -832,6 +1004,39 @@ static void test_lock_in_turns(void)
     CHECK_EQ(taken, PROCESSES);
 }
 
+/* The lock file of another user, who is gone or has the lock. */
+static void test_lock_of_another_user(void)
+{
+    const unsigned user = 12345;
+    struct stat st;
+    tg_lock lock;
+    tg_err err = {0};
+    int fd;
+
+    if (geteuid() != 0)
+        return;
+    must(mkdir("common", 0777) == 0 && chmod("common", 0777) == 0);
+    write_file("common/.tg-file.lock", "1\n");
+    must(chmod("common/.tg-file.lock", 0644) == 0 && (fd = open("common/.tg-file.lock", O_RDONLY)) >= 0);
+    must(flock(fd, LOCK_EX) == 0 && seteuid(user) == 0);
+    CHECK_EQ(tg_lock_take(&lock, "common/file", &err), TG_EIO);
+    CHECK(err.sys == EWOULDBLOCK && lock.holder == 1);
+    must(close(fd) == 0);
+    CHECK_OK(tg_lock_take(&lock, "common/file", &err), &err);
+    must(stat("common/.tg-file.lock", &st) == 0);
+    CHECK_EQ(st.st_uid, user);
+    check_locked("common/file");
+    tg_lock_release(&lock);
+    must(seteuid(0) == 0);
+    /* which cannot be removed */
+    write_file("common/.tg-file.lock", "1\n");
+    must(chmod("common", 01777) == 0 && seteuid(user) == 0);
+    CHECK_OK(tg_lock_take(&lock, "common/file", &err), &err);
+    CHECK(lock.fd >= 0);
+    tg_lock_release(&lock);
+    must(seteuid(0) == 0 && unlink("common/.tg-file.lock") == 0);
+}
+
 static void test_lock_fails(void)
 {
     char name[256] = {0};
@@ -867,6 +1072,7 @@ int main(void)
     RUN(test_new_file);
     RUN(test_permissions_stay);
     RUN(test_rights_of_a_lost_group);
+    RUN(test_access_list);
     RUN(test_abort);
     RUN(test_left_by_the_killed);
     RUN(test_links_stay);
@@ -877,6 +1083,10 @@ int main(void)
     RUN(test_fails_at_the_end);
     RUN(test_temp_is_taken);
     RUN(test_left_by_whom);
+    RUN(test_left_by_another_host);
+    RUN(test_next_is_not_left);
+    RUN(test_directory_is_not_synced);
+    RUN(test_spare);
     RUN(test_no_lost_reply);
     RUN(test_writes_nothing);
     RUN(test_interrupted);
@@ -896,6 +1106,7 @@ int main(void)
     RUN(test_lock_is_interrupted);
     RUN(test_lock_is_hidden);
     RUN(test_lock_in_turns);
+    RUN(test_lock_of_another_user);
     RUN(test_lock_fails);
     failed = check_done();
     snprintf(remove, sizeof remove, "rm -rf %s", directory);

@@ -626,8 +626,9 @@ static void test_header_fails(void)
         int nth, error;
         tg_status want;
         const char *message;
-    } cases[] = {{"lseek", 2, EIO, TG_EIO, "where the header begins"}, /* the first is the source's */
-                 {"lseek", 2, ESPIPE, TG_EUSAGE, "cannot be written to a pipe"},
+    } cases[] = {{"lseek", 2, EIO, TG_EIO, "cannot reread"}, /* the first maps the source */
+                 {"lseek", 3, EIO, TG_EIO, "where the header begins"},
+                 {"lseek", 3, ESPIPE, TG_EUSAGE, "cannot be written to a pipe"},
                  {"pwrite", 1, EINTR, TG_OK, ""},
                  {"pwrite", 1, 0, TG_EIO, "cannot write the header: No space left"},
                  {"pwrite", 1, EIO, TG_EIO, "cannot write the header"}};
