@@ -811,7 +811,7 @@ catches_usr1() {
 @test "a log that fails in the middle does not cost the run" {
     local at
     stoppable
-    run -3 --separate-stderr bash -c 'trap "" PIPE; exec "$@" --save-every 0 --log >(head -n 9 > lines)' \
+    run -3 --separate-stderr bash -c 'exec "$@" --save-every 0 --log >(head -n 9 > lines)' \
         bash "${COMMAND[@]}"
     [[ ${stderr_lines[-1]} = "tg-train: /dev/fd/"*": cannot write the log: Broken pipe" ]]
     at=$(step_of model.npz)
@@ -819,6 +819,15 @@ catches_usr1() {
     [[ $at -ge 8 && $at -lt 120 ]]
     "${COMMAND[@]}" 2> /dev/null
     cmp model.npz whole.npz
+}
+
+@test "a reader of the messages that goes away does not cost the run" {
+    quick -n 3 -m untrained.npz -o want.npz t.npz
+    # gone before the first message
+    run_pipe 0 '
+        { until [[ -e gone ]]; do sleep 0.01; done; exec tg-train -b 4 -n 3 t.npz 2>&1; } |
+            { exec < /dev/null; touch gone; }'
+    cmp model.npz want.npz
 }
 
 @test "a log that fails, and a model that cannot be saved: both are said" {
@@ -920,8 +929,8 @@ catches_usr1() {
 
 @test "a named pipe gets the model once" {
     mkfifo pipe
-    timeout 60 cat pipe > got.npz 3>&- &
-    run -0 --separate-stderr timeout 60 tg-train -b 4 -n 3 --save-every 1 -o pipe t.npz
+    timeout 600 cat pipe > got.npz 3>&- &
+    run -0 --separate-stderr timeout 600 tg-train -b 4 -n 3 --save-every 1 -o pipe t.npz
     wait $!
     quick -n 3 t.npz
     cmp got.npz model.npz
@@ -1233,6 +1242,24 @@ refused() {
     cmp model.npz untrained.npz
     run -0 find . -name '.tg-*'
     is_output ""
+}
+
+@test "a file that cannot be replaced, as one that is mounted: the model is kept beside it" {
+    need unshare
+    local apart=(unshare -rm) tried
+    for tried in 1 2; do
+        ! "${apart[@]}" true 2> /dev/null || break
+        apart=(unshare -m)
+    done
+    "${apart[@]}" mount --bind t.npz untrained.npz 2> /dev/null || skip "no file can be mounted"
+    cp untrained.npz other.npz
+    quick -n 2 -m untrained.npz -o want.npz t.npz
+    run -3 --separate-stderr "${apart[@]}" bash -c '
+        mount --bind other.npz model.npz && exec tg-train -b 4 -n 2 --save-every 0 t.npz'
+    [[ ${stderr_lines[-1]} = \
+        "tg-train: model.npz: cannot be replaced; the new content is in $PWD/model.npz.step-2: Device or resource busy" ]]
+    cmp model.npz.step-2 want.npz
+    cmp model.npz untrained.npz
 }
 
 @test "a reader that goes away" {

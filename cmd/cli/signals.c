@@ -110,6 +110,11 @@ void cli_ignore_file_limit(void)
     set_action(SIGXFSZ, SIG_IGN);
 }
 
+void cli_ignore_readers(void)
+{
+    set_action(SIGPIPE, SIG_IGN);
+}
+
 /* A page of a mapped file is not there any more, or the disk failed.  Other causes are defects. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {

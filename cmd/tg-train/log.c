@@ -1,5 +1,7 @@
 #include "cmd/tg-train/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +11,13 @@
 #include "cmd/cli/cli.h"
 #include "formats/format.h"
 #include "formats/path.h"
+#include "formats/sink.h"
 #include "lib/base/size.h"
 #include "lib/info/log.h"
 
 static const char titles[] = TG_LOG_TITLES "lr\tgrad_norm\ttokens_per_s\ttime_s\n";
 
-tg_status train_log_failed(const char *path, tg_err *err)
+static tg_status log_failed(const char *path, tg_err *err)
 {
     (void)tg_fail_sys(err, "cannot write the log");
     return tg_err_in(err, path);
@@ -72,20 +75,34 @@ static size_t step_of(const char *line)
     return *line >= '1' && *line <= '9' && *end == '\t' && step < SIZE_MAX ? (size_t)step : SIZE_MAX;
 }
 
+static bool read_end(int log, char *tail, size_t n, off_t at)
+{
+    for (size_t done = 0; done < n;) {
+        const ssize_t got = pread(log, tail + done, n - done, at + (off_t)done);
+
+        if (got == 0)
+            errno = EIO; /* another program has made the log shorter */
+        if (got <= 0 && errno != EINTR)
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
 /* Remove what follows the last line that is complete.  *last: its step, 0 if it is that of the titles. */
-static tg_status mend_end(FILE *log, const char *path, size_t *last, tg_err *err)
+static tg_status mend_end(int log, const char *path, size_t *last, tg_err *err)
 {
     char tail[TAIL + 1];
     size_t size, n, end, begin;
     struct stat st;
 
     *last = 0;
-    if (fstat(fileno(log), &st) != 0)
-        return train_log_failed(path, err);
+    if (fstat(log, &st) != 0)
+        return log_failed(path, err);
     size = (size_t)st.st_size;
     n = tg_size_min(size, TAIL);
-    if (pread(fileno(log), tail, n, (off_t)(size - n)) != (ssize_t)n)
-        return train_log_failed(path, err);
+    if (!read_end(log, tail, n, (off_t)(size - n)))
+        return log_failed(path, err);
     tail[n] = '\0';
     end = line_begin(tail, n);
     begin = end > 0 ? line_begin(tail, end - 1) : 0;
@@ -96,8 +113,9 @@ static tg_status mend_end(FILE *log, const char *path, size_t *last, tg_err *err
                        "%s: its last line is not a log's; expected a log, or a new file for it", path);
     if (end == n)
         return TG_OK;
-    if (ftruncate(fileno(log), (off_t)(size - n + end)) != 0)
-        return train_log_failed(path, err);
+    while (ftruncate(log, (off_t)(size - n + end)) != 0)
+        if (errno != EINTR)
+            return log_failed(path, err);
     cli_say("%s: its last line was incomplete, and is removed", path);
     return TG_OK;
 }
@@ -112,14 +130,25 @@ static void say_other_step(const char *path, size_t last, size_t step)
 
 /* ---- all of it */
 
-static bool is_empty(FILE *log)
+static bool is_empty(int log)
 {
     struct stat st;
 
-    return fstat(fileno(log), &st) != 0 || st.st_size == 0; /* a pipe's size is 0 */
+    return fstat(log, &st) != 0 || st.st_size == 0; /* a pipe's size is 0 */
 }
 
-tg_status train_log_open(FILE **log, const char *path, size_t step, tg_err *err)
+static int open_file(const char *path, bool append_only)
+{
+    const int flags = (append_only ? O_WRONLY : O_RDWR) | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC;
+    int fd;
+
+    do
+        fd = open(path, flags, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *err)
 {
     struct stat st;
     size_t last;
@@ -127,21 +156,50 @@ tg_status train_log_open(FILE **log, const char *path, size_t step, tg_err *err)
     tg_status status = tg_path_examine(path, &st, &exists, err);
     const bool append_only = exists && !S_ISREG(st.st_mode);
 
+    *log = (train_log){.fd = -1};
     if (!status && exists && !append_only)
         status = check_first(path, err);
     if (status)
         return status;
-    *log = fopen(path, append_only ? "a" : "a+");
-    if (!*log)
-        return train_log_failed(path, err);
-    if (!append_only && (status = mend_end(*log, path, &last, err))) {
-        fclose(*log);
-        *log = NULL;
+    if ((log->fd = open_file(path, append_only)) < 0)
+        return log_failed(path, err);
+    if (!append_only && (status = mend_end(log->fd, path, &last, err))) {
+        close(log->fd);
         return status;
     }
     if (!append_only)
         say_other_step(path, last, step);
-    if (is_empty(*log))
-        fputs(titles, *log);
+    log->path = path;
+    log->begins = is_empty(log->fd);
     return TG_OK;
+}
+
+tg_status train_log_write(train_log *log, const char *line, size_t n, tg_err *err)
+{
+    char text[sizeof titles + TAIL];
+    const size_t before = log->begins ? sizeof titles - 1 : 0;
+    tg_err why;
+
+    memcpy(text, titles, before);
+    memcpy(text + before, line, tg_size_min(n, TAIL));
+    log->begins = false;
+    if (!tg_write_all(log->fd, text, before + tg_size_min(n, TAIL), &why))
+        return TG_OK;
+    errno = why.sys;
+    return log_failed(log->path, err);
+}
+
+tg_status train_log_close(train_log *log, tg_err *err)
+{
+    const train_log closed = *log;
+    tg_status status = TG_OK;
+
+    if (!closed.path)
+        return TG_OK;
+    if (closed.begins)
+        status = train_log_write(log, "", 0, err);
+    *log = (train_log){.fd = -1};
+    if (close(closed.fd) != 0 && errno != EINTR && !status)
+        status = log_failed(closed.path, err);
+    return status;
 }

@@ -6,21 +6,30 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "lib/base/status.h"
+
+typedef struct train_log {
+    const char *path; /* NULL: there is none */
+    int fd;
+    bool begins; /* the titles are still to be written */
+} train_log;
 
 /*
  * Open the log of a run that has done `step` steps, to append to it: a new or empty file gets the titles.
  * An incomplete last line, as a full disk leaves it, is removed, and a last step other than `step` is said.
- * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  Messages name the file.
+ * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  After a failure there is none.  Messages name
+ * the file.
  */
-TG_MUST_CHECK tg_status train_log_open(FILE **log, const char *path, size_t step, tg_err *err);
+TG_MUST_CHECK tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *err);
+
+/* Append a line of n bytes, with its end.  TG_EIO. */
+TG_MUST_CHECK tg_status train_log_write(train_log *log, const char *line, size_t n, tg_err *err);
+
+/* Harmless when there is none.  TG_EIO. */
+TG_MUST_CHECK tg_status train_log_close(train_log *log, tg_err *err);
 
 /* Whether two paths name the same entry of a directory, whether it is there or not. */
 bool train_log_is(const char *path, const char *other);
-
-/* TG_EIO with errno's reason. */
-TG_MUST_CHECK tg_status train_log_failed(const char *path, tg_err *err);
 
 #endif

@@ -100,17 +100,15 @@ struct job {
 /* Another program has replaced the target, which is left to it: keep the model beside it. */
 static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
 {
-    const size_t step = job->setup.run.step;
-    char suffix[40], name[TG_ERR_MAX];
+    char name[TG_ERR_MAX];
 
-    snprintf(suffix, sizeof suffix, ".step-%zu", step);
-    if (tg_save_beside(&out->save, suffix, err))
+    if (tg_save_beside(&out->save, out->save.spare, err))
         return tg_err_in(err, out->name);
     snprintf(name, sizeof name, "%s", out->save.target);
     if (cli_output_commit(out, err))
         return err->code;
     (void)tg_fail(err, TG_EIO, "another program has replaced it: step %s of this run is saved as %s",
-                  cli_count(step), name);
+                  cli_count(job->setup.run.step), name);
     return tg_err_in(err, job->setup.target);
 }
 
@@ -118,6 +116,7 @@ static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
 static tg_status commit(struct job *job, cli_output *out, tg_err *err)
 {
     train_setup *s = &job->setup;
+    char spare[40];
     tg_stamp now;
     tg_status status;
 
@@ -125,6 +124,8 @@ static tg_status commit(struct job *job, cli_output *out, tg_err *err)
         return cli_output_commit(out, err);
     if ((status = tg_stamp_take(&now, s->target, err)))
         return status;
+    snprintf(spare, sizeof spare, ".step-%zu", s->run.step);
+    out->save.spare = spare;
     if (tg_stamp_replaced(&s->stamp, &now))
         return save_beside(job, out, err);
     status = cli_output_commit(out, err);
@@ -401,6 +402,8 @@ static tg_status work(struct job *job, tg_err *err)
         return status;
     if (s->complete)
         return job->team->rank == 0 ? already_complete(job, err) : TG_OK;
+    if (!s->stream)
+        cli_ignore_readers(); /* the model is worth more than what is said about it */
     if (!(status = team_settle(job->team, prepare(job, err), err))) {
         tg_trainer_deal(&job->trainer);
         cli_catch_stop("finishing this step, then saving; again to stop now",

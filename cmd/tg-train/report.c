@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-train/log.h"
 
 #define LONG_STEP 2.0 /* seconds */
 
@@ -14,7 +13,6 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
 {
     *r = (train_report){
         .settings = settings,
-        .log_path = log_path,
         .first = first,
         .step = first,
         .val_loss = nan(""),
@@ -106,16 +104,16 @@ void train_report_say(const train_report *r)
     cli_say("%s", line);
 }
 
-static tg_status write_log(const train_report *r, bool evaluated, tg_err *err)
+static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
 {
-    fprintf(r->log, "%zu\t%.6f\t", r->step, r->last.loss);
+    char line[800];
+
+    snprintf(line, sizeof line, "%zu\t%.6f\t", r->step, r->last.loss);
     if (evaluated)
-        fprintf(r->log, "%.6f", r->val_loss);
-    fprintf(r->log, "\t%.6e\t%.6f\t%.0f\t%.3f\n", r->last.lr, r->last.grad_norm, tokens_per_second(r),
-            seconds(r));
-    if (fflush(r->log) != 0)
-        return train_log_failed(r->log_path, err);
-    return TG_OK;
+        add(line, sizeof line, "%.6f", r->val_loss);
+    add(line, sizeof line, "\t%.6e\t%.6f\t%.0f\t%.3f\n", r->last.lr, r->last.grad_norm, tokens_per_second(r),
+        seconds(r));
+    return train_log_write(&r->log, line, strlen(line), err);
 }
 
 void train_report_part(train_report *r, double share)
@@ -138,7 +136,7 @@ tg_status train_report_step(train_report *r, tg_err *err)
         r->shown = -1; /* show a line at once */
     if (cli_progress_due(&r->shown))
         show(r);
-    return r->log ? write_log(r, evaluated, err) : TG_OK;
+    return r->log.path ? write_log(r, evaluated, err) : TG_OK;
 }
 
 void train_report_conclude(const train_report *r)
@@ -171,8 +169,5 @@ void train_report_resume(train_report *r)
 
 tg_status train_report_close(train_report *r, tg_err *err)
 {
-    FILE *log = r->log;
-
-    r->log = NULL;
-    return log && fclose(log) != 0 ? train_log_failed(r->log_path, err) : TG_OK;
+    return train_log_close(&r->log, err);
 }

@@ -6,15 +6,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
+#include "cmd/tg-train/log.h"
 #include "lib/base/status.h"
 #include "lib/train/trainer.h"
 
 typedef struct train_report {
     const tg_settings *settings;
-    FILE *log; /* NULL: none */
-    const char *log_path;
+    train_log log;
     double start;        /* seconds, monotonic clock */
     double shown;        /* time of the last progress line; below 0: none */
     double pause_began;  /* start of the current or last pause */
