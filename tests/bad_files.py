@@ -939,6 +939,7 @@ def make_archives():
     case("layout-unknown", "dump/layout", dump_layout=scalar("btdh"))
     case("layers-0", "dump/n_layer", dump_n_layer=scalar(0))
     case("layers-negative", "dump/n_layer", dump_n_layer=scalar(-1))
+    case("layers-2-63-1", "dump/n_layer must be between 0 and", dump_n_layer=scalar((1 << 63) - 1))
     case("layer-beyond", "below dump/n_layer", h__1__q=floats(1, 2, 2, 2))
     case("layer-2-64", "h.18446744073709551617.q: the layer must be below", h__18446744073709551617__q=floats(1, 2, 2, 2))
     case("heads-0", "dump/n_head", dump_n_head=scalar(0))

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -60,6 +61,9 @@ static void try_processes(void)
     report("kill", kill(getppid(), 0));
     report("process_vm_readv", syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0));
     report("unshare", syscall(SYS_unshare, 0));
+    report("prlimit", syscall(SYS_prlimit64, getppid(), RLIM_NLIMITS, NULL, NULL)); /* else EINVAL */
+    report("setown", fcntl(2, F_SETOWN, getppid()));
+    report("setsig", fcntl(2, F_SETSIG, 0));
 }
 
 static void try_sockets(void)
@@ -69,6 +73,8 @@ static void try_sockets(void)
     report("socket", socket(AF_INET, SOCK_STREAM, 0));
     report("socket-unix", socket(AF_UNIX, SOCK_DGRAM, 0));
     report("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    report("msgsnd", syscall(SYS_msgsnd, -1, NULL, 0, 0)); /* else EINVAL */
+    report("semop", syscall(SYS_semop, -1, NULL, 0));
     report("io_uring", syscall(425, 1, NULL)); /* else EFAULT */
 }
 

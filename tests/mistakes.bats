@@ -290,6 +290,43 @@ advises() {
     diff -r hf want.hf
 }
 
+@test "an output does not replace a part of a model or tokenizer in several files" {
+    need python3
+    local part command
+    make_text 2000 > text
+    tg-init -t bytes --n-layer 1 --n-embd 8 --n-head 1 --n-ctx 16 -o model.npz 2> /dev/null
+    tg-bpe -n 260 -o bpe.json text 2> /dev/null
+    tg-convert model.npz --to hf --lossy -o hf 2> /dev/null
+    mkdir pair
+    python3 - << 'END'
+import json
+tokenizer = json.load(open("bpe.json"))["model"]
+json.dump(tokenizer["vocab"], open("pair/vocab.json", "w"))
+open("pair/merges.txt", "w").write("".join((m if isinstance(m, str) else " ".join(m)) + "\n" for m in tokenizer["merges"]))
+END
+    cp -r hf want.hf
+    cp -r pair want.pair
+    while read -r part command; do
+        run -2 --separate-stderr $command
+        [[ $stderr = *"$part is read with "*", and the output would replace it: name another file for that" ]]
+    done << 'END'
+hf/model.safetensors tg-eval -m hf --logits -o hf/model.safetensors text
+hf/config.json tg-eval -m hf/model.safetensors --logits -o hf/config.json text
+./hf/model.safetensors tg-attn-dump -m hf -p abc -o ./hf/model.safetensors
+hf/config.json tg-tokenize -m hf -o hf/config.json text
+hf/model.safetensors tg-convert hf --to hf --dtype bf16 --lossy -o hf
+pair/merges.txt tg-tokenize -t pair/vocab.json -o pair/merges.txt text
+pair/vocab.json tg-tokenize -t pair -o pair/vocab.json text
+END
+    diff -r hf want.hf
+    diff -r pair want.pair
+    # other files beside them may be written, also again
+    tg-attn-dump -m hf -p abc -o hf/dump.npz
+    tg-attn-dump -m hf -p abc -o hf/dump.npz
+    tg-tokenize -t pair/vocab.json --to tokenizer.json -o pair/tokenizer.json
+    tg-tokenize -t pair/vocab.json --to tokenizer.json -o pair/tokenizer.json
+}
+
 @test "tg-init does not replace a trained model, unless --force says so" {
     make_text 2000 | tg-tokenize -o t.npz
     tg-init -P tinygpt -o model.npz 2> /dev/null

@@ -65,10 +65,13 @@ refused() {
         rm -rf hf
         tg-convert whole.npz --to hf --dtype $type -o hf 2> /dev/null
         tg-convert whole.npz --to gguf --dtype $type -o m.gguf 2> /dev/null
-        tg-convert whole.npz --to llmc --dtype $type -o m.bin 2> /dev/null || rm -f m.bin
+        rm -f m.bin
+        [[ $type = f16 ]] || tg-convert whole.npz --to llmc --dtype $type -o m.bin 2> /dev/null
         put_at_end hf/model.safetensors "$bits"
         refused "is inf: it must be finite" tg-convert hf -o out.npz
         refused "is inf: it must be finite" tg-attn-dump -m hf --ids '0 1'
+        put_at_end m.gguf "$bits"
+        refused "is inf: it must be finite" tg-convert m.gguf -o out.npz
         [[ ! -e m.bin ]] || { put_at_end m.bin "$bits" && refused "is inf: it must be finite" tg-convert m.bin -o out.npz; }
     done
     [[ ! -e out.npz ]]
@@ -140,7 +143,7 @@ comma_locale() {
     for size in 2147483648 4294967296 4294967297 9223372036854775808 18446744073709551616 1e300; do
         for option in n-layer n-head n-embd n-ctx vocab-size; do
             run --separate-stderr tg-init --$option $size -o out.npz
-            [[ $status = 1 || $status = 2 ]] && [[ ! -e out.npz ]]
+            [[ ($status = 1 || $status = 2) && ! -e out.npz ]]
             said "$option"
         done
         for option in batch context accumulate; do

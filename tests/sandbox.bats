@@ -73,7 +73,7 @@ declare -gA work=(
     need_attacker
     attacked cat text
     mv report plain
-    for attempt in execve clone socket read create write truncate chmod unlink mmap mprotect; do
+    for attempt in execve clone socket read create write truncate chmod unlink mmap mprotect prlimit setown msgsnd; do
         grep -qx "$attempt allowed" plain
     done
     rm other/new
@@ -96,6 +96,21 @@ declare -gA work=(
     grep -qx 'create allowed' report
     grep -qx 'read refused' report
     cmp results/a.npz tokens.npz
+}
+
+@test "the temporary copy of a pipe's text opens no directory" {
+    need_attacker
+    mkdir temporary
+    echo old > temporary/old
+    TMPDIR=$PWD/temporary tg-tokenize -t char text > want.npz
+    ESCAPE_LOG=9 ESCAPE_TO=$PWD/temporary TMPDIR=$PWD/temporary LD_PRELOAD=$FIXTURES/escape.so \
+        tg-tokenize --sandbox=require -t char <(cat text) > out 2> /dev/null 9> report
+    run -1 grep -v ' refused$' report
+    cmp out want.npz
+}
+
+@test "many operands leave descriptors for the work" {
+    run_pipe 0 "ulimit -n 48; TG_SANDBOX=require tg-info \$(yes tokens.npz | head -n 200) | tail -n 1"
 }
 
 # ---- where the kernel lacks a part

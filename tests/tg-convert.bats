@@ -353,6 +353,22 @@ open("bad", "wb").write(data)
     cmp hf/model.safetensors "$FIXTURES/hf/model.safetensors"
 }
 
+@test "a tokenizer that is in the directory already is not left to another model" {
+    local file
+    tg-init -t ids --vocab-size 8 --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 4 -o ids.npz 2> /dev/null
+    for file in tokenizer.json vocab.json merges.txt; do
+        mkdir -p old
+        echo theirs > old/$file
+        run -2 --separate-stderr tg-convert ids.npz --to hf --lossy -o old
+        [[ ${stderr_lines[-1]} = \
+            "tg-convert: old/$file would be taken for this model's, which has none to write: remove it, or name another directory" ]]
+        run -0 ls old
+        is_output "$file"
+        rm old/$file
+    done
+    tg-convert ids.npz --to hf --lossy -o old
+}
+
 @test "a directory that cannot be completed: nothing new is left in it" {
     cp -r hf old
     printf '\0\0\300\177' | dd of=hf/model.safetensors bs=1 seek=4000 conv=notrunc status=none

@@ -1,6 +1,7 @@
 /* cli: standard output, or a file that is replaced whole. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -124,6 +125,80 @@ tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
                    cli_input_name(input));
+}
+
+/* ---- models and tokenizers of several files, by their names */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
+static bool is_weights(const char *name)
+{
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
+
+    return is_one_of(name, names) || strncmp(name, "model-", 6) == 0 ||
+           strncmp(name, "pytorch_model-", 14) == 0;
+}
+
+/* Whether a file of this name is read together with `input`, NULL: their directory. */
+static bool is_read_with(const char *input, const char *name)
+{
+    static const char *const around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
+                                         "merges.txt",  "vocab.bpe",      NULL};
+    static const char *const pairs[][2] = {{"vocab.json", "merges.txt"},
+                                           {"encoder.json", "vocab.bpe"},
+                                           {"merges.txt", "vocab.json"},
+                                           {"vocab.bpe", "encoder.json"}};
+    static const char *const endings[] = {"safetensors", "bin", "pt", "pth", NULL};
+    const char *ending = input ? cli_ending(input) : NULL;
+
+    for (size_t i = 0; input && i < sizeof pairs / sizeof pairs[0]; i++)
+        if (strcmp(input, pairs[i][0]) == 0)
+            return strcmp(name, pairs[i][1]) == 0;
+    if (!input || is_weights(input))
+        return is_one_of(name, around) || is_weights(name);
+    return ending && is_one_of(ending, endings) && is_one_of(name, around);
+}
+
+/* The directory that a path is in, or is. */
+static tg_status examine_directory(struct stat *st, const char *path, bool itself, tg_err *err)
+{
+    char *directory = itself ? strdup(path) : tg_path_beside(path, ".");
+    bool exists;
+    tg_status status = directory ? tg_path_examine(directory, st, &exists, err)
+                                 : tg_fail_memory(err, strlen(path), "a path");
+
+    free(directory);
+    return status;
+}
+
+tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err)
+{
+    struct stat in, out, in_place, out_place;
+    bool reads, replaces, directory;
+    tg_status status = cli_output_spares(output, model, err);
+
+    if (status || !output || cli_is_dash(output) || !model || cli_is_dash(model) ||
+        (status = tg_path_examine(model, &in, &reads, err)) ||
+        (status = tg_path_examine(output, &out, &replaces, err)))
+        return status;
+    directory = S_ISDIR(in.st_mode);
+    if (!reads || !replaces || !S_ISREG(out.st_mode) ||
+        !is_read_with(directory ? NULL : tg_path_name(model), tg_path_name(output)))
+        return TG_OK;
+    if ((status = examine_directory(&in_place, model, directory, err)) ||
+        (status = examine_directory(&out_place, output, false, err)))
+        return status;
+    if (!tg_path_same_file(&in_place, &out_place))
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE,
+                   "%s is read with %s, and the output would replace it: name another file for that", output,
+                   model);
 }
 
 const char *cli_ending(const char *path)

@@ -226,8 +226,9 @@ static void allow_input(struct rules *r, const char *path)
     struct stat st = {0};
     int again;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
-        tg_path_keep(path, again);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0 && !tg_path_keep(path, again))
+        close(again);
     allow(r, fd, S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* syscall, CLONE_THREAD */
 #endif
 #include <errno.h>
+#include <fcntl.h>
 
 #include "cmd/cli/private.h"
 
@@ -65,8 +66,12 @@ static const uint32_t refused[] = {
     SYS_shmctl,
     SYS_semget,
     SYS_semctl,
+    SYS_semop,
+    SYS_semtimedop,
     SYS_msgget,
     SYS_msgctl,
+    SYS_msgsnd,
+    SYS_msgrcv,
     SYS_mq_open,
     SYS_mq_unlink,
     /* files */
@@ -141,7 +146,7 @@ static const uint32_t new_calls[] = {
 #define N(array) (sizeof(array) / sizeof(array)[0])
 
 struct program {
-    struct sock_filter code[2 * N(refused) + N(new_calls) + 64];
+    struct sock_filter code[2 * N(refused) + N(new_calls) + 96];
     unsigned short n;
 };
 
@@ -187,6 +192,10 @@ static void refuse_arguments(struct program *p)
     refuse_if(p, SYS_ioctl, 1, BPF_JEQ, TIOCSTI, true); /* input for the terminal's next reader */
     refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x541C, true);  /* TIOCLINUX, the same for a console */
     refuse_if(p, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), false);
+    refuse_if(p, SYS_prlimit64, 0, BPF_JEQ, 0, false);   /* a limit on another process can kill that */
+    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN, true); /* who gets a descriptor's signals */
+    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN_EX, true);
+    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETSIG, true);
 }
 
 static void write_program(struct program *p)

@@ -150,7 +150,7 @@ static tg_status count_file(struct job *job, const char *path, tg_err *err)
 
     if ((status = cli_open_input(&fd, path, err)))
         return status;
-    if (!(status = tg_source_open(&source, fd, err))) {
+    if (!(status = tg_source_open_unmapped(&source, fd, err))) {
         status = count_source(job, &source, err);
         tg_source_close(&source);
     }

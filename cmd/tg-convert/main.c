@@ -104,12 +104,14 @@ static int parse(int argc, char **argv, convert_options *o)
 
 tg_status convert_spares(const convert_options *o, const char *path, tg_err *err)
 {
-    const char *const inputs[] = {o->source, o->tokenizer, o->ask.map};
-    tg_status status = TG_OK;
+    /* a directory is replaced by what loses nothing, one file after the other */
+    const bool onto_itself = o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32;
+    tg_status status = (onto_itself ? cli_output_spares : cli_output_spares_model)(path, o->source, err);
 
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0] && !status; i++)
-        if (inputs[i])
-            status = cli_output_spares(path, inputs[i], err);
+    if (!status && o->tokenizer)
+        status = cli_output_spares_model(path, o->tokenizer, err);
+    if (!status && o->ask.map)
+        status = cli_output_spares(path, o->ask.map, err);
     return status;
 }
 

@@ -62,12 +62,33 @@ static tg_status make_directory(const char *path, bool *made, tg_err *err)
     return tg_err_in(err, path);
 }
 
+/* Check that no file in the target directory would be taken for a part that this model lacks. */
+static tg_status check_others(const convert_options *o, const tg_model_file *f, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; i < o->format->n_parts && !status; i++) {
+        const tg_model_part *part = &o->format->part[i];
+        const char *name;
+
+        if (!part->instead || part->wanted(f) ||
+            (status = tg_path_find(&name, o->target, part->instead, err)) || !name)
+            continue;
+        status = tg_fail(err, TG_EUSAGE,
+                         "%s/%s would be taken for this model's, which has none to write: remove it, or "
+                         "name another directory",
+                         o->target, name);
+    }
+    return status;
+}
+
 static tg_status write_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
     tg_status status = TG_OK;
     bool made = false;
 
-    if (o->format->part[0].name && (status = make_directory(o->target, &made, err)))
+    if ((status = check_others(o, f, err)) ||
+        (o->format->part[0].name && (status = make_directory(o->target, &made, err))))
         return status;
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];

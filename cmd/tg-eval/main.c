@@ -87,7 +87,7 @@ static tg_status eval_all(eval_job *job, tg_err *err)
 /* Check that the output is not a file that is read. */
 static tg_status spare_inputs(const eval_job *job, tg_err *err)
 {
-    tg_status status = cli_output_spares(job->o->output, job->m.path, err);
+    tg_status status = cli_output_spares_model(job->o->output, job->m.path, err);
 
     if (!status && job->o->files == 0)
         status = cli_output_spares(job->o->output, "-", err);

@@ -177,7 +177,7 @@ static tg_status spare_work(const struct options *o, tg_err *err)
     bool foreign;
     tg_status status;
 
-    if (o->tokenizer && (status = cli_output_spares(o->output, o->tokenizer, err)))
+    if (o->tokenizer && (status = cli_output_spares_model(o->output, o->tokenizer, err)))
         return status;
     if (!o->output || o->force || cli_output_is_stream(o->output))
         return TG_OK;

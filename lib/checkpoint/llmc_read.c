@@ -59,7 +59,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return status ? status : tg_model_file_bind(f, &names, ask, err);
 }
 
-static const tg_model_part parts[] = {{NULL, tg_llmc_write_model, NULL}};
+static const tg_model_part parts[] = {{.write = tg_llmc_write_model}};
 
 const tg_model_format tg_llmc_format = {
     .name = "llmc",

@@ -18,6 +18,9 @@ typedef struct tg_model_part {
     tg_status (*write)(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err);
     /* Whether this model has such a part; NULL: always. */
     bool (*wanted)(const tg_model_file *f);
+    /* Files in the directory that a reader would take for this part where it is not written, ended by NULL;
+     * NULL: none. */
+    const char *const *instead;
 } tg_model_part;
 
 typedef struct tg_model_format {

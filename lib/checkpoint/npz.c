@@ -200,7 +200,7 @@ static tg_status write_own(int fd, const tg_model_file *f, const tg_write_option
     return status;
 }
 
-static const tg_model_part parts[] = {{NULL, write_own, NULL}};
+static const tg_model_part parts[] = {{.write = write_own}};
 
 const tg_model_format tg_npz_format = {
     .name = "npz",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/array.h"
+#include "formats/limits.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
@@ -256,7 +257,7 @@ static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
 
 static const tg_field settings_rows[] = {
     TG_CHOICE_FIELD("dump/layout", tg_dump, layout, TG_ATTN_LAYOUTS),
-    TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, 0),
+    TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, TG_NAMES_MAX),
     TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
     TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
     TG_CHOICE_FIELD("dump/mask", tg_dump, mask, TG_ATTN_MASKS),
