@@ -26,6 +26,9 @@ give() {
         tokenizer) tg-tokenize -t "$2" -o out/tokens.npz text ;;
         pattern) tg-tokenize -t "$2" --pattern gpt2 -o out/tokens.npz text ;;
         tokens) tg-convert "$2" --to uint16 -o out/ids.bin ;;
+        ids) tg-convert "$2" --from uint16 -o out/ids.npz ;;
+        300-ids) tg-convert "$2" --from uint16 --vocab-size 300 -o out/ids.npz ;;
+        map) tg-convert "$FIXTURES/safetensors/good/" --map "$2" -o out/model.npz ;;
         qkv) tg-attn-dump --qkv "$2" -o out/dump.npz ;;
         dump) tg-attn-view "$2" -o out/page.html ;;
         arrays) tg-info --check "$2" ;;
@@ -80,7 +83,8 @@ refused() {
 @test "bad files: GGUF" { refused gguf; }
 @test "bad files: vocabularies in GGUF" { refused gguf-vocabulary; }
 @test "bad files: PyTorch's pickles" { refused pickle meta.pkl; }
-@test "bad files: llm.c" { refused llmc; }
+@test "bad files: llm.c, bare ids" { refused llmc uint16; }
+@test "bad files: maps of tensors' names" { refused map; }
 @test "bad files: tokenizer.json, vocab.json and merges.txt, .tiktoken" { refused tokenizer.json gpt2-files tiktoken; }
 @test "bad files: logs of training, appended to and shown" {
     (cd "$FIXTURES" && cksum log/* > log-before)

@@ -795,6 +795,41 @@ def make_llmc():
         bad(f"llmc/{name}.bin", "tokenizer", what, data)
 
 
+# ---- bare ids, and maps of tensors' names
+
+
+def make_ids():
+    ids = struct.pack("<3H", 1, 2, 299)
+    for name, reader, what, data in (
+            ("good", "ids", "ok", ids),
+            ("good-300", "300-ids", "ok", ids),
+            ("half-an-id", "ids", "1 bytes follow the last id", ids[:-1]),
+            ("only-one-byte", "ids", "1 bytes follow the last id", b"a"),
+            ("half-an-id-after-64-ki", "ids", "1 bytes follow the last id", bytes(1 << 17) + b"a"),
+            ("id-300-of-300", "300-ids", "id 300 at position 3: the vocabulary has 300 ids", ids + struct.pack("<H", 300)),
+            ("id-65535-after-64-ki", "300-ids", "id 65535 at position 65536", bytes(1 << 17) + b"\xff\xff")):
+        bad(f"uint16/{name}.bin", reader, what, data)
+
+
+def make_maps():
+    names = [f"{name} {name}\n" for name in SHAPES]
+    for name, what, lines in (
+            ("good", "ok", names),
+            ("good-with-comments", "ok", ["# comment\n", "\n", *names, "unused -  # so"]),
+            ("one-name", "line 1: expected a tensor's name, a parameter's", ["wte.weight\n"]),
+            ("third-word", "line 2: expected a tensor's name, a parameter's", ["\n", "wte.weight wte.weight reversed\n"]),
+            ("four-words", "line 1: expected a tensor's name, a parameter's", ["a wte.weight transposed b\n"]),
+            ("no-parameter", 'line 2: "wte.wait" is not a parameter', ["# a\n", "wte.weight wte.wait\n"]),
+            ("no-parameter-escape", 'line 1: "\\x1B[31m" is not a parameter', ["wte.weight \x1b[31m\n"]),
+            ("no-parameter-70000-bytes", "is not a parameter", ["wte.weight " + "w" * 70000]),
+            ("layer-on-one-side", "only one has N for the layer", ["h.N.ln_1.weight wte.weight\n"]),
+            ("layer-on-the-other-side", "only one has N for the layer", ["wte.weight h.N.ln_1.weight\n"]),
+            ("nul", "a text without NUL was expected", ["wte.weight\0 wte.weight\n"]),
+            ("4097-names", "line 4097: more than 4096 names", ["a -\n"] * 4097),
+            ("3-mb", "bytes, expected at most", ["# " + "a" * (3 << 20)])):
+        bad(f"map/{name}.txt", "map", what, "".join(lines))
+
+
 # ---- vocabularies
 
 
@@ -939,7 +974,7 @@ def make_archives():
     case("layout-unknown", "dump/layout", dump_layout=scalar("btdh"))
     case("layers-0", "dump/n_layer", dump_n_layer=scalar(0))
     case("layers-negative", "dump/n_layer", dump_n_layer=scalar(-1))
-    case("layers-2-63-1", "dump/n_layer must be between 0 and", dump_n_layer=scalar((1 << 63) - 1))
+    case("layers-2-63-1", "dump/n_layer is 9223372036854775807, expected at most", dump_n_layer=scalar((1 << 63) - 1))
     case("layer-beyond", "below dump/n_layer", h__1__q=floats(1, 2, 2, 2))
     case("layer-2-64", "h.18446744073709551617.q: the layer must be below", h__18446744073709551617__q=floats(1, 2, 2, 2))
     case("heads-0", "dump/n_head", dump_n_head=scalar(0))
@@ -1196,7 +1231,7 @@ def make_logs():
 def main():
     global ROOT
     ROOT = sys.argv[1]
-    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_vocabularies, make_archives, make_runs, make_logs):
+    for make in (make_zip, make_npy, make_safetensors, make_config, make_gguf, make_gguf_vocabularies, make_torch, make_llmc, make_ids, make_maps, make_vocabularies, make_archives, make_runs, make_logs):
         make()
     with open(f"{ROOT}/list", "w") as f:
         f.writelines(TABLE)

@@ -257,7 +257,7 @@ static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
 
 static const tg_field settings_rows[] = {
     TG_CHOICE_FIELD("dump/layout", tg_dump, layout, TG_ATTN_LAYOUTS),
-    TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, TG_NAMES_MAX),
+    TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, 0),
     TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
     TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
     TG_CHOICE_FIELD("dump/mask", tg_dump, mask, TG_ATTN_MASKS),
@@ -273,6 +273,9 @@ static tg_status check_channels(tg_dump *dump, tg_err *err)
             err, TG_EDATA,
             "dump/n_layer is %zu and dump/n_head is %zu: expected 1 or more of each before dump/n_embd",
             dump->n_layer, dump->H);
+    if (dump->n_layer > TG_NAMES_MAX) /* a layer has an array */
+        return tg_fail(err, TG_EDATA, "dump/n_layer is %zu, expected at most %d", dump->n_layer,
+                       TG_NAMES_MAX);
     if (dump->C > SIZE_MAX / 16)
         return tg_fail(err, TG_EDATA, "dump/n_embd is %zu, expected at most %zu", dump->C, SIZE_MAX / 16);
     if (dump->C == 0 || dump->C % dump->H != 0)

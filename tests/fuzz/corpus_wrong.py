@@ -42,15 +42,15 @@ def token_files():
     ids = np.array([1, 2, 299], "u2")
     last = list(head)[-1]
     for name, more in {
-            "plain": {first: ids}, "narrow": {first: ids.astype("u1")}, "wide": {first: ids.astype("u4")}, "two": {first: ids, "tokens/00000001": ids}, "goes-on-last": {first: ids, "tokens/goes_on": 1}, "none": {},
+            "plain": {first: ids}, "narrow": {first: ids.astype("u1")}, "wide": {first: ids.astype("u4")}, "two": {first: ids, "tokens/00000001": ids}, "goes-on-last": {first: ids, "goes_on": 1}, "none": {},
             "empty": {first: ids[:0]}, "bytes": {"tokenizer/kind": np.array(b"bytes"), last: 256, first: ids.astype("u1")}, "wide-vocab": {last: 70000, first: ids.astype("u4")}, "wide-id": {last: 70000, first: np.array([65536], "u4")},
             "narrow-vocab": {last: 256, first: ids.astype("u1")}}.items():
         data = members(head | more, True)
         for pad in range(3):  # what is asked for depends on the size
             put("token_file", "%s-%d.npz" % (name, pad), data[:-2] + struct.pack("<H", 12 * pad) + b"." * 12 * pad)
     for name, more in {
-            "order": {"tokens/00000001": ids}, "signed": {first: ids.astype("i2")}, "long": {first: ids.astype("u8")}, "square": {first: ids[None]}, "beyond": {first: ids + np.uint16(1)}, "goes-on": {"tokens/goes_on": 1}, "goes-on-2": {first: ids, "tokens/goes_on": 2},
-            "goes-on-more": {first: ids, "tokens/goes_on": 1, "x": 1}, "goes-on-type": {first: ids, "tokens/goes_on": 1.5}, "after": {first: ids, "x": 1}, "before": {"x": 1}, "kind": {"kind": np.array(b"model")}, "version": {"version": 2},
+            "order": {"tokens/00000001": ids}, "signed": {first: ids.astype("i2")}, "long": {first: ids.astype("u8")}, "square": {first: ids[None]}, "beyond": {first: ids + np.uint16(1)}, "goes-on": {"goes_on": 1}, "goes-on-2": {first: ids, "goes_on": 2},
+            "goes-on-more": {first: ids, "goes_on": 1, "x": 1}, "goes-on-type": {first: ids, "goes_on": 1.5}, "after": {first: ids, "x": 1}, "before": {"x": 1}, "kind": {"kind": np.array(b"model")}, "version": {"version": 2},
             "tokenizer": {"tokenizer/kind": np.array(b"what")}, "tokenizer-type": {"tokenizer/kind": 1}, "size-type": {last: 1.5}, "size-0": {last: 0}, "size-large": {last: 1 << 40}, "late": {first: ids, "tokenizer/vocab_size": 1},
             "chars": {"tokenizer/chars": ids}}.items():
         put("token_file", "wrong-%s.npz" % name, members(head | more))
@@ -58,7 +58,7 @@ def token_files():
     put("token_file", "no-tokenizer.npz", members({"kind": head["kind"], "version": 1, first: ids}))
     put("token_file", "size-first.npz", members({"kind": head["kind"], "version": 1, last: 300, first: ids}))
     put("token_file", "no-size.npz", members({k: v for k, v in head.items() if k != last} | {first: ids}))
-    whole = members(head | {first: ids, "tokens/goes_on": 1}, True)
+    whole = members(head | {first: ids, "goes_on": 1}, True)
     put("token_file", "goes-on.npz", whole + members(head | {first: ids}, True))
     put("token_file", "goes-on-other.npz", whole + members(head | {last: 301, first: ids}, True))
     put("token_file", "goes-on-cut.npz", whole)
