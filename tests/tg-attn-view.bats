@@ -223,6 +223,15 @@ END
     run ! shows_on_terminal rows 'bash -c "timeout 3 tg-attn-view --width 80 long.npz 2>&1 | cat > out"'
 }
 
+@test "a dump of many heads: the same line" {
+    slow
+    dump short.npz T=1 L=1 H=1 D=1 stages=q,k text=none
+    alter short.npz many.npz 'a["h.0.q"] = a["h.0.k"] = np.zeros((1, 1, 600000, 1), "f4"); a["dump/n_head"] = a["dump/n_embd"] = np.int64(600000)'
+    tg-attn-view many.npz 2> err | head -n 1 > out
+    [[ $(cat err) = "tg-attn-view: 600,000 maps of 1 x 1 scores: this takes a while; -l and -a choose fewer" ]]
+    [[ -s out ]]
+}
+
 @test "a long dump without a terminal: one line before the work" {
     slow
     local pid more want

@@ -140,6 +140,7 @@ static double share_done(const view *v, size_t m, size_t i)
 }
 
 #define LONG_WORK 1e10 /* multiply-adds: about 10 s */
+#define MAP_WORK 2e4   /* for its title and scale */
 #define SCORE_WORK 10  /* for a score's softmax and its cell, as multiply-adds */
 
 /* Multiply-adds, about. */
@@ -152,7 +153,7 @@ static double work_to_do(const view *v)
         const tg_dump_layer *layer = v->map[m].layer;
         const bool stored = layer->data[v->show] || layer->data[TG_ATTN_SCORES];
 
-        work += T * T / 2 * (SCORE_WORK + (stored ? 0 : (double)v->dump->D));
+        work += MAP_WORK + T * T / 2 * (SCORE_WORK + (stored ? 0 : (double)v->dump->D));
     }
     return work;
 }

@@ -130,6 +130,25 @@ def others():
     put("options", "two-dashes", b"-\n-")
 
 
+def logs():
+    titles = b"step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n"
+    line = b"1\t5.545177\t5.540000\t1.0e-04\t1.2\t30000\t0.010\n"
+    put("log", "empty", titles)
+    put("log", "steps", titles + line + b"2\t5.5\t\t1e-4\t1\t3e4\t0.02\n1000000000000\t0\t0\t\n")
+    put("log", "cut", titles + line + line[:20])
+    put("log", "short", titles + b"1\t5.5\n")
+    put("log", "no-loss", titles + b"1\t\t\t\n")
+    put("log", "negative", titles + b"1\t-5.5\t\t\n")
+    put("log", "infinite", titles + b"1\tinf\t1e999\t\n")
+    put("log", "step-0", titles + b"0\t1\t1\t\n")
+    put("log", "step-half", titles + b"1.5\t1\t1\t\n")
+    put("log", "step-large", titles + b"1000000000001\t1\t1\t\n")
+    put("log", "nul", titles + b"1\t1\t1\t\0\n2\t1\0\t1\t\n")
+    put("log", "1023-bytes", titles + b"1\t1\t1\t" + b"x" * 1017)
+    put("log", "1024-bytes", titles + b"1\t1\t1\t" + b"x" * 1018)
+    put("log", "no-titles", b"")
+
+
 def limits():
     """As much as a build with tests/fuzz/limits.h reads, and one more."""
     for n in 100, 101:
@@ -153,6 +172,7 @@ def limits():
 archives()
 tools()
 limits()
+logs()
 tokenizers()
 others()
 checkpoints()
