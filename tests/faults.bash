@@ -24,6 +24,8 @@ make_fault_files() {
         tg-convert run.npz --to hf --lossy -o hf
         tg-convert run.npz --to gguf --lossy -o run.gguf
         tg-convert run.npz --to safetensors --lossy -o run.safetensors
+        tg-info run.safetensors | sed -n 's/^\(transformer\.\([^ ]*\)\) .*/\1 \2/p' > names
+        tg-convert run.npz --to llmc --lossy -o run.bin
         tg-convert t.npz --to uint16 -o t.bin
         tg-attn-dump -m run.npz -p Tobe -o dump.npz
         printf 'abcab abc' > short
@@ -78,6 +80,8 @@ tg-convert in/run.npz --to gguf --lossy -o m.gguf
 | in/run.npz tg-convert - --to safetensors --lossy -o m.safetensors
 tg-convert in/hf -o m.npz
 tg-convert in/run.gguf
+tg-convert in/run.bin
+tg-convert in/run.safetensors --map in/names --heads 2 --lossy -o m.npz
 tg-convert in/t.npz --to uint16 -o t.bin
 tg-convert in/t.bin --from uint16 -o t.npz
 tg-convert in/t.npz --to llmc-tokens -o t.bin
@@ -90,12 +94,12 @@ tg-eval -m in/hf -p Tobeornot --logits -o l.npz'
 
 make_fault_place() {
     local file
+    # an old file is never like the new one, else nobody would see that it stayed
     ln -s "$FIXTURES" in
-    cp in/run.npz in/t.npz .
-    cp in/m.npz m.npz
-    mkdir hf
-    cp in/hf/* hf
-    for file in new.npz back bpe.npz dump.npz d.png d.html m.gguf m.safetensors t.bin l.npz; do
+    cp in/run.npz in/m.npz .
+    tg-convert m.npz --to hf --lossy -o hf 2> /dev/null
+    echo >> hf/config.json
+    for file in t.npz hf/tokenizer.json new.npz back bpe.npz dump.npz d.png d.html m.gguf m.safetensors t.bin l.npz; do
         echo old > $file
     done
     rm new.npz # which tg-train would take for a model

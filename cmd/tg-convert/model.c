@@ -62,6 +62,13 @@ static tg_status make_directory(const char *path, bool *made, tg_err *err)
     return tg_err_in(err, path);
 }
 
+/* Whether the model has a part. */
+static tg_status is_wanted(bool *wanted, const tg_model_part *part, const tg_model_file *f, tg_err *err)
+{
+    *wanted = true;
+    return part->wanted ? part->wanted(wanted, f, err) : TG_OK;
+}
+
 /* Check that no file in the target directory would be taken for a part that this model lacks. */
 static tg_status check_others(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
@@ -69,15 +76,16 @@ static tg_status check_others(const convert_options *o, const tg_model_file *f, 
 
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
-        const char *name;
+        const char *name = NULL;
+        bool wanted;
 
-        if (!part->instead || part->wanted(f) ||
-            (status = tg_path_find(&name, o->target, part->instead, err)) || !name)
-            continue;
-        status = tg_fail(err, TG_EUSAGE,
-                         "%s/%s would be taken for this model's, which has none to write: remove it, or "
-                         "name another directory",
-                         o->target, name);
+        if (part->instead && !(status = is_wanted(&wanted, part, f, err)) && !wanted)
+            status = tg_path_find(&name, o->target, part->instead, err);
+        if (name)
+            status = tg_fail(err, TG_EUSAGE,
+                             "%s/%s would be taken for this model's, which has none to write: remove it, or "
+                             "name another directory",
+                             o->target, name);
     }
     return status;
 }
@@ -93,10 +101,11 @@ static tg_status write_parts(const convert_options *o, const tg_model_file *f, t
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
         char *path = part->name ? tg_path_in(o->target, part->name) : NULL;
+        bool wanted;
 
         if (part->name && !path)
             status = tg_fail_memory(err, strlen(o->target), "a path");
-        else if (!part->wanted || part->wanted(f))
+        else if (!(status = is_wanted(&wanted, part, f, err)) && wanted)
             status = write_part(o, f, part, path ? path : o->target, err);
         free(path);
     }

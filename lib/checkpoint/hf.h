@@ -24,7 +24,7 @@ TG_MUST_CHECK tg_status tg_hf_write_tensors(int fd, const tg_model_file *f, cons
                                             tg_err *err);
 TG_MUST_CHECK tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o,
                                               tg_err *err);
-bool tg_hf_has_tokenizer(const tg_model_file *f);
+TG_MUST_CHECK tg_status tg_hf_has_tokenizer(bool *has, const tg_model_file *f, tg_err *err);
 TG_MUST_CHECK tg_status tg_hf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
                                     tg_err *err);
 TG_MUST_CHECK tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o,

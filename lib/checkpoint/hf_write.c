@@ -30,9 +30,16 @@ static tg_status try_tokenizer(const tg_model_file *f, tg_err *err)
     return status;
 }
 
-bool tg_hf_has_tokenizer(const tg_model_file *f)
+tg_status tg_hf_has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
 {
-    return f->tokenizer && tg_tokenizer_has_text(f->tokenizer) && try_tokenizer(f, NULL) == TG_OK;
+    tg_status status;
+
+    *has = false;
+    if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
+        return TG_OK;
+    status = try_tokenizer(f, err);
+    *has = status == TG_OK;
+    return status == TG_EUSAGE ? TG_OK : status;
 }
 
 tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)

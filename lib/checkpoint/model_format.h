@@ -16,8 +16,8 @@ typedef struct tg_model_part {
     const char *name; /* in the target directory; NULL: the target itself */
     /* Write it to fd.  Errors of the system are without the file's name. */
     tg_status (*write)(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err);
-    /* Whether this model has such a part; NULL: always. */
-    bool (*wanted)(const tg_model_file *f);
+    /* Whether this model has such a part; NULL: always.  TG_EIO, TG_ENOMEM: that cannot be told. */
+    tg_status (*wanted)(bool *wanted, const tg_model_file *f, tg_err *err);
     /* Files in the directory that a reader would take for this part where it is not written, ended by NULL;
      * NULL: none. */
     const char *const *instead;

@@ -169,7 +169,11 @@ static bool write_parts(const tg_model_format *to, const tg_model_file *f, const
         tg_err err = {0};
         tg_status status;
 
-        if (part->wanted && !part->wanted(f))
+        bool wanted = true;
+
+        if (part->wanted)
+            must(part->wanted(&wanted, f, NULL) == TG_OK);
+        if (!wanted)
             continue;
         *fd = create(part);
         status = part->write(*fd, f, o, &err);

@@ -1013,7 +1013,11 @@ static void write_parts(const tg_model_file *f, const char *format, const tg_wri
         const char *name = to->part[i].name ? to->part[i].name : "model.safetensors";
         int fd;
 
-        if (to->part[i].wanted && !to->part[i].wanted(f))
+        bool wanted = true;
+
+        if (to->part[i].wanted)
+            CHECK_OK(to->part[i].wanted(&wanted, f, &err), &err);
+        if (!wanted)
             continue;
         fd = open(in_directory(name), O_RDWR | O_CREAT | O_TRUNC, 0600);
         CHECK_OK(to->part[i].write(fd, f, o, &err), &err);
