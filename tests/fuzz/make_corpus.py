@@ -118,6 +118,8 @@ def others():
     for protocol in 2, 3, 4, 5:
         put("pickle", "protocol-%d" % protocol, pickle.dumps({"itos": {0: "a", 1: "\u00e9"}, "l": [1, 2.5, None, True, -70000, (1, 2, 3, 4)], "n": 1 << 40}, protocol))
         put("plain_vocab", "meta-%d.pkl" % protocol, pickle.dumps({"itos": {0: "a", 1: "b"}, "stoi": {"a": 0, "b": 1}, "vocab_size": 2}, protocol))
+    for name, value in {"list": [1, 2], "tuple": ("a",), "dict": {0: "a"}, "bytes": b"a", "none": None, "real": 1.5}.items():
+        put("plain_vocab", "meta-%s.pkl" % name, pickle.dumps({"itos": {0: value}}, 4))
     put("pickle", "long", b"\x80\x04\x8d" + struct.pack("<Q", 3) + b"abc.")
     put("json", "deep", b"[" * 60 + b"]" * 60)
     put("json", "deeper", b"[" * 200 + b"]" * 200)
