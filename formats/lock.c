@@ -47,7 +47,8 @@ static long read_holder(int fd)
     return strtol(text, NULL, 10);
 }
 
-/* The lock holds without it. */
+/* Write the number of this process into the lock file.  Errors do not matter: the lock does not depend on it.
+ */
 static void write_holder(int fd)
 {
     char text[32];
@@ -57,10 +58,16 @@ static void write_holder(int fd)
         (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
-/* Whether a lock file that is held, but another user's, has been removed to make way for an own one. */
-static bool removes_foreign(const tg_lock *lock)
+static bool is_writable(int fd)
 {
-    return (fcntl(lock->fd, F_GETFL) & O_ACCMODE) == O_RDONLY && unlink(lock->path) == 0;
+    return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
+/* We hold the lock, but the file is another user's: remove it, so that we can make our own.  False: it is
+ * ours, or it cannot be removed. */
+static bool remove_foreign(const tg_lock *lock)
+{
+    return !is_writable(lock->fd) && unlink(lock->path) == 0;
 }
 
 /* A lock file that this process has made goes with it. */
@@ -79,12 +86,13 @@ static tg_status lock_fails(tg_lock *lock, bool made, const char *what, tg_err *
     return tg_fail_sys(err, "cannot %s %s", what, lock->path);
 }
 
-/* One that is there may be another user's, which cannot be written: a lock does not need that. */
+/* An existing lock file may belong to another user and not be writable.  Locally a lock does not need that;
+ * on NFS it then fails. */
 static int open_existing(const char *path)
 {
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
-    return fd < 0 && errno == EACCES ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
+    return fd < 0 && errno == EACCES ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW) : fd;
 }
 
 /* Open the lock file, lock->fd; whether that has made it. */
@@ -119,7 +127,7 @@ static tg_status take(tg_lock *lock, tg_err *err)
                 return lock_fails(lock, made, "lock", err);
         if ((current = is_current(lock)) < 0)
             return lock_fails(lock, made, "examine", err);
-        if (current && removes_foreign(lock))
+        if (current && remove_foreign(lock))
             current = 0;
         if (!current)
             close(lock->fd);

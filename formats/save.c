@@ -97,7 +97,8 @@ tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err)
 
 /* ---- temporary files: .tg-HOST-PID-N.tmp, each with a lock (flock) that ends with its process */
 
-/* A number for this host: processes of others may have the same ids, and locks that do not reach here. */
+/* A number for this host.  Processes on other hosts may have the same ids, and their locks may not be visible
+ * here. */
 static unsigned long host_number(void)
 {
     struct utsname u;
@@ -126,15 +127,16 @@ static bool is_temp(const char *name, unsigned long *host)
     return true;
 }
 
-/* Whether the process that has made the file is gone: it holds no lock any more, which for another host's is
- * not enough. */
+/* Whether the process that made the file has ended: it no longer holds the lock.  For a file of another host
+ * that is not enough, so it must also be old. */
 static bool is_left(int fd, const struct stat *st, bool own_host)
 {
     return (own_host || time(NULL) - st->st_mtime > LONG_LEFT) && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* Remove a temporary file of this user whose process is gone.  It is opened for writing because a lock on NFS
- * needs that.  Until it is locked, its process may have renamed it, and made the next one. */
+/* Remove a temporary file of this user whose process has ended.  It is opened for writing because a lock on
+ * NFS needs that.  Before we hold the lock, the process may have renamed it and made another one with the
+ * same name. */
 static void remove_left(int directory, const char *name, bool own_host)
 {
     const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -244,21 +246,33 @@ static void change_owner(int fd, uid_t owner, gid_t group)
 
 #define ACCESS_LIST "system.posix_acl_access"
 
-/* Give the new file the old one's list of further users and groups with rights, or none, as its directory may
- * have given it. */
+static bool has_access_list(const tg_save *save)
+{
+    return getxattr(save->target, ACCESS_LIST, NULL, 0) >= 0 ||
+           (errno != ENODATA && errno != ENOTSUP && errno != ENOSYS);
+}
+
+/* Copy the old file's access list (ACL) to the new file.  If there is none, remove one that the default list
+ * of the directory has given.  False: the old file may have one, and the new one has not. */
 static bool keep_access_list(const tg_save *save)
 {
     char list[8192];
     const ssize_t n = getxattr(save->target, ACCESS_LIST, list, sizeof list);
 
     if (n < 0 && errno == ENODATA)
-        return fremovexattr(save->fd, ACCESS_LIST) == 0 || errno == ENODATA;
+        return fremovexattr(save->fd, ACCESS_LIST) == 0 || errno == ENODATA || errno == ENOTSUP;
     if (n < 0)
         return errno == ENOTSUP || errno == ENOSYS;
     return fsetxattr(save->fd, ACCESS_LIST, list, (size_t)n, 0) == 0;
 }
 
 #else
+
+static bool has_access_list(const tg_save *save)
+{
+    (void)save;
+    return false;
+}
 
 static bool keep_access_list(const tg_save *save)
 {
@@ -268,8 +282,8 @@ static bool keep_access_list(const tg_save *save)
 
 #endif
 
-/* Only root can keep the owner; the group can often be kept.  Where there is an access list, the mode's
- * rights of the group are the most that anybody in the list has, and no rights of the group without it. */
+/* Only root can keep the owner; the group can often be kept.  The mode of a file with an access list says
+ * little about the rights of its group and others, who get none if the list is lost. */
 static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err *err)
 {
     mode_t mode = old->st_mode & 0777;
@@ -278,9 +292,9 @@ static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err
     change_owner(save->fd, (uid_t)-1, old->st_gid);
     change_owner(save->fd, old->st_uid, (gid_t)-1);
     if (fstat(save->fd, &now) != 0 || now.st_gid != old->st_gid)
-        mode = rights_without_group(mode);
+        mode = has_access_list(save) ? mode & 0700 : rights_without_group(mode);
     else if (!keep_access_list(save))
-        mode &= (mode_t)~070;
+        mode &= 0700;
     while (fchmod(save->fd, mode) != 0)
         if (errno != EINTR)
             return tg_fail_sys(err, "cannot keep its permissions");
@@ -344,15 +358,17 @@ static int sync_fd(int fd)
 static tg_status sync_directory(const char *target, tg_err *err)
 {
     char *path = tg_path_beside(target, ".");
-    int fd, r;
+    int fd, r, sys;
 
     if (!path)
         return tg_fail_memory(err, strlen(target) + 2, "a file name");
     fd = tg_path_open(path);
     r = fd >= 0 ? sync_fd(fd) : errno == EACCES ? 0 : -1;
+    sys = errno;
     free(path);
     if (fd >= 0)
         close(fd);
+    errno = sys;
     return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
 }
 
@@ -390,18 +406,24 @@ static tg_status rename_temp(tg_save *save, tg_err *err)
     return sync_directory(save->target, err);
 }
 
-/* Replace the target; where that cannot be, keep the new content as TARGET + spare. */
+/* Replace the target.  If that fails, keep the new content as TARGET + spare. */
 static tg_status replace_target(tg_save *save, tg_err *err)
 {
-    tg_status status = rename_temp(save, err);
-    tg_err beside;
+    tg_err why, ignored;
+    const tg_status status = rename_temp(save, &why);
 
-    if (!status || !save->temp || !save->spare)
-        return status;
-    if (!tg_save_beside(save, save->spare, &beside) && !rename_temp(save, &beside)) {
-        errno = err->sys;
-        (void)tg_fail_sys(err, "cannot be replaced; the new content is in %s", save->target);
+    if (status && save->temp && save->spare && !tg_save_beside(save, save->spare, &ignored)) {
+        (void)rename_temp(save, &ignored);
+        if (!save->temp) { /* also if its directory could not be synced */
+            const int sys = why.sys;
+
+            (void)tg_fail(&why, TG_EIO, "cannot be replaced: %s; the new content is in %s", strerror(sys),
+                          save->target);
+            why.sys = sys;
+        }
     }
+    if (status && err)
+        *err = why;
     return status;
 }
 

@@ -23,8 +23,9 @@ typedef struct tg_save {
     int fd;       /* write here; -1: no save in progress */
     char *target; /* the file's real path, symbolic links resolved */
     char *temp;   /* the temporary file; NULL: the target is a device or pipe, written directly */
-    const char
-        *spare; /* if the target cannot be replaced, keep the content as TARGET + spare; NULL: do not */
+    /* A suffix: if the target cannot be replaced, the content is kept as TARGET + spare.  NULL: it is not
+     * kept. */
+    const char *spare;
 } tg_save;
 
 /*

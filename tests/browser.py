@@ -63,6 +63,9 @@ class Browser:
         self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
 
+    # No bound on waiting depends on how fast the machine is: it ends a test that would never end.
+    LONG = 600
+
     def receive(self, seconds):
         end = time.monotonic() + seconds
         while b"\0" not in self.pending:
@@ -91,7 +94,7 @@ class Browser:
         elif method == "Page.loadEventFired":
             self.loaded = True
 
-    def call(self, method, seconds=60, **params):
+    def call(self, method, seconds=LONG, **params):
         self.sent += 1
         message = {"id": self.sent, "method": method, "params": params}
         if self.session:
@@ -110,7 +113,7 @@ class Browser:
         self.loaded = False
         self.call("Page.navigate", url=url)
         while not self.loaded:
-            self.receive(60)
+            self.receive(self.LONG)
 
     def run(self, expression):
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -122,7 +125,7 @@ class Browser:
         """Until two frames have been drawn."""
         self.run("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
 
-    def wait(self, expression, seconds=30):
+    def wait(self, expression, seconds=LONG):
         end = time.monotonic() + seconds
         while not self.run(expression):
             if time.monotonic() > end:
@@ -134,6 +137,14 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **more)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, **more)
         self.settle()
+
+    def key_until(self, expression, key, **more):
+        """A press that comes while the browser still scrolls may be lost with that scrolling."""
+        end = time.monotonic() + self.LONG
+        while not self.run(expression):
+            if time.monotonic() > end:
+                raise TimeoutError(expression)
+            self.key(key, **more)
 
     def mouse(self, kind, x, y):
         button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}

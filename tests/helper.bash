@@ -163,16 +163,18 @@ while struct.unpack("i", fcntl.ioctl(1, termios.FIONREAD, b"0000"))[0] > 0:
     time.sleep(0.01)'
 }
 
-# filled: wait until the pipe on standard input is full; prints how many bytes it holds.
+# filled: wait until the pipe on standard input is full, for ten minutes at most; prints how many bytes it holds.
 filled() {
     python3 -c '
 import fcntl, os, select, time
 pipe = os.open("/proc/self/fd/0", os.O_WRONLY | os.O_NONBLOCK)
 full = select.poll()
 full.register(pipe, select.POLLOUT)
-while full.poll(0):
+for i in range(60000):
+    if not full.poll(0):
+        break
     time.sleep(0.01)
-print(fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ))'
+print(fcntl.fcntl(pipe, getattr(fcntl, "F_GETPIPE_SZ", 1032)))'
 }
 
 # mapped FILE: whether a process of one of the tools has the file in its memory.

@@ -305,10 +305,13 @@ json.dump(tokenizer["vocab"], open("pair/vocab.json", "w"))
 open("pair/merges.txt", "w").write("".join((m if isinstance(m, str) else " ".join(m)) + "\n" for m in tokenizer["merges"]))
 END
     cp -r hf want.hf
+    cp -r hf other
+    rm other/tokenizer.json
+    ln -s hf/model.safetensors link.npz
     cp -r pair want.pair
     while read -r part command; do
         run -2 --separate-stderr $command
-        [[ $stderr = *"$part is read with "*", and the output would replace it: name another file for that" ]]
+        [[ $stderr = *"$part is a part of "*", and the output would replace it: name another file for that" ]]
     done << 'END'
 hf/model.safetensors tg-eval -m hf --logits -o hf/model.safetensors text
 hf/config.json tg-eval -m hf/model.safetensors --logits -o hf/config.json text
@@ -317,12 +320,14 @@ hf/config.json tg-tokenize -m hf -o hf/config.json text
 hf/model.safetensors tg-convert hf --to hf --dtype bf16 --lossy -o hf
 pair/merges.txt tg-tokenize -t pair/vocab.json -o pair/merges.txt text
 pair/vocab.json tg-tokenize -t pair -o pair/vocab.json text
+hf/model.safetensors tg-eval -m hf --logits -o link.npz text
+hf/model.safetensors tg-convert other --to hf --dtype bf16 --lossy -t hf -o hf
 END
     diff -r hf want.hf
     diff -r pair want.pair
     # other files beside them may be written, also again
-    tg-attn-dump -m hf -p abc -o hf/dump.npz
-    tg-attn-dump -m hf -p abc -o hf/dump.npz
+    tg-attn-dump -m hf -p abc -o hf/model-dump.npz
+    tg-attn-dump -m hf -p abc -o hf/model-dump.npz
     tg-tokenize -t pair/vocab.json --to tokenizer.json -o pair/tokenizer.json
     tg-tokenize -t pair/vocab.json --to tokenizer.json -o pair/tokenizer.json
 }

@@ -73,7 +73,7 @@ declare -gA work=(
     need_attacker
     attacked cat text
     mv report plain
-    for attempt in execve clone socket read create write truncate chmod unlink mmap mprotect prlimit setown msgsnd; do
+    for attempt in execve clone socket read create write truncate chmod unlink mmap mprotect prlimit setown setsig msgsnd semop; do
         grep -qx "$attempt allowed" plain
     done
     rm other/new
@@ -106,6 +106,7 @@ declare -gA work=(
     ESCAPE_LOG=9 ESCAPE_TO=$PWD/temporary TMPDIR=$PWD/temporary LD_PRELOAD=$FIXTURES/escape.so \
         tg-tokenize --sandbox=require -t char <(cat text) > out 2> /dev/null 9> report
     run -1 grep -v ' refused$' report
+    grep -qx 'create refused' report
     cmp out want.npz
 }
 

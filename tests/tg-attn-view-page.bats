@@ -637,11 +637,9 @@ for key in ("s", "ArrowUp", "t"):
     assert page.run(state) == before, key
 # the page's own scrolling is left alone, even there
 page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-page.key("PageDown", windowsVirtualKeyCode=34)
-page.wait("window.scrollY > 100")
-page.run("window.scrollTo(0, 0); byId('map').focus()")
-page.key("PageDown", windowsVirtualKeyCode=34)
-page.wait("window.scrollY > 100")
+page.key_until("window.scrollY > 100", "PageDown", windowsVirtualKeyCode=34)
+page.run("byId('map').focus({preventScroll: true})")
+page.key_until("window.scrollY == 0", "PageUp", windowsVirtualKeyCode=33)
 assert page.run(state) == before
 page.key("s")
 assert page.run("view.show") == "scores"

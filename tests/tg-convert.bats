@@ -361,7 +361,7 @@ open("bad", "wb").write(data)
         echo theirs > old/$file
         run -2 --separate-stderr tg-convert ids.npz --to hf --lossy -o old
         [[ ${stderr_lines[-1]} = \
-            "tg-convert: old/$file would be taken for this model's, which has none to write: remove it, or name another directory" ]]
+            "tg-convert: old/$file would be read with this model, for which there is no tokenizer to write: remove it, or"* ]]
         run -0 ls old
         is_output "$file"
         rm old/$file
@@ -480,6 +480,15 @@ open("bad", "wb").write(data)
     is_output ""
     run -0 --separate-stderr bash -c 'tg-convert baby.npz | (head -c 1 > /dev/null; sleep 1.3; cat > /dev/null)'
     [[ -z $stderr ]]
+}
+
+@test "a file of llm.c's tokens that ends early: how many there are, and should be" {
+    { printf '\210\330\064\001\001\0\0\0\100\015\003\0' && head -c 1012 /dev/zero && head -c 300000 /dev/zero; } > short.bin
+    for more in '' '--vocab-size 9'; do
+        # shellcheck disable=SC2086
+        run -1 --separate-stderr tg-convert short.bin $more -o t.npz
+        said "short.bin: truncated: 150000 ids, its header says 200000"
+    done
 }
 
 # ---- files that change

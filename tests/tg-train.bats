@@ -1257,7 +1257,7 @@ refused() {
     run -3 --separate-stderr "${apart[@]}" bash -c '
         mount --bind other.npz model.npz && exec tg-train -b 4 -n 2 --save-every 0 t.npz'
     [[ ${stderr_lines[-1]} = \
-        "tg-train: model.npz: cannot be replaced; the new content is in $PWD/model.npz.step-2: Device or resource busy" ]]
+        "tg-train: model.npz: cannot be replaced: Device or resource busy; the new content is in $PWD/model.npz.step-2" ]]
     cmp model.npz.step-2 want.npz
     cmp model.npz untrained.npz
 }

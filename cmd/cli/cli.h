@@ -205,8 +205,8 @@ const char *cli_ending(const char *path);
  * the same regular file. */
 TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
 
-/* The same for a model or a tokenizer, which may be a directory, or a file that is read with others beside
- * it. TG_EUSAGE: the output is, or would be in place of, one of its files.  TG_ENOMEM. */
+/* The same for a model or tokenizer that may be a directory, or a file with other files beside it. TG_EUSAGE:
+ * the output would replace one of these files.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err);
 
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
@@ -279,8 +279,9 @@ void cli_catch_status(void);
  */
 void cli_catch_stop(const char *finishing, const char *abandoning);
 
-/* A reader of messages or of a log that goes away does not end the tool: writing to it fails, with EPIPE. */
-void cli_ignore_readers(void);
+/* Ignore SIGPIPE: if the reader of messages or of a log has ended, writing fails with EPIPE, and the tool
+ * goes on. */
+void cli_ignore_sigpipe(void);
 
 int cli_stop_signal(void);      /* the first signal caught, or 0 */
 void cli_note_stop(int number); /* one that another process has caught; kept unless this one has its own */

@@ -14,13 +14,13 @@ static int stdout_errno; /* of a failed write to stdout, if known */
 static bool stdout_used; /* other than by stdio */
 static volatile sig_atomic_t muted;
 
-/* Open /dev/null on `fd` if that is closed, so that no file of the tool's is opened there.  open() returns
- * the lowest free descriptor, so the caller must go upwards from 0. */
+/* Open /dev/null on `fd` if that is closed, so that the tool does not open one of its files there.  open()
+ * returns the lowest free descriptor, so the caller must go upwards from 0. */
 static void fill_descriptor(int fd, int flags)
 {
     if (fcntl(fd, F_GETFD) != -1 || errno != EBADF || open("/dev/null", flags) == fd)
         return;
-    cli_say("descriptor %d is closed, and /dev/null cannot be opened there", fd);
+    cli_say("descriptor %d is closed, and /dev/null cannot be opened there: %s", fd, strerror(errno));
     _exit(CLI_IO);
 }
 

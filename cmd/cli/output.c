@@ -136,16 +136,23 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
+static bool is_shard(const char *name, const char *begin, const char *end)
+{
+    const char *ending = cli_ending(name);
+
+    return strncmp(name, begin, strlen(begin)) == 0 && ending && strcmp(ending, end) == 0;
+}
+
 static bool is_weights(const char *name)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
                                         "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
 
-    return is_one_of(name, names) || strncmp(name, "model-", 6) == 0 ||
-           strncmp(name, "pytorch_model-", 14) == 0;
+    return is_one_of(name, names) || is_shard(name, "model-", "safetensors") ||
+           is_shard(name, "pytorch_model-", "bin");
 }
 
-/* Whether a file of this name is read together with `input`, NULL: their directory. */
+/* Whether a file with this name is read together with `input`.  NULL: the model is the whole directory. */
 static bool is_read_with(const char *input, const char *name)
 {
     static const char *const around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
@@ -177,28 +184,40 @@ static tg_status examine_directory(struct stat *st, const char *path, bool itsel
     return status;
 }
 
-tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err)
+/* Check the names; the output is there, and a regular file. */
+static tg_status spares_parts(const char *output, const char *model, tg_err *err)
 {
-    struct stat in, out, in_place, out_place;
-    bool reads, replaces, directory;
-    tg_status status = cli_output_spares(output, model, err);
+    struct stat in, in_place, out_place;
+    bool reads, directory;
+    tg_status status = tg_path_examine(model, &in, &reads, err);
 
-    if (status || !output || cli_is_dash(output) || !model || cli_is_dash(model) ||
-        (status = tg_path_examine(model, &in, &reads, err)) ||
-        (status = tg_path_examine(output, &out, &replaces, err)))
-        return status;
     directory = S_ISDIR(in.st_mode);
-    if (!reads || !replaces || !S_ISREG(out.st_mode) ||
-        !is_read_with(directory ? NULL : tg_path_name(model), tg_path_name(output)))
-        return TG_OK;
+    if (status || !reads || !is_read_with(directory ? NULL : tg_path_name(model), tg_path_name(output)))
+        return status;
     if ((status = examine_directory(&in_place, model, directory, err)) ||
         (status = examine_directory(&out_place, output, false, err)))
         return status;
     if (!tg_path_same_file(&in_place, &out_place))
         return TG_OK;
     return tg_fail(err, TG_EUSAGE,
-                   "%s is read with %s, and the output would replace it: name another file for that", output,
+                   "%s is a part of %s, and the output would replace it: name another file for that", output,
                    model);
+}
+
+tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err)
+{
+    struct stat st;
+    bool replaces;
+    char *target;
+    tg_status status = cli_output_spares(output, model, err);
+
+    if (status || !output || cli_is_dash(output) || !model || cli_is_dash(model) ||
+        (status = tg_path_examine(output, &st, &replaces, err)) || !replaces || !S_ISREG(st.st_mode) ||
+        (status = spares_parts(output, model, err)) || (status = tg_save_target(&target, output, err)))
+        return status;
+    status = spares_parts(target, model, err); /* a link may lead to a part */
+    free(target);
+    return status;
 }
 
 const char *cli_ending(const char *path)

@@ -110,7 +110,7 @@ void cli_ignore_file_limit(void)
     set_action(SIGXFSZ, SIG_IGN);
 }
 
-void cli_ignore_readers(void)
+void cli_ignore_sigpipe(void)
 {
     set_action(SIGPIPE, SIG_IGN);
 }

@@ -192,10 +192,12 @@ static void refuse_arguments(struct program *p)
     refuse_if(p, SYS_ioctl, 1, BPF_JEQ, TIOCSTI, true); /* input for the terminal's next reader */
     refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x541C, true);  /* TIOCLINUX, the same for a console */
     refuse_if(p, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), false);
-    refuse_if(p, SYS_prlimit64, 0, BPF_JEQ, 0, false);   /* a limit on another process can kill that */
-    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN, true); /* who gets a descriptor's signals */
+    refuse_if(p, SYS_prlimit64, 0, BPF_JEQ, 0, false);   /* a lower limit can kill another process */
+    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN, true); /* which process gets the signals of a descriptor */
     refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN_EX, true);
     refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETSIG, true);
+    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x8901, true); /* FIOSETOWN, the same for a socket */
+    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x8902, true); /* SIOCSPGRP */
 }
 
 static void write_program(struct program *p)

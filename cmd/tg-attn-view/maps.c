@@ -140,7 +140,7 @@ static double share_done(const view *v, size_t m, size_t i)
 }
 
 #define LONG_WORK 1e10 /* multiply-adds: about 10 s */
-#define MAP_WORK 2e4   /* for its title and scale */
+#define MAP_WORK 2e4   /* fixed, for a map's title and scale */
 #define SCORE_WORK 10  /* for a score's softmax and its cell, as multiply-adds */
 
 /* Multiply-adds, about. */

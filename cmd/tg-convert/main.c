@@ -104,7 +104,7 @@ static int parse(int argc, char **argv, convert_options *o)
 
 tg_status convert_spares(const convert_options *o, const char *path, tg_err *err)
 {
-    /* a directory is replaced by what loses nothing, one file after the other */
+    /* with float32 nothing is lost, so that a directory may be converted onto itself, file by file */
     const bool onto_itself = o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32;
     tg_status status = (onto_itself ? cli_output_spares : cli_output_spares_model)(path, o->source, err);
 

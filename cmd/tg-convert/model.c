@@ -37,9 +37,9 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
     cli_output out;
-    tg_status status;
+    tg_status status = cli_output_begin(&out, path, true, err);
 
-    if ((status = convert_spares(o, path, err)) || (status = cli_output_begin(&out, path, true, err)))
+    if (status)
         return status;
     how.progress = show;
     how.context = &progress;
@@ -69,23 +69,48 @@ static tg_status is_wanted(bool *wanted, const tg_model_part *part, const tg_mod
     return part->wanted ? part->wanted(wanted, f, err) : TG_OK;
 }
 
-/* Check that no file in the target directory would be taken for a part that this model lacks. */
-static tg_status check_others(const convert_options *o, const tg_model_file *f, tg_err *err)
+/* The path of a part, NULL: standard output; the caller frees it. */
+static tg_status part_path(char **path, const convert_options *o, const tg_model_part *part, tg_err *err)
+{
+    *path = NULL;
+    if (!o->target)
+        return TG_OK;
+    *path = part->name ? tg_path_in(o->target, part->name) : strdup(o->target);
+    return *path ? TG_OK : tg_fail_memory(err, strlen(o->target), "a path");
+}
+
+/* Check that no file in the target directory would be read as the part that this model lacks. */
+static tg_status check_lacking(const convert_options *o, const tg_model_part *part, tg_err *err)
+{
+    const char *name = NULL;
+    const tg_status status = part->instead ? tg_path_find(&name, o->target, part->instead, err) : TG_OK;
+
+    if (status || !name)
+        return status;
+    return tg_fail(
+        err, TG_EUSAGE,
+        "%s/%s would be read with this model, for which there is no tokenizer to write: remove it, or "
+        "name another directory",
+        o->target, name);
+}
+
+/* Before the first part is written, check what all of them replace. */
+static tg_status check_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
     tg_status status = TG_OK;
 
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
-        const char *name = NULL;
+        char *path = NULL;
         bool wanted;
 
-        if (part->instead && !(status = is_wanted(&wanted, part, f, err)) && !wanted)
-            status = tg_path_find(&name, o->target, part->instead, err);
-        if (name)
-            status = tg_fail(err, TG_EUSAGE,
-                             "%s/%s would be taken for this model's, which has none to write: remove it, or "
-                             "name another directory",
-                             o->target, name);
+        if ((status = is_wanted(&wanted, part, f, err)))
+            return status;
+        if (!wanted)
+            status = check_lacking(o, part, err);
+        else if (!(status = part_path(&path, o, part, err)))
+            status = convert_spares(o, path, err);
+        free(path);
     }
     return status;
 }
@@ -95,18 +120,17 @@ static tg_status write_parts(const convert_options *o, const tg_model_file *f, t
     tg_status status = TG_OK;
     bool made = false;
 
-    if ((status = check_others(o, f, err)) ||
+    if ((status = check_parts(o, f, err)) ||
         (o->format->part[0].name && (status = make_directory(o->target, &made, err))))
         return status;
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
-        char *path = part->name ? tg_path_in(o->target, part->name) : NULL;
+        char *path = NULL;
         bool wanted;
 
-        if (part->name && !path)
-            status = tg_fail_memory(err, strlen(o->target), "a path");
-        else if (!(status = is_wanted(&wanted, part, f, err)) && wanted)
-            status = write_part(o, f, part, path ? path : o->target, err);
+        if (!(status = is_wanted(&wanted, part, f, err)) && wanted &&
+            !(status = part_path(&path, o, part, err)))
+            status = write_part(o, f, part, path, err);
         free(path);
     }
     if (status && made)

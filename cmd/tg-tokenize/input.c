@@ -126,7 +126,7 @@ void read_part_end(tokenize_job *job, tg_source *source, size_t n)
 
 /* ---- characters: a pass over all text before encoding */
 
-/* A temporary file that never has a name; -1 where that cannot be. */
+/* A temporary file without a name.  -1: it failed, or the system has none. */
 static int open_nameless(const char *folder)
 {
     int fd = -1;
@@ -143,7 +143,7 @@ static int open_nameless(const char *folder)
 
 #define SPOOL "/.tg-tokenize-XXXXXX"
 
-/* The same with a name, which is removed at once. */
+/* The same for file systems without O_TMPFILE: make a file with a name, and remove the name at once. */
 static tg_status open_unlinked(int *fd, const char *folder, tg_err *err)
 {
     char path[4096];
@@ -154,10 +154,14 @@ static tg_status open_unlinked(int *fd, const char *folder, tg_err *err)
     do
         snprintf(path, sizeof path, "%s" SPOOL, folder);
     while ((*fd = mkstemp(path)) < 0 && errno == EINTR);
-    if (*fd < 0)
-        return tg_fail_sys(err, "%s: cannot create a temporary file", folder);
-    if (unlink(path) && errno != ENOENT)
-        return tg_fail_sys(err, "%s: cannot be removed", path);
+    if (*fd < 0) {
+        (void)tg_fail_sys(err, "cannot create a temporary file");
+        return tg_err_in(err, folder);
+    }
+    if (unlink(path) && errno != ENOENT) {
+        (void)tg_fail_sys(err, "cannot remove the temporary file");
+        return tg_err_in(err, path);
+    }
     return TG_OK;
 }
 
@@ -171,7 +175,7 @@ static tg_status open_spool(int *fd, tg_err *err)
     return *fd >= 0 ? TG_OK : open_unlinked(fd, folder, err);
 }
 
-/* A temporary file for a FILE that can be read only once, as a pipe. */
+/* Make a temporary file for a FILE that can be read only once, such as a pipe. */
 static tg_status open_spool_for(int *fd, const char *path, tg_err *err)
 {
     struct stat st;

@@ -70,8 +70,8 @@ typedef tg_status visitor(tokenize_job *job, tg_source *source, const char *name
 
 TG_MUST_CHECK tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err);
 
-/* For each FILE that cannot be read again, make a temporary file; before the tool is confined, which has then
- * no need to make files there. */
+/* Make a temporary file for each FILE that can be read only once.  This precedes cli_confine(): the sandbox
+ * then need not allow the directory. */
 TG_MUST_CHECK tg_status open_spools(tokenize_job *job, tg_err *err);
 
 /* Read all FILEs once, and make the tokenizer of their characters.  A FILE that cannot be read again is

@@ -165,6 +165,7 @@ tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *
         return log_failed(path, err);
     if (!append_only && (status = mend_end(log->fd, path, &last, err))) {
         close(log->fd);
+        log->fd = -1;
         return status;
     }
     if (!append_only)

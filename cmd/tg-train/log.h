@@ -17,16 +17,17 @@ typedef struct train_log {
 
 /*
  * Open the log of a run that has done `step` steps, to append to it: a new or empty file gets the titles.
- * An incomplete last line, as a full disk leaves it, is removed, and a last step other than `step` is said.
- * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  After a failure there is none.  Messages name
- * the file.
+ * An incomplete last line, as a full disk leaves it, is removed, and if the last step is not `step`, a
+ * message says so.
+ * * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  After a failure *log needs no close.  Messages
+ * name the file.
  */
 TG_MUST_CHECK tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *err);
 
-/* Append a line of n bytes, with its end.  TG_EIO. */
+/* Append a line of n bytes, including its newline.  TG_EIO. */
 TG_MUST_CHECK tg_status train_log_write(train_log *log, const char *line, size_t n, tg_err *err);
 
-/* Harmless when there is none.  TG_EIO. */
+/* No effect if none is open.  TG_EIO. */
 TG_MUST_CHECK tg_status train_log_close(train_log *log, tg_err *err);
 
 /* Whether two paths name the same entry of a directory, whether it is there or not. */

@@ -98,11 +98,11 @@ struct job {
 };
 
 /* Another program has replaced the target, which is left to it: keep the model beside it. */
-static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
+static tg_status save_beside(struct job *job, cli_output *out, const char *suffix, tg_err *err)
 {
     char name[TG_ERR_MAX];
 
-    if (tg_save_beside(&out->save, out->save.spare, err))
+    if (tg_save_beside(&out->save, suffix, err))
         return tg_err_in(err, out->name);
     snprintf(name, sizeof name, "%s", out->save.target);
     if (cli_output_commit(out, err))
@@ -116,7 +116,7 @@ static tg_status save_beside(struct job *job, cli_output *out, tg_err *err)
 static tg_status commit(struct job *job, cli_output *out, tg_err *err)
 {
     train_setup *s = &job->setup;
-    char spare[40];
+    char suffix[40];
     tg_stamp now;
     tg_status status;
 
@@ -124,10 +124,10 @@ static tg_status commit(struct job *job, cli_output *out, tg_err *err)
         return cli_output_commit(out, err);
     if ((status = tg_stamp_take(&now, s->target, err)))
         return status;
-    snprintf(spare, sizeof spare, ".step-%zu", s->run.step);
-    out->save.spare = spare;
+    snprintf(suffix, sizeof suffix, ".step-%zu", s->run.step);
     if (tg_stamp_replaced(&s->stamp, &now))
-        return save_beside(job, out, err);
+        return save_beside(job, out, suffix, err);
+    out->save.spare = suffix;
     status = cli_output_commit(out, err);
     return status ? status : tg_stamp_take(&s->stamp, s->target, err);
 }
@@ -403,7 +403,7 @@ static tg_status work(struct job *job, tg_err *err)
     if (s->complete)
         return job->team->rank == 0 ? already_complete(job, err) : TG_OK;
     if (!s->stream)
-        cli_ignore_readers(); /* the model is worth more than what is said about it */
+        cli_ignore_sigpipe(); /* a reader of messages that has ended must not end the training */
     if (!(status = team_settle(job->team, prepare(job, err), err))) {
         tg_trainer_deal(&job->trainer);
         cli_catch_stop("finishing this step, then saving; again to stop now",

@@ -102,8 +102,8 @@ static tg_status begin_llmc(struct input *in, tg_err *err)
     return TG_OK;
 }
 
-/* Go on reading elsewhere, `by` bytes from the descriptor's position; with read(), so that what has been
- * checked stays as it is until it is written. */
+/* Go on reading `by` bytes from the descriptor's position, with read() instead of a mapping, so that bytes
+ * that have been checked cannot change before they are written. */
 static tg_status read_from(tg_source *s, off_t by, tg_err *err)
 {
     const int fd = s->fd;
@@ -171,7 +171,6 @@ static tg_status next_16(struct input *in, const void **ids, size_t *n, tg_err *
     if (*n == 0 && s->ready > 0)
         return tg_fail(err, TG_EDATA, "%zu bytes follow the last id", s->ready);
     in->left -= in->format == TG_TOKENS_LLMC ? *n : 0;
-    tg_source_release(s);
     tg_source_skip(s, 2 * *n);
     return TG_OK;
 }
@@ -256,7 +255,7 @@ static void close_output(struct output *out)
 
 /* ---- the tokenizer of an archive */
 
-/* The highest of the ids that are left, and one; at least 1.  They are then read again. */
+/* One more than the highest of the ids that are left; at least 1.  Afterwards they are still to be read. */
 static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
 {
     const uint64_t at = in->source.at;
@@ -266,7 +265,7 @@ static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
     tg_status status;
 
     *needed = 1;
-    while (!(status = next_16(&pass, &ids, &n, err)) && n > 0)
+    for (; !(status = next_16(&pass, &ids, &n, err)) && n > 0; pass.at += n)
         for (size_t i = 0; i < n; i++)
             *needed = tg_size_max(*needed, (size_t)tg_ids_load((const unsigned char *)ids + 2 * i, 2) + 1);
     in->source = pass.source;

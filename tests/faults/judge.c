@@ -179,9 +179,12 @@ static bool rename_failed(const sweep *s)
 /* A model that could not be put in its place is kept beside it, as NAME.step-N. */
 static void remove_spares(const sweep *s)
 {
-    snapshot now = snapshot_take();
+    snapshot now;
 
-    for (size_t i = 0; i < now.n && rename_failed(s); i++)
+    if (!rename_failed(s))
+        return;
+    now = snapshot_take();
+    for (size_t i = 0; i < now.n; i++)
         if (strstr(now.file[i].path, ".step-") && unlink(now.file[i].path) != 0)
             fatal("%s: %s", now.file[i].path, strerror(errno));
     snapshot_free(&now);

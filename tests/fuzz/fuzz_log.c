@@ -30,7 +30,7 @@ static void check_line(const tg_info_history *h, size_t i, const char *line)
     const double step = next_number(&line), loss = next_number(&line), val_loss = next_number(&line);
 
     must(i < h->n && h->step[i] == step && step >= 1 && step <= TG_LOG_STEP_MAX && step == floor(step));
-    must(isnan(loss) ? isnan(h->loss[i]) : h->loss[i] == loss && loss >= 0);
+    must(h->loss[i] == loss && loss >= 0);
     must(isnan(val_loss) ? isnan(h->val_loss[i]) : h->val_loss[i] == val_loss && val_loss >= 0);
 }
 
