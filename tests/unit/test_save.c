@@ -1014,7 +1014,7 @@ static void test_lock_of_another_user(void)
     struct stat st;
     tg_lock lock, again;
     tg_err err = {0};
-    int fd;
+    int fd = -1;
 
     if (geteuid() != 0)
         return;
