@@ -35,13 +35,18 @@ races() {
     need cc
     cat > race.c << 'EOF'
 #include <pthread.h>
-static int n;
-static void *add(void *p) { n++; return p; }
+static volatile int n;
+static void *add(void *p) /* many times: it may miss two that happen at the very same moment */
+{
+    for (int i = 0; i < 100000; i++)
+        n++;
+    return p;
+}
 int main(void)
 {
     pthread_t t;
     pthread_create(&t, NULL, add, NULL);
-    n++;
+    add(NULL);
     pthread_join(t, NULL);
     return 0;
 }
