@@ -111,7 +111,7 @@ declare -gA work=(
 }
 
 @test "many operands leave descriptors for the work" {
-    run_pipe 0 "ulimit -n 48; TG_SANDBOX=require tg-info \$(yes tokens.npz | head -n 200) | tail -n 1"
+    run_pipe 0 "ulimit -n 48; TG_SANDBOX=require tg-info \$(yes hf/model.safetensors | head -n 200) | tail -n 1"
 }
 
 # ---- where the kernel lacks a part
