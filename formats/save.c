@@ -246,37 +246,28 @@ static void change_owner(int fd, uid_t owner, gid_t group)
 
 #define ACCESS_LIST "system.posix_acl_access"
 
-static bool has_access_list(const tg_save *save)
-{
-    return getxattr(save->target, ACCESS_LIST, NULL, 0) >= 0 ||
-           (errno != ENODATA && errno != ENOTSUP && errno != ENOSYS);
-}
-
-/* Copy the old file's access list (ACL) to the new file.  If there is none, remove one that the default list
- * of the directory has given.  False: the old file may have one, and the new one has not. */
-static bool keep_access_list(const tg_save *save)
+/* Copy the old file's access list (ACL) to the new file, unless the group it speaks of is lost; otherwise
+ * remove one that the default list of the directory has given.  False: the old file has a list, or may have
+ * one, and the new one has not. */
+static bool keep_access_list(const tg_save *save, bool has_group)
 {
     char list[8192];
     const ssize_t n = getxattr(save->target, ACCESS_LIST, list, sizeof list);
+    const bool none = n < 0 && (errno == ENODATA || errno == ENOTSUP || errno == ENOSYS);
 
-    if (n < 0 && errno == ENODATA)
-        return fremovexattr(save->fd, ACCESS_LIST) == 0 || errno == ENODATA || errno == ENOTSUP;
-    if (n < 0)
-        return errno == ENOTSUP || errno == ENOSYS;
-    return fsetxattr(save->fd, ACCESS_LIST, list, (size_t)n, 0) == 0;
+    if (n >= 0 && has_group && fsetxattr(save->fd, ACCESS_LIST, list, (size_t)n, 0) == 0)
+        return true;
+    if (fremovexattr(save->fd, ACCESS_LIST) != 0 && errno != ENODATA && errno != ENOTSUP && errno != ENOSYS)
+        return false;
+    return none;
 }
 
 #else
 
-static bool has_access_list(const tg_save *save)
+static bool keep_access_list(const tg_save *save, bool has_group)
 {
     (void)save;
-    return false;
-}
-
-static bool keep_access_list(const tg_save *save)
-{
-    (void)save;
+    (void)has_group;
     return true;
 }
 
@@ -288,13 +279,15 @@ static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err
 {
     mode_t mode = old->st_mode & 0777;
     struct stat now;
+    bool has_group;
 
     change_owner(save->fd, (uid_t)-1, old->st_gid);
     change_owner(save->fd, old->st_uid, (gid_t)-1);
-    if (fstat(save->fd, &now) != 0 || now.st_gid != old->st_gid)
-        mode = has_access_list(save) ? mode & 0700 : rights_without_group(mode);
-    else if (!keep_access_list(save))
+    has_group = fstat(save->fd, &now) == 0 && now.st_gid == old->st_gid;
+    if (!keep_access_list(save, has_group))
         mode &= 0700;
+    else if (!has_group)
+        mode = rights_without_group(mode);
     while (fchmod(save->fd, mode) != 0)
         if (errno != EINTR)
             return tg_fail_sys(err, "cannot keep its permissions");

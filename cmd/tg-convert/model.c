@@ -1,4 +1,5 @@
 /* Models, from one project's files to another's. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,13 +63,6 @@ static tg_status make_directory(const char *path, bool *made, tg_err *err)
     return tg_err_in(err, path);
 }
 
-/* Whether the model has a part. */
-static tg_status is_wanted(bool *wanted, const tg_model_part *part, const tg_model_file *f, tg_err *err)
-{
-    *wanted = true;
-    return part->wanted ? part->wanted(wanted, f, err) : TG_OK;
-}
-
 /* The path of a part, NULL: standard output; the caller frees it. */
 static tg_status part_path(char **path, const convert_options *o, const tg_model_part *part, tg_err *err)
 {
@@ -94,19 +88,23 @@ static tg_status check_lacking(const convert_options *o, const tg_model_part *pa
         o->target, name);
 }
 
-/* Before the first part is written, check what all of them replace. */
-static tg_status check_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
+#define PARTS_MAX 8
+
+/* Before the first part is written: which ones this model has, and what all of them replace. */
+static tg_status check_parts(bool wanted[PARTS_MAX], const convert_options *o, const tg_model_file *f,
+                             tg_err *err)
 {
     tg_status status = TG_OK;
 
+    assert(o->format->n_parts <= PARTS_MAX);
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
         char *path = NULL;
-        bool wanted;
 
-        if ((status = is_wanted(&wanted, part, f, err)))
+        wanted[i] = true;
+        if (part->wanted && (status = part->wanted(&wanted[i], f, err)))
             return status;
-        if (!wanted)
+        if (!wanted[i])
             status = check_lacking(o, part, err);
         else if (!(status = part_path(&path, o, part, err)))
             status = convert_spares(o, path, err);
@@ -117,19 +115,16 @@ static tg_status check_parts(const convert_options *o, const tg_model_file *f, t
 
 static tg_status write_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
-    tg_status status = TG_OK;
-    bool made = false;
+    bool wanted[PARTS_MAX], made = false;
+    tg_status status = check_parts(wanted, o, f, err);
 
-    if ((status = check_parts(o, f, err)) ||
-        (o->format->part[0].name && (status = make_directory(o->target, &made, err))))
+    if (status || (o->format->part[0].name && (status = make_directory(o->target, &made, err))))
         return status;
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];
         char *path = NULL;
-        bool wanted;
 
-        if (!(status = is_wanted(&wanted, part, f, err)) && wanted &&
-            !(status = part_path(&path, o, part, err)))
+        if (wanted[i] && !(status = part_path(&path, o, part, err)))
             status = write_part(o, f, part, path, err);
         free(path);
     }
