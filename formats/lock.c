@@ -47,8 +47,8 @@ static long read_holder(int fd)
     return strtol(text, NULL, 10);
 }
 
-/* Write the number of this process into the lock file.  Errors do not matter: the lock does not depend on it.
- */
+/* Write the number of this process into the lock file.  The lock does not depend on it, so errors do not
+ * matter. */
 static void write_holder(int fd)
 {
     char text[32];
@@ -63,8 +63,8 @@ static bool is_writable(int fd)
     return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
 }
 
-/* We hold the lock, but the file is another user's: remove it, so that we can make our own.  False: it is
- * ours, or it cannot be removed. */
+/* Remove a lock file that we have locked but may not write, usually another user's, so that we can make our
+ * own.  False: we may write it, or cannot remove it. */
 static bool remove_foreign(const tg_lock *lock)
 {
     return !is_writable(lock->fd) && unlink(lock->path) == 0;
@@ -86,8 +86,8 @@ static tg_status lock_fails(tg_lock *lock, bool made, const char *what, tg_err *
     return tg_fail_sys(err, "cannot %s %s", what, lock->path);
 }
 
-/* An existing lock file may belong to another user and not be writable.  Locally a lock does not need that;
- * on NFS it then fails. */
+/* An existing lock file may belong to another user and not be writable.  On a local file system it can be
+ * locked all the same; on NFS flock() then fails. */
 static int open_existing(const char *path)
 {
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);

@@ -127,16 +127,16 @@ static bool is_temp(const char *name, unsigned long *host)
     return true;
 }
 
-/* Whether the process that made the file has ended: it no longer holds the lock.  For a file of another host
- * that is not enough, so it must also be old. */
+/* Whether the process that made the file has ended, and its lock with it; this process then has the lock. For
+ * a file of another host that is not enough, so it must also be old. */
 static bool is_left(int fd, const struct stat *st, bool own_host)
 {
     return (own_host || time(NULL) - st->st_mtime > LONG_LEFT) && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 /* Remove a temporary file of this user whose process has ended.  It is opened for writing because a lock on
- * NFS needs that.  Before we hold the lock, the process may have renamed it and made another one with the
- * same name. */
+ * NFS needs that.  Before we hold the lock, the process may have renamed it and made a new one with the same
+ * name, so compare the two. */
 static void remove_left(int directory, const char *name, bool own_host)
 {
     const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -246,9 +246,9 @@ static void change_owner(int fd, uid_t owner, gid_t group)
 
 #define ACCESS_LIST "system.posix_acl_access"
 
-/* Copy the old file's access list (ACL) to the new file, unless the group it speaks of is lost; otherwise
- * remove one that the default list of the directory has given.  False: the old file has a list, or may have
- * one, and the new one has not. */
+/* Copy the old file's access list (ACL) to the new file.  If that fails, or the file's group could not be
+ * kept, remove any list that the new file got from its directory's default.  False: the old list was lost, or
+ * may have been, or a default one cannot be removed. */
 static bool keep_access_list(const tg_save *save, bool has_group)
 {
     char list[8192];
@@ -273,8 +273,9 @@ static bool keep_access_list(const tg_save *save, bool has_group)
 
 #endif
 
-/* Only root can keep the owner; the group can often be kept.  The mode of a file with an access list says
- * little about the rights of its group and others, who get none if the list is lost. */
+/* Only root can keep the owner; the group can often be kept.  With an access list, the mode's bits for the
+ * group are the list's mask, and the list may deny a user what others may do: if it is lost, the group and
+ * others get no rights. */
 static tg_status keep_rights(const tg_save *save, const struct stat *old, tg_err *err)
 {
     mode_t mode = old->st_mode & 0777;

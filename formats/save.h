@@ -31,8 +31,9 @@ typedef struct tg_save {
 /*
  * Open the file that will become `path`, and remove what killed processes of this user have left in its
  * directory.  An existing regular file keeps its permissions and its access list, except that the rights of a
- * group which cannot be kept go to nobody else; a symbolic link stays a link; a device or named pipe is
- * written directly.  TG_EIO, TG_ENOMEM: no save is then in progress.
+ * group which cannot be kept go to nobody else, and that the group and others get none if the list (on Linux,
+ * a POSIX one) cannot be kept; a symbolic link stays a link; a device or named pipe is written directly.
+ * TG_EIO, TG_ENOMEM: no save is then in progress.
  */
 TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err);
 

@@ -63,7 +63,7 @@ class Browser:
         self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
 
-    # No bound on waiting depends on how fast the machine is: it ends a test that would never end.
+    # The longest wait, in seconds.  It ends a test that would never end; none depends on the machine's speed.
     LONG = 600
 
     def receive(self, seconds):
@@ -139,7 +139,7 @@ class Browser:
         self.settle()
 
     def key_until(self, expression, key, **more):
-        """A press that comes while the browser still scrolls may be lost with that scrolling."""
+        """Press a key until the expression is true: the browser may ignore a press while it scrolls."""
         end = time.monotonic() + self.LONG
         while not self.run(expression):
             if time.monotonic() > end:

@@ -1,4 +1,4 @@
-# Memory and files that fail: every tool ends with the result of an undisturbed run, or with an error, one line
+# Memory and files that fail: every tool ends with the result of an undisturbed run, or with an error, a line
 # that says why, whole files and nothing left behind.  tests/faults/sweep.c checks that after each run.
 
 load helper

@@ -207,7 +207,7 @@ advises() {
     local name
     for name in text ./text link hard; do
         run -2 --separate-stderr tg-tokenize -o "$name" text
-        said "tg-tokenize: text is read, and the output would replace it: name another file for that"
+        said "tg-tokenize: text is read, and the output would replace it: name another file for the output"
         cmp text want
     done
     run -2 --separate-stderr tg-tokenize -o text link
@@ -274,9 +274,9 @@ advises() {
     cmp bpe.npz want.npz
     cp model.npz want.npz
     run -2 --separate-stderr tg-convert model.npz --to safetensors --dtype bf16 --lossy -o ./model.npz
-    [[ $stderr = *"tg-convert: model.npz is read, and the output would replace it: name another file for that"* ]]
+    [[ $stderr = *"tg-convert: model.npz is read, and the output would replace it: name another file for the output"* ]]
     run_pipe 2 'tg-convert - --to safetensors --dtype bf16 --lossy -o model.npz < model.npz'
-    [[ $stderr = *"tg-convert: standard input is read, and the output would replace it: name another file for that"* ]]
+    [[ $stderr = *"tg-convert: standard input is read, and the output would replace it: name another file for the output"* ]]
     cmp model.npz want.npz
     tg-tokenize -o tokens.npz text
     cp tokens.npz want.npz
@@ -286,7 +286,7 @@ advises() {
     tg-convert model.npz --to hf --lossy -o hf 2> /dev/null
     cp -r hf want.hf
     run -2 --separate-stderr tg-convert hf/model.safetensors --heads 1 --to hf --dtype bf16 --lossy -o hf
-    [[ $stderr = *"tg-convert: hf/model.safetensors is read, and the output would replace it: name another file for that"* ]]
+    [[ $stderr = *"tg-convert: hf/model.safetensors is read, and the output would replace it: name another file for the output"* ]]
     diff -r hf want.hf
 }
 
@@ -311,7 +311,7 @@ END
     cp -r pair want.pair
     while read -r part command; do
         run -2 --separate-stderr $command
-        [[ $stderr = *"$part is a part of "*", and the output would replace it: name another file for that" ]]
+        [[ $stderr = *"$part belongs to "*", which is read: name another file for the output" ]]
     done << 'END'
 hf/model.safetensors tg-eval -m hf --logits -o hf/model.safetensors text
 hf/config.json tg-eval -m hf/model.safetensors --logits -o hf/config.json text

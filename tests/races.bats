@@ -36,7 +36,7 @@ races() {
     cat > race.c << 'EOF'
 #include <pthread.h>
 static volatile int n;
-static void *add(void *p) /* many times: it may miss two that happen at the very same moment */
+static void *add(void *p) /* many times: the sanitizer may miss two at the same moment */
 {
     for (int i = 0; i < 100000; i++)
         n++;

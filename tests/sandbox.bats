@@ -98,7 +98,7 @@ declare -gA work=(
     cmp results/a.npz tokens.npz
 }
 
-@test "the temporary copy of a pipe's text opens no directory" {
+@test "with -t char and a pipe, the directory of temporary files is not allowed" {
     need_attacker
     mkdir temporary
     echo old > temporary/old

@@ -361,7 +361,7 @@ open("bad", "wb").write(data)
         echo theirs > old/$file
         run -2 --separate-stderr tg-convert ids.npz --to hf --lossy -o old
         [[ ${stderr_lines[-1]} = \
-            "tg-convert: old/$file would be read with this model, for which there is no tokenizer to write: remove it, or"* ]]
+            "tg-convert: old/$file would be read as this model's tokenizer, but none is written: remove that file, or name"* ]]
         run -0 ls old
         is_output "$file"
         rm old/$file
@@ -493,8 +493,8 @@ open("bad", "wb").write(data)
 
 # ---- files that change
 
-# changed_while_read FILE COMMAND...: it writes to got, into a pipe; when that is full, bytes of FILE change that it has
-# checked but not written.
+# changed_while_read FILE COMMAND...: its output goes through a pipe to `got`; when the pipe is full, bytes of FILE are
+# changed that the command has checked but not yet written.
 changed_while_read() {
     head -c 700 /dev/zero | tr '\0' '\1' > others
     run -0 --separate-stderr bash -o pipefail -c '"${@:2}" | {

@@ -45,7 +45,7 @@ load helper
     cmp whole.npz pieces.npz
 }
 
-@test "mapped texts into a pipe: nothing in it changes before it is read" {
+@test "texts into a pipe: nothing in it changes before it is read" {
     make_text 1500000 > text
     tg-tokenize -o whole.npz text
     tg-tokenize text | cmp - whole.npz

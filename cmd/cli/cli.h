@@ -205,8 +205,8 @@ const char *cli_ending(const char *path);
  * the same regular file. */
 TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
 
-/* The same for a model or tokenizer that may be a directory, or a file with other files beside it. TG_EUSAGE:
- * the output would replace one of these files.  TG_EIO, TG_ENOMEM. */
+/* The same for a model or tokenizer that may be a directory, or a file with other files beside it.
+ * TG_EUSAGE: the output would replace one of these files.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err);
 
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
@@ -279,8 +279,8 @@ void cli_catch_status(void);
  */
 void cli_catch_stop(const char *finishing, const char *abandoning);
 
-/* Ignore SIGPIPE: if the reader of messages or of a log has ended, writing fails with EPIPE, and the tool
- * goes on. */
+/* Ignore SIGPIPE: a write to a pipe without a reader then fails with EPIPE.  Messages that cannot be written
+ * are lost. */
 void cli_ignore_sigpipe(void);
 
 int cli_stop_signal(void);      /* the first signal caught, or 0 */

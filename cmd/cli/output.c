@@ -123,7 +123,8 @@ tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
         return status;
     if (!reads || !replaces || !S_ISREG(in.st_mode) || !tg_path_same_file(&in, &out))
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "%s is read, and the output would replace it: name another file for that",
+    return tg_fail(err, TG_EUSAGE,
+                   "%s is read, and the output would replace it: name another file for the output",
                    cli_input_name(input));
 }
 
@@ -199,9 +200,8 @@ static tg_status spares_parts(const char *output, const char *model, tg_err *err
         return status;
     if (!tg_path_same_file(&in_place, &out_place))
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE,
-                   "%s is a part of %s, and the output would replace it: name another file for that", output,
-                   model);
+    return tg_fail(err, TG_EUSAGE, "%s belongs to %s, which is read: name another file for the output",
+                   output, model);
 }
 
 tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err)

@@ -104,8 +104,9 @@ static int parse(int argc, char **argv, convert_options *o)
 
 tg_status convert_spares(const convert_options *o, const char *path, tg_err *err)
 {
-    /* with float32 nothing is lost, so that a directory may be converted onto itself, file by file */
-    const bool onto_itself = o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32;
+    /* Float32 holds what the model has in memory, so a directory may be converted onto itself. */
+    const bool onto_itself =
+        o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32 && !o->write.lossy;
     tg_status status = (onto_itself ? cli_output_spares : cli_output_spares_model)(path, o->source, err);
 
     if (!status && o->tokenizer)

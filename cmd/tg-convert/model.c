@@ -83,14 +83,15 @@ static tg_status check_lacking(const convert_options *o, const tg_model_part *pa
         return status;
     return tg_fail(
         err, TG_EUSAGE,
-        "%s/%s would be read with this model, for which there is no tokenizer to write: remove it, or "
-        "name another directory",
+        "%s/%s would be read as this model's tokenizer, but none is written: remove that file, or name "
+        "another directory",
         o->target, name);
 }
 
 #define PARTS_MAX 8
 
-/* Before the first part is written: which ones this model has, and what all of them replace. */
+/* Before the first part is written, find out which parts this model has, and check that none replaces an
+ * input. */
 static tg_status check_parts(bool wanted[PARTS_MAX], const convert_options *o, const tg_model_file *f,
                              tg_err *err)
 {

@@ -1,5 +1,6 @@
 #include "cmd/tg-train/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -75,18 +76,18 @@ static size_t step_of(const char *line)
     return *line >= '1' && *line <= '9' && *end == '\t' && step < SIZE_MAX ? (size_t)step : SIZE_MAX;
 }
 
-static bool read_end(int log, char *tail, size_t n, off_t at)
+static tg_status read_end(char *tail, size_t n, int log, off_t at, tg_err *err)
 {
     for (size_t done = 0; done < n;) {
         const ssize_t got = pread(log, tail + done, n - done, at + (off_t)done);
 
         if (got == 0)
-            errno = EIO; /* another program has made the log shorter */
-        if (got <= 0 && errno != EINTR)
-            return false;
+            return tg_fail(err, TG_EIO, "the log has become shorter while it was read");
+        if (got < 0 && errno != EINTR)
+            return tg_fail_sys(err, "cannot read the log");
         done += got > 0 ? (size_t)got : 0;
     }
-    return true;
+    return TG_OK;
 }
 
 /* Remove what follows the last line that is complete.  *last: its step, 0 if it is that of the titles. */
@@ -101,8 +102,8 @@ static tg_status mend_end(int log, const char *path, size_t *last, tg_err *err)
         return log_failed(path, err);
     size = (size_t)st.st_size;
     n = tg_size_min(size, TAIL);
-    if (!read_end(log, tail, n, (off_t)(size - n)))
-        return log_failed(path, err);
+    if (read_end(tail, n, log, (off_t)(size - n), err))
+        return tg_err_in(err, path);
     tail[n] = '\0';
     end = line_begin(tail, n);
     begin = end > 0 ? line_begin(tail, end - 1) : 0;
@@ -177,14 +178,15 @@ tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *
 
 tg_status train_log_write(train_log *log, const char *line, size_t n, tg_err *err)
 {
-    char text[sizeof titles + TAIL];
+    char text[sizeof titles + TRAIN_LOG_LINE];
     const size_t before = log->begins ? sizeof titles - 1 : 0;
     tg_err why;
 
+    assert(n <= TRAIN_LOG_LINE);
     memcpy(text, titles, before);
-    memcpy(text + before, line, tg_size_min(n, TAIL));
+    memcpy(text + before, line, n);
     log->begins = false;
-    if (!tg_write_all(log->fd, text, before + tg_size_min(n, TAIL), &why))
+    if (!tg_write_all(log->fd, text, before + n, &why))
         return TG_OK;
     errno = why.sys;
     return log_failed(log->path, err);

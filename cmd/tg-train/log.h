@@ -16,15 +16,15 @@ typedef struct train_log {
 } train_log;
 
 /*
- * Open the log of a run that has done `step` steps, to append to it: a new or empty file gets the titles.
- * An incomplete last line, as a full disk leaves it, is removed, and if the last step is not `step`, a
- * message says so.
- * * TG_EUSAGE: the file is no log, and left as it is; TG_EIO.  After a failure *log needs no close.  Messages
- * name the file.
+ * Open the log of a run that has done `step` steps, to append to it: a new or empty file gets the titles with
+ * the first line, or at the end. An incomplete last line, as a full disk leaves it, is removed, and if the
+ * last step is not `step`, a message says so.  TG_EUSAGE: the file is no log, and left as it is; TG_EIO.
+ * Messages name the file.  After a failure *log needs no close.
  */
 TG_MUST_CHECK tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *err);
 
-/* Append a line of n bytes, including its newline.  TG_EIO. */
+/* Append a line of n bytes, at most TRAIN_LOG_LINE, including its newline.  TG_EIO. */
+#define TRAIN_LOG_LINE 800
 TG_MUST_CHECK tg_status train_log_write(train_log *log, const char *line, size_t n, tg_err *err);
 
 /* No effect if none is open.  TG_EIO. */

@@ -106,7 +106,7 @@ void train_report_say(const train_report *r)
 
 static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
 {
-    char line[800];
+    char line[TRAIN_LOG_LINE];
 
     snprintf(line, sizeof line, "%zu\t%.6f\t", r->step, r->last.loss);
     if (evaluated)

@@ -212,8 +212,8 @@ static void forget_threads(void)
     inside = false;
 }
 
-/* What a thread does itself: if it blocked these, no handler would get a SIGBUS, and a write to a pipe
- * without readers would fail instead of ending the program. */
+/* Signals that a thread causes itself: if a worker blocked them, no handler would get its SIGBUS, and its
+ * write to a pipe without a reader would fail instead of ending the program. */
 static const int own_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGPIPE, SIGXFSZ};
 
 static bool create_thread(size_t number)

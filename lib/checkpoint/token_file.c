@@ -102,8 +102,8 @@ static tg_status begin_llmc(struct input *in, tg_err *err)
     return TG_OK;
 }
 
-/* Go on reading `by` bytes from the descriptor's position, with read() instead of a mapping, so that bytes
- * that have been checked cannot change before they are written. */
+/* Move the descriptor by `by` bytes and continue there, with read() instead of a mapping, so that bytes that
+ * have been checked cannot change before they are written.  s->at stays. */
 static tg_status read_from(tg_source *s, off_t by, tg_err *err)
 {
     const int fd = s->fd;

@@ -142,7 +142,7 @@ static void check_message(sweep *s, const outcome *o)
     if (s->trial.closed & 1u << STDERR_FILENO)
         return;
     if (count != 1 &&
-        !(count == 2 && snapshot_find(&s->after, "log"))) /* it fails, and the model's save too */
+        !(count == 2 && snapshot_find(&s->after, "log"))) /* writing it failed, then saving the model */
         judge_wrong(s, o, "%zu lines of its own on standard error, expected 1", count);
     else if (strncmp(line, s->tool, prefix) != 0 || line[prefix] != ':')
         judge_wrong(s, o, "the message does not begin with the tool's name");
@@ -297,8 +297,8 @@ void judge(sweep *s, const outcome *o)
     remove_spares(s);
     check_files(s, o);
     if (o->status == s->expected &&
-        s->trial.reader == 0) /* who takes some bytes may leave the rest in the pipe */
-        judge_wrong(s, o, "the reader had gone, and the end is not by SIGPIPE");
+        s->trial.reader == 0) /* one that reads some bytes may leave a pipe that holds the rest */
+        judge_wrong(s, o, "the pipe had no reader: expected the end by SIGPIPE");
     else if (o->status == s->expected)
         check_result(s, o);
     else

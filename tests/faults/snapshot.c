@@ -54,8 +54,8 @@ bool bytes_equal(const bytes *a, const bytes *b)
 
 /* ---- taking one */
 
-/* What a later run and a reader see of a log of training: of each step its last line, without the two columns
- * that depend on the clock; an incomplete line at the end is not there. */
+/* Reduce a log of training to what can be compared: of each step its last line, without the two columns that
+ * depend on the clock, and without an incomplete last line. */
 static void forget_times(bytes *log)
 {
     struct {

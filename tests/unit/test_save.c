@@ -138,7 +138,7 @@ static void test_permissions_stay(void)
 
 #define LIST_BYTES (4 + 5 * 8)
 
-/* Rights in the system's form: the owner rw, one user `rights`, the group none, the most r, others r.  False:
+/* Rights in the system's form: the owner rw, one user `rights`, the group none, the mask r, others r.  False:
  * the file system has no lists. */
 static bool give_list(const char *path, const char *which, unsigned char rights)
 {
@@ -161,8 +161,8 @@ static bool has_list(const char *path)
     return getxattr(path, "system.posix_acl_access", NULL, 0) == LIST_BYTES;
 }
 
-/* A list of rights stays; where it cannot, neither the group nor others get rights from it; and none is
- * added. */
+/* An access list is kept.  If it cannot be, the group and others get no rights.  A file without one does not
+ * get the directory's default. */
 static void test_access_list(void)
 {
     tg_err err = {0};
@@ -496,8 +496,7 @@ static void test_next_is_not_left(void)
     must(close(next) == 0 && unlink(temp_name(own_host(), 1, 0)) == 0);
 }
 
-/* The directory is opened to be synced: a directory that may not be read is not, any other failure is told.
- */
+/* A directory that may not be read is not synced; any other failure to open it is reported. */
 static void test_directory_is_not_synced(void)
 {
     static const int errors[] = {EACCES, EIO, EMFILE};

@@ -55,7 +55,8 @@ static void check_loop(size_t n, size_t grain, size_t threads)
     CHECK_EQ(wrong_in_loop(n, grain, threads), 0);
 }
 
-/* A signal from outside is the caller's; what a thread does itself, it gets the signal of. */
+/* Workers block signals from outside, so that the caller's thread gets them, but none that a thread causes
+ * itself. */
 static void look_at_mask(void *context, size_t begin, size_t end)
 {
     atomic_size_t *wrong = context;
