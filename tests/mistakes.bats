@@ -320,6 +320,7 @@ hf/config.json tg-tokenize -m hf -o hf/config.json text
 hf/model.safetensors tg-tokenize -m hf -o hf/model.safetensors text
 hf/model.safetensors tg-init -t hf -o hf/model.safetensors
 hf/model.safetensors tg-convert hf --to hf --dtype bf16 --lossy -o hf
+hf/model.safetensors tg-convert hf --to hf --lossy -o hf
 pair/merges.txt tg-tokenize -t pair/vocab.json -o pair/merges.txt text
 pair/vocab.json tg-tokenize -t pair -o pair/vocab.json text
 hf/model.safetensors tg-eval -m hf --logits -o link.npz text
