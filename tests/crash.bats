@@ -1,4 +1,5 @@
-# Runs that are killed: each file is the old or the new one, and the same command reaches the same bytes.
+# Runs that are killed or end by a signal: each file is the old or the new one, and the same command reaches the same
+# bytes.
 
 load helper
 load faults
@@ -52,6 +53,32 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
     done
     swept "kills at random moments"
     [[ $CASES = $((2 * kills)) ]]
+}
+
+@test "a signal after the system calls of a save: nothing is left, and the same command reaches the result" {
+    need_sweep
+    local threads
+    LINES=$(saving "$FAULT_COMMANDS")
+    few 6
+    for threads in 1 2; do
+        export OMP_NUM_THREADS=$threads
+        sweep_all stop -e SIGPIPE "${FEW[@]}"
+        sweep_all stop -e SIGTERM "${FEW[@]}"
+    done
+    swept "signals at system calls"
+}
+
+# The main thread blocks the signal while it makes a temporary file; then another thread, which has been made to
+# read so wide a model, must not let it end the tool.
+@test "a signal after every call on files, with threads at work: nothing is left" {
+    need_sweep
+    export OMP_NUM_THREADS=2
+    tg-init -P tinygpt --n-embd 128 -o wide.npz 2> /dev/null
+    LINES='tg-convert wide.npz --to hf -o hf
+tg-convert wide.npz --to gguf --lossy -o m.gguf'
+    sweep_all stop -e SIGPIPE -c open,close,rename,unlink,mkdir
+    sweep_all stop -e SIGTERM -c open,close,rename,unlink,mkdir
+    swept "signals at calls on files"
 }
 
 # order: whether the calls on standard input are those of saves, each in this order.

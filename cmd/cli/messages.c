@@ -30,8 +30,7 @@ void cli_init(const char *name)
     fill_descriptor(STDIN_FILENO, O_WRONLY); /* reading it fails with EBADF, as if it were closed */
     fill_descriptor(STDOUT_FILENO, O_RDONLY);
     fill_descriptor(STDERR_FILENO, O_WRONLY);
-    cli_ignore_file_limit();
-    cli_catch_bus();
+    cli_begin_signals();
 }
 
 const char *cli_tool_name(void)

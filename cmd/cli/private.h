@@ -55,20 +55,19 @@ void cli_uses_stdout(void);
 /* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);
 
-/* Block SIGINT, SIGTERM and SIGHUP, and save the signal mask in *old; cli_release_stops() restores it. */
+/* Called once, by the main thread.  A write beyond the file size limit then fails with an error (SIGXFSZ is
+ * ignored), and a mapped file that becomes shorter is an error: a message, no temporary file, CLI_IO. */
+void cli_begin_signals(void);
+
+/* Put off the signals that end a tool (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU) until
+ * cli_release_stops(): the main thread blocks them, other threads leave them to it.  *old: its signal mask. */
 void cli_hold_stops(sigset_t *old);
 void cli_release_stops(const sigset_t *old);
 
-/* Register a file: if one of those signals ends the tool, the file is removed first.  One of each kind at a
- * time; a path that is too long is not registered. */
+/* Register a file, while those signals are put off: if one of them ends the tool, the file is removed first.
+ * One of each kind at a time; a path that is too long is not registered. */
 typedef enum cli_kept { CLI_TEMPORARY_FILE, CLI_LOCK_FILE, CLI_KEPT_FILES } cli_kept;
 void cli_keep_file(cli_kept kind, const char *path);
 void cli_forget_file(cli_kept kind);
-
-/* Ignore SIGXFSZ: a write beyond the file size limit then fails with an error. */
-void cli_ignore_file_limit(void);
-
-/* Turn a mapped file that becomes shorter into an error: a message, no temporary file, CLI_IO. */
-void cli_catch_bus(void);
 
 #endif

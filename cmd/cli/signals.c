@@ -1,5 +1,6 @@
 /* cli: signals that ask a tool to stop or to report its progress. */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static double stop_time; /* of the last request that counted; used with stop sig
 static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */
 static char bus_line[128];                             /* what on_bus() says */
 static volatile sig_atomic_t status_asked;
+static pthread_t main_thread;
 /* Files to remove: paths, and whether there is one. */
 static char kept[CLI_KEPT_FILES][8192];
 static volatile sig_atomic_t is_kept[CLI_KEPT_FILES];
@@ -46,11 +48,21 @@ void cli_drop_files(void)
             unlink(kept[kind]);
 }
 
+/* Leave a signal to the main thread, which may have blocked it until a file is registered. */
+_Noreturn static void pass_on(int number)
+{
+    pthread_kill(main_thread, number);
+    for (;;)
+        pause();
+}
+
 /* Remove the registered files, and let the signal end the tool when its handler returns. */
 static void end_at_once(int number)
 {
     const int sys = errno;
 
+    if (!pthread_equal(pthread_self(), main_thread))
+        pass_on(number);
     cli_drop_files();
     set_action(number, SIG_DFL);
     raise(number);
@@ -105,11 +117,6 @@ static void catch_unless_caught(int number, void (*action)(int))
         set_action(number, action);
 }
 
-void cli_ignore_file_limit(void)
-{
-    set_action(SIGXFSZ, SIG_IGN);
-}
-
 void cli_ignore_sigpipe(void)
 {
     set_action(SIGPIPE, SIG_IGN);
@@ -131,7 +138,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
     end_at_once(number);
 }
 
-void cli_catch_bus(void)
+static void catch_bus(void)
 {
     struct sigaction sa = {.sa_flags = SA_SIGINFO};
 
@@ -142,12 +149,21 @@ void cli_catch_bus(void)
     sigaction(SIGBUS, &sa, NULL);
 }
 
+void cli_begin_signals(void)
+{
+    main_thread = pthread_self();
+    set_action(SIGXFSZ, SIG_IGN);
+    catch_bus();
+}
+
 /* ---- files to remove: a save's temporary file, a lock */
 
 void cli_hold_stops(sigset_t *old)
 {
     sigset_t set;
 
+    for (size_t i = 0; i < N_ENDS; i++)
+        catch_unless_caught(ends[i], end_at_once);
     stop_set(&set);
     sigprocmask(SIG_BLOCK, &set, old);
 }
@@ -165,8 +181,6 @@ void cli_keep_file(cli_kept kind, const char *path)
         return;
     memcpy(kept[kind], path, n);
     is_kept[kind] = 1;
-    for (size_t i = 0; i < N_ENDS; i++)
-        catch_unless_caught(ends[i], end_at_once);
 }
 
 void cli_forget_file(cli_kept kind)

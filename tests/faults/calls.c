@@ -2,6 +2,7 @@
 #include "tests/faults/calls.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -95,9 +96,10 @@ int calls_error(const char *name)
         const char *name;
         int number;
     } errors[] = {
-        {"EINTR", EINTR}, {"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"ESTALE", ESTALE},
-        {"EXDEV", EXDEV}, {"EACCES", EACCES}, {"EMFILE", EMFILE}, {"EPIPE", EPIPE},   {"ENOENT", ENOENT},
-        {"EROFS", EROFS}, {"ENOLCK", ENOLCK}, {"EFBIG", EFBIG},   {"EPERM", EPERM},
+        {"EINTR", EINTR},   {"EIO", EIO},       {"ENOSPC", ENOSPC},   {"EDQUOT", EDQUOT},
+        {"ESTALE", ESTALE}, {"EXDEV", EXDEV},   {"EACCES", EACCES},   {"EMFILE", EMFILE},
+        {"EPIPE", EPIPE},   {"ENOENT", ENOENT}, {"EROFS", EROFS},     {"ENOLCK", ENOLCK},
+        {"EFBIG", EFBIG},   {"EPERM", EPERM},   {"SIGPIPE", SIGPIPE}, {"SIGTERM", SIGTERM},
     };
 
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)

@@ -14,7 +14,7 @@ void calls_choose(bool chosen[PLAN_CALLS_MAX], const char *list);
 const char *calls_name(int number);
 bool calls_removes(int number); /* files or directories */
 
-/* The number of an error, as "EIO". */
+/* The number of an error or a signal, as "EIO" or "SIGTERM". */
 int calls_error(const char *name);
 
 #endif

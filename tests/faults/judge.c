@@ -14,12 +14,18 @@
 
 #define REPORTS_MAX 10
 
-const char *const kind_names[KINDS] = {"memory",  "error",  "late",   "short", "kill",
+const char *const kind_names[KINDS] = {"memory",  "error",  "late",   "short", "kill", "stop",
                                        "moments", "closed", "reader", "size",  "trace"};
 
 static bool is_kill(const sweep *s)
 {
     return s->kind == KILL || s->kind == MOMENTS;
+}
+
+/* How a run with the fault may end, unless with the result. */
+static int expected_status(const sweep *s)
+{
+    return is_kill(s) ? 128 + SIGKILL : s->kind == STOP ? 128 + s->trial.plan->error : 3;
 }
 
 /* ---- what went wrong */
@@ -282,11 +288,11 @@ static void check_failure(sweep *s, const outcome *o)
         return;
     else if (s->kind == READER)
         judge_wrong(s, o, "expected the end by SIGPIPE, and no line");
-    else if (o->status != (is_kill(s) ? 128 + SIGKILL : 3))
-        judge_wrong(s, o, "expected status 3");
-    else if (!is_kill(s))
+    else if (o->status != expected_status(s))
+        judge_wrong(s, o, "expected status %d", expected_status(s));
+    else if (expected_status(s) == 3)
         check_message(s, o);
-    if (is_kill(s) || s->resumes)
+    if (expected_status(s) != 3 || s->resumes)
         check_again(s, o);
 }
 

@@ -7,7 +7,20 @@
 #include "tests/faults/snapshot.h"
 #include "tests/faults/trial.h"
 
-typedef enum kind { MEMORY, ERROR, LATE, SHORT, KILL, MOMENTS, CLOSED, READER, SIZE, TRACE, KINDS } kind;
+typedef enum kind {
+    MEMORY,
+    ERROR,
+    LATE,
+    SHORT,
+    KILL,
+    STOP,
+    MOMENTS,
+    CLOSED,
+    READER,
+    SIZE,
+    TRACE,
+    KINDS
+} kind;
 
 extern const char *const kind_names[KINDS];
 

@@ -19,7 +19,8 @@ typedef enum plan_kind {
     PLAN_ERROR,  /* a system call is not made, and fails */
     PLAN_LATE,   /* a system call is made, and then reported as failed */
     PLAN_SHORT,  /* a read or a write transfers one byte */
-    PLAN_KILL    /* SIGKILL before a system call */
+    PLAN_KILL,   /* SIGKILL before a system call */
+    PLAN_STOP    /* a signal to the process after a system call: the driver sends it */
 } plan_kind;
 
 /* A system call that was made, with its first path, or its descriptor; what went to standard error. */
@@ -34,11 +35,12 @@ typedef struct plan {
     plan_kind kind;
     uint64_t nth;               /* of the calls that count, from 1 */
     uint64_t period;            /* 0: once; otherwise every period-th call after it, too */
-    int32_t error;              /* errno of the calls that fail */
+    int32_t error;              /* errno of the calls that fail; the number of the signal */
     bool calls[PLAN_CALLS_MAX]; /* the system calls that count, except writes to standard error */
     bool maps_files;            /* mappings of files are not allocations */
     /* what happened: written by the library */
     _Atomic uint64_t count, fired;
+    _Atomic bool sent;            /* the signal: written by the driver, once `fired` is not 0 */
     _Atomic int32_t fired_call;   /* number of the last system call that failed */
     bool failed[PLAN_CALLS_MAX];  /* the system calls of which one failed */
     _Atomic int64_t live;         /* blocks that the tool and its libraries, libc excepted, hold */

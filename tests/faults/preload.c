@@ -345,7 +345,19 @@ static bool transfers(long number)
     return number == SYS_read || number == SYS_write || number == SYS_pread64 || number == SYS_pwrite64;
 }
 
-/* A system call that is to fail. */
+/* Wait for the signal of the driver: the tool's sandbox may not let the process send it to itself.  Then give
+ * the other threads time to take it, if this one blocks it. */
+static void wait_for_signal(void)
+{
+    const struct timespec nap = {.tv_nsec = 100 * 1000};
+
+    while (!atomic_load(&the_plan->sent))
+        (void)call(SYS_nanosleep, (long[6]){(long)&nap});
+    for (int i = 0; i < 10; i++)
+        (void)call(SYS_nanosleep, (long[6]){(long)&nap});
+}
+
+/* A system call that is to fail, or at which the process gets a signal. */
 static long fail(long number, long a[6])
 {
     long result;
@@ -357,6 +369,10 @@ static long fail(long number, long a[6])
         (void)call(SYS_kill, (long[6]){getpid(), SIGKILL});
         (void)call(SYS_exit_group, (long[6]){128 + SIGKILL}); /* if it may not send signals */
         return 0;
+    case PLAN_STOP:
+        result = call(number, a);
+        wait_for_signal();
+        return result;
     case PLAN_SHORT:
         if (transfers(number) && a[2] > 1)
             a[2] = 1;

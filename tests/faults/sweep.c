@@ -9,6 +9,7 @@
  *     error, late      the nth system call fails, without or after its effect: -c CALLS -e ERROR
  *     short            the nth read or write transfers one byte
  *     kill             SIGKILL before the nth system call; the same command then reaches the same result
+ *     stop             a signal after the nth system call: -e SIGNAL; then, as after kill
  *     moments          SIGKILL at random moments, a few times in a row, and so on
  *     closed           standard descriptors are closed: all eight combinations
  *     reader           who reads standard output stops after some bytes
@@ -17,7 +18,7 @@
  *
  *     -a COMMAND       a shell command that must succeed after each case, and after the undisturbed run
  *     -c CALLS         the system calls that count: calls.c has their names (default: file, all of them)
- *     -e ERROR         how they fail: EIO and so on
+ *     -e ERROR         how they fail: EIO and so on; the signal: SIGPIPE or SIGTERM
  *     -f               mappings of files do not fail: another result is right where they do
  *     -g               the nth call and all after it; every other one, if the error is EINTR
  *     -m MAX           at most so many cases, evenly spread (default: all)
@@ -62,11 +63,8 @@ static void run_case(sweep *s)
 
 /* ---- kinds of sweeps */
 
-static const plan_kind plan_kinds[KINDS] = {[MEMORY] = PLAN_MEMORY,
-                                            [ERROR] = PLAN_ERROR,
-                                            [LATE] = PLAN_LATE,
-                                            [SHORT] = PLAN_SHORT,
-                                            [KILL] = PLAN_KILL};
+static const plan_kind plan_kinds[KINDS] = {[MEMORY] = PLAN_MEMORY, [ERROR] = PLAN_ERROR, [LATE] = PLAN_LATE,
+                                            [SHORT] = PLAN_SHORT,   [KILL] = PLAN_KILL,   [STOP] = PLAN_STOP};
 
 /* Until the fault does not happen any more. */
 static void sweep_calls(sweep *s)
@@ -276,7 +274,8 @@ static void parse(sweep *s, int argc, char **argv)
     s->trial.command = argv + optind;
     s->tool = argv[optind];
     s->trial.plan->error = calls_error(error);
-    if (s->kind == ERROR || s->kind == LATE || s->kind == SHORT || s->kind == KILL || s->kind == TRACE)
+    if (s->kind == ERROR || s->kind == LATE || s->kind == SHORT || s->kind == KILL || s->kind == STOP ||
+        s->kind == TRACE)
         calls_choose(s->trial.plan->calls, calls);
 }
 

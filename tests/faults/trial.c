@@ -43,6 +43,7 @@ void trial_open(trial *t)
 static void clear_report(plan *p)
 {
     p->count = p->fired = p->leak = 0;
+    p->sent = false;
     p->live = p->live_in_libc = 0;
     p->fired_call = -1;
     p->ended = false;
@@ -147,6 +148,26 @@ static void wait_seconds(double seconds)
         ;
 }
 
+/* Wait for the end of the command; send it the signal when it waits for that. */
+static int wait_for_end(const trial *t, pid_t child)
+{
+    int status;
+    pid_t ended;
+
+    while ((ended = waitpid(child, &status, t->plan->kind == PLAN_STOP && !t->plan->sent ? WNOHANG : 0)) ==
+           0) {
+        if (t->plan->fired > 0) {
+            kill(child, t->plan->error);
+            t->plan->sent = true;
+        } else {
+            wait_seconds(1e-4);
+        }
+    }
+    if (ended != child)
+        fatal("waitpid: %s", strerror(errno));
+    return status;
+}
+
 outcome trial_run(const trial *t)
 {
     int ends[2] = {-1, -1}, err[2], status;
@@ -178,8 +199,7 @@ outcome trial_run(const trial *t)
         wait_seconds(t->seconds);
         kill(child, SIGKILL);
     }
-    if (waitpid(child, &status, 0) != child)
-        fatal("waitpid: %s", strerror(errno));
+    status = wait_for_end(t, child);
     o.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     take_bytes(err[0], PIPE_BYTES, &o.err);
     if (t->reader < 0) {
