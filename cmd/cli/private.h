@@ -60,7 +60,7 @@ void cli_say_at_once(const char *line);
 void cli_begin_signals(void);
 
 /* Put off the signals that end a tool (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU) until
- * cli_release_stops(): the main thread blocks them, other threads leave them to it.  *old: its signal mask. */
+ * cli_release_stops(): the main thread blocks them, other threads leave them to it.  *old: its mask. */
 void cli_hold_stops(sigset_t *old);
 void cli_release_stops(const sigset_t *old);
 
