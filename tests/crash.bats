@@ -72,7 +72,7 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
 # read so wide a model, must not let it end the tool.
 @test "a signal after every call on files, with threads at work: nothing is left" {
     need_sweep
-    export OMP_NUM_THREADS=2
+    export OMP_NUM_THREADS=3
     tg-init -P tinygpt --n-embd 128 -o wide.npz 2> /dev/null
     LINES='tg-convert wide.npz --to hf -o hf
 tg-convert wide.npz --to gguf --lossy -o m.gguf'

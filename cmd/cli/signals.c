@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -21,9 +22,9 @@ static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers
 static char bus_line[128];                             /* what on_bus() says */
 static volatile sig_atomic_t status_asked;
 static pthread_t main_thread;
-/* Files to remove: paths, and whether there is one. */
+/* Files to remove: paths, whether there is one, and whether another thread may be ending the tool. */
 static char kept[CLI_KEPT_FILES][8192];
-static volatile sig_atomic_t is_kept[CLI_KEPT_FILES];
+static atomic_bool is_kept[CLI_KEPT_FILES], dropped;
 
 static void stop_set(sigset_t *set)
 {
@@ -43,29 +44,36 @@ static void set_action(int number, void (*action)(int))
 
 void cli_drop_files(void)
 {
+    dropped = true;
     for (int kind = 0; kind < CLI_KEPT_FILES; kind++)
         if (is_kept[kind])
             unlink(kept[kind]);
 }
 
-/* Leave a signal to the main thread, which may have blocked it until a file is registered. */
-_Noreturn static void pass_on(int number)
+/* Leave a signal to the main thread, which may have blocked it until a file is registered.  Return only if
+ * that thread has begun to ignore it. */
+static void pass_on(int number)
 {
+    struct sigaction now;
+
     pthread_kill(main_thread, number);
-    for (;;)
-        pause();
+    while (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
 }
 
-/* Remove the registered files, and let the signal end the tool when its handler returns. */
+/* Remove the registered files, and let the signal end the tool when its handler returns: in the main thread.
+ */
 static void end_at_once(int number)
 {
     const int sys = errno;
 
-    if (!pthread_equal(pthread_self(), main_thread))
+    if (pthread_equal(pthread_self(), main_thread)) {
+        cli_drop_files();
+        set_action(number, SIG_DFL);
+        raise(number);
+    } else {
         pass_on(number);
-    cli_drop_files();
-    set_action(number, SIG_DFL);
-    raise(number);
+    }
     errno = sys;
 }
 
@@ -165,12 +173,12 @@ void cli_hold_stops(sigset_t *old)
     for (size_t i = 0; i < N_ENDS; i++)
         catch_unless_caught(ends[i], end_at_once);
     stop_set(&set);
-    sigprocmask(SIG_BLOCK, &set, old);
+    pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
 void cli_release_stops(const sigset_t *old)
 {
-    sigprocmask(SIG_SETMASK, old, NULL);
+    pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
 void cli_keep_file(cli_kept kind, const char *path)
@@ -180,12 +188,14 @@ void cli_keep_file(cli_kept kind, const char *path)
     if (n > sizeof kept[kind])
         return;
     memcpy(kept[kind], path, n);
-    is_kept[kind] = 1;
+    is_kept[kind] = true;
+    if (dropped)
+        unlink(path);
 }
 
 void cli_forget_file(cli_kept kind)
 {
-    is_kept[kind] = 0;
+    is_kept[kind] = false;
 }
 
 /* ---- requests */
@@ -246,7 +256,7 @@ void cli_raise(int number)
     set_action(number, SIG_DFL);
     sigemptyset(&set);
     sigaddset(&set, number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     raise(number);
     _exit(128 + number);
 }

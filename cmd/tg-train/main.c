@@ -402,8 +402,6 @@ static tg_status work(struct job *job, tg_err *err)
         return status;
     if (s->complete)
         return job->team->rank == 0 ? already_complete(job, err) : TG_OK;
-    if (!s->stream)
-        cli_ignore_sigpipe(); /* a reader of messages that has ended must not end the training */
     if (!(status = team_settle(job->team, prepare(job, err), err))) {
         tg_trainer_deal(&job->trainer);
         cli_catch_stop("finishing this step, then saving; again to stop now",

@@ -295,6 +295,8 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     *s = (train_setup){.options = o, .team = team, .source = cli_model_path(o->model), .lock = {.fd = -1}};
     s->target = o->output ? o->output : s->source;
     s->stream = cli_output_is_stream(s->target);
+    if (!s->stream)
+        cli_ignore_sigpipe(); /* a reader of messages that has ended must not keep a model from being saved */
     if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
         (status = load_text(s, err)))
         return status;

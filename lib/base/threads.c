@@ -213,7 +213,8 @@ static void forget_threads(void)
 }
 
 /* Signals that a thread causes itself: if a worker blocked them, no handler would get its SIGBUS, and its
- * write to a pipe without a reader would fail instead of ending the program. */
+ * write to a pipe without a reader would fail instead of ending the program.  It blocks those that its
+ * creator blocks. */
 static const int own_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGPIPE, SIGXFSZ};
 
 static bool create_thread(size_t number)
@@ -228,9 +229,11 @@ static bool create_thread(size_t number)
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
-    for (size_t i = 0; i < sizeof own_signals / sizeof own_signals[0]; i++)
-        sigdelset(&all, own_signals[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (size_t i = 0; i < sizeof own_signals / sizeof own_signals[0]; i++)
+        if (!sigismember(&before, own_signals[i]))
+            sigdelset(&all, own_signals[i]);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
     ok = pthread_create(&thread, &attributes, work, &loop.stretch[number]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);

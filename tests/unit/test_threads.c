@@ -78,6 +78,19 @@ static void signals_of_a_thread(void)
     CHECK_EQ(wrong, 0);
 }
 
+/* They block what their creator blocks. */
+static void look_at_inherited_mask(void *context, size_t begin, size_t end)
+{
+    atomic_size_t *wrong = context;
+    sigset_t blocked;
+
+    (void)begin, (void)end;
+    if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) != 0 || !sigismember(&blocked, SIGPIPE) ||
+        sigismember(&blocked, SIGBUS))
+        ++*wrong;
+    usleep(1000);
+}
+
 static void every_part_once(void)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 64, 1000, N_MAX};
@@ -245,6 +258,28 @@ static void check_child(rlim_t memory)
     CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
+/* In a child, whose threads are new. */
+static void a_blocked_signal_stays_blocked(void)
+{
+    const pid_t child = fork();
+    atomic_size_t wrong = 0;
+    sigset_t pipe;
+    int status = -1;
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        sigemptyset(&pipe);
+        sigaddset(&pipe, SIGPIPE);
+        if (pthread_sigmask(SIG_BLOCK, &pipe, NULL) != 0)
+            _exit(9);
+        tg_threads_run_on(3, 30, 1, look_at_inherited_mask, &wrong);
+        _exit(wrong > 0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
 static void a_child_has_threads_of_its_own(void)
 {
     tg_threads_set(4);
@@ -284,6 +319,7 @@ int main(void)
 {
     RUN(every_part_once);
     RUN(signals_of_a_thread);
+    RUN(a_blocked_signal_stays_blocked);
     RUN(many_loops);
     RUN(a_loop_inside_a_loop);
     RUN(loops_beside_each_other);
