@@ -53,6 +53,16 @@ tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
     swept "system calls of saves that fail"
 }
 
+@test "errors of stat: every one, with a model of several files and with bare numbers" {
+    need_sweep
+    LINES='tg-info in/hf
+tg-convert in/hf -o m.npz
+tg-convert in/t.bin --from uint16 -o t.npz'
+    sweep_all error -e EIO -c stat
+    sweep_all error -g -e EIO -c stat
+    swept "stats that fail"
+}
+
 # NFS repeats a call whose reply got lost, and reports how that ends.
 @test "errors after the effect, as with NFS" {
     need_sweep

@@ -193,7 +193,9 @@ static void allow(struct rules *r, int fd, uint64_t rights)
         miss(r);
         return;
     }
-    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+    if (fstat(fd, &st) != 0)
+        miss(r);
+    else if (!S_ISDIR(st.st_mode))
         rule.rights &= FILE_RIGHTS;
     if (rule.rights != 0 && syscall(ADD_RULE, r->fd, RULE_PATH_BENEATH, &rule, 0) != 0 && errno != EBADFD &&
         r->sys == 0)
@@ -226,8 +228,10 @@ static void allow_input(struct rules *r, const char *path)
     struct stat st = {0};
     int again;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0 && !tg_path_keep(path, again))
+    if (fd >= 0 && fstat(fd, &st) != 0)
+        miss(r);
+    else if (S_ISREG(st.st_mode) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0 &&
+             !tg_path_keep(path, again))
         close(again);
     allow(r, fd, S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
 }
@@ -289,7 +293,9 @@ static void allow_model(struct rules *r, const char *path)
     struct stat st;
     char *directory;
 
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (stat(path, &st) != 0) {
+        miss(r);
+    } else if (S_ISDIR(st.st_mode)) {
         allow_parts(r, path);
         return;
     }
@@ -312,7 +318,9 @@ static void allow_output(struct rules *r, const char *path)
     tg_err err;
     char *target, *directory;
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    if (stat(path, &st) != 0) {
+        miss(r);
+    } else if (!S_ISREG(st.st_mode)) {
         allow(r, place(path), OUTPUT_RIGHTS);
         return;
     }

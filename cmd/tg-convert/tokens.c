@@ -17,7 +17,7 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
 {
     const tg_token_ask ask = {tok, o->vocab_size};
     cli_output out;
-    uint64_t count = 0;
+    tg_token_copy copied;
     tg_status status;
 
     if ((status = convert_spares(o, o->target, err)) ||
@@ -25,10 +25,10 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
         tg_source_close(source);
         return status;
     }
-    if ((status = tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &count, err)))
-        status = tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : target_name(o));
+    if ((status = tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &copied, err)))
+        status = tg_err_in(err, copied.source_failed ? cli_input_name(o->source) : target_name(o));
     else if (!(status = cli_output_commit(&out, err)))
-        cli_say("%s: %s token%s%s", target_name(o), cli_count(count), cli_plural(count),
+        cli_say("%s: %s token%s%s", target_name(o), cli_count(copied.count), cli_plural(copied.count),
                 o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not tell the tokenizer");
     cli_output_abort(&out);
     return status;

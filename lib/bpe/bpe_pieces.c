@@ -119,6 +119,7 @@ static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_
     while (!status && ended && at < n) {
         size_t done;
 
+        /* unreached: a long piece that has been begun: more than one byte of it is left */
         if (end == at + 1 && p->bpe->all_bytes && p->long_piece.block == 0) {
             at += encode_single_bytes(p, text + at, n - at);
             end = at + 1;

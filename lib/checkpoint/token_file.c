@@ -88,6 +88,7 @@ struct input {
     tg_token_format format;
     tg_tokens_reader *archive; /* of an archive, which owns the source */
     uint64_t left, at;         /* of llm.c's: ids; ids read */
+    bool failed;
 };
 
 static tg_status begin_llmc(struct input *in, tg_err *err)
@@ -186,6 +187,7 @@ static tg_status next_ids(struct input *in, const void **ids, size_t *n, size_t 
     else if (!(status = tg_tokens_next(in->archive, ids, n, err)) && *n > 0)
         *width = tg_ids_width(tg_tokenizer_vocab_size(tg_tokens_tokenizer(in->archive)));
     in->at += status ? 0 : *n;
+    in->failed = status != TG_OK;
     return status;
 }
 
@@ -273,11 +275,16 @@ static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
     return status ? status : read_from(&in->source, -(off_t)(pass.source.at - at + pass.source.ready), err);
 }
 
-static bool is_regular(int fd)
+/* Only a file can be read twice: first for the number of ids. */
+static tg_status check_file(int fd, tg_err *err)
 {
     struct stat st;
 
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (fstat(fd, &st) != 0)
+        return tg_fail_sys(err, "cannot be examined");
+    if (S_ISREG(st.st_mode))
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "how many ids there are is not known from a pipe: give --vocab-size");
 }
 
 static tg_status begin_archive(struct output *out, struct input *in, const tg_token_ask *ask, tg_err *err)
@@ -291,11 +298,10 @@ static tg_status begin_archive(struct output *out, struct input *in, const tg_to
     if (theirs || ask->tokenizer) {
         out->tokenizer = tg_tokenizer_share(theirs ? theirs : ask->tokenizer);
     } else {
-        if (n == 0 && !is_regular(in->source.fd))
-            return tg_fail(err, TG_EUSAGE,
-                           "how many ids there are is not known from a pipe: give --vocab-size");
-        if (n == 0 && (status = ids_needed(&n, in, err)))
+        if (n == 0 && ((status = check_file(in->source.fd, err)) || (status = ids_needed(&n, in, err)))) {
+            in->failed = true;
             return status;
+        }
         status = tg_bare_ids_create(&out->tokenizer, n, err);
     }
     if (status)
@@ -370,15 +376,16 @@ static tg_status copy(struct output *out, struct input *in, const tg_token_ask *
 }
 
 tg_status tg_token_file_convert(int fd, tg_token_format to, tg_source *source, bool raw,
-                                const tg_token_ask *ask, uint64_t *count, tg_err *err)
+                                const tg_token_ask *ask, tg_token_copy *copied, tg_err *err)
 {
     struct input in;
     struct output out = {0};
     tg_status status = open_input(&in, source, raw, err);
 
+    in.failed = status != TG_OK;
     if (!status && !(status = open_output(&out, fd, to, err)))
         status = copy(&out, &in, ask, err);
-    *count = out.count;
+    *copied = (tg_token_copy){out.count, in.failed || status == TG_EDATA};
     close_output(&out);
     close_input(&in);
     return status;

@@ -33,9 +33,14 @@ typedef struct tg_token_ask {
     size_t vocab_size;             /* of that kind; 0: the highest id and one, if the source is a file */
 } tg_token_ask;
 
+typedef struct tg_token_copy {
+    uint64_t count;     /* of ids */
+    bool source_failed; /* not the output */
+} tg_token_copy;
+
 /*
- * Copy all ids from the source, at its beginning, to fd, in another format; *count is their number.  raw: the
- * source has 16-bit numbers only; otherwise its first bytes tell.  Takes ownership of the source.
+ * Copy all ids from the source, at its beginning, to fd, in another format; *copied says how it went.  raw:
+ * the source has 16-bit numbers only; otherwise its first bytes tell.  Takes ownership of the source.
  *
  * TG_EDATA: the source is no file of tokens, or damaged; an id is outside the tokenizer's vocabulary; an
  * archive of another tokenizer than ask's.  TG_EUSAGE: an id does not fit in 16 bits; the number of ids,
@@ -43,6 +48,6 @@ typedef struct tg_token_ask {
  * is needed.  TG_EIO, TG_ENOMEM.  Memory: one chunk.
  */
 TG_MUST_CHECK tg_status tg_token_file_convert(int fd, tg_token_format to, tg_source *source, bool raw,
-                                              const tg_token_ask *ask, uint64_t *count, tg_err *err);
+                                              const tg_token_ask *ask, tg_token_copy *copied, tg_err *err);
 
 #endif

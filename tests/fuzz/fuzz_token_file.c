@@ -34,16 +34,16 @@ static size_t convert(uint8_t *out, int fd, tg_token_format to, bool raw, const 
 {
     const int target = memfd_create("ids", 0);
     tg_source source;
-    uint64_t count;
+    tg_token_copy copied;
     size_t n = SIZE_MAX;
     tg_err err = {0};
 
     must(tg_source_open(&source, fd, &err) == TG_OK);
-    if (tg_token_file_convert(target, to, &source, raw, ask, &count, &err))
+    if (tg_token_file_convert(target, to, &source, raw, ask, &copied, &err))
         must(err.message[0] != '\0');
     else
         n = input_take(target, out, OUT_MAX);
-    must(n == SIZE_MAX || to != TG_TOKENS_UINT16 || n == 2 * count || n == OUT_MAX);
+    must(n == SIZE_MAX || to != TG_TOKENS_UINT16 || n == 2 * copied.count || n == OUT_MAX);
     close(target);
     return n;
 }
@@ -53,11 +53,11 @@ static void convert_to_pipe(int fd, bool raw)
 {
     const tg_token_ask ask = {NULL, VOCAB};
     tg_source source;
-    uint64_t count;
+    tg_token_copy copied;
     int ends[2];
 
     must(pipe(ends) == 0 && tg_source_open(&source, fd, NULL) == TG_OK);
-    must(tg_token_file_convert(ends[1], TG_TOKENS_LLMC, &source, raw, &ask, &count, NULL) != TG_OK);
+    must(tg_token_file_convert(ends[1], TG_TOKENS_LLMC, &source, raw, &ask, &copied, NULL) != TG_OK);
     close(ends[0]);
     close(ends[1]);
 }

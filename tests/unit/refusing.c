@@ -180,8 +180,10 @@ long __wrap_sysconf(int name)
 
 ssize_t __real_getxattr(const char *path, const char *name, void *to, size_t n);
 int __real_fsetxattr(int fd, const char *name, const void *from, size_t n, int flags);
+int __real_fremovexattr(int fd, const char *name);
 ssize_t __wrap_getxattr(const char *path, const char *name, void *to, size_t n);
 int __wrap_fsetxattr(int fd, const char *name, const void *from, size_t n, int flags);
+int __wrap_fremovexattr(int fd, const char *name);
 
 ssize_t __wrap_getxattr(const char *path, const char *name, void *to, size_t n)
 {
@@ -191,6 +193,11 @@ ssize_t __wrap_getxattr(const char *path, const char *name, void *to, size_t n)
 int __wrap_fsetxattr(int fd, const char *name, const void *from, size_t n, int flags)
 {
     return refused("fsetxattr") ? -1 : __real_fsetxattr(fd, name, from, n, flags);
+}
+
+int __wrap_fremovexattr(int fd, const char *name)
+{
+    return refused("fremovexattr") ? -1 : __real_fremovexattr(fd, name);
 }
 
 #endif

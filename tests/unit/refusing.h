@@ -2,7 +2,8 @@
  * refusing: system calls that fail on demand, as they rarely do.  A test that is linked with it, and with
  * --wrap for these calls (unit.mk), says which call fails next:
  *
- *   open close stat fstat readlink lseek fsync flock read write pwrite mmap munmap sysconf getxattr fsetxattr
+ *   open close stat fstat readlink lseek fsync flock read write pwrite mmap munmap sysconf
+ *   getxattr fsetxattr fremovexattr
  */
 #ifndef TG_TESTS_REFUSING_H
 #define TG_TESTS_REFUSING_H

@@ -177,6 +177,10 @@ static void test_access_list(void)
     CHECK_EQ(mode_of("listed/a"), 0644);
     CHECK_OK(save_text("listed/a", "new", &err), &err);
     CHECK(mode_of("listed/a") == 0644 && has_list("listed/a"));
+    refuse("fstat", 2, EIO); /* the new group cannot be told */
+    CHECK_OK(save_text("listed/a", "anew", &err), &err);
+    CHECK(refused_all() && mode_of("listed/a") == 0600 && !has_list("listed/a"));
+    must(give_list("listed/a", "system.posix_acl_access", 4));
     refuse("fsetxattr", 1, EPERM);
     CHECK_OK(save_text("listed/a", "newer", &err), &err);
     CHECK(refused_all() && mode_of("listed/a") == 0600 && !has_list("listed/a"));
@@ -189,9 +193,37 @@ static void test_access_list(void)
     CHECK(mode_of("listed/a") == 0660 && !has_list("listed/a"));
 }
 
+/* A file has no list, or its file system none: its rights are kept, unless a list of the directory's may have
+ * come in. */
+static void test_no_access_list(void)
+{
+    static const struct {
+        const char *call;
+        int error;
+        mode_t want;
+    } calls[] = {{"getxattr", ENOTSUP, 0664},     {"getxattr", ENOSYS, 0664},
+                 {"getxattr", EIO, 0600},         {"fremovexattr", ENODATA, 0664},
+                 {"fremovexattr", ENOTSUP, 0664}, {"fremovexattr", ENOSYS, 0664},
+                 {"fremovexattr", EIO, 0600}};
+    tg_err err = {0};
+
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        write_file("unlisted", "old");
+        must(chmod("unlisted", 0664) == 0);
+        refuse(calls[i].call, 1, calls[i].error);
+        CHECK_OK(save_text("unlisted", "new", &err), &err);
+        CHECK(refused_all());
+        CHECK_EQ(mode_of("unlisted"), calls[i].want);
+    }
+}
+
 #else
 
 static void test_access_list(void)
+{
+}
+
+static void test_no_access_list(void)
 {
 }
 
@@ -435,6 +467,18 @@ static void test_temp_is_taken(void)
     CHECK_EQ(leftovers("."), 0);
 }
 
+/* Another process removes a left file while this one locks it. */
+static void test_left_is_removed(void)
+{
+    tg_err err = {0};
+
+    write_file(first_temp(), "");
+    refuse_meanwhile("flock", 1, remove_temp);
+    CHECK_OK(save_text("saved", "new", &err), &err);
+    CHECK(refused_all());
+    CHECK_EQ(leftovers("."), 0);
+}
+
 /* What has been left stays if its owner is another user, or cannot be told. */
 static void test_left_by_whom(void)
 {
@@ -540,6 +584,15 @@ static void test_spare(void)
     CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
     CHECK_HAS(err.message, "cannot be replaced: ");
     CHECK(access("busy/other.spare", F_OK) != 0);
+    /* nor named; and nobody asks why */
+    CHECK_OK(tg_save_begin(&save, "busy/third", &err), &err);
+    save.spare = ".spare";
+    must(mkdir("busy/third", 0755) == 0);
+    failing_after(0);
+    CHECK_EQ(tg_save_commit(&save, NULL), TG_EIO);
+    failing_after(-1);
+    CHECK_EQ(leftovers("busy"), 0);
+    CHECK(access("busy/third.spare", F_OK) != 0);
 }
 
 /* A rename that fails is not taken for one whose reply got lost. */
@@ -736,6 +789,25 @@ static void test_read_only(void)
     CHECK_EQ(save_text("locked", "new", &err), TG_EIO);
     CHECK(holds("locked", "old"));
     must(unlink("locked") == 0);
+}
+
+/* ---- what is there */
+
+static void test_examine_found(void)
+{
+    bool exists;
+    tg_err err = {0};
+
+    must(symlink("ring", "ring") == 0);
+    CHECK_EQ(tg_path_examine_found("ring", &exists, &err), TG_EIO);
+    CHECK(err.sys == ELOOP && !exists);
+    CHECK_HAS(err.message, "ring: ");
+    CHECK_OK(tg_path_examine_found("nowhere", &exists, &err), &err);
+    CHECK(!exists);
+    CHECK_OK(tg_path_examine_found(".", &exists, &err), &err);
+    CHECK(exists);
+    CHECK_EQ(tg_path_examine_found("/dev/null", &exists, &err), TG_EDATA);
+    must(unlink("ring") == 0);
 }
 
 /* ---- beside */
@@ -945,6 +1017,20 @@ static void test_lock_is_passed(void)
     remove_lock();
 }
 
+/* Or before it is opened. */
+static void test_lock_is_removed(void)
+{
+    tg_lock lock;
+    tg_err err = {0};
+
+    write_file(".tg-passed.lock", "");
+    refuse_meanwhile("open", 2, remove_lock);
+    CHECK_OK(tg_lock_take(&lock, "passed", &err), &err);
+    CHECK(refused_all());
+    check_locked("passed");
+    tg_lock_release(&lock);
+}
+
 static void test_lock_is_interrupted(void)
 {
     static const char *const calls[] = {"open", "flock"};
@@ -1076,6 +1162,7 @@ int main(void)
     RUN(test_permissions_stay);
     RUN(test_rights_of_a_lost_group);
     RUN(test_access_list);
+    RUN(test_no_access_list);
     RUN(test_abort);
     RUN(test_left_by_the_killed);
     RUN(test_links_stay);
@@ -1085,6 +1172,7 @@ int main(void)
     RUN(test_failures_that_do_no_harm);
     RUN(test_fails_at_the_end);
     RUN(test_temp_is_taken);
+    RUN(test_left_is_removed);
     RUN(test_left_by_whom);
     RUN(test_left_by_another_host);
     RUN(test_next_is_not_left);
@@ -1100,12 +1188,14 @@ int main(void)
     RUN(test_devices);
     RUN(test_read_only);
     RUN(test_beside);
+    RUN(test_examine_found);
     RUN(test_no_memory_for_name);
     RUN(test_stamps);
     RUN(test_paths);
     RUN(test_kept);
     RUN(test_lock);
     RUN(test_lock_is_passed);
+    RUN(test_lock_is_removed);
     RUN(test_lock_is_interrupted);
     RUN(test_lock_is_hidden);
     RUN(test_lock_in_turns);

@@ -515,7 +515,7 @@ static void test_llmc_padding(void)
 
 /* Convert a file to another; its bytes are in out, their number is returned. */
 static tg_status convert(const char *from, bool raw, tg_token_format to, const char *name,
-                         const tg_token_ask *ask, uint64_t *count, tg_err *err)
+                         const tg_token_ask *ask, tg_token_copy *copied, tg_err *err)
 {
     char source_path[4096];
     tg_source source;
@@ -528,7 +528,7 @@ static tg_status convert(const char *from, bool raw, tg_token_format to, const c
     CHECK(in >= 0 && out >= 0);
     status = tg_source_open(&source, in, err);
     if (!status)
-        status = tg_token_file_convert(out, to, &source, raw, ask, count, err);
+        status = tg_token_file_convert(out, to, &source, raw, ask, copied, err);
     close(in);
     close(out);
     return status;
@@ -559,24 +559,24 @@ static void test_tokens(void)
     const uint16_t ids[] = {5, 300, 0, 7};
     const tg_token_ask none = {0};
     unsigned char llmc[TG_LLMC_HEADER + sizeof ids];
-    uint64_t count;
+    tg_token_copy copied;
     tg_err err = {0};
 
     CHECK_OK(tg_llmc_tokens_header(llmc, 4, &err), &err);
     memcpy(llmc + TG_LLMC_HEADER, ids, sizeof ids);
     write_file("raw", ids, sizeof ids);
     CHECK(!has_tokens(in_directory("raw")));
-    CHECK_OK(convert("raw", true, TG_TOKENS_LLMC, "llmc", &none, &count, &err), &err);
-    CHECK_EQ(count, 4);
+    CHECK_OK(convert("raw", true, TG_TOKENS_LLMC, "llmc", &none, &copied, &err), &err);
+    CHECK_EQ(copied.count, 4);
     expect_file("llmc", llmc, sizeof llmc);
     CHECK(has_tokens(in_directory("llmc")));
-    CHECK_OK(convert("llmc", false, TG_TOKENS_NPZ, "tokens", &none, &count, &err), &err);
+    CHECK_OK(convert("llmc", false, TG_TOKENS_NPZ, "tokens", &none, &copied, &err), &err);
     CHECK(has_tokens(in_directory("tokens")));
-    CHECK_OK(convert("tokens", false, TG_TOKENS_UINT16, "again", &none, &count, &err), &err);
-    CHECK_EQ(count, 4);
+    CHECK_OK(convert("tokens", false, TG_TOKENS_UINT16, "again", &none, &copied, &err), &err);
+    CHECK_EQ(copied.count, 4);
     expect_file("again", ids, sizeof ids);
-    CHECK_OK(convert("tokens", false, TG_TOKENS_NPZ, "same", &none, &count, &err), &err);
-    CHECK_EQ(convert("raw", false, TG_TOKENS_NPZ, "x", &none, &count, &err), TG_EDATA);
+    CHECK_OK(convert("tokens", false, TG_TOKENS_NPZ, "same", &none, &copied, &err), &err);
+    CHECK_EQ(convert("raw", false, TG_TOKENS_NPZ, "x", &none, &copied, &err), TG_EDATA);
     CHECK(!has_tokens(in_directory("none")));
 }
 
@@ -602,18 +602,18 @@ static void test_wide_tokens(void)
     const int32_t ids[] = {3, 65535, 65536};
     const uint16_t narrow[] = {3, 65535};
     const tg_token_ask none = {0};
-    uint64_t count;
+    tg_token_copy copied;
     tg_err err = {0};
 
     write_archive("wide", ids, 3);
-    CHECK_EQ(convert("wide", false, TG_TOKENS_UINT16, "x", &none, &count, &err), TG_EUSAGE);
+    CHECK_EQ(convert("wide", false, TG_TOKENS_UINT16, "x", &none, &copied, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "id 65536 at position 2 does not fit in 16 bits");
     write_archive("wide", ids, 2);
-    CHECK_OK(convert("wide", false, TG_TOKENS_UINT16, "x", &none, &count, &err), &err);
+    CHECK_OK(convert("wide", false, TG_TOKENS_UINT16, "x", &none, &copied, &err), &err);
     expect_file("x", narrow, sizeof narrow);
     write_archive("wide", ids, 0);
-    CHECK_OK(convert("wide", false, TG_TOKENS_NPZ, "x", &none, &count, &err), &err);
-    CHECK_EQ(count, 0);
+    CHECK_OK(convert("wide", false, TG_TOKENS_NPZ, "x", &none, &copied, &err), &err);
+    CHECK_EQ(copied.count, 0);
     CHECK(has_tokens(in_directory("x")));
 }
 
@@ -636,22 +636,40 @@ static void test_header_fails(void)
     const tg_token_ask none = {0};
     const int fd = (write_file("raw", ids, sizeof ids), open(in_directory("raw"), O_RDONLY));
     tg_source source;
-    uint64_t count;
+    tg_token_copy copied;
     tg_err err = {0};
     int out;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         refuse(cases[i].call, cases[i].nth, cases[i].error);
-        CHECK_EQ(convert("raw", true, TG_TOKENS_LLMC, "x", &none, &count, &err), cases[i].want);
+        CHECK_EQ(convert("raw", true, TG_TOKENS_LLMC, "x", &none, &copied, &err), cases[i].want);
         CHECK(refused_all());
         CHECK_HAS(err.message, cases[i].message);
     }
     out = open(in_directory("x"), O_RDWR | O_APPEND);
     CHECK_OK(tg_source_open(&source, fd, &err), &err);
-    CHECK_EQ(tg_token_file_convert(out, TG_TOKENS_LLMC, &source, true, &none, &count, &err), TG_EUSAGE);
+    CHECK_EQ(tg_token_file_convert(out, TG_TOKENS_LLMC, &source, true, &none, &copied, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "nor appended");
     close(out);
     close(fd);
+}
+
+/* Whether the source can be read twice cannot be told. */
+static void test_source_is_hidden(void)
+{
+    const uint16_t ids[] = {5, 300, 0, 7};
+    const tg_token_ask none = {0};
+    tg_token_copy copied;
+    tg_err err = {0};
+
+    write_file("raw", ids, sizeof ids);
+    refuse("fstat", 2, EIO); /* the first maps the source */
+    CHECK_EQ(convert("raw", true, TG_TOKENS_NPZ, "x", &none, &copied, &err), TG_EIO);
+    CHECK(refused_all() && copied.source_failed);
+    CHECK_HAS(err.message, "cannot be examined");
+    refuse("pwrite", 1, EIO);
+    CHECK_EQ(convert("raw", true, TG_TOKENS_LLMC, "x", &none, &copied, &err), TG_EIO);
+    CHECK(refused_all() && !copied.source_failed);
 }
 
 static void test_recognize_fails(void)
@@ -720,13 +738,13 @@ static void fail_tokens(const char *name, bool raw, tg_token_format to)
 {
     const tg_token_ask none = {0};
     tg_status status = TG_ENOMEM;
-    uint64_t count;
+    tg_token_copy copied;
     tg_err err;
     long n = 0;
 
     for (; status && n < 100; n++) {
         failing_after(n);
-        status = convert(name, raw, to, "x", &none, &count, &err);
+        status = convert(name, raw, to, "x", &none, &copied, &err);
         failing_after(-1);
         CHECK(status == TG_OK || status == TG_ENOMEM);
     }
@@ -778,6 +796,7 @@ int main(void)
     RUN(test_tokens);
     RUN(test_wide_tokens);
     RUN(test_header_fails);
+    RUN(test_source_is_hidden);
     RUN(test_recognize_fails);
     RUN(test_no_memory);
     clean();
