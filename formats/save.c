@@ -103,7 +103,7 @@ static unsigned long host_number(void)
 {
     struct utsname u;
 
-    /* unreached: a failure: u is our own */
+    /* unreached: uname() fails only for a bad address */
     return uname(&u) < 0 ? 0 : tg_crc32(0, u.nodename, strlen(u.nodename));
 }
 

@@ -218,7 +218,8 @@ bool cli_output_is_stream(const char *path);
 /*
  * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
  * process has it, which the message names: "FILE: process 1234 is `work` it"; or there can be no lock.
- * A signal that ends the tool removes the lock file first (private.h).  One lock at a time.
+ * The lock file is removed before a signal ends the tool (those of cli_hold_ends(), private.h).  One lock at
+ * a time.
  */
 TG_MUST_CHECK tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err);
 void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */

@@ -4,14 +4,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
-
-/* A device, a pipe or a directory is not replaced. */
-static bool is_replaced(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT;
-}
+#include "formats/path.h"
 
 /* What keeps the lock file from being made usually keeps the tool from saving, too. */
 static tg_status explain(const tg_lock *lock, const char *path, const char *work, tg_err *err)
@@ -29,16 +22,22 @@ static tg_status explain(const tg_lock *lock, const char *path, const char *work
 
 tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err)
 {
+    struct stat st;
     sigset_t old;
+    bool exists;
     tg_status status;
 
     *lock = (tg_lock){.fd = -1};
-    if (cli_output_is_stream(path) || !is_replaced(path))
+    if (cli_output_is_stream(path))
         return TG_OK;
-    cli_hold_stops(&old);
+    if ((status = tg_path_examine(path, &st, &exists, err)))
+        return status;
+    if (exists && !S_ISREG(st.st_mode)) /* a device, a pipe or a directory is not replaced */
+        return TG_OK;
+    cli_hold_ends(&old);
     if (!(status = tg_lock_take(lock, path, err)))
         cli_keep_file(CLI_LOCK_FILE, lock->path);
-    cli_release_stops(&old);
+    cli_release_ends(&old);
     return status ? explain(lock, path, work, err) : TG_OK;
 }
 
@@ -46,8 +45,8 @@ void cli_unlock(tg_lock *lock)
 {
     sigset_t old;
 
-    cli_hold_stops(&old);
+    cli_hold_ends(&old);
     tg_lock_release(lock);
     cli_forget_file(CLI_LOCK_FILE);
-    cli_release_stops(&old);
+    cli_release_ends(&old);
 }

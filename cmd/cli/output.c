@@ -31,10 +31,10 @@ static tg_status begin_save(tg_save *save, const char *path, tg_err *err)
 
     if (cli_output_is_stream(path))
         return tg_save_begin(save, path, err);
-    cli_hold_stops(&old);
+    cli_hold_ends(&old);
     if (!(status = tg_save_begin(save, path, err)) && save->temp)
         cli_keep_file(CLI_TEMPORARY_FILE, save->temp);
-    cli_release_stops(&old);
+    cli_release_ends(&old);
     return status;
 }
 
@@ -86,11 +86,14 @@ void cli_output_abort(cli_output *out)
 tg_status cli_output_check(const char *path, tg_err *err)
 {
     cli_output out;
-    struct stat st;
+    struct stat st = {0};
+    bool exists;
     tg_status status;
 
+    if (path && !cli_is_dash(path) && (status = tg_path_examine(path, &st, &exists, err)))
+        return status;
     /* opening and closing a pipe would end its reader */
-    if (path && !cli_is_dash(path) && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
+    if (S_ISFIFO(st.st_mode)) {
         if (access(path, W_OK) == 0)
             return TG_OK;
         (void)tg_fail_sys(err, "cannot write");

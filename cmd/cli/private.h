@@ -60,9 +60,10 @@ void cli_say_at_once(const char *line);
 void cli_begin_signals(void);
 
 /* Put off the signals that end a tool (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU) until
- * cli_release_stops(): the main thread blocks them, other threads leave them to it.  *old: its mask. */
-void cli_hold_stops(sigset_t *old);
-void cli_release_stops(const sigset_t *old);
+ * cli_release_ends(): the main thread, which calls this, blocks them; other threads leave them to it.  *old:
+ * its mask before. */
+void cli_hold_ends(sigset_t *old);
+void cli_release_ends(const sigset_t *old);
 
 /* Register a file, while those signals are put off: if one of them ends the tool, the file is removed first.
  * One of each kind at a time; a path that is too long is not registered. */

@@ -155,7 +155,8 @@ struct path_beneath {
 struct rules {
     int fd;
     uint64_t handled;
-    int sys; /* the first error; 0: none */
+    int sys;          /* the first error; 0: none */
+    const char *path; /* that of the error, or what is being allowed */
 };
 
 static void create_rules(struct rules *r)
@@ -351,6 +352,8 @@ static void allow_use(struct rules *r, const char *path, cli_type use)
 {
     if (cli_is_dash(path))
         return;
+    if (r->sys == 0)
+        r->path = path;
     if (use == CLI_MODEL)
         allow_model(r, path);
     else if (use == CLI_OUTPUT)
@@ -370,14 +373,15 @@ static void allow_all(struct rules *r)
         allow_use(r, operands.path[i], operands_use);
 }
 
-/* Returns 0, or -1 and errno. */
-static int restrict_files(void)
+/* Returns 0, or -1 and errno; *what: where it failed. */
+static int restrict_files(const char **what)
 {
     struct rules r;
 
     create_rules(&r);
     if (r.sys == 0)
         allow_all(&r);
+    *what = r.sys != 0 && r.path ? r.path : "Landlock";
     if (r.sys == 0 && lost)
         r.sys = E2BIG;
     if (r.sys == 0 && syscall(RESTRICT_SELF, r.fd, 0) != 0)
@@ -395,8 +399,9 @@ static int begin(void)
 
 #else
 
-static int restrict_files(void)
+static int restrict_files(const char **what)
 {
+    *what = "Landlock";
     errno = ENOSYS;
     return -1;
 }
@@ -426,12 +431,13 @@ static tg_status fails(const char *what, tg_err *err)
 tg_status cli_confine(tg_err *err)
 {
     tg_status status = choose_mode(err);
+    const char *what;
 
     if (status || mode == OFF)
         return status;
     if (begin() != 0)
         return fails("no_new_privs", err);
-    if (restrict_files() != 0 && (status = fails("Landlock", err)))
+    if (restrict_files(&what) != 0 && (status = fails(what, err)))
         return status;
     return cli_filter_calls() != 0 ? fails("seccomp", err) : TG_OK;
 }

@@ -1,10 +1,10 @@
 /* cli: signals that ask a tool to stop or to report its progress. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -22,11 +22,11 @@ static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers
 static char bus_line[128];                             /* what on_bus() says */
 static volatile sig_atomic_t status_asked;
 static pthread_t main_thread;
-/* Files to remove: paths, whether there is one, and whether another thread may be ending the tool. */
+/* Files to remove: paths, whether there is one, and whether they have been removed because the tool ends. */
 static char kept[CLI_KEPT_FILES][8192];
 static atomic_bool is_kept[CLI_KEPT_FILES], dropped;
 
-static void stop_set(sigset_t *set)
+static void end_set(sigset_t *set)
 {
     sigemptyset(set);
     for (size_t i = 0; i < N_ENDS; i++)
@@ -38,7 +38,7 @@ static void set_action(int number, void (*action)(int))
 {
     struct sigaction sa = {.sa_handler = action, .sa_flags = SA_RESTART};
 
-    stop_set(&sa.sa_mask);
+    end_set(&sa.sa_mask);
     sigaction(number, &sa, NULL);
 }
 
@@ -58,11 +58,11 @@ static void pass_on(int number)
 
     pthread_kill(main_thread, number);
     while (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+        (void)poll(NULL, 0, 10); /* milliseconds */
 }
 
-/* Remove the registered files, and let the signal end the tool when its handler returns: in the main thread.
- */
+/* In the main thread: remove the registered files, and let the signal end the tool when its handler returns.
+ * Other threads pass it on. */
 static void end_at_once(int number)
 {
     const int sys = errno;
@@ -153,7 +153,7 @@ static void catch_bus(void)
     snprintf(bus_line, sizeof bus_line, "%s: a file that is read has become shorter, or cannot be read\n",
              cli_tool_name());
     sa.sa_sigaction = on_bus;
-    stop_set(&sa.sa_mask);
+    end_set(&sa.sa_mask);
     sigaction(SIGBUS, &sa, NULL);
 }
 
@@ -166,17 +166,17 @@ void cli_begin_signals(void)
 
 /* ---- files to remove: a save's temporary file, a lock */
 
-void cli_hold_stops(sigset_t *old)
+void cli_hold_ends(sigset_t *old)
 {
     sigset_t set;
 
     for (size_t i = 0; i < N_ENDS; i++)
         catch_unless_caught(ends[i], end_at_once);
-    stop_set(&set);
+    end_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
-void cli_release_stops(const sigset_t *old)
+void cli_release_ends(const sigset_t *old)
 {
     pthread_sigmask(SIG_SETMASK, old, NULL);
 }
@@ -222,12 +222,12 @@ void cli_note_stop(int number)
 {
     sigset_t old;
 
-    cli_hold_stops(&old);
+    cli_hold_ends(&old);
     if (!stop_signal) {
         stop_signal = number;
         stop_time = cli_now();
     }
-    cli_release_stops(&old);
+    cli_release_ends(&old);
 }
 
 void cli_let_abandon(bool can)

@@ -25,7 +25,7 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
         tg_source_close(source);
         return status;
     }
-    if ((status = tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &copied, err)))
+    if (tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &copied, err))
         status = tg_err_in(err, copied.source_failed ? cli_input_name(o->source) : target_name(o));
     else if (!(status = cli_output_commit(&out, err)))
         cli_say("%s: %s token%s%s", target_name(o), cli_count(copied.count), cli_plural(copied.count),

@@ -24,16 +24,22 @@ static tg_status log_failed(const char *path, tg_err *err)
     return tg_err_in(err, path);
 }
 
-bool train_log_is(const char *path, const char *other)
+tg_status train_log_is(bool *same, const char *path, const char *other, tg_err *err)
 {
     char *a = tg_path_beside(path, "."), *b = tg_path_beside(other, ".");
-    struct stat one, two;
-    const bool same = a && b && stat(a, &one) == 0 && stat(b, &two) == 0 && tg_path_same_file(&one, &two) &&
-                      strcmp(tg_path_name(path), tg_path_name(other)) == 0;
+    struct stat one = {0}, two = {0};
+    bool has_one = false, has_two = false;
+    tg_status status;
 
+    if (!a || !b)
+        status = tg_fail_memory(err, strlen(path) + strlen(other), "a file name");
+    else if (!(status = tg_path_examine(a, &one, &has_one, err)))
+        status = tg_path_examine(b, &two, &has_two, err);
+    *same = !status && has_one && has_two && tg_path_same_file(&one, &two) &&
+            strcmp(tg_path_name(path), tg_path_name(other)) == 0;
     free(a);
     free(b);
-    return same;
+    return status;
 }
 
 /* Lines are appended to nothing but a log: in a text or at the end of an archive they would be damage.  One

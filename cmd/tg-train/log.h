@@ -30,7 +30,7 @@ TG_MUST_CHECK tg_status train_log_write(train_log *log, const char *line, size_t
 /* No effect if none is open.  TG_EIO. */
 TG_MUST_CHECK tg_status train_log_close(train_log *log, tg_err *err);
 
-/* Whether two paths name the same entry of a directory, whether it is there or not. */
-bool train_log_is(const char *path, const char *other);
+/* Whether two paths name the same entry of a directory, whether it is there or not.  TG_EIO, TG_ENOMEM. */
+TG_MUST_CHECK tg_status train_log_is(bool *same, const char *path, const char *other, tg_err *err);
 
 #endif

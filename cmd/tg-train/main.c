@@ -378,6 +378,7 @@ static tg_status prepare(struct job *job, tg_err *err)
     train_setup *s = &job->setup;
     const char *log = job->team->rank == 0 ? job->o->log : NULL;
     const size_t passes = s->run.settings.accumulate;
+    bool same = false;
     tg_status status;
 
     if (job->team->size > passes)
@@ -385,7 +386,9 @@ static tg_status prepare(struct job *job, tg_err *err)
             err, TG_EUSAGE,
             "%zu processes cannot share the %zu pass%s of a step: --accumulate must be at least %zu",
             job->team->size, passes, passes == 1 ? "" : "es", job->team->size);
-    if (log && !s->stream && train_log_is(log, s->target))
+    if (log && !s->stream && (status = train_log_is(&same, log, s->target, err)))
+        return status;
+    if (same)
         return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
         (status = train_setup_announce(s, err)))

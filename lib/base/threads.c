@@ -212,9 +212,9 @@ static void forget_threads(void)
     inside = false;
 }
 
-/* Signals that a thread causes itself: if a worker blocked them, no handler would get its SIGBUS, and its
- * write to a pipe without a reader would fail instead of ending the program.  It blocks those that its
- * creator blocks. */
+/* Signals that a thread causes itself.  A worker blocks those that its creator blocks: with the others
+ * blocked, too, no handler would get its SIGBUS, and its write to a pipe without a reader would fail instead
+ * of ending the program. */
 static const int own_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGPIPE, SIGXFSZ};
 
 static bool create_thread(size_t number)

@@ -13,9 +13,9 @@
  * Between loops the threads wait actively for some microseconds, then asleep.
  *
  * Threads are created when a loop first needs them, and kept.  If the system refuses, there are
- * fewer.  They block all signals but those that a thread causes itself, such as SIGBUS and SIGPIPE.  A loop
- * inside a loop, or beside another thread's loop, runs in its caller's thread alone.  After fork() the child
- * creates its own.
+ * fewer.  They block all signals except those that a thread causes itself, such as SIGBUS and SIGPIPE, and of
+ * these they block what their creator blocks.  A loop inside a loop, or beside another thread's loop, runs in
+ * its caller's thread alone.  After fork() the child creates its own.
  */
 #ifndef TG_BASE_THREADS_H
 #define TG_BASE_THREADS_H

@@ -35,11 +35,11 @@ typedef struct tg_token_ask {
 
 typedef struct tg_token_copy {
     uint64_t count;     /* of ids */
-    bool source_failed; /* not the output */
+    bool source_failed; /* after a failure: in reading the source, or in its ids; otherwise, in the output */
 } tg_token_copy;
 
 /*
- * Copy all ids from the source, at its beginning, to fd, in another format; *copied says how it went.  raw:
+ * Copy all ids from the source, at its beginning, to fd, in another format; *copied is set in any case.  raw:
  * the source has 16-bit numbers only; otherwise its first bytes tell.  Takes ownership of the source.
  *
  * TG_EDATA: the source is no file of tokens, or damaged; an id is outside the tokenizer's vocabulary; an

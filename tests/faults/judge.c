@@ -22,7 +22,7 @@ static bool is_kill(const sweep *s)
     return s->kind == KILL || s->kind == MOMENTS;
 }
 
-/* How a run with the fault may end, unless with the result. */
+/* The status of a run that the fault ends. */
 static int expected_status(const sweep *s)
 {
     return is_kill(s) ? 128 + SIGKILL : s->kind == STOP ? 128 + s->trial.plan->error : 3;
@@ -276,6 +276,12 @@ static void check_again(sweep *s, const outcome *o)
     outcome_free(&again);
 }
 
+/* Whether a signal ends the tool at once, without a line: tg-train finishes its step, or ignores it. */
+static bool is_ended_at_once(const sweep *s)
+{
+    return s->kind == STOP && strcmp(s->tool, "tg-train") != 0;
+}
+
 /* A run that did not end with 0. */
 static void check_failure(sweep *s, const outcome *o)
 {
@@ -292,6 +298,8 @@ static void check_failure(sweep *s, const outcome *o)
         judge_wrong(s, o, "expected status %d", expected_status(s));
     else if (expected_status(s) == 3)
         check_message(s, o);
+    else if (is_ended_at_once(s) && own_lines(s, o, &line, &n) > 0)
+        judge_wrong(s, o, "expected no line");
     if (expected_status(s) != 3 || s->resumes)
         check_again(s, o);
 }
@@ -305,6 +313,8 @@ void judge(sweep *s, const outcome *o)
     if (o->status == s->expected &&
         s->trial.reader == 0) /* one that reads some bytes may leave a pipe that holds the rest */
         judge_wrong(s, o, "the pipe had no reader: expected the end by SIGPIPE");
+    else if (o->status == s->expected && is_ended_at_once(s) && s->trial.plan->sent)
+        judge_wrong(s, o, "expected the end by the signal");
     else if (o->status == s->expected)
         check_result(s, o);
     else

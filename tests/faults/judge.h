@@ -28,6 +28,7 @@ typedef struct sweep {
     kind kind;
     bool for_good, must_succeed, resumes;
     unsigned long max; /* cases; 0: all */
+    uint32_t threads;  /* that an undisturbed run must create, at least */
     int expected;      /* status of an undisturbed run */
     uint64_t seed;
     trial trial;

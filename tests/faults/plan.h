@@ -38,9 +38,11 @@ typedef struct plan {
     int32_t error;              /* errno of the calls that fail; the number of the signal */
     bool calls[PLAN_CALLS_MAX]; /* the system calls that count, except writes to standard error */
     bool maps_files;            /* mappings of files are not allocations */
+    _Atomic bool sent;          /* the signal, which the library waits for */
     /* what happened: written by the library */
     _Atomic uint64_t count, fired;
-    _Atomic bool sent;            /* the signal: written by the driver, once `fired` is not 0 */
+    _Atomic bool waits;           /* for the signal */
+    _Atomic uint32_t threads;     /* that were created */
     _Atomic int32_t fired_call;   /* number of the last system call that failed */
     bool failed[PLAN_CALLS_MAX];  /* the system calls of which one failed */
     _Atomic int64_t live;         /* blocks that the tool and its libraries, libc excepted, hold */

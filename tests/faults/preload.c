@@ -1,5 +1,6 @@
 /*
- * preload: makes the nth allocation or the nth system call of a program fail, as a plan (plan.h) says.
+ * preload: makes the nth allocation or the nth system call of a program fail, as a plan (plan.h) says, or
+ * holds the program after that call, until the driver has sent it a signal.
  *
  * Allocations are counted by functions of libc that this library replaces; libc's own go through them, too.
  * System calls are counted by a seccomp filter, which turns those of the plan into SIGSYS: so none escapes,
@@ -240,6 +241,8 @@ static creator *create_thread;
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *argument)
 {
+    if (the_plan)
+        atomic_fetch_add(&the_plan->threads, 1);
     return no_memory() ? EAGAIN : create_thread(thread, attributes, run, argument);
 }
 
@@ -351,6 +354,7 @@ static void wait_for_signal(void)
 {
     const struct timespec nap = {.tv_nsec = 100 * 1000};
 
+    atomic_store(&the_plan->waits, true);
     while (!atomic_load(&the_plan->sent))
         (void)call(SYS_nanosleep, (long[6]){(long)&nap});
     for (int i = 0; i < 10; i++)
@@ -363,7 +367,7 @@ static long fail(long number, long a[6])
     long result;
 
     atomic_store(&the_plan->fired_call, (int32_t)number);
-    the_plan->failed[number] = true;
+    the_plan->failed[number] = the_plan->kind != PLAN_STOP;
     switch (the_plan->kind) {
     case PLAN_KILL:
         (void)call(SYS_kill, (long[6]){getpid(), SIGKILL});

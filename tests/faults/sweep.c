@@ -25,6 +25,7 @@
  *     -i FILE, -I FILE standard input is this file; a pipe with its content
  *     -o               each run must succeed
  *     -r               the command saves several times: after an error, it goes on from what there is
+ *     -t N             the undisturbed run must create N threads
  *     -x STATUS        how an undisturbed run ends (default: 0)
  *     -s SEED          of the random moments
  *
@@ -204,6 +205,8 @@ static void run_good(sweep *s)
     s->after = snapshot_take();
     if (s->good.status != s->expected)
         judge_wrong(s, &s->good, "an undisturbed run ends with another status");
+    if (s->trial.plan->threads < s->threads)
+        judge_wrong(s, &s->good, "an undisturbed run creates only %u threads", s->trial.plan->threads);
     s->good_in_libc = s->trial.plan->live_in_libc;
     judge_blocks(s, &s->good);
     check_after(s, &s->good);
@@ -215,7 +218,7 @@ static void run_good(sweep *s)
 static void usage(void)
 {
     fatal("usage: sweep KIND [-a COMMAND] [-c CALLS] [-e ERROR] [-f] [-g] [-m MAX] [-i FILE | -I FILE] [-o] "
-          "[-r] [-s SEED] "
+          "[-r] [-s SEED] [-t N] [-x STATUS] "
           "COMMAND...");
 }
 
@@ -229,7 +232,7 @@ static void parse(sweep *s, int argc, char **argv)
     if (argc < 3 || s->kind == KINDS)
         usage();
     optind = 2;
-    while ((letter = getopt(argc, argv, "+a:c:e:fgm:i:I:ors:x:")) != -1)
+    while ((letter = getopt(argc, argv, "+a:c:e:fgm:i:I:ors:t:x:")) != -1)
         switch (letter) {
         case 'a':
             s->after_each = optarg;
@@ -264,6 +267,9 @@ static void parse(sweep *s, int argc, char **argv)
             break;
         case 'x':
             s->expected = atoi(optarg);
+            break;
+        case 't':
+            s->threads = (uint32_t)strtoul(optarg, NULL, 10);
             break;
         case 's':
             s->seed = strtoul(optarg, NULL, 10);

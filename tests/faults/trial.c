@@ -43,7 +43,8 @@ void trial_open(trial *t)
 static void clear_report(plan *p)
 {
     p->count = p->fired = p->leak = 0;
-    p->sent = false;
+    p->sent = p->waits = false;
+    p->threads = 0;
     p->live = p->live_in_libc = 0;
     p->fired_call = -1;
     p->ended = false;
@@ -156,7 +157,7 @@ static int wait_for_end(const trial *t, pid_t child)
 
     while ((ended = waitpid(child, &status, t->plan->kind == PLAN_STOP && !t->plan->sent ? WNOHANG : 0)) ==
            0) {
-        if (t->plan->fired > 0) {
+        if (t->plan->waits) {
             kill(child, t->plan->error);
             t->plan->sent = true;
         } else {

@@ -467,7 +467,7 @@ static void test_temp_is_taken(void)
     CHECK_EQ(leftovers("."), 0);
 }
 
-/* Another process removes a left file while this one locks it. */
+/* Another process removes a left file while this one locks it: no more than that branch is reached. */
 static void test_left_is_removed(void)
 {
     tg_err err = {0};
@@ -584,7 +584,7 @@ static void test_spare(void)
     CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
     CHECK_HAS(err.message, "cannot be replaced: ");
     CHECK(access("busy/other.spare", F_OK) != 0);
-    /* nor named; and nobody asks why */
+    /* there is no memory for its name; and err is NULL */
     CHECK_OK(tg_save_begin(&save, "busy/third", &err), &err);
     save.spare = ".spare";
     must(mkdir("busy/third", 0755) == 0);
@@ -1017,7 +1017,7 @@ static void test_lock_is_passed(void)
     remove_lock();
 }
 
-/* Or before it is opened. */
+/* The holder removes the lock file before it is opened. */
 static void test_lock_is_removed(void)
 {
     tg_lock lock;
