@@ -63,6 +63,17 @@ tg-convert in/t.bin --from uint16 -o t.npz'
     swept "stats that fail"
 }
 
+@test "errors of stat: a model that another run has locked is never trained" {
+    need_sweep
+    exec 9> .tg-run.npz.lock
+    flock 9
+    LINES='tg-train -m run.npz -n 4 -b 2 in/t.npz'
+    sweep_all error -x 3 -e EIO -c stat
+    sweep_all error -g -x 3 -e EIO -c stat
+    exec 9>&-
+    swept "stats that fail beside another run"
+}
+
 # NFS repeats a call whose reply got lost, and reports how that ends.
 @test "errors after the effect, as with NFS" {
     need_sweep
