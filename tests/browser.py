@@ -41,7 +41,7 @@ class Browser:
             os.dup2(w, 4)
 
         self.process = subprocess.Popen(command, preexec_fn=as_3_and_4, close_fds=False,
-                                        env={**os.environ, "TMPDIR": self.profile},  # what it leaves there
+                                        env={**os.environ, "TMPDIR": self.profile},  # removed with it
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         os.close(to_read)

@@ -828,7 +828,7 @@ catches_usr1() {
         { until [[ -e gone ]]; do sleep 0.01; done; exec tg-train -b 4 -n 3 t.npz 2>&1; } |
             { exec < /dev/null; touch gone; }'
     cmp model.npz want.npz
-    # nor a copy of a complete model, of which nothing but a message is made first
+    # nor the copy of a complete model: the message that it is complete comes before the copy
     rm gone
     run_pipe 0 '
         { until [[ -e gone ]]; do sleep 0.01; done; exec tg-train -m want.npz -n 3 -o copy.npz t.npz 2>&1; } |

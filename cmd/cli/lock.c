@@ -28,7 +28,7 @@ tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *er
     tg_status status;
 
     *lock = (tg_lock){.fd = -1};
-    if (cli_output_is_stream(path))
+    if (cli_is_dash(path))
         return TG_OK;
     if ((status = tg_path_examine(path, &st, &exists, err)))
         return status;

@@ -184,19 +184,37 @@ static void miss(struct rules *r)
         r->sys = errno;
 }
 
+/* The type of a file, as in st_mode; 0: there is none, or it cannot be told. */
+static mode_t type_of(struct rules *r, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0)
+        return st.st_mode;
+    miss(r);
+    return 0;
+}
+
+static mode_t type_of_open(struct rules *r, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0)
+        return st.st_mode;
+    miss(r);
+    return 0;
+}
+
 /* Allow it for what fd is open on, and close that.  Pipes have no file system and are always allowed. */
 static void allow(struct rules *r, int fd, uint64_t rights)
 {
     struct path_beneath rule = {.rights = rights & r->handled, .fd = fd};
-    struct stat st;
 
     if (fd < 0) {
         miss(r);
         return;
     }
-    if (fstat(fd, &st) != 0)
-        miss(r);
-    else if (!S_ISDIR(st.st_mode))
+    if (!S_ISDIR(type_of_open(r, fd)))
         rule.rights &= FILE_RIGHTS;
     if (rule.rights != 0 && syscall(ADD_RULE, r->fd, RULE_PATH_BENEATH, &rule, 0) != 0 && errno != EBADFD &&
         r->sys == 0)
@@ -226,15 +244,12 @@ static int place(const char *path)
 static void allow_input(struct rules *r, const char *path)
 {
     const int fd = place(path);
-    struct stat st = {0};
+    const mode_t type = fd >= 0 ? type_of_open(r, fd) : 0;
     int again;
 
-    if (fd >= 0 && fstat(fd, &st) != 0)
-        miss(r);
-    else if (S_ISREG(st.st_mode) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0 &&
-             !tg_path_keep(path, again))
+    if (S_ISREG(type) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0 && !tg_path_keep(path, again))
         close(again);
-    allow(r, fd, S_ISDIR(st.st_mode) ? READ_DIR : READ_FILE);
+    allow(r, fd, S_ISDIR(type) ? READ_DIR : READ_FILE);
 }
 
 /* Whether it may be a part of a model or a tokenizer in several files, by its name. */
@@ -291,12 +306,9 @@ static bool has_parts(struct rules *r, const char *path)
 
 static void allow_model(struct rules *r, const char *path)
 {
-    struct stat st;
     char *directory;
 
-    if (stat(path, &st) != 0) {
-        miss(r);
-    } else if (S_ISDIR(st.st_mode)) {
+    if (S_ISDIR(type_of(r, path))) {
         allow_parts(r, path);
         return;
     }
@@ -315,13 +327,11 @@ static void allow_model(struct rules *r, const char *path)
 /* A file is made anew in its directory; anything else is written as it is. */
 static void allow_output(struct rules *r, const char *path)
 {
-    struct stat st;
+    const mode_t type = type_of(r, path);
     tg_err err;
     char *target, *directory;
 
-    if (stat(path, &st) != 0) {
-        miss(r);
-    } else if (!S_ISREG(st.st_mode)) {
+    if (type != 0 && !S_ISREG(type)) {
         allow(r, place(path), OUTPUT_RIGHTS);
         return;
     }

@@ -219,7 +219,7 @@ static const int own_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGPIPE, SIGX
 
 static bool create_thread(size_t number)
 {
-    sigset_t all, before;
+    sigset_t blocked, before;
     pthread_attr_t attributes;
     pthread_t thread;
     bool ok;
@@ -228,12 +228,12 @@ static bool create_thread(size_t number)
         return false;
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own_signals / sizeof own_signals[0]; i++)
         if (!sigismember(&before, own_signals[i]))
-            sigdelset(&all, own_signals[i]);
-    pthread_sigmask(SIG_SETMASK, &all, NULL);
+            sigdelset(&blocked, own_signals[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
     ok = pthread_create(&thread, &attributes, work, &loop.stretch[number]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);

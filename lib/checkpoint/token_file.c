@@ -88,7 +88,7 @@ struct input {
     tg_token_format format;
     tg_tokens_reader *archive; /* of an archive, which owns the source */
     uint64_t left, at;         /* of llm.c's: ids; ids read */
-    bool failed;
+    bool failed;               /* the last attempt to read it */
 };
 
 static tg_status begin_llmc(struct input *in, tg_err *err)
@@ -257,25 +257,7 @@ static void close_output(struct output *out)
 
 /* ---- the tokenizer of an archive */
 
-/* One more than the highest of the ids that are left; at least 1.  Afterwards they are still to be read. */
-static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
-{
-    const uint64_t at = in->source.at;
-    struct input pass = *in;
-    const void *ids;
-    size_t n;
-    tg_status status;
-
-    *needed = 1;
-    for (; !(status = next_16(&pass, &ids, &n, err)) && n > 0; pass.at += n)
-        for (size_t i = 0; i < n; i++)
-            *needed = tg_size_max(*needed, (size_t)tg_ids_load((const unsigned char *)ids + 2 * i, 2) + 1);
-    in->source = pass.source;
-    in->source.at = at;
-    return status ? status : read_from(&in->source, -(off_t)(pass.source.at - at + pass.source.ready), err);
-}
-
-/* Only a file can be read twice: first for the number of ids. */
+/* Only a file can be read twice. */
 static tg_status check_file(int fd, tg_err *err)
 {
     struct stat st;
@@ -285,6 +267,27 @@ static tg_status check_file(int fd, tg_err *err)
     if (S_ISREG(st.st_mode))
         return TG_OK;
     return tg_fail(err, TG_EUSAGE, "how many ids there are is not known from a pipe: give --vocab-size");
+}
+
+/* One more than the highest of the ids that are left; at least 1.  Afterwards they are still to be read. */
+static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
+{
+    const uint64_t at = in->source.at;
+    struct input pass = *in;
+    const void *ids;
+    size_t n;
+    tg_status status = check_file(in->source.fd, err);
+
+    *needed = 1;
+    for (; !status && !(status = next_16(&pass, &ids, &n, err)) && n > 0; pass.at += n)
+        for (size_t i = 0; i < n; i++)
+            *needed = tg_size_max(*needed, (size_t)tg_ids_load((const unsigned char *)ids + 2 * i, 2) + 1);
+    in->source = pass.source;
+    in->source.at = at;
+    if (!status)
+        status = read_from(&in->source, -(off_t)(pass.source.at - at + pass.source.ready), err);
+    in->failed = status != TG_OK;
+    return status;
 }
 
 static tg_status begin_archive(struct output *out, struct input *in, const tg_token_ask *ask, tg_err *err)
@@ -298,10 +301,8 @@ static tg_status begin_archive(struct output *out, struct input *in, const tg_to
     if (theirs || ask->tokenizer) {
         out->tokenizer = tg_tokenizer_share(theirs ? theirs : ask->tokenizer);
     } else {
-        if (n == 0 && ((status = check_file(in->source.fd, err)) || (status = ids_needed(&n, in, err)))) {
-            in->failed = true;
+        if (n == 0 && (status = ids_needed(&n, in, err)))
             return status;
-        }
         status = tg_bare_ids_create(&out->tokenizer, n, err);
     }
     if (status)

@@ -22,10 +22,10 @@ static bool is_kill(const sweep *s)
     return s->kind == KILL || s->kind == MOMENTS;
 }
 
-/* The status of a run that the fault ends. */
-static int expected_status(const sweep *s)
+/* The signal that is the fault, and ends the run; 0: a fault of another kind. */
+static int ending_signal(const sweep *s)
 {
-    return is_kill(s) ? 128 + SIGKILL : s->kind == STOP ? 128 + s->trial.plan->error : 3;
+    return is_kill(s) ? SIGKILL : s->kind == STOP ? s->trial.plan->error : 0;
 }
 
 /* ---- what went wrong */
@@ -285,6 +285,7 @@ static bool is_ended_at_once(const sweep *s)
 /* A run that did not end with 0. */
 static void check_failure(sweep *s, const outcome *o)
 {
+    const int number = ending_signal(s), status = number ? 128 + number : 3;
     const char *line;
     size_t n;
 
@@ -294,13 +295,13 @@ static void check_failure(sweep *s, const outcome *o)
         return;
     else if (s->kind == READER)
         judge_wrong(s, o, "expected the end by SIGPIPE, and no line");
-    else if (o->status != expected_status(s))
-        judge_wrong(s, o, "expected status %d", expected_status(s));
-    else if (expected_status(s) == 3)
+    else if (o->status != status)
+        judge_wrong(s, o, "expected status %d", status);
+    else if (!number)
         check_message(s, o);
     else if (is_ended_at_once(s) && own_lines(s, o, &line, &n) > 0)
         judge_wrong(s, o, "expected no line");
-    if (expected_status(s) != 3 || s->resumes)
+    if (number || s->resumes)
         check_again(s, o);
 }
 

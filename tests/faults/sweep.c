@@ -25,9 +25,9 @@
  *     -i FILE, -I FILE standard input is this file; a pipe with its content
  *     -o               each run must succeed
  *     -r               the command saves several times: after an error, it goes on from what there is
+ *     -s SEED          of the random moments
  *     -t N             the undisturbed run must create N threads
  *     -x STATUS        how an undisturbed run ends (default: 0)
- *     -s SEED          of the random moments
  *
  * Prints the number of cases.  Status 1: a case failed; it is described on standard error.
  */
@@ -268,11 +268,11 @@ static void parse(sweep *s, int argc, char **argv)
         case 'x':
             s->expected = atoi(optarg);
             break;
-        case 't':
-            s->threads = (uint32_t)strtoul(optarg, NULL, 10);
-            break;
         case 's':
             s->seed = strtoul(optarg, NULL, 10);
+            break;
+        case 't':
+            s->threads = (uint32_t)strtoul(optarg, NULL, 10);
             break;
         default:
             usage();
@@ -280,8 +280,7 @@ static void parse(sweep *s, int argc, char **argv)
     s->trial.command = argv + optind;
     s->tool = argv[optind];
     s->trial.plan->error = calls_error(error);
-    if (s->kind == ERROR || s->kind == LATE || s->kind == SHORT || s->kind == KILL || s->kind == STOP ||
-        s->kind == TRACE)
+    if (plan_kinds[s->kind] > PLAN_MEMORY || s->kind == TRACE)
         calls_choose(s->trial.plan->calls, calls);
 }
 

@@ -149,24 +149,18 @@ static void wait_seconds(double seconds)
         ;
 }
 
-/* Wait for the end of the command; send it the signal when it waits for that. */
-static int wait_for_end(const trial *t, pid_t child)
+/* Send the command the signal, once it waits for that, unless it ends before. */
+static void send_signal(const trial *t, pid_t child)
 {
-    int status;
-    pid_t ended;
+    siginfo_t ended = {0};
 
-    while ((ended = waitpid(child, &status, t->plan->kind == PLAN_STOP && !t->plan->sent ? WNOHANG : 0)) ==
-           0) {
-        if (t->plan->waits) {
-            kill(child, t->plan->error);
-            t->plan->sent = true;
-        } else {
-            wait_seconds(1e-4);
-        }
+    while (!t->plan->waits && waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0)
+        wait_seconds(1e-4);
+    if (t->plan->waits) {
+        kill(child, t->plan->error);
+        t->plan->sent = true;
     }
-    if (ended != child)
-        fatal("waitpid: %s", strerror(errno));
-    return status;
 }
 
 outcome trial_run(const trial *t)
@@ -200,7 +194,10 @@ outcome trial_run(const trial *t)
         wait_seconds(t->seconds);
         kill(child, SIGKILL);
     }
-    status = wait_for_end(t, child);
+    if (t->plan->kind == PLAN_STOP)
+        send_signal(t, child);
+    if (waitpid(child, &status, 0) != child)
+        fatal("waitpid: %s", strerror(errno));
     o.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     take_bytes(err[0], PIPE_BYTES, &o.err);
     if (t->reader < 0) {

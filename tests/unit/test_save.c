@@ -467,7 +467,7 @@ static void test_temp_is_taken(void)
     CHECK_EQ(leftovers("."), 0);
 }
 
-/* Another process removes a left file while this one locks it: no more than that branch is reached. */
+/* Another process removes a left file while this one locks it: then there is nothing to remove any more. */
 static void test_left_is_removed(void)
 {
     tg_err err = {0};
