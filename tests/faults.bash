@@ -28,6 +28,8 @@ make_fault_files() {
         tg-convert run.npz --to llmc --lossy -o run.bin
         tg-convert t.npz --to uint16 -o t.bin
         tg-attn-dump -m run.npz -p Tobe -o dump.npz
+        printf 'a b\nab c\n' > merges.txt
+        printf 'step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n1\t5.5\t\t1e-3\t1.3\t9\t0.1\n' > m.tsv
         printf 'abcab abc' > short
     } 2> /dev/null
 }
@@ -88,6 +90,8 @@ tg-convert in/t.npz --to llmc-tokens -o t.bin
 tg-info in/run.npz
 tg-info --stats --json in/hf in/run.gguf
 tg-info --check in/t.npz in/dump.npz
+tg-info in/bpe.json
+tg-info in/merges.txt in/m.tsv in/hf
 tg-eval -m in/run.npz in/text
 tg-eval -m in/run.npz -p Tobeornot --top 2
 tg-eval -m in/hf -p Tobeornot --logits -o l.npz'

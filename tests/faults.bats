@@ -63,6 +63,17 @@ tg-convert in/t.bin --from uint16 -o t.npz'
     swept "stats that fail"
 }
 
+# The names in a directory decide what the sandbox allows: of a list that was cut short, the rest would be denied.
+@test "errors of tg-info, every one: with a vocabulary, a log and a directory" {
+    need_sweep
+    LINES='tg-info in/bpe.json
+tg-info in/merges.txt in/m.tsv in/hf'
+    sweep_all error -e EIO
+    sweep_all error -g -e EIO
+    sweep_all memory
+    swept "calls of tg-info that fail"
+}
+
 @test "errors of stat: a model that another run has locked is never trained" {
     need_sweep
     exec 9> .tg-run.npz.lock

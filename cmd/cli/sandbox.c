@@ -278,9 +278,10 @@ static void allow_parts(struct rules *r, const char *directory)
         return;
     }
     allow(r, place(directory), READ_DIR);
-    while ((e = readdir(d)) != NULL)
+    for (errno = 0; (e = readdir(d)) != NULL; errno = 0)
         if (is_part(e->d_name))
             allow(r, place_in(fd, e->d_name, O_PATH), READ_FILE);
+    miss(r); /* of a list that was cut short, the rest would be denied */
     closedir(d);
 }
 

@@ -214,17 +214,28 @@ static tg_status read_llmc_tokenizer(tg_info *info, const tg_loaded *file, tg_er
     return tg_info_add_value(info, "end_of_text", TG_INFO_NUMBER, text, err);
 }
 
-/* Text: a log, or a vocabulary.  *known: whether it is one of them. */
-static tg_status read_text(tg_info *info, const tg_loaded *file, bool *known, tg_err *err)
+/* Whether this status says what the file is, and not that it could not be read. */
+static bool is_of_the_file(tg_status status)
+{
+    return status == TG_EDATA || status == TG_EUSAGE;
+}
+
+/* Text may be a vocabulary.  *known: whether it is.  Its reader names the file in errors. */
+static tg_status read_vocabulary(tg_info *info, const tg_loaded *file, bool *known, tg_err *err)
 {
     tg_err why = {0};
+    tg_status status;
 
-    if (tg_info_is_log(file->bytes, file->n))
-        return tg_info_read_log(info, file->bytes, file->n, err);
+    if (tg_format_recognize(file->bytes, file->n) != TG_FORMAT_TEXT)
+        return TG_OK;
     strcpy(info->kind, "tokenizer");
     info->format = "another project's vocabulary";
-    *known = !tg_vocab_file_open(&info->tokenizer, file->path, NULL, &why);
-    return TG_OK;
+    status = tg_vocab_file_open(&info->tokenizer, file->path, NULL, &why);
+    *known = status == TG_OK;
+    if (*known || is_of_the_file(status))
+        return TG_OK;
+    *err = why;
+    return status;
 }
 
 /* List the tensors of a file whose model is not known.  *known: whether its format is. */
@@ -245,7 +256,8 @@ static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_er
     case TG_FORMAT_LLMC_TOKENIZER:
         return read_llmc_tokenizer(info, file, err);
     case TG_FORMAT_TEXT:
-        return read_text(info, file, known, err);
+        *known = tg_info_is_log(file->bytes, file->n);
+        return *known ? tg_info_read_log(info, file->bytes, file->n, err) : TG_OK;
     default:
         *known = false;
         return TG_OK;
@@ -273,12 +285,14 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
         tg_model_file_close(&f);
         return status;
     }
-    if (read_tensors(info, file, &known, err)) {
+    if (read_tensors(info, file, &known, err))
         status = tg_err_in(err, path);
-    } else if (!known) {
+    else if (!known)
+        status = read_vocabulary(info, file, &known, err);
+    if (!status && !known) {
         *err = *why;
         status = err->code;
-    } else if (!(status = take_files(info, &f, want, err)) && strcmp(info->kind, "tensors") == 0) {
+    } else if (!status && !(status = take_files(info, &f, want, err)) && strcmp(info->kind, "tensors") == 0) {
         status = tg_notes_add(&info->notes, err, "no model that tg computes: %s", why->message);
     }
     tg_model_file_close(&f);
@@ -316,7 +330,7 @@ tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_wa
         tg_model_file_close(&f);
         return status;
     }
-    if (status == TG_EDATA || status == TG_EUSAGE)
+    if (is_of_the_file(status))
         return read_list(info, path, want, &why, err);
     *err = why;
     return status;
