@@ -713,6 +713,9 @@ def make_torch():
     one("storage-outside", "is missing", key="../data.pkl")
     one("storage-size", "bytes of its storage", count=5)
     one("storage-size-2-62", "bytes of its storage", count=1 << 62)
+    one("storage-size-2-62-4", "bytes of its storage: got 16, expected", count=(1 << 62) + 4)
+    one("storage-size-2-62-4-beyond", "bytes of its storage: got 16, expected", count=(1 << 62) + 4, offset=1 << 61)
+    one("storage-size-2-61-2", "bytes of its storage: got 16, expected", count=(1 << 61) + 2, storage="DoubleStorage")
     one("storage-size-negative", "elements is -1", count=-1)
     one("storage-of-unknown-type", "torch.QUInt8Storage: refused", storage="QUInt8Storage")
     one("offset-beyond-the-end", "it ends after its storage", offset=1)
@@ -1114,6 +1117,9 @@ def make_runs():
     case("losses-fewer-than-steps", "expected as many", "train/history/loss", npy("(1,)", "'<f8'", bytes(8)))
     case("losses-float32", "train/history/loss has 2 elements of type f4", "train/history/loss", npy("(2,)", "'<f4'", bytes(8)))
     case("losses-without-steps", "expected as many", "train/history/step", None)
+    for n in 1025, 1026:
+        for array, kind in (("step", "'<i8'"), ("loss", "'<f8'")):
+            case(f"losses-{n}-{array}", f"train/history/{array} has {n} elements", f"train/history/{array}", npy(f"({n},)", kind, bytes(8 * n)))
     case("losses-2000", "expected 1 to 1024", "train/history/loss", npy("(2000,)", "'<f8'", bytes(16000)))
     case("probe-beyond-the-vocabulary", "probe/tokens[0] is 300: the vocabulary has", "probe/tokens", changed("probe/tokens", "<i", 300))
     case("probe-negative", "probe/tokens[0] is -1", "probe/tokens", changed("probe/tokens", "<i", -1))

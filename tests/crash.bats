@@ -8,7 +8,7 @@ load faults
     need_sweep
     LINES=$(saving "$FAULT_COMMANDS")
     few 6
-    sweep_all kill "${FEW[@]}"
+    sweep_all kill "${FEW[@]}" -b rename,unlink,fsync # before and after each of these in any case
     swept "kills at system calls"
 }
 
@@ -62,7 +62,7 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
     few 6
     for threads in 1 2; do
         export OMP_NUM_THREADS=$threads
-        sweep_all stop -e SIGPIPE "${FEW[@]}"
+        sweep_all stop -e SIGPIPE "${FEW[@]}" -b rename,unlink,fsync
         sweep_all stop -e SIGTERM "${FEW[@]}"
     done
     swept "signals at system calls"

@@ -21,7 +21,9 @@
 
 TG_API_BEGIN
 
+#ifndef TG_HISTORY_MAX      /* tests/fuzz/limits.h */
 #define TG_HISTORY_MAX 1024 /* even */
+#endif
 
 typedef struct tg_history {
     size_t n_steps, n_losses; /* equal, except while reading */

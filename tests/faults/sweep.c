@@ -17,6 +17,7 @@
  *     trace            no fault: print the system calls
  *
  *     -a COMMAND       a shell command that must succeed after each case, and after the undisturbed run
+ *     -b CALLS         with -m: also the cases at each of these system calls, and at the one after it
  *     -c CALLS         the system calls that count: calls.c has their names (default: file, all of them)
  *     -e ERROR         how they fail: EIO and so on; the signal: SIGPIPE or SIGTERM
  *     -f               mappings of files do not fail: another result is right where they do
@@ -36,6 +37,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +69,22 @@ static void run_case(sweep *s)
 static const plan_kind plan_kinds[KINDS] = {[MEMORY] = PLAN_MEMORY, [ERROR] = PLAN_ERROR, [LATE] = PLAN_LATE,
                                             [SHORT] = PLAN_SHORT,   [KILL] = PLAN_KILL,   [STOP] = PLAN_STOP};
 
+/* Run with the fault at the nth call; whether it happened. */
+static bool run_nth(sweep *s, uint64_t n)
+{
+    s->trial.plan->nth = s->n = n;
+    run_case(s);
+    return s->trial.plan->fired != 0;
+}
+
+/* Beside the calls that -b names, of those of the undisturbed run. */
+static void sweep_beside(sweep *s)
+{
+    for (uint64_t n = 1; n <= s->calls && n < PLAN_LOG_MAX; n++)
+        if (s->is_beside[n])
+            (void)run_nth(s, n);
+}
+
 /* Until the fault does not happen any more. */
 static void sweep_calls(sweep *s)
 {
@@ -75,11 +93,12 @@ static void sweep_calls(sweep *s)
 
     p->kind = plan_kinds[s->kind];
     p->period = !s->for_good ? 0 : p->error == EINTR ? 2 : 1;
+    if (cases < s->calls)
+        sweep_beside(s);
     for (uint64_t i = 0;; i++) {
-        p->nth = i < cases ? i * s->calls / cases + 1 : s->calls + 1 + i - cases;
-        s->n = p->nth;
-        run_case(s);
-        if (p->fired == 0 && i >= cases)
+        const bool happened = run_nth(s, i < cases ? i * s->calls / cases + 1 : s->calls + 1 + i - cases);
+
+        if (!happened && i >= cases)
             return;
     }
 }
@@ -192,6 +211,27 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Whether a call of the log is one of those that count. */
+static bool counts(const plan_call *c)
+{
+    return c->fd != STDERR_FILENO || (c->number != SYS_write && c->number != SYS_close);
+}
+
+/* Note which calls are one that -b names, or the next. */
+static void note_beside(sweep *s)
+{
+    const plan *p = s->trial.plan;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < p->logged && i + 2 < PLAN_LOG_MAX; i++) {
+        if (!counts(&p->log[i]))
+            continue;
+        n++;
+        if (s->beside[p->log[i].number])
+            s->is_beside[n] = s->is_beside[n + 1] = true;
+    }
+}
+
 /* The run without a fault. */
 static void run_good(sweep *s)
 {
@@ -202,6 +242,7 @@ static void run_good(sweep *s)
     s->good = trial_run(&s->trial);
     s->seconds = now() - begun;
     s->calls = s->trial.plan->count;
+    note_beside(s);
     s->after = snapshot_take();
     if (s->good.status != s->expected)
         judge_wrong(s, &s->good, "an undisturbed run ends with another status");
@@ -217,9 +258,8 @@ static void run_good(sweep *s)
 
 static void usage(void)
 {
-    fatal("usage: sweep KIND [-a COMMAND] [-c CALLS] [-e ERROR] [-f] [-g] [-m MAX] [-i FILE | -I FILE] [-o] "
-          "[-r] [-s SEED] [-t N] [-x STATUS] "
-          "COMMAND...");
+    fatal("usage: sweep KIND [-a COMMAND] [-b CALLS] [-c CALLS] [-e ERROR] [-f] [-g] [-m MAX] "
+          "[-i FILE | -I FILE] [-o] [-r] [-s SEED] [-t N] [-x STATUS] COMMAND...");
 }
 
 static void parse(sweep *s, int argc, char **argv)
@@ -232,10 +272,13 @@ static void parse(sweep *s, int argc, char **argv)
     if (argc < 3 || s->kind == KINDS)
         usage();
     optind = 2;
-    while ((letter = getopt(argc, argv, "+a:c:e:fgm:i:I:ors:t:x:")) != -1)
+    while ((letter = getopt(argc, argv, "+a:b:c:e:fgm:i:I:ors:t:x:")) != -1)
         switch (letter) {
         case 'a':
             s->after_each = optarg;
+            break;
+        case 'b':
+            calls_choose(s->beside, optarg);
             break;
         case 'c':
             calls = optarg;

@@ -39,6 +39,8 @@ def torch_models():
         yield "tensor-%d" % i, torch_file(one, edit_args=args)
     for i, more in enumerate([(True, ordered()), (True, {"a": 1}), (True,), (True, None)]):
         yield "parameter-%d" % i, torch_file(one, parameter=more)
+    for i, offset in enumerate([0, 1 << 60]):  # 4 bytes each: 2^64 + 16
+        yield "limit-storage-%d" % i, torch_file(one, edit_id=lambda t: (*t[:4], (1 << 62) + 4), edit_args=lambda t: (t[0], offset, *t[2:]))
     yield "order-size", torch_file(one, byteorder=b"big-endian")
     yield "no-order", torch_file(one, byteorder=None)
     whole = torch_file(one)

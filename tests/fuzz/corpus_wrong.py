@@ -140,6 +140,10 @@ def runs():
     pack("context", plain | {"train/context": 9})
     pack("product", plain | {"train/steps": 10**12, "train/batch": 65536, "train/accumulate": 65536})
     pack("range", plain | {"train/dropout": 1.5})
+    for n in 32, 33, 1025:  # as many as tests/fuzz/limits.h has room for, and one more; one more than lib/train/history.h
+        losses = {"train/step": n, "train/history/step": np.arange(1, n + 1), "train/history/loss": np.ones(n)}
+        arrays = {name: bare(np.asarray(a)) for name, a in ({k: a for k, a in trained.items() if k not in few} | losses).items()}
+        put("trained", "limit-history-%d.npz" % n, archive(arrays, method=zipfile.ZIP_DEFLATED))
     pack("stranger", plain | {"opt/m/what": 1, "train/what": 1})
 
 

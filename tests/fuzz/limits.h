@@ -10,5 +10,6 @@
 #define TG_BPE_TOKEN_MAX ((size_t)512)
 #define TG_NAME_MAP_MAX ((size_t)1024)
 #define TG_VOCAB_FILE_MAX ((size_t)8000)
+#define TG_HISTORY_MAX 32
 
 #endif

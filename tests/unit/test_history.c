@@ -116,6 +116,54 @@ static void what_is_written_is_read(void)
     CHECK(memcmp(&h, &again, sizeof h) == 0);
 }
 
+/* Read an array of n elements; there is room for more than it may have. */
+static tg_status take_rows(size_t n, bool steps, tg_err *err)
+{
+    static struct {
+        tg_history h;
+        double beyond[TG_HISTORY_MAX];
+    } read;
+    static double zeros[2 * TG_HISTORY_MAX];
+    const int fd = memfd_create("rows", 0);
+    tg_archive_writer *w;
+    tg_archive_reader *r;
+    tg_archive_event event;
+    tg_array a;
+    bool taken;
+    tg_status status;
+
+    read.h = (tg_history){0};
+    CHECK_OK(tg_archive_create(&w, fd, err), err);
+    CHECK_OK(steps ? tg_archive_put(w, "train/history/step", TG_I64, 1, &n, zeros, err)
+                   : tg_archive_put(w, "train/history/loss", TG_F64, 1, &n, zeros, err),
+             err);
+    CHECK_OK(tg_archive_finish(w, err), err);
+    tg_archive_abandon(w);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_OK(tg_archive_open(&r, fd, err), err);
+    CHECK_OK(tg_archive_next(r, &a, &event, err), err);
+    status = tg_history_take(&read.h, r, &a, &taken, err);
+    CHECK(taken && (status || (steps ? read.h.n_steps : read.h.n_losses) == n));
+    tg_archive_close(r);
+    close(fd);
+    return status;
+}
+
+static void as_many_as_there_is_room_for(void)
+{
+    tg_err err = {0};
+
+    for (int steps = 0; steps < 2; steps++) {
+        CHECK_OK(take_rows(1, steps, &err), &err);
+        CHECK_OK(take_rows(TG_HISTORY_MAX, steps, &err), &err);
+        CHECK_EQ(take_rows(0, steps, &err), TG_EDATA);
+        CHECK_HAS(err.message, "has 0 elements");
+        CHECK_EQ(take_rows(TG_HISTORY_MAX + 1, steps, &err), TG_EDATA);
+        CHECK_HAS(err.message, "has 1025 elements");
+        CHECK_HAS(err.message, "expected 1 to 1024 of type");
+    }
+}
+
 static void check_refused(const tg_history *h, size_t step, const char *why)
 {
     tg_err err = {0};
@@ -151,6 +199,7 @@ int main(void)
     RUN(the_history_is_thinned_out);
     RUN(a_history_may_begin_late);
     RUN(what_is_written_is_read);
+    RUN(as_many_as_there_is_room_for);
     RUN(histories_that_cannot_be_are_refused);
     return check_done();
 }

@@ -180,6 +180,10 @@ static void check_one(const char *pickle, size_t n, const char *why)
     "\x80\2}K\7" TENSOR("X\1\0\0\0"                                                                          \
                         "0") "s."
 #define HUGE "\x8A\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F"
+/* n + 2^60, 2^61 and 2^62, for n < 128; of 4 bytes each, 2^62 + 6 elements have 2^64 + 24 bytes */
+#define POWER_60(n) "\x8A\x08" n "\0\0\0\0\0\0\x10"
+#define POWER_61(n) "\x8A\x08" n "\0\0\0\0\0\0\x20"
+#define POWER_62(n) "\x8A\x08" n "\0\0\0\0\0\0\x40"
 
 static void test_shapes(void)
 {
@@ -205,6 +209,25 @@ static void test_shapes(void)
     CHECK_ONE(ONE("FloatStorage", "9", "K\6", "K\0))"), "x: its storage data/9 is missing");
     CHECK_ONE(ONE("FloatStorage", "\n", "K\6", "K\0))"), "x: its storage data/? is missing");
     CHECK_ONE(LONG_KEY, "x: its storage data/" TEN TEN);
+}
+
+/* Counts whose bytes are those of the storage, modulo 2^64. */
+static void test_overflow(void)
+{
+#define BYTES "x: bytes of its storage: got 24, expected 18446744073709551615"
+    CHECK_ONE(ONE("FloatStorage", "0", POWER_62("\6"), "K\0K\6\x85K\1\x85"), BYTES);
+    CHECK_ONE(ONE("FloatStorage", "0", POWER_62("\6"), POWER_61("\0") "K\6\x85K\1\x85"), BYTES);
+    CHECK_ONE(ONE("FloatStorage", "0", POWER_62("\6"), POWER_62("\5") "))"), BYTES);
+    CHECK_ONE(ONE("DoubleStorage", "0", POWER_61("\3"), "K\0K\3\x85K\1\x85"), BYTES);
+    CHECK_ONE(ONE("DoubleStorage", "0", POWER_61("\3"), POWER_60("\0") "))"), BYTES);
+    /* a tensor's own bytes, and its end */
+    CHECK_ONE(FLOAT("K\0" POWER_62("\0") "\x85K\1\x85"), "x: its shape is too large");
+    CHECK_ONE(FLOAT("K\0" POWER_62("\6") "\x85K\1\x85"), "x: its shape is too large");
+    CHECK_ONE(FLOAT("K\0" POWER_62("\0") "K\4\x86K\4K\1\x86"), "x: its shape is too large");
+    CHECK_ONE(FLOAT("K\0" POWER_61("\0") "K\x08K\0\x87K\0K\1K\1\x87"), "x: its shape is too large");
+    CHECK_ONE(FLOAT("K\0K\1K\1\x86" POWER_62("\0") "K\1\x86"), NULL);
+    CHECK_ONE(FLOAT(HUGE "))"), "x: it ends after its storage");
+#undef BYTES
 }
 
 /* Tensors in a tuple, and under a key that is a number. */
@@ -510,6 +533,7 @@ int main(void)
     RUN(test_good);
     RUN(test_part);
     RUN(test_shapes);
+    RUN(test_overflow);
     RUN(test_overlap);
     RUN(test_names);
     RUN(test_other_names);
