@@ -72,7 +72,7 @@ tiny() {
     bare
     tg-sample -m bare.npz --ids '1 2 10' -n 20 > got
     grep -qxE '1 2 10 (([0-9]|10) ){20}' got
-    tg-sample -m bare.npz --ids "$(tg-sample -m bare.npz --ids '1 2 10' -n 5)" -n 0 > begin
+    tg-sample -m bare.npz --ids "$(tg-sample -m bare.npz --ids '1 2 10' -n 5)" -n 0 --no-newline > begin
     cmp -n "$(size begin)" begin got
     tg-sample -m bare.npz --ids '1 2 10' -n 20 --no-prompt | cmp - <(tail -c +8 got)
     [[ $(tg-sample -m bare.npz --ids 3 -n 4 --count 3 | grep -c -x -e --- -e '3 .*') = 5 ]]

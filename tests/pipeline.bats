@@ -127,7 +127,6 @@ END
     grep -qx '    tg-tokenize < text | tg-train' "$ROOT/README.md" && [[ -n $command ]]
     sed -n '/^```text$/,/^```$/p' "$ROOT/README.md" | sed '1d; $d' > want
     bash -c "$command" < /dev/null > got
-    echo >> got # a sample does not end its line
     diff want got
     # and the losses that it gives
     read -r train val < <(sed -n 's/.*step 2,000: loss \([0-9.]*\), validation loss \([0-9.]*\)$/\1 \2/p' err)

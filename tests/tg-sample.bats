@@ -25,16 +25,16 @@ has_bytes() {
 
 @test "without a prompt, as after a new line" {
     tiny
-    tg-sample < /dev/null > got
+    tg-sample --no-newline < /dev/null > got
     # a pipe or a file without text is no prompt, as cron and other programs leave it
-    true | tg-sample | cmp - got
+    true | tg-sample --no-newline | cmp - got
     : > empty
-    tg-sample < empty | cmp - got
+    tg-sample --no-newline < empty | cmp - got
     run -0 --separate-stderr bash -c 'tg-sample -n 1 < empty'
     [[ -z $stderr ]]
     has_bytes 256 got
-    tg-sample -p $'\n' | tail -c +2 | cmp - got
-    tg-sample -p '' | cmp - got
+    tg-sample -p $'\n' --no-newline | tail -c +2 | cmp - got
+    tg-sample -p '' --no-newline | cmp - got
 }
 
 @test "the model by -m, from TG_MODEL and standard input" {
@@ -76,7 +76,7 @@ has_bytes() {
     tiny
     tg-sample -p x -n 100 > long
     for n in 0 1 15 16 50; do
-        tg-sample -p x -n $n > short
+        tg-sample -p x -n $n --no-newline > short
         has_bytes $((n + 1)) short
         cmp -n "$(size short)" short long
     done
@@ -113,7 +113,7 @@ has_bytes() {
 
 @test "rows of the embedding that the tokenizer lacks are never chosen" {
     tiny --vocab-size 5000
-    tg-sample -p x -n 500 -t 100 --no-prompt > got
+    tg-sample -p x -n 500 -t 100 --no-prompt --no-newline > got
     has_bytes 500 got
 }
 
@@ -121,7 +121,7 @@ has_bytes() {
 
 @test "--count: the texts in order, a line between them, each its own" {
     tiny
-    tg-sample -p x -n 40 -t 1 -g > one
+    tg-sample -p x -n 40 -t 1 -g --no-newline > one
     tg-sample -p x -n 40 -t 1 -g --count 3 -0 > three
     [[ $(tr -cd '\0' < three | wc -c) = 3 ]]
     # greedy texts are all the same one
@@ -307,38 +307,55 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     tg-sample -p 'To be' -n 30 --no-prompt > without
     tail -c +6 with | cmp - without
     tg-sample -p 'To be' -n 0 --no-prompt > got
-    [[ $(size got) = 0 ]]
+    [[ $(size got) = 0 ]] # no line, no end of one
 }
 
 @test "a full context goes on with its newer half" {
     tiny
     # greedy: after 16 tokens, the 17th is chosen with all 16 in sight, the 18th with
     # the last 8 only
-    tg-sample -p 0123456789abcde -n 3 --greedy > got
+    tg-sample -p 0123456789abcde -n 3 --greedy --no-newline > got
     [[ $(size got) = 18 ]]
     head -c 17 got | tail -c 8 > seen
-    tg-sample --greedy -n 1 < seen | tail -c 1 | cmp - <(tail -c 1 got)
+    tg-sample --greedy --no-newline -n 1 < seen | tail -c 1 | cmp - <(tail -c 1 got)
 }
 
 @test "a prompt longer than the context: said, and printed in full" {
     tiny
     make_text 300 > text
-    run -0 --separate-stderr bash -c 'tg-sample -n 20 --greedy < text > got'
+    run -0 --separate-stderr bash -c 'tg-sample -n 20 --greedy --no-newline < text > got'
     said 'the prompt has 300 tokens, which exceeds the context of 16: the model sees the last 8'
     [[ $(size got) = 320 ]]
     cmp -n 300 got text
-    tail -c 8 text | tg-sample -n 20 --greedy --no-prompt > want
+    tail -c 8 text | tg-sample -n 20 --greedy --no-prompt --no-newline > want
     tail -c 20 got | cmp - want
     # a prompt of just the context fits
     run -0 --separate-stderr bash -c 'head -c 16 text | tg-sample -n 1'
     [[ -z $stderr ]]
 }
 
+@test "a single text ends its line, unless that is ended or --no-newline is given" {
+    tiny
+    tg-sample -p ab -n 0 | cmp - <(echo ab)
+    tg-sample -p $'ab\n' -n 0 | cmp - <(echo ab)
+    tg-sample -p ab -n 0 --count 1 | cmp - <(echo ab)
+    tg-sample -p ab -n 0 --no-newline | cmp - <(printf ab)
+    tg-sample -p x -n 40 --no-newline > text
+    { cat text; echo; } | cmp - <(tg-sample -p x -n 40)
+    # where it ends with a NUL, or texts are divided by lines, there is nothing to leave out
+    run -2 --separate-stderr tg-sample -p ab --no-newline --count 2
+    said '--no-newline goes with a single text, not with --count'
+    run -2 --separate-stderr tg-sample -p ab --no-newline -0
+    said '--no-newline goes with a single text, not with --null'
+    run_pipe 0 "for seed in 1 2 3; do tg-sample -p To -n 0 -s \$seed; done"
+    is_output $'To\nTo\nTo'
+}
+
 # ---- --stop
 
 @test "--stop ends before the text, and holds nothing else back" {
     tiny
-    tg-sample -p x -n 200 --no-prompt -t 1 > all
+    tg-sample -p x -n 200 --no-prompt --no-newline -t 1 > all
     # three bytes of it, without NUL and new line, and where they stand first
     for ((at = 20; at < 190; at++)); do
         stop=$(tail -c +$((at + 1)) all | head -c 3 | tr '\0' '\n'; echo .)
@@ -347,17 +364,17 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     stop=${stop%.}
     at=$(grep -obaF -- "$stop" all | head -n 1 | cut -d : -f 1)
     [[ ${#stop} = 3 && $at -lt 190 ]]
-    tg-sample -p x -n 200 --no-prompt -t 1 --stop "$stop" > got
+    tg-sample -p x -n 200 --no-prompt --no-newline -t 1 --stop "$stop" > got
     has_bytes "$at" got
     cmp -n "$(size got)" got all
     # no such text: all of it, the held-back end included
-    tg-sample -p x -n 200 --no-prompt -t 1 --stop 'no such text' | cmp - all
+    tg-sample -p x -n 200 --no-prompt --no-newline -t 1 --stop 'no such text' | cmp - all
     n=$((at + 2))
-    tg-sample -p x -n $n --no-prompt -t 1 > want
+    tg-sample -p x -n $n --no-prompt --no-newline -t 1 > want
     cmp -n "$(size want)" want all
-    tg-sample -p x -n $n --no-prompt -t 1 --stop "$stop" | cmp - want
+    tg-sample -p x -n $n --no-prompt --no-newline -t 1 --stop "$stop" | cmp - want
     # in the prompt it does not count
-    tg-sample -p 'no such text' -n 5 --stop 'no such text' > got
+    tg-sample -p 'no such text' -n 5 --no-newline --stop 'no such text' > got
     [[ $(size got) = 17 ]]
     run -2 --separate-stderr tg-sample -p x --stop ''
     said '--stop must not be empty'
@@ -369,7 +386,7 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     tiny
     local cut
     for cut in '\xc3' '\xe4' '\xe4\xb8' '\xf0\x9f\x98' '\xf4\x8f' '\xed\x9f'; do
-        printf "\xe4\xb8\xada$cut" | tg-sample -n 0 > got
+        printf "\xe4\xb8\xada$cut" | tg-sample -n 0 --no-newline > got
         printf '\xe4\xb8\xada' | cmp - got
         # all texts of several; before a NUL, a line of dashes
         printf "b$cut" | tg-sample -n 0 --count 2 -0 | cmp - <(printf 'b\0b\0')
@@ -384,11 +401,11 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
         '\xf0\x9f\x98x' '\xc3\n'; do
         # shellcheck disable=SC2059
         printf "$text" > want
-        tg-sample -n 0 < want | cmp - want
+        tg-sample -n 0 --no-newline < want | cmp - want
     done
     # Latin-1 stays Latin-1
     printf 'caf\xe9 cr\xe8me' > want
-    tg-sample -n 0 < want | cmp - want
+    tg-sample -n 0 --no-newline < want | cmp - want
 }
 
 @test "tokens are written as they are generated" {
@@ -404,8 +421,10 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     [[ $(tail -c 1 got | od -An -tx1) = ' 0a' ]]
     on_terminal "tg-sample -p $'a\\033[31mb' -n 0" > got
     [[ $(cat got) = 'a\x1B[31mb'* ]]
-    tg-sample -p $'a\033[31mb' -n 0 > got
+    tg-sample -p $'a\033[31mb' -n 0 --no-newline > got
     printf 'a\033[31mb' | cmp - got
+    on_terminal 'tg-sample -p x -n 0 --no-newline' > got
+    [[ $(tr -d '\r' < got | od -An -tx1) = ' 78 0a' ]]
 }
 
 @test "on a terminal: C1 control characters and broken UTF-8 are shown, whole characters are as they are" {

@@ -8,7 +8,7 @@
 struct options {
     const char *model, *stop;
     cli_text text;
-    bool no_prompt, zero;
+    bool no_prompt, no_newline, zero;
     size_t n, count, type, threads;
     tg_sampling sampling;
 };
@@ -37,6 +37,8 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "stop", CLI_TEXT, &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it", 0, 0,
          NULL},
         {0, "no-prompt", CLI_FLAG, &o->no_prompt, NULL, "do not print the prompt", 0, 0, NULL},
+        {0, "no-newline", CLI_FLAG, &o->no_newline, NULL,
+         "do not end a single text with a newline, except on a terminal", 0, 0, NULL},
         {0, "precision", CLI_CHOICE, &o->type, TG_WEIGHT_TYPES,
          "round the weights to this type; bf16 is faster, int8 still more", 0, 0, NULL},
         CLI_THREADS(&o->threads, "the text"),
@@ -61,6 +63,9 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("unexpected operand '%s': give the prompt with -p or on standard input", argv[1]);
     if (o->stop && *o->stop == '\0')
         return cli_usage("--stop must not be empty: it would end the text before it begins");
+    if (o->no_newline && (o->count > 1 || o->zero))
+        return cli_usage("--no-newline goes with a single text, not with --%s",
+                         o->zero ? "null" : "count, whose texts are divided by lines");
     return cli_text_check(&o->text);
 }
 
@@ -161,9 +166,10 @@ static tg_status sample(const cli_model *m, const tg_prompt *p, const struct opt
 {
     tg_generator g = {0};
     sample_output out;
+    const sample_ending ending = o->zero ? SAMPLE_NUL : o->no_newline ? SAMPLE_OPEN : SAMPLE_LINE;
     tg_status status;
 
-    if ((status = sample_output_begin(&out, o->count, o->stop, o->zero, err)) ||
+    if ((status = sample_output_begin(&out, o->count, o->stop, ending, err)) ||
         (status = open_generator(&g, m, p, o, err)) ||
         (!o->no_prompt && (status = add_prompt(&out, &m->model, p, err))) ||
         (status = begin(&g, &m->model, p, err)) || (status = generate(&g, &out, o, err)))

@@ -56,18 +56,18 @@ static void write_bytes(sample_output *out, const unsigned char *text, size_t n)
         take_byte(out, text[i]);
 }
 
-/* End the text: its last line, if that is open and there is a terminal or more than one text, or a NUL;
- * then the separator.  A character that the end cuts is left out, or shown on a terminal. */
+/* End the text: its last line, if that is open and shall not stay so, or a NUL; then the separator.  A
+ * character that the end cuts is left out, or shown on a terminal. */
 static void end_text(sample_output *out)
 {
     if (out->terminal)
         put_character(out);
     out->waiting.n = 0;
-    if (out->zero)
+    if (out->ending == SAMPLE_NUL)
         putchar('\0');
-    else if (out->last != '\n' && (out->terminal || out->count > 1))
+    else if (out->last != '\n' && (out->terminal || out->ending == SAMPLE_LINE))
         putchar('\n');
-    if (!out->zero && out->current + 1 < out->count)
+    if (out->ending != SAMPLE_NUL && out->current + 1 < out->count)
         fputs("---\n", stdout);
     out->last = '\n';
     out->current++;
@@ -121,10 +121,11 @@ static tg_status add_until_stop(const sample_output *out, sample_text *t, const 
     return status;
 }
 
-tg_status sample_output_begin(sample_output *out, size_t count, const char *stop, bool zero, tg_err *err)
+tg_status sample_output_begin(sample_output *out, size_t count, const char *stop, sample_ending ending,
+                              tg_err *err)
 {
     *out = (sample_output){
-        .terminal = isatty(STDOUT_FILENO), .zero = zero, .stop = stop, .count = count, .last = '\n'};
+        .terminal = isatty(STDOUT_FILENO), .ending = ending, .stop = stop, .count = count, .last = '\n'};
     out->text = calloc(count, sizeof *out->text);
     if (!out->text) {
         out->count = 0;

@@ -1,8 +1,9 @@
 /*
  * sample_output: print the texts of tg-sample one after another, although they are generated together.
  *
- * The current text is written as it is generated; later texts wait in memory.  Texts are separated by a
- * line of three dashes, or each ends with a NUL.
+ * The current text is written as it is generated; later texts wait in memory.  Each ends its last
+ * line, and texts are separated by a line of three dashes; or each ends with a NUL; or a single one is left
+ * as it is.
  *
  * UTF-8 characters are written whole: the bytes of one wait until it is complete, and those of one that
  * the text's end cuts are not written.  Bytes that are no part of a character are written as they are.
@@ -24,9 +25,14 @@ typedef struct sample_text {
     bool done; /* `stop` has been generated */
 } sample_text;
 
+/* How a text ends: with its last line, with a NUL, or, of a single text that does not go to a terminal, with
+ * its last character. */
+typedef enum sample_ending { SAMPLE_LINE, SAMPLE_NUL, SAMPLE_OPEN } sample_ending;
+
 typedef struct sample_output {
-    bool terminal, zero; /* zero: texts end with a NUL */
-    const char *stop;    /* or NULL */
+    bool terminal;
+    sample_ending ending;
+    const char *stop; /* or NULL */
     size_t stop_length;
     sample_text *text;     /* [count] */
     size_t count, current; /* current: index of the text being written */
@@ -38,8 +44,8 @@ typedef struct sample_output {
 
 /* Begin `count` >= 1 texts.  Each ends before `stop`, a nonempty string that the caller keeps; NULL:
  * none.  TG_ENOMEM.  The caller frees *out, also after a failure. */
-TG_MUST_CHECK tg_status sample_output_begin(sample_output *out, size_t count, const char *stop, bool zero,
-                                            tg_err *err);
+TG_MUST_CHECK tg_status sample_output_begin(sample_output *out, size_t count, const char *stop,
+                                            sample_ending ending, tg_err *err);
 
 /* Append to the prompt, which begins every text; `stop` has no effect in it.  Call this before anything
  * is written.  TG_ENOMEM. */
