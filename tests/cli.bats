@@ -32,10 +32,51 @@ setup() {
     [[ $(grep -c default: <<< "$output") = 4 ]]
 }
 
+@test "-q and --quiet leave out notes, and nothing else" {
+    printf 'some text, some text' > text
+    # what -q leaves out; what the tools then print and write is the same
+    silent() {
+        local status=0
+        "$@" > loud 2> notes
+        "$1" -q "${@:2}" > quiet 2> err || status=$?
+        cmp loud quiet
+        [[ $status = 0 && -s notes && ! -s err ]] || { echo "$* -> $status:" && cat err && return 1; }
+        "$1" "${@:2}" --quiet 2> err > quiet
+        [[ ! -s err ]]
+    }
+    silent tg-init --n-embd 8 --n-head 2 --n-layer 1 --n-ctx 16
+    tg-init --n-embd 8 --n-head 2 --n-layer 1 --n-ctx 16 -o model.npz 2> /dev/null
+    silent tg-bpe -n 258 --min-count 2 text
+    silent tg-eval --per-token text
+    tg-bpe -q -n 258 --min-count 2 text > bpe.npz
+    silent tg-tokenize -t bpe.npz -c text
+    tg-attn-dump -p abc -o dump.npz
+    silent tg-attn-view --html dump.npz
+    tg-convert -q model.npz --to hf -o hf
+    tg-tokenize -o t.npz text
+    for quiet in -q --quiet; do
+        run -0 --separate-stderr tg-train $quiet -m hf -o "new$quiet.npz" -c 8 -n 2 -b 1 --val-fraction 0 t.npz
+        [[ -z $stderr && -z $output ]]
+    done
+    # errors, and warnings, stay
+    run -3 --separate-stderr tg-info -q absent
+    said "tg-info: absent: "
+    run -2 --separate-stderr tg-init -q --n-head 7
+    said "7 heads do not divide"
+    run -0 --separate-stderr bash -c 'tg-bpe -q -n 300 text > bpe.npz'
+    said "tg-bpe: only "
+    head -c 100 /dev/zero | tr '\0' x > long
+    run -0 --separate-stderr bash -c 'tg-sample -q -n 1 < long'
+    said "the prompt has 100 tokens, which exceeds the context of 16"
+}
+
 @test "--version" {
     local tool
     for tool in $TOOLS; do
+        run -0 --separate-stderr "$tool" -V
+        version=$output
         run -0 --separate-stderr "$tool" --version
+        is_output "$version"
         [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
         [[ -z $stderr ]]
     done

@@ -33,8 +33,12 @@ enum { CLI_OK = 0, CLI_DATA = 1, CLI_USAGE = 2, CLI_IO = 3 };
  */
 void cli_init(const char *tool_name);
 
-/* Print a line to stderr: "tg-x: message". */
+/* Print a line to stderr: "tg-x: message": an error, or a warning that the result is not what was asked for.
+ */
 void cli_say(const char *format, ...) TG_PRINTF(1, 2);
+
+/* The same for a note: what a tool has done or is about to do.  --quiet leaves it out. */
+void cli_note(const char *format, ...) TG_PRINTF(1, 2);
 
 /* Whether nothing is printed to stderr from now on: of several processes, one speaks. */
 void cli_mute(bool mute);
@@ -310,6 +314,9 @@ const char *cli_duration(double seconds);
  * without a sign (which may hide others or turn them around) and bytes that are not valid UTF-8 become \n,
  * \t, \xNN, \uNNNN or \UNNNNNNNN.  The result is cut to fit and NUL-terminated. */
 void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
+
+/* Print a visible text as a value of tab-separated text (tg_label_field()). */
+void cli_put_field(const char *text);
 
 /*
  * Text for a terminal, byte by byte: control characters except newlines and tabs, and bytes that are not

@@ -13,6 +13,11 @@ static const char *tool_name = "tg";
 static int stdout_errno; /* of a failed write to stdout, if known */
 static bool stdout_used; /* other than by stdio */
 static volatile sig_atomic_t muted;
+static bool quiet;
+
+const cli_option cli_quiet_option = {
+    'q', "quiet", CLI_FLAG, &quiet, NULL, "print no notes and no progress; errors and warnings stay",
+    0,   0,       NULL};
 
 /* Open /dev/null on `fd` if that is closed, so that the tool does not open one of its files there.  open()
  * returns the lowest free descriptor, so the caller must go upwards from 0. */
@@ -61,10 +66,26 @@ bool cli_is_muted(void)
     return muted;
 }
 
+bool cli_is_quiet(void)
+{
+    return quiet;
+}
+
 void cli_say(const char *format, ...)
 {
     va_list ap;
 
+    va_start(ap, format);
+    say(format, ap, "");
+    va_end(ap);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list ap;
+
+    if (quiet)
+        return;
     va_start(ap, format);
     say(format, ap, "");
     va_end(ap);

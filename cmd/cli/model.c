@@ -82,6 +82,6 @@ tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *er
     if (tg_model_file_to_model(m, &f, flat, &copied, err))
         return tg_err_in(err, path);
     if (copied > 0 && !flat)
-        cli_say("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
+        cli_note("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
     return TG_OK;
 }

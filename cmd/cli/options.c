@@ -5,7 +5,8 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-const cli_option *cli_find_letter(const cli_tool *tool, char letter)
+/* The tool's own option with this letter, or NULL. */
+static const cli_option *own_letter(const cli_tool *tool, char letter)
 {
     for (const cli_option *o = tool->options; o->name; o++)
         if (o->letter == letter)
@@ -17,18 +18,28 @@ const cli_option *cli_get_option(const cli_tool *tool, size_t number)
 {
     static const cli_option help = {.letter = 'h', .name = "help", .help = "show this help and exit"},
                             no_h = {.name = "help", .help = "show this help and exit"},
-                            version = {.name = "version", .help = "show the version and exit"};
+                            version = {.letter = 'V', .name = "version", .help = "show the version and exit"};
+    const cli_option *const common[] = {&cli_quiet_option, &cli_sandbox_option,
+                                        own_letter(tool, 'h') ? &no_h : &help, &version, NULL};
     size_t own = 0;
 
     while (tool->options[own].name)
         own++;
     if (number < own)
         return &tool->options[number];
-    if (number == own)
-        return &cli_sandbox_option;
-    if (number == own + 1)
-        return cli_find_letter(tool, 'h') ? &no_h : &help;
-    return number == own + 2 ? &version : NULL;
+    number -= own;
+    return number < sizeof common / sizeof common[0] ? common[number] : NULL;
+}
+
+/* The option with this letter, or NULL. */
+static const cli_option *find_letter(const cli_tool *tool, char letter)
+{
+    const cli_option *o;
+
+    for (size_t i = 0; (o = cli_get_option(tool, i)); i++)
+        if (o->letter == letter)
+            return o;
+    return NULL;
 }
 
 struct parser {
@@ -83,6 +94,15 @@ static const char *take_argument(struct parser *p, const cli_option *o)
     return NULL;
 }
 
+/* --help and --version, which have no value to set, end the tool. */
+static void show_if_asked(const cli_tool *tool, const cli_option *o)
+{
+    if (!o->value && strcmp(o->name, "help") == 0)
+        cli_show_help(tool);
+    if (!o->value && strcmp(o->name, "version") == 0)
+        cli_show_version(tool);
+}
+
 /* Parse "--name", "--name=value" or "--name value"; `text` starts after the dashes. */
 static int parse_long(struct parser *p, const char *text)
 {
@@ -96,10 +116,7 @@ static int parse_long(struct parser *p, const char *text)
         return cli_show_completions(p->tool, value);
     if (value && o->type == CLI_FLAG)
         return cli_usage("--%s takes no value", o->name);
-    if (!o->value && strcmp(o->name, "help") == 0)
-        cli_show_help(p->tool);
-    if (!o->value && strcmp(o->name, "version") == 0)
-        cli_show_version(p->tool);
+    show_if_asked(p->tool, o);
     if (!value && o->type != CLI_FLAG && !(value = take_argument(p, o)))
         return CLI_USAGE;
     return cli_set_value(o, value);
@@ -126,13 +143,12 @@ static int parse_letters(struct parser *p, const char *text)
     if (meant)
         return cli_usage("unknown option -%s: did you mean --%s?", meant->name, meant->name);
     for (; *text != '\0'; text++) {
-        const cli_option *o = cli_find_letter(p->tool, *text);
+        const cli_option *o = find_letter(p->tool, *text);
         const char *value;
 
-        if (!o && *text == 'h')
-            cli_show_help(p->tool);
         if (!o)
             return cli_usage("unknown option -%c", *text);
+        show_if_asked(p->tool, o);
         if (o->type != CLI_FLAG) {
             value = text[1] != '\0' ? text + 1 : take_argument(p, o);
             return value ? cli_set_value(o, value) : CLI_USAGE;

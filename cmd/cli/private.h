@@ -20,11 +20,8 @@ int cli_set_value(const cli_option *o, const char *text);
 /* Report an option that the tool lacks, typed [n] without its dashes, and what was probably meant. */
 void cli_report_unknown(const cli_tool *tool, const char *typed, size_t n);
 
-/* The tool's options, by number: its own, then --sandbox, --help and --version; then NULL. */
+/* The tool's options, by number: its own, then those that all tools have; then NULL. */
 const cli_option *cli_get_option(const cli_tool *tool, size_t number);
-
-/* The tool's own option with this letter, or NULL. */
-const cli_option *cli_find_letter(const cli_tool *tool, char letter);
 
 /* Print to standard output, close it, and exit. */
 void cli_show_help(const cli_tool *tool);
@@ -43,8 +40,13 @@ int cli_filter_calls(void);
 
 /* ---- messages and signals */
 
+extern const cli_option cli_quiet_option;
+
 /* The name given to cli_init(). */
 const char *cli_tool_name(void);
+
+/* Whether --quiet leaves out notes and progress. */
+bool cli_is_quiet(void);
 
 /* Whether nothing is to be printed (cli_mute()).  Signal handlers may call this. */
 bool cli_is_muted(void);

@@ -80,7 +80,7 @@ void cli_progress(const char *line)
 {
     const size_t width = cli_terminal_width(STDERR_FILENO);
 
-    if (cli_is_muted())
+    if (cli_is_muted() || cli_is_quiet())
         return;
     if (!cli_redraws()) {
         fprintf(stderr, "%s\n", line);

@@ -117,6 +117,14 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n)
         out[used] = '\0';
 }
 
+void cli_put_field(const char *text)
+{
+    char field[4];
+
+    for (; *text != '\0'; text++)
+        fwrite(field, 1, tg_label_field(field, text, 1), stdout);
+}
+
 size_t cli_show_end(cli_shown *s, char out[CLI_SHOWN_MAX])
 {
     size_t used = 0, taken;

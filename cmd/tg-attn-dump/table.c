@@ -6,6 +6,7 @@
 
 #include "formats/json.h"
 #include "lib/base/size.h"
+#include "lib/view/label.h"
 
 /* ---- words */
 
@@ -160,7 +161,7 @@ void table_print_titles(const table *t)
 
 static void print_string(const table *t, const char *text, size_t n)
 {
-    const bool json = t->format == TABLE_JSONL;
+    const bool json = t->format == TABLE_JSONL, tsv = t->format == TABLE_TSV;
 
     fputs(json ? "\"" : "", stdout);
     for (size_t i = 0; i < n; i++) {
@@ -168,6 +169,8 @@ static void print_string(const table *t, const char *text, size_t n)
 
         if (json)
             fwrite(escaped, 1, tg_json_escape(escaped, (unsigned char)text[i], ""), stdout);
+        else if (tsv)
+            fwrite(escaped, 1, tg_label_field(escaped, &text[i], 1), stdout);
         else
             putchar(text[i]);
     }

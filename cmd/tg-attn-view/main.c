@@ -175,7 +175,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     else
         cli_output_abort(&output);
     if (!status && o->html)
-        cli_say("page size: %s", cli_bytes(bytes));
+        cli_note("page size: %s", cli_bytes(bytes));
     return status;
 }
 

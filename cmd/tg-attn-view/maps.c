@@ -165,8 +165,8 @@ static void announce(const view *v)
 
     if (cli_redraws() || work_to_do(v) < LONG_WORK)
         return;
-    cli_say("%s map%s of %s x %s scores: this takes a while%s", cli_count(v->n), cli_plural(v->n), T, T,
-            v->n > 1 ? "; -l and -a choose fewer" : "");
+    cli_note("%s map%s of %s x %s scores: this takes a while%s", cli_count(v->n), cli_plural(v->n), T, T,
+             v->n > 1 ? "; -l and -a choose fewer" : "");
 }
 
 tg_status view_fill(view *v, size_t n, tg_err *err)

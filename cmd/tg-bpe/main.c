@@ -263,11 +263,11 @@ static void conclude(const struct job *job)
     cli_progress_end();
     if (n < s->n)
         explain(job, n);
-    cli_say("%s ids: 256 bytes, %s merge%s, %zu special token%s; learned from %s of text, %s distinct "
-            "piece%s, in %s of memory and %s",
-            cli_count(n), cli_count(merges), cli_plural(merges), s->n_special, cli_plural(s->n_special),
-            cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct), cli_bytes(job->memory),
-            cli_duration(cli_now() - job->start));
+    cli_note("%s ids: 256 bytes, %s merge%s, %zu special token%s; learned from %s of text, %s distinct "
+             "piece%s, in %s of memory and %s",
+             cli_count(n), cli_count(merges), cli_plural(merges), s->n_special, cli_plural(s->n_special),
+             cli_bytes(t->bytes), cli_count(t->distinct), cli_plural(t->distinct), cli_bytes(job->memory),
+             cli_duration(cli_now() - job->start));
 }
 
 /* Whether to write a vocabulary: with --trace alone there is none to write. */

@@ -37,9 +37,10 @@ static shown quoted(const tg_vocab_learner *v, uint32_t id)
     return show(v, id, SHOWN_COLUMNS, "\"");
 }
 
-static shown plain(const tg_vocab_learner *v, uint32_t id)
+static void put_text(const tg_vocab_learner *v, uint32_t id)
 {
-    return show(v, id, SIZE_MAX, "");
+    putchar('\t');
+    cli_put_field(show(v, id, SIZE_MAX, "").s);
 }
 
 /* ---- pieces */
@@ -126,9 +127,10 @@ void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best)
 {
     t->step++;
     if (t->format == TRACE_TSV) {
-        printf("%zu\t%u\t%u\t%llu\t%zu\t%s", t->step, best->left, best->right,
-               (unsigned long long)best->count, tg_vocab_learner_size(v), plain(v, best->left).s);
-        printf("\t%s", plain(v, best->right).s);
+        printf("%zu\t%u\t%u\t%llu\t%zu", t->step, best->left, best->right, (unsigned long long)best->count,
+               tg_vocab_learner_size(v));
+        put_text(v, best->left);
+        put_text(v, best->right);
         return;
     }
     printf("\n# step %zu\n", t->step);
@@ -142,7 +144,8 @@ void trace_after(const trace *t, const tg_vocab_learner *v)
     const uint32_t id = (uint32_t)tg_vocab_learner_size(v) - 1;
 
     if (t->format == TRACE_TSV) {
-        printf("\t%s\n", plain(v, id).s);
+        put_text(v, id);
+        putchar('\n');
         return;
     }
     printf("id %u is %s\n", id, quoted(v, id).s);

@@ -28,8 +28,8 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
     if (tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &copied, err))
         status = tg_err_in(err, copied.source_failed ? cli_input_name(o->source) : target_name(o));
     else if (!(status = cli_output_commit(&out, err)))
-        cli_say("%s: %s token%s%s", target_name(o), cli_count(copied.count), cli_plural(copied.count),
-                o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not tell the tokenizer");
+        cli_note("%s: %s token%s%s", target_name(o), cli_count(copied.count), cli_plural(copied.count),
+                 o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not tell the tokenizer");
     cli_output_abort(&out);
     return status;
 }

@@ -32,7 +32,7 @@ static tg_status print_text(eval_job *job, int32_t id, tg_err *err)
         job->shown_size = size;
     }
     (void)tg_label_show_token(job->shown_token, job->shown_size, text, n);
-    fputs(job->shown_token, stdout);
+    cli_put_field(job->shown_token);
     return TG_OK;
 }
 

@@ -231,7 +231,10 @@ void info_show_tsv(const tg_info *info, const info_options *o)
         char shown[SHOWN_SIZE];
 
         cli_escape(shown, sizeof shown, (const unsigned char *)path, strlen(path));
-        printf("%s\t%s\t%s\t", shown, t->name, t->type);
+        cli_put_field(shown);
+        putchar('\t');
+        cli_put_field(t->name);
+        printf("\t%s\t", t->type);
         for (size_t d = 0; d < t->ndim; d++)
             printf("%s%zu", d > 0 ? "," : "", t->shape[d]);
         putchar('\t');

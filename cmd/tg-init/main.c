@@ -121,9 +121,9 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
     if ((status = tg_config_check(c, err)) || (status = tg_model_check_vocab(c, tok, err)) ||
         (status = tg_params_build(&table, c, err)))
         return status;
-    cli_say("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
-            tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
-            c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
+    cli_note("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
+             tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
+             c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
     tg_params_free(&table);
     return TG_OK;
 }

@@ -94,6 +94,16 @@ static void put_shown(text_out *t, const unsigned char *token, size_t n)
     t->n += tg_label_show_token(t->bytes + t->n, t->capacity - t->n, token, n);
 }
 
+/* The same as a value of tab-separated text; \x22 is as long as \x00. */
+static void put_field(text_out *t, const unsigned char *token, size_t n)
+{
+    char *field = t->bytes + t->n;
+    const size_t begin = t->n;
+
+    put_shown(t, token, n);
+    t->n = begin + tg_label_field(field, field, t->n - begin);
+}
+
 /* ---- archives */
 
 static tg_status begin_archive(tokenize_job *job, const tg_tokenizer *tok, tg_err *err)
@@ -179,7 +189,7 @@ static tg_status take_offsets(tokenize_job *job, const tg_tokenizer *tok, const 
         put_number(&job->text, (uint64_t)ids[t], '\t');
         put_number(&job->text, job->at, '\t');
         put_number(&job->text, job->at + width, '\t');
-        put_shown(&job->text, token, length);
+        put_field(&job->text, token, length);
         put(&job->text, "\n", 1);
         if (!job->from_archive)
             job->tokens_crc = tg_crc32(job->tokens_crc, token, width);
@@ -230,8 +240,8 @@ static void print_count(const tokenize_job *job)
 {
     printf("%llu\n", (unsigned long long)job->tokens);
     if (job->tokens > 0 && job->bytes > 0 && job->bytes != job->tokens)
-        cli_say("%s bytes, %.3f bytes per token", cli_count(job->bytes),
-                (double)job->bytes / (double)job->tokens);
+        cli_note("%s bytes, %.3f bytes per token", cli_count(job->bytes),
+                 (double)job->bytes / (double)job->tokens);
 }
 
 /* ---- the end */

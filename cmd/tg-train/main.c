@@ -169,8 +169,8 @@ static void say_saved(const struct job *job)
     const tg_checkpoint *c = &job->setup.run;
 
     if (!cli_is_dash(job->setup.target))
-        cli_say("saved %s at step %s of %s", job->setup.target, cli_count(c->step),
-                cli_count(c->settings.steps));
+        cli_note("saved %s at step %s of %s", job->setup.target, cli_count(c->step),
+                 cli_count(c->settings.steps));
 }
 
 /* How to finish a run that was stopped and whose model is in a file. */
@@ -180,8 +180,8 @@ static void say_how_to_go_on(const struct job *job)
 
     if (job->setup.stream || c->step == c->settings.steps)
         return;
-    cli_say("to go on%s: %s", train_text_is_stdin(job->o) ? ", with the same tokens on standard input" : "",
-            job->o->again);
+    cli_note("to go on%s: %s", train_text_is_stdin(job->o) ? ", with the same tokens on standard input" : "",
+             job->o->again);
 }
 
 /* The run has ended early, before its first save or because the loss or a weight is not finite:
@@ -360,11 +360,11 @@ static tg_status already_complete(struct job *job, tg_err *err)
 
     train_command_steps(command, job->o, 2 * step);
     if (s->steps < step)
-        cli_say("%s is complete: %s steps are done, --steps asks for %s; to continue: %s",
-                cli_input_name(s->source), cli_count(step), cli_count(s->steps), command);
+        cli_note("%s is complete: %s steps are done, --steps asks for %s; to continue: %s",
+                 cli_input_name(s->source), cli_count(step), cli_count(s->steps), command);
     else
-        cli_say("%s is complete: %s of %s steps are done; to continue: %s", cli_input_name(s->source),
-                cli_count(step), cli_count(s->steps), command);
+        cli_note("%s is complete: %s of %s steps are done; to continue: %s", cli_input_name(s->source),
+                 cli_count(step), cli_count(s->steps), command);
     if (s->source == s->target && !cli_is_dash(s->target))
         return TG_OK;
     if (!(status = save_model(job, err)))

@@ -151,7 +151,7 @@ void train_report_conclude(const train_report *r)
         if (r->val_step != r->step)
             snprintf(validation + used, sizeof validation - used, " (at step %s)", cli_count(r->val_step));
     }
-    cli_say("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);
+    cli_note("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);
 }
 
 void train_report_pause(train_report *r)

@@ -166,7 +166,7 @@ static void say_changes(const tg_settings *old, const tg_settings *new, const tr
             continue;
         tg_field_text(before, sizeof before, f, old);
         tg_field_text(now, sizeof now, f, new);
-        cli_say("--%s was %s, is now %s%s", o->name[i], before, now, o->given[i] ? "" : ", a tenth of --lr");
+        cli_note("--%s was %s, is now %s%s", o->name[i], before, now, o->given[i] ? "" : ", a tenth of --lr");
     }
 }
 
@@ -347,24 +347,24 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
     if (status)
         return status;
     if (s->is_new)
-        cli_say("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
-                cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
+        cli_note("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
+                 cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
     else if (run->step == 0)
-        cli_say("%s: %s", cli_input_name(s->source),
-                s->foreign ? "a run begins with it" : "an untrained model");
+        cli_note("%s: %s", cli_input_name(s->source),
+                 s->foreign ? "a run begins with it" : "an untrained model");
     else
-        cli_say("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
-                cli_count(run->settings.steps));
+        cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
+                 cli_count(run->settings.steps));
     if (s->is_new && !tg_tokenizer_ids_are_bytes(run->model.tokenizer))
-        cli_say("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
-                tg_tokenizer_kind_name(run->model.tokenizer),
-                cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
-    cli_say("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
-            cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
-            cli_count(b->val_tokens), cli_bytes(bytes));
+        cli_note("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
+                 tg_tokenizer_kind_name(run->model.tokenizer),
+                 cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
+    cli_note("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
+             cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
+             cli_count(b->val_tokens), cli_bytes(bytes));
     if (s->team->size > 1)
-        cli_say("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
-                run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));
+        cli_note("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
+                 run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));
     if (b->val_tokens == 0 && run->settings.val_fraction > 0)
         cli_say("no validation: the last %g of the text, or the part before it, is shorter than a window "
                 "of %zu tokens",

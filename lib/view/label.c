@@ -191,6 +191,26 @@ size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, si
     return end(&label);
 }
 
+/* ---- tab-separated text */
+
+size_t tg_label_field(char *out, const char *text, size_t n)
+{
+    static const char quote[] = "\\x22";
+    const size_t more = sizeof quote - 2;
+    size_t size = n, at;
+
+    for (size_t i = 0; i < n; i++)
+        size += text[i] == '"' ? more : 0;
+    at = size;
+    while (n-- > 0) { /* from the end: nothing is overwritten before it is read */
+        if (text[n] == '"')
+            memcpy(out + (at -= more + 1), quote, more + 1);
+        else
+            out[--at] = text[n];
+    }
+    return size;
+}
+
 /* ---- columns */
 
 /* The first character of a label [n] with its marks; in *columns its columns. */

@@ -45,6 +45,13 @@ size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n);
  */
 size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, size_t n);
 
+/*
+ * Make a label [n] a value of tab-separated text: a '"' becomes \x22, so that no reader of CSV takes it for
+ * quoting. In a token's text that is no other token's, because backslashes are doubled there.  out has room
+ * for 4 n bytes, and may be `label`.  Returns the bytes written; no NUL follows.
+ */
+size_t tg_label_field(char *out, const char *label, size_t n);
+
 /* The first part of a label that is never divided: an escape, or a character with its marks.  Its bytes,
  * at least 1 unless the label is empty, and in *columns its columns. */
 size_t tg_label_next(const char *label, size_t *columns);

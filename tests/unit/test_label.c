@@ -298,6 +298,27 @@ static void any_token(void)
     }
 }
 
+/* A value of tab-separated text, made from `text` in place and elsewhere. */
+static void check_field(const char *text, const char *want)
+{
+    char place[64], other[64];
+    const size_t n = strlen(text);
+
+    memcpy(place, text, n);
+    CHECK_EQ(tg_label_field(place, place, n), strlen(want));
+    CHECK_EQ(tg_label_field(other, text, n), strlen(want));
+    CHECK(memcmp(place, want, strlen(want)) == 0 && memcmp(other, want, strlen(want)) == 0);
+}
+
+static void fields(void)
+{
+    check_field("", "");
+    check_field("a b", "a b");
+    check_field("\"", "\\x22");
+    check_field("\"a\"\"", "\\x22a\\x22\\x22");
+    check_field("\\\\x22 " ZHONG "\"", "\\\\x22 " ZHONG "\\x22");
+}
+
 int main(void)
 {
     RUN(columns_of_every_character);
@@ -312,5 +333,6 @@ int main(void)
     RUN(any_text);
     RUN(tokens);
     RUN(any_token);
+    RUN(fields);
     return check_done();
 }
