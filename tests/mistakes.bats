@@ -118,6 +118,10 @@ advises() {
     means tg-sample --num-samples --count
     means tg-sample --num-threads --threads
     means tg-sample --text --prompt
+    # their beginnings too
+    advises tg-train --n-lay "the shape is chosen with tg-init --n-layer"
+    advises tg-train --epoc "the length of a run is a number of --steps, each of --batch times --context tokens"
+    means tg-sample --max-new --tokens
     advises tg-train --epochs "the length of a run is a number of --steps, each of --batch times --context tokens"
     advises tg-train --resume "a run that was stopped goes on when the same command is given again"
     advises tg-train --data "a file is named without an option"

@@ -5,7 +5,8 @@
 #include "cmd/cli/private.h"
 #include "lib/base/choice.h"
 
-#define NAME_MAX 32 /* bytes of a name that is examined, with NUL */
+#define NAME_MAX 32     /* bytes of a name that is examined, with NUL */
+#define BEGINNING_MIN 4 /* bytes of the beginning of another program's name */
 
 /* ---- names that other programs use */
 
@@ -90,8 +91,20 @@ static bool has(const cli_tool *tool, const char *option)
     return false;
 }
 
-/* Report a name that other programs use.  False: it is not in the table. */
-static bool report_foreign(const cli_tool *tool, const char *shown, const char *name)
+/* Whether a name in the list "a|b|c" begins with `typed`, which is long enough to mean one. */
+static bool begins_one(const char *names, const char *typed)
+{
+    char name[TG_CHOICE_SIZE];
+    const size_t n = strlen(typed);
+
+    for (size_t i = 0; n >= BEGINNING_MIN && *tg_choice_name(name, names, i) != '\0'; i++)
+        if (strncmp(name, typed, n) == 0)
+            return true;
+    return false;
+}
+
+/* Report a name that other programs use, whole or as a beginning.  False: it is not in the table. */
+static bool report_foreign(const cli_tool *tool, const char *shown, const char *name, bool whole)
 {
     size_t number;
 
@@ -100,7 +113,8 @@ static bool report_foreign(const cli_tool *tool, const char *shown, const char *
         const bool found = has(tool, f->option);
         const char *advice = found ? f->advice : f->without;
 
-        if (!tg_choice_find(&number, f->names, name) || (!found && !advice))
+        if (!(whole ? tg_choice_find(&number, f->names, name) : begins_one(f->names, name)) ||
+            (!found && !advice))
             continue;
         if (advice)
             cli_usage("unknown option %s: %s", shown, advice);
@@ -204,9 +218,11 @@ void cli_report_unknown(const cli_tool *tool, const char *typed, size_t n)
 
     snprintf(shown, sizeof shown, "--%.*s", (int)least(n, sizeof shown), typed);
     if (normalize(name, typed, n)) {
-        if (report_foreign(tool, shown, name))
+        if (report_foreign(tool, shown, name, true))
             return;
         list_nearest(list, sizeof list, tool, name);
+        if (*list == '\0' && report_foreign(tool, shown, name, false))
+            return;
     }
     if (*list != '\0')
         cli_usage("unknown option %s: did you mean %s?", shown, list);
