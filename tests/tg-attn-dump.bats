@@ -214,6 +214,8 @@ rows() {
     make_text 3000 > text
     tg-tokenize < text | tg-train --steps 2 --batch 1 2> /dev/null
     tg-attn-dump < /dev/null > dump
+    [[ $(head -n 1 dump) = "# 32 tokens of the model's probe through 4 layers of 4 heads" ]]
+    [[ $(tg-attn-dump -p abc | head -n 1) = "# 3 tokens through 4 layers of 4 heads" ]]
     [[ $(rows dump) = $((4 * 4 * 32 * 32)) ]]
     tg-attn-dump --heads 2 < /dev/null > dump
     [[ $(rows dump) = $((4 * 2 * 32 * 32)) ]]

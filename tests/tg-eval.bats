@@ -223,6 +223,29 @@ PY
     said 'give one with -p TEXT'
 }
 
+# A model with a probe, 16 tokens.
+probed() {
+    tiny
+    make_text 3000 | tg-tokenize | tg-train --steps 2 --batch 1 -c 16 2> /dev/null
+}
+
+@test "nothing is reported of a text that nobody gave" {
+    probed
+    run -1 --separate-stderr tg-eval < /dev/null
+    said 'tg-eval: there is no text: expected a FILE, -p TEXT, or text on standard input'
+    [[ -z $output ]]
+    run_pipe 123 'echo | xargs tg-eval --tsv'
+    said 'there is no text'
+    run_pipe 1 'cat model.npz | tg-eval -m -'
+    said 'there is no text'
+    run -1 --separate-stderr tg-eval --logits -o logits.npz < /dev/null
+    [[ ! -e logits.npz ]]
+    # at a terminal, the probe, by name
+    [[ $(on_terminal tg-eval | tr -d '\r') = "text        none was given: this is the model's probe"$'\n'"tokens      15 of 16 scored"* ]]
+    [[ $(on_terminal 'tg-eval --tsv > result') = *"tg-eval: no text was given: this is the model's probe"* ]]
+    [[ $(field scored < result) = 15 ]]
+}
+
 @test "bad data is refused, with the file's name" {
     tiny
     printf x > one

@@ -175,6 +175,11 @@ tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, t
     return TG_OK;
 }
 
+bool cli_text_is_probe(const cli_text *t, const cli_model *m)
+{
+    return find_source(t, m) == PROBE;
+}
+
 tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
 {
     const tg_model *model = &m->model;

@@ -34,6 +34,9 @@ TG_MUST_CHECK int cli_text_check(const cli_text *t);
  */
 TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
 
+/* Whether cli_text_or_probe() and cli_text_stream() would take the model's probe: nobody gave a text. */
+bool cli_text_is_probe(const cli_text *t, const cli_model *m);
+
 /* Like cli_text_prompt(), but if there is no prompt, use the model's probe.  TG_EUSAGE: it has none.
  * TG_EDATA: standard input is empty. */
 TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);

@@ -95,6 +95,7 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
 {
     const tg_model *model = &in->model.model;
     const tg_config *c = &model->config;
+    const bool is_probe = !ids && cli_text_is_probe(&o->text, &in->model);
     tg_status status;
 
     if ((status = ids ? take_ids(&in->prompt, model, ids, err)
@@ -102,8 +103,9 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
         (status = check_length(&in->prompt, model, err)) ||
         (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)))
         return status;
-    snprintf(in->title, sizeof in->title, "%zu token%s through %zu layer%s of %zu head%s", in->prompt.n,
-             cli_plural(in->prompt.n), c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
+    snprintf(in->title, sizeof in->title, "%zu token%s%s through %zu layer%s of %zu head%s", in->prompt.n,
+             cli_plural(in->prompt.n), is_probe ? " of the model's probe" : "", c->n_layer,
+             cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
     in->remark = o->layout == TG_ATTN_BTHD
                      ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
                      : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";

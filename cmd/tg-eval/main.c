@@ -2,6 +2,7 @@
 #include "cmd/tg-eval/job.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/base/size.h"
 
@@ -56,12 +57,24 @@ static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
     return status && !job->output_failed ? tg_err_in(err, cli_input_name(path)) : status;
 }
 
+/* A loss is taken for that of a text which somebody gave; cron gives none.  At a terminal, the probe is
+ * shown, and named. */
+static tg_status check_given(const eval_job *job, tg_err *err)
+{
+    const tg_team *team = job->team;
+
+    if (!job->is_probe || tg_team_agree(team, team->rank == 0 && isatty(STDIN_FILENO)))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "there is no text: expected a FILE, -p TEXT, or text on standard input");
+}
+
 static tg_status eval_text(eval_job *job, tg_err *err)
 {
     cli_stream text;
-    tg_status status = cli_text_stream(&job->o->text, &text, &job->m, err);
+    tg_status status;
 
-    if (status)
+    job->is_probe = cli_text_is_probe(&job->o->text, &job->m);
+    if ((status = check_given(job, err)) || (status = cli_text_stream(&job->o->text, &text, &job->m, err)))
         return status;
     if ((status = eval_stream(job, &text.stream, err)) && !job->output_failed)
         (void)tg_err_in(err, text.name);

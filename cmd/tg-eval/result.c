@@ -27,6 +27,8 @@ static void print_lines(const eval_job *job)
     const tg_eval_plan *plan = &job->eval.plan;
     const double loss = tg_eval_loss(s);
 
+    if (job->is_probe)
+        printf("text        none was given: this is the model's probe\n");
     printf("tokens      %s of %s scored\n", cli_count(s->scored), cli_count(s->tokens));
     printf("windows     %s of at most %s tokens, stride %s\n", cli_count(s->windows),
            cli_count(plan->context), cli_count(plan->stride));
@@ -62,13 +64,15 @@ static void say_result(const eval_job *job)
 
     if (s->bytes > 0)
         snprintf(bits, sizeof bits, ", %.4f bits per byte", tg_eval_bits_per_byte(s));
-    cli_say("%s token%s scored: loss %.4f, perplexity %.6g%s", cli_count(s->scored), cli_plural(s->scored),
-            tg_eval_loss(s), tg_eval_perplexity(s), bits);
+    cli_note("%s token%s scored: loss %.4f, perplexity %.6g%s", cli_count(s->scored), cli_plural(s->scored),
+             tg_eval_loss(s), tg_eval_perplexity(s), bits);
 }
 
 void eval_print_result(const eval_job *job)
 {
     cli_progress_end();
+    if (job->is_probe && (job->o->per_token || job->o->logits || job->o->tsv))
+        cli_note("no text was given: this is the model's probe");
     if (job->o->per_token || job->o->logits) {
         if (job->eval.sums.scored > 0)
             say_result(job);
