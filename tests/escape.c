@@ -44,8 +44,8 @@ static void try_processes(void)
     static char *const arguments[] = {NULL};
     long child;
 
-    report("execve", execve("/nonexistent", arguments, arguments));
-    report("execveat", syscall(SYS_execveat, AT_FDCWD, "/nonexistent", arguments, arguments, 0));
+    report("execve", execve("", arguments, arguments));
+    report("execveat", syscall(SYS_execveat, AT_FDCWD, "", arguments, arguments, 0));
     child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0)
         _exit(0);
@@ -66,6 +66,37 @@ static void try_processes(void)
     report("setsig", fcntl(2, F_SETSIG, 0));
 }
 
+/* What slows another process; arguments that fail later where that would be done. */
+static void try_priorities(void)
+{
+    enum { PROCESS = 1, USER = 3, NOBODY = 0x7ffffff }; /* of ioprio_set() */
+    const pid_t parent = getppid();
+
+    report("setpriority", setpriority(PRIO_PROCESS, NOBODY, 0)); /* else ESRCH */
+    report("setpriority-group", setpriority(PRIO_PGRP, NOBODY, 0));
+    report("setpriority-user", setpriority(PRIO_USER, NOBODY, 0));
+    report("affinity", syscall(SYS_sched_setaffinity, parent, 0, NULL)); /* else EINVAL */
+    report("scheduler", syscall(SYS_sched_setscheduler, parent, -1, NULL));
+    report("schedparam", syscall(SYS_sched_setparam, parent, NULL));
+    report("schedattr", syscall(SYS_sched_setattr, parent, NULL, 0));
+    report("ioprio", syscall(SYS_ioprio_set, PROCESS, NOBODY, 0)); /* else ESRCH */
+    report("ioprio-user", syscall(SYS_ioprio_set, USER, NOBODY, 0));
+    report("migrate", syscall(SYS_migrate_pages, parent, 0, NULL, NULL));
+    report("inotify", syscall(SYS_inotify_init1, -1)); /* else EINVAL */
+}
+
+/* The same calls on the process itself are no business of a sandbox. */
+static void try_own(void)
+{
+    const int priority = getpriority(PRIO_PROCESS, 0);
+
+    if (setpriority(PRIO_PROCESS, 0, priority) != 0 ||
+        setpriority(PRIO_PROCESS, (id_t)getpid(), priority) != 0 ||
+        (syscall(SYS_sched_setparam, 0, NULL) != 0 && errno != EINVAL) ||
+        (syscall(SYS_sched_setparam, getpid(), NULL) != 0 && errno != EINVAL))
+        abort();
+}
+
 static void try_sockets(void)
 {
     int pair[2];
@@ -76,6 +107,26 @@ static void try_sockets(void)
     report("msgsnd", syscall(SYS_msgsnd, -1, NULL, 0, 0)); /* else EINVAL */
     report("semop", syscall(SYS_semop, -1, NULL, 0));
     report("io_uring", syscall(425, 1, NULL)); /* else EFAULT */
+}
+
+/* A program that would run with this user's rights.  A file in memory may have any other mode. */
+static void try_set_id(const char *folder)
+{
+    const int fd = (int)syscall(SYS_memfd_create, "program", 0);
+    char path[4096];
+    int made;
+
+    report("set-user-id", fchmod(fd, 04755));
+    report("set-group-id", fchmod(fd, 02755));
+    if (fchmod(fd, 0755) != 0)
+        abort();
+    close(fd);
+    snprintf(path, sizeof path, "%s/program", folder);
+    report("create-set-id", made = open(path, O_WRONLY | O_CREAT | O_EXCL, 06755));
+    if (made >= 0)
+        unlink(path);
+    report("tmpfile-set-id", open(folder, O_TMPFILE | O_WRONLY, 04755));
+    report("openat2", syscall(437, AT_FDCWD, "", NULL, 0)); /* else EINVAL */
 }
 
 static void try_files(void)
@@ -94,6 +145,7 @@ static void try_files(void)
     report("rename", rename(path, path));
     report("utime", syscall(SYS_utimensat, AT_FDCWD, path, NULL, 0));
     report("unlink", unlink(path));
+    try_set_id(folder ? folder : ".");
     snprintf(path, sizeof path, "%s/directory", folder ? folder : ".");
     report("mkdir", mkdir(path, 0700));
     (void)rmdir(path);
@@ -117,6 +169,8 @@ static void try_all(void)
     if (tried++)
         return;
     try_processes();
+    try_priorities();
+    try_own();
     try_sockets();
     try_memory();
     try_files();

@@ -73,7 +73,9 @@ declare -gA work=(
     need_attacker
     attacked cat text
     mv report plain
-    for attempt in execve clone socket read create write truncate chmod unlink mmap mprotect prlimit setown setsig msgsnd semop; do
+    for attempt in execve clone socket read create write truncate chmod unlink mmap mprotect prlimit setown setsig \
+        msgsnd semop set-user-id set-group-id create-set-id setpriority setpriority-group setpriority-user affinity \
+        scheduler schedparam schedattr inotify; do
         grep -qx "$attempt allowed" plain
     done
     rm other/new
@@ -95,6 +97,9 @@ declare -gA work=(
         text 2> /dev/null 9> report
     grep -qx 'create allowed' report
     grep -qx 'read refused' report
+    for attempt in set-user-id set-group-id create-set-id tmpfile-set-id openat2; do # no program with this user's rights
+        grep -qx "$attempt refused" report
+    done
     cmp results/a.npz tokens.npz
 }
 
