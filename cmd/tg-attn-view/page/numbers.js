@@ -152,16 +152,27 @@ function reduceRow(cells, side, size, i, row, at, n) {
 
 // ---- numbers as text
 
-// Without zeros at the end.
-function trimmed(text) {
-    return text.includes(".") ? text.replace(/\.?0+(e|$)/, "$1") : text;
+// Without zeros at the end, of a text without an exponent.
+const trimmed = (text) => text.includes(".") ? text.replace(/\.?0*$/, "") : text;
+
+// "d.ddde+x" with so many digits.  Of two texts that are equally near, the even one, as C takes it.
+function rounded(x, digits) {
+    const near = x.toExponential(digits - 1), exact = x.toExponential(40);
+    const cut = exact.slice(0, near.indexOf("e")), rest = exact.slice(cut.length);
+    return /[02468]$/.test(cut) && /^\.?50*e/.test(rest) ? cut + rest.slice(rest.indexOf("e")) : near;
 }
 
+// A number as C's "%.*g" writes it.
 function textOf(x, digits = 9) {
     if (!Number.isFinite(x))
         return String(x).replace("Infinity", "inf");
-    return trimmed(Math.abs(x) >= 1e-4 && Math.abs(x) < 1e9 || x === 0
-        ? x.toPrecision(digits) : x.toExponential(digits - 1));
+    const [mantissa, exponent] = rounded(x, digits).split("e"), power = Number(exponent);
+    const sign = x < 0 ? "-" : "", figures = mantissa.replace(/[-.]/g, "");
+    if (power < -4 || power >= digits)
+        return trimmed(mantissa) + "e" + exponent[0] + exponent.slice(1).padStart(2, "0");
+    if (power < 0)
+        return trimmed(`${sign}0.${"0".repeat(-power - 1)}${figures}`);
+    return trimmed(`${sign}${figures.slice(0, power + 1)}.${figures.slice(power + 1)}`);
 }
 
 // A float32 number, as what tells it apart from all others: six to nine digits.  The one text of a number
@@ -174,4 +185,6 @@ function storedText(x) {
     return textOf(stored, digits);
 }
 
+// A masked score: as the dump's setting has it, and as tg-attn-dump prints it.
 const MASKED = {"-1e9": "-1e9", "-inf": "-inf", "min": "-3.40282347e+38"}[dump.mask];
+const PRINTED_MASK = dump.mask === "-1e9" ? "-1e+09" : MASKED;

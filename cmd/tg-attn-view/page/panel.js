@@ -120,11 +120,18 @@ function valueText() {
     return view.show === "probs" ? cellProb(row, view) : cellScore(row, view);
 }
 
-// The query's row, with the columns of tg-attn-dump -f tsv.
+// As tg-attn-dump -f tsv prints a number: nine digits, whether they are needed or not.
+function printedText(x) {
+    const stored = Math.fround(x);
+    return Object.is(stored, -0) ? "-0" : textOf(stored);
+}
+
+// The query's row, byte for byte as tg-attn-dump -f tsv prints it.
 function rowText() {
     const {layer, head: h, i} = view, row = rowOf(layer, h, i);
     const lines = Array.from({length: T}, (_, j) => [layer, h, b, i, j, baseOf(i, h), baseOf(j, h),
-        offsetOf(h, i, j), cellScore(row, {i, j}), j > i ? 1 : 0, cellProb(row, {i, j})].join("\t"));
+        offsetOf(h, i, j), ...(j > i ? [PRINTED_MASK, 1, 0]
+            : [printedText(row.scores[j]), 0, printedText(row.probs[j])])].join("\t"));
     return ["layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\tprob", ...lines].join("\n") + "\n";
 }
 
