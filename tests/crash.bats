@@ -68,6 +68,21 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
     swept "signals at system calls"
 }
 
+@test "any signal that ends a process, after the system calls of a save: no temporary file and no lock file is left" {
+    need_sweep
+    local signal
+    for signal in ALRM VTALRM PROF USR1 USR2 POLL PWR STKFLT XCPU QUIT HUP INT; do
+        LINES='tg-tokenize -o t.npz in/text
+tg-train -m run.npz -n 4 -b 2 in/t.npz'
+        case $signal in # which ask tg-train for something
+            USR1 | HUP | INT) LINES=${LINES%%$'\n'*} ;;
+        esac
+        few 6
+        sweep_all stop -e SIG$signal -c open,close,rename,unlink,flock "${FEW[@]}" -b rename,fsync,flock
+    done
+    swept "signals of any kind"
+}
+
 # While the main thread makes a temporary file, it blocks the signal.  The model is so wide that another thread was
 # created to read it; that one gets the signal, and must not let it end the tool.
 @test "a signal after every call on files, with threads at work: nothing is left" {

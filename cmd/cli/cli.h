@@ -186,8 +186,8 @@ bool cli_stdin_has_data(void);
  * The destination of a result: stdout (path NULL or "-"), or a file that cli_output_commit() replaces
  * as a whole.  Binary data for a terminal is refused: TG_EUSAGE, with the remedy.
  * Error messages name the file; the caller adds `name` to errors of its own writes.
- * At most one output may be open at a time.  SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and SIGXCPU
- * remove its temporary file before they end the tool; SIGKILL leaves it.
+ * At most one output may be open at a time.  A signal that ends the tool, those of cli_hold_ends()
+ * (private.h), removes its temporary file first; SIGKILL leaves it.
  */
 typedef struct cli_output {
     int fd;           /* write here */

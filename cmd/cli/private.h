@@ -61,7 +61,7 @@ void cli_say_at_once(const char *line);
  * ignored), and a mapped file that becomes shorter is an error: a message, no temporary file, CLI_IO. */
 void cli_begin_signals(void);
 
-/* Put off the signals that end a tool (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU) until
+/* Put off the signals that end a tool (SIGTERM, SIGPIPE, SIGUSR1 and so on: `ends` in signals.c) until
  * cli_release_ends(): the main thread, which calls this, blocks them; other threads leave them to it.  *old:
  * its mask before. */
 void cli_hold_ends(sigset_t *old);

@@ -10,12 +10,26 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-#define N_STOPS 3 /* of them, requests to stop */
-#define N_ENDS 6
+#define N_STOPS 3        /* of them, requests to stop */
 #define SAME_REQUEST 1.0 /* seconds within which another stop signal repeats the same request */
 
-/* Signals that end a tool, from outside. */
-static const int ends[N_ENDS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
+/* Signals from outside that end a process which does not handle them: of signal(7), all but SIGKILL, those of
+ * defects and those for real-time programs. */
+static const int ends[] = {
+    SIGINT,    SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGPROF, SIGVTALRM,
+#ifdef SIGPOLL
+    SIGPOLL,
+#endif
+#ifdef SIGPWR
+    SIGPWR,
+#endif
+#ifdef SIGSTKFLT
+    SIGSTKFLT,
+#endif
+};
+
+#define N_ENDS (sizeof ends / sizeof ends[0])
+
 static volatile sig_atomic_t stop_signal, can_abandon, abandon_asked;
 static double stop_time; /* of the last request that counted; used with stop signals blocked */
 static char finishing_line[256], abandoning_line[256]; /* what on_stop() answers */

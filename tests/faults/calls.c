@@ -96,10 +96,13 @@ int calls_error(const char *name)
         const char *name;
         int number;
     } errors[] = {
-        {"EINTR", EINTR},   {"EIO", EIO},       {"ENOSPC", ENOSPC},   {"EDQUOT", EDQUOT},
-        {"ESTALE", ESTALE}, {"EXDEV", EXDEV},   {"EACCES", EACCES},   {"EMFILE", EMFILE},
-        {"EPIPE", EPIPE},   {"ENOENT", ENOENT}, {"EROFS", EROFS},     {"ENOLCK", ENOLCK},
-        {"EFBIG", EFBIG},   {"EPERM", EPERM},   {"SIGPIPE", SIGPIPE}, {"SIGTERM", SIGTERM},
+        {"EINTR", EINTR},         {"EIO", EIO},         {"ENOSPC", ENOSPC},   {"EDQUOT", EDQUOT},
+        {"ESTALE", ESTALE},       {"EXDEV", EXDEV},     {"EACCES", EACCES},   {"EMFILE", EMFILE},
+        {"EPIPE", EPIPE},         {"ENOENT", ENOENT},   {"EROFS", EROFS},     {"ENOLCK", ENOLCK},
+        {"EFBIG", EFBIG},         {"EPERM", EPERM},     {"SIGPIPE", SIGPIPE}, {"SIGTERM", SIGTERM},
+        {"SIGALRM", SIGALRM},     {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGPROF", SIGPROF},
+        {"SIGVTALRM", SIGVTALRM}, {"SIGPOLL", SIGPOLL}, {"SIGPWR", SIGPWR},   {"SIGSTKFLT", SIGSTKFLT},
+        {"SIGXCPU", SIGXCPU},     {"SIGQUIT", SIGQUIT}, {"SIGHUP", SIGHUP},   {"SIGINT", SIGINT},
     };
 
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
