@@ -24,7 +24,7 @@ make_fault_files() {
         tg-convert run.npz --to hf --lossy -o hf
         tg-convert run.npz --to gguf --lossy -o run.gguf
         tg-convert run.npz --to safetensors --lossy -o run.safetensors
-        tg-info run.safetensors | sed -n 's/^\(transformer\.\([^ ]*\)\) .*/\1 \2/p' > names
+        tg-info --all run.safetensors | sed -n 's/^\(transformer\.\([^ ]*\)\) .*/\1 \2/p' > names
         tg-convert run.npz --to llmc --lossy -o run.bin
         tg-convert t.npz --to uint16 -o t.bin
         tg-attn-dump -m run.npz -p Tobe -o dump.npz

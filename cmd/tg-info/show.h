@@ -13,13 +13,10 @@ typedef struct info_options {
 } info_options;
 
 /* Print lines for the eye; a JSON object; a line of tab-separated values per array. */
-void info_show_text(const tg_info *info, const info_options *o);
+TG_MUST_CHECK tg_status info_show_text(tg_info *info, const info_options *o, tg_err *err); /* TG_ENOMEM */
 void info_show_json(const tg_info *info, const info_options *o);
 void info_show_tsv(const tg_info *info, const info_options *o);
 void info_print_titles(const info_options *o); /* of the latter */
-
-/* Print how training went, with bars; nothing if it is not known. */
-void info_show_history(const tg_info_history *h);
 
 /* "batch" of "train/batch", if the name begins with "train/"; otherwise NULL. */
 const char *info_in_group(const char *name, const char *group);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/tg-info/runs.h"
 #include "cmd/tg-info/show.h"
 #include "formats/path.h"
 #include "lib/base/decimal.h"
@@ -11,7 +12,8 @@
 #include "lib/split/split.h"
 #include "lib/view/label.h"
 
-#define WIDTH 79  /* of lines that are wrapped */
+#define WIDTH 79 /* of lines that are wrapped, unless the terminal has less */
+#define PLOT_ROWS 7
 #define INDENT 12 /* of what follows a label */
 #define SHOWN_SIZE 4200
 #define SHAPE_SIZE (TG_DIMS_MAX * 21 + 3)
@@ -40,7 +42,7 @@ static void put_item(struct words *w, const char *item)
 {
     const size_t n = tg_label_width(item);
 
-    if (w->any && w->column + 2 + n > WIDTH) {
+    if (w->any && w->column + 2 + n > tg_size_min(WIDTH, info_width() - 1)) {
         printf(",\n%*s", INDENT, "");
         w->column = INDENT;
     } else if (w->any) {
@@ -101,12 +103,20 @@ static bool is_hidden(const tg_info_tensor *t)
            strcmp(t->name, "kind") == 0 || strcmp(t->name, "version") == 0;
 }
 
-static void print_parameters(const tg_info *info)
+/* The arrays of a model are many, and its shape tells their names: they are listed when they are asked for.
+ */
+static bool lists_arrays(const tg_info *info, const info_options *o)
+{
+    return o->all || o->stats || info->parameters == 0 || strcmp(info->kind, "model") != 0;
+}
+
+static void print_parameters(const tg_info *info, const info_options *o)
 {
     uint64_t moments = 0, bytes = 0;
 
     if (info->parameters > 0)
-        printf("%-*s%s\n", INDENT, "parameters", cli_count(info->parameters));
+        printf("%-*s%s%s\n", INDENT, "parameters", cli_count(info->parameters),
+               lists_arrays(info, o) ? "" : ", in arrays that --all lists");
     for (size_t i = 0; i < info->n; i++) {
         if (!info_in_group(info->tensor[i].name, "opt/"))
             continue;
@@ -117,6 +127,22 @@ static void print_parameters(const tg_info *info)
         printf("%-*s%s arrays, %s\n", INDENT, "optimizer", cli_count(moments), cli_bytes(bytes));
 }
 
+static void print_shape(const tg_info *info)
+{
+    char item[SHOWN_SIZE];
+    struct words w = begin_row("shape");
+
+    snprintf(item, sizeof item, "%s layer%s", text_of(info, "config/n_layer"),
+             plural(info, "config/n_layer"));
+    put_item(&w, item);
+    snprintf(item, sizeof item, "%s head%s", text_of(info, "config/n_head"), plural(info, "config/n_head"));
+    put_item(&w, item);
+    put_value(&w, "width", text_of(info, "config/n_embd"));
+    put_value(&w, "context", text_of(info, "config/n_ctx"));
+    put_value(&w, "vocabulary", text_of(info, "config/vocab_size"));
+    putchar('\n');
+}
+
 static void print_config(const tg_info *info)
 {
     static const char *const sizes[] = {"n_layer", "n_head", "n_embd", "n_ctx", "vocab_size"};
@@ -124,10 +150,7 @@ static void print_config(const tg_info *info)
 
     if (!tg_info_find(info, "config/n_layer"))
         return;
-    printf("%-*s%s layer%s, %s head%s, width %s, context %s, vocabulary %s\n", INDENT, "shape",
-           text_of(info, "config/n_layer"), plural(info, "config/n_layer"), text_of(info, "config/n_head"),
-           plural(info, "config/n_head"), text_of(info, "config/n_embd"), text_of(info, "config/n_ctx"),
-           text_of(info, "config/vocab_size"));
+    print_shape(info);
     w = begin_row("config");
     for (size_t i = 0; i < info->n_values; i++) {
         const char *name = info_in_group(info->value[i].name, "config/");
@@ -184,7 +207,8 @@ static void print_tokens(const tg_info *info)
     putchar('\n');
 }
 
-static void print_training(const tg_info *info)
+/* With its settings; what it keeps to know its text again, only if all is asked for. */
+static void print_training(const tg_info *info, bool all)
 {
     struct words w;
 
@@ -196,7 +220,8 @@ static void print_training(const tg_info *info)
     for (size_t i = 0; i < info->n_values; i++) {
         const char *name = info_in_group(info->value[i].name, "train/");
 
-        if (name && strcmp(name, "step") != 0 && strcmp(name, "steps") != 0)
+        if (name && strcmp(name, "step") != 0 && strcmp(name, "steps") != 0 &&
+            (all || !info_in_group(name, "text_")))
             put_value(&w, name, info->value[i].text);
     }
     putchar('\n');
@@ -317,16 +342,26 @@ static void print_table(const tg_info *info, const info_options *o)
         printf("and %s more with --all\n", cli_count(hidden));
 }
 
-void info_show_text(const tg_info *info, const info_options *o)
+tg_status info_show_text(tg_info *info, const info_options *o, tg_err *err)
 {
-    print_heading(info);
-    print_parameters(info);
-    print_config(info);
-    print_tokenizer(info);
-    print_tokens(info);
-    print_training(info);
-    info_show_history(&info->history);
-    print_values(info);
-    print_notes(info, o);
-    print_table(info, o);
+    info_runs runs = {0};
+    tg_status status = info_runs_add(&runs, info, err);
+
+    if (!status) {
+        print_heading(info);
+        print_parameters(info, o);
+        print_config(info);
+        print_tokenizer(info);
+        print_tokens(info);
+        print_training(info, o->all);
+        info_show_history(&runs.run[0]);
+        print_values(info);
+        print_notes(info, o);
+        if (lists_arrays(info, o))
+            print_table(info, o);
+        if (runs.run[0].loss.n > 1)
+            status = info_show_plot(&runs, PLOT_ROWS, err);
+    }
+    info_runs_free(&runs);
+    return status;
 }

@@ -97,6 +97,10 @@ void tg_info_close(tg_info *info); /* a zeroed one is fine */
 /* The value of that name, or NULL. */
 const tg_info_value *tg_info_find(const tg_info *info, const char *name);
 
+/* Make a history one of ascending steps: a step replaces those before it that are as late or later, since the
+ * run has gone back there.  Returns how many were replaced. */
+size_t tg_info_history_latest(tg_info_history *h);
+
 TG_API_END
 
 #endif

@@ -210,6 +210,26 @@ static void logs(void)
     unlink(path);
 }
 
+/* A run that was killed goes back to what it had saved; another begins again in the same log. */
+static void latest(void)
+{
+    double step[] = {1, 2, 3, 4, 3, 4, 5, 5}, loss[] = {1, 2, 3, 4, 30, 40, 50, 500};
+    double val_loss[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const double want[] = {1, 2, 30, 40, 500};
+    tg_info_history h = {.step = step, .loss = loss, .val_loss = val_loss, .n = 8}, empty = {0};
+
+    CHECK_EQ(tg_info_history_latest(&h), 3);
+    CHECK_EQ(h.n, 5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK(step[i] == (double)(i + 1) && loss[i] == want[i]);
+    CHECK(val_loss[2] == 5 && val_loss[4] == 8);
+    step[4] = 1;
+    h.val_loss = NULL;
+    CHECK_EQ(tg_info_history_latest(&h), 4);
+    CHECK(h.n == 1 && step[0] == 1 && loss[0] == 500);
+    CHECK_EQ(tg_info_history_latest(&empty), 0);
+}
+
 int main(void)
 {
     RUN(statistics);
@@ -218,5 +238,6 @@ int main(void)
     RUN(scalars);
     RUN(truncated);
     RUN(logs);
+    RUN(latest);
     return check_done();
 }

@@ -5,6 +5,7 @@
 
 #include "formats/base64.h"
 #include "formats/sha256.h"
+#include "lib/view/axis.h"
 #include "lib/view/colormap.h"
 #include "lib/view/font.h"
 #include "lib/view/grid.h"
@@ -283,6 +284,77 @@ static void beyond_the_image(void)
     CHECK_EQ(tg_raster_make(&r, SIZE_MAX, 2, &err), TG_ENOMEM);
 }
 
+/* ---- axes of plots */
+
+static void check_axis(double low, double high, double factor, size_t ticks, const char *want)
+{
+    char text[TG_AXIS_TEXT], all[TG_AXIS_TICKS * TG_AXIS_TEXT] = "";
+    tg_axis a;
+
+    tg_axis_make(&a, low, high, factor, ticks);
+    CHECK(a.n <= ticks && tg_axis_place(&a, a.low) == 0 && tg_axis_place(&a, a.high) == 1);
+    for (size_t i = 0; i < a.n; i++) {
+        const double place = tg_axis_place(&a, a.tick[i]);
+
+        tg_axis_text(text, &a, a.tick[i]);
+        strcat(strcat(all, text), " ");
+        CHECK_NEAR(tg_axis_number(&a, place), a.tick[i], 1e-12 * fabs(a.high));
+        CHECK(i == 0 || a.tick[i] > a.tick[i - 1]);
+    }
+    CHECK(strcmp(all, want) == 0);
+}
+
+static void axes(void)
+{
+    check_axis(0, 1, 20, 6, "0.0 0.2 0.4 0.6 0.8 1.0 ");
+    check_axis(1.71, 4.2, 20, 6, "2.0 2.5 3.0 3.5 4.0 ");
+    check_axis(-3, 3, 20, 4, "-2 0 2 ");
+    check_axis(1, 2000, 20, 14, "1 2 5 10 20 50 100 200 500 1000 2000 ");
+    check_axis(1, 2000, 20, 7, "1 10 100 1000 ");
+    check_axis(1e-3, 1e6, 20, 6, "0.001 0.1 10 1000 100k ");
+    check_axis(20, 90, 2, 8, "20 30 40 50 60 70 80 90 "); /* too little for powers */
+    check_axis(0, 3e6, 20, 4, "0 1M 2M 3M ");
+    check_axis(0, 40000, 20, 3, "0 20k 40k ");
+    check_axis(5, 5, 20, 3, "4.8 5.0 5.2 ");
+}
+
+/* No number makes an axis that is not one. */
+static void axes_of_any_numbers(void)
+{
+    static const double all[] = {0, 1, -1, 1e-320, 4e-308, 1e300, 1e308, -1.7e308, 1e17, HUGE_VAL, -HUGE_VAL};
+    const size_t n = sizeof all / sizeof all[0];
+    char text[TG_AXIS_TEXT];
+
+    for (size_t i = 0; i < n * n; i++) {
+        tg_axis a;
+
+        tg_axis_make(&a, all[i / n], all[i % n], 4, TG_AXIS_TICKS);
+        CHECK(a.n <= TG_AXIS_TICKS);
+        for (size_t t = 0; t < a.n; t++)
+            tg_axis_text(text, &a, a.tick[t]);
+        for (size_t k = 0; k < n; k++) {
+            const double place = tg_axis_place(&a, all[k]);
+
+            CHECK(place >= 0 && place <= 1);
+        }
+        CHECK(tg_axis_place(&a, NAN) == 0);
+    }
+}
+
+static void curves_become_means(void)
+{
+    const double x[] = {0, 1, 1.5, 2, 3, 4, 10, 11}, y[] = {9, 1, 3, NAN, HUGE_VAL, 6, 8, 9};
+    double at[4], mean[4];
+    tg_axis a;
+
+    tg_axis_make(&a, 1, 10, 100, 4);
+    CHECK_EQ(tg_axis_means(at, mean, 4, &a, x, y, 8), 3); /* parts of 2.25: the first, the second, the last */
+    CHECK(at[0] == 1.25 && mean[0] == 2 && at[1] == 4 && mean[1] == 6 && at[2] == 10 && mean[2] == 8);
+    CHECK_EQ(tg_axis_means(at, mean, 4, &a, x, y, 0), 0);
+    CHECK_EQ(tg_axis_means(at, mean, 1, &a, x, (double[]){1e308, 1e308, 1.7e308, 1e308, 0, 0, 0, 0}, 4), 1);
+    CHECK(isfinite(mean[0]));
+}
+
 int main(void)
 {
     RUN(sha256_known_answers);
@@ -296,5 +368,8 @@ int main(void)
     RUN(letters_differ);
     RUN(text_upwards);
     RUN(beyond_the_image);
+    RUN(axes);
+    RUN(axes_of_any_numbers);
+    RUN(curves_become_means);
     return check_done();
 }

@@ -1,0 +1,165 @@
+/* The losses of runs, ready to be drawn. */
+#include "cmd/tg-info/runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/base/size.h"
+
+#define STEPS_FACTOR 20 /* from the first step to the last: as much, and the scale is logarithmic */
+#define LOSS_FACTOR 4   /* likewise, from the least loss to the greatest */
+#define STEPS_SHARE                                                                                          \
+    100 /* a plot begins with that part of the shortest run: its warm-up would hide the rest */
+
+/* ---- curves */
+
+static tg_status make_curve(info_curve *curve, const double *step, const double *loss, size_t n, tg_err *err)
+{
+    *curve = (info_curve){0};
+    if (n == 0)
+        return TG_OK;
+    curve->step = malloc(n * sizeof *step);
+    curve->loss = malloc(n * sizeof *loss);
+    if (!curve->step || !curve->loss)
+        return tg_fail_memory(err, 2 * n * sizeof *loss, "the losses of a run");
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(loss[i]))
+            continue;
+        curve->step[curve->n] = step[i];
+        curve->loss[curve->n++] = loss[i];
+    }
+    return TG_OK;
+}
+
+tg_status info_runs_add(info_runs *runs, tg_info *info, tg_err *err)
+{
+    tg_info_history *h = &info->history;
+    info_run *run = &runs->run[runs->n++];
+    tg_status status;
+
+    *run = (info_run){.info = info, .again = tg_info_history_latest(h)};
+    status = make_curve(&run->loss, h->step, h->loss, h->n, err);
+    if (status)
+        return status;
+    return make_curve(&run->val_loss, h->step, h->val_loss, h->val_loss ? h->n : 0, err);
+}
+
+void info_runs_free(info_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++) {
+        free(runs->run[i].loss.step);
+        free(runs->run[i].loss.loss);
+        free(runs->run[i].val_loss.step);
+        free(runs->run[i].val_loss.loss);
+    }
+    *runs = (info_runs){0};
+}
+
+bool info_runs_any(const info_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->run[i].loss.n > 0)
+            return true;
+    return false;
+}
+
+bool info_runs_any_val(const info_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->run[i].val_loss.n > 0)
+            return true;
+    return false;
+}
+
+/* ---- axes */
+
+size_t info_curve_thin(double *x, double *y, size_t parts, const tg_axis *axis, const info_curve *curve)
+{
+    return tg_axis_means(x, y, parts, axis, curve->step, curve->loss, curve->n);
+}
+
+struct range {
+    double low, high;
+};
+
+static void widen(struct range *r, double x)
+{
+    r->low = x < r->low ? x : r->low;
+    r->high = x > r->high ? x : r->high;
+}
+
+/* Of the means that a plot shows, so that a single step does not decide. */
+static void widen_by(struct range *r, const tg_axis *x, const info_curve *curve)
+{
+    enum { PARTS = 128 };
+    double steps[PARTS], losses[PARTS];
+    const size_t n = info_curve_thin(steps, losses, PARTS, x, curve);
+
+    for (size_t i = 0; i < n; i++)
+        widen(r, losses[i]);
+}
+
+/* The steps that a plot shows. */
+static struct range steps_shown(const info_runs *runs)
+{
+    struct range steps = {HUGE_VAL, -HUGE_VAL}, ends = steps;
+
+    for (size_t i = 0; i < runs->n; i++) {
+        const info_curve *c = &runs->run[i].loss;
+
+        if (c->n == 0)
+            continue;
+        widen(&steps, c->step[0]);
+        widen(&ends, c->step[c->n - 1]);
+    }
+    return (struct range){fmax(steps.low, ends.low / STEPS_SHARE), ends.high};
+}
+
+void info_runs_axes(const info_runs *runs, tg_axis *x, tg_axis *y, size_t x_ticks, size_t y_ticks)
+{
+    const struct range steps = steps_shown(runs);
+    struct range losses = {HUGE_VAL, -HUGE_VAL};
+
+    /* a tick is a step, not a part of one */
+    if (steps.high - steps.low < (double)x_ticks)
+        x_ticks = tg_size_max(2, (size_t)(steps.high - steps.low) + 1);
+    tg_axis_make(x, steps.low, steps.high, STEPS_FACTOR, x_ticks);
+    for (size_t i = 0; i < runs->n; i++) {
+        widen_by(&losses, x, &runs->run[i].loss);
+        widen_by(&losses, x, &runs->run[i].val_loss);
+    }
+    tg_axis_make(y, losses.low, losses.high, LOSS_FACTOR, y_ticks);
+}
+
+const char *info_scales(const tg_axis *x, const tg_axis *y)
+{
+    return x->log && y->log ? "; log scales"
+           : x->log         ? "; log scale of steps"
+           : y->log         ? "; log scale of losses"
+                            : "";
+}
+
+/* ---- the terminal */
+
+size_t info_width(void)
+{
+    const size_t width = cli_terminal_width(STDOUT_FILENO);
+
+    return width == 0 ? 80 : tg_size_max(40, tg_size_min(width, 120));
+}
+
+bool info_has_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && *value != '\0')
+            return strstr(value, "UTF-8") || strstr(value, "utf8");
+    }
+    return false;
+}
