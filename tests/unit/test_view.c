@@ -315,7 +315,7 @@ static void axes(void)
     check_axis(20, 90, 2, 8, "20 30 40 50 60 70 80 90 "); /* too little for powers */
     check_axis(0, 3e6, 20, 4, "0 1M 2M 3M ");
     check_axis(0, 40000, 20, 3, "0 20k 40k ");
-    check_axis(5, 5, 20, 3, "4.8 5.0 5.2 ");
+    check_axis(5, 5, 20, 3, "5.0 ");
 }
 
 /* No number makes an axis that is not one. */
