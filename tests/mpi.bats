@@ -230,6 +230,27 @@ END
     [[ $output = *"process "[01]" ("*")"* ]]
 }
 
+# MPI waits for a process that has ended before it began with MPI; Open MPI's mpirun ends the others itself.
+@test "a process with a wrong option of its own: the others do not wait for ever" {
+    need_mpi
+    export TG_TEAM_TIMEOUT=1 # 10 at the start
+    local wrong
+    cat > start <<'END'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = "$WRONG" ] && exec tg-train --unknown
+exec tg-train "$@"
+END
+    chmod +x start
+    for wrong in 0 1; do
+        WRONG=$wrong run --separate-stderr timeout 60 "$MPIRUN" -n 2 ./start -m model.npz "${RUN[@]}" t.npz
+        [[ $status != 0 && $status != 124 ]]
+        [[ $wrong = 1 || $stderr = *"unknown option --unknown"* ]]
+        [[ $wrong = 0 || $stderr = *"not all of the 2 processes have begun within 10 s"* ||
+            $("$MPIRUN" --version) = *"Open MPI"* ]]
+    done
+    cmp untrained.npz model.npz
+}
+
 # ---- mistakes
 
 @test "processes of another version are refused" {

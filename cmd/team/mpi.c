@@ -16,6 +16,7 @@
 #include "cmd/team/mpi.h"
 
 #define FINALIZE_SECONDS 10
+#define LEAST_SECONDS 10 /* in which all must have begun: MPI itself takes some */
 
 team_wire team_w = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -103,7 +104,7 @@ static void note_parted(void)
 
 static void *work(void *nothing)
 {
-    tg_status status = join(team_w.err);
+    const tg_status status = join(&team_w.err);
 
     pthread_mutex_lock(&team_w.lock);
     team_w.status = status;
@@ -194,33 +195,57 @@ static bool start_thread(void)
     return ok;
 }
 
-tg_status team_connect(tg_team *team, const team_launch *launch, double timeout, tg_err *err)
-{
-    team_w.launch = *launch;
-    team_w.timeout = timeout;
-    team_w.err = err;
-    send_at_once();
-    if (!start_thread())
-        return tg_fail(err, TG_EIO, "cannot create a thread");
-    pthread_mutex_lock(&team_w.lock);
-    while (!team_w.started)
-        pthread_cond_wait(&team_w.to_caller, &team_w.lock);
-    pthread_mutex_unlock(&team_w.lock);
-    if (team_w.status) {
-        pthread_join(team_w.thread, NULL);
-        return team_w.status;
-    }
-    *team = (tg_team){
-        .rank = (size_t)team_w.rank, .size = (size_t)team_w.size, .begin = begin, .ready = ready, .end = end};
-    return TG_OK;
-}
-
 /* At exit: without what else MPI would do then. */
 static void leave_at_once(int code, void *nothing)
 {
     (void)nothing;
     fflush(NULL);
     _exit(code);
+}
+
+/* MPI waits for all processes, also for one that has ended before it began with MPI.  TG_EIO: not all of them
+ * began in time; the thread is left behind, within MPI. */
+static tg_status wait_for_all(tg_err *err)
+{
+    const double seconds = team_w.timeout > LEAST_SECONDS ? team_w.timeout : LEAST_SECONDS;
+    struct timespec until;
+    int sys = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)seconds;
+    pthread_mutex_lock(&team_w.lock);
+    while (!team_w.started && sys == 0)
+        sys = pthread_cond_timedwait(&team_w.to_caller, &team_w.lock, &until);
+    pthread_mutex_unlock(&team_w.lock);
+    if (sys == 0)
+        return TG_OK;
+    on_exit(leave_at_once, NULL);
+    return tg_fail(
+        err, TG_EIO,
+        "not all of the %zu processes have begun within %.0f s: has each the same options and files? "
+        "TG_TEAM_TIMEOUT gives them more time",
+        team_w.launch.size, seconds);
+}
+
+tg_status team_connect(tg_team *team, const team_launch *launch, double timeout, tg_err *err)
+{
+    tg_status status;
+
+    team_w.launch = *launch;
+    team_w.timeout = timeout;
+    send_at_once();
+    if (!start_thread())
+        return tg_fail(err, TG_EIO, "cannot create a thread");
+    if ((status = wait_for_all(err)))
+        return status;
+    if (team_w.status) {
+        pthread_join(team_w.thread, NULL);
+        *err = team_w.err;
+        return team_w.status;
+    }
+    *team = (tg_team){
+        .rank = (size_t)team_w.rank, .size = (size_t)team_w.size, .begin = begin, .ready = ready, .end = end};
+    return TG_OK;
 }
 
 /* All is done and said when MPI_Finalize() begins.  MPICH 4.0 over TCP waits in it for ever, now and then. */

@@ -64,7 +64,7 @@ typedef struct team_wire {
     /* of the start */
     team_launch launch;
     tg_status status;
-    tg_err *err;
+    tg_err err;
 } team_wire;
 
 extern team_wire team_w;
