@@ -250,7 +250,7 @@ setup() {
 import os, signal, sys
 for number in (signal.SIGINT, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
-os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize -o t.npz pipe 3>&- &
+os.execvp(sys.argv[1], sys.argv[1:])' tg-tokenize --force -o t.npz pipe 3>&- &
         child=$!
         exec 8> pipe
         eventually compgen -G '.tg-*.tmp'
@@ -329,7 +329,7 @@ make_short_run() {
 
 @test "a file size limit is an error of the write, and leaves nothing" {
     echo old > model.npz
-    run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-init -o model.npz'
+    run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-init --force -o model.npz'
     [[ ${stderr_lines[-1]} = "tg-init: model.npz: "*"File too large" ]]
     [[ $(cat model.npz) = old ]]
     run -1 compgen -G '.tg-*.tmp'
@@ -353,7 +353,7 @@ make_short_run() {
     cp m.npz cut.npz
     echo old > dump.npz
     run -3 --separate-stderr bash -c "{ eventually mapped cut.npz; truncate -s 20000 cut.npz; echo text; } |
-        tg-attn-dump -m cut.npz -o dump.npz"
+        tg-attn-dump -m cut.npz --force -o dump.npz"
     said "tg-attn-dump: a file that is read has become shorter, or cannot be read"
     [[ $(cat dump.npz) = old ]]
     run -1 compgen -G '.tg-*'
@@ -407,7 +407,7 @@ make_short_run() {
     need_faults rename,fchmod,fchown,fsync,flock,ftruncate,write:error=EINTR:when=1+2
     tg-tokenize -o want.npz text
     echo old > t.npz
-    run_pipe 0 "$FAULTY tg-tokenize -o t.npz text"
+    run_pipe 0 "$FAULTY tg-tokenize --force -o t.npz text"
     cmp t.npz want.npz
     for call in rename fchmod fsync flock write; do grep -q "$call(.*EINTR" trace; done
     run_pipe 0 "$FAULTY tg-tokenize text | cmp - want.npz"

@@ -89,8 +89,8 @@ tg-train -m run.npz -n 4 -b 2 in/t.npz'
     need_sweep
     export OMP_NUM_THREADS=3
     tg-init -P tinygpt --n-embd 128 -o wide.npz 2> /dev/null
-    LINES='tg-convert wide.npz --to hf -o hf
-tg-convert wide.npz --to gguf --lossy -o m.gguf'
+    LINES='tg-convert wide.npz --to hf --force -o hf
+tg-convert wide.npz --to gguf --lossy --force -o m.gguf'
     sweep_all stop -e SIGPIPE -t 1 -c open,close,rename,unlink
     swept "signals at calls on files"
 }

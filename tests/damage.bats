@@ -181,16 +181,16 @@ each_damage() {
     tg-init -P tinygpt -t vocabulary.npz --n-layer 1 --n-embd 2 --n-head 1 --n-ctx 2 -o model.npz 2> /dev/null
     each_damage char.npz tg-train -m model.npz --steps 3 char.npz
     each_damage char.npz tg-tokenize -d -o old char.npz
-    each_damage char.npz tg-convert char.npz --to uint16 -o old
+    each_damage char.npz tg-convert char.npz --to uint16 --force -o old
     each_damage char.npz tg-eval -m model.npz char.npz
-    each_damage vocabulary.npz tg-tokenize -t vocabulary.npz -o old text
-    each_damage vocabulary.npz tg-init -t vocabulary.npz -o old
+    each_damage vocabulary.npz tg-tokenize -t vocabulary.npz --force -o old text
+    each_damage vocabulary.npz tg-init -t vocabulary.npz --force -o old
     each_damage run.npz tg-train -m run.npz --steps 9 char.npz
-    each_damage run.npz tg-convert run.npz --to gguf -o old
-    each_damage run.npz tg-attn-dump -m run.npz -p ab -o old
+    each_damage run.npz tg-convert run.npz --to gguf --force -o old
+    each_damage run.npz tg-attn-dump -m run.npz -p ab --force -o old
     each_damage run.npz tg-sample -m run.npz -p a
     each_damage run.npz tg-info run.npz
-    each_damage dump.npz tg-attn-view -o old.html dump.npz
+    each_damage dump.npz tg-attn-view --force -o old.html dump.npz
     each_damage dump.npz tg-attn-dump -m tiny.npz --check dump.npz
     each_damage logits.npz tg-info logits.npz
     cases "$tried" "damaged files given to tools"

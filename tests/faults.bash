@@ -31,7 +31,23 @@ make_fault_files() {
         printf 'a b\nab c\n' > merges.txt
         printf 'step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n1\t5.5\t\t1e-3\t1.3\t9\t0.1\n' > m.tsv
         printf 'abcab abc' > short
+        make_old_files
     } 2> /dev/null
+}
+
+# What outputs replace: of the same kind, and never like the new one, else nobody would see that it stayed.
+make_old_files() {
+    mkdir old
+    tg-tokenize -o old/t.npz short
+    tg-bpe -n 258 -o old/bpe.npz short
+    tg-bpe -n 258 -o old/back.json short
+    tg-attn-dump --example mha -o old/dump.npz
+    tg-attn-view -o old/d.png old/dump.npz
+    tg-attn-view -o old/d.html old/dump.npz
+    tg-eval -m m.npz -p abc --logits -o old/l.npz
+    tg-convert old/t.npz --to uint16 -o old/t.bin
+    tg-convert old/t.npz --to llmc-tokens -o old/l.bin
+    echo old | tee old/back old/m.gguf > old/m.safetensors # replaced with --force
 }
 
 # The commands, one a line.  They run in a directory with in, a link to $FIXTURES, and with what is made here:
@@ -50,7 +66,7 @@ tg-tokenize -d in/t.npz
 < in/tb.npz tg-tokenize -d -o back
 tg-tokenize -c in/t.npz in/text
 tg-tokenize -t in/bpe.npz --offsets in/text
-tg-tokenize -t in/bpe.npz --to tokenizer.json -o back
+tg-tokenize -t in/bpe.npz --to tokenizer.json -o back.json
 tg-init -P tinygpt --n-embd 8 -o m.npz
 tg-bpe -n 262 -o bpe.npz in/text
 tg-bpe -n 258 --trace in/short
@@ -77,16 +93,16 @@ tg-attn-view in/dump.npz
 tg-attn-view -o d.png in/dump.npz
 tg-attn-view --svg in/dump.npz
 tg-attn-view -o d.html in/dump.npz
-tg-convert in/run.npz --to hf --lossy -o hf
-tg-convert in/run.npz --to gguf --lossy -o m.gguf
-| in/run.npz tg-convert - --to safetensors --lossy -o m.safetensors
+tg-convert in/run.npz --to hf --lossy --force -o hf
+tg-convert in/run.npz --to gguf --lossy --force -o m.gguf
+| in/run.npz tg-convert - --to safetensors --lossy --force -o m.safetensors
 tg-convert in/hf -o m.npz
 tg-convert in/run.gguf
 tg-convert in/run.bin
 tg-convert in/run.safetensors --map in/names --heads 2 --lossy -o m.npz
 tg-convert in/t.npz --to uint16 -o t.bin
 tg-convert in/t.bin --from uint16 -o t.npz
-tg-convert in/t.npz --to llmc-tokens -o t.bin
+tg-convert in/t.npz --to llmc-tokens -o l.bin
 tg-info in/run.npz
 tg-info --stats --json in/hf in/run.gguf
 tg-info --check in/t.npz in/dump.npz
@@ -97,16 +113,12 @@ tg-eval -m in/run.npz -p Tobeornot --top 2
 tg-eval -m in/hf -p Tobeornot --logits -o l.npz'
 
 make_fault_place() {
-    local file
-    # an old file is never like the new one, else nobody would see that it stayed
     ln -s "$FIXTURES" in
     cp in/run.npz in/m.npz .
     tg-convert m.npz --to hf --lossy -o hf 2> /dev/null
     echo >> hf/config.json
-    for file in t.npz hf/tokenizer.json new.npz back bpe.npz dump.npz d.png d.html m.gguf m.safetensors t.bin l.npz; do
-        echo old > $file
-    done
-    rm new.npz # which tg-train would take for a model
+    echo old > hf/tokenizer.json
+    cp in/old/* .
     sums_of_inputs > inputs.sums
 }
 

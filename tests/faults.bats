@@ -241,7 +241,7 @@ denied() {
     denied < <(saving "$FAULT_COMMANDS" | grep '^tg-')
     # a file that may not be replaced, in a directory where others may be made
     chmod a+rwx . hf
-    chmod 444 -- *.npz *.bin *.gguf *.html *.png back hf/*
+    chmod 444 -- *.npz *.bin *.gguf *.html *.png back* hf/*
     denied < <(saving "$FAULT_COMMANDS" | grep '^tg-' | grep -vF new.npz)
     cases $n "commands without the right to write"
     [[ $n -gt 10 ]]

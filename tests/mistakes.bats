@@ -196,8 +196,8 @@ advises() {
     tg-sample -m yes.npz -p a -n 4 --precision bf16 > want
     tg-sample -m yes.npz -p a -n 4 --precision bfloat16 > got
     cmp got want
-    tg-convert yes.npz --to safetensors --dtype bf16 -o want
-    tg-convert yes.npz --to safetensors --dtype bfloat16 -o got
+    tg-convert yes.npz --to safetensors --dtype bf16 --force -o want
+    tg-convert yes.npz --to safetensors --dtype bfloat16 --force -o got
     cmp got want
 }
 
@@ -356,7 +356,179 @@ END
     run -0 --separate-stderr tg-init --force -P tinygpt -s 1 -o model.npz
     tg-init -P tinygpt -s 1 2> /dev/null | cmp - model.npz
     echo "not a model" > model.npz
+    run -2 --separate-stderr tg-init -P tinygpt -o model.npz
+    said "tg-init: model.npz: plain text; --force replaces it"
+    : > model.npz
     run -0 --separate-stderr tg-init -P tinygpt -o model.npz
+}
+
+# Everything of value that an output might replace, in the directory it makes.
+make_valuables() {
+    make_text 2000 > text
+    tg-tokenize -o t.npz text
+    tg-init -P tinygpt -o untrained.npz 2> /dev/null
+    cp untrained.npz trained.npz
+    tg-train -m trained.npz -n 2 t.npz 2> /dev/null
+    tg-train -m untrained.npz -o logged.npz -n 1 --log log.tsv t.npz 2> /dev/null
+    tg-bpe -n 260 -o bpe.npz text 2> /dev/null
+    tg-attn-dump -m untrained.npz -p abc -o dump.npz
+    tg-eval -m untrained.npz -p abc --logits -o logits.npz
+    tg-convert untrained.npz --lossy -o weights.safetensors 2> /dev/null
+    tg-convert untrained.npz --lossy -o weights.gguf 2> /dev/null
+    tg-convert untrained.npz --lossy --to hf -o hf 2> /dev/null
+    tg-attn-view -o page.html dump.npz 2> /dev/null
+    tg-attn-view -o picture.png dump.npz
+    tg-attn-view -o picture.svg dump.npz
+    echo '<!DOCTYPE html><p>Mine.' > mine.html
+    printf '\0\1binary' > mine.bin
+    cp text mine.txt
+    gzip -c text > mine.gz
+}
+
+@test "no tool replaces a trained model, another project's weights or a file of another kind" {
+    local file what command own
+    mkdir valuables
+    cd valuables
+    make_valuables
+    cd ..
+    cp -r valuables want
+    while read -r own command; do
+        while IFS='|' read -r file what; do
+            [[ $file != $own ]] || continue
+            run -2 --separate-stderr $command -o valuables/$file
+            [[ ${stderr_lines[-1]} = "${command%% *}: valuables/$file: $what; --force replaces it" ||
+                $stderr = "tg-attn-dump: "*": -o writes an archive (.npz)"* ]] || {
+                echo "$command -o $file: $stderr"
+                return 1
+            }
+        done << 'END'
+trained.npz|a model that was trained for 2 steps
+untrained.npz|a model
+t.npz|tokens
+bpe.npz|a vocabulary
+dump.npz|a dump of attention
+logits.npz|logits
+weights.safetensors|another project's model
+weights.gguf|another project's model
+hf/model.safetensors|another project's model
+hf/config.json|a part of a model, as model.safetensors beside it
+hf/tokenizer.json|a part of a model, as model.safetensors beside it
+picture.png|a PNG picture
+picture.svg|an SVG picture
+page.html|a page of tg-attn-view
+mine.html|an HTML page that tg-attn-view has not made
+mine.bin|a file of an unknown kind
+mine.txt|plain text
+mine.gz|gzip data
+log.tsv|the log of a run
+END
+    done << 'END'
+untrained.npz tg-init -P tinygpt
+untrained.npz tg-convert want/hf --to npz
+- tg-convert want/untrained.npz --to safetensors --lossy
+t.npz tg-convert want/t.npz --to npz
+mine.bin tg-convert want/t.npz --to uint16
+t.npz tg-tokenize want/text
+mine.txt tg-tokenize --ids want/text
+mine.txt tg-tokenize -d want/t.npz
+bpe.npz tg-tokenize -t want/bpe.npz --to npz
+bpe.npz tg-bpe -n 260 want/text
+dump.npz tg-attn-dump --example mha
+logits.npz tg-eval -m want/untrained.npz -p abc --logits
+END
+    diff -r valuables want
+}
+
+@test "a picture replaces a picture of its format, and nothing else" {
+    local format other
+    mkdir valuables
+    cd valuables
+    make_valuables
+    cd ..
+    cp -r valuables want
+    for format in png svg html ansi; do
+        for other in trained.npz t.npz weights.gguf log.tsv mine.html mine.bin; do
+            cp valuables/$other other # its name's ending would be another mistake
+            run -2 --separate-stderr tg-attn-view --$format -o other want/dump.npz
+            [[ $stderr = "tg-attn-view: other: "*"; --force replaces it" ]]
+            cmp other valuables/$other
+        done
+    done
+    tg-attn-view -o valuables/picture.png want/dump.npz
+    tg-attn-view -o valuables/picture.svg want/dump.npz
+    tg-attn-view -o valuables/page.html want/dump.npz 2> /dev/null
+    tg-attn-view -o valuables/mine.txt want/dump.npz
+    run -2 --separate-stderr tg-attn-view -o valuables/mine.html want/dump.npz
+    said "valuables/mine.html: an HTML page that tg-attn-view has not made; --force replaces it"
+    tg-attn-view -o valuables/mine.html --force want/dump.npz 2> /dev/null
+    cmp valuables/mine.html want/page.html
+}
+
+@test "an output replaces one of its kind, an empty file, and with --force anything" {
+    local command
+    mkdir want
+    cd want
+    make_valuables
+    cd ..
+    while read -r command; do
+        : > out
+        $command -o out 2> /dev/null
+        $command -o out 2> /dev/null
+        for other in trained.npz t.npz mine.gz weights.gguf; do
+            cp want/$other out
+            $command --force -o out 2> /dev/null
+            ! cmp -s want/$other out
+            run -0 tg-info out
+        done
+    done << 'END'
+tg-init -P tinygpt
+tg-convert want/hf --to npz
+tg-tokenize -t char want/text
+tg-bpe -n 270 want/text
+tg-attn-dump --example mha
+tg-eval -m want/untrained.npz -p abcd --logits
+END
+    # another project's formats: each time
+    tg-convert want/untrained.npz --lossy -o again.gguf 2> /dev/null
+    run -2 --separate-stderr tg-convert want/untrained.npz --lossy -o again.gguf
+    [[ ${stderr_lines[-1]} = "tg-convert: again.gguf: another project's model; --force replaces it" ]]
+    tg-convert want/untrained.npz --lossy --force -o again.gguf 2> /dev/null
+    cmp again.gguf want/weights.gguf
+    # not what no force replaces
+    run -2 --separate-stderr tg-tokenize --force -o want/text want/text
+    said "tg-tokenize: want/text is read, and the output would replace it"
+}
+
+@test "each tool that has an output has --force" {
+    local tool
+    for tool in "$BUILD"/bin/tg-*; do
+        run -0 "$tool" --help
+        if [[ $output = *--output* ]]; then
+            [[ $output = *--force* ]]
+        else
+            [[ $output != *--force* ]]
+        fi
+    done
+}
+
+@test "tg-train -o continues its own, refuses what is no model, and replaces it with --force" {
+    make_valuables
+    cp trained.npz want.npz
+    run -0 --separate-stderr tg-train -o trained.npz -n 3 t.npz
+    [[ $stderr = *"trained.npz: resuming at step 2 of "* ]]
+    cp t.npz out
+    run -2 --separate-stderr tg-train -o out -n 1 t.npz
+    said "tg-train: out: tokens; --force replaces it"
+    cmp out t.npz
+    run -2 --separate-stderr tg-train -m hf -o weights.gguf -n 1 t.npz
+    said "tg-train: weights.gguf: another project's model; --force replaces it"
+    run -0 --separate-stderr tg-train -m untrained.npz --force -o out -n 1 t.npz
+    run -0 --separate-stderr tg-train -m untrained.npz --force -o trained.npz -n 1 t.npz
+    cmp out trained.npz
+    run -2 --separate-stderr tg-train --force -n 1 t.npz
+    said "--force goes with -o"
+    run -2 --separate-stderr tg-train -m out --force -o out -n 1 t.npz
+    said "tg-train: out is read, and the output would replace it"
 }
 
 @test "a log is no place for anything but a log" {
@@ -466,21 +638,21 @@ END
     tg-init -P tinygpt -o model.npz
     local name
     for name in gguf safetensors; do
-        tg-convert model.npz --to $name --lossy -o want 2> /dev/null
+        tg-convert model.npz --to $name --lossy --force -o want 2> /dev/null
         tg-convert model.npz --lossy -o model.$name 2> /dev/null
         cmp model.$name want
     done
-    tg-convert model.npz --to npz -o model.gguf # an option wins
-    tg-convert model.npz -o want
+    tg-convert model.npz --to npz --force -o model.gguf # an option wins
+    tg-convert model.npz --force -o want
     cmp model.gguf want
-    tg-bpe -n 270 --to tokenizer.json -o want text
+    tg-bpe -n 270 --to tokenizer.json --force -o want text
     tg-bpe -n 270 -o vocab.json text
     cmp vocab.json want
     tg-bpe -n 270 --to tiktoken -o want text
     tg-bpe -n 270 -o vocab.tiktoken text
     cmp vocab.tiktoken want
-    tg-bpe -n 270 --to npz -o vocab.json text
-    tg-bpe -n 270 -o want text
+    tg-bpe -n 270 --to npz --force -o vocab.json text # model.safetensors is beside it
+    tg-bpe -n 270 --force -o want text
     cmp vocab.json want
 }
 

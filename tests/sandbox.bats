@@ -220,7 +220,7 @@ same() {
     ln -s deep/target.npz link.npz
     mkfifo fifo
     same "tg-init --n-embd 4 -o made"
-    same "tg-init --n-embd 4 -o old.npz && cp old.npz made"
+    same "tg-init --n-embd 4 --force -o old.npz && cp old.npz made"
     same "tg-init --n-embd 4 -f -o link.npz && cp deep/target.npz made"
     same "tg-init --n-embd 4 -o /dev/null"
     same "tg-init --n-embd 4 -o /dev/stdout | cat"

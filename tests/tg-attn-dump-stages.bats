@@ -367,7 +367,7 @@ END
     said 'missing/d.npz'
     huge
     echo old > d.npz
-    run -1 --separate-stderr tg-attn-dump -p abc -o d.npz
+    run -1 --separate-stderr tg-attn-dump -p abc --force -o d.npz
     said 'model.npz: h.1.qkv['
     [[ $(cat d.npz) = old && $(ls -A) = $'d.npz\nhuge.npz\nmodel.npz' ]]
 }

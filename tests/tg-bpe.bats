@@ -314,7 +314,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 @test "a failure leaves the old file as it was" {
     echo precious > bpe.npz
     make_text > text
-    run -3 --separate-stderr tg-bpe -o bpe.npz text missing
+    run -3 --separate-stderr tg-bpe --force -o bpe.npz text missing
     [[ $(< bpe.npz) = precious ]]
 }
 

@@ -345,11 +345,11 @@ open("bad", "wb").write(data)
 
 @test "an old file stays until the new one is complete" {
     echo old > out.npz
-    run -1 --separate-stderr tg-convert hf/config.json -o out.npz
+    run -1 --separate-stderr tg-convert hf/config.json --force -o out.npz
     [[ $(cat out.npz) = old ]]
-    tg-convert hf -o out.npz
+    tg-convert hf --force -o out.npz
     same_weights model.npz out.npz
-    tg-convert hf --to hf -o hf # onto itself
+    tg-convert hf --to hf --force -o hf # onto itself
     cmp hf/model.safetensors "$FIXTURES/hf/model.safetensors"
 }
 
@@ -377,7 +377,7 @@ open("bad", "wb").write(data)
     [[ ! -e new ]]
     echo mine > old/tokenizer.json
     cp -r old same
-    run -1 --separate-stderr tg-convert hf --to hf -o same
+    run -1 --separate-stderr tg-convert hf --to hf --force -o same
     diff -r old same
     run -3 --separate-stderr bash -c 'ulimit -f 8; tg-convert tiny.npz --to hf --lossy -o new'
     said "File too large"

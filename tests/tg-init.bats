@@ -161,7 +161,8 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
 @test "a failed write leaves the old model as it was" {
     need_dev_full
     echo precious > model.npz
-    run -2 --separate-stderr tg-init --n-head 3 -o model.npz
+    run -2 --separate-stderr tg-init --n-head 3 --force -o model.npz
+    said "does not divide"
     [[ $(< model.npz) = precious ]]
     run -3 --separate-stderr tg-init -o missing/model.npz
     said "tg-init: missing/model.npz: "

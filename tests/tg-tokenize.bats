@@ -249,10 +249,10 @@ b"
 @test "a failure leaves the old file as it was" {
     echo precious > t.npz
     make_text > text
-    run -3 --separate-stderr tg-tokenize -o t.npz text missing
+    run -3 --separate-stderr tg-tokenize --force -o t.npz text missing
     said "tg-tokenize: missing: No such file or directory"
     [[ $(< t.npz) = precious ]]
-    run -1 --separate-stderr tg-tokenize -o t.npz /dev/null
+    run -1 --separate-stderr tg-tokenize --force -o t.npz /dev/null
     [[ $(< t.npz) = precious ]]
     run -0 ls -A
     is_output "t.npz

@@ -182,9 +182,44 @@ bool cli_stdin_has_data(void);
 
 /* ---- output.c */
 
+/* What an output is. */
+typedef enum cli_content {
+    CLI_OUT_MODEL,           /* one that is not trained */
+    CLI_OUT_RUN,             /* tg-train's, trained */
+    CLI_OUT_WEIGHTS,         /* a model, or a part of one, in another project's format */
+    CLI_OUT_TOKENS,          /* an archive of them */
+    CLI_OUT_LLMC_TOKENS,     /* llm.c's */
+    CLI_OUT_IDS,             /* numbers and nothing else, which no first bytes tell */
+    CLI_OUT_VOCABULARY,      /* a tokenizer, in bytes */
+    CLI_OUT_VOCABULARY_TEXT, /* or in characters */
+    CLI_OUT_DUMP,            /* of attention */
+    CLI_OUT_LOGITS,
+    CLI_OUT_PNG,
+    CLI_OUT_SVG,
+    CLI_OUT_PAGE, /* HTML */
+    CLI_OUT_TEXT,
+    CLI_OUT_KINDS
+} cli_content;
+
+/* --force, which each tool with an output has: it replaces whatever is there. */
+extern bool cli_force;
+#define CLI_FORCE(letter)                                                                                    \
+    {                                                                                                        \
+        letter, "force", CLI_FLAG, &cli_force, NULL,                                                         \
+            "replace the output's FILE even if it is a trained model, or of another kind", 0, 0, NULL        \
+    }
+
+/*
+ * Check that an output of this content may replace what is at `path`, or --force says so.  An empty file is
+ * replaced, and one of the same content; a trained model, another project's weights, and any other file:
+ * TG_EUSAGE, with what it is.  TG_EIO, TG_ENOMEM: that cannot be told.  Only its beginning is read.
+ */
+TG_MUST_CHECK tg_status cli_output_may_replace(const char *path, cli_content content, tg_err *err);
+
 /*
  * The destination of a result: stdout (path NULL or "-"), or a file that cli_output_commit() replaces
- * as a whole.  Binary data for a terminal is refused: TG_EUSAGE, with the remedy.
+ * as a whole.  Binary content for a terminal is refused: TG_EUSAGE, with the remedy; so is a file that
+ * must not be replaced, as by cli_output_may_replace().
  * Error messages name the file; the caller adds `name` to errors of its own writes.
  * At most one output may be open at a time.  A signal that ends the tool, those of cli_hold_ends()
  * (private.h), removes its temporary file first; SIGKILL leaves it.
@@ -195,11 +230,11 @@ typedef struct cli_output {
     bool file;        /* `save` is open */
     tg_save save;
 } cli_output;
-TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_err *err);
+TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, cli_content content, tg_err *err);
 TG_MUST_CHECK tg_status cli_output_commit(cli_output *out, tg_err *err);
 void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zeroed one */
 
-/* Check that cli_output_begin() would succeed for binary data.  Leaves no trace. */
+/* Check that cli_output_begin() would succeed for CLI_OUT_RUN.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 
 /* The ending of a file's name, without its dot: "png"; NULL: it has none. */

@@ -38,12 +38,21 @@ static tg_status begin_save(tg_save *save, const char *path, tg_err *err)
     return status;
 }
 
-tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_err *err)
+static bool is_binary(cli_content content)
+{
+    return content != CLI_OUT_VOCABULARY_TEXT && content != CLI_OUT_SVG && content != CLI_OUT_PAGE &&
+           content != CLI_OUT_TEXT;
+}
+
+tg_status cli_output_begin(cli_output *out, const char *path, cli_content content, tg_err *err)
 {
     const char *name;
     tg_status status;
 
     *out = (cli_output){.fd = STDOUT_FILENO, .name = "standard output"};
+    /* what tg-train replaces is its own, which it examines and locks once, and then replaces many times */
+    if (content != CLI_OUT_RUN && (status = cli_output_may_replace(path, content, err)))
+        return status;
     if (!path || cli_is_dash(path)) {
         cli_uses_stdout();
         status = check_stdout(err);
@@ -53,7 +62,7 @@ tg_status cli_output_begin(cli_output *out, const char *path, bool binary, tg_er
         out->file = status == TG_OK;
         out->fd = out->save.fd;
     }
-    if (!status && binary && isatty(out->fd))
+    if (!status && is_binary(content) && isatty(out->fd))
         status = tg_fail(err, TG_EUSAGE,
                          "the data is binary, and this is a terminal: use -o FILE, > FILE or a pipe");
     if (!status)
@@ -99,7 +108,7 @@ tg_status cli_output_check(const char *path, tg_err *err)
         (void)tg_fail_sys(err, "cannot write");
         return tg_err_in(err, path);
     }
-    status = cli_output_begin(&out, path, true, err);
+    status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
     cli_output_abort(&out);
     return status;
 }

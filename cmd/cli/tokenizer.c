@@ -55,3 +55,10 @@ tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_
     tg_model_file_close(&f);
     return status;
 }
+
+cli_content cli_vocab_content(tg_vocab_format format)
+{
+    const bool text = format == TG_VOCAB_TOKENIZER_JSON || format == TG_VOCAB_TIKTOKEN;
+
+    return text ? CLI_OUT_VOCABULARY_TEXT : CLI_OUT_VOCABULARY;
+}

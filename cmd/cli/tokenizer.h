@@ -4,6 +4,8 @@
 #ifndef TG_CMD_CLI_TOKENIZER_H
 #define TG_CMD_CLI_TOKENIZER_H
 
+#include "cmd/cli/cli.h"
+#include "lib/vocab/vocab_file.h"
 #include "lib/split/split.h"
 #include "lib/text/tokenizer.h"
 
@@ -18,5 +20,8 @@ TG_MUST_CHECK tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char 
 /* The tokenizer in a file or directory of any kind, a model of another project included. */
 TG_MUST_CHECK tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_split *split,
                                          tg_err *err);
+
+/* What a tokenizer's file is. */
+cli_content cli_vocab_content(tg_vocab_format format);
 
 #endif

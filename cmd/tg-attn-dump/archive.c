@@ -30,7 +30,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     dump.text = text;
     if (!cli_is_dash(output))
         input_watch(in);
-    if ((status = cli_output_begin(&out, output, true, err)) || (status = write_dump(&out, in, &dump, err)))
+    if ((status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) ||
+        (status = write_dump(&out, in, &dump, err)))
         goto done;
     status = cli_output_commit(&out, err);
 
@@ -68,6 +69,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 static const cli_option own[] = {
     {'o', "output", CLI_OUTPUT, &output, "FILE",
      "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output", 0, 0, NULL},
+    CLI_FORCE(0),
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "heads",
                                       "stage", "layout", "mask",    "threads", NULL};

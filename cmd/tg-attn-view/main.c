@@ -88,6 +88,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "html", CLI_FLAG, &o->html, NULL, "make an HTML page that shows every number", 0, 0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE",
          "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format", 0, 0, NULL},
+        CLI_FORCE(0),
         {'l', "layer", CLI_SIZE, &o->layer, "L", "only this layer, from 0", 0, INDEX_MAX, NULL},
         {'a', "head", CLI_SIZE, &o->head, "H", "only this head, from 0; a page shows it first", 0, INDEX_MAX,
          NULL},
@@ -157,6 +158,15 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
     return status;
 }
 
+static cli_content content_of(const struct options *o)
+{
+    if (o->png)
+        return CLI_OUT_PNG;
+    if (o->svg)
+        return CLI_OUT_SVG;
+    return o->html ? CLI_OUT_PAGE : CLI_OUT_TEXT;
+}
+
 /* Draw to the output.  A file is replaced only if everything succeeds. */
 static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 {
@@ -165,7 +175,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     tg_status status;
 
     if ((status = cli_output_spares(o->output, o->input, err)) ||
-        (status = cli_output_begin(&output, o->output, o->png, err)))
+        (status = cli_output_begin(&output, o->output, content_of(o), err)))
         return status;
     status = draw(v, o, output.fd, &bytes, err);
     if (status == TG_EIO)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/tokenizer.h"
 #include "cmd/tg-bpe/trace.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
@@ -62,6 +63,7 @@ static int parse(int argc, char **argv, struct options *o)
          TG_BPE_TOKENS_MAX, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
          NULL},
+        CLI_FORCE(0),
         {0, "to", CLI_ENUM, &o->to, TG_VOCAB_FORMATS,
          "write this format, unless FILE ends in .json or .tiktoken", 0, 0, &o->to_given},
         {0, "split", CLI_ENUM, &o->split, TG_SPLIT_NAMES,
@@ -318,7 +320,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
     if ((status = spare_inputs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
         (status = cli_begin_compute(o->threads, err)) ||
-        (writes(o) && (status = cli_output_begin(&job.out, o->output, o->to == TG_VOCAB_NPZ, err))) ||
+        (writes(o) && (status = cli_output_begin(&job.out, o->output, cli_vocab_content(o->to), err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
         goto done;
     status = convert(&job, err);

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "cmd/cli/cli.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
 #include "lib/checkpoint/model_file.h"
@@ -33,6 +34,9 @@ TG_MUST_CHECK tg_status convert_model(const convert_options *o, tg_source *input
                                       tg_err *err);
 TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *input, const tg_tokenizer *tok,
                                        tg_err *err);
+
+/* What a model is in the target. */
+cli_content convert_content(const convert_options *o);
 
 /* Check that writing to a path leaves the source, its tokenizer and the map of names as they are. */
 TG_MUST_CHECK tg_status convert_spares(const convert_options *o, const char *path, tg_err *err);

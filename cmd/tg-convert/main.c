@@ -52,6 +52,7 @@ static int parse(int argc, char **argv, convert_options *o)
     cli_option options[] = {
         {'o', "output", CLI_OUTPUT, &o->target, "FILE",
          "write to FILE instead of standard output; a directory, if the format is one", 0, 0, NULL},
+        CLI_FORCE(0),
         {0, "to", CLI_CHOICE, &o->to, format_names(names, sizeof names),
          "the format to write (default: that of FILE's ending, else npz, tg's own)", 0, 0, NULL},
         {0, "from", CLI_CHOICE, &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else", 0, 0,
@@ -80,7 +81,7 @@ static int parse(int argc, char **argv, convert_options *o)
         .usage = "SOURCE [-o TARGET] [--to FORMAT] [OPTION]...",
         .summary = "Convert a model, or tokens, between the files of this project and of others; "
                    "a SOURCE of '-' is standard input.",
-        .examples = "  $ tg-convert gpt2 -o model.npz\n"
+        .examples = "  $ tg-convert gpt2 -o gpt2.npz\n"
                     "  $ tg-convert model.npz --to hf -o directory\n"
                     "  $ tg-convert model.npz --to safetensors --dtype bf16 -o model.safetensors\n"
                     "  $ tg-tokenize < text | tg-convert - --to uint16 > train.bin",
@@ -114,6 +115,11 @@ tg_status convert_spares(const convert_options *o, const char *path, tg_err *err
     if (!status && o->ask.map)
         status = cli_output_spares(path, o->ask.map, err);
     return status;
+}
+
+cli_content convert_content(const convert_options *o)
+{
+    return strcmp(o->format->name, "npz") == 0 ? CLI_OUT_MODEL : CLI_OUT_WEIGHTS;
 }
 
 /* Standard input is told by its first bytes: a model, or else tokens. */

@@ -38,7 +38,7 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
     cli_output out;
-    tg_status status = cli_output_begin(&out, path, true, err);
+    tg_status status = cli_output_begin(&out, path, convert_content(o), err);
 
     if (status)
         return status;
@@ -88,6 +88,13 @@ static tg_status check_lacking(const convert_options *o, const tg_model_part *pa
         o->target, name);
 }
 
+static tg_status check_target(const convert_options *o, const char *path, tg_err *err)
+{
+    const tg_status status = convert_spares(o, path, err);
+
+    return status ? status : cli_output_may_replace(path, convert_content(o), err);
+}
+
 #define PARTS_MAX 8
 
 /* Before the first part is written, find out which parts this model has, and check that none replaces an
@@ -108,7 +115,7 @@ static tg_status check_parts(bool wanted[PARTS_MAX], const convert_options *o, c
         if (!wanted[i])
             status = check_lacking(o, part, err);
         else if (!(status = part_path(&path, o, part, err)))
-            status = convert_spares(o, path, err);
+            status = check_target(o, path, err);
         free(path);
     }
     return status;

@@ -15,13 +15,14 @@ static const char *target_name(const convert_options *o)
 /* Takes over the source. */
 static tg_status convert(const convert_options *o, tg_source *source, const tg_tokenizer *tok, tg_err *err)
 {
+    static const cli_content contents[TG_TOKEN_FORMATS] = {CLI_OUT_TOKENS, CLI_OUT_LLMC_TOKENS, CLI_OUT_IDS};
     const tg_token_ask ask = {tok, o->vocab_size};
     cli_output out;
     tg_token_copy copied;
     tg_status status;
 
     if ((status = convert_spares(o, o->target, err)) ||
-        (status = cli_output_begin(&out, o->target, true, err))) {
+        (status = cli_output_begin(&out, o->target, contents[o->tokens], err))) {
         tg_source_close(source);
         return status;
     }

@@ -114,7 +114,8 @@ static tg_status write_logits(eval_job *job, tg_err *err)
     cli_output out;
     tg_status status;
 
-    if ((status = spare_inputs(job, err)) || (status = cli_output_begin(&out, job->o->output, true, err)))
+    if ((status = spare_inputs(job, err)) ||
+        (status = cli_output_begin(&out, job->o->output, CLI_OUT_LOGITS, err)))
         return status;
     if ((status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)))
         job->output_failed = true;

@@ -57,6 +57,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
          0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write --logits to FILE instead of standard output",
          0, 0, NULL},
+        CLI_FORCE(0),
         {0, "tsv", CLI_FLAG, &o->tsv, NULL, "print the result as tab-separated values", 0, 0, NULL},
         CLI_THREADS(&o->threads, "the results"),
         {0},

@@ -18,7 +18,6 @@ struct options {
     uint64_t seed;
     const char *tokenizer; /* of -t; NULL: bytes */
     const char *output;    /* NULL: standard output */
-    bool force;            /* replace any model */
 };
 
 /* Make the option for a member of the config.  The preset decides its default, so --help shows none. */
@@ -44,7 +43,7 @@ static int parse(int argc, char **argv, struct options *o)
         {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
          NULL},
-        {'f', "force", CLI_FLAG, &o->force, NULL, "replace FILE even if it is a trained model", 0, 0, NULL},
+        CLI_FORCE('f'),
         {'t', "tokenizer", CLI_MODEL, &o->tokenizer, "bytes|ids|FILE",
          "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is none: as many "
          "ids as --vocab-size, without text (default: bytes)",
@@ -170,34 +169,14 @@ static tg_status open_tokenizer(const tg_tokenizer **tok, const struct options *
     return status == TG_EDATA ? err->code = TG_EUSAGE : status;
 }
 
-/* Check that the output replaces neither the tokenizer's file nor, without --force, work of hours. */
-static tg_status spare_work(const struct options *o, tg_err *err)
-{
-    size_t step;
-    bool foreign;
-    tg_status status;
-
-    if (o->tokenizer && (status = cli_output_spares_model(o->output, o->tokenizer, err)))
-        return status;
-    if (!o->output || o->force || cli_output_is_stream(o->output))
-        return TG_OK;
-    if ((status = cli_model_is_foreign(o->output, &foreign, err)))
-        return status;
-    if (foreign)
-        return tg_fail(err, TG_EUSAGE, "%s: another project's model; --force replaces it", o->output);
-    if ((status = cli_model_step(o->output, &step, err)) || step == 0)
-        return status;
-    return tg_fail(err, TG_EUSAGE, "%s: a model that was trained for %s step%s; --force replaces it",
-                   o->output, cli_count(step), cli_plural(step));
-}
-
 static tg_status run(const struct options *o, tg_err *err)
 {
     const tg_tokenizer *tok = NULL;
     cli_output out;
     tg_status status;
 
-    if ((status = spare_work(o, err)) || (status = cli_output_begin(&out, o->output, true, err)))
+    if ((o->tokenizer && (status = cli_output_spares_model(o->output, o->tokenizer, err))) ||
+        (status = cli_output_begin(&out, o->output, CLI_OUT_MODEL, err)))
         return status;
     if (!(status = open_tokenizer(&tok, o, err)) && !(status = make_model(o, tok, &out, err)))
         status = cli_output_commit(&out, err);

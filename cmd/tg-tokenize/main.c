@@ -61,10 +61,11 @@ static tg_status work(tokenize_job *job, tg_err *err)
     return status ? status : finish_output(job, err);
 }
 
-/* Text may go to a terminal; an archive may not. */
-static bool is_binary(const tokenize_options *o)
+static cli_content content_of(const tokenize_options *o)
 {
-    return o->work == WORK_ARCHIVE || (o->work == WORK_CONVERT && o->format == TG_VOCAB_NPZ);
+    if (o->work == WORK_CONVERT)
+        return cli_vocab_content(o->format);
+    return o->work == WORK_ARCHIVE ? CLI_OUT_TOKENS : CLI_OUT_TEXT;
 }
 
 /* Check that the output is not a file that is read. */
@@ -88,7 +89,7 @@ static tg_status run(const tokenize_options *o, tg_err *err)
     if ((o->characters && (status = open_spools(&job, err))) || (status = cli_confine(err)) ||
         (status = spare_inputs(o, err)) || (status = cli_begin_compute(o->threads, err)) ||
         (status = open_tokenizer(&job, err)) || (status = find_eot(&job, err)) ||
-        (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, is_binary(o), err))) ||
+        (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, content_of(o), err))) ||
         (status = work(&job, err)))
         goto done;
     cli_progress_end();

@@ -49,6 +49,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          0, 0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
          NULL},
+        CLI_FORCE(0),
         CLI_THREADS(&o->threads, "the tokens"),
         {0},
     };

@@ -30,6 +30,8 @@ static int parse(int argc, char **argv, train_options *o)
          "the model to train; created if missing (default: $TG_MODEL, else model.npz)", 0, 0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE",
          "save to FILE, and continue from it if it exists; '-' is standard output", 0, 0, NULL},
+        {0, "force", CLI_FLAG, &cli_force, NULL,
+         "with -o: do not continue from FILE but replace it, whatever it is", 0, 0, NULL},
         setting(o, 'n', TG_SET_STEPS, "N", "total number of steps, including those already done"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
@@ -137,7 +139,7 @@ static tg_status write_model(struct job *job, tg_err *err)
     cli_output out;
     tg_status status;
 
-    if ((status = cli_output_begin(&out, job->setup.target, true, err)))
+    if ((status = cli_output_begin(&out, job->setup.target, CLI_OUT_RUN, err)))
         return status;
     if (tg_checkpoint_write(&job->setup.run, out.fd, err))
         status = tg_err_in(err, out.name);

@@ -217,11 +217,11 @@ static tg_status compare_texts(const train_setup *s, tg_err *err)
 }
 
 /* -o has an earlier run's model, from which the run resumes. */
-static void use_target(train_setup *s, bool foreign)
+static void use_target(train_setup *s)
 {
     const char *model = s->options->model;
 
-    if (model && strcmp(model, s->target) != 0 && !foreign) /* that is refused */
+    if (model && strcmp(model, s->target) != 0)
         cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
     s->source = s->target;
 }
@@ -258,11 +258,17 @@ static tg_status find_target(train_setup *s, tg_err *err)
     bool foreign, content; /* of the target */
     tg_status status;
 
+    if (cli_force && !s->options->output)
+        return tg_fail(err, TG_EUSAGE, "--force goes with -o");
     if ((status = cli_model_is_foreign(s->target, &foreign, err)) ||
-        (status = claim_target(s, foreign, err)) || (status = has_content(s->options, &content, err)))
+        (status = has_content(s->options, &content, err)) ||
+        (content && (status = cli_output_may_replace(s->target, CLI_OUT_RUN, err))) ||
+        (status = claim_target(s, foreign && !cli_force, err)))
         return status;
+    if (content && cli_force)
+        return cli_output_spares_model(s->target, s->source, err);
     if (content)
-        use_target(s, foreign);
+        use_target(s);
     return TG_OK;
 }
 
