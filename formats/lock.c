@@ -155,6 +155,39 @@ tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *err)
     return status;
 }
 
+/* A shared lock, for this moment: it cannot be had where another process has the other kind. */
+static bool is_held(const char *path, long *holder)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    bool held;
+
+    *holder = 0;
+    if (fd < 0)
+        return false;
+    held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (held)
+        *holder = read_holder(fd);
+    close(fd);
+    return held;
+}
+
+tg_status tg_lock_examine(const char *path, bool *held, long *holder, tg_err *err)
+{
+    char *target, *lock;
+    tg_status status = tg_save_target(&target, path, err);
+
+    *held = false;
+    if (status)
+        return status;
+    lock = lock_path(target);
+    free(target);
+    if (!lock)
+        return tg_fail_memory(err, strlen(path), "a file name");
+    *held = is_held(lock, holder);
+    free(lock);
+    return TG_OK;
+}
+
 void tg_lock_release(tg_lock *lock)
 {
     if (lock->fd >= 0) {

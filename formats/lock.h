@@ -9,6 +9,8 @@
 #ifndef TG_FORMATS_LOCK_H
 #define TG_FORMATS_LOCK_H
 
+#include <stdbool.h>
+
 #include "lib/base/api.h"
 #include "lib/base/status.h"
 
@@ -26,6 +28,12 @@ typedef struct tg_lock {
  * system has no locks.  TG_ENOMEM.  After a failure nothing is held.
  */
 TG_MUST_CHECK tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *err);
+
+/*
+ * Whether another process has that lock, *held, and which, *holder: 0 if it is not known.  Makes no lock file
+ * and changes nothing; where locks cannot be examined, none is held.  TG_EIO, TG_ENOMEM: there is no such target.
+ */
+TG_MUST_CHECK tg_status tg_lock_examine(const char *path, bool *held, long *holder, tg_err *err);
 
 /* Remove the lock file and give up the lock.  Harmless when none is held ({.fd = -1}). */
 void tg_lock_release(tg_lock *lock);

@@ -499,6 +499,39 @@ END
     said "tg-tokenize: want/text is read, and the output would replace it"
 }
 
+@test "no output replaces a model that is being trained, with --force neither" {
+    local run command
+    make_valuables
+    tg-convert untrained.npz -o m.npz
+    tg-train -m m.npz -n 1000000 --save-every 0 t.npz 2> /dev/null 3>&- &
+    run=$!
+    eventually test -s .tg-m.npz.lock
+    ln -s m.npz link.npz
+    while read -r command; do
+        run -3 --separate-stderr $command
+        [[ ${stderr_lines[-1]} = "${command%% *}: "*".npz: process $run is training it" ]]
+    done << 'END'
+tg-init -P tinygpt -o m.npz
+tg-init -P tinygpt -f -o m.npz
+tg-init -P tinygpt -f -o ./link.npz
+tg-convert untrained.npz -o m.npz
+tg-convert untrained.npz --force -o m.npz
+tg-tokenize --force -o m.npz text
+tg-bpe -n 260 --force -o m.npz text
+tg-attn-dump --example mha --force -o m.npz
+tg-eval -m untrained.npz -p abc --logits --force -o m.npz
+tg-train -m m.npz -n 1 t.npz
+END
+    run -0 ls -A .tg-m.npz.lock
+    kill -KILL $run
+    wait $run || true
+    # one that is left behind hinders nobody
+    [[ -e .tg-m.npz.lock ]]
+    run -0 tg-init -P tinygpt -o m.npz
+    run -0 tg-train -m m.npz -n 1 t.npz
+    [[ ! -e .tg-m.npz.lock ]]
+}
+
 @test "each tool that has an output has --force" {
     local tool
     for tool in "$BUILD"/bin/tg-*; do

@@ -162,7 +162,7 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     need_dev_full
     echo precious > model.npz
     run -2 --separate-stderr tg-init --n-head 3 --force -o model.npz
-    said "does not divide"
+    said "3 heads do not divide C = 128"
     [[ $(< model.npz) = precious ]]
     run -3 --separate-stderr tg-init -o missing/model.npz
     said "tg-init: missing/model.npz: "

@@ -213,6 +213,7 @@ extern bool cli_force;
  * Check that an output of this content may replace what is at `path`, or --force says so.  An empty file is
  * replaced, and one of the same content; a trained model, another project's weights, and any other file:
  * TG_EUSAGE, with what it is.  TG_EIO, TG_ENOMEM: that cannot be told.  Only its beginning is read.
+ * TG_EIO also, with --force too: tg-train has its lock, which CLI_OUT_RUN takes itself.
  */
 TG_MUST_CHECK tg_status cli_output_may_replace(const char *path, cli_content content, tg_err *err);
 

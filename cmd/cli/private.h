@@ -38,6 +38,11 @@ void cli_note_files(const cli_tool *tool, char **argv, int n);
 /* Filter the system calls of this process from now on.  0, or -1 and errno: there is no such filter. */
 int cli_filter_calls(void);
 
+/* ---- locks */
+
+/* Check that no process holds the lock of a file (cli_lock()).  TG_EIO: one does, which the message names. */
+TG_MUST_CHECK tg_status cli_check_unlocked(const char *path, tg_err *err);
+
 /* ---- messages and signals */
 
 extern const cli_option cli_quiet_option;

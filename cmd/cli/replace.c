@@ -245,10 +245,15 @@ tg_status cli_output_may_replace(const char *path, cli_content content, tg_err *
     bool exists;
     tg_status status;
 
-    if (!path || cli_is_dash(path) || cli_force)
+    if (!path || cli_is_dash(path))
         return TG_OK;
-    if ((status = tg_path_examine(path, &st, &exists, err)) || !S_ISREG(st.st_mode) || st.st_size == 0)
+    if ((status = tg_path_examine(path, &st, &exists, err)) || (exists && !S_ISREG(st.st_mode)))
         return status;
+    /* not even with --force: the run's next save would undo it */
+    if (content != CLI_OUT_RUN && (status = cli_check_unlocked(path, err)))
+        return status;
+    if (cli_force || st.st_size == 0)
+        return TG_OK;
     if ((status = find(&f, path, err)) || replaces(content, f.content))
         return status;
     return tg_fail(err, TG_EUSAGE, "%s: %s; --force replaces it", path, f.text);
