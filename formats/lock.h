@@ -31,7 +31,8 @@ TG_MUST_CHECK tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *er
 
 /*
  * Whether another process has that lock, *held, and which, *holder: 0 if it is not known.  Makes no lock file
- * and changes nothing; where locks cannot be examined, none is held.  TG_EIO, TG_ENOMEM: there is no such target.
+ * and changes nothing; where locks cannot be examined, none is held.  TG_EIO, TG_ENOMEM: there is no such
+ * target.
  */
 TG_MUST_CHECK tg_status tg_lock_examine(const char *path, bool *held, long *holder, tg_err *err);
 

@@ -951,11 +951,29 @@ static void test_kept(void)
 static void check_locked(const char *path)
 {
     tg_lock lock;
+    bool held;
+    long holder;
     tg_err err = {0};
+
+    CHECK_OK(tg_lock_examine(path, &held, &holder, &err), &err);
+    CHECK(held && holder == getpid());
 
     CHECK_EQ(tg_lock_take(&lock, path, &err), TG_EIO);
     CHECK(err.sys == EWOULDBLOCK && lock.fd == -1 && !lock.path);
     CHECK_EQ(lock.holder, getpid());
+}
+
+/* To examine a lock makes no lock file, and takes none away. */
+static void check_unlocked(const char *path)
+{
+    bool held;
+    long holder;
+    tg_err err = {0};
+    const bool left = access(".tg-locked.lock", F_OK) == 0;
+
+    CHECK_OK(tg_lock_examine(path, &held, &holder, &err), &err);
+    CHECK(!held && holder == 0);
+    CHECK_EQ(access(".tg-locked.lock", F_OK) == 0, left);
 }
 
 static void test_lock(void)
@@ -963,6 +981,7 @@ static void test_lock(void)
     tg_lock lock, again;
     tg_err err = {0};
 
+    check_unlocked("locked");
     CHECK_OK(tg_lock_take(&lock, "locked", &err), &err); /* which need not exist */
     check_locked("./locked");
     CHECK_OK(save_text("locked", "saved", &err), &err);
@@ -974,9 +993,11 @@ static void test_lock(void)
     tg_lock_release(&lock);
     CHECK(access(".tg-locked.lock", F_OK) != 0);
     write_file(".tg-locked.lock", "1\n"); /* left by a process that was killed */
+    check_unlocked("locked");
     CHECK_OK(tg_lock_take(&lock, "locked", &err), &err);
     check_locked("locked");
     tg_lock_release(&lock);
+    check_unlocked("locked");
     CHECK(access(".tg-locked.lock", F_OK) != 0);
 }
 
