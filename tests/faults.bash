@@ -44,6 +44,7 @@ make_old_files() {
     tg-attn-dump --example mha -o old/dump.npz
     tg-attn-view -o old/d.png old/dump.npz
     tg-attn-view -o old/d.html old/dump.npz
+    tg-attn-view -o old/l.svg old/dump.npz
     tg-eval -m m.npz -p abc --logits -o old/l.npz
     tg-convert old/t.npz --to uint16 -o old/t.bin
     tg-convert old/t.npz --to llmc-tokens -o old/l.bin
@@ -107,6 +108,8 @@ tg-info in/run.npz
 tg-info --stats --json in/hf in/run.gguf
 tg-info --check in/t.npz in/dump.npz
 tg-info in/bpe.json
+tg-info in/run.npz in/m.tsv
+tg-info -o l.svg in/run.npz in/m.tsv
 tg-info in/merges.txt in/m.tsv in/hf
 tg-eval -m in/run.npz in/text
 tg-eval -m in/run.npz -p Tobeornot --top 2

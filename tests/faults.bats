@@ -64,9 +64,10 @@ tg-convert in/t.bin --from uint16 -o t.npz'
 }
 
 # The names in a directory decide what the sandbox allows: of a list that was cut short, the rest would be denied.
-@test "errors of tg-info, every one: with a vocabulary, a log and a directory" {
+@test "errors of tg-info, every one: with a vocabulary, a log, runs and a directory" {
     need_sweep
     LINES='tg-info in/bpe.json
+tg-info in/run.npz in/m.tsv
 tg-info in/merges.txt in/m.tsv in/hf'
     sweep_all error -e EIO
     sweep_all error -g -e EIO

@@ -94,7 +94,7 @@ static tg_status write_svg(const info_runs *runs, const info_held *held, const c
 
     for (size_t i = 0; !status && i < held->n; i++)
         status = cli_output_spares(path, held->info[i].path, err);
-    if (status || (status = cli_output_begin(&out, path, false, err)))
+    if (status || (status = cli_output_begin(&out, path, CLI_OUT_SVG, err)))
         return status;
     sink = (tg_sink){.fd = out.fd};
     info_put_svg(runs, &sink);

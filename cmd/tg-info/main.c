@@ -63,6 +63,7 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "svg", CLI_FLAG, &o->svg, NULL, "draw the losses of all files as an SVG image", 0, 0, NULL},
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write that image to FILE, whose name ends in .svg",
          0, 0, NULL},
+        CLI_FORCE(0),
         {'f', "format", CLI_CHOICE, &o->format, "text|tsv|jsonl",
          "text; the arrays as tab-separated values; or a JSON object for each file, in a line", 0, 0,
          &o->format_given},
@@ -134,8 +135,7 @@ static tg_status show_files(const struct options *o, char *const *path, size_t n
     const info_options *s = &o->show;
     const tg_info_want want = {.stats = s->stats, .check = s->check};
     bool compares = o->losses || info_may_compare(s, n), any = false;
-    tg_status status = TG_OK, shown;
-    tg_err why;
+    tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < n && !cli_stdout_failed(); i++) {
         tg_info *info = &held->info[held->n];
@@ -148,13 +148,11 @@ static tg_status show_files(const struct options *o, char *const *path, size_t n
         else if (!compares || !(compares = info_is_run(info)))
             status = show_each(held, s, &any, err);
     }
-    if (!status && compares && (o->losses || info_are_runs(held)))
+    if (status) /* of a comparison, nothing is shown then */
+        return status;
+    if (compares && (o->losses || info_are_runs(held)))
         return info_compare(held, &(info_how){.svg = o->svg, .output = o->output, .tsv = s->tsv}, err);
-    /* after a failure, too: what precedes it is shown */
-    shown = o->losses ? TG_OK : show_each(held, s, &any, &why);
-    if (!status && shown)
-        *err = why;
-    return status ? status : shown;
+    return show_each(held, s, &any, err);
 }
 
 /* Without operands: standard input, or the model that other tools would take. */

@@ -16,15 +16,15 @@
 
 /* ---- curves */
 
+/* Both arrays share one block, that of the steps. */
 static tg_status make_curve(info_curve *curve, const double *step, const double *loss, size_t n, tg_err *err)
 {
-    *curve = (info_curve){0};
-    if (n == 0)
-        return TG_OK;
-    curve->step = malloc(n * sizeof *step);
-    curve->loss = malloc(n * sizeof *loss);
-    if (!curve->step || !curve->loss)
-        return tg_fail_memory(err, 2 * n * sizeof *loss, "the losses of a run");
+    const size_t bytes = tg_size_mul_sat(2 * sizeof *loss, n);
+    double *block = malloc(tg_size_max(bytes, 1));
+
+    *curve = (info_curve){block, block ? block + n : NULL, 0};
+    if (!block)
+        return tg_fail_memory(err, bytes, "the losses of a run");
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(loss[i]))
             continue;
@@ -51,9 +51,7 @@ void info_runs_free(info_runs *runs)
 {
     for (size_t i = 0; i < runs->n; i++) {
         free(runs->run[i].loss.step);
-        free(runs->run[i].loss.loss);
         free(runs->run[i].val_loss.step);
-        free(runs->run[i].val_loss.loss);
     }
     *runs = (info_runs){0};
 }

@@ -3,7 +3,7 @@
  *
  *     info_runs runs = {0}
  *     info_runs_add(&runs, &info, &err) ...
- *     info_show_table(&runs); info_show_plot(&runs, rows)
+ *     info_show_ends(&runs); info_show_losses(&runs, &err); info_show_plot(&runs, rows, &err)
  *     info_runs_free(&runs)
  */
 #ifndef TG_CMD_INFO_RUNS_H
@@ -17,7 +17,7 @@
 
 /* Losses that are finite, at ascending steps. */
 typedef struct info_curve {
-    double *step, *loss; /* [n] owned */
+    double *step, *loss; /* [n] owned; one block, which begins with the steps */
     size_t n;
 } info_curve;
 

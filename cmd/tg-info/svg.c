@@ -18,7 +18,7 @@
 #define PLOT_WIDTH (WIDTH - LEFT - RIGHT)
 #define BOTTOM (TOP + PLOT_HEIGHT)
 
-#define POINTS PLOT_WIDTH /* of a curve */
+#define POINTS (PLOT_WIDTH / 4) /* of a curve: a mean of some steps hides less than their noise */
 #define COLORS 6
 #define SHOWN_SIZE 600
 
@@ -160,7 +160,7 @@ static void put_line(const struct svg *svg, const info_curve *curve, size_t run)
 static void put_points(const struct svg *svg, const info_curve *curve, size_t run)
 {
     double x[POINTS], y[POINTS];
-    const size_t n = info_curve_thin(x, y, POINTS / 4, &svg->x, curve);
+    const size_t n = info_curve_thin(x, y, POINTS, &svg->x, curve);
 
     for (size_t i = 0; i < n; i++)
         put(svg, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\"/>\n", run % COLORS,
