@@ -3,12 +3,16 @@
 const byId = (id) => document.getElementById(id);
 
 const view = {
-    layer: dump.start.layer, head: dump.start.head, i: T - 1, j: 0,
+    layer: dump.start.layer, head: dump.start.head,
+    i: T - 1, j: NaN,       // the chosen cell, by a click or by keys; NaN: the row's greatest, once it is known
+    here: null,             // the cell {i, j} under the pointer
     show: dump.show, kind: dump.scale,
-    held: false,            // the pointer does not move the cell
     way: "row",             // how the text is coloured
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
+
+// What the map's lines and the text follow; the panel and copies stay with the chosen cell.
+const pointed = () => view.here ?? view;
 
 const scaleOf = (head) => scaleFor(view.show, view.kind, head);
 
@@ -170,10 +174,10 @@ function drawCells(context, head, scale, ratio) {
     context.drawImage(small, left, top, size, size);
 }
 
-// A number as a cell shows it; what is not 0 does not look like it.
+// A number as a cell shows it: nothing, rather than a 0 that is none.
 function shortText(x) {
     const text = x.toFixed(2);
-    return x !== 0 && Number(text) === 0 ? (x < 0 ? ">-.01" : "<.01") : text;
+    return x !== 0 && Number(text) === 0 ? "" : text;
 }
 
 function drawValues(context, head, scale) {
@@ -218,8 +222,9 @@ function drawLabel(context, side, first, t, chosen) {
     });
 }
 
-// Labels where there is room; the chosen token's takes it from its neighbours.
-function drawAxis(context, side, first, chosen) {
+// Labels where there is room; the pointed token's takes it from its neighbours.
+function drawAxis(context, side, first, at) {
+    const chosen = clamp(at, first, first + view.from.n - 1); // a word may be outside the map
     for (let t = first; t < Math.min(first + view.from.n, T); t += axisStep())
         if (Math.abs(t - chosen) * frame.cell >= LABEL_STEP)
             drawLabel(context, side, first, t, false);
@@ -246,19 +251,20 @@ function twoTone(context, x, y, width, height) {
     }
 }
 
+// The chosen cell has a box; two bands meet where the pointer is, or else there too.
 function drawCursor(context) {
-    const {left, top, size, cell} = frame, shown = Math.max(Math.round(cell), 3);
-    const x = Math.round(left + (view.j - view.from.j + 0.5) * cell - shown / 2);
-    const y = Math.round(top + (view.i - view.from.i + 0.5) * cell - shown / 2);
+    const {left, top, size, cell} = frame, shown = Math.max(Math.round(cell), 3), {i, j} = pointed();
+    const x = (at) => Math.round(left + (at - view.from.j + 0.5) * cell - shown / 2);
+    const y = (at) => Math.round(top + (at - view.from.i + 0.5) * cell - shown / 2);
     context.save();
     context.beginPath();
     context.rect(left - 2, top - 2, size + 4, size + 4);
     context.clip();
     context.globalAlpha = 0.45;
-    twoTone(context, left, y, size, shown);
-    twoTone(context, x, top, shown, size);
+    twoTone(context, left, y(i), size, shown);
+    twoTone(context, x(j), top, shown, size);
     context.globalAlpha = 1;
-    twoTone(context, x, y, shown, shown);
+    twoTone(context, x(view.j), y(view.i), shown, shown);
     context.restore();
 }
 
@@ -303,8 +309,8 @@ function drawMap(head) {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(base, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawAxis(context, "left", view.from.i, view.i);
-    drawAxis(context, "top", view.from.j, view.j);
+    drawAxis(context, "left", view.from.i, pointed().i);
+    drawAxis(context, "top", view.from.j, pointed().j);
     drawCursor(context);
     return changed;
 }

@@ -27,6 +27,7 @@ function draw() {
         showChosenHead();
     }
     showCell();
+    showHere();
     showText(head);
     addressLater();
     if (!done)
@@ -109,11 +110,6 @@ function setWay(way) {
     refresh();
 }
 
-function hold(held) {
-    view.held = held;
-    refresh();
-}
-
 // ---- the theme, which is kept for all pages
 
 const KEPT = "tg-attn-view theme";
@@ -165,6 +161,11 @@ function addressLater() {
         addressTimer = setTimeout(keepAddress, 300);
 }
 
+function greatestKey(i) {
+    const {probs} = rowOf(view.layer, view.head, i);
+    return probs.indexOf(Math.max(...probs));
+}
+
 // What an address says, as far as it makes sense here.
 function readAddress(address) {
     const parts = new URLSearchParams(new URL(address).hash.slice(1));
@@ -173,7 +174,8 @@ function readAddress(address) {
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
     const layer = number("layer", view.layer, 0, dump.nLayer);
     goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
-    moveTo(number("query", view.i, 0, T - 1), number("key", view.j, 0, T - 1));
+    const i = number("query", view.i, 0, T - 1);
+    moveTo(i, number("key", Number.isNaN(view.j) ? greatestKey(i) : view.j, 0, T - 1));
     showWindow(number("zoom", T, 1, T));
     setScale(choice("scale", view.kind, "auto", "sqrt", "linear", "log"));
     setShow(choice("show", view.show, "probs", "scores"));
@@ -194,8 +196,6 @@ const keys = {
     "]": () => nextHead(1),
     "{": () => nextLayer(-1),
     "}": () => nextLayer(1),
-    Enter: () => hold(!view.held),
-    Escape: () => hold(false),
     "+": () => showWindow(Math.ceil(view.from.n / 2)),
     "=": () => showWindow(Math.ceil(view.from.n / 2)),
     "-": () => showWindow(view.from.n * 2),
@@ -224,27 +224,22 @@ function cellUnder(event) {
     return {i: view.from.i + Math.floor(y / cell), j: view.from.j + Math.floor(x / cell)};
 }
 
-// The pointer shows what is under it, unless a cell is held; a click holds, or releases.
-function point(event, show) {
-    if (event.type === "click")
-        view.held = !view.held;
-    if (!view.held || event.type === "click") {
-        byId("said").setAttribute("aria-live", "off");
-        show();
-    }
+// The pointer shows where it is; a click chooses the cell.  On its way to the panel it changes nothing there.
+function point(event, cell) {
+    byId("said").setAttribute("aria-live", "off");
+    view.here = cell;
+    if (cell && event.type === "click")
+        moveTo(cell.i, cell.j);
+    refresh();
 }
 
-function onMap(event) {
-    const cell = cellUnder(event);
-    if (cell)
-        point(event, () => moveTo(cell.i, cell.j));
-}
+const onMap = (event) => point(event, cellUnder(event));
 
 function onWord(event) {
     const t = Number(event.target.dataset.t ?? NaN);
     if (Number.isNaN(t))
         return;
-    point(event, () => view.way === "row" ? moveTo(t, Math.min(view.j, t)) : moveTo(Math.max(view.i, t), t));
+    point(event, view.way === "row" ? {i: t, j: Math.min(view.j, t)} : {i: Math.max(view.i, t), j: t});
     event.target.title = titleOf(headOf(view.layer, view.head), t);
 }
 
@@ -297,7 +292,7 @@ function makeThumbs() {
 
 // Small enough for all heads of a layer to be in a row.
 function sizeThumbs() {
-    const room = windowed.matches ? window.innerWidth * 0.3 : window.innerWidth - 24;
+    const room = windowed.matches ? window.innerWidth * 0.27 : window.innerWidth - 24;
     const size = clamp(Math.floor((room - 30) / H) - 6, 12, 46);
     byId("heads").style.setProperty("--thumb", `${size}px`);
     byId("heads").classList.toggle("small", size < Math.min(T, THUMB));
@@ -321,6 +316,13 @@ function makeControls() {
         radio.addEventListener("change", () => setWay(radio.value));
 }
 
+// As wide as the greatest numbers need.
+function sizeTerms() {
+    const {style} = byId("terms").querySelector("table"), digits = (n) => `${String(n).length + 0.7}ch`;
+    style.setProperty("--d", digits(D));
+    style.setProperty("--at", digits(Math.max(baseOf(T - 1, H - 1) + D - 1, 9999)));
+}
+
 function describe() {
     const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
     document.title = `Attention: ${dump.name}`;
@@ -340,6 +342,8 @@ function listen() {
     byId("map").addEventListener("pointermove", onMap);
     byId("map").addEventListener("click", onMap);
     byId("map").addEventListener("keydown", onKey);
+    for (const id of ["map", "text"])
+        byId(id).addEventListener("pointerleave", (event) => point(event, null));
     byId("text").addEventListener("pointermove", onWord);
     byId("text").addEventListener("click", onWord);
     byId("terms").addEventListener("scroll", onTermsScroll);
@@ -355,6 +359,7 @@ function start() {
     makeControls();
     makeThumbs();
     sizeThumbs();
+    sizeTerms();
     makeText();
     listen();
     readAddress(window.location.href);

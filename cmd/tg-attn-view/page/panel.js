@@ -33,7 +33,7 @@ const cellProb = (row, {i, j}) => j > i ? "0" : storedText(row.probs[j]);
 
 function showFacts(row) {
     const {i, j, head: h, layer} = view, masked = j > i, table = byId("facts");
-    const about = (t) => quoted(t).trim() + (dump.ids ? ` — id ${dump.ids[t]}` : "") + sharedBy(t);
+    const about = (t) => (dump.ids ? `id ${dump.ids[t]} ` : "") + quoted(t).trim() + sharedBy(t);
     setRows(table, [
         ["query i", String(i), about(i)],
         ["key j", String(j), about(j)],
@@ -49,7 +49,7 @@ function showFacts(row) {
         if (line.cells[0].textContent === "")
             line.cells[1].colSpan = 2;
         else
-            line.cells[2].title = line.cells[2].textContent; // which may be cut
+            line.cells[2].title = line.cells[2].textContent; // a long token may be cut, after its numbers
     }
 }
 
@@ -104,13 +104,22 @@ function showSteps(row, sum) {
     setRows(table, names.map((name, n) => [name, said[n]]));
 }
 
+const placeText = ({i, j}) => `query ${i}${quoted(i)}, key ${j}${quoted(j)}`;
+
+const numbersText = (row, at) => at.j > at.i ? "masked"
+    : `score ${cellScore(row, at)}, probability ${cellProb(row, at)}`;
+
+// The cell under the pointer, or else the chosen one: numbers first, since tokens may be long.
+function showHere() {
+    const at = pointed();
+    byId("here").textContent = `${numbersText(rowOf(view.layer, view.head, at.i), at)} at ${placeText(at)}`;
+}
+
 function showCell() {
-    const {i, j, head, layer} = view, row = rowOf(layer, head, i);
+    const row = rowOf(view.layer, view.head, view.i);
     showFacts(row);
     showSteps(row, showTerms());
-    byId("pin").textContent = view.held ? "(held: click or Enter releases it)" : "";
-    byId("said").textContent = `query ${i}${quoted(i)}, key ${j}${quoted(j)}: ` + (j > i ? "masked"
-        : `score ${cellScore(row, view)}, probability ${cellProb(row, view)}`);
+    byId("said").textContent = `${placeText(view)}: ${numbersText(row, view)}`;
 }
 
 // ---- copying

@@ -121,7 +121,7 @@ function makeText() {
 
 // The number that a token's background stands for; NaN: masked.
 function wordNumber(head, t) {
-    const [i, j] = view.way === "row" ? [view.i, t] : [t, view.j];
+    const [i, j] = view.way === "row" ? [pointed().i, t] : [t, pointed().j];
     return j > i || i >= head.rows ? NaN : head[view.show][rowStart(i) + j];
 }
 
@@ -142,10 +142,10 @@ function paintWord(word, step, {colors, inks}) {
     word.classList.toggle("masked", step < 0);
 }
 
-let marked = []; // the words of the chosen query and key
+let marked = []; // the words of the pointed query and key
 
 function markWords() {
-    const now = [words[view.i], words[view.j]];
+    const {i, j} = pointed(), now = [words[i], words[j]];
     if (marked[0] === now[0] && marked[1] === now[1])
         return;
     marked[0]?.classList.remove("query");
@@ -156,7 +156,7 @@ function markWords() {
     keepWordInSight();
 }
 
-const keepWordInSight = () => keepInSight(byId("text"), words[view.way === "row" ? view.i : view.j]);
+const keepWordInSight = () => keepInSight(byId("text"), words[view.way === "row" ? pointed().i : pointed().j]);
 
 function showText(head) {
     const scale = scaleOf(head), palette = paletteOf(view.show), steps = new Int16Array(T);
