@@ -31,6 +31,13 @@ static void measuring(void)
     CHECK(!tg_array_measure(&huge)); /* beyond SIZE_MAX */
     huge.shape[1] = 0;
     CHECK(!tg_array_measure(&huge)); /* the other dimension alone is too large */
+    /* 2^64 + 16 bytes; 2^63 and the most below it */
+    CHECK(!tg_array_measure(&(tg_array){.dtype = TG_F32, .ndim = 1, .shape = {SIZE_MAX / 4 + 5}}));
+    CHECK(!tg_array_measure(&(tg_array){.dtype = TG_F64, .ndim = 2, .shape = {SIZE_MAX / 8 + 3, 1}}));
+    CHECK(!tg_array_measure(&(tg_array){.dtype = {'S', SIZE_MAX / 2 + 9}, .ndim = 1, .shape = {2}}));
+    CHECK(!tg_array_measure(&(tg_array){.dtype = TG_U8, .ndim = 1, .shape = {(size_t)PTRDIFF_MAX + 1}}));
+    CHECK(tg_array_measure(&(tg_array){.dtype = TG_U8, .ndim = 1, .shape = {PTRDIFF_MAX}}));
+    CHECK(tg_array_measure(&(tg_array){.dtype = TG_F32, .ndim = TG_DIMS_MAX}));
     CHECK(!tg_array_measure(&(tg_array){.dtype = TG_F32, .ndim = TG_DIMS_MAX + 1}));
     CHECK(!tg_array_measure(&(tg_array){.dtype = {'B', 4}}));
     CHECK(!tg_array_measure(&(tg_array){.dtype = {'f', 1}}));
