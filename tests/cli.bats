@@ -185,7 +185,7 @@ setup() {
     run -3 --separate-stderr tg-tokenize "$long"
     said "directory/file: No such file or directory"
     run -3 --separate-stderr tg-sample -p x -m "$long"
-    said "directory/file: no such file; make a model with tg-tokenize < text | tg-train"
+    said "directory/file: No such file or directory"
     run -3 --separate-stderr tg-init -o "$long"
     [[ ${stderr_lines[-1]} = *"directory/file: "*": No such file or directory" ]]
 }

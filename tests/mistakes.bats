@@ -564,6 +564,50 @@ END
     said "tg-train: out is read, and the output would replace it"
 }
 
+@test "a model that is missing is made only under a name that ends in .npz" {
+    local command
+    make_text 2000 | tg-tokenize -o t.npz
+    for name in gpt2 model.pt model.safetensors; do
+        run -3 --separate-stderr tg-train -m $name -n 1 t.npz
+        said "tg-train: $name: No such file or directory; a new model needs a name that ends in .npz"
+        run -3 --separate-stderr tg-train -m $name -o new.npz -n 1 t.npz
+        said "tg-train: $name: No such file or directory; a new model needs a name that ends in .npz"
+        [[ ! -e $name && ! -e new.npz ]]
+        # nobody is told to make it
+        for command in "tg-sample -p a -m" "tg-eval -p a -m" "tg-attn-dump -p a -m" tg-info "tg-convert -o c.npz" \
+            "tg-tokenize -t"; do
+            run -3 --separate-stderr $command $name
+            [[ $stderr = "${command%% *}: $name: No such file or directory" ]]
+        done
+    done
+    run -3 --separate-stderr tg-sample -p a -m "my model.npz"
+    said "tg-sample: my model.npz: No such file or directory; make a model with  tg-tokenize < text | tg-train -m 'my model.npz'"
+    run -3 --separate-stderr tg-eval -p a
+    said "tg-eval: model.npz: No such file or directory; make a model with  tg-tokenize < text | tg-train"
+    one_step -m new.npz t.npz
+    [[ -s new.npz ]]
+}
+
+@test "tg-convert writes no archive under the name of another format, or of a directory" {
+    local name
+    tg-init -P tinygpt -o model.npz
+    mkdir back
+    for name in model.pt pytorch_model.bin a.ckpt a.onnx; do
+        run -2 --separate-stderr tg-convert model.npz -o $name
+        [[ $stderr = "tg-convert: $name: the ending .${name##*.} stands for no format that can be written: use .npz, .safetensors or .gguf, or choose with --to npz|"* ]]
+        [[ ! -e $name ]]
+    done
+    for name in back back/ new/; do
+        run -2 --separate-stderr tg-convert model.npz -o $name
+        [[ $stderr = "tg-convert: $name is a directory: --to hf writes one"* ]]
+    done
+    [[ ! -e new ]]
+    tg-convert model.npz --to hf --lossy -o back/ 2> /dev/null
+    [[ -e back/model.safetensors ]]
+    tg-convert model.npz --to llmc --lossy -o model.bin 2> /dev/null # an option says it
+    tg-convert model.npz -o model # a name without an ending says nothing
+}
+
 @test "a log is no place for anything but a log" {
     local file
     make_text 2000 | tg-tokenize -o t.npz

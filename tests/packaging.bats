@@ -95,7 +95,7 @@ setup() {
     ./shared "$ROOT/docs/data/induction" 1 0 'To be' > foreign
     [[ $(wc -l < foreign) -gt 1 ]]
     run -3 --separate-stderr ./shared absent.npz 0 0 x
-    said "heads: absent.npz: cannot open: No such file or directory"
+    said "heads: absent.npz: No such file or directory"
     head -c 1000 "$FIXTURES/model.npz" > cut.npz
     run -1 --separate-stderr ./shared cut.npz 0 0 x
     said "heads: cut.npz: "

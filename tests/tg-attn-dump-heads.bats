@@ -396,7 +396,7 @@ edit_rows() {
     run -2 --separate-stderr tg-attn-dump -p abc --ablate 0.0 --heads 3
     said '3 heads do not divide C = 8'
     run -3 --separate-stderr tg-attn-dump -m missing.npz -p abc --ablate 0.0
-    said 'missing.npz: no such file; make a model'
+    said 'missing.npz: No such file or directory; make a model with  tg-tokenize < text | tg-train -m missing.npz, or see'
 }
 
 @test "--ablate on text that is too short, damaged, or not there" {

@@ -327,11 +327,11 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
 
 @test "no model: how to get one" {
     run -3 --separate-stderr tg-attn-dump
-    said 'model.npz: no such file'
+    said 'model.npz: No such file or directory; make a model with  tg-tokenize < text | tg-train, or see'
     said 'tg-tokenize < text | tg-train'
     said '--example baseline|mha'
     run -3 --separate-stderr tg-attn-dump -m else.npz -p x
-    said 'else.npz: no such file'
+    said 'else.npz: No such file or directory; make a model with  tg-tokenize < text | tg-train -m else.npz, or see'
     mkdir dir
     run -1 --separate-stderr tg-attn-dump -m dir -p x
     said "dir: a directory without a model's files"

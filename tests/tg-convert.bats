@@ -305,7 +305,7 @@ open("bad", "wb").write(data)
     run -1 --separate-stderr tg-convert empty
     said "empty: a directory without a model's files: expected config.json and model.safetensors"
     run -3 --separate-stderr tg-convert none
-    said "none: cannot open: No such file or directory"
+    said "none: No such file or directory"
     echo text > text
     run -1 --separate-stderr tg-convert text
     said "text: expected a model, this is plain text"

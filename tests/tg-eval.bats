@@ -266,7 +266,7 @@ probed() {
     run -1 --separate-stderr tg-eval cut.npz
     said 'cut.npz: '
     run -3 --separate-stderr tg-eval -m missing text
-    said 'missing: no such file; make a model with'
+    said 'missing: No such file or directory'
 }
 
 @test "a full disk is noticed" {

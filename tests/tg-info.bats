@@ -465,7 +465,7 @@ tokens/00000000 u1 3 0 1 3'
     run_pipe 1 'tg-info < text'
     said 'standard input is no archive'
     run -3 --separate-stderr tg-info missing
-    said 'missing: cannot open: No such file or directory'
+    said 'missing: No such file or directory'
     run -2 --separate-stderr tg-info --json --tsv text
     said '--json and --tsv cannot be combined'
     tiny

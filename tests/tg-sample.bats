@@ -443,7 +443,7 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
 
 @test "no model: how to get one" {
     run -3 --separate-stderr tg-sample -p x
-    said 'model.npz: no such file'
+    said 'model.npz: No such file or directory; make a model with  tg-tokenize < text | tg-train'
     said 'tg-tokenize < text | tg-train'
     mkdir dir
     run -1 --separate-stderr tg-sample -m dir -p x

@@ -184,7 +184,7 @@ bool cli_stdin_has_data(void);
 
 /* What an output is. */
 typedef enum cli_content {
-    CLI_OUT_MODEL,           /* one that is not trained */
+    CLI_OUT_MODEL = 2,       /* one that is not trained; 0 and 1 are none, which a bool might be */
     CLI_OUT_RUN,             /* tg-train's, trained */
     CLI_OUT_WEIGHTS,         /* a model, or a part of one, in another project's format */
     CLI_OUT_TOKENS,          /* an archive of them */

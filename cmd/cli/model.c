@@ -1,9 +1,25 @@
 #include "cmd/cli/model.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "cmd/cli/cli.h"
 #include "lib/train/checkpoint.h"
+
+/* How to make a model is said only of a name that tg-train would make one under. */
+static tg_status no_model(const char *path, const char *remedy, tg_err *err)
+{
+    const tg_err why = *err; /* PATH: No such file or directory */
+    const char *ending = cli_ending(path);
+    char command[160] = "";
+
+    if (!ending || strcmp(ending, "npz") != 0)
+        return err->code;
+    cli_command_add(command, sizeof command, path);
+    return tg_fail(err, TG_EIO, "%s; make a model with  tg-tokenize < text | tg-train%s%s%s", why.message,
+                   strcmp(path, "model.npz") == 0 ? "" : " -m ",
+                   strcmp(path, "model.npz") == 0 ? "" : command, remedy);
+}
 
 static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
 {
@@ -12,8 +28,7 @@ static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
     if ((status = cli_open_input(&m->fd, m->path, err))) {
         if (err->sys != ENOENT)
             return status;
-        (void)tg_fail(err, TG_EIO, "no such file; %s", remedy);
-        return tg_err_in(err, m->path);
+        return no_model(m->path, remedy, err);
     }
     if (!tg_model_read(&m->model, m->fd, false, NULL, NULL, err))
         return TG_OK;

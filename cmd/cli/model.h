@@ -14,7 +14,8 @@ typedef struct cli_model {
 } cli_model;
 
 /* Read the model from `given`, the FILE of -m, or NULL: a model of tg's from any input, or one of another
- * project (cli_model_convert()).  If the file does not exist, the message ends with `remedy`.  Errors name
+ * project (cli_model_convert()).  If the file does not exist, and could be one of tg-train's, the
+ * message says how to make it, then `remedy`, or "".  Errors name
  * the file and leave nothing to close. */
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
 void cli_model_close(cli_model *m);

@@ -114,8 +114,7 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
 
 tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
-    tg_status status = cli_model_open(
-        m, o->model, "make a model with tg-tokenize < text | tg-train, or see --example " EXAMPLES, err);
+    tg_status status = cli_model_open(m, o->model, ", or see  --example " EXAMPLES, err);
 
     if (status || o->heads == NOT_GIVEN || !(status = tg_model_set_heads(&m->model, o->heads, err)))
         return status;

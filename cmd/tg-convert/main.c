@@ -1,6 +1,7 @@
 /* tg-convert: a model, or tokens, from one project's files to another's. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -32,8 +33,20 @@ static void choose(convert_options *o, const char *names)
         o->tokens = (tg_token_format)(TG_TOKENS_LLMC + number);
 }
 
+/* Formats of others, and what llm.c and nanoGPT call their files, whose formats --to has. */
+#define OTHER_ENDINGS "pt|pth|bin|ckpt|onnx|pkl|pickle|h5|pb|tflite|msgpack|json|txt|zip"
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return path && !cli_is_dash(path) &&
+           (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)));
+}
+
 static int check_target(convert_options *o, const char *names)
 {
+    size_t other;
     const char *ending = o->target ? cli_ending(o->target) : NULL;
 
     o->format = tg_model_format_named("npz");
@@ -43,6 +56,13 @@ static int check_target(convert_options *o, const char *names)
         choose(o, names);
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
+    if (is_directory(o->target) && !(o->format && o->format->part[0].name))
+        return cli_usage("%s is a directory: --to hf writes one", o->target);
+    if (o->to == SIZE_MAX && ending && tg_choice_find(&other, OTHER_ENDINGS, ending))
+        return cli_usage(
+            "%s: the ending .%s stands for no format that can be written: use .npz, .safetensors or .gguf, "
+            "or choose with --to %s",
+            o->target, ending, names);
     return CLI_OK;
 }
 

@@ -197,7 +197,7 @@ static tg_status work(eval_job *job, tg_err *err)
                        o->logits ? "logits" : "per-token");
     if ((status = team_share_stdin(job->team, wants_stdin(o), err)))
         return status;
-    if ((status = cli_model_open(&job->m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
+    if ((status = cli_model_open(&job->m, o->model, "", err)))
         job->m = (cli_model){.fd = -1};
     if ((status = team_settle(job->team, status, err)) ||
         (status = team_compare_models(job->team, &job->m.model, err)))

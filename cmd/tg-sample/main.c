@@ -188,8 +188,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_prompt prompt;
     tg_status status;
 
-    if ((status = cli_begin_compute(o->threads, err)) ||
-        (status = cli_model_open(&m, o->model, "make a model with tg-tokenize < text | tg-train", err)))
+    if ((status = cli_begin_compute(o->threads, err)) || (status = cli_model_open(&m, o->model, "", err)))
         return status;
     if (!(status = cli_text_prompt(&o->text, &prompt, &m, err)))
         status = sample(&m, &prompt, o, err);

@@ -136,6 +136,17 @@ static tg_status load_foreign(train_setup *s, tg_err *err)
     return status ? status : tg_checkpoint_begin(&s->run, &model, err);
 }
 
+/* There is no such file: a new model is made, unless the name was meant for one that is there. */
+static tg_status missing_model(train_setup *s, tg_err *err)
+{
+    const tg_err why = *err;
+    const char *ending = cli_ending(s->source);
+
+    if (ending && strcmp(ending, "npz") == 0)
+        return new_model(s, err);
+    return tg_fail(err, why.code, "%s; a new model needs a name that ends in .npz", why.message);
+}
+
 static tg_status load_model(train_setup *s, tg_err *err)
 {
     int fd;
@@ -146,7 +157,7 @@ static tg_status load_model(train_setup *s, tg_err *err)
     if (s->foreign)
         return load_foreign(s, err);
     if ((status = cli_open_input(&fd, s->source, err)))
-        return err->sys == ENOENT ? new_model(s, err) : status;
+        return err->sys == ENOENT ? missing_model(s, err) : status;
     status = tg_checkpoint_read(&s->run, fd, err);
     cli_close_input(fd);
     return status ? tg_err_in(err, cli_input_name(s->source)) : TG_OK;

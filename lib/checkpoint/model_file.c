@@ -83,10 +83,16 @@ static tg_status read_to_end(tg_source *source, tg_err *err)
 static tg_status open_path(tg_loaded *file, tg_err *err)
 {
     struct stat st;
+    int sys;
 
     file->fd = tg_path_open(file->path);
-    if (file->fd < 0)
-        return tg_fail_sys(err, "cannot open");
+    if (file->fd < 0) {
+        sys = errno;
+        (void)tg_fail(err, TG_EIO, "%s", strerror(sys));
+        if (err)
+            err->sys = sys;
+        return TG_EIO;
+    }
     if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
         return tg_fail(err, TG_EDATA, "a directory, expected a file");
     return tg_source_open(&file->source, file->fd, err);

@@ -120,10 +120,8 @@ tg_status tg_name_map_read(tg_name_map *map, const char *path, tg_err *err)
     tg_status status;
 
     *map = (tg_name_map){.names = {.what = "the list of names", .layout = TG_LAYOUT_IN_OUT}};
-    if (fd < 0) {
-        (void)tg_fail_sys(err, "cannot open");
-        return tg_err_in(err, path);
-    }
+    if (fd < 0)
+        return tg_fail_sys(err, "%s", path);
     if ((status = read_text(&map->text, fd, err)))
         status = tg_err_in(err, path);
     close(fd);

@@ -166,20 +166,19 @@ static tg_status read_path(tg_info *info, const char *path, const tg_info_want *
 {
     const bool dash = strcmp(path, "-") == 0;
     const int fd = dash ? STDIN_FILENO : tg_path_open(path);
+    const char *name = dash ? "standard input" : path;
     struct stat st;
     bool archive = false;
     tg_status status = TG_OK;
 
     if (fd < 0 || fstat(fd, &st) != 0)
-        status = tg_fail_sys(err, "cannot open");
-    else if (!S_ISDIR(st.st_mode))
-        status = read_fd(info, fd, path, want, &archive, err);
+        status = tg_fail_sys(err, "%s", name);
+    else if (!S_ISDIR(st.st_mode) && (status = read_fd(info, fd, path, want, &archive, err)))
+        status = tg_err_in(err, name);
     if (fd >= 0 && !dash)
         close(fd);
-    if (status)
-        return tg_err_in(err, dash ? "standard input" : path);
-    if (archive)
-        return TG_OK;
+    if (status || archive)
+        return status;
     if (dash)
         return tg_fail(err, TG_EDATA, "standard input is no archive of arrays (.npz); name other files");
     return tg_info_read_foreign(info, path, want, err);

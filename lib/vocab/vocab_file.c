@@ -124,8 +124,7 @@ static tg_status open_path(int *fd, const char *path, tg_err *err)
     *fd = tg_path_open(path);
     if (*fd >= 0)
         return TG_OK;
-    (void)tg_fail_sys(err, "cannot open");
-    return tg_err_in(err, path);
+    return tg_fail_sys(err, "%s", path);
 }
 
 /* ---- other projects' files */
