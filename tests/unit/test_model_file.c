@@ -665,7 +665,7 @@ static void shards(void)
     write_text("model.safetensors.index.json", index);
     expect_refused("", NULL, TG_EDATA, "lacks h.2.mlp.c_fc.bjas");
     unlink(in_directory("b.safetensors"));
-    expect_refused("", NULL, TG_EIO, "b.safetensors: cannot open");
+    expect_refused("", NULL, TG_EIO, "b.safetensors: No such file or directory");
     list_free(&l);
     tg_model_free(&want);
     clean();
@@ -799,7 +799,7 @@ static void no_models(void)
 
     clean();
     expect_refused("", NULL, TG_EDATA, "a directory without a model's files");
-    expect_refused("none", NULL, TG_EIO, "cannot open");
+    expect_refused("none", NULL, TG_EIO, "No such file or directory");
     write_text("model.npz", "");
     expect_refused("model.npz", NULL, TG_EDATA, "empty");
     write_text("model.npz", "plain text");
