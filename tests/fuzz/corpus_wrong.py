@@ -144,6 +144,9 @@ def runs():
         losses = {"train/step": n, "train/history/step": np.arange(1, n + 1), "train/history/loss": np.ones(n)}
         arrays = {name: bare(np.asarray(a)) for name, a in ({k: a for k, a in trained.items() if k not in few} | losses).items()}
         put("trained", "limit-history-%d.npz" % n, archive(arrays, method=zipfile.ZIP_DEFLATED))
+    for n in 32, 33:  # tokens of a probe: as many as lib/gpt/model.h has room for, and one more
+        arrays = {k: a for k, a in trained.items() if k not in few} | {"probe/tokens": np.zeros(n, "<i4")}
+        put("trained", "limit-probe-%d.npz" % n, archive({k: bare(np.asarray(a)) for k, a in arrays.items()}, method=zipfile.ZIP_DEFLATED))
     pack("stranger", plain | {"opt/m/what": 1, "train/what": 1})
 
 
