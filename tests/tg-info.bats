@@ -476,3 +476,17 @@ tokens/00000000 u1 3 0 1 3'
     run -3 --separate-stderr bash -c 'tg-info model.npz > /dev/full'
     said 'standard output: No space left'
 }
+
+@test "--format is --json or --tsv, and --no-header leaves the titles out" {
+    tg-init -q --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o model.npz
+    tg-info --json model.npz > json
+    tg-info --tsv model.npz > tsv
+    for format in jsonl json; do
+        tg-info -f $format model.npz | cmp - json
+    done
+    tg-info --format tsv model.npz | cmp - tsv
+    tg-info -f text model.npz | cmp - <(tg-info model.npz)
+    tg-info -t --no-header model.npz model.npz | cmp - <(sed 1d tsv; sed 1d tsv)
+    run -2 --separate-stderr tg-info -f text --json model.npz
+    said "--format and --json cannot be combined"
+}

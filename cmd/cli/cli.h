@@ -354,6 +354,10 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 /* Print a visible text as a value of tab-separated text (tg_label_field()). */
 void cli_put_field(const char *text);
 
+/* Print a visible text as a string of JSON, with quotes; a number, or null if JSON has none like it. */
+void cli_put_json(const char *text);
+void cli_put_json_number(double x);
+
 /*
  * Text for a terminal, byte by byte: control characters except newlines and tabs, and bytes that are not
  * valid UTF-8, become \xNN.  Each call writes what is to be shown to `out`, without NUL, and returns its

@@ -146,9 +146,9 @@ static int set_number(const cli_option *o, const char *text)
 
 /* Other words for a choice, where its list has only ours. */
 static const char *const other_words[][2] = {
-    {"true", "yes"},      {"on", "yes"},       {"false", "no"},    {"off", "no"},
-    {"bfloat16", "bf16"}, {"fp32", "float32"}, {"f32", "float32"}, {"fp32", "f32"},
-    {"float32", "f32"},   {"fp16", "f16"},     {"float16", "f16"},
+    {"true", "yes"},   {"on", "yes"},        {"false", "no"},     {"off", "no"},
+    {"json", "jsonl"}, {"bfloat16", "bf16"}, {"fp32", "float32"}, {"f32", "float32"},
+    {"fp32", "f32"},   {"float32", "f32"},   {"fp16", "f16"},     {"float16", "f16"},
 };
 
 static int set_choice(const cli_option *o, const char *text, size_t *number)

@@ -1,8 +1,10 @@
 /* cli: numbers, sizes and text, formatted for messages. */
 #include "cmd/cli/cli.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "formats/json.h"
 #include "lib/base/utf8.h"
 #include "lib/view/label.h"
 
@@ -123,6 +125,24 @@ void cli_put_field(const char *text)
 
     for (; *text != '\0'; text++)
         fwrite(field, 1, tg_label_field(field, text, 1), stdout);
+}
+
+void cli_put_json(const char *text)
+{
+    char escaped[TG_JSON_ESCAPE_MAX + 1];
+
+    putchar('"');
+    for (; *text != '\0'; text++)
+        fwrite(escaped, 1, tg_json_escape(escaped, (unsigned char)*text, ""), stdout);
+    putchar('"');
+}
+
+void cli_put_json_number(double x)
+{
+    if (isfinite(x))
+        printf("%.9g", x);
+    else
+        fputs("null", stdout);
 }
 
 size_t cli_show_end(cli_shown *s, char out[CLI_SHOWN_MAX])

@@ -1,11 +1,9 @@
 /* What is in a file, for programs: a JSON object, or tab-separated values. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-info/show.h"
-#include "formats/json.h"
 
 #define SHOWN_SIZE 4200
 
@@ -13,16 +11,11 @@
 
 static void put_string(const char *text)
 {
-    char shown[SHOWN_SIZE], escaped[TG_JSON_ESCAPE_MAX + 1];
+    char shown[SHOWN_SIZE];
 
     /* printable UTF-8, whatever the text is */
     cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
-    putchar('"');
-    for (const char *c = shown; *c != '\0'; c++) {
-        escaped[tg_json_escape(escaped, (unsigned char)*c, "")] = '\0';
-        fputs(escaped, stdout);
-    }
-    putchar('"');
+    cli_put_json(shown);
 }
 
 /* The key of a member, after a comma unless it is the first. */
@@ -47,18 +40,10 @@ static void put_count(const char *key, uint64_t n, bool *any)
     printf("%" PRIu64, n);
 }
 
-static void put_number(double x)
-{
-    if (isfinite(x))
-        printf("%.9g", x);
-    else
-        fputs("null", stdout);
-}
-
 static void put_real(const char *key, double x, bool *any)
 {
     put_key(key, any);
-    put_number(x);
+    cli_put_json_number(x);
 }
 
 static bool is_grouped(const char *name)
@@ -166,7 +151,7 @@ static void put_reals(const char *key, const double *x, size_t n, bool *any)
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
             putchar(',');
-        put_number(x[i]);
+        cli_put_json_number(x[i]);
     }
     putchar(']');
 }

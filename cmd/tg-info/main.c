@@ -41,6 +41,9 @@ static int combine(struct options *o)
         return cli_usage("--losses shows no arrays: it cannot be combined with --%s", show->stats   ? "stats"
                                                                                       : show->check ? "check"
                                                                                                     : "all");
+    if (o->losses && show->no_header)
+        return cli_usage(
+            "--losses has a column for each file, and needs their titles: leave out --no-header");
     if (o->losses && show->json)
         return cli_usage(
             "--losses is a table, as text or TSV; without it, --json prints the losses of each file");
@@ -69,6 +72,8 @@ static int parse(int argc, char **argv, struct options *o)
          &o->format_given},
         {'j', "json", CLI_FLAG, &show->json, NULL, "the same as --format jsonl", 0, 0, NULL},
         {'t', "tsv", CLI_FLAG, &show->tsv, NULL, "the same as --format tsv", 0, 0, NULL},
+        {0, "no-header", CLI_FLAG, &show->no_header, NULL, "with --tsv: leave out the line of titles", 0, 0,
+         NULL},
         {0},
     };
     const cli_tool tool = {
@@ -170,7 +175,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
     if (o->losses && n > INFO_RUNS_MAX)
         return tg_fail(err, TG_EUSAGE, "%zu files, --losses compares at most %d", n, INFO_RUNS_MAX);
-    if (o->show.tsv && !o->losses)
+    if (o->show.tsv && !o->losses && !o->show.no_header)
         info_print_titles(&o->show);
     status = show_files(o, path ? (char *[]){(char *)path} : o->file, n, &held, err);
     for (size_t i = 0; i < held.n; i++)

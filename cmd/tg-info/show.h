@@ -9,7 +9,7 @@
 #include "lib/info/info.h"
 
 typedef struct info_options {
-    bool stats, check, all, json, tsv;
+    bool stats, check, all, json, tsv, no_header;
 } info_options;
 
 /* Print lines for the eye; a JSON object; a line of tab-separated values per array. */
