@@ -342,6 +342,8 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 }
 
 @test "options that do not go together" {
+    run -2 --separate-stderr tg-bpe --no-header
+    said '--no-header goes with --trace'
     run -2 --separate-stderr tg-bpe -f tsv
     said "--format goes with --trace"
     run -2 --separate-stderr tg-bpe --rows 3
@@ -364,4 +366,21 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
     [[ ${lines[0]} = "rustbpe: the same 700 tokens" ]]
     [[ ${lines[2]} = "tokenizers: 444 merges, each of a most frequent pair" ]]
     [[ ${lines[3]} = "tg-bpe: 444 merges, each of a most frequent pair" ]]
+}
+
+@test "--trace as JSON lines: the columns of the table, which may have no titles" {
+    need python3
+    printf 'a "b" a "b" a\\b a\\b a "b"' > text
+    tg-bpe -q -n 268 --special '' --trace -f tsv text > trace.tsv 2> /dev/null
+    tg-bpe -q -n 268 --special '' --trace --json text > trace.jsonl 2> /dev/null
+    python3 -c '
+import json
+keys, *rows = [line.rstrip("\n").split("\t") for line in open("trace.tsv", newline="\n")]
+lines = [json.loads(line) for line in open("trace.jsonl")]
+assert len(lines) == len(rows) >= 2
+for line, row in zip(lines, rows):
+    assert list(line) == keys
+    assert [str(value).replace("\"", "\\x22") for value in line.values()] == row
+assert any("\"" in line["text"] for line in lines)'
+    tg-bpe -q -n 268 --special '' --trace --tsv --no-header text 2> /dev/null | cmp - <(sed 1d trace.tsv)
 }

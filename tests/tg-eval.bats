@@ -212,7 +212,9 @@ PY
     refused --logits --per-token text
     said '--logits and --per-token cannot be combined'
     refused --logits --tsv text
-    said '--tsv goes with the result alone'
+    said '--format does not go with --logits'
+    refused --per-token -f text text
+    said '--per-token prints --format tsv or jsonl, not text'
     refused -o out text
     said '--output goes with --logits'
     refused --logits text text
@@ -221,6 +223,42 @@ PY
     said 'standard input'
     refused
     said 'give one with -p TEXT'
+}
+
+@test "--format: JSON lines have the columns of TSV, of the result and of tokens" {
+    need python3
+    tiny
+    printf 'He said "\\\\n"\t\n\\' > text
+    tg-eval --tsv text > result.tsv
+    tg-eval --json text > result.jsonl
+    tg-eval -f tsv text | cmp - result.tsv
+    tg-eval -f jsonl text | cmp - result.jsonl
+    tg-eval -q --per-token text > tokens.tsv
+    tg-eval -q --per-token --tsv text | cmp - tokens.tsv
+    tg-eval -q --per-token --json text > tokens.jsonl
+    tg-eval -q --top 2 text > top.tsv
+    tg-eval -q --top 2 -f jsonl text > top.jsonl
+    tg-eval --ids '1 2 3' -f tsv -m <(tg-init -q -t ids --vocab-size 9 --n-embd 4 --n-head 1 --n-layer 1 -o -) > ids.tsv
+    tg-eval --ids '1 2 3' -f json -m <(tg-init -q -t ids --vocab-size 9 --n-embd 4 --n-head 1 --n-layer 1 -o -) > ids.jsonl
+    for name in result tokens top ids; do
+        python3 -c '
+import json, sys
+keys, *rows = [line.rstrip("\n").split("\t") for line in open(sys.argv[1] + ".tsv", newline="\n")]
+lines = [json.loads(line) for line in open(sys.argv[1] + ".jsonl")]
+assert len(lines) == len(rows) > 0
+for line, row in zip(lines, rows):
+    assert list(line) == keys and len(row) == len(keys)
+    for value, text in zip(line.values(), row):
+        if isinstance(value, str):
+            assert value.replace("\"", "\\x22") == text, (value, text)
+        else:
+            assert text == "" if value is None else value == float(text), (value, text)' $name
+        [[ -z $(grep -F '"' $name.tsv) ]]
+    done
+    # without the titles
+    tg-eval --tsv --no-header text | cmp - <(sed 1d result.tsv)
+    tg-eval -q --top 2 --no-header text | cmp - <(sed 1d top.tsv)
+    tg-eval --no-header text | cmp - <(tg-eval text)
 }
 
 # A model with a probe, 16 tokens.

@@ -21,7 +21,7 @@ struct options {
     tg_split split;
     tg_vocab_format to;
     cli_texts special;
-    bool trace, to_given, format_given, rows_given;
+    bool trace, to_given, format_given, rows_given, no_header;
     trace_format format;
     const char *output; /* NULL: standard output */
     cli_files files;
@@ -49,8 +49,10 @@ static void choose_format(struct options *o)
 
 static int check(const struct options *o)
 {
-    if ((o->format_given || o->rows_given) && !o->trace)
-        return cli_usage("--%s goes with --trace", o->format_given ? "format" : "rows");
+    if ((o->format_given || o->rows_given || o->no_header) && !o->trace)
+        return cli_usage("--%s goes with --trace", o->format_given ? "format"
+                                                   : o->rows_given ? "rows"
+                                                                   : "no-header");
     if (o->trace && o->output && cli_is_dash(o->output))
         return cli_usage("--trace prints to standard output: give -o a FILE for the vocabulary");
     return CLI_OK;
@@ -75,7 +77,10 @@ static int parse(int argc, char **argv, struct options *o)
         {0, "trace", CLI_FLAG, &o->trace, NULL,
          "print every step; the vocabulary is written only if -o names a FILE", 0, 0, NULL},
         {'f', "format", CLI_ENUM, &o->format, TRACE_FORMATS,
-         "with --trace: all counts, or a table with one line per step", 0, 0, &o->format_given},
+         "with --trace: all counts, or a table with one line per step, or a JSON object for each", 0, 0,
+         &o->format_given},
+        {0, "no-header", CLI_FLAG, &o->no_header, NULL, "with --trace: leave out the table's line of titles",
+         0, 0, NULL},
         {0, "rows", CLI_SIZE, &o->rows, "N", "with --trace: print at most N pairs and N pieces at a time", 0,
          1e6, &o->rows_given},
         CLI_THREADS(&o->threads, "the vocabulary"),
@@ -321,7 +326,7 @@ static tg_status run(const struct options *o, tg_err *err)
     if ((status = spare_inputs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
         (status = cli_begin_compute(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, cli_vocab_content(o->to), err))) ||
-        (o->trace && (status = trace_begin(&job.trace, o->format, o->rows, err))))
+        (o->trace && (status = trace_begin(&job.trace, o->format, !o->no_header, o->rows, err))))
         goto done;
     status = convert(&job, err);
 

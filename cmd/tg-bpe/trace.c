@@ -1,5 +1,6 @@
 #include "cmd/tg-bpe/trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,6 @@ static shown show(const tg_vocab_learner *v, uint32_t id, size_t columns, const 
 static shown quoted(const tg_vocab_learner *v, uint32_t id)
 {
     return show(v, id, SHOWN_COLUMNS, "\"");
-}
-
-static void put_text(const tg_vocab_learner *v, uint32_t id)
-{
-    putchar('\t');
-    cli_put_field(show(v, id, SIZE_MAX, "").s);
 }
 
 /* ---- pieces */
@@ -99,9 +94,9 @@ static void print_pairs(const trace *t, tg_vocab_learner *v)
 
 /* ---- steps */
 
-tg_status trace_begin(trace *t, trace_format format, size_t rows, tg_err *err)
+tg_status trace_begin(trace *t, trace_format format, bool titles, size_t rows, tg_err *err)
 {
-    *t = (trace){.format = format, .rows = rows};
+    *t = (trace){.format = format, .titles = titles, .rows = rows};
     t->pairs = calloc(rows + 1, sizeof *t->pairs);
     return t->pairs ? TG_OK : tg_fail_memory(err, (rows + 1) * sizeof *t->pairs, "the pairs that are shown");
 }
@@ -112,12 +107,54 @@ void trace_free(trace *t)
     *t = (trace){0};
 }
 
+/* ---- a line per step: tab-separated values, or a JSON object */
+
+static void begin_column(const trace *t, const char *name)
+{
+    const bool first = strcmp(name, "step") == 0;
+
+    if (t->format == TRACE_JSONL)
+        printf("%s\"%s\":", first ? "{" : ",", name);
+    else
+        fputs(first ? "" : "\t", stdout);
+}
+
+static void put_count(const trace *t, const char *name, uint64_t n)
+{
+    begin_column(t, name);
+    printf("%" PRIu64, n);
+}
+
+static void put_text(const trace *t, const char *name, const tg_vocab_learner *v, uint32_t id)
+{
+    const shown text = show(v, id, SIZE_MAX, "");
+
+    begin_column(t, name);
+    if (t->format == TRACE_JSONL)
+        cli_put_json(text.s);
+    else
+        cli_put_field(text.s);
+}
+
+static void put_pair(const trace *t, const tg_vocab_learner *v, const tg_vocab_pair *best)
+{
+    put_count(t, "step", t->step);
+    put_count(t, "left", best->left);
+    put_count(t, "right", best->right);
+    put_count(t, "count", best->count);
+    put_count(t, "id", tg_vocab_learner_size(v));
+    put_text(t, "left_text", v, best->left);
+    put_text(t, "right_text", v, best->right);
+}
+
+/* ---- the trace */
+
 void trace_start(const trace *t, const tg_vocab_learner *v, const tg_learn_totals *totals)
 {
-    if (t->format == TRACE_TSV) {
+    if (t->format == TRACE_TSV && t->titles)
         printf("step\tleft\tright\tcount\tid\tleft_text\tright_text\ttext\n");
+    if (t->format != TRACE_TEXT)
         return;
-    }
     printf("# %s byte%s, %s piece%s, %s distinct\n", cli_count(totals->bytes), cli_plural(totals->bytes),
            cli_count(totals->pieces), cli_plural(totals->pieces), cli_count(totals->distinct));
     print_pieces(t, v);
@@ -126,11 +163,8 @@ void trace_start(const trace *t, const tg_vocab_learner *v, const tg_learn_total
 void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best)
 {
     t->step++;
-    if (t->format == TRACE_TSV) {
-        printf("%zu\t%u\t%u\t%llu\t%zu", t->step, best->left, best->right, (unsigned long long)best->count,
-               tg_vocab_learner_size(v));
-        put_text(v, best->left);
-        put_text(v, best->right);
+    if (t->format != TRACE_TEXT) {
+        put_pair(t, v, best);
         return;
     }
     printf("\n# step %zu\n", t->step);
@@ -143,9 +177,9 @@ void trace_after(const trace *t, const tg_vocab_learner *v)
 {
     const uint32_t id = (uint32_t)tg_vocab_learner_size(v) - 1;
 
-    if (t->format == TRACE_TSV) {
-        put_text(v, id);
-        putchar('\n');
+    if (t->format != TRACE_TEXT) {
+        put_text(t, "text", v, id);
+        puts(t->format == TRACE_JSONL ? "}" : "");
         return;
     }
     printf("id %u is %s\n", id, quoted(v, id).s);
@@ -154,7 +188,7 @@ void trace_after(const trace *t, const tg_vocab_learner *v)
 
 void trace_end(trace *t, tg_vocab_learner *v, bool complete, size_t min_count)
 {
-    if (t->format == TRACE_TSV)
+    if (t->format != TRACE_TEXT)
         return;
     printf("\n# the end: ");
     if (complete) {

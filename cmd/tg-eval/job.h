@@ -14,6 +14,9 @@
 #include "lib/eval/eval.h"
 #include "lib/eval/logits.h"
 
+typedef enum eval_format { EVAL_TEXT, EVAL_TSV, EVAL_JSONL } eval_format;
+#define EVAL_FORMATS "text|tsv|jsonl"
+
 typedef struct eval_options {
     const char *model, *output; /* NULL: not given */
     cli_text text;
@@ -21,7 +24,9 @@ typedef struct eval_options {
     size_t files;
     size_t context, stride; /* 0: not given */
     size_t top, threads;
-    bool eot, per_token, logits, tsv;
+    bool eot, per_token, logits, no_header;
+    eval_format format;
+    bool format_given;
 } eval_options;
 
 /* CLI_USAGE after a message. */
@@ -45,14 +50,14 @@ typedef struct eval_job {
 /* What takes the rows (lib/eval/eval.h); the context is the job. */
 tg_eval_take eval_take_nothing, eval_take_tokens, eval_take_logits;
 
-/* Print the titles of --per-token. */
+/* Print the titles of --per-token, unless that is JSON. */
 void eval_print_titles(const eval_job *job);
 
 /* Show the progress of a long run, if it is time. */
 void eval_show_progress(eval_job *job);
 
-/* Print the result: as lines, as tab-separated values, or, if standard output has other data, as one line on
- * standard error. */
+/* Print the result: as lines, as tab-separated values, as a JSON object, or, if standard output has other
+ * data, as one line on standard error. */
 void eval_print_result(const eval_job *job);
 
 #endif

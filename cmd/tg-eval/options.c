@@ -14,9 +14,10 @@ static int check(const eval_options *o)
         return cli_usage("%s: -p or --ids names a text already", o->file[0]);
     if (o->logits && o->per_token)
         return cli_usage("--logits and --per-token cannot be combined");
-    if (o->tsv && (o->logits || o->per_token))
-        return cli_usage("--tsv goes with the result alone, not with --%s",
-                         o->logits ? "logits" : "per-token");
+    if (o->format_given && o->logits)
+        return cli_usage("--format does not go with --logits, which writes an archive");
+    if (o->format_given && o->format == EVAL_TEXT && o->per_token)
+        return cli_usage("--per-token prints --format tsv or jsonl, not text");
     if (o->output && !o->logits)
         return cli_usage("--output goes with --logits");
     if (o->logits && o->files > 1)
@@ -49,8 +50,8 @@ int eval_parse(int argc, char **argv, eval_options *o)
          "put the tokenizer's end-of-text token before each text, so that its first token is scored as well",
          0, 0, NULL},
         {'t', "per-token", CLI_FLAG, &o->per_token, NULL,
-         "print each token's bytes, text, log-probability, rank and entropy, as tab-separated values", 0, 0,
-         NULL},
+         "print each token's bytes, text, log-probability, rank and entropy, as tab-separated values or JSON",
+         0, 0, NULL},
         {'k', "top", CLI_SIZE, &o->top, "K",
          "with these, also the K most probable tokens in its place; implies --per-token", 1, 1e9, NULL},
         {0, "logits", CLI_FLAG, &o->logits, NULL, "write the logits after each token as an archive (.npz)", 0,
@@ -58,7 +59,12 @@ int eval_parse(int argc, char **argv, eval_options *o)
         {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write --logits to FILE instead of standard output",
          0, 0, NULL},
         CLI_FORCE(0),
-        {0, "tsv", CLI_FLAG, &o->tsv, NULL, "print the result as tab-separated values", 0, 0, NULL},
+        {'f', "format", CLI_ENUM, &o->format, EVAL_FORMATS,
+         "lines for the eye, tab-separated values, or a JSON object; of --per-token: values, or an object "
+         "for each",
+         0, 0, &o->format_given},
+        {0, "no-header", CLI_FLAG, &o->no_header, NULL,
+         "leave out the line of titles of tab-separated values", 0, 0, NULL},
         CLI_THREADS(&o->threads, "the results"),
         {0},
     };
@@ -78,5 +84,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
     o->file = argv + 1;
     o->files = (size_t)n;
     o->per_token = o->per_token || o->top > 0;
+    if (o->per_token && !o->format_given)
+        o->format = EVAL_TSV;
     return check(o);
 }

@@ -47,14 +47,38 @@ static void print_tsv(const eval_job *job)
     const tg_eval_sums *s = &job->eval.sums;
     const tg_eval_plan *plan = &job->eval.plan;
 
-    printf("tokens\tscored\tbytes\twindows\tcontext\tstride\tloss\tperplexity\tbits_per_byte\trank_"
-           "1\tentropy\n");
+    if (!job->o->no_header)
+        printf("tokens\tscored\tbytes\twindows\tcontext\tstride\tloss\tperplexity\tbits_per_byte\trank_"
+               "1\tentropy\n");
     printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%zu\t%zu\t", s->tokens, s->scored, s->bytes,
            s->windows, plan->context, plan->stride);
     printf("%.9g\t%.9g\t", tg_eval_loss(s), tg_eval_perplexity(s));
     if (s->bytes > 0)
         printf("%.9g", tg_eval_bits_per_byte(s));
     printf("\t%.9g\t%.9g\n", per_token(s, (double)s->right), per_token(s, s->entropy));
+}
+
+static void print_real(const char *name, double x)
+{
+    printf(",\"%s\":", name);
+    cli_put_json_number(x);
+}
+
+/* The columns of the values, as members. */
+static void print_json(const eval_job *job)
+{
+    const tg_eval_sums *s = &job->eval.sums;
+    const tg_eval_plan *plan = &job->eval.plan;
+
+    printf("{\"tokens\":%" PRIu64 ",\"scored\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"windows\":%" PRIu64,
+           s->tokens, s->scored, s->bytes, s->windows);
+    printf(",\"context\":%zu,\"stride\":%zu", plan->context, plan->stride);
+    print_real("loss", tg_eval_loss(s));
+    print_real("perplexity", tg_eval_perplexity(s));
+    print_real("bits_per_byte", s->bytes > 0 ? tg_eval_bits_per_byte(s) : nan(""));
+    print_real("rank_1", per_token(s, (double)s->right));
+    print_real("entropy", per_token(s, s->entropy));
+    puts("}");
 }
 
 static void say_result(const eval_job *job)
@@ -71,13 +95,15 @@ static void say_result(const eval_job *job)
 void eval_print_result(const eval_job *job)
 {
     cli_progress_end();
-    if (job->is_probe && (job->o->per_token || job->o->logits || job->o->tsv))
+    if (job->is_probe && (job->o->logits || job->o->format != EVAL_TEXT))
         cli_note("no text was given: this is the model's probe");
     if (job->o->per_token || job->o->logits) {
         if (job->eval.sums.scored > 0)
             say_result(job);
-    } else if (job->o->tsv) {
+    } else if (job->o->format == EVAL_TSV) {
         print_tsv(job);
+    } else if (job->o->format == EVAL_JSONL) {
+        print_json(job);
     } else {
         print_lines(job);
     }

@@ -1,4 +1,4 @@
-/* --per-token: a line of tab-separated values per token. */
+/* --per-token: a line of tab-separated values, or a JSON object, per token. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,16 +8,70 @@
 
 #define SHOWN_PER_BYTE 4 /* "\x00" */
 
+/* The columns: those of a token, then for --top those of each of K tokens. */
+enum { T, ID, FROM, TO, TEXT, LOGPROB, RANK, ENTROPY, COLUMNS };
+static const char *const titles[COLUMNS] = {"t", "id", "from", "to", "text", "logprob", "rank", "entropy"};
+static const char *const of_top[] = {"id", "text", "logprob"};
+#define TOP_COLUMNS (sizeof of_top / sizeof of_top[0])
+
+static bool is_json(const eval_job *job)
+{
+    return job->o->format == EVAL_JSONL;
+}
+
 void eval_print_titles(const eval_job *job)
 {
-    printf("t\tid\tfrom\tto\ttext\tlogprob\trank\tentropy");
+    if (is_json(job) || job->o->no_header)
+        return;
+    for (size_t c = 0; c < COLUMNS; c++)
+        printf("%s%s", c > 0 ? "\t" : "", titles[c]);
     for (size_t k = 1; k <= job->o->top; k++)
-        printf("\tid_%zu\ttext_%zu\tlogprob_%zu", k, k, k);
+        for (size_t c = 0; c < TOP_COLUMNS; c++)
+            printf("\t%s_%zu", of_top[c], k);
     putchar('\n');
 }
 
+/* Begin column c: of the token, with k = 0, or of the k-th of --top. */
+static void begin_column(const eval_job *job, size_t c, size_t k)
+{
+    const bool first = c == 0 && k == 0;
+
+    if (!is_json(job))
+        fputs(first ? "" : "\t", stdout);
+    else if (k == 0)
+        printf("%s\"%s\":", first ? "{" : ",", titles[c]);
+    else
+        printf(",\"%s_%zu\":", of_top[c], k);
+}
+
+static void end_row(const eval_job *job)
+{
+    puts(is_json(job) ? "}" : "");
+}
+
+static void print_count(const eval_job *job, size_t c, size_t k, uint64_t n)
+{
+    begin_column(job, c, k);
+    printf("%" PRIu64, n);
+}
+
+static void print_real(const eval_job *job, size_t c, size_t k, double x)
+{
+    begin_column(job, c, k);
+    if (is_json(job))
+        cli_put_json_number(x);
+    else
+        printf("%.9g", x);
+}
+
+static void print_unknown(const eval_job *job, size_t c, size_t k)
+{
+    begin_column(job, c, k);
+    fputs(is_json(job) ? "null" : "", stdout);
+}
+
 /* Print a token's text, however long it is. */
-static tg_status print_text(eval_job *job, int32_t id, tg_err *err)
+static tg_status print_text(eval_job *job, size_t c, size_t k, int32_t id, tg_err *err)
 {
     size_t n;
     const unsigned char *text = tg_tokenizer_token(job->m.model.tokenizer, id, &n);
@@ -32,7 +86,11 @@ static tg_status print_text(eval_job *job, int32_t id, tg_err *err)
         job->shown_size = size;
     }
     (void)tg_label_show_token(job->shown_token, job->shown_size, text, n);
-    cli_put_field(job->shown_token);
+    begin_column(job, c, k);
+    if (is_json(job))
+        cli_put_json(job->shown_token);
+    else
+        cli_put_field(job->shown_token);
     return TG_OK;
 }
 
@@ -41,10 +99,13 @@ static tg_status print_token(eval_job *job, int32_t id, tg_err *err)
 {
     const size_t bytes = tg_eval_token_bytes(job->m.model.tokenizer, id);
 
-    printf("%" PRIu64 "\t%ld\t%" PRIu64 "\t%" PRIu64 "\t", job->tokens, (long)id, job->at, job->at + bytes);
+    print_count(job, T, 0, job->tokens);
+    print_count(job, ID, 0, (uint64_t)id);
+    print_count(job, FROM, 0, job->at);
+    print_count(job, TO, 0, job->at + bytes);
     job->tokens++;
     job->at += bytes;
-    return print_text(job, id, err);
+    return print_text(job, TEXT, 0, id, err);
 }
 
 /* A token with nothing before it. */
@@ -54,10 +115,12 @@ static tg_status print_first(eval_job *job, int32_t id, tg_err *err)
 
     if (status)
         return status;
-    printf("\t\t\t");
-    for (size_t k = 0; k < job->o->top; k++)
-        printf("\t\t\t");
-    putchar('\n');
+    for (size_t c = LOGPROB; c < COLUMNS; c++)
+        print_unknown(job, c, 0);
+    for (size_t k = 1; k <= job->o->top; k++)
+        for (size_t c = 0; c < TOP_COLUMNS; c++)
+            print_unknown(job, c, k);
+    end_row(job);
     return TG_OK;
 }
 
@@ -67,13 +130,17 @@ static tg_status print_row(eval_job *job, const tg_eval_row *row, tg_err *err)
 
     if (status)
         return status;
-    printf("\t%.9g\t%zu\t%.9g", row->score.log_prob, row->score.rank, row->score.entropy);
-    for (size_t k = 0; k < job->o->top && !status; k++) {
-        printf("\t%ld\t", (long)row->top[k]);
-        if (!(status = print_text(job, row->top[k], err)))
-            printf("\t%.9g", tg_score_log_prob(&row->score, row->logits[row->top[k]]));
+    print_real(job, LOGPROB, 0, row->score.log_prob);
+    print_count(job, RANK, 0, row->score.rank);
+    print_real(job, ENTROPY, 0, row->score.entropy);
+    for (size_t k = 1; k <= job->o->top && !status; k++) {
+        const int32_t id = row->top[k - 1];
+
+        print_count(job, 0, k, (uint64_t)id);
+        if (!(status = print_text(job, 1, k, id, err)))
+            print_real(job, 2, k, tg_score_log_prob(&row->score, row->logits[id]));
     }
-    putchar('\n');
+    end_row(job);
     return status;
 }
 
