@@ -76,7 +76,7 @@ titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction
 import numpy as np
 text = open("text", "rb").read()
 T = len(text)
-rows = np.loadtxt("rows", skiprows=1)
+rows = np.loadtxt("rows", skiprows=1, delimiter="\t", usecols=range(11), comments=None)
 p = rows[:, 10].reshape(2, 2, T, T)
 same = np.array([[0 < j < i and text[j - 1] == text[i] for j in range(T)] for i in range(T)])
 asked = same.any(axis=1)
@@ -142,7 +142,7 @@ for name in "summary", "nothing", "ablate":
     for values, line in zip(tsv[1:], lines):
         assert list(line) == tsv[0] and len(values) == len(tsv[0])
         for text, value in zip(values, line.values()):
-            assert text == "" if value is None else value == text if type(value) is str else value == float(text)
+            assert text == "" if value is None else value.replace("\"", "\\x22") == text if type(value) is str else value == float(text)
 assert any(set(line["token_i"]) & set("\"\\") for line in map(json.loads, open("summary.jsonl")))
 '
 }

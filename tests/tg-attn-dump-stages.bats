@@ -170,8 +170,8 @@ END
     need python3
     tiny
     for stage in '' "${STAGES[@]}"; do
-        tg-attn-dump -p 'To be' -f tsv ${stage:+--stage $stage} > tsv
-        tg-attn-dump -p 'To be' -f jsonl ${stage:+--stage $stage} > jsonl
+        tg-attn-dump -p 'To "b\' -f tsv ${stage:+--stage $stage} > tsv
+        tg-attn-dump -p 'To "b\' -f jsonl ${stage:+--stage $stage} > jsonl
         python3 - << 'END'
 import json
 def refuse(word):
@@ -183,12 +183,31 @@ for line, row in zip(lines, rows):
     o = json.loads(line, parse_constant=refuse)
     assert list(o) == keys
     for key, text in zip(keys, row):
+        if key.startswith("token"):
+            assert o[key].replace('"', "\\x22") == text
+            continue
         assert o[key] == (text == "1" if key == "masked" else float(text)), (key, text, line)
         assert key != "masked" or isinstance(o[key], bool)
 END
     done
     tg-attn-dump --example mha -f jsonl --mask -inf | grep -c '"score":null,"masked":true,"prob":0}$' > count
     [[ $(cat count) = 6 ]]
+}
+
+@test "TSV and JSON lines end with the texts of their tokens" {
+    tiny
+    tg-attn-dump -p 'a"b' --layer 0 --head 0 --query 2 -f tsv | cut -f 4,5,12,13 > got
+    printf '%s\t%s\t%s\t%s\n' i j token_i token_j 2 0 b a 2 1 b '\x22' 2 2 b b | cmp - got
+    tg-attn-dump -p 'a"b' --layer 0 --head 0 --query 1 --key 0 --json > got
+    [[ $(cat got) = *',"prob":'*',"token_i":"\"","token_j":"a"}' ]]
+    tg-attn-dump -p 'a"b' --stage v --layer 0 --head 0 --key 1 --tsv > got
+    [[ $(cut -f 4,5,8 got | head -n 2) = $'t\td\ttoken\n1\t0\t\\x22' ]]
+    # arrays without tokens have no such columns
+    [[ $(tg-attn-dump --example baseline -f tsv | head -n 1) = *$'\tmasked\tprob' ]]
+    # texts of any length are whole
+    tg-attn-dump --ids 300 -m <(tg-init -q -t ids --vocab-size 1000 --n-embd 4 --n-head 1 --n-layer 1 -o -) -f tsv |
+        tail -n 1 | cut -f 12- > got
+    [[ $(cat got) = $'300\t300' ]]
 }
 
 @test "text, TSV and JSON lines do not depend on the threads, nor do archives" {
@@ -266,6 +285,26 @@ END
     unzip -tq d.npz
 }
 
+@test "--no-header leaves the numbers" {
+    tiny
+    for what in '' '--stage q' '--pieces' '--summary' '--ablate all'; do
+        # shellcheck disable=SC2086
+        for format in tsv jsonl; do
+            tg-attn-dump -p 'To be' $what -f $format > all
+            tg-attn-dump -p 'To be' $what -f $format --no-header > got
+            [[ $format = jsonl ]] || sed -i 1d all
+            cmp all got
+        done
+        # shellcheck disable=SC2086
+        tg-attn-dump -p 'To be' $what --no-header > got
+        # shellcheck disable=SC2086
+        tg-attn-dump -p 'To be' $what | grep -v -e '^#' -e '^$' | cmp - <(grep -v '^# att.data' got)
+        [[ $(head -n 1 got) != '#'* && $(head -n 1 got) = *[0-9]* ]]
+    done
+    run -2 --separate-stderr tg-attn-dump -p ab --trace 0,0,0,0 --no-header
+    said '--no-header does not go with --trace'
+}
+
 # The promise: np.load, and every number where the lines say that it is.
 @test "an archive holds the lines' numbers, bit by bit, at their offsets" {
     slow
@@ -304,7 +343,8 @@ for stage in "", "x", "qkv", "q", "k", "v", "scores", "probs", "att", "out":
     seen = {}
     keys, *rows = [line.rstrip("\n").split("\t") for line in open(f"tsv.{stage}")]
     for row in rows:
-        o = {key: np.float32(t) if key in ("score", "prob", "value") else int(t) for key, t in zip(keys, row)}
+        o = {key: np.float32(t) if key in ("score", "prob", "value") else int(t) for key, t in zip(keys, row)
+             if not key.startswith("token")}
         check(stage, o)
     for line in open(f"jsonl.{stage}"):
         check(stage, json.loads(line))

@@ -65,7 +65,7 @@ rows() {
     tg-init --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 4 -o model.npz 2> /dev/null
     tg-attn-dump -p abc --query 1 --format tsv | cut -f 4-8 > got
     printf '%s\n' $'i\tj\tq_base\tk_base\toffset' $'1\t0\t2\t0\t3' $'1\t1\t2\t2\t4' $'1\t2\t2\t4\t5' | cmp - got
-    tg-attn-dump -p abc --query 1 --key 2 --format tsv | cut -f 9- > got
+    tg-attn-dump -p abc --query 1 --key 2 --format tsv | cut -f 9-11 > got
     printf '%s\n' $'score\tmasked\tprob' $'-1e+09\t1\t0' | cmp - got
     tg-attn-dump -p abc --query 1 --key 2 | tail -n 2 | head -n 1 > got
     [[ $(awk '{ print $9, $10, $11 }' got) = "-1e+09 1 0" ]]
@@ -124,7 +124,7 @@ rows() {
     grep -F '"\t"   "\x80"' dump
     [[ $(grep -c -v '^#l ' dump) = $(($(wc -l < dump) - 4)) ]]
     tg-attn-dump -p 'To be' --format tsv > tsv
-    [[ $(awk -F '\t' '{ print NF }' tsv | sort -u) = 11 ]]
+    [[ $(awk -F '\t' '{ print NF }' tsv | sort -u) = 13 ]]
     run -1 grep '#' tsv
 }
 
@@ -243,7 +243,7 @@ rows() {
     said 'the text has 100000 tokens'
     tg-attn-dump -p x -f tsv > dump
     [[ $(wc -l < dump) = 5 ]]
-    [[ $(tail -n 1 dump | cut -f 10-) = $'0\t1' ]]
+    [[ $(tail -n 1 dump | cut -f 10-) = $'0\t1\tx\tx' ]]
     run -1 --separate-stderr bash -c 'printf "" | tg-attn-dump'
     said 'standard input: empty'
     run -2 --separate-stderr tg-attn-dump -p ''

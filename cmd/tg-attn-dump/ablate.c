@@ -152,9 +152,9 @@ static void print_all(const tg_ablate *a, const attn_options *o, const tg_config
                                 {"ablated", "", TABLE_DOUBLE, 0, 0},
                                 {"change", "", TABLE_DOUBLE, 0, 0}}};
 
-    if (t.format == TABLE_TEXT)
+    if (t.format == TABLE_TEXT && !o->no_header)
         print_header(a, c);
-    else
+    else if (!o->no_header)
         table_print_titles(&t);
     for (size_t n = 0; n < a->cases; n++) {
         const tg_ablate_head *h = &a->heads.head[n];
@@ -242,7 +242,8 @@ static const cli_option own[] = {
     {0, "ablate", CLI_TEXT, &wanted, "L.H,...|all",
      "the change in loss without these heads, or without each in turn", 0, 0, NULL},
 };
-static const char *const accepts[] = {"model", "prompt", "layer", "head", "heads", "format", "threads", NULL};
+static const char *const accepts[] = {"model",  "prompt",    "layer",   "head", "heads",
+                                      "format", "no-header", "threads", NULL};
 
 const job ablate_job = {
     .options = own,

@@ -120,9 +120,9 @@ void columns_set(columns *c, const columns_of *of)
         add_column(c, *kind);
     set_masked(c, of->mask);
     set_digits(c, of);
+    c->labels = of->labels;
     if (of->format != TABLE_TEXT)
         return;
-    c->labels = of->labels;
     for (size_t kind = 0; kind < COLUMN_KINDS; kind++)
         if (c->at[kind] < c->table.n)
             c->table.column[c->at[kind]].width = width_of(c, kind);
@@ -159,7 +159,13 @@ void columns_put_titles(table_text *to, const columns *c)
     if (c->table.format == TABLE_JSONL)
         return;
     table_put_titles(to, &c->table);
-    columns_label_title(title, &c->labels, c->square);
+    if (c->table.format == TABLE_TEXT)
+        columns_label_title(title, &c->labels, c->square);
+    else
+        snprintf(title, sizeof title, "%s",
+                 !c->labels.text ? ""
+                 : c->square     ? "\ttoken_i\ttoken_j"
+                                 : "\ttoken");
     table_put_word(to, title);
     table_put(to, "\n", 1);
 }
@@ -198,23 +204,33 @@ static void set_word(table_cell *cell, const columns *c, size_t kind, const char
     cell[c->at[kind]] = (table_cell){.kind = CELL_WORD, .text = word, .n = strlen(word)};
 }
 
-static const char *end_of(const columns *c)
+/* Write what is before a token's text: a space; in TSV a tab; in JSON its name. */
+static void put_before_label(table_text *to, const columns *c, const char *name)
 {
-    return c->labels.text ? "" : "\n";
+    if (c->table.format != TABLE_JSONL) {
+        table_put(to, c->table.format == TABLE_TSV ? "\t" : " ", 1);
+        return;
+    }
+    table_put_word(to, ",\"");
+    table_put_word(to, name);
+    table_put_word(to, "\":");
 }
 
-/* Write one token, or two with the first padded; then the newline. */
-static void put_labels(table_text *to, const token_labels *l, size_t i, const size_t *j)
+/* Write one token, or two; aligned, the first is padded.  Then the line's end. */
+static void put_labels(table_text *to, const columns *c, size_t i, const size_t *j)
 {
+    const token_labels *l = &c->labels;
     const char *label = l->text + i * l->size;
 
-    table_put(to, " ", 1);
+    put_before_label(to, c, j ? "token_i" : "token");
     table_put_word(to, label);
     if (j) {
-        table_put_spaces(to, columns_label_padding(l, label));
+        if (c->table.format == TABLE_TEXT)
+            table_put_spaces(to, columns_label_padding(l, label) - 1);
+        put_before_label(to, c, "token_j");
         table_put_word(to, l->text + *j * l->size);
     }
-    table_put(to, "\n", 1);
+    table_put_end(to, c->table.format);
 }
 
 /* Plan the lines of keys up to the query, and those of masked keys, whose score and probability are
@@ -224,11 +240,11 @@ static void plan_row(table_plan *seen, table_plan *masked, table_cell *cell, con
     static const unsigned char places[] = {COLUMN_J, COLUMN_K_BASE, COLUMN_OFFSET, END};
     static const unsigned char reals[] = {COLUMN_SCORE, COLUMN_PROB, END};
 
-    table_make_plan(seen, &c->table, cell, bits_of(c, places) | bits_of(c, reals), end_of(c));
+    table_make_plan(seen, &c->table, cell, bits_of(c, places) | bits_of(c, reals), c->labels.text);
     set_size(cell, c, COLUMN_MASK, 1);
     set_word(cell, c, COLUMN_SCORE, c->masked);
     set_word(cell, c, COLUMN_PROB, "0");
-    table_make_plan(masked, &c->table, cell, bits_of(c, places), end_of(c));
+    table_make_plan(masked, &c->table, cell, bits_of(c, places), c->labels.text);
 }
 
 void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
@@ -254,7 +270,7 @@ void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
         prob->real = row->probs[j];
         table_put_line(to, j <= row->i ? &seen : &masked, cell);
         if (c->labels.text)
-            put_labels(to, &c->labels, row->i, &j);
+            put_labels(to, c, row->i, &j);
     }
 }
 
@@ -268,7 +284,7 @@ void columns_put_run(table_text *to, const columns *c, const value_run *run)
     set_size(cell, c, COLUMN_HEAD, run->h);
     set_size(cell, c, COLUMN_B, run->b);
     set_size(cell, c, COLUMN_T, run->t);
-    table_make_plan(&plan, &c->table, cell, bits_of(c, varying), end_of(c));
+    table_make_plan(&plan, &c->table, cell, bits_of(c, varying), c->labels.text);
     for (size_t n = 0; n < run->n; n++) {
         set_size(cell, c, COLUMN_D, n);
         set_size(cell, c, COLUMN_C, n);
@@ -276,6 +292,6 @@ void columns_put_run(table_text *to, const columns *c, const value_run *run)
         cell[c->at[COLUMN_VALUE]].real = run->values[n];
         table_put_line(to, &plan, cell);
         if (c->labels.text)
-            put_labels(to, &c->labels, run->t, NULL);
+            put_labels(to, c, run->t, NULL);
     }
 }

@@ -7,7 +7,8 @@
  *     q, k, v, att      layer head b t d offset value
  *     x, qkv, out       layer b t c offset value
  *
- * In format text, numbers are aligned and have eight decimals.
+ * In format text, numbers are aligned and have eight decimals.  At the end come the tokens, if there are any:
+ * in text their labels, in TSV and JSON their texts, token_i and token_j, or token.
  */
 #ifndef TG_CMD_ATTN_DUMP_COLUMNS_H
 #define TG_CMD_ATTN_DUMP_COLUMNS_H
@@ -19,8 +20,8 @@
 #include "lib/attn/attn.h"
 #include "lib/attn/shape.h"
 
-/* The tokens' labels, shown at the end of aligned lines: token t's is at text + t*size.  Each is an id, if
- * ids are shown, and a quoted text: 366 " as". */
+/* The tokens' labels, shown at the end of lines: token t's is at text + t*size.  In aligned lines each is an
+ * id, if ids are shown, and a quoted text: 366 " as"; in TSV and JSON it is a value as these write it. */
 typedef struct token_labels {
     char *text; /* NULL: no tokens */
     size_t size;
@@ -43,7 +44,7 @@ typedef struct columns_of {
     size_t L;
     table_format format;
     tg_attn_mask mask;
-    token_labels labels;
+    token_labels labels; /* as this format has them */
 } columns_of;
 
 enum column_kind {
@@ -70,7 +71,7 @@ typedef struct columns {
     size_t at[COLUMN_KINDS]; /* the column of each kind; TABLE_COLUMNS_MAX: none */
     char masked[24];         /* a masked score, as text */
     bool square;             /* rows of scores: two tokens per line */
-    token_labels labels;     /* format text only */
+    token_labels labels;
 } columns;
 
 void columns_set(columns *columns, const columns_of *of);

@@ -101,7 +101,10 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
     if ((status = ids ? take_ids(&in->prompt, model, ids, err)
                       : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
         (status = check_length(&in->prompt, model, err)) ||
-        (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)))
+        (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)) ||
+        (o->format != TABLE_TEXT &&
+         (status = labels_make_values(&in->values, (table_format)o->format, model->tokenizer, in->prompt.ids,
+                                      in->prompt.n, err))))
         return status;
     snprintf(in->title, sizeof in->title, "%zu token%s%s through %zu layer%s of %zu head%s", in->prompt.n,
              cli_plural(in->prompt.n), is_probe ? " of the model's probe" : "", c->n_layer,
@@ -158,6 +161,7 @@ void input_close(attn_input *in)
 {
     tg_attn_layers_close(&in->layers);
     labels_free(&in->labels);
+    labels_free(&in->values);
     free(in->numbers);
     tg_attn_qkv_free(&in->qkv);
     tg_prompt_free(&in->prompt);
@@ -212,7 +216,7 @@ columns_of input_columns(const attn_input *in, const attn_options *o)
         .L = in->layers.L,
         .format = (table_format)o->format,
         .mask = (tg_attn_mask)o->mask,
-        .labels = in->labels,
+        .labels = o->format == TABLE_TEXT ? in->labels : in->values,
     };
 }
 

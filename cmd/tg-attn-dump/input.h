@@ -18,6 +18,7 @@ typedef struct attn_input {
     const char *remark;    /* a second line, or NULL */
     /* owned */
     token_labels labels; /* of the tokens; without text: none */
+    token_labels values; /* their texts, in TSV and JSON */
     float *numbers;      /* of an example that follows a formula */
     bool has_model;
     cli_model model;

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/json.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
-#define SHOWN_SIZE (6 * TOKEN_TEXT_SIZE) /* of which more is never shown */
+#define VALUE_SIZE (TG_JSON_ESCAPE_MAX * TOKEN_TEXT_SIZE + 3) /* with quotes and NUL */
+#define SHOWN_SIZE (6 * TOKEN_TEXT_SIZE)                      /* of which more is never shown */
 
 size_t label_show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
 {
@@ -75,6 +77,43 @@ tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32
     }
     if (before > 0)
         labels->width = tg_size_max(labels->width, before + strlen("token i"));
+    return TG_OK;
+}
+
+/* A token's text as TSV or JSON writes it; returns its bytes, without NUL. */
+static size_t write_value(char out[VALUE_SIZE], table_format format, const tg_tokenizer *tok, int32_t id)
+{
+    char text[TOKEN_TEXT_SIZE];
+    const size_t n = label_show(text, sizeof text, SIZE_MAX, tok, id);
+    size_t used = 0;
+
+    if (format == TABLE_TSV) {
+        used = tg_label_field(out, text, n);
+    } else {
+        out[used++] = '"';
+        for (size_t i = 0; i < n; i++)
+            used += tg_json_escape(out + used, (unsigned char)text[i], "");
+        out[used++] = '"';
+    }
+    out[used] = '\0';
+    return used;
+}
+
+tg_status labels_make_values(token_labels *labels, table_format format, const tg_tokenizer *tok,
+                             const int32_t *ids, size_t T, tg_err *err)
+{
+    char value[VALUE_SIZE];
+
+    *labels = (token_labels){.size = 1};
+    for (size_t t = 0; t < T; t++)
+        labels->size = tg_size_max(labels->size, write_value(value, format, tok, ids[t]) + 1);
+    if (!(labels->text = calloc(T, labels->size)))
+        return tg_fail_memory(err, T * labels->size, "the tokens' texts");
+    for (size_t t = 0; t < T; t++) {
+        const size_t n = write_value(value, format, tok, ids[t]);
+
+        memcpy(labels->text + t * labels->size, value, n);
+    }
     return TG_OK;
 }
 

@@ -20,6 +20,10 @@
 /* The labels of tokens ids [T].  TG_ENOMEM. */
 TG_MUST_CHECK tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32_t *ids,
                                     size_t T, tg_err *err);
+
+/* The same as TSV or JSON writes their texts, without ids.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status labels_make_values(token_labels *labels, table_format format, const tg_tokenizer *tok,
+                                           const int32_t *ids, size_t T, tg_err *err);
 void labels_free(token_labels *labels); /* accepts a zeroed one */
 
 /* The quoted text of token t, without its id. */

@@ -161,6 +161,8 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
          "divide the channels into this many heads; must divide their number", 1, INDEX_MAX, NULL},
         {'f', "format", CLI_CHOICE, &o->format, TABLE_FORMATS,
          "aligned columns, tab-separated values, or a JSON object per line", 0, 0, NULL},
+        {0, "no-header", CLI_FLAG, &o->no_header, NULL,
+         "print neither the explanations before the numbers nor titles", 0, 0, NULL},
         {'s', "stage", CLI_CHOICE, &o->stage, TG_ATTN_STAGES,
          "only this stage, instead of scores with probabilities; with -o, instead of all stages", 0, 0, NULL},
         {0, "layout", CLI_CHOICE, &o->layout, TG_ATTN_LAYOUTS,

@@ -19,6 +19,7 @@ typedef struct attn_options {
     size_t example, heads; /* or NOT_GIVEN */
     tg_attn_filter filter;
     size_t format, stage, layout, mask; /* table_format, tg_attn_stage, _layout, _mask */
+    bool no_header;
     size_t threads;
     const tg_team *team; /* not an option: the processes that run the job */
 } attn_options;

@@ -155,9 +155,10 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 
     if (status)
         return status;
-    if (t.format == TABLE_TEXT)
+    if (t.format == TABLE_TEXT && !o->no_header)
         print_header(in);
-    table_print_titles(&t);
+    if (!o->no_header)
+        table_print_titles(&t);
     for (size_t p = 0; p < in->prompt.n && !cli_stdout_failed(); p++) {
         print_token(&t, in, &text, p, from);
         from += bytes_of(in, p);
@@ -179,7 +180,7 @@ static const cli_option own[] = {
     {0, "pieces", CLI_FLAG, &wanted, NULL, "print the tokens: position, id, bytes of the text, text", 0, 0,
      NULL},
 };
-static const char *const accepts[] = {"model", "prompt", "format", "threads", NULL};
+static const char *const accepts[] = {"model", "prompt", "format", "no-header", "threads", NULL};
 
 const job pieces_job = {
     .options = own,

@@ -105,7 +105,8 @@ struct lane {
 struct dump {
     columns columns;
     bool att;     /* print the weighted sum after each row */
-    size_t first; /* each head's titles come before this query */
+    bool titles;  /* print those of each head, in text, */
+    size_t first; /* before this query */
     struct lane *lane;
     size_t lanes;
     tg_err *err;
@@ -141,7 +142,7 @@ static void put_row(void *context, const tg_attn_row *row, size_t thread)
         lane->status = tg_attn_not_finite(row->layer, row->h, row->i, &lane->err);
         return;
     }
-    if (d->columns.table.format == TABLE_TEXT && row->i == d->first) {
+    if (d->titles && row->i == d->first) {
         lane->text.text[lane->text.n++] = '\n';
         columns_put_titles(&lane->text, &d->columns);
     }
@@ -207,15 +208,16 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     const bool text = of.format == TABLE_TEXT;
     struct dump d = {
         .att = text && of.stage != TG_ATTN_SCORES && of.view.C / of.view.H <= ATT_WIDTH_MAX,
+        .titles = text && !o->no_header,
         .first = o->filter.query == TG_ATTN_ALL ? 0 : o->filter.query,
         .err = err,
     };
 
     tg_pipe_grow(STDOUT_FILENO);
     columns_set(&d.columns, &of);
-    if (text)
+    if (text && !o->no_header)
         print_header(in, o);
-    else
+    else if (!o->no_header)
         columns_print_titles(&d.columns);
     return print_all(&d, in, err);
 }
@@ -227,8 +229,8 @@ static tg_status run(const attn_options *o, tg_err *err)
 
 /* ---- the job */
 
-static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer",
-                                      "head",  "query",  "key",     "heads",   "format",
-                                      "stage", "layout", "mask",    "threads", NULL};
+static const char *const accepts[] = {"model",  "prompt", "example", "qkv",    "layer",     "head",
+                                      "query",  "key",    "heads",   "format", "no-header", "stage",
+                                      "layout", "mask",   "threads", NULL};
 
 const job rows_job = {.accepts = accepts, .run = run};

@@ -174,13 +174,14 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
         return status;
     tg_pipe_grow(STDOUT_FILENO);
     columns_set(&d.columns, &of);
-    if (of.format == TABLE_TEXT) {
+    if (of.format == TABLE_TEXT && !o->no_header) {
         input_print_title(in);
         printf("# stage %s: %s\n", tg_attn_stage_name(of.stage), about[of.stage]);
         tg_attn_stage_shape(&shape, of.stage, &of.view);
         print_array(&shape, tg_attn_stage_name(of.stage));
     }
-    columns_print_titles(&d.columns);
+    if (!o->no_header)
+        columns_print_titles(&d.columns);
     return print_layers(&d, &in->layers, err);
 }
 
@@ -191,8 +192,8 @@ static tg_status run(const attn_options *o, tg_err *err)
 
 /* ---- the job */
 
-static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer",
-                                      "head",  "query",  "key",     "heads",   "format",
-                                      "stage", "layout", "mask",    "threads", NULL};
+static const char *const accepts[] = {"model",  "prompt", "example", "qkv",    "layer",     "head",
+                                      "query",  "key",    "heads",   "format", "no-header", "stage",
+                                      "layout", "mask",   "threads", NULL};
 
 const job stage_job = {.accepts = accepts, .check = check, .run = run};

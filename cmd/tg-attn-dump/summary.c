@@ -242,7 +242,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 
     if ((status = tg_arena_build(&arena, place, &s, err)))
         return status;
-    print_header(&s, &in->layers.filter);
+    if (!o->no_header)
+        print_header(&s, &in->layers.filter);
     status = print_layers(&s, &in->layers, err);
     tg_arena_free(&arena);
     return status;
@@ -260,8 +261,8 @@ static bool wanted;
 static const cli_option own[] = {
     {0, "summary", CLI_FLAG, &wanted, NULL, "print a line of statistics per head", 0, 0, NULL},
 };
-static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "head",
-                                      "query", "heads",  "format",  "threads", NULL};
+static const char *const accepts[] = {"model", "prompt", "example", "qkv",       "layer",   "head",
+                                      "query", "heads",  "format",  "no-header", "threads", NULL};
 
 const job summary_job = {
     .options = own,

@@ -126,9 +126,9 @@ static void put_before(table_text *to, const table *t, size_t c)
     }
 }
 
-static const char *end_of_line(const table *t)
+void table_put_end(table_text *to, table_format format)
 {
-    return t->format == TABLE_JSONL ? "}" : "";
+    table_put_word(to, format == TABLE_JSONL ? "}\n" : "\n");
 }
 
 /* ---- titles */
@@ -191,7 +191,7 @@ void table_print_line(const table *t, const table_cell *cells)
         if (string)
             print_string(t, cells[c].text, cells[c].n);
     }
-    puts(end_of_line(t));
+    puts(t->format == TABLE_JSONL ? "}" : "");
 }
 
 /* ---- lines in memory */
@@ -208,8 +208,7 @@ size_t table_capacity(const table *t, size_t lines, size_t more)
     return tg_size_mul(&n, lines, line) && tg_size_add(&n, n, TABLE_SLACK) ? n : SIZE_MAX;
 }
 
-void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying,
-                     const char *end)
+void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying, bool more)
 {
     table_piece *p = plan->piece;
     table_text text = {plan->text, 0};
@@ -228,8 +227,8 @@ void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, 
         *p++ = (table_piece){c, column->type, column->width, plan->text + begin, text.n - begin};
         begin = text.n;
     }
-    table_put_word(&text, end_of_line(t));
-    table_put_word(&text, end);
+    if (!more)
+        table_put_end(&text, t->format);
     *p = (table_piece){TABLE_COLUMNS_MAX, TABLE_SIZE, 0, plan->text + begin, text.n - begin};
 }
 

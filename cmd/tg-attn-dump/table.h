@@ -108,9 +108,11 @@ typedef struct table_plan {
 
 /* Plan lines in which the columns in `varying`, a set of bits 1 << column, change; they must be
  * TABLE_SIZE or TABLE_FLOAT.  The other values come from `cells` now, and none of them may be a
- * TABLE_STRING.  `end` ends each line: "\n", or "" if more follows. */
-void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying,
-                     const char *end);
+ * TABLE_STRING.  `more`: the caller ends each line (table_put_end()). */
+void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying, bool more);
+
+/* End a line: close its JSON object, and write the newline. */
+void table_put_end(table_text *to, table_format format);
 
 /* Write a line as planned.  Only the varying cells are read. */
 void table_put_line(table_text *to, const table_plan *plan, const table_cell *cells);

@@ -89,12 +89,23 @@ static void lines_of_stages(void)
     of.stage = TG_ATTN_X;
     of.format = TABLE_JSONL;
     put_run(&text, &of, &run);
+    of.format = TABLE_TSV;
+    put_run(&text, &of, &run);
+    of.labels.text = NULL; /* no tokens */
+    put_run(&text, &of, &run);
     buffer[text.n] = '\0';
     CHECK_TEXT(buffer, "#l h b t d offset        value token\n"
                        " 0 1 0 1 0      6   1.00000000 \"\\n\"\n"
                        " 0 1 0 1 1      7  -0.10000000 \"\\n\"\n"
-                       "{\"layer\":0,\"b\":0,\"t\":1,\"c\":0,\"offset\":6,\"value\":1}\n"
-                       "{\"layer\":0,\"b\":0,\"t\":1,\"c\":1,\"offset\":7,\"value\":-0.100000001}\n");
+                       "{\"layer\":0,\"b\":0,\"t\":1,\"c\":0,\"offset\":6,\"value\":1,\"token\":\"\\n\"}\n"
+                       "{\"layer\":0,\"b\":0,\"t\":1,\"c\":1,\"offset\":7,\"value\":-0.100000001,"
+                       "\"token\":\"\\n\"}\n"
+                       "layer\tb\tt\tc\toffset\tvalue\ttoken\n"
+                       "0\t0\t1\t0\t6\t1\t\"\\n\"\n"
+                       "0\t0\t1\t1\t7\t-0.100000001\t\"\\n\"\n"
+                       "layer\tb\tt\tc\toffset\tvalue\n"
+                       "0\t0\t1\t0\t6\t1\n"
+                       "0\t0\t1\t1\t7\t-0.100000001\n");
 }
 
 /* Ids before the texts, and titles over them; the first token is padded by its columns. */
@@ -167,7 +178,7 @@ static void print_values(table_format format)
 static void lines_of_values(void)
 {
     CHECK_TEXT(printed(print_values, TABLE_TSV), "n\tx\ty\ton\tword\n"
-                                                 "7\t0.333333333\t0.333333343\t1\ta\"\\b\n"
+                                                 "7\t0.333333333\t0.333333343\t1\ta\\x22\\b\n"
                                                  "\t\t\t\t\n");
     CHECK_TEXT(printed(print_values, TABLE_JSONL),
                "{\"n\":7,\"x\":0.333333333,\"y\":0.333333343,\"on\":true,\"word\":\"a\\\"\\\\b\"}\n"
