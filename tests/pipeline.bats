@@ -73,7 +73,7 @@ rows = 0
 for line in open("scores.tsv"):
     if line.startswith("#") or line.startswith("layer"):
         continue
-    l, h, b, i, j, qb, kb, off, score, masked, prob = line.split("\t")
+    l, h, b, i, j, qb, kb, off, score, masked, prob, token_i, token_j = line.rstrip("\n").split("\t")
     h, i, j = int(h), int(i), int(j)
     assert int(off) == (h * T + i) * T + j and int(qb) == (i * H + h) * (C // H)
     assert abs(s.ravel()[int(off)] - float(score)) < 1e-5 and abs(p.ravel()[int(off)] - float(prob)) < 1e-6

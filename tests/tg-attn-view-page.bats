@@ -702,10 +702,10 @@ END
     tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 -o model.npz 2> /dev/null
     for more in '--layout bthd' '--layout bhtd --mask=min'; do
         # shellcheck disable=SC2086
-        tg-attn-dump -p 'It is so' $more -o dump.npz
+        tg-attn-dump -p 'It i" so' $more -o dump.npz
         tg-attn-view --html -o page.html dump.npz
         # shellcheck disable=SC2086
-        tg-attn-dump -p 'It is so' $more -l 1 -a 1 -i 6 -f tsv > row
+        tg-attn-dump -p 'It i" so' $more -l 1 -a 1 -i 6 -f tsv > row
         page page.html << 'END'
 import numpy as np, re
 table = lambda id: dict(row[:2] for row in page.run(

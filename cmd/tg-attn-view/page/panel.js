@@ -135,13 +135,18 @@ function printedText(x) {
     return Object.is(stored, -0) ? "-0" : textOf(stored);
 }
 
+// A token's text as a value of tab-separated text: no reader takes \x22 for quoting.
+const fieldOf = (t) => tokenAt(t).replaceAll('"', "\\x22");
+
 // The query's row, byte for byte as tg-attn-dump -f tsv prints it.
 function rowText() {
-    const {layer, head: h, i} = view, row = rowOf(layer, h, i);
+    const {layer, head: h, i} = view, row = rowOf(layer, h, i), named = Boolean(dump.tokens);
     const lines = Array.from({length: T}, (_, j) => [layer, h, b, i, j, baseOf(i, h), baseOf(j, h),
         offsetOf(h, i, j), ...(j > i ? [PRINTED_MASK, 1, 0]
-            : [printedText(row.scores[j]), 0, printedText(row.probs[j])])].join("\t"));
-    return ["layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\tprob", ...lines].join("\n") + "\n";
+            : [printedText(row.scores[j]), 0, printedText(row.probs[j])]),
+        ...(named ? [fieldOf(i), fieldOf(j)] : [])].join("\t"));
+    return ["layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\tprob"
+        + (named ? "\ttoken_i\ttoken_j" : ""), ...lines].join("\n") + "\n";
 }
 
 // The tg-attn-dump that derives the score.  The dump does not say which model or arrays it is of.
