@@ -106,7 +106,10 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
     run -1 --separate-stderr tg-tokenize -m half/model.safetensors < hf/config.json
     said "half/model.safetensors: a safetensors file without a tokenizer"
     run -1 --separate-stderr tg-sample -m - -p "a" < hf/model.safetensors
-    said "standard input: not an .npz archive: this is a safetensors file"
+    said "standard input: not an .npz archive: this is a safetensors file; from a pipe, only tg-convert - takes it"
+    run_pipe 0 'tg-convert - < model.gguf | tg-sample -m - -p a -n 1'
+    run -1 --separate-stderr bash -c 'tg-sample -m <(cat model.gguf) -p a'
+    said "this is a GGUF model; from a pipe, only tg-convert - takes it"
     run -2 --separate-stderr tg-sample -m bare.safetensors -p "a"
     said "bare.safetensors: the file does not tell the number of heads"
 }

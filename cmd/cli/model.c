@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/format.h"
 #include "lib/train/checkpoint.h"
 
 /* How to make a model is said only of a name that tg-train would make one under. */
@@ -21,6 +22,21 @@ static tg_status no_model(const char *path, const char *remedy, tg_err *err)
                    strcmp(path, "model.npz") == 0 ? "" : command, remedy);
 }
 
+/* Another project's model that comes from a pipe, else it would have been recognized: say which tool takes
+ * it. */
+static tg_status from_pipe(tg_err *err)
+{
+    static const tg_format formats[] = {TG_FORMAT_SAFETENSORS, TG_FORMAT_GGUF, TG_FORMAT_LLMC_MODEL};
+    const tg_err why = *err;
+
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strstr(why.message, tg_format_text(formats[i])))
+            return tg_fail(err, why.code,
+                           "%s; from a pipe, only tg-convert - takes it, and passes it on as one",
+                           why.message);
+    return err->code;
+}
+
 static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
 {
     tg_status status;
@@ -33,7 +49,8 @@ static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
     if (!tg_model_read(&m->model, m->fd, false, NULL, NULL, err))
         return TG_OK;
     cli_close_input(m->fd);
-    return tg_err_in(err, cli_input_name(m->path));
+    (void)tg_err_in(err, cli_input_name(m->path));
+    return from_pipe(err);
 }
 
 tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
