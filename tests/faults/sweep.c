@@ -251,9 +251,9 @@ static void run_good(sweep *s)
     s->good_in_libc = s->trial.plan->live_in_libc;
     judge_blocks(s, &s->good);
     check_after(s, &s->good);
-    if (s->kind == TRACE)
-        print_trace(s->trial.plan);
     snapshot_restore(&s->before);
+    if (s->kind == TRACE) /* now: standard output may be a file of the directory */
+        print_trace(s->trial.plan);
 }
 
 static void usage(void)
