@@ -41,7 +41,7 @@ same_model() {
         same_model a.npz b.npz
     done
     tg-init -t ids --vocab-size 7 --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 -o a.npz 2> /dev/null
-    tg-convert a.npz --to gguf -o a.gguf
+    tg-convert a.npz --to gguf --force -o a.gguf
     tg-convert a.gguf -o b.npz
     run -0 tg-tokenize -m b.npz --ids < /dev/null
     cmp <(tg-attn-dump -m a.npz --ids '1 2 6') <(tg-attn-dump -m a.gguf --ids '1 2 6')

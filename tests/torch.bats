@@ -100,10 +100,10 @@ refused() {
     local type numbers=$((384 * 16 + 8 * 16 + 2 * (12 * 16 * 16 + 13 * 16) + 2 * 16))
     local -A bytes=([f32]=4 [bf16]=2)
     for type in f32 bf16; do
-        tg-convert "$FIXTURES/tanh.npz" --to llmc --dtype $type -o model.bin
+        tg-convert "$FIXTURES/tanh.npz" --to llmc --dtype $type --force -o model.bin
         [[ $(wc -c < model.bin) = $((1024 + bytes[$type] * numbers)) ]]
         tg-convert model.bin -o back.npz
-        tg-convert back.npz --to llmc --dtype $type -o again.bin
+        tg-convert back.npz --to llmc --dtype $type --force -o again.bin
         cmp model.bin again.bin
         [[ $type = bf16 ]] || cmp "$FIXTURES/tanh.npz" back.npz
     done
