@@ -251,12 +251,12 @@ END
     tiny
     tg-attn-dump -p $'T\nb\xff' -o d.npz
     {
-        printf '%s\n' kind version dump/layout dump/n_layer dump/n_head dump/n_embd dump/mask dump/ids dump/text
+        printf '%s\n' kind version dump/layout dump/n_layer dump/n_head dump/n_embd dump/mask dump/source dump/ids dump/text
         for n in 0 1; do printf "h.$n.%s\n" "${STAGES[@]}"; done
     } > want
     names d.npz | cmp - want
-    scalars d.npz kind version dump/layout dump/n_layer dump/n_head dump/n_embd dump/mask > got
-    printf '%s\n' attention 1 bthd 2 2 8 -1e9 | cmp - got
+    scalars d.npz kind version dump/layout dump/n_layer dump/n_head dump/n_embd dump/mask dump/source > got
+    printf '%s\n' attention 1 bthd 2 2 8 -1e9 "-m model.npz" | cmp - got
     python3 - << 'END'
 import numpy as np
 z = np.load("d.npz")
@@ -272,10 +272,14 @@ END
     tg-attn-dump -p $'T\nb\xff' -o - | cat | cmp - d.npz
     tg-attn-dump -p 'To be' --layer 1 --layout bhtd --stage probs -o one.npz
     names one.npz | tail -n +8 > got
-    printf '%s\n' dump/ids dump/text h.1.probs | cmp - got
+    printf '%s\n' dump/source dump/ids dump/text h.1.probs | cmp - got
     tg-attn-dump --example baseline -o ex.npz
     names ex.npz | tail -n +8 > got
-    printf 'h.0.%s\n' q k v scores probs att | cmp - got
+    printf '%s\n' dump/source h.0.{q,k,v,scores,probs,att} | cmp - got
+    scalars ex.npz dump/source > got
+    printf '%s\n' '--example baseline' | cmp - got
+    tg-attn-dump -m - -p 'To be' -o - < model.npz > none.npz
+    ! names none.npz | grep dump/source
 }
 
 @test "an archive is sound" {

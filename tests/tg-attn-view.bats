@@ -420,6 +420,8 @@ END
     refused 'a["h.0.scores"] = a["h.0.scores"][0]' 'array h.0.scores has shape (2, 4, 4), expected (1, 2, 4, 4)'
     refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4), expected (2)' ||
         refused 'a["dump/ids"] = a["dump/ids"][:2].copy()' 'array dump/text has shape (4,), expected (2,)'
+    refused 'a["dump/source"] = np.arange(4)' 'array "dump/source"'
+    refused 'a["dump/source"] = np.bytes_("x" * 1024)' 'array "dump/source": text of 1024 bytes, expected at most 1023'
     refused 'a["dump/text"] = np.arange(4)' 'array dump/text: expected [T] texts of type S'
     refused 'a["dump/ids"] = np.arange(4, dtype="i4")' 'array dump/ids: expected [T] numbers of type i8'
     refused 'a["h.0.q"][0, 1, 1, 2] = np.nan' 'h.0.q[14] is nan: it must be finite'

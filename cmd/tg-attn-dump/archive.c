@@ -1,8 +1,11 @@
 /* --output: attention as an archive, for NumPy and for tg-attn-view. */
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "cmd/tg-attn-dump/example.h"
 #include "cmd/tg-attn-dump/stage.h"
 #include "lib/base/choice.h"
+#include "lib/dump/dump_read.h"
 #include "lib/dump/dump_write.h"
 
 static const char *output; /* the file; "-": standard output */
@@ -14,12 +17,28 @@ static tg_status write_dump(const cli_output *out, attn_input *in, const tg_dump
     return status == TG_EIO ? tg_err_in(err, out->name) : status;
 }
 
+/* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later
+ * (standard input), or the name is too long to keep. */
+static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *in, const attn_options *o)
+{
+    char name[TG_CHOICE_SIZE];
+    int n;
+
+    if (in->path && cli_is_dash(in->path))
+        return NULL;
+    if (o->example != NOT_GIVEN)
+        n = snprintf(text, TG_DUMP_SOURCE_SIZE, "--example %s", tg_choice_name(name, EXAMPLES, o->example));
+    else
+        n = snprintf(text, TG_DUMP_SOURCE_SIZE, "%s %s", o->qkv ? "--qkv" : "-m", in->path);
+    return n < TG_DUMP_SOURCE_SIZE ? text : NULL;
+}
+
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     cli_output out = {0};
     tg_dump_settings dump = {
         .stage = (tg_attn_stage)o->stage, .mask = (tg_attn_mask)o->mask, .ids = in->layers.ids};
-    char *text = NULL;
+    char *text = NULL, source[TG_DUMP_SOURCE_SIZE];
     tg_status status = check_stage(in, o, err);
 
     if (status || (in->has_model && (status = cli_output_spares_model(output, in->model.path, err))) ||
@@ -28,6 +47,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
         (status = input_pack_text(&text, &dump.text_size, in, err)))
         return status;
     dump.text = text;
+    dump.source = source_of(source, in, o);
     if (!cli_is_dash(output))
         input_watch(in);
     if ((status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) ||

@@ -52,6 +52,17 @@ static void put_name(view_out *out, const view *v)
     put_string(out, shown);
 }
 
+/* What names the dump's input on a command line; not what cannot be typed there as it is shown. */
+static void put_source(view_out *out, const view *v)
+{
+    const char *source = v->dump->source;
+    char shown[4 * TG_DUMP_SOURCE_SIZE];
+
+    cli_escape(shown, sizeof shown, (const unsigned char *)source, strlen(source));
+    view_print(out, ", \"source\": ");
+    put_string(out, strcmp(shown, source) == 0 ? source : "");
+}
+
 static void put_tokens(view_out *out, const view *v)
 {
     const tg_dump *dump = v->dump;
@@ -97,6 +108,7 @@ static void put_facts(view_out *out, const view *v)
 
     view_print(out, "<script type=\"application/json\" id=\"dump\">");
     put_name(out, v);
+    put_source(out, v);
     view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
                tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
                tg_choice_name(mask, TG_ATTN_MASKS, a->mask));

@@ -300,6 +300,8 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
         return status;
     if (taken)
         return strcmp(a->name, "dump/n_embd") == 0 ? check_channels(dump, err) : TG_OK;
+    if (strcmp(a->name, "dump/source") == 0)
+        return tg_archive_get_text(r, a, dump->source, sizeof dump->source, err);
     if (strcmp(a->name, "dump/ids") == 0)
         return read_ids(dump, a, err);
     if (strcmp(a->name, "dump/text") == 0)

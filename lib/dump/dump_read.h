@@ -5,6 +5,7 @@
  * Row-major, last index contiguous, C = H*D; N is a layer's number in the model, from 0:
  *
  *     dump/layout, dump/n_layer, dump/n_head, dump/n_embd, dump/mask
+ *     dump/source                            what names the input on a command line of tg-attn-dump
  *     dump/ids [T], dump/text [T]            the tokens, if there are any
  *     h.N.STAGE                              in the layout's shape (lib/attn/shape.h); masked
  *                                            scores, j > i, may have any value
@@ -41,6 +42,9 @@ typedef struct tg_dump_layer {
     void *owned[TG_ATTN_STAGE_COUNT]; /* copies of those that could not be used in place */
 } tg_dump_layer;
 
+/* Of dump/source, with the NUL. */
+#define TG_DUMP_SOURCE_SIZE 1024
+
 typedef struct tg_dump {
     tg_attn_layout layout;
     tg_attn_mask mask;
@@ -51,7 +55,8 @@ typedef struct tg_dump {
     int64_t *ids; /* [T], or NULL */
     char *text;   /* [T][text_size], NUL-padded; or NULL */
     size_t text_size;
-    tg_archive_reader *reader; /* keeps the file mapped */
+    char source[TG_DUMP_SOURCE_SIZE]; /* "-m FILE", "--qkv FILE" or another text; "": none */
+    tg_archive_reader *reader;        /* keeps the file mapped */
 } tg_dump;
 
 /* The settings, dump/layout to dump/mask, as members of a tg_dump, in the order in which they

@@ -39,7 +39,9 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
         /* unreached: as above */
         (status = tg_archive_put_i64(a, "version", TG_DUMP_VERSION, err)) ||
         /* unreached: as above */
-        (status = tg_fields_put(tg_dump_fields, &dump, a, err)))
+        (status = tg_fields_put(tg_dump_fields, &dump, a, err)) ||
+        /* unreached: as above */
+        (w->dump->source && (status = tg_archive_put_text(a, "dump/source", w->dump->source, err))))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
 }

@@ -18,6 +18,7 @@ typedef struct tg_dump_settings {
     const int32_t *ids;  /* [T] the tokens; NULL: none, and no text */
     const char *text;    /* [T][text_size] each token's text, NUL-padded */
     size_t text_size;    /* >= 1 */
+    const char *source;  /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
 } tg_dump_settings;
 
 /*

@@ -11,6 +11,7 @@ def dumps():
         "ids": {"dump/ids": np.arange(3), "dump/text": np.array([b"a", b"bc", b""]), "h.0.x": x.reshape(1, 3, 4)}, "order": {"h.1.q": x, "h.0.q": x, "h.1.v": x, "h.0.k": x},
         "others": {"h.x.q": x, "h.0q": x, "h.0.what": x, "what": x}, "none": {}, "not-finite": {"h.0.scores": np.where(np.tri(3) > 0, square, np.float32(np.inf))},
         "many-channels": {"dump/n_embd": 1 << 56, "h.0.scores": square},
+        "source": {"dump/source": np.array(b"-m model.npz"), "h.0.q": x},
         "minus-inf": {"dump/mask": np.array(b"-inf"), "h.0.scores": np.where(np.tri(3) > 0, square, np.float32(-np.inf))},
     }
     for name, more in whole.items():
@@ -23,7 +24,7 @@ def dumps():
         "other-shape": {"h.0.q": x, "h.0.k": x[:, :2]}, "twice": {"h.0.q": x, "h.00.q": x}, "infinite": {"h.0.v": x * np.float32(np.inf)}, "infinite-score": {"h.0.scores": square * np.float32(np.inf)},
         "above": {"h.0.probs": square + 1}, "below": {"h.0.probs": square - 1}, "nan": {"h.0.probs": square * np.float32(np.nan)}, "ids-type": {"dump/ids": np.arange(3, dtype="i4")}, "ids-kind": {"dump/ids": np.ones(3)}, "ids-shape": {"dump/ids": np.ones((1, 3), "i8")},
         "ids-empty": {"dump/ids": np.zeros(0, "i8")}, "text-type": {"dump/text": np.arange(3)}, "text-length": {"dump/ids": np.arange(3), "dump/text": np.array([b"a"])}, "ids-length": {"h.0.q": x, "dump/ids": np.arange(2)}, "size-type": {"dump/n_head": 2.0},
-        "choice-type": {"dump/mask": 1},
+        "choice-type": {"dump/mask": 1}, "source-type": {"dump/source": 1}, "source-long": {"dump/source": np.array(b"x" * 1024)},
     }
     for name, more in wrong.items():
         put("dump", "wrong-%s.npz" % name, members(head | more))

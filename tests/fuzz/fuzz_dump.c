@@ -106,6 +106,7 @@ static outcome read_fd(int fd, bool again)
     for (size_t l = 0; l < dump.n; l++)
         take_layer(&o, &dump, &dump.layer[l]);
     add(&o, dump.ids, dump.ids ? dump.T * sizeof *dump.ids : 0);
+    add(&o, dump.source, strlen(dump.source));
     add(&o, dump.text, dump.text ? dump.T * dump.text_size : 0);
     if (again && dump.n > 0)
         read_part(fd, &dump);
@@ -163,6 +164,7 @@ static size_t make_seed(uint8_t *out, size_t max, unsigned seed)
     must(tg_archive_put_i64(w, "dump/n_head", H, &err) == TG_OK);
     must(tg_archive_put_i64(w, "dump/n_embd", (int64_t)H * D, &err) == TG_OK);
     must(tg_archive_put_text(w, "dump/mask", "min", &err) == TG_OK);
+    must(tg_archive_put_text(w, "dump/source", "-m model.npz", &err) == TG_OK);
     must(tg_archive_put(w, "dump/ids", TG_I64, 1, &tokens, ids, &err) == TG_OK);
     must(tg_archive_put(w, "dump/text", (tg_dtype){'S', 1}, 1, &tokens, "ABC", &err) == TG_OK);
     put_layer(w, seed, &err);

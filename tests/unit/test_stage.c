@@ -290,7 +290,8 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
 static void archive_of_a_model(void)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
-    tg_dump_settings what = {.stage = TG_ATTN_EVERY, .ids = ids, .text = "To be, or", .text_size = 1};
+    tg_dump_settings what = {
+        .stage = TG_ATTN_EVERY, .ids = ids, .text = "To be, or", .text_size = 1, .source = "-m small.npz"};
     tg_dump_difference none = {0};
     tg_model m;
     tg_err err = {0};
@@ -313,6 +314,7 @@ static void archive_of_a_model(void)
             CHECK_EQ(dump.layout, layout);
             CHECK_EQ(dump.mask, mask);
             CHECK_EQ(dump.ids[T - 1], 114);
+            CHECK(strcmp(dump.source, "-m small.npz") == 0);
             CHECK(dump.text_size == 1 && memcmp(dump.text, "To be, or", T) == 0);
             CHECK(dump.layer[0].data[TG_ATTN_SCORES][1] == tg_attn_mask_value(what.mask));
             CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);

@@ -149,11 +149,32 @@ function rowText() {
         + (named ? "\ttoken_i\ttoken_j" : ""), ...lines].join("\n") + "\n";
 }
 
-// The tg-attn-dump that derives the score.  The dump does not say which model or arrays it is of.
+// A file's name as one word for a shell, and not an option.
+function shellWord(name) {
+    const word = name.startsWith("-") ? `./${name}` : name;
+    return /^[\w./+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+// What named the dump's input, as a command line has it; "": the dump does not say.
+function sourceText() {
+    const [, option, name] = /^(-m|--qkv|--example) (.+)$/u.exec(dump.source) || [];
+    if (!option || /\p{C}/u.test(name) || (option === "-m") !== (dump.ids !== null))
+        return "";
+    return option !== "--example" ? `${option} ${shellWord(name)}` : /^[a-z]+$/.test(name) ? dump.source : "";
+}
+
+// The tg-attn-dump that derives the score.
 function commandText() {
-    const {layer, head: h, i, j} = view;
-    const from = dump.ids ? `-m model.npz --ids '${dump.ids.join(" ")}' --layer ${layer}` : "--qkv arrays.npz";
+    const {layer, head: h, i, j} = view, source = sourceText();
+    const from = dump.ids ? `${source || "-m MODEL"} --ids '${dump.ids.join(" ")}' --layer ${layer}`
+        : source || "--qkv ARRAYS";
     return `tg-attn-dump ${from} --heads ${H} --trace ${b},${h},${i},${j}`;
+}
+
+// A dump of standard input has no name to come back to.
+function noteOf(what) {
+    const missing = dump.ids ? "MODEL" : "ARRAYS";
+    return what === "command" && sourceText() === "" ? ` (${missing}: your file)` : "";
 }
 
 async function copy(text, what) {
@@ -165,7 +186,7 @@ async function copy(text, what) {
         document.execCommand("copy");
         area.remove();
     }
-    byId("copied").textContent = `${what} copied`;
+    byId("copied").textContent = `${what} copied${noteOf(what)}`;
     setTimeout(() => { byId("copied").textContent = ""; }, 1500);
 }
 
