@@ -32,14 +32,19 @@ static int parse(int argc, char **argv, train_options *o)
          "save to FILE, and continue from it if it exists; '-' is standard output", 0, 0, NULL},
         {0, "force", CLI_FLAG, &cli_force, NULL,
          "with -o: do not continue from FILE but replace it, whatever it is", 0, 0, NULL},
-        setting(o, 'n', TG_SET_STEPS, "N", "total number of steps, including those already done"),
+        setting(o, 'n', TG_SET_STEPS, "N",
+                "total number of steps, including those already done (default: 2000, or 4000 of a context "
+                "below 64)"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
-        setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
+        setting(o, 'c', TG_SET_CONTEXT, "N",
+                "tokens per sequence; 0 for the model's context; of a new model, its context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
         setting(o, 'l', TG_SET_LR, "X",
-                "peak learning rate; wide models need less, about 6e-4 at GPT-2's size"),
+                "peak learning rate (default: 0.004, with a vocabulary 0.003; less for wide models, and "
+                "a twentieth for weights that are not new)"),
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),
-        setting(o, 0, TG_SET_WARMUP, "N", "steps of linear warm-up"),
+        setting(o, 0, TG_SET_WARMUP, "N",
+                "steps of linear warm-up (default: a tenth of --steps, at most 100)"),
         setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),
         setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment"),
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's weight decay, applied to matrices only"),
@@ -48,7 +53,8 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
         setting(o, 0, TG_SET_PRECISION, NULL,
                 "type of activations between matrix products, which round the "
-                "weights to it, too; sums stay float32"),
+                "weights to it, too; sums stay float32 (default: bf16 where the processor has instructions "
+                "for it)"),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N",
@@ -433,6 +439,15 @@ static tg_status run(const train_options *o, tg_err *err)
     return status;
 }
 
+/* No default to show for what lib/train/recipe.h chooses, and for what follows --lr. */
+static void hide_defaults(tg_settings *s)
+{
+    s->steps = 0;
+    s->warmup = SIZE_MAX;
+    s->lr = s->min_lr = -1;
+    s->precision = (tg_precision)-1;
+}
+
 int main(int argc, char **argv)
 {
     train_options o = {
@@ -443,7 +458,7 @@ int main(int argc, char **argv)
     };
     tg_err err = {0};
 
-    o.asked.min_lr = -1; /* no default to show: it follows --lr */
+    hide_defaults(&o.asked);
     cli_init("tg-train");
     (void)team_recognize();
     if (parse(argc, argv, &o))

@@ -111,8 +111,9 @@ static tg_status new_model(train_setup *s, tg_err *err)
     tg_status status;
 
     config.vocab_size = tg_model_vocab_size(s->tokens.tokenizer);
-    if (asked->context > 0)
-        config.n_ctx = asked->context;
+    config.n_ctx = s->options->given[TG_SET_CONTEXT] && asked->context > 0
+                       ? asked->context
+                       : tg_recipe_context(tg_tokenizer_vocab_size(s->tokens.tokenizer));
     /* check the text first: it may be too short for a context that needs much memory */
     if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
@@ -193,6 +194,7 @@ static tg_status settle(train_setup *s, tg_err *err)
     if (o->asked.context > n_ctx)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
+    s->origin = tg_recipe_origin(&s->run.model);
     if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
@@ -353,6 +355,35 @@ static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
     return TG_OK;
 }
 
+/* Why the precision is what it is. */
+static const char *reason(const train_setup *s)
+{
+    if (s->run.settings.precision == TG_PRECISION_BF16)
+        return " (this processor has instructions for it)";
+    return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (no bf16 instructions here)";
+}
+
+/* The settings of a run that begins which follow from the model, the steps and the processor. */
+static void say_recipe(const train_setup *s)
+{
+    static const tg_setting_id chosen[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
+    const train_options *o = s->options;
+    char line[256] = "", value[32];
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
+        const tg_setting_id id = chosen[i];
+
+        if (o->given[id])
+            continue;
+        tg_field_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s--%s %s%s", used ? ", " : "",
+                                 o->name[id], value, id == TG_SET_PRECISION ? reason(s) : "");
+    }
+    if (used > 0)
+        cli_note("%schosen: %s", s->origin == TG_ORIGIN_TRAINED ? "fine-tuning; " : "", line);
+}
+
 tg_status train_setup_announce(const train_setup *s, tg_err *err)
 {
     const tg_checkpoint *run = &s->run;
@@ -376,6 +407,8 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
         cli_note("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
                  tg_tokenizer_kind_name(run->model.tokenizer),
                  cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
+    if (run->step == 0)
+        say_recipe(s);
     cli_note("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
              cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
              cli_count(b->val_tokens), cli_bytes(bytes));

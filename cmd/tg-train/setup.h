@@ -14,6 +14,7 @@
 #include "formats/stamp.h"
 #include "lib/base/status.h"
 #include "lib/text/tokens.h"
+#include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
 
 #define TRAIN_COMMAND_SIZE 1024
@@ -41,6 +42,7 @@ typedef struct train_setup {
     const char *target;  /* the file that the model is saved to, "-": standard output */
     tg_lock lock;        /* of the target */
     tg_stamp stamp;      /* the target as this run found or last saved it */
+    tg_origin origin;    /* of the weights, where the run begins */
     bool foreign;        /* the source is another project's model */
     bool stream;         /* the target is written once, at the end */
     bool is_new;         /* no model exists yet */

@@ -6,6 +6,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
+#include "lib/train/recipe.h"
 
 /* The run's state, after its settings in the archive. */
 static const tg_field state_rows[] = {
@@ -164,12 +165,25 @@ static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
     return check_settings(c, s, err);
 }
 
+/* The defaults of a run that begins.  Some follow its length and its context. */
+static void choose(const tg_checkpoint *c, tg_settings *s, const tg_settings *asked,
+                   const bool given[TG_SETTINGS])
+{
+    if (given[TG_SET_STEPS])
+        s->steps = asked->steps;
+    if (given[TG_SET_CONTEXT])
+        s->context = asked->context;
+    tg_recipe_choose(s, given[TG_SET_STEPS], &c->model, tg_recipe_origin(&c->model));
+}
+
 tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const bool given[TG_SETTINGS],
                                size_t *steps, tg_err *err)
 {
     tg_settings merged = c->settings;
     tg_status status;
 
+    if (c->step == 0)
+        choose(c, &merged, asked, given);
     tg_settings_merge(&merged, asked, given);
     if ((status = settle(c, &merged, err)))
         return status;

@@ -53,11 +53,12 @@ TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err
 TG_MUST_CHECK tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *err);
 
 /*
- * Make the settings of a run that begins or continues final: those that are asked for and
- * given (by tg_setting_id) replace the run's (tg_settings_merge), a context of 0 becomes the
- * model's, and all are checked, by themselves and against the model.  *steps is the total
- * then.  A run that has done so many steps is complete, and keeps its settings as they are.
- * TG_EDATA, with the numbers; TG_EUSAGE: a precision that the kernels in use do not have.
+ * Make the settings of a run that begins or continues final: where it begins, the defaults are
+ * those for this model (lib/train/recipe.h); those that are asked for and given (by tg_setting_id)
+ * replace the run's (tg_settings_merge), a context of 0 becomes the model's, and all are checked, by
+ * themselves and against the model.  *steps is the total then.  A run that has done so many steps is
+ * complete, and keeps its settings as they are. TG_EDATA, with the numbers; TG_EUSAGE: a precision that the
+ * kernels in use do not have.
  */
 TG_MUST_CHECK tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked,
                                              const bool given[TG_SETTINGS], size_t *steps, tg_err *err);

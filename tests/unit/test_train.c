@@ -11,6 +11,8 @@
 #include "lib/base/rng.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
+#include "lib/text/bare_ids.h"
+#include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
@@ -459,6 +461,62 @@ static void min_lr_follows_lr(void)
     asked.lr = 0.75;
     tg_settings_merge(&s, &asked, given);
     CHECK(s.lr == 0.75 && s.min_lr == 0.25);
+}
+
+/* ---- the recipe */
+
+static void a_new_model_is_told_from_a_trained_one(void)
+{
+    tg_model m;
+
+    small_model_create(&m, small_config(2, 4, 32, 16), 1);
+    CHECK(tg_recipe_origin(&m) == TG_ORIGIN_NEW);
+    /* any one of its gains or biases */
+    for (size_t i = 0; i < m.table.n; i++) {
+        const tg_param *p = &m.table.entry[i];
+        float *last = m.params + p->offset + p->count - 1, before = *last;
+
+        *last += 0x1p-20f;
+        CHECK(tg_recipe_origin(&m) == (p->std == 0 ? TG_ORIGIN_TRAINED : TG_ORIGIN_NEW));
+        *last = before;
+    }
+    tg_model_free(&m);
+}
+
+static void settings_follow_the_model(void)
+{
+    tg_model m = {.config = {.n_embd = 128, .n_ctx = 64}, .tokenizer = stream.tokenizer};
+    tg_settings s = tg_settings_default();
+
+    tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
+    CHECK(s.steps == 2000 && s.lr == 4e-3 && s.min_lr == 4e-4 && s.warmup == 100);
+    CHECK((s.precision == TG_PRECISION_BF16) == tg_matmul_has_bf16());
+    s.context = 32;
+    tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
+    CHECK(s.steps == 4000);
+    s.steps = 199;
+    m.config.n_embd = 64; /* narrower ones have no more */
+    tg_recipe_choose(&s, true, &m, TG_ORIGIN_NEW);
+    CHECK(s.steps == 199 && s.lr == 4e-3 && s.warmup == 19);
+    m.config.n_embd = 768;
+    tg_recipe_choose(&s, true, &m, TG_ORIGIN_TRAINED);
+    CHECK_NEAR(s.lr, 4e-3 / 6 / 20, 1e-18);
+    m.config.n_embd = tg_matmul_depth() + 1;
+    tg_recipe_choose(&s, true, &m, TG_ORIGIN_NEW);
+    CHECK(s.precision == TG_PRECISION_FLOAT32);
+    CHECK(tg_recipe_context(256) == 64 && tg_recipe_context(257) == 32);
+}
+
+static void a_vocabulary_has_a_rate_of_its_own(void)
+{
+    tg_model m = {.config = {.n_embd = 128, .n_ctx = 64}};
+    tg_settings s = tg_settings_default();
+    tg_err err = {0};
+
+    CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
+    tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
+    CHECK(s.lr == 3e-3);
+    tg_tokenizer_free(m.tokenizer);
 }
 
 /* ---- the optimizer */
@@ -1313,6 +1371,9 @@ int main(void)
     RUN(stopped_anywhere_ends_the_same);
     RUN(same_bytes_at_any_thread_count);
     RUN(min_lr_follows_lr);
+    RUN(a_new_model_is_told_from_a_trained_one);
+    RUN(settings_follow_the_model);
+    RUN(a_vocabulary_has_a_rate_of_its_own);
     RUN(adamw_follows_its_formula);
     RUN(bf16_has_a_greatest_width);
     RUN(a_complete_run_keeps_its_settings);

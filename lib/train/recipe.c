@@ -1,0 +1,60 @@
+#include "lib/train/recipe.h"
+
+#include <math.h>
+
+#include "lib/base/size.h"
+#include "lib/kernels/matmul.h"
+
+/* What tg_params_init() sets to a constant still has it. */
+static bool is_constant(const tg_param *p, const float *w)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (w[i] != (float)p->mean)
+            return false;
+    return true;
+}
+
+tg_origin tg_recipe_origin(const tg_model *model)
+{
+    const tg_params *table = &model->table;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
+
+        if (p->std == 0 && !is_constant(p, model->params + p->offset))
+            return TG_ORIGIN_TRAINED;
+    }
+    return TG_ORIGIN_NEW;
+}
+
+static bool is_vocabulary(size_t ids)
+{
+    return ids > 256;
+}
+
+size_t tg_recipe_context(size_t vocab_size)
+{
+    return is_vocabulary(vocab_size) ? 32 : 64;
+}
+
+static double learning_rate(const tg_model *model, tg_origin origin)
+{
+    const double lr = is_vocabulary(tg_tokenizer_vocab_size(model->tokenizer)) ? 3e-3 : 4e-3;
+    const double narrower = TG_RECIPE_WIDTH / (double)model->config.n_embd;
+
+    return lr * fmin(1, narrower) / (origin == TG_ORIGIN_TRAINED ? 20 : 1);
+}
+
+void tg_recipe_choose(tg_settings *s, bool steps_given, const tg_model *model, tg_origin origin)
+{
+    const tg_config *c = &model->config;
+    const size_t T = s->context > 0 ? s->context : c->n_ctx;
+    const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth();
+
+    if (!steps_given)
+        s->steps = T < 64 ? 4000 : 2000;
+    s->lr = learning_rate(model, origin);
+    s->min_lr = s->lr / 10;
+    s->warmup = tg_size_min(100, s->steps / 10);
+    s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
+}

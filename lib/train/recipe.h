@@ -1,0 +1,54 @@
+/*
+ * recipe: the settings of a new run that nobody gave, and the shape of a new model.
+ *
+ * They follow the vocabulary, the model's width, the length of the run, where the weights come from and what
+ * the processor computes quickly.  What is chosen is saved with the run like any other setting, so that it
+ * continues in the same way elsewhere.  docs/recipe.md has the measurements.
+ */
+#ifndef TG_TRAIN_RECIPE_H
+#define TG_TRAIN_RECIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/api.h"
+#include "lib/gpt/model.h"
+#include "lib/train/settings.h"
+
+TG_API_BEGIN
+
+/* The width for which the learning rates were measured; a wider model has proportionally less. */
+#define TG_RECIPE_WIDTH 128
+
+/* Where a model's weights come from. */
+typedef enum tg_origin {
+    TG_ORIGIN_NEW,    /* random, as tg_model_create() makes them */
+    TG_ORIGIN_TRAINED /* another project, or another run: they are tuned */
+} tg_origin;
+
+/* What the weights say of their origin: a new model's gains are 1 and its biases 0.  Without gains and
+ * biases: new.  The parameters must be flat. */
+tg_origin tg_recipe_origin(const tg_model *model);
+
+/* Context of a new model for a tokenizer of that many ids: 64 tokens up to 256 ids, which are bytes or
+ * characters; otherwise 32 tokens, which are more text than that. */
+size_t tg_recipe_context(size_t vocab_size);
+
+/*
+ * Replace the defaults in *s by those for this model and origin.  A vocabulary is one of more than 256 ids:
+ *
+ *   steps      2,000, and 4,000 if the context is below 64
+ *   lr         new weights: 0.004, with a vocabulary 0.003, times 128 / n_embd if that is below 1;
+ *              trained weights: a twentieth of it
+ *   min_lr     a tenth of lr
+ *   warmup     a tenth of the steps, at most 100
+ *   precision  bf16 where the kernels in use have instructions for it, and the width allows it
+ *
+ * steps_given: s->steps stays.  s->context is read (0: the model's).  Other settings that are given
+ * replace these defaults afterwards.
+ */
+void tg_recipe_choose(tg_settings *s, bool steps_given, const tg_model *model, tg_origin origin);
+
+TG_API_END
+
+#endif
