@@ -162,7 +162,7 @@ HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
 DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/first-ten-minutes \
-    $(wildcard docs/*.md docs/images/*.* docs/data/*/* docs/examples/*)
+    $(wildcard docs/*.md docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.

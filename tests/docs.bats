@@ -20,6 +20,7 @@ commands() {
 run_examples() {
     local line n=0
     cp "$MODEL_DIR/text" .
+    ln -sfn "$ROOT/docs" docs # README's commands are for the project's directory
     while IFS= read -r line; do
         n=$((n + 1))
         run bash -o pipefail -c "$line" < /dev/null

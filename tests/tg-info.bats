@@ -151,7 +151,7 @@ import json
 model, tokens, name = (json.loads(line) for line in open("got"))
 assert model["kind"] == "model" and model["parameters"] == 10944 and model["file"] == "model.npz"
 assert model["config"]["n_layer"] == 2 and model["config"]["activation"] == "gelu_new"
-assert model["train"]["step"] == 3 and model["train"]["lr"] == 0.002
+assert model["train"]["step"] == 3 and model["train"]["lr"] == 0.004
 assert model["tokenizer"]["kind"] == "bytes" and model["tokenizer"]["end_of_text"] is None
 assert len(model["tokenizer"]["identity"]) == 64 and model["notes"] == []
 array = next(a for a in model["arrays"] if a["name"] == "wte.weight")
