@@ -106,14 +106,12 @@ static tg_status load_text(train_setup *s, tg_err *err)
 static tg_status new_model(train_setup *s, tg_err *err)
 {
     const tg_settings *asked = &s->options->asked;
-    tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
+    tg_config config = tg_recipe_config(s->tokens.tokenizer);
     tg_model model;
     tg_status status;
 
-    config.vocab_size = tg_model_vocab_size(s->tokens.tokenizer);
-    config.n_ctx = s->options->given[TG_SET_CONTEXT] && asked->context > 0
-                       ? asked->context
-                       : tg_recipe_context(tg_tokenizer_vocab_size(s->tokens.tokenizer));
+    if (asked->context > 0)
+        config.n_ctx = asked->context;
     /* check the text first: it may be too short for a context that needs much memory */
     if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))

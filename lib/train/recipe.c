@@ -27,19 +27,26 @@ tg_origin tg_recipe_origin(const tg_model *model)
     return TG_ORIGIN_NEW;
 }
 
-static bool is_vocabulary(size_t ids)
+static bool has_vocabulary(const tg_tokenizer *tokenizer)
 {
-    return ids > 256;
+    return tg_tokenizer_vocab_size(tokenizer) > 256;
 }
 
-size_t tg_recipe_context(size_t vocab_size)
+tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
 {
-    return is_vocabulary(vocab_size) ? 32 : 64;
+    tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
+
+    config.vocab_size = tg_model_vocab_size(tokenizer);
+    if (has_vocabulary(tokenizer)) {
+        config.n_layer = 2;
+        config.n_ctx = 32;
+    }
+    return config;
 }
 
 static double learning_rate(const tg_model *model, tg_origin origin)
 {
-    const double lr = is_vocabulary(tg_tokenizer_vocab_size(model->tokenizer)) ? 3e-3 : 4e-3;
+    const double lr = has_vocabulary(model->tokenizer) ? 3e-3 : 4e-3;
     const double narrower = TG_RECIPE_WIDTH / (double)model->config.n_embd;
 
     return lr * fmin(1, narrower) / (origin == TG_ORIGIN_TRAINED ? 20 : 1);

@@ -30,9 +30,12 @@ typedef enum tg_origin {
  * biases: new.  The parameters must be flat. */
 tg_origin tg_recipe_origin(const tg_model *model);
 
-/* Context of a new model for a tokenizer of that many ids: 64 tokens up to 256 ids, which are bytes or
- * characters; otherwise 32 tokens, which are more text than that. */
-size_t tg_recipe_context(size_t vocab_size);
+/*
+ * The config of a new model for a tokenizer's texts.  Up to 256 ids, which are bytes or characters, it is
+ * the default preset's: 4 layers, a context of 64.  With a vocabulary of more it has 2 layers and a context
+ * of 32 tokens, which are more text than 64 bytes: at equal time it takes more steps, and predicts better.
+ */
+tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 
 /*
  * Replace the defaults in *s by those for this model and origin.  A vocabulary is one of more than 256 ids:

@@ -504,7 +504,7 @@ static void settings_follow_the_model(void)
     m.config.n_embd = tg_matmul_depth() + 1;
     tg_recipe_choose(&s, true, &m, TG_ORIGIN_NEW);
     CHECK(s.precision == TG_PRECISION_FLOAT32);
-    CHECK(tg_recipe_context(256) == 64 && tg_recipe_context(257) == 32);
+    CHECK(tg_recipe_config(stream.tokenizer).n_ctx == 64 && tg_recipe_config(stream.tokenizer).n_layer == 4);
 }
 
 static void a_vocabulary_has_a_rate_of_its_own(void)
@@ -516,6 +516,8 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
     tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
     CHECK(s.lr == 3e-3);
+    CHECK(tg_recipe_config(m.tokenizer).n_ctx == 32 && tg_recipe_config(m.tokenizer).n_layer == 2);
+    CHECK(tg_recipe_config(m.tokenizer).vocab_size == 320);
     tg_tokenizer_free(m.tokenizer);
 }
 
