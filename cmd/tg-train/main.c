@@ -33,18 +33,13 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "force", CLI_FLAG, &cli_force, NULL,
          "with -o: do not continue from FILE but replace it, whatever it is", 0, 0, NULL},
         setting(o, 'n', TG_SET_STEPS, "N",
-                "total number of steps, including those already done (default: 2000, or 4000 of a context "
-                "below 64)"),
+                "total number of steps (default: 2000, or 4000 of a short context)"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
-        setting(o, 'c', TG_SET_CONTEXT, "N",
-                "tokens per sequence; 0 for the model's context; of a new model, its context"),
+        setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
-        setting(o, 'l', TG_SET_LR, "X",
-                "peak learning rate (default: 0.004, with a vocabulary 0.003; less for wide models, and "
-                "a twentieth for weights that are not new)"),
+        setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),
-        setting(o, 0, TG_SET_WARMUP, "N",
-                "steps of linear warm-up (default: a tenth of --steps, at most 100)"),
+        setting(o, 0, TG_SET_WARMUP, "N", "steps of warm-up (default: a tenth, at most 100)"),
         setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),
         setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment"),
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's weight decay, applied to matrices only"),
@@ -52,9 +47,8 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
         setting(o, 0, TG_SET_PRECISION, NULL,
-                "type of activations between matrix products, which round the "
-                "weights to it, too; sums stay float32 (default: bf16 where the processor has instructions "
-                "for it)"),
+                "type of activations between matrix products, which round the weights to it, too; sums "
+                "stay float32 (default: bf16 where the processor has instructions for it)"),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
         {0, "eval-every", CLI_SIZE, &o->eval_every, "N",
