@@ -686,3 +686,16 @@ assert len(cells[0]) == 40 and len(cells[1]) > 400, [len(c) for c in cells]
 assert all(sum(r[2] for r, _ in c) == 40 * 41 // 2 * cell for c in cells)
 END
 }
+
+@test "a PNG says that its letters lack characters; an SVG has them" {
+    tokens cjk.npz 1 $'\xe6\xb3\xa8' 2 a 3 b
+    tokens ascii.npz 1 x 2 a 3 b
+    run -0 --separate-stderr tg-attn-view -o cjk.png cjk.npz
+    said "characters that the PNG's font lacks are shown as \\u....; .svg shows them"
+    [[ $(grep -c . <<< "$stderr") = 1 ]]
+    for name in cjk.svg ascii.png ascii.svg; do
+        run -0 --separate-stderr tg-attn-view -o $name ${name%.*}.npz
+        [[ -z $stderr ]]
+    done
+    grep -q $'\xe6\xb3\xa8' cjk.svg
+}

@@ -1,6 +1,7 @@
 /* view: the sheet as a PNG image. */
 #include <string.h>
 
+#include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/sheet.h"
 #include "formats/png.h"
 
@@ -36,5 +37,7 @@ tg_status view_png(view *v, int fd, tg_err *err)
     status = tg_png_write(fd, raster.pixel, raster.width, raster.height, (const unsigned char(*)[3])bytes,
                           TG_INK_END, err);
     tg_raster_free(&raster);
+    if (!status && view_sheet_lacks_letters(&sheet))
+        cli_note("characters that the PNG's font lacks are shown as \\u....; .svg shows them");
     return status;
 }

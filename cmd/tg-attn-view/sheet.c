@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "formats/path.h"
 #include "lib/base/size.h"
 #include "lib/view/font.h"
 #include "lib/view/label.h"
@@ -35,6 +36,13 @@ static void show(char *out, size_t size, const layout *l, const char *text)
         (void)tg_label_show_ascii(out, size, text, strlen(text));
     else
         (void)tg_label_show(out, size, text, strlen(text));
+}
+
+static bool is_ascii(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text < 0x80)
+        text++;
+    return *text == '\0';
 }
 
 static size_t line_height(const layout *l)
@@ -328,6 +336,16 @@ void view_sheet_draw(view_sheet *s, const view_canvas *canvas)
                      first + (row + h / l->columns) * (l->map_height + GAP));
     }
     draw_scale(s, first + l->rows * (l->map_height + GAP));
+}
+
+bool view_sheet_lacks_letters(const view_sheet *s)
+{
+    const view *v = s->v;
+    bool lacks = !is_ascii(tg_path_name(v->name));
+
+    for (size_t t = 0; v->label && !s->l.positions && t < v->dump->T; t += s->l.step)
+        lacks = lacks || !is_ascii(v->label[t]);
+    return lacks && s->l.ascii;
 }
 
 tg_status view_sheet_make(view_sheet *s, view *v, bool ascii, tg_err *err)

@@ -40,6 +40,9 @@ typedef struct view_sheet {
 /* Lay out the sheet and fill the maps' grids.  TG_EUSAGE: it has too many pixels; TG_ENOMEM. */
 TG_MUST_CHECK tg_status view_sheet_make(view_sheet *sheet, view *v, bool ascii, tg_err *err);
 
+/* Whether labels or the name have characters that the sheet's letters lack. */
+bool view_sheet_lacks_letters(const view_sheet *sheet);
+
 void view_sheet_draw(view_sheet *sheet, const view_canvas *canvas);
 
 #endif
