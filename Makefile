@@ -32,6 +32,7 @@ MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
 OBJCOPY ?= objcopy
+STRIP ?= strip
 TEXT ?=
 WERROR ?=
 MPI ?=
@@ -124,8 +125,10 @@ LTO := $(findstring -flto,$(CFLAGS))
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
 LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(LTO),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
+# Two directories give the same files.
+PREFIX_MAP = -ffile-prefix-map='$(CURDIR)'=.
 ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
-             $(HARD_CFLAGS) $(CFLAGS)
+             $(PREFIX_MAP) $(HARD_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(HARD_LDFLAGS) $(LDFLAGS)
 LIBS = -ldeflate -lz -lm
 
@@ -195,7 +198,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images install uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images install install-strip uninstall dist clean help
 
 # What starts the tools of a build with MPI, for their tests.
 ifneq ($(MPI),)
@@ -243,6 +246,18 @@ $(TOOLS_BUILD)/obj/%.o: %.c
 
 $(TOOLS_BUILD)/obj/cmd/team/%.o: ALL_CPPFLAGS += $(MPI_CFLAGS) -DTEAM_MPI='"$(MPICC)"'
 endif
+
+# The version that the tools print names the commit, in a checkout.  The one object that has it is compiled
+# anew when it changes.
+COMMIT := $(or $(if $(wildcard .git),$(shell git describe --always --abbrev=7 --exclude='*' --dirty 2> /dev/null)),none)
+ifneq ($(file < $(BUILD)/commit),$(COMMIT))
+.PHONY: $(BUILD)/commit
+endif
+$(BUILD)/commit:
+	@mkdir -p $(@D)
+	@echo $(COMMIT) > $@
+$(BUILD)/obj/cmd/cli/version.o: $(BUILD)/commit
+$(BUILD)/obj/cmd/cli/version.o: ALL_CPPFLAGS += $(if $(filter-out none,$(COMMIT)),-DTG_COMMIT='"$(COMMIT)"')
 
 # The page of tg-attn-view, which becomes part of the program.
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
@@ -536,6 +551,11 @@ install: all ## install the tools, the library, its headers, the man pages and t
 	@for page in $(MAN); do \
 	    section=$(DESTDIR)$(MANDIR)/man$${page##*.} && $(INSTALL) -d "$$section" && \
 	    $(INSTALL) -m 644 $$page "$$section" || exit 1; done
+
+install-strip: install ## the same without what debuggers need, a tenth of the size
+	$(STRIP) $(TOOLS:%=$(DESTDIR)$(BINDIR)/%)
+	$(STRIP) --strip-unneeded $(DESTDIR)$(LIBDIR)/libtg.so.$(VERSION)
+	$(STRIP) --strip-debug $(DESTDIR)$(LIBDIR)/libtg.a
 
 # what install makes; folders that only it makes
 INSTALLED = $(TOOLS:%=$(BINDIR)/%) $(INCLUDEDIR)/tg/tg.h $(HEADERS:%=$(INCLUDEDIR)/tg/%) $(DOCS:%=$(DOCDIR)/%) \

@@ -77,7 +77,7 @@ setup() {
         version=$output
         run -0 --separate-stderr "$tool" --version
         is_output "$version"
-        [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
+        [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+(" ("[0-9a-f]{7,}(-dirty)?")")?$ ]]
         [[ -z $stderr ]]
     done
 }

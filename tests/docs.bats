@@ -130,7 +130,7 @@ words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
 
 @test "a man page's version is the tools'" {
     for page in "$ROOT"/docs/man/*.[17]; do
-        grep -qx ".Os tg $(tg-info --version | awk 'NR == 1 { print $NF }')" "$page"
+        grep -qx ".Os tg $(tg-info --version | awk 'NR == 1 { print $2 }')" "$page"
     done
 }
 

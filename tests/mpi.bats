@@ -257,7 +257,7 @@ END
     need_mpi
     local version
     version=$(tg-train --version)
-    version=${version#* }
+    version=${version#* } version=${version% (*}
     sed "s/version $version, /version ${version//[0-9]/7}, /" "$BUILD/bin/tg-train" > other
     chmod +x other
     cat > start <<'END'

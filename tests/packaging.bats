@@ -147,6 +147,55 @@ setup() {
     [[ $(last_level KERNEL_CFLAGS=-O2) = ' -O2' ]]
 }
 
+# A few objects: one of each rule, and the one with the version.
+@test "two directories give the same bytes, with one compiler or the other" {
+    slow
+    local cc directory object objects=(lib/base/status.o lib/nn/ref/gelu.f32.o lib/kernels/isa/normal.portable.o cmd/cli/version.o)
+    for directory in one two/deeper; do
+        mkdir -p "$directory"
+        cp -r "$ROOT"/{Makefile,cmd,formats,lib} "$directory"
+    done
+    for cc in gcc clang; do
+        command -v $cc > /dev/null || continue
+        for directory in one two/deeper; do
+            make -s -C "$directory" CC=$cc BUILD=$cc "${objects[@]/#/$cc/obj/}" HARDENING=
+        done
+        for object in "${objects[@]}"; do
+            cmp one/$cc/obj/"$object" two/deeper/$cc/obj/"$object"
+            ! grep -q "$PWD" one/$cc/obj/"$object"
+        done
+    done
+}
+
+@test "the version names the commit in a checkout, and only there" {
+    need git
+    mkdir one
+    cp -r "$ROOT"/{Makefile,cmd,formats,lib} one
+    version() {
+        make -s -C one BUILD=b HARDENING= b/obj/cmd/cli/version.o > /dev/null
+        strings one/b/obj/cmd/cli/version.o | grep '^%s '
+    }
+    plain=$(version)
+    [[ $plain =~ ^%s\ [0-9.]+$ ]]
+    git -C one init -q
+    git -C one -c user.name=x -c user.email=x@y add Makefile
+    git -C one -c user.name=x -c user.email=x@y commit -qm one
+    [[ $(version) = "$plain ($(git -C one rev-parse --short=7 HEAD))" ]]
+    echo '# changed' >> one/Makefile
+    [[ $(version) = "$plain ($(git -C one rev-parse --short=7 HEAD)-dirty)" ]]
+}
+
+@test "make install-strip installs the same tools, without what debuggers need" {
+    slow
+    make -s -C "$ROOT" install-strip DESTDIR="$PWD/stripped" PREFIX=/usr SHELLS= > /dev/null
+    [[ $(wc -c < stripped/usr/bin/tg-train) -lt $(($(wc -c < "$DEST/usr/bin/tg-train") / 2)) ]]
+    cmp <(stripped/usr/bin/tg-init 2> /dev/null) "$FIXTURES/model.npz"
+    # and the library still links
+    printf '#include <tg/tg.h>\nint main(void) { return tg_kernels_get() == NULL; }\n' > program.c
+    gcc -I stripped/usr/include -I stripped/usr/include/tg -o program program.c stripped/usr/lib/libtg.a -ldeflate -lz -lm -pthread
+    ./program
+}
+
 @test "make dist makes a tarball that builds, tests and makes itself, without git" {
     slow
     SOURCE_DATE_EPOCH=1000000000 make -s -C "$ROOT" BUILDS="$PWD/one" dist

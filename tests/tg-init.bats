@@ -153,7 +153,7 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     need_plain_build
     run -3 --separate-stderr bash -c 'ulimit -v 4000000; exec tg-init -P gpt2-xl -o model.npz'
     [[ ${stderr_lines[0]} = *"1,557,611,200 parameters" ]]
-    [[ ${stderr_lines[1]} = "tg-init: out of memory: "* ]]
+    [[ ${stderr_lines[2]} = "tg-init: out of memory: "* ]]
     run -0 ls -A
     is_output ""
 }
@@ -174,5 +174,6 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     slow
     shows_on_terminal 'drawing the weights: [0-9]+%, [0-9a-z.]+ left' 'tg-init -P gpt2-medium -o large.npz'
     run timeout 3 tg-init -P gpt2-medium -o large.npz
-    is_output "tg-init: gpt2-medium: 24 layers, 16 heads, width 1024, context 1024, vocabulary 50257: 354,823,168 parameters"
+    is_output "tg-init: gpt2-medium: 24 layers, 16 heads, width 1024, context 1024, vocabulary 50257: 354,823,168 parameters
+tg-init: the tokenizer is bytes, 256 of the 50,257 ids; -t gives it another"
 }

@@ -121,9 +121,3 @@ void cli_show_help(const cli_tool *tool)
     (void)cli_stdout_failed(); /* keeps why, if the text is longer than stdio's buffer */
     exit(cli_close_stdout());
 }
-
-void cli_show_version(const cli_tool *tool)
-{
-    printf("%s %s\n", tool->name, TG_VERSION);
-    exit(cli_close_stdout());
-}

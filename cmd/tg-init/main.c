@@ -123,6 +123,9 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
     cli_note("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
              tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
              c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
+    if (!o->tokenizer && !o->given[TG_CONFIG_VOCAB_SIZE] && tg_tokenizer_vocab_size(tok) < c->vocab_size)
+        cli_note("the tokenizer is bytes, %s of the %s ids; -t gives it another",
+                 cli_count(tg_tokenizer_vocab_size(tok)), cli_count(c->vocab_size));
     tg_params_free(&table);
     return TG_OK;
 }
