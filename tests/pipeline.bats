@@ -117,14 +117,14 @@ END
 }
 
 # Neither the vocabulary nor the model has seen the tenth of the text that is measured.
-@test "README.md: its first commands learn a text: 400 steps give 2.8 bits per byte of Shakespeare, or less" {
+@test "README.md: its first commands learn a text: 400 steps give 3.0 bits per byte of Shakespeare, or less" {
     slow
     need_plain_build
     need_data tinyshakespeare.txt
     run -0 --separate-stderr "$ROOT/tests/bench/first-model" "$DATA" 1 --steps 400
     bits=$(awk -F '\t' 'NR == 2 { print $4 }' <<< "$output")
     [[ -n $bits ]]
-    awk "BEGIN { exit !($bits <= 2.8) }"
+    awk "BEGIN { exit !($bits <= 3.0) }"
 }
 
 # The text of a model depends on the order of its sums and on its precision: README's is that of AVX2 in float32.
