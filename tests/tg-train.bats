@@ -461,7 +461,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     kill -TERM $child
     wait $child || status=$?
     [[ $status = 143 ]]
-    [[ $(tail -n 1 err) = "tg-train: to go on, with the same tokens on standard input:"* ]]
+    [[ $(tail -n 1 err) = "tg-train: to go on, repeat the whole command, with what writes the tokens to standard input:"* ]]
     grep -qF "standard input: tg-train -m 'my model.npz' -b 4 -n 100000 -" err
 }
 
@@ -494,8 +494,8 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     tg-train -b 4 -n 2 -o empty.npz t.npz 2> /dev/null
     [[ $(step_of empty.npz) = 2 ]]
     # what is no model is not replaced
-    run -1 --separate-stderr tg-train -o text t.npz
-    said "tg-train: text: not an .npz archive"
+    run -2 --separate-stderr tg-train -o text t.npz
+    said "tg-train: text: plain text; --force replaces it"
     make_text | cmp - text
 }
 
@@ -857,12 +857,12 @@ catches_usr1() {
     head -c 150 text | tg-tokenize > short.npz
     rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 short.npz
-    says "tg-train: no validation: the last 0.1 of the text, or the part before it, is shorter than a window of 17 tokens"
+    says "tg-train: no validation: the text is too short to hold out 0.1 of it (a window needs 17 tokens)"
     # and the other way round: 18 of 20 tokens to validate would leave 2
     head -c 20 text | tg-tokenize > short.npz
     rm out.npz
     run -0 --separate-stderr tg-train -o out.npz -n 1 --val-fraction 0.9 short.npz
-    says "tg-train: no validation: the last 0.9 of the text, or the part before it, is shorter than a window of 17 tokens"
+    says "tg-train: no validation: the text is too short to hold out 0.9 of it (a window needs 17 tokens)"
 }
 
 @test "how often and how much is validated and saved does not change the model" {

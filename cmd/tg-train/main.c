@@ -182,7 +182,10 @@ static void say_how_to_go_on(const struct job *job)
 
     if (job->setup.stream || c->step == c->settings.steps)
         return;
-    cli_note("to go on%s: %s", train_text_is_stdin(job->o) ? ", with the same tokens on standard input" : "",
+    cli_note("to go on%s: %s",
+             train_text_is_stdin(job->o)
+                 ? ", repeat the whole command, with what writes the tokens to standard input"
+                 : "",
              job->o->again);
 }
 

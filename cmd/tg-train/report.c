@@ -65,7 +65,7 @@ static void add_part(const train_report *r, char *line, size_t size)
     if (r->part <= 0)
         return;
     if (r->pausing)
-        add(line, size, "  validating %.0f%%", 100 * r->part);
+        add(line, size, ", validating %.0f%%", 100 * r->part);
     else if (r->step == r->first || seconds(r) > LONG_STEP * done)
         add(line, size, " + %.0f%%", 100 * r->part);
 }

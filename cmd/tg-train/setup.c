@@ -397,7 +397,9 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
                  cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
     else if (run->step == 0)
         cli_note("%s: %s", cli_input_name(s->source),
-                 s->foreign ? "a run begins with it" : "an untrained model");
+                 s->foreign                   ? "a run begins with it"
+                 : s->origin == TG_ORIGIN_NEW ? "an untrained model"
+                                              : "a model without a run of tg-train");
     else
         cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                  cli_count(run->settings.steps));
@@ -414,8 +416,7 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
         cli_note("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
                  run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));
     if (b->val_tokens == 0 && run->settings.val_fraction > 0)
-        cli_say("no validation: the last %g of the text, or the part before it, is shorter than a window "
-                "of %zu tokens",
+        cli_say("no validation: the text is too short to hold out %g of it (a window needs %zu tokens)",
                 run->settings.val_fraction, b->T + 1);
     return TG_OK;
 }
