@@ -17,10 +17,10 @@ one_step() {
         $'\xff.npz' "gewöhnlich.npz" -x.npz; do
         cp t.npz "./$name"
         cp t.npz "my dir/$name"
-        one_step -m "./$name.model" -o "my dir/out" "my dir/$name" -- "$name"
-        run -0 --separate-stderr tg-train -m "./$name.model" -o "my dir/out" "my dir/$name" -- "$name"
+        one_step -m "./$name.npz" -o "my dir/out" "my dir/$name" -- "$name"
+        run -0 --separate-stderr tg-train -m "./$name.npz" -o "my dir/out" "my dir/$name" -- "$name"
         [[ ${stderr_lines[-1]} = *"to continue: tg-train "* ]] # after the model that is not read
-        printf '%s\0' tg-train -m "./$name.model" -o "my dir/out" --steps 2 > want
+        printf '%s\0' tg-train -m "./$name.npz" -o "my dir/out" --steps 2 > want
         [[ $name != -* ]] || printf '%s\0' -- >> want
         printf '%s\0' "my dir/$name" "$name" >> want
         bash -c "printf '%s\\0' ${stderr#*to continue: }" > got

@@ -64,7 +64,7 @@ refused() {
         esac
         rm -rf hf
         tg-convert whole.npz --to hf --dtype $type -o hf 2> /dev/null
-        tg-convert whole.npz --to gguf --dtype $type -o m.gguf 2> /dev/null
+        tg-convert whole.npz --to gguf --dtype $type --force -o m.gguf 2> /dev/null
         rm -f m.bin
         [[ $type = f16 ]] || tg-convert whole.npz --to llmc --dtype $type -o m.bin 2> /dev/null
         put_at_end hf/model.safetensors "$bits"

@@ -13,7 +13,7 @@ setup_file() {
     make_text 6000 | tg-tokenize > t.npz
     for steps in 20 150; do
         tiny --n-embd 16
-        tg-train --batch 16 --warmup 10 --steps $steps -o trained-$steps.npz t.npz 2> /dev/null
+        tg-train --batch 16 --warmup 10 --lr 2e-3 --precision float32 --steps $steps -o trained-$steps.npz t.npz 2> /dev/null
     done
 }
 

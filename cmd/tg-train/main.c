@@ -377,6 +377,19 @@ static tg_status already_complete(struct job *job, tg_err *err)
     return status;
 }
 
+/* What a step takes depends on what was asked for. */
+static tg_status open_trainer(struct job *job, tg_err *err)
+{
+    train_setup *s = &job->setup;
+    char why[TG_ERR_MAX];
+    const tg_status status = tg_trainer_open(&job->trainer, &s->run, &s->batches, job->team, err);
+
+    if (status != TG_ENOMEM)
+        return status;
+    snprintf(why, sizeof why, "%s", err->message);
+    return tg_fail(err, TG_ENOMEM, "%s; a smaller --batch, with more --accumulate, needs less", why);
+}
+
 /* Everything that may fail before the first step. */
 static tg_status prepare(struct job *job, tg_err *err)
 {
@@ -398,7 +411,7 @@ static tg_status prepare(struct job *job, tg_err *err)
     if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
         (status = train_setup_announce(s, err)))
         return status;
-    return tg_trainer_open(&job->trainer, &s->run, &s->batches, job->team, err);
+    return open_trainer(job, err);
 }
 
 static tg_status work(struct job *job, tg_err *err)
