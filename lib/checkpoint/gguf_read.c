@@ -100,6 +100,20 @@ static double shortest(double x)
     return y;
 }
 
+/* The token that begins or ends a text, if the file has one; the vocabulary's reader checks it. */
+static tg_status read_end(size_t *token, const tg_gguf *g, const char *key, tg_err *err)
+{
+    size_t id;
+    tg_status status;
+
+    if (!tg_gguf_find(g, key))
+        return TG_OK;
+    if ((status = tg_gguf_get_size(&id, g, key, err)))
+        return status;
+    *token = id < TG_SIZE_LIMIT ? id + 1 : 0;
+    return TG_OK;
+}
+
 static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
 {
     tg_config *c = &f->config;
@@ -116,7 +130,9 @@ static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
              check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count", err)) ||
         (status = check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
                                "4 times gpt2.embedding_length", err)) ||
-        (status = tg_gguf_get_real(&c->layer_norm_epsilon, g, "gpt2.attention.layer_norm_epsilon", err)))
+        (status = tg_gguf_get_real(&c->layer_norm_epsilon, g, "gpt2.attention.layer_norm_epsilon", err)) ||
+        (status = read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id", err)) ||
+        (status = read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id", err)))
         return status;
     c->layer_norm_epsilon = shortest(c->layer_norm_epsilon);
     tg_config_tell(f, TG_CONFIG_LAYER_NORM_EPSILON);

@@ -71,8 +71,8 @@ typedef struct tg_gguf_vocab {
     const char *pre;
     size_t n;
     tg_gguf_texts tokens, merges;
-    int32_t *type; /* [n] */
-    uint32_t end;  /* the token that ends a text */
+    int32_t *type;     /* [n] */
+    uint32_t bos, eos; /* the tokens that begin and end a text */
 } tg_gguf_vocab;
 
 /*

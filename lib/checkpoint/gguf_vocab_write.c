@@ -298,14 +298,14 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, const str
     const unsigned char *token;
     size_t id, n;
 
-    v->end = (uint32_t)end;
+    v->bos = v->eos = (uint32_t)end;
     if (end >= 0)
         return TG_OK;
     for (id = v->n - 1; id > 0 && v->type[id] == TG_GGUF_NORMAL; id--)
         ;
     if (v->type[id] == TG_GGUF_NORMAL)
         id = strcmp(v->kind, "bytes") == 0 ? 0 : v->n - 1;
-    v->end = (uint32_t)id;
+    v->bos = v->eos = (uint32_t)id;
     if (v->type[id] != TG_GGUF_NORMAL)
         return TG_OK;
     token = tg_tokenizer_token(tok, (int32_t)id, &n);
@@ -363,8 +363,8 @@ void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
     tg_gguf_put_texts(w, "tokenizer.ggml.merges", v->merges.n);
     for (size_t i = 0; i < v->merges.n; i++)
         tg_gguf_put_element(w, text_at(&v->merges, i).p, text_at(&v->merges, i).n);
-    tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", v->end);
-    tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", v->end);
+    tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", v->bos);
+    tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", v->eos);
     tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", false);
     tg_gguf_put_text(w, TG_GGUF_KIND_KEY, v->kind, strlen(v->kind));
 }

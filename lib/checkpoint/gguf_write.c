@@ -147,6 +147,15 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_op
     return status;
 }
 
+/* What begins and ends a text, where that is not what the tokenizer says. */
+static void put_ends(tg_gguf_vocab *v, const tg_config *c)
+{
+    if (c->bos_token > 0)
+        v->bos = (uint32_t)(c->bos_token - 1);
+    if (c->eos_token > 0)
+        v->eos = (uint32_t)(c->eos_token - 1);
+}
+
 tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     tg_notes unused = {0};
@@ -161,6 +170,7 @@ tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *
         status = tg_full_open(&full, f, err);
     if (!status) {
         put_config(&w, &f->config, o->type);
+        put_ends(&vocab, &f->config);
         tg_gguf_vocab_put(&w, &vocab);
         status = put_tensors(&w, &full, o, err);
     }

@@ -33,6 +33,8 @@ enum member {
     HEAD_ALIAS,
     EMBD_ALIAS,
     POSITIONS_ALIAS,
+    BOS,
+    EOS,
     MEMBERS
 };
 
@@ -59,6 +61,8 @@ static const char *const names[MEMBERS] = {
     [HEAD_ALIAS] = "num_attention_heads",
     [EMBD_ALIAS] = "hidden_size",
     [POSITIONS_ALIAS] = "max_position_embeddings",
+    [BOS] = "bos_token_id",
+    [EOS] = "eos_token_id",
 };
 
 struct reading {
@@ -284,13 +288,28 @@ static tg_status read_sizes(struct reading *r, tg_err *err)
     return TG_OK;
 }
 
+/* The token that begins or ends a text.  Some models have several, of which none is kept. */
+static tg_status read_end(struct reading *r, size_t *token, enum member m, tg_err *err)
+{
+    size_t id;
+
+    if (r->at[m] == 0)
+        return TG_OK;
+    if (get_size(r, &id, m, m, 0, err))
+        return tg_notes_add(&r->f->notes, err, "\"%s\" is not one id, and is left out", names[m]);
+    *token = id < TG_SIZE_LIMIT ? id + 1 : 0;
+    return TG_OK;
+}
+
 static tg_status read_members(struct reading *r, tg_err *err)
 {
     tg_status status;
 
     if ((status = check_type(r, err)) || (status = check_architectures(r, err)) ||
         (status = check_features(r, err)) || (status = read_sizes(r, err)) ||
-        (status = read_activation(r, err)) || (status = read_epsilon(r, err)))
+        (status = read_activation(r, err)) || (status = read_epsilon(r, err)) ||
+        (status = read_end(r, &r->f->config.bos_token, BOS, err)) ||
+        (status = read_end(r, &r->f->config.eos_token, EOS, err)))
         return status;
     tg_config_tell(r->f, TG_CONFIG_TIED);
     return get_bool(r, &r->f->config.tied, TIED, true, err);
@@ -311,17 +330,27 @@ tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const 
 
 /* ---- writing */
 
+/* The id of what begins or ends a text, or null. */
+static void end_text(char text[16], const tg_model_file *f, size_t token)
+{
+    if (token == 0 && f->tokenizer)
+        token = (size_t)(tg_tokenizer_end_of_text(f->tokenizer) + 1);
+    if (token > 0)
+        snprintf(text, 16, "%d", (int)(token - 1));
+    else
+        snprintf(text, 16, "null");
+}
+
 tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     static const char *const types[TG_WRITE_TYPES] = {"float32", "float16", "bfloat16", "float32"};
     const tg_config *c = &f->config;
-    const int32_t end = f->tokenizer ? tg_tokenizer_end_of_text(f->tokenizer) : -1;
-    char text[2048], token[16] = "null", epsilon[TG_DECIMAL_SIZE];
+    char text[2048], bos[16], eos[16], epsilon[TG_DECIMAL_SIZE];
     int n;
 
     *tg_decimal_general(epsilon, 17, c->layer_norm_epsilon) = '\0';
-    if (end >= 0)
-        snprintf(token, sizeof token, "%d", (int)end);
+    end_text(bos, f, c->bos_token);
+    end_text(eos, f, c->eos_token);
     n = snprintf(text, sizeof text,
                  "{\n"
                  "  \"architectures\": [\n    \"GPT2LMHeadModel\"\n  ],\n"
@@ -349,6 +378,6 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
                  "}\n",
                  c->vocab_size, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head,
                  c->activation == TG_GELU_TANH ? "gelu_new" : "gelu", epsilon, c->tied ? "true" : "false",
-                 token, token, types[o->type]);
+                 bos, eos, types[o->type]);
     return tg_write_all(fd, text, (size_t)n, err);
 }

@@ -85,10 +85,22 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
 
 const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};
 
+/* The ids of optional tokens, as archives have them. */
+struct ends {
+    size_t bos, eos;
+};
+static const tg_field end_rows[] = {
+    TG_SIZE_FIELD("config/bos_token_id", struct ends, bos, 0, TG_SIZE_LIMIT),
+    TG_SIZE_FIELD("config/eos_token_id", struct ends, eos, 0, TG_SIZE_LIMIT),
+};
+
 tg_status tg_config_check(const tg_config *config, tg_err *err)
 {
     tg_status status = tg_fields_check(tg_config_fields, config, err);
 
+    if (!status && tg_size_max(config->bos_token, config->eos_token) > config->vocab_size)
+        return tg_fail(err, TG_EDATA, "token %zu begins or ends a text, expected one of %zu tokens",
+                       tg_size_max(config->bos_token, config->eos_token) - 1, config->vocab_size);
     return status ? status : tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
 }
 
@@ -96,7 +108,32 @@ tg_status tg_config_check(const tg_config *config, tg_err *err)
 
 tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err)
 {
-    return tg_fields_put(tg_config_fields, config, w, err);
+    const struct ends ends = {config->bos_token - 1, config->eos_token - 1};
+    tg_status status = tg_fields_put(tg_config_fields, config, w, err);
+
+    if (!status && config->bos_token > 0)
+        status = tg_fields_put((tg_fields){&end_rows[0], 1}, &ends, w, err);
+    if (!status && config->eos_token > 0)
+        status = tg_fields_put((tg_fields){&end_rows[1], 1}, &ends, w, err);
+    return status;
+}
+
+/* Take the current array if it is one of the optional tokens. */
+static tg_status take_end(tg_config *config, tg_archive_reader *r, const tg_array *a, bool *taken,
+                          tg_err *err)
+{
+    struct ends ends = {0};
+    uint64_t seen = 0;
+    const tg_fields fields = {end_rows, 2};
+    tg_status status = tg_fields_take(fields, &ends, &seen, r, a, taken, err);
+
+    if (status || !*taken || (status = tg_fields_check(fields, &ends, err)))
+        return status;
+    if (seen & 1)
+        config->bos_token = ends.bos + 1;
+    else
+        config->eos_token = ends.eos + 1;
+    return TG_OK;
 }
 
 tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r, const tg_array *a,
@@ -104,6 +141,8 @@ tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r
 {
     tg_status status = tg_fields_take(tg_config_fields, config, seen, r, a, taken, err);
 
+    if (!status && !*taken)
+        status = take_end(config, r, a, taken, err);
     if (status || *taken || strncmp(a->name, "config/", 7) != 0)
         return status;
     return tg_fail(err, TG_EDATA, "%s is unknown to this version", a->name);

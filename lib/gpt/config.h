@@ -33,6 +33,9 @@ typedef struct tg_config {
     bool linear_bias; /* biases of the four linears in a block */
     bool tied;        /* the head is the token embedding; otherwise lm_head.weight */
     bool head_bias;   /* lm_head.bias */
+    /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
+     * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
+    size_t bos_token, eos_token;
 } tg_config;
 
 /* Limits that keep every product of sizes far from overflow, and every index of a token
