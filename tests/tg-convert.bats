@@ -524,14 +524,14 @@ changed_while_read() {
 @test "the ids of the beginning and the end of a text survive every conversion" {
     local ids='  "bos_token_id": 1,
   "eos_token_id": 2,'
-    cp -r "$ROOT/docs/data/induction" hf
+    cp -r "$ROOT/docs/data/induction" chat
     # as they are the tokenizer's, nothing is said of them
-    tg-convert -q hf -o plain.npz
+    tg-convert -q chat -o plain.npz
     ! tg-info plain.npz | grep token_id
-    sed -i 's/"bos_token_id": 0/"bos_token_id": 1/; s/"eos_token_id": 0/"eos_token_id": 2/' hf/config.json
-    tg-convert -q hf --to hf -o hf2
-    [[ $(grep _token_id hf2/config.json) = "$ids" ]]
-    tg-convert -q hf -o m.gguf
+    sed -i 's/"bos_token_id": 0/"bos_token_id": 1/; s/"eos_token_id": 0/"eos_token_id": 2/' chat/config.json
+    tg-convert -q chat --to hf -o again
+    [[ $(grep _token_id again/config.json) = "$ids" ]]
+    tg-convert -q chat -o m.gguf
     tg-info m.gguf > got
     grep -q 'bos_token_id 1$' got && grep -q 'eos_token_id 2$' got
     tg-convert -q m.gguf -o m2.gguf
@@ -539,12 +539,12 @@ changed_while_read() {
     tg-info m.npz | tr -s ' \n' ' ' | grep -q 'bos_token_id 1, eos_token_id 2 '
     printf 'CatDogHen%.0s' {1..40} | tg-tokenize -m m.npz > t.npz
     tg-train -q -m m.npz -n 1 t.npz
-    tg-convert -q m.npz --to hf -o hf3
-    [[ $(grep _token_id hf3/config.json) = "$ids" ]]
+    tg-convert -q m.npz --to hf -o tuned
+    [[ $(grep _token_id tuned/config.json) = "$ids" ]]
     # one that is no token is the default of the program that wrote the file; several are left out, which is said
-    sed -i 's/"bos_token_id": 1/"bos_token_id": 50256/; s/"eos_token_id": 2/"eos_token_id": [1, 2]/' hf/config.json
-    run -0 --separate-stderr tg-convert hf --to hf -o hf4
+    sed -i 's/"bos_token_id": 1/"bos_token_id": 50256/; s/"eos_token_id": 2/"eos_token_id": [1, 2]/' chat/config.json
+    run -0 --separate-stderr tg-convert chat --to hf -o several
     [[ $stderr = *'"eos_token_id" is not one id, and is left out'* ]]
-    [[ $(grep _token_id hf4/config.json) = '  "bos_token_id": 0,
+    [[ $(grep _token_id several/config.json) = '  "bos_token_id": 0,
   "eos_token_id": 0,' ]]
 }

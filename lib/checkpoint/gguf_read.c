@@ -141,6 +141,16 @@ static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
     return TG_OK;
 }
 
+/* llama.cpp wants tokens that begin and end a text, so that tg names one where its own tokenizer has none. */
+static void drop_stopgap(tg_model_file *f, const tg_gguf *g)
+{
+    tg_config *c = &f->config;
+
+    if (tg_gguf_find(g, TG_GGUF_KIND_KEY) && f->tokenizer && tg_tokenizer_end_of_text(f->tokenizer) < 0 &&
+        c->bos_token == c->eos_token)
+        c->bos_token = c->eos_token = 0;
+}
+
 /* ---- the format */
 
 static bool recognize(const tg_loaded *file)
@@ -161,6 +171,8 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
         status = read_config(f, &g, err);
     if (!status)
         status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes, err);
+    if (!status)
+        drop_stopgap(f, &g);
     tg_gguf_free(&g);
     if (status)
         return status;

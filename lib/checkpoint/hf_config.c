@@ -297,7 +297,7 @@ static tg_status read_end(struct reading *r, size_t *token, enum member m, tg_er
         return TG_OK;
     if (get_size(r, &id, m, m, 0, err))
         return tg_notes_add(&r->f->notes, err, "\"%s\" is not one id, and is left out", names[m]);
-    *token = id < TG_SIZE_LIMIT ? id + 1 : 0;
+    *token = id < r->f->config.vocab_size ? id + 1 : 0; /* otherwise the default of some program */
     return TG_OK;
 }
 
