@@ -548,3 +548,24 @@ changed_while_read() {
     [[ $(grep _token_id several/config.json) = '  "bos_token_id": 0,
   "eos_token_id": 0,' ]]
 }
+
+@test "a text ends with a token that exists" {
+    need_numpy
+    tg-convert -q "$ROOT/docs/data/induction" -o plain.npz
+    for id in 256 257; do
+        python3 - $id <<'PY'
+import sys
+import numpy as np
+z = np.load("plain.npz")
+arrays = {}
+for name in z.files:
+    arrays[name] = z[name]
+    if name == "config/head_bias":
+        arrays["config/eos_token_id"] = np.int64(sys.argv[1])
+np.savez("changed.npz", **arrays)
+PY
+        [[ $id = 257 ]] || run -0 tg-info changed.npz
+    done
+    run -1 --separate-stderr tg-eval -m changed.npz -p x
+    said "token 257 begins or ends a text, expected one of 257 tokens"
+}

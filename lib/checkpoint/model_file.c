@@ -252,12 +252,16 @@ static tg_status unknown(const tg_loaded *file, tg_err *err)
 }
 
 /* source: taken over; path is then its name.  NULL: of the path. */
-/* What begins and ends a text is kept where it is not what the tokenizer says. */
+/* What begins and ends a text is kept where it is a token, and not what the tokenizer says. */
 static void settle_ends(tg_model_file *f)
 {
     tg_config *c = &f->config;
     const size_t end = f->tokenizer ? (size_t)(tg_tokenizer_end_of_text(f->tokenizer) + 1) : 0;
 
+    if (c->bos_token > c->vocab_size)
+        c->bos_token = 0;
+    if (c->eos_token > c->vocab_size)
+        c->eos_token = 0;
     if ((c->bos_token == end || c->bos_token == 0) && (c->eos_token == end || c->eos_token == 0))
         c->bos_token = c->eos_token = 0;
 }

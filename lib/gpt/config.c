@@ -98,9 +98,6 @@ tg_status tg_config_check(const tg_config *config, tg_err *err)
 {
     tg_status status = tg_fields_check(tg_config_fields, config, err);
 
-    if (!status && tg_size_max(config->bos_token, config->eos_token) > config->vocab_size)
-        return tg_fail(err, TG_EDATA, "token %zu begins or ends a text, expected one of %zu tokens",
-                       tg_size_max(config->bos_token, config->eos_token) - 1, config->vocab_size);
     return status ? status : tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
 }
 
@@ -152,5 +149,10 @@ tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err
 {
     tg_status status = tg_fields_complete(tg_config_fields, seen, err);
 
-    return status ? status : tg_config_check(config, err);
+    if (status || (status = tg_config_check(config, err)))
+        return status;
+    if (tg_size_max(config->bos_token, config->eos_token) > config->vocab_size)
+        return tg_fail(err, TG_EDATA, "token %zu begins or ends a text, expected one of %zu tokens",
+                       tg_size_max(config->bos_token, config->eos_token) - 1, config->vocab_size);
+    return TG_OK;
 }
