@@ -418,11 +418,12 @@ races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 $$fixed tests/run tests/races.bats '$(BUILD)/unit/test_threads'
 
 # Mistaken: numbers compared with each other are no check of a limit (sample.c); what one loop
-# has written the next may read (matmul.c); a function may fill what it gets (table.c, merge.c);
+# has written the next may read (matmul.c); a function may fill what it gets (words.c, table.c, merge.c);
 # a place in a short piece is below its length (merge.c).
 CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
     --suppress=missingIncludeSystem --suppress=arrayIndexThenCheck:lib/gpt/sample.c \
-    --suppress=uninitvar:lib/kernels/isa/matmul.c --suppress=uninitvar:cmd/tg-attn-dump/table.c \
+    --suppress=uninitvar:lib/kernels/isa/matmul.c --suppress=legacyUninitvar:cmd/tg-attn-dump/table.c --suppress=uninitvar:cmd/tg-attn-dump/table.c \
+    --suppress=uninitvar:cmd/cli/words.c \
     --suppress=ctuuninitvar:lib/bpe/merge.c --suppress=arrayIndexOutOfBoundsCond:lib/bpe/merge.c \
     --error-exitcode=1
 # A test's variables come from bats and helper.bash; its functions' arguments may be left out.

@@ -394,7 +394,8 @@ make_valuables() {
     cp -r valuables want
     while read -r own command; do
         while IFS='|' read -r file what; do
-            [[ $file != $own ]] || continue
+            # shellcheck disable=SC2053
+            [[ $file != $own ]] || continue # a pattern
             run -2 --separate-stderr $command -o valuables/$file
             [[ ${stderr_lines[-1]} = "${command%% *}: valuables/$file: $what; --force replaces it" ||
                 $stderr = "tg-attn-dump: "*": -o writes an archive (.npz)"* ]] || {

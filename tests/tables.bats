@@ -13,7 +13,7 @@ setup_file() {
     cp model.npz 'a "model".npz'
     mkdir tables
     cd tables || return 1
-    tg-eval -m ../model.npz --per-token --top 2 ../text 2> /dev/null > eval
+    tg-eval -m ../model.npz --per-token --top 2 ../text 2> /dev/null > evals
     tg-tokenize --offsets ../text > offsets
     tg-tokenize -t ../bpe.npz --offsets ../text > offsets-bpe
     tg-attn-dump -m ../bpe-model.npz --pieces -f tsv < ../text > pieces
@@ -24,7 +24,7 @@ setup_file() {
 
 setup() {
     tg_setup
-    cd "$FIXTURES/tables"
+    cd "$FIXTURES/tables" || return 1
 }
 
 # What a table has by its bytes, as a list of Python, one row a line.
@@ -36,8 +36,8 @@ for line in open(sys.argv[1], newline="\n", encoding="utf-8").read().removesuffi
 }
 
 @test "no table has a quote, and those texts have some" {
-    run -1 grep -F '"' eval offsets offsets-bpe pieces summary trace info
-    for table in eval offsets offsets-bpe pieces trace info; do
+    run -1 grep -F '"' evals offsets offsets-bpe pieces summary trace info
+    for table in evals offsets offsets-bpe pieces trace info; do
         grep -qF '\x22' "$table"
     done
 }

@@ -527,7 +527,7 @@ changed_while_read() {
     cp -r "$ROOT/docs/data/induction" chat
     # as they are the tokenizer's, nothing is said of them
     tg-convert -q chat -o plain.npz
-    ! tg-info plain.npz | grep token_id
+    run -1 --separate-stderr grep token_id <(tg-info plain.npz)
     sed -i 's/"bos_token_id": 0/"bos_token_id": 1/; s/"eos_token_id": 0/"eos_token_id": 2/' chat/config.json
     tg-convert -q chat --to hf -o again
     [[ $(grep _token_id again/config.json) = "$ids" ]]

@@ -65,7 +65,7 @@ tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32
     const size_t before = id_width > 0 ? id_width + 1 : 0;
 
     *labels = (token_labels){.size = before + LABEL_SIZE, .id_width = id_width};
-    if (!(labels->text = calloc(T, labels->size)))
+    if (!(labels->text = calloc(T > 0 ? T : 1, labels->size)))
         return tg_fail_memory(err, T * labels->size, "the tokens' texts");
     for (size_t t = 0; t < T; t++) {
         char *label = labels->text + t * labels->size;
@@ -107,7 +107,7 @@ tg_status labels_make_values(token_labels *labels, table_format format, const tg
     *labels = (token_labels){.size = 1};
     for (size_t t = 0; t < T; t++)
         labels->size = tg_size_max(labels->size, write_value(value, format, tok, ids[t]) + 1);
-    if (!(labels->text = calloc(T, labels->size)))
+    if (!(labels->text = calloc(T > 0 ? T : 1, labels->size)))
         return tg_fail_memory(err, T * labels->size, "the tokens' texts");
     for (size_t t = 0; t < T; t++) {
         const size_t n = write_value(value, format, tok, ids[t]);

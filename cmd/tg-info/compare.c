@@ -98,7 +98,7 @@ static tg_status write_svg(const info_runs *runs, const info_held *held, const c
         return status;
     sink = (tg_sink){.fd = out.fd};
     info_put_svg(runs, &sink);
-    if ((status = tg_sink_flush(&sink, err)))
+    if (tg_sink_flush(&sink, err))
         status = tg_err_in(err, out.name);
     else
         status = cli_output_commit(&out, err);

@@ -169,7 +169,8 @@ static const char *default_path(void)
 static tg_status run(const struct options *o, tg_err *err)
 {
     static info_held held;
-    const char *path = o->files == 0 ? default_path() : NULL;
+    char *path = o->files == 0 ? (char *)default_path() : NULL;
+    char **files = path ? &path : o->file;
     const size_t n = path ? 1 : o->files;
     tg_status status;
 
@@ -177,7 +178,7 @@ static tg_status run(const struct options *o, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "%zu files, --losses compares at most %d", n, INFO_RUNS_MAX);
     if (o->show.tsv && !o->losses && !o->show.no_header)
         info_print_titles(&o->show);
-    status = show_files(o, path ? (char *[]){(char *)path} : o->file, n, &held, err);
+    status = show_files(o, files, n, &held, err);
     for (size_t i = 0; i < held.n; i++)
         tg_info_close(&held.info[i]);
     return status;

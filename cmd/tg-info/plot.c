@@ -39,7 +39,9 @@ static void put_mark(struct plot *p, size_t row, size_t column, char mark, size_
 {
     struct cell *c = &p->cell[row][column];
 
-    c->mark = c->mark && c->run != run ? SEVERAL : mark;
+    if (c->mark && c->run != run)
+        mark = SEVERAL;
+    c->mark = mark;
     c->run = (unsigned char)run;
 }
 

@@ -63,11 +63,12 @@ static void add_powers(tg_axis *axis, size_t ticks)
     const double first = floor(log10(axis->low)), decades = ceil(log10(axis->high)) - first;
     const bool between = decades * 3 + 1 <= (double)ticks;
     const double every = between ? 1 : ceil((decades + 1) / (double)ticks);
+    const size_t powers = (size_t)(decades / every) + 1;
 
     axis->n = 0;
     axis->step = 0;
-    for (double power = first; power <= first + decades; power += every) {
-        const double x = pow(10, power);
+    for (size_t i = 0; i < powers; i++) {
+        const double x = pow(10, first + (double)i * every);
 
         add_tick(axis, x);
         if (between) {
