@@ -200,7 +200,7 @@ setup() {
     [[ -x $loader ]] || skip "no loader was found"
     for tool in $TOOLS; do
         run -0 "$loader" "$(command -v "$tool")" --version
-        [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+$ ]]
+        [[ $output =~ ^"$tool "[0-9]+\.[0-9]+\.[0-9]+( |$) ]]
     done
 }
 
