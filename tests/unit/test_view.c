@@ -337,13 +337,13 @@ static void axes_of_any_numbers(void)
 
             CHECK(place >= 0 && place <= 1);
         }
-        CHECK(tg_axis_place(&a, NAN) == 0);
+        CHECK(tg_axis_place(&a, (double)NAN) == 0);
     }
 }
 
 static void curves_become_means(void)
 {
-    const double x[] = {0, 1, 1.5, 2, 3, 4, 10, 11}, y[] = {9, 1, 3, NAN, HUGE_VAL, 6, 8, 9};
+    const double x[] = {0, 1, 1.5, 2, 3, 4, 10, 11}, y[] = {9, 1, 3, (double)NAN, HUGE_VAL, 6, 8, 9};
     double at[4], mean[4];
     tg_axis a;
 
