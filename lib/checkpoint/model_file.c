@@ -251,7 +251,6 @@ static tg_status unknown(const tg_loaded *file, tg_err *err)
                    what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
 }
 
-/* source: taken over; path is then its name.  NULL: of the path. */
 /* What begins and ends a text is kept where it is a token, and not what the tokenizer says. */
 static void settle_ends(tg_model_file *f)
 {
@@ -266,6 +265,7 @@ static void settle_ends(tg_model_file *f)
         c->bos_token = c->eos_token = 0;
 }
 
+/* source: taken over; path is then its name.  NULL: of the path. */
 static tg_status open_any(tg_model_file *f, const char *path, tg_source *source, const tg_model_ask *ask,
                           tg_err *err)
 {
