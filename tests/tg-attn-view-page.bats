@@ -951,7 +951,8 @@ END
 }
 
 # Processor time, which does not depend on what else the machine does as much as the clock does; the best of
-# three.  Of 12 x 12 heads of 300 tokens, with the sizes of GPT-2.
+# three.  Of 12 x 12 heads of 300 tokens, with the sizes of GPT-2.  The 16 ms are for a processor that does a plain
+# loop in the time named below; a slower one gets more by as much as it is slower at that loop, in the same minute.
 @test "page: 300 tokens of 12 x 12 heads: a movement redraws within 16 ms" {
     slow
     need_chromium
@@ -965,10 +966,18 @@ def cost(action, n=40):
     page.run("""(async () => { for (let n = 0; n < %d; n++) { const i = 100 + n * 37 %% 200, j = n * 53 %% i; %s;
         await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))); } })()""" % (n, action))
     return [(b - a) / n for a, b in zip(before, page.cpu())]
+def loop():
+    before = page.cpu()[1]
+    page.run("(() => { let x = 1; for (let n = 0; n < 1e8; n++) x = (Math.imul(x, 1664525) + 1013904223) | 0; return x; })()")
+    return page.cpu()[1] - before
+LOOP = 85 # milliseconds, of a current server's processor; 140 on a Zen 3 of 2.4 GHz
+looped = min(loop() for _ in range(3))
+limit = 16 * max(1, looped / LOOP)
+print(f"# a loop in {looped:.0f} ms: {limit:.1f} ms allowed", file=sys.stderr)
 moves = [cost("moveTo(i, j)") for _ in range(3)]
-assert min(all for _, all in moves) < 16, moves
+assert min(all for _, all in moves) < limit, (moves, limit)
 words = [cost("words[i].dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))") for _ in range(3)]
-assert min(all for _, all in words) < 16, words
+assert min(all for _, all in words) < limit, (words, limit)
 print(f"# script, style and layout {min(moves)[0]:.1f} ms, with painting {min(moves)[1]:.1f} ms", file=sys.stderr)
 END
 }
