@@ -536,6 +536,13 @@ changed_while_read() {
     grep -q 'bos_token_id 1$' got && grep -q 'eos_token_id 2$' got
     tg-convert -q m.gguf -o m2.gguf
     tg-convert -q m2.gguf -o m.npz
+    for to in llmc safetensors; do # which have no place for them
+        run -0 --separate-stderr tg-convert m.npz --to $to -o "none.$to"
+        [[ $stderr = *": bos_token_id 1 is left out: "* ]]
+        [[ $stderr = *": eos_token_id 2 is left out: "* ]]
+        run -0 --separate-stderr tg-convert plain.npz --to $to -o "none.$to" --force
+        [[ $stderr != *token_id* ]]
+    done
     tg-info m.npz | tr -s ' \n' ' ' | grep -q 'bos_token_id 1, eos_token_id 2 '
     printf 'CatDogHen%.0s' {1..40} | tg-tokenize -m m.npz > t.npz
     tg-train -q -m m.npz -n 1 t.npz

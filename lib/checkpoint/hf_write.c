@@ -225,7 +225,7 @@ tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o
 {
     tg_status status = check(f, o, "a safetensors file of GPT-2", notes, err);
 
-    if (status)
+    if (status || (status = tg_note_ends(&f->config, "a safetensors file", notes, err)))
         return status;
     return tg_notes_add(notes, err,
                         "a safetensors file has only tensors: %zu heads, %s and LayerNorm's epsilon %g are "

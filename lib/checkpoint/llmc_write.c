@@ -41,7 +41,8 @@ tg_status tg_llmc_check(const tg_model_file *f, const tg_write_options *o, tg_no
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "llm.c's models have q, k and v joined");
     if ((status = check_config(&f->config, o, notes, err)) ||
-        (status = tg_check_head_bias(f, o, "an llm.c model", notes, err)))
+        (status = tg_check_head_bias(f, o, "an llm.c model", notes, err)) ||
+        (status = tg_note_ends(&f->config, "an llm.c model", notes, err)))
         return status;
     if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
         return TG_OK;

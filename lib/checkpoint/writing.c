@@ -95,3 +95,17 @@ tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o, 
                    "%s has no bias of the output head, but lm_head.bias is not zero (--lossy leaves it out)",
                    format);
 }
+
+static tg_status note_end(size_t token, const char *name, const char *format, tg_notes *notes, tg_err *err)
+{
+    if (token == 0)
+        return TG_OK;
+    return tg_notes_add(notes, err, "%s %zu is left out: %s does not have it", name, token - 1, format);
+}
+
+tg_status tg_note_ends(const tg_config *c, const char *format, tg_notes *notes, tg_err *err)
+{
+    const tg_status status = note_end(c->bos_token, "bos_token_id", format, notes, err);
+
+    return status ? status : note_end(c->eos_token, "eos_token_id", format, notes, err);
+}
