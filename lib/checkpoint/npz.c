@@ -109,6 +109,26 @@ static tg_status add_array(tg_model_file *f, tg_archive_reader *r, tg_array *a, 
     return tg_tensor_list_add(&f->file[0]->list, &s, err);
 }
 
+/* Our own arrays, which another program has put in another order, are no tensors to be left out: a model
+ * without its settings would compute something else. */
+static tg_status check_not_own(const tg_tensor_list *list, tg_err *err)
+{
+    size_t kind = list->n;
+    bool config = false;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name = list->tensor[i].array.name;
+
+        if (strcmp(name, "kind") == 0)
+            kind = i;
+        config |= strncmp(name, "config/", 7) == 0;
+    }
+    if (kind == list->n || !config)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "kind is array %zu, expected the first: a model of tg in another order",
+                   kind + 1);
+}
+
 static void close_archive(void *reader)
 {
     tg_archive_close(reader);
@@ -130,6 +150,8 @@ static tg_status open_arrays(tg_model_file *f, const char *path, const tg_model_
     while (!(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
         if ((status = add_array(f, r, &a, err)))
             break;
+    if (!status && !ask->map)
+        status = check_not_own(&f->file[0]->list, err);
     return status ? status : tg_model_file_bind(f, &tg_names_by_shape, ask, err);
 }
 
