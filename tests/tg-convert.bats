@@ -533,7 +533,8 @@ changed_while_read() {
     [[ $(grep _token_id again/config.json) = "$ids" ]]
     tg-convert -q chat -o m.gguf
     tg-info m.gguf > got
-    grep -q 'bos_token_id 1$' got && grep -q 'eos_token_id 2$' got
+    grep -q 'bos_token_id 1$' got
+    grep -q 'eos_token_id 2$' got
     tg-convert -q m.gguf -o m2.gguf
     tg-convert -q m2.gguf -o m.npz
     for to in llmc safetensors; do # which have no place for them
