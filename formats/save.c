@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,6 +94,20 @@ tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err)
     free(save->target);
     save->target = path;
     return TG_OK;
+}
+
+bool tg_save_room(const tg_save *save, uint64_t *bytes)
+{
+    struct statvfs st;
+    int r;
+
+    do
+        r = fstatvfs(save->fd, &st);
+    while (r != 0 && errno == EINTR);
+    if (r != 0 || st.f_blocks == 0) /* some file systems have no numbers */
+        return false;
+    *bytes = (uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail) * st.f_frsize;
+    return true;
 }
 
 /* ---- temporary files: .tg-HOST-PID-N.tmp, each with a lock (flock) that ends with its process */
@@ -409,6 +424,8 @@ static tg_status replace_target(tg_save *save, tg_err *err)
 
     if (status && save->temp && save->spare && !tg_save_beside(save, save->spare, &ignored)) {
         (void)rename_temp(save, &ignored);
+        if (!save->temp && save->spared)
+            *save->spared = true;
         if (!save->temp) { /* also if its directory could not be synced */
             const int sys = why.sys;
 

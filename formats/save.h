@@ -14,6 +14,9 @@
 #ifndef TG_FORMATS_SAVE_H
 #define TG_FORMATS_SAVE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lib/base/api.h"
 #include "lib/base/status.h"
 
@@ -26,6 +29,7 @@ typedef struct tg_save {
     /* A suffix: if the target cannot be replaced, the content is kept as TARGET + spare.  NULL: it is not
      * kept. */
     const char *spare;
+    bool *spared; /* becomes true if it is kept so; may be NULL */
 } tg_save;
 
 /*
@@ -46,6 +50,10 @@ TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
  * save->target is the new name.  TG_ENOMEM: as before the call.  Not for a device or pipe.
  */
 TG_MUST_CHECK tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err);
+
+/* *bytes: how much the file system of a save in progress has room for, as far as this user may use it. False:
+ * that cannot be told. */
+bool tg_save_room(const tg_save *save, uint64_t *bytes);
 
 /* The real path of the file that tg_save_begin() would replace or create, which the caller frees.
  * TG_EIO, TG_ENOMEM: *target is NULL. */

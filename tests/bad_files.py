@@ -1116,6 +1116,14 @@ def make_runs():
             case(f"{setting}-{name}", f"train/{setting}", f"train/{setting}", scalar(value))
     for setting in ("steps", "batch", "accumulate"):
         case(f"{setting}-0", f"train/{setting}", f"train/{setting}", scalar(0))
+    for name, value in (("0", 0), ("negative", -1), ("above", 1000001), ("a-float", 2.0)):
+        case(f"val-blocks-{name}", "train/val_blocks", "train/val_blocks", scalar(value))
+    for setting in ("val_text_tokens", "val_text_crc", "best_step"):
+        for name, value in (("negative", -1), ("a-float", 1.0), ("text", "one")):
+            case(f"{setting}-{name}", f"train/{setting}", f"train/{setting}", scalar(value))
+    case("best-step-beyond-the-run", "train/best_step is 3, after step 2", "train/best_step", scalar(3))
+    for name, value in (("nan", nan), ("infinite", inf), ("negative", -1.0), ("an-integer", 1)):
+        case(f"best-loss-{name}", "train/best_loss", "train/best_loss", scalar(value))
     case("context-5-of-4", "context 5 exceeds the model's 4", "train/context", scalar(5))
     case("precision-unknown", "train/precision", "train/precision", scalar("f8"))
     case("step-missing", "train/step", "train/step", None)

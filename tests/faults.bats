@@ -45,9 +45,10 @@ out_of_memory() {
     local call
     LINES='tg-tokenize -o t.npz in/text
 | in/text tg-tokenize -t char -o t.npz
-tg-train -m run.npz -n 3 -b 1 --save-every 1 in/t.npz'
+tg-train -m run.npz -n 4 -b 1 --save-every 1 in/t.npz
+tg-train -m run.npz -n 4 -b 1 --save-every 0 --eval-every 1 --keep-best in/t.npz'
     sweep_all error -e EDQUOT
-    for call in read write open close stat fsync rename flock fchmod fchown getdents; do
+    for call in read write open close stat statfs fsync rename flock fchmod fchown getdents; do
         sweep_all error -g -e ENOSPC -c $call
     done
     swept "system calls of saves that fail"
@@ -198,7 +199,7 @@ tg-info in/merges.txt in/m.tsv in/hf'
                 if [[ \$status = 3 ]]; then diff -r --no-dereference . ../old >&2 || exit 98; fi
                 if [[ \$status = 0 ]]; then diff -r --no-dereference . ../want >&2 || exit 97; fi
                 exit \$status"
-            [[ $status = 0 || ($status = 3 && ${stderr_lines[-1]} = *"No space left on device") ]]
+            [[ $status = 0 || ($status = 3 && ${stderr_lines[-1]} = *"No space left on device"*) ]]
             n=$((n + 1))
             [[ $status = 3 ]] || break
         done

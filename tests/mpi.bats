@@ -95,6 +95,27 @@ same_as_alone() {
 
 # ---- without MPI
 
+@test "a text to validate on, the best model, and saves that fail: as one process has them" {
+    need_mpi
+    local files=(--val v.npz --keep-best --eval-every 10 -n 30 -b 2 -a 3 t.npz)
+    sed 's/fox/cat/' text | tg-tokenize > v.npz
+    tg-train -o one.npz -m untrained.npz "${files[@]}" 2> /dev/null
+    run -0 --separate-stderr team 3 -o three.npz -m untrained.npz --save-every 7 "${files[@]}"
+    [[ $(grep -c 'the best model, in three.best.npz' <<< "$stderr") = 1 ]]
+    cmp one.npz three.npz
+    cmp one.best.npz three.best.npz
+    # another text for each process
+    run -2 --separate-stderr "$MPIRUN" "${OPTIONS[@]}" -n 2 sh -c \
+        'cp $([ ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} = 0 ] && echo v.npz || echo t.npz) $$.npz; exec tg-train -o two.npz -m untrained.npz -a 2 --val $$.npz t.npz'
+    [[ $stderr = *"validates on "*"all processes need the same tokens"* ]]
+    # the first process writes, and all go on; MPI has files, too, and needs some room for them
+    tg-init -o wide.npz 2> /dev/null
+    run -3 --separate-stderr "$MPIRUN" "${OPTIONS[@]}" -n 3 bash -c 'ulimit -f 8192; exec "$@"' - ./numbered \
+        -o out.npz -m wide.npz --save-every 1 -n 3 -a 3 -b 1 t.npz
+    [[ $(grep -c 'the next save tries again' <<< "$stderr") = 2 && $stderr = *"File too large; no model is saved"* ]]
+    nobody_is_left
+}
+
 @test "a build without MPI says so when it is started as one of several" {
     [[ ! -e $BUILD/mpirun ]] || skip "this build has MPI"
     PMI_RANK=0 PMI_SIZE=2 run -2 --separate-stderr tg-train "${RUN[@]}" t.npz

@@ -238,6 +238,10 @@ void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zer
 /* Check that cli_output_begin() would succeed for CLI_OUT_RUN.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
 
+/* Check that the file system of a file that will be replaced has room for so many bytes.  TG_EIO: it has not;
+ * where that cannot be told, it has. */
+TG_MUST_CHECK tg_status cli_output_room(const char *path, size_t bytes, tg_err *err);
+
 /* The ending of a file's name, without its dot: "png"; NULL: it has none. */
 const char *cli_ending(const char *path);
 

@@ -113,6 +113,24 @@ tg_status cli_output_check(const char *path, tg_err *err)
     return status;
 }
 
+tg_status cli_output_room(const char *path, size_t bytes, tg_err *err)
+{
+    cli_output out;
+    uint64_t room;
+    bool known;
+    const tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
+
+    if (status)
+        return status;
+    known = tg_save_room(&out.save, &room);
+    cli_output_abort(&out);
+    if (!known || room >= bytes)
+        return TG_OK;
+    errno = ENOSPC;
+    (void)tg_fail_sys(err, "a save needs %s, %s are free", cli_bytes(bytes), cli_bytes(room));
+    return tg_err_in(err, path);
+}
+
 /* Examine the file at a path, or behind the descriptor that "-" stands for; *exists: whether there is one. */
 static tg_status examine(struct stat *st, bool *exists, const char *path, int dash, tg_err *err)
 {

@@ -1,12 +1,14 @@
 /* tg-train: train a model on token archives. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-train/command.h"
 #include "cmd/tg-train/log.h"
 #include "cmd/tg-train/report.h"
+#include "cmd/tg-train/saving.h"
 #include "cmd/tg-train/setup.h"
 
 /* ---- options */
@@ -22,6 +24,37 @@ static cli_option setting(train_options *o, char letter, tg_setting_id id, const
     option.given = &o->given[id];
     return option;
 }
+
+/* Name the file of the best model: NAME.best.npz for NAME.npz, or NAME.best for another name. */
+static int name_best(train_options *o)
+{
+    const char *const target = train_target(o), *const ending = cli_ending(target);
+    const bool npz = ending && strcmp(ending, "npz") == 0;
+    const int n = snprintf(o->best, sizeof o->best, "%.*s.best%s", (int)strlen(target) - (npz ? 4 : 0),
+                           target, npz ? ".npz" : "");
+
+    return (size_t)n < sizeof o->best ? CLI_OK : cli_usage("the model's name is too long for --keep-best");
+}
+
+static int check(train_options *o)
+{
+    if (o->val && (o->given[TG_SET_VAL_FRACTION] || o->given[TG_SET_VAL_BLOCKS]))
+        return cli_usage("--val is a text of its own: no --%s of the other is kept for validation",
+                         o->name[o->given[TG_SET_VAL_FRACTION] ? TG_SET_VAL_FRACTION : TG_SET_VAL_BLOCKS]);
+    return o->keep_best ? name_best(o) : CLI_OK;
+}
+
+static const cli_tool about = {
+    .name = "tg-train",
+    .usage = "[-m MODEL] [OPTION]... [TOKENS]...",
+    .summary = "Train a model on token archives from standard input or files. A missing model is\n"
+               "created. A run that was stopped continues when the same command is given again,\n"
+               "also with -o.",
+    .examples = "  $ tg-tokenize < text | tg-train\n"
+                "  $ tg-tokenize text > tokens.npz\n"
+                "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
+    .files = true,
+};
 
 static int parse(int argc, char **argv, train_options *o)
 {
@@ -45,7 +78,11 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's weight decay, applied to matrices only"),
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
+        {0, "val", CLI_INPUT, &o->val, "FILE",
+         "a token archive to validate on, in place of a share of the text", 0, 0, NULL},
         setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
+        setting(o, 0, TG_SET_VAL_BLOCKS, "N",
+                "blocks of the text of which each keeps the share, at its end, for validation"),
         setting(o, 0, TG_SET_PRECISION, NULL,
                 "type of activations between matrix products, which round the weights to it, too; sums "
                 "stay float32 (default: bf16 where the processor has instructions for it)"),
@@ -56,6 +93,8 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "eval-tokens", CLI_SIZE, &o->eval_tokens, "N", "tokens per validation; 0 for all", 0, 1e15, NULL},
         {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          TG_STEPS_MAX, NULL},
+        {0, "keep-best", CLI_FLAG, &o->keep_best, NULL,
+         "also keep the model with the least validation loss, as NAME.best.npz beside the model", 0, 0, NULL},
         {0, "log", CLI_APPEND, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
         {0, "no-lock", CLI_FLAG, &o->no_lock, NULL,
          "do not keep other runs away from the file that is saved to, where its file system has no locks", 0,
@@ -63,117 +102,32 @@ static int parse(int argc, char **argv, train_options *o)
         CLI_THREADS(&o->threads, "the model"),
         {0},
     };
-    const cli_tool tool = {
-        .name = "tg-train",
-        .usage = "[-m MODEL] [OPTION]... [TOKENS]...",
-        .summary = "Train a model on token archives from standard input or files. A missing model is\n"
-                   "created. A run that was stopped continues when the same command is given again,\n"
-                   "also with -o.",
-        .examples = "  $ tg-tokenize < text | tg-train\n"
-                    "  $ tg-tokenize text > tokens.npz\n"
-                    "  $ tg-train --steps 500 --lr 3e-4 --log log.tsv tokens.npz",
-        .options = options,
-        .files = true,
-    };
+    cli_tool tool = about;
     int n;
 
     train_command_again(o->again, argc, argv); /* before the arguments are rearranged */
+    tool.options = options;
     n = cli_parse(argc, argv, &tool);
     if (n < 0)
         return CLI_USAGE;
     o->files = argv + 1;
     o->n_files = (size_t)n;
-    return CLI_OK;
+    return check(o);
 }
 
-/* ---- saving */
+/* ---- a run */
 
 struct job {
     const train_options *o;
     const tg_team *team;
     train_setup setup;
     tg_trainer trainer;
+    train_saving saving;
     train_report report;
-    tg_watch watch;    /* of a step or an evaluation */
-    size_t saved_step; /* step of the last save; SIZE_MAX: none */
+    tg_watch watch; /* of a step or an evaluation */
     bool log_failed;
+    bool compared; /* the first validation has been compared with training */
 };
-
-/* Another program has replaced the target, which is left to it: keep the model beside it. */
-static tg_status save_beside(struct job *job, cli_output *out, const char *suffix, tg_err *err)
-{
-    char name[TG_ERR_MAX];
-
-    if (tg_save_beside(&out->save, suffix, err))
-        return tg_err_in(err, out->name);
-    snprintf(name, sizeof name, "%s", out->save.target);
-    if (cli_output_commit(out, err))
-        return err->code;
-    (void)tg_fail(err, TG_EIO, "another program has replaced it: step %s of this run is saved as %s",
-                  cli_count(job->setup.run.step), name);
-    return tg_err_in(err, job->setup.target);
-}
-
-/* Replace the target with what has been written. */
-static tg_status commit(struct job *job, cli_output *out, tg_err *err)
-{
-    train_setup *s = &job->setup;
-    char suffix[40];
-    tg_stamp now;
-    tg_status status;
-
-    if (s->stream)
-        return cli_output_commit(out, err);
-    if ((status = tg_stamp_take(&now, s->target, err)))
-        return status;
-    snprintf(suffix, sizeof suffix, ".step-%zu", s->run.step);
-    if (tg_stamp_replaced(&s->stamp, &now))
-        return save_beside(job, out, suffix, err);
-    out->save.spare = suffix;
-    status = cli_output_commit(out, err);
-    return status ? status : tg_stamp_take(&s->stamp, s->target, err);
-}
-
-static tg_status write_model(struct job *job, tg_err *err)
-{
-    cli_output out;
-    tg_status status;
-
-    if ((status = cli_output_begin(&out, job->setup.target, CLI_OUT_RUN, err)))
-        return status;
-    if (tg_checkpoint_write(&job->setup.run, out.fd, err))
-        status = tg_err_in(err, out.name);
-    else
-        status = commit(job, &out, err);
-    cli_output_abort(&out);
-    return status;
-}
-
-/* All processes do this together, and the first one writes. */
-static tg_status save_model(struct job *job, tg_err *err)
-{
-    const tg_checkpoint *c = &job->setup.run;
-    tg_status status = TG_OK;
-
-    if (job->saved_step == c->step)
-        return TG_OK;
-    if (job->trainer.team)
-        tg_trainer_collect(&job->trainer);
-    if (job->team->rank == 0)
-        status = write_model(job, err);
-    if (!status)
-        job->saved_step = c->step;
-    return status;
-}
-
-static void say_saved(const struct job *job)
-{
-    const tg_checkpoint *c = &job->setup.run;
-
-    if (!cli_is_dash(job->setup.target))
-        cli_note("saved %s at step %s of %s", job->setup.target, cli_count(c->step),
-                 cli_count(c->settings.steps));
-}
 
 /* How to finish a run that was stopped and whose model is in a file. */
 static void say_how_to_go_on(const struct job *job)
@@ -189,29 +143,15 @@ static void say_how_to_go_on(const struct job *job)
              job->o->again);
 }
 
-/* The run has ended early, before its first save or because the loss or a weight is not finite:
- * report which model is left. */
-static void say_what_remains(const struct job *job)
-{
-    const char *target = job->setup.target;
-
-    if (job->setup.stream || (job->saved_step == SIZE_MAX && access(target, F_OK) != 0))
-        cli_say("stopped; no model was saved");
-    else if (job->saved_step == SIZE_MAX)
-        cli_say("stopped; %s is unchanged", target);
-    else
-        cli_say("stopped; %s keeps step %s", target, cli_count(job->saved_step));
-}
-
 /* Writing the log failed: save the steps done so far. */
 static void save_without_log(struct job *job)
 {
     tg_err err = {0};
 
-    if (save_model(job, &err))
+    if (train_save(&job->saving, &err))
         cli_say("%s", err.message);
     else
-        say_saved(job);
+        train_say_saved(&job->saving);
 }
 
 /* ---- training */
@@ -224,7 +164,41 @@ static bool due(const struct job *job, size_t every)
     return step == job->setup.run.settings.steps || (every > 0 && step % every == 0);
 }
 
-static tg_status evaluate(struct job *job, tg_err *err)
+/*
+ * Whether what is held out looks like another kind of text: a word, once.  The training loss is the mean of
+ * the last 32 steps, so that one batch decides nothing.  It is of tokens that the model has seen at most once
+ * before: a model that knows its text by heart is another matter.
+ */
+static void compare_losses(struct job *job)
+{
+    enum { STEPS = 32 };
+    const tg_checkpoint *c = &job->setup.run;
+    const tg_settings *s = &c->settings;
+    const double train = tg_history_mean(&c->history, STEPS), val = job->report.val_loss;
+
+    if (job->compared || job->o->val || isnan(train))
+        return;
+    job->compared = true;
+    if (c->step * s->accumulate * s->batch / 2 > job->setup.batches.windows || val <= train + 0.5 ||
+        val <= 1.2 * train)
+        return;
+    cli_say(
+        "the validation loss, %.2f, is far above the training loss, %.2f: what is held out may be another "
+        "kind of text; --%s %d spreads it over the text, --val FILE takes another",
+        val, train, job->o->name[TG_SET_VAL_BLOCKS], s->val_blocks > 1 ? (int)s->val_blocks * 4 : 20);
+}
+
+/* Whether a save is due before the last step, whose save is conclude()'s. */
+static bool is_save_due(const struct job *job)
+{
+    const tg_checkpoint *c = &job->setup.run;
+
+    return !job->setup.stream && job->o->save_every > 0 && c->step % job->o->save_every == 0 &&
+           c->step != c->settings.steps;
+}
+
+/* *best: the loss is less than all before. */
+static tg_status evaluate(struct job *job, bool *best, tg_err *err)
 {
     const size_t windows = tg_trainer_val_windows(&job->setup.batches, job->o->eval_tokens);
     train_report *r = &job->report;
@@ -234,8 +208,11 @@ static tg_status evaluate(struct job *job, tg_err *err)
         return TG_OK;
     r->val_loss = loss;
     r->val_step = r->step;
-    if (isfinite(r->val_loss))
+    if (isfinite(r->val_loss)) {
+        compare_losses(job);
+        *best = job->o->keep_best && tg_checkpoint_note_val(&job->setup.run, loss);
         return TG_OK;
+    }
     return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g, expected a finite number", r->step,
                    fabs(r->val_loss));
 }
@@ -257,23 +234,24 @@ static tg_status after_step(struct job *job, tg_err *err)
 {
     const train_options *o = job->o;
     train_report *r = &job->report;
+    bool best = false;
     tg_status status = TG_OK;
 
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
-        status = evaluate(job, err);
+        status = evaluate(job, &best, err);
     cli_let_abandon(false);
     train_report_resume(r);
     if (status)
         return status;
     if ((status = train_report_step(r, err)))
         job->log_failed = true;
-    if (o->save_every == 0 || !due(job, o->save_every) || job->setup.stream)
+    if (!best && !is_save_due(job))
         return status;
     if (tg_team_agree(job->team, (int)status) != TG_OK) /* the first process alone has a log */
         return status;
     train_report_pause(r);
-    status = save_model(job, err);
+    status = best ? train_save_best(&job->saving, err) : train_save_meanwhile(&job->saving, err);
     train_report_resume(r);
     return status;
 }
@@ -316,16 +294,19 @@ static int agree(const struct job *job, tg_status status)
 static tg_status conclude(struct job *job, tg_err *err)
 {
     const bool nothing = job->setup.run.step == job->report.first && !job->setup.stream;
-    tg_status status = nothing ? TG_OK : save_model(job, err);
+    tg_status status = nothing ? TG_OK : train_save(&job->saving, err);
 
     cli_progress_end();
     if (status == TG_EDATA || nothing)
-        say_what_remains(job);
+        train_say_what_remains(&job->saving);
     if (status)
         return status;
     train_report_conclude(&job->report);
     if (!nothing)
-        say_saved(job);
+        train_say_saved(&job->saving);
+    if (job->o->keep_best && job->saving.best_step > 0)
+        cli_note("the best model, in %s, is of step %s: validation loss %.4f", job->o->best,
+                 cli_count(job->saving.best_step), job->saving.best_loss);
     say_how_to_go_on(job);
     return TG_OK;
 }
@@ -349,7 +330,7 @@ static tg_status train(struct job *job, tg_err *err)
     if (!(status = team_settle(job->team, status, err)))
         return conclude(job, err);
     if (status == TG_EDATA)
-        say_what_remains(job);
+        train_say_what_remains(&job->saving);
     cli_progress_end();
     return status;
 }
@@ -370,10 +351,11 @@ static tg_status already_complete(struct job *job, tg_err *err)
     else
         cli_note("%s is complete: %s of %s steps are done; to continue: %s", cli_input_name(s->source),
                  cli_count(step), cli_count(s->steps), command);
-    if (s->source == s->target && !cli_is_dash(s->target))
-        return TG_OK;
-    if (!(status = save_model(job, err)))
-        say_saved(job);
+    if ((status = train_saving_begin(&job->saving, &job->setup, NULL, err)) ||
+        (s->source == s->target && !cli_is_dash(s->target)))
+        return status;
+    if (!(status = train_save(&job->saving, err)))
+        train_say_saved(&job->saving);
     return status;
 }
 
@@ -390,13 +372,30 @@ static tg_status open_trainer(struct job *job, tg_err *err)
     return tg_fail(err, TG_ENOMEM, "%s; a smaller --batch, with more --accumulate, needs less", why);
 }
 
+/* The log is appended to, and a model replaced. */
+static tg_status check_log(const struct job *job, const char *log, tg_err *err)
+{
+    const char *const models[] = {job->setup.stream ? NULL : job->setup.target,
+                                  job->o->keep_best ? job->o->best : NULL};
+
+    for (size_t i = 0; i < 2; i++) {
+        bool same = false;
+        const tg_status status = models[i] ? train_log_is(&same, log, models[i], err) : TG_OK;
+
+        if (status)
+            return status;
+        if (same)
+            return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", models[i]);
+    }
+    return TG_OK;
+}
+
 /* Everything that may fail before the first step. */
 static tg_status prepare(struct job *job, tg_err *err)
 {
     train_setup *s = &job->setup;
     const char *log = job->team->rank == 0 ? job->o->log : NULL;
     const size_t passes = s->run.settings.accumulate;
-    bool same = false;
     tg_status status;
 
     if (job->team->size > passes)
@@ -404,14 +403,13 @@ static tg_status prepare(struct job *job, tg_err *err)
             err, TG_EUSAGE,
             "%zu processes cannot share the %zu pass%s of a step: --accumulate must be at least %zu",
             job->team->size, passes, passes == 1 ? "" : "es", job->team->size);
-    if (log && !s->stream && (status = train_log_is(&same, log, s->target, err)))
-        return status;
-    if (same)
-        return tg_fail(err, TG_EUSAGE, "%s: the log cannot be where the model is saved", s->target);
-    if ((status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
+    if ((log && (status = check_log(job, log, err))) ||
+        (status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
         (status = train_setup_announce(s, err)))
         return status;
-    return open_trainer(job, err);
+    if ((status = open_trainer(job, err)))
+        return status;
+    return train_saving_begin(&job->saving, s, &job->trainer, err);
 }
 
 static tg_status work(struct job *job, tg_err *err)
@@ -436,7 +434,7 @@ static tg_status work(struct job *job, tg_err *err)
 
 static tg_status run(const train_options *o, tg_err *err)
 {
-    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}, .saved_step = SIZE_MAX};
+    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}};
     tg_status status;
 
     job.watch = (tg_watch){watch, &job};
@@ -473,7 +471,8 @@ int main(int argc, char **argv)
     (void)team_recognize();
     if (parse(argc, argv, &o))
         return team_exit(CLI_USAGE);
-    cli_may_write(o.output ? o.output : cli_model_path(o.model));
+    cli_may_write(train_target(&o));
+    cli_may_write(o.keep_best ? o.best : NULL);
     cli_catch_status();
     if (team_confine(&err) || run(&o, &err))
         return team_exit(cli_report(&err));

@@ -53,9 +53,8 @@ static tg_status open_text(const train_setup *s, int *fd, const char *path, tg_e
     return cli_open_input(fd, path, err);
 }
 
-static tg_status load_file(train_setup *s, const char *path, tg_err *err)
+static tg_status load_file(train_setup *s, tg_tokens *tokens, const char *path, tg_err *err)
 {
-    tg_tokens *tokens = &s->tokens;
     tg_source source;
     int fd;
     tg_status status = open_text(s, &fd, path, err);
@@ -72,7 +71,17 @@ static tg_status load_file(train_setup *s, const char *path, tg_err *err)
     return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
 }
 
-bool train_text_is_stdin(const train_options *o)
+const char *train_target(const train_options *o)
+{
+    return o->output ? o->output : cli_model_path(o->model);
+}
+
+static bool val_is_stdin(const train_options *o)
+{
+    return o->val && cli_is_dash(o->val);
+}
+
+static bool training_text_is_stdin(const train_options *o)
 {
     for (size_t i = 0; i < o->n_files; i++)
         if (cli_is_dash(o->files[i]))
@@ -80,8 +89,15 @@ bool train_text_is_stdin(const train_options *o)
     return o->n_files == 0;
 }
 
+bool train_text_is_stdin(const train_options *o)
+{
+    return training_text_is_stdin(o) || val_is_stdin(o);
+}
+
 static tg_status check_stdin(const train_options *o, tg_err *err)
 {
+    if (val_is_stdin(o) && training_text_is_stdin(o))
+        return tg_fail(err, TG_EUSAGE, "standard input is the text: give --val as a file");
     if (cli_is_dash(cli_model_path(o->model)) && train_text_is_stdin(o))
         return tg_fail(err, TG_EUSAGE, "standard input is the model: give the tokens as files");
     if (o->n_files == 0 && isatty(STDIN_FILENO))
@@ -95,9 +111,11 @@ static tg_status load_text(train_setup *s, tg_err *err)
     tg_status status = team_settle(s->team, s->team->rank == 0 ? check_stdin(o, err) : TG_OK, err);
 
     if (!status && o->n_files == 0)
-        return team_settle(s->team, load_file(s, "-", err), err);
+        status = team_settle(s->team, load_file(s, &s->tokens, "-", err), err);
     for (size_t i = 0; !status && i < o->n_files; i++)
-        status = team_settle(s->team, load_file(s, o->files[i], err), err);
+        status = team_settle(s->team, load_file(s, &s->tokens, o->files[i], err), err);
+    if (!status && o->val)
+        status = team_settle(s->team, load_file(s, &s->val, o->val, err), err);
     return status;
 }
 
@@ -113,7 +131,8 @@ static tg_status new_model(train_setup *s, tg_err *err)
     if (asked->context > 0)
         config.n_ctx = asked->context;
     /* check the text first: it may be too short for a context that needs much memory */
-    if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, 0, err)) ||
+    if ((status =
+             tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, (tg_held_out){0, 1, NULL}, err)) ||
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
     s->is_new = true;
@@ -180,6 +199,13 @@ static void say_changes(const tg_settings *old, const tg_settings *new, const tr
     }
 }
 
+/* Whether two runs hold out the same part of a text. */
+static bool same_split(const tg_settings *a, const tg_settings *b)
+{
+    return tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], a, b) &&
+           a->val_blocks == b->val_blocks;
+}
+
 static tg_status settle(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
@@ -189,6 +215,8 @@ static tg_status settle(train_setup *s, tg_err *err)
 
     if (status)
         return status;
+    if (o->val && tg_tokenizer_same(s->run.model.tokenizer, s->val.tokenizer, err))
+        return tg_err_in(err, cli_input_name(o->val));
     if (o->asked.context > n_ctx)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
@@ -196,35 +224,110 @@ static tg_status settle(train_setup *s, tg_err *err)
     if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
+    s->other_split = !same_split(&saved, &s->run.settings);
     if (!s->complete && s->run.step > 0)
         say_changes(&saved, &s->run.settings, o);
     return TG_OK;
 }
 
+/* what: "the text".  Both have tokens. */
+static void say_text(const char *what, tg_text_change change, size_t before, size_t now)
+{
+    if (change == TG_TEXT_OTHER_LENGTH)
+        cli_say("%s differs from the run's: %s tokens, %s before", what, cli_count(now), cli_count(before));
+    if (change == TG_TEXT_OTHER)
+        cli_say("%s differs from the run's: other tokens, the same number", what);
+}
+
+static void say_val(const train_setup *s, tg_text_change change, size_t before)
+{
+    if (change == TG_TEXT_SAME || (before > 0 && s->options->val))
+        say_text("the validation text", change, before, s->val.count);
+    else if (s->options->val)
+        cli_say(
+            "the run validates on %s from now on, and trains on all of its text; a part was held out before",
+            cli_input_name(s->options->val));
+    else
+        cli_say("the run validated on a text of its own, of %s tokens; without --val, a part of its text is "
+                "held out from now on",
+                cli_count(before));
+}
+
+/* The losses before are of another text: they are not compared with those to come. */
+static void forget_best(train_setup *s)
+{
+    if (s->run.best_step > 0 && s->options->keep_best)
+        cli_say("%s is the best model of another validation text: the next one replaces it",
+                s->options->best);
+    s->run.best_step = 0;
+    s->run.best_loss = 0;
+    s->best_is_lost = false;
+}
+
 /* Cut the text into windows, and report if it differs from the text that the run began with. */
 static tg_status begin_text(train_setup *s, tg_err *err)
 {
-    const size_t before = s->run.text_tokens;
-    tg_text_change change;
-    tg_status status = tg_checkpoint_use_text(&s->run, &s->batches, &s->tokens, &change, err);
+    const size_t before = s->run.text_tokens, val_before = s->run.val_tokens;
+    const tg_tokens *val = s->options->val ? &s->val : NULL;
+    tg_text_changes changes;
+    tg_status status = tg_checkpoint_use_text(&s->run, &s->batches, &s->tokens, val, &changes, err);
 
     if (status)
         return status;
-    if (change == TG_TEXT_OTHER_LENGTH)
-        cli_say("the text differs from the run's: %s tokens, %s before", cli_count(s->tokens.count),
-                cli_count(before));
-    if (change == TG_TEXT_OTHER)
-        cli_say("the text differs from the run's: other tokens, the same number");
+    say_text("the text", changes.text, before, s->tokens.count);
+    say_val(s, changes.val, val_before);
+    if (changes.val != TG_TEXT_SAME || (!val && (changes.text != TG_TEXT_SAME || s->other_split)))
+        forget_best(s);
+    if (s->options->keep_best && s->batches.val_windows == 0)
+        return tg_fail(err, TG_EUSAGE, "--keep-best needs a text to validate on: give one with --val");
     return TG_OK;
 }
 
 /* Whether the files of all processes have the same text. */
 static tg_status compare_texts(const train_setup *s, tg_err *err)
 {
+    static const char remedy[] = "all processes need the same tokens";
     char word[TEAM_WORD];
+    tg_status status;
 
     snprintf(word, sizeof word, "%zu tokens, CRC-32 %08zx", s->run.text_tokens, s->run.text_crc);
-    return team_compare(s->team, word, "reads", "all processes need the same tokens", err);
+    if ((status = team_compare(s->team, word, "reads", remedy, err)))
+        return status;
+    snprintf(word, sizeof word, "%zu tokens, CRC-32 %08zx", s->run.val_tokens, s->run.val_crc);
+    return team_compare(s->team, word, "validates on", remedy, err);
+}
+
+/* ---- the best model */
+
+/*
+ * The run's last save says which step is the best, and is written before the best model's own file is.  So
+ * that file has this step; or, where the run was killed between the two, the last save is the best model.
+ */
+static tg_status find_best(train_setup *s, tg_err *err)
+{
+    const char *path = s->options->best;
+    tg_checkpoint *c = &s->run;
+    size_t step;
+    tg_status status;
+
+    if (s->stream)
+        return tg_fail(err, TG_EUSAGE, "--keep-best goes with a model that is saved to a file: give -o FILE");
+    if ((status = cli_output_may_replace(path, CLI_OUT_RUN, err)) ||
+        (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, err)))
+        return status;
+    s->best_is_lost = c->best_step > 0 && c->best_step == c->step && step != c->step &&
+                      (step == 0 || s->source == s->target || cli_force);
+    if (s->best_is_lost || step == c->best_step || s->complete)
+        return TG_OK;
+    if (step > 0 && !cli_force)
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: a model that was trained for %s step%s, and not this run's best: move it away",
+                       path, cli_count(step), cli_plural(step));
+    if (c->best_step > 0)
+        cli_say("%s does not exist: of the steps so far, none counts as the best", path);
+    c->best_step = 0;
+    c->best_loss = 0;
+    return TG_OK;
 }
 
 /* -o has an earlier run's model, from which the run resumes. */
@@ -285,14 +388,14 @@ static tg_status find_target(train_setup *s, tg_err *err)
 
 /* What the others need to know besides the run. */
 struct outline {
-    bool stream, is_new, complete;
+    bool stream, is_new, complete, other_split, best_is_lost;
     size_t steps;
 };
 
 /* The model and its run, which the first process has read, for all. */
 static tg_status share_model(train_setup *s, tg_err *err)
 {
-    struct outline o = {s->stream, s->is_new, s->complete, s->steps};
+    struct outline o = {s->stream, s->is_new, s->complete, s->other_split, s->best_is_lost, s->steps};
 
     if (s->team->size == 1)
         return TG_OK;
@@ -300,8 +403,23 @@ static tg_status share_model(train_setup *s, tg_err *err)
     s->stream = o.stream;
     s->is_new = o.is_new;
     s->complete = o.complete;
+    s->other_split = o.other_split;
+    s->best_is_lost = o.best_is_lost;
     s->steps = o.steps;
     return tg_checkpoint_spread(&s->run, s->team, s->tokens.tokenizer, err);
+}
+
+/* Whether the model can be saved, as far as can be told.  A save needs room for a file besides the old one;
+ * with --keep-best, the first one for two. */
+static tg_status check_target(const train_setup *s, tg_err *err)
+{
+    const train_options *o = s->options;
+    const size_t files = o->keep_best && s->stamp.exists == false ? 2 : 1;
+    tg_status status = cli_output_check(s->target, err);
+
+    if (status || s->stream || s->complete)
+        return status;
+    return cli_output_room(s->target, files * tg_checkpoint_bytes(&s->run), err);
 }
 
 tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team *team, tg_err *err)
@@ -310,28 +428,29 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     tg_status status;
 
     *s = (train_setup){.options = o, .team = team, .source = cli_model_path(o->model), .lock = {.fd = -1}};
-    s->target = o->output ? o->output : s->source;
+    s->target = o->output ? o->output : s->source; /* train_target(), by this very address */
     s->stream = cli_output_is_stream(s->target);
     if (!s->stream)
         cli_ignore_sigpipe(); /* a reader of messages that has ended must not keep a model from being saved */
     if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
         (status = load_text(s, err)))
         return status;
-    if (first && !(status = load_model(s, err)))
-        status = settle(s, err);
+    if (first && !(status = load_model(s, err)) && !(status = settle(s, err)) && o->keep_best)
+        status = find_best(s, err);
     if ((status = team_settle(team, status, err)) || (status = team_settle(team, share_model(s, err), err)))
         return status;
     if (!s->complete &&
         ((status = team_settle(team, begin_text(s, err), err)) || (status = compare_texts(s, err))))
         return status;
     /* now, not after hours of training */
-    return team_settle(team, first ? cli_output_check(s->target, err) : TG_OK, err);
+    return team_settle(team, first ? check_target(s, err) : TG_OK, err);
 }
 
 void train_setup_free(train_setup *s)
 {
     tg_checkpoint_free(&s->run);
     tg_tokens_free(&s->tokens);
+    tg_tokens_free(&s->val);
     cli_unlock(&s->lock);
 }
 
@@ -343,6 +462,7 @@ static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
     const size_t parts[] = {
         3 * s->run.model.table.floats * sizeof(float),
         s->tokens.count * s->tokens.width,
+        s->val.count * s->val.width,
         tg_trainer_bytes(&s->run, &s->batches, s->team),
     };
 
@@ -382,6 +502,25 @@ static void say_recipe(const train_setup *s)
         cli_note("%schosen: %s", s->origin == TG_ORIGIN_TRAINED ? "fine-tuning; " : "", line);
 }
 
+/* What is trained and validated on. */
+static void say_texts(const train_setup *s, size_t bytes)
+{
+    const tg_batches *b = &s->batches;
+    const char *const parameters = cli_count(s->run.model.table.count);
+    char where[64] = "";
+
+    if (b->blocks > 1)
+        snprintf(where, sizeof where, " in %s blocks", cli_count(b->blocks));
+    if (s->options->val)
+        cli_note("%s parameters, %s tokens to train, %s of %s to validate, needs %s", parameters,
+                 cli_count(b->train_tokens), cli_count(b->val_tokens), cli_input_name(s->options->val),
+                 cli_bytes(bytes));
+    else
+        cli_note("%s parameters, %s tokens (%s to train, %s to validate%s), needs %s", parameters,
+                 cli_count(s->tokens.count), cli_count(b->train_tokens), cli_count(b->val_tokens), where,
+                 cli_bytes(bytes));
+}
+
 tg_status train_setup_announce(const train_setup *s, tg_err *err)
 {
     const tg_checkpoint *run = &s->run;
@@ -409,14 +548,13 @@ tg_status train_setup_announce(const train_setup *s, tg_err *err)
                  cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
     if (run->step == 0)
         say_recipe(s);
-    cli_note("%s parameters, %s tokens (%s to train, %s to validate), needs %s",
-             cli_count(run->model.table.count), cli_count(s->tokens.count), cli_count(b->train_tokens),
-             cli_count(b->val_tokens), cli_bytes(bytes));
+    say_texts(s, bytes);
     if (s->team->size > 1)
         cli_note("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
                  run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));
     if (b->val_tokens == 0 && run->settings.val_fraction > 0)
-        cli_say("no validation: the text is too short to hold out %g of it (a window needs %zu tokens)",
-                run->settings.val_fraction, b->T + 1);
+        cli_say("no validation: the text is too short to hold out %g of it%s (a window needs %zu tokens)",
+                run->settings.val_fraction, run->settings.val_blocks > 1 ? " in so many blocks" : "",
+                b->T + 1);
     return TG_OK;
 }

@@ -21,7 +21,9 @@
 
 typedef struct train_options {
     const char *model, *output, *log;
-    bool no_lock;
+    const char *val; /* a token archive of its own to validate on; NULL: a part of the text */
+    bool keep_best, no_lock;
+    char best[4096];                       /* with keep_best: the file of the best model */
     tg_settings asked;                     /* valid only where `given` */
     bool given[TG_SETTINGS];               /* by tg_setting_id */
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
@@ -31,8 +33,11 @@ typedef struct train_options {
     char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
 } train_options;
 
-/* Whether the text, or a part of it, comes from standard input. */
+/* Whether the text, or a part of it, or the validation text comes from standard input. */
 bool train_text_is_stdin(const train_options *o);
+
+/* The file that the model is saved to. */
+const char *train_target(const train_options *o);
 
 typedef struct train_setup {
     const train_options *options;
@@ -47,8 +52,10 @@ typedef struct train_setup {
     bool stream;         /* the target is written once, at the end */
     bool is_new;         /* no model exists yet */
     bool complete;       /* all steps are done: nothing is trained */
+    bool other_split;    /* another part of the text is held out than before */
+    bool best_is_lost;   /* the run's last save is its best model, whose own file was not written any more */
     size_t steps;        /* of the whole run */
-    tg_tokens tokens;
+    tg_tokens tokens, val;
     tg_batches batches;
     tg_checkpoint run;
 } train_setup;

@@ -1,10 +1,12 @@
 /*
  * batches: windows of the token stream, as a pure function of (seed, step).
  *
- * The end of the text is for validation.  A window is T + 1 tokens: the first T are the
- * inputs, the last T the targets.  An epoch uses every window of the training part once, in
- * random order.  Each window's inputs begin where the last one's end; where the first begins
- * is random in each epoch.
+ * What is held out for validation is the end of the text, or the end of each of several blocks
+ * of equal length; or a text of its own.  A window is T + 1 tokens: the first T are the inputs,
+ * the last T the targets.  An epoch uses every window of the training part once, in random order.
+ * Each window's inputs begin where the last one's end; where a block's first one begins is random
+ * in each epoch.  No window reaches from what is trained on into what is held out, nor from block
+ * to block.
  */
 #ifndef TG_TRAIN_BATCHES_H
 #define TG_TRAIN_BATCHES_H
@@ -18,33 +20,41 @@
 
 TG_API_BEGIN
 
+/* What a run validates on. */
+typedef struct tg_held_out {
+    double fraction;       /* of the text; 0: nothing */
+    size_t blocks;         /* over which it is spread, >= 1; 1: the end of the text */
+    const tg_tokens *text; /* instead: a text of its own; NULL: none.  All of the first is trained on then */
+} tg_held_out;
+
 typedef struct tg_batches {
-    const tg_tokens *tokens;
+    const tg_tokens *tokens, *val; /* the same, unless a text of its own is held out */
     uint64_t seed;
     size_t T;
-    size_t train_tokens; /* at the beginning */
-    size_t val_tokens;   /* the rest; 0: no validation */
-    size_t windows;      /* training windows per epoch */
-    size_t val_windows;
+    size_t blocks, block; /* how many, and their tokens; the last one also has what is left over */
+    size_t train_tokens;  /* of all blocks, at the beginning of each */
+    size_t val_tokens;    /* the rest, or the other text's; 0: no validation */
+    size_t windows;       /* training windows per epoch, equally many in each block */
+    size_t val_windows;   /* likewise */
 } tg_batches;
 
 /*
- * Split tokens, which must outlive *b, into windows of T + 1.  When either part would be
- * shorter than a window, val_tokens is 0 and the whole text is for training.  TG_EDATA, with
- * the numbers: the text is shorter than a window.
+ * Split tokens, which must outlive *b, into windows of T + 1.  When a block's part for training or
+ * for validation would be shorter than a window, val_tokens is 0 and the whole text is for training.
+ * TG_EDATA, with the numbers: the text, or the text that is held out, is shorter than a window.
  */
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
-                                        double val_fraction, tg_err *err);
+                                        tg_held_out held_out, tg_err *err);
 
 /* Training windows first .. first + n - 1, numbered from the beginning of the run across
  * epochs, into ids and targets [n,T]. */
 void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n);
 
-/* `of` <= val_windows windows are spread evenly over the validation part: copy windows
+/* `of` <= val_windows windows are spread evenly over what is held out: copy windows
  * first .. first + n - 1 of these into ids and targets [n,T]. */
 void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
 
-/* Copy the first tokens, at most n, of the validation part into ids, or of the text when there
+/* Copy the first tokens, at most n, that are held out together into ids, or of the text when there
  * is no validation.  Returns their number. */
 size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n);
 

@@ -16,6 +16,18 @@ static const tg_field state_rows[] = {
 };
 static const tg_fields state_fields = {state_rows, sizeof state_rows / sizeof state_rows[0]};
 
+/* Of a run that has them, besides. */
+static const tg_field val_rows[] = {
+    TG_SIZE_FIELD("train/val_text_tokens", tg_checkpoint, val_tokens, 0, 0),
+    TG_SIZE_FIELD("train/val_text_crc", tg_checkpoint, val_crc, 0, 0),
+};
+static const tg_fields val_fields = {val_rows, sizeof val_rows / sizeof val_rows[0]};
+static const tg_field best_rows[] = {
+    TG_SIZE_FIELD("train/best_step", tg_checkpoint, best_step, 0, (double)(TG_RUN_LIMIT - 1)),
+    TG_REAL_FIELD("train/best_loss", tg_checkpoint, best_loss, 0, 1e30),
+};
+static const tg_fields best_fields = {best_rows, sizeof best_rows / sizeof best_rows[0]};
+
 void tg_checkpoint_free(tg_checkpoint *c)
 {
     tg_arena_free(&c->moments);
@@ -79,11 +91,12 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
 static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
                       const tg_model *model, tg_err *err)
 {
+    const tg_fields tables[] = {state_fields, val_fields, best_fields};
     tg_checkpoint *c = context;
     tg_status status = tg_fields_take(tg_settings_fields, &c->settings, NULL, r, a, taken, err);
 
-    if (!status && !*taken)
-        status = tg_fields_take(state_fields, c, NULL, r, a, taken, err);
+    for (size_t i = 0; !status && !*taken && i < sizeof tables / sizeof tables[0]; i++)
+        status = tg_fields_take(tables[i], c, NULL, r, a, taken, err);
     if (!status && !*taken)
         status = tg_history_take(&c->history, r, a, taken, err);
     if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
@@ -128,9 +141,11 @@ static tg_status check_state(const tg_checkpoint *c, tg_err *err)
     const size_t want = 2 * c->model.table.n;
     tg_status status;
 
-    if ((status = tg_fields_check(state_fields, c, err)) ||
+    if ((status = tg_fields_check(state_fields, c, err)) || (status = tg_fields_check(best_fields, c, err)) ||
         (status = tg_history_check(&c->history, c->step, err)))
         return status;
+    if (c->best_step > c->step)
+        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_rows[0].name, c->best_step, c->step);
     if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
                        c->moments_read, want, c->step);
@@ -193,32 +208,44 @@ tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const
     return TG_OK;
 }
 
-/* How a text differs from the one that the run was trained on so far. */
-static tg_text_change compare_text(const tg_checkpoint *c, size_t tokens, size_t crc)
+/* Record a text, or that there is none (NULL).  Returns how it differs from the one that the run had so far.
+ */
+static tg_text_change record_text(const tg_tokens *text, size_t step, size_t *tokens, size_t *crc)
 {
-    if (c->step > 0 && c->text_tokens != tokens)
+    const size_t tokens_before = *tokens, crc_before = *crc;
+
+    *tokens = text ? text->count : 0;
+    *crc = text ? tg_tokens_crc(text) : 0;
+    if (step > 0 && *tokens != tokens_before)
         return TG_TEXT_OTHER_LENGTH;
-    if (c->step > 0 && c->text_crc != crc)
-        return TG_TEXT_OTHER;
-    return TG_TEXT_SAME;
+    return step > 0 && *crc != crc_before ? TG_TEXT_OTHER : TG_TEXT_SAME;
 }
 
 tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
-                                 tg_text_change *change, tg_err *err)
+                                 const tg_tokens *val, tg_text_changes *changes, tg_err *err)
 {
     const tg_settings *s = &c->settings;
     tg_model *m = &c->model;
-    const size_t crc = tg_tokens_crc(tokens);
+    const tg_held_out held_out = {s->val_fraction, s->val_blocks, val};
     tg_status status;
 
     if ((status = tg_tokenizer_same(m->tokenizer, tokens->tokenizer, err)) ||
-        (status = tg_batches_init(b, tokens, s->seed, s->context, s->val_fraction, err)))
+        (val && (status = tg_tokenizer_same(m->tokenizer, val->tokenizer, err))) ||
+        (status = tg_batches_init(b, tokens, s->seed, s->context, held_out, err)))
         return status;
-    *change = compare_text(c, tokens->count, crc);
-    c->text_tokens = tokens->count;
-    c->text_crc = crc;
+    changes->text = record_text(tokens, c->step, &c->text_tokens, &c->text_crc);
+    changes->val = record_text(val, c->step, &c->val_tokens, &c->val_crc);
     m->probe_count = tg_batches_probe(b, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
     return TG_OK;
+}
+
+bool tg_checkpoint_note_val(tg_checkpoint *c, double loss)
+{
+    if (c->best_step > 0 && !(loss < c->best_loss))
+        return false;
+    c->best_step = c->step;
+    c->best_loss = loss;
+    return true;
 }
 
 /* ---- a team */
@@ -227,7 +254,8 @@ tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_token
 struct outline {
     tg_config config;
     tg_settings settings;
-    size_t step, text_tokens, text_crc;
+    size_t step, text_tokens, text_crc, val_tokens, val_crc, best_step;
+    double best_loss;
     tg_history history;
 };
 
@@ -249,7 +277,8 @@ static tg_status empty_model(tg_model *m, const tg_config *config, const tg_toke
 tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team, const tg_tokenizer *tokenizer,
                                tg_err *err)
 {
-    struct outline o = {c->model.config, c->settings, c->step, c->text_tokens, c->text_crc, c->history};
+    struct outline o = {c->model.config, c->settings, c->step,      c->text_tokens, c->text_crc,
+                        c->val_tokens,   c->val_crc,  c->best_step, c->best_loss,   c->history};
     tg_model model;
     tg_status status;
 
@@ -264,11 +293,20 @@ tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team, const tg_t
     c->step = o.step;
     c->text_tokens = o.text_tokens;
     c->text_crc = o.text_crc;
+    c->val_tokens = o.val_tokens;
+    c->val_crc = o.val_crc;
+    c->best_step = o.best_step;
+    c->best_loss = o.best_loss;
     c->history = o.history;
     return TG_OK;
 }
 
 /* ---- writing */
+
+size_t tg_checkpoint_bytes(const tg_checkpoint *c)
+{
+    return 3 * c->model.table.count * sizeof(float);
+}
 
 /* A tensor's name, or with a prefix that of its moments. */
 static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
@@ -296,8 +334,10 @@ static tg_status put_state(const tg_checkpoint *c, tg_archive_writer *w, tg_err 
 {
     tg_status status;
 
-    if ((status = tg_fields_put(tg_settings_fields, &c->settings, w, err)) ||
-        (status = tg_fields_put(state_fields, c, w, err)))
+    if ((status = tg_fields_put(tg_settings_saved(&c->settings), &c->settings, w, err)) ||
+        (status = tg_fields_put(state_fields, c, w, err)) ||
+        (c->val_tokens > 0 && (status = tg_fields_put(val_fields, c, w, err))) ||
+        (c->best_step > 0 && (status = tg_fields_put(best_fields, c, w, err))))
         return status;
     return tg_history_put(&c->history, w, err);
 }

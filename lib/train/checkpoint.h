@@ -6,7 +6,7 @@
  *
  *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
  *     tg_checkpoint_resume(&run, ...)
- *     tg_checkpoint_use_text(&run, &batches, &tokens, &change)
+ *     tg_checkpoint_use_text(&run, &batches, &tokens, NULL, &change)
  *     steps (lib/train/trainer.h)
  *     tg_checkpoint_write(&run, fd)
  */
@@ -31,9 +31,13 @@ TG_API_BEGIN
 typedef struct tg_checkpoint {
     tg_model model; /* with flat parameters */
     tg_settings settings;
-    size_t step;         /* steps done; 0: untrained */
-    size_t text_tokens;  /* of the text: length ... */
-    size_t text_crc;     /* ... and the CRC-32 of its ids */
+    size_t step;        /* steps done; 0: untrained */
+    size_t text_tokens; /* of the text: length ... */
+    size_t text_crc;    /* ... and the CRC-32 of its ids */
+    size_t val_tokens;  /* the same of a text of its own for validation; 0: there is none */
+    size_t val_crc;
+    size_t best_step;    /* the step with the least validation loss, if that is kept (0: none yet) ... */
+    double best_loss;    /* ... and the loss */
     tg_history history;  /* of the losses */
     float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
@@ -70,14 +74,26 @@ typedef enum tg_text_change {
     TG_TEXT_OTHER /* of the same length */
 } tg_text_change;
 
+typedef struct tg_text_changes {
+    tg_text_change text,
+        val; /* of a text of its own for validation: also if there was none, or is none now */
+} tg_text_changes;
+
 /*
  * Train on this text from now on: cut it into windows (*b, which keeps a reference to
- * tokens), and record its length and CRC-32 in the checkpoint, and the first tokens of the
- * validation part as the model's probe.  The settings must be final.  TG_EDATA: the text is
- * shorter than a window, or its tokenizer is not the model's.
+ * tokens), and record its length and CRC-32 in the checkpoint, and the first tokens that are
+ * held out as the model's probe.  val: a text of its own for validation, or NULL; the same is
+ * recorded of it.  The settings must be final.  TG_EDATA: a text is shorter than a window, or
+ * its tokenizer is not the model's.
  */
 TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
-                                               tg_text_change *change, tg_err *err);
+                                               const tg_tokens *val, tg_text_changes *changes, tg_err *err);
+
+/* Note a validation loss of the current step.  Whether it is less than any before. */
+bool tg_checkpoint_note_val(tg_checkpoint *c, double loss);
+
+/* The bytes of its archive, at least. */
+size_t tg_checkpoint_bytes(const tg_checkpoint *c);
 
 /*
  * Give the other members of a team member 0's run: its config, settings and history; the parameters and

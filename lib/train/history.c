@@ -39,6 +39,17 @@ void tg_history_add(tg_history *h, size_t step, double loss)
     h->loss[h->n_losses++] = loss;
 }
 
+double tg_history_mean(const tg_history *h, size_t n)
+{
+    double sum = 0;
+
+    if (h->n_losses < n)
+        return nan("");
+    for (size_t i = h->n_losses - n; i < h->n_losses; i++)
+        sum += h->loss[i];
+    return sum / (double)n;
+}
+
 tg_status tg_history_put(const tg_history *h, tg_archive_writer *w, tg_err *err)
 {
     tg_status status;

@@ -34,6 +34,9 @@ typedef struct tg_history {
 /* The loss of a step, which follows those before it. */
 void tg_history_add(tg_history *h, size_t step, double loss);
 
+/* The mean of the last n losses that are kept; NaN: there are fewer. */
+double tg_history_mean(const tg_history *h, size_t n);
+
 /* Write it; nothing if it is empty.  Fails like tg_archive_put(). */
 TG_MUST_CHECK tg_status tg_history_put(const tg_history *h, tg_archive_writer *w, tg_err *err);
 

@@ -23,9 +23,15 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_DROPOUT] = REAL_ROW(dropout, 0, 0.99),
     [TG_SET_VAL_FRACTION] = REAL_ROW(val_fraction, 0, 0.9),
     [TG_SET_PRECISION] = TG_CHOICE_FIELD("train/precision", tg_settings, precision, TG_PRECISIONS),
+    [TG_SET_VAL_BLOCKS] = SIZE_ROW(val_blocks, 1, 1e6),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
+
+tg_fields tg_settings_saved(const tg_settings *s)
+{
+    return (tg_fields){rows, s->val_blocks > 1 ? TG_SETTINGS : TG_SET_VAL_BLOCKS};
+}
 
 tg_settings tg_settings_default(void)
 {
@@ -45,6 +51,7 @@ tg_settings tg_settings_default(void)
         .dropout = 0.0,
         .val_fraction = 0.1,
         .precision = TG_PRECISION_FLOAT32,
+        .val_blocks = 1,
     };
 }
 

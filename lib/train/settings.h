@@ -30,8 +30,9 @@ typedef struct tg_settings {
     double weight_decay;    /* AdamW */
     double clip;            /* limit of the gradient's global norm; 0: none */
     double dropout;         /* probability */
-    double val_fraction;    /* fraction of the text, at its end, for validation */
+    double val_fraction;    /* fraction of the text, at the end of each of val_blocks, for validation */
     tg_precision precision; /* to which products round their operands */
+    size_t val_blocks;      /* 1: the end of the text */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -55,11 +56,15 @@ typedef enum tg_setting_id {
     TG_SET_DROPOUT,
     TG_SET_VAL_FRACTION,
     TG_SET_PRECISION,
-    TG_SETTINGS /* how many */
+    TG_SET_VAL_BLOCKS, /* the last: 1, which earlier versions had, is not saved */
+    TG_SETTINGS        /* how many */
 } tg_setting_id;
 
 /* Their arrays, train/NAME; row i is tg_setting_id i's. */
 extern const tg_fields tg_settings_fields;
+
+/* The rows of those that are saved. */
+tg_fields tg_settings_saved(const tg_settings *s);
 
 /* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  min_lr
  * follows a given lr if it was a tenth of lr before, as by default, and is not given, too;

@@ -104,24 +104,6 @@ static bool usual_line(const sweep *s, const char *line, size_t n)
     return found;
 }
 
-/* The lines besides the usual ones: how many, and the last of them. */
-static size_t own_lines(const sweep *s, const outcome *o, const char **last, size_t *length)
-{
-    size_t count = 0;
-
-    for (const char *line = o->err.data; *line != '\0';) {
-        const size_t n = strcspn(line, "\n");
-
-        if (!usual_line(s, line, n)) {
-            count++;
-            *last = line;
-            *length = n;
-        }
-        line += n + (line[n] == '\n');
-    }
-    return count;
-}
-
 /* Whether a message names the fault. */
 static bool names_fault(const sweep *s, const char *line, size_t n)
 {
@@ -136,6 +118,41 @@ static bool names_fault(const sweep *s, const char *line, size_t n)
     if (s->kind == CLOSED)
         what = strerror(EBADF);
     return memmem(line, n, what, strlen(what)) != NULL;
+}
+
+/* Whether tg-train says that a save in the course of a run has failed, and why.  What the last one does
+ * decides about the status. */
+static bool is_tried_again(const sweep *s, const char *line, size_t n)
+{
+    static const char *const ends[] = {", and the next save tries again",
+                                       "; the run goes on, and this step does not count as the best"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        const size_t m = strlen(ends[i]);
+
+        if (n > m && strncmp(line + n - m, ends[i], m) == 0)
+            return strcmp(s->tool, "tg-train") == 0 && names_fault(s, line, n);
+    }
+    return false;
+}
+
+/* The lines besides the usual ones and those of saves that are tried again: how many, and the last of them.
+ */
+static size_t own_lines(const sweep *s, const outcome *o, const char **last, size_t *length)
+{
+    size_t count = 0;
+
+    for (const char *line = o->err.data; *line != '\0';) {
+        const size_t n = strcspn(line, "\n");
+
+        if (!usual_line(s, line, n) && !is_tried_again(s, line, n)) {
+            count++;
+            *last = line;
+            *length = n;
+        }
+        line += n + (line[n] == '\n');
+    }
+    return count;
 }
 
 /* One line on standard error: TOOL: why. */

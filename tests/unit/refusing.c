@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 static struct waiting {
@@ -75,6 +76,7 @@ ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t offset);
 void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
 int __real_munmap(void *at, size_t n);
 long __real_sysconf(int name);
+int __real_fstatvfs(int fd, struct statvfs *st);
 
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_close(int fd);
@@ -90,6 +92,7 @@ ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset);
 void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
 int __wrap_munmap(void *at, size_t n);
 long __wrap_sysconf(int name);
+int __wrap_fstatvfs(int fd, struct statvfs *st);
 
 int __wrap_open(const char *path, int flags, ...)
 {
@@ -174,6 +177,11 @@ int __wrap_munmap(void *at, size_t n)
 long __wrap_sysconf(int name)
 {
     return refused("sysconf") ? -1 : __real_sysconf(name);
+}
+
+int __wrap_fstatvfs(int fd, struct statvfs *st)
+{
+    return refused("fstatvfs") ? -1 : __real_fstatvfs(fd, st);
 }
 
 #ifdef __linux__

@@ -3,7 +3,7 @@
  * --wrap for these calls (unit.mk), says which call fails next:
  *
  *   open close stat fstat readlink lseek fsync flock read write pwrite mmap munmap sysconf
- *   getxattr fsetxattr fremovexattr
+ *   fstatvfs getxattr fsetxattr fremovexattr
  */
 #ifndef TG_TESTS_REFUSING_H
 #define TG_TESTS_REFUSING_H

@@ -793,6 +793,23 @@ static void test_read_only(void)
 
 /* ---- what is there */
 
+static void test_room(void)
+{
+    tg_save save;
+    tg_err err;
+    uint64_t room = 0;
+
+    CHECK_OK(tg_save_begin(&save, "roomy", &err), &err);
+    CHECK(tg_save_room(&save, &room) && room > 0);
+    refuse("fstatvfs", 1, EINTR);
+    CHECK(tg_save_room(&save, &room));
+    CHECK(refused_all());
+    refuse("fstatvfs", 1, ENOSYS); /* no room is no refusal where nobody can tell */
+    CHECK(!tg_save_room(&save, &room));
+    CHECK(refused_all());
+    tg_save_abort(&save);
+}
+
 static void test_examine_found(void)
 {
     bool exists;
@@ -1209,6 +1226,7 @@ int main(void)
     RUN(test_devices);
     RUN(test_read_only);
     RUN(test_beside);
+    RUN(test_room);
     RUN(test_examine_found);
     RUN(test_no_memory_for_name);
     RUN(test_stamps);

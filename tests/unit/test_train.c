@@ -79,6 +79,16 @@ static void permutation_hits_every_item_once(void)
 
 /* ---- batches */
 
+/* Each token marked by its place. */
+static tg_tokens marked_tokens(size_t n)
+{
+    tg_tokens marked = {.count = n, .width = 4, .data = malloc(4 * n)};
+
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(marked.data + 4 * i, &i, 4);
+    return marked;
+}
+
 static void an_epoch_uses_every_window_once(void)
 {
     enum { T = 7 };
@@ -88,14 +98,12 @@ static void an_epoch_uses_every_window_once(void)
     tg_err err;
     size_t total = 0;
 
-    CHECK_OK(tg_batches_init(&b, &stream, 1, T, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 1, T, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_EQ(b.train_tokens, 4500);
     CHECK_EQ(b.val_tokens, 500);
     /* mark each position by a value of its own, so that a window tells where it lay */
-    tg_tokens marked = {.count = sizeof text, .width = 4, .data = malloc(4 * sizeof text)};
-    for (uint32_t i = 0; i < sizeof text; i++)
-        memcpy(marked.data + 4 * i, &i, 4);
-    b.tokens = &marked;
+    tg_tokens marked = marked_tokens(sizeof text);
+    b.tokens = b.val = &marked;
     for (size_t w = 0; w < b.windows; w++) {
         tg_batches_train(&b, ids, targets, w, 1);
         for (size_t t = 0; t < T; t++) {
@@ -116,6 +124,73 @@ static void an_epoch_uses_every_window_once(void)
     free(marked.data);
 }
 
+/* Of 5,003 tokens in 7 blocks of 714, each has 142 at its end that are held out, the last one 5 more. */
+static void held_out_in_blocks(void)
+{
+    enum { T = 7, N = 5003, BLOCKS = 7, BLOCK = 714, TRAIN = BLOCK - 142 };
+    int32_t ids[T], targets[T];
+    tg_tokens marked = marked_tokens(N);
+    size_t used[N] = {0}, total = 0;
+    tg_batches b;
+    tg_err err;
+
+    CHECK_OK(tg_batches_init(&b, &marked, 1, T, (tg_held_out){0.2, BLOCKS, NULL}, &err), &err);
+    CHECK_EQ(b.train_tokens, BLOCKS * TRAIN);
+    CHECK_EQ(b.val_tokens, N - BLOCKS * TRAIN);
+    for (size_t w = 0; w < b.windows; w++) {
+        tg_batches_train(&b, ids, targets, w, 1);
+        CHECK(ids[0] % BLOCK + T < TRAIN && ids[0] / BLOCK < BLOCKS);
+        for (size_t t = 0; t < T; t++, total++)
+            used[ids[t]]++;
+        CHECK_EQ(targets[T - 1], ids[0] + T);
+    }
+    for (size_t w = 0; w < b.val_windows; w++) {
+        tg_batches_val(&b, ids, targets, w, 1, b.val_windows);
+        CHECK(ids[0] % BLOCK >= TRAIN && ids[0] % BLOCK + T < BLOCK);
+        for (size_t t = 0; t < T; t++, total++)
+            used[ids[t]]++;
+    }
+    for (size_t i = 0; i < N; i++)
+        CHECK(used[i] <= 1);
+    CHECK(total > N - BLOCKS * 4 * T);
+    CHECK_EQ(tg_batches_probe(&b, ids, T), T);
+    CHECK_EQ(ids[0], TRAIN);
+    /* another epoch shifts each block by itself */
+    size_t shifted = 0;
+    for (size_t w = b.windows; w < 2 * b.windows; w++) {
+        tg_batches_train(&b, ids, targets, w, 1);
+        CHECK(ids[0] % BLOCK + T < TRAIN);
+        shifted |= (size_t)1 << ids[0] % BLOCK % T;
+    }
+    CHECK((shifted & (shifted - 1)) != 0);
+    /* too many of them */
+    CHECK_OK(tg_batches_init(&b, &marked, 1, T, (tg_held_out){0.2, N, NULL}, &err), &err);
+    CHECK(b.val_tokens == 0 && b.val_windows == 0 && b.train_tokens == N && b.blocks == 1);
+    free(marked.data);
+}
+
+static void a_text_of_its_own_is_held_out(void)
+{
+    enum { T = 7 };
+    int32_t ids[T], targets[T];
+    tg_tokens marked = marked_tokens(2 * T + 1), short_one = marked;
+    tg_batches b, whole;
+    tg_err err;
+
+    CHECK_OK(tg_batches_init(&whole, &stream, 1, T, (tg_held_out){0, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 1, T, (tg_held_out){0.1, 3, &marked}, &err), &err);
+    CHECK(b.train_tokens == sizeof text && b.windows == whole.windows && b.blocks == 1);
+    CHECK(b.val_tokens == marked.count && b.val_windows == 2);
+    tg_batches_val(&b, ids, targets, 1, 1, 2);
+    CHECK(ids[0] == T && targets[T - 1] == 2 * T);
+    CHECK_EQ(tg_batches_probe(&b, ids, T), T);
+    CHECK_EQ(ids[1], 1);
+    short_one.count = T;
+    CHECK_EQ(tg_batches_init(&b, &stream, 1, T, (tg_held_out){0.1, 1, &short_one}, &err), TG_EDATA);
+    CHECK_HAS(err.message, "the validation text has 7 tokens");
+    free(marked.data);
+}
+
 static void texts_at_the_limit(void)
 {
     tg_tokens some = stream;
@@ -124,11 +199,11 @@ static void texts_at_the_limit(void)
     int32_t ids[64], targets[64];
 
     some.count = 64;
-    CHECK_EQ(tg_batches_init(&b, &some, 1, 64, 0.1, &err), TG_EDATA);
+    CHECK_EQ(tg_batches_init(&b, &some, 1, 64, (tg_held_out){0.1, 1, NULL}, &err), TG_EDATA);
     CHECK_HAS(err.message, "64 tokens");
     CHECK_HAS(err.message, "needs 65");
     some.count = 65;
-    CHECK_OK(tg_batches_init(&b, &some, 1, 64, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &some, 1, 64, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_EQ(b.windows, 1);
     CHECK_EQ(b.val_tokens, 0);
     for (uint64_t w = 0; w < 3; w++)
@@ -150,7 +225,7 @@ static void parts_shorter_than_a_window(void)
 
     some.count = 100;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        CHECK_OK(tg_batches_init(&b, &some, 1, 16, known[i].fraction, &err), &err);
+        CHECK_OK(tg_batches_init(&b, &some, 1, 16, (tg_held_out){known[i].fraction, 1, NULL}, &err), &err);
         CHECK_EQ(b.val_tokens, known[i].val);
         CHECK_EQ(b.train_tokens, 100 - known[i].val);
         CHECK_EQ(b.val_windows > 0, known[i].val > 0);
@@ -260,7 +335,9 @@ static void train_to(tg_checkpoint *run, size_t step)
     tg_step_report report;
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context,
+                             (tg_held_out){0.1, 1, NULL}, &err),
+             &err);
     CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
     while (run->step < step)
         CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
@@ -385,7 +462,7 @@ static void sizes_beyond_all_memory(void)
     tg_err err = {0};
 
     begin(&run);
-    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) < tg_matmul_work(tg_threads()) + (4 << 20));
     run.settings.batch = SIZE_MAX / 8;
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
@@ -662,32 +739,71 @@ static void a_run_knows_its_text(void)
     tg_tokens other = stream;
     tg_checkpoint run;
     tg_batches b;
-    tg_text_change change;
+    tg_text_changes change;
     tg_err err = {0};
 
     begin(&run);
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
-    CHECK_EQ(change, TG_TEXT_SAME);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_EQ(change.text, TG_TEXT_SAME);
     CHECK_EQ(run.text_tokens, sizeof text);
     CHECK_EQ(run.text_crc, tg_tokens_crc(&stream));
     CHECK_EQ(run.model.probe_count, 16); /* its context; from the validation part */
     for (size_t i = 0; i < 16; i++)
         CHECK_EQ(run.model.probe[i], text[4500 + i]);
     other.count--;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &other, &change, &err), &err);
-    CHECK_EQ(change, TG_TEXT_SAME); /* nothing is trained yet */
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &other, NULL, &change, &err), &err);
+    CHECK_EQ(change.text, TG_TEXT_SAME); /* nothing is trained yet */
     run.step = 1;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
-    CHECK_EQ(change, TG_TEXT_OTHER_LENGTH);
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
-    CHECK_EQ(change, TG_TEXT_SAME);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_EQ(change.text, TG_TEXT_OTHER_LENGTH);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_EQ(change.text, TG_TEXT_SAME);
     run.text_crc ^= 1;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &change, &err), &err);
-    CHECK_EQ(change, TG_TEXT_OTHER);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_EQ(change.text, TG_TEXT_OTHER);
     other.count = 16;
-    CHECK_EQ(tg_checkpoint_use_text(&run, &b, &other, &change, &err), TG_EDATA);
+    CHECK_EQ(tg_checkpoint_use_text(&run, &b, &other, NULL, &change, &err), TG_EDATA);
     CHECK_EQ(run.text_tokens, sizeof text);
     tg_checkpoint_free(&run);
+}
+
+static void a_run_knows_its_validation_text(void)
+{
+    tg_tokens val = stream;
+    tg_checkpoint run;
+    tg_batches b;
+    tg_text_changes change;
+    tg_err err = {0};
+
+    begin(&run);
+    run.step = 1;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK(change.val == TG_TEXT_SAME && run.val_tokens == 0 && run.val_crc == 0);
+    val.count = 100;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &val, &change, &err), &err);
+    CHECK(change.text == TG_TEXT_SAME && change.val == TG_TEXT_OTHER_LENGTH);
+    CHECK(run.val_tokens == 100 && run.val_crc == tg_tokens_crc(&val));
+    run.val_crc ^= 1;
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &val, &change, &err), &err);
+    CHECK_EQ(change.val, TG_TEXT_OTHER);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &val, &change, &err), &err);
+    CHECK_EQ(change.val, TG_TEXT_SAME);
+    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK(change.val == TG_TEXT_OTHER_LENGTH && run.val_tokens == 0 && run.val_crc == 0);
+    tg_checkpoint_free(&run);
+}
+
+static void the_least_validation_loss(void)
+{
+    tg_checkpoint run = {.step = 3};
+
+    CHECK(tg_checkpoint_note_val(&run, 2.5));
+    CHECK(run.best_step == 3 && run.best_loss == 2.5);
+    run.step = 4;
+    CHECK(!tg_checkpoint_note_val(&run, 2.5)); /* not less */
+    CHECK_EQ(run.best_step, 3);
+    CHECK(tg_checkpoint_note_val(&run, 2.25));
+    CHECK(run.best_step == 4 && run.best_loss == 2.25);
 }
 
 /* ---- the sum over a step's passes */
@@ -752,7 +868,7 @@ static void begin_passes(tg_checkpoint *run, tg_batches *b, size_t n)
 
     begin(run);
     run->settings.accumulate = n;
-    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, 16, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
 }
 
 static void passes_are_summed_in_a_tree(void)
@@ -1241,7 +1357,9 @@ static size_t step_until(tg_checkpoint *run, size_t limit, bool *abandoned)
     tg_step_report report;
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context,
+                             (tg_held_out){0.1, 1, NULL}, &err),
+             &err);
     CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
     t.watch = &watch;
     CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
@@ -1295,7 +1413,7 @@ static void an_abandoned_evaluation_has_no_loss(void)
     tg_err err;
 
     begin(&run);
-    CHECK_OK(tg_batches_init(&b, &stream, 0, run.settings.context, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, run.settings.context, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     t.watch = &watch;
     CHECK(isnan(tg_trainer_evaluate(&t, 7)) && t.pass.abandoned);
@@ -1320,7 +1438,7 @@ static void training_lowers_the_loss(void)
     begin(&run);
     run.settings.steps = 60;
     run.settings.lr = 1e-2;
-    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     before = tg_trainer_evaluate(&t, b.val_windows);
     CHECK_NEAR(before, log(256), 0.1);
@@ -1341,7 +1459,7 @@ static void a_loss_that_is_not_finite_stops(void)
     tg_err err;
 
     begin(&run);
-    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, 0.1, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     run.model.params[0] = INFINITY;
     for (size_t i = 0; i < run.model.table.entry[0].count; i++)
@@ -1362,6 +1480,8 @@ int main(void)
     RUN(philox_known_answers);
     RUN(permutation_hits_every_item_once);
     RUN(an_epoch_uses_every_window_once);
+    RUN(held_out_in_blocks);
+    RUN(a_text_of_its_own_is_held_out);
     RUN(texts_at_the_limit);
     RUN(parts_shorter_than_a_window);
     RUN(schedule);
@@ -1380,6 +1500,8 @@ int main(void)
     RUN(bf16_has_a_greatest_width);
     RUN(a_complete_run_keeps_its_settings);
     RUN(a_run_knows_its_text);
+    RUN(a_run_knows_its_validation_text);
+    RUN(the_least_validation_loss);
     RUN(passes_are_summed_in_a_tree);
     RUN(any_team_gets_the_same_bits);
     RUN(buffers_for_passes);

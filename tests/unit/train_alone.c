@@ -52,13 +52,13 @@ int main(int argc, char **argv)
     tg_tokens tokens = {0};
     tg_checkpoint run = {0};
     tg_batches batches;
-    tg_text_change change;
+    tg_text_changes change;
     tg_err err = {0};
 
     if (argc != 3)
         return 2;
     if (load(&tokens, argv[1], &err) || begin(&run, tokens.tokenizer, strtoul(argv[2], NULL, 10), &err) ||
-        tg_checkpoint_use_text(&run, &batches, &tokens, &change, &err) || train(&run, &batches, &err) ||
+        tg_checkpoint_use_text(&run, &batches, &tokens, NULL, &change, &err) || train(&run, &batches, &err) ||
         tg_checkpoint_write(&run, STDOUT_FILENO, &err))
         fprintf(stderr, "train_alone: %s\n", err.message);
     tg_checkpoint_free(&run);

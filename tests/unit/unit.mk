@@ -20,7 +20,7 @@ $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_,--wrap=infl
 REFUSING := $(addprefix $(BUILD)/unit/,test_bpe test_dump test_model_file test_save test_torch_model test_vocab_file)
 $(REFUSING): $(BUILD)/obj/tests/unit/refusing.o
 $(REFUSING): UNIT_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,open close stat fstat readlink lseek fsync flock read write pwrite mmap \
-             munmap sysconf getxattr fsetxattr fremovexattr)
+             munmap sysconf fstatvfs getxattr fsetxattr fremovexattr)
 
 # Compressed archives, which tg itself does not write.
 $(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
