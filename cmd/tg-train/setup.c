@@ -301,7 +301,8 @@ static tg_status compare_texts(const train_setup *s, tg_err *err)
 
 /*
  * The run's last save says which step is the best, and is written before the best model's own file is.  So
- * that file has this step; or, where the run was killed between the two, the last save is the best model.
+ * that file has this step; or, where the run was killed between the two, it has an earlier best, if any, and
+ * the last save is the best model.
  */
 static tg_status find_best(train_setup *s, tg_err *err)
 {
@@ -316,7 +317,7 @@ static tg_status find_best(train_setup *s, tg_err *err)
         (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, err)))
         return status;
     s->best_is_lost = c->best_step > 0 && c->best_step == c->step && step != c->step &&
-                      (step == 0 || s->source == s->target || cli_force);
+                      (step == 0 || (s->source == s->target && step < c->step) || cli_force);
     if (s->best_is_lost || step == c->best_step || s->complete)
         return TG_OK;
     if (step > 0 && !cli_force)
