@@ -169,7 +169,10 @@ DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/firs
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
 # them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
-MACHINE := $(shell $(CC) -dumpmachine)
+MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
+ifeq ($(MACHINE)$(filter clean dist help uninstall,$(MAKECMDGOALS)),)
+$(if $(shell command -v '$(firstword $(CC))'),,$(error CC=$(CC): there is no such compiler))
+endif
 ISAS := portable
 ifneq ($(filter x86_64-%,$(MACHINE)),)
 ISAS := amx avx512bf16 avx512 avx2 portable

@@ -167,6 +167,13 @@ setup() {
     done
 }
 
+@test "a compiler that is missing is one line" {
+    run -2 --separate-stderr make -C "$ROOT" -s CC=nonexistent BUILD="$PWD/build"
+    [[ ${#stderr_lines[@]} = 1 && $stderr = *"CC=nonexistent: there is no such compiler."* ]]
+    [[ ! -e build ]]
+    run -0 make -C "$ROOT" -s CC=nonexistent help
+}
+
 @test "the version names the commit in a checkout, and only there" {
     need git
     mkdir one
