@@ -216,7 +216,7 @@ long_run() {
     local status=0 train=tg-train
     [[ $BUILD != *asan* ]] || train="tg-train --steps 20" # 2,000 would take minutes
     cd "$LONG_RUN" || return 1
-    cp "${TG_TEST_DATA:-}/tinyshakespeare.txt" text || make_text 20000 > text
+    cp "${TG_TEST_DATA:-}/tinyshakespeare.txt" text || make_text 200000 > text
     OMP_NUM_THREADS=1 bash -o pipefail -c "tg-tokenize < text | $train" > out 2> err || status=$?
     echo $status > status
 }

@@ -66,7 +66,7 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "force", CLI_FLAG, &cli_force, NULL,
          "with -o: do not continue from FILE but replace it, whatever it is", 0, 0, NULL},
         setting(o, 'n', TG_SET_STEPS, "N",
-                "total number of steps (default: 2000, or 4000 of a short context)"),
+                "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text)"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),

@@ -221,7 +221,7 @@ static tg_status settle(train_setup *s, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
     s->origin = tg_recipe_origin(&s->run.model);
-    if (tg_checkpoint_resume(&s->run, &o->asked, o->given, &s->steps, err))
+    if (tg_checkpoint_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
     s->other_split = !same_split(&saved, &s->run.settings);

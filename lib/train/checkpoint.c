@@ -180,26 +180,15 @@ static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
     return check_settings(c, s, err);
 }
 
-/* The defaults of a run that begins.  Some follow its length and its context. */
-static void choose(const tg_checkpoint *c, tg_settings *s, const tg_settings *asked,
-                   const bool given[TG_SETTINGS])
-{
-    if (given[TG_SET_STEPS])
-        s->steps = asked->steps;
-    if (given[TG_SET_CONTEXT])
-        s->context = asked->context;
-    tg_recipe_choose(s, given[TG_SET_STEPS], &c->model, tg_recipe_origin(&c->model));
-}
-
-tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked, const bool given[TG_SETTINGS],
-                               size_t *steps, tg_err *err)
+tg_status tg_checkpoint_resume(tg_checkpoint *c, size_t tokens, const tg_settings *asked,
+                               const bool given[TG_SETTINGS], size_t *steps, tg_err *err)
 {
     tg_settings merged = c->settings;
     tg_status status;
 
-    if (c->step == 0)
-        choose(c, &merged, asked, given);
     tg_settings_merge(&merged, asked, given);
+    if (c->step == 0)
+        tg_recipe_choose(&merged, given, tokens, &c->model, tg_recipe_origin(&c->model));
     if ((status = settle(c, &merged, err)))
         return status;
     *steps = merged.steps;

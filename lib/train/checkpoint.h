@@ -58,13 +58,13 @@ TG_MUST_CHECK tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *er
 
 /*
  * Make the settings of a run that begins or continues final: where it begins, the defaults are
- * those for this model (lib/train/recipe.h); those that are asked for and given (by tg_setting_id)
- * replace the run's (tg_settings_merge), a context of 0 becomes the model's, and all are checked, by
- * themselves and against the model.  *steps is the total then.  A run that has done so many steps is
- * complete, and keeps its settings as they are. TG_EDATA, with the numbers; TG_EUSAGE: a precision that the
- * kernels in use do not have.
+ * those for this model and a text of so many tokens (lib/train/recipe.h; 0: not known); those that are asked
+ * for and given (by tg_setting_id) replace the run's (tg_settings_merge), a context of 0 becomes the model's,
+ * and all are checked, by themselves and against the model.  *steps is the total then.  A run that has done
+ * so many steps is complete, and keeps its settings as they are. TG_EDATA, with the numbers; TG_EUSAGE: a
+ * precision that the kernels in use do not have.
  */
-TG_MUST_CHECK tg_status tg_checkpoint_resume(tg_checkpoint *c, const tg_settings *asked,
+TG_MUST_CHECK tg_status tg_checkpoint_resume(tg_checkpoint *c, size_t tokens, const tg_settings *asked,
                                              const bool given[TG_SETTINGS], size_t *steps, tg_err *err);
 
 /* A text compared with the one that the run began with. */

@@ -52,16 +52,29 @@ static double learning_rate(const tg_model *model, tg_origin origin)
     return lr * fmin(1, narrower) / (origin == TG_ORIGIN_TRAINED ? 20 : 1);
 }
 
-void tg_recipe_choose(tg_settings *s, bool steps_given, const tg_model *model, tg_origin origin)
+/* The tokens of a step are s->accumulate * s->batch * T. */
+static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
+{
+    const size_t usual = T < 64 ? 4000 : 2000, least = 500;
+    const size_t eight_times = 8 * tokens / (s->accumulate * s->batch * T);
+
+    return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, eight_times));
+}
+
+void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, const tg_model *model,
+                      tg_origin origin)
 {
     const tg_config *c = &model->config;
-    const size_t T = s->context > 0 ? s->context : c->n_ctx;
     const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth();
 
-    if (!steps_given)
-        s->steps = T < 64 ? 4000 : 2000;
-    s->lr = learning_rate(model, origin);
-    s->min_lr = s->lr / 10;
-    s->warmup = tg_size_min(100, s->steps / 10);
-    s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
+    if (!given[TG_SET_STEPS])
+        s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
+    if (!given[TG_SET_LR])
+        s->lr = learning_rate(model, origin);
+    if (!given[TG_SET_MIN_LR])
+        s->min_lr = s->lr / 10;
+    if (!given[TG_SET_WARMUP])
+        s->warmup = tg_size_min(100, s->steps / 10);
+    if (!given[TG_SET_PRECISION])
+        s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
 }

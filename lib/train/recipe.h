@@ -38,19 +38,19 @@ tg_origin tg_recipe_origin(const tg_model *model);
 tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 
 /*
- * Replace the defaults in *s by those for this model and origin.  A vocabulary is one of more than 256 ids:
+ * Choose the settings that are not given (by tg_setting_id), for a model and a text of so many tokens (0: not
+ * known).  A vocabulary is one of more than 256 ids:
  *
- *   steps      2,000, and 4,000 if the context is below 64
+ *   steps      2,000, and 4,000 if the context is below 64; fewer, but at least 500, where that would be more
+ *              tokens than eight times the text, which a model then learns by heart
  *   lr         new weights: 0.004, with a vocabulary 0.003, times 128 / n_embd if that is below 1;
  *              trained weights: a twentieth of it
  *   min_lr     a tenth of lr
  *   warmup     a tenth of the steps, at most 100
  *   precision  bf16 where the kernels in use have instructions for it, and the width allows it
- *
- * steps_given: s->steps stays.  s->context is read (0: the model's).  Other settings that are given
- * replace these defaults afterwards.
  */
-void tg_recipe_choose(tg_settings *s, bool steps_given, const tg_model *model, tg_origin origin);
+void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, const tg_model *model,
+                      tg_origin origin);
 
 TG_API_END
 

@@ -387,12 +387,12 @@ static void a_fresh_checkpoint_is_read_again(void)
     run = save_and_read(&run);
     CHECK_EQ(run.step, 0);
     CHECK_EQ(run.settings.context, 0);
-    CHECK_OK(tg_checkpoint_resume(&run, &run.settings, none, &steps, &err), &err);
+    CHECK_OK(tg_checkpoint_resume(&run, 0, &run.settings, none, &steps, &err), &err);
     CHECK_EQ(run.settings.context, 16);
     run = save_and_read(&run);
     CHECK_EQ(run.settings.context, 16);
     run.settings.context = 17;
-    CHECK_EQ(tg_checkpoint_resume(&run, &run.settings, none, &steps, &err), TG_EDATA);
+    CHECK_EQ(tg_checkpoint_resume(&run, 0, &run.settings, none, &steps, &err), TG_EDATA);
     CHECK_HAS(err.message, "context 17 exceeds the model's 16");
     tg_checkpoint_free(&run);
 }
@@ -560,28 +560,51 @@ static void a_new_model_is_told_from_a_trained_one(void)
     tg_model_free(&m);
 }
 
+static const bool nothing_given[TG_SETTINGS];
+
 static void settings_follow_the_model(void)
 {
+    static const bool given[TG_SETTINGS] = {
+        [TG_SET_STEPS] = true, [TG_SET_LR] = true, [TG_SET_WARMUP] = true, [TG_SET_PRECISION] = true};
     tg_model m = {.config = {.n_embd = 128, .n_ctx = 64}, .tokenizer = stream.tokenizer};
     tg_settings s = tg_settings_default();
 
-    tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, &m, TG_ORIGIN_NEW);
     CHECK(s.steps == 2000 && s.lr == 4e-3 && s.min_lr == 4e-4 && s.warmup == 100);
     CHECK((s.precision == TG_PRECISION_BF16) == tg_matmul_has_bf16());
-    s.context = 32;
-    tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
-    CHECK(s.steps == 4000);
-    s.steps = 199;
     m.config.n_embd = 64; /* narrower ones have no more */
-    tg_recipe_choose(&s, true, &m, TG_ORIGIN_NEW);
-    CHECK(s.steps == 199 && s.lr == 4e-3 && s.warmup == 19);
+    tg_recipe_choose(&s, nothing_given, 0, &m, TG_ORIGIN_NEW);
+    CHECK(s.lr == 4e-3);
     m.config.n_embd = 768;
-    tg_recipe_choose(&s, true, &m, TG_ORIGIN_TRAINED);
+    tg_recipe_choose(&s, nothing_given, 0, &m, TG_ORIGIN_TRAINED);
     CHECK_NEAR(s.lr, 4e-3 / 6 / 20, 1e-18);
     m.config.n_embd = tg_matmul_depth() + 1;
-    tg_recipe_choose(&s, true, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, &m, TG_ORIGIN_NEW);
     CHECK(s.precision == TG_PRECISION_FLOAT32);
     CHECK(tg_recipe_config(stream.tokenizer).n_ctx == 64 && tg_recipe_config(stream.tokenizer).n_layer == 4);
+    /* what is given stays; what follows it follows */
+    s = (tg_settings){.steps = 7, .lr = 0.5, .warmup = 3, .precision = TG_PRECISION_BF16};
+    tg_recipe_choose(&s, given, 1, &m, TG_ORIGIN_NEW);
+    CHECK(s.steps == 7 && s.lr == 0.5 && s.min_lr == 0.05 && s.warmup == 3);
+    CHECK(s.precision == TG_PRECISION_BF16);
+}
+
+/* Eight times the text, in steps of 2 * 3 * 32 tokens. */
+static void a_short_text_is_not_learned_by_heart(void)
+{
+    static const struct {
+        size_t tokens, steps;
+    } cases[] = {{0, 4000},         {1, 500},      {500 * 24 + 23, 500}, {501 * 24, 501},
+                 {3999 * 24, 3999}, {96000, 4000}, {96024, 4000},        {SIZE_MAX / 8, 4000}};
+    tg_model m = {.config = {.n_embd = 128, .n_ctx = 64}, .tokenizer = stream.tokenizer};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tg_settings s = {.accumulate = 2, .batch = 3, .context = 32};
+
+        tg_recipe_choose(&s, nothing_given, cases[i].tokens, &m, TG_ORIGIN_NEW);
+        CHECK_EQ(s.steps, cases[i].steps);
+        CHECK_EQ(s.warmup, cases[i].steps >= 1000 ? 100 : cases[i].steps / 10);
+    }
 }
 
 static void a_vocabulary_has_a_rate_of_its_own(void)
@@ -591,7 +614,7 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     tg_err err = {0};
 
     CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
-    tg_recipe_choose(&s, false, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, &m, TG_ORIGIN_NEW);
     CHECK(s.lr == 3e-3);
     CHECK(tg_recipe_config(m.tokenizer).n_ctx == 32 && tg_recipe_config(m.tokenizer).n_layer == 2);
     CHECK(tg_recipe_config(m.tokenizer).vocab_size == 320);
@@ -699,9 +722,9 @@ static void bf16_has_a_greatest_width(void)
 
     begin(&run);
     asked.precision = TG_PRECISION_BF16;
-    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
     run.model.config.n_embd = tg_matmul_depth() + 1;
-    CHECK_EQ(tg_checkpoint_resume(&run, &asked, given, &steps, &err), TG_EUSAGE);
+    CHECK_EQ(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "precision bf16 is for up to 9216 channels, this model has 9217");
     tg_checkpoint_free(&run);
 }
@@ -717,18 +740,18 @@ static void a_complete_run_keeps_its_settings(void)
     begin(&run);
     run.step = 12;
     asked.batch = 5;
-    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
     CHECK(steps == 12 && run.settings.batch == 3);
     given[TG_SET_STEPS] = true;
     asked.steps = 11;
-    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
     CHECK(steps == 11 && run.settings.batch == 3 && run.settings.steps == 12);
     asked.steps = 13;
-    CHECK_OK(tg_checkpoint_resume(&run, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
     CHECK(steps == 13 && run.settings.batch == 5 && run.settings.steps == 13);
     given[TG_SET_CONTEXT] = true;
     asked.context = 17;
-    CHECK_EQ(tg_checkpoint_resume(&run, &asked, given, &steps, &err), TG_EDATA);
+    CHECK_EQ(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), TG_EDATA);
     CHECK_HAS(err.message, "context 17 exceeds the model's 16");
     CHECK_EQ(run.settings.context, 16);
     tg_checkpoint_free(&run);
@@ -1495,6 +1518,7 @@ int main(void)
     RUN(min_lr_follows_lr);
     RUN(a_new_model_is_told_from_a_trained_one);
     RUN(settings_follow_the_model);
+    RUN(a_short_text_is_not_learned_by_heart);
     RUN(a_vocabulary_has_a_rate_of_its_own);
     RUN(adamw_follows_its_formula);
     RUN(bf16_has_a_greatest_width);

@@ -17,7 +17,7 @@ static tg_status load(tg_tokens *tokens, const char *path, tg_err *err)
     return status ? status : tg_tokens_load_source(tokens, &source, SIZE_MAX, err);
 }
 
-static tg_status begin(tg_checkpoint *run, const tg_tokenizer *tokenizer, size_t steps, tg_err *err)
+static tg_status begin(tg_checkpoint *run, const tg_tokens *tokens, size_t steps, tg_err *err)
 {
     const tg_config config = tg_config_preset(TG_PRESET_DEFAULT);
     tg_settings asked = {0};
@@ -25,12 +25,12 @@ static tg_status begin(tg_checkpoint *run, const tg_tokenizer *tokenizer, size_t
     tg_model model;
     tg_status status;
 
-    if ((status = tg_model_create(&model, &config, tokenizer, 0, err)) ||
+    if ((status = tg_model_create(&model, &config, tokens->tokenizer, 0, err)) ||
         (status = tg_checkpoint_begin(run, &model, err)))
         return status;
     asked.steps = steps;
     given[TG_SET_STEPS] = true;
-    return tg_checkpoint_resume(run, &asked, given, &steps, err);
+    return tg_checkpoint_resume(run, tokens->count, &asked, given, &steps, err);
 }
 
 static tg_status train(tg_checkpoint *run, const tg_batches *batches, tg_err *err)
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 
     if (argc != 3)
         return 2;
-    if (load(&tokens, argv[1], &err) || begin(&run, tokens.tokenizer, strtoul(argv[2], NULL, 10), &err) ||
+    if (load(&tokens, argv[1], &err) || begin(&run, &tokens, strtoul(argv[2], NULL, 10), &err) ||
         tg_checkpoint_use_text(&run, &batches, &tokens, NULL, &change, &err) || train(&run, &batches, &err) ||
         tg_checkpoint_write(&run, STDOUT_FILENO, &err))
         fprintf(stderr, "train_alone: %s\n", err.message);
