@@ -199,6 +199,28 @@ small_bpe() {
     tg-tokenize -d --ids -m model.npz ids | cmp - short
 }
 
+@test "--offsets as JSON lines has what the table has" {
+    need python3
+    printf 'the cat, the\t"\\n 中\001 \\\\ ""' > short
+    tg-tokenize -t bpe.npz --offsets short > table
+    tg-tokenize -t bpe.npz --offsets --no-header --tsv short | cmp - <(tail -n +2 table)
+    tg-tokenize -t bpe.npz --offsets --json short > lines
+    tg-tokenize -t bpe.npz --offsets -f jsonl --no-header short | cmp - lines
+    [[ $(head -n 1 lines) = '{"id":257,"from":0,"to":3,"text":"the"}' ]]
+    python3 -c '
+import json, sys
+rows = [json.loads(line) for line in open("lines", encoding="utf-8")]
+print("\t".join(rows[0]))
+for row in rows:
+    print(row["id"], row["from"], row["to"], row["text"].replace("\"", "\\x22"), sep="\t")' | cmp - table
+    run -0 --separate-stderr tg-tokenize --offsets --json /dev/null
+    is_output ''
+    run -2 --separate-stderr tg-tokenize --ids --json short
+    [[ ${stderr_lines[0]} = "tg-tokenize: --format goes with --offsets "* ]]
+    run -2 --separate-stderr tg-tokenize --no-header short
+    [[ ${stderr_lines[0]} = "tg-tokenize: --no-header goes with --offsets "* ]]
+}
+
 @test "--pieces: a backslash in a longer token is doubled, so that no two tokens look alike" {
     # 256 is backslash n, 257 two tabs
     sed -e 's|ends.*|ends u4 258'"$(printf ' %d' {1..256} 258 260)"'|' -e 's|vocab_size.*|vocab_size i8 - 258|' \

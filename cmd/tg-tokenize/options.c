@@ -5,7 +5,7 @@
 
 /* The options that select the work, and --pattern. */
 struct given {
-    bool decode, count, ids, pieces, offsets, to, pattern;
+    bool decode, count, ids, pieces, offsets, to, pattern, lines;
 };
 
 static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
@@ -33,10 +33,14 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
          "print the ids, one per line, of text or of token archives, recognized likewise", 0, 0, NULL},
         {0, "pieces", CLI_FLAG, &g->pieces, NULL, "print the tokens' texts instead, quoted", 0, 0, NULL},
         {0, "offsets", CLI_FLAG, &g->offsets, NULL,
-         "print a table (TSV): id, offset of the token's first byte and of the byte after it, text; if the "
+         "print a table: id, offset of the token's first byte and of the byte after it, text; if the "
          "tokenizer changes text (Unicode's NFC), these are offsets in the changed text, and a message says "
          "so",
          0, 0, NULL},
+        {'f', "format", CLI_ENUM, &o->lines, TOKENIZE_LINES,
+         "with --offsets: tab-separated values, or a JSON object on each line", 0, 0, &g->lines},
+        {0, "no-header", CLI_FLAG, &o->no_header, NULL,
+         "with --offsets: leave out the line of titles of tab-separated values", 0, 0, NULL},
         {0, "to", CLI_ENUM, &o->format, TG_VOCAB_FORMATS, "write the tokenizer itself, in this format", 0, 0,
          &g->to},
         {0, "special", CLI_FLAG, &o->special, NULL,
@@ -93,6 +97,8 @@ static int find_work(tokenize_options *o, const struct given *g)
         chosen = one_of[i].name;
         o->work = one_of[i].work;
     }
+    if (o->work != WORK_OFFSETS && (g->lines || o->no_header))
+        return cli_usage("--%s goes with --offsets", g->lines ? "format" : "no-header");
     return CLI_OK;
 }
 

@@ -23,8 +23,14 @@ typedef enum tokenize_work {
     WORK_CONVERT  /* the tokenizer to a file */
 } tokenize_work;
 
+/* The lines of --offsets. */
+typedef enum tokenize_lines { LINES_TSV, LINES_JSONL } tokenize_lines;
+#define TOKENIZE_LINES "tsv|jsonl"
+
 typedef struct tokenize_options {
     tokenize_work work;
+    tokenize_lines lines;          /* WORK_OFFSETS */
+    bool no_header;                /* likewise: no line of titles */
     const char *tokenizer, *model; /* of -t and -m; NULL: not given */
     bool characters;               /* -t char */
     const tg_split *split;         /* &pattern, if that is given, or NULL */

@@ -4,6 +4,7 @@
 
 #include "cmd/tg-tokenize/job.h"
 #include "formats/crc.h"
+#include "formats/json.h"
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
@@ -86,8 +87,11 @@ static void put_number(text_out *t, uint64_t number, char end)
     put(t, &end, 1);
 }
 
+#define PUT(t, literal) put(t, literal, sizeof(literal) - 1)
+
 #define NUMBER 24        /* bytes of a number and what ends it */
 #define SHOWN_PER_BYTE 4 /* "\x00" */
+#define LINE 128         /* of --offsets without the token's text */
 
 static void put_shown(text_out *t, const unsigned char *token, size_t n)
 {
@@ -102,6 +106,19 @@ static void put_field(text_out *t, const unsigned char *token, size_t n)
 
     put_shown(t, token, n);
     t->n = begin + tg_label_field(field, field, t->n - begin);
+}
+
+/* The same as a string of JSON, without quotes.  It is shown in the second half of the room for it: escaped it
+ * is at most twice as long, so that what is written does not pass what is read. */
+static void put_string(text_out *t, const unsigned char *token, size_t n)
+{
+    const size_t room = SHOWN_PER_BYTE * n;
+    const char *shown = t->bytes + t->n + room;
+    const size_t length = tg_label_show_token(t->bytes + t->n + room, room + 1, token, n);
+    char escaped[TG_JSON_ESCAPE_MAX + 1];
+
+    for (size_t i = 0; i < length; i++)
+        put(t, escaped, tg_json_escape(escaped, (unsigned char)shown[i], ""));
 }
 
 /* ---- archives */
@@ -167,11 +184,36 @@ static tg_status take_pieces(tokenize_job *job, const tg_tokenizer *tok, const i
 static tg_status put_titles(tokenize_job *job, tg_err *err)
 {
     static const char titles[] = "id\tfrom\tto\ttext\n";
-    const tg_status status = job->tokens == 0 ? reserve(job, sizeof titles, err) : TG_OK;
+    tg_status status;
 
-    if (!status && job->tokens == 0)
+    if (job->tokens > 0 || job->o->lines == LINES_JSONL || job->o->no_header)
+        return TG_OK;
+    if (!(status = reserve(job, sizeof titles, err)))
         put(&job->text, titles, sizeof titles - 1);
     return status;
+}
+
+/* The line of a token whose text begins and ends at these offsets. */
+static void put_line(text_out *t, tokenize_lines lines, int32_t id, uint64_t from, uint64_t to,
+                     const unsigned char *token, size_t length)
+{
+    if (lines == LINES_TSV) {
+        put_number(t, (uint64_t)id, '\t');
+        put_number(t, from, '\t');
+        put_number(t, to, '\t');
+        put_field(t, token, length);
+        put(t, "\n", 1);
+        return;
+    }
+    PUT(t, "{\"id\":");
+    put_number(t, (uint64_t)id, ',');
+    PUT(t, "\"from\":");
+    put_number(t, from, ',');
+    PUT(t, "\"to\":");
+    put_number(t, to, ',');
+    PUT(t, "\"text\":\"");
+    put_string(t, token, length);
+    PUT(t, "\"}\n");
 }
 
 static tg_status take_offsets(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
@@ -184,13 +226,9 @@ static tg_status take_offsets(tokenize_job *job, const tg_tokenizer *tok, const 
         const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
 
         width = job->added || !tg_tokenizer_has_text(tok) ? 0 : length;
-        if ((status = reserve(job, 3 * NUMBER + SHOWN_PER_BYTE * length + 2, err)))
+        if ((status = reserve(job, LINE + 2 * SHOWN_PER_BYTE * length, err)))
             break;
-        put_number(&job->text, (uint64_t)ids[t], '\t');
-        put_number(&job->text, job->at, '\t');
-        put_number(&job->text, job->at + width, '\t');
-        put_field(&job->text, token, length);
-        put(&job->text, "\n", 1);
+        put_line(&job->text, job->o->lines, ids[t], job->at, job->at + width, token, length);
         if (!job->from_archive)
             job->tokens_crc = tg_crc32(job->tokens_crc, token, width);
         job->at += width;
