@@ -126,14 +126,14 @@ setup() {
 }
 
 @test "options and operands mix, -- ends options, letters go together" {
-    printf 'a\n' > -file
+    printf 'a\n' > -xfile
     printf 'b\n' > b
-    run -0 --separate-stderr tg-tokenize b -c -- -file
+    run -0 --separate-stderr tg-tokenize b -c -- -xfile
     is_output 4
-    run -0 --separate-stderr tg-tokenize -c -- -file -
+    run -0 --separate-stderr tg-tokenize -c -- -xfile -
     is_output 2
-    run -2 --separate-stderr tg-tokenize -c -file
-    said "unknown option -f"
+    run -2 --separate-stderr tg-tokenize -c -xfile
+    said "unknown option -x"
     run -2 --separate-stderr tg-tokenize -dc b
     said "--decode and --count cannot be combined"
 }
