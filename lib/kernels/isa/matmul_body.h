@@ -58,7 +58,7 @@ INLINE size_t panel_of(size_t left)
     return tg_size_min(left, part_of(left, NR, NR_UNIT));
 }
 
-static void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
+OUT_OF_LINE void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
 {
     pack_b(panel, b_from(op, at->k0, j), op->b_col, op->b_row, n, at->kc, type_of_b(op));
 }
@@ -169,7 +169,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
         finish_halves(op, e.c, NR, at->i0 + i, panel->j, m, panel->n);
 }
 
-static void block(const tg_matmul *op, const struct block *at, const struct part *part)
+OUT_OF_LINE void block(const tg_matmul *op, const struct block *at, const struct part *part)
 {
     const size_t rows = tg_ceil_div(at->mc, MR), words = words_of(at->kc);
     const size_t b_next = part->b_panels_n > 1 ? NR * words : 0;

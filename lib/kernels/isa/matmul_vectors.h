@@ -289,27 +289,33 @@ INLINE void part_tile(const float *a, const float *b, size_t words, const struct
         store_columns(sum, e, m, n, vectors);
 }
 
-INLINE void some_rows(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,
-                      size_t n, const size_t rows)
+#define TILE(name, rows, vectors)                                                                            \
+    OUT_OF_LINE void name(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m,  \
+                          size_t n)                                                                          \
+    {                                                                                                        \
+        part_tile(a, b, words, e, m, n, rows, vectors);                                                      \
+    }
+TILE(upper_1, MR / 2, 1)
+TILE(upper_2, MR / 2, 2)
+TILE(upper_all, MR / 2, NV)
+TILE(rows_1, MR, 1)
+TILE(rows_2, MR, 2)
+TILE(rows_all, MR, NV)
+
+OUT_OF_LINE void whole_tile(const float *a, const float *b, size_t words, const struct epilogue *e)
 {
-    if (n <= VL)
-        part_tile(a, b, words, e, m, n, rows, 1);
-    else if (n <= 2 * VL)
-        part_tile(a, b, words, e, m, n, rows, 2);
-    else
-        part_tile(a, b, words, e, m, n, rows, NV);
+    for (size_t r = 0; r < MR; r++) /* prefetch where the sums will go */
+        for (size_t v = 0; v < NV; v++)
+            __builtin_prefetch(e->c + r * e->ldc + v * VL, 1);
+    part_tile(a, b, words, e, MR, NR, MR, NV);
 }
 
-static void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
+INLINE void tile(const float *a, const float *b, size_t words, const struct epilogue *e, size_t m, size_t n)
 {
-    if (m == MR && n == NR) {
-        for (size_t r = 0; r < MR; r++) /* prefetch where the sums will go */
-            for (size_t v = 0; v < NV; v++)
-                __builtin_prefetch(e->c + r * e->ldc + v * VL, 1);
-        part_tile(a, b, words, e, MR, NR, MR, NV);
-    } else if (m <= MR / 2) {
-        some_rows(a, b, words, e, m, n, MR / 2);
-    } else {
-        some_rows(a, b, words, e, m, n, MR);
-    }
+    if (m == MR && n == NR)
+        whole_tile(a, b, words, e);
+    else if (m <= MR / 2)
+        (n <= VL ? upper_1 : n <= 2 * VL ? upper_2 : upper_all)(a, b, words, e, m, n);
+    else
+        (n <= VL ? rows_1 : n <= 2 * VL ? rows_2 : rows_all)(a, b, words, e, m, n);
 }
