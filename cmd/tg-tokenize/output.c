@@ -108,8 +108,8 @@ static void put_field(text_out *t, const unsigned char *token, size_t n)
     t->n = begin + tg_label_field(field, field, t->n - begin);
 }
 
-/* The same as a string of JSON, without quotes.  It is shown in the second half of the room for it: escaped it
- * is at most twice as long, so that what is written does not pass what is read. */
+/* The same as a string of JSON, without quotes.  The visible text is put into the second half of the room:
+ * escaped it is at most twice as long, so that what is written does not pass what is read. */
 static void put_string(text_out *t, const unsigned char *token, size_t n)
 {
     const size_t room = SHOWN_PER_BYTE * n;
