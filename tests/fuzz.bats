@@ -12,10 +12,10 @@ targets() {
     sed -n 's/^\([a-z_]*\) .*/\1/p' "$ROOT/tests/fuzz/targets"
 }
 
-# replay NAME N: its corpus, and N mutations of each input; adds to $inputs.
+# replay NAME HOW: run its corpus, with this argument for the driver.
 replay() {
-    run -0 timeout 1800 "$BUILD/fuzz/$1" "-$2" "$ROOT/tests/fuzz/corpus/$1"/* < /dev/null
-    inputs=$((inputs + ${lines[-1]% inputs}))
+    unzip -qj "$ROOT/tests/fuzz/corpus/$1.zip" -d "$1"
+    run -0 timeout 1800 "$BUILD/fuzz/$1" "$2" "$1"/* < /dev/null
 }
 
 # Whether the library's objects are those of -flto: gcc's have such sections, clang's begin with BC.
@@ -24,17 +24,20 @@ is_lto() {
 }
 
 @test "fuzz: the corpus, and mutations of it" {
+    need unzip
     inputs=0
     mutations=10
     ! soak || mutations=1000
     for name in $(targets); do
-        replay "$name" $mutations
+        replay "$name" "-$mutations"
+        inputs=$((inputs + ${lines[-1]% inputs}))
     done
     [[ $inputs -gt 1000 ]]
     cases "$inputs" "inputs of $(targets | wc -l) fuzzers"
 }
 
 @test "fuzz: allocations and reads of the library that fail, one or all from one on, for each of the corpus" {
+    need unzip
     if [[ ! -e $BUILD/libtg-failing.a ]]; then
         ! is_lto || skip "built with -flto: objcopy cannot rename the library's allocations"
         echo "no $BUILD/libtg-failing.a: make fuzzers first"
@@ -42,7 +45,7 @@ is_lto() {
     fi
     failures=0
     for name in $(targets); do
-        ASAN_OPTIONS=detect_leaks=0 run -0 timeout 1800 "$BUILD/fuzz/$name" -failing "$ROOT/tests/fuzz/corpus/$name"/* < /dev/null
+        ASAN_OPTIONS=detect_leaks=0 replay "$name" -failing
         [[ ${lines[-1]} =~ ^[0-9]+\ inputs,\ ([0-9]+)\ failures$ ]]
         failures=$((failures + BASH_REMATCH[1]))
     done
@@ -54,9 +57,10 @@ is_lto() {
     for file in "$ROOT"/tests/fuzz/fuzz_*.c; do
         name=${file##*/fuzz_}
         targets | grep -qx "${name%.c}"
-        [[ -n $(ls "$ROOT/tests/fuzz/corpus/${name%.c}") ]]
+        [[ -s $ROOT/tests/fuzz/corpus/${name%.c}.zip ]]
     done
     [[ $(targets | wc -l) = $(find "$ROOT/tests/fuzz" -name 'fuzz_*.c' | wc -l) ]]
+    [[ $(targets | wc -l) = $(find "$ROOT/tests/fuzz/corpus" -mindepth 1 | wc -l) ]]
 }
 
 @test "fuzz: the planted bugs apply to the code as it is, twenty or more, each for a fuzzer that exists" {
