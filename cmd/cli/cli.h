@@ -40,9 +40,6 @@ void cli_say(const char *format, ...) TG_PRINTF(1, 2);
 /* The same for a note: what a tool has done or is about to do.  --quiet leaves it out. */
 void cli_note(const char *format, ...) TG_PRINTF(1, 2);
 
-/* Whether nothing is printed to stderr from now on: of several processes, one speaks. */
-void cli_mute(bool mute);
-
 /* Like cli_say(), with a reference to --help.  Returns CLI_USAGE. */
 int cli_usage(const char *format, ...) TG_PRINTF(1, 2);
 
@@ -56,6 +53,15 @@ bool cli_stdout_failed(void);
 /* Flush and close stdout, and report a failure of this or any earlier write.  Returns the exit code.  If
  * nothing was written there, this does nothing. */
 int cli_close_stdout(void);
+
+/* ---- stderr.c */
+
+/* Whether nothing is printed to stderr from now on: of several processes, one speaks. */
+void cli_mute(bool mute);
+
+/* End the redrawn line, if one is shown, so that later output starts on a new line.  cli_say() and
+ * cli_report() do this themselves. */
+void cli_progress_end(void);
 
 /* ---- options.c */
 
@@ -152,6 +158,14 @@ void cli_may_write(const char *path);
  */
 cli_option cli_field_option(const tg_field *f, void *object, const char *metavar, char name[CLI_NAME_SIZE]);
 
+/* ---- path.c */
+
+/* Whether a path is "-": standard input or output. */
+bool cli_is_dash(const char *path);
+
+/* The ending of a file's name, without its dot: "png"; NULL: it has none. */
+const char *cli_ending(const char *path);
+
 /* ---- input.c */
 
 /* -m FILE, else $TG_MODEL, else "model.npz". */
@@ -164,9 +178,6 @@ void cli_close_input(int fd);                 /* leaves standard input open; acc
 
 /* What to do where a context is too short. */
 #define CLI_LONGER_CONTEXT "tg-init --n-ctx makes models with a longer one"
-
-/* Whether a path is "-": standard input or output. */
-bool cli_is_dash(const char *path);
 
 /* The files that a tool's operands name; "-", standard input, if there are no operands. */
 typedef struct cli_files {
@@ -242,9 +253,6 @@ TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
  * where that cannot be told, it has. */
 TG_MUST_CHECK tg_status cli_output_room(const char *path, size_t bytes, tg_err *err);
 
-/* The ending of a file's name, without its dot: "png"; NULL: it has none. */
-const char *cli_ending(const char *path);
-
 /* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
  * the same regular file. */
 TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
@@ -305,10 +313,6 @@ typedef struct cli_job {
 
 /* Begin one; the watch, which is job's, never abandons. */
 const tg_watch *cli_job_begin(cli_job *job, const char *what);
-
-/* End the redrawn line, if one is shown, so that later output starts on a new line.  cli_say() and
- * cli_report() do this themselves. */
-void cli_progress_end(void);
 
 /* ---- signals.c */
 

@@ -15,11 +15,6 @@ const char *cli_model_path(const char *given)
     return path && *path != '\0' ? path : "model.npz";
 }
 
-bool cli_is_dash(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
-
 cli_files cli_files_of(char **argv, int operands)
 {
     static char *standard_input[] = {"-"};

@@ -6,30 +6,13 @@
 #include "cmd/cli/private.h"
 #include "formats/path.h"
 
-static tg_status in_use(const char *path, long holder, const char *work, tg_err *err)
-{
-    return holder > 0 ? tg_fail(err, TG_EIO, "%s: process %ld is %s it", path, holder, work)
-                      : tg_fail(err, TG_EIO, "%s: another process is %s it", path, work);
-}
-
-tg_status cli_check_unlocked(const char *path, tg_err *err)
-{
-    bool held;
-    long holder;
-    const tg_status status = tg_lock_examine(path, &held, &holder, err);
-
-    if (status) /* without a target there is no lock, and the output itself will say why */
-        return status == TG_ENOMEM ? status : TG_OK;
-    return held ? in_use(path, holder, "training", err) : TG_OK;
-}
-
 /* What keeps the lock file from being made usually keeps the tool from saving, too. */
 static tg_status explain(const tg_lock *lock, const char *path, const char *work, tg_err *err)
 {
     tg_err why = *err;
 
     if (err->sys == EWOULDBLOCK)
-        return in_use(path, lock->holder, work, err);
+        return cli_in_use(path, lock->holder, work, err);
     if (cli_output_check(path, err))
         return err->code;
     return tg_fail(err, why.code, "%s: %s; --no-lock goes without a lock", path, why.message);

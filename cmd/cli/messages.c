@@ -9,15 +9,8 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
-static const char *tool_name = "tg";
 static int stdout_errno; /* of a failed write to stdout, if known */
 static bool stdout_used; /* other than by stdio */
-static volatile sig_atomic_t muted;
-static bool quiet;
-
-const cli_option cli_quiet_option = {
-    'q', "quiet", CLI_FLAG, &quiet, NULL, "print no notes and no progress; errors and warnings stay",
-    0,   0,       NULL};
 
 /* Open /dev/null on `fd` if that is closed, so that the tool does not open one of its files there.  open()
  * returns the lowest free descriptor, so the caller must go upwards from 0. */
@@ -31,16 +24,11 @@ static void fill_descriptor(int fd, int flags)
 
 void cli_init(const char *name)
 {
-    tool_name = name;
+    cli_set_tool_name(name);
     fill_descriptor(STDIN_FILENO, O_WRONLY); /* reading it fails with EBADF, as if it were closed */
     fill_descriptor(STDOUT_FILENO, O_RDONLY);
     fill_descriptor(STDERR_FILENO, O_WRONLY);
     cli_begin_signals();
-}
-
-const char *cli_tool_name(void)
-{
-    return tool_name;
 }
 
 /* Print one line.  Bytes from files and arguments are escaped, so that they cannot break it. */
@@ -49,26 +37,11 @@ static void say(const char *format, va_list ap, const char *tail)
 {
     char text[2048], shown[4096];
 
-    if (muted || vsnprintf(text, sizeof text, format, ap) < 0)
+    if (cli_is_muted() || vsnprintf(text, sizeof text, format, ap) < 0)
         return;
     cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
     cli_progress_end();
-    fprintf(stderr, "%s: %s%s\n", tool_name, shown, tail);
-}
-
-void cli_mute(bool mute)
-{
-    muted = mute;
-}
-
-bool cli_is_muted(void)
-{
-    return muted;
-}
-
-bool cli_is_quiet(void)
-{
-    return quiet;
+    fprintf(stderr, "%s: %s%s\n", cli_tool_name(), shown, tail);
 }
 
 void cli_say(const char *format, ...)
@@ -84,7 +57,7 @@ void cli_note(const char *format, ...)
 {
     va_list ap;
 
-    if (quiet)
+    if (cli_is_quiet())
         return;
     va_start(ap, format);
     say(format, ap, "");
@@ -96,7 +69,7 @@ int cli_usage(const char *format, ...)
     char hint[64];
     va_list ap;
 
-    snprintf(hint, sizeof hint, " (see %s --help)", tool_name);
+    snprintf(hint, sizeof hint, " (see %s --help)", cli_tool_name());
     va_start(ap, format);
     say(format, ap, hint);
     va_end(ap);

@@ -250,14 +250,6 @@ tg_status cli_output_spares_model(const char *output, const char *model, tg_err 
     return status;
 }
 
-const char *cli_ending(const char *path)
-{
-    const char *name = tg_path_name(path);
-    const char *dot = strrchr(name, '.');
-
-    return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;
-}
-
 bool cli_output_is_stream(const char *path)
 {
     struct stat st;

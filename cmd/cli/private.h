@@ -23,6 +23,13 @@ void cli_report_unknown(const cli_tool *tool, const char *typed, size_t n);
 /* The tool's options, by number: its own, then those that all tools have; then NULL. */
 const cli_option *cli_get_option(const cli_tool *tool, size_t number);
 
+/* The tool's own option with this name, or NULL. */
+const cli_option *cli_own_option(const cli_tool *tool, const char *name);
+
+/* The value of --format that an option of cli_get_option() stands for: --json, --tsv.  NULL: it is another
+ * one. */
+const char *cli_format_meant(const cli_option *o);
+
 /* Print to standard output, close it, and exit. */
 void cli_show_help(const cli_tool *tool);
 int cli_show_completions(const cli_tool *tool, const char *shell); /* CLI_USAGE: no such shell */
@@ -40,6 +47,10 @@ int cli_filter_calls(void);
 
 /* ---- locks */
 
+/* Fail with TG_EIO: process `holder`, if > 0, or another one is at `work` on a file, "FILE: process 1234 is
+ * `work` it". */
+TG_MUST_CHECK tg_status cli_in_use(const char *path, long holder, const char *work, tg_err *err);
+
 /* Check that no process holds the lock of a file (cli_lock()).  TG_EIO: one does, which the message names. */
 TG_MUST_CHECK tg_status cli_check_unlocked(const char *path, tg_err *err);
 
@@ -47,8 +58,9 @@ TG_MUST_CHECK tg_status cli_check_unlocked(const char *path, tg_err *err);
 
 extern const cli_option cli_quiet_option;
 
-/* The name given to cli_init(). */
+/* The name given to cli_init(), which sets it. */
 const char *cli_tool_name(void);
+void cli_set_tool_name(const char *name);
 
 /* Whether --quiet leaves out notes and progress. */
 bool cli_is_quiet(void);
@@ -58,6 +70,9 @@ bool cli_is_muted(void);
 
 /* Standard output is written to, other than by stdio: cli_close_stdout() will close it. */
 void cli_uses_stdout(void);
+
+/* Show the first n bytes of `line` in place of the line that the cursor is on. */
+void cli_redraw_line(const char *line, size_t n);
 
 /* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);

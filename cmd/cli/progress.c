@@ -1,5 +1,4 @@
 /* cli: the terminal, and the progress line on it. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,8 +12,6 @@
 #define REDRAW_SECONDS 0.1 /* between updates of a redrawn line */
 #define LINE_SECONDS 10    /* between lines that are not redrawn */
 #define QUIET_SECONDS 1    /* a job that takes no longer shows no progress */
-
-static volatile sig_atomic_t line_open; /* the cursor is at the end of a redrawn line */
 
 double cli_now(void)
 {
@@ -86,9 +83,8 @@ void cli_progress(const char *line)
         fprintf(stderr, "%s\n", line);
         return;
     }
-    line_open = 1; /* first: cli_say_at_once() may come in between */
     /* the last column stays free: some terminals wrap after writing to it */
-    fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
+    cli_redraw_line(line, fitting(line, (width < 2 ? 80 : width) - 1));
 }
 
 static bool show_job(void *context, double share)
@@ -110,23 +106,4 @@ const tg_watch *cli_job_begin(cli_job *job, const char *what)
 
     *job = (cli_job){what, now, now, {show_job, job}};
     return &job->watch;
-}
-
-void cli_progress_end(void)
-{
-    if (line_open)
-        fputc('\n', stderr);
-    line_open = 0;
-}
-
-void cli_say_at_once(const char *line)
-{
-    const size_t n = strlen(line);
-
-    if (cli_is_muted())
-        return;
-    if (line_open)
-        (void)!write(STDERR_FILENO, "\n", 1);
-    line_open = 0;
-    (void)!write(STDERR_FILENO, line, n);
 }

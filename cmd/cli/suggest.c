@@ -85,12 +85,7 @@ static const struct foreign {
 
 static bool has(const cli_tool *tool, const char *option)
 {
-    if (strcmp(option, FILES) == 0)
-        return tool->files;
-    for (const cli_option *o = tool->options; o->name; o++)
-        if (strcmp(o->name, option) == 0)
-            return true;
-    return false;
+    return strcmp(option, FILES) == 0 ? tool->files : cli_own_option(tool, option) != NULL;
 }
 
 /* Whether a name in the list "a|b|c" begins with `typed`, which is long enough to mean one. */
