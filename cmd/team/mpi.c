@@ -18,8 +18,6 @@
 #define FINALIZE_SECONDS 10
 #define LEAST_SECONDS 10 /* in which all must have begun: MPI itself takes some */
 
-team_wire team_w = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* ---- the thread */
 
 /* Everybody tells everybody where it runs. */
@@ -79,19 +77,6 @@ static tg_status join(tg_err *err)
     }
     team_expect_beats();
     return TG_OK;
-}
-
-void team_wait_for_caller(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(LOOK_SECONDS * 1e9);
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    pthread_cond_timedwait(&team_w.to_thread, &team_w.lock, &until);
 }
 
 static void note_parted(void)

@@ -67,7 +67,12 @@ typedef struct team_wire {
     tg_err err;
 } team_wire;
 
+/* ---- mpi_wire.c */
+
 extern team_wire team_w;
+
+/* Wait for a word of the caller, but not for long.  The lock is held. */
+void team_wait_for_caller(void);
 
 /* ---- mpi_life.c: signs of life; a process that is lost */
 
@@ -87,10 +92,5 @@ void team_say_goodbye(void);  /* and wait until all have */
 /* ---- mpi_flow.c: messages */
 
 void team_run_flow(const tg_flow *flow);
-
-/* ---- mpi.c */
-
-/* Wait for a word of the caller, but not for long.  The lock is held. */
-void team_wait_for_caller(void);
 
 #endif
