@@ -23,6 +23,8 @@ TG_MUST_CHECK tg_status tg_info_add_stats(tg_info_tensor *t, const tg_stored *s,
 /* TG_EDATA: a tensor has numbers that are not finite. */
 TG_MUST_CHECK tg_status tg_info_check_finite(const tg_info_tensor *t, tg_err *err);
 
+/* ---- the readers */
+
 /* The archives in a source, which this closes; other projects' files. */
 TG_MUST_CHECK tg_status tg_info_read_archives(tg_info *info, tg_source *source, const tg_info_want *want,
                                               tg_err *err);
