@@ -9,7 +9,7 @@
 #include "lib/text/encoder.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
-#include "lib/vocab/vocab_builder.h"
+#include "lib/vocab/vocab_tokens.h"
 
 /* ---- what llama.cpp cannot hold */
 

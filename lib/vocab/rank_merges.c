@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/vocab/vocab_builder.h"
+#include "lib/vocab/vocab_tokens.h"
 
 /* A part of the token that is being encoded, itself a token, stored at its first byte. */
 struct part {

@@ -10,6 +10,7 @@
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/rank_merges.h"
 #include "lib/vocab/vocab_builder.h"
+#include "lib/vocab/vocab_tokens.h"
 
 /* ---- the special tokens of tiktoken's encodings, which their files lack */
 

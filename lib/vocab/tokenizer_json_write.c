@@ -8,7 +8,7 @@
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
-#include "lib/vocab/vocab_builder.h"
+#include "lib/vocab/vocab_tokens.h"
 
 #define REFUSAL "a tokenizer.json cannot hold this vocabulary: "
 

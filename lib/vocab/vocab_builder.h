@@ -79,17 +79,4 @@ TG_MUST_CHECK tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_
 /* A zeroed builder is fine. */
 void tg_vocab_builder_free(tg_vocab_builder *b);
 
-/*
- * A table of a vocabulary's ordinary tokens, to be freed.  TG_EDATA: two are equal; the message has
- * their ids.
- * TG_ENOMEM.  After a failure *table needs no free.
- */
-TG_MUST_CHECK tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err);
-
-/* The first byte that is not a token; -1: all are. */
-int tg_vocab_missing_byte(const tg_token_table *table);
-
-/* The bytes of token id, which is below v->n. */
-const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n);
-
 #endif
