@@ -10,13 +10,6 @@
 
 #define VOCAB_BLOCK 64 /* a new model's vocab_size is a multiple of this */
 
-const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
-{
-    size_t i = tg_params_index(&m->table, kind, layer);
-
-    return i == m->table.n ? NULL : m->weight[i];
-}
-
 /* Place all parameters.  The padding must be zero, as the arena's memory initially is,
  * because operations on the whole buffer include it. */
 static void place(tg_arena *arena, void *context)
