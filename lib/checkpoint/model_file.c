@@ -1,179 +1,21 @@
 #include "lib/checkpoint/model_file.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/torch_file.h"
 #include "lib/base/finite.h"
-#include "lib/base/grow.h"
-#include "lib/base/size.h"
 #include "lib/checkpoint/model_format.h"
 #include "lib/text/bare_ids.h"
-
-/* ---- notes */
-
-tg_status tg_notes_add(tg_notes *notes, tg_err *err, const char *format, ...)
-{
-    char line[TG_ERR_MAX];
-    va_list args;
-
-    if (notes->n == TG_NOTES_MAX)
-        return TG_OK;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (!notes->line)
-        notes->line = calloc(TG_NOTES_MAX, sizeof *notes->line);
-    if (!notes->line || !(notes->line[notes->n] = malloc(strlen(line) + 1)))
-        return tg_fail_memory(err, sizeof line, "a note");
-    strcpy(notes->line[notes->n++], line);
-    return TG_OK;
-}
-
-void tg_notes_free(tg_notes *notes)
-{
-    for (size_t i = 0; i < notes->n; i++)
-        free(notes->line[i]);
-    free(notes->line);
-    *notes = (tg_notes){0};
-}
-
-/* ---- files in memory */
-
-static void unload(tg_loaded *file)
-{
-    tg_tensor_list_free(&file->list);
-    for (size_t i = 0; i < file->n_kept; i++)
-        free(file->kept[i]);
-    free(file->kept);
-    tg_source_close(&file->source);
-    if (file->fd >= 0)
-        close(file->fd);
-    free(file->path);
-    free(file);
-}
-
-/* Bytes of a pipe or a device that are read at most, unless it begins like a file of tensors. */
-#define OTHER_MAX ((size_t)64 << 20)
-
-static tg_status read_to_end(tg_source *source, tg_err *err)
-{
-    tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
-
-    if (status)
-        return status;
-    switch (tg_format_recognize(source->next, source->ready)) {
-    case TG_FORMAT_ZIP:
-    case TG_FORMAT_SAFETENSORS:
-    case TG_FORMAT_GGUF:
-    case TG_FORMAT_LLMC_MODEL:
-        return tg_source_all(source, PTRDIFF_MAX, err);
-    default:
-        return tg_source_all(source, source->map ? PTRDIFF_MAX : OTHER_MAX, err);
-    }
-}
-
-static tg_status open_path(tg_loaded *file, tg_err *err)
-{
-    struct stat st;
-    int sys;
-
-    file->fd = tg_path_open(file->path);
-    if (file->fd < 0) {
-        sys = errno;
-        (void)tg_fail(err, TG_EIO, "%s", strerror(sys));
-        if (err)
-            err->sys = sys;
-        return TG_EIO;
-    }
-    if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return tg_fail(err, TG_EDATA, "a directory, expected a file");
-    return tg_source_open(&file->source, file->fd, err);
-}
-
-/* Load what the file's source has; open the path, if it has none. */
-static tg_status load(tg_loaded *file, const char *path, tg_err *err)
-{
-    tg_status status;
-
-    if (!(file->path = malloc(strlen(path) + 1)))
-        return tg_fail_memory(err, strlen(path), "a path");
-    strcpy(file->path, path);
-    if ((file->source.fd < 0 && (status = open_path(file, err))) ||
-        (status = read_to_end(&file->source, err)))
-        return status;
-    file->bytes = file->source.next;
-    file->n = file->source.ready;
-    file->mapped = file->source.map != NULL;
-    return TG_OK;
-}
-
-tg_source tg_loaded_take_source(tg_loaded *file)
-{
-    const tg_source source = file->source;
-
-    file->source = (tg_source){.fd = -1};
-    return source;
-}
-
-tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err)
-{
-    const tg_status status = tg_grow(&file->kept, &file->kept_capacity, file->n_kept + 1, sizeof(void *),
-                                     "the list of tensors", err);
-
-    if (status) {
-        free(memory);
-        return status;
-    }
-    file->kept[file->n_kept++] = memory;
-    return TG_OK;
-}
-
-/* Takes the source over, unless it is NULL; path is then its name. */
-static tg_status add_file(tg_model_file *f, const char *path, tg_source *source, tg_loaded **loaded,
-                          tg_err *err)
-{
-    tg_loaded *file = calloc(1, sizeof *file);
-    tg_status status =
-        tg_grow(&f->file, &f->file_capacity, f->n_files + 1, sizeof(void *), "the list of files", err);
-
-    if (!status && !file)
-        status = tg_fail_memory(err, sizeof *file, "a file");
-    if (status) {
-        free(file);
-        if (source)
-            tg_source_close(source);
-        return status;
-    }
-    file->fd = -1;
-    file->source = source ? *source : (tg_source){.fd = -1};
-    if (load(file, path, err)) {
-        unload(file);
-        return tg_err_in(err, path);
-    }
-    *loaded = f->file[f->n_files++] = file;
-    return TG_OK;
-}
-
-tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded, tg_err *err)
-{
-    return add_file(f, path, NULL, loaded, err);
-}
-
-/* ---- opening */
 
 void tg_model_file_close(tg_model_file *f)
 {
     tg_model_free(&f->own);
     for (size_t i = 0; i < f->n_files; i++)
-        unload(f->file[i]);
+        tg_loaded_free(f->file[i]);
     free(f->file);
     free(f->values);
     tg_params_free(&f->table);
@@ -277,7 +119,7 @@ static tg_status open_any(tg_model_file *f, const char *path, tg_source *source,
     tg_status status;
 
     if ((!source && (status = tg_path_examine(path, &st, &exists, err))) ||
-        (!S_ISDIR(st.st_mode) && (status = add_file(f, path, source, &file, err))))
+        (!S_ISDIR(st.st_mode) && (status = tg_model_file_add(f, path, source, &file, err))))
         return status;
     for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
         if ((*format)->recognize(file))

@@ -57,6 +57,12 @@ extern const tg_model_format *const tg_model_formats[];
 TG_MUST_CHECK tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded,
                                            tg_err *err);
 
+/* The same of a source, which is taken over, also after a failure; path is then its name.  NULL: of the path.
+ */
+TG_MUST_CHECK tg_status tg_model_file_add(tg_model_file *f, const char *path, tg_source *source,
+                                          tg_loaded **loaded, tg_err *err);
+void tg_loaded_free(tg_loaded *file); /* tg_model_file_close() does this */
+
 /* Hand the source over to a reader that closes it; the bytes stay where they are until then. */
 tg_source tg_loaded_take_source(tg_loaded *file);
 

@@ -1,9 +1,6 @@
 /* The values of a parameter, from the tensors where they are stored. */
-#define _DEFAULT_SOURCE /* madvise */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
@@ -157,16 +154,6 @@ tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const
     }
     *values = buffer->x;
     return tg_model_file_read(buffer->x, f, i, transposed, err);
-}
-
-void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n)
-{
-    unsigned char *at = (unsigned char *)bytes;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)at % page;
-    const size_t after = ((uintptr_t)at + n) % page; /* bytes of the page that another tensor may need next */
-
-    if (file->mapped && at >= file->bytes && at < file->bytes + file->n && before + n > after)
-        (void)madvise(at - before, before + n - after, MADV_DONTNEED);
 }
 
 void tg_model_file_release(const tg_model_file *f, size_t i)

@@ -5,8 +5,16 @@
 #ifndef TG_CHECKPOINT_TORCH_H
 #define TG_CHECKPOINT_TORCH_H
 
+#include "formats/torch_file.h"
 #include "lib/base/status.h"
 #include "lib/checkpoint/model_format.h"
+
+/* Open a file in memory, whose storages are read once for their checksums, and then taken out of it.  Errors
+ * as tg_torch_open(). */
+TG_MUST_CHECK tg_status tg_torch_open_loaded(tg_torch *t, tg_loaded *file, tg_err *err);
+
+/* The dict of tensors: under a name that training programs use, or the whole. */
+const tg_pickle_value *tg_torch_find_state(const tg_torch *t);
 
 /*
  * List the tensors of a file that is a state dict, or has one under "model", "state_dict" or

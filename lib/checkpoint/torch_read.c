@@ -21,36 +21,6 @@ struct reading {
     const tg_names *names;
 };
 
-/* Storages are read once for their checksums. */
-static void release(void *file, const void *at, size_t n)
-{
-    tg_loaded_forget(file, at, n);
-}
-
-static tg_status open_file(tg_torch *t, tg_loaded *file, tg_err *err)
-{
-    const tg_status status = tg_torch_open(t, file->bytes, file->n, err);
-
-    t->release = release;
-    t->context = file;
-    return status;
-}
-
-/* The dict of tensors: under a name that training programs use, or the whole. */
-static const tg_pickle_value *find_state(const tg_torch *t)
-{
-    static const char *const names[] = {"model", "state_dict", "model_state_dict"};
-    const tg_pickle_value *const root = tg_pickle_root(&t->pickle);
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const tg_pickle_value *const state = tg_pickle_find(&t->pickle, root, names[i]);
-
-        if (state && state->kind == TG_PICKLE_DICT)
-            return state;
-    }
-    return root;
-}
-
 /* ---- nanoGPT's model_args */
 
 static tg_status take_size(size_t *size, const char *name, const tg_pickle_value *v, tg_err *err)
@@ -217,11 +187,11 @@ static tg_status turn(const struct reading *r, tg_err *err)
 
 static tg_status read_model(struct reading *r, const char *path, tg_err *err)
 {
-    tg_status status = open_file(&r->t, r->file, err);
+    tg_status status = tg_torch_open_loaded(&r->t, r->file, err);
 
     if (status)
         return status;
-    r->state = find_state(&r->t);
+    r->state = tg_torch_find_state(&r->t);
     r->args = tg_pickle_find(&r->t.pickle, tg_pickle_root(&r->t.pickle), "model_args");
     status = r->args ? take_args(r, err) : take_beside(r, path, err);
     if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, &r->transposed, err)) ||
@@ -237,17 +207,6 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
 
     tg_torch_transposed_free(&r.transposed);
     tg_torch_close(&r.t);
-    return status;
-}
-
-tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err)
-{
-    tg_torch t;
-    tg_status status = open_file(&t, file, err);
-
-    if (!status)
-        status = tg_torch_list(&file->list, &t, find_state(&t), NULL, err);
-    tg_torch_close(&t);
     return status;
 }
 
