@@ -85,9 +85,10 @@
 #include "lib/learn/learn.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
-#include "lib/text/tokens.h"
-#include "lib/text/tokens_read.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/tokens/tokens.h"
+#include "lib/tokens/tokens_read.h"
+#include "lib/tokens/tokens_write.h"
 #include "lib/vocab/vocab_file.h"
 #include "lib/learn/vocab_learner.h"
 

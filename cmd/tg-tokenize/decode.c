@@ -2,7 +2,7 @@
 #include "cmd/tg-tokenize/job.h"
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
-#include "lib/text/tokens_read.h"
+#include "lib/tokens/tokens_read.h"
 
 #define IDS ((size_t)1 << 12) /* ids at a time */
 

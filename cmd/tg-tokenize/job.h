@@ -13,7 +13,7 @@
 #include "formats/source.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokens_write.h"
 
 /* Text not yet written. */
 typedef struct text_out {

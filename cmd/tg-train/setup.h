@@ -13,7 +13,7 @@
 #include "formats/lock.h"
 #include "formats/stamp.h"
 #include "lib/base/status.h"
-#include "lib/text/tokens.h"
+#include "lib/tokens/tokens.h"
 #include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
 

@@ -13,6 +13,7 @@
 #include "lib/bpe/pairs.h"
 #include "lib/bpe/prefix_filter.h"
 #include "lib/bpe/token_table.h"
+#include "lib/text/kind.h"
 
 typedef struct tg_bpe {
     tg_bpe_vocab vocab; /* its arrays are the following, from an archive or a caller */
@@ -36,6 +37,8 @@ typedef struct tg_bpe {
     tg_borders borders;        /* of ordinary tokens */
     tg_prefix_filter prefixes; /* of ordinary tokens, if there are blocks */
 } tg_bpe;
+
+extern const tg_tokenizer_kind tg_tokenizer_kind_bpe; /* bpe.c */
 
 /* Long pieces are encoded in blocks if no token has more bytes than this. */
 #define TG_BPE_BLOCKS_TOKEN ((size_t)1024)

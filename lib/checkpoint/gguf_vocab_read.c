@@ -5,6 +5,7 @@
 #include "lib/bpe/bpe.h"
 #include "lib/checkpoint/gguf_vocab.h"
 #include "lib/text/chars.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_builder.h"

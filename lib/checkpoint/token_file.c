@@ -16,8 +16,8 @@
 #include "lib/base/size.h"
 #include "lib/text/bare_ids.h"
 #include "lib/text/ids.h"
-#include "lib/text/tokens_read.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokens_read.h"
+#include "lib/tokens/tokens_write.h"
 
 #define CHUNK ((size_t)1 << 16) /* ids read at once: TG_SOURCE_PEEK bytes */
 #define CHUNK_MAX ((size_t)1 << 20)

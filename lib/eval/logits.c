@@ -7,7 +7,7 @@
 #include "formats/archive.h"
 #include "lib/base/arena.h"
 #include "lib/base/size.h"
-#include "lib/text/chunk.h"
+#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
 
 struct tg_logits_writer {

@@ -7,6 +7,7 @@
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 #include "lib/nn/tensor.h"
+#include "lib/tokens/tokenizer_read.h"
 
 #define VOCAB_BLOCK 64 /* a new model's vocab_size is a multiple of this */
 

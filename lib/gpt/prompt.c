@@ -6,7 +6,7 @@
 #include "lib/base/size.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
-#include "lib/text/tokens.h"
+#include "lib/tokens/tokens.h"
 
 /* The padding of the model's embedding is no token of a text. */
 static tg_status check_ids(const tg_prompt *p, const tg_model *model, tg_err *err)

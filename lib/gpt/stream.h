@@ -3,7 +3,7 @@
  *
  * (lib/gpt/prompt.h holds a whole text.)  The ids come from memory, or from a descriptor: text,
  * or one token archive or several in a row.
- * Memory: a chunk of tokens (lib/text/chunk.h) and the encoder.
+ * Memory: a chunk of tokens (lib/tokens/chunk.h) and the encoder.
  */
 #ifndef TG_GPT_STREAM_H
 #define TG_GPT_STREAM_H
@@ -16,7 +16,7 @@
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
 #include "lib/text/encoder.h"
-#include "lib/text/tokens_read.h"
+#include "lib/tokens/tokens_read.h"
 
 TG_API_BEGIN
 

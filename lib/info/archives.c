@@ -9,6 +9,7 @@
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/info/parts.h"
+#include "lib/tokens/tokenizer_read.h"
 
 #define STEP ((size_t)1 << 16)  /* bytes of an array at a time; a multiple of every element's size */
 #define TEXT_MAX ((size_t)1023) /* bytes of a text that is shown */

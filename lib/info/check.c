@@ -4,7 +4,7 @@
 
 #include "lib/dump/dump_read.h"
 #include "lib/info/parts.h"
-#include "lib/text/tokens_read.h"
+#include "lib/tokens/tokens_read.h"
 #include "lib/vocab/vocab_file.h"
 
 static tg_status check_model(int fd, tg_err *err)

@@ -1,7 +1,7 @@
 /*
  * kind: the interface of a kind of tokenizer, for the files that implement one.
  *
- * To add a kind, write a file with one tg_tokenizer_kind and list it in kinds.c.  Everything
+ * To add a kind, write a file with one tg_tokenizer_kind and list it in lib/tokens/kinds.c.  Everything
  * else (archives, token streams, models, tools) reaches it through that list.
  *
  * A kind has two states, both zeroed when they begin: the tokenizer's, of `size` bytes, which
@@ -19,6 +19,11 @@
 #include "lib/text/tokenizer.h"
 
 #define TG_KIND_NAME_SIZE 16 /* of a kind's name, its NUL included */
+
+/* The arrays of every tokenizer; those of its kind begin with the same word. */
+#define TG_TOKENIZER_PREFIX "tokenizer/"
+#define TG_TOKENIZER_KIND TG_TOKENIZER_PREFIX "kind"
+#define TG_TOKENIZER_VOCAB_SIZE TG_TOKENIZER_PREFIX "vocab_size"
 
 typedef struct tg_tokenizer_kind {
     const char *name; /* tokenizer/kind */
@@ -78,12 +83,7 @@ typedef struct tg_tokenizer_kind {
     void (*stop)(void *encoder);
 } tg_tokenizer_kind;
 
-/* All kinds that archives may name, the tools' default first, then NULL.  (kinds.c holds
- * nothing else, so that a test can link its own list.) */
-extern const tg_tokenizer_kind *const tg_tokenizer_kinds[];
-
 extern const tg_tokenizer_kind tg_tokenizer_kind_bytes; /* bytes.c */
-extern const tg_tokenizer_kind tg_tokenizer_kind_bpe;   /* bpe.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_ids;   /* bare_ids.c */
 

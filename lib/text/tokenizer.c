@@ -10,10 +10,6 @@
 #include "lib/text/ids.h"
 #include "lib/text/kind.h"
 
-#define PREFIX "tokenizer/"
-#define KIND PREFIX "kind"
-#define VOCAB_SIZE PREFIX "vocab_size"
-
 struct tg_tokenizer {
     const tg_tokenizer_kind *kind;
     size_t vocab_size; /* 0 until it is sealed */
@@ -21,29 +17,6 @@ struct tg_tokenizer {
     atomic_size_t owners;
     max_align_t state[]; /* kind->size bytes */
 };
-
-/* ---- the kinds */
-
-static const tg_tokenizer_kind *find_kind(const char *name)
-{
-    for (size_t i = 0; tg_tokenizer_kinds[i]; i++)
-        if (strcmp(tg_tokenizer_kinds[i]->name, name) == 0)
-            return tg_tokenizer_kinds[i];
-    return NULL;
-}
-
-/* No kind has this name: the message lists those that exist. */
-static tg_status unknown_kind(const char *name, tg_status code, tg_err *err)
-{
-    char known[128] = "";
-    size_t n = 0;
-
-    /* unreached: too many names: there are four short ones */
-    for (size_t i = 0; tg_tokenizer_kinds[i] && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s\"%s\"", i > 0 ? ", " : "",
-                              tg_tokenizer_kinds[i]->name);
-    return tg_fail(err, code, KIND " is \"%s\": this version knows %s", name, known);
-}
 
 /* ---- the identity */
 
@@ -82,9 +55,10 @@ static bool describe_array(const tg_tokenizer *tok, const int64_t *vocab_size, s
 {
     *a = (tg_array){0};
     if (i == 0) {
-        *a = (tg_array){.name = KIND, .dtype = {'S', strlen(tok->kind->name)}, .data = tok->kind->name};
+        *a = (tg_array){
+            .name = TG_TOKENIZER_KIND, .dtype = {'S', strlen(tok->kind->name)}, .data = tok->kind->name};
     } else if (i == 1) {
-        *a = (tg_array){.name = VOCAB_SIZE, .dtype = TG_I64, .data = vocab_size};
+        *a = (tg_array){.name = TG_TOKENIZER_VOCAB_SIZE, .dtype = TG_I64, .data = vocab_size};
     } else if (!tok->kind->array || !tok->kind->array(tok->state, i - 2, a)) {
         return false;
     }
@@ -153,25 +127,6 @@ tg_status tg_tokenizer_seal(tg_tokenizer *tok, size_t vocab_size, tg_err *err)
     tok->vocab_size = vocab_size;
     compute_identity(tok);
     return TG_OK;
-}
-
-tg_status tg_tokenizer_create(const tg_tokenizer **out, const char *name, tg_err *err)
-{
-    const tg_tokenizer_kind *kind = name ? find_kind(name) : tg_tokenizer_kinds[0];
-    tg_tokenizer *tok;
-    tg_status status;
-
-    *out = NULL;
-    if (!kind)
-        return unknown_kind(name, TG_EUSAGE, err);
-    if ((status = tg_tokenizer_begin(&tok, kind, err)))
-        return status;
-    status = tg_tokenizer_seal(tok, 0, err);
-    if (status)
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
-    return status;
 }
 
 /* ---- sharing */
@@ -296,74 +251,4 @@ tg_status tg_tokenizer_put(const tg_tokenizer *tok, tg_archive_writer *w, tg_err
             return status;
     }
     return TG_OK;
-}
-
-static tg_status take_kind(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a, tg_err *err)
-{
-    char name[TG_KIND_NAME_SIZE];
-    const tg_tokenizer_kind *kind;
-    tg_status status = tg_archive_get_text(r, a, name, sizeof name, err);
-
-    if (status)
-        return status;
-    if (!(kind = find_kind(name)))
-        return unknown_kind(name, TG_EDATA, err);
-    return tg_tokenizer_begin(&draft->tok, kind, err);
-}
-
-static tg_status take_vocab_size(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a,
-                                 tg_err *err)
-{
-    const tg_status status = tg_archive_get_size(r, a, &draft->vocab_size, err);
-
-    if (status)
-        return status;
-    if (draft->vocab_size >= 1 && draft->vocab_size <= TG_VOCAB_MAX)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, VOCAB_SIZE " is %zu, expected 1 to %zu", draft->vocab_size, TG_VOCAB_MAX);
-}
-
-tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a, bool *taken,
-                            tg_err *err)
-{
-    const tg_tokenizer *tok = draft->tok;
-    bool known = false;
-    tg_status status = TG_OK;
-
-    *taken = strncmp(a->name, PREFIX, strlen(PREFIX)) == 0;
-    if (!*taken)
-        return TG_OK;
-    if (strcmp(a->name, KIND) == 0)
-        return take_kind(draft, r, a, err);
-    if (strcmp(a->name, VOCAB_SIZE) == 0)
-        return take_vocab_size(draft, r, a, err);
-    if (!tok)
-        return tg_fail(err, TG_EDATA, "%s comes before " KIND, a->name);
-    if (tok->kind->take)
-        status = tok->kind->take(draft->tok->state, r, a, &known, err);
-    if (status || known)
-        return status;
-    return tg_fail(err, TG_EDATA, "%s is not an array of tokenizer \"%s\"", a->name, tok->kind->name);
-}
-
-tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_tokenizer_draft *draft, tg_err *err)
-{
-    tg_status status;
-
-    *tok = NULL;
-    if (!draft->tok)
-        return tg_fail(err, TG_EDATA, KIND " is missing");
-    if (draft->vocab_size == 0)
-        return tg_fail(err, TG_EDATA, VOCAB_SIZE " is missing");
-    if ((status = tg_tokenizer_seal(draft->tok, draft->vocab_size, err)))
-        return status;
-    *tok = draft->tok;
-    *draft = (tg_tokenizer_draft){0};
-    return TG_OK;
-}
-
-void tg_tokenizer_draft_free(tg_tokenizer_draft *draft)
-{
-    tg_tokenizer_free(draft->tok);
-    *draft = (tg_tokenizer_draft){0};
 }

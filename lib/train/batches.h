@@ -16,7 +16,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/status.h"
-#include "lib/text/tokens.h"
+#include "lib/tokens/tokens.h"
 
 TG_API_BEGIN
 

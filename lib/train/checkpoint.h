@@ -20,7 +20,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
-#include "lib/text/tokens.h"
+#include "lib/tokens/tokens.h"
 #include "lib/train/batches.h"
 #include "lib/train/history.h"
 #include "lib/train/settings.h"

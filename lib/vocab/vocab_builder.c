@@ -5,6 +5,7 @@
 
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/rank_merges.h"

@@ -14,6 +14,7 @@
 #include "formats/source.h"
 #include "lib/base/choice.h"
 #include "lib/bpe/bpe.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "lib/vocab/foreign.h"
 
 #define VERSION 1

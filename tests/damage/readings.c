@@ -13,7 +13,7 @@
 #include "lib/dump/dump_read.h"
 #include "lib/info/info.h"
 #include "lib/text/ids.h"
-#include "lib/text/tokens_read.h"
+#include "lib/tokens/tokens_read.h"
 #include "lib/train/checkpoint.h"
 #include "lib/vocab/vocab_file.h"
 

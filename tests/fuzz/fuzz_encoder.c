@@ -13,6 +13,7 @@
 #include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "tests/fuzz/input.h"
 #include "tests/unit/ref_bpe.h"
 

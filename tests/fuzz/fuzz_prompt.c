@@ -13,7 +13,8 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/prompt.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/fuzz/input.h"
 #include "tests/unit/ref_bpe.h"
 

@@ -12,8 +12,9 @@
 #include "formats/llmc.h"
 #include "lib/checkpoint/token_file.h"
 #include "lib/text/bare_ids.h"
-#include "lib/text/tokens.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/tokens/tokens.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/fuzz/input.h"
 
 #define OUT_MAX ((size_t)1 << 18)

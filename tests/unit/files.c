@@ -3,7 +3,8 @@
 #include <unistd.h>
 
 #include "lib/text/tokenizer.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/unit/check.h"
 
 FILE *file_of(const void *data, size_t n)

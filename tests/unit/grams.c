@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
-#include "lib/text/kind.h"
+#include "lib/tokens/kinds.h"
 
 #define BYTES 256
 #define LETTERS 42 /* 256 + 42^2 + 42^3 ids at most */

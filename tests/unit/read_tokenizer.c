@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"
 
 tg_status read_tokenizer(const tg_tokenizer **tok, FILE *f, tg_err *err)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/text/chars.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"
 
 tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx)

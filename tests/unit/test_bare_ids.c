@@ -6,8 +6,9 @@
 
 #include "lib/text/bare_ids.h"
 #include "lib/text/encoder.h"
-#include "lib/text/tokens.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/tokens/tokens.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/unit/check.h"
 
 static const tg_tokenizer *create(size_t n)

@@ -8,6 +8,7 @@
 #include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/text/kind.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
 #include "tests/unit/read_tokenizer.h"

@@ -10,6 +10,7 @@
 #include "lib/bpe/bpe.h"
 #include "lib/checkpoint/gguf_vocab.h"
 #include "lib/text/chars.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
 

@@ -17,7 +17,7 @@
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/prompt.h"
-#include "lib/text/chunk.h"
+#include "lib/tokens/chunk.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
 #include "tests/unit/ref_gpt.h"

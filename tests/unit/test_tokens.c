@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "lib/base/size.h"
-#include "lib/text/chunk.h"
+#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"
-#include "lib/text/tokens.h"
-#include "lib/text/tokens_read.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/tokens/tokens.h"
+#include "lib/tokens/tokens_read.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
 

@@ -17,7 +17,7 @@
 #include "lib/checkpoint/model_format.h"
 #include "lib/checkpoint/token_file.h"
 #include "lib/text/bare_ids.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
 #include "tests/unit/refusing.h"

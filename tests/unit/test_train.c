@@ -12,6 +12,7 @@
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 #include "lib/text/bare_ids.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"

@@ -2,6 +2,7 @@
  * Vocabularies from other projects' files and back: good ones, ones that ask for what there is not,
  * damaged and hostile ones, and with memory failing.
  */
+#include "lib/tokens/tokenizer_read.h"
 #include "lib/vocab/vocab_file.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@
 #include "lib/text/encoder.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokens_write.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
 #include "tests/unit/refusing.h"

@@ -1,4 +1,4 @@
-#include "lib/text/tokens_write.h"
+#include "lib/tokens/tokens_write.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "formats/archive.h"
 #include "lib/base/size.h"
-#include "lib/text/chunk.h"
+#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
 
 /* Max chunks in one archive: the limit on names, less those of the header.  A longer text

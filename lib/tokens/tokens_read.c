@@ -1,12 +1,13 @@
-#include "lib/text/tokens_read.h"
+#include "lib/tokens/tokens_read.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/text/chunk.h"
+#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
+#include "lib/tokens/tokenizer_read.h"
 
 struct tg_tokens_reader {
     tg_archive_reader *archive;

@@ -1,5 +1,6 @@
-/* The kinds of tokenizers. */
-#include "lib/text/kind.h"
+#include "lib/tokens/kinds.h"
+
+#include "lib/bpe/bpe_state.h"
 
 const tg_tokenizer_kind *const tg_tokenizer_kinds[] = {&tg_tokenizer_kind_bytes, &tg_tokenizer_kind_char,
                                                        &tg_tokenizer_kind_bpe, &tg_tokenizer_kind_ids, NULL};

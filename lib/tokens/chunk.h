@@ -4,8 +4,8 @@
  * Archive: kind = "tokens", version = 1, tokenizer/..., then the chunks tokens/00000000,
  * tokens/00000001, ... of at most TG_TOKENS_CHUNK_MAX ids each, as lib/text/ids.h stores them.
  */
-#ifndef TG_TEXT_CHUNK_H
-#define TG_TEXT_CHUNK_H
+#ifndef TG_TOKENS_CHUNK_H
+#define TG_TOKENS_CHUNK_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /*
  * tokens_read: reads token archives chunk by chunk; memory: one chunk.
  */
-#ifndef TG_TEXT_TOKENS_READ_H
-#define TG_TEXT_TOKENS_READ_H
+#ifndef TG_TOKENS_TOKENS_READ_H
+#define TG_TOKENS_TOKENS_READ_H
 
 #include <stddef.h>
 

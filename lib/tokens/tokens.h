@@ -1,8 +1,8 @@
 /*
  * tokens: all tokens of a text in memory.
  */
-#ifndef TG_TEXT_TOKENS_H
-#define TG_TEXT_TOKENS_H
+#ifndef TG_TOKENS_TOKENS_H
+#define TG_TOKENS_TOKENS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ typedef struct tg_tokens {
  * Append all tokens of the source's archives to *tokens, which is zeroed before the first call.
  * Takes ownership of the source.  TG_EDATA: more than `max` tokens in all, which is checked before
  * memory is allocated for them; tokens of different tokenizers; an archive that
- * lib/text/tokens_read.h refuses.  TG_EIO, TG_ENOMEM.  After a failure *tokens can only be freed.
+ * lib/tokens/tokens_read.h refuses.  TG_EIO, TG_ENOMEM.  After a failure *tokens can only be freed.
  */
 TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *source, size_t max, tg_err *err);
 

@@ -4,8 +4,8 @@
  * The archive does not depend on how the ids are divided among the calls.  A text with too many
  * chunks for one archive becomes several in a row.
  */
-#ifndef TG_TEXT_TOKENS_WRITE_H
-#define TG_TEXT_TOKENS_WRITE_H
+#ifndef TG_TOKENS_TOKENS_WRITE_H
+#define TG_TOKENS_TOKENS_WRITE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "lib/text/chunk.h"
+#include "lib/tokens/chunk.h"
 
 #include <stdio.h>
 

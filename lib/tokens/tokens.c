@@ -1,4 +1,4 @@
-#include "lib/text/tokens.h"
+#include "lib/tokens/tokens.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "formats/crc.h"
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
-#include "lib/text/tokens_read.h"
+#include "lib/tokens/tokens_read.h"
 
 /* Append one chunk.  The capacity, in bytes, doubles, so that memory is proportional to what
  * has arrived. */
