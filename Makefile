@@ -438,8 +438,10 @@ TIDY := $(addprefix tidy/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(ISA_SRC) $(
 
 lint: $(TIDY) format layout cppcheck scripts pages ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 
-layout: $(BUILD)/libtg.a
-	tests/layout $<
+# which file refers to which, the objects tell
+CMD_OBJ = $(CLI_OBJ) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/tg-*/*.c))
+layout: $(BUILD)/libtg.a $(CMD_OBJ)
+	$(Q)tests/layout $< $(LIB_OBJ) $(CMD_OBJ)
 
 cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
