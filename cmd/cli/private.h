@@ -47,8 +47,7 @@ int cli_filter_calls(void);
 
 /* ---- locks */
 
-/* Fail with TG_EIO: process `holder`, if > 0, or another one is at `work` on a file, "FILE: process 1234 is
- * `work` it". */
+/* Returns TG_EIO, with "PATH: process 1234 is `work` it"; holder <= 0: the process is not known. */
 TG_MUST_CHECK tg_status cli_in_use(const char *path, long holder, const char *work, tg_err *err);
 
 /* Check that no process holds the lock of a file (cli_lock()).  TG_EIO: one does, which the message names. */
