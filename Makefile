@@ -153,11 +153,9 @@ endif
 # a tool is the sources of its folder, what it needs of cmd/cli and cmd/team, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
 CLI_OBJ := $(patsubst %.c,$(TOOLS_BUILD)/obj/%.o,$(TEAM_SRC)) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
-# what is compiled for several precisions: in single and in double precision (the references, a family's
-# steps), and for activations in single precision and in bf16 (the same steps, attention)
-REF_SRC := $(wildcard lib/nn/ref/*.c) lib/gpt/acts.c lib/gpt/gpt2.c
-ACT_SRC := lib/nn/attention.c lib/gpt/gpt2.c
-LIB_SRC := $(filter-out lib/kernels/isa/% $(REF_SRC) $(ACT_SRC),$(wildcard lib/*/*.c formats/*.c))
+# the references, which are compiled in single and in double precision
+REF_SRC := $(wildcard lib/nn/ref/*.c)
+LIB_SRC := $(filter-out lib/kernels/isa/%,$(wildcard lib/*/*.c formats/*.c))
 ISA_SRC := $(wildcard lib/kernels/isa/*.c)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 # what is installed: what lib/tg.h includes, directly or not
@@ -193,9 +191,8 @@ ISA_FLAGS_amx = $(ISA_FLAGS_avx512bf16) -mamx-tile -mamx-bf16
 ISA_LIST = -DTG_ISAS='$(foreach isa,$(ISAS),X($(isa)))'
 
 ISA_OBJ := $(foreach isa,$(ISAS),$(ISA_SRC:%.c=$(BUILD)/obj/%.$(isa).o))
-REF_OBJ := $(foreach real,f32 f64,$(REF_SRC:%.c=$(BUILD)/obj/%.$(real).o)) \
-    $(foreach real,f32 b16,$(ACT_SRC:%.c=$(BUILD)/obj/%.$(real).o))
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(sort $(REF_OBJ)) $(ISA_OBJ)
+REF_OBJ := $(foreach real,f32 f64,$(REF_SRC:%.c=$(BUILD)/obj/%.$(real).o))
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(REF_OBJ) $(ISA_OBJ)
 TOOL_BIN := $(TOOLS:%=$(TOOLS_BUILD)/bin/%)
 UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
@@ -235,11 +232,6 @@ $(BUILD)/obj/%.f64.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (double))
 	$(Q)$(COMPILE) -DTG_REAL=64 -c -o $@ $<
-
-$(BUILD)/obj/%.b16.o: %.c
-	@mkdir -p $(@D)
-	$(call say,CC,$< (bf16))
-	$(Q)$(COMPILE) -DTG_REAL=16 -c -o $@ $<
 
 ifneq ($(MPI),)
 $(TOOLS_BUILD)/obj/%.o: %.c
@@ -434,7 +426,7 @@ SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC215
 LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
 # cmd/team/mpi*.c need a header of MPI.
 CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
-TIDY := $(addprefix tidy/,$(LIB_SRC) $(sort $(REF_SRC) $(ACT_SRC)) $(ISA_SRC) $(CMD_SRC))
+TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(CMD_SRC))
 
 lint: $(TIDY) format layout cppcheck scripts pages ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
 
@@ -460,7 +452,7 @@ pages:
 # set, or that a count of 0 keeps from being used (MISTAKEN_NULLS).  Of a vector it takes the wrong width, and
 # some products, which allocate nothing, have too many paths for it.
 ANALYZED_ISA = $(filter-out lib/kernels/isa/matmul.c lib/kernels/isa/matmul_bf16.c,$(ISA_SRC))
-ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(sort $(REF_SRC) $(ACT_SRC)) $(CMD_SRC) $(ANALYZED_ISA))
+ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(REF_SRC) $(CMD_SRC) $(ANALYZED_ISA))
 MISTAKEN_LEAKS = $(addprefix analyze/,cmd/tg-info/runs.c lib/checkpoint/notes.c lib/gpt/model.c lib/gpt/prompt.c lib/info/archives.c lib/info/parts.c lib/text/parallel.c \
                  formats/safetensors.c formats/safetensors_index.c)
 MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_file.c lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)

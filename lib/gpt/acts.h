@@ -1,9 +1,9 @@
 /*
  * acts: the activations of a pass through the model, and the steps that compute them.
  *
- * One description serves training, evaluation and decoding, in float32 (tg_acts, tg_steps), and
- * derivations, in double precision (tg_acts64, tg_steps64): lib/gpt/gpt2.c, which is compiled
- * for both.  The structs are in lib/gpt/acts_real.h.
+ * One description serves training, evaluation and decoding, in float32 or with bf16 between the matrix
+ * products, and derivations in double precision: each activation is a matrix that carries its type
+ * (lib/base/matrix.h).
  */
 #ifndef TG_GPT_ACTS_H
 #define TG_GPT_ACTS_H
@@ -14,25 +14,72 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/matrix.h"
 #include "lib/gpt/bind.h"
 #include "lib/nn/attention.h"
-#include "lib/nn/ops64.h"
+#include "lib/nn/ops.h"
 
 TG_API_BEGIN
 
-#define real float
-#define act void
-#include "lib/gpt/acts_real.h"
-#undef real
-#undef act
+/* What one block computes.  N = B*T rows.  "Between": between two matrix products. */
+typedef struct tg_block_acts {
+    tg_matrix x;        /* [N,C] its input, the residual stream */
+    tg_norm_stats ln_1; /* [N] */
+    tg_matrix qkv;      /* [N,3C] between */
+    tg_matrix att;      /* [N,C] between */
+    tg_matrix lse;      /* [B,H,T] */
+    tg_matrix x2;       /* [N,C] the residual stream after attention */
+    tg_norm_stats ln_2; /* [N] */
+    tg_matrix fc;       /* [N,4C] between: the MLP before GELU */
+    tg_matrix gelu;     /* [N,4C] between: and after it */
+} tg_block_acts;
 
-#define real double
-#define act double
-#include "lib/gpt/names64.h"
-#include "lib/gpt/acts_real.h"
-#include "lib/gpt/names64.h"
-#undef real
-#undef act
+typedef struct tg_acts {
+    tg_binding bound;     /* the model to run */
+    size_t B, T, C, L;    /* sequences, the new tokens of each, channels, blocks */
+    tg_block_acts *block; /* [L] */
+    tg_matrix x;          /* [N,C] the last block's output */
+    tg_norm_stats ln_f;   /* [N] */
+    tg_matrix normed;     /* [N,C] between: the current LayerNorm's output; also scratch */
+    tg_matrix wide;       /* [N,4C] the gradients of fc and of qkv; the blocks' gelu if that is recomputed */
+    float *logits;        /* scratch of loss; the memory of wide */
+    tg_matrix dx;         /* [N,C] gradient of the residual stream */
+    tg_matrix dnormed;    /* [N,C] gradient of normed */
+    tg_matrix datt;       /* [N,C] gradient of att; in one precision the memory of dnormed */
+    bool recompute_x2;    /* the blocks share one x2, to save memory */
+    bool recompute_gelu;  /* and one gelu, which is wide */
+    float dropout;        /* p, for the embedding, the probabilities and each sublayer's result */
+    tg_rng rng;           /* seed and step of dropout's numbers; drop_at() sets the purpose */
+    tg_attention_scratch attention;
+    tg_kv_cache *cache; /* of the preceding tokens; NULL: no cache */
+    size_t first;       /* the first of the B sequences in the cache */
+} tg_acts;
+
+/*
+ * The steps of a pass, in order, on the model in a->bound.  Each backward step is the gradient of the forward
+ * step with its name.  Nothing allocates or fails.  A derivation, in double precision, begins at a block's
+ * input and ends at the logits of one token: embed, loss and their gradients are for floats.
+ */
+typedef struct tg_steps {
+    void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
+    void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
+    void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
+    void (*finish)(tg_acts *a, size_t layer);      /* only x, att -> the next block's x, or a->x */
+
+    /* A pass ends in one of two ways.
+     * logits: rows first .. first + rows - 1 of a->x -> logits [rows,V]; not in bf16.
+     * loss: all of a->x -> losses [N]; if gradients are bound, also dnormed, the gradient of
+     * scale * (sum of the losses).  Its `logits` is scratch of tg_head_logits() floats. */
+    void (*logits)(tg_acts *a, tg_matrix logits, size_t first, size_t rows);
+    void (*loss)(tg_acts *a, float *losses, const int32_t *targets, float *logits, float scale);
+
+    void (*logits_backward)(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows); /* -> dx */
+    void (*loss_backward)(tg_acts *a);                      /* dnormed, as loss leaves it -> dx */
+    void (*finish_backward)(tg_acts *a, size_t layer);      /* dx -> dx of x + att W + b, and datt */
+    void (*attend_backward)(tg_acts *a, size_t layer);      /* datt -> dqkv in wide */
+    void (*project_backward)(tg_acts *a, size_t layer);     /* dqkv -> dx of x */
+    void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
+} tg_steps;
 
 /* Which activations have memory of their own. */
 typedef enum tg_acts_kind {
@@ -44,14 +91,14 @@ typedef enum tg_acts_kind {
 typedef struct tg_acts_size {
     size_t B, T;
     size_t layer;  /* the first block of those that are run */
-    size_t logits; /* elements of the scratch of loss */
+    size_t logits; /* floats of the scratch of loss */
     tg_acts_kind kind;
-    tg_precision precision; /* of what passes between products; in double precision, FLOAT32 */
+    tg_type between; /* of what passes between products: float, bf16, double */
+    tg_type type;    /* of all else: float, double */
 } tg_acts_size;
 
 /* Place the activations (see arena.h).  The caller places attention's scratch and the cache. */
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size);
-void tg_acts64_place(tg_arena *arena, tg_acts64 *a, const tg_binding *bound, const tg_acts_size *size);
 
 TG_API_END
 

@@ -21,16 +21,9 @@ typedef struct tg_family {
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
     const tg_steps *steps;
-    const tg_steps *steps16; /* with bf16 between the products */
-    const tg_steps64 *steps64;
 } tg_family;
 
 extern const tg_family tg_gpt2;
-
-/* Its steps (lib/gpt/gpt2.c). */
-extern const tg_steps tg_gpt2_steps;
-extern const tg_steps tg_gpt2_steps16;
-extern const tg_steps64 tg_gpt2_steps64;
 
 /* The family of a config: GPT-2 unless it names another. */
 const tg_family *tg_config_family(const tg_config *config);

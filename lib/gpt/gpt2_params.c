@@ -1,5 +1,6 @@
 /* GPT-2's parameters, in the order of the file.  Names and layouts are Hugging Face's. */
 #include "lib/gpt/family.h"
+#include "lib/gpt/gpt2.h"
 
 static const tg_param_row rows[] = {
     {TG_WTE, "wte.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
@@ -28,6 +29,4 @@ const tg_family tg_gpt2 = {
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
     .steps = &tg_gpt2_steps,
-    .steps16 = &tg_gpt2_steps16,
-    .steps64 = &tg_gpt2_steps64,
 };

@@ -31,10 +31,10 @@ TG_API_BEGIN
 
 typedef struct tg_gradient64 {
     const tg_model *model;
-    const tg_steps64 *steps;
+    const tg_steps *steps;
     size_t layer, T;
     int32_t target;
-    tg_acts64 acts; /* of the blocks from `layer` on */
+    tg_acts acts;   /* in double precision, of the blocks from `layer` on */
     double *logits; /* [V] of the last token */
     double loss;
     double *dlogits; /* [V] */

@@ -13,9 +13,9 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
 
     *f = (tg_infer){.model = model, .steps = tg_config_family(c)->steps, .rows_max = rows_max, .count = 1};
     tg_acts_place(arena, &f->acts, &bound, &(tg_acts_size){.B = 1, .T = rows_max, .kind = TG_ACTS_IN_PLACE});
-    f->x = f->acts.x;
-    f->normed = f->acts.normed;
-    f->qkv = f->acts.block ? f->acts.block[0].qkv : NULL;
+    f->x = tg_floats(f->acts.x);
+    f->normed = tg_floats(f->acts.normed);
+    f->qkv = f->acts.block ? tg_floats(f->acts.block[0].qkv) : NULL;
     tg_matmul_place(arena, &f->matmul);
     tg_attention_place(arena, &f->acts.attention, sequences > 0 ? keys : rows_max, c->n_embd / c->n_head);
     tg_kv_cache_place(arena, &f->cache, sequences, c->n_layer, keys, c->n_embd);
@@ -79,7 +79,8 @@ void tg_infer_end(tg_infer *f)
 void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits)
 {
     f->acts.bound.packed = f->packed;
-    f->steps->logits(&f->acts, logits, first_row, rows);
+    f->steps->logits(&f->acts, (tg_matrix){logits, TG_TYPE_FLOAT, f->model->config.vocab_size}, first_row,
+                     rows);
 }
 
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)

@@ -5,13 +5,10 @@
 #include "lib/gpt/family.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/elementwise.h"
-#include "lib/nn/ops16.h"
 
 void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const tg_pass_size *size)
 {
     const tg_config *c = &model->config;
-    const tg_family *family = tg_config_family(c);
-    const bool half = size->precision == TG_PRECISION_BF16;
     const size_t B = size->B, T = size->T;
     const tg_binding bound = {.model = model};
     const tg_acts_size acts = {
@@ -19,16 +16,15 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
         .T = T,
         .logits = tg_head_logits(B * T, c->vocab_size),
         .kind = size->gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE,
-        .precision = size->precision,
+        .between = size->precision == TG_PRECISION_BF16 ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
     };
 
-    *pass = (tg_pass){.steps = half ? family->steps16 : family->steps};
+    *pass = (tg_pass){.steps = tg_config_family(c)->steps};
     tg_acts_place(arena, &pass->acts, &bound, &acts);
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
     tg_matmul_place(arena, &pass->matmul);
     pass->matmul.precision = size->precision;
-    (half ? tg_attention16_place : tg_attention_place)(arena, &pass->acts.attention, T,
-                                                       c->n_embd / c->n_head);
+    tg_op_attention_place(arena, &pass->acts.attention, acts.between, B, T, c->n_head, c->n_embd / c->n_head);
 }
 
 /* Not done in tg_pass_place(), because the pass may have been copied since. */
@@ -78,7 +74,9 @@ size_t tg_pass_logits_rows(const tg_pass *p)
 
 const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
 {
-    p->steps->logits(&p->acts, p->acts.logits, first, rows);
+    const size_t V = p->acts.bound.model->config.vocab_size;
+
+    p->steps->logits(&p->acts, (tg_matrix){p->acts.logits, TG_TYPE_FLOAT, V}, first, rows);
     return p->acts.logits;
 }
 

@@ -79,7 +79,7 @@ static void silence(tg_ablate *a, size_t number, size_t l)
     const tg_config *c = &a->model->config;
     const tg_ablate_heads of = heads_of(a, number);
     const size_t N = a->pass.acts.B * a->pass.acts.T, C = c->n_embd, D = C / c->n_head;
-    float *att = a->pass.acts.block[l].att;
+    float *att = tg_floats(a->pass.acts.block[l].att);
 
     for (size_t n = 0; n < of.n; n++)
         for (size_t bt = 0; of.head[n].layer == l && bt < N; bt++)
@@ -147,10 +147,10 @@ static void branch(tg_ablate *a, size_t l, const int32_t *targets)
         if (first_layer(a, number) != l)
             continue;
         if (!kept)
-            copy(a->x, a->att, s->x, s->att, n);
+            copy(a->x, a->att, tg_floats(s->x), tg_floats(s->att), n);
         kept = true;
         run_case(a, number, l, targets);
-        copy(s->x, s->att, a->x, a->att, n);
+        copy(tg_floats(s->x), tg_floats(s->att), a->x, a->att, n);
     }
 }
 

@@ -1,4 +1,3 @@
-/* Compiled twice: for activations in float32, and in bf16 (lib/nn/ops16.h), then without a cache. */
 #include "lib/nn/attention.h"
 
 #include <math.h>
@@ -9,22 +8,21 @@
 #include "lib/kernels/kernels.h"
 #include "lib/nn/ops16.h"
 
-#if TG_REAL == 16
-typedef tg_bf16 act;
-#include "lib/nn/names16.h"
-#define tg_attend tg_attend16
-#define tg_attend_work tg_attend16_work
-#define attend_forward attend16_forward
-#define attend_backward attend16_backward
-#else
-typedef float act;
-#endif
+static void place(tg_arena *arena, tg_attention_scratch *scratch, size_t work)
+{
+    scratch->threads = tg_threads();
+    scratch->each = tg_round_up(work, TG_ALIGN / sizeof(float));
+    scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
+}
 
 void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
 {
-    scratch->threads = tg_threads();
-    scratch->each = tg_round_up(tg_attend_work(keys, D), TG_ALIGN / sizeof(float));
-    scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
+    place(arena, scratch, tg_attend_work(keys, D));
+}
+
+void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
+{
+    place(arena, scratch, tg_attend16_work(keys, D));
 }
 
 /* The calling thread's scratch. */
@@ -57,21 +55,33 @@ static size_t row_of(const tg_attention *a, size_t bh, size_t width)
     return bh / a->H * a->T * width + bh % a->H * (a->C / a->H);
 }
 
-/* The arrays of an operation; what it does not use is NULL. */
+/* The arrays of an operation, of floats or of bf16; what it does not use is NULL. */
 struct arrays {
-    act *out, *dqkv;
+    void *out, *dqkv;
     float *lse;
-    const act *qkv, *dout, *saved_out;
+    const void *qkv, *dout, *saved_out;
     const float *saved_lse;
     const tg_attention *a;
 };
+
+/* Run body for each (b,h), by several threads if every query has so many keys. */
+static void each_head(struct arrays *x, size_t keys, tg_threads_body *body)
+{
+    const tg_attention *a = x->a;
+    const size_t heads = a->B * a->H;
+    const bool large = a->B * a->T * keys * a->C > 65536;
+
+    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, body, x);
+}
+
+/* ---- float32 */
 
 /* The kernel's inputs for one (b,h); the caller adds the outputs. */
 static tg_attend head(const struct arrays *x, const struct rows *rows, size_t bh)
 {
     const tg_attention *a = x->a;
     const size_t C = a->C, D = C / a->H;
-    const act *q = x->qkv + row_of(a, bh, 3 * C);
+    const float *q = (const float *)x->qkv + row_of(a, bh, 3 * C);
 
     return (tg_attend){
         .queries = a->T,
@@ -89,16 +99,6 @@ static tg_attend head(const struct arrays *x, const struct rows *rows, size_t bh
     };
 }
 
-/* Run body for each (b,h), by several threads if every query has so many keys. */
-static void each_head(struct arrays *x, size_t keys, tg_threads_body *body)
-{
-    const tg_attention *a = x->a;
-    const size_t heads = a->B * a->H;
-    const bool large = a->B * a->T * keys * a->C > 65536;
-
-    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, body, x);
-}
-
 /* Attend to the keys and values in qkv. */
 static void forward_uncached(void *context, size_t begin, size_t end)
 {
@@ -109,54 +109,43 @@ static void forward_uncached(void *context, size_t begin, size_t end)
         const struct rows rows = rows_of(a, bh);
         tg_attend op = head(x, &rows, bh);
 
-        op.out = x->out + row_of(a, bh, a->C);
+        op.out = (float *)x->out + row_of(a, bh, a->C);
         op.lse = x->lse + bh * a->T;
         tg_kernels_get()->attend_forward(&op, own(a->scratch));
     }
 }
 
-#if TG_REAL != 16
 /* Attend to the keys and values in the cache, to which those in qkv have been appended. */
 static void forward_cached(void *context, size_t begin, size_t end)
 {
     const struct arrays *x = context;
     const tg_attention *a = x->a;
-    const size_t T = a->T, C = a->C, H = a->H, D = C / H;
+    const size_t C = a->C, D = C / a->H;
 
     for (size_t bh = begin; bh < end; bh++) {
-        const size_t b = bh / H, channel = bh % H * D;
+        const size_t b = bh / a->H, channel = bh % a->H * D;
         const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
-        tg_attend op = {
-            .queries = T,
-            .past = a->cache->past,
-            .D = D,
-            .scale = 1.0f / sqrtf((float)D),
-            .q = x->qkv + row_of(a, bh, 3 * C),
-            .ldq = 3 * C,
-            .k = a->cache->k + at,
-            .ldk = C,
-            .v = a->cache->v + at,
-            .ldv = C,
-            .out = x->out + row_of(a, bh, C),
-            .ldo = C,
-        };
+        const struct rows rows = {0};
+        tg_attend op = head(x, &rows, bh);
 
+        op.past = a->cache->past;
+        op.k = a->cache->k + at;
+        op.v = a->cache->v + at;
+        op.ldk = op.ldv = C;
+        op.out = (float *)x->out + row_of(a, bh, C);
         tg_kernels_get()->attend_forward(&op, own(a->scratch));
     }
 }
-#endif
 
-void tg_attention_forward(act *out, float *lse, const act *qkv, const tg_attention *a)
+void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
 {
     struct arrays x = {.out = out, .lse = lse, .qkv = qkv, .a = a};
 
-#if TG_REAL != 16
     if (a->cache) {
         tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);
         each_head(&x, a->cache->past + a->T, forward_cached);
         return;
     }
-#endif
     each_head(&x, a->T, forward_uncached);
 }
 
@@ -170,20 +159,94 @@ static void backward(void *context, size_t begin, size_t end)
         const size_t at = row_of(a, bh, a->C);
         tg_attend op = head(x, &rows, bh);
 
-        op.saved_out = x->saved_out + at;
+        op.saved_out = (const float *)x->saved_out + at;
         op.saved_lse = x->saved_lse + bh * a->T;
-        op.dout = x->dout + at;
-        op.dq = x->dqkv + (op.q - x->qkv);
-        op.dk = x->dqkv + (op.k - x->qkv);
-        op.dv = x->dqkv + (op.v - x->qkv);
+        op.dout = (const float *)x->dout + at;
+        op.dq = (float *)x->dqkv + row_of(a, bh, 3 * a->C);
+        op.dk = op.dq + a->C;
+        op.dv = op.dk + a->C;
         tg_kernels_get()->attend_backward(&op, own(a->scratch));
     }
 }
 
-void tg_attention_backward(act *dqkv, const act *dout, const act *out, const float *lse, const act *qkv,
-                           const tg_attention *a)
+void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
+                           const float *qkv, const tg_attention *a)
 {
     struct arrays x = {.dqkv = dqkv, .dout = dout, .saved_out = out, .saved_lse = lse, .qkv = qkv, .a = a};
 
     each_head(&x, a->T, backward);
+}
+
+/* ---- bf16, without a cache */
+
+static tg_attend16 head16(const struct arrays *x, const struct rows *rows, size_t bh)
+{
+    const tg_attention *a = x->a;
+    const size_t C = a->C, D = C / a->H;
+    const tg_bf16 *q = (const tg_bf16 *)x->qkv + row_of(a, bh, 3 * C);
+
+    return (tg_attend16){
+        .queries = a->T,
+        .D = D,
+        .scale = 1.0f / sqrtf((float)D),
+        .q = q,
+        .k = q + C,
+        .v = q + 2 * C,
+        .ldq = 3 * C,
+        .ldk = 3 * C,
+        .ldv = 3 * C,
+        .ldo = C,
+        .keep = rows->drop && rows->drop->p > 0 ? keep : NULL,
+        .context = rows,
+    };
+}
+
+static void forward16(void *context, size_t begin, size_t end)
+{
+    const struct arrays *x = context;
+    const tg_attention *a = x->a;
+
+    for (size_t bh = begin; bh < end; bh++) {
+        const struct rows rows = rows_of(a, bh);
+        tg_attend16 op = head16(x, &rows, bh);
+
+        op.out = (tg_bf16 *)x->out + row_of(a, bh, a->C);
+        op.lse = x->lse + bh * a->T;
+        tg_kernels_get()->attend16_forward(&op, own(a->scratch));
+    }
+}
+
+void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *qkv, const tg_attention *a)
+{
+    struct arrays x = {.out = out, .lse = lse, .qkv = qkv, .a = a};
+
+    each_head(&x, a->T, forward16);
+}
+
+static void backward16(void *context, size_t begin, size_t end)
+{
+    const struct arrays *x = context;
+    const tg_attention *a = x->a;
+
+    for (size_t bh = begin; bh < end; bh++) {
+        const struct rows rows = rows_of(a, bh);
+        const size_t at = row_of(a, bh, a->C);
+        tg_attend16 op = head16(x, &rows, bh);
+
+        op.saved_out = (const tg_bf16 *)x->saved_out + at;
+        op.saved_lse = x->saved_lse + bh * a->T;
+        op.dout = (const tg_bf16 *)x->dout + at;
+        op.dq = (tg_bf16 *)x->dqkv + row_of(a, bh, 3 * a->C);
+        op.dk = op.dq + a->C;
+        op.dv = op.dk + a->C;
+        tg_kernels_get()->attend16_backward(&op, own(a->scratch));
+    }
+}
+
+void tg_attention16_backward(tg_bf16 *dqkv, const tg_bf16 *dout, const tg_bf16 *out, const float *lse,
+                             const tg_bf16 *qkv, const tg_attention *a)
+{
+    struct arrays x = {.dqkv = dqkv, .dout = dout, .saved_out = out, .saved_lse = lse, .qkv = qkv, .a = a};
+
+    each_head(&x, a->T, backward16);
 }

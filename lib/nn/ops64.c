@@ -80,7 +80,7 @@ void tg_gelu64_forward(double *out, const double *inp, size_t n, tg_gelu_kind ki
 
 /* ---- attention: one thread per head, which has its own columns of dqkv */
 
-void tg_attention64_place(tg_arena *arena, tg_attention64_scratch *scratch, size_t B, size_t T, size_t H)
+void tg_attention64_place(tg_arena *arena, tg_attention_scratch *scratch, size_t B, size_t T, size_t H)
 {
     scratch->rows = tg_arena_take_rows(arena, T, 4 * B * H, sizeof *scratch->rows);
 }
@@ -92,7 +92,7 @@ struct head {
     double *scores; /* [T], then probs and the gradients of both */
 };
 
-static struct head head_of(const tg_attention64 *a, size_t bh)
+static struct head head_of(const tg_attention *a, size_t bh)
 {
     const size_t b = bh / a->H, h = bh % a->H, D = a->C / a->H;
 
@@ -105,7 +105,7 @@ static struct head head_of(const tg_attention64 *a, size_t bh)
 
 /* The arrays of an operation. */
 struct arrays {
-    const tg_attention64 *a;
+    const tg_attention *a;
     const double *qkv;
     double *out;        /* forward */
     const double *dout; /* backward */
@@ -115,7 +115,7 @@ struct arrays {
 static void attention_forward(void *context, size_t begin, size_t end)
 {
     const struct arrays *x = context;
-    const tg_attention64 *a = x->a;
+    const tg_attention *a = x->a;
     const size_t T = a->T, C = a->C, D = C / a->H;
 
     for (size_t bh = begin; bh < end; bh++) {
@@ -131,9 +131,8 @@ static void attention_forward(void *context, size_t begin, size_t end)
     }
 }
 
-void tg_attention64_forward(double *out, double *lse, const double *qkv, const tg_attention64 *a)
+void tg_attention64_forward(double *out, const double *qkv, const tg_attention *a)
 {
-    (void)lse;
     assert(!a->cache);
     no_dropout(a->drop);
     tg_threads_run(a->B * a->H, 1, attention_forward, &(struct arrays){.a = a, .qkv = qkv, .out = out});
@@ -142,7 +141,7 @@ void tg_attention64_forward(double *out, double *lse, const double *qkv, const t
 static void attention_backward(void *context, size_t begin, size_t end)
 {
     const struct arrays *x = context;
-    const tg_attention64 *a = x->a;
+    const tg_attention *a = x->a;
     const size_t T = a->T, C = a->C, D = C / a->H;
 
     for (size_t bh = begin; bh < end; bh++) {
@@ -165,10 +164,8 @@ static void attention_backward(void *context, size_t begin, size_t end)
     }
 }
 
-void tg_attention64_backward(double *dqkv, const double *dout, const double *out, const double *lse,
-                             const double *qkv, const tg_attention64 *a)
+void tg_attention64_backward(double *dqkv, const double *dout, const double *qkv, const tg_attention *a)
 {
-    (void)out, (void)lse;
     assert(!a->cache);
     no_dropout(a->drop);
     memset(dqkv, 0, a->B * a->T * 3 * a->C * sizeof *dqkv);
@@ -186,20 +183,19 @@ void tg_residual64_forward(double *out, const double *residual, const double *in
 }
 
 void tg_residual64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
-                            const tg_dropout *drop, double *scratch, size_t N)
+                            const tg_dropout *drop, size_t N)
 {
-    (void)scratch;
     no_dropout(drop);
     tg_linear64_backward(dinp, dout, inp, linear, N);
 }
 
 void tg_residual64_after_gelu_backward(double *dpre, const double *dout, const double *inp, const double *pre,
                                        const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
-                                       double *scratch, size_t N)
+                                       size_t N)
 {
     const double one = 1;
 
-    tg_residual64_backward(dpre, dout, inp, linear, drop, scratch, N);
+    tg_residual64_backward(dpre, dout, inp, linear, drop, N);
     for (size_t i = 0; i < N * linear->in; i++) {
         double slope = 0;
 

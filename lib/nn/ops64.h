@@ -56,34 +56,22 @@ void tg_gelu64_forward(double *out, const double *inp, size_t n, tg_gelu_kind ki
 
 /* ---- lib/nn/attention.h */
 
-typedef struct tg_attention64_scratch {
-    double *rows; /* [B,H,4T] per head: scores, probabilities, and the gradients of both */
-} tg_attention64_scratch;
+/* Place scratch->rows (see arena.h). */
+void tg_attention64_place(tg_arena *arena, tg_attention_scratch *scratch, size_t B, size_t T, size_t H);
 
-void tg_attention64_place(tg_arena *arena, tg_attention64_scratch *scratch, size_t B, size_t T, size_t H);
-
-typedef struct tg_attention64 {
-    size_t B, T, C, H;
-    const tg_dropout *drop; /* NULL, or p = 0 */
-    const tg_attention64_scratch *scratch;
-    tg_kv_cache *cache; /* NULL */
-    size_t layer, first;
-} tg_attention64;
-
-/* lse is neither written nor read: backward recomputes the probabilities. */
-void tg_attention64_forward(double *out, double *lse, const double *qkv, const tg_attention64 *a);
-void tg_attention64_backward(double *dqkv, const double *dout, const double *out, const double *lse,
-                             const double *qkv, const tg_attention64 *a);
+/* The probabilities are not kept: backward computes them again. */
+void tg_attention64_forward(double *out, const double *qkv, const tg_attention *a);
+void tg_attention64_backward(double *dqkv, const double *dout, const double *qkv, const tg_attention *a);
 
 /* ---- lib/nn/residual.h */
 
 void tg_residual64_forward(double *out, const double *residual, const double *inp, const tg_linear *linear,
                            const tg_dropout *drop, size_t N);
 void tg_residual64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
-                            const tg_dropout *drop, double *scratch, size_t N);
+                            const tg_dropout *drop, size_t N);
 void tg_residual64_after_gelu_backward(double *dpre, const double *dout, const double *inp, const double *pre,
                                        const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
-                                       double *scratch, size_t N);
+                                       size_t N);
 
 TG_API_END
 

@@ -9,62 +9,13 @@
  *         x  = x2 + gelu(ln_1(x) W + b) W + b
  *     logits = ln_f(x) wte^T
  *
- * Only finish differs from GPT-2's, and in backward what undoes it.  Compiled three times, like
- * lib/gpt/gpt2.c.
+ * Only finish differs from GPT-2's, and in backward what undoes it.
  * Source: Black et al. 2022, arXiv:2204.06745, section 2.1, after GPT-J's.
  */
-#include "lib/nn/elementwise.h"
-#include "lib/nn/residual.h"
 #include "tests/unit/family_parallel.h"
 
-#include "lib/gpt/real.h"
-
-#if TG_REAL == 64
-#define family_parallel_steps family_parallel_steps64
-#elif TG_REAL == 16
-#define family_parallel_steps family_parallel_steps16
-#endif
-
-/* ---- GPT-2's */
-
-static void project(tg_acts *a, size_t l)
-{
-    tg_gpt2_steps.project(a, l);
-}
-
-static void attend(tg_acts *a, size_t l)
-{
-    tg_gpt2_steps.attend(a, l);
-}
-
-#if TG_REAL != 16
-static void logits(tg_acts *a, real *logits, size_t first, size_t rows)
-{
-    tg_gpt2_steps.logits(a, logits, first, rows);
-}
-#endif
-
-static void attend_backward(tg_acts *a, size_t l)
-{
-    tg_gpt2_steps.attend_backward(a, l);
-}
-
-#if TG_REAL != 64
-static void embed(tg_acts *a, const int32_t *ids)
-{
-    tg_gpt2_steps.embed(a, ids);
-}
-
-static void loss(tg_acts *a, real *losses, const int32_t *targets, real *some_logits, real scale)
-{
-    tg_gpt2_steps.loss(a, losses, targets, some_logits, scale);
-}
-#else
-static void logits_backward(tg_acts *a, const real *dlogits, size_t first, size_t rows)
-{
-    tg_gpt2_steps.logits_backward(a, dlogits, first, rows);
-}
-#endif
+#include "lib/gpt/gpt2.h"
+#include "lib/nn/ops.h"
 
 /* Where training drops activations: GPT-2's sites and random numbers, SITE_PROBS in its attend. */
 enum site { SITE_EMBEDDING, SITE_PROBS, SITE_ATTENTION, SITE_MLP };
@@ -91,12 +42,12 @@ static void finish(tg_acts *a, size_t l)
     const tg_block_acts *s = &a->block[l];
     const tg_dropout drop_att = drop_at(a, SITE_ATTENTION, l), drop_mlp = drop_at(a, SITE_MLP, l);
     const size_t N = a->B * a->T;
-    real *out = l + 1 < a->L ? a->block[l + 1].x : a->x;
+    const tg_matrix out = l + 1 < a->L ? a->block[l + 1].x : a->x;
 
-    tg_layernorm_forward(a->normed, s->ln_1, s->x, &P.ln_1, N);
-    tg_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
-    tg_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
-    tg_residual_forward(out, s->x2, s->gelu, &P.fc_proj, &drop_mlp, N);
+    tg_op_layernorm_forward(a->normed, s->ln_1, s->x, &P.ln_1, N);
+    tg_op_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
+    tg_op_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
+    tg_op_residual_forward(out, s->x2, s->gelu, &P.fc_proj, &drop_mlp, N);
 }
 
 /* ---- backward */
@@ -112,16 +63,16 @@ static void finish_backward(tg_acts *a, size_t l)
 
     /* out = x2 + wide W + b, wide = gelu(fc) */
     if (a->recompute_gelu)
-        tg_gelu_forward(s->gelu, s->fc, N * P.fc.out, P.activation);
-    tg_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop_mlp,
-                                    a->normed, N);
+        tg_op_gelu_forward(s->gelu, s->fc, N, P.activation);
+    tg_op_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop_mlp,
+                                       a->normed, N);
 
     /* fc = ln_1(x) W + b */
-    tg_layernorm_recompute(a->normed, s->ln_1, s->x, &P.ln_1, N);
-    tg_linear_backward(s->x2, a->wide, a->normed, &P.fc, N);
+    tg_op_layernorm_recompute(a->normed, s->ln_1, s->x, &P.ln_1, N);
+    tg_op_linear_backward(s->x2, a->wide, a->normed, &P.fc, N);
 
     /* x2 = x + att W + b */
-    tg_residual_backward(a->datt, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
+    tg_op_residual_backward(a->datt, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
 }
 
 /* From dqkv in wide, and the MLP's part in x2, to dx of x. */
@@ -130,45 +81,27 @@ static void project_backward(tg_acts *a, size_t l)
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
 
-    tg_gpt2_steps.project_backward(a, l);
-    tg_layernorm_backward(a->dx, s->x2, s->x, s->ln_1, &P.ln_1, a->B * a->T);
+    tg_gpt2_project_backward(a, l);
+    tg_op_layernorm_backward(a->dx, s->x2, s->x, s->ln_1, &P.ln_1, a->B * a->T);
 }
 
-#if TG_REAL != 64
-static void loss_backward(tg_acts *a)
-{
-    tg_gpt2_steps.loss_backward(a);
-}
-
-static void embed_backward(tg_acts *a, const int32_t *ids)
-{
-    tg_gpt2_steps.embed_backward(a, ids);
-}
-#endif
-
-const tg_steps family_parallel_steps = {
-#if TG_REAL != 64
-    .embed = embed,
-    .embed_backward = embed_backward,
-    .loss = loss,
-    .loss_backward = loss_backward,
-#else
-    .logits_backward = logits_backward,
-#endif
-    .project = project,
-    .project_backward = project_backward,
-    .attend = attend,
-    .attend_backward = attend_backward,
+static const tg_steps steps = {
+    .embed = tg_gpt2_embed,
+    .project = tg_gpt2_project,
+    .attend = tg_gpt2_attend,
     .finish = finish,
+    .logits = tg_gpt2_logits,
+    .loss = tg_gpt2_loss,
+    .logits_backward = tg_gpt2_logits_backward,
+    .loss_backward = tg_gpt2_loss_backward,
     .finish_backward = finish_backward,
-#if TG_REAL != 16
-    .logits = logits,
-#endif
+    .attend_backward = tg_gpt2_attend_backward,
+    .project_backward = project_backward,
+    .embed_backward = tg_gpt2_embed_backward,
 };
 
 /* ---- the parameters */
 
-#if TG_REAL == 32
 static const tg_param_row rows[] = {
     {TG_WPE, "positions.weight", false, {TG_DIM_CTX, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
     {TG_WTE, "tokens.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
@@ -193,8 +126,5 @@ const tg_family family_parallel = {
     .block = "transformer.layers",
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
-    .steps = &family_parallel_steps,
-    .steps16 = &family_parallel_steps16,
-    .steps64 = &family_parallel_steps64,
+    .steps = &steps,
 };
-#endif

@@ -15,7 +15,4 @@
 
 extern const tg_family family_parallel;
 
-extern const tg_steps family_parallel_steps, family_parallel_steps16;
-extern const tg_steps64 family_parallel_steps64;
-
 #endif

@@ -224,7 +224,7 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     for (size_t l = 0; l < L; l++) {
         tg_infer_qkv(&f, l);
         tg_infer_block(&f, l);
-        memcpy(want->att[l], f.acts.block[0].att, sizeof want->att[l]);
+        memcpy(want->att[l], tg_floats(f.acts.block[0].att), sizeof want->att[l]);
     }
     tg_arena_free(&arena);
 }

@@ -224,7 +224,7 @@ static void inference_is_the_forward_pass(void)
     (void)tg_pass_run(&s.pass, s.ids, s.targets, NULL, 1);
     open_decoder(&d, &s.model, T, 0, 0);
     tg_infer_run(&d.infer, s.ids, T, logits);
-    CHECK(check_distance(d.infer.x, s.pass.acts.x, T * C) < 1e-5);
+    CHECK(check_distance(d.infer.x, tg_floats(s.pass.acts.x), T * C) < 1e-5);
     memcpy(x, d.infer.x, sizeof x);
     tg_infer_logits(&d.infer, 0, T, logits);
     tg_crossentropy_forward(losses, logits, s.targets, T, V);
@@ -302,15 +302,15 @@ static void resumed_from_x_and_att(void)
         double first;
 
         tg_pass_attend(&p, l);
-        memcpy(x, a->x, sizeof x);
-        memcpy(att, a->att, sizeof att);
+        memcpy(x, a->x.data, sizeof x);
+        memcpy(att, a->att.data, sizeof att);
         first = rest_of_pass(&p, l, s.targets);
         CHECK_NEAR(first, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
-        memcpy(a->x, x, sizeof x);
-        memcpy(a->att, att, sizeof att);
+        memcpy(a->x.data, x, sizeof x);
+        memcpy(a->att.data, att, sizeof att);
         CHECK(rest_of_pass(&p, l, s.targets) == first);
-        memcpy(a->x, x, sizeof x);
-        memcpy(a->att, att, sizeof att);
+        memcpy(a->x.data, x, sizeof x);
+        memcpy(a->att.data, att, sizeof att);
         tg_pass_finish_block(&p, l);
     }
     tg_arena_free(&arena);
@@ -368,7 +368,7 @@ static double loss_from(struct derivation *d, const double *att, const double *e
 {
     const size_t l = d->g.layer;
 
-    return T * ref_parallel_loss_from(&d->ref, l, d->g.acts.block[l].x, att, extra, last_target);
+    return T * ref_parallel_loss_from(&d->ref, l, tg_doubles(d->g.acts.block[l].x), att, extra, last_target);
 }
 
 /* Its slope in element i of what the layer's attention computes (att), or of what it adds. */
@@ -377,7 +377,7 @@ static double slope(struct derivation *d, size_t i, bool of_att)
     const double h = 1e-5;
     double att[T * C], extra[T * C] = {0}, *moved = of_att ? att : extra, was, up;
 
-    memcpy(att, d->g.acts.block[d->g.layer].att, T * C * sizeof *att);
+    memcpy(att, tg_doubles(d->g.acts.block[d->g.layer].att), T * C * sizeof *att);
     was = moved[i];
     moved[i] = was + h;
     up = loss_from(d, att, extra);
@@ -399,7 +399,7 @@ static void derivative_of_a_prediction(void)
 
         derive(&d, &c, l);
         CHECK_NEAR(d.g.loss, T * ref_parallel_loss(&d.ref, text, last_target), 2e-5);
-        CHECK_NEAR(d.g.loss, loss_from(&d, d.g.acts.block[l].att, NULL), 1e-12);
+        CHECK_NEAR(d.g.loss, loss_from(&d, tg_doubles(d.g.acts.block[l].att), NULL), 1e-12);
         for (size_t i = 0; i < T * C; i++) {
             CHECK_NEAR(d.g.datt[i], slope(&d, i, true), 1e-8);
             CHECK_NEAR(d.g.dout[i], slope(&d, i, false), 1e-8);

@@ -1,0 +1,25 @@
+#include "lib/base/matrix.h"
+
+size_t tg_type_size(tg_type type)
+{
+    switch (type) {
+    case TG_TYPE_FLOAT:
+        return sizeof(float);
+    case TG_TYPE_DOUBLE:
+        return sizeof(double);
+    case TG_TYPE_BF16:
+        return sizeof(tg_bf16);
+    }
+    return 0;
+}
+
+tg_matrix tg_matrix_place(tg_arena *arena, tg_type type, size_t rows, size_t cols)
+{
+    return (tg_matrix){tg_arena_take_rows(arena, rows, cols, tg_type_size(type)), type, cols};
+}
+
+tg_matrix tg_matrix_from(tg_matrix m, size_t row)
+{
+    m.data = (char *)m.data + row * m.cols * tg_type_size(m.type);
+    return m;
+}

@@ -1,0 +1,58 @@
+/*
+ * matrix: rows of numbers in memory, with the type of their elements.
+ *
+ * Row-major and contiguous.  The number of rows is the caller's: a pass may use fewer than were placed.
+ * Operations on matrices (lib/nn/ops.h) choose their loops by the types; a file that works on one type takes
+ * a plain pointer.
+ */
+#ifndef TG_BASE_MATRIX_H
+#define TG_BASE_MATRIX_H
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "lib/base/api.h"
+#include "lib/base/arena.h"
+#include "lib/base/bf16.h"
+
+TG_API_BEGIN
+
+typedef enum tg_type { TG_TYPE_FLOAT, TG_TYPE_DOUBLE, TG_TYPE_BF16 } tg_type;
+
+typedef struct tg_matrix {
+    void *data; /* NULL: none, or not placed yet */
+    tg_type type;
+    size_t cols;
+} tg_matrix;
+
+/* Bytes of an element. */
+size_t tg_type_size(tg_type type);
+
+/* Place a matrix in an arena (see arena.h). */
+tg_matrix tg_matrix_place(tg_arena *arena, tg_type type, size_t rows, size_t cols);
+
+/* The same matrix from this row on. */
+tg_matrix tg_matrix_from(tg_matrix m, size_t row);
+
+/* The elements of a matrix of that type. */
+static inline float *tg_floats(tg_matrix m)
+{
+    assert(m.type == TG_TYPE_FLOAT);
+    return (float *)m.data;
+}
+
+static inline double *tg_doubles(tg_matrix m)
+{
+    assert(m.type == TG_TYPE_DOUBLE);
+    return (double *)m.data;
+}
+
+static inline tg_bf16 *tg_halves(tg_matrix m)
+{
+    assert(m.type == TG_TYPE_BF16);
+    return (tg_bf16 *)m.data;
+}
+
+TG_API_END
+
+#endif

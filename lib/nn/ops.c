@@ -1,0 +1,267 @@
+#include "lib/nn/ops.h"
+
+#include "lib/nn/crossentropy.h"
+#include "lib/nn/elementwise.h"
+#include "lib/nn/ops16.h"
+#include "lib/nn/ops64.h"
+#include "lib/nn/residual.h"
+
+void tg_op_zero(tg_matrix m, size_t N)
+{
+    if (m.type == TG_TYPE_DOUBLE)
+        tg_zero64(tg_doubles(m), N * m.cols);
+    else
+        tg_zero(tg_floats(m), N * m.cols);
+}
+
+/* ---- float alone */
+
+void tg_op_embedding_forward(tg_matrix out, const int32_t *ids, const tg_embedding *embedding, size_t first,
+                             size_t B, size_t T)
+{
+    tg_embedding_forward(tg_floats(out), ids, embedding, first, B, T);
+}
+
+void tg_op_embedding_backward(tg_matrix dout, const int32_t *ids, const tg_embedding *embedding, size_t B,
+                              size_t T)
+{
+    tg_embedding_backward(tg_floats(dout), ids, embedding, B, T);
+}
+
+void tg_op_dropout_apply(tg_matrix m, const tg_dropout *drop, size_t N)
+{
+    tg_dropout_apply(tg_floats(m), drop, N * m.cols);
+}
+
+void tg_op_head_loss(float *losses, tg_matrix dinp, tg_matrix inp, const int32_t *targets,
+                     const tg_linear *head, float scale, size_t N, float *logits)
+{
+    if (inp.type == TG_TYPE_BF16)
+        tg_head16_loss(losses, tg_floats(dinp), tg_halves(inp), targets, head, scale, N, logits);
+    else
+        tg_head_loss(losses, tg_floats(dinp), tg_floats(inp), targets, head, scale, N, logits);
+}
+
+/* ---- LayerNorm: a bf16 one has a bf16 result */
+
+static tg_row_stats stats_of(tg_norm_stats stats)
+{
+    return (tg_row_stats){tg_floats(stats.mean), tg_floats(stats.rstd)};
+}
+
+static tg_row_stats64 stats64_of(tg_norm_stats stats)
+{
+    return (tg_row_stats64){tg_doubles(stats.mean), tg_doubles(stats.rstd)};
+}
+
+void tg_op_layernorm_forward(tg_matrix out, tg_norm_stats stats, tg_matrix inp, const tg_layernorm *norm,
+                             size_t N)
+{
+    switch (out.type) {
+    case TG_TYPE_FLOAT:
+        tg_layernorm_forward(tg_floats(out), stats_of(stats), tg_floats(inp), norm, N);
+        return;
+    case TG_TYPE_BF16:
+        tg_layernorm16_forward(tg_halves(out), stats_of(stats), tg_floats(inp), norm, N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_layernorm64_forward(tg_doubles(out), stats64_of(stats), tg_doubles(inp), norm, N);
+        return;
+    }
+}
+
+void tg_op_layernorm_recompute(tg_matrix out, tg_norm_stats stats, tg_matrix inp, const tg_layernorm *norm,
+                               size_t N)
+{
+    switch (out.type) {
+    case TG_TYPE_FLOAT:
+        tg_layernorm_recompute(tg_floats(out), stats_of(stats), tg_floats(inp), norm, N);
+        return;
+    case TG_TYPE_BF16:
+        tg_layernorm16_recompute(tg_halves(out), stats_of(stats), tg_floats(inp), norm, N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_layernorm64_recompute(tg_doubles(out), stats64_of(stats), tg_doubles(inp), norm, N);
+        return;
+    }
+}
+
+void tg_op_layernorm_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, tg_norm_stats stats,
+                              const tg_layernorm *norm, size_t N)
+{
+    if (inp.type == TG_TYPE_DOUBLE)
+        tg_layernorm64_backward(tg_doubles(dinp), tg_doubles(dout), tg_doubles(inp), stats64_of(stats), norm,
+                                N);
+    else
+        tg_layernorm_backward(tg_floats(dinp), tg_floats(dout), tg_floats(inp), stats_of(stats), norm, N);
+}
+
+/* ---- linear layers: their input is bf16 in a bf16 one */
+
+void tg_op_linear_forward(tg_matrix out, tg_matrix inp, const tg_linear *linear, size_t N)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_linear_forward(tg_floats(out), NULL, tg_floats(inp), linear, N);
+        return;
+    case TG_TYPE_BF16:
+        tg_linear16_forward(tg_halves(out), NULL, tg_halves(inp), linear, N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_linear64_forward(tg_doubles(out), NULL, tg_doubles(inp), linear, N);
+        return;
+    }
+}
+
+void tg_op_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
+                               tg_gelu_kind kind, size_t N)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_linear_gelu_forward(tg_floats(out), tg_floats(pre), tg_floats(inp), linear, kind, N);
+        return;
+    case TG_TYPE_BF16:
+        tg_linear16_gelu_forward(tg_halves(out), tg_halves(pre), tg_halves(inp), linear, kind, N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_linear64_gelu_forward(tg_doubles(out), tg_doubles(pre), tg_doubles(inp), linear, kind, N);
+        return;
+    }
+}
+
+void tg_op_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_linear_backward(tg_floats(dinp), tg_floats(dout), tg_floats(inp), linear, N);
+        return;
+    case TG_TYPE_BF16:
+        tg_linear16_backward(tg_floats(dinp), tg_halves(dout), tg_halves(inp), linear, N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_linear64_backward(tg_doubles(dinp), tg_doubles(dout), tg_doubles(inp), linear, N);
+        return;
+    }
+}
+
+void tg_op_gelu_forward(tg_matrix out, tg_matrix inp, size_t N, tg_gelu_kind kind)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_gelu_forward(tg_floats(out), tg_floats(inp), N * inp.cols, kind);
+        return;
+    case TG_TYPE_BF16:
+        tg_gelu16_forward(tg_halves(out), tg_halves(inp), N * inp.cols, kind);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_gelu64_forward(tg_doubles(out), tg_doubles(inp), N * inp.cols, kind);
+        return;
+    }
+}
+
+/* ---- attention */
+
+void tg_op_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t B,
+                           size_t keys, size_t H, size_t D)
+{
+    switch (type) {
+    case TG_TYPE_FLOAT:
+        tg_attention_place(arena, scratch, keys, D);
+        return;
+    case TG_TYPE_BF16:
+        tg_attention16_place(arena, scratch, keys, D);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_attention64_place(arena, scratch, B, keys, H);
+        return;
+    }
+}
+
+void tg_op_attention_forward(tg_matrix out, tg_matrix lse, tg_matrix qkv, const tg_attention *a)
+{
+    switch (qkv.type) {
+    case TG_TYPE_FLOAT:
+        tg_attention_forward(tg_floats(out), tg_floats(lse), tg_floats(qkv), a);
+        return;
+    case TG_TYPE_BF16:
+        tg_attention16_forward(tg_halves(out), tg_floats(lse), tg_halves(qkv), a);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_attention64_forward(tg_doubles(out), tg_doubles(qkv), a);
+        return;
+    }
+}
+
+void tg_op_attention_backward(tg_matrix dqkv, tg_matrix dout, tg_matrix out, tg_matrix lse, tg_matrix qkv,
+                              const tg_attention *a)
+{
+    switch (qkv.type) {
+    case TG_TYPE_FLOAT:
+        tg_attention_backward(tg_floats(dqkv), tg_floats(dout), tg_floats(out), tg_floats(lse),
+                              tg_floats(qkv), a);
+        return;
+    case TG_TYPE_BF16:
+        tg_attention16_backward(tg_halves(dqkv), tg_halves(dout), tg_halves(out), tg_floats(lse),
+                                tg_halves(qkv), a);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_attention64_backward(tg_doubles(dqkv), tg_doubles(dout), tg_doubles(qkv), a);
+        return;
+    }
+}
+
+/* ---- residual layers: likewise */
+
+void tg_op_residual_forward(tg_matrix out, tg_matrix residual, tg_matrix inp, const tg_linear *linear,
+                            const tg_dropout *drop, size_t N)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_residual_forward(tg_floats(out), tg_floats(residual), tg_floats(inp), linear, drop, N);
+        return;
+    case TG_TYPE_BF16:
+        tg_residual16_forward(tg_floats(out), tg_floats(residual), tg_halves(inp), linear, drop, N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_residual64_forward(tg_doubles(out), tg_doubles(residual), tg_doubles(inp), linear, drop, N);
+        return;
+    }
+}
+
+void tg_op_residual_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear,
+                             const tg_dropout *drop, tg_matrix scratch, size_t N)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_residual_backward(tg_floats(dinp), tg_floats(dout), tg_floats(inp), linear, drop,
+                             tg_floats(scratch), N);
+        return;
+    case TG_TYPE_BF16:
+        tg_residual16_backward(tg_halves(dinp), tg_floats(dout), tg_halves(inp), linear, drop,
+                               tg_halves(scratch), N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_residual64_backward(tg_doubles(dinp), tg_doubles(dout), tg_doubles(inp), linear, drop, N);
+        return;
+    }
+}
+
+void tg_op_residual_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
+                                        const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
+                                        tg_matrix scratch, size_t N)
+{
+    switch (inp.type) {
+    case TG_TYPE_FLOAT:
+        tg_residual_after_gelu_backward(tg_floats(dpre), tg_floats(dout), tg_floats(inp), tg_floats(pre),
+                                        linear, kind, drop, tg_floats(scratch), N);
+        return;
+    case TG_TYPE_BF16:
+        tg_residual16_after_gelu_backward(tg_halves(dpre), tg_floats(dout), tg_halves(inp), tg_halves(pre),
+                                          linear, kind, drop, tg_halves(scratch), N);
+        return;
+    case TG_TYPE_DOUBLE:
+        tg_residual64_after_gelu_backward(tg_doubles(dpre), tg_doubles(dout), tg_doubles(inp),
+                                          tg_doubles(pre), linear, kind, drop, N);
+        return;
+    }
+}
