@@ -203,6 +203,13 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
     diff said dump
 }
 
+@test "a model of a family that this version does not know" {
+    need python3
+    printf '%s\n' 'kind S - model' 'version i8 - 1' 'config/family S - llama' 'config/n_layer i8 - 1' | npz llama.npz
+    run -1 --separate-stderr tg-sample -m llama.npz
+    said 'llama.npz: config/family is "llama", expected one of gpt2'
+}
+
 @test "a model whose config asks for weights that a file of its size cannot hold costs no memory" {
     need python3
     need_plain_build

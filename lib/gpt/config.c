@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/gpt/family.h"
 
 /* ---- presets */
 
@@ -94,11 +95,20 @@ static const tg_field end_rows[] = {
     TG_SIZE_FIELD("config/eos_token_id", struct ends, eos, 0, TG_SIZE_LIMIT),
 };
 
+/* Not in archives of GPT-2, which are older than the field. */
+static const tg_field family_row[] = {
+    TG_CHOICE_FIELD("config/family", tg_config, family, tg_family_names),
+};
+static const tg_fields family_field = {family_row, 1};
+
 tg_status tg_config_check(const tg_config *config, tg_err *err)
 {
-    tg_status status = tg_fields_check(tg_config_fields, config, err);
+    tg_status status;
 
-    return status ? status : tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
+    if ((status = tg_fields_check(family_field, config, err)) ||
+        (status = tg_fields_check(tg_config_fields, config, err)))
+        return status;
+    return tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
 }
 
 /* ---- the archive */
@@ -106,8 +116,10 @@ tg_status tg_config_check(const tg_config *config, tg_err *err)
 tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err)
 {
     const struct ends ends = {config->bos_token - 1, config->eos_token - 1};
-    tg_status status = tg_fields_put(tg_config_fields, config, w, err);
+    tg_status status = config->family > 0 ? tg_fields_put(family_field, config, w, err) : TG_OK;
 
+    if (!status)
+        status = tg_fields_put(tg_config_fields, config, w, err);
     if (!status && config->bos_token > 0)
         status = tg_fields_put((tg_fields){&end_rows[0], 1}, &ends, w, err);
     if (!status && config->eos_token > 0)
@@ -138,6 +150,8 @@ tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r
 {
     tg_status status = tg_fields_take(tg_config_fields, config, seen, r, a, taken, err);
 
+    if (!status && !*taken)
+        status = tg_fields_take(family_field, config, NULL, r, a, taken, err);
     if (!status && !*taken)
         status = take_end(config, r, a, taken, err);
     if (status || *taken || strncmp(a->name, "config/", 7) != 0)

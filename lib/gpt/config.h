@@ -20,7 +20,7 @@
 TG_API_BEGIN
 
 typedef struct tg_config {
-    const struct tg_family *family; /* lib/gpt/family.h; NULL: GPT-2's, the only one in archives */
+    unsigned family; /* its number in tg_families (lib/gpt/family.h); archives have its name */
     size_t n_layer;
     size_t n_head; /* divides n_embd */
     size_t n_embd;

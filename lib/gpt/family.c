@@ -2,5 +2,5 @@
 
 const tg_family *tg_config_family(const tg_config *config)
 {
-    return config->family ? config->family : &tg_gpt2;
+    return tg_families[config->family];
 }

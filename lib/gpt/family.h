@@ -25,7 +25,13 @@ typedef struct tg_family {
 
 extern const tg_family tg_gpt2;
 
-/* The family of a config: GPT-2 unless it names another. */
+/*
+ * All families, GPT-2 first, and their names, "gpt2|other".  A program that has more of them defines both, as
+ * lib/gpt/families.c does, which is then not linked.
+ */
+extern const tg_family *const tg_families[];
+extern const char tg_family_names[];
+
 const tg_family *tg_config_family(const tg_config *config);
 
 TG_API_END

@@ -118,9 +118,6 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
 {
     tg_status status;
 
-    if (tg_config_family(&m->config) != &tg_gpt2)
-        return tg_fail(err, TG_EUSAGE, "a model of family \"%s\" cannot be stored: archives hold \"%s\"",
-                       tg_config_family(&m->config)->name, tg_gpt2.name);
     if ((status = tg_archive_put_text(w, "kind", "model", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_MODEL_VERSION, err)) ||
         (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))

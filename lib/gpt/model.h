@@ -111,7 +111,7 @@ TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_e
 TG_MUST_CHECK tg_status tg_model_read_source(tg_model *m, tg_source *source, tg_err *err);
 
 /* Write the archive's header (kind, version, config, tokenizer, probe); its tensors.
- * TG_EUSAGE: the header has no field for the family, so only tg_gpt2 can be stored.  TG_EIO, TG_ENOMEM. */
+ * TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err);
 TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg_watch *watch,
                                              tg_err *err);

@@ -271,7 +271,6 @@ tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team, const tg_t
     tg_model model;
     tg_status status;
 
-    o.config.family = NULL; /* an address of member 0's; there is one family in archives */
     tg_team_spread(team, &o, sizeof o);
     if (team->rank == 0)
         return TG_OK;
