@@ -72,6 +72,7 @@
 #include "lib/gpt/family.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
+#include "lib/gpt/layers.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
 #include "lib/gpt/pass.h"

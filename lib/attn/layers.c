@@ -51,9 +51,7 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 
     if (l == 0)
         tg_infer_begin(f, layers->ids, T);
-    else
-        tg_infer_block(f, l - 1);
-    tg_infer_qkv(f, l);
+    tg_infer_layers(f, l == 0 ? 0 : tg_place(l - 1, TG_STEP_ATT), tg_place(l, TG_STEP_ATT));
     *layer = (tg_attn_layer){
         .number = l,
         .view = {1, T, C, layers->H, 3 * C, f->qkv, f->qkv + C, f->qkv + 2 * C, TG_ATTN_BTHD},

@@ -169,10 +169,7 @@ static void run_pass(tg_pass *p, const tg_window_batch *w)
     p->acts.B = w->B;
     p->acts.T = w->T;
     tg_pass_begin(p, w->inputs);
-    for (size_t l = 0; l < p->acts.L; l++) {
-        tg_pass_attend(p, l);
-        tg_pass_finish_block(p, l);
-    }
+    (void)tg_pass_layers(p, 0, tg_pass_end(p), NULL);
 }
 
 /* Rows first .. end - 1 of the batch. */

@@ -55,16 +55,23 @@ typedef struct tg_acts {
     size_t first;       /* the first of the B sequences in the cache */
 } tg_acts;
 
+/* The steps of a block, in order, by what they compute; lib/gpt/layers.h runs them. */
+typedef enum tg_step {
+    TG_STEP_QKV, /* x -> qkv */
+    TG_STEP_ATT, /* qkv -> att */
+    TG_STEP_X2,  /* only x, att -> x2, and what the family's last step needs beside it */
+    TG_STEP_X,   /* x2 -> the next block's x, or a->x */
+    TG_STEPS_OF_BLOCK
+} tg_step;
+
 /*
- * The steps of a pass, in order, on the model in a->bound.  Each backward step is the gradient of the forward
- * step with its name.  Nothing allocates or fails.  A derivation, in double precision, begins at a block's
- * input and ends at the logits of one token: embed, loss and their gradients are for floats.
+ * The steps of a pass on the model in a->bound.  Each backward step is the gradient of the forward step with
+ * its name.  Nothing allocates or fails.  A derivation, in double precision, begins within a block and ends
+ * at the logits of one token: embed, loss and their gradients are for floats.
  */
 typedef struct tg_steps {
     void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
-    void (*project)(tg_acts *a, size_t layer);     /* x -> qkv */
-    void (*attend)(tg_acts *a, size_t layer);      /* qkv -> att */
-    void (*finish)(tg_acts *a, size_t layer);      /* only x, att -> the next block's x, or a->x */
+    void (*forward[TG_STEPS_OF_BLOCK])(tg_acts *a, size_t layer);
 
     /* A pass ends in one of two ways.
      * logits: rows first .. first + rows - 1 of a->x -> logits [rows,V]; not in bf16.
@@ -74,12 +81,18 @@ typedef struct tg_steps {
     void (*loss)(tg_acts *a, float *losses, const int32_t *targets, float *logits, float scale);
 
     void (*logits_backward)(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows); /* -> dx */
-    void (*loss_backward)(tg_acts *a);                      /* dnormed, as loss leaves it -> dx */
-    void (*finish_backward)(tg_acts *a, size_t layer);      /* dx -> dx of x + att W + b, and datt */
-    void (*attend_backward)(tg_acts *a, size_t layer);      /* datt -> dqkv in wide */
-    void (*project_backward)(tg_acts *a, size_t layer);     /* dqkv -> dx of x */
+    void (*loss_backward)(tg_acts *a); /* dnormed, as loss leaves it -> dx */
+    /* X: dx of the block's output -> dx of x2.  X2: -> dx of x + att W + b, and datt.  ATT: datt -> dqkv in
+     * wide. QKV: dqkv -> dx of x. */
+    void (*backward[TG_STEPS_OF_BLOCK])(tg_acts *a, size_t layer);
     void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
 } tg_steps;
+
+/* What a block's last step writes: the next block's x, or a->x. */
+static inline tg_matrix tg_acts_next_x(const tg_acts *a, size_t layer)
+{
+    return layer + 1 < a->L ? a->block[layer + 1].x : a->x;
+}
 
 /* Which activations have memory of their own. */
 typedef enum tg_acts_kind {

@@ -3,9 +3,9 @@
  *
  *     x = wte[ids] + wpe
  *     for each block
- *         q, k, v = ln_1(x) W + b                              project
- *         att = softmax(q k^T / sqrt(D)) v, causal, by head    attend
- *         x2 = x + att W + b                                   finish
+ *         q, k, v = ln_1(x) W + b
+ *         att = softmax(q k^T / sqrt(D)) v, causal, by head
+ *         x2 = x + att W + b
  *         x  = x2 + gelu(ln_2(x2) W + b) W + b
  *     logits = ln_f(x) wte^T
  *
@@ -17,10 +17,7 @@
 
 #include "lib/nn/ops.h"
 
-/* Where training drops activations.  Each site has its own random numbers. */
-enum site { SITE_EMBEDDING, SITE_PROBS, SITE_ATTENTION, SITE_MLP };
-
-static tg_dropout drop_at(const tg_acts *a, enum site site, size_t l)
+tg_dropout tg_gpt2_drop_at(const tg_acts *a, tg_gpt2_site site, size_t l)
 {
     tg_dropout drop = {.p = a->dropout, .rng = a->rng};
 
@@ -47,14 +44,14 @@ static tg_attention attention_of(const tg_acts *a, const tg_block *P, const tg_d
 void tg_gpt2_embed(tg_acts *a, const int32_t *ids)
 {
     const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
-    const tg_dropout drop = drop_at(a, SITE_EMBEDDING, 0);
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_EMBEDDING, 0);
 
     tg_op_embedding_forward(a->block[0].x, ids, &wte_wpe, a->cache ? a->cache->past : 0, a->B, a->T);
     tg_op_dropout_apply(a->block[0].x, &drop, a->B * a->T);
 }
 
 /* qkv = ln_1(x) W + b */
-void tg_gpt2_project(tg_acts *a, size_t l)
+void tg_gpt2_qkv(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
@@ -65,29 +62,37 @@ void tg_gpt2_project(tg_acts *a, size_t l)
 }
 
 /* att = softmax(q k^T / sqrt(D)) v, causal, each head by itself */
-void tg_gpt2_attend(tg_acts *a, size_t l)
+void tg_gpt2_att(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
-    const tg_dropout drop = drop_at(a, SITE_PROBS, l);
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_PROBS, l);
     const tg_attention attention = attention_of(a, &P, &drop, l);
 
     tg_op_attention_forward(s->att, s->lse, s->qkv, &attention);
 }
 
-/* x2 = x + att W + b; the next x = x2 + gelu(ln_2(x2) W + b) W + b */
-void tg_gpt2_finish(tg_acts *a, size_t l)
+/* x2 = x + att W + b */
+void tg_gpt2_x2(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
-    const tg_dropout drop_att = drop_at(a, SITE_ATTENTION, l), drop_mlp = drop_at(a, SITE_MLP, l);
-    const size_t N = a->B * a->T;
-    const tg_matrix out = l + 1 < a->L ? a->block[l + 1].x : a->x;
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_ATTENTION, l);
 
-    tg_op_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
+    tg_op_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop, a->B * a->T);
+}
+
+/* the next x = x2 + gelu(ln_2(x2) W + b) W + b */
+void tg_gpt2_x(tg_acts *a, size_t l)
+{
+    const tg_block P = tg_bind_block(&a->bound, l);
+    const tg_block_acts *s = &a->block[l];
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
+    const size_t N = a->B * a->T;
+
     tg_op_layernorm_forward(a->normed, s->ln_2, s->x2, &P.ln_2, N);
     tg_op_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
-    tg_op_residual_forward(out, s->x2, s->gelu, &P.fc_proj, &drop_mlp, N);
+    tg_op_residual_forward(tg_acts_next_x(a, l), s->x2, s->gelu, &P.fc_proj, &drop, N);
 }
 
 /* logits [rows,V] = ln_f(x) wte^T, for some rows of x */
@@ -137,45 +142,51 @@ void tg_gpt2_loss_backward(tg_acts *a)
     norm_backward(a, 0, a->B * a->T);
 }
 
-/* From dx of the block's output to dx of x2, and datt. */
-void tg_gpt2_finish_backward(tg_acts *a, size_t l)
+/* From dx of the block's output to dx of x2. */
+void tg_gpt2_x_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
-    const tg_dropout drop_att = drop_at(a, SITE_ATTENTION, l), drop_mlp = drop_at(a, SITE_MLP, l);
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
     const size_t N = a->B * a->T;
 
     if (a->recompute_x2)
-        tg_op_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop_att, N);
+        tg_gpt2_x2(a, l);
 
     /* out = x2 + gelu W + b, gelu = gelu(fc) */
     if (a->recompute_gelu)
         tg_op_gelu_forward(s->gelu, s->fc, N, P.activation);
-    tg_op_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop_mlp,
+    tg_op_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop,
                                        a->normed, N);
 
     /* fc = ln_2(x2) W + b */
     tg_op_layernorm_recompute(a->normed, s->ln_2, s->x2, &P.ln_2, N);
     tg_op_linear_backward(a->dnormed, a->wide, a->normed, &P.fc, N);
     tg_op_layernorm_backward(a->dx, a->dnormed, s->x2, s->ln_2, &P.ln_2, N);
+}
 
-    /* x2 = x + att W + b */
-    tg_op_residual_backward(a->datt, a->dx, s->att, &P.att_proj, &drop_att, a->normed, N);
+/* From dx of x2, which is also dx of x, to datt. */
+void tg_gpt2_x2_backward(tg_acts *a, size_t l)
+{
+    const tg_block P = tg_bind_block(&a->bound, l);
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_ATTENTION, l);
+
+    tg_op_residual_backward(a->datt, a->dx, a->block[l].att, &P.att_proj, &drop, a->normed, a->B * a->T);
 }
 
 /* From datt to dqkv in wide. */
-void tg_gpt2_attend_backward(tg_acts *a, size_t l)
+void tg_gpt2_att_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
-    const tg_dropout drop = drop_at(a, SITE_PROBS, l);
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_PROBS, l);
     const tg_attention attention = attention_of(a, &P, &drop, l);
 
     tg_op_attention_backward(a->wide, a->datt, s->att, s->lse, s->qkv, &attention);
 }
 
 /* From dqkv in wide to dx of x. */
-void tg_gpt2_project_backward(tg_acts *a, size_t l)
+void tg_gpt2_qkv_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_block_acts *s = &a->block[l];
@@ -189,7 +200,7 @@ void tg_gpt2_project_backward(tg_acts *a, size_t l)
 void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
 {
     const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
-    const tg_dropout drop = drop_at(a, SITE_EMBEDDING, 0);
+    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_EMBEDDING, 0);
 
     tg_op_dropout_apply(a->dx, &drop, a->B * a->T);
     tg_op_embedding_backward(a->dx, ids, &wte_wpe, a->B, a->T);
@@ -197,15 +208,11 @@ void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
 
 const tg_steps tg_gpt2_steps = {
     .embed = tg_gpt2_embed,
-    .project = tg_gpt2_project,
-    .attend = tg_gpt2_attend,
-    .finish = tg_gpt2_finish,
+    .forward = {tg_gpt2_qkv, tg_gpt2_att, tg_gpt2_x2, tg_gpt2_x},
     .logits = tg_gpt2_logits,
     .loss = tg_gpt2_loss,
     .logits_backward = tg_gpt2_logits_backward,
     .loss_backward = tg_gpt2_loss_backward,
-    .finish_backward = tg_gpt2_finish_backward,
-    .attend_backward = tg_gpt2_attend_backward,
-    .project_backward = tg_gpt2_project_backward,
+    .backward = {tg_gpt2_qkv_backward, tg_gpt2_att_backward, tg_gpt2_x2_backward, tg_gpt2_x_backward},
     .embed_backward = tg_gpt2_embed_backward,
 };

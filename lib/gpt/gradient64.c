@@ -4,6 +4,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/gpt/family.h"
+#include "lib/gpt/layers.h"
 #include "lib/nn/ref/ref.h"
 
 void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *model, size_t layer, size_t T)
@@ -26,6 +27,12 @@ void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *mode
     g->datt = tg_doubles(g->acts.datt);
 }
 
+/* Where what follows the layer's attention begins. */
+static size_t rest(const tg_gradient64 *g)
+{
+    return tg_place(g->layer, TG_STEP_X2);
+}
+
 void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv)
 {
     const tg_block_acts *s = &g->acts.block[g->layer];
@@ -33,7 +40,7 @@ void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv)
 
     tg_double_from_float(tg_doubles(s->x), x, n);
     tg_double_from_float(tg_doubles(s->qkv), qkv, 3 * n);
-    g->steps->attend(&g->acts, g->layer);
+    (void)tg_layers_forward(g->steps, &g->acts, tg_place(g->layer, TG_STEP_ATT), rest(g), NULL);
 }
 
 static tg_matrix row_of_logits(const tg_gradient64 *g, double *row)
@@ -46,12 +53,7 @@ double tg_gradient64_loss(tg_gradient64 *g, int32_t target)
     tg_acts *a = &g->acts;
 
     g->target = target;
-    g->steps->finish(a, g->layer);
-    for (size_t l = g->layer + 1; l < a->L; l++) {
-        g->steps->project(a, l);
-        g->steps->attend(a, l);
-        g->steps->finish(a, l);
-    }
+    (void)tg_layers_forward(g->steps, a, rest(g), tg_place(a->L, 0), NULL);
     g->steps->logits(a, row_of_logits(g, g->logits), g->T - 1, 1); /* the last token alone predicts */
     tg_crossentropy_forward_ref64(&g->loss, g->logits, &g->target, 1, g->model->config.vocab_size);
     return g->loss;
@@ -66,11 +68,5 @@ void tg_gradient64_run(tg_gradient64 *g)
     memset(g->dlogits, 0, V * sizeof *g->dlogits);
     tg_crossentropy_backward_ref64(g->dlogits, &one, g->logits, &g->target, 1, V);
     g->steps->logits_backward(a, row_of_logits(g, g->dlogits), g->T - 1, 1);
-    for (size_t l = a->L; l-- > g->layer;) {
-        g->steps->finish_backward(a, l);
-        if (l == g->layer)
-            return;
-        g->steps->attend_backward(a, l);
-        g->steps->project_backward(a, l);
-    }
+    (void)tg_layers_backward(g->steps, a, rest(g), tg_place(a->L, 0), NULL);
 }

@@ -59,15 +59,9 @@ void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
     f->steps->embed(&f->acts, ids);
 }
 
-void tg_infer_qkv(tg_infer *f, size_t l)
+void tg_infer_layers(tg_infer *f, size_t from, size_t to)
 {
-    f->steps->project(&f->acts, l);
-}
-
-void tg_infer_block(tg_infer *f, size_t l)
-{
-    f->steps->attend(&f->acts, l);
-    f->steps->finish(&f->acts, l);
+    (void)tg_layers_forward(f->steps, &f->acts, from, to, NULL);
 }
 
 void tg_infer_end(tg_infer *f)
@@ -86,12 +80,8 @@ void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits)
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
 {
     assert(n == 1 || f->count == 1);
-    set_rows(f, n);
-    f->steps->embed(&f->acts, ids);
-    for (size_t l = 0; l < f->acts.L; l++) {
-        f->steps->project(&f->acts, l);
-        tg_infer_block(f, l);
-    }
+    tg_infer_begin(f, ids, n);
+    tg_infer_layers(f, 0, tg_place(f->acts.L, 0));
     tg_infer_end(f);
     tg_infer_logits(f, n - 1, f->count, logits);
 }

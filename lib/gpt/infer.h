@@ -1,14 +1,13 @@
 /*
- * infer: the forward pass without gradients, layer by layer, with or without a
+ * infer: the forward pass without gradients, step by step, with or without a
  * key/value cache.
  *
  * A pass runs n new tokens of each of `count` sequences, count * n rows, after the
  * cache.past tokens that the cache holds of each.  For one sequence:
  *
  *     tg_infer_begin(f, ids, n)
- *     for each layer l
- *         tg_infer_qkv(f, l)            f->qkv [n,3C] can be read
- *         tg_infer_block(f, l)
+ *     tg_infer_layers(f, from, to)      from and to any place (lib/gpt/layers.h): at tg_place(l, TG_STEP_ATT)
+ *     ...                               layer l's f->qkv [n,3C] can be read
  *     tg_infer_end(f)
  *     tg_infer_logits(f, n - 1, 1, logits)
  *
@@ -23,6 +22,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/acts.h"
+#include "lib/gpt/layers.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/packed.h"
 
@@ -61,8 +61,7 @@ void tg_infer_select(tg_infer *f, size_t first, size_t count);
 /* x = token + position embeddings of ids [count,n].  past + n fits the cache and n_ctx,
  * count n <= rows_max, ids are in range. */
 void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n);
-void tg_infer_qkv(tg_infer *f, size_t layer);
-void tg_infer_block(tg_infer *f, size_t layer);
+void tg_infer_layers(tg_infer *f, size_t from, size_t to);
 void tg_infer_end(tg_infer *f);
 
 /* Logits [rows,V] of some rows of the last pass; overwrites the first rows of `normed`. */

@@ -41,15 +41,14 @@ void tg_pass_begin(tg_pass *p, const int32_t *ids)
     p->steps->embed(&p->acts, ids);
 }
 
-void tg_pass_attend(tg_pass *p, size_t l)
+bool tg_pass_layers(tg_pass *p, size_t from, size_t to, const tg_tap *tap)
 {
-    p->steps->project(&p->acts, l);
-    p->steps->attend(&p->acts, l);
+    return tg_layers_forward(p->steps, &p->acts, from, to, tap);
 }
 
-void tg_pass_finish_block(tg_pass *p, size_t l)
+size_t tg_pass_end(const tg_pass *p)
 {
-    p->steps->finish(&p->acts, l);
+    return tg_place(p->acts.L, 0);
 }
 
 static double mean_loss(tg_pass *p, const int32_t *targets, float loss_scale)
@@ -84,62 +83,50 @@ const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
 
 #define BACKWARD 2 /* products of a backward step for each of its forward step */
 
-/* The steps that a block consists of, and the output head. */
-enum part { PROJECT, ATTEND, FINISH, HEAD };
-
-/* The multiplications of a part's forward step, about: those of its matrices, or of the scores
- * and the weighted sums. */
-static double work(const tg_pass *p, enum part part)
+/* The multiplications of a block's step and of the head, about: those of their matrices.  All steps count the
+ * same: a share of the work is for a progress line. */
+static double work_of_step(const tg_pass *p)
 {
-    const double C = (double)p->acts.C, T = (double)p->acts.T, N = (double)p->acts.B * T;
+    const double N = (double)(p->acts.B * p->acts.T);
 
-    switch (part) {
-    case PROJECT:
-        return N * 3 * C * C;
-    case ATTEND:
-        return N * T * C;
-    case FINISH:
-        return N * 9 * C * C;
-    case HEAD:
-        return N * C * (double)p->acts.bound.model->config.vocab_size;
-    }
-    return 0;
+    return N * (double)p->acts.bound.model->table.block_floats / TG_STEPS_OF_BLOCK;
+}
+
+static double work_of_head(const tg_pass *p)
+{
+    const double N = (double)(p->acts.B * p->acts.T);
+
+    return N * (double)p->acts.C * (double)p->acts.bound.model->config.vocab_size;
 }
 
 static void begin_work(tg_pass *p, bool gradients)
 {
-    const double block = work(p, PROJECT) + work(p, ATTEND) + work(p, FINISH);
-
     p->done = 0;
-    p->all = (1 + gradients * BACKWARD) * ((double)p->acts.L * block + work(p, HEAD));
+    p->all = (1 + gradients * BACKWARD) * ((double)tg_pass_end(p) * work_of_step(p) + work_of_head(p));
     p->abandoned = !tg_watch_tell(p->watch, 0);
 }
 
-/* A part has been done, forward or (times BACKWARD) backward.  False: the run is abandoned. */
-static bool did(tg_pass *p, enum part part, double times)
+/* So much has been done.  False: the run is abandoned. */
+static bool did(tg_pass *p, double work)
 {
-    p->done += times * work(p, part);
+    p->done += work;
     p->abandoned = !tg_watch_tell(p->watch, p->done / p->all);
     return !p->abandoned;
+}
+
+static bool did_forward(void *context, tg_acts *a, size_t layer, tg_step step)
+{
+    tg_pass *p = context;
+
+    (void)a, (void)layer, (void)step;
+    return did(p, work_of_step(p));
 }
 
 /* From ids to a->x. */
 static void forward(tg_pass *p, const int32_t *ids)
 {
-    const tg_steps *steps = p->steps;
-    tg_acts *a = &p->acts;
-
-    steps->embed(a, ids);
-    for (size_t l = 0; l < a->L && !p->abandoned; l++) {
-        steps->project(a, l);
-        if (!did(p, PROJECT, 1))
-            return;
-        steps->attend(a, l);
-        if (!did(p, ATTEND, 1))
-            return;
-        steps->finish(a, l);
-        (void)did(p, FINISH, 1);
-    }
+    p->steps->embed(&p->acts, ids);
+    (void)tg_pass_layers(p, 0, tg_pass_end(p), &(tg_tap){did_forward, p});
 }
 
 /* The gradients of block l and of what follows it in the table are final. */
@@ -151,26 +138,23 @@ static void tell_final(const tg_pass *p, size_t l)
         p->final_from(p->final_context, table->blocks_begin + l * table->block_floats);
 }
 
+static bool did_backward(void *context, tg_acts *a, size_t layer, tg_step step)
+{
+    tg_pass *p = context;
+
+    (void)a;
+    if (step == TG_STEP_QKV)
+        tell_final(p, layer);
+    return did(p, BACKWARD * work_of_step(p));
+}
+
 static void backward(tg_pass *p, const int32_t *ids)
 {
-    const tg_steps *steps = p->steps;
-    tg_acts *a = &p->acts;
-
-    steps->loss_backward(a);
-    tell_final(p, a->L);
-    for (size_t l = a->L; l-- > 0;) {
-        steps->finish_backward(a, l);
-        if (!did(p, FINISH, BACKWARD))
-            return;
-        steps->attend_backward(a, l);
-        if (!did(p, ATTEND, BACKWARD))
-            return;
-        steps->project_backward(a, l);
-        tell_final(p, l);
-        if (!did(p, PROJECT, BACKWARD))
-            return;
-    }
-    steps->embed_backward(a, ids);
+    p->steps->loss_backward(&p->acts);
+    tell_final(p, p->acts.L);
+    if (!tg_layers_backward(p->steps, &p->acts, 0, tg_pass_end(p), &(tg_tap){did_backward, p}))
+        return;
+    p->steps->embed_backward(&p->acts, ids);
     if (p->final_from)
         p->final_from(p->final_context, 0);
 }
@@ -222,7 +206,7 @@ double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float
         forward(p, ids);
     if (!p->abandoned) {
         loss = mean_loss(p, targets, loss_scale);
-        (void)did(p, HEAD, grads ? 1 + BACKWARD : 1);
+        (void)did(p, (grads ? 1 + BACKWARD : 1) * work_of_head(p));
     }
     if (!p->abandoned && grads)
         backward(p, ids);

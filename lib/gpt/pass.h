@@ -16,6 +16,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/acts.h"
+#include "lib/gpt/layers.h"
 #include "lib/gpt/model.h"
 
 TG_API_BEGIN
@@ -61,21 +62,19 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale);
 
 /*
- * The same without gradients and dropout, in steps, between which the activations can be read
+ * The same without gradients and dropout, in parts, between which, or by a tap, the activations can be read
  * and changed:
  *
  *     tg_pass_begin(p, ids)
- *     for each layer l
- *         tg_pass_attend(p, l)          p->acts.block[l].att from p->acts.block[l].x
- *         tg_pass_finish_block(p, l)    the next block's x from both
+ *     tg_pass_layers(p, 0, tg_pass_end(p), tap)     from and to any place (lib/gpt/layers.h)
  *     tg_pass_loss(p, targets)
  *
- * The steps after tg_pass_attend() depend only on the block's x and att: restore copies of both
- * to resume from there.  Only for a pass that was placed without gradients.
+ * The steps from a layer's TG_STEP_X2 on depend only on its x and att: restore copies of both to resume from
+ * there.  Only for a pass that was placed without gradients.
  */
 void tg_pass_begin(tg_pass *pass, const int32_t *ids);
-void tg_pass_attend(tg_pass *pass, size_t l);
-void tg_pass_finish_block(tg_pass *pass, size_t l);
+bool tg_pass_layers(tg_pass *pass, size_t from, size_t to, const tg_tap *tap);
+size_t tg_pass_end(const tg_pass *pass);                    /* the place after the last step */
 double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is in p->losses */
 
 /*

@@ -73,17 +73,24 @@ static size_t first_layer(const tg_ablate *a, size_t number)
     return first;
 }
 
-/* Zero the slices of att that the case's heads of layer l have written. */
-static void silence(tg_ablate *a, size_t number, size_t l)
-{
-    const tg_config *c = &a->model->config;
-    const tg_ablate_heads of = heads_of(a, number);
-    const size_t N = a->pass.acts.B * a->pass.acts.T, C = c->n_embd, D = C / c->n_head;
-    float *att = tg_floats(a->pass.acts.block[l].att);
+/* A tap: zero the slices of att that the case's heads have written. */
+struct silencing {
+    const tg_ablate *a;
+    size_t number;
+};
 
-    for (size_t n = 0; n < of.n; n++)
-        for (size_t bt = 0; of.head[n].layer == l && bt < N; bt++)
+static bool silence(void *context, tg_acts *acts, size_t layer, tg_step step)
+{
+    const struct silencing *s = context;
+    const tg_config *c = &s->a->model->config;
+    const tg_ablate_heads of = heads_of(s->a, s->number);
+    const size_t N = acts->B * acts->T, C = c->n_embd, D = C / c->n_head;
+    float *att = tg_floats(acts->block[layer].att);
+
+    for (size_t n = 0; step == TG_STEP_ATT && n < of.n; n++)
+        for (size_t bt = 0; of.head[n].layer == layer && bt < N; bt++)
             memset(att + bt * C + of.head[n].head * D, 0, D * sizeof *att);
+    return true;
 }
 
 /* ---- a batch of windows */
@@ -116,13 +123,10 @@ static void take_losses(tg_ablate *a, size_t number)
 static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targets)
 {
     tg_pass *p = &a->pass;
+    const tg_tap tap = {silence, &(struct silencing){a, number}};
 
-    for (size_t m = l; m < a->model->config.n_layer; m++) {
-        if (m > l)
-            tg_pass_attend(p, m);
-        silence(a, number, m);
-        tg_pass_finish_block(p, m);
-    }
+    (void)silence(tap.context, &p->acts, l, TG_STEP_ATT);
+    (void)tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_pass_end(p), &tap);
     (void)tg_pass_loss(p, targets);
     take_losses(a, number);
     a->progress.done++;
@@ -136,22 +140,30 @@ static void copy(float *to_x, float *to_att, const float *x, const float *att, s
     memcpy(to_att, att, n * sizeof *att);
 }
 
-/* Run the cases that start in layer l, each from its x and att, which are restored. */
-static void branch(tg_ablate *a, size_t l, const int32_t *targets)
+/* A tap: run the cases that start in this layer, each from its x and att, which are restored. */
+struct branching {
+    tg_ablate *a;
+    const int32_t *targets;
+};
+
+static bool branch(void *context, tg_acts *acts, size_t layer, tg_step step)
 {
-    const tg_block_acts *s = &a->pass.acts.block[l];
-    const size_t n = a->pass.acts.B * a->pass.acts.T * a->model->config.n_embd;
+    const struct branching *b = context;
+    tg_ablate *a = b->a;
+    float *x = tg_floats(acts->block[layer].x), *att = tg_floats(acts->block[layer].att);
+    const size_t n = acts->B * acts->T * acts->C;
     bool kept = false;
 
-    for (size_t number = 0; number < a->cases; number++) {
-        if (first_layer(a, number) != l)
+    for (size_t number = 0; step == TG_STEP_ATT && number < a->cases; number++) {
+        if (first_layer(a, number) != layer)
             continue;
         if (!kept)
-            copy(a->x, a->att, tg_floats(s->x), tg_floats(s->att), n);
+            copy(a->x, a->att, x, att, n);
         kept = true;
-        run_case(a, number, l, targets);
-        copy(tg_floats(s->x), tg_floats(s->att), a->x, a->att, n);
+        run_case(a, number, layer, b->targets);
+        copy(x, att, a->x, a->att, n);
     }
+    return true;
 }
 
 static void run_windows(tg_ablate *a, const tg_window_batch *w)
@@ -162,11 +174,7 @@ static void run_windows(tg_ablate *a, const tg_window_batch *w)
     p->acts.T = w->T;
     a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = w->B * w->T, .cases = a->cases};
     tg_pass_begin(p, w->inputs);
-    for (size_t l = 0; l < a->model->config.n_layer; l++) {
-        tg_pass_attend(p, l);
-        branch(a, l, w->targets);
-        tg_pass_finish_block(p, l);
-    }
+    (void)tg_pass_layers(p, 0, tg_pass_end(p), &(tg_tap){branch, &(struct branching){a, w->targets}});
     (void)tg_pass_loss(p, w->targets);
     take_losses(a, a->cases);
 }

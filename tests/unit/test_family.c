@@ -235,8 +235,7 @@ static void inference_is_the_forward_pass(void)
 
     tg_infer_begin(&d.infer, s.ids, T);
     for (size_t l = 0; l < c.n_layer; l++) {
-        tg_infer_qkv(&d.infer, l);
-        tg_infer_block(&d.infer, l);
+        tg_infer_layers(&d.infer, tg_place(l, 0), tg_place(l + 1, 0));
     }
     tg_infer_end(&d.infer);
     CHECK(memcmp(x, d.infer.x, sizeof x) == 0);
@@ -277,11 +276,7 @@ static void inference_with_a_cache(void)
 /* From a block's x and att to the loss. */
 static double rest_of_pass(tg_pass *p, size_t l, const int32_t *targets)
 {
-    tg_pass_finish_block(p, l);
-    for (size_t m = l + 1; m < p->acts.L; m++) {
-        tg_pass_attend(p, m);
-        tg_pass_finish_block(p, m);
-    }
+    CHECK(tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_pass_end(p), NULL));
     return tg_pass_loss(p, targets);
 }
 
@@ -304,7 +299,7 @@ static void resumed_from_x_and_att(void)
         float x[B * T * C], att[B * T * C];
         double first;
 
-        tg_pass_attend(&p, l);
+        CHECK(tg_pass_layers(&p, tg_place(l, 0), tg_place(l, TG_STEP_X2), NULL));
         memcpy(x, a->x.data, sizeof x);
         memcpy(att, a->att.data, sizeof att);
         first = rest_of_pass(&p, l, s.targets);
@@ -314,7 +309,7 @@ static void resumed_from_x_and_att(void)
         CHECK(rest_of_pass(&p, l, s.targets) == first);
         memcpy(a->x.data, x, sizeof x);
         memcpy(a->att.data, att, sizeof att);
-        tg_pass_finish_block(&p, l);
+        CHECK(tg_pass_layers(&p, tg_place(l, TG_STEP_X2), tg_place(l + 1, 0), NULL));
     }
     tg_arena_free(&arena);
     tear_down(&s);

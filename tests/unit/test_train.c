@@ -1406,7 +1406,7 @@ static void an_abandoned_step_leaves_no_trace(void)
     train_to(&run, 3);
     bytes[0] = archive_of(&run, &size[0]);
     calls = step_until(&run, SIZE_MAX, &abandoned);
-    CHECK(!abandoned && run.step == 4 && calls == 2 * (2 + 2 * 2 * 3));
+    CHECK(!abandoned && run.step == 4 && calls == 2 * (2 + 2 * 2 * TG_STEPS_OF_BLOCK));
     bytes[1] = archive_of(&run, &size[1]);
     tg_checkpoint_free(&run);
 
@@ -1444,7 +1444,7 @@ static void an_abandoned_evaluation_has_no_loss(void)
     CHECK_EQ(w.calls, 3);
     w = (struct watcher){.limit = SIZE_MAX};
     CHECK(isfinite(tg_trainer_evaluate(&t, 7)) && !t.pass.abandoned);
-    CHECK_EQ(w.calls, 3 * (2 + 2 * 3));
+    CHECK_EQ(w.calls, 3 * (2 + 2 * TG_STEPS_OF_BLOCK));
     CHECK_NEAR(w.last, 1, 1e-9);
     tg_trainer_close(&t);
     tg_checkpoint_free(&run);
