@@ -27,8 +27,8 @@ typedef struct tg_attention_scratch {
     float *floats;
     size_t each;    /* floats per thread */
     size_t threads; /* max threads to use, even if tg_threads() is larger later */
-    double *rows;   /* in double precision, instead: [B,H,4T] per head scores, probabilities, and the gradients
-                     * of both */
+    double *rows;   /* in double precision, instead: [B,H,4T], per head the scores, the probabilities, and the
+                     * gradients of both */
 } tg_attention_scratch;
 
 /* Place scratch for up to `keys` keys of D = C/H elements (see arena.h). */
