@@ -699,6 +699,7 @@ END
 @test "page: one text for each number, in ASCII; value, row, command and link can be copied" {
     slow
     need_chromium
+    need_numpy
     tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 -o model.npz 2> /dev/null
     for more in '--layout bthd' '--layout bhtd --mask=min'; do
         # shellcheck disable=SC2086
