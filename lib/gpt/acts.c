@@ -1,6 +1,7 @@
 #include "lib/gpt/acts.h"
 
 #include "lib/base/size.h"
+#include "lib/gpt/family.h"
 
 /* Max bytes over all blocks of an activation that backward can recompute: x2 at the cost of one small
  * product per block, gelu at that of GELU.  Beyond this the blocks share one. */
@@ -23,84 +24,93 @@ static tg_norm_stats place_stats(tg_arena *arena, const tg_acts_size *size, size
     return (tg_norm_stats){.mean = place(arena, size, rows, 1), .rstd = place(arena, size, rows, 1)};
 }
 
-/* One block's activations, except x2, ln_2, fc and gelu, which the callers add. */
-static tg_block_acts place_block(tg_arena *arena, const tg_acts_size *size, size_t C, size_t H)
+/* A row's matrix for one block. */
+static tg_matrix place_row(tg_arena *arena, const tg_acts_size *size, const tg_act_row *row, size_t cols)
 {
-    const size_t N = size->B * size->T;
-
-    return (tg_block_acts){
-        .x = place(arena, size, N, C),
-        .ln_1 = place_stats(arena, size, N),
-        .qkv = place_between(arena, size, N, 3 * C),
-        .att = place_between(arena, size, N, C),
-        .lse = place(arena, size, N, H),
-    };
+    return tg_matrix_place(arena, row->between ? size->between : size->type, size->B * size->T, cols);
 }
 
-/* A set of activations per block.  In a dry run a->block is NULL. */
-static void place_blocks(tg_arena *arena, tg_acts *a, const tg_acts_size *size, size_t H)
+/* The matrix that all blocks have in common. */
+static tg_matrix place_common(tg_arena *arena, const tg_acts *a, const tg_acts_size *size,
+                              const tg_act_row *row, size_t cols)
 {
-    const size_t N = size->B * size->T;
-    const size_t rows_kept = KEPT_MAX / sizeof(float) / a->C / (a->L - size->layer);
-    tg_matrix shared;
+    return row->common == TG_COMMON_WIDE ? a->wide : place_row(arena, size, row, cols);
+}
 
-    a->recompute_x2 = N > rows_kept;
-    a->recompute_gelu = 4 * N > rows_kept * (size->between == TG_TYPE_BF16 ? 2 : 1);
-    shared = place(arena, size, a->recompute_x2 ? N : 0, a->C);
+/* Whether the blocks' own matrices take more than KEPT_MAX, and need not be kept. */
+static bool is_too_much(const tg_acts *a, const tg_acts_size *size, const tg_act_row *row, size_t cols)
+{
+    const size_t each = row->between && size->between == TG_TYPE_BF16 ? sizeof(tg_bf16) : sizeof(float);
+
+    return row->again && size->B * size->T > KEPT_MAX / each / cols / (a->L - size->layer);
+}
+
+/* Activations that are kept from forward to backward.  In a dry run a->block is NULL. */
+static void place_kept(tg_arena *arena, tg_acts *a, const tg_acts_size *size, const tg_act_row *row)
+{
+    const size_t cols = tg_dim_size(row->cols, &a->bound.model->config);
+    tg_matrix common = {0};
+
+    a->again[row->act] = is_too_much(a, size, row, cols);
+    if (a->again[row->act])
+        common = place_common(arena, a, size, row, cols);
     for (size_t l = size->layer; l < a->L; l++) {
-        tg_block_acts block = place_block(arena, size, a->C, H);
+        const tg_matrix m = a->again[row->act] ? common : place_row(arena, size, row, cols);
 
-        block.x2 = a->recompute_x2 ? shared : place(arena, size, N, a->C);
-        block.ln_2 = place_stats(arena, size, N);
-        block.fc = place_between(arena, size, N, 4 * a->C);
-        block.gelu = a->recompute_gelu ? a->wide : place_between(arena, size, N, 4 * a->C);
         if (a->block)
-            a->block[l] = block;
+            a->block[l][row->act] = m;
     }
 }
 
 /* One set of activations for all blocks: every output overwrites its input. */
-static void place_in_place(tg_arena *arena, tg_acts *a, const tg_acts_size *size, size_t H)
+static void place_in_place(tg_arena *arena, tg_acts *a, const tg_acts_size *size, const tg_act_row *row)
 {
-    tg_block_acts block = place_block(arena, size, a->C, H);
+    const size_t cols = tg_dim_size(row->cols, &a->bound.model->config);
+    tg_matrix m = {0};
 
-    block.x2 = block.x;
-    block.ln_2 = block.ln_1;
-    block.fc = block.gelu = a->wide;
+    if (row->over == row->act)
+        m = place_common(arena, a, size, row, cols);
     for (size_t l = 0; a->block && l < a->L; l++)
-        a->block[l] = block;
-    a->x = block.x;
-    a->ln_f = block.ln_1;
+        a->block[l][row->act] = row->over == row->act ? m : a->block[l][row->over];
+    if (row->act == TG_ACT_X)
+        a->x = m;
+}
+
+static size_t widest(const tg_family *family, const tg_config *c)
+{
+    size_t cols = 0;
+
+    for (size_t i = 0; i < family->n_acts; i++)
+        cols = tg_size_max(cols, tg_dim_size(family->act[i].cols, c));
+    return cols;
 }
 
 /* The memory of `wide` is free when the loss is computed. */
-static void place_wide(tg_arena *arena, tg_acts *a, const tg_acts_size *size)
+static void place_wide(tg_arena *arena, tg_acts *a, const tg_acts_size *size, size_t cols)
 {
-    const size_t each = tg_type_size(size->between);
-    const size_t logits = tg_ceil_div(size->logits * sizeof(float), each);
-    const size_t rows = tg_size_max(4 * size->B * size->T, tg_ceil_div(logits, a->C));
+    const size_t logits = tg_ceil_div(size->logits * sizeof(float), tg_type_size(size->between));
+    const size_t rows_of_logits = tg_ceil_div(logits, cols);
 
-    a->wide = place_between(arena, size, rows, a->C);
-    a->wide.cols = 4 * a->C;
+    a->wide = place_between(arena, size, tg_size_max(size->B * size->T, rows_of_logits), cols);
     a->logits = (float *)a->wide.data;
 }
 
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size)
 {
     const tg_config *c = &bound->model->config;
+    const tg_family *family = tg_config_family(c);
     const size_t N = size->B * size->T, C = c->n_embd;
 
     *a = (tg_acts){.bound = *bound, .B = size->B, .T = size->T, .C = C, .L = c->n_layer};
     a->block = tg_arena_take(arena, a->L, sizeof *a->block);
     a->normed = place_between(arena, size, N, C);
-    place_wide(arena, a, size);
-    if (size->kind == TG_ACTS_IN_PLACE) {
-        place_in_place(arena, a, size, c->n_head);
-        return;
-    }
-    place_blocks(arena, a, size, c->n_head);
-    a->x = place(arena, size, N, C);
+    place_wide(arena, a, size, widest(family, c));
+    for (size_t i = 0; i < family->n_acts; i++)
+        (size->kind == TG_ACTS_KEPT ? place_kept : place_in_place)(arena, a, size, &family->act[i]);
     a->ln_f = place_stats(arena, size, N);
+    if (size->kind == TG_ACTS_IN_PLACE)
+        return;
+    a->x = place(arena, size, N, C);
     a->dx = place(arena, size, N, C);
     a->dnormed = place(arena, size, N, C);
     a->datt = size->between == size->type ? a->dnormed : place_between(arena, size, N, C);

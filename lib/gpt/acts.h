@@ -21,33 +21,55 @@
 
 TG_API_BEGIN
 
-/* What one block computes.  N = B*T rows.  "Between": between two matrix products. */
-typedef struct tg_block_acts {
-    tg_matrix x;        /* [N,C] its input, the residual stream */
-    tg_norm_stats ln_1; /* [N] */
-    tg_matrix qkv;      /* [N,3C] between */
-    tg_matrix att;      /* [N,C] between */
-    tg_matrix lse;      /* [B,H,T] */
-    tg_matrix x2;       /* [N,C] the residual stream after attention */
-    tg_norm_stats ln_2; /* [N] */
-    tg_matrix fc;       /* [N,4C] between: the MLP before GELU */
-    tg_matrix gelu;     /* [N,4C] between: and after it */
-} tg_block_acts;
+/* What a block computes.  A family uses some of these. */
+typedef enum tg_act {
+    TG_ACT_X, /* [N,C] its input, the residual stream; N = B*T rows */
+    TG_ACT_LN1_MEAN,
+    TG_ACT_LN1_RSTD, /* [N] */
+    TG_ACT_QKV,      /* [N,3C] */
+    TG_ACT_ATT,      /* [N,C] */
+    TG_ACT_LSE,      /* [B,H,T] */
+    TG_ACT_X2,       /* [N,C] the residual stream after attention */
+    TG_ACT_LN2_MEAN,
+    TG_ACT_LN2_RSTD, /* [N] */
+    TG_ACT_FC,       /* [N,4C] the MLP before GELU */
+    TG_ACT_GELU,     /* [N,4C] and after it */
+    TG_ACTS
+} tg_act;
+
+/* Where all blocks may have an activation, instead of memory for each. */
+typedef enum tg_common {
+    TG_COMMON_ONE, /* in one matrix */
+    TG_COMMON_WIDE /* in tg_acts.wide, the scratch that is as wide as the widest activation */
+} tg_common;
+
+/* A row of a family's table of activations. */
+typedef struct tg_act_row {
+    tg_act act;
+    const char *name; /* "qkv" */
+    tg_dim cols;      /* elements for each token */
+    bool between;     /* between two matrix products: bf16 in a pass of that precision */
+    bool again; /* backward can compute it again, if memory is short: then the blocks have it in common */
+    tg_common common;
+    tg_act over; /* without gradients, it overwrites this one, of the same size; itself: none */
+} tg_act_row;
+
+/* A block's, by tg_act; what the family does not use is empty. */
+typedef tg_matrix tg_block_acts[TG_ACTS];
 
 typedef struct tg_acts {
     tg_binding bound;     /* the model to run */
     size_t B, T, C, L;    /* sequences, the new tokens of each, channels, blocks */
-    tg_block_acts *block; /* [L] */
+    tg_block_acts *block; /* [L] block[l][TG_ACT_X] */
     tg_matrix x;          /* [N,C] the last block's output */
     tg_norm_stats ln_f;   /* [N] */
     tg_matrix normed;     /* [N,C] between: the current LayerNorm's output; also scratch */
-    tg_matrix wide;       /* [N,4C] the gradients of fc and of qkv; the blocks' gelu if that is recomputed */
+    tg_matrix wide;       /* [N,4C] the gradients of fc and of qkv; what blocks have there in common */
     float *logits;        /* scratch of loss; the memory of wide */
     tg_matrix dx;         /* [N,C] gradient of the residual stream */
     tg_matrix dnormed;    /* [N,C] gradient of normed */
     tg_matrix datt;       /* [N,C] gradient of att; in one precision the memory of dnormed */
-    bool recompute_x2;    /* the blocks share one x2, to save memory */
-    bool recompute_gelu;  /* and one gelu, which is wide */
+    bool again[TG_ACTS];  /* backward computes it again: the blocks have it in common */
     float dropout;        /* p, for the embedding, the probabilities and each sublayer's result */
     tg_rng rng;           /* seed and step of dropout's numbers; drop_at() sets the purpose */
     tg_attention_scratch attention;
@@ -91,7 +113,13 @@ typedef struct tg_steps {
 /* What a block's last step writes: the next block's x, or a->x. */
 static inline tg_matrix tg_acts_next_x(const tg_acts *a, size_t layer)
 {
-    return layer + 1 < a->L ? a->block[layer + 1].x : a->x;
+    return layer + 1 < a->L ? a->block[layer + 1][TG_ACT_X] : a->x;
+}
+
+/* A LayerNorm's statistics, whose activations are neighbours. */
+static inline tg_norm_stats tg_acts_stats(const tg_matrix *block, tg_act mean)
+{
+    return (tg_norm_stats){block[mean], block[mean + 1]};
 }
 
 /* Which activations have memory of their own. */

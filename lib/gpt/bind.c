@@ -28,17 +28,20 @@ static tg_layernorm norm(const tg_binding *g, tg_param_kind w, tg_param_kind b, 
     };
 }
 
-static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l, size_t in,
-                        size_t out)
+/* Its widths are those of the matrix. */
+static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
+    const tg_params *table = &g->model->table;
+    const size_t *shape = table->entry[tg_params_index(table, w, l)].shape;
+
     return (tg_linear){
         .w = weight(g, w, l),
         .dw = gradient(g, w, l),
         .b = weight(g, b, l),
         .db = gradient(g, b, l),
         .overwrite = g->overwrite,
-        .in = in,
-        .out = out,
+        .in = shape[0],
+        .out = shape[1],
         .packed = g->packed ? tg_packed_model_get(g->packed, g->model, w, l) : NULL,
         .scratch = g->scratch,
     };
@@ -47,17 +50,16 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
 tg_block tg_bind_block(const tg_binding *g, size_t l)
 {
     const tg_config *c = &g->model->config;
-    const size_t C = c->n_embd;
 
     return (tg_block){
         .ln_1 = norm(g, TG_LN1_W, TG_LN1_B, l),
-        .qkv = linear(g, TG_QKV_W, TG_QKV_B, l, C, 3 * C),
+        .qkv = linear(g, TG_QKV_W, TG_QKV_B, l),
         .H = c->n_head,
-        .att_proj = linear(g, TG_ATT_PROJ_W, TG_ATT_PROJ_B, l, C, C),
+        .att_proj = linear(g, TG_ATT_PROJ_W, TG_ATT_PROJ_B, l),
         .ln_2 = norm(g, TG_LN2_W, TG_LN2_B, l),
-        .fc = linear(g, TG_FC_W, TG_FC_B, l, C, 4 * C),
+        .fc = linear(g, TG_FC_W, TG_FC_B, l),
         .activation = c->activation,
-        .fc_proj = linear(g, TG_FC_PROJ_W, TG_FC_PROJ_B, l, 4 * C, C),
+        .fc_proj = linear(g, TG_FC_PROJ_W, TG_FC_PROJ_B, l),
     };
 }
 
@@ -80,8 +82,10 @@ tg_layernorm tg_bind_ln_f(const tg_binding *g)
 tg_linear tg_bind_head(const tg_binding *g)
 {
     const tg_config *c = &g->model->config;
-    tg_linear head = linear(g, tg_head_kind(c), TG_HEAD_B, 0, c->n_embd, c->vocab_size);
+    tg_linear head = linear(g, tg_head_kind(c), TG_HEAD_B, 0);
 
+    head.in = c->n_embd;
+    head.out = c->vocab_size;
     head.transposed = true;
     return head;
 }

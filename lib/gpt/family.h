@@ -20,6 +20,8 @@ typedef struct tg_family {
     const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
+    const tg_act_row *act; /* [n_acts] what a block computes; a row that another overwrites comes first */
+    size_t n_acts;
     const tg_steps *steps;
 } tg_family;
 

@@ -46,53 +46,53 @@ void tg_gpt2_embed(tg_acts *a, const int32_t *ids)
     const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_EMBEDDING, 0);
 
-    tg_op_embedding_forward(a->block[0].x, ids, &wte_wpe, a->cache ? a->cache->past : 0, a->B, a->T);
-    tg_op_dropout_apply(a->block[0].x, &drop, a->B * a->T);
+    tg_op_embedding_forward(a->block[0][TG_ACT_X], ids, &wte_wpe, a->cache ? a->cache->past : 0, a->B, a->T);
+    tg_op_dropout_apply(a->block[0][TG_ACT_X], &drop, a->B * a->T);
 }
 
 /* qkv = ln_1(x) W + b */
 void tg_gpt2_qkv(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const size_t N = a->B * a->T;
 
-    tg_op_layernorm_forward(a->normed, s->ln_1, s->x, &P.ln_1, N);
-    tg_op_linear_forward(s->qkv, a->normed, &P.qkv, N);
+    tg_op_layernorm_forward(a->normed, tg_acts_stats(s, TG_ACT_LN1_MEAN), s[TG_ACT_X], &P.ln_1, N);
+    tg_op_linear_forward(s[TG_ACT_QKV], a->normed, &P.qkv, N);
 }
 
 /* att = softmax(q k^T / sqrt(D)) v, causal, each head by itself */
 void tg_gpt2_att(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_PROBS, l);
     const tg_attention attention = attention_of(a, &P, &drop, l);
 
-    tg_op_attention_forward(s->att, s->lse, s->qkv, &attention);
+    tg_op_attention_forward(s[TG_ACT_ATT], s[TG_ACT_LSE], s[TG_ACT_QKV], &attention);
 }
 
 /* x2 = x + att W + b */
 void tg_gpt2_x2(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_ATTENTION, l);
 
-    tg_op_residual_forward(s->x2, s->x, s->att, &P.att_proj, &drop, a->B * a->T);
+    tg_op_residual_forward(s[TG_ACT_X2], s[TG_ACT_X], s[TG_ACT_ATT], &P.att_proj, &drop, a->B * a->T);
 }
 
 /* the next x = x2 + gelu(ln_2(x2) W + b) W + b */
 void tg_gpt2_x(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
     const size_t N = a->B * a->T;
 
-    tg_op_layernorm_forward(a->normed, s->ln_2, s->x2, &P.ln_2, N);
-    tg_op_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
-    tg_op_residual_forward(tg_acts_next_x(a, l), s->x2, s->gelu, &P.fc_proj, &drop, N);
+    tg_op_layernorm_forward(a->normed, tg_acts_stats(s, TG_ACT_LN2_MEAN), s[TG_ACT_X2], &P.ln_2, N);
+    tg_op_linear_gelu_forward(s[TG_ACT_GELU], s[TG_ACT_FC], a->normed, &P.fc, P.activation, N);
+    tg_op_residual_forward(tg_acts_next_x(a, l), s[TG_ACT_X2], s[TG_ACT_GELU], &P.fc_proj, &drop, N);
 }
 
 /* logits [rows,V] = ln_f(x) wte^T, for some rows of x */
@@ -146,23 +146,23 @@ void tg_gpt2_loss_backward(tg_acts *a)
 void tg_gpt2_x_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
     const size_t N = a->B * a->T;
 
-    if (a->recompute_x2)
+    if (a->again[TG_ACT_X2])
         tg_gpt2_x2(a, l);
 
     /* out = x2 + gelu W + b, gelu = gelu(fc) */
-    if (a->recompute_gelu)
-        tg_op_gelu_forward(s->gelu, s->fc, N, P.activation);
-    tg_op_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop,
-                                       a->normed, N);
+    if (a->again[TG_ACT_GELU])
+        tg_op_gelu_forward(s[TG_ACT_GELU], s[TG_ACT_FC], N, P.activation);
+    tg_op_residual_after_gelu_backward(a->wide, a->dx, s[TG_ACT_GELU], s[TG_ACT_FC], &P.fc_proj, P.activation,
+                                       &drop, a->normed, N);
 
     /* fc = ln_2(x2) W + b */
-    tg_op_layernorm_recompute(a->normed, s->ln_2, s->x2, &P.ln_2, N);
+    tg_op_layernorm_recompute(a->normed, tg_acts_stats(s, TG_ACT_LN2_MEAN), s[TG_ACT_X2], &P.ln_2, N);
     tg_op_linear_backward(a->dnormed, a->wide, a->normed, &P.fc, N);
-    tg_op_layernorm_backward(a->dx, a->dnormed, s->x2, s->ln_2, &P.ln_2, N);
+    tg_op_layernorm_backward(a->dx, a->dnormed, s[TG_ACT_X2], tg_acts_stats(s, TG_ACT_LN2_MEAN), &P.ln_2, N);
 }
 
 /* From dx of x2, which is also dx of x, to datt. */
@@ -171,30 +171,31 @@ void tg_gpt2_x2_backward(tg_acts *a, size_t l)
     const tg_block P = tg_bind_block(&a->bound, l);
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_ATTENTION, l);
 
-    tg_op_residual_backward(a->datt, a->dx, a->block[l].att, &P.att_proj, &drop, a->normed, a->B * a->T);
+    tg_op_residual_backward(a->datt, a->dx, a->block[l][TG_ACT_ATT], &P.att_proj, &drop, a->normed,
+                            a->B * a->T);
 }
 
 /* From datt to dqkv in wide. */
 void tg_gpt2_att_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_PROBS, l);
     const tg_attention attention = attention_of(a, &P, &drop, l);
 
-    tg_op_attention_backward(a->wide, a->datt, s->att, s->lse, s->qkv, &attention);
+    tg_op_attention_backward(a->wide, a->datt, s[TG_ACT_ATT], s[TG_ACT_LSE], s[TG_ACT_QKV], &attention);
 }
 
 /* From dqkv in wide to dx of x. */
 void tg_gpt2_qkv_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const size_t N = a->B * a->T;
 
-    tg_op_layernorm_recompute(a->normed, s->ln_1, s->x, &P.ln_1, N);
+    tg_op_layernorm_recompute(a->normed, tg_acts_stats(s, TG_ACT_LN1_MEAN), s[TG_ACT_X], &P.ln_1, N);
     tg_op_linear_backward(a->dnormed, a->wide, a->normed, &P.qkv, N);
-    tg_op_layernorm_backward(a->dx, a->dnormed, s->x, s->ln_1, &P.ln_1, N);
+    tg_op_layernorm_backward(a->dx, a->dnormed, s[TG_ACT_X], tg_acts_stats(s, TG_ACT_LN1_MEAN), &P.ln_1, N);
 }
 
 void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)

@@ -28,4 +28,7 @@ void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids);
 
 extern const tg_steps tg_gpt2_steps;
 
+#define TG_GPT2_ACTS 11
+extern const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS];
+
 #endif

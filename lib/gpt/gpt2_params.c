@@ -1,4 +1,5 @@
-/* GPT-2's parameters, in the order of the file.  Names and layouts are Hugging Face's. */
+/* GPT-2's parameters, in the order of the file, and its activations.  Names and layouts of parameters are
+ * Hugging Face's. */
 #include "lib/gpt/family.h"
 #include "lib/gpt/gpt2.h"
 
@@ -23,10 +24,27 @@ static const tg_param_row rows[] = {
     {TG_HEAD_B, "lm_head.bias", false, {TG_DIM_VOCAB, TG_DIM_NONE}, TG_IF_HEAD_BIAS, TG_START_ZERO},
 };
 
+/* kind, name, width, between products, can be computed again, in common, overwrites */
+const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS] = {
+    {TG_ACT_X, "x", TG_DIM_C, false, false, TG_COMMON_ONE, TG_ACT_X},
+    {TG_ACT_LN1_MEAN, "ln_1.mean", TG_DIM_NONE, false, false, TG_COMMON_ONE, TG_ACT_LN1_MEAN},
+    {TG_ACT_LN1_RSTD, "ln_1.rstd", TG_DIM_NONE, false, false, TG_COMMON_ONE, TG_ACT_LN1_RSTD},
+    {TG_ACT_QKV, "qkv", TG_DIM_3C, true, false, TG_COMMON_ONE, TG_ACT_QKV},
+    {TG_ACT_ATT, "att", TG_DIM_C, true, false, TG_COMMON_ONE, TG_ACT_ATT},
+    {TG_ACT_LSE, "lse", TG_DIM_HEADS, false, false, TG_COMMON_ONE, TG_ACT_LSE},
+    {TG_ACT_X2, "x2", TG_DIM_C, false, true, TG_COMMON_ONE, TG_ACT_X},
+    {TG_ACT_LN2_MEAN, "ln_2.mean", TG_DIM_NONE, false, false, TG_COMMON_ONE, TG_ACT_LN1_MEAN},
+    {TG_ACT_LN2_RSTD, "ln_2.rstd", TG_DIM_NONE, false, false, TG_COMMON_ONE, TG_ACT_LN1_RSTD},
+    {TG_ACT_FC, "fc", TG_DIM_4C, true, false, TG_COMMON_WIDE, TG_ACT_FC},
+    {TG_ACT_GELU, "gelu", TG_DIM_4C, true, true, TG_COMMON_WIDE, TG_ACT_FC},
+};
+
 const tg_family tg_gpt2 = {
     .name = "gpt2",
     .block = "h",
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
+    .act = tg_gpt2_acts,
+    .n_acts = TG_GPT2_ACTS,
     .steps = &tg_gpt2_steps,
 };

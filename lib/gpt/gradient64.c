@@ -35,11 +35,11 @@ static size_t rest(const tg_gradient64 *g)
 
 void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv)
 {
-    const tg_block_acts *s = &g->acts.block[g->layer];
+    const tg_matrix *s = g->acts.block[g->layer];
     const size_t n = g->T * g->acts.C;
 
-    tg_double_from_float(tg_doubles(s->x), x, n);
-    tg_double_from_float(tg_doubles(s->qkv), qkv, 3 * n);
+    tg_double_from_float(tg_doubles(s[TG_ACT_X]), x, n);
+    tg_double_from_float(tg_doubles(s[TG_ACT_QKV]), qkv, 3 * n);
     (void)tg_layers_forward(g->steps, &g->acts, tg_place(g->layer, TG_STEP_ATT), rest(g), NULL);
 }
 

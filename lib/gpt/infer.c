@@ -15,7 +15,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     tg_acts_place(arena, &f->acts, &bound, &(tg_acts_size){.B = 1, .T = rows_max, .kind = TG_ACTS_IN_PLACE});
     f->x = tg_floats(f->acts.x);
     f->normed = tg_floats(f->acts.normed);
-    f->qkv = f->acts.block ? tg_floats(f->acts.block[0].qkv) : NULL;
+    f->qkv = f->acts.block ? tg_floats(f->acts.block[0][TG_ACT_QKV]) : NULL;
     tg_matmul_place(arena, &f->matmul);
     tg_attention_place(arena, &f->acts.attention, sequences > 0 ? keys : rows_max, c->n_embd / c->n_head);
     tg_kv_cache_place(arena, &f->cache, sequences, c->n_layer, keys, c->n_embd);

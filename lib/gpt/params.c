@@ -14,25 +14,6 @@
 
 #define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
 
-static size_t dim_of(tg_dim dim, const tg_config *c)
-{
-    switch (dim) {
-    case TG_DIM_NONE:
-        return 1;
-    case TG_DIM_C:
-        return c->n_embd;
-    case TG_DIM_3C:
-        return 3 * c->n_embd;
-    case TG_DIM_4C:
-        return 4 * c->n_embd;
-    case TG_DIM_CTX:
-        return c->n_ctx;
-    case TG_DIM_VOCAB:
-        return c->vocab_size;
-    }
-    return 0;
-}
-
 static bool exists(tg_when when, const tg_config *c)
 {
     switch (when) {
@@ -67,8 +48,8 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
     p->kind = row->kind;
     p->layer = layer;
     p->ndim = row->dim[1] == TG_DIM_NONE ? 1 : 2;
-    p->shape[0] = dim_of(row->dim[0], c);
-    p->shape[1] = dim_of(row->dim[1], c);
+    p->shape[0] = tg_dim_size(row->dim[0], c);
+    p->shape[1] = tg_dim_size(row->dim[1], c);
     p->count = p->shape[0] * p->shape[1];
     p->decay = p->ndim == 2;
     p->mean = row->start == TG_START_ONE ? 1.0 : 0.0;

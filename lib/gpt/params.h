@@ -43,13 +43,16 @@ typedef enum tg_param_kind {
 
 /* A dimension, in terms of the config. */
 typedef enum tg_dim {
-    TG_DIM_NONE, /* no second dimension: a vector */
+    TG_DIM_NONE, /* no second dimension: a vector; one element for each token */
     TG_DIM_C,
     TG_DIM_3C,
     TG_DIM_4C,
+    TG_DIM_HEADS,
     TG_DIM_CTX,
     TG_DIM_VOCAB
 } tg_dim;
+
+size_t tg_dim_size(tg_dim dim, const tg_config *config); /* TG_DIM_NONE: 1 */
 
 /* When a model has a parameter, and how it is initialised: zeros, ones, or GPT-2's normal
  * distribution, which is narrower for residual projections. */

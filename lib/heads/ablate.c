@@ -85,7 +85,7 @@ static bool silence(void *context, tg_acts *acts, size_t layer, tg_step step)
     const tg_config *c = &s->a->model->config;
     const tg_ablate_heads of = heads_of(s->a, s->number);
     const size_t N = acts->B * acts->T, C = c->n_embd, D = C / c->n_head;
-    float *att = tg_floats(acts->block[layer].att);
+    float *att = tg_floats(acts->block[layer][TG_ACT_ATT]);
 
     for (size_t n = 0; step == TG_STEP_ATT && n < of.n; n++)
         for (size_t bt = 0; of.head[n].layer == layer && bt < N; bt++)
@@ -150,7 +150,7 @@ static bool branch(void *context, tg_acts *acts, size_t layer, tg_step step)
 {
     const struct branching *b = context;
     tg_ablate *a = b->a;
-    float *x = tg_floats(acts->block[layer].x), *att = tg_floats(acts->block[layer].att);
+    float *x = tg_floats(acts->block[layer][TG_ACT_X]), *att = tg_floats(acts->block[layer][TG_ACT_ATT]);
     const size_t n = acts->B * acts->T * acts->C;
     bool kept = false;
 

@@ -28,11 +28,11 @@
 static void x2(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const size_t N = a->B * a->T;
 
-    tg_op_layernorm_forward(a->normed, s->ln_1, s->x, &P.ln_1, N);
-    tg_op_linear_gelu_forward(s->gelu, s->fc, a->normed, &P.fc, P.activation, N);
+    tg_op_layernorm_forward(a->normed, tg_acts_stats(s, TG_ACT_LN1_MEAN), s[TG_ACT_X], &P.ln_1, N);
+    tg_op_linear_gelu_forward(s[TG_ACT_GELU], s[TG_ACT_FC], a->normed, &P.fc, P.activation, N);
     tg_gpt2_x2(a, l);
 }
 
@@ -40,10 +40,11 @@ static void x2(tg_acts *a, size_t l)
 static void x(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
 
-    tg_op_residual_forward(tg_acts_next_x(a, l), s->x2, s->gelu, &P.fc_proj, &drop, a->B * a->T);
+    tg_op_residual_forward(tg_acts_next_x(a, l), s[TG_ACT_X2], s[TG_ACT_GELU], &P.fc_proj, &drop,
+                           a->B * a->T);
 }
 
 /* ---- backward */
@@ -53,26 +54,27 @@ static void x(tg_acts *a, size_t l)
 static void x_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
     const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
     const size_t N = a->B * a->T;
 
-    if (a->recompute_gelu)
-        tg_op_gelu_forward(s->gelu, s->fc, N, P.activation);
-    tg_op_residual_after_gelu_backward(a->wide, a->dx, s->gelu, s->fc, &P.fc_proj, P.activation, &drop,
-                                       a->normed, N);
-    tg_op_layernorm_recompute(a->normed, s->ln_1, s->x, &P.ln_1, N);
-    tg_op_linear_backward(s->x2, a->wide, a->normed, &P.fc, N);
+    if (a->again[TG_ACT_GELU])
+        tg_op_gelu_forward(s[TG_ACT_GELU], s[TG_ACT_FC], N, P.activation);
+    tg_op_residual_after_gelu_backward(a->wide, a->dx, s[TG_ACT_GELU], s[TG_ACT_FC], &P.fc_proj, P.activation,
+                                       &drop, a->normed, N);
+    tg_op_layernorm_recompute(a->normed, tg_acts_stats(s, TG_ACT_LN1_MEAN), s[TG_ACT_X], &P.ln_1, N);
+    tg_op_linear_backward(s[TG_ACT_X2], a->wide, a->normed, &P.fc, N);
 }
 
 /* From dqkv in wide, and the MLP's part in x2, to dx of x. */
 static void qkv_backward(tg_acts *a, size_t l)
 {
     const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_block_acts *s = &a->block[l];
+    const tg_matrix *s = a->block[l];
 
     tg_gpt2_qkv_backward(a, l);
-    tg_op_layernorm_backward(a->dx, s->x2, s->x, s->ln_1, &P.ln_1, a->B * a->T);
+    tg_op_layernorm_backward(a->dx, s[TG_ACT_X2], s[TG_ACT_X], tg_acts_stats(s, TG_ACT_LN1_MEAN), &P.ln_1,
+                             a->B * a->T);
 }
 
 static const tg_steps steps = {
@@ -112,5 +114,7 @@ const tg_family family_parallel = {
     .block = "transformer.layers",
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
+    .act = tg_gpt2_acts,
+    .n_acts = TG_GPT2_ACTS,
     .steps = &steps,
 };

@@ -223,7 +223,7 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     tg_infer_begin(&f, ids, T);
     for (size_t l = 0; l < L; l++) {
         tg_infer_layers(&f, tg_place(l, 0), tg_place(l + 1, 0));
-        memcpy(want->att[l], tg_floats(f.acts.block[0].att), sizeof want->att[l]);
+        memcpy(want->att[l], tg_floats(f.acts.block[0][TG_ACT_ATT]), sizeof want->att[l]);
     }
     tg_arena_free(&arena);
 }

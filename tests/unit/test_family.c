@@ -163,9 +163,9 @@ static void blocks_may_share_x2(void)
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     kept = s.grads;
     s.grads = nans(s.model.table.floats);
-    s.pass.acts.recompute_x2 = true;
+    s.pass.acts.again[TG_ACT_X2] = true;
     for (size_t l = 0; l < c.n_layer; l++)
-        s.pass.acts.block[l].x2 = s.pass.acts.block[0].x2;
+        s.pass.acts.block[l][TG_ACT_X2] = s.pass.acts.block[0][TG_ACT_X2];
     (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     CHECK(memcmp(s.grads, kept, s.model.table.floats * sizeof *kept) == 0);
     free(kept);
@@ -295,20 +295,20 @@ static void resumed_from_x_and_att(void)
     tg_pass_place(&arena, &p, &s.model, &(tg_pass_size){.B = B, .T = T});
     tg_pass_begin(&p, s.ids);
     for (size_t l = 0; l < c.n_layer; l++) {
-        const tg_block_acts *a = &p.acts.block[l];
+        const tg_matrix *a = p.acts.block[l];
         float x[B * T * C], att[B * T * C];
         double first;
 
         CHECK(tg_pass_layers(&p, tg_place(l, 0), tg_place(l, TG_STEP_X2), NULL));
-        memcpy(x, a->x.data, sizeof x);
-        memcpy(att, a->att.data, sizeof att);
+        memcpy(x, a[TG_ACT_X].data, sizeof x);
+        memcpy(att, a[TG_ACT_ATT].data, sizeof att);
         first = rest_of_pass(&p, l, s.targets);
         CHECK_NEAR(first, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
-        memcpy(a->x.data, x, sizeof x);
-        memcpy(a->att.data, att, sizeof att);
+        memcpy(a[TG_ACT_X].data, x, sizeof x);
+        memcpy(a[TG_ACT_ATT].data, att, sizeof att);
         CHECK(rest_of_pass(&p, l, s.targets) == first);
-        memcpy(a->x.data, x, sizeof x);
-        memcpy(a->att.data, att, sizeof att);
+        memcpy(a[TG_ACT_X].data, x, sizeof x);
+        memcpy(a[TG_ACT_ATT].data, att, sizeof att);
         CHECK(tg_pass_layers(&p, tg_place(l, TG_STEP_X2), tg_place(l + 1, 0), NULL));
     }
     tg_arena_free(&arena);
@@ -366,7 +366,8 @@ static double loss_from(struct derivation *d, const double *att, const double *e
 {
     const size_t l = d->g.layer;
 
-    return T * ref_parallel_loss_from(&d->ref, l, tg_doubles(d->g.acts.block[l].x), att, extra, last_target);
+    return T * ref_parallel_loss_from(&d->ref, l, tg_doubles(d->g.acts.block[l][TG_ACT_X]), att, extra,
+                                      last_target);
 }
 
 /* Its slope in element i of what the layer's attention computes (att), or of what it adds. */
@@ -375,7 +376,7 @@ static double slope(struct derivation *d, size_t i, bool of_att)
     const double h = 1e-5;
     double att[T * C], extra[T * C] = {0}, *moved = of_att ? att : extra, was, up;
 
-    memcpy(att, tg_doubles(d->g.acts.block[d->g.layer].att), T * C * sizeof *att);
+    memcpy(att, tg_doubles(d->g.acts.block[d->g.layer][TG_ACT_ATT]), T * C * sizeof *att);
     was = moved[i];
     moved[i] = was + h;
     up = loss_from(d, att, extra);
@@ -397,7 +398,7 @@ static void derivative_of_a_prediction(void)
 
         derive(&d, &c, l);
         CHECK_NEAR(d.g.loss, T * ref_parallel_loss(&d.ref, text, last_target), 2e-5);
-        CHECK_NEAR(d.g.loss, loss_from(&d, tg_doubles(d.g.acts.block[l].att), NULL), 1e-12);
+        CHECK_NEAR(d.g.loss, loss_from(&d, tg_doubles(d.g.acts.block[l][TG_ACT_ATT]), NULL), 1e-12);
         for (size_t i = 0; i < T * C; i++) {
             CHECK_NEAR(d.g.datt[i], slope(&d, i, true), 1e-8);
             CHECK_NEAR(d.g.dout[i], slope(&d, i, false), 1e-8);

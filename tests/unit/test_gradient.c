@@ -225,8 +225,8 @@ static void differences_of(const tg_config *config)
         struct setting s;
 
         set_up(&s, config, l, target);
-        check_slopes(&s, tg_doubles(s.g.acts.block[l].att), s.g.datt, T * config->n_embd);
-        check_slopes(&s, tg_doubles(s.g.acts.block[l].x), s.g.dout, T * config->n_embd);
+        check_slopes(&s, tg_doubles(s.g.acts.block[l][TG_ACT_ATT]), s.g.datt, T * config->n_embd);
+        check_slopes(&s, tg_doubles(s.g.acts.block[l][TG_ACT_X]), s.g.dout, T * config->n_embd);
         tear_down(&s);
     }
 }
@@ -342,7 +342,7 @@ static void add_weight_gradient(double *dw, double sign, const struct setting *s
         v[i] = (double)s->layer.view.v[i / C * 3 * C + i % C];
     }
     tg_attention_mha_forward_ref64(att, probs, scores, q, k, v, NULL, 1, T, H, C / H);
-    CHECK(memcmp(att, tg_doubles(s->g.acts.block[s->g.layer].att), n * sizeof *att) == 0);
+    CHECK(memcmp(att, tg_doubles(s->g.acts.block[s->g.layer][TG_ACT_ATT]), n * sizeof *att) == 0);
     tg_attention_mha_backward_ref64(dq, dk, dv, dprobs, dprobs + H * T * T, s->g.datt, probs, q, k, v, NULL,
                                     1, T, H, C / H);
     for (size_t t = 0; t < T; t++)
