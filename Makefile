@@ -130,7 +130,7 @@ PREFIX_MAP = -ffile-prefix-map='$(CURDIR)'=.
 ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
              $(PREFIX_MAP) $(HARD_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(HARD_LDFLAGS) $(LDFLAGS)
-LIBS = -ldeflate -lz -lm
+LIBS = -ldeflate -lutf8proc -lz -lm
 
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')

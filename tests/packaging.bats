@@ -199,7 +199,7 @@ setup() {
     cmp <(stripped/usr/bin/tg-init 2> /dev/null) "$FIXTURES/model.npz"
     # and the library still links
     printf '#include <tg/tg.h>\nint main(void) { return tg_kernels_get() == NULL; }\n' > program.c
-    gcc -I stripped/usr/include -I stripped/usr/include/tg -o program program.c stripped/usr/lib/libtg.a -ldeflate -lz -lm -pthread
+    gcc -I stripped/usr/include -I stripped/usr/include/tg -o program program.c stripped/usr/lib/libtg.a -ldeflate -lutf8proc -lz -lm -pthread
     ./program
 }
 

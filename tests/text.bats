@@ -19,6 +19,9 @@ pieces_against() {
     need_judge unicodedata2
     make_unit
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/normalize.py" "$BUILD/unit/nfc_text"
+    echo "$output" # docs/man/tg-tokenize.1 has the numbers for utf8proc 2.8
+    [[ $output != *"18.0.0 has, and utf8proc's 15.0.0 lacks, "* ||
+        $output = *"lacks, 80 marks that are reordered, 20 characters that are composed" ]]
 }
 
 @test "the tables are of the Unicode that the header names" {
@@ -29,7 +32,7 @@ pieces_against() {
     cp -r "$ROOT/lib" "$ROOT/tests/unicode_tables.py" .
     "$TG_JUDGE_PYTHON" unicode_tables.py
     local file
-    for file in classes forms wholes pairs; do
+    for file in classes seconds; do
         cmp "lib/unicode/unicode_$file.c" "$ROOT/lib/unicode/unicode_$file.c"
     done
 }

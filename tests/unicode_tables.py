@@ -3,8 +3,7 @@
     python3 tests/unicode_tables.py
 
 Run it by hand when Unicode has a new version, set TG_UNICODE_VERSION in lib/unicode/unicode.h, and
-commit what it writes: lib/unicode/unicode_classes.c, unicode_forms.c, unicode_wholes.c and
-unicode_pairs.c.
+commit what it writes: lib/unicode/unicode_classes.c and unicode_seconds.c.
 """
 import re
 import sys
@@ -24,7 +23,7 @@ OTHER, SPACE, NUMBER, LOWER, UPPER, LETTER, MARK = range(7)
 CLASS = {"Nd": NUMBER, "Nl": NUMBER, "No": NUMBER, "Ll": LOWER, "Lu": UPPER, "Lt": UPPER, "Lm": LETTER,
          "Lo": LETTER, "Mn": MARK, "Mc": MARK, "Me": MARK}
 
-SYLLABLES = range(0xAC00, 0xD7A4)  # Hangul, which is left to arithmetic
+SYLLABLES = range(0xAC00, 0xD7A4)  # Hangul, whose parts are those of the next line
 VOWELS, FINALS = range(0x1161, 0x1176), range(0x11A8, 0x11C3)
 
 HEAD = """/* %s
@@ -87,67 +86,21 @@ def decomposed(code):
     return [ord(c) for c in ucd.normalize("NFD", chr(code))]
 
 
-def pair(code):
-    """The canonical decomposition by one step, when it is one into two."""
-    d = ucd.decomposition(chr(code))
-    parts = [int(p, 16) for p in d.split()] if d and not d.startswith("<") else []
-    return parts if len(parts) == 2 else None
-
-
-def forms():
-    codes = [c for c in range(CODES) if not 0xD800 <= c <= 0xDFFF]
-    pairs = {}  # (first, second): the composite
-    for code in codes:
-        p = None if code in SYLLABLES else pair(code)
-        if p and ucd.normalize("NFC", chr(p[0]) + chr(p[1])) == chr(code):
-            pairs[tuple(p)] = code
-    seconds = {second for _, second in pairs} | set(VOWELS) | set(FINALS)
-
-    def form(code):
-        if 0xD800 <= code <= 0xDFFF:
-            return (0, 0, 1)
-        c = chr(code)
-        first = decomposed(code)[0]
-        starts = ucd.combining(chr(first)) == 0 and first not in seconds
-        # what precedes may also compose with a part of it
-        changes = code in seconds or first in seconds or ucd.normalize("NFC", c) != c
-        return (ucd.combining(c), int(changes), int(starts))
-
-    values = [form(code) for code in range(CODES)]
-    distinct = sorted(set(values), key=lambda v: (v != (0, 0, 1), v))
-    assert distinct[0] == (0, 0, 1) and len(distinct) <= 256
-    # a character that is neither changed nor a mark begins a segment
-    assert all(v[2] for v in values if v[0] == 0 and v[1] == 0)
-    blocks, which = two_stages([distinct.index(v) for v in values])
-
-    table = "const unsigned char tg_unicode_form_index[][TG_UNICODE_BLOCK] = {\n"
-    for block in blocks:
-        table += "    {" + "\n".join(lines(map(str, block)))[4:] + "},\n"
-    write("lib/unicode/unicode_forms.c", "What every code point is to normalisation.", [
-        array("const unsigned char tg_unicode_form_block[TG_UNICODE_BLOCKS]", which),
-        table + "};\n",
-        array("const tg_unicode_form tg_unicode_forms[]", ["{%d,%d,%d}" % v for v in distinct]),
+def seconds():
+    """What composes with a character before it: the last part of each decomposition that composes again.
+    (Of a newer Unicode than utf8proc's there may be more than it composes: these are looked up in vain.)"""
+    codes = {*VOWELS, *FINALS}
+    for code in range(CODES):
+        parts = [] if 0xD800 <= code <= 0xDFFF or code in SYLLABLES else decomposed(code)
+        if len(parts) > 1 and ucd.normalize("NFC", chr(code)) == chr(code):
+            codes.add(parts[-1])
+    firsts = [code for code in sorted(codes) if code - 1 not in codes]
+    lasts = [code for code in sorted(codes) if code + 1 not in codes]
+    write("lib/unicode/unicode_seconds.c", "The characters that compose with one before them.", [
+        array("const tg_unicode_range tg_unicode_seconds[]", ["{0x%X,0x%X}" % r for r in zip(firsts, lasts)]),
+        "const size_t tg_unicode_seconds_n = %d;\n" % len(firsts),
     ])
-
-    whole = [(c, decomposed(c)) for c in codes if c not in SYLLABLES and decomposed(c) != [c]]
-    text, rows = [], []
-    for code, parts in whole:
-        rows.append("{0x%X,%d}" % (code, len(text)))
-        text += parts
-    rows.append("{0x%X,%d}" % (CODES, len(text)))
-    assert max(len(parts) for _, parts in whole) == 4  # TG_UNICODE_PARTS
-    write("lib/unicode/unicode_wholes.c", "The characters that have a canonical decomposition, and their parts.", [
-        array("const tg_unicode_whole tg_unicode_wholes[]", rows),
-        "const size_t tg_unicode_wholes_n = %d;\n" % len(whole),
-        array("const uint32_t tg_unicode_parts[]", ["0x%X" % p for p in text]),
-    ])
-
-    couples = sorted((first, second, code) for (first, second), code in pairs.items())
-    write("lib/unicode/unicode_pairs.c", "The pairs of characters that compose, and what they become.", [
-        array("const tg_unicode_pair tg_unicode_pairs[]", ["{0x%X,0x%X,0x%X}" % c for c in couples]),
-        "const size_t tg_unicode_pairs_n = %d;\n" % len(couples),
-    ])
-    return len(blocks), len(distinct), len(whole), len(text), len(couples)
+    return len(firsts)
 
 
 def main():
@@ -156,7 +109,7 @@ def main():
     if version != ucd.unidata_version:
         sys.exit(f"unicode_tables: TG_UNICODE_VERSION is {version}, unicodedata2 has {ucd.unidata_version}")
     print("class blocks:", classes())
-    print("form blocks, forms, decompositions, their parts, pairs:", *forms())
+    print("ranges of seconds:", seconds())
 
 
 main()

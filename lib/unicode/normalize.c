@@ -21,6 +21,14 @@
 #define CODE_OF(mark) ((mark) & (((uint32_t)1 << ORDER_SHIFT) - 1))
 #define ORDER_OF(mark) ((mark) >> ORDER_SHIFT)
 
+/* The forms of the characters that were looked up last, each at code % SEEN. */
+#define SEEN 2048
+
+struct seen {
+    uint32_t key; /* code + 1; 0: empty */
+    tg_unicode_form form;
+};
+
 struct tg_nfc {
     unsigned char cut[TG_UTF8_MAX]; /* the first bytes of a character that a text's end has cut */
     size_t cut_n;
@@ -33,7 +41,18 @@ struct tg_nfc {
 
     unsigned char *out;
     size_t out_n, out_capacity;
+
+    struct seen seen[SEEN];
 };
+
+static tg_unicode_form form_of(tg_nfc *f, uint32_t code)
+{
+    struct seen *s = &f->seen[code % SEEN];
+
+    if (s->key != code + 1)
+        *s = (struct seen){code + 1, tg_unicode_form_of(code)};
+    return s->form;
+}
 
 tg_status tg_nfc_create(tg_nfc **nfc, tg_err *err)
 {
@@ -167,7 +186,7 @@ static tg_status end_segment(tg_nfc *f, tg_err *err)
 /* A part of a decomposition. */
 static tg_status add_part(tg_nfc *f, uint32_t code, tg_err *err)
 {
-    const uint32_t order = tg_unicode_forms[tg_unicode_form_of(code)].order;
+    const uint32_t order = form_of(f, code).order;
     uint32_t whole;
     tg_status status;
 
@@ -257,7 +276,7 @@ static size_t skip_inert(const unsigned char *text, size_t i, size_t n)
 }
 
 /* How many bytes of text [n] are in normal form; *segment: where the last segment of those begins. */
-static size_t check(size_t *segment, const unsigned char *text, size_t n)
+static size_t check(tg_nfc *f, size_t *segment, const unsigned char *text, size_t n)
 {
     unsigned order = 0;
     size_t i = 0, inert = 0; /* the end of inert bytes, if the segment begins with the last of them */
@@ -276,7 +295,7 @@ static size_t check(size_t *segment, const unsigned char *text, size_t n)
         }
         length = tg_utf8_decode_high(&code, text + i, n - i);
         if (length > 0) {
-            const tg_unicode_form form = tg_unicode_forms[tg_unicode_form_of(code)];
+            const tg_unicode_form form = form_of(f, code);
 
             if (form.changes || (form.order > 0 && form.order < order))
                 break;
@@ -300,11 +319,11 @@ static size_t check(size_t *segment, const unsigned char *text, size_t n)
     return i;
 }
 
-static bool begins_segment(const unsigned char *text, size_t n)
+static bool begins_segment(tg_nfc *f, const unsigned char *text, size_t n)
 {
     uint32_t code;
 
-    return tg_utf8_decode(&code, text, n) == 0 || tg_unicode_forms[tg_unicode_form_of(code)].starts;
+    return tg_utf8_decode(&code, text, n) == 0 || form_of(f, code).starts;
 }
 
 /* Where the text to be kept begins, in text that is in normal form: at its last segment, except for a
@@ -376,11 +395,11 @@ static tg_status normalize(tg_nfc *f, const unsigned char *text, size_t n, bool 
     while (!status && n > 0) {
         size_t good, segment, done;
 
-        if (in_hand(f) && !begins_segment(text, n)) {
+        if (in_hand(f) && !begins_segment(f, text, n)) {
             status = take(f, &done, text, n, err);
         } else {
             status = end_segment(f, err);
-            good = check(&segment, text, n);
+            good = check(f, &segment, text, n);
             done = good < n ? segment : last ? n : keep_from(segment, text, n);
             if (!status)
                 status = put(f, text, done, err);
@@ -412,7 +431,7 @@ tg_status tg_nfc_next(tg_nfc *nfc, const unsigned char **out, size_t *out_n, con
     text += used;
     n -= used;
     whole = last ? n : tg_utf8_whole(text, n);
-    if (nfc->out_n == 0 && !in_hand(nfc) && nfc->cut_n == 0 && check(&segment, text, whole) == whole) {
+    if (nfc->out_n == 0 && !in_hand(nfc) && nfc->cut_n == 0 && check(nfc, &segment, text, whole) == whole) {
         *out = text;
         *out_n = last ? whole : keep_from(segment, text, whole);
         status = take_all(nfc, text + *out_n, whole - *out_n, err);

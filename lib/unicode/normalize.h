@@ -1,5 +1,6 @@
 /*
- * normalize: Unicode normalisation form C (UAX #15) of a text that arrives in parts.
+ * normalize: Unicode normalisation form C (UAX #15) of a text that arrives in parts, with the tables of
+ * utf8proc: characters newer than its version of Unicode pass unchanged.
  *
  * Bytes that are not part of a valid UTF-8 character pass unchanged.
  */

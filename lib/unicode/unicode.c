@@ -1,82 +1,59 @@
 #include "lib/unicode/unicode.h"
 
-/* Hangul syllables: a leading consonant, a vowel and a final consonant or none, by arithmetic
- * (The Unicode Standard, section 3.12). */
-enum {
-    LEADING = 0x1100,
-    VOWEL = 0x1161,
-    FINAL = 0x11A7, /* stands for none */
-    SYLLABLE = 0xAC00,
-    LEADINGS = 19,
-    VOWELS = 21,
-    FINALS = 28,
-    SYLLABLES = LEADINGS * VOWELS * FINALS
-};
+#include <utf8proc.h>
 
-static size_t decompose_syllable(uint32_t *parts, uint32_t index)
-{
-    parts[0] = LEADING + index / (VOWELS * FINALS);
-    parts[1] = VOWEL + index / FINALS % VOWELS;
-    parts[2] = FINAL + index % FINALS;
-    return parts[2] == FINAL ? 2 : 3;
-}
-
-/* Offsets before the first wrap round, and are beyond the last. */
-static uint32_t compose_syllable(uint32_t first, uint32_t second)
-{
-    const uint32_t leading = first - LEADING, vowel = second - VOWEL;
-    const uint32_t syllable = first - SYLLABLE, final = second - FINAL;
-
-    if (leading < LEADINGS && vowel < VOWELS)
-        return SYLLABLE + (leading * VOWELS + vowel) * FINALS;
-    if (syllable < SYLLABLES && syllable % FINALS == 0 && final > 0 && final < FINALS)
-        return first + final;
-    return 0;
-}
+#include "lib/base/size.h"
 
 size_t tg_unicode_decompose(uint32_t *parts, uint32_t code)
 {
-    size_t low = 0, high = tg_unicode_wholes_n;
+    int boundary = UTF8PROC_BOUNDCLASS_START; /* of no interest */
+    const utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)code, (utf8proc_int32_t *)parts,
+                                                       TG_UNICODE_PARTS, UTF8PROC_DECOMPOSE, &boundary);
 
-    if (code - SYLLABLE < SYLLABLES)
-        return decompose_syllable(parts, code - SYLLABLE);
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (tg_unicode_wholes[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < tg_unicode_wholes_n && tg_unicode_wholes[low].code == code) {
-        const size_t offset = tg_unicode_wholes[low].offset, n = tg_unicode_wholes[low + 1].offset - offset;
-
-        for (size_t i = 0; i < n; i++)
-            parts[i] = tg_unicode_parts[offset + i];
-        return n;
-    }
-    parts[0] = code;
-    return 1;
+    return tg_size_min((size_t)n, TG_UNICODE_PARTS);
 }
 
+/* utf8proc 2.8 takes U+11A7, the code point before Hangul's final consonants, for one of them, which adds
+ * nothing to a syllable; the pair remains. */
 uint32_t tg_unicode_compose(uint32_t first, uint32_t second)
 {
-    size_t low = 0, high = tg_unicode_pairs_n;
-    const uint32_t syllable = compose_syllable(first, second);
+    utf8proc_int32_t pair[2] = {(utf8proc_int32_t)first, (utf8proc_int32_t)second};
+    const utf8proc_ssize_t n = utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+    const uint32_t whole = (uint32_t)pair[0];
 
-    if (syllable)
-        return syllable;
+    return n == 1 && whole != first ? whole : 0;
+}
+
+static unsigned char order_of(uint32_t code)
+{
+    return (unsigned char)utf8proc_get_property((utf8proc_int32_t)code)->combining_class;
+}
+
+static bool is_second(uint32_t code)
+{
+    size_t low = 0, high = tg_unicode_seconds_n;
+
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        const tg_unicode_pair *p = &tg_unicode_pairs[middle];
 
-        if (p->first < first || (p->first == first && p->second < second))
+        if (tg_unicode_seconds[middle].last < code)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low < tg_unicode_pairs_n && tg_unicode_pairs[low].first == first &&
-        tg_unicode_pairs[low].second == second)
-        return tg_unicode_pairs[low].whole;
-    return 0;
+    return low < tg_unicode_seconds_n && tg_unicode_seconds[low].first <= code;
+}
+
+tg_unicode_form tg_unicode_form_of(uint32_t code)
+{
+    uint32_t parts[TG_UNICODE_PARTS], whole;
+    const size_t n = tg_unicode_decompose(parts, code);
+    const bool second = is_second(parts[0]);
+
+    whole = parts[0];
+    for (size_t i = 1; i < n; i++)
+        whole = tg_unicode_compose(whole, parts[i]);
+    return (tg_unicode_form){.order = order_of(code),
+                             .changes = second || whole != code,
+                             .starts = order_of(parts[0]) == 0 && !second};
 }

@@ -5,6 +5,7 @@
 #ifndef TG_UNICODE_UNICODE_H
 #define TG_UNICODE_UNICODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,25 +41,17 @@ static inline tg_unicode_class tg_unicode_class_of(uint32_t code)
     return (tg_unicode_class)(tg_unicode_classes[block][code % TG_UNICODE_BLOCK] - '0');
 }
 
-/* ---- canonical forms (UAX #15) */
+/* ---- canonical forms (UAX #15), by utf8proc: those of the version of Unicode that it has, to which newer
+ * characters are starters that nothing changes */
 
 typedef struct tg_unicode_form {
-    unsigned char order;   /* Canonical_Combining_Class; 0: a starter */
-    unsigned char changes; /* NFC_Quick_Check is not Yes: it may change, alone or with what precedes */
-    unsigned char starts;  /* whatever precedes never affects this character's normal form */
+    unsigned char order; /* Canonical_Combining_Class; 0: a starter */
+    bool changes;        /* NFC_Quick_Check is not Yes: it may change, alone or with what precedes */
+    bool starts;         /* whatever precedes never affects this character's normal form */
 } tg_unicode_form;
 
-extern const unsigned char tg_unicode_form_block[TG_UNICODE_BLOCKS];
-extern const unsigned char tg_unicode_form_index[][TG_UNICODE_BLOCK];
-extern const tg_unicode_form tg_unicode_forms[]; /* the first: {0, 0, 1} */
-
-/* The index of a code point's form; mostly 0: a starter that nothing changes. */
-static inline unsigned tg_unicode_form_of(uint32_t code)
-{
-    const unsigned block = tg_unicode_form_block[code >> TG_UNICODE_SHIFT];
-
-    return tg_unicode_form_index[block][code % TG_UNICODE_BLOCK];
-}
+/* code <= 0x10FFFF.  For loops it is too slow: some tens of nanoseconds. */
+tg_unicode_form tg_unicode_form_of(uint32_t code);
 
 #define TG_UNICODE_PARTS 4 /* the longest decomposition */
 
@@ -69,19 +62,13 @@ size_t tg_unicode_decompose(uint32_t *parts, uint32_t code);
 /* What two characters compose to; 0: they do not. */
 uint32_t tg_unicode_compose(uint32_t first, uint32_t second);
 
-/* Tables, in ascending order; the parts of row i are those from its offset to that of row i + 1. */
-typedef struct tg_unicode_whole {
-    uint32_t code, offset;
-} tg_unicode_whole;
+/* The characters that compose with one before them, which utf8proc does not list: in ascending order, first
+ * and last of each range. */
+typedef struct tg_unicode_range {
+    uint32_t first, last;
+} tg_unicode_range;
 
-typedef struct tg_unicode_pair {
-    uint32_t first, second, whole;
-} tg_unicode_pair;
-
-extern const tg_unicode_whole tg_unicode_wholes[]; /* one more than tg_unicode_wholes_n */
-extern const size_t tg_unicode_wholes_n;
-extern const uint32_t tg_unicode_parts[];
-extern const tg_unicode_pair tg_unicode_pairs[];
-extern const size_t tg_unicode_pairs_n;
+extern const tg_unicode_range tg_unicode_seconds[];
+extern const size_t tg_unicode_seconds_n;
 
 #endif

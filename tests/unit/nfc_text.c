@@ -1,9 +1,21 @@
-/* nfc_text [BYTES]: standard input in normal form, given in parts of so many bytes: for
- * tests/judges. */
+/* nfc_text [BYTES]: standard input in normal form, given in parts of so many bytes.
+ * nfc_text assigned: the version of Unicode that utf8proc has, and a line for each character of it.
+ * For tests/judges. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <utf8proc.h>
 
 #include "lib/unicode/normalize.h"
+
+static void print_assigned(void)
+{
+    printf("%s\n", utf8proc_unicode_version());
+    for (utf8proc_int32_t code = 0; code <= 0x10FFFF; code++)
+        if (utf8proc_category(code) != UTF8PROC_CATEGORY_CN)
+            printf("%d\n", (int)code);
+}
 
 int main(int argc, char **argv)
 {
@@ -15,6 +27,11 @@ int main(int argc, char **argv)
     tg_err err;
     bool last;
 
+    if (argc > 1 && strcmp(argv[1], "assigned") == 0) {
+        print_assigned();
+        free(text);
+        return 0;
+    }
     if (!text || tg_nfc_create(&nfc, &err))
         return 3;
     do {
