@@ -119,7 +119,9 @@ static inline tg_matrix tg_acts_next_x(const tg_acts *a, size_t layer)
 /* A LayerNorm's statistics, whose activations are neighbours. */
 static inline tg_norm_stats tg_acts_stats(const tg_matrix *block, tg_act mean)
 {
-    return (tg_norm_stats){block[mean], block[mean + 1]};
+    const tg_norm_stats stats = {block[mean], block[mean + 1]};
+
+    return stats;
 }
 
 /* Which activations have memory of their own. */
