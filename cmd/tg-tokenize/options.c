@@ -97,6 +97,11 @@ static int find_work(tokenize_options *o, const struct given *g)
         chosen = one_of[i].name;
         o->work = one_of[i].work;
     }
+    return CLI_OK;
+}
+
+static int check_lines(const tokenize_options *o, const struct given *g)
+{
     if (o->work != WORK_OFFSETS && (g->lines || o->no_header))
         return cli_usage("--%s goes with --offsets", g->lines ? "format" : "no-header");
     return CLI_OK;
@@ -153,6 +158,8 @@ int parse_options(int argc, char **argv, tokenize_options *o)
     o->characters = o->tokenizer && strcmp(o->tokenizer, "char") == 0;
     o->split = g.pattern ? &o->pattern : NULL;
     o->files = cli_files_of(argv, n);
-    return find_work(o, &g) || check_tokenizer(o) || check_text_options(o) || check_files(o, n) ? CLI_USAGE
-                                                                                                : CLI_OK;
+    if (find_work(o, &g) || check_lines(o, &g) || check_tokenizer(o) || check_text_options(o) ||
+        check_files(o, n))
+        return CLI_USAGE;
+    return CLI_OK;
 }

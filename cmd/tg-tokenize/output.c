@@ -189,7 +189,7 @@ static tg_status put_titles(tokenize_job *job, tg_err *err)
     if (job->tokens > 0 || job->o->lines == LINES_JSONL || job->o->no_header)
         return TG_OK;
     if (!(status = reserve(job, sizeof titles, err)))
-        put(&job->text, titles, sizeof titles - 1);
+        PUT(&job->text, titles);
     return status;
 }
 
@@ -202,7 +202,7 @@ static void put_line(text_out *t, tokenize_lines lines, int32_t id, uint64_t fro
         put_number(t, from, '\t');
         put_number(t, to, '\t');
         put_field(t, token, length);
-        put(t, "\n", 1);
+        PUT(t, "\n");
         return;
     }
     PUT(t, "{\"id\":");

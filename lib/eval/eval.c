@@ -169,7 +169,7 @@ static void run_pass(tg_pass *p, const tg_window_batch *w)
     p->acts.B = w->B;
     p->acts.T = w->T;
     tg_pass_begin(p, w->inputs);
-    (void)tg_pass_layers(p, 0, tg_pass_end(p), NULL);
+    (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts), NULL);
 }
 
 /* Rows first .. end - 1 of the batch. */

@@ -7,8 +7,8 @@
 #include "formats/archive.h"
 #include "lib/base/arena.h"
 #include "lib/base/size.h"
-#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
+#include "lib/tokens/chunk.h"
 
 struct tg_logits_writer {
     tg_archive_writer *archive;

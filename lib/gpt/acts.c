@@ -9,25 +9,20 @@
 #define KEPT_MAX ((size_t)128 << 20)
 #endif
 
-static tg_matrix place(tg_arena *arena, const tg_acts_size *size, size_t rows, size_t cols)
+static tg_matrix place(tg_arena *arena, const tg_acts_size *size, size_t cols)
 {
-    return tg_matrix_place(arena, size->type, rows, cols);
+    return tg_matrix_place(arena, size->type, size->B * size->T, cols);
 }
 
-static tg_matrix place_between(tg_arena *arena, const tg_acts_size *size, size_t rows, size_t cols)
+static tg_matrix place_between(tg_arena *arena, const tg_acts_size *size, size_t cols)
 {
-    return tg_matrix_place(arena, size->between, rows, cols);
-}
-
-static tg_norm_stats place_stats(tg_arena *arena, const tg_acts_size *size, size_t rows)
-{
-    return (tg_norm_stats){.mean = place(arena, size, rows, 1), .rstd = place(arena, size, rows, 1)};
+    return tg_matrix_place(arena, size->between, size->B * size->T, cols);
 }
 
 /* A row's matrix for one block. */
 static tg_matrix place_row(tg_arena *arena, const tg_acts_size *size, const tg_act_row *row, size_t cols)
 {
-    return tg_matrix_place(arena, row->between ? size->between : size->type, size->B * size->T, cols);
+    return (row->between ? place_between : place)(arena, size, cols);
 }
 
 /* The matrix that all blocks have in common. */
@@ -40,7 +35,7 @@ static tg_matrix place_common(tg_arena *arena, const tg_acts *a, const tg_acts_s
 /* Whether the blocks' own matrices take more than KEPT_MAX, and need not be kept. */
 static bool is_too_much(const tg_acts *a, const tg_acts_size *size, const tg_act_row *row, size_t cols)
 {
-    const size_t each = row->between && size->between == TG_TYPE_BF16 ? sizeof(tg_bf16) : sizeof(float);
+    const size_t each = tg_type_size(row->between ? size->between : size->type);
 
     return row->again && size->B * size->T > KEPT_MAX / each / cols / (a->L - size->layer);
 }
@@ -89,9 +84,9 @@ static size_t widest(const tg_family *family, const tg_config *c)
 static void place_wide(tg_arena *arena, tg_acts *a, const tg_acts_size *size, size_t cols)
 {
     const size_t logits = tg_ceil_div(size->logits * sizeof(float), tg_type_size(size->between));
-    const size_t rows_of_logits = tg_ceil_div(logits, cols);
+    const size_t rows = tg_size_max(size->B * size->T, tg_ceil_div(logits, cols));
 
-    a->wide = place_between(arena, size, tg_size_max(size->B * size->T, rows_of_logits), cols);
+    a->wide = tg_matrix_place(arena, size->between, rows, cols);
     a->logits = (float *)a->wide.data;
 }
 
@@ -99,19 +94,19 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
 {
     const tg_config *c = &bound->model->config;
     const tg_family *family = tg_config_family(c);
-    const size_t N = size->B * size->T, C = c->n_embd;
+    const size_t C = c->n_embd;
 
     *a = (tg_acts){.bound = *bound, .B = size->B, .T = size->T, .C = C, .L = c->n_layer};
     a->block = tg_arena_take(arena, a->L, sizeof *a->block);
-    a->normed = place_between(arena, size, N, C);
+    a->normed = place_between(arena, size, C);
     place_wide(arena, a, size, widest(family, c));
     for (size_t i = 0; i < family->n_acts; i++)
         (size->kind == TG_ACTS_KEPT ? place_kept : place_in_place)(arena, a, size, &family->act[i]);
-    a->ln_f = place_stats(arena, size, N);
+    a->ln_f = (tg_norm_stats){.mean = place(arena, size, 1), .rstd = place(arena, size, 1)};
     if (size->kind == TG_ACTS_IN_PLACE)
         return;
-    a->x = place(arena, size, N, C);
-    a->dx = place(arena, size, N, C);
-    a->dnormed = place(arena, size, N, C);
-    a->datt = size->between == size->type ? a->dnormed : place_between(arena, size, N, C);
+    a->x = place(arena, size, C);
+    a->dx = place(arena, size, C);
+    a->dnormed = place(arena, size, C);
+    a->datt = size->between == size->type ? a->dnormed : place_between(arena, size, C);
 }

@@ -86,6 +86,8 @@ typedef enum tg_step {
     TG_STEPS_OF_BLOCK
 } tg_step;
 
+typedef void tg_step_function(tg_acts *a, size_t layer);
+
 /*
  * The steps of a pass on the model in a->bound.  Each backward step is the gradient of the forward step with
  * its name.  Nothing allocates or fails.  A derivation, in double precision, begins within a block and ends
@@ -93,7 +95,7 @@ typedef enum tg_step {
  */
 typedef struct tg_steps {
     void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
-    void (*forward[TG_STEPS_OF_BLOCK])(tg_acts *a, size_t layer);
+    tg_step_function *forward[TG_STEPS_OF_BLOCK];
 
     /* A pass ends in one of two ways.
      * logits: rows first .. first + rows - 1 of a->x -> logits [rows,V]; not in bf16.
@@ -106,7 +108,7 @@ typedef struct tg_steps {
     void (*loss_backward)(tg_acts *a); /* dnormed, as loss leaves it -> dx */
     /* X: dx of the block's output -> dx of x2.  X2: -> dx of x + att W + b, and datt.  ATT: datt -> dqkv in
      * wide. QKV: dqkv -> dx of x. */
-    void (*backward[TG_STEPS_OF_BLOCK])(tg_acts *a, size_t layer);
+    tg_step_function *backward[TG_STEPS_OF_BLOCK];
     void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
 } tg_steps;
 

@@ -53,7 +53,7 @@ double tg_gradient64_loss(tg_gradient64 *g, int32_t target)
     tg_acts *a = &g->acts;
 
     g->target = target;
-    (void)tg_layers_forward(g->steps, a, rest(g), tg_place(a->L, 0), NULL);
+    (void)tg_layers_forward(g->steps, a, rest(g), tg_layers_end(a), NULL);
     g->steps->logits(a, row_of_logits(g, g->logits), g->T - 1, 1); /* the last token alone predicts */
     tg_crossentropy_forward_ref64(&g->loss, g->logits, &g->target, 1, g->model->config.vocab_size);
     return g->loss;
@@ -68,5 +68,5 @@ void tg_gradient64_run(tg_gradient64 *g)
     memset(g->dlogits, 0, V * sizeof *g->dlogits);
     tg_crossentropy_backward_ref64(g->dlogits, &one, g->logits, &g->target, 1, V);
     g->steps->logits_backward(a, row_of_logits(g, g->dlogits), g->T - 1, 1);
-    (void)tg_layers_backward(g->steps, a, rest(g), tg_place(a->L, 0), NULL);
+    (void)tg_layers_backward(g->steps, a, rest(g), tg_layers_end(a), NULL);
 }

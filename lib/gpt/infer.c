@@ -81,7 +81,7 @@ void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
 {
     assert(n == 1 || f->count == 1);
     tg_infer_begin(f, ids, n);
-    tg_infer_layers(f, 0, tg_place(f->acts.L, 0));
+    tg_infer_layers(f, 0, tg_layers_end(&f->acts));
     tg_infer_end(f);
     tg_infer_logits(f, n - 1, f->count, logits);
 }

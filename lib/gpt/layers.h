@@ -26,6 +26,12 @@ static inline size_t tg_place(size_t layer, tg_step step)
     return layer * TG_STEPS_OF_BLOCK + step;
 }
 
+/* The place after the last step. */
+static inline size_t tg_layers_end(const tg_acts *a)
+{
+    return tg_place(a->L, TG_STEP_QKV);
+}
+
 /*
  * Called after each step, which was that of `layer`: reads or changes the activations.  Backward it comes
  * after the step's gradient.  False ends the run.

@@ -5,27 +5,6 @@
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
 
-size_t tg_dim_size(tg_dim dim, const tg_config *c)
-{
-    switch (dim) {
-    case TG_DIM_NONE:
-        return 1;
-    case TG_DIM_C:
-        return c->n_embd;
-    case TG_DIM_3C:
-        return 3 * c->n_embd;
-    case TG_DIM_4C:
-        return 4 * c->n_embd;
-    case TG_DIM_HEADS:
-        return c->n_head;
-    case TG_DIM_CTX:
-        return c->n_ctx;
-    case TG_DIM_VOCAB:
-        return c->vocab_size;
-    }
-    return 0;
-}
-
 size_t tg_params_index(const tg_params *table, tg_param_kind kind, size_t layer)
 {
     size_t first = table->first[kind];

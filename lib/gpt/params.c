@@ -14,6 +14,27 @@
 
 #define AT_ONCE ((size_t)1 << 20) /* elements initialized between two reports */
 
+size_t tg_dim_size(tg_dim dim, const tg_config *c)
+{
+    switch (dim) {
+    case TG_DIM_NONE:
+        return 1;
+    case TG_DIM_C:
+        return c->n_embd;
+    case TG_DIM_3C:
+        return 3 * c->n_embd;
+    case TG_DIM_4C:
+        return 4 * c->n_embd;
+    case TG_DIM_HEADS:
+        return c->n_head;
+    case TG_DIM_CTX:
+        return c->n_ctx;
+    case TG_DIM_VOCAB:
+        return c->vocab_size;
+    }
+    return 0;
+}
+
 static bool exists(tg_when when, const tg_config *c)
 {
     switch (when) {

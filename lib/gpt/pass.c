@@ -46,11 +46,6 @@ bool tg_pass_layers(tg_pass *p, size_t from, size_t to, const tg_tap *tap)
     return tg_layers_forward(p->steps, &p->acts, from, to, tap);
 }
 
-size_t tg_pass_end(const tg_pass *p)
-{
-    return tg_place(p->acts.L, 0);
-}
-
 static double mean_loss(tg_pass *p, const int32_t *targets, float loss_scale)
 {
     const size_t N = p->acts.B * p->acts.T;
@@ -102,7 +97,8 @@ static double work_of_head(const tg_pass *p)
 static void begin_work(tg_pass *p, bool gradients)
 {
     p->done = 0;
-    p->all = (1 + gradients * BACKWARD) * ((double)tg_pass_end(p) * work_of_step(p) + work_of_head(p));
+    p->all =
+        (1 + gradients * BACKWARD) * ((double)tg_layers_end(&p->acts) * work_of_step(p) + work_of_head(p));
     p->abandoned = !tg_watch_tell(p->watch, 0);
 }
 
@@ -126,7 +122,7 @@ static bool did_forward(void *context, tg_acts *a, size_t layer, tg_step step)
 static void forward(tg_pass *p, const int32_t *ids)
 {
     p->steps->embed(&p->acts, ids);
-    (void)tg_pass_layers(p, 0, tg_pass_end(p), &(tg_tap){did_forward, p});
+    (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts), &(tg_tap){did_forward, p});
 }
 
 /* The gradients of block l and of what follows it in the table are final. */
@@ -152,7 +148,7 @@ static void backward(tg_pass *p, const int32_t *ids)
 {
     p->steps->loss_backward(&p->acts);
     tell_final(p, p->acts.L);
-    if (!tg_layers_backward(p->steps, &p->acts, 0, tg_pass_end(p), &(tg_tap){did_backward, p}))
+    if (!tg_layers_backward(p->steps, &p->acts, 0, tg_layers_end(&p->acts), &(tg_tap){did_backward, p}))
         return;
     p->steps->embed_backward(&p->acts, ids);
     if (p->final_from)

@@ -66,7 +66,7 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
  * and changed:
  *
  *     tg_pass_begin(p, ids)
- *     tg_pass_layers(p, 0, tg_pass_end(p), tap)     from and to any place (lib/gpt/layers.h)
+ *     tg_pass_layers(p, 0, tg_layers_end(&p->acts), tap)     from and to any place (lib/gpt/layers.h)
  *     tg_pass_loss(p, targets)
  *
  * The steps from a layer's TG_STEP_X2 on depend only on its x and att: restore copies of both to resume from
@@ -74,7 +74,6 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
  */
 void tg_pass_begin(tg_pass *pass, const int32_t *ids);
 bool tg_pass_layers(tg_pass *pass, size_t from, size_t to, const tg_tap *tap);
-size_t tg_pass_end(const tg_pass *pass);                    /* the place after the last step */
 double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is in p->losses */
 
 /*

@@ -126,7 +126,7 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
     const tg_tap tap = {silence, &(struct silencing){a, number}};
 
     (void)silence(tap.context, &p->acts, l, TG_STEP_ATT);
-    (void)tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_pass_end(p), &tap);
+    (void)tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_layers_end(&p->acts), &tap);
     (void)tg_pass_loss(p, targets);
     take_losses(a, number);
     a->progress.done++;
@@ -174,7 +174,8 @@ static void run_windows(tg_ablate *a, const tg_window_batch *w)
     p->acts.T = w->T;
     a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = w->B * w->T, .cases = a->cases};
     tg_pass_begin(p, w->inputs);
-    (void)tg_pass_layers(p, 0, tg_pass_end(p), &(tg_tap){branch, &(struct branching){a, w->targets}});
+    (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts),
+                         &(tg_tap){branch, &(struct branching){a, w->targets}});
     (void)tg_pass_loss(p, w->targets);
     take_losses(a, a->cases);
 }

@@ -55,8 +55,10 @@ static size_t row_of(const tg_attention *a, size_t bh, size_t width)
     return bh / a->H * a->T * width + bh % a->H * (a->C / a->H);
 }
 
-/* The arrays of an operation, of floats or of bf16; what it does not use is NULL. */
+/* The arrays of an operation, of floats or of bf16, what it does not use being NULL; and what it does for one
+ * (b,h). */
 struct arrays {
+    void (*one)(const struct arrays *x, const struct rows *rows, size_t bh);
     void *out, *dqkv;
     float *lse;
     const void *qkv, *dout, *saved_out;
@@ -64,14 +66,25 @@ struct arrays {
     const tg_attention *a;
 };
 
-/* Run body for each (b,h), by several threads if every query has so many keys. */
-static void each_head(struct arrays *x, size_t keys, tg_threads_body *body)
+static void some_heads(void *context, size_t begin, size_t end)
 {
-    const tg_attention *a = x->a;
+    const struct arrays *x = context;
+
+    for (size_t bh = begin; bh < end; bh++) {
+        const struct rows rows = rows_of(x->a, bh);
+
+        x->one(x, &rows, bh);
+    }
+}
+
+/* Each (b,h), by several threads if every query has so many keys. */
+static void each_head(struct arrays x, size_t keys)
+{
+    const tg_attention *a = x.a;
     const size_t heads = a->B * a->H;
     const bool large = a->B * a->T * keys * a->C > 65536;
 
-    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, body, x);
+    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, some_heads, &x);
 }
 
 /* ---- float32 */
@@ -100,81 +113,73 @@ static tg_attend head(const struct arrays *x, const struct rows *rows, size_t bh
 }
 
 /* Attend to the keys and values in qkv. */
-static void forward_uncached(void *context, size_t begin, size_t end)
+static void forward_uncached(const struct arrays *x, const struct rows *rows, size_t bh)
 {
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
+    tg_attend op = head(x, rows, bh);
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = rows_of(a, bh);
-        tg_attend op = head(x, &rows, bh);
-
-        op.out = (float *)x->out + row_of(a, bh, a->C);
-        op.lse = x->lse + bh * a->T;
-        tg_kernels_get()->attend_forward(&op, own(a->scratch));
-    }
+    op.out = (float *)x->out + row_of(a, bh, a->C);
+    op.lse = x->lse + bh * a->T;
+    tg_kernels_get()->attend_forward(&op, own(a->scratch));
 }
 
 /* Attend to the keys and values in the cache, to which those in qkv have been appended. */
-static void forward_cached(void *context, size_t begin, size_t end)
+static void forward_cached(const struct arrays *x, const struct rows *rows, size_t bh)
 {
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
     const size_t C = a->C, D = C / a->H;
+    const size_t b = bh / a->H, channel = bh % a->H * D;
+    const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
+    tg_attend op = head(x, rows, bh);
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const size_t b = bh / a->H, channel = bh % a->H * D;
-        const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
-        const struct rows rows = {0};
-        tg_attend op = head(x, &rows, bh);
-
-        op.past = a->cache->past;
-        op.k = a->cache->k + at;
-        op.v = a->cache->v + at;
-        op.ldk = op.ldv = C;
-        op.out = (float *)x->out + row_of(a, bh, C);
-        tg_kernels_get()->attend_forward(&op, own(a->scratch));
-    }
+    op.keep = NULL;
+    op.past = a->cache->past;
+    op.k = a->cache->k + at;
+    op.v = a->cache->v + at;
+    op.ldk = op.ldv = C;
+    op.out = (float *)x->out + row_of(a, bh, C);
+    tg_kernels_get()->attend_forward(&op, own(a->scratch));
 }
 
 void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
 {
-    struct arrays x = {.out = out, .lse = lse, .qkv = qkv, .a = a};
+    struct arrays x = {.one = forward_uncached, .out = out, .lse = lse, .qkv = qkv, .a = a};
+    size_t keys = a->T;
 
     if (a->cache) {
         tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);
-        each_head(&x, a->cache->past + a->T, forward_cached);
-        return;
+        x.one = forward_cached;
+        keys += a->cache->past;
     }
-    each_head(&x, a->T, forward_uncached);
+    each_head(x, keys);
 }
 
-static void backward(void *context, size_t begin, size_t end)
+static void backward(const struct arrays *x, const struct rows *rows, size_t bh)
 {
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
+    const size_t at = row_of(a, bh, a->C);
+    tg_attend op = head(x, rows, bh);
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = rows_of(a, bh);
-        const size_t at = row_of(a, bh, a->C);
-        tg_attend op = head(x, &rows, bh);
-
-        op.saved_out = (const float *)x->saved_out + at;
-        op.saved_lse = x->saved_lse + bh * a->T;
-        op.dout = (const float *)x->dout + at;
-        op.dq = (float *)x->dqkv + row_of(a, bh, 3 * a->C);
-        op.dk = op.dq + a->C;
-        op.dv = op.dk + a->C;
-        tg_kernels_get()->attend_backward(&op, own(a->scratch));
-    }
+    op.saved_out = (const float *)x->saved_out + at;
+    op.saved_lse = x->saved_lse + bh * a->T;
+    op.dout = (const float *)x->dout + at;
+    op.dq = (float *)x->dqkv + row_of(a, bh, 3 * a->C);
+    op.dk = op.dq + a->C;
+    op.dv = op.dk + a->C;
+    tg_kernels_get()->attend_backward(&op, own(a->scratch));
 }
 
 void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
                            const float *qkv, const tg_attention *a)
 {
-    struct arrays x = {.dqkv = dqkv, .dout = dout, .saved_out = out, .saved_lse = lse, .qkv = qkv, .a = a};
-
-    each_head(&x, a->T, backward);
+    each_head((struct arrays){.one = backward,
+                              .dqkv = dqkv,
+                              .dout = dout,
+                              .saved_out = out,
+                              .saved_lse = lse,
+                              .qkv = qkv,
+                              .a = a},
+              a->T);
 }
 
 /* ---- bf16, without a cache */
@@ -201,52 +206,45 @@ static tg_attend16 head16(const struct arrays *x, const struct rows *rows, size_
     };
 }
 
-static void forward16(void *context, size_t begin, size_t end)
+static void forward16(const struct arrays *x, const struct rows *rows, size_t bh)
 {
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
+    tg_attend16 op = head16(x, rows, bh);
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = rows_of(a, bh);
-        tg_attend16 op = head16(x, &rows, bh);
-
-        op.out = (tg_bf16 *)x->out + row_of(a, bh, a->C);
-        op.lse = x->lse + bh * a->T;
-        tg_kernels_get()->attend16_forward(&op, own(a->scratch));
-    }
+    op.out = (tg_bf16 *)x->out + row_of(a, bh, a->C);
+    op.lse = x->lse + bh * a->T;
+    tg_kernels_get()->attend16_forward(&op, own(a->scratch));
 }
 
 void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *qkv, const tg_attention *a)
 {
-    struct arrays x = {.out = out, .lse = lse, .qkv = qkv, .a = a};
-
-    each_head(&x, a->T, forward16);
+    each_head((struct arrays){.one = forward16, .out = out, .lse = lse, .qkv = qkv, .a = a}, a->T);
 }
 
-static void backward16(void *context, size_t begin, size_t end)
+static void backward16(const struct arrays *x, const struct rows *rows, size_t bh)
 {
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
+    const size_t at = row_of(a, bh, a->C);
+    tg_attend16 op = head16(x, rows, bh);
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = rows_of(a, bh);
-        const size_t at = row_of(a, bh, a->C);
-        tg_attend16 op = head16(x, &rows, bh);
-
-        op.saved_out = (const tg_bf16 *)x->saved_out + at;
-        op.saved_lse = x->saved_lse + bh * a->T;
-        op.dout = (const tg_bf16 *)x->dout + at;
-        op.dq = (tg_bf16 *)x->dqkv + row_of(a, bh, 3 * a->C);
-        op.dk = op.dq + a->C;
-        op.dv = op.dk + a->C;
-        tg_kernels_get()->attend16_backward(&op, own(a->scratch));
-    }
+    op.saved_out = (const tg_bf16 *)x->saved_out + at;
+    op.saved_lse = x->saved_lse + bh * a->T;
+    op.dout = (const tg_bf16 *)x->dout + at;
+    op.dq = (tg_bf16 *)x->dqkv + row_of(a, bh, 3 * a->C);
+    op.dk = op.dq + a->C;
+    op.dv = op.dk + a->C;
+    tg_kernels_get()->attend16_backward(&op, own(a->scratch));
 }
 
 void tg_attention16_backward(tg_bf16 *dqkv, const tg_bf16 *dout, const tg_bf16 *out, const float *lse,
                              const tg_bf16 *qkv, const tg_attention *a)
 {
-    struct arrays x = {.dqkv = dqkv, .dout = dout, .saved_out = out, .saved_lse = lse, .qkv = qkv, .a = a};
-
-    each_head(&x, a->T, backward16);
+    each_head((struct arrays){.one = backward16,
+                              .dqkv = dqkv,
+                              .dout = dout,
+                              .saved_out = out,
+                              .saved_lse = lse,
+                              .qkv = qkv,
+                              .a = a},
+              a->T);
 }

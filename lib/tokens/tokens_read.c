@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
+#include "lib/tokens/chunk.h"
 #include "lib/tokens/tokenizer_read.h"
 
 struct tg_tokens_reader {

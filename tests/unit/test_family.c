@@ -276,7 +276,7 @@ static void inference_with_a_cache(void)
 /* From a block's x and att to the loss. */
 static double rest_of_pass(tg_pass *p, size_t l, const int32_t *targets)
 {
-    CHECK(tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_pass_end(p), NULL));
+    CHECK(tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_layers_end(&p->acts), NULL));
     return tg_pass_loss(p, targets);
 }
 

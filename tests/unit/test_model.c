@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "lib/gpt/infer.h"
 #include "lib/base/threads.h"
+#include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/prompt.h"

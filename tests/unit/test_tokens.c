@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "lib/base/size.h"
-#include "lib/tokens/chunk.h"
 #include "lib/text/ids.h"
 #include "lib/text/tokenizer.h"
+#include "lib/tokens/chunk.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens.h"
 #include "lib/tokens/tokens_read.h"
