@@ -132,9 +132,9 @@ struct placement {
 static void place(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
-    const tg_attn_layers *n = p->layers;
+    const tg_qkv_view shape = tg_attn_layers_shape(p->layers);
 
-    tg_stage_scratch_place(arena, &p->c->scratch, n->B, n->T, n->C, n->H);
+    tg_stage_scratch_place(arena, &p->c->scratch, &shape);
 }
 
 static tg_status check_input(struct check *c, attn_input *in, tg_err *err)

@@ -62,20 +62,23 @@ static const float mask_q[4 * W] = {
 static const float mask_kv[4 * W] = {[0 * W + 0] = 1, [1 * W + 1] = 1, [2 * W + 2] = 1, [3 * W + 3] = 1};
 #undef W
 
+#define SHAPE(b, t, h, d)                                                                                    \
+    .B = b, .T = t, .C = h * d, .H = h, .KV = h, .D = d, .ldq = h * d, .ldk = h * d, .ldv = h * d
+
 static const worked_example examples[] = {
-    {{.B = 1, .T = 3, .C = 4, .H = 1, .stride = 4, .q = baseline_q, .k = baseline_k, .v = baseline_v},
+    {{SHAPE(1, 3, 1, 4), .q = baseline_q, .k = baseline_k, .v = baseline_v},
      "baseline: one head, T = 3, C = 4",
      "the example is query 2; queries 0 and 1 are filled in"},
-    {{.B = 1, .T = 3, .C = 4, .H = 2, .stride = 4, .q = mha_q, .k = mha_k, .v = mha_v},
+    {{SHAPE(1, 3, 2, 2), .q = mha_q, .k = mha_k, .v = mha_v},
      "mha: two heads, T = 3, C = 4, D = 2",
      "the example is query 2 of head 1; head 0, and queries 0 and 1, are filled in"},
-    {{.B = 1, .T = 3, .C = 2, .H = 1, .stride = 2, .q = indexing_q, .k = indexing_k, .v = indexing_q},
+    {{SHAPE(1, 3, 1, 2), .q = indexing_q, .k = indexing_k, .v = indexing_q},
      "indexing: one head, T = 3, C = 2",
      "every number says where it lies: q.data[n] = n, k.data[n] = n/8, v.data[n] = n"},
-    {{.B = 1, .T = 4, .C = 25, .H = 1, .stride = 25, .q = mask_q, .k = mask_kv, .v = mask_kv},
+    {{SHAPE(1, 4, 1, 25), .q = mask_q, .k = mask_kv, .v = mask_kv},
      "mask: one head, T = 4, C = 25",
      "unmasked, scores behind the diagonal would be 0.9; channels 4 to 24 are 0"},
-    {{.B = 2, .T = 4, .C = 512, .H = 8, .stride = 512},
+    {{SHAPE(2, 4, 8, 64)},
      "shapes: two texts, eight heads, T = 4, C = 512, D = 64",
      "q.data[n] = (37n mod 101 - 50)/64; k: 53, 103, 51; v: 29, 107, 53"},
 };

@@ -203,9 +203,7 @@ tg_status input_run(input_show show, const attn_options *o, tg_err *err)
 
 tg_qkv_view input_shape(const attn_input *in)
 {
-    const tg_attn_layers *n = &in->layers;
-
-    return (tg_qkv_view){.B = n->B, .T = n->T, .C = n->C, .H = n->H, .layout = n->layout};
+    return tg_attn_layers_shape(&in->layers);
 }
 
 columns_of input_columns(const attn_input *in, const attn_options *o)

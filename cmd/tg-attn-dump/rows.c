@@ -72,7 +72,7 @@ static void print_places(const tg_qkv_view *a)
 
 static void print_meanings(const tg_qkv_view *a, tg_attn_mask mask)
 {
-    const size_t D = a->C / a->H;
+    const size_t D = a->D;
 
     printf("# score = scale * sum of q.data[q_base + d] * k.data[k_base + d], d = 0..%zu\n", D - 1);
     printf("# scale = 1/sqrt(D) = 1/sqrt(%zu) = %.8f\n", D, 1.0 / sqrt((double)D));
@@ -115,7 +115,7 @@ struct dump {
 /* The weighted sum has the same offset in att as the query has in q. */
 static void put_att(table_text *to, const tg_attn_row *row)
 {
-    const size_t D = row->view->C / row->view->H, base = tg_attn_base(row->view, row->b, row->i, row->h);
+    const size_t D = row->view->D, base = tg_attn_base(row->view, row->b, row->i, row->h);
     char *at = to->text + to->n;
 
     for (size_t d = 0; d < D; d += ATT_PER_LINE) {
@@ -207,7 +207,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     const columns_of of = input_columns(in, o);
     const bool text = of.format == TABLE_TEXT;
     struct dump d = {
-        .att = text && of.stage != TG_ATTN_SCORES && of.view.C / of.view.H <= ATT_WIDTH_MAX,
+        .att = text && of.stage != TG_ATTN_SCORES && of.view.D <= ATT_WIDTH_MAX,
         .titles = text && !o->no_header,
         .first = o->filter.query == TG_ATTN_ALL ? 0 : o->filter.query,
         .err = err,

@@ -112,11 +112,11 @@ struct placement {
 static void place(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
-    const tg_attn_layers *n = p->layers;
+    const tg_qkv_view shape = tg_attn_layers_shape(p->layers);
     struct dump *d = p->d;
 
-    tg_stage_scratch_place(arena, &d->scratch, n->B, n->T, n->C, n->H);
-    d->text = tg_arena_take(arena, columns_capacity(&d->columns, 3 * n->C), 1);
+    tg_stage_scratch_place(arena, &d->scratch, &shape);
+    d->text = tg_arena_take(arena, columns_capacity(&d->columns, tg_stage_width(&shape)), 1);
 }
 
 static tg_status print_layers(struct dump *d, tg_attn_layers *layers, tg_err *err)

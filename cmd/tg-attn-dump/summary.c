@@ -24,7 +24,7 @@ static void place(tg_arena *arena, void *context)
 
     s->heads = tg_arena_take(arena, n->B * n->H, sizeof *s->heads);
     s->row = tg_arena_take(arena, n->T, sizeof *s->row);
-    tg_head_stats_place(arena, &s->scratch, n->T, n->C / n->H);
+    tg_head_stats_place(arena, &s->scratch, n->T, n->D);
 }
 
 /* ---- as text */

@@ -125,7 +125,7 @@ static tg_status find_what(tg_derive_what *what, const attn_input *in, const att
                        "--trace %s must be B,H,I,J, four numbers, because there are %zu heads", given.element,
                        n->H);
     what->channel = channel[0];
-    what->out_channel = channels == 2 ? channel[1] : what->at.h * (n->C / n->H) + channel[0];
+    what->out_channel = channels == 2 ? channel[1] : what->at.h * n->D + channel[0];
     return given.backward && n->model ? find_target(&what->target, n->model, err) : TG_OK;
 }
 
@@ -136,7 +136,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
                     .T = n->T,
                     .C = n->C,
                     .H = n->H,
-                    .D = n->C / n->H,
+                    .D = n->D,
                     .letter = n->H == 1 ? 'c' : 'd',
                     .att = given.through != NOT_GIVEN,
                     .out = given.through == THROUGH_OUT,

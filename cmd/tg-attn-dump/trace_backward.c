@@ -35,7 +35,7 @@ static void print_datt(trace_page *p)
     const size_t i = p->d->what.at.i, C = p->C, row = (p->d->what.at.b * p->T + i) * C,
                  m = p->d->what.at.h * p->D + p->d->what.channel;
 
-    if (!p->d->layer.qkv) {
+    if (!p->d->layer.x) {
         trace_heading(p, "the gradient of the weighted sum", "the loss is one of its channels");
         printf("datt.data[%zu] = 1, and 0 in the head's other channels\n", p->d->q_base + p->d->what.channel);
         return;
@@ -127,7 +127,7 @@ static void print_adds(trace_page *p)
 
 void trace_print_backward(trace_page *p)
 {
-    if (p->d->layer.qkv)
+    if (p->d->layer.x)
         print_loss_of_model(p);
     else
         print_loss_as_given(p);

@@ -63,10 +63,12 @@ static lane lane_of(const tg_attn_scratch *scratch, size_t thread)
 
 static void load_head(tg_attn_panel *panel, const tg_qkv_view *a, size_t b, size_t h)
 {
-    for (size_t t = 0; t < a->T; t++) {
-        const size_t at = (b * a->T + t) * a->stride + h * panel->D;
+    const size_t g = tg_attn_kv_head(a, h) * a->D;
 
-        tg_attn_panel_put(panel, t, a->k + at, a->v + at);
+    for (size_t t = 0; t < a->T; t++) {
+        const size_t n = b * a->T + t;
+
+        tg_attn_panel_put(panel, t, a->k + n * a->ldk + g, a->v + n * a->ldv + g);
     }
 }
 
@@ -76,7 +78,7 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
     const tg_qkv_view *a = row->view;
     const tg_attn_panel *panel = &scratch->panel;
     const lane l = lane_of(scratch, thread);
-    const float *q = a->q + (row->b * a->T + i) * a->stride + row->h * panel->D;
+    const float *q = a->q + (row->b * a->T + i) * a->ldq + row->h * a->D;
 
     tg_double_from_float(l.q, q, panel->D);
     tg_attn_panel_scores(l.scores, panel, l.q, i);
@@ -94,7 +96,7 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
 
 bool tg_attn_row_is_finite(const tg_attn_row *row)
 {
-    const size_t D = row->view->C / row->view->H, n = row->i + 1;
+    const size_t D = row->view->D, n = row->i + 1;
 
     return tg_find_not_finite_rounded(row->scores, n) == n &&
            tg_find_not_finite_rounded(row->probs, n) == n &&

@@ -8,7 +8,8 @@
  *               [B,H,T,D]  in a transposed copy: ((b*H + h)*T + t)*D
  *     scores    [B,H,T,T]  ((b*H + h)*T + i)*T + j                      (tg_attn_offset)
  *
- * With H = 1 these are (b*T + t)*C and (b*T + i)*T + j, the offsets in [B,T,T].
+ * With H = 1 these are (b*T + t)*C and (b*T + i)*T + j, the offsets in [B,T,T].  Where H/KV heads read the
+ * same keys and values, there are KV heads of k and v, of which h reads h / (H/KV) (tg_attn_kv_base).
  *
  * Scores are never stored.  A walk computes one row after another in double precision, with
  * exactly the bits of the reference operations (panel.h), and passes each row to a callback.
@@ -32,20 +33,43 @@ TG_API_BEGIN
 typedef enum tg_attn_layout { TG_ATTN_BTHD, TG_ATTN_BHTD } tg_attn_layout;
 #define TG_ATTN_LAYOUTS "bthd|bhtd"
 
-/* Where q, k and v are: the C-vector of token (b,t) starts at float (b*T + t)*stride.
- * In a model all three are slices of qkv [T,3C], with stride 3C. */
+/* Where q, k and v are: the vectors of token (b,t) start at float (b*T + t)*ldq of q, and so on.
+ * In GPT-2 all three are slices of qkv [T,3C], 3C apart. */
 typedef struct tg_qkv_view {
-    size_t B, T, C, H; /* H divides C */
-    size_t stride;
+    size_t B, T, C;  /* C: channels of the layer's input and output */
+    size_t H, KV, D; /* heads of q; of k and v, a divisor of H; channels of each */
+    size_t ldq, ldk, ldv;
     const float *q, *k, *v;
     tg_attn_layout layout; /* of the offsets that tg_attn_base() gives, not of q, k and v themselves */
 } tg_qkv_view;
+
+/* C channels in H heads, a divisor of C, of q, k and v alike, whose tokens follow one another. */
+static inline tg_qkv_view tg_attn_shape_of(size_t B, size_t T, size_t C, size_t H)
+{
+    const tg_qkv_view view = {B, T, C, H, H, H > 0 ? C / H : 0, C, C, C, NULL, NULL, NULL, TG_ATTN_BTHD};
+
+    return view;
+}
+
+/* The head of k and v that head h reads. */
+static inline size_t tg_attn_kv_head(const tg_qkv_view *a, size_t h)
+{
+    return h / (a->H / a->KV);
+}
 
 static inline size_t tg_attn_base(const tg_qkv_view *a, size_t b, size_t t, size_t h)
 {
     const size_t row = a->layout == TG_ATTN_BTHD ? (b * a->T + t) * a->H + h : (b * a->H + h) * a->T + t;
 
-    return row * (a->C / a->H);
+    return row * a->D;
+}
+
+/* In k and v, of their head g. */
+static inline size_t tg_attn_kv_base(const tg_qkv_view *a, size_t b, size_t t, size_t g)
+{
+    const size_t row = a->layout == TG_ATTN_BTHD ? (b * a->T + t) * a->KV + g : (b * a->KV + g) * a->T + t;
+
+    return row * a->D;
 }
 
 static inline size_t tg_attn_offset(const tg_qkv_view *a, size_t b, size_t h, size_t i, size_t j)

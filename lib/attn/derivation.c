@@ -19,7 +19,7 @@ static tg_status check(const tg_derive_what *what, const tg_attn_layers *n, tg_e
 
     if ((status = check_below("layer", what->layer, n->L, err)) ||
         (status = tg_attn_index_check(&what->at, n->B, n->H, n->T, err)) ||
-        (status = check_below("the head's channel", what->channel, n->C / n->H, err)))
+        (status = check_below("the head's channel", what->channel, n->D, err)))
         return status;
     if (!n->model)
         return TG_OK;
@@ -38,19 +38,20 @@ static void place(tg_arena *arena, void *context)
     const struct placement *p = context;
     const tg_attn_layers *n = p->layers;
     tg_derivation *d = p->d;
-    const tg_qkv_view shape = {.B = n->B, .T = n->T, .C = n->C, .H = n->H};
+    const tg_qkv_view shape = tg_attn_layers_shape(n);
 
     tg_attn_trace_place(arena, &d->t, &shape);
-    d->datt = tg_arena_take(arena, n->C / n->H, sizeof *d->datt);
+    d->datt = tg_arena_take(arena, n->D, sizeof *d->datt);
     if (n->model)
-        d->output.w = tg_arena_take(arena, n->C, sizeof *d->output.w);
+        d->output.w = tg_arena_take(arena, n->H * n->D, sizeof *d->output.w);
     if (n->model && d->what.backward)
         tg_gradient64_place(arena, &d->g, n->model, d->what.layer, n->T);
 }
 
-/* The offset of token t in a stage, by the rule that holds for every shape (lib/nn/tensor.h).  The last
- * index is j in scores, and channel 0 in q and k. */
-static size_t offset_in(const tg_qkv_view *a, tg_attn_stage stage, const tg_attn_index *at, size_t t)
+/* The offset of head h of token t in a stage, by the rule that holds for every shape (lib/nn/tensor.h).  The
+ * last index is j in scores, and channel 0 in q and k. */
+static size_t offset_in(const tg_qkv_view *a, tg_attn_stage stage, const tg_attn_index *at, size_t h,
+                        size_t t)
 {
     tg_attn_shape s;
     size_t index[TG_ATTN_DIMS];
@@ -58,7 +59,7 @@ static size_t offset_in(const tg_qkv_view *a, tg_attn_stage stage, const tg_attn
     tg_attn_stage_shape(&s, stage, a);
     for (size_t n = 0; n < s.n; n++)
         index[n] = s.index[n] == 'b'   ? at->b
-                   : s.index[n] == 'h' ? at->h
+                   : s.index[n] == 'h' ? h
                    : s.index[n] == 'd' ? 0
                    : s.index[n] == 'j' ? at->j
                                        : t;
@@ -71,22 +72,24 @@ static void locate(tg_derivation *d)
     const tg_qkv_view *a = &d->layer.view;
     const tg_attn_index *at = &d->what.at;
 
+    const size_t g = tg_attn_kv_head(a, at->h);
+
     d->q_base = tg_attn_base(a, at->b, at->i, at->h);
-    d->k_base = tg_attn_base(a, at->b, at->j, at->h);
+    d->k_base = tg_attn_kv_base(a, at->b, at->j, g);
     d->offset = tg_attn_offset(a, at->b, at->h, at->i, at->j);
     d->masked = at->j > at->i;
-    assert(d->q_base == offset_in(a, TG_ATTN_Q, at, at->i) &&
-           d->k_base == offset_in(a, TG_ATTN_K, at, at->j));
-    assert(d->offset == offset_in(a, TG_ATTN_SCORES, at, at->i));
+    assert(d->q_base == offset_in(a, TG_ATTN_Q, at, at->h, at->i) &&
+           d->k_base == offset_in(a, TG_ATTN_K, at, g, at->j));
+    assert(d->offset == offset_in(a, TG_ATTN_SCORES, at, at->h, at->i));
 }
 
 static void project(tg_derivation *d, const tg_params *table)
 {
-    const size_t C = d->layer.view.C, D = C / d->layer.view.H, c = d->what.out_channel;
+    const size_t C = d->layer.view.C, D = d->layer.view.D, c = d->what.out_channel;
     tg_derived_output *o = &d->output;
 
     o->name = table->entry[tg_params_index(table, TG_ATT_PROJ_W, d->layer.number)].name;
-    for (size_t m = 0; m < C; m++) {
+    for (size_t m = 0; m < d->layer.view.H * D; m++) {
         o->w[m] = (double)d->layer.w_proj[m * C + c];
         o->sum += d->t.att[m] * o->w[m];
         if (m / D == d->what.at.h)
@@ -99,14 +102,14 @@ static void project(tg_derivation *d, const tg_params *table)
  * there and 0 elsewhere. */
 static void find_datt(tg_derivation *d)
 {
-    const size_t C = d->layer.view.C, D = C / d->layer.view.H;
+    const size_t D = d->layer.view.D;
     const double *of_model = NULL;
 
-    if (d->layer.qkv) {
-        tg_gradient64_begin(&d->g, d->layer.residual, d->layer.qkv);
+    if (d->layer.x) {
+        tg_gradient64_begin(&d->g, d->layer.residual, &d->layer.rows);
         tg_gradient64_loss(&d->g, (int32_t)d->what.target);
         tg_gradient64_run(&d->g);
-        of_model = d->g.datt + d->what.at.i * C + d->what.at.h * D;
+        of_model = d->g.datt + (d->what.at.i * d->layer.view.H + d->what.at.h) * D;
     }
     for (size_t c = 0; c < D; c++)
         d->datt[c] = of_model ? of_model[c] : (double)(c == d->what.channel);
@@ -121,9 +124,10 @@ static bool all_finite(const double *x, size_t n)
 static tg_status check_finite(const tg_derivation *d, tg_err *err)
 {
     const tg_attn_index *at = &d->what.at;
-    const size_t l = d->layer.number, C = d->layer.view.C, D = C / d->layer.view.H, n = at->i + 1;
+    const size_t l = d->layer.number, D = d->layer.view.D, n = at->i + 1;
 
-    if (!all_finite(d->t.scores, n) || !all_finite(d->t.probs, n) || !all_finite(d->t.att, C))
+    if (!all_finite(d->t.scores, n) || !all_finite(d->t.probs, n) ||
+        !all_finite(d->t.att, d->layer.view.H * D))
         return tg_attn_not_finite(l, at->h, at->i, err);
     if (d->what.backward &&
         !(all_finite(&d->g.loss, 1) && all_finite(d->datt, D) && all_finite(d->t.dscores, n)))

@@ -32,7 +32,7 @@ typedef struct tg_derive_what {
 /* One channel of the output projection: sum over m of att[m] * w[m,c], plus bias[c]. */
 typedef struct tg_derived_output {
     const char *name;    /* the matrix's name, which belongs to the model */
-    double *w;           /* [C] column c of the matrix */
+    double *w;           /* [H*D] column c of the matrix */
     double sum, of_head; /* over all m; over the head's channels only */
     double out;          /* sum + bias */
 } tg_derived_output;

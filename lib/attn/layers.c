@@ -1,5 +1,7 @@
 #include "lib/attn/layers.h"
 
+#include "lib/gpt/family.h"
+
 static void place(tg_arena *arena, void *context)
 {
     tg_attn_layers *layers = context;
@@ -17,6 +19,8 @@ tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, co
                                .T = T,
                                .C = c->n_embd,
                                .H = c->n_head,
+                               .KV = tg_config_kv_heads(c),
+                               .D = tg_config_head_dim(c),
                                .model = model,
                                .ids = ids,
                                .filter = TG_ATTN_KEEP_ALL};
@@ -30,8 +34,21 @@ void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view)
                                .T = view->T,
                                .C = view->C,
                                .H = view->H,
+                               .KV = view->KV,
+                               .D = view->D,
                                .given = *view,
                                .filter = TG_ATTN_KEEP_ALL};
+}
+
+tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *n)
+{
+    return (tg_qkv_view){
+        .B = n->B, .T = n->T, .C = n->C, .H = n->H, .KV = n->KV, .D = n->D, .layout = n->layout};
+}
+
+bool tg_attn_layer_has(const tg_attn_layer *layer, tg_attn_stage stage)
+{
+    return stage == TG_ATTN_QKV ? layer->qkv != NULL : layer->x || !tg_attn_stage_of_model(stage);
 }
 
 tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter, tg_err *err)
@@ -43,26 +60,36 @@ tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *fi
     return status;
 }
 
+/* Run to where a layer's attention begins. */
 static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 {
     const tg_model *m = layers->model;
     tg_infer *f = &layers->infer;
-    const size_t l = layers->next, T = layers->T, C = layers->C;
+    const tg_acts *a = &f->acts;
+    const tg_family *family = a->family;
+    const size_t l = layers->next;
+    const tg_qkv qkv = {tg_acts_row(a, l, family->q), tg_acts_row(a, l, family->k),
+                        tg_acts_row(a, l, family->v)};
 
     if (l == 0)
-        tg_infer_begin(f, layers->ids, T);
-    tg_infer_layers(f, l == 0 ? 0 : tg_place(l - 1, TG_STEP_ATT), tg_place(l, TG_STEP_ATT));
+        tg_infer_begin(f, layers->ids, layers->T);
+    tg_infer_layers(f, l == 0 ? 0 : tg_place(a, l - 1, family->att), tg_place(a, l, family->att));
     *layer = (tg_attn_layer){
         .number = l,
-        .view = {1, T, C, layers->H, 3 * C, f->qkv, f->qkv + C, f->qkv + 2 * C, TG_ATTN_BTHD},
-        .x = f->normed,
-        .qkv = f->qkv,
-        .w_qkv = tg_model_weight(m, TG_QKV_W, l),
-        .b_qkv = tg_model_weight(m, TG_QKV_B, l),
+        .view = tg_attn_layers_shape(layers),
+        .x = tg_floats(tg_acts_row(a, l, family->norm)),
+        .qkv = family->qkv ? tg_floats(tg_acts_row(a, l, family->qkv)) : NULL,
         .w_proj = tg_model_weight(m, TG_ATT_PROJ_W, l),
         .b_proj = tg_model_weight(m, TG_ATT_PROJ_B, l),
-        .residual = f->x,
+        .residual = tg_acts_row(a, l, TG_ACT_X),
+        .rows = qkv,
     };
+    layer->view.q = tg_floats(qkv.q);
+    layer->view.k = tg_floats(qkv.k);
+    layer->view.v = tg_floats(qkv.v);
+    layer->view.ldq = qkv.q.ld;
+    layer->view.ldk = qkv.k.ld;
+    layer->view.ldv = qkv.v.ld;
 }
 
 static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
@@ -118,7 +145,7 @@ static void place_walk(tg_arena *arena, void *context)
 
 tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team, tg_err *err)
 {
-    struct walk w = {.T = layers->T, .D = layers->C / layers->H};
+    struct walk w = {.T = layers->T, .D = layers->D};
     tg_arena arena;
     tg_attn_layer layer;
     tg_status status;

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "lib/attn/attn.h"
+#include "lib/attn/shape.h"
 #include "lib/base/api.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/infer.h"
@@ -29,17 +30,20 @@ TG_API_BEGIN
 typedef struct tg_attn_layer {
     size_t number; /* from 0 */
     tg_qkv_view view;
-    const float *x;        /* [B,T,C] the input, after ln_1 */
-    const float *qkv;      /* [B,T,3C] x w + bias, of which q, k and v are slices */
-    const float *w_qkv;    /* [C,3C] */
-    const float *b_qkv;    /* [3C], or NULL */
-    const float *w_proj;   /* [C,C] the output projection */
-    const float *b_proj;   /* [C], or NULL */
-    const float *residual; /* [B,T,C] the input of ln_1, to which attention's output is added */
+    const float *x; /* [B,T,C] the input, after ln_1 */
+    const float
+        *qkv; /* [B,T,3C] x w + bias, of which q, k and v are slices; NULL: the family has no such row */
+    const float *w_proj; /* [H*D,C] the output projection */
+    const float *b_proj; /* [C], or NULL */
+    tg_matrix residual;  /* [B,T,C] the input of ln_1, to which attention's output is added */
+    tg_qkv rows;         /* q, k and v, as the view has them */
 } tg_attn_layer;
 
+/* Whether a layer has a stage (lib/attn/shape.h). */
+bool tg_attn_layer_has(const tg_attn_layer *layer, tg_attn_stage stage);
+
 typedef struct tg_attn_layers {
-    size_t L, B, T, C, H;
+    size_t L, B, T, C, H, KV, D;
     const tg_model *model; /* NULL: given arrays */
     const int32_t *ids;    /* [T] the model's text */
     tg_qkv_view given;
@@ -72,6 +76,9 @@ bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
 
 void tg_attn_layers_close(tg_attn_layers *layers);
+
+/* The shape and layout of all layers; the pointers are NULL. */
+tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *layers);
 
 /*
  * Walk with all threads over the rows that the filter keeps in the remaining layers (see

@@ -44,12 +44,8 @@ static tg_status check_shape(tg_qkv_view *view, const tg_array *a, tg_err *err)
         return tg_fail(err, TG_EDATA, "array %s has %zu dimensions, expected 3: [B,T,C]", a->name, a->ndim);
     if (a->count == 0)
         return tg_fail(err, TG_EDATA, "array %s is empty: %s", a->name, tg_tensor_text(got, a->shape, 3));
-    if (view->T == 0) {
-        view->B = a->shape[0];
-        view->T = a->shape[1];
-        view->C = view->stride = a->shape[2];
-        view->H = 1;
-    }
+    if (view->T == 0)
+        *view = tg_attn_shape_of(a->shape[0], a->shape[1], a->shape[2], 1);
     if (a->shape[0] != view->B || a->shape[1] != view->T || a->shape[2] != view->C)
         return tg_fail(err, TG_EDATA, "array %s is %s, the arrays before it are %s", a->name,
                        tg_tensor_text(got, a->shape, 3),
@@ -146,6 +142,7 @@ tg_status tg_attn_set_heads(tg_qkv_view *view, size_t H, tg_err *err)
     if (tg_config_check_heads(H, view->C, TG_EUSAGE, err) ||
         tg_tensor_reshape(&heads, &channels, (size_t[]){view->B, view->T, H, view->C / H}, 4, err))
         return TG_EUSAGE;
-    view->H = heads.shape[2];
+    view->H = view->KV = heads.shape[2];
+    view->D = heads.shape[3];
     return TG_OK;
 }

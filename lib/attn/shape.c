@@ -34,21 +34,24 @@ void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_qkv_vie
 {
     const bool square = tg_attn_stage_square(stage), of_model = tg_attn_stage_of_model(stage);
     const bool heads_first = square || (!of_model && a->layout == TG_ATTN_BHTD);
+    const bool kv = a->KV != a->H && (stage == TG_ATTN_K || stage == TG_ATTN_V);
+    const size_t heads = kv ? a->KV : a->H, qkv = (a->H + 2 * a->KV) * a->D;
+    const char *heads_name = kv ? "KV" : "H";
     size_t stride = 1;
 
     *s = (tg_attn_shape){0};
     add_index(s, "B", 'b', a->B);
     if (heads_first)
-        add_index(s, "H", 'h', a->H);
+        add_index(s, heads_name, 'h', heads);
     add_index(s, "T", square ? 'i' : 't', a->T);
     if (!heads_first && !of_model)
-        add_index(s, "H", 'h', a->H);
+        add_index(s, heads_name, 'h', heads);
     if (square)
         add_index(s, "T", 'j', a->T);
     else if (of_model)
-        add_index(s, stage == TG_ATTN_QKV ? "3C" : "C", 'c', stage == TG_ATTN_QKV ? 3 * a->C : a->C);
+        add_index(s, stage == TG_ATTN_QKV ? "3C" : "C", 'c', stage == TG_ATTN_QKV ? qkv : a->C);
     else
-        add_index(s, "D", 'd', a->C / a->H);
+        add_index(s, "D", 'd', a->D);
     for (size_t n = s->n; n-- > 0; stride *= s->size[n])
         s->stride[n] = stride;
 }

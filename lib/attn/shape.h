@@ -3,7 +3,7 @@
  * and their indices, sizes and strides.
  *
  *     x       [B,T,C]    the input, after ln_1; only in a model
- *     qkv     [B,T,3C]   x w + bias; only in a model
+ *     qkv     [B,T,3C]   x w + bias; only in a model that computes all three at once
  *     q, k, v [B,T,H,D]  or, with layout bhtd, [B,H,T,D]
  *     scores  [B,H,T,T]  of key j for query i, scaled and masked
  *     probs   [B,H,T,T]  softmax over j

@@ -7,26 +7,30 @@
 #include "lib/base/size.h"
 #include "lib/nn/ops64.h"
 
-void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, size_t B, size_t T, size_t C,
-                            size_t H)
+size_t tg_stage_width(const tg_qkv_view *a)
 {
-    const size_t rows = tg_size_mul_sat(B, T);
+    const size_t heads = tg_size_add_sat(a->H, tg_size_mul_sat(2, a->KV));
 
-    tg_attn_scratch_place(arena, &scratch->walk, 0, T, C / H);
-    scratch->values = tg_arena_take_rows(arena, rows, 3 * C, sizeof *scratch->values);
-    scratch->att = tg_arena_take_rows(arena, rows, C, sizeof *scratch->att);
+    return tg_size_max(tg_size_mul_sat(heads, a->D), a->C);
 }
 
-/* Copy q, k or v into the view's layout. */
-static void gather(double *out, const tg_qkv_view *a, const float *in)
+void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, const tg_qkv_view *a)
 {
-    const size_t D = a->C / a->H;
+    const size_t rows = tg_size_mul_sat(a->B, a->T);
 
+    tg_attn_scratch_place(arena, &scratch->walk, 0, a->T, a->D);
+    scratch->values = tg_arena_take_rows(arena, rows, tg_stage_width(a), sizeof *scratch->values);
+    scratch->att = tg_arena_take_rows(arena, rows, a->H * a->D, sizeof *scratch->att);
+}
+
+/* Copy q, k or v, of tokens ld apart, into the view's layout. */
+static void gather(double *out, const tg_qkv_view *a, const float *in, size_t ld, bool kv)
+{
     for (size_t b = 0; b < a->B; b++)
         for (size_t t = 0; t < a->T; t++)
-            for (size_t h = 0; h < a->H; h++)
-                tg_double_from_float(out + tg_attn_base(a, b, t, h), in + (b * a->T + t) * a->stride + h * D,
-                                     D);
+            for (size_t h = 0; h < (kv ? a->KV : a->H); h++)
+                tg_double_from_float(out + (kv ? tg_attn_kv_base : tg_attn_base)(a, b, t, h),
+                                     in + (b * a->T + t) * ld + h * a->D, a->D);
 }
 
 static void keep_att(void *context, const tg_attn_row *row, size_t thread)
@@ -35,7 +39,7 @@ static void keep_att(void *context, const tg_attn_row *row, size_t thread)
     const tg_qkv_view *a = row->view;
 
     (void)thread;
-    memcpy(att + tg_attn_base(a, row->b, row->i, row->h), row->att, a->C / a->H * sizeof *att);
+    memcpy(att + tg_attn_base(a, row->b, row->i, row->h), row->att, a->D * sizeof *att);
 }
 
 static void attend(double *att, const tg_qkv_view *view, const tg_attn_filter *filter,
@@ -49,15 +53,15 @@ static void attend(double *att, const tg_qkv_view *view, const tg_attn_filter *f
 /* Project all tokens, or in each sequence only the query's. */
 static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
 {
-    const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C;
-    const tg_linear proj = {.w = layer->w_proj, .b = layer->b_proj, .in = C, .out = C};
+    const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C, Q = layer->view.H * layer->view.D;
+    const tg_linear proj = {.w = layer->w_proj, .b = layer->b_proj, .in = Q, .out = C};
 
     if (query == TG_ATTN_ALL) {
         tg_linear64_forward(out, NULL, att, &proj, B * T);
         return;
     }
     for (size_t n = query; n < B * T; n += T)
-        tg_linear64_forward(out + n * C, NULL, att + n * C, &proj, 1);
+        tg_linear64_forward(out + n * C, NULL, att + n * Q, &proj, 1);
 }
 
 /* Compute att of all heads in the layout that the projection reads, then project it. */
@@ -75,19 +79,23 @@ void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
                    const tg_attn_filter *filter)
 {
     const tg_qkv_view *view = &layer->view;
-    const size_t n = view->B * view->T * view->C;
+    const size_t N = view->B * view->T;
 
-    assert(!tg_attn_stage_square(stage) && (layer->x || !tg_attn_stage_of_model(stage)));
+    assert(!tg_attn_stage_square(stage) && tg_attn_layer_has(layer, stage));
     if (stage == TG_ATTN_X)
-        tg_double_from_float(scratch->values, layer->x, n);
+        tg_double_from_float(scratch->values, layer->x, N * view->C);
     else if (stage == TG_ATTN_QKV)
-        tg_double_from_float(scratch->values, layer->qkv, 3 * n);
+        tg_double_from_float(scratch->values, layer->qkv, N * (view->H + 2 * view->KV) * view->D);
     else if (stage == TG_ATTN_ATT)
         attend(scratch->values, view, filter, &scratch->walk);
     else if (stage == TG_ATTN_OUT)
         fill_out(scratch, layer, filter->query);
+    else if (stage == TG_ATTN_Q)
+        gather(scratch->values, view, view->q, view->ldq, false);
+    else if (stage == TG_ATTN_K)
+        gather(scratch->values, view, view->k, view->ldk, true);
     else
-        gather(scratch->values, view, stage == TG_ATTN_Q ? view->q : stage == TG_ATTN_K ? view->k : view->v);
+        gather(scratch->values, view, view->v, view->ldv, true);
 }
 
 /* ---- scores and probabilities */

@@ -18,11 +18,13 @@ TG_API_BEGIN
 /* Scratch for any stage, and the values of any except the square ones: O(B*T*C). */
 typedef struct tg_stage_scratch {
     tg_attn_scratch walk;
-    double *values; /* [B,T,3C] */
-    double *att;    /* [B,T,C] */
+    double *values; /* [B,T,tg_stage_width()] */
+    double *att;    /* [B,T,H*D] */
 } tg_stage_scratch;
-void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, size_t B, size_t T, size_t C,
-                            size_t H);
+void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, const tg_qkv_view *shape);
+
+/* Elements for each token of the widest stage that is not square: 3C in GPT-2. */
+size_t tg_stage_width(const tg_qkv_view *shape);
 
 /*
  * Compute a stage that is not square, and that the layer has, into scratch->values, in the stage's

@@ -21,27 +21,27 @@ static double *take(tg_arena *arena, size_t rows, size_t width)
 
 void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_qkv_view *view)
 {
-    const size_t T = view->T, C = view->C, D = C / view->H;
+    const size_t T = view->T, D = view->D, Q = view->H * D, KV = view->KV * D;
 
-    t->q = take(arena, T, C);
-    t->k = take(arena, T, C);
-    t->v = take(arena, T, C);
-    t->dv = take(arena, T, C);
+    t->q = take(arena, T, Q);
+    t->k = take(arena, T, KV);
+    t->v = take(arena, T, KV);
+    t->dv = take(arena, T, KV);
     t->scores = take(arena, T, 1);
     t->exps = take(arena, T, 1);
     t->probs = take(arena, T, 1);
     t->dprobs = take(arena, T, 1);
     t->dscores = take(arena, T, 1);
-    t->att = take(arena, C, 1);
+    t->att = take(arena, Q, 1);
     t->dq = take(arena, D, 1);
     t->dk = take(arena, D, 1);
 }
 
-/* Copy sequence b of x, one of q, k and v, as doubles [T,C]. */
-static void gather(double *out, const tg_qkv_view *a, const float *x, size_t b)
+/* Copy sequence b of x, whose tokens are ld apart, as doubles [T,width]. */
+static void gather(double *out, const float *x, size_t ld, size_t width, size_t T, size_t b)
 {
-    for (size_t t = 0; t < a->T; t++)
-        tg_double_from_float(out + t * a->C, x + (b * a->T + t) * a->stride, a->C);
+    for (size_t t = 0; t < T; t++)
+        tg_double_from_float(out + t * width, x + (b * T + t) * ld, width);
 }
 
 static void probs_row(double *probs, const double *scores, size_t T, size_t i)
@@ -54,12 +54,14 @@ static void probs_row(double *probs, const double *scores, size_t T, size_t i)
 /* Compute the weighted sums of the query for all heads; overwrites scores and probs. */
 static void att_row(tg_attn_trace *t)
 {
-    const size_t T = t->view.T, C = t->view.C, H = t->view.H, D = C / H, i = t->at.i;
+    const size_t T = t->view.T, H = t->view.H, D = t->view.D, KV = t->view.KV * D, i = t->at.i;
 
     for (size_t h = 0; h < H; h++) {
-        tg_attention_scores_row_ref64(t->scores, t->q + i * C + h * D, t->k + h * D, C, T, D, i);
+        const size_t g = tg_attn_kv_head(&t->view, h) * D;
+
+        tg_attention_scores_row_ref64(t->scores, t->q + (i * H + h) * D, t->k + g, KV, T, D, i);
         probs_row(t->probs, t->scores, T, i);
-        tg_attention_values_row_ref64(t->att + h * D, t->probs, NULL, t->v + h * D, C, D, i);
+        tg_attention_values_row_ref64(t->att + h * D, t->probs, NULL, t->v + g, KV, D, i);
     }
 }
 
@@ -81,39 +83,40 @@ static void exponentials(tg_attn_trace *t)
 
 void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_index at)
 {
-    const size_t T = view->T, C = view->C, D = C / view->H;
+    const size_t T = view->T, H = view->H, D = view->D, KV = view->KV * D;
     const double *q, *k;
 
     t->view = *view;
     t->at = at;
-    gather(t->q, view, view->q, at.b);
-    gather(t->k, view, view->k, at.b);
-    gather(t->v, view, view->v, at.b);
+    gather(t->q, view->q, view->ldq, H * D, T, at.b);
+    gather(t->k, view->k, view->ldk, KV, T, at.b);
+    gather(t->v, view->v, view->ldv, KV, T, at.b);
     att_row(t);
 
-    q = t->q + at.i * C + at.h * D;
-    k = t->k + at.h * D;
-    tg_attention_scores_row_ref64(t->scores, q, k, C, T, D, at.i);
+    q = t->q + (at.i * H + at.h) * D;
+    k = t->k + tg_attn_kv_head(view, at.h) * D;
+    tg_attention_scores_row_ref64(t->scores, q, k, KV, T, D, at.i);
     probs_row(t->probs, t->scores, T, at.i);
     exponentials(t);
     t->sum = 0;
     for (size_t d = 0; d < D; d++)
-        t->sum += q[d] * k[at.j * C + d];
+        t->sum += q[d] * k[at.j * KV + d];
 }
 
 void tg_attn_trace_backward(tg_attn_trace *t, const double *datt)
 {
-    const size_t T = t->view.T, C = t->view.C, D = C / t->view.H, i = t->at.i, j = t->at.j;
-    const double *q = t->q + i * C + t->at.h * D, *k = t->k + t->at.h * D, *v = t->v + t->at.h * D;
+    const size_t T = t->view.T, D = t->view.D, KV = t->view.KV * D, i = t->at.i, j = t->at.j;
+    const size_t g = tg_attn_kv_head(&t->view, t->at.h) * D;
+    const double *q = t->q + (i * t->view.H + t->at.h) * D, *k = t->k + g, *v = t->v + g;
 
-    tg_attention_values_row_backward_ref64(t->dprobs, t->dv, datt, t->probs, NULL, v, C, T, D, i);
+    tg_attention_values_row_backward_ref64(t->dprobs, t->dv, datt, t->probs, NULL, v, KV, T, D, i);
     t->mean = 0;
     for (size_t m = 0; m <= i; m++)
         t->mean += t->probs[m] * t->dprobs[m];
     memset(t->dscores, 0, T * sizeof *t->dscores);
     tg_softmax_row_backward_ref64(t->dscores, t->dprobs, t->probs, i + 1);
     for (size_t d = 0; d < D; d++) { /* attention_scores_row_backward for score (i,j) alone */
-        t->dq[d] = t->dscores[j] * k[j * C + d] / sqrt((double)D);
+        t->dq[d] = t->dscores[j] * k[j * KV + d] / sqrt((double)D);
         t->dk[d] = t->dscores[j] * q[d] / sqrt((double)D);
     }
 }

@@ -26,19 +26,19 @@ typedef struct tg_attn_trace {
     tg_qkv_view view;
     tg_attn_index at;
     /* forward */
-    double *q, *k, *v;     /* [T,C] of sequence b */
+    double *q, *k, *v;     /* [T,H*D], [T,KV*D] twice, of sequence b */
     double sum;            /* q_i . k_j before it is scaled; also for j > i, where nothing uses it */
     double *scores;        /* [T] of row i; TG_MASKED after i */
     double max;            /* of scores[0..i] */
     double *exps, exp_sum; /* [T] exp(scores[j] - max), 0 after i; and their sum */
     double *probs;         /* [T] exps / exp_sum; 0 after i */
-    double *att;           /* [C] of query i, all heads */
+    double *att;           /* [H*D] of query i, all heads */
     /* backward */
     double *dprobs;  /* [T] of row i; 0 after i */
     double mean;     /* sum over m of probs[m] * dprobs[m] */
     double *dscores; /* [T] of row i; 0 after i */
     double *dq, *dk; /* [D] what this score alone adds to the gradients of q_i and k_j */
-    double *dv;      /* [T,C] scratch */
+    double *dv;      /* [T,KV*D] scratch */
 } tg_attn_trace;
 
 /* Place the arrays in an arena (see arena.h), for scores of this view. */

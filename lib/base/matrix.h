@@ -1,7 +1,8 @@
 /*
  * matrix: rows of numbers in memory, with the type of their elements.
  *
- * Row-major and contiguous.  The number of rows is the caller's: a pass may use fewer than were placed.
+ * Row-major.  The number of rows is the caller's: a pass may use fewer than were placed.  Rows follow one
+ * another, unless the matrix is some columns of a wider one, as q, k and v are of qkv.
  * Operations on matrices (lib/nn/ops.h) choose their loops by the types; a file that works on one type takes
  * a plain pointer.
  */
@@ -23,6 +24,7 @@ typedef struct tg_matrix {
     void *data; /* NULL: none, or not placed yet */
     tg_type type;
     size_t cols;
+    size_t ld; /* elements from one row to the next, at least cols */
 } tg_matrix;
 
 /* Bytes of an element. */
@@ -31,8 +33,17 @@ size_t tg_type_size(tg_type type);
 /* Place a matrix in an arena (see arena.h). */
 tg_matrix tg_matrix_place(tg_arena *arena, tg_type type, size_t rows, size_t cols);
 
-/* The same matrix from this row on. */
+/* Numbers at data, whose rows follow one another. */
+static inline tg_matrix tg_matrix_of(void *data, tg_type type, size_t cols)
+{
+    const tg_matrix m = {data, type, cols, cols};
+
+    return m;
+}
+
+/* The same matrix from this row on; some of its columns. */
 tg_matrix tg_matrix_from(tg_matrix m, size_t row);
+tg_matrix tg_matrix_columns(tg_matrix m, size_t first, size_t cols);
 
 /* The elements of a matrix of that type. */
 static inline float *tg_floats(tg_matrix m)

@@ -13,7 +13,13 @@
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
 {
-    return (tg_qkv_view){.B = dump->B, .T = dump->T, .C = dump->C, .H = dump->H, .layout = dump->layout};
+    return (tg_qkv_view){.B = dump->B,
+                         .T = dump->T,
+                         .C = dump->C,
+                         .H = dump->H,
+                         .KV = dump->KV,
+                         .D = dump->D,
+                         .layout = dump->layout};
 }
 
 void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage)
@@ -83,11 +89,13 @@ static tg_status check_array(tg_dump *dump, const tg_array *a, tg_attn_stage sta
 static tg_status check_offsets(const tg_dump *a, tg_err *err)
 {
     const size_t scores[] = {a->B, a->H, a->T, a->T}, bytes[] = {a->B, a->T, a->C, sizeof(double)};
+    const size_t heads[] = {a->B, a->T, a->H * a->D, sizeof(double)};
     char text[TG_TENSOR_TEXT_MAX];
     size_t n;
 
     /* unreached: too many: an array of so many positions has 16 GiB or more */
-    if (!tg_tensor_count(&n, scores, 4, err) && !tg_tensor_count(&n, bytes, 4, err))
+    if (!tg_tensor_count(&n, scores, 4, err) && !tg_tensor_count(&n, bytes, 4, err) &&
+        !tg_tensor_count(&n, heads, 4, err))
         return TG_OK;
     return tg_fail(err, TG_EDATA, "offsets of scores of %s exceed %zu", tg_tensor_text(text, scores, 4),
                    SIZE_MAX);
@@ -259,11 +267,48 @@ static const tg_field settings_rows[] = {
     TG_CHOICE_FIELD("dump/layout", tg_dump, layout, TG_ATTN_LAYOUTS),
     TG_SIZE_FIELD("dump/n_layer", tg_dump, n_layer, 0, 0),
     TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
+    TG_SIZE_FIELD("dump/n_kv_head", tg_dump, KV, 0, 0),
+    TG_SIZE_FIELD("dump/head_dim", tg_dump, D, 0, 0),
     TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
     TG_CHOICE_FIELD("dump/mask", tg_dump, mask, TG_ATTN_MASKS),
 };
+#define SETTINGS (sizeof settings_rows / sizeof settings_rows[0])
 
-const tg_fields tg_dump_fields = {settings_rows, sizeof settings_rows / sizeof settings_rows[0]};
+static const tg_fields settings = {settings_rows, SETTINGS};
+
+tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_writer *w, tg_err *err)
+{
+    const bool divided = dump->KV == dump->H && dump->H * dump->D == dump->C;
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < SETTINGS; i++) {
+        const tg_field *f = &settings_rows[i];
+        const bool of_heads = f->offset == offsetof(tg_dump, KV) || f->offset == offsetof(tg_dump, D);
+
+        if (!of_heads || !divided)
+            status = tg_fields_put((tg_fields){f, 1}, dump, w, err);
+    }
+    return status;
+}
+
+/* Complete and check the heads, of which an archive may say less than it has. */
+static tg_status check_heads(tg_dump *dump, tg_err *err)
+{
+    if (dump->KV == 0)
+        dump->KV = dump->H;
+    if (dump->H % dump->KV != 0)
+        return tg_fail(err, TG_EDATA, "dump/n_kv_head %zu does not divide dump/n_head %zu", dump->KV,
+                       dump->H);
+    if (dump->D > SIZE_MAX / 16 / dump->H)
+        return tg_fail(err, TG_EDATA, "dump/head_dim is %zu, expected at most %zu", dump->D,
+                       SIZE_MAX / 16 / dump->H);
+    if (dump->D > 0)
+        return TG_OK;
+    if (dump->C % dump->H != 0)
+        return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, dump->C);
+    dump->D = dump->C / dump->H;
+    return TG_OK;
+}
 
 /* Check the settings that shapes depend on, after the last of them, dump/n_embd. */
 static tg_status check_channels(tg_dump *dump, tg_err *err)
@@ -278,10 +323,9 @@ static tg_status check_channels(tg_dump *dump, tg_err *err)
                        TG_NAMES_MAX);
     if (dump->C > SIZE_MAX / 16)
         return tg_fail(err, TG_EDATA, "dump/n_embd is %zu, expected at most %zu", dump->C, SIZE_MAX / 16);
-    if (dump->C == 0 || dump->C % dump->H != 0)
+    if (dump->C == 0)
         return tg_fail(err, TG_EDATA, "dump/n_head %zu does not divide dump/n_embd %zu", dump->H, dump->C);
-    dump->D = dump->C / dump->H;
-    return TG_OK;
+    return check_heads(dump, err);
 }
 
 static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
@@ -296,7 +340,9 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
         return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
     if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
         return tg_fail(err, TG_EDATA, "the third array is %s, expected dump/layout", a->name);
-    if ((status = tg_fields_take(tg_dump_fields, dump, NULL, r, a, &taken, err)))
+    if (dump->C > 0 && strcmp(a->name, "dump/mask") != 0)
+        taken = false;
+    else if ((status = tg_fields_take(settings, dump, NULL, r, a, &taken, err)))
         return status;
     if (taken)
         return strcmp(a->name, "dump/n_embd") == 0 ? check_channels(dump, err) : TG_OK;

@@ -5,12 +5,13 @@
  * Row-major, last index contiguous, C = H*D; N is a layer's number in the model, from 0:
  *
  *     dump/layout, dump/n_layer, dump/n_head, dump/n_embd, dump/mask
+ *     dump/n_kv_head, dump/head_dim          before dump/n_embd, where they are not n_head and n_embd/n_head
  *     dump/source                            what names the input on a command line of tg-attn-dump
  *     dump/ids [T], dump/text [T]            the tokens, if there are any
  *     h.N.STAGE                              in the layout's shape (lib/attn/shape.h); masked
  *                                            scores, j > i, may have any value
  *
- * All except the first five may be missing; other arrays are skipped.
+ * All except the first line's may be missing; other arrays are skipped.
  */
 #ifndef TG_DUMP_READ_H
 #define TG_DUMP_READ_H
@@ -48,9 +49,9 @@ typedef struct tg_dump_layer {
 typedef struct tg_dump {
     tg_attn_layout layout;
     tg_attn_mask mask;
-    size_t n_layer;       /* of the model */
-    size_t B, T, C, H, D; /* B = T = 0: the archive has neither layers nor tokens */
-    tg_dump_layer *layer; /* [n] the wanted layers that have an array, in ascending order */
+    size_t n_layer;           /* of the model */
+    size_t B, T, C, H, KV, D; /* B = T = 0: the archive has neither layers nor tokens */
+    tg_dump_layer *layer;     /* [n] the wanted layers that have an array, in ascending order */
     size_t n;
     int64_t *ids; /* [T], or NULL */
     char *text;   /* [T][text_size], NUL-padded; or NULL */
@@ -59,9 +60,9 @@ typedef struct tg_dump {
     tg_archive_reader *reader;        /* keeps the file mapped */
 } tg_dump;
 
-/* The settings, dump/layout to dump/mask, as members of a tg_dump, in the order in which they
- * are written. */
-extern const tg_fields tg_dump_fields;
+/* Write the settings, dump/layout to dump/mask; the heads' only where C does not give them.  Fails like
+ * tg_archive_put(). */
+TG_MUST_CHECK tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_writer *w, tg_err *err);
 
 /* What to keep; other arrays are verified and dropped. */
 typedef struct tg_dump_want {

@@ -30,7 +30,13 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 
 static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err *err)
 {
-    const tg_dump dump = {.layout = n->layout, .mask = w->dump->mask, .n_layer = n->L, .C = n->C, .H = n->H};
+    const tg_dump dump = {.layout = n->layout,
+                          .mask = w->dump->mask,
+                          .n_layer = n->L,
+                          .C = n->C,
+                          .H = n->H,
+                          .KV = n->KV,
+                          .D = n->D};
     tg_archive_writer *a = w->archive;
     tg_status status;
 
@@ -39,7 +45,7 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
         /* unreached: as above */
         (status = tg_archive_put_i64(a, "version", TG_DUMP_VERSION, err)) ||
         /* unreached: as above */
-        (status = tg_fields_put(tg_dump_fields, &dump, a, err)) ||
+        (status = tg_dump_put_settings(&dump, a, err)) ||
         /* unreached: as above */
         (w->dump->source && (status = tg_archive_put_text(a, "dump/source", w->dump->source, err))))
         return status;
@@ -113,8 +119,7 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
     tg_status status = TG_OK;
 
     for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY && !status; stage++) {
-        if ((w->dump->stage == TG_ATTN_EVERY || w->dump->stage == stage) &&
-            (layer->x || !tg_attn_stage_of_model(stage)))
+        if ((w->dump->stage == TG_ATTN_EVERY || w->dump->stage == stage) && tg_attn_layer_has(layer, stage))
             status = put_stage(w, layer, stage, err);
     }
     return status;
@@ -136,10 +141,11 @@ static void place(tg_arena *arena, void *context)
     const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
     const size_t rows = tg_size_mul_sat(n->B, n->T);
     const size_t width = square ? tg_size_mul_sat(n->H, n->T) : 0; /* of all heads together */
+    const tg_qkv_view shape = tg_attn_layers_shape(n);
 
-    tg_stage_scratch_place(arena, &w->scratch, n->B, n->T, n->C, n->H);
+    tg_stage_scratch_place(arena, &w->scratch, &shape);
     w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
-    w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, 3 * n->C), sizeof *w->array);
+    w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, tg_stage_width(&shape)), sizeof *w->array);
 }
 
 tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)

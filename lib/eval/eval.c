@@ -181,7 +181,8 @@ static tg_status take_rows(tg_eval *e, const tg_window_batch *w, size_t first, s
 
     for (size_t r = first, n; !status && r < end; r += n) {
         n = tg_size_min(block, end - r);
-        score_rows(e, tg_pass_logits(&e->pass, r, n), w->inputs + r, w->targets + r, n);
+        score_rows(e, tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, r), n), w->inputs + r,
+                   w->targets + r, n);
         if (e->told)
             tell_rows(e, n);
         else if (!(status = add_rows(e, n, err)) && take)

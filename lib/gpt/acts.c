@@ -1,5 +1,7 @@
 #include "lib/gpt/acts.h"
 
+#include <assert.h>
+
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 
@@ -9,104 +11,201 @@
 #define KEPT_MAX ((size_t)128 << 20)
 #endif
 
-static tg_matrix place(tg_arena *arena, const tg_acts_size *size, size_t cols)
+tg_matrix tg_acts_row(const tg_acts *a, size_t layer, size_t row)
 {
-    return tg_matrix_place(arena, size->type, size->B * size->T, cols);
+    assert(row < a->family->n_acts);
+    return a->row[layer * a->family->n_acts + row];
 }
 
-static tg_matrix place_between(tg_arena *arena, const tg_acts_size *size, size_t cols)
+tg_matrix tg_acts_gradient(const tg_acts *a, size_t row)
 {
-    return tg_matrix_place(arena, size->between, size->B * size->T, cols);
+    const tg_config *c = &a->bound.model->config;
+    const tg_act_row *r = &a->family->act[row];
+
+    if (r->part_of)
+        return tg_matrix_columns(tg_acts_gradient(a, r->part_of), tg_dim_size(r->first, c),
+                                 tg_dim_size(r->cols, c));
+    return tg_matrix_of(a->scratch[r->gradient].data, a->scratch[r->gradient].type, tg_dim_size(r->cols, c));
 }
 
-/* A row's matrix for one block. */
-static tg_matrix place_row(tg_arena *arena, const tg_acts_size *size, const tg_act_row *row, size_t cols)
+tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site)
 {
-    return (row->between ? place_between : place)(arena, size, cols);
+    tg_dropout drop = {.p = a->dropout, .rng = a->rng};
+
+    drop.rng.purpose = TG_RNG_DROPOUT | (uint32_t)(layer * 4 + site) << 8;
+    return drop;
 }
 
-/* The matrix that all blocks have in common. */
-static tg_matrix place_common(tg_arena *arena, const tg_acts *a, const tg_acts_size *size,
-                              const tg_act_row *row, size_t cols)
+/* ---- placing */
+
+struct placing {
+    tg_arena *arena;
+    tg_acts *a;
+    const tg_acts_size *size;
+};
+
+static size_t cols_of(const struct placing *p, const tg_act_row *row)
 {
-    return row->common == TG_COMMON_WIDE ? a->wide : place_row(arena, size, row, cols);
+    return tg_dim_size(row->cols, &p->a->bound.model->config);
 }
 
-/* Whether the blocks' own matrices take more than KEPT_MAX, and need not be kept. */
-static bool is_too_much(const tg_acts *a, const tg_acts_size *size, const tg_act_row *row, size_t cols)
+static tg_matrix place(const struct placing *p, bool between, size_t cols)
 {
-    const size_t each = tg_type_size(row->between ? size->between : size->type);
-
-    return row->again && size->B * size->T > KEPT_MAX / each / cols / (a->L - size->layer);
+    return tg_matrix_place(p->arena, between ? p->size->between : p->size->type, p->size->B * p->size->T,
+                           cols);
 }
 
-/* Activations that are kept from forward to backward.  In a dry run a->block is NULL. */
-static void place_kept(tg_arena *arena, tg_acts *a, const tg_acts_size *size, const tg_act_row *row)
+static bool is_between(tg_scratch s)
 {
-    const size_t cols = tg_dim_size(row->cols, &a->bound.model->config);
-    tg_matrix common = {0};
-
-    a->again[row->act] = is_too_much(a, size, row, cols);
-    if (a->again[row->act])
-        common = place_common(arena, a, size, row, cols);
-    for (size_t l = size->layer; l < a->L; l++) {
-        const tg_matrix m = a->again[row->act] ? common : place_row(arena, size, row, cols);
-
-        if (a->block)
-            a->block[l][row->act] = m;
-    }
+    return s <= TG_SCRATCH_DATT;
 }
 
-/* One set of activations for all blocks: every output overwrites its input. */
-static void place_in_place(tg_arena *arena, tg_acts *a, const tg_acts_size *size, const tg_act_row *row)
+static bool is_of_backward(tg_scratch s)
 {
-    const size_t cols = tg_dim_size(row->cols, &a->bound.model->config);
-    tg_matrix m = {0};
-
-    if (row->over == row->act)
-        m = place_common(arena, a, size, row, cols);
-    for (size_t l = 0; a->block && l < a->L; l++)
-        a->block[l][row->act] = row->over == row->act ? m : a->block[l][row->over];
-    if (row->act == TG_ACT_X)
-        a->x = m;
+    return s == TG_SCRATCH_DX || s == TG_SCRATCH_DNORMED || s == TG_SCRATCH_DATT;
 }
 
-static size_t widest(const tg_family *family, const tg_config *c)
+/* In one precision DATT is the memory of DNORMED. */
+static tg_scratch in_memory_of(const struct placing *p, tg_scratch s)
 {
-    size_t cols = 0;
+    return s == TG_SCRATCH_DATT && p->size->between == p->size->type ? TG_SCRATCH_DNORMED : s;
+}
 
-    for (size_t i = 0; i < family->n_acts; i++)
-        cols = tg_size_max(cols, tg_dim_size(family->act[i].cols, c));
+/* The width of the widest row that uses a scratch; 0: none does. */
+static size_t widest(const struct placing *p, tg_scratch s)
+{
+    const tg_family *family = p->a->family;
+    const bool gradients = p->size->kind == TG_ACTS_KEPT;
+    size_t cols = s == TG_SCRATCH_NORMED || (gradients && is_of_backward(s)) ? p->a->C : 0;
+
+    for (size_t i = 1; i < family->n_acts; i++)
+        if (family->act[i].shared == s || (gradients && in_memory_of(p, family->act[i].gradient) == s))
+            cols = tg_size_max(cols, cols_of(p, &family->act[i]));
     return cols;
 }
 
-/* The memory of `wide` is free when the loss is computed. */
-static void place_wide(tg_arena *arena, tg_acts *a, const tg_acts_size *size, size_t cols)
+/* The memory of WIDE is free when a loss is computed. */
+static size_t rows_of(const struct placing *p, tg_scratch s, size_t cols)
 {
-    const size_t logits = tg_ceil_div(size->logits * sizeof(float), tg_type_size(size->between));
-    const size_t rows = tg_size_max(size->B * size->T, tg_ceil_div(logits, cols));
+    const size_t logits = tg_ceil_div(p->size->logits * sizeof(float), tg_type_size(p->size->between));
+    const size_t N = p->size->B * p->size->T;
 
-    a->wide = tg_matrix_place(arena, size->between, rows, cols);
-    a->logits = (float *)a->wide.data;
+    return s == TG_SCRATCH_WIDE ? tg_size_max(N, tg_ceil_div(logits, cols)) : N;
+}
+
+static void place_scratch(const struct placing *p)
+{
+    tg_matrix *scratch = p->a->scratch;
+
+    for (tg_scratch s = TG_SCRATCH_NORMED; s < TG_SCRATCHES; s++) {
+        const size_t cols = widest(p, s);
+        const tg_type type = is_between(s) ? p->size->between : p->size->type;
+
+        if (cols > 0 && in_memory_of(p, s) == s)
+            scratch[s] = tg_matrix_place(p->arena, type, rows_of(p, s, cols), cols);
+    }
+    if (in_memory_of(p, TG_SCRATCH_DATT) != TG_SCRATCH_DATT)
+        scratch[TG_SCRATCH_DATT] = scratch[TG_SCRATCH_DNORMED];
+    p->a->logits = (float *)scratch[TG_SCRATCH_WIDE].data;
+}
+
+/* The matrix that all blocks have in common. */
+static tg_matrix place_common(const struct placing *p, const tg_act_row *row)
+{
+    const tg_matrix s = p->a->scratch[row->shared];
+
+    if (row->shared == TG_SCRATCH_NONE)
+        return place(p, row->between, cols_of(p, row));
+    return tg_matrix_of(s.data, s.type, cols_of(p, row));
+}
+
+/* Whether the blocks' own matrices take more than KEPT_MAX, and need not be kept. */
+static bool is_too_much(const struct placing *p, const tg_act_row *row)
+{
+    const size_t each = tg_type_size(row->between ? p->size->between : p->size->type);
+
+    return p->size->B * p->size->T > KEPT_MAX / each / cols_of(p, row) / (p->a->L - p->size->layer);
+}
+
+static tg_matrix part(const tg_acts *a, size_t l, const tg_act_row *row)
+{
+    const tg_config *c = &a->bound.model->config;
+
+    return tg_matrix_columns(tg_acts_row(a, l, row->part_of), tg_dim_size(row->first, c),
+                             tg_dim_size(row->cols, c));
+}
+
+/* A row that is not memory of its own: the next block's x, part of another, or one that it overwrites. */
+static tg_matrix alias(const tg_acts *a, size_t l, const tg_act_row *row)
+{
+    if (row->part_of)
+        return part(a, l, row);
+    if (row->next)
+        return l + 1 < a->L ? tg_acts_row(a, l + 1, TG_ACT_X) : a->x;
+    return tg_acts_row(a, l, row->over);
+}
+
+/* In a dry run a->row is NULL. */
+static void place_row(const struct placing *p, size_t i)
+{
+    tg_acts *a = p->a;
+    const tg_act_row *row = &a->family->act[i];
+    const bool kept = p->size->kind == TG_ACTS_KEPT;
+    const bool is_alias = row->part_of || row->next || (!kept && row->over);
+    bool common = !kept || row->keep == TG_KEEP_NEVER;
+    tg_matrix m = {0};
+
+    if (kept && row->keep == TG_KEEP_IF_ROOM && is_too_much(p, row))
+        a->again[i] = common = true;
+    if (common && !is_alias)
+        m = place_common(p, row);
+    for (size_t l = p->size->layer; l < a->L; l++) {
+        if (!common && !is_alias)
+            m = place(p, row->between, cols_of(p, row));
+        if (a->row)
+            a->row[l * a->family->n_acts + i] = is_alias ? alias(a, l, row) : m;
+    }
+    if (i == TG_ACT_X && !kept)
+        a->x = m;
+}
+
+/* Attention, as far as placing needs it. */
+static void place_attention(const struct placing *p)
+{
+    const tg_config *c = &p->a->bound.model->config;
+    const tg_attention shape = {
+        .B = p->size->B, .H = c->n_head, .KV = tg_config_kv_heads(c), .D = tg_config_head_dim(c)};
+    const size_t keys = p->size->keys > 0 ? p->size->keys : p->size->T;
+
+    tg_op_attention_place(p->arena, &p->a->attention, p->size->between, keys, &shape);
 }
 
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size)
 {
     const tg_config *c = &bound->model->config;
-    const tg_family *family = tg_config_family(c);
-    const size_t C = c->n_embd;
+    const struct placing p = {arena, a, size};
 
-    *a = (tg_acts){.bound = *bound, .B = size->B, .T = size->T, .C = C, .L = c->n_layer};
-    a->block = tg_arena_take(arena, a->L, sizeof *a->block);
-    a->normed = place_between(arena, size, C);
-    place_wide(arena, a, size, widest(family, c));
-    for (size_t i = 0; i < family->n_acts; i++)
-        (size->kind == TG_ACTS_KEPT ? place_kept : place_in_place)(arena, a, size, &family->act[i]);
-    a->ln_f = (tg_norm_stats){.mean = place(arena, size, 1), .rstd = place(arena, size, 1)};
-    if (size->kind == TG_ACTS_IN_PLACE)
-        return;
-    a->x = place(arena, size, C);
-    a->dx = place(arena, size, C);
-    a->dnormed = place(arena, size, C);
-    a->datt = size->between == size->type ? a->dnormed : place_between(arena, size, C);
+    *a = (tg_acts){.bound = *bound,
+                   .family = tg_config_family(c),
+                   .B = size->B,
+                   .T = size->T,
+                   .C = c->n_embd,
+                   .L = c->n_layer};
+    a->row = tg_arena_take_rows(arena, a->L, a->family->n_acts, sizeof *a->row);
+    place_scratch(&p);
+    a->final_stats = (tg_norm_stats){.mean = place(&p, false, 1), .rstd = place(&p, false, 1)};
+    if (size->kind == TG_ACTS_KEPT)
+        a->x = place(&p, false, a->C);
+    for (size_t i = 1; i < a->family->n_acts; i++)
+        place_row(&p, i);
+    place_attention(&p);
+}
+
+void tg_acts_place_cache(tg_arena *arena, tg_kv_cache *cache, const tg_model *model, size_t sequences,
+                         size_t keys)
+{
+    const tg_family *family = tg_config_family(&model->config);
+
+    tg_kv_cache_place(arena, cache, sequences, model->config.n_layer, keys,
+                      tg_dim_size(family->act[family->k].cols, &model->config));
 }

@@ -1,5 +1,10 @@
 /*
- * acts: the activations of a pass through the model, and the steps that compute them.
+ * acts: the activations of a pass through the model.
+ *
+ * What a block computes is a table of its family (lib/gpt/family.h), as its parameters are: a row has a name,
+ * its size, what is kept of it, its type, and how heads divide it.  From the rows follow the placement in
+ * memory, the key/value cache, the precision, the stages of a dump and their offsets, and the places at which
+ * a run can begin, end or be watched (lib/gpt/layers.h).
  *
  * One description serves training, evaluation and decoding, in float32 or with bf16 between the matrix
  * products, and derivations in double precision: each activation is a matrix that carries its type
@@ -21,110 +26,75 @@
 
 TG_API_BEGIN
 
-/* What a block computes.  A family uses some of these. */
-typedef enum tg_act {
-    TG_ACT_X, /* [N,C] its input, the residual stream; N = B*T rows */
-    TG_ACT_LN1_MEAN,
-    TG_ACT_LN1_RSTD, /* [N] */
-    TG_ACT_QKV,      /* [N,3C] */
-    TG_ACT_ATT,      /* [N,C] */
-    TG_ACT_LSE,      /* [B,H,T] */
-    TG_ACT_X2,       /* [N,C] the residual stream after attention */
-    TG_ACT_LN2_MEAN,
-    TG_ACT_LN2_RSTD, /* [N] */
-    TG_ACT_FC,       /* [N,4C] the MLP before GELU */
-    TG_ACT_GELU,     /* [N,4C] and after it */
-    TG_ACTS
-} tg_act;
+/* Matrices that all blocks have in common, each as wide as the widest row that uses it. */
+typedef enum tg_scratch {
+    TG_SCRATCH_NONE,
+    /* between two products: bf16 in a pass of that precision */
+    TG_SCRATCH_NORMED, /* the outputs of norms; also what backward needs for a short time */
+    TG_SCRATCH_WIDE,   /* also the logits of a loss */
+    TG_SCRATCH_BETWEEN_1,
+    TG_SCRATCH_BETWEEN_2,
+    TG_SCRATCH_DATT, /* in one precision the memory of DNORMED */
+    /* never bf16 */
+    TG_SCRATCH_DX,      /* the gradient of the residual stream */
+    TG_SCRATCH_DNORMED, /* the gradient of the last norm's output */
+    TG_SCRATCH_FULL_1,
+    TG_SCRATCH_FULL_2,
+    TG_SCRATCHES
+} tg_scratch;
 
-/* Where all blocks may have an activation, instead of memory for each. */
-typedef enum tg_common {
-    TG_COMMON_ONE, /* in one matrix */
-    TG_COMMON_WIDE /* in tg_acts.wide, the scratch that is as wide as the widest activation */
-} tg_common;
+/* What backward finds of an activation. */
+typedef enum tg_keep {
+    TG_KEEP_ALWAYS,  /* each block's, in memory of its own */
+    TG_KEEP_IF_ROOM, /* the same, if memory is plenty; otherwise backward computes it again */
+    TG_KEEP_NEVER    /* it is computed again */
+} tg_keep;
 
-/* A row of a family's table of activations. */
+/* A row's number in its family's table.  Each family has names of its own for the others. */
+enum { TG_ACT_NONE, TG_ACT_X };
+#define TG_ACTS_MAX 40
+
+/* A row of a family's table of activations: the rows are in the order in which a block computes them. */
 typedef struct tg_act_row {
-    tg_act act;
     const char *name; /* "qkv" */
     tg_dim cols;      /* elements for each token */
-    bool between;     /* between two matrix products: bf16 in a pass of that precision */
-    bool again; /* backward can compute it again, if memory is short: then the blocks have it in common */
-    tg_common common;
-    tg_act over; /* without gradients, it overwrites this one, of the same size; itself: none */
+    tg_keep keep;
+    bool between;        /* between two matrix products: bf16 in a pass of that precision */
+    tg_scratch shared;   /* where all blocks have what is not kept; NONE: in one matrix of its own */
+    tg_scratch gradient; /* where its gradient is, in backward */
+    size_t over;         /* without gradients, it overwrites this row, of the same size; 0: none */
+    size_t part_of;      /* it is some columns of this row, from `first` on; 0: none */
+    tg_dim first;
+    tg_dim heads;       /* how heads divide it: TG_DIM_HEADS, TG_DIM_KV_HEADS; NONE: not at all */
+    bool next;          /* it is the next block's x, or a->x */
+    unsigned drop_site; /* of dropout, within a layer: 1 to 3; 0: none (tg_acts_drop()) */
 } tg_act_row;
 
-/* A block's, by tg_act; what the family does not use is empty. */
-typedef tg_matrix tg_block_acts[TG_ACTS];
-
 typedef struct tg_acts {
-    tg_binding bound;     /* the model to run */
-    size_t B, T, C, L;    /* sequences, the new tokens of each, channels, blocks */
-    tg_block_acts *block; /* [L] block[l][TG_ACT_X] */
-    tg_matrix x;          /* [N,C] the last block's output */
-    tg_norm_stats ln_f;   /* [N] */
-    tg_matrix normed;     /* [N,C] between: the current LayerNorm's output; also scratch */
-    tg_matrix wide;       /* [N,4C] the gradients of fc and of qkv; what blocks have there in common */
-    float *logits;        /* scratch of loss; the memory of wide */
-    tg_matrix dx;         /* [N,C] gradient of the residual stream */
-    tg_matrix dnormed;    /* [N,C] gradient of normed */
-    tg_matrix datt;       /* [N,C] gradient of att; in one precision the memory of dnormed */
-    bool again[TG_ACTS];  /* backward computes it again: the blocks have it in common */
-    float dropout;        /* p, for the embedding, the probabilities and each sublayer's result */
-    tg_rng rng;           /* seed and step of dropout's numbers; drop_at() sets the purpose */
+    tg_binding bound; /* the model to run */
+    const struct tg_family *family;
+    size_t B, T, C, L; /* sequences, the new tokens of each, channels, blocks */
+    tg_matrix *row;    /* [L,n_acts]: tg_acts_row() */
+    tg_matrix x;       /* [N,C] the last block's output; N = B*T rows */
+    tg_matrix scratch[TG_SCRATCHES];
+    tg_norm_stats final_stats; /* [N] of the last norm */
+    float *logits;             /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
+    bool again[TG_ACTS_MAX];   /* rows that backward computes again, because memory is short */
+    float dropout;             /* p, for the embedding, the probabilities and each sublayer's result */
+    tg_rng rng;                /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
     tg_attention_scratch attention;
     tg_kv_cache *cache; /* of the preceding tokens; NULL: no cache */
     size_t first;       /* the first of the B sequences in the cache */
 } tg_acts;
 
-/* The steps of a block, in order, by what they compute; lib/gpt/layers.h runs them. */
-typedef enum tg_step {
-    TG_STEP_QKV, /* x -> qkv */
-    TG_STEP_ATT, /* qkv -> att */
-    TG_STEP_X2,  /* only x, att -> x2, and what the family's last step needs beside it */
-    TG_STEP_X,   /* x2 -> the next block's x, or a->x */
-    TG_STEPS_OF_BLOCK
-} tg_step;
+/* A block's activation. */
+tg_matrix tg_acts_row(const tg_acts *a, size_t layer, size_t row);
 
-typedef void tg_step_function(tg_acts *a, size_t layer);
+/* Where backward has, or puts, the gradient of a row: the same for all blocks. */
+tg_matrix tg_acts_gradient(const tg_acts *a, size_t row);
 
-/*
- * The steps of a pass on the model in a->bound.  Each backward step is the gradient of the forward step with
- * its name.  Nothing allocates or fails.  A derivation, in double precision, begins within a block and ends
- * at the logits of one token: embed, loss and their gradients are for floats.
- */
-typedef struct tg_steps {
-    void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
-    tg_step_function *forward[TG_STEPS_OF_BLOCK];
-
-    /* A pass ends in one of two ways.
-     * logits: rows first .. first + rows - 1 of a->x -> logits [rows,V]; not in bf16.
-     * loss: all of a->x -> losses [N]; if gradients are bound, also dnormed, the gradient of
-     * scale * (sum of the losses).  Its `logits` is scratch of tg_head_logits() floats. */
-    void (*logits)(tg_acts *a, tg_matrix logits, size_t first, size_t rows);
-    void (*loss)(tg_acts *a, float *losses, const int32_t *targets, float *logits, float scale);
-
-    void (*logits_backward)(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows); /* -> dx */
-    void (*loss_backward)(tg_acts *a); /* dnormed, as loss leaves it -> dx */
-    /* X: dx of the block's output -> dx of x2.  X2: -> dx of x + att W + b, and datt.  ATT: datt -> dqkv in
-     * wide. QKV: dqkv -> dx of x. */
-    tg_step_function *backward[TG_STEPS_OF_BLOCK];
-    void (*embed_backward)(tg_acts *a, const int32_t *ids); /* dx of the first block's x -> the embedding's */
-} tg_steps;
-
-/* What a block's last step writes: the next block's x, or a->x. */
-static inline tg_matrix tg_acts_next_x(const tg_acts *a, size_t layer)
-{
-    return layer + 1 < a->L ? a->block[layer + 1][TG_ACT_X] : a->x;
-}
-
-/* A LayerNorm's statistics, whose activations are neighbours. */
-static inline tg_norm_stats tg_acts_stats(const tg_matrix *block, tg_act mean)
-{
-    const tg_norm_stats stats = {block[mean], block[mean + 1]};
-
-    return stats;
-}
+/* Dropout at a site of a layer, 1 to 3, or of the embedding, layer 0's 0. */
+tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site);
 
 /* Which activations have memory of their own. */
 typedef enum tg_acts_kind {
@@ -135,15 +105,20 @@ typedef enum tg_acts_kind {
 /* What is placed. */
 typedef struct tg_acts_size {
     size_t B, T;
+    size_t keys;   /* that a query may see; 0: T */
     size_t layer;  /* the first block of those that are run */
-    size_t logits; /* floats of the scratch of loss */
+    size_t logits; /* floats of the scratch of a loss */
     tg_acts_kind kind;
     tg_type between; /* of what passes between products: float, bf16, double */
     tg_type type;    /* of all else: float, double */
 } tg_acts_size;
 
-/* Place the activations (see arena.h).  The caller places attention's scratch and the cache. */
+/* Place the activations and attention's scratch (see arena.h). */
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size);
+
+/* Place a cache (see arena.h) for the rows that its family keeps in one. */
+void tg_acts_place_cache(tg_arena *arena, tg_kv_cache *cache, const tg_model *model, size_t sequences,
+                         size_t keys);
 
 TG_API_END
 

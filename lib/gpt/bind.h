@@ -3,8 +3,7 @@
  *
  * An operation takes one struct with its weights, the destination of their gradients, and its
  * widths (lib/nn), not a list of pointers.  This file fills these structs from the config: a
- * parameter that the config leaves out is NULL; the activation and the number of heads are the
- * config's.  Binding is cheap and owns nothing.
+ * parameter that the config leaves out is NULL.  Binding is cheap and owns nothing.
  */
 #ifndef TG_GPT_BIND_H
 #define TG_GPT_BIND_H
@@ -27,24 +26,16 @@ typedef struct tg_binding {
     const tg_matmul_scratch *scratch; /* NULL where all products are in double precision */
 } tg_binding;
 
-/* One block. */
-typedef struct tg_block {
-    tg_layernorm ln_1;
-    tg_linear qkv;      /* [C,3C] */
-    size_t H;           /* heads */
-    tg_linear att_proj; /* [C,C] */
-    tg_layernorm ln_2;
-    tg_linear fc; /* [C,4C] */
-    tg_gelu_kind activation;
-    tg_linear fc_proj; /* [4C,C] */
-} tg_block;
+/* A parameter, and where its gradient goes; NULL: the model does not have it, or no gradient is wanted. */
+const float *tg_bind_weight(const tg_binding *binding, tg_param_kind kind, size_t layer);
+float *tg_bind_gradient(const tg_binding *binding, tg_param_kind kind, size_t layer);
 
-tg_block tg_bind_block(const tg_binding *binding, size_t layer);
+/* A layer by its weight, whose bias is the next kind; layer 0 outside of the blocks. */
+tg_linear tg_bind_linear(const tg_binding *binding, tg_param_kind w, size_t layer);
+tg_layernorm tg_bind_layernorm(const tg_binding *binding, tg_param_kind w, size_t layer);
 
-/* Before the blocks, and after them. */
-tg_embedding tg_bind_embedding(const tg_binding *binding);
-tg_layernorm tg_bind_ln_f(const tg_binding *binding);
-tg_linear tg_bind_head(const tg_binding *binding); /* [C,V]: the transposed embedding, when tied */
+tg_embedding tg_bind_embedding(const tg_binding *binding); /* wte and wpe */
+tg_linear tg_bind_head(const tg_binding *binding);         /* [C,V]: the transposed embedding, when tied */
 
 TG_API_END
 

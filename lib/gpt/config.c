@@ -82,6 +82,10 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     [TG_CONFIG_LINEAR_BIAS] = BOOL_ROW(linear_bias),
     [TG_CONFIG_TIED] = BOOL_ROW(tied),
     [TG_CONFIG_HEAD_BIAS] = BOOL_ROW(head_bias),
+    [TG_CONFIG_N_KV_HEAD] = SIZE_ROW(n_kv_head, TG_SIZE_LIMIT),
+    [TG_CONFIG_HEAD_DIM] = SIZE_ROW(head_dim, TG_SIZE_LIMIT),
+    [TG_CONFIG_N_INNER] = SIZE_ROW(n_inner, TG_SIZE_LIMIT),
+    [TG_CONFIG_ROPE_THETA] = TG_REAL_FIELD("config/rope_theta", tg_config, rope_theta, 1, 1e12),
 };
 
 const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};
@@ -101,14 +105,45 @@ static const tg_field family_row[] = {
 };
 static const tg_fields family_field = {family_row, 1};
 
+size_t tg_config_head_dim(const tg_config *c)
+{
+    return c->head_dim > 0 ? c->head_dim : c->n_embd / c->n_head;
+}
+
+size_t tg_config_kv_heads(const tg_config *c)
+{
+    return c->n_kv_head > 0 ? c->n_kv_head : c->n_head;
+}
+
+bool tg_config_has(const tg_config *config, size_t id)
+{
+    return tg_config_family(config)->settings & TG_CONFIG_BIT(id);
+}
+
+/* Member i alone. */
+static tg_fields member(size_t i)
+{
+    return (tg_fields){&rows[i], 1};
+}
+
 tg_status tg_config_check(const tg_config *config, tg_err *err)
 {
-    tg_status status;
+    tg_status status = tg_fields_check(family_field, config, err);
 
-    if ((status = tg_fields_check(family_field, config, err)) ||
-        (status = tg_fields_check(tg_config_fields, config, err)))
+    for (size_t i = 0; !status && i < TG_CONFIG_MEMBERS; i++)
+        if (tg_config_has(config, i))
+            status = tg_fields_check(member(i), config, err);
+    if (status)
         return status;
-    return tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
+    if (config->n_head % tg_config_kv_heads(config) != 0)
+        return tg_fail(err, TG_EDATA, "config/n_kv_head is %zu, expected a divisor of config/n_head, %zu",
+                       config->n_kv_head, config->n_head);
+    if (config->head_dim == 0)
+        return tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
+    if (config->head_dim > TG_SIZE_LIMIT / config->n_head)
+        return tg_fail(err, TG_EDATA, "%zu heads of %zu channels, expected at most %d channels in all",
+                       config->n_head, config->head_dim, TG_SIZE_LIMIT);
+    return TG_OK;
 }
 
 /* ---- the archive */
@@ -118,8 +153,9 @@ tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *e
     const struct ends ends = {config->bos_token - 1, config->eos_token - 1};
     tg_status status = config->family > 0 ? tg_fields_put(family_field, config, w, err) : TG_OK;
 
-    if (!status)
-        status = tg_fields_put(tg_config_fields, config, w, err);
+    for (size_t i = 0; !status && i < TG_CONFIG_MEMBERS; i++)
+        if (tg_config_has(config, i))
+            status = tg_fields_put(member(i), config, w, err);
     if (!status && config->bos_token > 0)
         status = tg_fields_put((tg_fields){&end_rows[0], 1}, &ends, w, err);
     if (!status && config->eos_token > 0)
@@ -159,9 +195,26 @@ tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r
     return tg_fail(err, TG_EDATA, "%s is unknown to this version", a->name);
 }
 
+/* Every member that the family has was read, and no other. */
+static tg_status check_members(const tg_config *config, uint64_t seen, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < TG_CONFIG_MEMBERS; i++) {
+        const bool was_read = seen & TG_CONFIG_BIT(i);
+
+        if (was_read && !tg_config_has(config, i))
+            return tg_fail(err, TG_EDATA, "%s is not a setting of the family %s", rows[i].name,
+                           tg_config_family(config)->name);
+        if (tg_config_has(config, i))
+            status = tg_fields_complete(member(i), was_read, err);
+    }
+    return status;
+}
+
 tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err)
 {
-    tg_status status = tg_fields_complete(tg_config_fields, seen, err);
+    tg_status status = check_members(config, seen, err);
 
     if (status || (status = tg_config_check(config, err)))
         return status;

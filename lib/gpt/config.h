@@ -1,8 +1,8 @@
 /*
  * config: the shape of a model.
  *
- * GPT-2's architecture, with options where its relatives differ.  C is n_embd,
- * L n_layer, H n_head, D = C/H, T at most n_ctx, V vocab_size.
+ * GPT-2's architecture, with options where its relatives differ, and what other families have beside them
+ * (lib/gpt/family.h).  C is n_embd, L n_layer, H n_head, D head_dim, T at most n_ctx, V vocab_size.
  */
 #ifndef TG_GPT_CONFIG_H
 #define TG_GPT_CONFIG_H
@@ -33,6 +33,11 @@ typedef struct tg_config {
     bool linear_bias; /* biases of the four linears in a block */
     bool tied;        /* the head is the token embedding; otherwise lm_head.weight */
     bool head_bias;   /* lm_head.bias */
+    /* Of families that have them; 0 in others. */
+    size_t n_kv_head;  /* heads of keys and values, a divisor of n_head; 0: n_head */
+    size_t head_dim;   /* channels of a head; 0: n_embd / n_head */
+    size_t n_inner;    /* channels of the MLP; 0: 4 n_embd */
+    double rope_theta; /* base of the angles by which queries and keys are rotated */
     /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
      * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
     size_t bos_token, eos_token;
@@ -57,11 +62,24 @@ typedef enum tg_config_id {
     TG_CONFIG_LINEAR_BIAS,
     TG_CONFIG_TIED,
     TG_CONFIG_HEAD_BIAS,
-    TG_CONFIG_MEMBERS /* how many */
+    TG_CONFIG_GPT2, /* how many GPT-2 has */
+    TG_CONFIG_N_KV_HEAD = TG_CONFIG_GPT2,
+    TG_CONFIG_HEAD_DIM,
+    TG_CONFIG_N_INNER,
+    TG_CONFIG_ROPE_THETA,
+    TG_CONFIG_MEMBERS /* how many there are */
 } tg_config_id;
 
-/* Their arrays, config/NAME; row i is tg_config_id i's. */
+/* Their arrays, config/NAME; row i is tg_config_id i's.  A family has some of them. */
 extern const tg_fields tg_config_fields;
+#define TG_CONFIG_BIT(id) ((uint64_t)1 << (id))
+
+/* Whether its family has this member. */
+bool tg_config_has(const tg_config *config, size_t id);
+
+/* D and the number of heads of keys and values. */
+size_t tg_config_head_dim(const tg_config *config);
+size_t tg_config_kv_heads(const tg_config *config);
 
 /* The presets' names, "tinygpt|baby|gpt2|..."; the config of number i in that list; its name,
  * NULL when the list has no number i. */
@@ -74,7 +92,8 @@ const char *tg_config_preset_name(size_t i);
  * from a file, TG_EUSAGE for one from the user), with the possible numbers. */
 TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err);
 
-/* Check that every value is in its range, and that H divides C.  TG_EDATA, with names and numbers. */
+/* Check that every value is in its range, and that heads can be divided.  TG_EDATA, with names and numbers.
+ */
 TG_MUST_CHECK tg_status tg_config_check(const tg_config *config, tg_err *err);
 
 /* Write config/n_layer and all others. */

@@ -1,10 +1,10 @@
 /*
- * family: what distinguishes a family of models: its parameters, and the order of its
- * operations.
+ * family: what distinguishes a family of models: its parameters, what its blocks compute, and the order
+ * of its operations.
  *
- * A family is two files: its rows of parameters (lib/gpt/gpt2_params.c), and its steps forward
- * and backward (lib/gpt/gpt2.c), made of lib/nn's operations; lib/gpt/bind.c binds those to the
- * parameters.
+ * A family is two files: its rows of parameters and of activations (lib/gpt/gpt2_params.c), and its page
+ * (lib/gpt/gpt2.c): a block forward and backward, made of the operations of lib/gpt/block.h, and what
+ * comes before and after the blocks.
  */
 #ifndef TG_GPT_FAMILY_H
 #define TG_GPT_FAMILY_H
@@ -15,14 +15,32 @@
 
 TG_API_BEGIN
 
+struct tg_block;
+
+/* A derivation, in double precision, begins within a block and ends at the logits: embed and its gradient are
+ * for floats.  Nothing here allocates or fails. */
 typedef struct tg_family {
-    const char *name;        /* "gpt2" */
+    const char *name;        /* "gpt2": in archives (config/family), and for users */
     const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
+    uint64_t settings;       /* the members of tg_config that its models have: bits of tg_config_id */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
-    const tg_act_row *act; /* [n_acts] what a block computes; a row that another overwrites comes first */
+    const tg_act_row *act; /* [n_acts] what a block computes, row 0 being empty */
     size_t n_acts;
-    const tg_steps *steps;
+    /*
+     * The rows that attention reads and writes; norm is the input of the layers that make q, k and v, and qkv
+     * all three in one, or 0.  After att a block needs only x and att (it may compute the norm again): a run
+     * that has copies of both can resume there.
+     */
+    size_t norm, qkv, q, k, v, att;
+
+    void (*embed)(tg_acts *a, const int32_t *ids);              /* ids [B,T] -> the first block's x */
+    void (*forward)(struct tg_block *b);                        /* a block (lib/gpt/block.h) */
+    void (*norm_forward)(tg_acts *a, tg_matrix x, size_t rows); /* x -> TG_SCRATCH_NORMED, after the blocks */
+    /* Dropout and padding aside, each is the gradient of the function with its name. */
+    void (*norm_backward)(tg_acts *a, tg_matrix dx, tg_matrix x, size_t rows); /* DNORMED -> added to dx */
+    void (*backward)(struct tg_block *b); /* DX of its output -> of its x */
+    void (*embed_backward)(tg_acts *a, const int32_t *ids);
 } tg_family;
 
 extern const tg_family tg_gpt2;

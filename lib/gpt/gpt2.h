@@ -1,34 +1,41 @@
 /*
- * gpt2: the steps of GPT-2 (lib/gpt/acts.h), of which a family that differs in some takes the others.
+ * gpt2: what GPT-2's blocks compute, and the parts of its page (lib/gpt/gpt2.c) that a relative of it takes
+ * as they are.
  */
 #ifndef TG_GPT_GPT2_H
 #define TG_GPT_GPT2_H
 
-#include "lib/gpt/acts.h"
+#include "lib/gpt/block.h"
 
-/* Where training drops activations.  Each site of a layer has its own random numbers. */
-typedef enum tg_gpt2_site { TG_SITE_EMBEDDING, TG_SITE_PROBS, TG_SITE_ATTENTION, TG_SITE_MLP } tg_gpt2_site;
+/* The rows of its table of activations, in order. */
+enum {
+    TG_GPT2_X = TG_ACT_X, /* [N,C] the block's input, the residual stream */
+    TG_GPT2_LN_1,         /* [N,C] ln_1(x) */
+    TG_GPT2_LN_1_MEAN,
+    TG_GPT2_LN_1_RSTD, /* [N] */
+    TG_GPT2_QKV,       /* [N,3C] */
+    TG_GPT2_Q,         /* [N,C] its thirds */
+    TG_GPT2_K,
+    TG_GPT2_V,
+    TG_GPT2_ATT,  /* [N,C] each head's weighted sums of values */
+    TG_GPT2_LSE,  /* [B,H,T] the logarithms of the sums of softmax */
+    TG_GPT2_X2,   /* [N,C] the residual stream after attention */
+    TG_GPT2_LN_2, /* [N,C] ln_2(x2) */
+    TG_GPT2_LN_2_MEAN,
+    TG_GPT2_LN_2_RSTD, /* [N] */
+    TG_GPT2_FC,        /* [N,4C] the MLP before GELU */
+    TG_GPT2_GELU,      /* [N,4C] and after it */
+    TG_GPT2_NEXT,      /* [N,C] the residual stream after the MLP: the next block's x */
+    TG_GPT2_ACTS
+};
 
-tg_dropout tg_gpt2_drop_at(const tg_acts *a, tg_gpt2_site site, size_t l);
+extern const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS];
 
 void tg_gpt2_embed(tg_acts *a, const int32_t *ids);
-void tg_gpt2_qkv(tg_acts *a, size_t l);
-void tg_gpt2_att(tg_acts *a, size_t l);
-void tg_gpt2_x2(tg_acts *a, size_t l);
-void tg_gpt2_x(tg_acts *a, size_t l);
-void tg_gpt2_logits(tg_acts *a, tg_matrix logits, size_t first, size_t rows);
-void tg_gpt2_loss(tg_acts *a, float *losses, const int32_t *targets, float *some_logits, float scale);
-void tg_gpt2_logits_backward(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows);
-void tg_gpt2_loss_backward(tg_acts *a);
-void tg_gpt2_x_backward(tg_acts *a, size_t l);
-void tg_gpt2_x2_backward(tg_acts *a, size_t l);
-void tg_gpt2_att_backward(tg_acts *a, size_t l);
-void tg_gpt2_qkv_backward(tg_acts *a, size_t l);
 void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids);
-
-extern const tg_steps tg_gpt2_steps;
-
-#define TG_GPT2_ACTS 11
-extern const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS];
+void tg_gpt2_forward(tg_block *b);
+void tg_gpt2_backward(tg_block *b);
+void tg_gpt2_norm(tg_acts *a, tg_matrix x, size_t rows);
+void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix x, size_t rows);
 
 #endif

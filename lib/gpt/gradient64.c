@@ -4,6 +4,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/gpt/family.h"
+#include "lib/gpt/head.h"
 #include "lib/gpt/layers.h"
 #include "lib/nn/ref/ref.h"
 
@@ -18,34 +19,43 @@ void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *mode
                                .between = TG_TYPE_DOUBLE,
                                .type = TG_TYPE_DOUBLE};
 
-    *g = (tg_gradient64){.model = model, .steps = tg_config_family(c)->steps, .layer = layer, .T = T};
+    *g = (tg_gradient64){.model = model, .layer = layer, .T = T};
     tg_acts_place(arena, &g->acts, &bound, &size);
-    tg_op_attention_place(arena, &g->acts.attention, size.type, 1, T, c->n_head, c->n_embd / c->n_head);
     g->logits = tg_arena_take(arena, c->vocab_size, sizeof *g->logits);
     g->dlogits = tg_arena_take(arena, c->vocab_size, sizeof *g->dlogits);
-    g->dout = tg_doubles(g->acts.dx);
-    g->datt = tg_doubles(g->acts.datt);
+    g->dout = g->acts.scratch[TG_SCRATCH_DX].data;
+    g->datt = tg_acts_gradient(&g->acts, g->acts.family->att).data;
 }
 
 /* Where what follows the layer's attention begins. */
 static size_t rest(const tg_gradient64 *g)
 {
-    return tg_place(g->layer, TG_STEP_X2);
+    return tg_place(&g->acts, g->layer, g->acts.family->att) + 1;
 }
 
-void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv)
+/* Copy a row of the layer. */
+static void set_row(tg_gradient64 *g, size_t row, tg_matrix from)
 {
-    const tg_matrix *s = g->acts.block[g->layer];
-    const size_t n = g->T * g->acts.C;
+    const tg_matrix to = tg_acts_row(&g->acts, g->layer, row);
 
-    tg_double_from_float(tg_doubles(s[TG_ACT_X]), x, n);
-    tg_double_from_float(tg_doubles(s[TG_ACT_QKV]), qkv, 3 * n);
-    (void)tg_layers_forward(g->steps, &g->acts, tg_place(g->layer, TG_STEP_ATT), rest(g), NULL);
+    for (size_t t = 0; t < g->T; t++)
+        tg_double_from_float(tg_doubles(to) + t * to.ld, tg_floats(from) + t * from.ld, to.cols);
+}
+
+void tg_gradient64_begin(tg_gradient64 *g, tg_matrix x, const tg_qkv *qkv)
+{
+    const tg_family *family = g->acts.family;
+
+    set_row(g, TG_ACT_X, x);
+    set_row(g, family->q, qkv->q);
+    set_row(g, family->k, qkv->k);
+    set_row(g, family->v, qkv->v);
+    (void)tg_layers_forward(&g->acts, rest(g) - 1, rest(g), NULL);
 }
 
 static tg_matrix row_of_logits(const tg_gradient64 *g, double *row)
 {
-    return (tg_matrix){row, TG_TYPE_DOUBLE, g->model->config.vocab_size};
+    return tg_matrix_of(row, TG_TYPE_DOUBLE, g->model->config.vocab_size);
 }
 
 double tg_gradient64_loss(tg_gradient64 *g, int32_t target)
@@ -53,8 +63,9 @@ double tg_gradient64_loss(tg_gradient64 *g, int32_t target)
     tg_acts *a = &g->acts;
 
     g->target = target;
-    (void)tg_layers_forward(g->steps, a, rest(g), tg_layers_end(a), NULL);
-    g->steps->logits(a, row_of_logits(g, g->logits), g->T - 1, 1); /* the last token alone predicts */
+    (void)tg_layers_forward(a, rest(g), tg_layers_end(a), NULL);
+    /* the last token alone predicts */
+    tg_head_forward(a, row_of_logits(g, g->logits), tg_matrix_from(a->x, g->T - 1), 1);
     tg_crossentropy_forward_ref64(&g->loss, g->logits, &g->target, 1, g->model->config.vocab_size);
     return g->loss;
 }
@@ -67,6 +78,6 @@ void tg_gradient64_run(tg_gradient64 *g)
 
     memset(g->dlogits, 0, V * sizeof *g->dlogits);
     tg_crossentropy_backward_ref64(g->dlogits, &one, g->logits, &g->target, 1, V);
-    g->steps->logits_backward(a, row_of_logits(g, g->dlogits), g->T - 1, 1);
-    (void)tg_layers_backward(g->steps, a, rest(g), tg_layers_end(a), NULL);
+    tg_head_backward(a, row_of_logits(g, g->dlogits), g->T - 1, 1);
+    (void)tg_layers_backward(a, rest(g), tg_layers_end(a), NULL);
 }

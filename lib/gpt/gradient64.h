@@ -31,7 +31,6 @@ TG_API_BEGIN
 
 typedef struct tg_gradient64 {
     const tg_model *model;
-    const tg_steps *steps;
     size_t layer, T;
     int32_t target;
     tg_acts acts;   /* in double precision, of the blocks from `layer` on */
@@ -39,17 +38,17 @@ typedef struct tg_gradient64 {
     double loss;
     double *dlogits; /* [V] */
     double *dout;    /* [T,C] the gradient of what attention adds to the residual stream */
-    double *datt;    /* [T,C] the gradient of the weighted sums: dout w_proj^T */
+    double *datt;    /* [T,Q] the gradient of the weighted sums: dout w_proj^T */
 } tg_gradient64;
 
 /* Place everything in an arena (see arena.h), for layer `layer` and texts of T tokens. */
 void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *model, size_t layer, size_t T);
 
-/* Start from the layer's input before ln_1, x [T,C], and its qkv [T,3C]: copy both to
- * g->acts.block[layer] and compute att there. */
-void tg_gradient64_begin(tg_gradient64 *g, const float *x, const float *qkv);
+/* Start from the layer's input before its first norm, x [T,C], and from its q, k and v: copy them to the
+ * layer's rows of g->acts and compute att there. */
+void tg_gradient64_begin(tg_gradient64 *g, tg_matrix x, const tg_qkv *qkv);
 
-/* Run forward from the x and att of g->acts.block[layer]; returns the loss of `target`, which is
+/* Run forward from the layer's x and att; returns the loss of `target`, which is
  * in [0, vocab_size). */
 double tg_gradient64_loss(tg_gradient64 *g, int32_t target);
 

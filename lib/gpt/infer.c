@@ -4,21 +4,20 @@
 
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
+#include "lib/gpt/head.h"
 
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, size_t sequences,
                     size_t keys)
 {
-    const tg_config *c = &model->config;
     const tg_binding bound = {.model = model};
+    const tg_acts_size size = {
+        .B = 1, .T = rows_max, .keys = sequences > 0 ? keys : rows_max, .kind = TG_ACTS_IN_PLACE};
 
-    *f = (tg_infer){.model = model, .steps = tg_config_family(c)->steps, .rows_max = rows_max, .count = 1};
-    tg_acts_place(arena, &f->acts, &bound, &(tg_acts_size){.B = 1, .T = rows_max, .kind = TG_ACTS_IN_PLACE});
-    f->x = tg_floats(f->acts.x);
-    f->normed = tg_floats(f->acts.normed);
-    f->qkv = f->acts.block ? tg_floats(f->acts.block[0][TG_ACT_QKV]) : NULL;
+    *f = (tg_infer){.model = model, .rows_max = rows_max, .count = 1};
+    tg_acts_place(arena, &f->acts, &bound, &size);
+    f->x = f->acts.x.data;
     tg_matmul_place(arena, &f->matmul);
-    tg_attention_place(arena, &f->acts.attention, sequences > 0 ? keys : rows_max, c->n_embd / c->n_head);
-    tg_kv_cache_place(arena, &f->cache, sequences, c->n_layer, keys, c->n_embd);
+    tg_acts_place_cache(arena, &f->cache, model, sequences, keys);
 }
 
 void tg_infer_select(tg_infer *f, size_t first, size_t count)
@@ -56,12 +55,12 @@ static void set_rows(tg_infer *f, size_t n)
 void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
 {
     set_rows(f, n);
-    f->steps->embed(&f->acts, ids);
+    f->acts.family->embed(&f->acts, ids);
 }
 
 void tg_infer_layers(tg_infer *f, size_t from, size_t to)
 {
-    (void)tg_layers_forward(f->steps, &f->acts, from, to, NULL);
+    (void)tg_layers_forward(&f->acts, from, to, NULL);
 }
 
 void tg_infer_end(tg_infer *f)
@@ -73,8 +72,8 @@ void tg_infer_end(tg_infer *f)
 void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits)
 {
     f->acts.bound.packed = f->packed;
-    f->steps->logits(&f->acts, (tg_matrix){logits, TG_TYPE_FLOAT, f->model->config.vocab_size}, first_row,
-                     rows);
+    tg_head_forward(&f->acts, tg_matrix_of(logits, TG_TYPE_FLOAT, f->model->config.vocab_size),
+                    tg_matrix_from(f->acts.x, first_row), rows);
 }
 
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)

@@ -6,8 +6,9 @@
  * cache.past tokens that the cache holds of each.  For one sequence:
  *
  *     tg_infer_begin(f, ids, n)
- *     tg_infer_layers(f, from, to)      from and to any place (lib/gpt/layers.h): at tg_place(l, TG_STEP_ATT)
- *     ...                               layer l's f->qkv [n,3C] can be read
+ *     tg_infer_layers(f, from, to)      from and to any place (lib/gpt/layers.h), where the rows of f->acts
+ * can
+ *     ...                               be read
  *     tg_infer_end(f)
  *     tg_infer_logits(f, n - 1, 1, logits)
  *
@@ -36,14 +37,11 @@ TG_API_BEGIN
 typedef struct tg_infer {
     const tg_model *model;
     const tg_packed_model *packed; /* may be set after placing; NULL: the model's own matrices */
-    const tg_steps *steps;         /* the model's operations */
     tg_acts acts;                  /* in place */
     size_t rows_max;               /* max rows of a pass */
     size_t first, count;           /* the sequences of a pass: tg_infer_select() */
     size_t n;                      /* new tokens per sequence in the current pass */
     const float *x;                /* [count n,C] the residual stream */
-    const float *normed;           /* [count n,C] the current LayerNorm's output */
-    const float *qkv;              /* [count n,3C] of the current layer */
     tg_kv_cache cache;             /* k NULL: no cache */
     tg_matmul_scratch matmul;
 } tg_infer;
@@ -64,7 +62,7 @@ void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n);
 void tg_infer_layers(tg_infer *f, size_t from, size_t to);
 void tg_infer_end(tg_infer *f);
 
-/* Logits [rows,V] of some rows of the last pass; overwrites the first rows of `normed`. */
+/* Logits [rows,V] of some rows of the last pass; overwrites the outputs of norms. */
 void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits);
 
 /* A whole pass; logits [count,V] of each sequence's last row.  count or n is 1 (asserted). */

@@ -1,27 +1,55 @@
 #include "lib/gpt/layers.h"
 
-/* Run the step at this place, of those forward or backward, and the tap. */
-static bool run(tg_step_function *const step[], tg_acts *a, size_t at, const tg_tap *tap)
-{
-    const size_t layer = at / TG_STEPS_OF_BLOCK;
-    const tg_step which = (tg_step)(at % TG_STEPS_OF_BLOCK);
+#include "lib/base/size.h"
+#include "lib/gpt/block.h"
+#include "lib/gpt/family.h"
 
-    step[which](a, layer);
-    return !tap || tap->after(tap->context, a, layer, which);
+size_t tg_place(const tg_acts *a, size_t layer, size_t row)
+{
+    return layer * a->family->n_acts + row;
 }
 
-bool tg_layers_forward(const tg_steps *steps, tg_acts *a, size_t from, size_t to, const tg_tap *tap)
+size_t tg_layers_end(const tg_acts *a)
 {
-    for (size_t at = from; at < to; at++)
-        if (!run(steps->forward, a, at, tap))
+    return tg_place(a, a->L, 0);
+}
+
+/* A block's part of a run from .. to - 1. */
+static tg_block block_of(tg_acts *a, size_t layer, size_t from, size_t to, const tg_tap *tap)
+{
+    const size_t first = tg_place(a, layer, 0), n = a->family->n_acts;
+
+    return (tg_block){.a = a,
+                      .layer = layer,
+                      .from = from > first ? from - first : 0,
+                      .to = tg_size_min(to - first, n),
+                      .tap = tap};
+}
+
+bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
+{
+    const size_t n = a->family->n_acts;
+
+    for (size_t l = from / n; l * n < to; l++) {
+        tg_block b = block_of(a, l, from, to, tap);
+
+        a->family->forward(&b);
+        if (b.ended)
             return false;
+    }
     return true;
 }
 
-bool tg_layers_backward(const tg_steps *steps, tg_acts *a, size_t from, size_t to, const tg_tap *tap)
+bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
 {
-    for (size_t at = to; at-- > from;)
-        if (!run(steps->backward, a, at, tap))
+    const size_t n = a->family->n_acts;
+
+    for (size_t l = tg_ceil_div(to, n); l-- > from / n;) {
+        tg_block b = block_of(a, l, from, to, tap);
+
+        a->family->backward(&b);
+        if (b.ended)
             return false;
+    }
     return true;
 }

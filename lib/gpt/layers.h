@@ -1,14 +1,8 @@
 /*
- * layers: the one loop over a model's blocks, from any step to any other, with a tap after each.
+ * layers: the one loop over a model's blocks, from any operation to any other, with a tap after each.
  *
- * A block is four steps, each named by the activation that it computes:
- *
- *     TG_STEP_QKV   q, k, v       from x
- *     TG_STEP_ATT   att           each head's weighted sums, from q, k, v
- *     TG_STEP_X2    x2            x + att W + b: the first sublayer's end
- *     TG_STEP_X     the next x    x2 + mlp(x2): the second one's
- *
- * A place is the number of a step, counted from the first block's: tg_place(layer, step) is before it.
+ * An operation is named by the row that it computes (lib/gpt/acts.h).  A place is the number of an
+ * operation, counted from the first block's: tg_place(a, layer, row) is before it.
  */
 #ifndef TG_GPT_LAYERS_H
 #define TG_GPT_LAYERS_H
@@ -21,30 +15,25 @@
 
 TG_API_BEGIN
 
-static inline size_t tg_place(size_t layer, tg_step step)
-{
-    return layer * TG_STEPS_OF_BLOCK + step;
-}
+size_t tg_place(const tg_acts *a, size_t layer, size_t row);
 
-/* The place after the last step. */
-static inline size_t tg_layers_end(const tg_acts *a)
-{
-    return tg_place(a->L, TG_STEP_QKV);
-}
+/* The place after the last operation. */
+size_t tg_layers_end(const tg_acts *a);
 
 /*
- * Called after each step, which was that of `layer`: reads or changes the activations.  Backward it comes
- * after the step's gradient.  False ends the run.
+ * Called after each operation: reads or changes the activations of `layer`, of which `row` is the last that
+ * was computed.  Where rows overwrite one another (TG_ACTS_IN_PLACE), the row is valid until the next call.
+ * In backward it is called after the gradient of an operation has been computed.  False ends the run.
  */
 typedef struct tg_tap {
-    bool (*after)(void *context, tg_acts *a, size_t layer, tg_step step);
+    bool (*after)(void *context, tg_acts *a, size_t layer, size_t row);
     void *context;
 } tg_tap;
 
-/* Run the steps from .. to - 1 forward, or backward from the last of them; tap may be NULL.  False: a tap has
- * ended the run. */
-bool tg_layers_forward(const tg_steps *steps, tg_acts *a, size_t from, size_t to, const tg_tap *tap);
-bool tg_layers_backward(const tg_steps *steps, tg_acts *a, size_t from, size_t to, const tg_tap *tap);
+/* Run the operations from .. to - 1 forward, or backward from the last of them; tap may be NULL.  False: a
+ * tap has ended the run. */
+bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap);
+bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap);
 
 TG_API_END
 

@@ -15,7 +15,7 @@ static bool is_output_head(const tg_model *model, const tg_param *t)
 /* Whether t is the matrix of a product; the embeddings are only looked up. */
 static bool is_matrix(const tg_model *model, const tg_param *t)
 {
-    return t->ndim == 2 && (is_output_head(model, t) || (t->kind != TG_WTE && t->kind != TG_WPE));
+    return t->use == TG_USE_MATRIX || is_output_head(model, t);
 }
 
 struct placement {

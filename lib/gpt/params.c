@@ -19,14 +19,26 @@ size_t tg_dim_size(tg_dim dim, const tg_config *c)
     switch (dim) {
     case TG_DIM_NONE:
         return 1;
+    case TG_DIM_ZERO:
+        return 0;
     case TG_DIM_C:
         return c->n_embd;
-    case TG_DIM_3C:
-        return 3 * c->n_embd;
-    case TG_DIM_4C:
-        return 4 * c->n_embd;
     case TG_DIM_HEADS:
         return c->n_head;
+    case TG_DIM_KV_HEADS:
+        return tg_config_kv_heads(c);
+    case TG_DIM_D:
+        return tg_config_head_dim(c);
+    case TG_DIM_Q:
+        return c->n_head * tg_config_head_dim(c);
+    case TG_DIM_KV:
+        return tg_config_kv_heads(c) * tg_config_head_dim(c);
+    case TG_DIM_Q_KV:
+        return (c->n_head + tg_config_kv_heads(c)) * tg_config_head_dim(c);
+    case TG_DIM_QKV:
+        return (c->n_head + 2 * tg_config_kv_heads(c)) * tg_config_head_dim(c);
+    case TG_DIM_INNER:
+        return c->n_inner > 0 ? c->n_inner : 4 * c->n_embd;
     case TG_DIM_CTX:
         return c->n_ctx;
     case TG_DIM_VOCAB:
@@ -67,6 +79,7 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
 {
     set_name(p, row, layer, tg_config_family(c)->block);
     p->kind = row->kind;
+    p->use = row->use;
     p->layer = layer;
     p->ndim = row->dim[1] == TG_DIM_NONE ? 1 : 2;
     p->shape[0] = tg_dim_size(row->dim[0], c);

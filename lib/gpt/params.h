@@ -18,7 +18,8 @@
 
 TG_API_BEGIN
 
-/* What a parameter is for.  A family of models uses some of these (lib/gpt/family.h). */
+/* What a parameter is.  A family of models uses some of these, and gives those of its own numbers from
+ * TG_PARAM_OWN on (lib/gpt/family.h).  The bias of a weight, and of a gain, is the kind after it. */
 typedef enum tg_param_kind {
     TG_WTE,        /* wte.weight                 [V,C]  */
     TG_WPE,        /* wpe.weight                 [n_ctx,C] */
@@ -38,16 +39,23 @@ typedef enum tg_param_kind {
     TG_LNF_B,      /* ln_f.bias                  [C]    */
     TG_HEAD_W,     /* lm_head.weight             [V,C], only when untied */
     TG_HEAD_B,     /* lm_head.bias               [V]    */
-    TG_PARAM_KINDS
+    TG_PARAM_OWN,
+    TG_PARAM_KINDS = TG_PARAM_OWN + 22
 } tg_param_kind;
 
 /* A dimension, in terms of the config. */
 typedef enum tg_dim {
-    TG_DIM_NONE, /* no second dimension: a vector; one element for each token */
-    TG_DIM_C,
-    TG_DIM_3C,
-    TG_DIM_4C,
-    TG_DIM_HEADS,
+    TG_DIM_NONE,     /* no second dimension: a vector; one element for each token */
+    TG_DIM_ZERO,     /* where the first of several parts begins */
+    TG_DIM_C,        /* the residual stream */
+    TG_DIM_HEADS,    /* heads */
+    TG_DIM_KV_HEADS, /* heads of keys and values */
+    TG_DIM_D,        /* channels of a head */
+    TG_DIM_Q,        /* those of all heads: C in GPT-2 */
+    TG_DIM_KV,       /* of all keys, or of all values: C in GPT-2 */
+    TG_DIM_Q_KV,     /* Q + KV: where the values begin in q, k, v side by side */
+    TG_DIM_QKV,      /* Q + 2 KV: 3C in GPT-2 */
+    TG_DIM_INNER,    /* of the MLP: 4C in GPT-2 */
     TG_DIM_CTX,
     TG_DIM_VOCAB
 } tg_dim;
@@ -66,9 +74,18 @@ typedef enum tg_when {
 } tg_when;
 typedef enum tg_start { TG_START_ZERO, TG_START_ONE, TG_START_NORMAL, TG_START_RESIDUAL } tg_start;
 
+/* How a pass uses a parameter. */
+typedef enum tg_use {
+    TG_USE_MATRIX, /* of a product: its gradient is another product; it can be packed for few tokens */
+    TG_USE_BIAS,   /* of such a layer */
+    TG_USE_TABLE,  /* rows of it are looked up */
+    TG_USE_NORM    /* each channel is multiplied with it, or it is added to each */
+} tg_use;
+
 /* One row of a family's table of parameters. */
 typedef struct tg_param_row {
     tg_param_kind kind;
+    tg_use use;
     const char *name; /* in a block, without the prefix "h.N." */
     bool in_block;    /* once per block; such rows are adjacent */
     tg_dim dim[2];
@@ -85,6 +102,7 @@ static inline tg_param_kind tg_head_kind(const tg_config *config)
 typedef struct tg_param {
     char name[64];
     tg_param_kind kind;
+    tg_use use;
     size_t layer; /* 0 for those outside the blocks */
     size_t ndim, shape[2];
     size_t count;     /* elements */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/gpt/family.h"
+#include "lib/gpt/head.h"
 #include "lib/nn/crossentropy.h"
 #include "lib/nn/elementwise.h"
 
@@ -19,12 +20,11 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
         .between = size->precision == TG_PRECISION_BF16 ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
     };
 
-    *pass = (tg_pass){.steps = tg_config_family(c)->steps};
+    *pass = (tg_pass){0};
     tg_acts_place(arena, &pass->acts, &bound, &acts);
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
     tg_matmul_place(arena, &pass->matmul);
     pass->matmul.precision = size->precision;
-    tg_op_attention_place(arena, &pass->acts.attention, acts.between, B, T, c->n_head, c->n_embd / c->n_head);
 }
 
 /* Not done in tg_pass_place(), because the pass may have been copied since. */
@@ -38,19 +38,19 @@ static void bind(tg_pass *p, float *grads)
 void tg_pass_begin(tg_pass *p, const int32_t *ids)
 {
     bind(p, NULL);
-    p->steps->embed(&p->acts, ids);
+    p->acts.family->embed(&p->acts, ids);
 }
 
 bool tg_pass_layers(tg_pass *p, size_t from, size_t to, const tg_tap *tap)
 {
-    return tg_layers_forward(p->steps, &p->acts, from, to, tap);
+    return tg_layers_forward(&p->acts, from, to, tap);
 }
 
 static double mean_loss(tg_pass *p, const int32_t *targets, float loss_scale)
 {
     const size_t N = p->acts.B * p->acts.T;
 
-    p->steps->loss(&p->acts, p->losses, targets, p->acts.logits, loss_scale / (float)N);
+    tg_head_losses(&p->acts, p->losses, targets, loss_scale / (float)N);
     return tg_mean(p->losses, N);
 }
 
@@ -66,11 +66,11 @@ size_t tg_pass_logits_rows(const tg_pass *p)
     return tg_head_logits(p->acts.B * p->acts.T, V) / V;
 }
 
-const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
+const float *tg_pass_logits(tg_pass *p, tg_matrix x, size_t rows)
 {
     const size_t V = p->acts.bound.model->config.vocab_size;
 
-    p->steps->logits(&p->acts, (tg_matrix){p->acts.logits, TG_TYPE_FLOAT, V}, first, rows);
+    tg_head_forward(&p->acts, tg_matrix_of(p->acts.logits, TG_TYPE_FLOAT, V), x, rows);
     return p->acts.logits;
 }
 
@@ -78,13 +78,13 @@ const float *tg_pass_logits(tg_pass *p, size_t first, size_t rows)
 
 #define BACKWARD 2 /* products of a backward step for each of its forward step */
 
-/* The multiplications of a block's step and of the head, about: those of their matrices.  All steps count the
- * same: a share of the work is for a progress line. */
-static double work_of_step(const tg_pass *p)
+/* The multiplications of an operation of a block and of the head, about: those of their matrices.  All rows
+ * of the table of activations count the same: a share of the work is for a progress line. */
+static double work_of_row(const tg_pass *p)
 {
     const double N = (double)(p->acts.B * p->acts.T);
 
-    return N * (double)p->acts.bound.model->table.block_floats / TG_STEPS_OF_BLOCK;
+    return N * (double)p->acts.bound.model->table.block_floats / (double)p->acts.family->n_acts;
 }
 
 static double work_of_head(const tg_pass *p)
@@ -98,30 +98,40 @@ static void begin_work(tg_pass *p, bool gradients)
 {
     p->done = 0;
     p->all =
-        (1 + gradients * BACKWARD) * ((double)tg_layers_end(&p->acts) * work_of_step(p) + work_of_head(p));
+        (1 + gradients * BACKWARD) * ((double)tg_layers_end(&p->acts) * work_of_row(p) + work_of_head(p));
     p->abandoned = !tg_watch_tell(p->watch, 0);
 }
 
 /* So much has been done.  False: the run is abandoned. */
 static bool did(tg_pass *p, double work)
 {
-    p->done += work;
+    p->done = work;
     p->abandoned = !tg_watch_tell(p->watch, p->done / p->all);
     return !p->abandoned;
 }
 
-static bool did_forward(void *context, tg_acts *a, size_t layer, tg_step step)
+/* Where a pass's parts begin. */
+static double after_forward(const tg_pass *p)
+{
+    return (double)tg_layers_end(&p->acts) * work_of_row(p);
+}
+
+static double after_loss(const tg_pass *p, bool gradients)
+{
+    return after_forward(p) + (1 + gradients * BACKWARD) * work_of_head(p);
+}
+
+static bool did_forward(void *context, tg_acts *a, size_t layer, size_t row)
 {
     tg_pass *p = context;
 
-    (void)a, (void)layer, (void)step;
-    return did(p, work_of_step(p));
+    return did(p, (double)(tg_place(a, layer, row) + 1) * work_of_row(p));
 }
 
 /* From ids to a->x. */
 static void forward(tg_pass *p, const int32_t *ids)
 {
-    p->steps->embed(&p->acts, ids);
+    p->acts.family->embed(&p->acts, ids);
     (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts), &(tg_tap){did_forward, p});
 }
 
@@ -134,44 +144,36 @@ static void tell_final(const tg_pass *p, size_t l)
         p->final_from(p->final_context, table->blocks_begin + l * table->block_floats);
 }
 
-static bool did_backward(void *context, tg_acts *a, size_t layer, tg_step step)
+static bool did_backward(void *context, tg_acts *a, size_t layer, size_t row)
 {
     tg_pass *p = context;
+    const size_t left = tg_place(a, layer, row);
 
-    (void)a;
-    if (step == TG_STEP_QKV)
-        tell_final(p, layer);
-    return did(p, BACKWARD * work_of_step(p));
+    while (p->final_layer > layer + 1)
+        tell_final(p, --p->final_layer);
+    return did(p, after_loss(p, true) + BACKWARD * (double)(tg_layers_end(a) - left) * work_of_row(p));
 }
 
 static void backward(tg_pass *p, const int32_t *ids)
 {
-    p->steps->loss_backward(&p->acts);
-    tell_final(p, p->acts.L);
-    if (!tg_layers_backward(p->steps, &p->acts, 0, tg_layers_end(&p->acts), &(tg_tap){did_backward, p}))
+    const size_t end = tg_layers_end(&p->acts);
+
+    tg_head_losses_backward(&p->acts);
+    tell_final(p, p->final_layer = p->acts.L);
+    if (!tg_layers_backward(&p->acts, 0, end, &(tg_tap){did_backward, p}))
         return;
-    p->steps->embed_backward(&p->acts, ids);
+    tell_final(p, 0);
+    p->acts.family->embed_backward(&p->acts, ids);
     if (p->final_from)
         p->final_from(p->final_context, 0);
+    (void)did(p, p->all);
 }
 
-/* Whether the gradient is a sum to which a layer adds, not the result of a linear layer's product. */
-static bool is_added_to(const tg_config *config, tg_param_kind kind)
+/* Whether the gradient is a sum to which a layer adds, not the result of a linear layer's product: the head's
+ * product comes before an embedding that is also the head. */
+static bool is_added_to(const tg_config *config, const tg_param *t)
 {
-    switch (kind) {
-    case TG_WTE:
-        return tg_head_kind(config) != TG_WTE; /* the head's product comes before the embedding */
-    case TG_WPE:
-    case TG_LN1_W:
-    case TG_LN1_B:
-    case TG_LN2_W:
-    case TG_LN2_B:
-    case TG_LNF_W:
-    case TG_LNF_B:
-        return true;
-    default:
-        return false;
-    }
+    return t->use == TG_USE_NORM || (t->use == TG_USE_TABLE && t->kind != tg_head_kind(config));
 }
 
 /* Zero what backward adds to, and what is between the tensors. */
@@ -184,7 +186,7 @@ static void begin_grads(const tg_model *model, float *grads)
         const size_t end = t->offset + t->count;
         const size_t next = i + 1 < table->n ? table->entry[i + 1].offset : table->floats;
 
-        if (is_added_to(&model->config, t->kind))
+        if (is_added_to(&model->config, t))
             tg_zero(grads + t->offset, t->count);
         tg_zero(grads + end, next - end);
     }
@@ -202,7 +204,7 @@ double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float
         forward(p, ids);
     if (!p->abandoned) {
         loss = mean_loss(p, targets, loss_scale);
-        (void)did(p, (grads ? 1 + BACKWARD : 1) * work_of_head(p));
+        (void)did(p, after_loss(p, grads != NULL));
     }
     if (!p->abandoned && grads)
         backward(p, ids);

@@ -23,7 +23,6 @@ TG_API_BEGIN
 
 typedef struct tg_pass {
     tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
-    const tg_steps *steps;    /* the model's operations */
     float *losses;            /* [B,T] */
     tg_matmul_scratch matmul; /* of all products */
     const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
@@ -31,8 +30,9 @@ typedef struct tg_pass {
      * the rest is computed; set by the caller; NULL: nobody asks. */
     void (*final_from)(void *context, size_t first);
     void *final_context;
-    double done, all; /* work of the current run, in multiplications */
-    bool abandoned;   /* by the watch */
+    size_t final_layer; /* the gradients from this block on are */
+    double done, all;   /* work of the current run, in multiplications */
+    bool abandoned;     /* by the watch */
 } tg_pass;
 
 /* Batches of B sequences of T <= n_ctx tokens. */
@@ -69,7 +69,7 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
  *     tg_pass_layers(p, 0, tg_layers_end(&p->acts), tap)     from and to any place (lib/gpt/layers.h)
  *     tg_pass_loss(p, targets)
  *
- * The steps from a layer's TG_STEP_X2 on depend only on its x and att: restore copies of both to resume from
+ * What follows a layer's att depends only on its x and att: restore copies of both to resume from
  * there.  Only for a pass that was placed without gradients.
  */
 void tg_pass_begin(tg_pass *pass, const int32_t *ids);
@@ -77,10 +77,11 @@ bool tg_pass_layers(tg_pass *pass, size_t from, size_t to, const tg_tap *tap);
 double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is in p->losses */
 
 /*
- * Instead of tg_pass_loss(): the logits of `rows` rows of the last block's output [B,T], from `first`
- * on, at most tg_pass_logits_rows() of them.  Returns them [rows,V]; the next call overwrites them.
+ * Instead of tg_pass_loss(): the logits of `rows` rows of the residual stream, at most tg_pass_logits_rows()
+ * of them: of x = p->acts.x, or of an earlier one in a tap, as if the rest of the blocks were left out.
+ * Returns them [rows,V]; the next call, and a block that follows, overwrite them.
  */
-const float *tg_pass_logits(tg_pass *pass, size_t first, size_t rows);
+const float *tg_pass_logits(tg_pass *pass, tg_matrix x, size_t rows);
 size_t tg_pass_logits_rows(const tg_pass *pass);
 
 TG_API_END

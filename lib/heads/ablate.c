@@ -5,6 +5,7 @@
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/gpt/family.h"
 
 #define ROWS 1024 /* tokens per batch of windows, unless a window has more: enough for efficient products */
 
@@ -18,12 +19,12 @@ static void place(tg_arena *arena, void *context)
     const struct placement *p = context;
     const tg_model *model = p->model;
     tg_ablate *a = p->a;
-    const size_t C = model->config.n_embd;
+    const size_t C = model->config.n_embd, Q = tg_dim_size(TG_DIM_Q, &model->config);
 
     tg_pass_place(arena, &a->pass, model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
     tg_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
-    a->att = tg_arena_take(arena, a->capacity * C, sizeof *a->att);
+    a->att = tg_arena_take(arena, a->capacity * Q, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
     if (a->heads.team->size > 1)
         a->told = tg_arena_take_rows(arena, tg_size_mul_sat(a->heads.team->size, 1 + a->cases), a->capacity,
@@ -79,17 +80,19 @@ struct silencing {
     size_t number;
 };
 
-static bool silence(void *context, tg_acts *acts, size_t layer, tg_step step)
+static bool silence(void *context, tg_acts *acts, size_t layer, size_t row)
 {
     const struct silencing *s = context;
-    const tg_config *c = &s->a->model->config;
     const tg_ablate_heads of = heads_of(s->a, s->number);
-    const size_t N = acts->B * acts->T, C = c->n_embd, D = C / c->n_head;
-    float *att = tg_floats(acts->block[layer][TG_ACT_ATT]);
+    const size_t D = tg_config_head_dim(&s->a->model->config);
+    tg_matrix att;
 
-    for (size_t n = 0; step == TG_STEP_ATT && n < of.n; n++)
-        for (size_t bt = 0; of.head[n].layer == layer && bt < N; bt++)
-            memset(att + bt * C + of.head[n].head * D, 0, D * sizeof *att);
+    if (row != acts->family->att)
+        return true;
+    att = tg_acts_row(acts, layer, row);
+    for (size_t n = 0; n < of.n; n++)
+        for (size_t bt = 0; of.head[n].layer == layer && bt < acts->B * acts->T; bt++)
+            memset(tg_floats(att) + bt * att.ld + of.head[n].head * D, 0, D * sizeof(float));
     return true;
 }
 
@@ -125,19 +128,15 @@ static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targe
     tg_pass *p = &a->pass;
     const tg_tap tap = {silence, &(struct silencing){a, number}};
 
-    (void)silence(tap.context, &p->acts, l, TG_STEP_ATT);
-    (void)tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_layers_end(&p->acts), &tap);
+    const size_t att = p->acts.family->att;
+
+    (void)silence(tap.context, &p->acts, l, att);
+    (void)tg_pass_layers(p, tg_place(&p->acts, l, att) + 1, tg_layers_end(&p->acts), &tap);
     (void)tg_pass_loss(p, targets);
     take_losses(a, number);
     a->progress.done++;
     if (a->watch)
         a->watch(a->context, &a->progress);
-}
-
-static void copy(float *to_x, float *to_att, const float *x, const float *att, size_t n)
-{
-    memcpy(to_x, x, n * sizeof *x);
-    memcpy(to_att, att, n * sizeof *att);
 }
 
 /* A tap: run the cases that start in this layer, each from its x and att, which are restored. */
@@ -146,22 +145,25 @@ struct branching {
     const int32_t *targets;
 };
 
-static bool branch(void *context, tg_acts *acts, size_t layer, tg_step step)
+static bool branch(void *context, tg_acts *acts, size_t layer, size_t row)
 {
     const struct branching *b = context;
     tg_ablate *a = b->a;
-    float *x = tg_floats(acts->block[layer][TG_ACT_X]), *att = tg_floats(acts->block[layer][TG_ACT_ATT]);
-    const size_t n = acts->B * acts->T * acts->C;
+    const tg_matrix x = tg_acts_row(acts, layer, TG_ACT_X), att = tg_acts_row(acts, layer, acts->family->att);
+    const size_t N = acts->B * acts->T;
     bool kept = false;
 
-    for (size_t number = 0; step == TG_STEP_ATT && number < a->cases; number++) {
+    for (size_t number = 0; row == acts->family->att && number < a->cases; number++) {
         if (first_layer(a, number) != layer)
             continue;
-        if (!kept)
-            copy(a->x, a->att, x, att, n);
+        if (!kept) {
+            memcpy(a->x, x.data, N * x.cols * sizeof(float));
+            memcpy(a->att, att.data, N * att.cols * sizeof(float));
+        }
         kept = true;
         run_case(a, number, layer, b->targets);
-        copy(x, att, a->x, a->att, n);
+        memcpy(x.data, a->x, N * x.cols * sizeof(float));
+        memcpy(att.data, a->att, N * att.cols * sizeof(float));
     }
     return true;
 }

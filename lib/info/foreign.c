@@ -144,6 +144,8 @@ static tg_status take_config(tg_info *info, const tg_config *config, tg_err *err
         const tg_field *f = &tg_config_fields.row[i];
         char text[128];
 
+        if (!tg_config_has(config, i))
+            continue;
         tg_field_text(text, sizeof text, f, config);
         status = tg_info_add_value(info, f->name, f->type == TG_FIELD_CHOICE ? TG_INFO_TEXT : TG_INFO_NUMBER,
                                    text, err);

@@ -32,9 +32,10 @@ typedef struct tg_attend {
     float *out; /* [queries] rows of D */
     float *lse; /* [queries], or NULL */
     /* backward, with past = 0: reads forward's out and lse, and dout in the layout of out;
-     * writes dq, dk, dv in the layouts of q, k, v */
+     * writes dq in the layout of q, and dk and dv, with rows lddk and lddv apart */
     const float *saved_out, *saved_lse, *dout;
     float *dq, *dk, *dv;
+    size_t lddk, lddv;
 } tg_attend;
 
 /* Floats of scratch for a call with up to `keys` keys; each thread needs its own. */

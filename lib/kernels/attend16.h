@@ -32,11 +32,12 @@ typedef struct tg_attend16 {
     /* written by forward */
     tg_bf16 *out; /* [queries] rows of D */
     float *lse;   /* [queries], or NULL */
-    /* backward: reads forward's out and lse, and dout in the layout of out; writes dq, dk, dv in the
-     * layouts of q, k, v */
+    /* backward: reads forward's out and lse, and dout in the layout of out; writes dq in the layout of
+     * q, and dk and dv, with rows lddk and lddv apart */
     const tg_bf16 *saved_out, *dout;
     const float *saved_lse;
     tg_bf16 *dq, *dk, *dv;
+    size_t lddk, lddv;
 } tg_attend16;
 
 /* Floats of scratch for a call with up to `keys` keys; each thread needs its own. */

@@ -102,6 +102,8 @@ static void try_attention(const tg_kernels *k, struct trial *t, const float *x, 
         .dq = t->dq,
         .dk = t->dk,
         .dv = t->dv,
+        .lddk = SIDE,
+        .lddv = SIDE,
     };
 
     k->attend_forward(&op, work);
@@ -154,6 +156,8 @@ static void try_attention16(const tg_kernels *k, struct trial16 *t, const float 
         .dq = t->dq,
         .dk = t->dk,
         .dv = t->dv,
+        .lddk = SIDE,
+        .lddv = SIDE,
     };
 
     (void)tg_round_to_bf16(y, x, SQUARE + 3);

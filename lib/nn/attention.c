@@ -1,67 +1,85 @@
 #include "lib/nn/attention.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/ops16.h"
 
-static void place(tg_arena *arena, tg_attention_scratch *scratch, size_t work)
+/* ---- scratch: the kernel's, and then the gradients of keys and values that several heads have in common */
+
+static void place(tg_arena *arena, tg_attention_scratch *scratch, size_t work, size_t shared)
 {
+    scratch->kernel = tg_round_up(work, TG_ALIGN / sizeof(float));
     scratch->threads = tg_threads();
-    scratch->each = tg_round_up(work, TG_ALIGN / sizeof(float));
-    scratch->floats = tg_arena_take(arena, scratch->threads * scratch->each, sizeof(float));
+    scratch->each = tg_round_up(tg_size_add_sat(scratch->kernel, shared), TG_ALIGN / sizeof(float));
+    scratch->floats = tg_arena_take(arena, tg_size_mul_sat(scratch->threads, scratch->each), sizeof(float));
 }
 
-void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
+void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group)
 {
-    place(arena, scratch, tg_attend_work(keys, D));
+    place(arena, scratch, tg_attend_work(keys, D), group > 1 ? 2 * keys * D : 0);
 }
 
-void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D)
+void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group)
 {
-    place(arena, scratch, tg_attend16_work(keys, D));
+    place(arena, scratch, tg_attend16_work(keys, D), group > 1 ? 3 * keys * D : 0);
 }
 
-/* The calling thread's scratch. */
+/* The calling thread's. */
 static float *own(const tg_attention_scratch *scratch)
 {
     return scratch->floats + tg_threads_self() * scratch->each;
 }
 
-/* The probabilities of one (b,h): where its rows begin in [B,H,T,T]. */
-struct rows {
-    const tg_dropout *drop;
-    size_t first, T;
+/* ---- what both types have in common */
+
+/* One head of one sequence. */
+struct head {
+    const tg_attention *a;
+    size_t bh;        /* b*H + h */
+    size_t q, k, v;   /* offsets of its first row in q, k and v */
+    size_t out;       /* in out */
+    size_t lse, prob; /* in lse and in the probabilities [B,H,T,T] */
 };
 
-static struct rows rows_of(const tg_attention *a, size_t bh)
+static struct head head_of(const tg_attention *a, size_t bh)
 {
-    return (struct rows){.drop = a->drop, .first = bh * a->T * a->T, .T = a->T};
+    const size_t b = bh / a->H, h = bh % a->H, g = h / (a->H / a->KV);
+
+    return (struct head){
+        .a = a,
+        .bh = bh,
+        .q = b * a->T * a->ldq + h * a->D,
+        .k = b * a->T * a->ldk + g * a->D,
+        .v = b * a->T * a->ldv + g * a->D,
+        .out = (b * a->T * a->H + h) * a->D,
+        .lse = bh * a->T,
+        .prob = bh * a->T * a->T,
+    };
 }
 
 static void keep(float *factors, size_t query, size_t first, size_t n, const void *context)
 {
-    const struct rows *rows = context;
+    const struct head *h = context;
 
-    tg_dropout_factors(factors, rows->drop, rows->first + query * rows->T + first, n);
-}
-
-/* Offset in [B,T,width] of the first row of one (b,h), of rows that have C elements for the heads. */
-static size_t row_of(const tg_attention *a, size_t bh, size_t width)
-{
-    return bh / a->H * a->T * width + bh % a->H * (a->C / a->H);
+    tg_dropout_factors(factors, h->a->drop, h->prob + query * h->a->T + first, n);
 }
 
 /* The arrays of an operation, of floats or of bf16, what it does not use being NULL; and what it does for one
- * (b,h). */
+ * head. */
 struct arrays {
-    void (*one)(const struct arrays *x, const struct rows *rows, size_t bh);
-    void *out, *dqkv;
+    void (*one)(const struct arrays *x, const struct head *h);
+    size_t group; /* heads that one call after the other computes, because they add to the same gradients */
+    const void *q, *k, *v;
+    void *out;
     float *lse;
-    const void *qkv, *dout, *saved_out;
+    void *dq, *dk, *dv;
+    const void *dout, *saved_out;
     const float *saved_lse;
     const tg_attention *a;
 };
@@ -70,181 +88,233 @@ static void some_heads(void *context, size_t begin, size_t end)
 {
     const struct arrays *x = context;
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct rows rows = rows_of(x->a, bh);
+    for (size_t bh = begin * x->group; bh < end * x->group; bh++) {
+        const struct head h = head_of(x->a, bh);
 
-        x->one(x, &rows, bh);
+        x->one(x, &h);
     }
 }
 
-/* Each (b,h), by several threads if every query has so many keys. */
-static void each_head(struct arrays x, size_t keys)
+/* Each head, by several threads if every query has so many keys. */
+static void each_head(struct arrays *x, size_t keys)
 {
-    const tg_attention *a = x.a;
-    const size_t heads = a->B * a->H;
-    const bool large = a->B * a->T * keys * a->C > 65536;
+    const tg_attention *a = x->a;
+    const size_t n = a->B * a->H / x->group;
+    const bool large = a->B * a->T * keys * a->H * a->D > 65536;
 
-    tg_threads_run_on(a->scratch->threads, heads, large ? 1 : heads, some_heads, &x);
+    tg_threads_run_on(a->scratch->threads, n, large ? 1 : n, some_heads, x);
+}
+
+/* The first head of those that read the same keys writes their gradient, the others add to it. */
+static size_t in_group(const struct head *h)
+{
+    return h->bh % (h->a->H / h->a->KV);
 }
 
 /* ---- float32 */
 
-/* The kernel's inputs for one (b,h); the caller adds the outputs. */
-static tg_attend head(const struct arrays *x, const struct rows *rows, size_t bh)
+/* The kernel's inputs; the caller adds the outputs. */
+static tg_attend inputs(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    const size_t C = a->C, D = C / a->H;
-    const float *q = (const float *)x->qkv + row_of(a, bh, 3 * C);
 
     return (tg_attend){
         .queries = a->T,
-        .D = D,
-        .scale = 1.0f / sqrtf((float)D),
-        .q = q,
-        .k = q + C,
-        .v = q + 2 * C,
-        .ldq = 3 * C,
-        .ldk = 3 * C,
-        .ldv = 3 * C,
-        .ldo = C,
-        .keep = rows->drop && rows->drop->p > 0 ? keep : NULL,
-        .context = rows,
+        .D = a->D,
+        .scale = 1.0f / sqrtf((float)a->D),
+        .q = (const float *)x->q + h->q,
+        .k = (const float *)x->k + h->k,
+        .v = (const float *)x->v + h->v,
+        .ldq = a->ldq,
+        .ldk = a->ldk,
+        .ldv = a->ldv,
+        .ldo = a->H * a->D,
+        .keep = a->drop && a->drop->p > 0 ? keep : NULL,
+        .context = h,
     };
 }
 
-/* Attend to the keys and values in qkv. */
-static void forward_uncached(const struct arrays *x, const struct rows *rows, size_t bh)
+/* Attend to k and v. */
+static void forward_uncached(const struct arrays *x, const struct head *h)
 {
-    const tg_attention *a = x->a;
-    tg_attend op = head(x, rows, bh);
+    tg_attend op = inputs(x, h);
 
-    op.out = (float *)x->out + row_of(a, bh, a->C);
-    op.lse = x->lse + bh * a->T;
-    tg_kernels_get()->attend_forward(&op, own(a->scratch));
+    op.out = (float *)x->out + h->out;
+    op.lse = x->lse + h->lse;
+    tg_kernels_get()->attend_forward(&op, own(x->a->scratch));
 }
 
-/* Attend to the keys and values in the cache, to which those in qkv have been appended. */
-static void forward_cached(const struct arrays *x, const struct rows *rows, size_t bh)
+/* Attend to the keys and values in the cache, to which k and v have been appended. */
+static void forward_cached(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    const size_t C = a->C, D = C / a->H;
-    const size_t b = bh / a->H, channel = bh % a->H * D;
-    const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + channel;
-    tg_attend op = head(x, rows, bh);
+    const size_t b = h->bh / a->H, g = h->bh % a->H / (a->H / a->KV);
+    const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + g * a->D;
+    tg_attend op = inputs(x, h);
 
     op.keep = NULL;
     op.past = a->cache->past;
     op.k = a->cache->k + at;
     op.v = a->cache->v + at;
-    op.ldk = op.ldv = C;
-    op.out = (float *)x->out + row_of(a, bh, C);
+    op.ldk = op.ldv = a->cache->width;
+    op.out = (float *)x->out + h->out;
     tg_kernels_get()->attend_forward(&op, own(a->scratch));
 }
 
-void tg_attention_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
+void tg_attention_forward(float *out, float *lse, const float *q, const float *k, const float *v,
+                          const tg_attention *a)
 {
-    struct arrays x = {.one = forward_uncached, .out = out, .lse = lse, .qkv = qkv, .a = a};
+    struct arrays x = {forward_uncached, .group = 1, .q = q, .k = k, .v = v, .out = out, .lse = lse, .a = a};
     size_t keys = a->T;
 
     if (a->cache) {
-        tg_kv_cache_append(a->cache, a->layer, qkv, a->first, a->B, a->T);
+        tg_kv_cache_append(a->cache, a->layer, k, a->ldk, v, a->ldv, a->first, a->B, a->T);
         x.one = forward_cached;
         keys += a->cache->past;
     }
-    each_head(x, keys);
+    each_head(&x, keys);
 }
 
-static void backward(const struct arrays *x, const struct rows *rows, size_t bh)
+/* to [T rows of D, ld apart] += from [T,D] */
+static void add_rows(float *to, size_t ld, const float *from, size_t T, size_t D)
+{
+    for (size_t t = 0; t < T; t++)
+        for (size_t d = 0; d < D; d++)
+            to[t * ld + d] += from[t * D + d];
+}
+
+static void backward(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    const size_t at = row_of(a, bh, a->C);
-    tg_attend op = head(x, rows, bh);
+    float *dk = (float *)x->dk + h->k, *dv = (float *)x->dv + h->v;
+    float *work = own(a->scratch), *shared = work + a->scratch->kernel;
+    const bool adds = in_group(h) > 0;
+    tg_attend op = inputs(x, h);
 
-    op.saved_out = (const float *)x->saved_out + at;
-    op.saved_lse = x->saved_lse + bh * a->T;
-    op.dout = (const float *)x->dout + at;
-    op.dq = (float *)x->dqkv + row_of(a, bh, 3 * a->C);
-    op.dk = op.dq + a->C;
-    op.dv = op.dk + a->C;
-    tg_kernels_get()->attend_backward(&op, own(a->scratch));
+    op.saved_out = (const float *)x->saved_out + h->out;
+    op.saved_lse = x->saved_lse + h->lse;
+    op.dout = (const float *)x->dout + h->out;
+    op.dq = (float *)x->dq + h->q;
+    op.dk = adds ? shared : dk;
+    op.dv = adds ? shared + a->T * a->D : dv;
+    op.lddk = adds ? a->D : a->ldk;
+    op.lddv = adds ? a->D : a->ldv;
+    tg_kernels_get()->attend_backward(&op, work);
+    if (adds) {
+        add_rows(dk, a->ldk, op.dk, a->T, a->D);
+        add_rows(dv, a->ldv, op.dv, a->T, a->D);
+    }
 }
 
-void tg_attention_backward(float *dqkv, const float *dout, const float *out, const float *lse,
-                           const float *qkv, const tg_attention *a)
+void tg_attention_backward(const tg_attention_gradient *g, const float *q, const float *k, const float *v,
+                           const tg_attention *a)
 {
-    each_head((struct arrays){.one = backward,
-                              .dqkv = dqkv,
-                              .dout = dout,
-                              .saved_out = out,
-                              .saved_lse = lse,
-                              .qkv = qkv,
-                              .a = a},
+    assert(!a->cache);
+    each_head(&(struct arrays){.one = backward,
+                               .group = a->H / a->KV,
+                               .q = q,
+                               .k = k,
+                               .v = v,
+                               .dq = g->dq,
+                               .dk = g->dk,
+                               .dv = g->dv,
+                               .dout = g->dout,
+                               .saved_out = g->out,
+                               .saved_lse = g->lse,
+                               .a = a},
               a->T);
 }
 
 /* ---- bf16, without a cache */
 
-static tg_attend16 head16(const struct arrays *x, const struct rows *rows, size_t bh)
+static tg_attend16 inputs16(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    const size_t C = a->C, D = C / a->H;
-    const tg_bf16 *q = (const tg_bf16 *)x->qkv + row_of(a, bh, 3 * C);
 
     return (tg_attend16){
         .queries = a->T,
-        .D = D,
-        .scale = 1.0f / sqrtf((float)D),
-        .q = q,
-        .k = q + C,
-        .v = q + 2 * C,
-        .ldq = 3 * C,
-        .ldk = 3 * C,
-        .ldv = 3 * C,
-        .ldo = C,
-        .keep = rows->drop && rows->drop->p > 0 ? keep : NULL,
-        .context = rows,
+        .D = a->D,
+        .scale = 1.0f / sqrtf((float)a->D),
+        .q = (const tg_bf16 *)x->q + h->q,
+        .k = (const tg_bf16 *)x->k + h->k,
+        .v = (const tg_bf16 *)x->v + h->v,
+        .ldq = a->ldq,
+        .ldk = a->ldk,
+        .ldv = a->ldv,
+        .ldo = a->H * a->D,
+        .keep = a->drop && a->drop->p > 0 ? keep : NULL,
+        .context = h,
     };
 }
 
-static void forward16(const struct arrays *x, const struct rows *rows, size_t bh)
+static void forward16(const struct arrays *x, const struct head *h)
+{
+    tg_attend16 op = inputs16(x, h);
+
+    op.out = (tg_bf16 *)x->out + h->out;
+    op.lse = x->lse + h->lse;
+    tg_kernels_get()->attend16_forward(&op, own(x->a->scratch));
+}
+
+void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *q, const tg_bf16 *k, const tg_bf16 *v,
+                            const tg_attention *a)
+{
+    each_head(&(struct arrays){forward16, .group = 1, .q = q, .k = k, .v = v, .out = out, .lse = lse, .a = a},
+              a->T);
+}
+
+/* sum [T,D] = or += the gradients of one head; after the last head of the group they are rounded. */
+static void gather16(tg_bf16 *to, size_t ld, float *sum, const tg_bf16 *from, const tg_attention *a, size_t n)
+{
+    for (size_t t = 0; t < a->T; t++)
+        for (size_t d = 0; d < a->D; d++) {
+            float *s = &sum[t * a->D + d];
+
+            *s = tg_float_from_bf16(from[t * a->D + d]) + (n > 0 ? *s : 0);
+            if (n + 1 == a->H / a->KV)
+                to[t * ld + d] = tg_bf16_from_float(*s);
+        }
+}
+
+static void backward16(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    tg_attend16 op = head16(x, rows, bh);
+    const size_t D = a->D, TD = a->T * D;
+    float *work = own(a->scratch), *sums = work + a->scratch->kernel;
+    tg_bf16 *dk = (tg_bf16 *)x->dk + h->k, *dv = (tg_bf16 *)x->dv + h->v, *one = (tg_bf16 *)(sums + 2 * TD);
+    const bool grouped = a->H > a->KV;
+    tg_attend16 op = inputs16(x, h);
 
-    op.out = (tg_bf16 *)x->out + row_of(a, bh, a->C);
-    op.lse = x->lse + bh * a->T;
-    tg_kernels_get()->attend16_forward(&op, own(a->scratch));
+    op.saved_out = (const tg_bf16 *)x->saved_out + h->out;
+    op.saved_lse = x->saved_lse + h->lse;
+    op.dout = (const tg_bf16 *)x->dout + h->out;
+    op.dq = (tg_bf16 *)x->dq + h->q;
+    op.dk = grouped ? one : dk;
+    op.dv = grouped ? one + TD : dv;
+    op.lddk = grouped ? D : a->ldk;
+    op.lddv = grouped ? D : a->ldv;
+    tg_kernels_get()->attend16_backward(&op, work);
+    if (grouped) {
+        gather16(dk, a->ldk, sums, op.dk, a, in_group(h));
+        gather16(dv, a->ldv, sums + TD, op.dv, a, in_group(h));
+    }
 }
 
-void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *qkv, const tg_attention *a)
+void tg_attention16_backward(const tg_attention16_gradient *g, const tg_bf16 *q, const tg_bf16 *k,
+                             const tg_bf16 *v, const tg_attention *a)
 {
-    each_head((struct arrays){.one = forward16, .out = out, .lse = lse, .qkv = qkv, .a = a}, a->T);
-}
-
-static void backward16(const struct arrays *x, const struct rows *rows, size_t bh)
-{
-    const tg_attention *a = x->a;
-    const size_t at = row_of(a, bh, a->C);
-    tg_attend16 op = head16(x, rows, bh);
-
-    op.saved_out = (const tg_bf16 *)x->saved_out + at;
-    op.saved_lse = x->saved_lse + bh * a->T;
-    op.dout = (const tg_bf16 *)x->dout + at;
-    op.dq = (tg_bf16 *)x->dqkv + row_of(a, bh, 3 * a->C);
-    op.dk = op.dq + a->C;
-    op.dv = op.dk + a->C;
-    tg_kernels_get()->attend16_backward(&op, own(a->scratch));
-}
-
-void tg_attention16_backward(tg_bf16 *dqkv, const tg_bf16 *dout, const tg_bf16 *out, const float *lse,
-                             const tg_bf16 *qkv, const tg_attention *a)
-{
-    each_head((struct arrays){.one = backward16,
-                              .dqkv = dqkv,
-                              .dout = dout,
-                              .saved_out = out,
-                              .saved_lse = lse,
-                              .qkv = qkv,
-                              .a = a},
+    assert(!a->cache);
+    each_head(&(struct arrays){.one = backward16,
+                               .group = a->H / a->KV,
+                               .q = q,
+                               .k = k,
+                               .v = v,
+                               .dq = g->dq,
+                               .dk = g->dk,
+                               .dv = g->dv,
+                               .dout = g->dout,
+                               .saved_out = g->out,
+                               .saved_lse = g->lse,
+                               .a = a},
               a->T);
 }

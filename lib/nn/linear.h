@@ -23,6 +23,7 @@ typedef struct tg_linear {
     const float *b; /* [out]; NULL: none */
     float *dw, *db; /* like w and b; NULL: no such parameter, or its gradient is not wanted */
     bool overwrite; /* write dw and db, which may hold anything before, instead of adding to them */
+    bool adds;      /* backward adds to dinp, to which other layers with the same input have contributed */
     size_t in, out;
     bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
     const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */
@@ -49,7 +50,7 @@ void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_l
 /*
  * tg_linear_backward:
  *
- *   dinp[n,i]  = sum_o dout[n,o] W[i,o]        written; NULL: not wanted
+ *   dinp[n,i]  = sum_o dout[n,o] W[i,o]        written, or added if linear->adds; NULL: not wanted
  *   dw[i,o]   += sum_n inp[n,i] dout[n,o]      NULL: not wanted; inp is then not read
  *                                              (= if linear->overwrite, here and below)
  *   db[o]     += sum_n dout[n,o]               NULL: not wanted

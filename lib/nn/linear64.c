@@ -38,6 +38,7 @@ struct product {
     const double *inp;
     const float *w, *bias;
     size_t N, C, OC;
+    bool adds;
 };
 
 /* The grain for columns that cost C multiply-adds in each row. */
@@ -61,14 +62,14 @@ static void product_columns(void *context, size_t begin, size_t end)
 static void product(double *out, const double *inp, const float *w, const float *bias, size_t N, size_t C,
                     size_t OC)
 {
-    struct product p = {out, inp, w, bias, N, C, OC};
+    struct product p = {out, inp, w, bias, N, C, OC, false};
 
     tg_threads_run(OC, grain(N, C, COLUMNS), product_columns, &p);
 }
 
 /* dinp[0..rows, c] for one row w_c [OC] of w. */
 static void transposed_block(double *dinp, const double *dout, const float *w_c, size_t rows, size_t C,
-                             size_t OC)
+                             size_t OC, bool adds)
 {
     double sum[ROWS] = {0};
 
@@ -84,7 +85,7 @@ static void transposed_block(double *dinp, const double *dout, const float *w_c,
         }
     }
     for (size_t n = 0; n < rows; n++)
-        dinp[n * C] = sum[n];
+        dinp[n * C] = adds ? dinp[n * C] + sum[n] : sum[n];
 }
 
 static void product_rows(void *context, size_t begin, size_t end)
@@ -95,14 +96,14 @@ static void product_rows(void *context, size_t begin, size_t end)
     for (size_t c = begin; c < end; c++)
         for (size_t n = 0; n < p->N; n += ROWS)
             transposed_block(p->out + n * C + c, p->inp + n * OC, p->w + c * OC, tg_size_min(ROWS, p->N - n),
-                             C, OC);
+                             C, OC, p->adds);
 }
 
-/* dinp[n,c] = sum over o of dout[n,o] * w[c,o], w [C,OC] */
+/* dinp[n,c] = sum over o of dout[n,o] * w[c,o], w [C,OC]; added if `adds` */
 static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C,
-                               size_t OC)
+                               size_t OC, bool adds)
 {
-    struct product p = {dinp, dout, w, NULL, N, C, OC};
+    struct product p = {dinp, dout, w, NULL, N, C, OC, adds};
 
     tg_threads_run(C, grain(N, OC, 1), product_rows, &p);
 }
@@ -121,7 +122,7 @@ void tg_linear64_forward(double *out, const double *add, const double *inp, cons
 
     assert(out != add);
     if (linear->transposed) {
-        product_transposed(out, inp, linear->w, N, width, in);
+        product_transposed(out, inp, linear->w, N, width, in, false);
         add_bias(out, linear->b, N, width);
     } else {
         product(out, inp, linear->w, linear->b, N, in, width);
@@ -141,9 +142,9 @@ void tg_linear64_backward(double *dinp, const double *dout, const double *inp, c
                           size_t N)
 {
     (void)inp; /* only the gradient of w needs it */
-    assert(!linear->dw && !linear->db);
+    assert(!linear->dw && !linear->db && !(linear->adds && linear->transposed));
     if (linear->transposed)
         product(dinp, dout, linear->w, NULL, N, linear->out, linear->in);
     else
-        product_transposed(dinp, dout, linear->w, N, linear->in, linear->out);
+        product_transposed(dinp, dout, linear->w, N, linear->in, linear->out, linear->adds);
 }

@@ -40,6 +40,7 @@ tg_matmul tg_linear_input_product(const tg_linear *linear, size_t ld, size_t N)
         .a_row = ld,
         .a_col = 1,
         .ldc = linear->in,
+        .accumulate = linear->adds,
     };
 
     set_b_transposed(&op, linear);

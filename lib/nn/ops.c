@@ -161,51 +161,72 @@ void tg_op_gelu_forward(tg_matrix out, tg_matrix inp, size_t N, tg_gelu_kind kin
 
 /* ---- attention */
 
-void tg_op_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t B,
-                           size_t keys, size_t H, size_t D)
+void tg_op_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t keys,
+                           const tg_attention *a)
 {
     switch (type) {
     case TG_TYPE_FLOAT:
-        tg_attention_place(arena, scratch, keys, D);
+        tg_attention_place(arena, scratch, keys, a->D, a->H / a->KV);
         return;
     case TG_TYPE_BF16:
-        tg_attention16_place(arena, scratch, keys, D);
+        tg_attention16_place(arena, scratch, keys, a->D, a->H / a->KV);
         return;
     case TG_TYPE_DOUBLE:
-        tg_attention64_place(arena, scratch, B, keys, H);
+        tg_attention64_place(arena, scratch, a->B, keys, a->H);
         return;
     }
 }
 
-void tg_op_attention_forward(tg_matrix out, tg_matrix lse, tg_matrix qkv, const tg_attention *a)
+static tg_attention with_rows_of(const tg_attention *a, const tg_qkv *inp)
 {
-    switch (qkv.type) {
+    tg_attention with = *a;
+
+    with.ldq = inp->q.ld;
+    with.ldk = inp->k.ld;
+    with.ldv = inp->v.ld;
+    return with;
+}
+
+void tg_op_attention_forward(tg_matrix out, tg_matrix lse, const tg_qkv *inp, const tg_attention *a)
+{
+    const tg_attention with = with_rows_of(a, inp);
+    const tg_matrix q = inp->q, k = inp->k, v = inp->v;
+
+    switch (q.type) {
     case TG_TYPE_FLOAT:
-        tg_attention_forward(tg_floats(out), tg_floats(lse), tg_floats(qkv), a);
+        tg_attention_forward(tg_floats(out), tg_floats(lse), tg_floats(q), tg_floats(k), tg_floats(v), &with);
         return;
     case TG_TYPE_BF16:
-        tg_attention16_forward(tg_halves(out), tg_floats(lse), tg_halves(qkv), a);
+        tg_attention16_forward(tg_halves(out), tg_floats(lse), tg_halves(q), tg_halves(k), tg_halves(v),
+                               &with);
         return;
     case TG_TYPE_DOUBLE:
-        tg_attention64_forward(tg_doubles(out), tg_doubles(qkv), a);
+        tg_attention64_forward(tg_doubles(out), tg_doubles(q), tg_doubles(k), tg_doubles(v), &with);
         return;
     }
 }
 
-void tg_op_attention_backward(tg_matrix dqkv, tg_matrix dout, tg_matrix out, tg_matrix lse, tg_matrix qkv,
-                              const tg_attention *a)
+void tg_op_attention_backward(const tg_qkv *dinp, tg_matrix dout, tg_matrix out, tg_matrix lse,
+                              const tg_qkv *inp, const tg_attention *a)
 {
-    switch (qkv.type) {
+    const tg_attention with = with_rows_of(a, inp);
+    const tg_matrix q = inp->q, k = inp->k, v = inp->v, dq = dinp->q, dk = dinp->k, dv = dinp->v;
+
+    switch (q.type) {
     case TG_TYPE_FLOAT:
-        tg_attention_backward(tg_floats(dqkv), tg_floats(dout), tg_floats(out), tg_floats(lse),
-                              tg_floats(qkv), a);
+        tg_attention_backward(&(tg_attention_gradient){tg_floats(dq), tg_floats(dk), tg_floats(dv),
+                                                       tg_floats(dout), tg_floats(out), tg_floats(lse)},
+                              tg_floats(q), tg_floats(k), tg_floats(v), &with);
         return;
     case TG_TYPE_BF16:
-        tg_attention16_backward(tg_halves(dqkv), tg_halves(dout), tg_halves(out), tg_floats(lse),
-                                tg_halves(qkv), a);
+        tg_attention16_backward(&(tg_attention16_gradient){tg_halves(dq), tg_halves(dk), tg_halves(dv),
+                                                           tg_halves(dout), tg_halves(out), tg_floats(lse)},
+                                tg_halves(q), tg_halves(k), tg_halves(v), &with);
         return;
     case TG_TYPE_DOUBLE:
-        tg_attention64_backward(tg_doubles(dqkv), tg_doubles(dout), tg_doubles(qkv), a);
+        tg_attention64_backward(
+            &(tg_attention64_gradient){tg_doubles(dq), tg_doubles(dk), tg_doubles(dv), tg_doubles(dout)},
+            tg_doubles(q), tg_doubles(k), tg_doubles(v), &with);
         return;
     }
 }

@@ -63,9 +63,15 @@ void tg_op_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const 
 
 void tg_op_gelu_forward(tg_matrix out, tg_matrix inp, size_t N, tg_gelu_kind kind);
 
-void tg_op_attention_forward(tg_matrix out, tg_matrix lse, tg_matrix qkv, const tg_attention *a);
-void tg_op_attention_backward(tg_matrix dqkv, tg_matrix dout, tg_matrix out, tg_matrix lse, tg_matrix qkv,
-                              const tg_attention *a);
+/* q, k and v may be columns of wider matrices: the distances of their rows are theirs, not a's. */
+typedef struct tg_qkv {
+    tg_matrix q, k, v;
+} tg_qkv;
+
+void tg_op_attention_forward(tg_matrix out, tg_matrix lse, const tg_qkv *inp, const tg_attention *a);
+/* dinp is written, in the layout of inp. */
+void tg_op_attention_backward(const tg_qkv *dinp, tg_matrix dout, tg_matrix out, tg_matrix lse,
+                              const tg_qkv *inp, const tg_attention *a);
 
 void tg_op_residual_forward(tg_matrix out, tg_matrix residual, tg_matrix inp, const tg_linear *linear,
                             const tg_dropout *drop, size_t N);
@@ -75,10 +81,10 @@ void tg_op_residual_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matri
                                         const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
                                         tg_matrix scratch, size_t N);
 
-/* Place attention's scratch (see arena.h) for B sequences of up to `keys` keys, and H heads of D elements;
- * `type` is qkv's.  In float and bf16, B and H do not matter. */
-void tg_op_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t B,
-                           size_t keys, size_t H, size_t D);
+/* Place attention's scratch (see arena.h) for up to `keys` keys, and the a->B, H, KV and D given; `type` is
+ * q's.  In float and bf16, B does not matter. */
+void tg_op_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t keys,
+                           const tg_attention *a);
 
 TG_API_END
 

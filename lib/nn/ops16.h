@@ -60,10 +60,18 @@ void tg_residual16_after_gelu_backward(tg_bf16 *dpre, const float *dout, const t
 
 /* ---- lib/nn/attention.h, without a cache */
 
-void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D);
-void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *qkv, const tg_attention *a);
-void tg_attention16_backward(tg_bf16 *dqkv, const tg_bf16 *dout, const tg_bf16 *out, const float *lse,
-                             const tg_bf16 *qkv, const tg_attention *a);
+typedef struct tg_attention16_gradient {
+    tg_bf16 *dq, *dk, *dv;
+    const tg_bf16 *dout, *out;
+    const float *lse;
+} tg_attention16_gradient;
+
+void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D,
+                          size_t group);
+void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *q, const tg_bf16 *k, const tg_bf16 *v,
+                            const tg_attention *a);
+void tg_attention16_backward(const tg_attention16_gradient *g, const tg_bf16 *q, const tg_bf16 *k,
+                             const tg_bf16 *v, const tg_attention *a);
 
 /* ---- lib/nn/crossentropy.h */
 

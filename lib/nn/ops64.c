@@ -78,99 +78,121 @@ void tg_gelu64_forward(double *out, const double *inp, size_t n, tg_gelu_kind ki
     tg_gelu_forward_ref64(out, inp, n, kind);
 }
 
-/* ---- attention: one thread per head, which has its own columns of dqkv */
+/* ---- attention: one thread for the heads that read the same keys, which add to the same dk and dv */
 
 void tg_attention64_place(tg_arena *arena, tg_attention_scratch *scratch, size_t B, size_t T, size_t H)
 {
     scratch->rows = tg_arena_take_rows(arena, T, 4 * B * H, sizeof *scratch->rows);
 }
 
-/* One head of one sequence: its offsets and scratch. */
-struct head {
-    size_t at;      /* offset of its q in qkv; k is C after it, v 2C */
-    size_t out;     /* offset of its columns in out */
-    double *scores; /* [T], then probs and the gradients of both */
-};
-
-static struct head head_of(const tg_attention *a, size_t bh)
-{
-    const size_t b = bh / a->H, h = bh % a->H, D = a->C / a->H;
-
-    return (struct head){
-        .at = b * a->T * 3 * a->C + h * D,
-        .out = b * a->T * a->C + h * D,
-        .scores = a->scratch->rows + bh * 4 * a->T,
-    };
-}
-
 /* The arrays of an operation. */
 struct arrays {
     const tg_attention *a;
-    const double *qkv;
-    double *out;        /* forward */
-    const double *dout; /* backward */
-    double *dqkv;
+    const double *q, *k, *v;
+    double *out;                      /* forward */
+    const tg_attention64_gradient *g; /* backward */
 };
 
-static void attention_forward(void *context, size_t begin, size_t end)
+/* One head of one sequence: its first rows, and scratch. */
+struct head {
+    const double *q, *k, *v;
+    size_t at_q, at_k, at_v; /* their offsets */
+    size_t out;              /* in out and dout, whose rows are ldo apart */
+    size_t ldo;
+    double *scores; /* [T], then probs and the gradients of both */
+};
+
+static struct head head_of(const struct arrays *x, size_t bh)
 {
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
-    const size_t T = a->T, C = a->C, D = C / a->H;
+    const size_t b = bh / a->H, h = bh % a->H, g = h / (a->H / a->KV), D = a->D;
+    struct head head = {
+        .at_q = b * a->T * a->ldq + h * D,
+        .at_k = b * a->T * a->ldk + g * D,
+        .at_v = b * a->T * a->ldv + g * D,
+        .out = (b * a->T * a->H + h) * D,
+        .ldo = a->H * D,
+        .scores = a->scratch->rows + bh * 4 * a->T,
+    };
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct head head = head_of(a, bh);
-        double *scores = head.scores, *probs = scores + T;
-        const double *q = x->qkv + head.at, *k = q + C, *v = k + C;
+    head.q = x->q + head.at_q;
+    head.k = x->k + head.at_k;
+    head.v = x->v + head.at_v;
+    return head;
+}
 
-        for (size_t i = 0; i < T; i++) {
-            tg_attention_scores_row_ref64(scores, q + i * 3 * C, k, 3 * C, T, D, i);
-            tg_softmax_row_ref64(probs, scores, i + 1);
-            tg_attention_values_row_ref64(x->out + head.out + i * C, probs, NULL, v, 3 * C, D, i);
-        }
+static void forward_head(const struct arrays *x, const struct head *h)
+{
+    const tg_attention *a = x->a;
+    const size_t T = a->T, D = a->D;
+    double *scores = h->scores, *probs = scores + T;
+
+    for (size_t i = 0; i < T; i++) {
+        tg_attention_scores_row_ref64(scores, h->q + i * a->ldq, h->k, a->ldk, T, D, i);
+        tg_softmax_row_ref64(probs, scores, i + 1);
+        tg_attention_values_row_ref64(x->out + h->out + i * h->ldo, probs, NULL, h->v, a->ldv, D, i);
     }
 }
 
-void tg_attention64_forward(double *out, const double *qkv, const tg_attention *a)
+static void backward_head(const struct arrays *x, const struct head *h)
 {
-    assert(!a->cache);
-    no_dropout(a->drop);
-    tg_threads_run(a->B * a->H, 1, attention_forward, &(struct arrays){.a = a, .qkv = qkv, .out = out});
-}
-
-static void attention_backward(void *context, size_t begin, size_t end)
-{
-    const struct arrays *x = context;
     const tg_attention *a = x->a;
-    const size_t T = a->T, C = a->C, D = C / a->H;
+    const size_t T = a->T, D = a->D;
+    double *scores = h->scores, *probs = scores + T, *dprobs = probs + T, *dscores = dprobs + T;
+    double *dq = x->g->dq + h->at_q, *dk = x->g->dk + h->at_k, *dv = x->g->dv + h->at_v;
 
-    for (size_t bh = begin; bh < end; bh++) {
-        const struct head head = head_of(a, bh);
-        double *scores = head.scores, *probs = scores + T, *dprobs = probs + T, *dscores = dprobs + T;
-        const double *q = x->qkv + head.at, *k = q + C, *v = k + C;
-        double *dq = x->dqkv + head.at, *dk = dq + C, *dv = dk + C;
-
-        for (size_t i = 0; i < T; i++) {
-            const size_t at = i * 3 * C;
-
-            tg_attention_scores_row_ref64(scores, q + at, k, 3 * C, T, D, i);
-            tg_softmax_row_ref64(probs, scores, i + 1);
-            tg_attention_values_row_backward_ref64(dprobs, dv, x->dout + head.out + i * C, probs, NULL, v,
-                                                   3 * C, T, D, i);
-            memset(dscores, 0, T * sizeof *dscores);
-            tg_softmax_row_backward_ref64(dscores, dprobs, probs, i + 1);
-            tg_attention_scores_row_backward_ref64(dq + at, dk, dscores, q + at, k, 3 * C, D, i);
-        }
+    for (size_t i = 0; i < T; i++) {
+        tg_attention_scores_row_ref64(scores, h->q + i * a->ldq, h->k, a->ldk, T, D, i);
+        tg_softmax_row_ref64(probs, scores, i + 1);
+        tg_attention_values_row_backward_ref64(dprobs, dv, x->g->dout + h->out + i * h->ldo, probs, NULL,
+                                               h->v, a->ldv, T, D, i);
+        memset(dscores, 0, T * sizeof *dscores);
+        tg_softmax_row_backward_ref64(dscores, dprobs, probs, i + 1);
+        tg_attention_scores_row_backward_ref64(dq + i * a->ldq, dk, dscores, h->q + i * a->ldq, h->k, a->ldk,
+                                               D, i);
     }
 }
 
-void tg_attention64_backward(double *dqkv, const double *dout, const double *qkv, const tg_attention *a)
+static void some_groups(void *context, size_t begin, size_t end)
 {
-    assert(!a->cache);
-    no_dropout(a->drop);
-    memset(dqkv, 0, a->B * a->T * 3 * a->C * sizeof *dqkv);
-    tg_threads_run(a->B * a->H, 1, attention_backward,
-                   &(struct arrays){.a = a, .qkv = qkv, .dout = dout, .dqkv = dqkv});
+    const struct arrays *x = context;
+    const size_t group = x->a->H / x->a->KV;
+
+    for (size_t bh = begin * group; bh < end * group; bh++) {
+        const struct head head = head_of(x, bh);
+
+        (x->g ? backward_head : forward_head)(x, &head);
+    }
+}
+
+static void each_group(struct arrays *x)
+{
+    assert(!x->a->cache);
+    no_dropout(x->a->drop);
+    tg_threads_run(x->a->B * x->a->KV, 1, some_groups, x);
+}
+
+void tg_attention64_forward(double *out, const double *q, const double *k, const double *v,
+                            const tg_attention *a)
+{
+    each_group(&(struct arrays){.a = a, .q = q, .k = k, .v = v, .out = out});
+}
+
+static void zero_rows(double *x, size_t ld, size_t rows, size_t width)
+{
+    for (size_t r = 0; r < rows; r++)
+        tg_zero64(x + r * ld, width);
+}
+
+void tg_attention64_backward(const tg_attention64_gradient *g, const double *q, const double *k,
+                             const double *v, const tg_attention *a)
+{
+    const size_t N = a->B * a->T;
+
+    zero_rows(g->dq, a->ldq, N, a->H * a->D);
+    zero_rows(g->dk, a->ldk, N, a->KV * a->D);
+    zero_rows(g->dv, a->ldv, N, a->KV * a->D);
+    each_group(&(struct arrays){.a = a, .q = q, .k = k, .v = v, .g = g});
 }
 
 /* ---- residual */

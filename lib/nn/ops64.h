@@ -59,9 +59,16 @@ void tg_gelu64_forward(double *out, const double *inp, size_t n, tg_gelu_kind ki
 /* Place scratch->rows (see arena.h). */
 void tg_attention64_place(tg_arena *arena, tg_attention_scratch *scratch, size_t B, size_t T, size_t H);
 
+typedef struct tg_attention64_gradient {
+    double *dq, *dk, *dv;
+    const double *dout;
+} tg_attention64_gradient;
+
 /* The probabilities are not kept: backward computes them again. */
-void tg_attention64_forward(double *out, const double *qkv, const tg_attention *a);
-void tg_attention64_backward(double *dqkv, const double *dout, const double *qkv, const tg_attention *a);
+void tg_attention64_forward(double *out, const double *q, const double *k, const double *v,
+                            const tg_attention *a);
+void tg_attention64_backward(const tg_attention64_gradient *g, const double *q, const double *k,
+                             const double *v, const tg_attention *a);
 
 /* ---- lib/nn/residual.h */
 

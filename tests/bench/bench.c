@@ -37,6 +37,7 @@
 #include "lib/train/trainer.h"
 #include "tests/bench/bpe.h"
 #include "tests/bench/dump.h"
+#include "tests/unit/fused_qkv.h"
 #include "tests/bench/split.h"
 
 enum { TURNS = 5, TURNS_MAX = 99 };
@@ -338,28 +339,30 @@ static double run_attention(void *context)
 {
     struct attention *a = context;
     const tg_attention *op = &a->op;
-    double operations = 2.0 * (double)op->B * (double)op->C * (double)op->T * (double)(op->T + 1);
+    const size_t C = op->H * op->D;
+    const double operations = 2.0 * (double)op->B * (double)C * (double)op->T * (double)(op->T + 1);
+    const tg_bf16 *qkv16 = a->qkv;
+    tg_bf16 *dqkv16 = a->dqkv;
 
-    if (a->backward) {
-        if (a->half)
-            tg_attention16_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
-        else
-            tg_attention_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
-        return 2.5 * operations; /* five products for forward's two */
-    }
-    if (a->half)
-        tg_attention16_forward(a->out, a->lse, a->qkv, op);
+    if (a->half && a->backward)
+        tg_attention16_backward(
+            &(tg_attention16_gradient){dqkv16, dqkv16 + C, dqkv16 + 2 * C, a->dout, a->out, a->lse}, qkv16,
+            qkv16 + C, qkv16 + 2 * C, op);
+    else if (a->half)
+        tg_attention16_forward(a->out, a->lse, qkv16, qkv16 + C, qkv16 + 2 * C, op);
+    else if (a->backward)
+        fused_qkv_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
     else
-        tg_attention_forward(a->out, a->lse, a->qkv, op);
-    return operations;
+        fused_qkv_forward(a->out, a->lse, a->qkv, op);
+    return a->backward ? 2.5 * operations : operations; /* five products for forward's two */
 }
 
 /* B, T, C, H = a..d; bf16 stands for backward here. */
 static struct figure attention_in(const struct row *row, bool half)
 {
     const size_t B = row->a, T = row->b, C = row->c, H = row->d, n = B * T * C;
-    struct attention a = {.op = {.B = B, .T = T, .C = C, .H = H}, .half = half};
-    void (*const place)(tg_arena *, tg_attention_scratch *, size_t, size_t) =
+    struct attention a = {.op = {FUSED_QKV(B, T, C, H)}, .half = half};
+    void (*const place)(tg_arena *, tg_attention_scratch *, size_t, size_t, size_t) =
         half ? tg_attention16_place : tg_attention_place;
     tg_err err;
 
@@ -368,9 +371,9 @@ static struct figure attention_in(const struct row *row, bool half)
     a.out = half ? (void *)filled16(n) : filled(n);
     a.dout = half ? (void *)filled16(n) : filled(n);
     a.lse = filled(B * H * T);
-    place(&a.arena, &a.scratch, T, C / H);
+    place(&a.arena, &a.scratch, T, C / H, 1);
     check(tg_arena_alloc(&a.arena, &err), &err);
-    place(&a.arena, &a.scratch, T, C / H);
+    place(&a.arena, &a.scratch, T, C / H, 1);
     a.op.scratch = &a.scratch;
     (void)run_attention(&a);
     a.backward = row->bf16;

@@ -114,7 +114,15 @@ struct dump *dump_open(size_t T, size_t H, size_t D)
     tg_arena arena = {0};
     tg_err err;
 
-    d.view = (tg_qkv_view){.B = 1, .T = T, .C = H * D, .H = H, .stride = 3 * H * D};
+    d.view = (tg_qkv_view){.B = 1,
+                           .T = T,
+                           .C = H * D,
+                           .H = H,
+                           .KV = H,
+                           .D = D,
+                           .ldq = 3 * H * D,
+                           .ldk = 3 * H * D,
+                           .ldv = 3 * H * D};
     d.threads = tg_threads();
     columns_set(&d.columns,
                 &(columns_of){.stage = TG_ATTN_EVERY, .view = d.view, .L = 1, .format = TABLE_TSV});

@@ -9,112 +9,124 @@
  *         x  = x2 + gelu(ln_1(x) W + b) W + b
  *     logits = ln_f(x) wte^T
  *
- * Only x2 and x differ from GPT-2's, and in backward what undoes them.
+ * Its rows differ from GPT-2's in their order, which is that of its operations.
  * Source: Black et al. 2022, arXiv:2204.06745, section 2.1, after GPT-J's.
  */
 #include "tests/unit/family_parallel.h"
 
 #include "lib/gpt/gpt2.h"
-#include "lib/nn/ops.h"
 
-/* ---- forward */
-
-/*
- * x2 = x + att W + b, and fc, gelu = gelu(ln_1(x) W + b)
- *
- * The MLP's first half comes first, and ln_1(x) is recomputed: in place, x2 overwrites x, and x and att are
- * all that this step may rely on.
- */
-static void x2(tg_acts *a, size_t l)
-{
-    const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_matrix *s = a->block[l];
-    const size_t N = a->B * a->T;
-
-    tg_op_layernorm_forward(a->normed, tg_acts_stats(s, TG_ACT_LN1_MEAN), s[TG_ACT_X], &P.ln_1, N);
-    tg_op_linear_gelu_forward(s[TG_ACT_GELU], s[TG_ACT_FC], a->normed, &P.fc, P.activation, N);
-    tg_gpt2_x2(a, l);
-}
-
-/* the next x = x2 + gelu W + b */
-static void x(tg_acts *a, size_t l)
-{
-    const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_matrix *s = a->block[l];
-    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
-
-    tg_op_residual_forward(tg_acts_next_x(a, l), s[TG_ACT_X2], s[TG_ACT_GELU], &P.fc_proj, &drop,
-                           a->B * a->T);
-}
-
-/* ---- backward */
-
-/* From dx of the block's output, which is also dx of x2: the gradient of ln_1's output as the MLP's input
- * waits in x2 for qkv_backward. */
-static void x_backward(tg_acts *a, size_t l)
-{
-    const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_matrix *s = a->block[l];
-    const tg_dropout drop = tg_gpt2_drop_at(a, TG_SITE_MLP, l);
-    const size_t N = a->B * a->T;
-
-    if (a->again[TG_ACT_GELU])
-        tg_op_gelu_forward(s[TG_ACT_GELU], s[TG_ACT_FC], N, P.activation);
-    tg_op_residual_after_gelu_backward(a->wide, a->dx, s[TG_ACT_GELU], s[TG_ACT_FC], &P.fc_proj, P.activation,
-                                       &drop, a->normed, N);
-    tg_op_layernorm_recompute(a->normed, tg_acts_stats(s, TG_ACT_LN1_MEAN), s[TG_ACT_X], &P.ln_1, N);
-    tg_op_linear_backward(s[TG_ACT_X2], a->wide, a->normed, &P.fc, N);
-}
-
-/* From dqkv in wide, and the MLP's part in x2, to dx of x. */
-static void qkv_backward(tg_acts *a, size_t l)
-{
-    const tg_block P = tg_bind_block(&a->bound, l);
-    const tg_matrix *s = a->block[l];
-
-    tg_gpt2_qkv_backward(a, l);
-    tg_op_layernorm_backward(a->dx, s[TG_ACT_X2], s[TG_ACT_X], tg_acts_stats(s, TG_ACT_LN1_MEAN), &P.ln_1,
-                             a->B * a->T);
-}
-
-static const tg_steps steps = {
-    .embed = tg_gpt2_embed,
-    .forward = {tg_gpt2_qkv, tg_gpt2_att, x2, x},
-    .logits = tg_gpt2_logits,
-    .loss = tg_gpt2_loss,
-    .logits_backward = tg_gpt2_logits_backward,
-    .loss_backward = tg_gpt2_loss_backward,
-    .backward = {qkv_backward, tg_gpt2_att_backward, tg_gpt2_x2_backward, x_backward},
-    .embed_backward = tg_gpt2_embed_backward,
+/* A block's rows, in the order in which they are computed. */
+enum {
+    X = TG_ACT_X,
+    LN,
+    LN_MEAN,
+    LN_RSTD,
+    QKV,
+    Q,
+    K,
+    V,
+    ATT,
+    LSE,
+    LN_2,
+    LN_2_MEAN,
+    LN_2_RSTD,
+    FC,
+    GELU,
+    X2,
+    NEXT,
+    ACTS
 };
+
+static void forward(tg_block *b)
+{
+    tg_block_layernorm(b, LN, X, TG_LN1_W);
+    tg_block_linear(b, QKV, LN, TG_QKV_W);
+    tg_block_attention(b, ATT, Q, K, V);
+
+    tg_block_layernorm(b, LN_2, X, TG_LN1_W); /* again: a run may begin here with x and att */
+    tg_block_linear_gelu(b, GELU, FC, LN_2, TG_FC_W);
+    tg_block_residual(b, X2, X, ATT, TG_ATT_PROJ_W);
+    tg_block_residual(b, NEXT, X2, GELU, TG_FC_PROJ_W);
+}
+
+static void backward(tg_block *b)
+{
+    tg_block_gelu_again(b, GELU, FC);
+    tg_block_residual_gelu_backward(b, NEXT, X2, GELU, FC, TG_FC_PROJ_W);
+    tg_block_layernorm_again(b, LN_2, X, TG_LN1_W);
+    tg_block_linear_backward(b, FC, LN, TG_FC_W); /* it is LN_2's gradient as well, to which QKV's is added */
+
+    tg_block_residual_backward(b, X2, X, ATT, TG_ATT_PROJ_W);
+    tg_block_attention_backward(b, ATT, Q, K, V);
+    tg_block_layernorm_again(b, LN, X, TG_LN1_W);
+    tg_block_linear_backward(b, QKV, LN, TG_QKV_W);
+    tg_block_layernorm_backward(b, LN, X, TG_LN1_W);
+}
+
+/* clang-format off */
+static const tg_act_row acts[ACTS] = {
+    [X] = {"x", TG_DIM_C, .gradient = TG_SCRATCH_DX},
+    [LN] = {"norm", TG_DIM_C, TG_KEEP_NEVER, .between = true, .shared = TG_SCRATCH_NORMED, .gradient = TG_SCRATCH_FULL_1},
+    [LN_MEAN] = {"norm.mean", TG_DIM_NONE},
+    [LN_RSTD] = {"norm.rstd", TG_DIM_NONE},
+    [QKV] = {"qkv", TG_DIM_QKV, .between = true, .gradient = TG_SCRATCH_WIDE},
+    [Q] = {"q", TG_DIM_Q, .part_of = QKV, .first = TG_DIM_ZERO, .heads = TG_DIM_HEADS},
+    [K] = {"k", TG_DIM_KV, .part_of = QKV, .first = TG_DIM_Q, .heads = TG_DIM_KV_HEADS},
+    [V] = {"v", TG_DIM_KV, .part_of = QKV, .first = TG_DIM_Q_KV, .heads = TG_DIM_KV_HEADS},
+    [ATT] = {"att", TG_DIM_Q, .between = true, .heads = TG_DIM_HEADS, .gradient = TG_SCRATCH_DATT, .drop_site = 1},
+    [LSE] = {"lse", TG_DIM_HEADS},
+    [LN_2] = {"norm again", TG_DIM_C, TG_KEEP_NEVER, .between = true, .shared = TG_SCRATCH_NORMED},
+    [LN_2_MEAN] = {"mean again", TG_DIM_NONE, .over = LN_MEAN},
+    [LN_2_RSTD] = {"rstd again", TG_DIM_NONE, .over = LN_RSTD},
+    [FC] = {"fc", TG_DIM_INNER, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_WIDE},
+    [GELU] = {"gelu", TG_DIM_INNER, TG_KEEP_IF_ROOM, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_WIDE, .over = FC},
+    [X2] = {"x2", TG_DIM_C, TG_KEEP_NEVER, .gradient = TG_SCRATCH_DX, .over = X, .drop_site = 2},
+    [NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .over = X, .next = true, .drop_site = 3},
+};
+/* clang-format on */
 
 /* ---- the parameters */
 
+/* clang-format off */
 static const tg_param_row rows[] = {
-    {TG_WPE, "positions.weight", false, {TG_DIM_CTX, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
-    {TG_WTE, "tokens.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
-    {TG_FC_W, "mlp.up.weight", true, {TG_DIM_C, TG_DIM_4C}, TG_ALWAYS, TG_START_NORMAL},
-    {TG_FC_B, "mlp.up.bias", true, {TG_DIM_4C, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
-    {TG_FC_PROJ_W, "mlp.down.weight", true, {TG_DIM_4C, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
-    {TG_FC_PROJ_B, "mlp.down.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
-    {TG_ATT_PROJ_W, "attention.dense.weight", true, {TG_DIM_C, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
-    {TG_ATT_PROJ_B, "attention.dense.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
-    {TG_QKV_W, "attention.qkv.weight", true, {TG_DIM_C, TG_DIM_3C}, TG_ALWAYS, TG_START_NORMAL},
-    {TG_QKV_B, "attention.qkv.bias", true, {TG_DIM_3C, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
-    {TG_LN1_B, "norm.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_BIAS, TG_START_ZERO},
-    {TG_LN1_W, "norm.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_ONE},
-    {TG_HEAD_B, "head.bias", false, {TG_DIM_VOCAB, TG_DIM_NONE}, TG_IF_HEAD_BIAS, TG_START_ZERO},
-    {TG_HEAD_W, "head.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},
-    {TG_LNF_B, "final_norm.bias", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_BIAS, TG_START_ZERO},
-    {TG_LNF_W, "final_norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_ONE},
+    {TG_WPE, TG_USE_TABLE, "positions.weight", false, {TG_DIM_CTX, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_WTE, TG_USE_TABLE, "tokens.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_FC_W, TG_USE_MATRIX, "mlp.up.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_FC_B, TG_USE_BIAS, "mlp.up.bias", true, {TG_DIM_INNER, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
+    {TG_FC_PROJ_W, TG_USE_MATRIX, "mlp.down.weight", true, {TG_DIM_INNER, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
+    {TG_FC_PROJ_B, TG_USE_BIAS, "mlp.down.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
+    {TG_ATT_PROJ_W, TG_USE_MATRIX, "attention.dense.weight", true, {TG_DIM_C, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
+    {TG_ATT_PROJ_B, TG_USE_BIAS, "attention.dense.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
+    {TG_QKV_W, TG_USE_MATRIX, "attention.qkv.weight", true, {TG_DIM_C, TG_DIM_QKV}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_QKV_B, TG_USE_BIAS, "attention.qkv.bias", true, {TG_DIM_QKV, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
+    {TG_LN1_B, TG_USE_NORM, "norm.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_BIAS, TG_START_ZERO},
+    {TG_LN1_W, TG_USE_NORM, "norm.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_ONE},
+    {TG_HEAD_B, TG_USE_BIAS, "head.bias", false, {TG_DIM_VOCAB, TG_DIM_NONE}, TG_IF_HEAD_BIAS, TG_START_ZERO},
+    {TG_HEAD_W, TG_USE_MATRIX, "head.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},
+    {TG_LNF_B, TG_USE_NORM, "final_norm.bias", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_BIAS, TG_START_ZERO},
+    {TG_LNF_W, TG_USE_NORM, "final_norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_ONE},
 };
+/* clang-format on */
 
 const tg_family family_parallel = {
     .name = "parallel",
     .block = "transformer.layers",
+    .settings = TG_CONFIG_BIT(TG_CONFIG_GPT2) - 1,
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
-    .act = tg_gpt2_acts,
-    .n_acts = TG_GPT2_ACTS,
-    .steps = &steps,
+    .act = acts,
+    .n_acts = ACTS,
+    .norm = LN,
+    .qkv = QKV,
+    .q = Q,
+    .k = K,
+    .v = V,
+    .att = ATT,
+    .embed = tg_gpt2_embed,
+    .forward = forward,
+    .norm_forward = tg_gpt2_norm,
+    .norm_backward = tg_gpt2_norm_backward,
+    .backward = backward,
+    .embed_backward = tg_gpt2_embed_backward,
 };

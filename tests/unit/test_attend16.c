@@ -128,6 +128,8 @@ static struct head new_head(size_t T, size_t D, bool dropout)
     h.op.dq = rows_of(T, D, h.op.ldq);
     h.op.dk = rows_of(T, D, h.op.ldk);
     h.op.dv = rows_of(T, D, h.op.ldv);
+    h.op.lddk = h.op.ldk;
+    h.op.lddv = h.op.ldv;
     h.op.lse = keep_array(malloc(T * sizeof(float)));
     return h;
 }

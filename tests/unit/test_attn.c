@@ -11,6 +11,7 @@
 #include "lib/attn/attn.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
+#include "lib/gpt/family.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/prompt.h"
 #include "lib/nn/ref/ref.h"
@@ -80,7 +81,7 @@ static void examples(void)
 static void example_offsets(void)
 {
     const tg_qkv_view *one = &example_get(0)->view, *two = &example_get(1)->view;
-    const tg_qkv_view narrow = {.B = 1, .T = 3, .C = 2, .H = 1};
+    const tg_qkv_view narrow = tg_attn_shape_of(1, 3, 2, 1);
 
     CHECK_EQ(tg_attn_base(one, 0, 2, 0), 8);
     CHECK_EQ(tg_attn_base(one, 0, 1, 0), 4);
@@ -122,7 +123,7 @@ static bool count_rows(void *context, const tg_attn_row *row)
 static void order_of_rows(void)
 {
     float x[3 * 5 * 12];
-    const tg_qkv_view view = {3, 5, 12, 4, 12, x, x, x, TG_ATTN_BTHD};
+    const tg_qkv_view view = {3, 5, 12, 4, 4, 3, 12, 12, 12, x, x, x, TG_ATTN_BTHD};
     struct visits v = {0}, stopped = {.stop_after = 7};
 
     check_fill(x, 3 * 5 * 12, 3, 1);
@@ -137,7 +138,7 @@ static void order_of_rows(void)
 static void scores_below_the_mask(void)
 {
     const float q[] = {1e20F, 1e20F}, k[] = {-1e20F, -1e20F};
-    const tg_qkv_view view = {1, 2, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, 2, 1, 1, 1, 1, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
     struct visits v = {0};
 
     CHECK(walk(&view, &all, count_rows, &v));
@@ -222,8 +223,8 @@ static void fused_att(struct rows *want, const tg_model *m, const int32_t *ids)
     tg_infer_place(&arena, &f, m, T, 0, 0);
     tg_infer_begin(&f, ids, T);
     for (size_t l = 0; l < L; l++) {
-        tg_infer_layers(&f, tg_place(l, 0), tg_place(l + 1, 0));
-        memcpy(want->att[l], tg_floats(f.acts.block[0][TG_ACT_ATT]), sizeof want->att[l]);
+        tg_infer_layers(&f, tg_place(&f.acts, l, 0), tg_place(&f.acts, l + 1, 0));
+        memcpy(want->att[l], tg_floats(tg_acts_row(&f.acts, l, f.acts.family->att)), sizeof want->att[l]);
     }
     tg_arena_free(&arena);
 }

@@ -214,8 +214,7 @@ static void failing_writes(void)
     static float x[3][POSITIONS];
     static int32_t ids[POSITIONS];
     static char texts[POSITIONS];
-    const tg_qkv_view view = {
-        .stride = 1, .q = x[0], .k = x[1], .v = x[2], .B = 1, .T = POSITIONS, .C = 1, .H = 1};
+    const tg_qkv_view view = {1, POSITIONS, 1, 1, 1, 1, 1, 1, 1, x[0], x[1], x[2], TG_ATTN_BTHD};
     const tg_dump_settings settings = {
         .stage = TG_ATTN_Q, .mask = TG_ATTN_MIN, .ids = ids, .text = texts, .text_size = 1};
     const int null = open("/dev/null", O_WRONLY);
@@ -250,7 +249,7 @@ static void place_scratch(tg_arena *arena, void *context)
 {
     const struct scratch_of *s = context;
 
-    tg_stage_scratch_place(arena, s->scratch, s->view->B, s->view->T, s->view->C, s->view->H);
+    tg_stage_scratch_place(arena, s->scratch, s->view);
 }
 
 /* Many rows, which threads compare in any order: the first difference is the same.  Those that differ are the
@@ -266,7 +265,11 @@ static void first_difference(void)
                               .T = ROWS,
                               .C = WIDTH,
                               .H = 1,
-                              .stride = WIDTH,
+                              .KV = 1,
+                              .D = WIDTH,
+                              .ldq = WIDTH,
+                              .ldk = WIDTH,
+                              .ldv = WIDTH,
                               .layout = TG_ATTN_BTHD};
     const tg_dump dump = {.mask = TG_ATTN_MIN};
     tg_dump_layer layer = {.data = {[TG_ATTN_PROBS] = stored}};

@@ -152,26 +152,6 @@ static void gradients_with_dropout(void)
     free(m);
 }
 
-/* The family keeps a gradient in x2 between two steps: no other block may need it by then. */
-static void blocks_may_share_x2(void)
-{
-    const tg_config c = tiny();
-    struct setting s;
-    float *kept;
-
-    set_up(&s, &c);
-    (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
-    kept = s.grads;
-    s.grads = nans(s.model.table.floats);
-    s.pass.acts.again[TG_ACT_X2] = true;
-    for (size_t l = 0; l < c.n_layer; l++)
-        s.pass.acts.block[l][TG_ACT_X2] = s.pass.acts.block[0][TG_ACT_X2];
-    (void)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
-    CHECK(memcmp(s.grads, kept, s.model.table.floats * sizeof *kept) == 0);
-    free(kept);
-    tear_down(&s);
-}
-
 static void same_bits_at_any_thread_count(void)
 {
     const size_t before = tg_threads();
@@ -235,7 +215,7 @@ static void inference_is_the_forward_pass(void)
 
     tg_infer_begin(&d.infer, s.ids, T);
     for (size_t l = 0; l < c.n_layer; l++) {
-        tg_infer_layers(&d.infer, tg_place(l, 0), tg_place(l + 1, 0));
+        tg_infer_layers(&d.infer, tg_place(&d.infer.acts, l, 0), tg_place(&d.infer.acts, l + 1, 0));
     }
     tg_infer_end(&d.infer);
     CHECK(memcmp(x, d.infer.x, sizeof x) == 0);
@@ -273,10 +253,15 @@ static void inference_with_a_cache(void)
     tear_down(&s);
 }
 
+static size_t after_att(const tg_pass *p, size_t l)
+{
+    return tg_place(&p->acts, l, p->acts.family->att) + 1;
+}
+
 /* From a block's x and att to the loss. */
 static double rest_of_pass(tg_pass *p, size_t l, const int32_t *targets)
 {
-    CHECK(tg_pass_layers(p, tg_place(l, TG_STEP_X2), tg_layers_end(&p->acts), NULL));
+    CHECK(tg_pass_layers(p, after_att(p, l), tg_layers_end(&p->acts), NULL));
     return tg_pass_loss(p, targets);
 }
 
@@ -295,21 +280,22 @@ static void resumed_from_x_and_att(void)
     tg_pass_place(&arena, &p, &s.model, &(tg_pass_size){.B = B, .T = T});
     tg_pass_begin(&p, s.ids);
     for (size_t l = 0; l < c.n_layer; l++) {
-        const tg_matrix *a = p.acts.block[l];
+        float *x_l = tg_floats(tg_acts_row(&p.acts, l, TG_ACT_X));
+        float *att_l = tg_floats(tg_acts_row(&p.acts, l, p.acts.family->att));
         float x[B * T * C], att[B * T * C];
         double first;
 
-        CHECK(tg_pass_layers(&p, tg_place(l, 0), tg_place(l, TG_STEP_X2), NULL));
-        memcpy(x, a[TG_ACT_X].data, sizeof x);
-        memcpy(att, a[TG_ACT_ATT].data, sizeof att);
+        CHECK(tg_pass_layers(&p, tg_place(&p.acts, l, 0), after_att(&p, l), NULL));
+        memcpy(x, x_l, sizeof x);
+        memcpy(att, att_l, sizeof att);
         first = rest_of_pass(&p, l, s.targets);
         CHECK_NEAR(first, ref_parallel_loss(&s.ref, s.ids, s.targets), 1e-5);
-        memcpy(a[TG_ACT_X].data, x, sizeof x);
-        memcpy(a[TG_ACT_ATT].data, att, sizeof att);
+        memcpy(x_l, x, sizeof x);
+        memcpy(att_l, att, sizeof att);
         CHECK(rest_of_pass(&p, l, s.targets) == first);
-        memcpy(a[TG_ACT_X].data, x, sizeof x);
-        memcpy(a[TG_ACT_ATT].data, att, sizeof att);
-        CHECK(tg_pass_layers(&p, tg_place(l, TG_STEP_X2), tg_place(l + 1, 0), NULL));
+        memcpy(x_l, x, sizeof x);
+        memcpy(att_l, att, sizeof att);
+        CHECK(tg_pass_layers(&p, after_att(&p, l), tg_place(&p.acts, l + 1, 0), NULL));
     }
     tg_arena_free(&arena);
     tear_down(&s);
@@ -343,7 +329,7 @@ static void derive(struct derivation *d, const tg_config *config, size_t l)
     CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
     check_fill_arena(&d->arena);
     tg_gradient64_place(&d->arena, &d->g, &d->model, l, T);
-    tg_gradient64_begin(&d->g, layer.residual, layer.qkv);
+    tg_gradient64_begin(&d->g, layer.residual, &layer.rows);
     tg_gradient64_loss(&d->g, target);
     tg_gradient64_run(&d->g);
     ref_parallel_open(&d->ref, &d->model, 1, T);
@@ -366,8 +352,8 @@ static double loss_from(struct derivation *d, const double *att, const double *e
 {
     const size_t l = d->g.layer;
 
-    return T * ref_parallel_loss_from(&d->ref, l, tg_doubles(d->g.acts.block[l][TG_ACT_X]), att, extra,
-                                      last_target);
+    return T * ref_parallel_loss_from(&d->ref, l, tg_doubles(tg_acts_row(&d->g.acts, l, TG_ACT_X)), att,
+                                      extra, last_target);
 }
 
 /* Its slope in element i of what the layer's attention computes (att), or of what it adds. */
@@ -376,7 +362,7 @@ static double slope(struct derivation *d, size_t i, bool of_att)
     const double h = 1e-5;
     double att[T * C], extra[T * C] = {0}, *moved = of_att ? att : extra, was, up;
 
-    memcpy(att, tg_doubles(d->g.acts.block[d->g.layer][TG_ACT_ATT]), T * C * sizeof *att);
+    memcpy(att, tg_doubles(tg_acts_row(&d->g.acts, d->g.layer, d->g.acts.family->att)), T * C * sizeof *att);
     was = moved[i];
     moved[i] = was + h;
     up = loss_from(d, att, extra);
@@ -398,7 +384,8 @@ static void derivative_of_a_prediction(void)
 
         derive(&d, &c, l);
         CHECK_NEAR(d.g.loss, T * ref_parallel_loss(&d.ref, text, last_target), 2e-5);
-        CHECK_NEAR(d.g.loss, loss_from(&d, tg_doubles(d.g.acts.block[l][TG_ACT_ATT]), NULL), 1e-12);
+        CHECK_NEAR(d.g.loss, loss_from(&d, tg_doubles(tg_acts_row(&d.g.acts, l, d.g.acts.family->att)), NULL),
+                   1e-12);
         for (size_t i = 0; i < T * C; i++) {
             CHECK_NEAR(d.g.datt[i], slope(&d, i, true), 1e-8);
             CHECK_NEAR(d.g.dout[i], slope(&d, i, false), 1e-8);
@@ -518,7 +505,6 @@ int main(void)
     RUN(gradients);
     RUN(gradients_untied_without_biases);
     RUN(gradients_with_dropout);
-    RUN(blocks_may_share_x2);
     RUN(same_bits_at_any_thread_count);
     RUN(inference_is_the_forward_pass);
     RUN(inference_with_a_cache);

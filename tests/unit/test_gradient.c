@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/gpt/family.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/attn/layers.h"
 #include "lib/base/convert.h"
@@ -182,7 +183,7 @@ static void set_up(struct setting *s, const tg_config *config, size_t l, int32_t
     CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
     check_fill_arena(&s->arena); /* NaN everywhere */
     tg_gradient64_place(&s->arena, &s->g, &s->model, l, T);
-    tg_gradient64_begin(&s->g, s->layer.residual, s->layer.qkv);
+    tg_gradient64_begin(&s->g, s->layer.residual, &s->layer.rows);
     tg_gradient64_loss(&s->g, token);
     tg_gradient64_run(&s->g);
 }
@@ -225,8 +226,9 @@ static void differences_of(const tg_config *config)
         struct setting s;
 
         set_up(&s, config, l, target);
-        check_slopes(&s, tg_doubles(s.g.acts.block[l][TG_ACT_ATT]), s.g.datt, T * config->n_embd);
-        check_slopes(&s, tg_doubles(s.g.acts.block[l][TG_ACT_X]), s.g.dout, T * config->n_embd);
+        check_slopes(&s, tg_doubles(tg_acts_row(&s.g.acts, l, s.g.acts.family->att)), s.g.datt,
+                     T * config->n_embd);
+        check_slopes(&s, tg_doubles(tg_acts_row(&s.g.acts, l, TG_ACT_X)), s.g.dout, T * config->n_embd);
         tear_down(&s);
     }
 }
@@ -342,7 +344,8 @@ static void add_weight_gradient(double *dw, double sign, const struct setting *s
         v[i] = (double)s->layer.view.v[i / C * 3 * C + i % C];
     }
     tg_attention_mha_forward_ref64(att, probs, scores, q, k, v, NULL, 1, T, H, C / H);
-    CHECK(memcmp(att, tg_doubles(s->g.acts.block[s->g.layer][TG_ACT_ATT]), n * sizeof *att) == 0);
+    CHECK(memcmp(att, tg_doubles(tg_acts_row(&s->g.acts, s->g.layer, s->g.acts.family->att)),
+                 n * sizeof *att) == 0);
     tg_attention_mha_backward_ref64(dq, dk, dv, dprobs, dprobs + H * T * T, s->g.datt, probs, q, k, v, NULL,
                                     1, T, H, C / H);
     for (size_t t = 0; t < T; t++)

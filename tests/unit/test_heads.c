@@ -185,7 +185,18 @@ static void same_at_any_thread_count(void)
 {
     static float x[B * T * C];
     static tg_head_stats one[B * H], three[B * H];
-    const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
+    const tg_qkv_view view = {.B = B,
+                              .T = T,
+                              .C = C,
+                              .H = H,
+                              .KV = H,
+                              .D = C / H,
+                              .ldq = C,
+                              .ldk = C,
+                              .ldv = C,
+                              .q = x,
+                              .k = x,
+                              .v = x};
     const size_t before = tg_threads();
     int32_t ids[T];
     tg_err err = {0};
@@ -210,7 +221,18 @@ static void picked_heads_alone(void)
 {
     static float x[B * T * C];
     static tg_head_stats every[B * H], one[B * H];
-    const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
+    const tg_qkv_view view = {.B = B,
+                              .T = T,
+                              .C = C,
+                              .H = H,
+                              .KV = H,
+                              .D = C / H,
+                              .ldq = C,
+                              .ldk = C,
+                              .ldv = C,
+                              .q = x,
+                              .k = x,
+                              .v = x};
     tg_attn_filter filter = all;
     int32_t ids[T];
     tg_err err = {0};
@@ -229,7 +251,18 @@ static void not_finite(void)
 {
     static float x[B * T * C];
     static tg_head_stats heads[B * H];
-    const tg_qkv_view view = {.B = B, .T = T, .C = C, .H = H, .stride = C, .q = x, .k = x, .v = x};
+    const tg_qkv_view view = {.B = B,
+                              .T = T,
+                              .C = C,
+                              .H = H,
+                              .KV = H,
+                              .D = C / H,
+                              .ldq = C,
+                              .ldk = C,
+                              .ldv = C,
+                              .q = x,
+                              .k = x,
+                              .v = x};
     int32_t ids[T];
     tg_err err = {0};
 

@@ -284,6 +284,8 @@ static void check_attend_backward(size_t T, size_t D, bool dropout)
     h.op.dq = rows_of(T, D, h.op.ldq);
     h.op.dk = rows_of(T, D, h.op.ldk);
     h.op.dv = rows_of(T, D, h.op.ldv);
+    h.op.lddk = h.op.ldk;
+    h.op.lddv = h.op.ldv;
     attend_reference(&h);
     kernels->attend_forward(&h.op, attend_scratch(&h.op));
     h.op.saved_out = h.op.out;

@@ -25,6 +25,7 @@
 #include "lib/nn/residual.h"
 #include "lib/nn/slice.h"
 #include "tests/unit/check.h"
+#include "tests/unit/fused_qkv.h"
 
 #define EPS 0x1p-24     /* half a unit in the last place of 1 */
 #define EXP_ERROR 2e-7  /* relative, of the kernels' exp */
@@ -62,7 +63,7 @@ static tg_attention_scratch take_scratch(size_t keys, size_t D)
     tg_attention_scratch scratch;
     tg_arena arena = {0};
 
-    tg_attention_place(&arena, &scratch, keys, D);
+    tg_attention_place(&arena, &scratch, keys, D, 1);
     scratch.floats = take(scratch.threads * scratch.each, sizeof(float));
     return scratch;
 }
@@ -691,13 +692,13 @@ static void check_attention(size_t B, size_t T, size_t C, size_t H, float p)
     float *out = nans(n), *lse = nans(B * H * T), *dqkv = nans(3 * n);
     const tg_attention_scratch scratch = take_scratch(T, C / H);
     double tolerance = attention_tolerance(T, C / H);
-    const tg_attention op = {.B = B, .T = T, .C = C, .H = H, .drop = a.drop, .scratch = &scratch};
+    const tg_attention op = {FUSED_QKV(B, T, C, H), .drop = a.drop, .scratch = &scratch};
 
     a.qkv = randoms(3 * n);
     a.dout = randoms(n);
     attention_reference(&a);
-    tg_attention_forward(out, lse, a.qkv, &op);
-    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, &op);
+    fused_qkv_forward(out, lse, a.qkv, &op);
+    fused_qkv_backward(dqkv, a.dout, out, lse, a.qkv, &op);
     CLOSE(out, a.out, n, tolerance);
     CLOSE(lse, a.lse, B * H * T, tolerance);
     CLOSE(dqkv, a.dqkv, 3 * n, 4 * tolerance * sqrt((double)(C / H)));
@@ -723,11 +724,11 @@ static void attention_without_dropout(void)
     tg_dropout drop = dropping(0);
     float *qkv = randoms(B * T * 3 * C), *out[2] = {nans(B * T * C), nans(B * T * C)}, *lse = nans(B * H * T);
     const tg_attention_scratch scratch = take_scratch(T, C / H);
-    const tg_attention without = {.B = B, .T = T, .C = C, .H = H, .scratch = &scratch};
-    const tg_attention with = {.B = B, .T = T, .C = C, .H = H, .drop = &drop, .scratch = &scratch};
+    const tg_attention without = {FUSED_QKV(B, T, C, H), .scratch = &scratch};
+    const tg_attention with = {FUSED_QKV(B, T, C, H), .drop = &drop, .scratch = &scratch};
 
-    tg_attention_forward(out[0], lse, qkv, &without);
-    tg_attention_forward(out[1], lse, qkv, &with);
+    fused_qkv_forward(out[0], lse, qkv, &without);
+    fused_qkv_forward(out[1], lse, qkv, &with);
     SAME(out[0], out[1], B * T * C);
     done();
 }
@@ -739,7 +740,7 @@ static void attention_of_large_scores(void)
     struct attention a = {.B = 1, .T = T, .C = C, .H = 1};
     float *out = nans(T * C), *lse = nans(T), *dqkv = nans(T * 3 * C);
     const tg_attention_scratch scratch = take_scratch(T, C);
-    const tg_attention op = {.B = 1, .T = T, .C = C, .H = 1, .scratch = &scratch};
+    const tg_attention op = {FUSED_QKV(1, T, C, 1), .scratch = &scratch};
     double scores = 400 / sqrt(8.0) * 8; /* the largest possible score */
 
     a.qkv = randoms(T * 3 * C);
@@ -748,8 +749,8 @@ static void attention_of_large_scores(void)
         for (size_t c = 0; c < 2 * C; c++) /* q and k, not v */
             a.qkv[t * 3 * C + c] *= 20;
     attention_reference(&a);
-    tg_attention_forward(out, lse, a.qkv, &op);
-    tg_attention_backward(dqkv, a.dout, out, lse, a.qkv, &op);
+    fused_qkv_forward(out, lse, a.qkv, &op);
+    fused_qkv_backward(dqkv, a.dout, out, lse, a.qkv, &op);
     CLOSE(out, a.out, T * C, 2 * (C + 2) * EPS * scores);
     CLOSE(lse, a.lse, T, 2 * (C + 2) * EPS * scores);
     CLOSE(dqkv, a.dqkv, T * 3 * C, 4 * 20 * (C + 2) * EPS * scores);
@@ -777,18 +778,18 @@ static void check_cached(size_t past, size_t n, size_t C, size_t H)
     float *first = nans(tg_size_max(past, 1) * C), *out = nans(n * C);
     const tg_attention_scratch scratch = take_scratch(T, C / H);
     tg_kv_cache cache = take_cache(2, T + 3, C);
-    tg_attention op = {.B = 1, .T = past, .C = C, .H = H, .scratch = &scratch, .cache = &cache, .first = 1};
+    tg_attention op = {FUSED_QKV(1, past, C, H), .scratch = &scratch, .cache = &cache, .first = 1};
 
     a.qkv = randoms(T * 3 * C);
     a.dout = randoms(T * C);
     attention_reference(&a);
     if (past > 0) {
-        tg_attention_forward(first, NULL, a.qkv, &op);
+        fused_qkv_forward(first, NULL, a.qkv, &op);
         CLOSE(first, a.out, past * C, attention_tolerance(T, C / H));
     }
     cache.past = past;
     op.T = n;
-    tg_attention_forward(out, NULL, a.qkv + past * 3 * C, &op);
+    fused_qkv_forward(out, NULL, a.qkv + past * 3 * C, &op);
     CLOSE(out, a.out + past * C, n * C, attention_tolerance(T, C / H));
     done();
 }
@@ -800,7 +801,7 @@ static void cache_broadcast(void)
     float *qkv = randoms(PAST * 3 * C);
     tg_kv_cache cache = take_cache(S, KEYS, C);
 
-    tg_kv_cache_append(&cache, 0, qkv, 0, 1, PAST);
+    tg_kv_cache_append(&cache, 0, qkv + C, 3 * C, qkv + 2 * C, 3 * C, 0, 1, PAST);
     cache.past = PAST;
     tg_kv_cache_broadcast(&cache);
     for (size_t s = 0; s < S; s++) {
@@ -1015,17 +1016,17 @@ static void all_attention(float *out)
     tg_kv_cache cache = take_cache(1, BIG_N, BIG_C);
     tg_dropout drop = dropping(0.1f);
     const tg_attention_scratch scratch = take_scratch(BIG_N, BIG_C / BIG_H);
-    tg_attention op = {.B = BIG_B, .T = BIG_T, .C = BIG_C, .H = BIG_H, .drop = &drop, .scratch = &scratch};
+    tg_attention op = {FUSED_QKV(BIG_B, BIG_T, BIG_C, BIG_H), .drop = &drop, .scratch = &scratch};
 
-    tg_attention_forward(out, lse, qkv, &op);
-    tg_attention_backward(dqkv, dout, out, lse, qkv, &op);
+    fused_qkv_forward(out, lse, qkv, &op);
+    fused_qkv_backward(dqkv, dout, out, lse, qkv, &op);
     op.B = 1;
     op.drop = NULL;
     op.cache = &cache;
     check_fill(cache.k, BIG_N * BIG_C, 8, 1);
     check_fill(cache.v, BIG_N * BIG_C, 9, 1);
     cache.past = BIG_N - BIG_T;
-    tg_attention_forward(cached, NULL, qkv, &op);
+    fused_qkv_forward(cached, NULL, qkv, &op);
 }
 
 /* Run with 1 and with 3 threads; same bits in all that was written. */

@@ -11,6 +11,7 @@
 #include "lib/nn/attention.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/fused_qkv.h"
 
 static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
 
@@ -40,7 +41,8 @@ static struct given given(size_t B, size_t T, size_t H, size_t D)
     for (size_t i = 0; i < n; i++)
         for (size_t part = 0; part < 3; part++)
             x[part][i] = (double)g.qkv[i / C * 3 * C + part * C + i % C];
-    g.view = (tg_qkv_view){B, T, C, H, 3 * C, g.qkv, g.qkv + C, g.qkv + 2 * C, TG_ATTN_BTHD};
+    g.view =
+        (tg_qkv_view){B, T, C, H, H, D, 3 * C, 3 * C, 3 * C, g.qkv, g.qkv + C, g.qkv + 2 * C, TG_ATTN_BTHD};
     return g;
 }
 
@@ -265,20 +267,20 @@ static void check_heads(size_t B, size_t T, size_t C, size_t H)
     float *dqkv = take(3 * n, sizeof *dqkv);
     double *want_dqkv = take(3 * n, sizeof *want_dqkv);
     tg_attention_scratch scratch;
-    const tg_attention op = {.B = B, .T = T, .C = C, .H = H, .scratch = &scratch};
+    const tg_attention op = {FUSED_QKV(B, T, C, H), .scratch = &scratch};
     tg_arena arena = {0};
     tg_err err = {0};
 
-    tg_attention_place(&arena, &scratch, T, C / H);
+    tg_attention_place(&arena, &scratch, T, C / H, 1);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_attention_place(&arena, &scratch, T, C / H);
+    tg_attention_place(&arena, &scratch, T, C / H, 1);
     check_fill(datt, n, 11, 1);
     reference(&want, &g);
     walk_team(&got, &g.view, &all, false, true);
     SAME(got.scores, want.scores, B * H * T * T);
     SAME(got.probs, want.probs, B * H * T * T);
-    tg_attention_forward(att, lse, g.qkv, &op);
-    tg_attention_backward(dqkv, datt, att, lse, g.qkv, &op);
+    fused_qkv_forward(att, lse, g.qkv, &op);
+    fused_qkv_backward(dqkv, datt, att, lse, g.qkv, &op);
     CHECK_NEAR(check_distance64(att, got.att, n), 0, 2 * tolerance); /* values are below 2 */
     gradients(want_dqkv, &g, &want, datt);
     CHECK_NEAR(check_distance64(dqkv, want_dqkv, 3 * n), 0, 8 * tolerance * sqrt((double)(C / H)));

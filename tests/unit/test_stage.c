@@ -14,6 +14,7 @@
 #include "lib/nn/linear.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/fused_qkv.h"
 #include "tests/unit/small_model.h"
 
 static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
@@ -23,9 +24,10 @@ static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATT
 static void check_shape(tg_attn_stage stage, tg_attn_layout layout, const char *index, const size_t *size,
                         const size_t *stride)
 {
-    const tg_qkv_view view = {.B = 2, .T = 3, .C = 8, .H = 4, .layout = layout};
+    tg_qkv_view view = tg_attn_shape_of(2, 3, 8, 4);
     tg_attn_shape s;
 
+    view.layout = layout;
     tg_attn_stage_shape(&s, stage, &view);
     CHECK(strcmp(s.index, index) == 0);
     CHECK_EQ(s.n, strlen(index));
@@ -63,7 +65,7 @@ static void names(void)
 /* The strides agree with tg_attn_base(), and the two layouts differ. */
 static void bases(void)
 {
-    tg_qkv_view a = {.B = 2, .T = 3, .C = 8, .H = 4};
+    tg_qkv_view a = tg_attn_shape_of(2, 3, 8, 4);
     size_t differ = 0;
 
     for (size_t b = 0; b < 2; b++)
@@ -93,12 +95,13 @@ static void small_model(tg_model *m)
 
 static tg_stage_scratch scratch_of(tg_arena *arena, const tg_attn_layers *n)
 {
+    const tg_qkv_view shape = tg_attn_layers_shape(n);
     tg_stage_scratch scratch;
     tg_err err = {0};
 
-    tg_stage_scratch_place(arena, &scratch, n->B, n->T, n->C, n->H);
+    tg_stage_scratch_place(arena, &scratch, &shape);
     CHECK_OK(tg_arena_alloc(arena, &err), &err);
-    tg_stage_scratch_place(arena, &scratch, n->B, n->T, n->C, n->H);
+    tg_stage_scratch_place(arena, &scratch, &shape);
     return scratch;
 }
 
@@ -122,16 +125,16 @@ static void check_slices(tg_stage_scratch *scratch, tg_attn_layer *layer)
 }
 
 /* x w + bias is qkv, up to the rounding of the fast product. */
-static void check_input(tg_stage_scratch *scratch, const tg_attn_layer *layer)
+static void check_input(tg_stage_scratch *scratch, const tg_attn_layer *layer, const tg_model *m)
 {
     static double x[T * C], w[C * 3 * C], bias[3 * C], qkv[T * 3 * C];
 
     tg_stage_fill(scratch, TG_ATTN_X, layer, &all);
     memcpy(x, scratch->values, sizeof x);
     for (size_t i = 0; i < C * 3 * C; i++)
-        w[i] = (double)layer->w_qkv[i];
+        w[i] = (double)tg_model_weight(m, TG_QKV_W, layer->number)[i];
     for (size_t i = 0; i < 3 * C; i++)
-        bias[i] = (double)layer->b_qkv[i];
+        bias[i] = (double)tg_model_weight(m, TG_QKV_B, layer->number)[i];
     tg_linear_forward_ref64(qkv, x, w, bias, T, C, 3 * C);
     tg_stage_fill(scratch, TG_ATTN_QKV, layer, &all);
     for (size_t i = 0; i < T * 3 * C; i++) {
@@ -190,14 +193,13 @@ static void stages_of_a_model(void)
     small_model(&m);
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
     scratch = scratch_of(&arena, &layers);
-    tg_attention_place(&more, &attention, T, D);
+    tg_attention_place(&more, &attention, T, D, 1);
     CHECK_OK(tg_arena_alloc(&more, &err), &err);
-    tg_attention_place(&more, &attention, T, D);
+    tg_attention_place(&more, &attention, T, D, 1);
     while (tg_attn_layers_next(&layers, &layer)) {
         check_slices(&scratch, &layer);
-        check_input(&scratch, &layer);
-        tg_attention_forward(att, lse, layer.qkv,
-                             &(tg_attention){.B = 1, .T = T, .C = C, .H = H, .scratch = &attention});
+        check_input(&scratch, &layer, &m);
+        fused_qkv_forward(att, lse, layer.qkv, &(tg_attention){FUSED_QKV(1, T, C, H), .scratch = &attention});
         check_output(&scratch, &layer, att);
     }
     CHECK_EQ(layers.next, L);
@@ -334,7 +336,7 @@ static void archive_of_one_stage(void)
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
     const tg_dump_settings what = {.stage = TG_ATTN_PROBS, .text_size = 1};
     float x[3 * 2 * 5 * 6];
-    const tg_qkv_view view = {2, 5, 6, 3, 18, x, x + 6, x + 12, TG_ATTN_BTHD};
+    const tg_qkv_view view = {2, 5, 6, 3, 3, 2, 18, 18, 18, x, x + 6, x + 12, TG_ATTN_BTHD};
     tg_attn_layers layers;
     tg_dump_difference d = {0};
     tg_dump dump;
@@ -370,7 +372,7 @@ static void archive_of_one_stage(void)
 static void archive_is_finite(void)
 {
     const float q[] = {1e20F, 1e20F, 1, 1}, v[] = {1, 2, 3, 4};
-    const tg_qkv_view view = {1, 4, 1, 1, 1, q, q, v, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, 4, 1, 1, 1, 1, 1, 1, 1, q, q, v, TG_ATTN_BTHD};
     const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
     const tg_attn_filter no_layer = {1, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     tg_attn_layers layers;
@@ -389,7 +391,7 @@ static void archive_is_finite(void)
 static void too_large(void)
 {
     const float x = 1;
-    const tg_qkv_view view = {1, SIZE_MAX / 64, 1, 1, 1, &x, &x, &x, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, SIZE_MAX / 64, 1, 1, 1, 1, 1, 1, 1, &x, &x, &x, TG_ATTN_BTHD};
     const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
     tg_attn_layers layers;
     tg_err err = {0};

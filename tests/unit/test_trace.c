@@ -81,8 +81,18 @@ static void equals_the_walk(void)
 
     check_fill(qkv, B * T * STRIDE, 3, 4);
     for (size_t H = 1; H <= 12; H++) {
-        const tg_qkv_view view = {
-            .B = B, .T = T, .C = C, .H = H, .stride = STRIDE, .q = qkv, .k = qkv + C, .v = qkv + 2 * C};
+        const tg_qkv_view view = {.B = B,
+                                  .T = T,
+                                  .C = C,
+                                  .H = H,
+                                  .KV = H,
+                                  .D = C / H,
+                                  .ldq = STRIDE,
+                                  .ldk = STRIDE,
+                                  .ldv = STRIDE,
+                                  .q = qkv,
+                                  .k = qkv + C,
+                                  .v = qkv + 2 * C};
         struct setting s;
 
         if (C % H != 0)
@@ -117,7 +127,18 @@ enum { T = 5, H = 2, D = 3, C = H * D };
 
 static tg_qkv_view view_of(const float *x)
 {
-    return (tg_qkv_view){.B = 1, .T = T, .C = C, .H = H, .stride = 3 * C, .q = x, .k = x + C, .v = x + 2 * C};
+    return (tg_qkv_view){.B = 1,
+                         .T = T,
+                         .C = C,
+                         .H = H,
+                         .KV = H,
+                         .D = C / H,
+                         .ldq = 3 * C,
+                         .ldk = 3 * C,
+                         .ldv = 3 * C,
+                         .q = x,
+                         .k = x + C,
+                         .v = x + 2 * C};
 }
 
 /* The gradient of att . weights for query i and head h, by the reference. */

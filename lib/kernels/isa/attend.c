@@ -426,6 +426,6 @@ void ISA_NAME(attend_backward)(const tg_attend *op, float *work)
     memset(b.dk, 0, 2 * P * Dp * sizeof(float));
     for (size_t q0 = 0; q0 < keys; q0 += QB)
         backward_block(op, &b, q0, tg_size_min(QB, keys - q0));
-    unpack_rows(op->dk, op->ldk, b.dk, Dp, keys, D);
-    unpack_rows(op->dv, op->ldv, b.dv, Dp, keys, D);
+    unpack_rows(op->dk, op->lddk, b.dk, Dp, keys, D);
+    unpack_rows(op->dv, op->lddv, b.dv, Dp, keys, D);
 }

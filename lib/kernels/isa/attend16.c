@@ -42,6 +42,8 @@ static tg_attend widened(const tg_attend16 *op, float *work, float **rest)
                       .ldk = D,
                       .ldv = D,
                       .ldo = D,
+                      .lddk = D,
+                      .lddv = D,
                       .keep = op->keep,
                       .context = op->context};
 
@@ -77,8 +79,8 @@ void ISA_NAME(attend16_backward)(const tg_attend16 *op, float *work)
     wide.dv = wide.dk + T * D;
     ISA_NAME(attend_backward)(&wide, wide.dv + T * D);
     narrow(op->dq, op->ldq, wide.dq, T, D);
-    narrow(op->dk, op->ldk, wide.dk, T, D);
-    narrow(op->dv, op->ldv, wide.dv, T, D);
+    narrow(op->dk, op->lddk, wide.dk, T, D);
+    narrow(op->dv, op->lddv, wide.dv, T, D);
 }
 
 #endif

@@ -331,6 +331,6 @@ void ISA_NAME(attend16_backward)(const tg_attend16 *op, float *work)
     for (size_t q0 = 0; q0 < T; q0 += QB)
         backward_block(op, &b, q0, tg_size_min(QB, T - q0));
     end_tiles();
-    unpack_rows(op->dk, op->ldk, b.dk, Dp, T, D, op->scale);
-    unpack_rows(op->dv, op->ldv, b.dv, Dp, T, D, 1);
+    unpack_rows(op->dk, op->lddk, b.dk, Dp, T, D, op->scale);
+    unpack_rows(op->dv, op->lddv, b.dv, Dp, T, D, 1);
 }

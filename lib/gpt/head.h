@@ -1,0 +1,21 @@
+/*
+ * head: from the residual stream to logits or losses, and back: logits = norm(x) W^T (+ b), with the norm of
+ * the model's family.
+ */
+#ifndef TG_GPT_HEAD_H
+#define TG_GPT_HEAD_H
+
+#include "lib/gpt/acts.h"
+
+/* logits [rows,V] of rows of x, which may be any that is of the residual stream; not in bf16. */
+void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows);
+
+/* The losses [N] of all of a->x; if gradients are bound, also the gradient of scale * (their sum), of the
+ * norm's output.  a->logits is used. */
+void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float scale);
+
+/* To the gradient of a->x: from that of the logits of its rows from `first` on; or of tg_head_losses(). */
+void tg_head_backward(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows);
+void tg_head_losses_backward(tg_acts *a);
+
+#endif
