@@ -79,6 +79,7 @@
 #include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
 #include "lib/gpt/stream.h"
+#include "lib/gpt/window_map.h"
 #include "lib/gpt/windows.h"
 #include "lib/bpe/bpe.h"
 #include "lib/text/bare_ids.h"

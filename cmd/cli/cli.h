@@ -102,6 +102,43 @@ typedef struct cli_option {
     bool *given;         /* set to true when the option is given; may be NULL */
 } cli_option;
 
+/*
+ * A row of the table, by its type.  The letter is 0 for none.  After the help may come  .given = &x.  A value
+ * of another C type than the option's is a compiler's warning, except of an enum.
+ */
+#define CLI_FLAG_OPTION(letter, name, value, ...)                                                            \
+    CLI_OPTION(CLI_FLAG, letter, name, CLI_VALUE(bool, value), NULL, 0, 0, __VA_ARGS__)
+#define CLI_TEXT_OPTION(letter, name, value, metavar, ...)                                                   \
+    CLI_OPTION(CLI_TEXT, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_INPUT_OPTION(letter, name, value, metavar, ...)                                                  \
+    CLI_OPTION(CLI_INPUT, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_MODEL_OPTION(letter, name, value, metavar, ...)                                                  \
+    CLI_OPTION(CLI_MODEL, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_OUTPUT_OPTION(letter, name, value, metavar, ...)                                                 \
+    CLI_OPTION(CLI_OUTPUT, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_APPEND_OPTION(letter, name, value, metavar, ...)                                                 \
+    CLI_OPTION(CLI_APPEND, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_TEXTS_OPTION(letter, name, value, metavar, ...)                                                  \
+    CLI_OPTION(CLI_TEXTS, letter, name, CLI_VALUE(cli_texts, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_SIZE_OPTION(letter, name, value, metavar, min, max, ...)                                         \
+    CLI_OPTION(CLI_SIZE, letter, name, CLI_VALUE(size_t, value), metavar, min, max, __VA_ARGS__)
+#define CLI_U64_OPTION(letter, name, value, metavar, ...)                                                    \
+    CLI_OPTION(CLI_U64, letter, name, CLI_VALUE(uint64_t, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_NUMBER_OPTION(letter, name, value, metavar, min, max, ...)                                       \
+    CLI_OPTION(CLI_NUMBER, letter, name, CLI_VALUE(double, value), metavar, min, max, __VA_ARGS__)
+#define CLI_CHOICE_OPTION(letter, name, value, choices, ...)                                                 \
+    CLI_OPTION(CLI_CHOICE, letter, name, CLI_VALUE(size_t, value), choices, 0, 0, __VA_ARGS__)
+#define CLI_ENUM_OPTION(letter, name, value, choices, ...)                                                   \
+    CLI_OPTION(CLI_ENUM, letter, name, value, choices, 0, 0, __VA_ARGS__)
+
+/* What these are made of. */
+#define CLI_OPTION(kind, key, word, at, what, from, to, ...)                                                 \
+    {                                                                                                        \
+        .letter = key, .name = word, .type = kind, .value = at, .metavar = what, .min = from, .max = to,     \
+        .help = __VA_ARGS__                                                                                  \
+    }
+#define CLI_VALUE(ctype, value) (true ? (value) : (ctype *)NULL)
+
 typedef struct cli_tool {
     const char *name;     /* "tg-sample" */
     const char *usage;    /* "[-m MODEL] [-p TEXT] [OPTION]..." */
@@ -215,10 +252,8 @@ typedef enum cli_content {
 /* --force, which each tool with an output has: it replaces whatever is there. */
 extern bool cli_force;
 #define CLI_FORCE(letter)                                                                                    \
-    {                                                                                                        \
-        letter, "force", CLI_FLAG, &cli_force, NULL,                                                         \
-            "replace the output's FILE even if it is a trained model, or of another kind", 0, 0, NULL        \
-    }
+    CLI_FLAG_OPTION(letter, "force", &cli_force,                                                             \
+                    "replace the output's FILE even if it is a trained model, or of another kind")
 
 /*
  * Check that an output of this content may replace what is at `path`, or --force says so.  An empty file is
@@ -392,10 +427,8 @@ void cli_command_add(char *command, size_t size, const char *word);
 
 /* A tool's option for the number of threads, on which `what` does not depend. */
 #define CLI_THREADS(value, what)                                                                             \
-    {                                                                                                        \
-        0, "threads", CLI_SIZE, value, "N",                                                                  \
-            "number of threads, which does not change " what "; 0 for one per processor", 0, 1024, NULL      \
-    }
+    CLI_SIZE_OPTION(0, "threads", value, "N", 0, 1024,                                                       \
+                    "number of threads, which does not change " what "; 0 for one per processor")
 
 /* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
  * per processor, or OMP_NUM_THREADS is no such number. */

@@ -13,9 +13,8 @@ static volatile sig_atomic_t muted;
 static volatile sig_atomic_t line_open; /* the cursor is at the end of a redrawn line */
 static bool quiet;
 
-const cli_option cli_quiet_option = {
-    'q', "quiet", CLI_FLAG, &quiet, NULL, "print no notes and no progress; errors and warnings stay",
-    0,   0,       NULL};
+const cli_option cli_quiet_option =
+    CLI_FLAG_OPTION('q', "quiet", &quiet, "print no notes and no progress; errors and warnings stay");
 
 void cli_set_tool_name(const char *name)
 {

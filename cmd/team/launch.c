@@ -1,4 +1,4 @@
-/* team: how a process was started, and what all processes settle. */
+/* team: how a process was started, and what all processes agree on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -138,20 +138,20 @@ int team_exit(int code)
     return code;
 }
 
-/* ---- what all settle */
+/* ---- what all agree on */
 
 /* The message of member `from`, to all. */
-static void spread_error(const tg_team *team, size_t from, tg_err *err)
+static void broadcast_error(const tg_team *team, size_t from, tg_err *err)
 {
     static tg_err all; /* the one that is sent */
-    static size_t offset[TG_TEAM_MAX + 1];
+    static size_t first[TG_TEAM_MAX + 1];
     char name[128];
 
     for (size_t i = 0; i <= team->size; i++)
-        offset[i] = i > from ? sizeof all : 0;
+        first[i] = i > from; /* only `from` has an element */
     if (team->rank == from)
         all = *err;
-    tg_team_share(team, &all, offset);
+    tg_team_allgather_arrays(team, &(tg_gather){.all = &all, .bytes = sizeof all, .first = first}, 1);
     if (team->rank == from)
         return;
     *err = all;
@@ -166,10 +166,10 @@ tg_status team_settle(const tg_team *team, tg_status status, tg_err *err)
     if (team->size == 1)
         return status;
     failed[team->rank] = status != TG_OK;
-    tg_team_share_even(team, failed, 1);
+    tg_team_allgather(team, failed, team->size, 1);
     for (size_t i = 0; i < team->size; i++)
         if (failed[i]) {
-            spread_error(team, i, err);
+            broadcast_error(team, i, err);
             return err->code;
         }
     return TG_OK;
@@ -184,7 +184,7 @@ tg_status team_compare(const tg_team *team, const char *word, const char *does, 
     if (team->size == 1)
         return TG_OK;
     snprintf(words[team->rank], TEAM_WORD, "%s", word);
-    tg_team_share_even(team, words, TEAM_WORD);
+    tg_team_allgather(team, words, team->size, TEAM_WORD);
     for (size_t i = 1; i < team->size; i++)
         if (strcmp(words[i], words[0]) != 0) {
             team_name(name, sizeof name, i);

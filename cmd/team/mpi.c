@@ -20,7 +20,7 @@
 
 /* ---- the thread */
 
-/* Everybody tells everybody where it runs. */
+/* Every process gets to know where each runs. */
 static void meet(void)
 {
     struct process own = {.pid = getpid()};
@@ -33,20 +33,6 @@ static void meet(void)
     if (sched_getaffinity(0, sizeof own.processors, &own.processors) != 0)
         CPU_ZERO(&own.processors);
     MPI_Allgather(&own, sizeof own, MPI_BYTE, team_w.process, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
-}
-
-static void allocate(void)
-{
-    const size_t n = (size_t)team_w.size;
-
-    team_w.process = calloc(n, sizeof *team_w.process);
-    team_w.in = calloc(n, sizeof *team_w.in);
-    team_w.out = calloc(n, sizeof *team_w.out);
-    team_w.beat_out = calloc(n, sizeof(MPI_Request));
-    team_w.beat_in = calloc(n, sizeof(MPI_Request));
-    team_w.heard = calloc(n, sizeof *team_w.heard);
-    team_w.gone = calloc(n, sizeof *team_w.gone);
-    team_w.left = calloc(n, sizeof *team_w.left);
 }
 
 static tg_status join(tg_err *err)
@@ -65,16 +51,15 @@ static tg_status join(tg_err *err)
                        ", knows %d: start it with that MPI's mpirun",
                        team_w.launch.size, team_w.launch.by, team_w.size);
     }
-    allocate();
-    if (!team_w.process || !team_w.in || !team_w.out || !team_w.beat_out || !team_w.beat_in ||
-        !team_w.heard || !team_w.gone || !team_w.left)
+    team_w.process = calloc((size_t)team_w.size, sizeof *team_w.process);
+    team_w.peer = calloc((size_t)team_w.size, sizeof *team_w.peer);
+    if (!team_w.process || !team_w.peer)
         return tg_fail_memory(err, (size_t)team_w.size * sizeof *team_w.process, "the processes");
     meet();
     team_w.awake = cli_now();
-    for (int i = 0; i < team_w.size; i++) {
-        team_w.heard[i] = team_w.awake;
-        team_w.beat_out[i] = team_w.beat_in[i] = MPI_REQUEST_NULL;
-    }
+    for (int i = 0; i < team_w.size; i++)
+        team_w.peer[i] =
+            (struct peer){.heard = team_w.awake, .beat_out = MPI_REQUEST_NULL, .beat_in = MPI_REQUEST_NULL};
     team_expect_beats();
     return TG_OK;
 }

@@ -23,11 +23,20 @@ struct process {
     cpu_set_t processors;
 };
 
-/* What processes tell the first one, and it them, while they live: BEAT.  At the end: LEAVING, by the first
+/* What processes send the first one, and it them, while they live: BEAT.  At the end: LEAVING, by the first
  * one, and as the last word BYE.  LOST: who. */
 enum word { BEAT, LEAVING, BYE, LOST };
 struct beat {
     int word, who;
+};
+
+/* The signs of life to and from a process. */
+struct peer {
+    struct beat out, in;
+    MPI_Request beat_out, beat_in;
+    double heard; /* when */
+    double left;  /* when it began to leave; 0: it has not */
+    bool gone;    /* has said goodbye */
 };
 
 /* The groups of a flow that are under way, as a ring. */
@@ -54,13 +63,9 @@ typedef struct team_wire {
     struct under_way way;
     tg_message *messages;          /* of a group */
     size_t list, requests, groups; /* that there is room for */
-    struct beat *out, *in;         /* [size] to and from each */
-    MPI_Request *beat_out, *beat_in;
-    double *heard; /* [size] when */
-    bool *gone;    /* [size] has said goodbye */
-    double *left;  /* [size] when it began to leave; 0: it has not */
-    bool busy;     /* with a flow */
-    double beaten, looked, awake;
+    struct peer *peer;             /* [size] */
+    bool busy;                     /* with a flow */
+    double beaten, looked, awake;  /* when it last did so */
     /* of the start */
     team_launch launch;
     tg_status status;
@@ -86,7 +91,7 @@ _Noreturn void team_failed(int who, int error);
 _Noreturn void team_end_all(void);
 
 void team_expect_beats(void); /* once, at the beginning */
-void team_live(void);         /* tell and hear signs of life, as often as that is due: call it all the time */
+void team_live(void);         /* send and hear signs of life, as often as that is due: call it all the time */
 void team_say_goodbye(void);  /* and wait until all have */
 
 /* ---- mpi_flow.c: messages */

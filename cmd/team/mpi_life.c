@@ -1,9 +1,11 @@
 /*
  * team: which processes live.
  *
- * Every second or so each process tells the first one that it lives, and is told the same.  Who is silent for
- * too long is lost, and so is a process of this machine that does not exist any more.  The first process
- * names the lost one, and ends the others.
+ * mpirun ends a run when it sees one of its processes die.  Of a process that is stopped or not reached any
+ * more, or that dies unseen (below a script; with srun), neither MPICH nor Open MPI takes notice, and the
+ * others would wait for ever.  So every second or so each process sends the first one a sign of life, and
+ * gets the same from it.  Who is silent for too long is lost, and so is a process of this machine that does
+ * not exist any more.  The first process names the lost one, and ends the others.
  */
 #define _GNU_SOURCE /* cpu_set_t */
 #include <errno.h>
@@ -45,26 +47,27 @@ static bool beats_are_out(void)
     bool all = true;
 
     for (int i = 0; i < team_w.size; i++) {
+        MPI_Request *out = &team_w.peer[i].beat_out;
         int done = 1;
 
-        if (team_w.beat_out[i] != MPI_REQUEST_NULL)
-            MPI_Test(&team_w.beat_out[i], &done, MPI_STATUS_IGNORE);
+        if (*out != MPI_REQUEST_NULL)
+            MPI_Test(out, &done, MPI_STATUS_IGNORE);
         all &= done != 0;
     }
     return all;
 }
 
-/* Tell the others who is lost: they end without a word.  A process that does not get this message notices the
+/* Send the others who is lost: they end without a word.  A process that does not get this message notices the
  * loss by its own timeout. */
-static void tell_lost(int who)
+static void send_lost(int who)
 {
     static struct beat lost;
 
     lost = (struct beat){LOST, who};
     (void)beats_are_out();
     for (int i = 1; i < team_w.size; i++)
-        if (i != who && team_w.beat_out[i] == MPI_REQUEST_NULL)
-            MPI_Isend(&lost, sizeof lost, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &team_w.beat_out[i]);
+        if (i != who && team_w.peer[i].beat_out == MPI_REQUEST_NULL)
+            MPI_Isend(&lost, sizeof lost, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &team_w.peer[i].beat_out);
     for (int times = 0; times < 50 && !beats_are_out(); times++)
         nap(10 * 1000 * 1000);
 }
@@ -83,7 +86,7 @@ static _Noreturn void lose(int who, const char *what)
     cli_say("%s %s: all end; the same command goes on from the last save", name, what);
     cli_mute(true); /* mpirun's signals, now, are no requests to save */
     if (team_w.rank == 0)
-        tell_lost(who);
+        send_lost(who);
     team_end_all();
 }
 
@@ -120,8 +123,9 @@ bool team_is_done(MPI_Request *request, int who, int bytes)
 
 static void expect_beat(int from)
 {
-    MPI_Irecv(&team_w.in[from], sizeof team_w.in[from], MPI_BYTE, from, TAG_BEAT, MPI_COMM_WORLD,
-              &team_w.beat_in[from]);
+    struct peer *p = &team_w.peer[from];
+
+    MPI_Irecv(&p->in, sizeof p->in, MPI_BYTE, from, TAG_BEAT, MPI_COMM_WORLD, &p->beat_in);
 }
 
 /* The processes that this one watches: the first watches all others, these the first. */
@@ -144,28 +148,30 @@ void team_expect_beats(void)
 static void hear(double now)
 {
     for (int i = watched_from(); i < watched_to(); i++) {
-        if (team_w.beat_in[i] == MPI_REQUEST_NULL ||
-            !team_is_done(&team_w.beat_in[i], i, sizeof team_w.in[i]))
+        struct peer *p = &team_w.peer[i];
+
+        if (p->beat_in == MPI_REQUEST_NULL || !team_is_done(&p->beat_in, i, sizeof p->in))
             continue;
-        team_w.heard[i] = now;
-        if (team_w.in[i].word == LOST)
+        p->heard = now;
+        if (p->in.word == LOST)
             team_end_all();
-        team_w.gone[i] = team_w.in[i].word == BYE;
-        if (team_w.in[i].word != BEAT && team_w.left[i] <= 0)
-            team_w.left[i] = now;
-        if (!team_w.gone[i])
+        p->gone = p->in.word == BYE;
+        if (p->in.word != BEAT && p->left <= 0)
+            p->left = now;
+        if (!p->gone)
             expect_beat(i);
     }
 }
 
-static void tell(enum word word)
+static void send_beats(enum word word)
 {
     for (int i = watched_from(); i < watched_to(); i++) {
-        if (team_w.beat_out[i] != MPI_REQUEST_NULL && !team_is_done(&team_w.beat_out[i], i, -1))
+        struct peer *p = &team_w.peer[i];
+
+        if (p->beat_out != MPI_REQUEST_NULL && !team_is_done(&p->beat_out, i, -1))
             continue;
-        team_w.out[i].word = (int)word;
-        MPI_Isend(&team_w.out[i], sizeof team_w.out[i], MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD,
-                  &team_w.beat_out[i]);
+        p->out.word = (int)word;
+        MPI_Isend(&p->out, sizeof p->out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &p->beat_out);
     }
 }
 
@@ -181,14 +187,15 @@ static void look(double now)
 
     snprintf(what, sizeof what, "has not answered for %.0f s", team_w.timeout);
     for (int i = watched_from(); i < watched_to(); i++) {
-        if (team_w.busy && team_w.left[i] > 0 &&
-            now - team_w.left[i] > team_w.timeout) /* and its messages do not come */
+        const struct peer *p = &team_w.peer[i];
+
+        if (team_w.busy && p->left > 0 && now - p->left > team_w.timeout) /* and its messages do not come */
             lose(i, "has left");
-        if (team_w.gone[i])
+        if (p->gone)
             continue;
         if (here(i) && kill((pid_t)team_w.process[i].pid, 0) != 0 && errno == ESRCH)
             lose(i, "has ended");
-        if (now - team_w.heard[i] > team_w.timeout)
+        if (now - p->heard > team_w.timeout)
             lose(i, what);
     }
 }
@@ -199,7 +206,7 @@ void team_live(void)
 
     if (now - team_w.awake > team_w.timeout / 4) /* this process itself was stopped: the others may live */
         for (int i = 0; i < team_w.size; i++)
-            team_w.heard[i] = now;
+            team_w.peer[i].heard = now;
     team_w.awake = now;
     if (now - team_w.looked < LOOK_SECONDS)
         return;
@@ -208,7 +215,7 @@ void team_live(void)
     look(now);
     if (now - team_w.beaten >= (team_w.timeout < 10 ? team_w.timeout / 10 : 1)) {
         team_w.beaten = now;
-        tell(BEAT);
+        send_beats(BEAT);
     }
 }
 
@@ -227,7 +234,7 @@ static bool all_are_gone(void)
     bool all = true;
 
     for (int i = watched_from(); i < watched_to(); i++)
-        all &= team_w.gone[i];
+        all &= team_w.peer[i].gone;
     return all;
 }
 
@@ -250,12 +257,12 @@ void team_say_goodbye(void)
 {
     let_beats_out();
     if (team_w.rank == 0) {
-        tell(LEAVING);
+        send_beats(LEAVING);
         hear_goodbyes();
         let_beats_out();
-        tell(BYE);
+        send_beats(BYE);
     } else {
-        tell(BYE);
+        send_beats(BYE);
         hear_goodbyes();
     }
     let_beats_out();

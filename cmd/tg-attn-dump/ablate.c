@@ -239,8 +239,8 @@ static tg_status run(const attn_options *o, tg_err *err)
 /* ---- the job */
 
 static const cli_option own[] = {
-    {0, "ablate", CLI_TEXT, &wanted, "L.H,...|all",
-     "the change in loss without these heads, or without each in turn", 0, 0, NULL},
+    CLI_TEXT_OPTION(0, "ablate", &wanted, "L.H,...|all",
+                    "the change in loss without these heads, or without each in turn"),
 };
 static const char *const accepts[] = {"model",  "prompt",    "layer",   "head", "heads",
                                       "format", "no-header", "threads", NULL};

@@ -87,8 +87,9 @@ static tg_status run(const attn_options *o, tg_err *err)
 /* ---- the job */
 
 static const cli_option own[] = {
-    {'o', "output", CLI_OUTPUT, &output, "FILE",
-     "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output", 0, 0, NULL},
+    CLI_OUTPUT_OPTION(
+        'o', "output", &output, "FILE",
+        "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output"),
     CLI_FORCE(0),
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "heads",

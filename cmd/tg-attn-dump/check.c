@@ -218,10 +218,10 @@ static int check(const attn_options *o)
 }
 
 static const cli_option own[] = {
-    {0, "check", CLI_INPUT, &path, "FILE", "recompute the dump in FILE, and compare it element by element", 0,
-     0, NULL},
-    {0, "tolerance", CLI_NUMBER, &tolerance, "X",
-     "with --check: maximum difference that counts as equal; relative for numbers above 1", 0, 1, NULL},
+    CLI_INPUT_OPTION(0, "check", &path, "FILE",
+                     "recompute the dump in FILE, and compare it element by element"),
+    CLI_NUMBER_OPTION(0, "tolerance", &tolerance, "X", 0, 1,
+                      "with --check: maximum difference that counts as equal; relative for numbers above 1"),
 };
 static const char *const accepts[] = {"model", "example", "qkv", "threads", NULL};
 

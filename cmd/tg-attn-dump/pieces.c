@@ -177,8 +177,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 static bool wanted;
 
 static const cli_option own[] = {
-    {0, "pieces", CLI_FLAG, &wanted, NULL, "print the tokens: position, id, bytes of the text, text", 0, 0,
-     NULL},
+    CLI_FLAG_OPTION(0, "pieces", &wanted, "print the tokens: position, id, bytes of the text, text"),
 };
 static const char *const accepts[] = {"model", "prompt", "format", "no-header", "threads", NULL};
 

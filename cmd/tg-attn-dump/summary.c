@@ -259,7 +259,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 static bool wanted;
 
 static const cli_option own[] = {
-    {0, "summary", CLI_FLAG, &wanted, NULL, "print a line of statistics per head", 0, 0, NULL},
+    CLI_FLAG_OPTION(0, "summary", &wanted, "print a line of statistics per head"),
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv",       "layer",   "head",
                                       "query", "heads",  "format",  "no-header", "threads", NULL};

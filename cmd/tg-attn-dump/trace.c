@@ -163,16 +163,16 @@ static tg_status run(const attn_options *o, tg_err *err)
 /* ---- the job */
 
 static const cli_option own[] = {
-    {0, "trace", CLI_TEXT, &given.element, "B,H,I,J", "derive this score step by step; B,I,J with one head",
-     0, 0, NULL},
-    {0, "through", CLI_CHOICE, &given.through, "att|out",
-     "continue the trace to the weighted sum, or to the output projection", 0, 0, NULL},
-    {0, "channel", CLI_TEXT, &given.channel, "D[,C]",
-     "trace channel D of the head's weighted sum, and C of the output", 0, 0, NULL},
-    {0, "backward", CLI_FLAG, &given.backward, NULL, "trace the score's gradient as well", 0, 0, NULL},
-    {0, "target", CLI_TEXT, &given.target, "TOKEN",
-     "the token to predict next, whose loss --backward differentiates", 0, 0, NULL},
-    {0, "target-id", CLI_SIZE, &given.target_id, "ID", "the same, by its id", 0, INDEX_MAX, NULL},
+    CLI_TEXT_OPTION(0, "trace", &given.element, "B,H,I,J",
+                    "derive this score step by step; B,I,J with one head"),
+    CLI_CHOICE_OPTION(0, "through", &given.through, "att|out",
+                      "continue the trace to the weighted sum, or to the output projection"),
+    CLI_TEXT_OPTION(0, "channel", &given.channel, "D[,C]",
+                    "trace channel D of the head's weighted sum, and C of the output"),
+    CLI_FLAG_OPTION(0, "backward", &given.backward, "trace the score's gradient as well"),
+    CLI_TEXT_OPTION(0, "target", &given.target, "TOKEN",
+                    "the token to predict next, whose loss --backward differentiates"),
+    CLI_SIZE_OPTION(0, "target-id", &given.target_id, "ID", 0, INDEX_MAX, "the same, by its id"),
 };
 static const char *const accepts[] = {"model", "prompt", "example", "qkv", "layer", "heads", "threads", NULL};
 

@@ -11,9 +11,9 @@
 tg_status eval_take_nothing(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
 {
     (void)rows;
-    (void)n;
     (void)err;
-    eval_show_progress(context);
+    if (n == 0)
+        eval_show_progress(context);
     return TG_OK;
 }
 
@@ -25,7 +25,8 @@ tg_status eval_take_logits(void *context, const tg_eval_row *rows, size_t n, tg_
     for (size_t i = 0; !status && i < n; i++)
         status = tg_logits_write(job->logits, rows[i].input, rows[i].logits, err);
     job->output_failed = status != TG_OK;
-    eval_show_progress(job);
+    if (n == 0)
+        eval_show_progress(job);
     return status;
 }
 

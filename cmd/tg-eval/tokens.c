@@ -149,6 +149,10 @@ tg_status eval_take_tokens(void *context, const tg_eval_row *rows, size_t n, tg_
     eval_job *job = context;
     tg_status status = TG_OK;
 
+    if (n == 0) {
+        eval_show_progress(job);
+        return TG_OK;
+    }
     if (job->first && !job->o->eot)
         status = print_first(job, rows[0].input, err);
     job->first = false;
@@ -157,6 +161,5 @@ tg_status eval_take_tokens(void *context, const tg_eval_row *rows, size_t n, tg_
         if (cli_stdout_failed())
             return tg_fail(err, TG_EIO, "cannot write to standard output"); /* cli_close_stdout() says why */
     }
-    eval_show_progress(job);
     return status;
 }

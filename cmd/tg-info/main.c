@@ -54,26 +54,27 @@ static int parse(int argc, char **argv, struct options *o)
 {
     info_options *show = &o->show;
     cli_option options[] = {
-        {'s', "stats", CLI_FLAG, &show->stats, NULL,
-         "also the least and the greatest number of each array, their mean and norm", 0, 0, NULL},
-        {'c', "check", CLI_FLAG, &show->check, NULL,
-         "check every byte: checksums, ids, and that all numbers are finite", 0, 0, NULL},
-        {'a', "all", CLI_FLAG, &show->all, NULL,
-         "list all arrays, also a model's, single numbers, the optimizer's and the tokenizer's", 0, 0, NULL},
-        {'l', "losses", CLI_FLAG, &o->losses, NULL,
-         "print only the losses of runs: a table and a plot, also of one; with -f tsv, all of them", 0, 0,
-         NULL},
-        {0, "svg", CLI_FLAG, &o->svg, NULL, "draw the losses of all files as an SVG image", 0, 0, NULL},
-        {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write that image to FILE, whose name ends in .svg",
-         0, 0, NULL},
+        CLI_FLAG_OPTION('s', "stats", &show->stats,
+                        "also the least and the greatest number of each array, their mean and norm"),
+        CLI_FLAG_OPTION('c', "check", &show->check,
+                        "check every byte: checksums, ids, and that all numbers are finite"),
+        CLI_FLAG_OPTION(
+            'a', "all", &show->all,
+            "list all arrays, also a model's, single numbers, the optimizer's and the tokenizer's"),
+        CLI_FLAG_OPTION(
+            'l', "losses", &o->losses,
+            "print only the losses of runs: a table and a plot, also of one; with -f tsv, all of them"),
+        CLI_FLAG_OPTION(0, "svg", &o->svg, "draw the losses of all files as an SVG image"),
+        CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
+                          "write that image to FILE, whose name ends in .svg"),
         CLI_FORCE(0),
-        {'f', "format", CLI_CHOICE, &o->format, "text|tsv|jsonl",
-         "text; the arrays as tab-separated values; or a JSON object for each file, in a line", 0, 0,
-         &o->format_given},
-        {'j', "json", CLI_FLAG, &show->json, NULL, "the same as --format jsonl", 0, 0, NULL},
-        {'t', "tsv", CLI_FLAG, &show->tsv, NULL, "the same as --format tsv", 0, 0, NULL},
-        {0, "no-header", CLI_FLAG, &show->no_header, NULL, "with --tsv: leave out the line of titles", 0, 0,
-         NULL},
+        CLI_CHOICE_OPTION(
+            'f', "format", &o->format, "text|tsv|jsonl",
+            "text; the arrays as tab-separated values; or a JSON object for each file, in a line",
+            .given = &o->format_given),
+        CLI_FLAG_OPTION('j', "json", &show->json, "the same as --format jsonl"),
+        CLI_FLAG_OPTION('t', "tsv", &show->tsv, "the same as --format tsv"),
+        CLI_FLAG_OPTION(0, "no-header", &show->no_header, "with --tsv: leave out the line of titles"),
         {0},
     };
     const cli_tool tool = {

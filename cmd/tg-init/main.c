@@ -40,15 +40,13 @@ static bool has_bare_ids(const struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        {'P', "preset", CLI_CHOICE, &o->preset, tg_config_presets(), "start from this preset", 0, 0, NULL},
-        {'o', "output", CLI_OUTPUT, &o->output, "FILE", "write to FILE instead of standard output", 0, 0,
-         NULL},
+        CLI_CHOICE_OPTION('P', "preset", &o->preset, tg_config_presets(), "start from this preset"),
+        CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE", "write to FILE instead of standard output"),
         CLI_FORCE('f'),
-        {'t', "tokenizer", CLI_MODEL, &o->tokenizer, "bytes|ids|FILE",
-         "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is none: as many "
-         "ids as --vocab-size, without text (default: bytes)",
-         0, 0, NULL},
-        {'s', "seed", CLI_U64, &o->seed, "N", "seed for the random weights", 0, 0, NULL},
+        CLI_MODEL_OPTION('t', "tokenizer", &o->tokenizer, "bytes|ids|FILE",
+                         "the model's tokenizer, from a file of any kind that tg-tokenize -t takes; 'ids' is "
+                         "none: as many ids as --vocab-size, without text (default: bytes)"),
+        CLI_U64_OPTION('s', "seed", &o->seed, "N", "seed for the random weights"),
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
         member(o, TG_CONFIG_N_HEAD, "N", "attention heads; their number must divide the width"),
         member(o, TG_CONFIG_N_EMBD, "N", "width: channels of an embedding"),

@@ -43,57 +43,50 @@ void tg_team_run(const tg_team *team, const tg_flow *flow)
 
 /* ---- small things, of all to all */
 
-struct sharing {
+struct gathering {
     const tg_team *team;
-    unsigned char *all;
-    const size_t *offset; /* NULL: `each` bytes of every member */
-    size_t each;
+    const tg_gather *array; /* one for each group */
 };
 
-static size_t offset_of(const struct sharing *s, size_t rank)
+static tg_message message_of(const tg_team *team, const tg_gather *a, size_t peer, bool send)
 {
-    return s->offset ? s->offset[rank] : rank * s->each;
+    const size_t member = send ? team->rank : peer;
+    size_t first, end;
+
+    if (a->first) {
+        first = a->first[member];
+        end = a->first[member + 1];
+    } else {
+        tg_team_part(team, member, a->n, &first, &end);
+    }
+    return (tg_message){peer, send, (unsigned char *)a->all + first * a->bytes, (end - first) * a->bytes};
 }
 
-static tg_message message_of(const struct sharing *s, size_t peer, bool send)
+static size_t list_gathering(void *context, size_t group, tg_message *messages)
 {
-    const size_t from = send ? s->team->rank : peer;
-    const size_t begin = offset_of(s, from);
-
-    return (tg_message){peer, send, s->all + begin, offset_of(s, from + 1) - begin};
-}
-
-static size_t list_sharing(void *context, size_t group, tg_message *messages)
-{
-    const struct sharing *s = context;
-    const size_t size = s->team->size;
+    const struct gathering *g = context;
+    const size_t rank = g->team->rank, size = g->team->size;
     size_t n = 0;
 
-    (void)group;
     for (size_t i = 1; i < size; i++) { /* each member begins with another peer */
-        messages[n++] = message_of(s, (s->team->rank + i) % size, true);
-        messages[n++] = message_of(s, (s->team->rank + size - i) % size, false);
+        messages[n++] = message_of(g->team, &g->array[group], (rank + i) % size, true);
+        messages[n++] = message_of(g->team, &g->array[group], (rank + size - i) % size, false);
     }
     return n;
 }
 
-static void share(struct sharing *s)
+void tg_team_allgather_arrays(const tg_team *team, const tg_gather *array, size_t arrays)
 {
-    tg_team_run(s->team, &(tg_flow){.groups = 1,
-                                    .window = 1,
-                                    .messages = 2 * (s->team->size - 1),
-                                    .list = list_sharing,
-                                    .context = s});
+    tg_team_run(team, &(tg_flow){.groups = arrays,
+                                 .window = arrays,
+                                 .messages = 2 * (team->size - 1),
+                                 .list = list_gathering,
+                                 .context = &(struct gathering){team, array}});
 }
 
-void tg_team_share(const tg_team *team, void *all, const size_t *offset)
+void tg_team_allgather(const tg_team *team, void *all, size_t n, size_t bytes)
 {
-    share(&(struct sharing){.team = team, .all = all, .offset = offset});
-}
-
-void tg_team_share_even(const tg_team *team, void *all, size_t each)
-{
-    share(&(struct sharing){.team = team, .all = all, .each = each});
+    tg_team_allgather_arrays(team, &(tg_gather){.all = all, .bytes = bytes, .n = n}, 1);
 }
 
 /* ---- one number */

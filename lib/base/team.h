@@ -1,7 +1,7 @@
 /*
  * team: processes that compute something together.
  *
- * Each member computes a part, and they tell each other what comes of it; lib/train says how they share a
+ * Each member computes a part and sends the others its results; lib/train says how they divide a
  * training step.  What is added in which order does not depend on the number of members.
  *
  * How messages travel is the caller's part: the library describes them as a flow.  A flow is a
@@ -70,11 +70,19 @@ void tg_team_range(const tg_team *team, size_t n, size_t *first, size_t *end);
 /* All groups of a flow, one after the other. */
 void tg_team_run(const tg_team *team, const tg_flow *flow);
 
-/* Every member has bytes offset[rank] .. offset[rank + 1] - 1 of `all`, and gets the others'. */
-void tg_team_share(const tg_team *team, void *all, const size_t *offset);
+/* Every member has its part (tg_team_range()) of all [n] elements of `bytes` bytes, and gets the others'. */
+void tg_team_allgather(const tg_team *team, void *all, size_t n, size_t bytes);
 
-/* The same with `each` bytes of every member. */
-void tg_team_share_even(const tg_team *team, void *all, size_t each);
+/* An array of which member m has the elements first[m] .. first[m + 1] - 1. */
+typedef struct tg_gather {
+    void *all;
+    size_t bytes;        /* of an element */
+    const size_t *first; /* [size + 1]; NULL: n elements, divided by tg_team_part() */
+    size_t n;
+} tg_gather;
+
+/* The same for several such arrays, at once. */
+void tg_team_allgather_arrays(const tg_team *team, const tg_gather *array, size_t arrays);
 
 /* The greatest of the members' numbers, returned to all: a signal to stop that reaches one member
  * stops all of them at the same step. */

@@ -10,6 +10,17 @@
 
 /* ---- set-up */
 
+/* What the members of a team send each other of a batch of windows. */
+struct scored_row {
+    tg_score score;
+    int64_t target;
+};
+
+struct scored {
+    size_t windows, n;
+    struct scored_row row[]; /* [n] */
+};
+
 struct placement {
     tg_eval *e;
     const tg_model *model;
@@ -35,16 +46,14 @@ static void place(tg_arena *arena, void *context)
     e->rows = tg_arena_take(arena, rows, sizeof *e->rows);
     e->top = tg_arena_take_rows(arena, rows, e->plan.top, sizeof *e->top);
     e->order = tg_arena_take_rows(arena, e->plan.top > 0 ? e->threads : 0, ids, sizeof *e->order);
-    e->told_rows = B * T;
-    if (e->plan.team->size > 1)
-        e->told = tg_arena_take_rows(arena, e->plan.team->size, 1 + e->told_rows, sizeof *e->told);
+    tg_window_map_place(
+        arena, &e->map, e->plan.team,
+        tg_size_add_sat(sizeof(struct scored), tg_size_mul_sat(B * T, sizeof(struct scored_row))));
 }
 
 tg_status tg_eval_open(tg_eval *e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
 {
     *e = (tg_eval){.model = model, .plan = *plan, .threads = tg_threads()};
-    if (!plan->team)
-        e->plan.team = &tg_team_alone;
     return tg_arena_build(&e->arena, place, &(struct placement){e, model}, err);
 }
 
@@ -121,48 +130,36 @@ static void score_rows(tg_eval *e, const float *logits, const int32_t *inputs, c
                       &(struct scoring){e, logits, inputs, targets});
 }
 
-static tg_status add_row(tg_eval *e, const tg_score *score, int32_t target, tg_err *err)
+static bool is_finite(const tg_score *score)
+{
+    return isfinite(score->entropy) && isfinite(score->log_prob);
+}
+
+static tg_status add_row(tg_eval *e, const struct scored_row *row, tg_err *err)
 {
     tg_eval_sums *sums = &e->sums;
 
-    if (!isfinite(score->entropy) || !isfinite(score->log_prob))
+    if (!is_finite(&row->score))
         return tg_fail(err, TG_EDATA, "the logits of token %llu are not finite",
                        (unsigned long long)sums->scored);
-    if (target < 0)
+    if (row->target < 0)
         return TG_OK;
     sums->scored++;
-    sums->bytes += tg_eval_token_bytes(e->model->tokenizer, target);
-    sums->right += score->rank == 1;
-    sums->log_prob += score->log_prob;
-    sums->entropy += score->entropy;
+    sums->bytes += tg_eval_token_bytes(e->model->tokenizer, (int32_t)row->target);
+    sums->right += row->score.rank == 1;
+    sums->log_prob += row->score.log_prob;
+    sums->entropy += row->score.entropy;
     return TG_OK;
 }
 
-static tg_status add_rows(tg_eval *e, size_t n, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < n; i++)
-        status = add_row(e, &e->rows[i].score, e->rows[i].target, err);
-    return status;
-}
-
-/* What a member has told, after the number of its rows. */
-static tg_eval_told *told_by(const tg_eval *e, size_t member)
-{
-    return e->told + member * (1 + e->told_rows);
-}
-
-/* In a team rows are told, and added up later. */
-static void tell_rows(tg_eval *e, size_t n)
-{
-    tg_eval_told *told = told_by(e, e->plan.team->rank) + 1;
-
-    for (size_t i = 0; i < n; i++)
-        told[e->told_n++] = (tg_eval_told){e->rows[i].score, e->rows[i].target};
-}
-
 /* ---- a batch of windows */
+
+struct run {
+    tg_eval *e;
+    tg_eval_take *take;
+    void *context;
+    bool finite; /* all scores so far: nobody takes the others, and add_row() fails */
+};
 
 static void run_pass(tg_pass *p, const tg_window_batch *w)
 {
@@ -173,116 +170,64 @@ static void run_pass(tg_pass *p, const tg_window_batch *w)
 }
 
 /* Rows first .. end - 1 of the batch. */
-static tg_status take_rows(tg_eval *e, const tg_window_batch *w, size_t first, size_t end, tg_eval_take *take,
-                           void *context, tg_err *err)
+static tg_status take_rows(struct run *r, const tg_window_batch *w, size_t first, size_t end,
+                           struct scored *scored, tg_err *err)
 {
+    tg_eval *e = r->e;
     const size_t block = tg_pass_logits_rows(&e->pass);
     tg_status status = TG_OK;
 
-    for (size_t r = first, n; !status && r < end; r += n) {
-        n = tg_size_min(block, end - r);
-        score_rows(e, tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, r), n), w->inputs + r,
-                   w->targets + r, n);
-        if (e->told)
-            tell_rows(e, n);
-        else if (!(status = add_rows(e, n, err)) && take)
-            status = take(context, e->rows, n, err);
+    for (size_t at = first, n; !status && at < end; at += n) {
+        n = tg_size_min(block, end - at);
+        score_rows(e, tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, at), n), w->inputs + at,
+                   w->targets + at, n);
+        for (size_t i = 0; i < n; i++) {
+            scored->row[scored->n++] = (struct scored_row){e->rows[i].score, e->rows[i].target};
+            r->finite = r->finite && is_finite(&e->rows[i].score);
+        }
+        if (r->take && r->finite)
+            status = r->take(r->context, e->rows, n, err);
     }
     return status;
 }
 
 /* The rows of each window that no earlier window had.  Without overlap they are adjacent. */
-static tg_status take_windows(tg_eval *e, const tg_window_batch *w, tg_eval_take *take, void *context,
-                              tg_err *err)
+static tg_status compute(void *context, const tg_window_batch *w, void *results, tg_err *err)
 {
+    struct run *r = context;
+    struct scored *scored = results;
     tg_status status = TG_OK;
 
+    *scored = (struct scored){.windows = w->B};
+    run_pass(&r->e->pass, w);
     if (w->seen == 0)
-        return take_rows(e, w, 0, w->B * w->T, take, context, err);
+        return take_rows(r, w, 0, w->B * w->T, scored, err);
     for (size_t b = 0; !status && b < w->B; b++)
-        status = take_rows(e, w, b * w->T + (b == 0 ? w->seen_first : w->seen), (b + 1) * w->T, take, context,
-                           err);
+        status = take_rows(r, w, b * w->T + (b == 0 ? w->seen_first : w->seen), (b + 1) * w->T, scored, err);
     return status;
 }
 
-/* ---- a text, in a team */
-
-/* Read a batch for each member, and compute one's own. */
-static tg_status compute_round(tg_eval *e, bool *ended, tg_err *err)
+static tg_status add(void *context, const void *results, tg_err *err)
 {
-    const tg_team *team = e->plan.team;
-    tg_window_batch batch;
-    tg_status status;
-
-    for (size_t member = 0; member < team->size && !*ended; member++) {
-        if ((status = tg_windows_next(&e->windows, &batch, err)))
-            return status;
-        e->sums.windows += batch.B;
-        *ended = batch.B == 0;
-        if (member != team->rank || *ended)
-            continue;
-        run_pass(&e->pass, &batch);
-        if ((status = take_windows(e, &batch, NULL, NULL, err)))
-            return status;
-    }
-    return TG_OK;
-}
-
-/* Add up what all have told, in order. */
-static tg_status add_round(tg_eval *e, tg_err *err)
-{
+    const struct run *r = context;
+    const struct scored *scored = results;
     tg_status status = TG_OK;
 
-    for (size_t member = 0; member < e->plan.team->size; member++) {
-        const tg_eval_told *told = told_by(e, member);
-
-        if (told->score.rank != TG_OK)
-            return tg_fail(err, (tg_status)told->score.rank, "process %zu cannot do its part", member);
-        for (int64_t i = 1; !status && i <= told->target; i++)
-            status = add_row(e, &told[i].score, (int32_t)told[i].target, err);
-    }
-    return status;
-}
-
-static tg_status run_in_team(tg_eval *e, tg_eval_take *take, void *context, tg_err *err)
-{
-    const tg_team *team = e->plan.team;
-    bool ended = false;
-    tg_status status = TG_OK;
-
-    while (!status && !ended) {
-        e->told_n = 0;
-        status = compute_round(e, &ended, err);
-        *told_by(e, team->rank) = (tg_eval_told){.score.rank = (size_t)status, .target = (int64_t)e->told_n};
-        tg_team_share_even(team, e->told, (1 + e->told_rows) * sizeof *e->told);
-        if (!status && !(status = add_round(e, err)) && take)
-            status = take(context, NULL, 0, err);
-    }
-    return status;
+    r->e->sums.windows += scored->windows;
+    for (size_t i = 0; !status && i < scored->n; i++)
+        status = add_row(r->e, &scored->row[i], err);
+    return status || !r->take ? status : r->take(r->context, NULL, 0, err);
 }
 
 /* ---- a text */
 
-static tg_status run_alone(tg_eval *e, tg_eval_take *take, void *context, tg_err *err)
-{
-    tg_window_batch batch;
-    tg_status status;
-
-    while (!(status = tg_windows_next(&e->windows, &batch, err)) && batch.B > 0) {
-        e->sums.windows += batch.B;
-        run_pass(&e->pass, &batch);
-        if ((status = take_windows(e, &batch, take, context, err)))
-            return status;
-    }
-    return status;
-}
-
 tg_status tg_eval_run(tg_eval *e, tg_stream *stream, tg_eval_take *take, void *context, tg_err *err)
 {
+    struct run run = {e, take, context, true};
     tg_status status;
 
     tg_windows_begin(&e->windows, stream, e->plan.prefix);
-    status = e->told ? run_in_team(e, take, context, err) : run_alone(e, take, context, err);
+    status = tg_window_map_run(&e->map, &e->windows, &(tg_window_work){compute, add, &run}, err);
     e->sums.tokens += stream->count;
     if (status || (e->plan.every_row && e->windows.count > 0))
         return status;

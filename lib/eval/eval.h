@@ -12,7 +12,7 @@
  *
  * Logits are float32, as the model computes them; everything else is double precision
  * (lib/eval/score.h).  Sums are taken in the order of the text, whatever the number of threads, and of
- * processes: the members of a team take turns with batches of windows, and tell each other the scores.
+ * processes: the members of a team take turns with batches of windows (lib/gpt/window_map.h).
  */
 #ifndef TG_EVAL_EVAL_H
 #define TG_EVAL_EVAL_H
@@ -27,6 +27,7 @@
 #include "lib/eval/score.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/stream.h"
+#include "lib/gpt/window_map.h"
 #include "lib/gpt/windows.h"
 
 TG_API_BEGIN
@@ -37,14 +38,8 @@ typedef struct tg_eval_plan {
     size_t top;          /* how many of the most probable tokens to find, 0 to the tokenizer's ids */
     int32_t prefix;      /* a token before each text; -1: none */
     bool every_row;      /* also the row after the last token, which predicts nothing that is known */
-    const tg_team *team; /* who share the text, which each of them reads; NULL: nobody */
+    const tg_team *team; /* whose members divide the text, which each of them reads; NULL: one process */
 } tg_eval_plan;
-
-/* What a member of a team tells the others of a row. */
-typedef struct tg_eval_told {
-    tg_score score;
-    int64_t target;
-} tg_eval_told;
 
 /* What the model says after one token of the text. */
 typedef struct tg_eval_row {
@@ -55,8 +50,9 @@ typedef struct tg_eval_row {
 } tg_eval_row;
 
 /*
- * Take the next rows of the text, in its order; they are valid until this returns.  A failure ends the
- * run, which returns it.  In a team there are no rows: it is called with n = 0, from time to time.
+ * Take the next rows of the text, in its order; they are valid until this returns.  A member of a team
+ * gets only the rows that it computes.  Calls with n = 0 say that the sums have grown.  A failure ends the
+ * run, which returns it.
  */
 typedef tg_status tg_eval_take(void *context, const tg_eval_row *rows, size_t n, tg_err *err);
 
@@ -79,8 +75,7 @@ typedef struct tg_eval {
     tg_eval_row *rows;    /* [rows of a block of logits] */
     int32_t *top, *order; /* [rows][plan.top]; [threads][ids] scratch */
     size_t threads;
-    tg_eval_told *told;       /* [size][1 + rows of a batch] in a team: first their number, and a tg_status */
-    size_t told_rows, told_n; /* rows of a batch; of this member's so far */
+    tg_window_map map;
     tg_arena arena;
 } tg_eval;
 

@@ -9,6 +9,12 @@
 
 #define ROWS 1024 /* tokens per batch of windows, unless a window has more: enough for efficient products */
 
+/* What the members of a team send each other of a batch of windows. */
+struct losses {
+    size_t tokens;
+    float loss[]; /* [1 + cases][capacity] of each case; the last are those of the model as it is */
+};
+
 struct placement {
     tg_ablate *a;
     const tg_model *model;
@@ -26,9 +32,9 @@ static void place(tg_arena *arena, void *context)
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * Q, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
-    if (a->heads.team->size > 1)
-        a->told = tg_arena_take_rows(arena, tg_size_mul_sat(a->heads.team->size, 1 + a->cases), a->capacity,
-                                     sizeof *a->told);
+    tg_window_map_place(
+        arena, &a->map, a->heads.team,
+        tg_size_add_sat(sizeof(struct losses), tg_size_mul_sat(1 + a->cases, a->capacity * sizeof(float))));
 }
 
 tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
@@ -40,8 +46,6 @@ tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_he
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
-    if (!heads->team)
-        a->heads.team = &tg_team_alone;
     return tg_arena_build(&a->arena, place, &(struct placement){a, model}, err);
 }
 
@@ -98,57 +102,42 @@ static bool silence(void *context, tg_acts *acts, size_t layer, size_t row)
 
 /* ---- a batch of windows */
 
-/* Where a member of a team tells the losses of a case, or (number = cases) of the model as it is. */
-static float *told_by(const tg_ablate *a, size_t member, size_t number)
-{
-    return a->told + (member * (1 + a->cases) + number) * a->capacity;
-}
+struct batch_run {
+    tg_ablate *a;
+    const int32_t *targets;
+    struct losses *out;
+};
 
-static void add_losses(double *sum, const float *losses, size_t n)
+/* The losses of a case, or (number = cases) of the model as it is, from the last activations. */
+static void compute_losses(const struct batch_run *r, size_t number)
 {
-    for (size_t i = 0; i < n; i++)
-        *sum += (double)losses[i];
-}
+    tg_pass *p = &r->a->pass;
 
-/* The losses of a case, or of the model as it is, are computed.  In a team they are told, and added up
- * later. */
-static void take_losses(tg_ablate *a, size_t number)
-{
-    const size_t n = a->pass.acts.B * a->pass.acts.T;
-
-    if (a->told)
-        memcpy(told_by(a, a->heads.team->rank, number), a->pass.losses, n * sizeof *a->told);
-    else
-        add_losses(number < a->cases ? &a->sum[number] : &a->base, a->pass.losses, n);
+    (void)tg_pass_loss(p, r->targets);
+    memcpy(r->out->loss + number * r->a->capacity, p->losses, r->out->tokens * sizeof *p->losses);
 }
 
 /* Compute the losses from layer l's x and att, with the case's heads silenced. */
-static void run_case(tg_ablate *a, size_t number, size_t l, const int32_t *targets)
+static void run_case(const struct batch_run *r, size_t number, size_t l)
 {
+    tg_ablate *a = r->a;
     tg_pass *p = &a->pass;
     const tg_tap tap = {silence, &(struct silencing){a, number}};
-
     const size_t att = p->acts.family->att;
 
     (void)silence(tap.context, &p->acts, l, att);
     (void)tg_pass_layers(p, tg_place(&p->acts, l, att) + 1, tg_layers_end(&p->acts), &tap);
-    (void)tg_pass_loss(p, targets);
-    take_losses(a, number);
+    compute_losses(r, number);
     a->progress.done++;
     if (a->watch)
         a->watch(a->context, &a->progress);
 }
 
 /* A tap: run the cases that start in this layer, each from its x and att, which are restored. */
-struct branching {
-    tg_ablate *a;
-    const int32_t *targets;
-};
-
 static bool branch(void *context, tg_acts *acts, size_t layer, size_t row)
 {
-    const struct branching *b = context;
-    tg_ablate *a = b->a;
+    const struct batch_run *r = context;
+    tg_ablate *a = r->a;
     const tg_matrix x = tg_acts_row(acts, layer, TG_ACT_X), att = tg_acts_row(acts, layer, acts->family->att);
     const size_t N = acts->B * acts->T;
     bool kept = false;
@@ -161,81 +150,50 @@ static bool branch(void *context, tg_acts *acts, size_t layer, size_t row)
             memcpy(a->att, att.data, N * att.cols * sizeof(float));
         }
         kept = true;
-        run_case(a, number, layer, b->targets);
+        run_case(r, number, layer);
         memcpy(x.data, a->x, N * x.cols * sizeof(float));
         memcpy(att.data, a->att, N * att.cols * sizeof(float));
     }
     return true;
 }
 
-static void run_windows(tg_ablate *a, const tg_window_batch *w)
+static tg_status compute(void *context, const tg_window_batch *w, void *results, tg_err *err)
 {
+    struct batch_run r = {context, w->targets, results};
+    tg_ablate *a = r.a;
     tg_pass *p = &a->pass;
 
+    (void)err;
+    r.out->tokens = w->B * w->T;
     p->acts.B = w->B;
     p->acts.T = w->T;
-    a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = w->B * w->T, .cases = a->cases};
+    a->progress = (tg_ablate_progress){.tokens = a->tokens, .batch = r.out->tokens, .cases = a->cases};
     tg_pass_begin(p, w->inputs);
-    (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts),
-                         &(tg_tap){branch, &(struct branching){a, w->targets}});
-    (void)tg_pass_loss(p, w->targets);
-    take_losses(a, a->cases);
+    (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts), &(tg_tap){branch, &r});
+    compute_losses(&r, a->cases);
+    return TG_OK;
+}
+
+static void add_losses(double *sum, const float *loss, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        *sum += (double)loss[i];
+}
+
+static tg_status add(void *context, const void *results, tg_err *err)
+{
+    tg_ablate *a = context;
+    const struct losses *l = results;
+
+    (void)err;
+    for (size_t number = 0; number < a->cases; number++)
+        add_losses(&a->sum[number], l->loss + number * a->capacity, l->tokens);
+    add_losses(&a->base, l->loss + a->cases * a->capacity, l->tokens);
+    a->tokens += l->tokens;
+    return TG_OK;
 }
 
 /* ---- a text */
-
-static tg_status run_alone(tg_ablate *a, tg_err *err)
-{
-    tg_window_batch batch;
-    tg_status status;
-
-    while (!(status = tg_windows_next(&a->windows, &batch, err)) && batch.B > 0) {
-        run_windows(a, &batch);
-        a->tokens += batch.B * batch.T;
-    }
-    return status;
-}
-
-/* A round of a team: a batch for each member, `n` tokens of each.  Every member reads them all. */
-static tg_status run_round(tg_ablate *a, size_t *n, tg_err *err)
-{
-    const tg_team *team = a->heads.team;
-    tg_window_batch batch = {.B = 1};
-    tg_status status;
-
-    for (size_t member = 0; member < team->size; member++) {
-        n[member] = 0;
-        if (batch.B == 0)
-            continue;
-        if ((status = tg_windows_next(&a->windows, &batch, err)))
-            return status;
-        n[member] = batch.B * batch.T;
-        if (member == team->rank && batch.B > 0)
-            run_windows(a, &batch);
-    }
-    return TG_OK;
-}
-
-static tg_status run_in_team(tg_ablate *a, tg_err *err)
-{
-    const tg_team *team = a->heads.team;
-    size_t n[TG_TEAM_MAX];
-    tg_status status;
-
-    do {
-        status = run_round(a, n, err);
-        if (tg_team_agree(team, (int)status) != TG_OK)
-            return status ? status : tg_fail(err, TG_EIO, "another process cannot do its part");
-        tg_team_share_even(team, a->told, (1 + a->cases) * a->capacity * sizeof *a->told);
-        for (size_t member = 0; member < team->size; member++) {
-            for (size_t number = 0; number < a->cases; number++)
-                add_losses(&a->sum[number], told_by(a, member, number), n[member]);
-            add_losses(&a->base, told_by(a, member, a->cases), n[member]);
-            a->tokens += n[member];
-        }
-    } while (n[team->size - 1] > 0);
-    return TG_OK;
-}
 
 tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
 {
@@ -244,7 +202,7 @@ tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, 
     a->watch = watch;
     a->context = context;
     tg_windows_begin(&a->windows, stream, -1);
-    status = a->told ? run_in_team(a, err) : run_alone(a, err);
+    status = tg_window_map_run(&a->map, &a->windows, &(tg_window_work){compute, add, a}, err);
     return status ? status : tg_windows_check_any(&a->windows, err);
 }
 

@@ -13,7 +13,7 @@
  * The text is cut into adjacent windows of n_ctx predictions.  The loss is the mean over all
  * tokens except the first, each predicted from the tokens before it in its window.  Losses are
  * added in the order of the tokens, whatever the number of threads, and of processes: the members of
- * a team take turns with batches of windows, and tell each other the losses.
+ * a team take turns with batches of windows (lib/gpt/window_map.h).
  */
 #ifndef TG_HEADS_ABLATE_H
 #define TG_HEADS_ABLATE_H
@@ -26,6 +26,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/team.h"
 #include "lib/gpt/pass.h"
+#include "lib/gpt/window_map.h"
 #include "lib/gpt/windows.h"
 
 TG_API_BEGIN
@@ -39,7 +40,7 @@ typedef struct tg_ablate_heads {
     const tg_ablate_head *head;
     size_t n;
     bool in_turn;        /* each head is a case of its own; otherwise all of them together are the one case */
-    const tg_team *team; /* who share the text, which each of them reads; NULL: nobody */
+    const tg_team *team; /* whose members divide the text, which each of them reads; NULL: one process */
 } tg_ablate_heads;
 
 /* The progress of a run. */
@@ -60,7 +61,7 @@ typedef struct tg_ablate {
     uint64_t tokens; /* predicted */
     double base;     /* sum of the losses of the model as it is */
     double *sum;     /* [cases] sums of losses */
-    float *told;     /* [size][1 + cases][capacity] in a team: the losses of its members' batches */
+    tg_window_map map;
     /* a batch */
     tg_pass pass;
     size_t capacity; /* tokens predicted at a time: whole windows */

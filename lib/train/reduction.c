@@ -107,12 +107,12 @@ size_t tg_reduction_parts(const tg_reduction *r, size_t member)
     return n;
 }
 
-double tg_reduction_loss(const tg_reduction *r, const double *losses)
+double tg_reduction_loss(const tg_reduction *r, const tg_part_result *result)
 {
     tg_tree_sum sum = {.passes = r->passes, .buffers = TG_TREE_PARTS_MAX};
 
     for (size_t i = 0; i < r->n; i++)
-        tg_tree_sum_push(&sum, r->part[i].first, r->part[i].end, losses[i]);
+        tg_tree_sum_push(&sum, r->part[i].first, r->part[i].end, result[i].loss);
     return sum.part[0].loss;
 }
 

@@ -9,6 +9,7 @@
 #define TG_TRAIN_REDUCTION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
@@ -22,6 +23,12 @@ TG_API_BEGIN
 typedef struct tg_reduction_part {
     size_t member, first, end;
 } tg_reduction_part;
+
+/* What a member sends the others of one of its parts. */
+typedef struct tg_part_result {
+    double loss;
+    uint64_t abandoned; /* 1: the part is incomplete, so that nobody uses the sum */
+} tg_part_result;
 
 typedef struct tg_reduction {
     const tg_team *team;
@@ -48,8 +55,8 @@ const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_shares *shares, tg_tr
 /* The number of a member's parts. */
 size_t tg_reduction_parts(const tg_reduction *r, size_t member);
 
-/* The sum of the losses [n] of all parts, in the tree's order. */
-double tg_reduction_loss(const tg_reduction *r, const double *losses);
+/* The sum of the losses of all parts [n], in the tree's order. */
+double tg_reduction_loss(const tg_reduction *r, const tg_part_result *result);
 
 TG_API_END
 

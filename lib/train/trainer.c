@@ -11,29 +11,39 @@ struct placement {
     const tg_team *team;
 };
 
-/* What a member needs for the others.  The first of its notes says whether its part of the step was
- * abandoned; then come its parts' losses, and the sums of squares of the blocks that it owns. */
-static void place_team(tg_arena *arena, tg_trainer *t, const tg_team *team, const tg_params *table,
-                       size_t val_passes)
+/* List the blocks of the gradient's norm by their owners. */
+static void order_blocks(tg_trainer *t, size_t members)
 {
-    const size_t block = tg_adamw_block();
+    size_t n = 0;
+
+    for (size_t member = 0; member < members; member++) {
+        for (size_t i = 0; i < t->shares.n; i++) {
+            const tg_segment *s = &t->shares.segment[i];
+
+            for (size_t at = s->begin; s->owner == member && at < s->end; at += tg_adamw_block())
+                t->square_block[n++] = at / tg_adamw_block();
+        }
+        t->first_square[member + 1] = n;
+    }
+}
+
+/* What a member needs for the others. */
+static void place_team(tg_arena *arena, tg_trainer *t, const tg_team *team, const tg_params *table)
+{
+    const size_t blocks = tg_adamw_work(table);
 
     tg_shares_place(arena, &t->shares, table, team);
     tg_reduction_place(arena, &t->reduction, team, &t->shares, &t->sum);
-    t->notes = tg_arena_take(arena, team->size + t->reduction.n + tg_adamw_work(table), sizeof *t->notes);
-    t->note_offset = tg_arena_take(arena, team->size + 1, sizeof *t->note_offset);
-    t->val_losses = tg_arena_take(arena, val_passes, sizeof *t->val_losses);
-    if (!t->notes)
+    t->part = tg_arena_take(arena, t->reduction.n, sizeof *t->part);
+    t->first_part = tg_arena_take(arena, team->size + 1, sizeof *t->first_part);
+    t->square = tg_arena_take(arena, blocks, sizeof *t->square);
+    t->square_block = tg_arena_take(arena, blocks, sizeof *t->square_block);
+    t->first_square = tg_arena_take(arena, team->size + 1, sizeof *t->first_square);
+    if (!t->part)
         return;
-    for (size_t m = 0; m < team->size; m++)
-        t->note_offset[m + 1] = (1 + tg_reduction_parts(&t->reduction, m)) * sizeof *t->notes;
-    for (size_t i = 0; i < t->shares.n; i++) {
-        const tg_segment *s = &t->shares.segment[i];
-
-        t->note_offset[s->owner + 1] += tg_ceil_div(s->end - s->begin, block) * sizeof *t->notes;
-    }
-    for (size_t m = 0; m < team->size; m++)
-        t->note_offset[m + 1] += t->note_offset[m];
+    for (size_t member = 0; member < team->size; member++)
+        t->first_part[member + 1] = t->first_part[member] + tg_reduction_parts(&t->reduction, member);
+    order_blocks(t, team->size);
 }
 
 static void place(tg_arena *arena, void *context)
@@ -50,7 +60,8 @@ static void place(tg_arena *arena, void *context)
     tg_tree_sum_place(arena, &t->sum, table->floats, passes, t->first_pass, t->end_pass);
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     if (p->team->size > 1)
-        place_team(arena, t, p->team, table, tg_ceil_div(p->batches->val_windows, B));
+        place_team(arena, t, p->team, table);
+    t->val_losses = tg_arena_take(arena, tg_ceil_div(p->batches->val_windows, B), sizeof *t->val_losses);
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
@@ -108,18 +119,18 @@ void tg_trainer_collect(tg_trainer *t)
 /* ---- what watches */
 
 /* The passes of a step or an evaluation are equally long. */
-static bool tell_pass(void *context, double share)
+static bool report_pass(void *context, double fraction)
 {
     const tg_trainer *t = context;
 
-    return tg_watch_tell(t->watch, ((double)t->passes_done + share) / (double)t->passes);
+    return tg_watch_tell(t->watch, ((double)t->passes_done + fraction) / (double)t->passes);
 }
 
 static void begin_passes(tg_trainer *t, size_t passes)
 {
     t->passes = passes;
     t->passes_done = 0;
-    t->pass_watch = (tg_watch){tell_pass, t};
+    t->pass_watch = (tg_watch){report_pass, t};
     t->pass.watch = &t->pass_watch; /* here, because the trainer may have been moved */
     t->pass.abandoned = false;
 }
@@ -179,56 +190,33 @@ static bool run_passes(tg_trainer *t)
 
 /* ---- a step of a team */
 
-/* Tell the others about this member's part, and hear about theirs: into t->notes. */
-static void share_notes(tg_trainer *t, bool abandoned)
+/* Send the others the losses of this member's parts and the sums of squares of the blocks that it owns, and
+ * get theirs: *loss, and t->norm_work.  Returns whether a member has abandoned the step. */
+static bool gather_results(tg_trainer *t, bool abandoned, double *loss)
 {
-    const size_t block = tg_adamw_block();
-    const tg_tree_part *own = t->sum.part;
-    double *note = t->notes + t->note_offset[t->team->rank] / sizeof *note;
+    const size_t rank = t->team->rank, size = t->team->size;
+    tg_part_result *own = t->part + t->first_part[rank];
 
-    *note++ = abandoned;
     for (size_t i = 0; i < t->reduction.own_n; i++)
-        *note++ = own[i].loss;
+        own[i] = (tg_part_result){t->sum.part[i].loss, abandoned};
     for (size_t i = 0; i < t->shares.n; i++) {
         const tg_segment *s = &t->shares.segment[i];
 
-        if (s->owner != t->team->rank)
-            continue;
-        tg_adamw_sum_squares(own->grads, s->begin, s->end, t->norm_work);
-        for (size_t at = s->begin; at < s->end; at += block)
-            *note++ = t->norm_work[at / block];
+        if (s->owner == rank)
+            tg_adamw_sum_squares(t->sum.part[0].grads, s->begin, s->end, t->norm_work);
     }
-    tg_team_share(t->team, t->notes, t->note_offset);
-}
-
-/* From all notes the sum of the losses, and the sums of squares in t->norm_work.  Returns whether a member
- * has abandoned the step. */
-static bool read_notes(tg_trainer *t, double *loss)
-{
-    const size_t block = tg_adamw_block();
-    size_t next[TG_TEAM_MAX];  /* of each member's notes */
-    double *losses = t->notes; /* [parts] they move to the beginning, and none passes another */
-    bool abandoned = false;
-    size_t parts = 0;
-
-    for (size_t member = 0; member < t->team->size; member++) {
-        next[member] = t->note_offset[member] / sizeof *t->notes;
-        abandoned |= t->notes[next[member]] != 0;
-        next[member] += 1 + tg_reduction_parts(&t->reduction, member);
-    }
-    for (size_t i = 0; i < t->shares.n; i++) {
-        const tg_segment *s = &t->shares.segment[i];
-
-        for (size_t at = s->begin; at < s->end; at += block)
-            t->norm_work[at / block] = t->notes[next[s->owner]++];
-    }
-    for (size_t member = 0; member < t->team->size; member++) {
-        const double *note = t->notes + t->note_offset[member] / sizeof *note + 1;
-
-        for (size_t n = tg_reduction_parts(&t->reduction, member); n > 0; n--)
-            losses[parts++] = *note++;
-    }
-    *loss = tg_reduction_loss(&t->reduction, losses);
+    for (size_t i = t->first_square[rank]; i < t->first_square[rank + 1]; i++)
+        t->square[i] = t->norm_work[t->square_block[i]];
+    tg_team_allgather_arrays(
+        t->team,
+        (tg_gather[]){{.all = t->part, .bytes = sizeof *t->part, .first = t->first_part},
+                      {.all = t->square, .bytes = sizeof *t->square, .first = t->first_square}},
+        2);
+    for (size_t i = 0; i < t->first_square[size]; i++)
+        t->norm_work[t->square_block[i]] = t->square[i];
+    *loss = tg_reduction_loss(&t->reduction, t->part);
+    for (size_t i = 0; i < t->reduction.n; i++)
+        abandoned |= t->part[i].abandoned != 0;
     return abandoned;
 }
 
@@ -245,8 +233,7 @@ static bool sum_of_team(tg_trainer *t)
     t->team->ready(t->team, flow->groups);
     t->team->end(t->team);
     tg_tree_sum_merge_parts(&t->sum);
-    share_notes(t, abandoned);
-    abandoned = read_notes(t, &loss);
+    abandoned = gather_results(t, abandoned, &loss);
     t->sum.n = 1;
     t->sum.part[0].first = 0;
     t->sum.part[0].end = t->sum.passes;
@@ -343,40 +330,25 @@ static double evaluate_pass(tg_trainer *t, size_t i, size_t windows)
     return tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
 }
 
-/* The losses of all passes in t->val_losses. */
-static void evaluate_in_team(tg_trainer *t, size_t passes, size_t windows)
+double tg_trainer_evaluate(tg_trainer *t, size_t windows)
 {
-    size_t offset[TG_TEAM_MAX + 1], first, end;
+    const size_t passes = tg_ceil_div(windows, t->run->settings.batch);
+    size_t first, end;
+    double sum = 0;
 
     tg_team_range(t->team, passes, &first, &end);
+    t->pass.acts.dropout = 0;
     begin_passes(t, end - first);
     for (size_t i = first; i < end && !t->pass.abandoned; i++) {
         t->val_losses[i] = evaluate_pass(t, i, windows);
         t->passes_done++;
     }
-    t->pass.abandoned = tg_team_agree(t->team, t->pass.abandoned) != 0;
-    for (size_t member = 0; member < t->team->size; member++)
-        tg_team_part(t->team, member, passes, &offset[member], &offset[member + 1]);
-    for (size_t member = 0; member <= t->team->size; member++)
-        offset[member] *= sizeof *t->val_losses;
-    tg_team_share(t->team, t->val_losses, offset);
-}
-
-double tg_trainer_evaluate(tg_trainer *t, size_t windows)
-{
-    const size_t passes = tg_ceil_div(windows, t->run->settings.batch);
-    const bool alone = t->team->size == 1;
-    double sum = 0;
-
-    t->pass.acts.dropout = 0;
-    if (!alone)
-        evaluate_in_team(t, passes, windows);
-    else
-        begin_passes(t, passes);
-    for (size_t i = 0; i < passes && !t->pass.abandoned; i++) {
-        sum += alone ? evaluate_pass(t, i, windows) : t->val_losses[i];
-        t->passes_done += alone;
-    }
     t->pass.acts.B = t->run->settings.batch;
-    return t->pass.abandoned ? nan("") : sum / (double)windows;
+    t->pass.abandoned = tg_team_agree(t->team, t->pass.abandoned) != 0;
+    if (t->pass.abandoned)
+        return nan("");
+    tg_team_allgather(t->team, t->val_losses, passes, sizeof *t->val_losses);
+    for (size_t i = 0; i < passes; i++)
+        sum += t->val_losses[i];
+    return sum / (double)windows;
 }

@@ -30,13 +30,17 @@ typedef struct tg_trainer {
     size_t first_pass, end_pass; /* the step's passes that this process computes */
     tg_adamw optimizer;
     tg_pass pass;
-    tg_tree_sum sum;  /* after a step: its gradient, as part[0]; in a team only of what this member owns */
-    tg_shares shares; /* this and what follows: in a team */
+    tg_tree_sum sum; /* after a step: its gradient, as part[0]; in a team only of what this member owns */
+    /* in a team of several */
+    tg_shares shares;
     tg_reduction reduction;
-    double *notes;       /* what the members tell each other about a step */
-    size_t *note_offset; /* [size + 1] bytes in it, of each member's */
-    double *val_losses;  /* of an evaluation's passes, or NULL */
-    double *norm_work;
+    tg_part_result *part;              /* [reduction.n] gathered in a step */
+    double *square;                    /* [blocks] likewise: sums of squares, by their owners */
+    size_t *square_block;              /* [blocks] of which block each of them is */
+    size_t *first_part, *first_square; /* [size + 1] of each member */
+    /* in any */
+    double *norm_work;      /* [blocks] */
+    double *val_losses;     /* of an evaluation's passes */
     int32_t *ids, *targets; /* [B,T] */
     const tg_watch *watch;  /* of a step or an evaluation; NULL: none; the caller may set it */
     tg_watch pass_watch;    /* of one of its passes */

@@ -58,8 +58,8 @@ def network(floats, seconds, n, rate):
         return (n - 1) * (blocks * BLOCK * 4 / bandwidth + messages * MESSAGE)
 
     gradients = max(exchange(last, last_segments), exchange(most, segments) - 2 / 3 * seconds)
-    notes = (2 + 2) * (n - 1) * MESSAGE
-    return gradients + exchange(most, segments) + notes + 5 * DELAY
+    small = (2 * 2 + 2) * (n - 1) * MESSAGE
+    return gradients + exchange(most, segments) + small + 5 * DELAY
 
 
 def main():

@@ -33,17 +33,17 @@ static bool ends(const char *arg)
 static int parse(struct values *v, int argc, char **argv)
 {
     cli_option options[] = {
-        {'q', "quick", CLI_FLAG, &v->quick, NULL, "a flag", 0, 0, NULL},
-        {0, "slow", CLI_FLAG, &v->slow, NULL, "a flag without a letter", 0, 0, NULL},
-        {'o', "output", CLI_TEXT, &v->output, "FILE", "a text", 0, 0, &v->given},
-        {'a', "add", CLI_TEXTS, &v->add, "TEXT", "texts", 0, 0, NULL},
-        {'n', "count", CLI_SIZE, &v->count, "N", "a size", 1, 1000000, NULL},
-        {0, "seed", CLI_U64, &v->seed, "N", "any number", 0, 0, NULL},
-        {'r', "rate", CLI_NUMBER, &v->rate, "X", "a number", 0, 1, NULL},
-        {0, "color", CLI_CHOICE, &v->color, "no|yes|auto", "a choice", 0, 0, NULL},
-        {'f', "format", CLI_ENUM, &v->format, "text|tsv|json", "an enum", 0, 0, NULL},
-        {0, "tied", CLI_YES_NO, &v->tied, "yes|no", "yes or no", 0, 0, NULL},
-        {0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL},
+        CLI_FLAG_OPTION('q', "quick", &v->quick, "a flag"),
+        CLI_FLAG_OPTION(0, "slow", &v->slow, "a flag without a letter"),
+        CLI_TEXT_OPTION('o', "output", &v->output, "FILE", "a text", .given = &v->given),
+        CLI_TEXTS_OPTION('a', "add", &v->add, "TEXT", "texts"),
+        CLI_SIZE_OPTION('n', "count", &v->count, "N", 1, 1000000, "a size"),
+        CLI_U64_OPTION(0, "seed", &v->seed, "N", "any number"),
+        CLI_NUMBER_OPTION('r', "rate", &v->rate, "X", 0, 1, "a number"),
+        CLI_CHOICE_OPTION(0, "color", &v->color, "no|yes|auto", "a choice"),
+        CLI_ENUM_OPTION('f', "format", &v->format, "text|tsv|json", "an enum"),
+        CLI_OPTION(CLI_YES_NO, 0, "tied", &v->tied, "yes|no", 0, 0, "yes or no"),
+        {0},
     };
     const cli_tool tool = {
         .name = "tool", .usage = "[OPTION]...", .summary = "a tool", .options = options, .files = true};

@@ -12,6 +12,7 @@
 #include "tests/unit/files.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
+#include "tests/unit/thread_team.h"
 
 /* ---- ablation */
 
@@ -203,6 +204,48 @@ static void ablation_at_any_thread_count(void)
 }
 
 /* With fewer than two tokens there is no loss. */
+struct team_text {
+    const tg_model *m;
+    const int32_t *ids;
+    double losses[1 + L * H]; /* of one process */
+};
+
+static void ablate_as_member(const tg_team *team, void *context)
+{
+    const struct team_text *t = context;
+    const tg_ablate_heads heads = {every_head, L * H, true, team};
+    tg_ablate a;
+    tg_stream s;
+    tg_err err = {0};
+
+    CHECK_OK(tg_ablate_open(&a, t->m, &heads, &err), &err);
+    tg_stream_open_ids(&s, t->m, t->ids, LONG + 1);
+    CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
+    CHECK_EQ(a.tokens, LONG);
+    CHECK(tg_ablate_baseline(&a) == t->losses[0]);
+    for (size_t i = 0; i < a.cases; i++)
+        CHECK(tg_ablate_loss(&a, i) == t->losses[1 + i]);
+    tg_stream_close(&s);
+    tg_ablate_close(&a);
+}
+
+/* Three batches: the last round of some teams is not full. */
+static void in_teams(void)
+{
+    static int32_t ids[LONG + 1];
+    const tg_ablate_heads heads = {every_head, L * H, true, NULL};
+    struct team_text t = {.ids = ids};
+    tg_model m;
+
+    random_ids(ids, LONG + 1);
+    small_model(&m);
+    t.m = &m;
+    ablate(t.losses, &m, &heads, ids, LONG);
+    for (size_t size = 1; size <= 4; size++)
+        thread_team_run(size, ablate_as_member, &t);
+    tg_model_free(&m);
+}
+
 static void texts_are_too_short(void)
 {
     const tg_ablate_heads heads = {every_head, 1, true, NULL};
@@ -350,6 +393,7 @@ int main(void)
     RUN(together);
     RUN(silent_heads_change_nothing);
     RUN(ablation_at_any_thread_count);
+    RUN(in_teams);
     RUN(texts_are_too_short);
     RUN(losses_are_checked);
     RUN(streams_in_pieces);

@@ -1,6 +1,7 @@
 /* lib/eval against its definition in double precision: the naive model, run from each window's beginning
  * for each token; lib/gpt/windows against its definition. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
+#include "tests/unit/thread_team.h"
 
 #define N_MAX 300
 
@@ -295,7 +297,7 @@ static void extreme_logits(void)
     CHECK(!isfinite(tg_score_row(low, 2, 2, 0).entropy));
 }
 
-/* ---- threads, errors */
+/* ---- threads */
 
 static tg_eval_sums sums_of(const tg_model *m, const tg_eval_plan *plan, const int32_t *ids, size_t n)
 {
@@ -332,6 +334,73 @@ static void at_any_thread_count(void)
     CHECK(memcmp(&one, &three, sizeof one) == 0);
     tg_model_free(&m);
 }
+
+/* ---- teams */
+
+struct team_text {
+    const tg_model *m;
+    const int32_t *ids;
+    size_t n;
+    tg_eval_sums sums; /* of one process */
+};
+
+static void evaluate_as_member(const tg_team *team, void *context)
+{
+    const struct team_text *t = context;
+    const tg_eval_plan plan = {5, 3, 0, -1, false, team};
+    const tg_eval_sums sums = sums_of(t->m, &plan, t->ids, t->n);
+
+    CHECK(memcmp(&sums, &t->sums, sizeof sums) == 0);
+}
+
+/* A member fails at its first row; all end, and the others name it. */
+static tg_status refuse_as_third(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
+{
+    const tg_team *team = context;
+
+    (void)rows;
+    return n > 0 && team->rank == 2 ? tg_fail(err, TG_EIO, "refused") : TG_OK;
+}
+
+static void fail_as_member(const tg_team *team, void *context)
+{
+    const struct team_text *t = context;
+    const tg_eval_plan plan = {5, 3, 0, -1, false, team};
+    tg_eval e;
+    tg_stream s;
+    tg_err err = {0};
+
+    CHECK_OK(tg_eval_open(&e, t->m, &plan, &err), &err);
+    tg_stream_open_ids(&s, t->m, t->ids, t->n);
+    CHECK_EQ(tg_eval_run(&e, &s, refuse_as_third, (void *)(uintptr_t)team, &err), TG_EIO);
+    CHECK_HAS(err.message, team->rank == 2 ? "refused" : "process 2 cannot do its part");
+    tg_stream_close(&s);
+    tg_eval_close(&e);
+}
+
+/* Fewer batches than members, as many, and several rounds. */
+static void in_teams(void)
+{
+    static const size_t tokens[] = {2, 1000, 3000, 9000};
+    const tg_eval_plan plan = {5, 3, 0, -1, false, NULL};
+    static int32_t ids[9000];
+    tg_model m;
+
+    small_model_create(&m, small_config(L, H, C, CTX), 5);
+    small_model_stir(&m, 70, 0.7, 0);
+    random_ids(ids, 9000, 256);
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        struct team_text t = {&m, ids, tokens[i], sums_of(&m, &plan, ids, tokens[i])};
+
+        for (size_t size = 1; size <= 4; size++)
+            thread_team_run(size, evaluate_as_member, &t);
+        if (i == 2)
+            thread_team_run(3, fail_as_member, &t);
+    }
+    tg_model_free(&m);
+}
+
+/* ---- errors */
 
 static tg_status refuse(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
 {
@@ -382,6 +451,7 @@ int main(void)
     RUN(equal_logits_are_ranked_by_id);
     RUN(extreme_logits);
     RUN(at_any_thread_count);
+    RUN(in_teams);
     RUN(failures);
     return check_done();
 }

@@ -1,7 +1,6 @@
 /* Training: the order of windows, the schedule, and runs that stop and go on. */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
+#include "tests/unit/thread_team.h"
 
 static unsigned char text[5000];
 static tg_tokens stream;
@@ -1019,235 +1019,50 @@ static void buffers_for_passes(void)
 
 /* ---- a team of threads */
 
-enum { MEMBERS_MAX = 8, WINDOW_MAX = 64 };
-
-/* What one member has under way, for the others to see. */
-struct office {
-    const tg_flow *flow;
-    size_t ready, listed, base;      /* groups: may begin, are listed, have all arrived */
-    tg_message *message[WINDOW_MAX]; /* [window] of the listed ones, as a ring */
-    size_t n[WINDOW_MAX];
-};
-
-/* Messages are copied from one member's memory to the other's, by whoever comes last, under one lock.  Groups
- * are kept apart as a transport of messages would: the k-th message between two is the k-th. */
-struct threads_team {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    size_t size;
-    struct office office[MEMBERS_MAX];
-    struct {
-        unsigned char *bytes; /* what is on its way from one to another */
-        size_t n;
-    } wire[MEMBERS_MAX][MEMBERS_MAX];
-};
-
-struct threads_member {
-    struct threads_team *all;
-    tg_team team;
-};
-
-static void post(struct threads_team *all, size_t from, const tg_message *m)
-{
-    unsigned char **bytes = &all->wire[from][m->peer].bytes;
-    size_t *n = &all->wire[from][m->peer].n;
-
-    *bytes = realloc(*bytes, *n + m->bytes + 1);
-    memcpy(*bytes + *n, m->data, m->bytes);
-    *n += m->bytes;
-}
-
-/* Whether a message that is received is there; it is taken. */
-static bool take_message(struct threads_team *all, size_t to, const tg_message *m)
-{
-    unsigned char *bytes = all->wire[m->peer][to].bytes;
-    size_t *n = &all->wire[m->peer][to].n;
-
-    if (*n < m->bytes || (m->bytes == 0 && !bytes))
-        return m->bytes == 0;
-    memcpy(m->data, bytes, m->bytes);
-    *n -= m->bytes;
-    memmove(bytes, bytes + m->bytes, *n);
-    return true;
-}
-
-/* List what may be listed.  What is sent leaves at once. */
-static bool list_groups(struct threads_team *all, size_t rank)
-{
-    struct office *o = &all->office[rank];
-    bool any = false;
-
-    while (o->listed < o->ready && o->listed < o->base + o->flow->window) {
-        const size_t at = o->listed % o->flow->window;
-
-        CHECK(o->flow->window <= WINDOW_MAX);
-        o->message[at] = malloc(o->flow->messages * sizeof(tg_message) + 1);
-        o->n[at] = o->flow->list(o->flow->context, o->listed, o->message[at]);
-        CHECK(o->n[at] <= o->flow->messages);
-        for (size_t i = 0; i < o->n[at]; i++) {
-            CHECK(o->message[at][i].peer < all->size && o->message[at][i].peer != rank);
-            if (o->message[at][i].send)
-                post(all, rank, &o->message[at][i]);
-        }
-        o->listed++;
-        any = true;
-    }
-    return any;
-}
-
-/* Take what has arrived, in order. */
-static bool take_groups(struct threads_team *all, size_t rank)
-{
-    struct office *o = &all->office[rank];
-    bool any = false, stuck[MEMBERS_MAX] = {false};
-
-    for (size_t g = o->base; g < o->listed; g++) {
-        const size_t at = g % o->flow->window;
-
-        for (size_t i = 0; i < o->n[at]; i++) {
-            tg_message *m = &o->message[at][i];
-
-            if (m->send || !m->data || stuck[m->peer])
-                continue;
-            stuck[m->peer] = !take_message(all, rank, m);
-            if (!stuck[m->peer]) {
-                m->data = NULL;
-                any = true;
-            }
-        }
-    }
-    for (; o->base < o->listed; o->base++, any = true) {
-        const size_t at = o->base % o->flow->window;
-
-        for (size_t i = 0; i < o->n[at]; i++)
-            if (!o->message[at][i].send && o->message[at][i].data)
-                return any;
-        free(o->message[at]);
-        if (o->flow->arrived)
-            o->flow->arrived(o->flow->context, o->base);
-    }
-    return any;
-}
-
-static bool go_on(struct threads_team *all, size_t rank)
-{
-    const bool listed = list_groups(all, rank);
-
-    return take_groups(all, rank) || listed;
-}
-
-static void threads_begin(const tg_team *team, const tg_flow *flow)
-{
-    struct threads_team *all = team->state;
-
-    all->office[team->rank] = (struct office){.flow = flow};
-}
-
-static void threads_ready(const tg_team *team, size_t groups)
-{
-    struct threads_team *all = team->state;
-
-    pthread_mutex_lock(&all->lock);
-    CHECK(groups >= all->office[team->rank].ready);
-    all->office[team->rank].ready = groups;
-    while (go_on(all, team->rank))
-        pthread_cond_broadcast(&all->changed);
-    pthread_mutex_unlock(&all->lock);
-}
-
-static void threads_end(const tg_team *team)
-{
-    struct threads_team *all = team->state;
-    struct office *o = &all->office[team->rank];
-
-    pthread_mutex_lock(&all->lock);
-    CHECK_EQ(o->ready, o->flow->groups);
-    while (o->base < o->flow->groups) {
-        if (go_on(all, team->rank))
-            pthread_cond_broadcast(&all->changed);
-        else
-            pthread_cond_wait(&all->changed, &all->lock);
-    }
-    pthread_mutex_unlock(&all->lock);
-}
-
-/* Run work(team, context) in `size` threads, each a member. */
-struct member_thread {
-    pthread_t thread;
-    tg_team team;
-    void (*work)(const tg_team *team, void *context);
-    void *context;
-};
-
-static void *run_member(void *of)
-{
-    const struct member_thread *m = of;
-
-    m->work(&m->team, m->context);
-    return NULL;
-}
-
-static void run_team(size_t size, void (*work)(const tg_team *team, void *context), void *context)
-{
-    struct threads_team all = {
-        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .size = size};
-    struct member_thread member[MEMBERS_MAX];
-
-    for (size_t i = 0; i < size; i++) {
-        member[i] = (struct member_thread){
-            .team = {.rank = i,
-                     .size = size,
-                     .begin = threads_begin,
-                     .ready = threads_ready,
-                     .end = threads_end,
-                     .state = &all},
-            .work = work,
-            .context = context,
-        };
-        CHECK(pthread_create(&member[i].thread, NULL, run_member, &member[i]) == 0);
-    }
-    for (size_t i = 0; i < size; i++)
-        pthread_join(member[i].thread, NULL);
-    for (size_t i = 0; i < size; i++)
-        for (size_t k = 0; k < size; k++) {
-            CHECK_EQ(all.wire[i][k].n, 0); /* nothing is left on its way */
-            free(all.wire[i][k].bytes);
-        }
-}
-
 enum { BYTES = (1 << 20) + 5 }; /* more than a message */
 
 static void say_numbers(const tg_team *team, void *context)
 {
-    unsigned char even[MEMBERS_MAX] = {0}, uneven[MEMBERS_MAX * MEMBERS_MAX] = {0}, *told = malloc(BYTES);
-    size_t offset[MEMBERS_MAX + 1] = {0};
+    unsigned char even[THREAD_TEAM_MAX] = {0}, *spread = malloc(BYTES);
+    uint32_t uneven[THREAD_TEAM_MAX * THREAD_TEAM_MAX] = {0}, parts[2 * THREAD_TEAM_MAX + 1] = {0};
+    size_t first[THREAD_TEAM_MAX + 1] = {0}, begin, end;
 
     (void)context;
     CHECK_EQ(tg_team_agree(team, (int)(team->rank * 7 % 5)), team->size > 2 ? 4 : team->size > 1 ? 2 : 0);
     CHECK_EQ(tg_team_agree(team, -(int)team->rank - 1), -1);
     even[team->rank] = (unsigned char)(team->rank + 1);
-    tg_team_share_even(team, even, 1);
+    tg_team_allgather(team, even, team->size, 1);
     for (size_t i = 0; i < team->size; i++) {
         CHECK_EQ(even[i], i + 1);
-        offset[i + 1] = offset[i] + i; /* member 0 has nothing to say */
+        first[i + 1] = first[i] + i; /* member 0 has nothing to send */
     }
-    memset(uneven + offset[team->rank], (int)team->rank, team->rank);
-    tg_team_share(team, uneven, offset);
+    for (size_t k = first[team->rank]; k < first[team->rank + 1]; k++)
+        uneven[k] = (uint32_t)team->rank;
+    tg_team_range(team, 2 * THREAD_TEAM_MAX + 1, &begin, &end);
+    for (size_t k = begin; k < end; k++)
+        parts[k] = (uint32_t)(k * k);
+    tg_team_allgather_arrays(
+        team,
+        (tg_gather[]){{.all = uneven, .bytes = sizeof *uneven, .first = first},
+                      {.all = parts, .bytes = sizeof *parts, .n = 2 * THREAD_TEAM_MAX + 1}},
+        2);
     for (size_t i = 0; i < team->size; i++)
-        for (size_t k = offset[i]; k < offset[i + 1]; k++)
+        for (size_t k = first[i]; k < first[i + 1]; k++)
             CHECK_EQ(uneven[k], i);
-    memset(told, team->rank == 0 ? 'x' : 'y', BYTES);
-    tg_team_spread(team, told, BYTES);
+    for (size_t k = 0; k < 2 * THREAD_TEAM_MAX + 1; k++)
+        CHECK_EQ(parts[k], k * k);
+    memset(spread, team->rank == 0 ? 'x' : 'y', BYTES);
+    tg_team_spread(team, spread, BYTES);
     for (size_t i = 0; i < BYTES; i++)
-        if (told[i] != 'x')
-            CHECK(told[i] == 'x');
-    free(told);
+        if (spread[i] != 'x')
+            CHECK(spread[i] == 'x');
+    free(spread);
 }
 
 static void members_exchange_numbers(void)
 {
-    for (size_t size = 1; size <= MEMBERS_MAX; size++)
-        run_team(size, say_numbers, NULL);
+    for (size_t size = 1; size <= THREAD_TEAM_MAX; size++)
+        thread_team_run(size, say_numbers, NULL);
 }
 
 static void shares_cover_all(void)
@@ -1255,12 +1070,12 @@ static void shares_cover_all(void)
     tg_checkpoint run;
 
     begin(&run);
-    for (size_t size = 1; size <= MEMBERS_MAX; size++) {
+    for (size_t size = 1; size <= THREAD_TEAM_MAX; size++) {
         const tg_params *table = &run.model.table;
         const tg_team team = {.size = size};
         unsigned char *seen = calloc(table->floats, 1);
         size_t *first = calloc(size, sizeof *first);
-        size_t owned[MEMBERS_MAX] = {0};
+        size_t owned[THREAD_TEAM_MAX] = {0};
         tg_arena arena = {0};
         tg_shares s;
         tg_err err;
@@ -1349,7 +1164,7 @@ static void a_team_takes_the_steps_that_one_takes(void)
         take_steps(&tg_team_alone, &alone);
         CHECK(isfinite(alone.val_loss));
         for (size_t size = 2; size <= passes[k]; size += size < 5 ? 1 : 3)
-            run_team(size, take_steps, &alone);
+            thread_team_run(size, take_steps, &alone);
         free(alone.archive);
     }
     CHECK_EQ(tg_team_agree(&tg_team_alone, 15), 15);

@@ -60,6 +60,9 @@ $(foreach tool,$(notdir $(GRAMS_TOOLS)),$(eval $(call grams_rule,$(tool))))
 
 $(BUILD)/unit/test_family: $(BUILD)/obj/tests/unit/family_parallel.o
 
+# Teams without MPI.
+$(addprefix $(BUILD)/unit/,test_train test_eval test_ablate): $(BUILD)/obj/tests/unit/thread_team.o
+
 # Parts of tg-attn-dump: its worked examples, and its lines.
 EXAMPLE_OBJ := $(BUILD)/obj/cmd/tg-attn-dump/example.o
 $(BUILD)/unit/test_attn $(BUILD)/unit/test_heads $(BUILD)/unit/test_trace: $(EXAMPLE_OBJ)
