@@ -100,10 +100,10 @@
 
 /* train: runs */
 #include "lib/train/batches.h"
-#include "lib/train/checkpoint.h"
 #include "lib/train/history.h"
 #include "lib/train/recipe.h"
 #include "lib/train/reduction.h"
+#include "lib/train/run.h"
 #include "lib/train/settings.h"
 #include "lib/train/shares.h"
 #include "lib/train/trainer.h"
