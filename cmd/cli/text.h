@@ -5,9 +5,8 @@
 #define TG_CMD_CLI_TEXT_H
 
 #include "cmd/cli/model.h"
-#include "lib/gpt/prompt.h"
-#include "lib/gpt/stream.h"
 #include "lib/heads/probe.h"
+#include "lib/tokens/stream.h"
 
 /* What the options name; NULL: not given. */
 typedef struct cli_text {

@@ -64,7 +64,7 @@ static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *
                              (long long)given->ids[t], (long)INT32_MAX);
     }
     if (!status)
-        status = tg_prompt_ids(p, model, ids, given->n, err);
+        status = tg_prompt_ids(p, model->tokenizer, ids, given->n, err);
     free(ids);
     return status;
 }

@@ -49,7 +49,7 @@ static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
         cli_close_input(fd);
         return status;
     }
-    if (!(status = tg_stream_open(&stream, &job->m.model, fd, err))) {
+    if (!(status = tg_stream_open(&stream, job->m.model.tokenizer, fd, err))) {
         status = eval_stream(job, &stream, err);
         tg_stream_close(&stream);
     }

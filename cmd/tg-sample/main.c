@@ -144,7 +144,7 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     }
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give token ids to continue, with --ids");
-    status = tg_prompt_text(&start, model, newline, 1, err);
+    status = tg_prompt_text(&start, model->tokenizer, newline, 1, err);
     if (status == TG_EDATA)
         return tg_fail(err, TG_EUSAGE, "the model's tokenizer has no newline to begin after: give a prompt");
     if (!status)

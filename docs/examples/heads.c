@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         return TG_EUSAGE;
     }
     if ((status = tg_model_open(&m, argv[1], &err)) == TG_OK) {
-        status = tg_prompt_text(&text, &m, argv[4], strlen(argv[4]), &err);
+        status = tg_prompt_text(&text, m.tokenizer, argv[4], strlen(argv[4]), &err);
         if (status == TG_OK)
             status = show(&m, &text, layer, head, &err);
         tg_prompt_free(&text);

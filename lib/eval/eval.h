@@ -6,7 +6,7 @@
  *     tg_eval_loss(&e.sums), ...
  *     tg_eval_close(&e)
  *
- * A text is cut into windows (lib/gpt/windows.h).  Each token is scored once, in the first window that
+ * A text is cut into windows (lib/tokens/windows.h).  Each token is scored once, in the first window that
  * has it as a target.  The first token of a text has nothing before it, so it is scored only if the plan
  * has a prefix.
  *
@@ -26,8 +26,8 @@
 #include "lib/base/team.h"
 #include "lib/eval/score.h"
 #include "lib/gpt/pass.h"
-#include "lib/gpt/stream.h"
-#include "lib/gpt/windows.h"
+#include "lib/tokens/stream.h"
+#include "lib/tokens/windows.h"
 
 TG_API_BEGIN
 

@@ -26,7 +26,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/team.h"
 #include "lib/gpt/pass.h"
-#include "lib/gpt/windows.h"
+#include "lib/tokens/windows.h"
 
 TG_API_BEGIN
 

@@ -112,7 +112,7 @@ static tg_status repeat(tg_prompt *p, const tg_model *model, tg_err *err)
                        "the model's vocabulary has only special tokens: none can be repeated");
     draw(ids, period, tok, enough, n);
     memcpy(ids + period, ids, period * sizeof *ids);
-    return tg_prompt_ids(p, model, ids, 2 * period, err);
+    return tg_prompt_ids(p, tok, ids, 2 * period, err);
 }
 
 /* ---- text */
@@ -123,7 +123,7 @@ static tg_status encode(tg_prompt *p, const tg_model *model, const char *text, t
 
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: the only probe for it is repeat");
-    if (!(status = tg_prompt_text(p, model, text, strlen(text), err)))
+    if (!(status = tg_prompt_text(p, model->tokenizer, text, strlen(text), err)))
         p->n = tg_size_min(p->n, model->config.n_ctx);
     return status;
 }

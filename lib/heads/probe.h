@@ -14,7 +14,8 @@
 #define TG_HEADS_PROBE_H
 
 #include "lib/base/api.h"
-#include "lib/gpt/prompt.h"
+#include "lib/gpt/model.h"
+#include "lib/tokens/stream.h"
 
 TG_API_BEGIN
 

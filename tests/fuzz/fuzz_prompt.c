@@ -12,7 +12,8 @@
 
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
-#include "lib/gpt/prompt.h"
+#include "lib/gpt/model.h"
+#include "lib/tokens/stream.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens_write.h"
 #include "tests/fuzz/input.h"
@@ -83,7 +84,7 @@ static void read_prompt(const tg_model *m, const uint8_t *data, size_t size)
     tg_prompt p;
     tg_err err = {0};
     size_t at = 0, n;
-    const tg_status status = tg_prompt_read(&p, m, input_stream(data, size), &err);
+    const tg_status status = tg_prompt_read(&p, m->tokenizer, input_stream(data, size), &err);
 
     must(status == TG_OK || (is_archive && status == TG_EDATA && err.message[0] != '\0'));
     if (status)

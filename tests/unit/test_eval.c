@@ -1,5 +1,5 @@
 /* lib/eval against its definition in double precision: the naive model, run from each window's beginning
- * for each token; lib/gpt/windows against its definition. */
+ * for each token; lib/tokens/windows against its definition. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void check_windows(const tg_model *m, size_t n, size_t T, size_t S, size_
     w.open_end = open_end;
     for (size_t again = 0; again < 2; again++) {
         next = begin = 0;
-        tg_stream_open_ids(&stream, m, ids, n);
+        tg_stream_open_ids(&stream, m->tokenizer, ids, n);
         tg_windows_begin(&w, &stream, prefix ? 255 : -1);
         for (;;) {
             CHECK_OK(tg_windows_next(&w, &batch, &err), &err);
@@ -205,7 +205,7 @@ static void check_case(const tg_model *m, const struct case_ *c, size_t n)
     ids[0] = 2;
     random_ids(ids + 1, n, ids_of(m));
     CHECK_OK(tg_eval_open(&e, m, &plan, &err), &err);
-    tg_stream_open_ids(&stream, m, ids + 1, n);
+    tg_stream_open_ids(&stream, m->tokenizer, ids + 1, n);
     CHECK_OK(tg_eval_run(&e, &stream, take, &w, &err), &err);
     tg_stream_close(&stream);
     CHECK_EQ(w.at, w.n - !c->every_row);
@@ -305,7 +305,7 @@ static tg_eval_sums sums_of(const tg_model *m, const tg_eval_plan *plan, const i
     tg_err err = {0};
 
     CHECK_OK(tg_eval_open(&e, m, plan, &err), &err);
-    tg_stream_open_ids(&stream, m, ids, n);
+    tg_stream_open_ids(&stream, m->tokenizer, ids, n);
     CHECK_OK(tg_eval_run(&e, &stream, NULL, NULL, &err), &err);
     tg_stream_close(&stream);
     sums = e.sums;
@@ -352,7 +352,7 @@ static void failures(void)
     small_model_create(&m, small_config(L, H, C, CTX), 5);
     for (size_t n = 0; n <= 1; n++) {
         CHECK_OK(tg_eval_open(&e, &m, &plan, &err), &err);
-        tg_stream_open_ids(&s, &m, ids, n);
+        tg_stream_open_ids(&s, m.tokenizer, ids, n);
         CHECK_EQ(tg_eval_run(&e, &s, NULL, NULL, &err), TG_EDATA);
         CHECK_HAS(err.message, n == 0 ? "no tokens: a loss needs" : "only one token: a loss needs");
         tg_stream_close(&s);
@@ -361,12 +361,12 @@ static void failures(void)
     }
     CHECK_EQ(sums_of(&m, &every, ids, 1).scored, 0);
     CHECK_OK(tg_eval_open(&e, &m, &plan, &err), &err);
-    tg_stream_open_ids(&s, &m, ids, 3);
+    tg_stream_open_ids(&s, m.tokenizer, ids, 3);
     CHECK_EQ(tg_eval_run(&e, &s, refuse, NULL, &err), TG_EIO);
     CHECK_HAS(err.message, "refused 2");
     tg_stream_close(&s);
     m.params[m.table.entry[m.table.n - 1].offset] = HUGE_VALF; /* of ln_f */
-    tg_stream_open_ids(&s, &m, ids, 3);
+    tg_stream_open_ids(&s, m.tokenizer, ids, 3);
     CHECK_EQ(tg_eval_run(&e, &s, NULL, NULL, &err), TG_EDATA);
     CHECK_HAS(err.message, "not finite");
     tg_stream_close(&s);

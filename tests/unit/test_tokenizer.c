@@ -10,13 +10,12 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/model.h"
-#include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
-#include "lib/gpt/stream.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
 #include "lib/text/kind.h"
 #include "lib/tokens/chunk.h"
+#include "lib/tokens/stream.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens.h"
 #include "lib/tokens/tokens_write.h"
@@ -587,7 +586,7 @@ static void streams(void)
                 tg_stream s;
                 tg_err err = {0};
 
-                CHECK_OK(tg_stream_open(&s, &m, fileno(f[k]), &err), &err);
+                CHECK_OK(tg_stream_open(&s, m.tokenizer, fileno(f[k]), &err), &err);
                 drain(&s, most[i], want, count);
                 fclose(f[k]);
             }
@@ -622,14 +621,14 @@ static void prompts(void)
         for (size_t i = 0; i < 8; i++) {
             const size_t count = reference(tok, want, text, lengths[i]);
 
-            CHECK_OK(tg_prompt_text(&p, &m, text, lengths[i], &err), &err);
+            CHECK_OK(tg_prompt_text(&p, m.tokenizer, text, lengths[i], &err), &err);
             expect_prompt(&p, want, count);
             if (i > 0) {
                 FILE *f[] = {file_of(text, lengths[i]), pipe_of(text, lengths[i]),
                              archive_of(tok, want, count, count, false)};
 
                 for (size_t k = 0; k < 3; k++) {
-                    CHECK_OK(tg_prompt_read(&p, &m, fileno(f[k]), &err), &err);
+                    CHECK_OK(tg_prompt_read(&p, m.tokenizer, fileno(f[k]), &err), &err);
                     expect_prompt(&p, want, count);
                     fclose(f[k]);
                 }
@@ -658,13 +657,13 @@ static void others_are_refused(void)
     tg_err err = {0};
 
     new_model(&m, tok, 300);
-    CHECK_OK(tg_stream_open(&s, &m, fileno(theirs), &err), &err);
+    CHECK_OK(tg_stream_open(&s, m.tokenizer, fileno(theirs), &err), &err);
     CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
     CHECK_HAS(err.message, message);
     tg_stream_close(&s);
     CHECK(lseek(fileno(theirs), 0, SEEK_SET) == 0);
     err = (tg_err){0};
-    CHECK_EQ(tg_prompt_read(&p, &m, fileno(theirs), &err), TG_EDATA);
+    CHECK_EQ(tg_prompt_read(&p, m.tokenizer, fileno(theirs), &err), TG_EDATA);
     CHECK_HAS(err.message, message);
     err = (tg_err){0};
     CHECK_OK(load(&tokens, mine, &err), &err);

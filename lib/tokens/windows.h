@@ -10,8 +10,8 @@
  *     tg_windows_begin(&w, stream, -1)
  *     do tg_windows_next(&w, &batch, &err), use the batch, while batch.B > 0
  */
-#ifndef TG_GPT_WINDOWS_H
-#define TG_GPT_WINDOWS_H
+#ifndef TG_TOKENS_WINDOWS_H
+#define TG_TOKENS_WINDOWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
-#include "lib/gpt/stream.h"
+#include "lib/tokens/stream.h"
 
 TG_API_BEGIN
 

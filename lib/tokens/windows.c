@@ -1,4 +1,4 @@
-#include "lib/gpt/windows.h"
+#include "lib/tokens/windows.h"
 
 #include <string.h>
 
