@@ -28,7 +28,7 @@ static void place(tg_arena *arena, void *context)
                  ids = tg_tokenizer_vocab_size(p->model->tokenizer);
     size_t rows;
 
-    tg_windows_place(arena, &e->windows, T, e->plan.stride, B);
+    tg_tokens_windows_place(arena, &e->windows, T, e->plan.stride, B);
     e->windows.open_end = e->plan.every_row;
     tg_pass_place(arena, &e->pass, p->model, &(tg_pass_size){.B = B, .T = T});
     rows = tg_pass_logits_rows(&e->pass);
@@ -164,7 +164,7 @@ static void tell_rows(tg_eval *e, size_t n)
 
 /* ---- a batch of windows */
 
-static void run_pass(tg_pass *p, const tg_window_batch *w)
+static void run_pass(tg_pass *p, const tg_tokens_window_batch *w)
 {
     p->acts.B = w->B;
     p->acts.T = w->T;
@@ -173,8 +173,8 @@ static void run_pass(tg_pass *p, const tg_window_batch *w)
 }
 
 /* Rows first .. end - 1 of the batch. */
-static tg_status take_rows(tg_eval *e, const tg_window_batch *w, size_t first, size_t end, tg_eval_take *take,
-                           void *context, tg_err *err)
+static tg_status take_rows(tg_eval *e, const tg_tokens_window_batch *w, size_t first, size_t end,
+                           tg_eval_take *take, void *context, tg_err *err)
 {
     const size_t block = tg_pass_logits_rows(&e->pass);
     tg_status status = TG_OK;
@@ -191,7 +191,7 @@ static tg_status take_rows(tg_eval *e, const tg_window_batch *w, size_t first, s
 }
 
 /* The rows of each window that no earlier window had.  Without overlap they are adjacent. */
-static tg_status take_windows(tg_eval *e, const tg_window_batch *w, tg_eval_take *take, void *context,
+static tg_status take_windows(tg_eval *e, const tg_tokens_window_batch *w, tg_eval_take *take, void *context,
                               tg_err *err)
 {
     tg_status status = TG_OK;
@@ -210,11 +210,11 @@ static tg_status take_windows(tg_eval *e, const tg_window_batch *w, tg_eval_take
 static tg_status compute_round(tg_eval *e, bool *ended, tg_err *err)
 {
     const tg_team *team = e->plan.team;
-    tg_window_batch batch;
+    tg_tokens_window_batch batch;
     tg_status status;
 
     for (size_t member = 0; member < team->size && !*ended; member++) {
-        if ((status = tg_windows_next(&e->windows, &batch, err)))
+        if ((status = tg_tokens_windows_next(&e->windows, &batch, err)))
             return status;
         e->sums.windows += batch.B;
         *ended = batch.B == 0;
@@ -264,10 +264,10 @@ static tg_status run_in_team(tg_eval *e, tg_eval_take *take, void *context, tg_e
 
 static tg_status run_alone(tg_eval *e, tg_eval_take *take, void *context, tg_err *err)
 {
-    tg_window_batch batch;
+    tg_tokens_window_batch batch;
     tg_status status;
 
-    while (!(status = tg_windows_next(&e->windows, &batch, err)) && batch.B > 0) {
+    while (!(status = tg_tokens_windows_next(&e->windows, &batch, err)) && batch.B > 0) {
         e->sums.windows += batch.B;
         run_pass(&e->pass, &batch);
         if ((status = take_windows(e, &batch, take, context, err)))
@@ -276,16 +276,16 @@ static tg_status run_alone(tg_eval *e, tg_eval_take *take, void *context, tg_err
     return status;
 }
 
-tg_status tg_eval_run(tg_eval *e, tg_stream *stream, tg_eval_take *take, void *context, tg_err *err)
+tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context, tg_err *err)
 {
     tg_status status;
 
-    tg_windows_begin(&e->windows, stream, e->plan.prefix);
+    tg_tokens_windows_begin(&e->windows, stream, e->plan.prefix);
     status = e->told ? run_in_team(e, take, context, err) : run_alone(e, take, context, err);
     e->sums.tokens += stream->count;
     if (status || (e->plan.every_row && e->windows.count > 0))
         return status;
-    return tg_windows_check_any(&e->windows, err);
+    return tg_tokens_windows_check_any(&e->windows, err);
 }
 
 double tg_eval_loss(const tg_eval_sums *sums)

@@ -74,7 +74,7 @@ typedef struct tg_eval {
     const tg_model *model;
     tg_eval_plan plan;
     tg_eval_sums sums; /* over all texts so far */
-    tg_windows windows;
+    tg_tokens_windows windows;
     tg_pass pass;
     tg_eval_row *rows;    /* [rows of a block of logits] */
     int32_t *top, *order; /* [rows][plan.top]; [threads][ids] scratch */
@@ -91,10 +91,10 @@ void tg_eval_close(tg_eval *e);
 
 /*
  * Evaluate a text of the same model, of any length.  take may be NULL.
- * TG_EDATA: nothing to score, unless every_row is set; what tg_stream_next() refuses; a logit is NaN or
- * infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
+ * TG_EDATA: nothing to score, unless every_row is set; what tg_tokens_stream_next() refuses; a logit is NaN
+ * or infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
  */
-TG_MUST_CHECK tg_status tg_eval_run(tg_eval *e, tg_stream *stream, tg_eval_take *take, void *context,
+TG_MUST_CHECK tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context,
                                     tg_err *err);
 
 /* The mean loss in nats per token, and its exponential; the same information in bits per byte.  NaN: nothing

@@ -21,7 +21,7 @@ static void place(tg_arena *arena, void *context)
     const size_t C = model->config.n_embd;
 
     tg_pass_place(arena, &a->pass, model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
-    tg_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
+    tg_tokens_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * C, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
@@ -166,7 +166,7 @@ static bool branch(void *context, tg_acts *acts, size_t layer, tg_step step)
     return true;
 }
 
-static void run_windows(tg_ablate *a, const tg_window_batch *w)
+static void run_windows(tg_ablate *a, const tg_tokens_window_batch *w)
 {
     tg_pass *p = &a->pass;
 
@@ -184,10 +184,10 @@ static void run_windows(tg_ablate *a, const tg_window_batch *w)
 
 static tg_status run_alone(tg_ablate *a, tg_err *err)
 {
-    tg_window_batch batch;
+    tg_tokens_window_batch batch;
     tg_status status;
 
-    while (!(status = tg_windows_next(&a->windows, &batch, err)) && batch.B > 0) {
+    while (!(status = tg_tokens_windows_next(&a->windows, &batch, err)) && batch.B > 0) {
         run_windows(a, &batch);
         a->tokens += batch.B * batch.T;
     }
@@ -198,14 +198,14 @@ static tg_status run_alone(tg_ablate *a, tg_err *err)
 static tg_status run_round(tg_ablate *a, size_t *n, tg_err *err)
 {
     const tg_team *team = a->heads.team;
-    tg_window_batch batch = {.B = 1};
+    tg_tokens_window_batch batch = {.B = 1};
     tg_status status;
 
     for (size_t member = 0; member < team->size; member++) {
         n[member] = 0;
         if (batch.B == 0)
             continue;
-        if ((status = tg_windows_next(&a->windows, &batch, err)))
+        if ((status = tg_tokens_windows_next(&a->windows, &batch, err)))
             return status;
         n[member] = batch.B * batch.T;
         if (member == team->rank && batch.B > 0)
@@ -235,15 +235,16 @@ static tg_status run_in_team(tg_ablate *a, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
+tg_status tg_ablate_run(tg_ablate *a, tg_tokens_stream *stream, tg_ablate_watch watch, void *context,
+                        tg_err *err)
 {
     tg_status status;
 
     a->watch = watch;
     a->context = context;
-    tg_windows_begin(&a->windows, stream, -1);
+    tg_tokens_windows_begin(&a->windows, stream, -1);
     status = a->told ? run_in_team(a, err) : run_alone(a, err);
-    return status ? status : tg_windows_check_any(&a->windows, err);
+    return status ? status : tg_tokens_windows_check_any(&a->windows, err);
 }
 
 double tg_ablate_baseline(const tg_ablate *a)

@@ -64,7 +64,7 @@ typedef struct tg_ablate {
     /* a batch */
     tg_pass pass;
     size_t capacity; /* tokens predicted at a time: whole windows */
-    tg_windows windows;
+    tg_tokens_windows windows;
     float *x, *att; /* copies of a layer's x and att, from which its cases start */
     tg_ablate_watch watch;
     void *context;
@@ -80,13 +80,13 @@ void tg_ablate_close(tg_ablate *a);
 /*
  * Predict all tokens of a stream of the same model, of any length.  Call it only once.  watch may be
  * NULL.
- * TG_EDATA: fewer than two tokens; what tg_stream_next() refuses.  TG_EIO, TG_ENOMEM.
+ * TG_EDATA: fewer than two tokens; what tg_tokens_stream_next() refuses.  TG_EIO, TG_ENOMEM.
  *
  * Everything before a case's first layer is computed once for all cases, so that a case costs about
  * half a pass on average.
  */
-TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context,
-                                      tg_err *err);
+TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_tokens_stream *stream, tg_ablate_watch watch,
+                                      void *context, tg_err *err);
 
 /* Mean losses after a run, in nats per token: of the model as it is, and of a case. */
 double tg_ablate_baseline(const tg_ablate *a);

@@ -10,44 +10,45 @@
 
 /* ---- a stream */
 
-void tg_stream_open_ids(tg_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n)
+void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n)
 {
-    *s = (tg_stream){.tok = tok, .given = ids, .ready = n};
+    *s = (tg_tokens_stream){.tok = tok, .given = ids, .ready = n};
 }
 
-static tg_status open_text(tg_stream *s, const tg_tokenizer *tok, const void *text, size_t n, tg_err *err)
+static tg_status open_text(tg_tokens_stream *s, const tg_tokenizer *tok, const void *text, size_t n,
+                           tg_err *err)
 {
-    *s = (tg_stream){.tok = tok, .text = {text, n}};
+    *s = (tg_tokens_stream){.tok = tok, .text = {text, n}};
     return tg_encoder_create(&s->encoder, tok, err);
 }
 
-tg_status tg_stream_open(tg_stream *s, const tg_tokenizer *tok, int fd, tg_err *err)
+tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_tokenizer *tok, int fd, tg_err *err)
 {
     bool archive;
     tg_status status;
 
-    *s = (tg_stream){.tok = tok, .room = UINT64_MAX};
+    *s = (tg_tokens_stream){.tok = tok, .room = UINT64_MAX};
     if ((status = tg_source_open_unmapped(&s->source, fd, err)))
         return status;
     if (!(status = tg_archive_sniff(&s->source, &archive, err)))
         status = archive ? tg_tokens_open_source(&s->archives, &s->source, err)
                          : tg_encoder_create(&s->encoder, tok, err);
     if (status)
-        tg_stream_close(s);
+        tg_tokens_stream_close(s);
     return status;
 }
 
 /* Take n from the room that the stream has left. */
-static tg_status take_room(tg_stream *s, size_t n, const char *what, tg_err *err)
+static tg_status take_room(tg_tokens_stream *s, size_t n, const char *what, tg_err *err)
 {
     if (n > s->room)
-        return tg_fail(err, TG_EDATA, "more than %zu %s", TG_PROMPT_MAX, what);
+        return tg_fail(err, TG_EDATA, "more than %zu %s", TG_TOKENS_PROMPT_MAX, what);
     s->room -= n;
     return TG_OK;
 }
 
 /* Read more text; at its end there is none. */
-static tg_status read_text(tg_stream *s, tg_err *err)
+static tg_status read_text(tg_tokens_stream *s, tg_err *err)
 {
     tg_status status;
 
@@ -63,7 +64,7 @@ static tg_status read_text(tg_stream *s, tg_err *err)
 }
 
 /* Encode text until there are ids; *n = 0 at its end. */
-static tg_status encode(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+static tg_status encode(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     tg_status status;
 
@@ -79,7 +80,7 @@ static tg_status encode(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_er
 }
 
 /* Read the next chunk; ready = 0 when the archives have ended. */
-static tg_status read_chunk(tg_stream *s, tg_err *err)
+static tg_status read_chunk(tg_tokens_stream *s, tg_err *err)
 {
     const void *ids;
     tg_status status;
@@ -92,7 +93,7 @@ static tg_status read_chunk(tg_stream *s, tg_err *err)
 }
 
 /* Copy ids of the chunk, or of memory; *n = 0 at their end. */
-static tg_status copy(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+static tg_status copy(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     const size_t width = tg_ids_width(tg_tokenizer_vocab_size(s->tok));
     tg_status status;
@@ -114,7 +115,7 @@ static tg_status copy(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err 
     return TG_OK;
 }
 
-tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     const size_t V = tg_tokenizer_vocab_size(s->tok);
     size_t got = 1, good;
@@ -132,12 +133,12 @@ tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_e
     return TG_OK;
 }
 
-void tg_stream_close(tg_stream *s)
+void tg_tokens_stream_close(tg_tokens_stream *s)
 {
     tg_tokens_close(s->archives);
     tg_encoder_free(s->encoder);
     tg_source_close(&s->source);
-    *s = (tg_stream){0};
+    *s = (tg_tokens_stream){0};
 }
 
 /* ---- a prompt */
@@ -145,53 +146,55 @@ void tg_stream_close(tg_stream *s)
 #define IDS_MIN 256 /* initial capacity */
 
 /* Read all of a stream, and close it, unless the status says that it could not be opened. */
-static tg_status collect(tg_prompt *p, tg_stream *s, size_t need, tg_status status, tg_err *err)
+static tg_status collect(tg_tokens_prompt *p, tg_tokens_stream *s, size_t need, tg_status status, tg_err *err)
 {
     size_t capacity = 0, n;
 
-    *p = (tg_prompt){0};
+    *p = (tg_tokens_prompt){0};
     if (status)
         return status;
     while (!(status = tg_grow(&p->ids, &capacity, need, sizeof *p->ids, "token ids", err)) &&
-           !(status = tg_stream_next(s, p->ids + p->n, capacity - p->n, &n, err))) {
+           !(status = tg_tokens_stream_next(s, p->ids + p->n, capacity - p->n, &n, err))) {
         p->n += n;
         need = p->n + 1;
         if (need <= capacity) /* the stream has ended */
             break;
     }
-    tg_stream_close(s);
+    tg_tokens_stream_close(s);
     if (status)
-        tg_prompt_free(p);
+        tg_tokens_prompt_free(p);
     return status;
 }
 
-tg_status tg_prompt_text(tg_prompt *p, const tg_tokenizer *tok, const void *text, size_t n, tg_err *err)
+tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
+                                tg_err *err)
 {
-    tg_stream s;
+    tg_tokens_stream s;
     const tg_status status = open_text(&s, tok, text, n, err);
 
     return collect(p, &s, IDS_MIN, status, err);
 }
 
-tg_status tg_prompt_ids(tg_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n, tg_err *err)
+tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                               tg_err *err)
 {
-    tg_stream s;
+    tg_tokens_stream s;
 
-    tg_stream_open_ids(&s, tok, ids, n);
+    tg_tokens_stream_open_ids(&s, tok, ids, n);
     return collect(p, &s, n + 1, TG_OK, err);
 }
 
-tg_status tg_prompt_read(tg_prompt *p, const tg_tokenizer *tok, int fd, tg_err *err)
+tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, int fd, tg_err *err)
 {
-    tg_stream s;
-    const tg_status status = tg_stream_open(&s, tok, fd, err);
+    tg_tokens_stream s;
+    const tg_status status = tg_tokens_stream_open(&s, tok, fd, err);
 
-    s.room = TG_PROMPT_MAX;
+    s.room = TG_TOKENS_PROMPT_MAX;
     return collect(p, &s, IDS_MIN, status, err);
 }
 
-void tg_prompt_free(tg_prompt *p)
+void tg_tokens_prompt_free(tg_tokens_prompt *p)
 {
     free(p->ids);
-    *p = (tg_prompt){0};
+    *p = (tg_tokens_prompt){0};
 }

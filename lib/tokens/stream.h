@@ -22,7 +22,7 @@ TG_API_BEGIN
 
 /* ---- a stream */
 
-typedef struct tg_stream {
+typedef struct tg_tokens_stream {
     const tg_tokenizer *tok;    /* the caller's */
     tg_encoder *encoder;        /* of text: */
     tg_text text;               /* its next bytes, */
@@ -33,46 +33,49 @@ typedef struct tg_stream {
     size_t ready;               /* ids left in the chunk, or in memory */
     uint64_t room;              /* bytes of text, or tokens of archives, that may still come */
     uint64_t count;             /* ids delivered */
-} tg_stream;
+} tg_tokens_stream;
 
 /* Read ids [n], which the caller owns and keeps in place until the stream is closed, as `tok`. */
-void tg_stream_open_ids(tg_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n);
+void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n);
 
 /* Read all of fd, which the caller keeps open and closes.  TG_EDATA: an archive of another kind.
  * TG_EIO, TG_ENOMEM.  After a failure the stream needs no close. */
-TG_MUST_CHECK tg_status tg_stream_open(tg_stream *s, const tg_tokenizer *tok, int fd, tg_err *err);
+TG_MUST_CHECK tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_tokenizer *tok, int fd,
+                                              tg_err *err);
 
 /*
  * Read the next *n ids into ids [max], max >= 1; *n < max only at the end of the stream, 0 after
  * it.  Each id is one of `tok`.  TG_EDATA: tokens of another tokenizer, text that the
  * tokenizer cannot express, an id that it lacks, a damaged archive.
- * TG_EIO, TG_ENOMEM.  After a failure only tg_stream_close() is legal.
+ * TG_EIO, TG_ENOMEM.  After a failure only tg_tokens_stream_close() is legal.
  */
-TG_MUST_CHECK tg_status tg_stream_next(tg_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err);
+TG_MUST_CHECK tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n,
+                                              tg_err *err);
 
-void tg_stream_close(tg_stream *s);
+void tg_tokens_stream_close(tg_tokens_stream *s);
 
 /* ---- a prompt, which is a whole stream */
 
-#define TG_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, from a descriptor */
+#define TG_TOKENS_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, from a descriptor */
 
-typedef struct tg_prompt {
+typedef struct tg_tokens_prompt {
     int32_t *ids; /* [n], each of the tokenizer; owned */
     size_t n;
-} tg_prompt;
+} tg_tokens_prompt;
 
 /*
  * From text [n bytes], a copy of ids [n], or all of fd.  Empty text is no error: p->n is 0.
- * Fail like tg_stream_open() and tg_stream_next(); TG_EDATA also: more than TG_PROMPT_MAX.
- * After a failure *p needs no free.
+ * Fail like tg_tokens_stream_open() and tg_tokens_stream_next(); TG_EDATA also: fd has more than
+ * TG_TOKENS_PROMPT_MAX.  After a failure *p needs no free.
  */
-TG_MUST_CHECK tg_status tg_prompt_text(tg_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
-                                       tg_err *err);
-TG_MUST_CHECK tg_status tg_prompt_ids(tg_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n,
-                                      tg_err *err);
-TG_MUST_CHECK tg_status tg_prompt_read(tg_prompt *p, const tg_tokenizer *tok, int fd, tg_err *err);
+TG_MUST_CHECK tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text,
+                                              size_t n, tg_err *err);
+TG_MUST_CHECK tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_tokenizer *tok, const int32_t *ids,
+                                             size_t n, tg_err *err);
+TG_MUST_CHECK tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, int fd,
+                                              tg_err *err);
 
-void tg_prompt_free(tg_prompt *p);
+void tg_tokens_prompt_free(tg_tokens_prompt *p);
 
 TG_API_END
 

@@ -97,13 +97,13 @@ static void ablate(double *losses, const tg_model *m, const tg_ablate_heads *hea
 {
     struct watched w = {0};
     tg_ablate a;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_err err = {0};
 
     CHECK_OK(tg_ablate_open(&a, m, heads, &err), &err);
-    tg_stream_open_ids(&s, m->tokenizer, ids, n + 1);
+    tg_tokens_stream_open_ids(&s, m->tokenizer, ids, n + 1);
     CHECK_OK(tg_ablate_run(&a, &s, watch, &w, &err), &err);
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     CHECK_EQ(a.tokens, n);
     CHECK_EQ(w.tokens + w.batch, n);
     CHECK_EQ(w.calls, w.batches * a.cases);
@@ -211,13 +211,13 @@ static void texts_are_too_short(void)
     small_model(&m);
     for (size_t n = 0; n <= 1; n++) {
         tg_ablate a;
-        tg_stream s;
+        tg_tokens_stream s;
 
         CHECK_OK(tg_ablate_open(&a, &m, &heads, &err), &err);
-        tg_stream_open_ids(&s, m.tokenizer, ids, n);
+        tg_tokens_stream_open_ids(&s, m.tokenizer, ids, n);
         CHECK_EQ(tg_ablate_run(&a, &s, NULL, NULL, &err), TG_EDATA);
         CHECK_HAS(err.message, n == 0 ? "no tokens: a loss needs" : "only one token: a loss needs");
-        tg_stream_close(&s);
+        tg_tokens_stream_close(&s);
         tg_ablate_close(&a);
     }
     tg_model_free(&m);
@@ -228,13 +228,13 @@ static void losses_are_checked(void)
     const tg_ablate_heads heads = {every_head, 1, true, NULL};
     const int32_t ids[] = {7, 8, 9};
     tg_ablate a;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_model m;
     tg_err err = {0};
 
     small_model(&m);
     CHECK_OK(tg_ablate_open(&a, &m, &heads, &err), &err);
-    tg_stream_open_ids(&s, m.tokenizer, ids, 3);
+    tg_tokens_stream_open_ids(&s, m.tokenizer, ids, 3);
     CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
     CHECK_OK(tg_ablate_check_finite(&a, &err), &err);
     a.sum[0] = HUGE_VAL;
@@ -242,7 +242,7 @@ static void losses_are_checked(void)
     a.sum[0] = 1;
     a.base = nan("");
     CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     tg_ablate_close(&a);
     tg_model_free(&m);
 }
