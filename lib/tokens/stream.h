@@ -23,19 +23,19 @@ TG_API_BEGIN
 /* ---- a stream */
 
 typedef struct tg_tokens_stream {
-    const tg_tokenizer *tok;    /* the caller's */
-    tg_encoder *encoder;        /* of text: */
-    tg_text text;               /* its next bytes, */
-    tg_source source;           /* and where the others come from, unless that is all; or */
-    tg_tokens_reader *archives; /* tokens: */
-    const unsigned char *chunk; /* the next ones; or */
-    const int32_t *given;       /* ids in memory */
-    size_t ready;               /* ids left in the chunk, or in memory */
-    uint64_t room;              /* bytes of text, or tokens of archives, that may still come */
-    uint64_t count;             /* ids delivered */
+    const tg_tokenizer *tok;    /* the caller's, which stays until the stream is closed */
+    tg_encoder *encoder;        /* of a text; NULL: the stream has ids */
+    tg_text text;               /* bytes of the text that are not encoded yet */
+    tg_source source;           /* where more come from; closed: from nowhere */
+    tg_tokens_reader *archives; /* where ids come from; NULL: from memory */
+    const unsigned char *chunk; /* [ready] the next ids, if they come from archives, as stored there */
+    const int32_t *given;       /* [ready] otherwise */
+    size_t ready;
+    uint64_t room;  /* bytes of text, or ids of archives, that may still come */
+    uint64_t count; /* ids delivered */
 } tg_tokens_stream;
 
-/* Read ids [n], which the caller owns and keeps in place until the stream is closed, as `tok`. */
+/* Read ids [n], which the caller owns and keeps in place until the stream is closed. */
 void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n);
 
 /* Read all of fd, which the caller keeps open and closes.  TG_EDATA: an archive of another kind.
@@ -45,9 +45,9 @@ TG_MUST_CHECK tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_toke
 
 /*
  * Read the next *n ids into ids [max], max >= 1; *n < max only at the end of the stream, 0 after
- * it.  Each id is one of `tok`.  TG_EDATA: tokens of another tokenizer, text that the
- * tokenizer cannot express, an id that it lacks, a damaged archive.
- * TG_EIO, TG_ENOMEM.  After a failure only tg_tokens_stream_close() is legal.
+ * it.  Each id is the tokenizer's.  TG_EDATA: tokens of another tokenizer, text that the tokenizer cannot
+ * express, an id that it lacks, a damaged archive.  TG_EIO, TG_ENOMEM.  After a failure only
+ * tg_tokens_stream_close() is legal.
  */
 TG_MUST_CHECK tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n,
                                               tg_err *err);
