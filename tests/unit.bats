@@ -52,6 +52,7 @@ tiny() {
 @test "unit: gguf_model" { unit gguf_model; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
+@test "unit: stream" { unit stream; }
 @test "unit: chars" { unit chars; }
 @test "unit: bare_ids" { unit bare_ids; }
 @test "unit: eval" { unit eval; }

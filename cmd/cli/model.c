@@ -5,7 +5,7 @@
 
 #include "cmd/cli/cli.h"
 #include "formats/format.h"
-#include "lib/train/checkpoint.h"
+#include "lib/train/run.h"
 
 /* How to make a model is said only of a name that tg-train would make one under. */
 static tg_status no_model(const char *path, const char *remedy, tg_err *err)
@@ -78,7 +78,7 @@ tg_status cli_model_step(const char *path, size_t *step, tg_err *err)
     *step = 0;
     if (status)
         return err->sys == ENOENT ? TG_OK : status;
-    status = tg_checkpoint_read_step(step, fd, err);
+    status = tg_run_read_step(step, fd, err);
     cli_close_input(fd);
     if (!status)
         return TG_OK;

@@ -75,7 +75,7 @@ static tg_status parse_ids(int32_t *ids, size_t *count, const char *list, const 
     return TG_OK;
 }
 
-static tg_status prompt_ids(tg_prompt *p, const tg_model *model, const char *list, tg_err *err)
+static tg_status prompt_ids(tg_tokens_prompt *p, const tg_model *model, const char *list, tg_err *err)
 {
     const size_t max = strlen(list) / 2 + 1;
     int32_t *ids = calloc(max, sizeof *ids);
@@ -85,7 +85,7 @@ static tg_status prompt_ids(tg_prompt *p, const tg_model *model, const char *lis
     if (!ids)
         return tg_fail_memory(err, max * sizeof *ids, "token ids");
     if (!(status = parse_ids(ids, &n, list, model, err)))
-        status = tg_prompt_ids(p, model, ids, n, err);
+        status = tg_tokens_prompt_ids(p, model->tokenizer, ids, n, err);
     free(ids);
     return status;
 }
@@ -125,30 +125,14 @@ static enum source find_source(const cli_text *t, const cli_model *m)
     return m->model.probe_count > 0 ? PROBE : NOWHERE;
 }
 
-static tg_status read_option(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
+static tg_status read_option(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
     if (t->has_probe && has_stdin(m))
         return tg_fail(err, TG_EUSAGE, "--probe and standard input name different texts: give only one");
     if (t->has_probe)
         return tg_probe_make(p, &m->model, (tg_probe)t->probe, err);
     return t->ids ? prompt_ids(p, &m->model, t->ids, err)
-                  : tg_prompt_text(p, &m->model, t->text, strlen(t->text), err);
-}
-
-static tg_status read_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
-{
-    return tg_prompt_read(p, &m->model, STDIN_FILENO, err) ? tg_err_in(err, "standard input") : TG_OK;
-}
-
-/* What can be looked at needs at least one token. */
-static tg_status read_some_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
-{
-    tg_status status = read_stdin(m, p, err);
-
-    if (status || p->n > 0)
-        return status;
-    tg_prompt_free(p);
-    return tg_fail(err, TG_EDATA, "standard input: empty: expected text or tokens");
+                  : tg_tokens_prompt_text(p, m->model.tokenizer, t->text, strlen(t->text), err);
 }
 
 static tg_status no_text(const cli_model *m, tg_err *err)
@@ -160,18 +144,15 @@ static tg_status no_text(const cli_model *m, tg_err *err)
                    "standard input");
 }
 
-tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
+tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
-    *p = (tg_prompt){0};
-    switch (find_source(t, m)) {
-    case OPTION:
+    const enum source source = find_source(t, m);
+
+    *p = (tg_tokens_prompt){0};
+    if (source == OPTION)
         return read_option(t, p, m, err);
-    case STDIN:
-        return read_stdin(m, p, err);
-    case PROBE:
-    case NOWHERE:
-        break;
-    }
+    if (source == STDIN && tg_tokens_prompt_read(p, m->model.tokenizer, STDIN_FILENO, err))
+        return tg_err_in(err, "standard input");
     return TG_OK;
 }
 
@@ -180,22 +161,22 @@ bool cli_text_is_probe(const cli_text *t, const cli_model *m)
     return find_source(t, m) == PROBE;
 }
 
-tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err)
+tg_status cli_text_or_probe(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
     const tg_model *model = &m->model;
+    const enum source source = find_source(t, m);
+    tg_status status;
 
-    *p = (tg_prompt){0};
-    switch (find_source(t, m)) {
-    case OPTION:
-        return read_option(t, p, m, err);
-    case STDIN:
-        return read_some_stdin(m, p, err);
-    case PROBE:
-        return tg_prompt_ids(p, model, model->probe, model->probe_count, err);
-    case NOWHERE:
-        break;
-    }
-    return no_text(m, err);
+    *p = (tg_tokens_prompt){0};
+    if (source == PROBE)
+        return tg_tokens_prompt_ids(p, model->tokenizer, model->probe, model->probe_count, err);
+    if (source == NOWHERE)
+        return no_text(m, err);
+    status = cli_text_prompt(t, p, m, err);
+    if (status || source == OPTION || p->n > 0)
+        return status;
+    tg_tokens_prompt_free(p);
+    return tg_fail(err, TG_EDATA, "standard input: empty: expected text or tokens");
 }
 
 tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, tg_err *err)
@@ -208,14 +189,14 @@ tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, 
     case OPTION:
         if ((status = read_option(t, &s->prompt, m, err)))
             return status;
-        tg_stream_open_ids(&s->stream, model, s->prompt.ids, s->prompt.n);
+        tg_tokens_stream_open_ids(&s->stream, model->tokenizer, s->prompt.ids, s->prompt.n);
         return TG_OK;
     case STDIN:
         s->name = "standard input";
-        status = tg_stream_open(&s->stream, model, STDIN_FILENO, err);
+        status = tg_tokens_stream_open(&s->stream, model->tokenizer, STDIN_FILENO, err);
         return status ? tg_err_in(err, s->name) : TG_OK;
     case PROBE:
-        tg_stream_open_ids(&s->stream, model, model->probe, model->probe_count);
+        tg_tokens_stream_open_ids(&s->stream, model->tokenizer, model->probe, model->probe_count);
         return TG_OK;
     case NOWHERE:
         break;
@@ -225,6 +206,6 @@ tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, 
 
 void cli_stream_close(cli_stream *s)
 {
-    tg_stream_close(&s->stream);
-    tg_prompt_free(&s->prompt);
+    tg_tokens_stream_close(&s->stream);
+    tg_tokens_prompt_free(&s->prompt);
 }

@@ -5,9 +5,8 @@
 #define TG_CMD_CLI_TEXT_H
 
 #include "cmd/cli/model.h"
-#include "lib/gpt/prompt.h"
-#include "lib/gpt/stream.h"
 #include "lib/heads/probe.h"
+#include "lib/tokens/stream.h"
 
 /* What the options name; NULL: not given. */
 typedef struct cli_text {
@@ -32,20 +31,22 @@ TG_MUST_CHECK int cli_text_check(const cli_text *t);
  * TG_EUSAGE: the model lacks one of the ids; the message names it.  There is no such probe for the model,
  * or a probe and standard input are both given.
  */
-TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
+TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
+                                        tg_err *err);
 
 /* Whether cli_text_or_probe() and cli_text_stream() would take the model's probe: nobody gave a text. */
 bool cli_text_is_probe(const cli_text *t, const cli_model *m);
 
 /* Like cli_text_prompt(), but if there is no prompt, use the model's probe.  TG_EUSAGE: it has none.
  * TG_EDATA: standard input is empty. */
-TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_prompt *p, const cli_model *m, tg_err *err);
+TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
+                                          tg_err *err);
 
 /* The text that cli_text_or_probe() would read, as a stream of any length.  The caller closes it. */
 typedef struct cli_stream {
-    const char *name; /* for messages: "standard input" or "the text" */
-    tg_prompt prompt; /* of -p TEXT and --ids IDS */
-    tg_stream stream;
+    const char *name;        /* for messages: "standard input" or "the text" */
+    tg_tokens_prompt prompt; /* of -p TEXT and --ids IDS */
+    tg_tokens_stream stream;
 } cli_stream;
 TG_MUST_CHECK tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, tg_err *err);
 void cli_stream_close(cli_stream *s); /* accepts a zeroed one */

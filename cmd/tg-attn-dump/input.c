@@ -50,7 +50,7 @@ static tg_status open_qkv(attn_input *in, const attn_options *o, tg_err *err)
 
 /* ---- a model on a text */
 
-static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *given, tg_err *err)
+static tg_status take_ids(tg_tokens_prompt *p, const tg_model *model, const given_ids *given, tg_err *err)
 {
     int32_t *ids = calloc(given->n, sizeof *ids);
     tg_status status = TG_OK;
@@ -64,12 +64,12 @@ static tg_status take_ids(tg_prompt *p, const tg_model *model, const given_ids *
                              (long long)given->ids[t], (long)INT32_MAX);
     }
     if (!status)
-        status = tg_prompt_ids(p, model, ids, given->n, err);
+        status = tg_tokens_prompt_ids(p, model->tokenizer, ids, given->n, err);
     free(ids);
     return status;
 }
 
-static tg_status check_length(const tg_prompt *p, const tg_model *model, tg_err *err)
+static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, tg_err *err)
 {
     const bool has_text = tg_tokenizer_has_text(model->tokenizer);
     const size_t n_ctx = model->config.n_ctx;
@@ -164,7 +164,7 @@ void input_close(attn_input *in)
     labels_free(&in->values);
     free(in->numbers);
     tg_attn_qkv_free(&in->qkv);
-    tg_prompt_free(&in->prompt);
+    tg_tokens_prompt_free(&in->prompt);
     if (in->has_model)
         cli_model_close(&in->model);
 }

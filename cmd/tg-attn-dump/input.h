@@ -22,7 +22,7 @@ typedef struct attn_input {
     float *numbers;      /* of an example that follows a formula */
     bool has_model;
     cli_model model;
-    tg_prompt prompt;
+    tg_tokens_prompt prompt;
     tg_attn_qkv qkv;
     cli_job job; /* the walk */
 } attn_input;

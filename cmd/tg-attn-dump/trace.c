@@ -89,7 +89,7 @@ static int check(const attn_options *o)
 /* Find the token that --target or --target-id names. */
 static tg_status find_target(size_t *target, const tg_model *model, tg_err *err)
 {
-    tg_prompt text = {0};
+    tg_tokens_prompt text = {0};
     char shown[LABEL_SIZE];
     tg_status status = TG_OK;
 
@@ -99,14 +99,14 @@ static tg_status find_target(size_t *target, const tg_model *model, tg_err *err)
     }
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the target with --target-id");
-    if ((status = tg_prompt_text(&text, model, given.target, strlen(given.target), err)))
+    if ((status = tg_tokens_prompt_text(&text, model->tokenizer, given.target, strlen(given.target), err)))
         return status;
     cli_escape(shown, sizeof shown, (const unsigned char *)given.target, strlen(given.target));
     if (text.n == 1)
         *target = (size_t)text.ids[0];
     else
         status = tg_fail(err, TG_EUSAGE, "--target must be one token, but '%s' is %zu", shown, text.n);
-    tg_prompt_free(&text);
+    tg_tokens_prompt_free(&text);
     return status;
 }
 

@@ -32,7 +32,7 @@ tg_status eval_take_logits(void *context, const tg_eval_row *rows, size_t n, tg_
 
 /* ---- texts */
 
-static tg_status eval_stream(eval_job *job, tg_stream *stream, tg_err *err)
+static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
     tg_eval_take *take = job->o->per_token ? eval_take_tokens : eval_take_nothing;
 
@@ -42,7 +42,7 @@ static tg_status eval_stream(eval_job *job, tg_stream *stream, tg_err *err)
 
 static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
 {
-    tg_stream stream;
+    tg_tokens_stream stream;
     int fd;
     tg_status status;
 
@@ -50,9 +50,9 @@ static tg_status eval_file(eval_job *job, const char *path, tg_err *err)
         cli_close_input(fd);
         return status;
     }
-    if (!(status = tg_stream_open(&stream, &job->m.model, fd, err))) {
+    if (!(status = tg_tokens_stream_open(&stream, job->m.model.tokenizer, fd, err))) {
         status = eval_stream(job, &stream, err);
-        tg_stream_close(&stream);
+        tg_tokens_stream_close(&stream);
     }
     cli_close_input(fd);
     return status && !job->output_failed ? tg_err_in(err, cli_input_name(path)) : status;

@@ -87,7 +87,8 @@ static struct piece piece_of(const tg_tokenizer *tok, int32_t id)
 }
 
 /* Put the prompt at the beginning of every text. */
-static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_prompt *prompt, tg_err *err)
+static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_tokens_prompt *prompt,
+                            tg_err *err)
 {
     tg_status status = TG_OK;
 
@@ -125,10 +126,10 @@ static tg_status generate(tg_generator *g, sample_output *out, const struct opti
 }
 
 /* Run the model on the prompt.  If that is empty, run it on a newline, as if a line had just ended. */
-static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *p, tg_err *err)
+static tg_status begin(tg_generator *g, const tg_model *model, const tg_tokens_prompt *p, tg_err *err)
 {
     static const unsigned char newline[] = "\n";
-    tg_prompt start = {0};
+    tg_tokens_prompt start = {0};
     tg_status status;
     size_t seen;
 
@@ -142,16 +143,16 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_prompt *
     }
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give token ids to continue, with --ids");
-    status = tg_prompt_text(&start, model, newline, 1, err);
+    status = tg_tokens_prompt_text(&start, model->tokenizer, newline, 1, err);
     if (status == TG_EDATA)
         return tg_fail(err, TG_EUSAGE, "the model's tokenizer has no newline to begin after: give a prompt");
     if (!status)
         tg_generator_begin(g, start.ids, start.n);
-    tg_prompt_free(&start);
+    tg_tokens_prompt_free(&start);
     return status;
 }
 
-static tg_status open_generator(tg_generator *g, const cli_model *m, const tg_prompt *p,
+static tg_status open_generator(tg_generator *g, const cli_model *m, const tg_tokens_prompt *p,
                                 const struct options *o, tg_err *err)
 {
     const size_t tokens = tg_size_max(1, p->n) + o->n;
@@ -160,7 +161,7 @@ static tg_status open_generator(tg_generator *g, const cli_model *m, const tg_pr
     return status == TG_EDATA ? tg_err_in(err, cli_input_name(m->path)) : status;
 }
 
-static tg_status sample(const cli_model *m, const tg_prompt *p, const struct options *o, tg_err *err)
+static tg_status sample(const cli_model *m, const tg_tokens_prompt *p, const struct options *o, tg_err *err)
 {
     tg_generator g = {0};
     sample_output out;
@@ -183,14 +184,14 @@ done:
 static tg_status run(const struct options *o, tg_err *err)
 {
     cli_model m;
-    tg_prompt prompt;
+    tg_tokens_prompt prompt;
     tg_status status;
 
     if ((status = cli_begin_compute(o->threads, err)) || (status = cli_model_open(&m, o->model, "", err)))
         return status;
     if (!(status = cli_text_prompt(&o->text, &prompt, &m, err)))
         status = sample(&m, &prompt, o, err);
-    tg_prompt_free(&prompt);
+    tg_tokens_prompt_free(&prompt);
     cli_model_close(&m);
     return status;
 }

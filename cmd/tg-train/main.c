@@ -133,9 +133,9 @@ struct job {
 /* How to finish a run that was stopped and whose model is in a file. */
 static void say_how_to_go_on(const struct job *job)
 {
-    const tg_checkpoint *c = &job->setup.run;
+    const tg_run *run = &job->setup.run;
 
-    if (job->setup.stream || c->step == c->settings.steps)
+    if (job->setup.stream || run->step == run->settings.steps)
         return;
     cli_note("to go on%s: %s",
              train_text_is_stdin(job->o)
@@ -173,14 +173,14 @@ static bool due(const struct job *job, size_t every)
 static void compare_losses(struct job *job)
 {
     enum { STEPS = 32 };
-    const tg_checkpoint *c = &job->setup.run;
-    const tg_settings *s = &c->settings;
-    const double train = tg_history_mean(&c->history, STEPS), val = job->report.val_loss;
+    const tg_run *run = &job->setup.run;
+    const tg_settings *s = &run->settings;
+    const double train = tg_history_mean(&run->history, STEPS), val = job->report.val_loss;
 
     if (job->compared || job->o->val || isnan(train))
         return;
     job->compared = true;
-    if (c->step * s->accumulate * s->batch / 2 > job->setup.batches.windows || val <= train + 0.5 ||
+    if (run->step * s->accumulate * s->batch / 2 > job->setup.batches.windows || val <= train + 0.5 ||
         val <= 1.2 * train)
         return;
     cli_say(
@@ -192,10 +192,10 @@ static void compare_losses(struct job *job)
 /* Whether a save is due before the last step, whose save is conclude()'s. */
 static bool is_save_due(const struct job *job)
 {
-    const tg_checkpoint *c = &job->setup.run;
+    const tg_run *run = &job->setup.run;
 
-    return !job->setup.stream && job->o->save_every > 0 && c->step % job->o->save_every == 0 &&
-           c->step != c->settings.steps;
+    return !job->setup.stream && job->o->save_every > 0 && run->step % job->o->save_every == 0 &&
+           run->step != run->settings.steps;
 }
 
 /* *best: the loss is less than all before. */
@@ -211,7 +211,7 @@ static tg_status evaluate(struct job *job, bool *best, tg_err *err)
     r->val_step = r->step;
     if (isfinite(r->val_loss)) {
         compare_losses(job);
-        *best = job->o->keep_best && tg_checkpoint_note_val(&job->setup.run, loss);
+        *best = job->o->keep_best && tg_run_note_val(&job->setup.run, loss);
         return TG_OK;
     }
     return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g, expected a finite number", r->step,
@@ -314,13 +314,13 @@ static tg_status conclude(struct job *job, tg_err *err)
 
 static tg_status train(struct job *job, tg_err *err)
 {
-    const tg_checkpoint *c = &job->setup.run;
+    const tg_run *run = &job->setup.run;
     tg_status status = TG_OK;
     int agreed;
 
     job->trainer.watch = &job->watch;
     train_report_begin(&job->report);
-    while ((agreed = agree(job, status)) == GO_ON && c->step < c->settings.steps) {
+    while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {
         status = one_step(job, err);
         if (cli_status_asked())
             train_report_say(&job->report);

@@ -75,7 +75,7 @@ static tg_status write_model(train_saving *s, bool last, tg_err *err)
     s->in_place = false;
     if ((status = cli_output_begin(&out, s->setup->target, CLI_OUT_RUN, err)))
         return status;
-    if (tg_checkpoint_write(&s->setup->run, out.fd, err))
+    if (tg_run_write(&s->setup->run, out.fd, err))
         status = tg_err_in(err, out.name);
     else
         status = commit(s, &out, last, err);
@@ -152,7 +152,7 @@ static tg_status write_best(train_saving *s, tg_err *err)
 
     if (status)
         return status;
-    if (tg_checkpoint_write(&s->setup->run, out.fd, err))
+    if (tg_run_write(&s->setup->run, out.fd, err))
         status = tg_err_in(err, out.name);
     else
         status = cli_output_commit(&out, err);
@@ -182,12 +182,12 @@ static void forget_best(train_saving *s)
 
 tg_status train_save_best(train_saving *s, tg_err *err)
 {
-    const tg_checkpoint *c = &s->setup->run;
+    const tg_run *run = &s->setup->run;
     const tg_team *team = s->setup->team;
-    const bool last = c->step == c->settings.steps;
+    const bool last = run->step == run->settings.steps;
     tg_status status = last ? train_save(s, err) : train_save_meanwhile(s, err);
 
-    if (status || s->step != c->step) {
+    if (status || s->step != run->step) {
         forget_best(s);
         return status;
     }
@@ -223,11 +223,11 @@ tg_status train_saving_begin(train_saving *s, train_setup *setup, tg_trainer *tr
 
 void train_say_saved(const train_saving *s)
 {
-    const tg_checkpoint *c = &s->setup->run;
+    const tg_run *run = &s->setup->run;
 
     if (!cli_is_dash(s->setup->target))
-        cli_note("saved %s at step %s of %s", s->setup->target, cli_count(c->step),
-                 cli_count(c->settings.steps));
+        cli_note("saved %s at step %s of %s", s->setup->target, cli_count(run->step),
+                 cli_count(run->settings.steps));
 }
 
 void train_say_what_remains(const train_saving *s)

@@ -136,7 +136,7 @@ static tg_status new_model(train_setup *s, tg_err *err)
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
     s->is_new = true;
-    return tg_checkpoint_begin(&s->run, &model, err);
+    return tg_run_begin(&s->run, &model, err);
 }
 
 /* Another project's model is where a run begins; its files are never written. */
@@ -151,7 +151,7 @@ static tg_status load_foreign(train_setup *s, tg_err *err)
                        "with -o FILE",
                        s->source);
     status = cli_model_convert(&model, s->source, true, err);
-    return status ? status : tg_checkpoint_begin(&s->run, &model, err);
+    return status ? status : tg_run_begin(&s->run, &model, err);
 }
 
 /* There is no such file: a new model is made, unless the name was meant for one that is there. */
@@ -176,7 +176,7 @@ static tg_status load_model(train_setup *s, tg_err *err)
         return load_foreign(s, err);
     if ((status = cli_open_input(&fd, s->source, err)))
         return err->sys == ENOENT ? missing_model(s, err) : status;
-    status = tg_checkpoint_read(&s->run, fd, err);
+    status = tg_run_read(&s->run, fd, err);
     cli_close_input(fd);
     return status ? tg_err_in(err, cli_input_name(s->source)) : TG_OK;
 }
@@ -221,7 +221,7 @@ static tg_status settle(train_setup *s, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
     s->origin = tg_recipe_origin(&s->run.model);
-    if (tg_checkpoint_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
+    if (tg_run_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
     s->other_split = !same_split(&saved, &s->run.settings);
@@ -270,7 +270,7 @@ static tg_status begin_text(train_setup *s, tg_err *err)
     const size_t before = s->run.text_tokens, val_before = s->run.val_tokens;
     const tg_tokens *val = s->options->val ? &s->val : NULL;
     tg_text_changes changes;
-    tg_status status = tg_checkpoint_use_text(&s->run, &s->batches, &s->tokens, val, &changes, err);
+    tg_status status = tg_run_use_text(&s->run, &s->batches, &s->tokens, val, &changes, err);
 
     if (status)
         return status;
@@ -307,7 +307,7 @@ static tg_status compare_texts(const train_setup *s, tg_err *err)
 static tg_status find_best(train_setup *s, tg_err *err)
 {
     const char *path = s->options->best;
-    tg_checkpoint *c = &s->run;
+    tg_run *run = &s->run;
     size_t step;
     tg_status status;
 
@@ -316,18 +316,18 @@ static tg_status find_best(train_setup *s, tg_err *err)
     if ((status = cli_output_may_replace(path, CLI_OUT_RUN, err)) ||
         (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, err)))
         return status;
-    s->best_is_lost = c->best_step > 0 && c->best_step == c->step && step != c->step &&
-                      (step == 0 || (s->source == s->target && step < c->step) || cli_force);
-    if (s->best_is_lost || step == c->best_step || s->complete)
+    s->best_is_lost = run->best_step > 0 && run->best_step == run->step && step != run->step &&
+                      (step == 0 || (s->source == s->target && step < run->step) || cli_force);
+    if (s->best_is_lost || step == run->best_step || s->complete)
         return TG_OK;
     if (step > 0 && !cli_force)
         return tg_fail(err, TG_EUSAGE,
                        "%s: a model that was trained for %s step%s, and not this run's best: move it away",
                        path, cli_count(step), cli_plural(step));
-    if (c->best_step > 0)
+    if (run->best_step > 0)
         cli_say("%s does not exist: of the steps so far, none counts as the best", path);
-    c->best_step = 0;
-    c->best_loss = 0;
+    run->best_step = 0;
+    run->best_loss = 0;
     return TG_OK;
 }
 
@@ -407,7 +407,7 @@ static tg_status share_model(train_setup *s, tg_err *err)
     s->other_split = o.other_split;
     s->best_is_lost = o.best_is_lost;
     s->steps = o.steps;
-    return tg_checkpoint_spread(&s->run, s->team, s->tokens.tokenizer, err);
+    return tg_run_spread(&s->run, s->team, s->tokens.tokenizer, err);
 }
 
 /* Whether the model can be saved, as far as can be told.  A save needs room for a file besides the old one;
@@ -420,7 +420,7 @@ static tg_status check_target(const train_setup *s, tg_err *err)
 
     if (status || s->stream || s->complete)
         return status;
-    return cli_output_room(s->target, files * tg_checkpoint_bytes(&s->run), err);
+    return cli_output_room(s->target, files * tg_run_bytes(&s->run), err);
 }
 
 tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team *team, tg_err *err)
@@ -449,7 +449,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
 
 void train_setup_free(train_setup *s)
 {
-    tg_checkpoint_free(&s->run);
+    tg_run_free(&s->run);
     tg_tokens_free(&s->tokens);
     tg_tokens_free(&s->val);
     cli_unlock(&s->lock);
@@ -524,7 +524,7 @@ static void say_texts(const train_setup *s, size_t bytes)
 
 tg_status train_setup_announce(const train_setup *s, tg_err *err)
 {
-    const tg_checkpoint *run = &s->run;
+    const tg_run *run = &s->run;
     const tg_config *c = &run->model.config;
     const tg_batches *b = &s->batches;
     size_t bytes;

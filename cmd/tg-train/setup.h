@@ -57,7 +57,7 @@ typedef struct train_setup {
     size_t steps;        /* of the whole run */
     tg_tokens tokens, val;
     tg_batches batches;
-    tg_checkpoint run;
+    tg_run run;
 } train_setup;
 
 /* Read the text and the model, settle the run's settings, and check that the target can be written.

@@ -54,7 +54,8 @@ static tg_status print_head(const tg_attn_layer *layer, size_t head, tg_err *err
 }
 
 /* Run the model on the text up to the layer, and print its head. */
-static tg_status show(const tg_model *m, const tg_prompt *text, size_t number, size_t head, tg_err *err)
+static tg_status show(const tg_model *m, const tg_tokens_prompt *text, size_t number, size_t head,
+                      tg_err *err)
 {
     tg_attn_layers layers;
     tg_attn_layer layer;
@@ -85,7 +86,7 @@ static bool read_index(size_t *n, const char *text)
 int main(int argc, char **argv)
 {
     tg_model m;
-    tg_prompt text = {NULL, 0};
+    tg_tokens_prompt text = {NULL, 0};
     tg_err err;
     tg_status status;
     size_t layer, head;
@@ -95,10 +96,10 @@ int main(int argc, char **argv)
         return TG_EUSAGE;
     }
     if ((status = tg_model_open(&m, argv[1], &err)) == TG_OK) {
-        status = tg_prompt_text(&text, &m, argv[4], strlen(argv[4]), &err);
+        status = tg_tokens_prompt_text(&text, m.tokenizer, argv[4], strlen(argv[4]), &err);
         if (status == TG_OK)
             status = show(&m, &text, layer, head, &err);
-        tg_prompt_free(&text);
+        tg_tokens_prompt_free(&text);
         tg_model_free(&m);
     }
     if (status != TG_OK)

@@ -39,14 +39,14 @@ static void place(tg_arena *arena, void *context)
                  ids = tg_tokenizer_vocab_size(p->model->tokenizer);
     size_t rows;
 
-    tg_windows_place(arena, &e->windows, T, e->plan.stride, B);
+    tg_tokens_windows_place(arena, &e->windows, T, e->plan.stride, B);
     e->windows.open_end = e->plan.every_row;
     tg_pass_place(arena, &e->pass, p->model, &(tg_pass_size){.B = B, .T = T});
     rows = tg_pass_logits_rows(&e->pass);
     e->rows = tg_arena_take(arena, rows, sizeof *e->rows);
     e->top = tg_arena_take_rows(arena, rows, e->plan.top, sizeof *e->top);
     e->order = tg_arena_take_rows(arena, e->plan.top > 0 ? e->threads : 0, ids, sizeof *e->order);
-    tg_window_map_place(
+    tg_tokens_window_map_place(
         arena, &e->map, e->plan.team,
         tg_size_add_sat(sizeof(struct scored), tg_size_mul_sat(B * T, sizeof(struct scored_row))));
 }
@@ -161,7 +161,7 @@ struct run {
     bool finite; /* all scores so far: nobody takes the others, and add_row() fails */
 };
 
-static void run_pass(tg_pass *p, const tg_window_batch *w)
+static void run_pass(tg_pass *p, const tg_tokens_window_batch *w)
 {
     p->acts.B = w->B;
     p->acts.T = w->T;
@@ -170,7 +170,7 @@ static void run_pass(tg_pass *p, const tg_window_batch *w)
 }
 
 /* Rows first .. end - 1 of the batch. */
-static tg_status take_rows(struct run *r, const tg_window_batch *w, size_t first, size_t end,
+static tg_status take_rows(struct run *r, const tg_tokens_window_batch *w, size_t first, size_t end,
                            struct scored *scored, tg_err *err)
 {
     tg_eval *e = r->e;
@@ -192,7 +192,7 @@ static tg_status take_rows(struct run *r, const tg_window_batch *w, size_t first
 }
 
 /* The rows of each window that no earlier window had.  Without overlap they are adjacent. */
-static tg_status compute(void *context, const tg_window_batch *w, void *results, tg_err *err)
+static tg_status compute(void *context, const tg_tokens_window_batch *w, void *results, tg_err *err)
 {
     struct run *r = context;
     struct scored *scored = results;
@@ -221,17 +221,18 @@ static tg_status add(void *context, const void *results, tg_err *err)
 
 /* ---- a text */
 
-tg_status tg_eval_run(tg_eval *e, tg_stream *stream, tg_eval_take *take, void *context, tg_err *err)
+tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context, tg_err *err)
 {
     struct run run = {e, take, context, true};
     tg_status status;
 
-    tg_windows_begin(&e->windows, stream, e->plan.prefix);
-    status = tg_window_map_run(&e->map, &e->windows, &(tg_window_work){compute, add, &run}, err);
+    tg_tokens_windows_begin(&e->windows, stream, e->plan.prefix);
+    status =
+        tg_tokens_window_map_run(&e->map, &e->windows, &(tg_tokens_window_work){compute, add, &run}, err);
     e->sums.tokens += stream->count;
     if (status || (e->plan.every_row && e->windows.count > 0))
         return status;
-    return tg_windows_check_any(&e->windows, err);
+    return tg_tokens_windows_check_any(&e->windows, err);
 }
 
 double tg_eval_loss(const tg_eval_sums *sums)

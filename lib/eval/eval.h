@@ -6,13 +6,13 @@
  *     tg_eval_loss(&e.sums), ...
  *     tg_eval_close(&e)
  *
- * A text is cut into windows (lib/gpt/windows.h).  Each token is scored once, in the first window that
+ * A text is cut into windows (lib/tokens/windows.h).  Each token is scored once, in the first window that
  * has it as a target.  The first token of a text has nothing before it, so it is scored only if the plan
  * has a prefix.
  *
  * Logits are float32, as the model computes them; everything else is double precision
  * (lib/eval/score.h).  Sums are taken in the order of the text, whatever the number of threads, and of
- * processes: the members of a team take turns with batches of windows (lib/gpt/window_map.h).
+ * processes: the members of a team take turns with batches of windows (lib/tokens/window_map.h).
  */
 #ifndef TG_EVAL_EVAL_H
 #define TG_EVAL_EVAL_H
@@ -26,9 +26,9 @@
 #include "lib/base/team.h"
 #include "lib/eval/score.h"
 #include "lib/gpt/pass.h"
-#include "lib/gpt/stream.h"
-#include "lib/gpt/window_map.h"
-#include "lib/gpt/windows.h"
+#include "lib/tokens/stream.h"
+#include "lib/tokens/window_map.h"
+#include "lib/tokens/windows.h"
 
 TG_API_BEGIN
 
@@ -70,12 +70,12 @@ typedef struct tg_eval {
     const tg_model *model;
     tg_eval_plan plan;
     tg_eval_sums sums; /* over all texts so far */
-    tg_windows windows;
+    tg_tokens_windows windows;
     tg_pass pass;
     tg_eval_row *rows;    /* [rows of a block of logits] */
     int32_t *top, *order; /* [rows][plan.top]; [threads][ids] scratch */
     size_t threads;
-    tg_window_map map;
+    tg_tokens_window_map map;
     tg_arena arena;
 } tg_eval;
 
@@ -86,10 +86,10 @@ void tg_eval_close(tg_eval *e);
 
 /*
  * Evaluate a text of the same model, of any length.  take may be NULL.
- * TG_EDATA: nothing to score, unless every_row is set; what tg_stream_next() refuses; a logit is NaN or
- * infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
+ * TG_EDATA: nothing to score, unless every_row is set; what tg_tokens_stream_next() refuses; a logit is NaN
+ * or infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
  */
-TG_MUST_CHECK tg_status tg_eval_run(tg_eval *e, tg_stream *stream, tg_eval_take *take, void *context,
+TG_MUST_CHECK tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context,
                                     tg_err *err);
 
 /* The mean loss in nats per token, and its exponential; the same information in bits per byte.  NaN: nothing

@@ -28,11 +28,11 @@ static void place(tg_arena *arena, void *context)
     const size_t C = model->config.n_embd, Q = tg_dim_size(TG_DIM_Q, &model->config);
 
     tg_pass_place(arena, &a->pass, model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
-    tg_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
+    tg_tokens_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * Q, sizeof *a->att);
     a->sum = tg_arena_take(arena, a->cases, sizeof *a->sum);
-    tg_window_map_place(
+    tg_tokens_window_map_place(
         arena, &a->map, a->heads.team,
         tg_size_add_sat(sizeof(struct losses), tg_size_mul_sat(1 + a->cases, a->capacity * sizeof(float))));
 }
@@ -157,7 +157,7 @@ static bool branch(void *context, tg_acts *acts, size_t layer, size_t row)
     return true;
 }
 
-static tg_status compute(void *context, const tg_window_batch *w, void *results, tg_err *err)
+static tg_status compute(void *context, const tg_tokens_window_batch *w, void *results, tg_err *err)
 {
     struct batch_run r = {context, w->targets, results};
     tg_ablate *a = r.a;
@@ -195,15 +195,16 @@ static tg_status add(void *context, const void *results, tg_err *err)
 
 /* ---- a text */
 
-tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context, tg_err *err)
+tg_status tg_ablate_run(tg_ablate *a, tg_tokens_stream *stream, tg_ablate_watch watch, void *context,
+                        tg_err *err)
 {
     tg_status status;
 
     a->watch = watch;
     a->context = context;
-    tg_windows_begin(&a->windows, stream, -1);
-    status = tg_window_map_run(&a->map, &a->windows, &(tg_window_work){compute, add, a}, err);
-    return status ? status : tg_windows_check_any(&a->windows, err);
+    tg_tokens_windows_begin(&a->windows, stream, -1);
+    status = tg_tokens_window_map_run(&a->map, &a->windows, &(tg_tokens_window_work){compute, add, a}, err);
+    return status ? status : tg_tokens_windows_check_any(&a->windows, err);
 }
 
 double tg_ablate_baseline(const tg_ablate *a)

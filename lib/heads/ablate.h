@@ -13,7 +13,7 @@
  * The text is cut into adjacent windows of n_ctx predictions.  The loss is the mean over all
  * tokens except the first, each predicted from the tokens before it in its window.  Losses are
  * added in the order of the tokens, whatever the number of threads, and of processes: the members of
- * a team take turns with batches of windows (lib/gpt/window_map.h).
+ * a team take turns with batches of windows (lib/tokens/window_map.h).
  */
 #ifndef TG_HEADS_ABLATE_H
 #define TG_HEADS_ABLATE_H
@@ -26,8 +26,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/team.h"
 #include "lib/gpt/pass.h"
-#include "lib/gpt/window_map.h"
-#include "lib/gpt/windows.h"
+#include "lib/tokens/window_map.h"
+#include "lib/tokens/windows.h"
 
 TG_API_BEGIN
 
@@ -61,11 +61,11 @@ typedef struct tg_ablate {
     uint64_t tokens; /* predicted */
     double base;     /* sum of the losses of the model as it is */
     double *sum;     /* [cases] sums of losses */
-    tg_window_map map;
+    tg_tokens_window_map map;
     /* a batch */
     tg_pass pass;
     size_t capacity; /* tokens predicted at a time: whole windows */
-    tg_windows windows;
+    tg_tokens_windows windows;
     float *x, *att; /* copies of a layer's x and att, from which its cases start */
     tg_ablate_watch watch;
     void *context;
@@ -81,13 +81,13 @@ void tg_ablate_close(tg_ablate *a);
 /*
  * Predict all tokens of a stream of the same model, of any length.  Call it only once.  watch may be
  * NULL.
- * TG_EDATA: fewer than two tokens; what tg_stream_next() refuses.  TG_EIO, TG_ENOMEM.
+ * TG_EDATA: fewer than two tokens; what tg_tokens_stream_next() refuses.  TG_EIO, TG_ENOMEM.
  *
  * Everything before a case's first layer is computed once for all cases, so that a case costs about
  * half a pass on average.
  */
-TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_stream *stream, tg_ablate_watch watch, void *context,
-                                      tg_err *err);
+TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_tokens_stream *stream, tg_ablate_watch watch,
+                                      void *context, tg_err *err);
 
 /* Mean losses after a run, in nats per token: of the model as it is, and of a case. */
 double tg_ablate_baseline(const tg_ablate *a);

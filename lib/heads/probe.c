@@ -95,7 +95,7 @@ static void draw(int32_t *ids, size_t period, const tg_tokenizer *tok, bool word
     }
 }
 
-static tg_status repeat(tg_prompt *p, const tg_model *model, tg_err *err)
+static tg_status repeat(tg_tokens_prompt *p, const tg_model *model, tg_err *err)
 {
     const tg_tokenizer *tok = model->tokenizer;
     const size_t most = tg_size_min(TG_PROBE_PERIOD, model->config.n_ctx / 2);
@@ -112,25 +112,25 @@ static tg_status repeat(tg_prompt *p, const tg_model *model, tg_err *err)
                        "the model's vocabulary has only special tokens: none can be repeated");
     draw(ids, period, tok, enough, n);
     memcpy(ids + period, ids, period * sizeof *ids);
-    return tg_prompt_ids(p, model, ids, 2 * period, err);
+    return tg_tokens_prompt_ids(p, tok, ids, 2 * period, err);
 }
 
 /* ---- text */
 
-static tg_status encode(tg_prompt *p, const tg_model *model, const char *text, tg_err *err)
+static tg_status encode(tg_tokens_prompt *p, const tg_model *model, const char *text, tg_err *err)
 {
     tg_status status;
 
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: the only probe for it is repeat");
-    if (!(status = tg_prompt_text(p, model, text, strlen(text), err)))
+    if (!(status = tg_tokens_prompt_text(p, model->tokenizer, text, strlen(text), err)))
         p->n = tg_size_min(p->n, model->config.n_ctx);
     return status;
 }
 
 /* ---- all */
 
-tg_status tg_probe_make(tg_prompt *p, const tg_model *model, tg_probe probe, tg_err *err)
+tg_status tg_probe_make(tg_tokens_prompt *p, const tg_model *model, tg_probe probe, tg_err *err)
 {
     switch (probe) {
     case TG_PROBE_REPEAT:

@@ -14,7 +14,8 @@
 #define TG_HEADS_PROBE_H
 
 #include "lib/base/api.h"
-#include "lib/gpt/prompt.h"
+#include "lib/gpt/model.h"
+#include "lib/tokens/stream.h"
 
 TG_API_BEGIN
 
@@ -34,7 +35,8 @@ typedef enum tg_probe { TG_PROBE_REPEAT, TG_PROBE_NAMES, TG_PROBE_TEXT } tg_prob
  * is no token.  TG_EDATA: the tokenizer cannot express the text.  TG_ENOMEM.  After a failure *p needs
  * no free.
  */
-TG_MUST_CHECK tg_status tg_probe_make(tg_prompt *p, const tg_model *model, tg_probe probe, tg_err *err);
+TG_MUST_CHECK tg_status tg_probe_make(tg_tokens_prompt *p, const tg_model *model, tg_probe probe,
+                                      tg_err *err);
 
 TG_API_END
 

@@ -5,31 +5,20 @@
 #include <string.h>
 
 #include "formats/crc.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/tokens_read.h"
 
-/* Append one chunk.  The capacity, in bytes, doubles, so that memory is proportional to what
- * has arrived. */
+/* Append one chunk. */
 static tg_status append(tg_tokens *t, size_t *capacity, const void *ids, size_t n, tg_err *err)
 {
-    const size_t used = t->count * t->width;
-    size_t end, size;
-    unsigned char *data;
+    const size_t used = t->count * t->width, more = n * t->width;
+    const tg_status status = tg_grow(&t->data, capacity, tg_size_add_sat(used, more), 1, "tokens", err);
 
-    /* unreached: tokens that exceed the address space */
-    if (!tg_size_mul(&end, n, t->width) || !tg_size_add(&end, end, used))
-        return tg_fail(err, TG_ENOMEM, "out of memory: the tokens exceed the address space");
-    if (end > *capacity) {
-        /* unreached: half of the address space */
-        size = *capacity <= SIZE_MAX / 2 ? tg_size_max(end, 2 * *capacity) : end;
-        data = realloc(t->data, size);
-        if (!data)
-            return tg_fail_memory(err, size, "tokens");
-        t->data = data;
-        *capacity = size;
-    }
-    memcpy(t->data + used, ids, end - used);
+    if (status)
+        return status;
+    memcpy(t->data + used, ids, more);
     t->count += n;
     return TG_OK;
 }

@@ -6,7 +6,7 @@
 
 struct placement {
     tg_trainer *t;
-    const tg_checkpoint *run;
+    const tg_run *run;
     const tg_batches *batches;
     const tg_team *team;
 };
@@ -66,7 +66,7 @@ static void place(tg_arena *arena, void *context)
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
 
-size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches, const tg_team *team)
+size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_team *team)
 {
     tg_trainer t = {0};
 
@@ -74,7 +74,7 @@ size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches, con
     return t.arena.used;
 }
 
-tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches, const tg_team *team,
+tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches, const tg_team *team,
                           tg_err *err)
 {
     const tg_settings *s = &run->settings;
@@ -274,7 +274,7 @@ static bool sum_passes(tg_trainer *t, double *norm)
 
 static void update(tg_trainer *t, const tg_step_report *report)
 {
-    tg_checkpoint *run = t->run;
+    tg_run *run = t->run;
     const tg_adamw_state state = {run->model.params, run->m, run->v, t->sum.part[0].grads};
 
     if (t->team->size > 1)
@@ -295,7 +295,7 @@ static tg_status check_finite(const tg_trainer *t, const tg_step_report *report,
 
 tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
 {
-    tg_checkpoint *run = t->run;
+    tg_run *run = t->run;
     tg_status status;
 
     report->abandoned = !sum_passes(t, &report->grad_norm);

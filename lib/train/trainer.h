@@ -15,8 +15,8 @@
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/pass.h"
 #include "lib/train/batches.h"
-#include "lib/train/checkpoint.h"
 #include "lib/train/reduction.h"
+#include "lib/train/run.h"
 #include "lib/train/shares.h"
 #include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
@@ -24,7 +24,7 @@
 TG_API_BEGIN
 
 typedef struct tg_trainer {
-    tg_checkpoint *run; /* the caller's: model, settings, step */
+    tg_run *run; /* the caller's: model, settings, step */
     const tg_batches *batches;
     const tg_team *team;
     size_t first_pass, end_pass; /* the step's passes that this process computes */
@@ -57,12 +57,12 @@ typedef struct tg_step_report {
 
 /* Bytes that tg_trainer_open() allocates, or SIZE_MAX when a size_t cannot hold them.
  * run->settings and batches must be final. */
-size_t tg_trainer_bytes(const tg_checkpoint *run, const tg_batches *batches, const tg_team *team);
+size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_team *team);
 
 /* Allocate all memory.  The settings of `run` must be final.  run, batches and team stay the
  * caller's and must outlive the trainer.  The number of threads must not be raised afterwards.
  * After TG_ENOMEM *t needs no close. */
-TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_checkpoint *run, const tg_batches *batches,
+TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
                                         const tg_team *team, tg_err *err);
 void tg_trainer_close(tg_trainer *t);
 

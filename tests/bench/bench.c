@@ -450,14 +450,14 @@ static double run_step(void *context)
 /* model a, batch b x c */
 static struct figure step(const struct row *row)
 {
-    tg_checkpoint run = {0};
+    tg_run run = {0};
     tg_batches batches;
     tg_trainer t;
     tg_err err;
     tg_model m = new_model(row->a);
     tg_tokens text = random_text(200000);
 
-    check(tg_checkpoint_begin(&run, &m, &err), &err);
+    check(tg_run_begin(&run, &m, &err), &err);
     run.settings.batch = row->b;
     run.settings.context = row->c;
     run.settings.lr = 1e-5;

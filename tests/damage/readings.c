@@ -14,7 +14,7 @@
 #include "lib/info/info.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/tokens_read.h"
-#include "lib/train/checkpoint.h"
+#include "lib/train/run.h"
 #include "lib/vocab/vocab_file.h"
 
 #define PATH_SIZE 32
@@ -100,20 +100,20 @@ static uint32_t digest_of_file(FILE *f)
     return digest;
 }
 
-static tg_status read_checkpoint(int fd, uint32_t *digest, tg_err *err)
+static tg_status read_run(int fd, uint32_t *digest, tg_err *err)
 {
-    tg_checkpoint c;
-    tg_status status = tg_checkpoint_read(&c, fd, err);
+    tg_run run;
+    tg_status status = tg_run_read(&run, fd, err);
     FILE *again;
 
     if (status)
         return status;
     if (!(again = tmpfile()))
         abort();
-    if (!(status = tg_checkpoint_write(&c, fileno(again), err)))
+    if (!(status = tg_run_write(&run, fileno(again), err)))
         *digest = digest_of_file(again);
     fclose(again);
-    tg_checkpoint_free(&c);
+    tg_run_free(&run);
     return status;
 }
 
@@ -274,7 +274,7 @@ static tg_status read_info(int fd, uint32_t *digest, tg_err *err)
 /* ---- which there are */
 
 const reading readings[] = {
-    {"run", " model ", true, read_checkpoint},
+    {"run", " model ", true, read_run},
     {"tokens", " tokens ", true, read_tokens},
     {"tokenizer", " tokenizer ", true, read_tokenizer},
     {"dump", " attention ", true, read_dump},

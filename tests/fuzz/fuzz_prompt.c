@@ -12,7 +12,8 @@
 
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
-#include "lib/gpt/prompt.h"
+#include "lib/gpt/model.h"
+#include "lib/tokens/stream.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens_write.h"
 #include "tests/fuzz/input.h"
@@ -80,10 +81,10 @@ static void run(const tg_model *m, const int32_t *ids, size_t n)
 static void read_prompt(const tg_model *m, const uint8_t *data, size_t size)
 {
     const bool is_archive = size >= 4 && memcmp(data, "PK\3\4", 4) == 0;
-    tg_prompt p;
+    tg_tokens_prompt p;
     tg_err err = {0};
     size_t at = 0, n;
-    const tg_status status = tg_prompt_read(&p, m, input_stream(data, size), &err);
+    const tg_status status = tg_tokens_prompt_read(&p, m->tokenizer, input_stream(data, size), &err);
 
     must(status == TG_OK || (is_archive && status == TG_EDATA && err.message[0] != '\0'));
     if (status)
@@ -99,7 +100,7 @@ static void read_prompt(const tg_model *m, const uint8_t *data, size_t size)
     must(is_archive || at == size);
     if (p.n > 0)
         run(m, p.ids + (p.n > CONTEXT ? p.n - CONTEXT : 0), p.n > CONTEXT ? CONTEXT : p.n);
-    tg_prompt_free(&p);
+    tg_tokens_prompt_free(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/threads.h"
-#include "lib/train/checkpoint.h"
+#include "lib/train/run.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/tiny_model.h"
 
@@ -36,7 +36,7 @@ static void check_settings(const tg_settings *s)
     }
 }
 
-static void check_same(const tg_checkpoint *a, const tg_checkpoint *b)
+static void check_same(const tg_run *a, const tg_run *b)
 {
     const size_t floats = a->model.table.floats;
 
@@ -54,35 +54,35 @@ static void check_same(const tg_checkpoint *a, const tg_checkpoint *b)
     }
 }
 
-static void check_moments(const tg_checkpoint *c)
+static void check_moments(const tg_run *run)
 {
-    for (size_t i = 0; i < c->model.table.floats; i++)
-        must(isfinite(c->m[i]) && c->v[i] >= 0 && isfinite(c->v[i]));
+    for (size_t i = 0; i < run->model.table.floats; i++)
+        must(isfinite(run->m[i]) && run->v[i] >= 0 && isfinite(run->v[i]));
 }
 
-static void write_again(const tg_checkpoint *c)
+static void write_again(const tg_run *run)
 {
     const int fd = memfd_create("again", 0);
-    tg_checkpoint again;
+    tg_run again;
     size_t step;
     tg_err err = {0};
-    const tg_status status = tg_checkpoint_write(c, fd, &err);
+    const tg_status status = tg_run_write(run, fd, &err);
 
     must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0'));
     if (!status) {
-        must(lseek(fd, 0, SEEK_SET) == 0 && tg_checkpoint_read(&again, fd, NULL) == TG_OK);
-        check_same(c, &again);
+        must(lseek(fd, 0, SEEK_SET) == 0 && tg_run_read(&again, fd, NULL) == TG_OK);
+        check_same(run, &again);
         must(lseek(fd, 0, SEEK_SET) == 0);
-        must(tg_checkpoint_read_step(&step, fd, NULL) == TG_OK);
-        must(step == c->step);
-        tg_checkpoint_free(&again);
+        must(tg_run_read_step(&step, fd, NULL) == TG_OK);
+        must(step == run->step);
+        tg_run_free(&again);
     }
     close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    tg_checkpoint file, piped;
+    tg_run file, piped;
     tg_err err = {0};
     size_t step;
     tg_status status;
@@ -90,11 +90,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > INPUT_MAX)
         return 0;
     tg_threads_set(1);
-    status = tg_checkpoint_read_step(&step, input_file(data, size), &err);
+    status = tg_run_read_step(&step, input_file(data, size), &err);
     must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0'));
-    status = tg_checkpoint_read(&file, input_file(data, size), &err);
+    status = tg_run_read(&file, input_file(data, size), &err);
     must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0'));
-    must(tg_checkpoint_read(&piped, input_stream(data, size), NULL) == status);
+    must(tg_run_read(&piped, input_stream(data, size), NULL) == status);
     if (status)
         return 0;
     must(step == file.step);
@@ -102,8 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_same(&file, &piped);
     check_moments(&file);
     write_again(&file);
-    tg_checkpoint_free(&file);
-    tg_checkpoint_free(&piped);
+    tg_run_free(&file);
+    tg_run_free(&piped);
     return 0;
 }
 

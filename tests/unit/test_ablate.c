@@ -1,15 +1,13 @@
 /* lib/heads/ablate against a model with zeros in its output projection, and against the reference model
- * in double precision; lib/gpt/stream, which reads the text. */
+ * in double precision. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/heads/ablate.h"
-#include "lib/gpt/stream.h"
 #include "lib/base/threads.h"
+#include "lib/heads/ablate.h"
 #include "tests/unit/check.h"
-#include "tests/unit/files.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
 #include "tests/unit/thread_team.h"
@@ -100,13 +98,13 @@ static void ablate(double *losses, const tg_model *m, const tg_ablate_heads *hea
 {
     struct watched w = {0};
     tg_ablate a;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_err err = {0};
 
     CHECK_OK(tg_ablate_open(&a, m, heads, &err), &err);
-    tg_stream_open_ids(&s, m, ids, n + 1);
+    tg_tokens_stream_open_ids(&s, m->tokenizer, ids, n + 1);
     CHECK_OK(tg_ablate_run(&a, &s, watch, &w, &err), &err);
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     CHECK_EQ(a.tokens, n);
     CHECK_EQ(w.tokens + w.batch, n);
     CHECK_EQ(w.calls, w.batches * a.cases);
@@ -215,17 +213,17 @@ static void ablate_as_member(const tg_team *team, void *context)
     const struct team_text *t = context;
     const tg_ablate_heads heads = {every_head, L * H, true, team};
     tg_ablate a;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_err err = {0};
 
     CHECK_OK(tg_ablate_open(&a, t->m, &heads, &err), &err);
-    tg_stream_open_ids(&s, t->m, t->ids, LONG + 1);
+    tg_tokens_stream_open_ids(&s, t->m->tokenizer, t->ids, LONG + 1);
     CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
     CHECK_EQ(a.tokens, LONG);
     CHECK(tg_ablate_baseline(&a) == t->losses[0]);
     for (size_t i = 0; i < a.cases; i++)
         CHECK(tg_ablate_loss(&a, i) == t->losses[1 + i]);
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     tg_ablate_close(&a);
 }
 
@@ -256,13 +254,13 @@ static void texts_are_too_short(void)
     small_model(&m);
     for (size_t n = 0; n <= 1; n++) {
         tg_ablate a;
-        tg_stream s;
+        tg_tokens_stream s;
 
         CHECK_OK(tg_ablate_open(&a, &m, &heads, &err), &err);
-        tg_stream_open_ids(&s, &m, ids, n);
+        tg_tokens_stream_open_ids(&s, m.tokenizer, ids, n);
         CHECK_EQ(tg_ablate_run(&a, &s, NULL, NULL, &err), TG_EDATA);
         CHECK_HAS(err.message, n == 0 ? "no tokens: a loss needs" : "only one token: a loss needs");
-        tg_stream_close(&s);
+        tg_tokens_stream_close(&s);
         tg_ablate_close(&a);
     }
     tg_model_free(&m);
@@ -273,13 +271,13 @@ static void losses_are_checked(void)
     const tg_ablate_heads heads = {every_head, 1, true, NULL};
     const int32_t ids[] = {7, 8, 9};
     tg_ablate a;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_model m;
     tg_err err = {0};
 
     small_model(&m);
     CHECK_OK(tg_ablate_open(&a, &m, &heads, &err), &err);
-    tg_stream_open_ids(&s, &m, ids, 3);
+    tg_tokens_stream_open_ids(&s, m.tokenizer, ids, 3);
     CHECK_OK(tg_ablate_run(&a, &s, NULL, NULL, &err), &err);
     CHECK_OK(tg_ablate_check_finite(&a, &err), &err);
     a.sum[0] = HUGE_VAL;
@@ -287,103 +285,8 @@ static void losses_are_checked(void)
     a.sum[0] = 1;
     a.base = nan("");
     CHECK_EQ(tg_ablate_check_finite(&a, &err), TG_EDATA);
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     tg_ablate_close(&a);
-    tg_model_free(&m);
-}
-
-/* ---- streams */
-
-#define TEXT_SIZE 300000
-static unsigned char text[TEXT_SIZE];
-
-static void make_text(void)
-{
-    for (size_t i = 0; i < TEXT_SIZE; i++)
-        text[i] = (unsigned char)(i * i % 251);
-}
-
-/* An open stream, read in pieces of `max`, repeats the text for `n` ids. */
-static void drain(tg_stream *s, size_t max, size_t n)
-{
-    int32_t *ids = malloc(max * sizeof *ids);
-    size_t got = 1, seen = 0;
-    tg_err err = {0};
-
-    while (got > 0) {
-        bool same = true;
-
-        CHECK_OK(tg_stream_next(s, ids, max, &got, &err), &err);
-        for (size_t i = 0; i < got; i++)
-            same = same && ids[i] == text[(seen + i) % TEXT_SIZE];
-        CHECK(same);
-        seen += got;
-        CHECK(got == max || seen == n);
-    }
-    CHECK_EQ(seen, n);
-    CHECK_EQ(s->count, n);
-    CHECK_OK(tg_stream_next(s, ids, max, &got, &err), &err); /* stays at the end */
-    CHECK_EQ(got, 0);
-    tg_stream_close(s);
-    free(ids);
-}
-
-static void streams_in_pieces(void)
-{
-    static const size_t pieces[] = {1024, 99991, 1 << 20};
-    static int32_t ids[TEXT_SIZE];
-    tg_err err = {0};
-    tg_stream s;
-    tg_model m;
-
-    small_model(&m);
-    make_text();
-    for (size_t i = 0; i < TEXT_SIZE; i++)
-        ids[i] = text[i];
-    for (size_t i = 0; i < 3; i++) {
-        FILE *plain = file_of(text, TEXT_SIZE), *tokens = tokens_of(text, TEXT_SIZE, 5);
-
-        CHECK_OK(tg_stream_open(&s, &m, fileno(plain), &err), &err);
-        drain(&s, pieces[i], TEXT_SIZE);
-        CHECK_OK(tg_stream_open(&s, &m, fileno(tokens), &err), &err);
-        drain(&s, pieces[i], (size_t)5 * TEXT_SIZE);
-        tg_stream_open_ids(&s, &m, ids, TEXT_SIZE);
-        drain(&s, pieces[i], TEXT_SIZE);
-        fclose(plain);
-        fclose(tokens);
-    }
-    tg_model_free(&m);
-}
-
-static void stream_of_nothing(void)
-{
-    FILE *f = file_of("", 0);
-    tg_err err = {0};
-    tg_stream s;
-    tg_model m;
-
-    small_model(&m);
-    CHECK_OK(tg_stream_open(&s, &m, fileno(f), &err), &err);
-    drain(&s, 7, 0);
-    tg_model_free(&m);
-    fclose(f);
-}
-
-static void streams_are_checked(void)
-{
-    const int32_t ids[] = {1, 2, 255, 256};
-    int32_t got[4];
-    size_t n;
-    tg_err err = {0};
-    tg_stream s;
-    tg_model m;
-
-    small_model(&m);
-    tg_stream_open_ids(&s, &m, ids, 4);
-    CHECK_OK(tg_stream_next(&s, got, 3, &n, &err), &err);
-    CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
-    CHECK_HAS(err.message, "token 3 is 256: the model's vocabulary has 256 ids");
-    tg_stream_close(&s);
     tg_model_free(&m);
 }
 
@@ -396,8 +299,5 @@ int main(void)
     RUN(in_teams);
     RUN(texts_are_too_short);
     RUN(losses_are_checked);
-    RUN(streams_in_pieces);
-    RUN(stream_of_nothing);
-    RUN(streams_are_checked);
     return check_done();
 }

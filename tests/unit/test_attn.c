@@ -13,10 +13,8 @@
 #include "lib/attn/qkv.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/infer.h"
-#include "lib/gpt/prompt.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
-#include "tests/unit/files.h"
 #include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
@@ -364,56 +362,6 @@ static void bad_qkv_is_refused(void)
     check_refused((struct array)ARRAY("K", TG_F32, 2, 3, 4, f4), "array k is missing");
 }
 
-/* ---- prompts */
-
-static tg_status read_prompt(tg_prompt *p, FILE *f, tg_err *err)
-{
-    tg_model m;
-    tg_status s;
-
-    small_model(&m);
-    s = tg_prompt_read(p, &m, fileno(f), err);
-    fclose(f);
-    tg_model_free(&m);
-    return s;
-}
-
-static void prompt_of_text(void)
-{
-    static unsigned char text[200000];
-    tg_prompt p;
-    tg_err err = {0};
-
-    for (size_t i = 0; i < sizeof text; i++)
-        text[i] = (unsigned char)(i * i % 251);
-    CHECK_OK(read_prompt(&p, file_of(text, sizeof text), &err), &err);
-    CHECK_EQ(p.n, sizeof text);
-    for (size_t i = 0; i < p.n; i += 997)
-        CHECK_EQ(p.ids[i], text[i]);
-    tg_prompt_free(&p);
-
-    CHECK_OK(read_prompt(&p, file_of("P", 1), &err), &err);
-    CHECK_EQ(p.n, 1);
-    tg_prompt_free(&p);
-    CHECK_OK(read_prompt(&p, file_of("", 0), &err), &err);
-    CHECK_EQ(p.n, 0);
-    tg_prompt_free(&p);
-}
-
-static void prompt_of_tokens(void)
-{
-    const struct array other = {"x", TG_F32, 1, {3}, f4};
-    tg_prompt p;
-    tg_err err = {0};
-
-    CHECK_OK(read_prompt(&p, tokens_of("To be", 5, 2), &err), &err);
-    CHECK_EQ(p.n, 10);
-    CHECK_EQ(p.ids[0], 'T');
-    CHECK_EQ(p.ids[9], 'e');
-    tg_prompt_free(&p);
-    CHECK_EQ(read_prompt(&p, archive_of(&other, 1), &err), TG_EDATA);
-}
-
 int main(void)
 {
     RUN(examples);
@@ -425,7 +373,5 @@ int main(void)
     RUN(model_filter);
     RUN(qkv_is_read);
     RUN(bad_qkv_is_refused);
-    RUN(prompt_of_text);
-    RUN(prompt_of_tokens);
     return check_done();
 }

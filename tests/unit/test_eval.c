@@ -1,5 +1,5 @@
 /* lib/eval against its definition in double precision: the naive model, run from each window's beginning
- * for each token; lib/gpt/windows against its definition. */
+ * for each token; lib/tokens/windows against its definition. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,24 +34,24 @@ static void check_windows(const tg_model *m, size_t n, size_t T, size_t S, size_
     const size_t all = n + prefix, inputs = all == 0 ? 0 : all - !open_end;
     int32_t ids[N_MAX];
     tg_arena arena = {0};
-    tg_windows w;
-    tg_window_batch batch;
-    tg_stream stream;
+    tg_tokens_windows w;
+    tg_tokens_window_batch batch;
+    tg_tokens_stream stream;
     tg_err err = {0};
     size_t next = 0, begin = 0, wrong = 0; /* the next new input; where the next window begins */
 
     for (size_t i = 0; i < n; i++)
         ids[i] = (int32_t)i;
-    tg_windows_place(&arena, &w, T, S, B);
+    tg_tokens_windows_place(&arena, &w, T, S, B);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_windows_place(&arena, &w, T, S, B);
+    tg_tokens_windows_place(&arena, &w, T, S, B);
     w.open_end = open_end;
     for (size_t again = 0; again < 2; again++) {
         next = begin = 0;
-        tg_stream_open_ids(&stream, m, ids, n);
-        tg_windows_begin(&w, &stream, prefix ? 255 : -1);
+        tg_tokens_stream_open_ids(&stream, m->tokenizer, ids, n);
+        tg_tokens_windows_begin(&w, &stream, prefix ? 255 : -1);
         for (;;) {
-            CHECK_OK(tg_windows_next(&w, &batch, &err), &err);
+            CHECK_OK(tg_tokens_windows_next(&w, &batch, &err), &err);
             if (batch.B == 0)
                 break;
             CHECK(batch.B <= B && batch.T <= T && (batch.T == T || batch.B == 1));
@@ -73,8 +73,8 @@ static void check_windows(const tg_model *m, size_t n, size_t T, size_t S, size_
         }
         CHECK_EQ(next, inputs);
         CHECK_EQ(wrong, 0);
-        CHECK_EQ(tg_windows_check_any(&w, &err), all > 1 ? TG_OK : TG_EDATA);
-        tg_stream_close(&stream);
+        CHECK_EQ(tg_tokens_windows_check_any(&w, &err), all > 1 ? TG_OK : TG_EDATA);
+        tg_tokens_stream_close(&stream);
     }
     tg_arena_free(&arena);
 }
@@ -201,15 +201,15 @@ static void check_case(const tg_model *m, const struct case_ *c, size_t n)
     double *flat = small_model_params64(m);
     struct watched w = {.m = m, .flat = flat, .ids = ids + !c->prefix, .n = n + c->prefix, .c = c};
     tg_eval e;
-    tg_stream stream;
+    tg_tokens_stream stream;
     tg_err err = {0};
 
     ids[0] = 2;
     random_ids(ids + 1, n, ids_of(m));
     CHECK_OK(tg_eval_open(&e, m, &plan, &err), &err);
-    tg_stream_open_ids(&stream, m, ids + 1, n);
+    tg_tokens_stream_open_ids(&stream, m->tokenizer, ids + 1, n);
     CHECK_OK(tg_eval_run(&e, &stream, take, &w, &err), &err);
-    tg_stream_close(&stream);
+    tg_tokens_stream_close(&stream);
     CHECK_EQ(w.at, w.n - !c->every_row);
     CHECK(w.distance < 1e-5);
     CHECK_EQ(e.sums.tokens, n);
@@ -302,14 +302,14 @@ static void extreme_logits(void)
 static tg_eval_sums sums_of(const tg_model *m, const tg_eval_plan *plan, const int32_t *ids, size_t n)
 {
     tg_eval_sums sums;
-    tg_stream stream;
+    tg_tokens_stream stream;
     tg_eval e;
     tg_err err = {0};
 
     CHECK_OK(tg_eval_open(&e, m, plan, &err), &err);
-    tg_stream_open_ids(&stream, m, ids, n);
+    tg_tokens_stream_open_ids(&stream, m->tokenizer, ids, n);
     CHECK_OK(tg_eval_run(&e, &stream, NULL, NULL, &err), &err);
-    tg_stream_close(&stream);
+    tg_tokens_stream_close(&stream);
     sums = e.sums;
     tg_eval_close(&e);
     return sums;
@@ -367,14 +367,14 @@ static void fail_as_member(const tg_team *team, void *context)
     const struct team_text *t = context;
     const tg_eval_plan plan = {5, 3, 0, -1, false, team};
     tg_eval e;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_err err = {0};
 
     CHECK_OK(tg_eval_open(&e, t->m, &plan, &err), &err);
-    tg_stream_open_ids(&s, t->m, t->ids, t->n);
+    tg_tokens_stream_open_ids(&s, t->m->tokenizer, t->ids, t->n);
     CHECK_EQ(tg_eval_run(&e, &s, refuse_as_third, (void *)(uintptr_t)team, &err), TG_EIO);
     CHECK_HAS(err.message, team->rank == 2 ? "refused" : "process 2 cannot do its part");
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     tg_eval_close(&e);
 }
 
@@ -414,31 +414,31 @@ static void failures(void)
     const tg_eval_plan plan = {CTX, CTX, 0, -1, false, NULL}, every = {CTX, CTX, 0, -1, true, NULL};
     const int32_t ids[] = {7, 8, 9};
     tg_eval e;
-    tg_stream s;
+    tg_tokens_stream s;
     tg_model m;
     tg_err err = {0};
 
     small_model_create(&m, small_config(L, H, C, CTX), 5);
     for (size_t n = 0; n <= 1; n++) {
         CHECK_OK(tg_eval_open(&e, &m, &plan, &err), &err);
-        tg_stream_open_ids(&s, &m, ids, n);
+        tg_tokens_stream_open_ids(&s, m.tokenizer, ids, n);
         CHECK_EQ(tg_eval_run(&e, &s, NULL, NULL, &err), TG_EDATA);
         CHECK_HAS(err.message, n == 0 ? "no tokens: a loss needs" : "only one token: a loss needs");
-        tg_stream_close(&s);
+        tg_tokens_stream_close(&s);
         CHECK(isnan(tg_eval_loss(&e.sums)));
         tg_eval_close(&e);
     }
     CHECK_EQ(sums_of(&m, &every, ids, 1).scored, 0);
     CHECK_OK(tg_eval_open(&e, &m, &plan, &err), &err);
-    tg_stream_open_ids(&s, &m, ids, 3);
+    tg_tokens_stream_open_ids(&s, m.tokenizer, ids, 3);
     CHECK_EQ(tg_eval_run(&e, &s, refuse, NULL, &err), TG_EIO);
     CHECK_HAS(err.message, "refused 2");
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     m.params[m.table.entry[m.table.n - 1].offset] = HUGE_VALF; /* of ln_f */
-    tg_stream_open_ids(&s, &m, ids, 3);
+    tg_tokens_stream_open_ids(&s, m.tokenizer, ids, 3);
     CHECK_EQ(tg_eval_run(&e, &s, NULL, NULL, &err), TG_EDATA);
     CHECK_HAS(err.message, "not finite");
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     tg_eval_close(&e);
     tg_model_free(&m);
 }

@@ -17,10 +17,7 @@
 #include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
-#include "lib/gpt/prompt.h"
-#include "lib/tokens/chunk.h"
 #include "tests/unit/check.h"
-#include "tests/unit/deflated.h"
 #include "tests/unit/ref_gpt.h"
 #include "tests/unit/small_model.h"
 
@@ -778,38 +775,6 @@ static void claims_cost_nothing(void)
     close(fd);
 }
 
-/* Tokens in an archive can be a thousandth of their size: the limit counts them, too. */
-static void prompts_have_an_end(void)
-{
-    const size_t chunk = TG_TOKENS_CHUNK_MAX;
-    unsigned char *zeros = calloc(chunk, 1);
-    tg_archive_writer *w;
-    tg_model m;
-    tg_prompt prompt;
-    tg_err err;
-    int fd = memfd_create("tokens", 0);
-
-    small_model_create(&m, tiny(), 7);
-    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
-    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
-    CHECK_OK(tg_archive_put_i64(w, "version", TG_TOKENS_VERSION, &err), &err);
-    CHECK_OK(tg_tokenizer_put(m.tokenizer, w, &err), &err);
-    for (size_t i = 0; i <= TG_PROMPT_MAX / chunk; i++) {
-        char name[32];
-
-        snprintf(name, sizeof name, "tokens/%08zu", i);
-        CHECK_OK(tg_archive_put(w, name, TG_U8, 1, &chunk, zeros, &err), &err);
-    }
-    CHECK_OK(tg_archive_finish(w, &err), &err);
-    tg_archive_abandon(w);
-    deflate_archive(fd);
-    CHECK_EQ(tg_prompt_read(&prompt, &m, fd, &err), TG_EDATA);
-    CHECK_HAS(err.message, "more than 67108864 tokens");
-    tg_model_free(&m);
-    free(zeros);
-    close(fd);
-}
-
 static void presets_have_names(void)
 {
     char joined[128] = "";
@@ -870,7 +835,6 @@ static void tests_without_kernels(void)
     RUN(weights_must_be_finite);
     RUN(heads_must_divide);
     RUN(claims_cost_nothing);
-    RUN(prompts_have_an_end);
     RUN(presets_have_names);
     RUN(epsilon_is_a_float);
 }

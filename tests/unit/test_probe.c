@@ -30,7 +30,7 @@ static void create_bare(size_t ids, size_t n_ctx)
 /* The probe `repeat` must have this period. */
 static void check_repeat(size_t period, bool letters)
 {
-    tg_prompt p;
+    tg_tokens_prompt p;
     tg_err err = {0};
 
     CHECK_OK(tg_probe_make(&p, &model, TG_PROBE_REPEAT, &err), &err);
@@ -43,7 +43,7 @@ static void check_repeat(size_t period, bool letters)
         for (size_t j = 0; j < i; j++)
             CHECK(p.ids[j] != id);
     }
-    tg_prompt_free(&p);
+    tg_tokens_prompt_free(&p);
     tg_model_free(&model);
 }
 
@@ -68,7 +68,7 @@ static void repeat(void)
 /* The order is random: neither ascending nor that of another vocabulary. */
 static void order(void)
 {
-    tg_prompt a, b;
+    tg_tokens_prompt a, b;
     size_t up = 0;
     tg_err err = {0};
 
@@ -79,21 +79,21 @@ static void order(void)
     for (size_t i = 1; i < 24; i++)
         up += a.ids[i] > a.ids[i - 1];
     CHECK(up > 5 && up < 18);
-    tg_prompt_free(&a);
-    tg_prompt_free(&b);
+    tg_tokens_prompt_free(&a);
+    tg_tokens_prompt_free(&b);
     tg_model_free(&model);
 }
 
 static void check_text(tg_probe probe, const char *begin, size_t n)
 {
-    tg_prompt p;
+    tg_tokens_prompt p;
     tg_err err = {0};
 
     CHECK_OK(tg_probe_make(&p, &model, probe, &err), &err);
     CHECK_EQ(p.n, n);
     for (size_t i = 0; i < strlen(begin) && i < n; i++)
         CHECK_EQ(p.ids[i], (unsigned char)begin[i]);
-    tg_prompt_free(&p);
+    tg_tokens_prompt_free(&p);
 }
 
 static void text(void)
@@ -109,7 +109,7 @@ static void text(void)
 
 static void refused(void)
 {
-    tg_prompt p;
+    tg_tokens_prompt p;
     tg_err err = {0};
 
     create(1);

@@ -10,13 +10,12 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/model.h"
-#include "lib/gpt/prompt.h"
 #include "lib/gpt/sample.h"
-#include "lib/gpt/stream.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
 #include "lib/text/kind.h"
 #include "lib/tokens/chunk.h"
+#include "lib/tokens/stream.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens.h"
 #include "lib/tokens/tokens_write.h"
@@ -547,23 +546,23 @@ static FILE *pipe_of(const unsigned char *text, size_t n)
     return fdopen(ends[0], "r");
 }
 
-static void drain(tg_stream *s, size_t max, const int32_t *want, size_t count)
+static void drain(tg_tokens_stream *s, size_t max, const int32_t *want, size_t count)
 {
     int32_t *ids = new_ids(max);
     size_t at = 0, n = 1;
     tg_err err = {0};
 
     while (n > 0) {
-        CHECK_OK(tg_stream_next(s, ids, max, &n, &err), &err);
+        CHECK_OK(tg_tokens_stream_next(s, ids, max, &n, &err), &err);
         CHECK(n <= count - at && memcmp(ids, want + at, n * sizeof *ids) == 0);
         CHECK(n == max || at + n == count);
         at += n;
     }
     CHECK_EQ(at, count);
     CHECK_EQ(s->count, count);
-    CHECK_OK(tg_stream_next(s, ids, max, &n, &err), &err);
+    CHECK_OK(tg_tokens_stream_next(s, ids, max, &n, &err), &err);
     CHECK_EQ(n, 0);
-    tg_stream_close(s);
+    tg_tokens_stream_close(s);
     free(ids);
 }
 
@@ -584,10 +583,10 @@ static void streams(void)
                          archive_of(tok, want, count, count, false)};
 
             for (size_t k = 0; k < 3; k++) {
-                tg_stream s;
+                tg_tokens_stream s;
                 tg_err err = {0};
 
-                CHECK_OK(tg_stream_open(&s, &m, fileno(f[k]), &err), &err);
+                CHECK_OK(tg_tokens_stream_open(&s, m.tokenizer, fileno(f[k]), &err), &err);
                 drain(&s, most[i], want, count);
                 fclose(f[k]);
             }
@@ -599,11 +598,11 @@ static void streams(void)
     free(want);
 }
 
-static void expect_prompt(tg_prompt *p, const int32_t *want, size_t count)
+static void expect_prompt(tg_tokens_prompt *p, const int32_t *want, size_t count)
 {
     CHECK_EQ(p->n, count);
     CHECK(p->n == count && memcmp(p->ids, want, count * sizeof *want) == 0);
-    tg_prompt_free(p);
+    tg_tokens_prompt_free(p);
 }
 
 static void prompts(void)
@@ -614,7 +613,7 @@ static void prompts(void)
     for (size_t v = 0; v < VOCABS; v++) {
         const tg_tokenizer *tok = vocabulary(v);
         const size_t lengths[] = {0, 1, 2, 255, 256, 257, 5000, LONG};
-        tg_prompt p;
+        tg_tokens_prompt p;
         tg_model m;
         tg_err err = {0};
 
@@ -622,14 +621,14 @@ static void prompts(void)
         for (size_t i = 0; i < 8; i++) {
             const size_t count = reference(tok, want, text, lengths[i]);
 
-            CHECK_OK(tg_prompt_text(&p, &m, text, lengths[i], &err), &err);
+            CHECK_OK(tg_tokens_prompt_text(&p, m.tokenizer, text, lengths[i], &err), &err);
             expect_prompt(&p, want, count);
             if (i > 0) {
                 FILE *f[] = {file_of(text, lengths[i]), pipe_of(text, lengths[i]),
                              archive_of(tok, want, count, count, false)};
 
                 for (size_t k = 0; k < 3; k++) {
-                    CHECK_OK(tg_prompt_read(&p, &m, fileno(f[k]), &err), &err);
+                    CHECK_OK(tg_tokens_prompt_read(&p, m.tokenizer, fileno(f[k]), &err), &err);
                     expect_prompt(&p, want, count);
                     fclose(f[k]);
                 }
@@ -651,20 +650,20 @@ static void others_are_refused(void)
     FILE *mine = archive_of(tok, ids, 3, 3, false), *theirs = archive_of(other, ids, 3, 3, false);
     tg_tokens tokens = {0};
     int32_t got[3];
-    tg_prompt p;
-    tg_stream s;
+    tg_tokens_prompt p;
+    tg_tokens_stream s;
     tg_model m;
     size_t n;
     tg_err err = {0};
 
     new_model(&m, tok, 300);
-    CHECK_OK(tg_stream_open(&s, &m, fileno(theirs), &err), &err);
-    CHECK_EQ(tg_stream_next(&s, got, 3, &n, &err), TG_EDATA);
+    CHECK_OK(tg_tokens_stream_open(&s, m.tokenizer, fileno(theirs), &err), &err);
+    CHECK_EQ(tg_tokens_stream_next(&s, got, 3, &n, &err), TG_EDATA);
     CHECK_HAS(err.message, message);
-    tg_stream_close(&s);
+    tg_tokens_stream_close(&s);
     CHECK(lseek(fileno(theirs), 0, SEEK_SET) == 0);
     err = (tg_err){0};
-    CHECK_EQ(tg_prompt_read(&p, &m, fileno(theirs), &err), TG_EDATA);
+    CHECK_EQ(tg_tokens_prompt_read(&p, m.tokenizer, fileno(theirs), &err), TG_EDATA);
     CHECK_HAS(err.message, message);
     err = (tg_err){0};
     CHECK_OK(load(&tokens, mine, &err), &err);

@@ -313,14 +313,14 @@ static void settings_are_checked(void)
 
 /* ---- runs */
 
-static void begin(tg_checkpoint *run)
+static void begin(tg_run *run)
 {
     tg_model m;
     tg_err err;
 
     memset(run, 0, sizeof *run);
     small_model_create(&m, small_config(2, 4, 32, 16), 1);
-    CHECK_OK(tg_checkpoint_begin(run, &m, &err), &err);
+    CHECK_OK(tg_run_begin(run, &m, &err), &err);
     run->settings.steps = 12;
     run->settings.batch = 3;
     run->settings.context = 16;
@@ -329,7 +329,7 @@ static void begin(tg_checkpoint *run)
     run->settings.warmup = 2;
 }
 
-static void train_to(tg_checkpoint *run, size_t step)
+static void train_to(tg_run *run, size_t step)
 {
     tg_trainer t;
     tg_batches b;
@@ -346,13 +346,13 @@ static void train_to(tg_checkpoint *run, size_t step)
 }
 
 /* The archive of a run, in memory. */
-static char *archive_of(const tg_checkpoint *run, size_t *size)
+static char *archive_of(const tg_run *run, size_t *size)
 {
     int fd = memfd_create("run", 0);
     char *bytes;
     tg_err err;
 
-    CHECK_OK(tg_checkpoint_write(run, fd, &err), &err);
+    CHECK_OK(tg_run_write(run, fd, &err), &err);
     *size = (size_t)lseek(fd, 0, SEEK_END);
     bytes = malloc(*size);
     CHECK(pread(fd, bytes, *size, 0) == (ssize_t)*size);
@@ -360,25 +360,25 @@ static char *archive_of(const tg_checkpoint *run, size_t *size)
     return bytes;
 }
 
-static tg_checkpoint save_and_read(tg_checkpoint *run)
+static tg_run save_and_read(tg_run *run)
 {
-    tg_checkpoint again;
+    tg_run again;
     int fd = memfd_create("run", 0);
     tg_err err;
 
-    CHECK_OK(tg_checkpoint_write(run, fd, &err), &err);
+    CHECK_OK(tg_run_write(run, fd, &err), &err);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(tg_checkpoint_read(&again, fd, &err), &err);
+    CHECK_OK(tg_run_read(&again, fd, &err), &err);
     close(fd);
-    tg_checkpoint_free(run);
+    tg_run_free(run);
     return again;
 }
 
 /* What has not been trained yet, with the context left to the model. */
-static void a_fresh_checkpoint_is_read_again(void)
+static void a_fresh_run_is_read_again(void)
 {
     static const bool none[TG_SETTINGS];
-    tg_checkpoint run;
+    tg_run run;
     size_t steps;
     tg_err err = {0};
 
@@ -388,33 +388,33 @@ static void a_fresh_checkpoint_is_read_again(void)
     run = save_and_read(&run);
     CHECK_EQ(run.step, 0);
     CHECK_EQ(run.settings.context, 0);
-    CHECK_OK(tg_checkpoint_resume(&run, 0, &run.settings, none, &steps, &err), &err);
+    CHECK_OK(tg_run_resume(&run, 0, &run.settings, none, &steps, &err), &err);
     CHECK_EQ(run.settings.context, 16);
     run = save_and_read(&run);
     CHECK_EQ(run.settings.context, 16);
     run.settings.context = 17;
-    CHECK_EQ(tg_checkpoint_resume(&run, 0, &run.settings, none, &steps, &err), TG_EDATA);
+    CHECK_EQ(tg_run_resume(&run, 0, &run.settings, none, &steps, &err), TG_EDATA);
     CHECK_HAS(err.message, "context 17 exceeds the model's 16");
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
-/* A checkpoint that is written although it should not be is refused when it is read. */
-static void check_not_read(const tg_checkpoint *run, const char *why)
+/* A run that is written although it should not be is refused when it is read. */
+static void check_not_read(const tg_run *run, const char *why)
 {
-    tg_checkpoint again;
+    tg_run again;
     int fd = memfd_create("run", 0);
     tg_err err = {0};
 
-    CHECK_OK(tg_checkpoint_write(run, fd, &err), &err);
+    CHECK_OK(tg_run_write(run, fd, &err), &err);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_EQ(tg_checkpoint_read(&again, fd, &err), TG_EDATA);
+    CHECK_EQ(tg_run_read(&again, fd, &err), TG_EDATA);
     CHECK_HAS(err.message, why);
     close(fd);
 }
 
 static void states_that_cannot_be_are_refused(void)
 {
-    tg_checkpoint run;
+    tg_run run;
 
     begin(&run);
     run.step = TG_RUN_LIMIT;
@@ -429,12 +429,12 @@ static void states_that_cannot_be_are_refused(void)
     run.settings.steps = (size_t)1e12;
     run.settings.batch = 2;
     check_not_read(&run, "expected a product below");
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void moments_that_are_not_finite_are_not_written(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     float *places[3];
     static const char *const why[] = {"h.1.ln_1.bias[2] is inf", "opt/m/h.1.ln_1.bias[2] is inf",
                                       "opt/v/h.1.ln_1.bias[2] is inf"};
@@ -448,16 +448,16 @@ static void moments_that_are_not_finite_are_not_written(void)
     places[2] = run.v + at;
     for (size_t i = 0; i < 3; i++) {
         *places[i] = INFINITY;
-        CHECK_EQ(tg_checkpoint_write(&run, -1, &err), TG_EDATA);
+        CHECK_EQ(tg_run_write(&run, -1, &err), TG_EDATA);
         CHECK(strncmp(err.message, why[i], strlen(why[i])) == 0);
         *places[i] = 0;
     }
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void sizes_beyond_all_memory(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     tg_trainer t;
     tg_batches b;
     tg_err err = {0};
@@ -468,19 +468,19 @@ static void sizes_beyond_all_memory(void)
     run.settings.batch = SIZE_MAX / 8;
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
     CHECK_EQ(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), TG_ENOMEM);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void stopped_anywhere_ends_the_same(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     size_t size, size2;
     char *whole, *parts;
 
     begin(&run);
     train_to(&run, 12);
     whole = archive_of(&run, &size);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
     for (size_t stop = 0; stop <= 12; stop++) {
         begin(&run);
         train_to(&run, stop);
@@ -490,7 +490,7 @@ static void stopped_anywhere_ends_the_same(void)
         parts = archive_of(&run, &size2);
         CHECK(size == size2 && memcmp(whole, parts, size) == 0);
         free(parts);
-        tg_checkpoint_free(&run);
+        tg_run_free(&run);
     }
     free(whole);
 }
@@ -501,13 +501,13 @@ static void same_bytes_at_any_thread_count(void)
     char *bytes[5];
 
     for (size_t threads = 1; threads <= 4; threads++) {
-        tg_checkpoint run;
+        tg_run run;
 
         tg_threads_set(threads);
         begin(&run);
         train_to(&run, 6);
         bytes[threads] = archive_of(&run, &size[threads]);
-        tg_checkpoint_free(&run);
+        tg_run_free(&run);
         CHECK(size[threads] == size[1] && memcmp(bytes[threads], bytes[1], size[1]) == 0);
     }
     for (size_t threads = 1; threads <= 4; threads++)
@@ -643,8 +643,8 @@ static void adamw_in_double(const tg_adamw *o, const struct adamw64 *s, size_t i
 }
 
 /* Step t of both, with gradients that are all positive. */
-static void adamw_step(const tg_adamw *o, tg_checkpoint *run, const struct adamw64 *want, float *grads,
-                       double *work, int t)
+static void adamw_step(const tg_adamw *o, tg_run *run, const struct adamw64 *want, float *grads, double *work,
+                       int t)
 {
     const tg_params *table = &run->model.table;
     const double lr = 1e-3;
@@ -670,7 +670,7 @@ static void adamw_step(const tg_adamw *o, tg_checkpoint *run, const struct adamw
  * included.  As all gradients have one sign, each error is relative to the result.  A weight takes
  * twice as many relative to what is added to it, about lr, and four relative to itself.
  */
-static void compare_adamw(const tg_checkpoint *run, const struct adamw64 *want)
+static void compare_adamw(const tg_run *run, const struct adamw64 *want)
 {
     const tg_params *table = &run->model.table;
     const double bound = 6 * ADAMW_STEPS * 0x1p-24;
@@ -693,7 +693,7 @@ static void adamw_follows_its_formula(void)
 
     for (size_t b = 0; b < sizeof betas / sizeof betas[0]; b++) {
         const tg_adamw o = {betas[b], betas[b], 1e-8, 0.1, 0.5};
-        tg_checkpoint run;
+        tg_run run;
 
         begin(&run);
         const size_t n = run.model.table.floats;
@@ -708,14 +708,14 @@ static void adamw_follows_its_formula(void)
         compare_adamw(&run, &want);
         free(grads);
         free(all);
-        tg_checkpoint_free(&run);
+        tg_run_free(&run);
     }
 }
 
 /* Before anything is computed. */
 static void bf16_has_a_greatest_width(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     tg_settings asked = tg_settings_default();
     const bool given[TG_SETTINGS] = {[TG_SET_PRECISION] = true};
     size_t steps;
@@ -723,16 +723,16 @@ static void bf16_has_a_greatest_width(void)
 
     begin(&run);
     asked.precision = TG_PRECISION_BF16;
-    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_run_resume(&run, 0, &asked, given, &steps, &err), &err);
     run.model.config.n_embd = tg_matmul_depth() + 1;
-    CHECK_EQ(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), TG_EUSAGE);
+    CHECK_EQ(tg_run_resume(&run, 0, &asked, given, &steps, &err), TG_EUSAGE);
     CHECK_HAS(err.message, "precision bf16 is for up to 9216 channels, this model has 9217");
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void a_complete_run_keeps_its_settings(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     tg_settings asked = tg_settings_default();
     bool given[TG_SETTINGS] = {[TG_SET_BATCH] = true};
     size_t steps;
@@ -741,33 +741,33 @@ static void a_complete_run_keeps_its_settings(void)
     begin(&run);
     run.step = 12;
     asked.batch = 5;
-    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_run_resume(&run, 0, &asked, given, &steps, &err), &err);
     CHECK(steps == 12 && run.settings.batch == 3);
     given[TG_SET_STEPS] = true;
     asked.steps = 11;
-    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_run_resume(&run, 0, &asked, given, &steps, &err), &err);
     CHECK(steps == 11 && run.settings.batch == 3 && run.settings.steps == 12);
     asked.steps = 13;
-    CHECK_OK(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_run_resume(&run, 0, &asked, given, &steps, &err), &err);
     CHECK(steps == 13 && run.settings.batch == 5 && run.settings.steps == 13);
     given[TG_SET_CONTEXT] = true;
     asked.context = 17;
-    CHECK_EQ(tg_checkpoint_resume(&run, 0, &asked, given, &steps, &err), TG_EDATA);
+    CHECK_EQ(tg_run_resume(&run, 0, &asked, given, &steps, &err), TG_EDATA);
     CHECK_HAS(err.message, "context 17 exceeds the model's 16");
     CHECK_EQ(run.settings.context, 16);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void a_run_knows_its_text(void)
 {
     tg_tokens other = stream;
-    tg_checkpoint run;
+    tg_run run;
     tg_batches b;
     tg_text_changes change;
     tg_err err = {0};
 
     begin(&run);
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_SAME);
     CHECK_EQ(run.text_tokens, sizeof text);
     CHECK_EQ(run.text_crc, tg_tokens_crc(&stream));
@@ -775,58 +775,58 @@ static void a_run_knows_its_text(void)
     for (size_t i = 0; i < 16; i++)
         CHECK_EQ(run.model.probe[i], text[4500 + i]);
     other.count--;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &other, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &other, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_SAME); /* nothing is trained yet */
     run.step = 1;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_OTHER_LENGTH);
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_SAME);
     run.text_crc ^= 1;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_OTHER);
     other.count = 16;
-    CHECK_EQ(tg_checkpoint_use_text(&run, &b, &other, NULL, &change, &err), TG_EDATA);
+    CHECK_EQ(tg_run_use_text(&run, &b, &other, NULL, &change, &err), TG_EDATA);
     CHECK_EQ(run.text_tokens, sizeof text);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void a_run_knows_its_validation_text(void)
 {
     tg_tokens val = stream;
-    tg_checkpoint run;
+    tg_run run;
     tg_batches b;
     tg_text_changes change;
     tg_err err = {0};
 
     begin(&run);
     run.step = 1;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK(change.val == TG_TEXT_SAME && run.val_tokens == 0 && run.val_crc == 0);
     val.count = 100;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &val, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, &val, &change, &err), &err);
     CHECK(change.text == TG_TEXT_SAME && change.val == TG_TEXT_OTHER_LENGTH);
     CHECK(run.val_tokens == 100 && run.val_crc == tg_tokens_crc(&val));
     run.val_crc ^= 1;
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &val, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, &val, &change, &err), &err);
     CHECK_EQ(change.val, TG_TEXT_OTHER);
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, &val, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, &val, &change, &err), &err);
     CHECK_EQ(change.val, TG_TEXT_SAME);
-    CHECK_OK(tg_checkpoint_use_text(&run, &b, &stream, NULL, &change, &err), &err);
+    CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK(change.val == TG_TEXT_OTHER_LENGTH && run.val_tokens == 0 && run.val_crc == 0);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void the_least_validation_loss(void)
 {
-    tg_checkpoint run = {.step = 3};
+    tg_run run = {.step = 3};
 
-    CHECK(tg_checkpoint_note_val(&run, 2.5));
+    CHECK(tg_run_note_val(&run, 2.5));
     CHECK(run.best_step == 3 && run.best_loss == 2.5);
     run.step = 4;
-    CHECK(!tg_checkpoint_note_val(&run, 2.5)); /* not less */
+    CHECK(!tg_run_note_val(&run, 2.5)); /* not less */
     CHECK_EQ(run.best_step, 3);
-    CHECK(tg_checkpoint_note_val(&run, 2.25));
+    CHECK(tg_run_note_val(&run, 2.25));
     CHECK(run.best_step == 4 && run.best_loss == 2.25);
 }
 
@@ -835,7 +835,7 @@ static void the_least_validation_loss(void)
 enum { PASSES_MAX = 8 };
 
 /* Gradients [n] and losses [n] of the passes of a run's first step, each computed by itself. */
-static float **separate_passes(tg_checkpoint *run, const tg_batches *b, size_t n, double *losses)
+static float **separate_passes(tg_run *run, const tg_batches *b, size_t n, double *losses)
 {
     const size_t B = run->settings.batch, T = b->T, floats = run->model.table.floats;
     float **grads = calloc(n, sizeof *grads);
@@ -886,7 +886,7 @@ static double tree(float **grads, const double *losses, size_t first, size_t n, 
     return loss;
 }
 
-static void begin_passes(tg_checkpoint *run, tg_batches *b, size_t n)
+static void begin_passes(tg_run *run, tg_batches *b, size_t n)
 {
     tg_err err;
 
@@ -901,7 +901,7 @@ static void passes_are_summed_in_a_tree(void)
 
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
         const size_t n = numbers[k];
-        tg_checkpoint run;
+        tg_run run;
         tg_batches b;
         tg_trainer t;
         tg_step_report report;
@@ -927,7 +927,7 @@ static void passes_are_summed_in_a_tree(void)
         CHECK(n < 4 || other > 0); /* the order can be told from the bits */
         tg_trainer_close(&t);
         free_passes(grads, n);
-        tg_checkpoint_free(&run);
+        tg_run_free(&run);
     }
 }
 
@@ -1067,7 +1067,7 @@ static void members_exchange_numbers(void)
 
 static void shares_cover_all(void)
 {
-    tg_checkpoint run;
+    tg_run run;
 
     begin(&run);
     for (size_t size = 1; size <= THREAD_TEAM_MAX; size++) {
@@ -1106,7 +1106,7 @@ static void shares_cover_all(void)
         free(first);
         tg_arena_free(&arena);
     }
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 /* Three steps of a team, and an evaluation, against those of one process. */
@@ -1120,7 +1120,7 @@ struct shared_run {
 static void take_steps(const tg_team *team, void *context)
 {
     struct shared_run *alone = context;
-    tg_checkpoint run;
+    tg_run run;
     tg_batches b;
     tg_step_report report;
     tg_trainer t;
@@ -1151,7 +1151,7 @@ static void take_steps(const tg_team *team, void *context)
         }
     }
     tg_trainer_close(&t);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void a_team_takes_the_steps_that_one_takes(void)
@@ -1189,7 +1189,7 @@ static bool count_calls(void *context, double share)
 }
 
 /* Take the run's next step, abandoned at call `limit` of the watch; returns the calls. */
-static size_t step_until(tg_checkpoint *run, size_t limit, bool *abandoned)
+static size_t step_until(tg_run *run, size_t limit, bool *abandoned)
 {
     struct watcher w = {.limit = limit};
     const tg_watch watch = {count_calls, &w};
@@ -1214,7 +1214,7 @@ static size_t step_until(tg_checkpoint *run, size_t limit, bool *abandoned)
 /* Wherever a step is abandoned, the run is as before it, and ends with the same bytes. */
 static void an_abandoned_step_leaves_no_trace(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     char *bytes[3];
     size_t size[3], calls;
     bool abandoned;
@@ -1225,7 +1225,7 @@ static void an_abandoned_step_leaves_no_trace(void)
     calls = step_until(&run, SIZE_MAX, &abandoned);
     CHECK(!abandoned && run.step == 4 && calls == 2 * (3 + 2 * 2 * OPERATIONS));
     bytes[1] = archive_of(&run, &size[1]);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 
     begin(&run);
     train_to(&run, 3);
@@ -1241,14 +1241,14 @@ static void an_abandoned_step_leaves_no_trace(void)
     CHECK(size[2] == size[1] && memcmp(bytes[2], bytes[1], size[1]) == 0);
     for (int i = 0; i < 3; i++)
         free(bytes[i]);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void an_abandoned_evaluation_has_no_loss(void)
 {
     struct watcher w = {.limit = 2};
     const tg_watch watch = {count_calls, &w};
-    tg_checkpoint run;
+    tg_run run;
     tg_trainer t;
     tg_batches b;
     tg_err err;
@@ -1264,12 +1264,12 @@ static void an_abandoned_evaluation_has_no_loss(void)
     CHECK_EQ(w.calls, 3 * (2 + 2 * OPERATIONS));
     CHECK_NEAR(w.last, 1, 1e-9);
     tg_trainer_close(&t);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void training_lowers_the_loss(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     tg_trainer t;
     tg_batches b;
     tg_step_report report;
@@ -1288,12 +1288,12 @@ static void training_lowers_the_loss(void)
     after = tg_trainer_evaluate(&t, b.val_windows);
     CHECK(after < 2.6);
     tg_trainer_close(&t);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 static void a_loss_that_is_not_finite_stops(void)
 {
-    tg_checkpoint run;
+    tg_run run;
     tg_trainer t;
     tg_batches b;
     tg_step_report report;
@@ -1309,10 +1309,10 @@ static void a_loss_that_is_not_finite_stops(void)
     CHECK_HAS(err.message, "step 1: loss ");
     CHECK_EQ(run.step, 0);
     /* and such a model is not written over a good one */
-    CHECK_EQ(tg_checkpoint_write(&run, -1, &err), TG_EDATA);
+    CHECK_EQ(tg_run_write(&run, -1, &err), TG_EDATA);
     CHECK_HAS(err.message, "wte.weight[0] is inf");
     tg_trainer_close(&t);
-    tg_checkpoint_free(&run);
+    tg_run_free(&run);
 }
 
 int main(void)
@@ -1327,7 +1327,7 @@ int main(void)
     RUN(parts_shorter_than_a_window);
     RUN(schedule);
     RUN(settings_are_checked);
-    RUN(a_fresh_checkpoint_is_read_again);
+    RUN(a_fresh_run_is_read_again);
     RUN(states_that_cannot_be_are_refused);
     RUN(moments_that_are_not_finite_are_not_written);
     RUN(sizes_beyond_all_memory);

@@ -23,7 +23,7 @@ $(REFUSING): UNIT_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,open close stat fs
              munmap sysconf fstatvfs getxattr fsetxattr fremovexattr)
 
 # Compressed archives, which tg itself does not write.
-$(addprefix $(BUILD)/unit/,make_archive test_archive test_model test_model_file): $(BUILD)/obj/tests/unit/deflated.o
+$(addprefix $(BUILD)/unit/,make_archive test_archive test_model_file test_stream): $(BUILD)/obj/tests/unit/deflated.o
 
 # Files as PyTorch lays them out.
 $(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests/unit/torch_zip.o

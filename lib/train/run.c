@@ -1,4 +1,4 @@
-#include "lib/train/checkpoint.h"
+#include "lib/train/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,45 +10,45 @@
 
 /* The run's state, after its settings in the archive. */
 static const tg_field state_rows[] = {
-    TG_SIZE_FIELD("train/step", tg_checkpoint, step, 0, (double)(TG_RUN_LIMIT - 1)),
-    TG_SIZE_FIELD("train/text_tokens", tg_checkpoint, text_tokens, 0, 0),
-    TG_SIZE_FIELD("train/text_crc", tg_checkpoint, text_crc, 0, 0),
+    TG_SIZE_FIELD("train/step", tg_run, step, 0, (double)(TG_RUN_LIMIT - 1)),
+    TG_SIZE_FIELD("train/text_tokens", tg_run, text_tokens, 0, 0),
+    TG_SIZE_FIELD("train/text_crc", tg_run, text_crc, 0, 0),
 };
 static const tg_fields state_fields = {state_rows, sizeof state_rows / sizeof state_rows[0]};
 
 /* Of a run that has them, besides. */
 static const tg_field val_rows[] = {
-    TG_SIZE_FIELD("train/val_text_tokens", tg_checkpoint, val_tokens, 0, 0),
-    TG_SIZE_FIELD("train/val_text_crc", tg_checkpoint, val_crc, 0, 0),
+    TG_SIZE_FIELD("train/val_text_tokens", tg_run, val_tokens, 0, 0),
+    TG_SIZE_FIELD("train/val_text_crc", tg_run, val_crc, 0, 0),
 };
 static const tg_fields val_fields = {val_rows, sizeof val_rows / sizeof val_rows[0]};
 static const tg_field best_rows[] = {
-    TG_SIZE_FIELD("train/best_step", tg_checkpoint, best_step, 0, (double)(TG_RUN_LIMIT - 1)),
-    TG_REAL_FIELD("train/best_loss", tg_checkpoint, best_loss, 0, 1e30),
+    TG_SIZE_FIELD("train/best_step", tg_run, best_step, 0, (double)(TG_RUN_LIMIT - 1)),
+    TG_REAL_FIELD("train/best_loss", tg_run, best_loss, 0, 1e30),
 };
 static const tg_fields best_fields = {best_rows, sizeof best_rows / sizeof best_rows[0]};
 
-void tg_checkpoint_free(tg_checkpoint *c)
+void tg_run_free(tg_run *run)
 {
-    tg_arena_free(&c->moments);
-    tg_model_free(&c->model);
-    *c = (tg_checkpoint){0};
+    tg_arena_free(&run->moments);
+    tg_model_free(&run->model);
+    *run = (tg_run){0};
 }
 
 /* Place both moments, initially zero. */
 static void place_moments(tg_arena *arena, void *context)
 {
-    tg_checkpoint *c = context;
+    tg_run *run = context;
 
-    c->m = tg_arena_take(arena, c->model.table.floats, sizeof *c->m);
-    c->v = tg_arena_take(arena, c->model.table.floats, sizeof *c->v);
+    run->m = tg_arena_take(arena, run->model.table.floats, sizeof *run->m);
+    run->v = tg_arena_take(arena, run->model.table.floats, sizeof *run->v);
 }
 
-tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err)
+tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err)
 {
-    c->model = *model;
-    c->settings = tg_settings_default();
-    return tg_arena_build(&c->moments, place_moments, c, err);
+    run->model = *model;
+    run->settings = tg_settings_default();
+    return tg_arena_build(&run->moments, place_moments, run, err);
 }
 
 /* ---- reading */
@@ -63,7 +63,7 @@ static tg_status check_not_negative(const char *name, const float *x, size_t n, 
 }
 
 /* Read opt/m/NAME or opt/v/NAME. */
-static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_array *a, bool *taken,
+static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *a, bool *taken,
                              const tg_model *model, tg_err *err)
 {
     const tg_param *p = tg_params_find(&model->table, a->name + strlen("opt/m/"));
@@ -76,13 +76,13 @@ static tg_status take_moment(tg_checkpoint *c, tg_archive_reader *r, const tg_ar
     if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
         return tg_fail(err, TG_EDATA, "%s has %zu elements of type %c%zu, expected %zu of type f4 like %s",
                        a->name, a->count, a->dtype.kind, a->dtype.size, p->count, p->name);
-    if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
+    if (!run->moments.base && (status = tg_arena_build(&run->moments, place_moments, run, err)))
         return status;
-    place = (is_m ? c->m : c->v) + p->offset;
+    place = (is_m ? run->m : run->v) + p->offset;
     if ((status = tg_archive_read(r, place, a->bytes, err)))
         return status;
     *taken = true;
-    c->moments_read++;
+    run->moments_read++;
     if ((status = tg_check_finite(a->name, place, p->count, err)))
         return status;
     return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
@@ -92,21 +92,21 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
                       const tg_model *model, tg_err *err)
 {
     const tg_fields tables[] = {state_fields, val_fields, best_fields};
-    tg_checkpoint *c = context;
-    tg_status status = tg_fields_take(tg_settings_fields, &c->settings, NULL, r, a, taken, err);
+    tg_run *run = context;
+    tg_status status = tg_fields_take(tg_settings_fields, &run->settings, NULL, r, a, taken, err);
 
     for (size_t i = 0; !status && !*taken && i < sizeof tables / sizeof tables[0]; i++)
-        status = tg_fields_take(tables[i], c, NULL, r, a, taken, err);
+        status = tg_fields_take(tables[i], run, NULL, r, a, taken, err);
     if (!status && !*taken)
-        status = tg_history_take(&c->history, r, a, taken, err);
+        status = tg_history_take(&run->history, r, a, taken, err);
     if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
-        status = take_moment(c, r, a, taken, model, err);
+        status = take_moment(run, r, a, taken, model, err);
     return status;
 }
 
-tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *err)
+tg_status tg_run_read_step(size_t *step, int fd, tg_err *err)
 {
-    tg_checkpoint c = {0};
+    tg_run run = {0};
     tg_archive_reader *r;
     tg_archive_event event = TG_ARCHIVE_ARRAY;
     tg_array a;
@@ -118,17 +118,17 @@ tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *err)
         return status;
     while (!taken && !(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
         if (strcmp(a.name, state_rows[0].name) == 0 &&
-            (status = tg_fields_take(state_fields, &c, NULL, r, &a, &taken, err)))
+            (status = tg_fields_take(state_fields, &run, NULL, r, &a, &taken, err)))
             break;
     if (!status)
-        *step = c.step;
+        *step = run.step;
     tg_archive_close(r);
     return status;
 }
 
-static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg_err *err)
+static tg_status check_settings(const tg_run *run, const tg_settings *s, tg_err *err)
 {
-    const size_t n_ctx = c->model.config.n_ctx;
+    const size_t n_ctx = run->model.config.n_ctx;
     tg_status status = tg_settings_check(s, err);
 
     if (!status && s->context > n_ctx)
@@ -136,64 +136,66 @@ static tg_status check_settings(const tg_checkpoint *c, const tg_settings *s, tg
     return status;
 }
 
-static tg_status check_state(const tg_checkpoint *c, tg_err *err)
+static tg_status check_state(const tg_run *run, tg_err *err)
 {
-    const size_t want = 2 * c->model.table.n;
+    const size_t want = 2 * run->model.table.n;
     tg_status status;
 
-    if ((status = tg_fields_check(state_fields, c, err)) || (status = tg_fields_check(best_fields, c, err)) ||
-        (status = tg_history_check(&c->history, c->step, err)))
+    if ((status = tg_fields_check(state_fields, run, err)) ||
+        (status = tg_fields_check(best_fields, run, err)) ||
+        (status = tg_history_check(&run->history, run->step, err)))
         return status;
-    if (c->best_step > c->step)
-        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_rows[0].name, c->best_step, c->step);
-    if (c->moments_read != want && (c->step > 0 || c->moments_read > 0))
+    if (run->best_step > run->step)
+        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_rows[0].name, run->best_step,
+                       run->step);
+    if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
-                       c->moments_read, want, c->step);
-    return check_settings(c, &c->settings, err);
+                       run->moments_read, want, run->step);
+    return check_settings(run, &run->settings, err);
 }
 
-tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err)
+tg_status tg_run_read(tg_run *run, int fd, tg_err *err)
 {
     tg_status status;
 
-    *c = (tg_checkpoint){.settings = tg_settings_default()};
-    if ((status = tg_model_read(&c->model, fd, true, take, c, err)) || (status = check_state(c, err)))
+    *run = (tg_run){.settings = tg_settings_default()};
+    if ((status = tg_model_read(&run->model, fd, true, take, run, err)) || (status = check_state(run, err)))
         goto failed;
-    if (!c->moments.base && (status = tg_arena_build(&c->moments, place_moments, c, err)))
+    if (!run->moments.base && (status = tg_arena_build(&run->moments, place_moments, run, err)))
         goto failed;
     return TG_OK;
 
 failed:
-    tg_checkpoint_free(c);
+    tg_run_free(run);
     return status;
 }
 
 /* ---- a run that begins or continues */
 
-static tg_status settle(const tg_checkpoint *c, tg_settings *s, tg_err *err)
+static tg_status settle(const tg_run *run, tg_settings *s, tg_err *err)
 {
     if (s->context == 0)
-        s->context = c->model.config.n_ctx;
-    if (s->precision == TG_PRECISION_BF16 && c->model.config.n_embd > tg_matmul_depth())
+        s->context = run->model.config.n_ctx;
+    if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
-                       tg_matmul_depth(), c->model.config.n_embd);
-    return check_settings(c, s, err);
+                       tg_matmul_depth(), run->model.config.n_embd);
+    return check_settings(run, s, err);
 }
 
-tg_status tg_checkpoint_resume(tg_checkpoint *c, size_t tokens, const tg_settings *asked,
-                               const bool given[TG_SETTINGS], size_t *steps, tg_err *err)
+tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, const bool given[TG_SETTINGS],
+                        size_t *steps, tg_err *err)
 {
-    tg_settings merged = c->settings;
+    tg_settings merged = run->settings;
     tg_status status;
 
     tg_settings_merge(&merged, asked, given);
-    if (c->step == 0)
-        tg_recipe_choose(&merged, given, tokens, &c->model, tg_recipe_origin(&c->model));
-    if ((status = settle(c, &merged, err)))
+    if (run->step == 0)
+        tg_recipe_choose(&merged, given, tokens, &run->model, tg_recipe_origin(&run->model));
+    if ((status = settle(run, &merged, err)))
         return status;
     *steps = merged.steps;
-    if (c->step < merged.steps)
-        c->settings = merged;
+    if (run->step < merged.steps)
+        run->settings = merged;
     return TG_OK;
 }
 
@@ -210,11 +212,11 @@ static tg_text_change record_text(const tg_tokens *text, size_t step, size_t *to
     return step > 0 && *crc != crc_before ? TG_TEXT_OTHER : TG_TEXT_SAME;
 }
 
-tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
-                                 const tg_tokens *val, tg_text_changes *changes, tg_err *err)
+tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens, const tg_tokens *val,
+                          tg_text_changes *changes, tg_err *err)
 {
-    const tg_settings *s = &c->settings;
-    tg_model *m = &c->model;
+    const tg_settings *s = &run->settings;
+    tg_model *m = &run->model;
     const tg_held_out held_out = {s->val_fraction, s->val_blocks, val};
     tg_status status;
 
@@ -222,18 +224,18 @@ tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_token
         (val && (status = tg_tokenizer_same(m->tokenizer, val->tokenizer, err))) ||
         (status = tg_batches_init(b, tokens, s->seed, s->context, held_out, err)))
         return status;
-    changes->text = record_text(tokens, c->step, &c->text_tokens, &c->text_crc);
-    changes->val = record_text(val, c->step, &c->val_tokens, &c->val_crc);
+    changes->text = record_text(tokens, run->step, &run->text_tokens, &run->text_crc);
+    changes->val = record_text(val, run->step, &run->val_tokens, &run->val_crc);
     m->probe_count = tg_batches_probe(b, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
     return TG_OK;
 }
 
-bool tg_checkpoint_note_val(tg_checkpoint *c, double loss)
+bool tg_run_note_val(tg_run *run, double loss)
 {
-    if (c->best_step > 0 && !(loss < c->best_loss))
+    if (run->best_step > 0 && !(loss < run->best_loss))
         return false;
-    c->best_step = c->step;
-    c->best_loss = loss;
+    run->best_step = run->step;
+    run->best_loss = loss;
     return true;
 }
 
@@ -263,11 +265,10 @@ static tg_status empty_model(tg_model *m, const tg_config *config, const tg_toke
     return status;
 }
 
-tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team, const tg_tokenizer *tokenizer,
-                               tg_err *err)
+tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_err *err)
 {
-    struct outline o = {c->model.config, c->settings, c->step,      c->text_tokens, c->text_crc,
-                        c->val_tokens,   c->val_crc,  c->best_step, c->best_loss,   c->history};
+    struct outline o = {run->model.config, run->settings, run->step,      run->text_tokens, run->text_crc,
+                        run->val_tokens,   run->val_crc,  run->best_step, run->best_loss,   run->history};
     tg_model model;
     tg_status status;
 
@@ -275,25 +276,25 @@ tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team, const tg_t
     if (team->rank == 0)
         return TG_OK;
     if ((status = empty_model(&model, &o.config, tokenizer, err)) ||
-        (status = tg_checkpoint_begin(c, &model, err)))
+        (status = tg_run_begin(run, &model, err)))
         return status;
-    c->settings = o.settings;
-    c->step = o.step;
-    c->text_tokens = o.text_tokens;
-    c->text_crc = o.text_crc;
-    c->val_tokens = o.val_tokens;
-    c->val_crc = o.val_crc;
-    c->best_step = o.best_step;
-    c->best_loss = o.best_loss;
-    c->history = o.history;
+    run->settings = o.settings;
+    run->step = o.step;
+    run->text_tokens = o.text_tokens;
+    run->text_crc = o.text_crc;
+    run->val_tokens = o.val_tokens;
+    run->val_crc = o.val_crc;
+    run->best_step = o.best_step;
+    run->best_loss = o.best_loss;
+    run->history = o.history;
     return TG_OK;
 }
 
 /* ---- writing */
 
-size_t tg_checkpoint_bytes(const tg_checkpoint *c)
+size_t tg_run_bytes(const tg_run *run)
 {
-    return 3 * c->model.table.count * sizeof(float);
+    return 3 * run->model.table.count * sizeof(float);
 }
 
 /* A tensor's name, or with a prefix that of its moments. */
@@ -302,10 +303,10 @@ static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg
     snprintf(name, TG_NAME_MAX + 1, "%s%s", prefix, p->name);
 }
 
-static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const float *flat,
-                             tg_archive_writer *w, tg_err *err)
+static tg_status put_moments(const tg_run *run, const char *prefix, const float *flat, tg_archive_writer *w,
+                             tg_err *err)
 {
-    const tg_params *table = &c->model.table;
+    const tg_params *table = &run->model.table;
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 
@@ -318,39 +319,39 @@ static tg_status put_moments(const tg_checkpoint *c, const char *prefix, const f
     return status;
 }
 
-static tg_status put_state(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
+static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
 {
     tg_status status;
 
-    if ((status = tg_fields_put(tg_settings_saved(&c->settings), &c->settings, w, err)) ||
-        (status = tg_fields_put(state_fields, c, w, err)) ||
-        (c->val_tokens > 0 && (status = tg_fields_put(val_fields, c, w, err))) ||
-        (c->best_step > 0 && (status = tg_fields_put(best_fields, c, w, err))))
+    if ((status = tg_fields_put(tg_settings_saved(&run->settings), &run->settings, w, err)) ||
+        (status = tg_fields_put(state_fields, run, w, err)) ||
+        (run->val_tokens > 0 && (status = tg_fields_put(val_fields, run, w, err))) ||
+        (run->best_step > 0 && (status = tg_fields_put(best_fields, run, w, err))))
         return status;
-    return tg_history_put(&c->history, w, err);
+    return tg_history_put(&run->history, w, err);
 }
 
-static tg_status put_all(const tg_checkpoint *c, tg_archive_writer *w, tg_err *err)
+static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
 {
     tg_status status;
 
-    if ((status = tg_model_put_header(&c->model, w, err)) || (status = put_state(c, w, err)) ||
-        (status = tg_model_put_tensors(&c->model, w, NULL, err)) ||
-        (status = put_moments(c, "opt/m/", c->m, w, err)) ||
-        (status = put_moments(c, "opt/v/", c->v, w, err)))
+    if ((status = tg_model_put_header(&run->model, w, err)) || (status = put_state(run, w, err)) ||
+        (status = tg_model_put_tensors(&run->model, w, NULL, err)) ||
+        (status = put_moments(run, "opt/m/", run->m, w, err)) ||
+        (status = put_moments(run, "opt/v/", run->v, w, err)))
         return status;
     return tg_archive_finish(w, err);
 }
 
 /* An update may overflow even though the loss before it was finite.  A reader would refuse
  * the file. */
-static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
+static tg_status check_finite(const tg_run *run, tg_err *err)
 {
-    const tg_params *table = &c->model.table;
+    const tg_params *table = &run->model.table;
     const struct {
         const char *prefix;
         const float *flat;
-    } all[] = {{"", c->model.params}, {"opt/m/", c->m}, {"opt/v/", c->v}};
+    } all[] = {{"", run->model.params}, {"opt/m/", run->m}, {"opt/v/", run->v}};
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 
@@ -363,14 +364,14 @@ static tg_status check_finite(const tg_checkpoint *c, tg_err *err)
     return status;
 }
 
-tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err)
+tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
 {
     tg_archive_writer *w;
     tg_status status;
 
-    if ((status = check_finite(c, err)) || (status = tg_archive_create(&w, fd, err)))
+    if ((status = check_finite(run, err)) || (status = tg_archive_create(&w, fd, err)))
         return status;
-    status = put_all(c, w, err);
+    status = put_all(run, w, err);
     tg_archive_abandon(w);
     return status;
 }

@@ -1,17 +1,17 @@
 /*
- * checkpoint: a model and the state of its training run.
+ * run: a model and the state of its training.
  *
  * It holds exactly what the next step depends on, and the history of the losses: a run that is
  * stopped, saved, read and resumed ends with the same bits, and equal runs give equal files.
  *
- *     tg_checkpoint_begin(&run, &model)  or  tg_checkpoint_read(&run, fd)
- *     tg_checkpoint_resume(&run, ...)
- *     tg_checkpoint_use_text(&run, &batches, &tokens, NULL, &change)
+ *     tg_run_begin(&run, &model)  or  tg_run_read(&run, fd)
+ *     tg_run_resume(&run, ...)
+ *     tg_run_use_text(&run, &batches, &tokens, NULL, &change)
  *     steps (lib/train/trainer.h)
- *     tg_checkpoint_write(&run, fd)
+ *     tg_run_write(&run, fd)
  */
-#ifndef TG_TRAIN_CHECKPOINT_H
-#define TG_TRAIN_CHECKPOINT_H
+#ifndef TG_TRAIN_RUN_H
+#define TG_TRAIN_RUN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@
 
 TG_API_BEGIN
 
-typedef struct tg_checkpoint {
+typedef struct tg_run {
     tg_model model; /* with flat parameters */
     tg_settings settings;
     size_t step;        /* steps done; 0: untrained */
@@ -42,19 +42,19 @@ typedef struct tg_checkpoint {
     float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
     size_t moments_read; /* arrays of them, while reading */
-} tg_checkpoint;
+} tg_run;
 
-/* Begin a run with a new, untrained model: a zeroed checkpoint takes ownership of it.  After
- * TG_ENOMEM the checkpoint, with the model, must still be freed. */
-TG_MUST_CHECK tg_status tg_checkpoint_begin(tg_checkpoint *c, const tg_model *model, tg_err *err);
+/* Begin a run with a new, untrained model: a zeroed run takes ownership of it.  After
+ * TG_ENOMEM the run, with the model, must still be freed. */
+TG_MUST_CHECK tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err);
 
 /* Read a model archive, trained or not.  Fails like tg_model_read(); TG_EDATA also when the
- * run's state is incomplete or inconsistent.  After a failure *c needs no free. */
-TG_MUST_CHECK tg_status tg_checkpoint_read(tg_checkpoint *c, int fd, tg_err *err);
+ * run's state is incomplete or inconsistent.  After a failure *run needs no free. */
+TG_MUST_CHECK tg_status tg_run_read(tg_run *run, int fd, tg_err *err);
 
 /* Read only how many steps a model archive has been trained for; 0: it is untrained, or no model.  TG_EDATA:
  * it is damaged before that, or no archive; TG_EIO, TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *err);
+TG_MUST_CHECK tg_status tg_run_read_step(size_t *step, int fd, tg_err *err);
 
 /*
  * Make the settings of a run that begins or continues final: where it begins, the defaults are
@@ -64,8 +64,8 @@ TG_MUST_CHECK tg_status tg_checkpoint_read_step(size_t *step, int fd, tg_err *er
  * so many steps is complete, and keeps its settings as they are. TG_EDATA, with the numbers; TG_EUSAGE: a
  * precision that the kernels in use do not have.
  */
-TG_MUST_CHECK tg_status tg_checkpoint_resume(tg_checkpoint *c, size_t tokens, const tg_settings *asked,
-                                             const bool given[TG_SETTINGS], size_t *steps, tg_err *err);
+TG_MUST_CHECK tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked,
+                                      const bool given[TG_SETTINGS], size_t *steps, tg_err *err);
 
 /* A text compared with the one that the run began with. */
 typedef enum tg_text_change {
@@ -81,33 +81,33 @@ typedef struct tg_text_changes {
 
 /*
  * Train on this text from now on: cut it into windows (*b, which keeps a reference to
- * tokens), and record its length and CRC-32 in the checkpoint, and the first tokens that are
+ * tokens), and record its length and CRC-32 in the run, and the first tokens that are
  * held out as the model's probe.  val: a text of its own for validation, or NULL; the same is
  * recorded of it.  The settings must be final.  TG_EDATA: a text is shorter than a window, or
  * its tokenizer is not the model's.
  */
-TG_MUST_CHECK tg_status tg_checkpoint_use_text(tg_checkpoint *c, tg_batches *b, const tg_tokens *tokens,
-                                               const tg_tokens *val, tg_text_changes *changes, tg_err *err);
+TG_MUST_CHECK tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens,
+                                        const tg_tokens *val, tg_text_changes *changes, tg_err *err);
 
 /* Note a validation loss of the current step.  Whether it is less than any before. */
-bool tg_checkpoint_note_val(tg_checkpoint *c, double loss);
+bool tg_run_note_val(tg_run *run, double loss);
 
 /* The bytes of its archive, at least. */
-size_t tg_checkpoint_bytes(const tg_checkpoint *c);
+size_t tg_run_bytes(const tg_run *run);
 
 /*
  * Give the other members of a team member 0's run: its config, settings and history; the parameters and
- * moments follow with tg_trainer_deal().  On the others *c is zeroed, and takes a share of the tokenizer of
- * the text, which is that of member 0's model.  TG_ENOMEM: *c must still be freed.
+ * moments follow with tg_trainer_deal().  On the others *run is zeroed, and takes a share of the tokenizer of
+ * the text, which is that of member 0's model.  TG_ENOMEM: *run must still be freed.
  */
-TG_MUST_CHECK tg_status tg_checkpoint_spread(tg_checkpoint *c, const tg_team *team,
-                                             const tg_tokenizer *tokenizer, tg_err *err);
+TG_MUST_CHECK tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer,
+                                      tg_err *err);
 
 /* Write the archive to fd, which stays open.  TG_EDATA, and nothing is written, when a weight
  * or a moment is not finite.  TG_EIO. */
-TG_MUST_CHECK tg_status tg_checkpoint_write(const tg_checkpoint *c, int fd, tg_err *err);
+TG_MUST_CHECK tg_status tg_run_write(const tg_run *run, int fd, tg_err *err);
 
-void tg_checkpoint_free(tg_checkpoint *c);
+void tg_run_free(tg_run *run);
 
 TG_API_END
 

@@ -1,4 +1,4 @@
-#include "lib/gpt/window_map.h"
+#include "lib/tokens/window_map.h"
 
 #include "lib/base/size.h"
 
@@ -8,27 +8,27 @@ union head {
     max_align_t align;
 };
 
-void tg_window_map_place(tg_arena *arena, tg_window_map *map, const tg_team *team, size_t bytes)
+void tg_tokens_window_map_place(tg_arena *arena, tg_tokens_window_map *map, const tg_team *team, size_t bytes)
 {
     map->team = team ? team : &tg_team_alone;
     map->bytes = tg_size_mul_sat(tg_ceil_div(bytes, sizeof(union head)) + 1, sizeof(union head));
     map->sent = tg_arena_take_rows(arena, map->team->size, map->bytes, 1);
 }
 
-static union head *head_of(const tg_window_map *map, size_t member)
+static union head *head_of(const tg_tokens_window_map *map, size_t member)
 {
     return (union head *)(void *)(map->sent + member * map->bytes);
 }
 
 /* Read a batch for each member, *n in all, and compute this member's. */
-static tg_status compute_round(const tg_window_map *map, tg_windows *windows, const tg_window_work *work,
-                               size_t *n, tg_err *err)
+static tg_status compute_round(const tg_tokens_window_map *map, tg_tokens_windows *windows,
+                               const tg_tokens_window_work *work, size_t *n, tg_err *err)
 {
-    tg_window_batch batch;
+    tg_tokens_window_batch batch;
     tg_status status;
 
     for (*n = 0; *n < map->team->size; ++*n) {
-        if ((status = tg_windows_next(windows, &batch, err)) || batch.B == 0)
+        if ((status = tg_tokens_windows_next(windows, &batch, err)) || batch.B == 0)
             return status;
         if (*n == map->team->rank &&
             (status = work->compute(work->context, &batch, head_of(map, *n) + 1, err)))
@@ -38,7 +38,8 @@ static tg_status compute_round(const tg_window_map *map, tg_windows *windows, co
 }
 
 /* Use the results of the n batches of a round. */
-static tg_status use_round(const tg_window_map *map, const tg_window_work *work, size_t n, tg_err *err)
+static tg_status use_round(const tg_tokens_window_map *map, const tg_tokens_window_work *work, size_t n,
+                           tg_err *err)
 {
     tg_status status = TG_OK;
 
@@ -50,7 +51,8 @@ static tg_status use_round(const tg_window_map *map, const tg_window_work *work,
     return status;
 }
 
-tg_status tg_window_map_run(tg_window_map *map, tg_windows *windows, const tg_window_work *work, tg_err *err)
+tg_status tg_tokens_window_map_run(tg_tokens_window_map *map, tg_tokens_windows *windows,
+                                   const tg_tokens_window_work *work, tg_err *err)
 {
     const tg_team *team = map->team;
     size_t n = team->size;

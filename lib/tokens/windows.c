@@ -1,24 +1,24 @@
-#include "lib/gpt/windows.h"
+#include "lib/tokens/windows.h"
 
 #include <string.h>
 
 #include "lib/base/size.h"
 
 /* Tokens that a full batch needs: its inputs, and the last one's target. */
-static size_t span(const tg_windows *w)
+static size_t span(const tg_tokens_windows *w)
 {
     return (w->B - 1) * w->stride + w->T + 1;
 }
 
-void tg_windows_place(tg_arena *arena, tg_windows *w, size_t T, size_t stride, size_t B)
+void tg_tokens_windows_place(tg_arena *arena, tg_tokens_windows *w, size_t T, size_t stride, size_t B)
 {
-    *w = (tg_windows){.T = T, .stride = stride, .B = B};
+    *w = (tg_tokens_windows){.T = T, .stride = stride, .B = B};
     w->kept = tg_arena_take(arena, span(w), sizeof *w->kept);
     w->inputs = tg_arena_take_rows(arena, B, T, sizeof *w->inputs);
     w->targets = tg_arena_take_rows(arena, B, T, sizeof *w->targets);
 }
 
-void tg_windows_begin(tg_windows *w, tg_stream *stream, int32_t prefix)
+void tg_tokens_windows_begin(tg_tokens_windows *w, tg_tokens_stream *stream, int32_t prefix)
 {
     w->stream = stream;
     w->n = prefix >= 0 ? 1 : 0;
@@ -29,11 +29,12 @@ void tg_windows_begin(tg_windows *w, tg_stream *stream, int32_t prefix)
 }
 
 /* Read until a full batch is there, or the stream ends. */
-static tg_status fill(tg_windows *w, tg_err *err)
+static tg_status fill(tg_tokens_windows *w, tg_err *err)
 {
     const size_t want = span(w) - w->n;
     size_t got = 0;
-    const tg_status status = w->ended ? TG_OK : tg_stream_next(w->stream, w->kept + w->n, want, &got, err);
+    const tg_status status =
+        w->ended ? TG_OK : tg_tokens_stream_next(w->stream, w->kept + w->n, want, &got, err);
 
     if (status)
         return status;
@@ -44,7 +45,7 @@ static tg_status fill(tg_windows *w, tg_err *err)
 }
 
 /* B windows of T inputs, of which the last may be the last token. */
-static void copy_windows(tg_windows *w, size_t B, size_t T)
+static void copy_windows(tg_tokens_windows *w, size_t B, size_t T)
 {
     for (size_t b = 0; b < B; b++) {
         const int32_t *from = w->kept + b * w->stride;
@@ -58,18 +59,18 @@ static void copy_windows(tg_windows *w, size_t B, size_t T)
 }
 
 /* Forget what precedes the next window. */
-static void advance(tg_windows *w, size_t tokens)
+static void advance(tg_tokens_windows *w, size_t tokens)
 {
     w->n -= tokens;
     memmove(w->kept, w->kept + tokens, w->n * sizeof *w->kept);
 }
 
-tg_status tg_windows_next(tg_windows *w, tg_window_batch *batch, tg_err *err)
+tg_status tg_tokens_windows_next(tg_tokens_windows *w, tg_tokens_window_batch *batch, tg_err *err)
 {
     const tg_status status = fill(w, err);
     size_t inputs, whole;
 
-    *batch = (tg_window_batch){.inputs = w->inputs, .targets = w->targets, .stride = w->stride};
+    *batch = (tg_tokens_window_batch){.inputs = w->inputs, .targets = w->targets, .stride = w->stride};
     if (status || w->n == 0)
         return status;
     inputs = w->n - (w->open_end && w->ended ? 0 : 1);
@@ -91,7 +92,7 @@ tg_status tg_windows_next(tg_windows *w, tg_window_batch *batch, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_windows_check_any(const tg_windows *w, tg_err *err)
+tg_status tg_tokens_windows_check_any(const tg_tokens_windows *w, tg_err *err)
 {
     if (w->count > 1)
         return TG_OK;

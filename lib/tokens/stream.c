@@ -1,0 +1,200 @@
+#include "lib/tokens/stream.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/grow.h"
+#include "lib/base/size.h"
+#include "lib/text/ids.h"
+
+/* ---- a stream */
+
+void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n)
+{
+    *s = (tg_tokens_stream){.tok = tok, .given = ids, .ready = n};
+}
+
+static tg_status open_text(tg_tokens_stream *s, const tg_tokenizer *tok, const void *text, size_t n,
+                           tg_err *err)
+{
+    *s = (tg_tokens_stream){.tok = tok, .text = {text, n}};
+    return tg_encoder_create(&s->encoder, tok, err);
+}
+
+tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_tokenizer *tok, int fd, tg_err *err)
+{
+    bool archive;
+    tg_status status;
+
+    *s = (tg_tokens_stream){.tok = tok, .room = UINT64_MAX};
+    if ((status = tg_source_open_unmapped(&s->source, fd, err)))
+        return status;
+    if (!(status = tg_archive_sniff(&s->source, &archive, err)))
+        status = archive ? tg_tokens_open_source(&s->archives, &s->source, err)
+                         : tg_encoder_create(&s->encoder, tok, err);
+    if (status)
+        tg_tokens_stream_close(s);
+    return status;
+}
+
+/* Take n from the room that the stream has left. */
+static tg_status take_room(tg_tokens_stream *s, size_t n, const char *what, tg_err *err)
+{
+    if (n > s->room)
+        return tg_fail(err, TG_EDATA, "more than %zu %s", TG_TOKENS_PROMPT_MAX, what);
+    s->room -= n;
+    return TG_OK;
+}
+
+/* Read more text; at its end there is none. */
+static tg_status read_text(tg_tokens_stream *s, tg_err *err)
+{
+    tg_status status;
+
+    if (!s->source.buffer) /* all is in memory, or has been read */
+        return TG_OK;
+    if ((status = tg_source_peek(&s->source, 1, err)))
+        return status;
+    s->text = (tg_text){s->source.next, s->source.ready};
+    tg_source_skip(&s->source, s->text.n);
+    if (s->text.n == 0)
+        tg_source_close(&s->source);
+    return take_room(s, s->text.n, "bytes of text", err);
+}
+
+/* Encode text until there are ids; *n = 0 at its end. */
+static tg_status encode(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    tg_status status;
+
+    for (*n = 0; *n == 0;) {
+        if (s->text.n == 0 && (status = read_text(s, err)))
+            return status;
+        if (s->text.n == 0)
+            return tg_encoder_finish(s->encoder, ids, max, n, err);
+        if ((status = tg_encoder_encode(s->encoder, &s->text, ids, max, n, err)))
+            return status;
+    }
+    return TG_OK;
+}
+
+/* Read the next chunk; ready = 0 when the archives have ended. */
+static tg_status read_chunk(tg_tokens_stream *s, tg_err *err)
+{
+    const void *ids;
+    tg_status status;
+
+    if ((status = tg_tokens_next(s->archives, &ids, &s->ready, err)) ||
+        (status = tg_tokenizer_same(s->tok, tg_tokens_tokenizer(s->archives), err)))
+        return status;
+    s->chunk = ids;
+    return take_room(s, s->ready, "tokens", err);
+}
+
+/* Copy ids of the chunk, or of memory; *n = 0 at their end. */
+static tg_status copy(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    const size_t width = tg_ids_width(tg_tokenizer_vocab_size(s->tok));
+    tg_status status;
+
+    *n = 0;
+    if (s->ready == 0 && s->archives && (status = read_chunk(s, err)))
+        return status;
+    if (s->ready == 0)
+        return TG_OK;
+    *n = tg_size_min(max, s->ready);
+    s->ready -= *n;
+    if (s->archives) {
+        tg_ids_unpack(ids, s->chunk, width, *n);
+        s->chunk += *n * width;
+    } else {
+        memcpy(ids, s->given, *n * sizeof *ids);
+        s->given += *n;
+    }
+    return TG_OK;
+}
+
+tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    const size_t V = tg_tokenizer_vocab_size(s->tok);
+    size_t got = 1, good;
+    tg_status status;
+
+    for (*n = 0; *n < max && got > 0; *n += got)
+        if ((status = s->encoder ? encode(s, ids + *n, max - *n, &got, err)
+                                 : copy(s, ids + *n, max - *n, &got, err)))
+            return status;
+    good = tg_ids_check(ids, *n, V);
+    if (good < *n) /* the padding of a model's embedding is no token of a text */
+        return tg_fail(err, TG_EDATA, "token %llu is %ld: the model's vocabulary has %zu ids",
+                       (unsigned long long)(s->count + good), (long)ids[good], V);
+    s->count += *n;
+    return TG_OK;
+}
+
+void tg_tokens_stream_close(tg_tokens_stream *s)
+{
+    tg_tokens_close(s->archives);
+    tg_encoder_free(s->encoder);
+    tg_source_close(&s->source);
+    *s = (tg_tokens_stream){0};
+}
+
+/* ---- a prompt */
+
+#define IDS_MIN 256 /* initial capacity */
+
+/* Read all of a stream, and close it, unless the status says that it could not be opened. */
+static tg_status collect(tg_tokens_prompt *p, tg_tokens_stream *s, size_t need, tg_status status, tg_err *err)
+{
+    size_t capacity = 0, n;
+
+    *p = (tg_tokens_prompt){0};
+    if (status)
+        return status;
+    while (!(status = tg_grow(&p->ids, &capacity, need, sizeof *p->ids, "token ids", err)) &&
+           !(status = tg_tokens_stream_next(s, p->ids + p->n, capacity - p->n, &n, err))) {
+        p->n += n;
+        need = p->n + 1;
+        if (need <= capacity) /* the stream has ended */
+            break;
+    }
+    tg_tokens_stream_close(s);
+    if (status)
+        tg_tokens_prompt_free(p);
+    return status;
+}
+
+tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
+                                tg_err *err)
+{
+    tg_tokens_stream s;
+    const tg_status status = open_text(&s, tok, text, n, err);
+
+    return collect(p, &s, IDS_MIN, status, err);
+}
+
+tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n,
+                               tg_err *err)
+{
+    tg_tokens_stream s;
+
+    tg_tokens_stream_open_ids(&s, tok, ids, n);
+    return collect(p, &s, n + 1, TG_OK, err);
+}
+
+tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, int fd, tg_err *err)
+{
+    tg_tokens_stream s;
+    const tg_status status = tg_tokens_stream_open(&s, tok, fd, err);
+
+    s.room = TG_TOKENS_PROMPT_MAX;
+    return collect(p, &s, IDS_MIN, status, err);
+}
+
+void tg_tokens_prompt_free(tg_tokens_prompt *p)
+{
+    free(p->ids);
+    *p = (tg_tokens_prompt){0};
+}
