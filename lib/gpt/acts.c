@@ -25,7 +25,15 @@ tg_matrix tg_acts_gradient(const tg_acts *a, size_t row)
     if (r->part_of)
         return tg_matrix_columns(tg_acts_gradient(a, r->part_of), tg_dim_size(r->first, c),
                                  tg_dim_size(r->cols, c));
-    return tg_matrix_of(a->scratch[r->gradient].data, a->scratch[r->gradient].type, tg_dim_size(r->cols, c));
+    return tg_acts_scratch(a, r->gradient, tg_dim_size(r->cols, c));
+}
+
+tg_matrix tg_acts_scratch(const tg_acts *a, tg_scratch scratch, size_t cols)
+{
+    const tg_matrix m = a->scratch[scratch];
+
+    assert(cols <= m.cols || !m.data);
+    return tg_matrix_of(m.data, m.type, cols);
 }
 
 tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site)
@@ -112,11 +120,9 @@ static void place_scratch(const struct placing *p)
 /* The matrix that all blocks have in common. */
 static tg_matrix place_common(const struct placing *p, const tg_act_row *row)
 {
-    const tg_matrix s = p->a->scratch[row->shared];
-
     if (row->shared == TG_SCRATCH_NONE)
         return place(p, row->between, cols_of(p, row));
-    return tg_matrix_of(s.data, s.type, cols_of(p, row));
+    return tg_acts_scratch(p->a, row->shared, cols_of(p, row));
 }
 
 /* Whether the blocks' own matrices take more than KEPT_MAX, and need not be kept. */

@@ -93,6 +93,9 @@ tg_matrix tg_acts_row(const tg_acts *a, size_t layer, size_t row);
 /* Where backward has, or puts, the gradient of a row: the same for all blocks. */
 tg_matrix tg_acts_gradient(const tg_acts *a, size_t row);
 
+/* A scratch matrix as one of this many columns, at most its own. */
+tg_matrix tg_acts_scratch(const tg_acts *a, tg_scratch scratch, size_t cols);
+
 /* Dropout at a site of a layer, 1 to 3, or of the embedding, layer 0's 0. */
 tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site);
 

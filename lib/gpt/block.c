@@ -199,7 +199,7 @@ void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t
     if (!tg_block_begins(b, out))
         return;
     tg_op_residual_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
-                            &drop, b->a->scratch[TG_SCRATCH_NORMED], tg_block_tokens(b));
+                            &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -215,6 +215,6 @@ void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, s
     tg_op_residual_after_gelu_backward(tg_block_gradient(b, pre), tg_block_gradient(b, out),
                                        tg_block_row(b, in), tg_block_row(b, pre), &linear,
                                        b->a->bound.model->config.activation, &drop,
-                                       b->a->scratch[TG_SCRATCH_NORMED], tg_block_tokens(b));
+                                       tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
     tg_block_ends(b, out);
 }

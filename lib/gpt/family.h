@@ -34,11 +34,11 @@ typedef struct tg_family {
      */
     size_t norm, qkv, q, k, v, att;
 
-    void (*embed)(tg_acts *a, const int32_t *ids);              /* ids [B,T] -> the first block's x */
-    void (*forward)(struct tg_block *b);                        /* a block (lib/gpt/block.h) */
-    void (*norm_forward)(tg_acts *a, tg_matrix x, size_t rows); /* x -> TG_SCRATCH_NORMED, after the blocks */
-    /* Dropout and padding aside, each is the gradient of the function with its name. */
-    void (*norm_backward)(tg_acts *a, tg_matrix dx, tg_matrix x, size_t rows); /* DNORMED -> added to dx */
+    void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
+    void (*forward)(struct tg_block *b);           /* a block (lib/gpt/block.h) */
+    void (*norm_forward)(tg_acts *a, tg_matrix out, tg_matrix x, size_t rows); /* after the blocks */
+    /* Each is the gradient of the function with its name; dx is added to. */
+    void (*norm_backward)(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x, size_t rows);
     void (*backward)(struct tg_block *b); /* DX of its output -> of its x */
     void (*embed_backward)(tg_acts *a, const int32_t *ids);
 } tg_family;

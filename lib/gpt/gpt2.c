@@ -56,20 +56,20 @@ void tg_gpt2_forward(tg_block *b)
     tg_block_residual(b, NEXT, X2, GELU, TG_FC_PROJ_W);
 }
 
-void tg_gpt2_norm(tg_acts *a, tg_matrix x, size_t rows)
+void tg_gpt2_norm(tg_acts *a, tg_matrix out, tg_matrix x, size_t rows)
 {
     const tg_layernorm ln_f = tg_bind_layernorm(&a->bound, TG_LNF_W, 0);
 
-    tg_op_layernorm_forward(a->scratch[TG_SCRATCH_NORMED], a->final_stats, x, &ln_f, rows);
+    tg_op_layernorm_forward(out, a->final_stats, x, &ln_f, rows);
 }
 
 /* ---- backward: the same operations from the last to the first, and what they need again */
 
-void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix x, size_t rows)
+void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x, size_t rows)
 {
     const tg_layernorm ln_f = tg_bind_layernorm(&a->bound, TG_LNF_W, 0);
 
-    tg_op_layernorm_backward(dx, a->scratch[TG_SCRATCH_DNORMED], x, a->final_stats, &ln_f, rows);
+    tg_op_layernorm_backward(dx, dout, x, a->final_stats, &ln_f, rows);
 }
 
 void tg_gpt2_backward(tg_block *b)
@@ -92,7 +92,7 @@ void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
 {
     const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
-    const tg_matrix dx = a->scratch[TG_SCRATCH_DX];
+    const tg_matrix dx = tg_acts_gradient(a, X);
 
     tg_op_dropout_apply(dx, &drop, a->B * a->T);
     tg_op_embedding_backward(dx, ids, &wte_wpe, a->B, a->T);

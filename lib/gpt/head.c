@@ -2,12 +2,22 @@
 
 #include "lib/gpt/family.h"
 
+static tg_matrix normed(const tg_acts *a)
+{
+    return tg_acts_scratch(a, TG_SCRATCH_NORMED, a->C);
+}
+
+static tg_matrix dnormed(const tg_acts *a)
+{
+    return tg_acts_scratch(a, TG_SCRATCH_DNORMED, a->C);
+}
+
 void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
 {
     const tg_linear head = tg_bind_head(&a->bound);
 
-    a->family->norm_forward(a, x, rows);
-    tg_op_linear_forward(logits, a->scratch[TG_SCRATCH_NORMED], &head, rows);
+    a->family->norm_forward(a, normed(a), x, rows);
+    tg_op_linear_forward(logits, normed(a), &head, rows);
 }
 
 void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float scale)
@@ -16,26 +26,25 @@ void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float sca
     const tg_matrix none = {0};
     const size_t N = a->B * a->T;
 
-    a->family->norm_forward(a, a->x, N);
-    tg_op_head_loss(losses, a->bound.grads ? a->scratch[TG_SCRATCH_DNORMED] : none,
-                    a->scratch[TG_SCRATCH_NORMED], targets, &head, scale, N, a->logits);
+    a->family->norm_forward(a, normed(a), a->x, N);
+    tg_op_head_loss(losses, a->bound.grads ? dnormed(a) : none, normed(a), targets, &head, scale, N,
+                    a->logits);
 }
 
 /* From the gradient of the norm's output, for some rows; the others' is zero. */
 static void norm_backward(tg_acts *a, size_t first, size_t rows)
 {
-    const tg_matrix dx = a->scratch[TG_SCRATCH_DX];
+    const tg_matrix dx = tg_acts_gradient(a, TG_ACT_X);
 
     tg_op_zero(dx, a->B * a->T);
-    a->family->norm_backward(a, tg_matrix_from(dx, first), tg_matrix_from(a->x, first), rows);
+    a->family->norm_backward(a, tg_matrix_from(dx, first), dnormed(a), tg_matrix_from(a->x, first), rows);
 }
 
 void tg_head_backward(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows)
 {
     const tg_linear head = tg_bind_head(&a->bound);
 
-    tg_op_linear_backward(a->scratch[TG_SCRATCH_DNORMED], dlogits, a->scratch[TG_SCRATCH_NORMED], &head,
-                          rows);
+    tg_op_linear_backward(dnormed(a), dlogits, normed(a), &head, rows);
     norm_backward(a, first, rows);
 }
 

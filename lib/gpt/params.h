@@ -20,7 +20,8 @@ TG_API_BEGIN
 
 /* What a parameter is.  A family of models uses some of these, and gives those of its own numbers from
  * TG_PARAM_OWN on (lib/gpt/family.h).  The bias of a weight, and of a gain, is the kind after it. */
-typedef enum tg_param_kind {
+typedef unsigned tg_param_kind;
+enum {
     TG_WTE,        /* wte.weight                 [V,C]  */
     TG_WPE,        /* wpe.weight                 [n_ctx,C] */
     TG_LN1_W,      /* h.N.ln_1.weight            [C]    */
@@ -41,7 +42,7 @@ typedef enum tg_param_kind {
     TG_HEAD_B,     /* lm_head.bias               [V]    */
     TG_PARAM_OWN,
     TG_PARAM_KINDS = TG_PARAM_OWN + 22
-} tg_param_kind;
+};
 
 /* A dimension, in terms of the config. */
 typedef enum tg_dim {

@@ -1,0 +1,23 @@
+/*
+ * family_grouped: a family of models, which only tests have, with what GPT-2's lacks: RMSNorm, positions by
+ * rotation, heads of queries that share keys, heads whose width is not C/H, and a gated MLP.
+ *
+ * All of it is in tests/unit/family_grouped.c; nothing in lib/ knows of it.
+ */
+#ifndef TG_TESTS_FAMILY_GROUPED_H
+#define TG_TESTS_FAMILY_GROUPED_H
+
+#include "lib/gpt/family.h"
+
+/* Its parameters, besides those that other families have. */
+enum {
+    GROUPED_Q_W = TG_PARAM_OWN,
+    GROUPED_K_W = TG_PARAM_OWN + 2, /* a bias would be the kind after its weight */
+    GROUPED_V_W = TG_PARAM_OWN + 4,
+    GROUPED_GATE_W = TG_PARAM_OWN + 6,
+    GROUPED_UP_W = TG_PARAM_OWN + 8
+};
+
+extern const tg_family family_grouped;
+
+#endif

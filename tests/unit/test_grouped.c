@@ -1,0 +1,487 @@
+/*
+ * A third family of models, tests/unit/family_grouped.c, whose blocks have another shape than GPT-2's,
+ * through all that runs GPT-2: trained, decoded, dumped, traced, ablated and stored.
+ *
+ * It is compared with a naive forward pass in double precision (tests/unit/ref_grouped.h).
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/attn/derivation.h"
+#include "lib/base/threads.h"
+#include "lib/dump/dump_check.h"
+#include "lib/dump/dump_read.h"
+#include "lib/dump/dump_write.h"
+#include "lib/gpt/infer.h"
+#include "lib/gpt/packed.h"
+#include "lib/gpt/pass.h"
+#include "lib/heads/ablate.h"
+#include "lib/train/trainer.h"
+#include "tests/unit/check.h"
+#include "tests/unit/family_grouped.h"
+#include "tests/unit/ref_grouped.h"
+#include "tests/unit/small_model.h"
+
+const tg_family *const tg_families[] = {&tg_gpt2, &family_grouped};
+const char tg_family_names[] = "gpt2|grouped";
+
+enum { L = 2, H = 6, KV = 2, D = 4, C = 10, INNER = 14, T = 5, V = 256 };
+static const int32_t ids[T] = {84, 111, 111, 98, 101}, targets[T] = {111, 32, 98, 101, 44};
+
+static tg_config grouped(void)
+{
+    return (tg_config){.family = 1,
+                       .n_layer = L,
+                       .n_head = H,
+                       .n_embd = C,
+                       .n_ctx = 8,
+                       .vocab_size = V,
+                       .layer_norm_epsilon = 1e-5,
+                       .n_kv_head = KV,
+                       .head_dim = D,
+                       .n_inner = INNER,
+                       .rope_theta = 100};
+}
+
+static void create(tg_model *m, const tg_config *c)
+{
+    small_model_create(m, *c, 1);
+    small_model_stir(m, 100, 0.5, 0.3);
+}
+
+/* ---- training */
+
+struct setting {
+    tg_model model;
+    tg_pass pass;
+    tg_arena arena;
+    float *grads;
+    ref_grouped ref;
+};
+
+static void set_up(struct setting *s, const tg_config *c, tg_precision precision)
+{
+    const tg_pass_size size = {.B = 1, .T = T, .gradients = true, .precision = precision};
+    tg_err err;
+
+    memset(s, 0, sizeof *s);
+    create(&s->model, c);
+    tg_pass_place(&s->arena, &s->pass, &s->model, &size);
+    CHECK_OK(tg_arena_alloc(&s->arena, &err), &err);
+    check_fill_arena(&s->arena); /* NaN everywhere */
+    tg_pass_place(&s->arena, &s->pass, &s->model, &size);
+    s->grads = malloc(s->model.table.floats * sizeof *s->grads);
+    for (size_t i = 0; i < s->model.table.floats; i++)
+        s->grads[i] = NAN;
+    ref_grouped_open(&s->ref, &s->model, T);
+}
+
+static void tear_down(struct setting *s)
+{
+    free(s->grads);
+    ref_grouped_close(&s->ref);
+    tg_arena_free(&s->arena);
+    tg_model_free(&s->model);
+}
+
+static double mean_loss(void *context)
+{
+    struct setting *s = context;
+
+    return ref_grouped_loss(&s->ref, ids, targets) / T;
+}
+
+static void gradients_of(const tg_config *c)
+{
+    struct setting s;
+
+    set_up(&s, c, TG_PRECISION_FLOAT32);
+    CHECK_NEAR(tg_pass_run(&s.pass, ids, targets, s.grads, 1), mean_loss(&s), 1e-5);
+    small_model_check_gradients(&s.model.table, s.grads, s.ref.flat, mean_loss, &s);
+    tear_down(&s);
+}
+
+static void gradients(void)
+{
+    tg_config c = grouped();
+
+    gradients_of(&c);
+    c.tied = true;
+    gradients_of(&c);
+    c.n_kv_head = H;
+    gradients_of(&c);
+}
+
+/* A rounding to bf16 is 2^-9 of a number; gradients differ from float32's by a few of those. */
+static void gradients_in_bf16(void)
+{
+    const tg_config c = grouped();
+    struct setting s;
+    double *want, apart = 0, size = 0;
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    (void)tg_pass_run(&s.pass, ids, targets, s.grads, 1);
+    want = calloc(s.model.table.floats, sizeof *want);
+    for (size_t i = 0; i < s.model.table.floats; i++)
+        want[i] = (double)s.grads[i];
+    tear_down(&s);
+    set_up(&s, &c, TG_PRECISION_BF16);
+    CHECK_NEAR(tg_pass_run(&s.pass, ids, targets, s.grads, 1), mean_loss(&s), 0.02);
+    for (size_t i = 0; i < s.model.table.floats; i++) {
+        apart += pow((double)s.grads[i] - want[i], 2);
+        size += want[i] * want[i];
+    }
+    CHECK(sqrt(apart / size) > 1e-4);
+    CHECK_NEAR(sqrt(apart / size), 0, 0.02);
+    free(want);
+    tear_down(&s);
+}
+
+static void trains(void)
+{
+    const tg_tokens text = {
+        .count = 64,
+        .width = 1,
+        .data = (unsigned char
+                     *)(uintptr_t) "to be or not to be to be or not to be to be or not to be to be or not"};
+    const tg_config c = grouped();
+    tg_step_report first = {0}, report = {0};
+    tg_batches b;
+    tg_trainer t;
+    tg_model m;
+    tg_run run;
+    tg_err err;
+
+    memset(&run, 0, sizeof run);
+    small_model_create(&m, c, 1);
+    CHECK_OK(tg_run_begin(&run, &m, &err), &err);
+    run.settings.steps = 40;
+    run.settings.batch = 4;
+    run.settings.context = 8;
+    run.settings.lr = 0.02;
+    run.settings.warmup = 2;
+    CHECK_OK(tg_batches_init(&b, &text, 1, 8, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
+    for (size_t step = 0; step < 40; step++) {
+        CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
+        if (step == 0)
+            first = report;
+    }
+    CHECK_NEAR(first.loss, log(V), 0.1);
+    CHECK(report.loss < 2.5);
+    tg_trainer_close(&t);
+    tg_run_free(&run);
+}
+
+/* ---- decoding */
+
+struct decoder {
+    tg_infer infer;
+    tg_arena arena;
+};
+
+static void open_decoder(struct decoder *d, const tg_model *m, size_t rows, size_t sequences, size_t keys)
+{
+    tg_err err;
+
+    *d = (struct decoder){0};
+    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
+    CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
+    check_fill_arena(&d->arena);
+    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
+}
+
+/* Three tokens, then one at a time: each one's logits, with the model's own matrices and packed ones. */
+static void decoding(void)
+{
+    const tg_config c = grouped();
+    tg_packed_model packed;
+    struct decoder d;
+    struct setting s;
+    float logits[V];
+    tg_err err;
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    (void)mean_loss(&s);
+    CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_FLOAT32, &err), &err);
+    open_decoder(&d, &s.model, 3, 2, c.n_ctx);
+    CHECK_EQ(d.infer.cache.width, KV * D);
+    tg_infer_select(&d.infer, 1, 1);
+    for (int round = 0; round < 2; round++) {
+        d.infer.packed = round == 0 ? NULL : &packed;
+        for (size_t t = 2; t < T; t++) {
+            tg_infer_run(&d.infer, t == 2 ? ids : ids + t, t == 2 ? 3 : 1, logits);
+            CHECK(check_distance64(logits, s.ref.logits + t * V, V) < 1e-5);
+        }
+        tg_infer_reset(&d.infer);
+    }
+    tg_packed_model_free(&packed);
+    tg_arena_free(&d.arena);
+    tear_down(&s);
+}
+
+/* ---- a tap reads, and replaces, any row; logits of any x */
+
+struct lens {
+    tg_pass *pass;
+    size_t seen[L];  /* calls for each layer */
+    float logits[V]; /* of the last token, from layer 0's x2 */
+    bool silence;    /* zero GATED, so that the MLP adds nothing */
+};
+
+static bool look(void *context, tg_acts *a, size_t layer, size_t row)
+{
+    struct lens *lens = context;
+    const tg_matrix m = tg_acts_row(a, layer, row);
+
+    lens->seen[layer]++;
+    if (layer == 0 && strcmp(a->family->act[row].name, "x2") == 0)
+        memcpy(lens->logits, tg_pass_logits(lens->pass, tg_matrix_from(m, T - 1), 1), sizeof lens->logits);
+    if (lens->silence && strcmp(a->family->act[row].name, "gated") == 0)
+        memset(m.data, 0, T * m.cols * sizeof(float));
+    return true;
+}
+
+static void taps(void)
+{
+    const tg_config c = grouped();
+    tg_arena arena = {0};
+    tg_pass p;
+    struct lens lens = {&p, {0}, {0}, false};
+    struct setting s;
+    double plain;
+    tg_err err;
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    tg_pass_place(&arena, &p, &s.model, &(tg_pass_size){.B = 1, .T = T});
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    tg_pass_place(&arena, &p, &s.model, &(tg_pass_size){.B = 1, .T = T});
+    tg_pass_begin(&p, ids);
+    CHECK(tg_pass_layers(&p, 0, tg_layers_end(&p.acts), &(tg_tap){look, &lens}));
+    plain = tg_pass_loss(&p, targets);
+    CHECK_NEAR(plain, mean_loss(&s), 1e-5);
+    CHECK(lens.seen[0] == 13 && lens.seen[1] == 13);
+
+    /* the same by a model whose MLPs and second layer's attention add nothing */
+    memset(s.ref.flat + s.model.table.entry[tg_params_index(&s.model.table, TG_FC_PROJ_W, 0)].offset, 0,
+           INNER * C * sizeof(double));
+    memset(s.ref.flat + s.model.table.entry[tg_params_index(&s.model.table, TG_FC_PROJ_W, 1)].offset, 0,
+           INNER * C * sizeof(double));
+    lens.silence = true;
+    tg_pass_begin(&p, ids);
+    CHECK(tg_pass_layers(&p, 0, tg_layers_end(&p.acts), &(tg_tap){look, &lens}));
+    CHECK_NEAR(tg_pass_loss(&p, targets), mean_loss(&s), 1e-5);
+    CHECK(fabs(mean_loss(&s) - plain) > 1e-3);
+    memset(s.ref.flat + s.model.table.entry[tg_params_index(&s.model.table, TG_ATT_PROJ_W, 1)].offset, 0,
+           H * D * C * sizeof(double));
+    (void)mean_loss(&s);
+    CHECK(check_distance64(lens.logits, s.ref.logits + (T - 1) * V, V) < 1e-5);
+    tg_arena_free(&arena);
+    tear_down(&s);
+}
+
+/* ---- dumps */
+
+static void check_stage(const tg_dump_layer *l, tg_attn_stage stage, const double *want, size_t n)
+{
+    CHECK(l->data[stage] != NULL);
+    if (l->data[stage])
+        CHECK(check_distance64(l->data[stage], want, n) < 2e-5);
+}
+
+/* Scores have no values where they are masked. */
+static void check_rows(const tg_dump_layer *l, tg_attn_stage stage, const double *want)
+{
+    for (size_t hi = 0; hi < H * T; hi++)
+        CHECK(check_distance64(l->data[stage] + hi * T, want + hi * T, hi % T + 1) < 2e-5);
+}
+
+static void dumps(void)
+{
+    const tg_dump_settings settings = {.stage = TG_ATTN_EVERY, .mask = TG_ATTN_INF};
+    const int fd = memfd_create("dump", 0);
+    tg_attn_layers layers;
+    tg_dump dump;
+    struct setting s;
+    const tg_config c = grouped();
+    tg_err err = {0};
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    (void)mean_loss(&s);
+    CHECK_OK(tg_attn_layers_model(&layers, &s.model, ids, T, &err), &err);
+    CHECK_OK(tg_dump_write(fd, &layers, &settings, &err), &err);
+    tg_attn_layers_close(&layers);
+    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY}, &err), &err);
+    CHECK(dump.n == L && dump.C == C && dump.H == H && dump.KV == KV && dump.D == D);
+    for (size_t l = 0; l < L && dump.n == L; l++) {
+        const ref_grouped_layer *want = &s.ref.layer[l];
+
+        check_stage(&dump.layer[l], TG_ATTN_Q, want->q, T * H * D);
+        check_stage(&dump.layer[l], TG_ATTN_K, want->k, T * KV * D);
+        check_stage(&dump.layer[l], TG_ATTN_V, want->v, T * KV * D);
+        check_stage(&dump.layer[l], TG_ATTN_ATT, want->att, T * H * D);
+        check_rows(&dump.layer[l], TG_ATTN_SCORES, want->scores);
+        check_rows(&dump.layer[l], TG_ATTN_PROBS, want->probs);
+        CHECK(dump.layer[l].data[TG_ATTN_OUT] != NULL && dump.layer[l].data[TG_ATTN_QKV] == NULL);
+    }
+    tg_dump_free(&dump);
+    close(fd);
+    tear_down(&s);
+}
+
+/* ---- a trace */
+
+static const int32_t last_target[T] = {-1, -1, -1, -1, 120};
+
+/* The slope of the prediction's loss in element i of the layer's weighted sums. */
+static double slope(struct setting *s, size_t l, size_t i)
+{
+    const double h = 1e-5;
+    double att[T * H * D], x[T * C], up;
+
+    memcpy(att, s->ref.layer[l].att, sizeof att);
+    memcpy(x, s->ref.layer[l].x, sizeof x);
+    att[i] += h;
+    up = ref_grouped_loss_from(&s->ref, l, x, att, last_target);
+    att[i] -= 2 * h;
+    return (up - ref_grouped_loss_from(&s->ref, l, x, att, last_target)) / (2 * h);
+}
+
+static void trace_of(struct setting *s, size_t l, size_t h)
+{
+    const tg_derive_what what = {.layer = l, .at = {0, h, T - 1, 2}, .backward = true, .target = 120};
+    const size_t g = h * KV / H;
+    tg_attn_layers layers;
+    tg_derivation d;
+    double largest = 0;
+    tg_err err = {0};
+
+    CHECK_OK(tg_attn_layers_model(&layers, &s->model, ids, T, &err), &err);
+    CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
+    CHECK_NEAR(d.g.loss, ref_grouped_loss(&s->ref, ids, last_target), 2e-5);
+    CHECK(d.q_base == ((T - 1) * H + h) * D && d.k_base == (2 * KV + g) * D &&
+          d.offset == (h * T + T - 1) * T + 2);
+    for (size_t j = 0; j < T; j++)
+        CHECK_NEAR(d.t.scores[j], s->ref.layer[l].scores[(h * T + T - 1) * T + j], 2e-5);
+    for (size_t i = 0; i < D; i++) {
+        CHECK_NEAR(d.datt[i], slope(s, l, ((T - 1) * H + h) * D + i), 2e-5);
+        largest = fmax(largest, fabs(d.datt[i]));
+        (void)ref_grouped_loss(&s->ref, ids, last_target);
+    }
+    CHECK(largest > 1e-3);
+    tg_derivation_free(&d);
+    tg_attn_layers_close(&layers);
+}
+
+static void traces(void)
+{
+    const tg_config c = grouped();
+    struct setting s;
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    for (size_t l = 0; l < L; l++)
+        for (size_t h = 0; h < H; h++)
+            trace_of(&s, l, h);
+    tear_down(&s);
+}
+
+/* ---- heads that are silenced: zeros in the rows of the projection that read them */
+
+static void ablation(void)
+{
+    static const tg_ablate_head every[] = {{0, 1}, {0, 5}, {1, 0}, {1, 3}};
+    const tg_ablate_heads heads = {every, 4, true, NULL};
+    const tg_config c = grouped();
+    tg_tokens_stream stream;
+    tg_ablate a;
+    struct setting s;
+    tg_err err = {0};
+    int32_t text[T + 1];
+
+    memcpy(text, ids, sizeof ids);
+    text[T] = targets[T - 1];
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    CHECK_OK(tg_ablate_open(&a, &s.model, &heads, &err), &err);
+    tg_tokens_stream_open_ids(&stream, s.model.tokenizer, text, T + 1);
+    CHECK_OK(tg_ablate_run(&a, &stream, NULL, NULL, &err), &err);
+    for (size_t i = 0; i < 4; i++) {
+        const tg_params *table = &s.model.table;
+        const size_t at = table->entry[tg_params_index(table, TG_ATT_PROJ_W, every[i].layer)].offset;
+        double *rows = s.ref.flat + at + every[i].head * D * C, kept[D * C];
+
+        memcpy(kept, rows, sizeof kept);
+        memset(rows, 0, sizeof kept);
+        CHECK_NEAR(tg_ablate_loss(&a, i), ref_grouped_loss(&s.ref, ids, text + 1) / T, 1e-5);
+        memcpy(rows, kept, sizeof kept);
+        CHECK(fabs(tg_ablate_loss(&a, i) - tg_ablate_baseline(&a)) > 1e-4);
+    }
+    tg_tokens_stream_close(&stream);
+    tg_ablate_close(&a);
+    tear_down(&s);
+}
+
+/* ---- files */
+
+static void is_stored(void)
+{
+    const tg_config c = grouped();
+    tg_model m, back;
+    tg_err err;
+    int fd = memfd_create("model", 0);
+
+    create(&m, &c);
+    CHECK_OK(tg_model_write(&m, fd, &err), &err);
+    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+    CHECK_OK(tg_model_read(&back, fd, true, NULL, NULL, &err), &err);
+    CHECK(tg_config_family(&back.config) == &family_grouped);
+    CHECK(back.config.n_kv_head == KV && back.config.head_dim == D && back.config.n_inner == INNER &&
+          back.config.rope_theta == 100);
+    CHECK_EQ(back.table.n, m.table.n);
+    for (size_t i = 0; i < m.table.n; i++)
+        CHECK(memcmp(back.weight[i], m.weight[i], m.table.entry[i].count * sizeof *m.weight[i]) == 0);
+    tg_model_free(&back);
+    tg_model_free(&m);
+    close(fd);
+}
+
+static void expect_refused(const tg_config *c, const char *what)
+{
+    tg_err err = {0};
+
+    CHECK_EQ(tg_config_check(c, &err), TG_EDATA);
+    CHECK_HAS(err.message, what);
+}
+
+static void settings_are_checked(void)
+{
+    tg_config c = grouped();
+
+    c.n_kv_head = 4;
+    expect_refused(&c, "config/n_kv_head is 4, expected a divisor of config/n_head, 6");
+    c = grouped();
+    c.head_dim = TG_SIZE_LIMIT / 2;
+    expect_refused(&c, "6 heads of 8388608 channels, expected at most 16777216 channels in all");
+    c = grouped();
+    c.n_inner = 0;
+    expect_refused(&c, "config/n_inner must be between 1 and");
+}
+
+int main(void)
+{
+    RUN(gradients);
+    RUN(gradients_in_bf16);
+    RUN(trains);
+    RUN(decoding);
+    RUN(taps);
+    RUN(dumps);
+    RUN(traces);
+    RUN(ablation);
+    RUN(is_stored);
+    RUN(settings_are_checked);
+    return check_done();
+}
