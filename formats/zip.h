@@ -85,7 +85,8 @@ void tg_zip_close(tg_zip_reader *reader);
 /*
  * Advance to the next member, the verified end of an archive, or the end of the input.
  * The previous member must have been read and verified (asserted).  *e is valid until
- * the next call.  TG_EDATA, TG_EIO, TG_ENOMEM.
+ * the next call.  TG_EDATA, TG_EIO, TG_ENOMEM.  After the first failure of any call all return its status
+ * and do nothing; only that one has filled its err.
  */
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);
