@@ -36,6 +36,20 @@ tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err)
     return status;
 }
 
+bool tg_archive_begins(const void *first, size_t n, const char *kind)
+{
+    const unsigned char *const p = first;
+    size_t at = TG_ZIP_LOCAL; /* of the .npy header, then of what follows it */
+
+    if (!tg_zip_magic(first, n) || n < at)
+        return false;
+    at += (size_t)tg_get16(p + 26) + tg_get16(p + 28);
+    if (n < at + TG_NPY_PREFIX)
+        return false;
+    at += 10 + (size_t)tg_get16(p + at + 8);
+    return at + strlen(kind) <= n && memcmp(p + at, kind, strlen(kind)) == 0;
+}
+
 /* ---- reading */
 
 tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err)

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/format.h"
 #include "formats/shown.h"
-#include "formats/zip.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define PICKLE "data.pkl"
-#define LOCAL 30 /* bytes of a ZIP's local header before the name */
 
 static bool ends_with(const char *name, size_t n, const char *end)
 {
@@ -19,13 +18,7 @@ static bool ends_with(const char *name, size_t n, const char *end)
 
 bool tg_torch_recognize(const void *first, size_t n)
 {
-    const unsigned char *const p = first;
-    size_t name;
-
-    if (!tg_zip_magic(first, n) || n < LOCAL)
-        return false;
-    name = tg_get16(p + 26);
-    return name <= n - LOCAL && ends_with((const char *)p + LOCAL, name, "/" PICKLE);
+    return tg_format_zip(first, n) == TG_MEMBER_PICKLE || tg_torch_is_old(first, n);
 }
 
 /* Such a file begins with a pickle of the number 0x1950A86A20F9469CFC6C. */

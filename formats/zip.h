@@ -35,6 +35,7 @@ typedef struct tg_zip_entry {
 
 /* ---- the canonical form (zip_entry.c) */
 
+#define TG_ZIP_LOCAL 30        /* bytes of a local header before the name, whose length is at 26 */
 #define TG_ZIP_LOCAL_MAX 320   /* max bytes of a local header */
 #define TG_ZIP_CENTRAL_MAX 320 /* ... of an entry of the central directory */
 #define TG_ZIP_END_MAX 98      /* ... of the end records */

@@ -10,7 +10,6 @@
 #include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
-#define LOCAL 30               /* bytes of a local header before the name */
 #define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
 #define INFLATE_MAX 1032       /* max bytes of output per byte of deflate data */
 
@@ -268,27 +267,27 @@ static void read_local(tg_zip_reader *r)
     const unsigned char *p;
     tg_zip_entry *e;
 
-    if (!tg_zip_need(r, LOCAL, "a member's header"))
+    if (!tg_zip_need(r, TG_ZIP_LOCAL, "a member's header"))
         return;
     name = tg_get16(s->next + 26);
     extra = tg_get16(s->next + 28);
-    n = LOCAL + name + extra;
+    n = TG_ZIP_LOCAL + name + extra;
     if (name > TG_ZIP_NAME_MAX) /* the header might also exceed TG_SOURCE_PEEK */
         tg_zip_fail(r, "the name of the member at offset %llu has %zu bytes, expected at most %d",
                     (unsigned long long)s->at, name, TG_ZIP_NAME_MAX);
     if (!tg_zip_need(r, n, "a member's header"))
         return;
     p = s->next;
-    add_member(r, p + LOCAL, name);
+    add_member(r, p + TG_ZIP_LOCAL, name);
     if (r->status)
         return;
     start_member(r, p);
     e = current(r);
     if (r->list.count == 1)
-        r->canonical = tg_zip_is_canonical_extra(p + LOCAL + name, extra);
-    e->packed_crc = e->method == TG_ZIP_STORED ? e->crc : tg_zip_extra_crc(p + LOCAL + name, extra);
+        r->canonical = tg_zip_is_canonical_extra(p + TG_ZIP_LOCAL + name, extra);
+    e->packed_crc = e->method == TG_ZIP_STORED ? e->crc : tg_zip_extra_crc(p + TG_ZIP_LOCAL + name, extra);
     check_method(r);
-    local_sizes(r, p, p + LOCAL + name, extra);
+    local_sizes(r, p, p + TG_ZIP_LOCAL + name, extra);
     check_sizes(r);
     if (r->canonical)
         check_canonical(r, p, n);

@@ -111,11 +111,6 @@ static tg_status find_all(struct binding *b, tg_err *err)
 
 /* ---- the config */
 
-static bool is_linear(tg_param_kind kind)
-{
-    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
-}
-
 /* The first of the widening matrices, [C,3C] or [C,4C], tells. */
 static bool told_transposed(const struct binding *b)
 {
@@ -329,7 +324,7 @@ static tg_status bind_parts(const struct binding *b, tg_values *v, const struct 
     const size_t first = parts ? TG_NAME_Q : TG_NAME_WHOLE;
 
     v->n = parts ? 3 : 1;
-    v->transposed = found->transposed[first] || (is_linear(p->kind) && b->transposed);
+    v->transposed = found->transposed[first] || (tg_is_linear(p->kind) && b->transposed);
     v->transposed = v->transposed && p->ndim == 2;
     for (size_t i = 0; i < v->n; i++) {
         const tg_stored *s = found->stored[first + i];

@@ -82,6 +82,10 @@ typedef struct tg_gguf_vocab {
  */
 TG_MUST_CHECK tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy,
                                            tg_notes *notes, tg_err *err);
+
+/* Refuse what llama.cpp does otherwise (TG_EUSAGE), or note it if `lossy`. */
+TG_MUST_CHECK tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what);
+
 void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
 void tg_gguf_vocab_free(tg_gguf_vocab *v); /* a zeroed one is fine */
 

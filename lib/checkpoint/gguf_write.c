@@ -64,11 +64,6 @@ static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
     return tg_gguf_can_store(kinds[type], t->shape[1]) ? kinds[type] : TG_GGUF_AS_F16;
 }
 
-static bool is_linear(tg_param_kind kind)
-{
-    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
-}
-
 static void describe(struct tensor *t, const tg_full *full, tg_write_type type, size_t i)
 {
     const tg_config *c = &full->f->config;
@@ -81,7 +76,7 @@ static void describe(struct tensor *t, const tg_full *full, tg_write_type type, 
         kind = TG_WTE;
     set_name(t->name, row->pattern, layer);
     t->param = &full->table.entry[tg_params_index(&full->table, kind, layer)];
-    t->transposed = is_linear(kind);
+    t->transposed = tg_is_linear(kind);
     t->shape[0] = t->param->shape[t->transposed];
     t->shape[1] = t->param->shape[!t->transposed];
     t->kind = kind_of(t, type);
@@ -147,15 +142,6 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_op
     return status;
 }
 
-/* What begins and ends a text, where that is not what the tokenizer says. */
-static void put_ends(tg_gguf_vocab *v, const tg_config *c)
-{
-    if (c->bos_token > 0)
-        v->bos = (uint32_t)(c->bos_token - 1);
-    if (c->eos_token > 0)
-        v->eos = (uint32_t)(c->eos_token - 1);
-}
-
 tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     tg_notes unused = {0};
@@ -170,7 +156,10 @@ tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *
         status = tg_full_open(&full, f, err);
     if (!status) {
         put_config(&w, &f->config, o->type);
-        put_ends(&vocab, &f->config);
+        if (f->config.bos_token > 0) /* where that is not what the tokenizer says */
+            vocab.bos = (uint32_t)(f->config.bos_token - 1);
+        if (f->config.eos_token > 0)
+            vocab.eos = (uint32_t)(f->config.eos_token - 1);
         tg_gguf_vocab_put(&w, &vocab);
         status = put_tensors(&w, &full, o, err);
     }
@@ -187,13 +176,6 @@ tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *
 
 /* ---- what a file cannot hold */
 
-static tg_status lose(const tg_write_options *o, tg_notes *notes, tg_err *err, const char *what)
-{
-    if (o->lossy)
-        return tg_notes_add(notes, err, "llama.cpp differs: %s", what);
-    return tg_fail(err, TG_EUSAGE, "llama.cpp differs: %s (--lossy accepts that)", what);
-}
-
 static tg_status check_config(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -202,7 +184,8 @@ static tg_status check_config(const tg_model_file *f, const tg_write_options *o,
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
     if (f->config.activation != TG_GELU_TANH)
-        status = lose(o, notes, err, "its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
+        status = tg_gguf_lose(notes, o->lossy, err,
+                              "its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
     return status ? status : tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err);
 }
 

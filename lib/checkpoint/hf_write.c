@@ -165,12 +165,9 @@ static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, t
 {
     tg_safetensors_writer w;
     struct scratch s = {0};
-    size_t largest = 1;
+    const size_t largest = plan->full.largest;
     tg_status status;
 
-    for (size_t i = 0; i < plan->full.table.n; i++)
-        if (plan->full.table.entry[i].count > largest)
-            largest = plan->full.table.entry[i].count;
     s.part = malloc(largest * sizeof *s.part);
     s.rounded = malloc(largest * sizeof *s.rounded);
     if (!s.part || !s.rounded)

@@ -202,7 +202,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
 /* Old files too, so that the message says what they are. */
 static bool recognize(const tg_loaded *file)
 {
-    return file && (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n));
+    return file && tg_torch_recognize(file->bytes, file->n);
 }
 
 const tg_model_format tg_torch_format = {
