@@ -103,8 +103,8 @@ tg_format_member tg_format_zip(const void *first, size_t n)
     if (memcmp(name, kind, strlen(kind)) == 0)
         return TG_MEMBER_KIND;
     name_n = tg_get16(p + 26);
-    if (name_n > n - TG_ZIP_LOCAL)
-        return TG_MEMBER_OTHER;
+    if (name_n < 5 || name_n > n - TG_ZIP_LOCAL)
+        return TG_MEMBER_ODD;
     return ends_with(name, name_n, ".npy")        ? TG_MEMBER_ARRAY
            : ends_with(name, name_n, "/data.pkl") ? TG_MEMBER_PICKLE
                                                   : TG_MEMBER_OTHER;

@@ -42,10 +42,11 @@ tg_format tg_format_recognize(const void *first, size_t n);
 
 /* What a zip file is, by the name of its first member. */
 typedef enum tg_format_member {
-    TG_MEMBER_NONE,   /* no zip file, or no such name in its first bytes */
+    TG_MEMBER_NONE,   /* no zip file, or too short */
     TG_MEMBER_KIND,   /* "kind.npy", with which this project's archives begin */
     TG_MEMBER_ARRAY,  /* another .npy array */
     TG_MEMBER_PICKLE, /* PyTorch's, NAME/data.pkl */
+    TG_MEMBER_ODD,    /* a name that is shorter than all of these, or longer than the first bytes */
     TG_MEMBER_OTHER
 } tg_format_member;
 tg_format_member tg_format_zip(const void *first, size_t n);

@@ -49,15 +49,6 @@ static bool told(const tg_model_file *f, tg_config_id id)
 
 /* ---- names */
 
-static tg_status refuse_or_note(struct binding *b, const char *name, tg_err *err)
-{
-    if (b->ask->lossy)
-        return tg_notes_add(&b->f->notes, err, "%s is left out: it is not a tensor of %s", name,
-                            b->names->what);
-    return tg_fail(err, TG_EDATA, "%s is not a tensor of %s (tg-convert --lossy leaves it out)", name,
-                   b->names->what);
-}
-
 static tg_status check_numbers(const tg_stored *s, tg_err *err)
 {
     char text[TG_ARRAY_TEXT_MAX];
@@ -75,8 +66,12 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
     struct found *found;
     tg_status status;
 
+    if (!row && b->ask->lossy)
+        return tg_notes_add(&b->f->notes, err, "%s is left out: it is not a tensor of %s", s->array.name,
+                            b->names->what);
     if (!row)
-        return refuse_or_note(b, s->array.name, err);
+        return tg_fail(err, TG_EDATA, "%s is not a tensor of %s (tg-convert --lossy leaves it out)",
+                       s->array.name, b->names->what);
     if (row->kind == TG_NAME_IGNORED)
         return TG_OK;
     if ((status = check_numbers(s, err)))
@@ -288,16 +283,6 @@ static bool is_gain(tg_param_kind kind)
     return kind == TG_LN1_W || kind == TG_LN2_W || kind == TG_LNF_W;
 }
 
-/* The shape that the source should have for a part of p. */
-static void shape_of(size_t shape[2], const tg_param *p, bool part, bool transposed)
-{
-    const size_t share = part ? 3 : 1;
-    const size_t rows = p->ndim == 1 ? p->shape[0] / share : p->shape[0], columns = p->shape[1] / share;
-
-    shape[0] = transposed ? columns : rows;
-    shape[1] = transposed ? rows : columns;
-}
-
 static tg_status check_shape(const struct binding *b, const tg_stored *s, const tg_param *p, bool part,
                              bool transposed, tg_err *err)
 {
@@ -305,7 +290,8 @@ static tg_status check_shape(const struct binding *b, const tg_stored *s, const 
     char got_text[TG_ARRAY_TEXT_MAX], want_text[TG_ARRAY_TEXT_MAX];
     bool same = s->array.ndim == p->ndim;
 
-    shape_of(want, p, part, transposed);
+    want[transposed] = p->ndim == 1 && part ? p->shape[0] / 3 : p->shape[0];
+    want[!transposed] = part ? p->shape[1] / 3 : p->shape[1];
     if (b->names->padded && p->kind == TG_WTE)
         want[0] = tg_size_max(want[0], s->array.shape[0]);
     for (size_t i = 0; same && i < p->ndim; i++)

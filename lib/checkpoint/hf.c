@@ -168,9 +168,6 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 
 /* ---- opening */
 
-/* Without a config, [in,out] or [out,in] is told by the shapes. */
-#define NAMES(config) ((config) ? &tg_names_gpt2 : &tg_names_by_shape)
-
 static tg_status open_directory(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     const char *name;
@@ -188,7 +185,9 @@ static tg_status open_directory(tg_model_file *f, const char *path, const tg_mod
         return status;
     status =
         strstr(name, INDEX_END) ? load_shards(f, path, name, err) : load_tensors(f, path, name, &file, err);
-    return status ? status : tg_model_file_bind(f, NAMES(config), ask, err);
+    if (status) /* without a config, [in,out] or [out,in] is told by the shapes */
+        return status;
+    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 static tg_status open_file(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
@@ -199,7 +198,7 @@ static tg_status open_file(tg_model_file *f, const char *path, const tg_model_as
 
     if ((status = read_tensors(file, err)) || (status = tg_hf_read_around(f, &config, path, false, ask, err)))
         return status;
-    return tg_model_file_bind(f, NAMES(config), ask, err);
+    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 /* ---- the formats */

@@ -301,18 +301,6 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 
 /* ---- either */
 
-/* The file does not tell the number of heads, so one was assumed, which divides every width. */
-static tg_status forget_heads(tg_info *info, tg_err *err)
-{
-    for (size_t i = 0; i < info->n_values; i++) {
-        if (strcmp(info->value[i].name, "config/n_head") != 0)
-            continue;
-        strcpy(info->value[i].text, "?");
-        info->value[i].type = TG_INFO_OTHER;
-    }
-    return tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
-}
-
 tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
 {
     tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
@@ -325,8 +313,14 @@ tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_wa
         status = tg_model_file_open(&f, path, &ask, &why);
     }
     if (!status) {
-        if (!(status = take_model(info, &f, want, err)) && ask.heads > 0)
-            status = forget_heads(info, err);
+        status = take_model(info, &f, want, err);
+        for (size_t i = 0; ask.heads > 0 && i < info->n_values; i++)
+            if (strcmp(info->value[i].name, "config/n_head") == 0) { /* one was assumed, which divides all */
+                strcpy(info->value[i].text, "?");
+                info->value[i].type = TG_INFO_OTHER;
+            }
+        if (!status && ask.heads > 0)
+            status = tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
         tg_model_file_close(&f);
         return status;
     }
