@@ -98,10 +98,10 @@ tg_format_member tg_format_zip(const void *first, size_t n)
     const char *const name = (const char *)p + TG_ZIP_LOCAL;
     size_t name_n;
 
-    if (n < TG_ZIP_LOCAL + strlen(kind) || !tg_zip_magic(first, n))
+    if (n < TG_ZIP_LOCAL || !tg_zip_magic(first, n))
         return TG_MEMBER_NONE;
-    if (memcmp(name, kind, strlen(kind)) == 0)
-        return TG_MEMBER_KIND;
+    if (n >= TG_ZIP_LOCAL + strlen(kind) && memcmp(name, kind, strlen(kind)) == 0)
+        return TG_MEMBER_KIND; /* whatever its length says: that will be refused */
     name_n = tg_get16(p + 26);
     if (name_n < 5 || name_n > n - TG_ZIP_LOCAL)
         return TG_MEMBER_ODD;
