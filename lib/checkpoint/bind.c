@@ -92,18 +92,6 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
     return TG_OK;
 }
 
-static tg_status find_all(struct binding *b, tg_err *err)
-{
-    for (size_t i = 0; i < b->f->n_files; i++)
-        for (size_t t = 0; t < b->f->file[i]->list.n; t++) {
-            tg_status status = find_one(b, &b->f->file[i]->list.tensor[t], err);
-
-            if (status)
-                return status;
-        }
-    return TG_OK;
-}
-
 /* ---- the config */
 
 /* The first of the widening matrices, [C,3C] or [C,4C], tells. */
@@ -360,8 +348,12 @@ static tg_status bind_all(struct binding *b, tg_err *err)
 {
     tg_status status;
 
-    if ((status = find_all(b, err)) || (status = find_sizes(b, err)) || (status = find_heads(b, err)) ||
-        (status = assume(b, err)) || (status = find_tie(b, err)))
+    for (size_t i = 0; i < b->f->n_files; i++)
+        for (size_t t = 0; t < b->f->file[i]->list.n; t++)
+            if ((status = find_one(b, &b->f->file[i]->list.tensor[t], err)))
+                return status;
+    if ((status = find_sizes(b, err)) || (status = find_heads(b, err)) || (status = assume(b, err)) ||
+        (status = find_tie(b, err)))
         return status;
     find_flags(b);
     b->transposed = told_transposed(b);

@@ -69,26 +69,16 @@ static bool is_special(const tg_tokenizer *tok, size_t id, size_t *next)
     return true;
 }
 
-/* Bytes of all tokens. */
-static size_t token_bytes(const tg_tokenizer *tok, size_t n)
-{
-    size_t sum = 0, length;
-
-    for (size_t id = 0; id < n; id++) {
-        (void)tg_tokenizer_token(tok, (int32_t)id, &length);
-        sum += length;
-    }
-    return sum;
-}
-
 /* Tokens up to v->n; those that the tokenizer lacks are padding. */
 static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *err)
 {
     const size_t known = tg_tokenizer_vocab_size(tok), pad = 32;
-    size_t special = 0, n;
+    size_t bytes = pad * v->n, special = 0, n;
     tg_status status;
 
-    if ((status = texts_alloc(&v->tokens, v->n, TG_BYTE_MAP_MAX * token_bytes(tok, known) + pad * v->n, err)))
+    for (size_t id = 0; id < known; id++, bytes += TG_BYTE_MAP_MAX * n)
+        (void)tg_tokenizer_token(tok, (int32_t)id, &n);
+    if ((status = texts_alloc(&v->tokens, v->n, bytes, err)))
         return status;
     if (!(v->type = malloc(v->n * sizeof *v->type)))
         return tg_fail_memory(err, v->n * sizeof *v->type, "a vocabulary");

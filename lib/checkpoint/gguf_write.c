@@ -20,11 +20,6 @@ struct tensor {
     tg_gguf_kind kind;
 };
 
-static size_t count_tensors(const tg_config *c)
-{
-    return TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * c->n_layer + TG_GGUF_NAMES_AFTER;
-}
-
 /* The row of tensor i, and its layer. */
 static const tg_name *row_of(const tg_config *c, size_t i, size_t *layer)
 {
@@ -84,21 +79,14 @@ static void describe(struct tensor *t, const tg_full *full, tg_write_type type, 
 
 /* ---- the file */
 
-/* The numbers that llama.cpp has for a file's type. */
-static uint32_t file_type(tg_write_type type)
-{
-    static const uint32_t numbers[TG_WRITE_TYPES] = {
-        [TG_WRITE_F32] = 0, [TG_WRITE_F16] = 1, [TG_WRITE_BF16] = 32, [TG_WRITE_Q8_0] = 7};
-
-    return numbers[type];
-}
-
 static void put_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type)
 {
     static const char architecture[] = "gpt2";
+    static const uint32_t file_types[TG_WRITE_TYPES] = {
+        [TG_WRITE_F32] = 0, [TG_WRITE_F16] = 1, [TG_WRITE_BF16] = 32, [TG_WRITE_Q8_0] = 7}; /* llama.cpp's */
 
     tg_gguf_put_text(w, "general.architecture", architecture, strlen(architecture));
-    tg_gguf_put_u32(w, "general.file_type", file_type(type));
+    tg_gguf_put_u32(w, "general.file_type", file_types[type]);
     if (type == TG_WRITE_Q8_0)
         tg_gguf_put_u32(w, "general.quantization_version", 2);
     tg_gguf_put_u32(w, "gpt2.block_count", (uint32_t)c->n_layer);
@@ -127,7 +115,8 @@ static tg_status put_tensor(tg_gguf_writer *w, tg_full *full, const struct tenso
 
 static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_options *o, tg_err *err)
 {
-    const size_t n = count_tensors(&full->f->config);
+    const size_t n =
+        TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * full->f->config.n_layer + TG_GGUF_NAMES_AFTER;
     struct tensor t;
     tg_status status = TG_OK;
 

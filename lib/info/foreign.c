@@ -185,18 +185,6 @@ static tg_status read_torch(tg_loaded *file, tg_tensor_list *list, tg_err *err)
     return status;
 }
 
-static tg_status read_llmc_tokens(tg_info *info, const tg_loaded *file, tg_err *err)
-{
-    const unsigned char *ids;
-    size_t n;
-    const tg_status status = tg_llmc_tokens_read(&ids, &n, file->bytes, file->n, err);
-
-    strcpy(info->kind, "tokens");
-    info->format = "llm.c's tokens";
-    info->tokens = n;
-    return status;
-}
-
 static tg_status read_llmc_tokenizer(tg_info *info, const tg_loaded *file, tg_err *err)
 {
     tg_llmc_tokenizer t;
@@ -241,6 +229,10 @@ static tg_status read_vocabulary(tg_info *info, const tg_loaded *file, bool *kno
 /* List the tensors of a file whose model is not known.  *known: whether its format is. */
 static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_err *err)
 {
+    const unsigned char *ids;
+    size_t n;
+    tg_status status;
+
     switch (tg_format_recognize(file->bytes, file->n)) {
     case TG_FORMAT_GGUF:
         info->format = "a GGUF file";
@@ -252,7 +244,11 @@ static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_er
         info->format = "a PyTorch file";
         return read_torch(file, &file->list, err);
     case TG_FORMAT_LLMC_TOKENS:
-        return read_llmc_tokens(info, file, err);
+        strcpy(info->kind, "tokens");
+        info->format = "llm.c's tokens";
+        status = tg_llmc_tokens_read(&ids, &n, file->bytes, file->n, err);
+        info->tokens = status ? 0 : n;
+        return status;
     case TG_FORMAT_LLMC_TOKENIZER:
         return read_llmc_tokenizer(info, file, err);
     case TG_FORMAT_TEXT:
