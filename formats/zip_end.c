@@ -2,12 +2,36 @@
  * The end of an archive.  The central directory and the records after it must repeat
  * what the members' local headers said.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "formats/zip.h"
 #include "formats/zip_reader.h"
 
 #define CENTRAL 46 /* bytes of a central entry before the name */
+
+/* ---- what both halves of the reader use */
+
+void tg_zip_fail(tg_zip_reader *r, const char *format, ...)
+{
+    char message[TG_ERR_MAX];
+    va_list ap;
+
+    if (r->status)
+        return;
+    va_start(ap, format);
+    vsnprintf(message, sizeof message, format, ap);
+    va_end(ap);
+    r->status = tg_fail(r->err, TG_EDATA, "%s", message);
+}
+
+bool tg_zip_need(tg_zip_reader *r, size_t n, const char *what)
+{
+    if (!r->status)
+        r->status = tg_source_need(&r->source, n, what, r->err);
+    return !r->status;
+}
 
 /* ---- zip64 fields */
 

@@ -42,42 +42,18 @@ static tg_zip_entry *current(tg_zip_reader *r)
     return &r->list.entry[r->list.count - 1];
 }
 
-TG_PRINTF(3, 0) static void fail(tg_zip_reader *r, const tg_zip_entry *e, const char *format, va_list ap)
-{
-    char why[TG_ERR_MAX];
-
-    if (r->status)
-        return;
-    vsnprintf(why, e ? TG_ERR_MAX / 2 : TG_ERR_MAX, format, ap);
-    r->status = e ? tg_fail(r->err, TG_EDATA, "member \"%s\" at offset %llu: %s", e->name,
-                            (unsigned long long)(r->start + e->offset), why)
-                  : tg_fail(r->err, TG_EDATA, "%s", why);
-}
-
-void tg_zip_fail(tg_zip_reader *r, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    fail(r, NULL, format, ap);
-    va_end(ap);
-}
-
 /* TG_EDATA, with the current member. */
 TG_PRINTF(2, 3) static void bad(tg_zip_reader *r, const char *format, ...)
 {
+    char why[TG_ERR_MAX / 2];
+    const tg_zip_entry *e = current(r);
     va_list ap;
 
     va_start(ap, format);
-    fail(r, current(r), format, ap);
+    vsnprintf(why, sizeof why, format, ap);
     va_end(ap);
-}
-
-bool tg_zip_need(tg_zip_reader *r, size_t n, const char *what)
-{
-    if (!r->status)
-        r->status = tg_source_need(&r->source, n, what, r->err);
-    return !r->status;
+    tg_zip_fail(r, "member \"%s\" at offset %llu: %s", e->name, (unsigned long long)(r->start + e->offset),
+                why);
 }
 
 /* ---- the start of an archive */
