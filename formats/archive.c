@@ -36,6 +36,20 @@ tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err)
     return status;
 }
 
+bool tg_archive_begins(const void *first, size_t n, const char *kind)
+{
+    const unsigned char *const p = first;
+    size_t at = TG_ZIP_LOCAL; /* of the .npy header, then of what follows it */
+
+    if (!tg_zip_magic(first, n) || n < at)
+        return false;
+    at += (size_t)tg_get16(p + 26) + tg_get16(p + 28);
+    if (n < at + TG_NPY_PREFIX)
+        return false;
+    at += 10 + (size_t)tg_get16(p + at + 8);
+    return at + strlen(kind) <= n && memcmp(p + at, kind, strlen(kind)) == 0;
+}
+
 /* ---- reading */
 
 tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err)
@@ -198,36 +212,19 @@ static tg_status not_a(const tg_array *a, const char *what, tg_err *err)
                    tg_dtype_text(dtype, a->dtype), tg_shape_text(shape, a->ndim, a->shape));
 }
 
-/* A scalar integer, sign-extended to 64 bits, and its sign. */
-static tg_status get_integer(tg_archive_reader *r, const tg_array *a, uint64_t *bits, bool *negative,
-                             tg_err *err)
-{
-    tg_status status;
-    size_t unused = 64 - 8 * tg_size_min(a->dtype.size, 8);
-
-    *bits = 0;
-    *negative = false;
-    if (a->ndim != 0 || (a->dtype.kind != 'i' && a->dtype.kind != 'u'))
-        return not_a(a, "one integer", err);
-    status = tg_archive_read(r, bits, a->bytes, err);
-    if (!status && a->dtype.kind == 'i' && *bits >> (63 - unused) & 1) {
-        *negative = true;
-        *bits |= ~(UINT64_MAX >> unused);
-    }
-    return status;
-}
-
 tg_status tg_archive_get_size(tg_archive_reader *r, const tg_array *a, size_t *value, tg_err *err)
 {
-    uint64_t bits;
-    bool negative;
-    tg_status status = get_integer(r, a, &bits, &negative, err);
+    const size_t unused = 64 - 8 * tg_size_min(a->dtype.size, 8);
+    uint64_t bits = 0;
+    tg_status status;
 
-    if (status)
+    if (a->ndim != 0 || (a->dtype.kind != 'i' && a->dtype.kind != 'u'))
+        return not_a(a, "one integer", err);
+    if ((status = tg_archive_read(r, &bits, a->bytes, err)))
         return status;
-    if (negative)
+    if (a->dtype.kind == 'i' && bits >> (63 - unused) & 1)
         return tg_fail(err, TG_EDATA, "array \"%s\": -%llu is negative", a->name,
-                       (unsigned long long)(0 - bits));
+                       (unsigned long long)(0 - (bits | ~(UINT64_MAX >> unused))));
     /* unreached: where a size_t has 64 bits */
     if (bits > SIZE_MAX)
         return tg_fail(err, TG_EDATA, "array \"%s\": %llu exceeds %zu", a->name, (unsigned long long)bits,

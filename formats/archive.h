@@ -56,6 +56,10 @@ TG_MUST_CHECK tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_e
  */
 TG_MUST_CHECK tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err);
 
+/* Whether what begins with first [n] is an archive of this project whose scalar "kind" is `kind`; false if it
+ * is compressed.  TG_FORMAT_BYTES (formats/format.h) suffice. */
+bool tg_archive_begins(const void *first, size_t n, const char *kind);
+
 /* Whether the next bytes of the source begin an archive; consumes nothing.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err);
 

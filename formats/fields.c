@@ -16,32 +16,20 @@ void *tg_field_member(const tg_field *f, void *object)
     return (char *)object + f->offset;
 }
 
-static size_t width(const tg_field *f)
-{
-    /* unreached: no other type exists */
-    switch (f->type) {
-    case TG_FIELD_SIZE:
-        return sizeof(size_t);
-    case TG_FIELD_U64:
-        return sizeof(uint64_t);
-    case TG_FIELD_REAL:
-        return sizeof(double);
-    case TG_FIELD_BOOL:
-        return sizeof(bool);
-    case TG_FIELD_CHOICE:
-        return sizeof(unsigned);
-    }
-    return 0;
-}
+static const size_t widths[] = {[TG_FIELD_SIZE] = sizeof(size_t),
+                                [TG_FIELD_U64] = sizeof(uint64_t),
+                                [TG_FIELD_REAL] = sizeof(double),
+                                [TG_FIELD_BOOL] = sizeof(bool),
+                                [TG_FIELD_CHOICE] = sizeof(unsigned)};
 
 void tg_field_copy(const tg_field *f, void *to, const void *from)
 {
-    memcpy(tg_field_member(f, to), member(f, from), width(f));
+    memcpy(tg_field_member(f, to), member(f, from), widths[f->type]);
 }
 
 bool tg_field_equal(const tg_field *f, const void *a, const void *b)
 {
-    return memcmp(member(f, a), member(f, b), width(f)) == 0;
+    return memcmp(member(f, a), member(f, b), widths[f->type]) == 0;
 }
 
 void tg_field_text(char *text, size_t size, const tg_field *f, const void *object)
@@ -100,52 +88,32 @@ tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *
 
 /* ---- reading */
 
-static tg_status take_u64(uint64_t *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
-{
-    if (a->ndim != 0 || a->dtype.kind != 'u' || a->dtype.size != sizeof *value)
-        return tg_fail(err, TG_EDATA, "%s must be a scalar of type <u8", a->name);
-    return tg_archive_read(r, value, sizeof *value, err);
-}
-
-static tg_status take_bool(bool *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
-{
-    size_t number;
-    tg_status status = tg_archive_get_size(r, a, &number, err);
-
-    if (status)
-        return status;
-    if (number > 1)
-        return tg_fail(err, TG_EDATA, "%s must be 0 or 1, got %zu", a->name, number);
-    *value = number == 1;
-    return TG_OK;
-}
-
-static tg_status take_choice(unsigned *value, const char *choices, tg_archive_reader *r, const tg_array *a,
-                             tg_err *err)
-{
-    size_t number = *value;
-    tg_status status = tg_archive_get_choice(r, a, choices, &number, err);
-
-    *value = (unsigned)number;
-    return status;
-}
-
 static tg_status take(const tg_field *f, void *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
 {
-    /* unreached: no other type exists */
+    size_t number;
+    tg_status status;
+
     switch (f->type) {
     case TG_FIELD_SIZE:
         return tg_archive_get_size(r, a, value, err);
     case TG_FIELD_U64:
-        return take_u64(value, r, a, err);
+        if (a->ndim != 0 || a->dtype.kind != 'u' || a->dtype.size != sizeof(uint64_t))
+            return tg_fail(err, TG_EDATA, "%s must be a scalar of type <u8", a->name);
+        return tg_archive_read(r, value, sizeof(uint64_t), err);
     case TG_FIELD_REAL:
         return tg_archive_get_f64(r, a, value, err);
     case TG_FIELD_BOOL:
-        return take_bool(value, r, a, err);
-    case TG_FIELD_CHOICE:
-        return take_choice(value, f->choices, r, a, err);
+        if ((status = tg_archive_get_size(r, a, &number, err)))
+            return status;
+        if (number > 1)
+            return tg_fail(err, TG_EDATA, "%s must be 0 or 1, got %zu", a->name, number);
+        *(bool *)value = number == 1;
+        return TG_OK;
+    default:
+        if (!(status = tg_archive_get_choice(r, a, f->choices, &number, err)))
+            *(unsigned *)value = (unsigned)number;
+        return status;
     }
-    return TG_OK;
 }
 
 tg_status tg_fields_take(tg_fields table, void *object, uint64_t *seen, tg_archive_reader *r,
@@ -181,43 +149,19 @@ static bool in_range(const tg_field *f, double x)
     return (f->min == 0 && f->max == 0) || (x >= f->min && x <= f->max); /* a NaN is in no range */
 }
 
-static tg_status check_size(const tg_field *f, size_t n, tg_err *err)
-{
-    if (in_range(f, (double)n))
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s must be between %.0f and %.0f, got %zu", f->name, f->min, f->max, n);
-}
-
-static tg_status check_real(const tg_field *f, double x, tg_err *err)
-{
-    if (in_range(f, x))
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s must be between %g and %g, got %g", f->name, f->min, f->max, x);
-}
-
-static tg_status check_choice(const tg_field *f, unsigned number, tg_err *err)
+static tg_status check(const tg_field *f, const void *value, tg_err *err)
 {
     char name[TG_CHOICE_SIZE];
 
-    if (*tg_choice_name(name, f->choices, number) != '\0')
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s is number %u, expected one of %s", f->name, number, f->choices);
-}
-
-static tg_status check(const tg_field *f, const void *value, tg_err *err)
-{
-    /* unreached: no other type exists */
-    switch (f->type) {
-    case TG_FIELD_SIZE:
-        return check_size(f, *(const size_t *)value, err);
-    case TG_FIELD_REAL:
-        return check_real(f, *(const double *)value, err);
-    case TG_FIELD_CHOICE:
-        return check_choice(f, *(const unsigned *)value, err);
-    case TG_FIELD_U64:
-    case TG_FIELD_BOOL:
-        break;
-    }
+    if (f->type == TG_FIELD_SIZE && !in_range(f, (double)*(const size_t *)value))
+        return tg_fail(err, TG_EDATA, "%s must be between %.0f and %.0f, got %zu", f->name, f->min, f->max,
+                       *(const size_t *)value);
+    if (f->type == TG_FIELD_REAL && !in_range(f, *(const double *)value))
+        return tg_fail(err, TG_EDATA, "%s must be between %g and %g, got %g", f->name, f->min, f->max,
+                       *(const double *)value);
+    if (f->type == TG_FIELD_CHOICE && *tg_choice_name(name, f->choices, *(const unsigned *)value) == '\0')
+        return tg_fail(err, TG_EDATA, "%s is number %u, expected one of %s", f->name,
+                       *(const unsigned *)value, f->choices);
     return TG_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "formats/zip.h"
 #include "lib/base/size.h"
 
 static const char *const texts[TG_FORMATS] = {
@@ -65,15 +66,10 @@ static bool is_safetensors(const unsigned char *p, size_t n)
     return length >= 2 && length <= 100000000;
 }
 
-static bool is_text_byte(unsigned char byte)
-{
-    return byte >= 0x20 ? byte != 0x7F : byte != 0 && strchr("\a\b\t\n\v\f\r\x1B", byte);
-}
-
 static bool is_text(const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!is_text_byte(p[i]))
+        if (p[i] >= 0x20 ? p[i] == 0x7F : p[i] == 0 || !strchr("\a\b\t\n\v\f\r\x1B", p[i]))
             return false;
     return n > 0;
 }
@@ -88,6 +84,30 @@ tg_format tg_format_recognize(const void *first, size_t n)
     if (is_safetensors(p, n))
         return TG_FORMAT_SAFETENSORS;
     return is_text(p, tg_size_min(n, TG_FORMAT_BYTES)) ? TG_FORMAT_TEXT : TG_FORMAT_UNKNOWN;
+}
+
+static bool ends_with(const char *name, size_t n, const char *end)
+{
+    return n >= strlen(end) && memcmp(name + n - strlen(end), end, strlen(end)) == 0;
+}
+
+tg_format_member tg_format_zip(const void *first, size_t n)
+{
+    static const char kind[] = "kind.npy";
+    const unsigned char *const p = first;
+    const char *const name = (const char *)p + TG_ZIP_LOCAL;
+    size_t name_n;
+
+    if (n < TG_ZIP_LOCAL || !tg_zip_magic(first, n))
+        return TG_MEMBER_NONE;
+    if (n >= TG_ZIP_LOCAL + strlen(kind) && memcmp(name, kind, strlen(kind)) == 0)
+        return TG_MEMBER_KIND; /* whatever its length says: that will be refused */
+    name_n = tg_get16(p + 26);
+    if (name_n < 5 || name_n > n - TG_ZIP_LOCAL)
+        return TG_MEMBER_ODD;
+    return ends_with(name, name_n, ".npy")        ? TG_MEMBER_ARRAY
+           : ends_with(name, name_n, "/data.pkl") ? TG_MEMBER_PICKLE
+                                                  : TG_MEMBER_OTHER;
 }
 
 const char *tg_format_text(tg_format format)

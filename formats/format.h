@@ -12,7 +12,7 @@ TG_API_BEGIN
 
 typedef enum tg_format {
     TG_FORMAT_UNKNOWN,
-    TG_FORMAT_ZIP, /* with a member: an .npz archive, or a PyTorch file */
+    TG_FORMAT_ZIP, /* with a member: tg_format_zip() */
     TG_FORMAT_ZIP_EMPTY,
     TG_FORMAT_ZIP_SPLIT,
     TG_FORMAT_NPY,
@@ -39,6 +39,17 @@ typedef enum tg_format {
 /* The format of an input that begins with first [n], of which at most TG_FORMAT_BYTES are
  * examined.  Empty input is unknown. */
 tg_format tg_format_recognize(const void *first, size_t n);
+
+/* What a zip file is, by the name of its first member. */
+typedef enum tg_format_member {
+    TG_MEMBER_NONE,   /* no zip file, or too short */
+    TG_MEMBER_KIND,   /* "kind.npy", with which this project's archives begin */
+    TG_MEMBER_ARRAY,  /* another .npy array */
+    TG_MEMBER_PICKLE, /* PyTorch's, NAME/data.pkl */
+    TG_MEMBER_ODD,    /* a name that is shorter than all of these, or longer than the first bytes */
+    TG_MEMBER_OTHER
+} tg_format_member;
+tg_format_member tg_format_zip(const void *first, size_t n);
 
 /* The format in words that complete "this is ...": its name, then a remedy if there is a
  * simple one ("gzip data; decompress it first").  NULL: unknown. */

@@ -12,157 +12,158 @@
 
 /* ---- bytes */
 
-/* A place in the file, and what is being read there, for messages. */
+/* A place in the file, and what is being read there, for messages.  After the first failure nothing is read,
+ * and numbers are 0. */
 typedef struct cursor {
     const unsigned char *file;
     size_t n, at;
     const char *what; /* "value", "tensor" */
     uint64_t number;  /* of `of`, from 1; 0: before the first */
     uint64_t of;
+    tg_status status;
+    tg_err *err;
 } cursor;
 
-static tg_status truncated(const cursor *c, uint64_t wanted, tg_err *err)
+static void truncated(cursor *c, uint64_t wanted)
 {
     char place[96] = "its header";
 
+    if (c->status)
+        return;
     if (c->number > 0)
         snprintf(place, sizeof place, "%s %llu of %llu", c->what, (unsigned long long)c->number,
                  (unsigned long long)c->of);
-    return tg_fail(err, TG_EDATA, "the GGUF file ends within %s: expected %llu bytes at byte %zu, got %zu",
-                   place, (unsigned long long)wanted, c->at, c->n - c->at);
+    c->status =
+        tg_fail(c->err, TG_EDATA, "the GGUF file ends within %s: expected %llu bytes at byte %zu, got %zu",
+                place, (unsigned long long)wanted, c->at, c->n - c->at);
 }
 
-/* Prefix err's message with the place that is being read.  TG_EDATA. */
-static tg_status in_place(const cursor *c, tg_err *err)
+/* TG_EDATA: prefix err's message with the place that is being read. */
+static void in_place(cursor *c)
 {
     char place[96];
 
     snprintf(place, sizeof place, "GGUF %s %llu", c->what, (unsigned long long)c->number);
-    (void)tg_err_in(err, place);
-    return TG_EDATA;
+    (void)tg_err_in(c->err, place);
+    c->status = TG_EDATA;
 }
 
-static tg_status refuse(const cursor *c, tg_err *err, const char *format, ...) TG_PRINTF(3, 4);
+static void refuse(cursor *c, const char *format, ...) TG_PRINTF(2, 3);
 
-static tg_status refuse(const cursor *c, tg_err *err, const char *format, ...)
+static void refuse(cursor *c, const char *format, ...)
 {
     char message[256];
     va_list arguments;
 
+    if (c->status)
+        return;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    (void)tg_fail(err, TG_EDATA, "%s", message);
-    return in_place(c, err);
+    (void)tg_fail(c->err, TG_EDATA, "%s", message);
+    in_place(c);
 }
 
-/* Copy the next n bytes, n <= 8, to a little-endian number. */
-static tg_status take(cursor *c, void *out, size_t n, tg_err *err)
+/* The little-endian number in the next n bytes, n <= 8. */
+static uint64_t take(cursor *c, size_t n)
 {
-    if (c->n - c->at < n) {
-        memset(out, 0, n);
-        return truncated(c, n, err);
-    }
-    memcpy(out, c->file + c->at, n);
+    uint64_t number = 0;
+
+    if (c->n - c->at < n)
+        truncated(c, n);
+    if (c->status)
+        return 0;
+    memcpy(&number, c->file + c->at, n);
     c->at += n;
-    return TG_OK;
+    return number;
 }
 
-static tg_status take_text(cursor *c, tg_gguf_text *text, tg_err *err)
+static tg_gguf_text take_text(cursor *c)
 {
-    uint64_t n;
-    const tg_status status = take(c, &n, sizeof n, err);
+    const uint64_t n = take(c, 8);
+    const tg_gguf_text text = {(const char *)c->file + c->at, (size_t)n};
 
-    if (status)
-        return status;
     if (n > c->n - c->at)
-        return truncated(c, n, err);
-    *text = (tg_gguf_text){(const char *)c->file + c->at, (size_t)n};
-    c->at += (size_t)n;
-    return TG_OK;
+        truncated(c, n);
+    if (c->status)
+        return (tg_gguf_text){"", 0};
+    c->at += text.n;
+    return text;
 }
 
 /* ---- values */
 
-static tg_status take_type(cursor *c, tg_gguf_type *type, tg_err *err)
+static tg_gguf_type take_type(cursor *c)
 {
-    uint32_t number;
-    const tg_status status = take(c, &number, sizeof number, err);
+    const uint64_t number = take(c, 4);
 
-    if (status)
-        return status;
-    if (number >= TG_GGUF_TYPES)
-        return refuse(c, err, "type %u, expected one from 0 to %d", (unsigned)number, TG_GGUF_TYPES - 1);
-    *type = (tg_gguf_type)number;
-    return TG_OK;
+    if (number < TG_GGUF_TYPES)
+        return (tg_gguf_type)number;
+    refuse(c, "type %u, expected one from 0 to %d", (unsigned)number, TG_GGUF_TYPES - 1);
+    return TG_GGUF_U8;
 }
 
-static tg_status take_key(cursor *c, tg_gguf_text *key, tg_err *err)
+static tg_gguf_text take_key(cursor *c)
 {
-    const tg_status status = take_text(c, key, err);
+    const tg_gguf_text key = take_text(c);
 
-    if (status)
-        return status;
-    if (key->n == 0)
-        return refuse(c, err, "its key is empty");
-    for (size_t i = 0; i < key->n; i++)
-        if (key->p[i] <= 0x20 || key->p[i] >= 0x7F)
-            return refuse(c, err, "its key has the byte \\x%02X, expected printable ASCII",
-                          (unsigned)(unsigned char)key->p[i]);
-    return TG_OK;
+    if (key.n == 0)
+        refuse(c, "its key is empty");
+    for (size_t i = 0; i < key.n; i++)
+        if (key.p[i] <= 0x20 || key.p[i] >= 0x7F)
+            refuse(c, "its key has the byte \\x%02X, expected printable ASCII",
+                   (unsigned)(unsigned char)key.p[i]);
+    return key;
 }
 
 /* Type and number of an array's elements. */
-static tg_status take_array(cursor *c, tg_gguf_value *v, tg_err *err)
+static void take_array(cursor *c, tg_gguf_value *v)
 {
     uint64_t n;
     size_t each;
-    tg_status status = take_type(c, &v->type, err);
 
-    if (status || (status = take(c, &n, sizeof n, err)))
-        return status;
-    if (v->type == TG_GGUF_ARRAY)
-        return refuse(c, err, "an array of arrays, which tg does not read");
+    v->type = take_type(c);
+    n = take(c, 8);
+    if (v->type == TG_GGUF_ARRAY) {
+        refuse(c, "an array of arrays, which tg does not read");
+        return;
+    }
     each = v->type == TG_GGUF_TEXT ? 8 : tg_gguf_type_size(v->type); /* a text has at least its length */
     if (n > (c->n - c->at) / each)
-        return refuse(c, err, "an array of %llu elements, but only %zu bytes follow", (unsigned long long)n,
-                      c->n - c->at);
+        refuse(c, "an array of %llu elements, but only %zu bytes follow", (unsigned long long)n,
+               c->n - c->at);
     v->array = true;
     v->n = (size_t)n;
-    return TG_OK;
 }
 
-static tg_status pass_elements(cursor *c, tg_gguf_value *v, tg_err *err)
+static void pass_elements(cursor *c, tg_gguf_value *v)
 {
     const size_t begin = c->at, size = tg_gguf_type_size(v->type);
-    tg_gguf_text unused;
-    tg_status status = TG_OK;
 
     v->at = c->file + begin;
-    if (size > 0) {
-        if (v->n > (c->n - c->at) / size)
-            return truncated(c, size, err);
-        c->at += v->n * size;
-    }
-    for (size_t i = 0; !status && size == 0 && i < v->n; i++)
-        status = take_text(c, &unused, err);
+    if (size > 0 && v->n > (c->n - c->at) / size)
+        truncated(c, size);
+    if (c->status)
+        return;
+    c->at += v->n * size;
+    for (size_t i = 0; size == 0 && i < v->n && !c->status; i++)
+        (void)take_text(c);
     v->bytes = c->at - begin;
-    for (size_t i = 0; !status && v->type == TG_GGUF_BOOL && i < v->n; i++)
+    for (size_t i = 0; v->type == TG_GGUF_BOOL && i < v->n; i++)
         if (v->at[i] > 1)
-            return refuse(c, err, "a truth value of %u, expected 0 or 1", v->at[i]);
-    return status;
+            refuse(c, "a truth value of %u, expected 0 or 1", v->at[i]);
 }
 
-static tg_status take_value(cursor *c, tg_gguf_value *v, tg_err *err)
+static tg_gguf_value take_value(cursor *c)
 {
-    tg_status status;
+    tg_gguf_value v = {.n = 1};
 
-    *v = (tg_gguf_value){.n = 1};
-    if ((status = take_key(c, &v->key, err)) || (status = take_type(c, &v->type, err)))
-        return status;
-    if (v->type == TG_GGUF_ARRAY && (status = take_array(c, v, err)))
-        return status;
-    return pass_elements(c, v, err);
+    v.key = take_key(c);
+    v.type = take_type(c);
+    if (v.type == TG_GGUF_ARRAY)
+        take_array(c, &v);
+    pass_elements(c, &v);
+    return v;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -191,28 +192,26 @@ static tg_status check_keys(const tg_gguf *g, tg_err *err)
     return status;
 }
 
-static tg_status take_values(cursor *c, tg_gguf *g, uint64_t count, tg_err *err)
+static void take_values(cursor *c, tg_gguf *g, uint64_t count)
 {
     const size_t least = 8 + 1 + 4 + 1; /* bytes of a value */
-    tg_status status;
 
+    if (c->status)
+        return;
     if (count > (c->n - c->at) / least)
-        return tg_fail(err, TG_EDATA, "the GGUF file claims %llu values, but only %zu bytes follow",
-                       (unsigned long long)count, c->n - c->at);
-    if (count > TG_GGUF_VALUES_MAX)
-        return tg_fail(err, TG_EDATA, "the GGUF file has %llu values, expected at most %d",
-                       (unsigned long long)count, TG_GGUF_VALUES_MAX);
-    g->value = malloc(((size_t)count + 1) * sizeof *g->value);
-    if (!g->value)
-        return tg_fail_memory(err, count * sizeof *g->value, "the values of a GGUF file");
+        c->status = tg_fail(c->err, TG_EDATA, "the GGUF file claims %llu values, but only %zu bytes follow",
+                            (unsigned long long)count, c->n - c->at);
+    else if (count > TG_GGUF_VALUES_MAX)
+        c->status = tg_fail(c->err, TG_EDATA, "the GGUF file has %llu values, expected at most %d",
+                            (unsigned long long)count, TG_GGUF_VALUES_MAX);
+    else if (!(g->value = malloc(((size_t)count + 1) * sizeof *g->value)))
+        c->status = tg_fail_memory(c->err, count * sizeof *g->value, "the values of a GGUF file");
     c->what = "value";
     c->of = count;
-    for (c->number = 1; c->number <= count; c->number++)
-        if ((status = take_value(c, &g->value[g->n_values], err)))
-            return status;
-        else
-            g->n_values++;
-    return check_keys(g, err);
+    for (c->number = 1; c->number <= count && !c->status; c->number++)
+        g->value[g->n_values++] = take_value(c);
+    if (!c->status)
+        c->status = check_keys(g, c->err);
 }
 
 /* ---- tensors */
@@ -260,64 +259,59 @@ static tg_status set_type(tg_stored *s, uint32_t type, size_t row, tg_err *err)
 }
 
 /* The dimensions, innermost first. */
-static tg_status take_shape(cursor *c, tg_stored *s, tg_err *err)
+static void take_shape(cursor *c, tg_array *a)
 {
-    uint32_t ndim;
-    uint64_t dim;
-    tg_status status = take(c, &ndim, sizeof ndim, err);
+    const uint64_t ndim = take(c, 4);
 
-    if (status)
-        return status;
-    if (ndim > TG_GGUF_DIMS_MAX)
-        return tg_fail(err, TG_EDATA, "%s has %u dimensions, expected at most %d", s->array.name,
-                       (unsigned)ndim, TG_GGUF_DIMS_MAX);
-    s->array.ndim = ndim;
-    for (size_t i = ndim; i-- > 0;) {
-        if ((status = take(c, &dim, sizeof dim, err)))
-            return status;
-        /* unreached: dim > SIZE_MAX, where a size_t has 64 bits */
-        if (dim == 0 || dim > SIZE_MAX)
-            return tg_fail(err, TG_EDATA, "%s has a dimension of %llu values", s->array.name,
-                           (unsigned long long)dim);
-        s->array.shape[i] = (size_t)dim;
+    if (ndim > TG_GGUF_DIMS_MAX) {
+        c->status = tg_fail(c->err, TG_EDATA, "%s has %u dimensions, expected at most %d", a->name,
+                            (unsigned)ndim, TG_GGUF_DIMS_MAX);
+        return;
     }
-    return TG_OK;
+    a->ndim = (size_t)ndim;
+    for (size_t i = a->ndim; i-- > 0 && !c->status;) {
+        const uint64_t dim = take(c, 8);
+
+        a->shape[i] = (size_t)dim;
+        /* unreached: dim > SIZE_MAX, where a size_t has 64 bits */
+        if (!c->status && (dim == 0 || dim > SIZE_MAX))
+            c->status = tg_fail(c->err, TG_EDATA, "%s has a dimension of %llu values", a->name,
+                                (unsigned long long)dim);
+    }
 }
 
 /* A tensor's description; its offset is still relative to the data. */
-static tg_status take_tensor(cursor *c, tg_stored *s, tg_err *err)
+static tg_stored take_tensor(cursor *c)
 {
-    tg_gguf_text name;
+    const tg_gguf_text name = take_text(c);
+    tg_stored s = {0};
     uint32_t type;
-    tg_status status;
 
-    *s = (tg_stored){0};
-    if ((status = take_text(c, &name, err)))
-        return status;
     if (name.n > TG_GGUF_NAME_MAX)
-        return refuse(c, err, "its name has %zu bytes, expected at most %d", name.n, TG_GGUF_NAME_MAX);
-    if (tg_stored_set_name(s, name.p, name.n, err))
-        return in_place(c, err);
-    if ((status = take_shape(c, s, err)) || (status = take(c, &type, sizeof type, err)) ||
-        (status = take(c, &s->offset, sizeof s->offset, err)))
-        return status;
-    return set_type(s, type, s->array.ndim > 0 ? s->array.shape[s->array.ndim - 1] : 1, err);
+        refuse(c, "its name has %zu bytes, expected at most %d", name.n, TG_GGUF_NAME_MAX);
+    else if (!c->status && tg_stored_set_name(&s, name.p, name.n, c->err))
+        in_place(c);
+    take_shape(c, &s.array);
+    type = (uint32_t)take(c, 4);
+    s.offset = take(c, 8);
+    if (!c->status)
+        c->status = set_type(&s, type, s.array.ndim > 0 ? s.array.shape[s.array.ndim - 1] : 1, c->err);
+    return s;
 }
 
-static tg_status take_tensors(cursor *c, tg_tensor_list *list, uint64_t count, tg_err *err)
+static void take_tensors(cursor *c, tg_tensor_list *list, uint64_t count)
 {
-    tg_stored s;
-    tg_status status;
-
-    if (count > TG_NAMES_MAX)
-        return tg_fail(err, TG_EDATA, "the GGUF file has %llu tensors, expected at most %d",
-                       (unsigned long long)count, TG_NAMES_MAX);
+    if (!c->status && count > TG_NAMES_MAX)
+        c->status = tg_fail(c->err, TG_EDATA, "the GGUF file has %llu tensors, expected at most %d",
+                            (unsigned long long)count, TG_NAMES_MAX);
     c->what = "tensor";
     c->of = count;
-    for (c->number = 1; c->number <= count; c->number++)
-        if ((status = take_tensor(c, &s, err)) || (status = tg_tensor_list_add(list, &s, err)))
-            return status;
-    return TG_OK;
+    for (c->number = 1; c->number <= count && !c->status; c->number++) {
+        const tg_stored s = take_tensor(c);
+
+        if (!c->status)
+            c->status = tg_tensor_list_add(list, &s, c->err);
+    }
 }
 
 /* ---- data */
@@ -375,52 +369,47 @@ static tg_status place_tensors(tg_tensor_list *list, tg_gguf *g, const cursor *c
 
 #define ALIGNMENT_MAX ((size_t)1 << 20)
 
-static tg_status set_alignment(tg_gguf *g, tg_err *err)
+static void set_alignment(cursor *c, tg_gguf *g)
 {
     static const char key[] = "general.alignment";
-    tg_status status;
 
     g->alignment = TG_GGUF_ALIGNMENT;
-    if (!tg_gguf_find(g, key))
-        return TG_OK;
-    if ((status = tg_gguf_get_size(&g->alignment, g, key, err)))
-        return status;
-    if (g->alignment == 0 || g->alignment > ALIGNMENT_MAX || (g->alignment & (g->alignment - 1)) != 0)
-        return tg_fail(err, TG_EDATA, "%s is %zu, expected a power of two, at most %zu", key, g->alignment,
-                       ALIGNMENT_MAX);
-    return TG_OK;
+    if (c->status || !tg_gguf_find(g, key))
+        return;
+    g->alignment = tg_gguf_get_size(g, key);
+    c->status = g->status;
+    if (!c->status &&
+        (g->alignment == 0 || g->alignment > ALIGNMENT_MAX || (g->alignment & (g->alignment - 1)) != 0))
+        c->status = tg_fail(c->err, TG_EDATA, "%s is %zu, expected a power of two, at most %zu", key,
+                            g->alignment, ALIGNMENT_MAX);
 }
 
-static tg_status take_version(cursor *c, tg_gguf *g, tg_err *err)
+static void take_version(cursor *c, tg_gguf *g)
 {
-    char magic[4];
-    tg_status status = take(c, magic, sizeof magic, err);
+    const uint64_t magic = take(c, 4);
 
-    if (status)
-        return status;
-    if (memcmp(magic, "GGUF", 4) != 0)
-        return tg_fail(err, TG_EDATA, "the file does not begin with GGUF");
-    if ((status = take(c, &g->version, sizeof g->version, err)))
-        return status;
-    if (g->version == 2 || g->version == 3)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "GGUF version %u%s, expected 2 or 3", (unsigned)g->version,
-                   g->version > 0 && (g->version & 0xFFFF) == 0 ? " (a big-endian file?)" : "");
+    if (!c->status && memcmp(&magic, "GGUF", 4) != 0)
+        c->status = tg_fail(c->err, TG_EDATA, "the file does not begin with GGUF");
+    g->version = (uint32_t)take(c, 4);
+    if (!c->status && g->version != 2 && g->version != 3)
+        c->status = tg_fail(c->err, TG_EDATA, "GGUF version %u%s, expected 2 or 3", (unsigned)g->version,
+                            g->version > 0 && (g->version & 0xFFFF) == 0 ? " (a big-endian file?)" : "");
 }
 
 tg_status tg_gguf_read(tg_tensor_list *list, tg_gguf *g, const void *file, size_t n, tg_err *err)
 {
-    cursor c = {.file = file, .n = n};
+    cursor c = {.file = file, .n = n, .err = err};
     uint64_t tensors, values;
-    tg_status status;
 
     assert(list->n == 0);
-    *g = (tg_gguf){0};
-    if ((status = take_version(&c, g, err)) || (status = take(&c, &tensors, sizeof tensors, err)) ||
-        (status = take(&c, &values, sizeof values, err)) || (status = take_values(&c, g, values, err)) ||
-        (status = set_alignment(g, err)) || (status = take_tensors(&c, list, tensors, err)))
-        return status;
-    return place_tensors(list, g, &c, err);
+    *g = (tg_gguf){.err = err};
+    take_version(&c, g);
+    tensors = take(&c, 8);
+    values = take(&c, 8);
+    take_values(&c, g, values);
+    set_alignment(&c, g);
+    take_tensors(&c, list, tensors);
+    return c.status ? c.status : place_tensors(list, g, &c, err);
 }
 
 void tg_gguf_free(tg_gguf *g)

@@ -2,7 +2,7 @@
  * gguf: reads llama.cpp's files, versions 2 and 3: named values, then tensors.
  *
  *     tg_gguf_read(&list, &g, file, n, &err)      the whole file is in memory
- *     tg_gguf_get_size(&n_layer, &g, "gpt2.block_count", &err)
+ *     n_layer = tg_gguf_get_size(&g, "gpt2.block_count")
  *     tg_stored_load(out, tg_tensor_list_find(&list, "token_embd.weight"), 0, n, &err)
  *     tg_gguf_free(&g), tg_tensor_list_free(&list)
  *
@@ -63,13 +63,15 @@ typedef struct tg_gguf {
     size_t alignment;
     tg_gguf_value *value; /* [n_values] in the file's order; owned */
     size_t n_values;
-    uint64_t data; /* offset of the tensors' data */
+    uint64_t data;    /* offset of the tensors' data */
+    tg_status status; /* of the first failure of tg_gguf_get_*(); a caller may set it to that of its own */
+    tg_err *err;      /* what tg_gguf_read() was given */
 } tg_gguf;
 
 /*
  * Read the whole file [n] up to its tensors' data, and arrange the list, which is empty before.  The data
  * of the tensors follow each other from g->data on, each at the next multiple of the alignment, and the
- * file ends with them.
+ * file ends with them.  err, which may be NULL, must outlive *g.
  * TG_EDATA: another version, a truncated file, two values of one key, arrays in arrays, a type that this
  * project does not know, or anything else that contradicts the format; TG_ENOMEM.  After a failure both
  * can be freed.
@@ -84,19 +86,17 @@ void tg_gguf_free(tg_gguf *g);
 const tg_gguf_value *tg_gguf_find(const tg_gguf *g, const char *key);
 
 /*
- * The value with that key.  TG_EDATA, with the key: there is none, or it has another type.  A size is an
- * integer of any type that is not negative, a real a float of either.
+ * The value with that key.  The first failure is kept in g->status and *g->err: TG_EDATA, with the key: there
+ * is none, or it has another type.  After it they return zeros and NULL.  A size is an integer of any type
+ * that is not negative, a real a float of either.
  */
-TG_MUST_CHECK tg_status tg_gguf_get_size(size_t *size, const tg_gguf *g, const char *key, tg_err *err);
-TG_MUST_CHECK tg_status tg_gguf_get_real(double *real, const tg_gguf *g, const char *key, tg_err *err);
-TG_MUST_CHECK tg_status tg_gguf_get_bool(bool *truth, const tg_gguf *g, const char *key, tg_err *err);
-TG_MUST_CHECK tg_status tg_gguf_get_text(tg_gguf_text *text, const tg_gguf *g, const char *key, tg_err *err);
+size_t tg_gguf_get_size(tg_gguf *g, const char *key);
+double tg_gguf_get_real(tg_gguf *g, const char *key);
+tg_gguf_text tg_gguf_get_text(tg_gguf *g, const char *key);
 
 /* An array of texts, or of integers of any type. */
-TG_MUST_CHECK tg_status tg_gguf_get_texts(const tg_gguf_value **texts, const tg_gguf *g, const char *key,
-                                          tg_err *err);
-TG_MUST_CHECK tg_status tg_gguf_get_integers(const tg_gguf_value **integers, const tg_gguf *g,
-                                             const char *key, tg_err *err);
+const tg_gguf_value *tg_gguf_get_texts(tg_gguf *g, const char *key);
+const tg_gguf_value *tg_gguf_get_integers(tg_gguf *g, const char *key);
 
 /* Whether a text is this word. */
 bool tg_gguf_is(tg_gguf_text text, const char *word);

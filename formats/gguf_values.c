@@ -39,95 +39,59 @@ const tg_gguf_value *tg_gguf_find(const tg_gguf *g, const char *key)
     return NULL;
 }
 
-static bool is_integer(tg_gguf_type type)
+#define BIT(type) (1u << (type))
+#define REALS (BIT(TG_GGUF_F32) | BIT(TG_GGUF_F64))
+#define INTEGERS (BIT(TG_GGUF_TYPES) - 1 - REALS - BIT(TG_GGUF_BOOL) - BIT(TG_GGUF_TEXT))
+
+/* The value with that key, of one of the types; NULL after a failure. */
+static const tg_gguf_value *get(tg_gguf *g, const char *key, bool array, unsigned types, const char *expected)
 {
-    return type != TG_GGUF_F32 && type != TG_GGUF_F64 && type != TG_GGUF_BOOL && type != TG_GGUF_TEXT;
+    const tg_gguf_value *v = tg_gguf_find(g, key);
+
+    if (g->status)
+        return NULL;
+    if (!v)
+        g->status = tg_fail(g->err, TG_EDATA, "%s is missing", key);
+    else if (v->array != array || !(types & BIT(v->type)))
+        g->status = tg_fail(g->err, TG_EDATA, "%s is %s%s, expected %s", key, v->array ? "an array of " : "",
+                            kinds[v->type].name, expected);
+    return g->status ? NULL : v;
 }
 
-static bool is_real(tg_gguf_type type)
+size_t tg_gguf_get_size(tg_gguf *g, const char *key)
 {
-    return type == TG_GGUF_F32 || type == TG_GGUF_F64;
+    const tg_gguf_value *const v = get(g, key, false, INTEGERS, "an integer");
+    const int64_t integer = v ? tg_gguf_integer(v, 0) : 0;
+
+    if (integer >= 0)
+        return (size_t)integer;
+    g->status = tg_fail(g->err, TG_EDATA, "%s is %lld, expected no negative number", key, (long long)integer);
+    return 0;
 }
 
-static bool is_bool(tg_gguf_type type)
+double tg_gguf_get_real(tg_gguf *g, const char *key)
 {
-    return type == TG_GGUF_BOOL;
+    const tg_gguf_value *const v = get(g, key, false, REALS, "a float");
+
+    return v ? tg_gguf_real(v, 0) : 0;
 }
 
-static bool is_text(tg_gguf_type type)
+tg_gguf_text tg_gguf_get_text(tg_gguf *g, const char *key)
 {
-    return type == TG_GGUF_TEXT;
+    const tg_gguf_value *const v = get(g, key, false, BIT(TG_GGUF_TEXT), "a text");
+    const unsigned char *at = v ? v->at : NULL;
+
+    return v ? tg_gguf_next_text(&at) : (tg_gguf_text){"", 0};
 }
 
-/* The value with that key, of a type that `is` accepts. */
-static tg_status get(const tg_gguf_value **v, const tg_gguf *g, const char *key, bool array,
-                     bool (*is)(tg_gguf_type), const char *expected, tg_err *err)
+const tg_gguf_value *tg_gguf_get_texts(tg_gguf *g, const char *key)
 {
-    *v = tg_gguf_find(g, key);
-    if (!*v)
-        return tg_fail(err, TG_EDATA, "%s is missing", key);
-    if ((*v)->array != array || !is((*v)->type))
-        return tg_fail(err, TG_EDATA, "%s is %s%s, expected %s", key, (*v)->array ? "an array of " : "",
-                       kinds[(*v)->type].name, expected);
-    return TG_OK;
+    return get(g, key, true, BIT(TG_GGUF_TEXT), "an array of texts");
 }
 
-tg_status tg_gguf_get_size(size_t *size, const tg_gguf *g, const char *key, tg_err *err)
+const tg_gguf_value *tg_gguf_get_integers(tg_gguf *g, const char *key)
 {
-    const tg_gguf_value *v;
-    const tg_status status = get(&v, g, key, false, is_integer, "an integer", err);
-    int64_t integer;
-
-    if (status)
-        return status;
-    integer = tg_gguf_integer(v, 0);
-    if (integer < 0)
-        return tg_fail(err, TG_EDATA, "%s is %lld, expected no negative number", key, (long long)integer);
-    *size = (size_t)integer;
-    return TG_OK;
-}
-
-tg_status tg_gguf_get_real(double *real, const tg_gguf *g, const char *key, tg_err *err)
-{
-    const tg_gguf_value *v;
-    const tg_status status = get(&v, g, key, false, is_real, "a float", err);
-
-    if (!status)
-        *real = tg_gguf_real(v, 0);
-    return status;
-}
-
-tg_status tg_gguf_get_bool(bool *truth, const tg_gguf *g, const char *key, tg_err *err)
-{
-    const tg_gguf_value *v;
-    const tg_status status = get(&v, g, key, false, is_bool, "a bool", err);
-
-    if (!status)
-        *truth = v->at[0] == 1;
-    return status;
-}
-
-tg_status tg_gguf_get_text(tg_gguf_text *text, const tg_gguf *g, const char *key, tg_err *err)
-{
-    const tg_gguf_value *v;
-    const tg_status status = get(&v, g, key, false, is_text, "a text", err);
-    const unsigned char *at;
-
-    if (status)
-        return status;
-    at = v->at;
-    *text = tg_gguf_next_text(&at);
-    return TG_OK;
-}
-
-tg_status tg_gguf_get_texts(const tg_gguf_value **texts, const tg_gguf *g, const char *key, tg_err *err)
-{
-    return get(texts, g, key, true, is_text, "an array of texts", err);
-}
-
-tg_status tg_gguf_get_integers(const tg_gguf_value **integers, const tg_gguf *g, const char *key, tg_err *err)
-{
-    return get(integers, g, key, true, is_integer, "an array of integers", err);
+    return get(g, key, true, INTEGERS, "an array of integers");
 }
 
 tg_gguf_text tg_gguf_next_text(const unsigned char **at)
@@ -160,7 +124,7 @@ double tg_gguf_real(const tg_gguf_value *v, size_t i)
     float single;
     double twice;
 
-    assert(i < v->n && is_real(v->type));
+    assert(i < v->n && REALS & BIT(v->type));
     if (v->type == TG_GGUF_F32) {
         memcpy(&single, v->at + 4 * i, sizeof single);
         return (double)single;

@@ -188,18 +188,12 @@ static void write_header(tg_gguf_writer *w)
 
 /* ---- values */
 
-static bool is_finite_16(uint16_t bits, tg_gguf_kind kind)
-{
-    const uint16_t exponent = kind == TG_GGUF_AS_F16 ? 0x7C00 : 0x7F80;
-
-    return (bits & exponent) != exponent;
-}
-
 /* Nonzero: some values are finite, but not as they are stored. */
 static unsigned to_16_bits(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
 {
     bool (*const round)(void *, const float *, size_t) =
         kind == TG_GGUF_AS_F16 ? tg_round_to_half : tg_round_to_bf16;
+    const uint16_t exponent = kind == TG_GGUF_AS_F16 ? 0x7C00 : 0x7F80;
     unsigned beyond = 0;
 
     if (round(out, x, n))
@@ -208,7 +202,7 @@ static unsigned to_16_bits(unsigned char *out, const float *x, size_t n, tg_gguf
         uint16_t bits;
 
         memcpy(&bits, out + i * sizeof bits, sizeof bits);
-        beyond |= !is_finite_16(bits, kind) && tg_is_finite(x[i]);
+        beyond |= (bits & exponent) == exponent && tg_is_finite(x[i]);
     }
     return beyond;
 }
@@ -225,11 +219,6 @@ static unsigned to_q8_0(unsigned char *restrict out, const float *restrict x, si
     return beyond;
 }
 
-static unsigned convert(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
-{
-    return kind == TG_GGUF_AS_Q8_0 ? to_q8_0(out, x, n) : to_16_bits(out, x, n, kind);
-}
-
 struct conversion {
     unsigned char *out;
     const float *x;
@@ -241,18 +230,11 @@ static void convert_share(void *context, size_t begin, size_t end)
 {
     struct conversion *c = context;
     const struct stored_as *as = &stored_as[c->kind];
+    unsigned char *const out = c->out + begin / as->values * as->bytes;
 
-    if (convert(c->out + begin / as->values * as->bytes, c->x + begin, end - begin, c->kind))
+    if (c->kind == TG_GGUF_AS_Q8_0 ? to_q8_0(out, c->x + begin, end - begin)
+                                   : to_16_bits(out, c->x + begin, end - begin, c->kind))
         c->beyond = true;
-}
-
-/* The same, with all threads. */
-static bool convert_piece(unsigned char *out, const float *x, size_t n, tg_gguf_kind kind)
-{
-    struct conversion c = {.out = out, .x = x, .kind = kind};
-
-    tg_threads_run(n, SHARE, convert_share, &c);
-    return c.beyond;
 }
 
 static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d, const float *x, size_t n)
@@ -263,8 +245,10 @@ static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d,
         (void)tg_fail_memory(&w->err, 2 * PIECE, "a piece of a tensor");
     for (size_t i = 0; !w->err.code && i < n; i += PIECE) {
         const size_t part = tg_size_min(PIECE, n - i);
+        struct conversion c = {.out = w->piece, .x = x + i, .kind = d->kind};
 
-        if (convert_piece(w->piece, x + i, part, d->kind))
+        tg_threads_run(part, SHARE, convert_share, &c);
+        if (c.beyond)
             (void)tg_fail(&w->err, TG_EDATA, "%s has a value beyond the range of %s: write it as f32",
                           d->name, as->name);
         write_bytes(w, w->piece, part / as->values * as->bytes);

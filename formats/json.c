@@ -28,29 +28,30 @@ static void name_place(char *out, size_t size, const tg_json *j, size_t at)
     snprintf(out, size, "line %zu, column %zu (byte %zu)", line, column, at);
 }
 
-tg_status tg_json_err_in(const tg_json *j, tg_err *err)
+tg_status tg_json_err_in(tg_json *j)
 {
     char place[96];
 
     name_place(place, sizeof place, j, j->value);
-    return tg_err_in(err, place);
+    return j->status = tg_err_in(j->err, place);
 }
 
-tg_status tg_json_fail(const tg_json *j, tg_err *err, const char *format, ...)
+tg_status tg_json_fail(tg_json *j, const char *format, ...)
 {
     char message[TG_ERR_MAX];
     va_list arguments;
 
+    if (j->status)
+        return j->status;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    (void)tg_fail(err, TG_EDATA, "%s", message);
-    (void)tg_json_err_in(j, err);
-    return TG_EDATA;
+    (void)tg_fail(j->err, TG_EDATA, "%s", message);
+    return tg_json_err_in(j);
 }
 
-/* Fail: the text at an offset is not what is expected there. */
-static tg_status unexpected(tg_json *j, size_t at, const char *expected, tg_err *err)
+/* Fail: the text at an offset is not what is expected there.  Returns false. */
+static bool unexpected(tg_json *j, size_t at, const char *expected)
 {
     char got[32] = "the text ends";
 
@@ -59,7 +60,8 @@ static tg_status unexpected(tg_json *j, size_t at, const char *expected, tg_err 
         snprintf(got, sizeof got, "got '%c'", j->text[at]);
     else if (at < j->n)
         snprintf(got, sizeof got, "got byte 0x%02X", j->text[at]);
-    return tg_json_fail(j, err, "expected %s, %s", expected, got);
+    (void)tg_json_fail(j, "expected %s, %s", expected, got);
+    return false;
 }
 
 /* ---- what values are made of */
@@ -135,8 +137,8 @@ static bool read_escape(const tg_json *j, size_t *at, uint32_t *code)
     return true;
 }
 
-/* Skip the string that must begin at j->at; *n = the bytes between its quotes. */
-static tg_status pass_string(tg_json *j, size_t *n, bool *escaped, tg_err *err)
+/* Skip the string that must begin at j->at; *n = the bytes between its quotes.  False: it is wrong. */
+static bool pass_string(tg_json *j, size_t *n, bool *escaped)
 {
     size_t at = j->at + 1;
     uint32_t code;
@@ -147,32 +149,31 @@ static tg_status pass_string(tg_json *j, size_t *n, bool *escaped, tg_err *err)
         const unsigned char byte = j->text[at];
 
         if (byte < 0x20)
-            return unexpected(j, at, "no control characters in a string", err);
+            return unexpected(j, at, "no control characters in a string");
         if (byte == '\\') {
             const size_t begin = at;
 
             *escaped = true;
             if (j->n - at < 2 || !read_escape(j, &at, &code))
-                return unexpected(j, begin,
-                                  "\\\", \\\\, \\/, \\b, \\f, \\n, \\r, \\t, \\uXXXX or a pair of surrogates",
-                                  err);
+                return unexpected(
+                    j, begin, "\\\", \\\\, \\/, \\b, \\f, \\n, \\r, \\t, \\uXXXX or a pair of surrogates");
         } else {
             const size_t length = byte < 0x80 ? 1 : tg_utf8_decode(&code, j->text + at, j->n - at);
 
             if (length == 0)
-                return unexpected(j, at, "UTF-8", err);
+                return unexpected(j, at, "UTF-8");
             at += length;
         }
     }
     if (at == j->n)
-        return unexpected(j, at, "the string's closing quote", err);
+        return unexpected(j, at, "the string's closing quote");
     *n = at - j->at - 1;
     j->at = at + 1;
-    return TG_OK;
+    return true;
 }
 
 /* Decode the n bytes between the quotes of a string that has been passed. */
-static tg_status decode(tg_json *j, size_t at, size_t n, tg_json_text *text, tg_err *err)
+static tg_json_text decode(tg_json *j, size_t at, size_t n)
 {
     const size_t end = at + n;
     size_t out = 0;
@@ -181,8 +182,10 @@ static tg_status decode(tg_json *j, size_t at, size_t n, tg_json_text *text, tg_
     if (n > j->capacity) { /* no string becomes longer */
         unsigned char *decoded = realloc(j->decoded, n);
 
-        if (!decoded)
-            return tg_fail_memory(err, n, "a string");
+        if (!decoded) {
+            j->status = tg_fail_memory(j->err, n, "a string");
+            return (tg_json_text){"", 0};
+        }
         j->decoded = decoded;
         j->capacity = n;
     }
@@ -193,21 +196,18 @@ static tg_status decode(tg_json *j, size_t at, size_t n, tg_json_text *text, tg_
         else
             j->decoded[out++] = j->text[at++];
     }
-    *text = (tg_json_text){(const char *)j->decoded, out};
-    return TG_OK;
+    return (tg_json_text){(const char *)j->decoded, out};
 }
 
-static tg_status read_string(tg_json *j, tg_json_text *text, tg_err *err)
+static tg_json_text read_string(tg_json *j)
 {
     const size_t begin = j->at + 1;
     bool escaped;
     size_t n;
-    const tg_status status = pass_string(j, &n, &escaped, err);
 
-    if (status)
-        return status;
-    *text = (tg_json_text){(const char *)j->text + begin, n};
-    return escaped ? decode(j, begin, n, text, err) : TG_OK;
+    if (!pass_string(j, &n, &escaped))
+        return (tg_json_text){"", 0};
+    return escaped ? decode(j, begin, n) : (tg_json_text){(const char *)j->text + begin, n};
 }
 
 static bool is_digit(const tg_json *j, size_t at)
@@ -222,45 +222,45 @@ static size_t pass_digits(const tg_json *j, size_t at)
     return at;
 }
 
-/* Skip the number at j->at; *integer: it has neither fraction nor exponent. */
-static tg_status pass_number(tg_json *j, bool *integer, tg_err *err)
+/* Skip the number at j->at.  Returns whether it has neither fraction nor exponent. */
+static bool pass_number(tg_json *j)
 {
     size_t at = j->at;
+    bool integer = true;
 
     j->value = at;
-    *integer = true;
     /* unreached: the end of the text: the first byte has been seen */
     at += at < j->n && j->text[at] == '-';
     if (!is_digit(j, at))
-        return unexpected(j, at, "a digit", err);
+        return unexpected(j, at, "a digit");
     at = j->text[at] == '0' ? at + 1 : pass_digits(j, at);
     if (at < j->n && j->text[at] == '.') {
-        *integer = false;
+        integer = false;
         if (!is_digit(j, ++at))
-            return unexpected(j, at, "a digit", err);
+            return unexpected(j, at, "a digit");
         at = pass_digits(j, at);
     }
     if (at < j->n && (j->text[at] | 0x20) == 'e') {
-        *integer = false;
+        integer = false;
         at++;
         at += at < j->n && (j->text[at] == '+' || j->text[at] == '-');
         if (!is_digit(j, at))
-            return unexpected(j, at, "a digit", err);
+            return unexpected(j, at, "a digit");
         at = pass_digits(j, at);
     }
     j->at = at;
-    return TG_OK;
+    return integer;
 }
 
-static tg_status pass_word(tg_json *j, const char *word, tg_err *err)
+static void pass_word(tg_json *j, const char *word)
 {
     const size_t n = strlen(word);
 
     j->value = j->at;
     if (j->n - j->at < n || memcmp(j->text + j->at, word, n) != 0)
-        return unexpected(j, j->at, "a value", err);
-    j->at += n;
-    return TG_OK;
+        unexpected(j, j->at, "a value");
+    else
+        j->at += n;
 }
 
 /* ---- the reader */
@@ -270,252 +270,246 @@ bool tg_json_is(tg_json_text text, const char *word)
     return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
 }
 
-void tg_json_open(tg_json *j, const void *text, size_t n)
+void tg_json_open(tg_json *j, const void *text, size_t n, tg_err *err)
 {
-    *j = (tg_json){.text = text, .n = n};
+    *j = (tg_json){.text = text, .n = n, .err = err};
 }
 
-void tg_json_open_at(tg_json *value, const tg_json *j, size_t at)
+tg_status tg_json_close(tg_json *j)
 {
-    *value = (tg_json){.text = j->text, .n = j->n, .at = at, .value = at};
-}
+    const tg_status status = j->status;
 
-void tg_json_close(tg_json *j)
-{
     free(j->decoded);
     *j = (tg_json){0};
+    return status;
 }
 
-tg_status tg_json_peek(tg_json *j, tg_json_kind *kind, tg_err *err)
+size_t tg_json_go(tg_json *j, size_t at)
+{
+    const size_t was = j->at;
+
+    j->at = at;
+    return was;
+}
+
+tg_json_kind tg_json_peek(tg_json *j)
 {
     static const char firsts[] = "ntf\"[{", kinds[] = {TG_JSON_NULL,   TG_JSON_BOOL,  TG_JSON_BOOL,
                                                        TG_JSON_STRING, TG_JSON_ARRAY, TG_JSON_OBJECT};
     const unsigned char byte = next_byte(j);
     const char *first = byte ? strchr(firsts, byte) : NULL;
 
+    if (j->status)
+        return TG_JSON_NULL;
     j->value = j->at;
     if (first)
-        *kind = (tg_json_kind)kinds[first - firsts];
-    else if (byte == '-' || (byte >= '0' && byte <= '9'))
-        *kind = TG_JSON_NUMBER;
-    else
-        return unexpected(j, j->at, "a value", err);
-    return TG_OK;
+        return (tg_json_kind)kinds[first - firsts];
+    if (byte == '-' || (byte >= '0' && byte <= '9'))
+        return TG_JSON_NUMBER;
+    unexpected(j, j->at, "a value");
+    return TG_JSON_NULL;
 }
 
-static tg_status expect(tg_json *j, tg_json_kind want, tg_err *err)
+/* Whether the next value is of this kind. */
+static bool expect(tg_json *j, tg_json_kind want)
 {
     static const char *const names[] = {"null",     "true or false", "a number",
                                         "a string", "an array",      "an object"};
-    tg_json_kind got;
-    const tg_status status = tg_json_peek(j, &got, err);
+    const tg_json_kind got = tg_json_peek(j);
 
-    if (status || got == want)
-        return status;
-    return tg_json_fail(j, err, "expected %s, got %s", names[want], names[got]);
+    if (got != want)
+        (void)tg_json_fail(j, "expected %s, got %s", names[want], names[got]);
+    return !j->status;
 }
 
-tg_status tg_json_enter(tg_json *j, tg_json_kind kind, tg_err *err)
+void tg_json_enter(tg_json *j, tg_json_kind kind)
 {
-    const tg_status status = expect(j, kind, err);
-
     assert(kind == TG_JSON_ARRAY || kind == TG_JSON_OBJECT);
-    if (status)
-        return status;
-    if (j->depth == TG_JSON_DEPTH)
-        return tg_json_fail(j, err, "more than %d nested arrays and objects", TG_JSON_DEPTH);
+    if (!expect(j, kind))
+        return;
+    if (j->depth == TG_JSON_DEPTH) {
+        (void)tg_json_fail(j, "more than %d nested arrays and objects", TG_JSON_DEPTH);
+        return;
+    }
     j->at++;
     j->depth++;
     j->first = true;
-    return TG_OK;
 }
 
-/* After a value: leave the array or object if it ends here, *more = false, or pass the comma. */
-static tg_status pass_comma(tg_json *j, unsigned char closing, bool *more, tg_err *err)
+/* After a value: false, and the array or object is left, if it ends here; otherwise pass the comma. */
+static bool pass_comma(tg_json *j, unsigned char closing)
 {
     const unsigned char byte = next_byte(j);
+    const bool first = j->first;
 
+    if (j->status)
+        return false;
     assert(j->depth > 0);
-    *more = byte != closing;
-    if (!*more) {
+    j->first = false;
+    if (byte == closing) {
         j->at++;
         j->depth--;
-        j->first = false;
-        return TG_OK;
+        return false;
     }
-    if (j->first) {
-        j->first = false;
-        return TG_OK;
-    }
-    if (byte != ',')
-        return unexpected(j, j->at, closing == '}' ? "',' or '}'" : "',' or ']'", err);
-    j->at++;
-    return TG_OK;
+    if (!first && byte != ',')
+        return unexpected(j, j->at, closing == '}' ? "',' or '}'" : "',' or ']'");
+    j->at += !first;
+    return true;
 }
 
-/* Like tg_json_key(); key may be NULL. */
-static tg_status next_key(tg_json *j, tg_json_text *key, bool *more, tg_err *err)
+bool tg_json_key(tg_json *j, tg_json_text *key)
 {
-    tg_status status = pass_comma(j, '}', more, err);
     bool escaped;
     size_t n;
 
-    if (status || !*more)
-        return status;
+    if (!pass_comma(j, '}'))
+        return false;
     if (next_byte(j) != '"')
-        return unexpected(j, j->at, "a key in quotes", err);
-    if ((status = key ? read_string(j, key, err) : pass_string(j, &n, &escaped, err)))
-        return status;
+        return unexpected(j, j->at, "a key in quotes");
+    if (key)
+        *key = read_string(j);
+    else
+        pass_string(j, &n, &escaped);
+    if (j->status)
+        return false;
     if (next_byte(j) != ':')
-        return unexpected(j, j->at, "':' after the key", err);
+        return unexpected(j, j->at, "':' after the key");
     j->at++;
-    return TG_OK;
+    return true;
 }
 
-tg_status tg_json_key(tg_json *j, tg_json_text *key, bool *more, tg_err *err)
+bool tg_json_element(tg_json *j)
 {
-    return next_key(j, key, more, err);
+    return pass_comma(j, ']');
 }
 
-tg_status tg_json_element(tg_json *j, bool *more, tg_err *err)
+tg_json_text tg_json_get_text(tg_json *j)
 {
-    return pass_comma(j, ']', more, err);
+    return expect(j, TG_JSON_STRING) ? read_string(j) : (tg_json_text){"", 0};
 }
 
-tg_status tg_json_get_text(tg_json *j, tg_json_text *text, tg_err *err)
+size_t tg_json_get_size(tg_json *j)
 {
-    const tg_status status = expect(j, TG_JSON_STRING, err);
+    size_t size = 0;
+    bool fits = expect(j, TG_JSON_NUMBER) && pass_number(j);
 
-    return status ? status : read_string(j, text, err);
-}
-
-tg_status tg_json_get_size(tg_json *j, size_t *size, tg_err *err)
-{
-    bool integer, fits;
-    tg_status status = expect(j, TG_JSON_NUMBER, err);
-
-    if (status || (status = pass_number(j, &integer, err)))
-        return status;
-    *size = 0;
-    fits = integer;
     for (size_t at = j->value; fits && at < j->at; at++)
-        fits = j->text[at] != '-' && tg_size_mul(size, *size, 10) &&
-               tg_size_add(size, *size, (size_t)(j->text[at] - '0'));
-    return fits ? TG_OK
-                : tg_json_fail(j, err, "expected an integer from 0 to %zu, got %.*s", SIZE_MAX,
-                               (int)tg_size_min(j->at - j->value, 40), (const char *)j->text + j->value);
+        fits = j->text[at] != '-' && tg_size_mul(&size, size, 10) &&
+               tg_size_add(&size, size, (size_t)(j->text[at] - '0'));
+    if (!fits)
+        (void)tg_json_fail(j, "expected an integer from 0 to %zu, got %.*s", SIZE_MAX,
+                           (int)tg_size_min(j->at - j->value, 40), (const char *)j->text + j->value);
+    return fits ? size : 0;
 }
 
-tg_status tg_json_get_number(tg_json *j, double *number, tg_err *err)
+double tg_json_get_number(tg_json *j)
 {
     char text[TG_DECIMAL_READ + 1];
     const char *end;
-    bool integer;
+    double number;
     size_t n;
-    tg_status status = expect(j, TG_JSON_NUMBER, err);
 
-    if (status || (status = pass_number(j, &integer, err)))
-        return status;
+    if (expect(j, TG_JSON_NUMBER))
+        pass_number(j);
     n = j->at - j->value;
     if (n >= sizeof text)
-        return tg_json_fail(j, err, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
+        (void)tg_json_fail(j, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
+    if (j->status)
+        return 0;
     memcpy(text, j->text + j->value, n);
     text[n] = '\0';
-    *number = tg_decimal_read(text, &end);
-    return isfinite(*number) ? TG_OK : tg_json_fail(j, err, "%s is beyond the range of a double", text);
+    number = tg_decimal_read(text, &end);
+    if (!isfinite(number))
+        (void)tg_json_fail(j, "%s is beyond the range of a double", text);
+    return isfinite(number) ? number : 0;
 }
 
-tg_status tg_json_get_bool(tg_json *j, bool *value, tg_err *err)
+bool tg_json_get_bool(tg_json *j)
 {
-    const tg_status status = expect(j, TG_JSON_BOOL, err);
+    const bool value = expect(j, TG_JSON_BOOL) && j->text[j->at] == 't';
 
-    if (status)
-        return status;
-    *value = j->text[j->at] == 't';
-    return pass_word(j, *value ? "true" : "false", err);
+    if (!j->status)
+        pass_word(j, value ? "true" : "false");
+    return value;
 }
 
 /* Pass a value, or enter it. */
-static tg_status pass_or_enter(tg_json *j, tg_json_kind kind, tg_err *err)
+static void pass_or_enter(tg_json *j, tg_json_kind kind)
 {
     bool unused;
     size_t n;
 
     switch (kind) {
     case TG_JSON_NULL:
-        return pass_word(j, "null", err);
+        pass_word(j, "null");
+        break;
     case TG_JSON_BOOL:
-        return tg_json_get_bool(j, &unused, err);
+        (void)tg_json_get_bool(j);
+        break;
     case TG_JSON_NUMBER:
-        return pass_number(j, &unused, err);
+        pass_number(j);
+        break;
     case TG_JSON_STRING:
-        return pass_string(j, &n, &unused, err);
+        pass_string(j, &n, &unused);
+        break;
     default:
-        return tg_json_enter(j, kind, err);
+        tg_json_enter(j, kind);
     }
 }
 
-tg_status tg_json_skip(tg_json *j, tg_err *err)
+void tg_json_skip(tg_json *j)
 {
     const size_t depth = j->depth;
     bool object[TG_JSON_DEPTH + 1], more;
-    tg_json_kind kind;
-    tg_status status;
 
     do {
-        if ((status = tg_json_peek(j, &kind, err)) || (status = pass_or_enter(j, kind, err)))
-            return status;
+        const tg_json_kind kind = tg_json_peek(j);
+
+        if (!j->status)
+            pass_or_enter(j, kind);
         if (kind == TG_JSON_ARRAY || kind == TG_JSON_OBJECT)
             object[j->depth] = kind == TG_JSON_OBJECT;
-        for (more = false; j->depth > depth && !more;) {
-            status = object[j->depth] ? next_key(j, NULL, &more, err) : tg_json_element(j, &more, err);
-            if (status)
-                return status;
-        }
-    } while (j->depth > depth);
-    return TG_OK;
+        for (more = false; j->depth > depth && !more && !j->status;)
+            more = object[j->depth] ? tg_json_key(j, NULL) : tg_json_element(j);
+    } while (j->depth > depth && !j->status);
 }
 
-tg_status tg_json_element_at(tg_json *j, size_t *at, bool *more, tg_err *err)
+bool tg_json_element_at(tg_json *j, size_t *at)
 {
-    tg_json_kind kind;
-    tg_status status = tg_json_element(j, more, err);
-
-    if (status || !*more || (status = tg_json_peek(j, &kind, err)))
-        return status;
+    if (!tg_json_element(j))
+        return false;
+    (void)tg_json_peek(j); /* white space */
     *at = j->at;
-    return tg_json_skip(j, err);
+    tg_json_skip(j);
+    return !j->status;
 }
 
-tg_status tg_json_end(tg_json *j, tg_err *err)
+void tg_json_end(tg_json *j)
 {
-    assert(j->depth == 0);
+    assert(j->status || j->depth == 0);
     pass_space(j);
-    return j->at == j->n ? TG_OK : unexpected(j, j->at, "the end of the text", err);
+    if (!j->status && j->at < j->n)
+        unexpected(j, j->at, "the end of the text");
 }
 
-tg_status tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at, tg_err *err)
+void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
 {
     tg_json_text key;
-    tg_json_kind kind;
-    bool more;
-    tg_status status = tg_json_enter(j, TG_JSON_OBJECT, err);
 
     memset(at, 0, n * sizeof *at);
-    while (!status && !(status = tg_json_key(j, &key, &more, err)) && more) {
+    tg_json_enter(j, TG_JSON_OBJECT);
+    while (tg_json_key(j, &key)) {
+        const tg_json_kind kind = tg_json_peek(j);
         size_t i = 0;
 
         while (i < n && !tg_json_is(key, names[i]))
             i++;
-        if ((status = tg_json_peek(j, &kind, err)))
-            return status;
         if (i < n && at[i] > 0)
-            return tg_json_fail(j, err, "\"%s\" occurs twice", names[i]);
+            (void)tg_json_fail(j, "\"%s\" occurs twice", names[i]);
         if (i < n && kind != TG_JSON_NULL)
             at[i] = j->at;
-        status = tg_json_skip(j, err);
+        tg_json_skip(j);
     }
-    return status;
 }
 
 /* ---- writing */

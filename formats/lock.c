@@ -58,18 +58,6 @@ static void write_holder(int fd)
         (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
-static bool is_writable(int fd)
-{
-    return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
-}
-
-/* Remove a lock file that we have locked but may not write, usually another user's, so that we can make our
- * own.  False: we may write it, or cannot remove it. */
-static bool remove_foreign(const tg_lock *lock)
-{
-    return !is_writable(lock->fd) && unlink(lock->path) == 0;
-}
-
 /* A lock file that this process has made goes with it. */
 static tg_status lock_fails(tg_lock *lock, bool made, const char *what, tg_err *err)
 {
@@ -127,7 +115,8 @@ static tg_status take(tg_lock *lock, tg_err *err)
                 return lock_fails(lock, made, "lock", err);
         if ((current = is_current(lock)) < 0)
             return lock_fails(lock, made, "examine", err);
-        if (current && remove_foreign(lock))
+        /* one that we may not write, usually another user's, makes place for our own if it can be removed */
+        if (current && (fcntl(lock->fd, F_GETFL) & O_ACCMODE) == O_RDONLY && unlink(lock->path) == 0)
             current = 0;
         if (!current)
             close(lock->fd);

@@ -131,29 +131,17 @@ static tg_status parse_dtype(parser *in, tg_array *a, tg_err *err)
 
 static tg_status parse_shape(parser *in, tg_array *a, tg_err *err)
 {
-    bool comma = true;
+    bool comma = true, good = take(in, '(');
 
-    if (!take(in, '('))
-        goto fail;
-    for (a->ndim = 0; !take(in, ')'); a->ndim++) {
+    for (a->ndim = 0; good && !take(in, ')'); a->ndim++) {
         if (a->ndim == TG_DIMS_MAX)
             return tg_fail(err, TG_EDATA, "the shape has more than %d dimensions", TG_DIMS_MAX);
-        if (!comma || !take_number(in, &a->shape[a->ndim]))
-            goto fail;
-        comma = take(in, ',');
+        good = comma && take_number(in, &a->shape[a->ndim]);
+        comma = good && take(in, ',');
     }
-    if (a->ndim != 1 || comma) /* (3) is not a tuple */
+    if (good && (a->ndim != 1 || comma)) /* (3) is not a tuple */
         return TG_OK;
-fail:
     return tg_fail(err, TG_EDATA, "cannot parse 'shape' in the .npy header");
-}
-
-static tg_status parse_order(parser *in, bool *fortran, tg_err *err)
-{
-    *fortran = take_word(in, "True");
-    if (!*fortran && !take_word(in, "False"))
-        return tg_fail(err, TG_EDATA, "cannot parse 'fortran_order' in the .npy header");
-    return TG_OK;
 }
 
 /* The dictionary, with its three keys in any order. */
@@ -178,11 +166,11 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
             return tg_fail(err, TG_EDATA, "the .npy header has %s key '%s'",
                            k == 3 ? "an unknown" : "a duplicate", key);
         seen |= 1u << k;
-        status = k == 0   ? parse_dtype(in, a, err)
-                 : k == 1 ? parse_order(in, fortran, err)
-                          : parse_shape(in, a, err);
+        status = k == 0 ? parse_dtype(in, a, err) : k == 2 ? parse_shape(in, a, err) : TG_OK;
         if (status)
             return status;
+        if (k == 1 && !(*fortran = take_word(in, "True")) && !take_word(in, "False"))
+            return tg_fail(err, TG_EDATA, "cannot parse 'fortran_order' in the .npy header");
         comma = take(in, ',');
     }
     for (unsigned k = 0; k < 3; k++)

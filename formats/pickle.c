@@ -8,296 +8,240 @@
 #include "lib/base/utf8.h"
 
 /* What an opcode does; its operand is h->operand. */
-typedef tg_status operation(tg_pickle_heap *h, tg_err *err);
+typedef void operation(tg_pickle_heap *h);
 
 /* ---- values */
 
-static tg_status run_none(tg_pickle_heap *h, tg_err *err)
+static void run_none(tg_pickle_heap *h)
 {
-    return tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_NONE}, err);
+    tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_NONE});
 }
 
-static tg_status run_bool(tg_pickle_heap *h, tg_err *err)
+static void run_bool(tg_pickle_heap *h)
 {
-    return tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_BOOL, .of.truth = h->operand != 0},
-                                err);
+    tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_BOOL, .of.truth = h->operand != 0});
 }
 
-static tg_status push_int(tg_pickle_heap *h, int64_t integer, tg_err *err)
+static void push_int(tg_pickle_heap *h, int64_t integer)
 {
-    return tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_INT, .of.integer = integer}, err);
+    tg_pickle_push_value(h, (tg_pickle_value){.kind = TG_PICKLE_INT, .of.integer = integer});
 }
 
-static tg_status run_unsigned(tg_pickle_heap *h, tg_err *err)
+static void run_unsigned(tg_pickle_heap *h)
 {
+    push_int(h, (int64_t)tg_pickle_take_number(h, h->operand));
+}
+
+static void run_int4(tg_pickle_heap *h)
+{
+    push_int(h, (int32_t)(uint32_t)tg_pickle_take_number(h, 4));
+}
+
+static void run_long1(tg_pickle_heap *h)
+{
+    const size_t n = (size_t)tg_pickle_take_number(h, 1);
     uint64_t number;
-    const tg_status status = tg_pickle_take_number(h, &number, h->operand, err);
 
-    return status ? status : push_int(h, (int64_t)number, err);
-}
-
-static tg_status run_int4(tg_pickle_heap *h, tg_err *err)
-{
-    uint64_t number;
-    const tg_status status = tg_pickle_take_number(h, &number, 4, err);
-
-    return status ? status : push_int(h, (int32_t)(uint32_t)number, err);
-}
-
-static tg_status run_long1(tg_pickle_heap *h, tg_err *err)
-{
-    uint64_t n, number;
-    tg_status status = tg_pickle_take_number(h, &n, 1, err);
-
-    if (status)
-        return status;
-    if (n > 8)
-        return tg_pickle_fail(h, err, "an integer of %u bytes, more than 8", (unsigned)n);
-    if ((status = tg_pickle_take_number(h, &number, (size_t)n, err)))
-        return status;
+    if (n > 8) {
+        tg_pickle_fail(h, "an integer of %u bytes, more than 8", (unsigned)n);
+        return;
+    }
+    number = tg_pickle_take_number(h, n);
     if (n > 0 && n < 8 && number >> (8 * n - 1) != 0)
         number |= UINT64_MAX << 8 * n;
-    return push_int(h, (int64_t)number, err);
+    push_int(h, (int64_t)number);
 }
 
-static tg_status run_float(tg_pickle_heap *h, tg_err *err)
+static void run_float(tg_pickle_heap *h)
 {
-    const unsigned char *bytes;
-    const tg_status status = tg_pickle_take(h, &bytes, 8, err);
+    const unsigned char *const bytes = tg_pickle_take(h, 8);
     tg_pickle_value value = {.kind = TG_PICKLE_FLOAT};
     uint64_t bits = 0;
 
-    if (status)
-        return status;
-    for (size_t i = 0; i < 8; i++) /* big-endian, the only such number */
+    for (size_t i = 0; bytes && i < 8; i++) /* big-endian, the only such number */
         bits = bits << 8 | bytes[i];
     memcpy(&value.of.real, &bits, sizeof bits);
-    return tg_pickle_push_value(h, value, err);
+    tg_pickle_push_value(h, value);
 }
 
-static tg_status run_text(tg_pickle_heap *h, tg_err *err)
+static void run_text(tg_pickle_heap *h)
 {
-    const unsigned char *text;
-    uint64_t n;
+    const uint64_t n = tg_pickle_take_number(h, h->operand);
+    const unsigned char *const text = tg_pickle_take(h, n);
     uint32_t code;
-    tg_status status = tg_pickle_take_number(h, &n, h->operand, err);
 
-    if (status || (status = tg_pickle_take(h, &text, n, err)))
-        return status;
-    for (size_t at = 0, step; at < n; at += step) {
+    for (size_t at = 0, step = 1; text && at < n && step > 0; at += step) {
         step = text[at] < 0x80 ? 1 : tg_utf8_decode(&code, text + at, (size_t)n - at);
         if (step == 0)
-            return tg_pickle_fail(h, err, "a string is not UTF-8");
+            tg_pickle_fail(h, "a string is not UTF-8");
     }
-    return tg_pickle_push_value(
-        h, (tg_pickle_value){.kind = TG_PICKLE_TEXT, .n = (uint32_t)n, .of.text = (const char *)text}, err);
+    tg_pickle_push_value(
+        h, (tg_pickle_value){.kind = TG_PICKLE_TEXT, .n = (uint32_t)n, .of.text = (const char *)text});
 }
 
 /* ---- containers */
 
-static tg_status run_empty(tg_pickle_heap *h, tg_err *err)
+static void run_empty(tg_pickle_heap *h)
 {
-    return tg_pickle_pack(h, (tg_pickle_kind)h->operand, h->stack.n, err);
+    tg_pickle_pack(h, (tg_pickle_kind)h->operand, h->stack.n);
 }
 
-static tg_status run_short_tuple(tg_pickle_heap *h, tg_err *err)
+static void run_short_tuple(tg_pickle_heap *h)
 {
-    const size_t n = h->operand;
-    const tg_status status = tg_pickle_need(h, n, err);
-
-    return status ? status : tg_pickle_pack(h, TG_PICKLE_TUPLE, h->stack.n - n, err);
+    if (tg_pickle_need(h, h->operand))
+        tg_pickle_pack(h, TG_PICKLE_TUPLE, h->stack.n - h->operand);
 }
 
-static tg_status run_pack(tg_pickle_heap *h, tg_err *err)
+static void run_pack(tg_pickle_heap *h)
 {
     const tg_pickle_kind kind = (tg_pickle_kind)h->operand;
-    size_t from;
-    tg_status status = tg_pickle_pop_mark(h, &from, err);
+    const size_t from = tg_pickle_pop_mark(h);
 
-    if (status)
-        return status;
     if (kind == TG_PICKLE_DICT && (h->stack.n - from) % 2 != 0)
-        return tg_pickle_fail(h, err, "a key without a value");
-    return tg_pickle_pack(h, kind, from, err);
+        tg_pickle_fail(h, "a key without a value");
+    tg_pickle_pack(h, kind, from);
 }
 
 /* APPEND and SETITEM. */
-static tg_status run_extend_one(tg_pickle_heap *h, tg_err *err)
+static void run_extend_one(tg_pickle_heap *h)
 {
     const tg_pickle_kind kind = (tg_pickle_kind)h->operand;
     const size_t n = kind == TG_PICKLE_DICT ? 2 : 1;
-    const tg_status status = tg_pickle_need(h, n + 1, err);
 
-    return status ? status : tg_pickle_extend(h, kind, h->stack.n - n, err);
+    if (tg_pickle_need(h, n + 1))
+        tg_pickle_extend(h, kind, h->stack.n - n);
 }
 
 /* APPENDS and SETITEMS. */
-static tg_status run_extend(tg_pickle_heap *h, tg_err *err)
+static void run_extend(tg_pickle_heap *h)
 {
-    const tg_pickle_kind kind = (tg_pickle_kind)h->operand;
-    size_t from, below;
-    tg_status status = tg_pickle_pop_mark(h, &from, err);
+    const size_t from = tg_pickle_pop_mark(h);
+    const size_t below = h->marks.n > 0 ? h->marks.at[h->marks.n - 1] : 0;
 
-    if (status)
-        return status;
-    below = h->marks.n > 0 ? h->marks.at[h->marks.n - 1] : 0;
     if (from == below)
-        return tg_pickle_fail(h, err, "nothing below the mark to add to");
-    return tg_pickle_extend(h, kind, from, err);
+        tg_pickle_fail(h, "nothing below the mark to add to");
+    if (!h->status)
+        tg_pickle_extend(h, (tg_pickle_kind)h->operand, from);
 }
 
 /* ---- the stack and the memo */
 
-static tg_status run_mark(tg_pickle_heap *h, tg_err *err)
+static void run_mark(tg_pickle_heap *h)
 {
-    return tg_pickle_words_add(h, &h->marks, (uint32_t)h->stack.n, err);
+    tg_pickle_words_add(h, &h->marks, (uint32_t)h->stack.n);
 }
 
-static tg_status run_pop(tg_pickle_heap *h, tg_err *err)
+static void run_pop(tg_pickle_heap *h)
 {
-    const tg_status status = tg_pickle_need(h, 1, err);
-
-    h->stack.n -= !status;
-    return status;
+    h->stack.n -= tg_pickle_need(h, 1);
 }
 
-static tg_status run_pop_mark(tg_pickle_heap *h, tg_err *err)
+static void run_pop_mark(tg_pickle_heap *h)
 {
-    size_t from;
-    const tg_status status = tg_pickle_pop_mark(h, &from, err);
-
-    if (!status)
-        h->stack.n = from;
-    return status;
+    h->stack.n = tg_pickle_pop_mark(h);
 }
 
-static tg_status run_dup(tg_pickle_heap *h, tg_err *err)
+static void run_dup(tg_pickle_heap *h)
 {
-    const tg_status status = tg_pickle_need(h, 1, err);
-
-    return status ? status : tg_pickle_push(h, tg_pickle_top(h), err);
+    if (tg_pickle_need(h, 1))
+        tg_pickle_push(h, tg_pickle_top(h));
 }
 
 /* Remember the last value under a number. */
-static tg_status put_memo(tg_pickle_heap *h, uint64_t number, tg_err *err)
+static void put_memo(tg_pickle_heap *h, uint64_t number)
 {
-    tg_status status = tg_pickle_need(h, 1, err);
-
-    if (!status && number >= TG_PICKLE_VALUES)
-        return tg_pickle_fail(h, err, "memo %llu, expected a number below %zu", (unsigned long long)number,
-                              TG_PICKLE_VALUES);
-    while (!status && h->memo.n <= number)
-        status = tg_pickle_words_add(h, &h->memo, TG_PICKLE_NOTHING, err);
-    if (!status)
+    if (tg_pickle_need(h, 1) && number >= TG_PICKLE_VALUES)
+        tg_pickle_fail(h, "memo %llu, expected a number below %zu", (unsigned long long)number,
+                       TG_PICKLE_VALUES);
+    while (!h->status && h->memo.n <= number)
+        tg_pickle_words_add(h, &h->memo, TG_PICKLE_NOTHING);
+    if (!h->status)
         h->memo.at[number] = tg_pickle_top(h);
-    return status;
 }
 
-static tg_status run_put(tg_pickle_heap *h, tg_err *err)
+static void run_put(tg_pickle_heap *h)
 {
-    uint64_t number;
-    const tg_status status = tg_pickle_take_number(h, &number, h->operand, err);
-
-    return status ? status : put_memo(h, number, err);
+    put_memo(h, tg_pickle_take_number(h, h->operand));
 }
 
-static tg_status run_memoize(tg_pickle_heap *h, tg_err *err)
+static void run_memoize(tg_pickle_heap *h)
 {
-    return put_memo(h, h->memo.n, err);
+    put_memo(h, h->memo.n);
 }
 
-static tg_status run_get(tg_pickle_heap *h, tg_err *err)
+static void run_get(tg_pickle_heap *h)
 {
-    uint64_t number;
-    const tg_status status = tg_pickle_take_number(h, &number, h->operand, err);
+    const uint64_t number = tg_pickle_take_number(h, h->operand);
 
-    if (status)
-        return status;
     if (number >= h->memo.n || h->memo.at[number] == TG_PICKLE_NOTHING)
-        return tg_pickle_fail(h, err, "nothing is memo %llu", (unsigned long long)number);
-    return tg_pickle_push(h, h->memo.at[number], err);
+        tg_pickle_fail(h, "nothing is memo %llu", (unsigned long long)number);
+    else
+        tg_pickle_push(h, h->memo.at[number]);
 }
 
 /* ---- names and calls */
 
-static tg_status run_global(tg_pickle_heap *h, tg_err *err)
+static void run_global(tg_pickle_heap *h)
 {
-    const char *module, *name;
     size_t module_n, name_n;
-    uint32_t at;
-    tg_status status;
+    const char *const module = tg_pickle_take_line(h, &module_n), *const name =
+                                                                      tg_pickle_take_line(h, &name_n);
 
-    if ((status = tg_pickle_take_line(h, &module, &module_n, err)) ||
-        (status = tg_pickle_take_line(h, &name, &name_n, err)) ||
-        (status = tg_pickle_global(h, &at, module, module_n, name, name_n, err)))
-        return status;
-    return tg_pickle_push(h, at, err);
+    if (!h->status)
+        tg_pickle_push(h, tg_pickle_global(h, module, module_n, name, name_n));
 }
 
-static tg_status run_stack_global(tg_pickle_heap *h, tg_err *err)
+static void run_stack_global(tg_pickle_heap *h)
 {
-    tg_status status = tg_pickle_need(h, 2, err);
     const tg_pickle_value *module, *name;
-    uint32_t at;
 
-    if (status)
-        return status;
+    if (!tg_pickle_need(h, 2))
+        return;
     name = &h->value[tg_pickle_pop(h)];
     module = &h->value[tg_pickle_pop(h)];
     if (name->kind != TG_PICKLE_TEXT || module->kind != TG_PICKLE_TEXT)
-        return tg_pickle_fail(h, err, "a name that is not a string");
-    status = tg_pickle_global(h, &at, module->of.text, module->n, name->of.text, name->n, err);
-    return status ? status : tg_pickle_push(h, at, err);
+        tg_pickle_fail(h, "a name that is not a string");
+    else
+        tg_pickle_push(h, tg_pickle_global(h, module->of.text, module->n, name->of.text, name->n));
 }
 
-static tg_status run_reduce(tg_pickle_heap *h, tg_err *err)
+static void run_reduce(tg_pickle_heap *h)
 {
-    tg_status status = tg_pickle_need(h, 2, err);
-    uint32_t arguments, result;
+    uint32_t arguments;
 
-    if (status)
-        return status;
+    if (!tg_pickle_need(h, 2))
+        return;
     arguments = tg_pickle_pop(h);
-    if ((status = tg_pickle_call(h, &result, tg_pickle_pop(h), arguments, err)))
-        return status;
-    return tg_pickle_push(h, result, err);
+    tg_pickle_push(h, tg_pickle_call(h, tg_pickle_pop(h), arguments));
 }
 
-static tg_status run_persistent(tg_pickle_heap *h, tg_err *err)
+static void run_persistent(tg_pickle_heap *h)
 {
-    tg_status status = tg_pickle_need(h, 1, err);
-    uint32_t result;
-
-    if (status || (status = tg_pickle_persistent(h, &result, tg_pickle_pop(h), err)))
-        return status;
-    return tg_pickle_push(h, result, err);
+    if (tg_pickle_need(h, 1))
+        tg_pickle_push(h, tg_pickle_persistent(h, tg_pickle_pop(h)));
 }
 
 /* Attributes: of an OrderedDict only, as in every state_dict(), and they are dropped. */
-static tg_status run_build(tg_pickle_heap *h, tg_err *err)
+static void run_build(tg_pickle_heap *h)
 {
-    const tg_status status = tg_pickle_need(h, 2, err);
+    tg_pickle_kind kind;
 
-    if (status)
-        return status;
+    if (!tg_pickle_need(h, 2))
+        return;
     h->stack.n--;
-    if (h->value[tg_pickle_top(h)].kind != TG_PICKLE_DICT)
-        return tg_pickle_fail(h, err, "the pickle sets attributes of %s: refused",
-                              tg_pickle_kind_text(h->value[tg_pickle_top(h)].kind));
-    return TG_OK;
+    kind = h->value[tg_pickle_top(h)].kind;
+    if (kind != TG_PICKLE_DICT)
+        tg_pickle_fail(h, "the pickle sets attributes of %s: refused", tg_pickle_kind_text(kind));
 }
 
 /* ---- the table */
 
-static tg_status run_frame(tg_pickle_heap *h, tg_err *err)
+static void run_frame(tg_pickle_heap *h)
 {
-    uint64_t n;
-    const tg_status status = tg_pickle_take_number(h, &n, 8, err);
+    const uint64_t n = tg_pickle_take_number(h, 8);
 
-    if (!status && n > h->n - h->at)
-        return tg_pickle_fail(h, err, "truncated: a frame of %llu bytes, got %zu", (unsigned long long)n,
-                              h->n - h->at);
-    return status;
+    if (n > h->n - h->at)
+        tg_pickle_fail(h, "truncated: a frame of %llu bytes, got %zu", (unsigned long long)n, h->n - h->at);
 }
 
 /* Opcodes by their names in pickletools; those without a function are refused. */
@@ -308,7 +252,7 @@ static const struct {
 } opcodes[256] = {
     ['('] = {"MARK", run_mark, 0},
     [')'] = {"EMPTY_TUPLE", run_empty, TG_PICKLE_TUPLE},
-    ['.'] = {"STOP", NULL, 0}, /* handled before */
+    ['.'] = {"STOP", NULL, 0}, /* the end */
     ['0'] = {"POP", run_pop, 0},
     ['1'] = {"POP_MARK", run_pop_mark, 0},
     ['2'] = {"DUP", run_dup, 0},
@@ -376,57 +320,42 @@ static const struct {
     [0x98] = {"READONLY_BUFFER", NULL, 0},
 };
 
-static tg_status begin(tg_pickle_heap *h, tg_err *err)
+static void run(tg_pickle_heap *h)
 {
+    size_t code = 0;
+
     if (h->n > TG_PICKLE_BYTES)
-        return tg_pickle_fail(h, err, "%zu bytes, expected at most %zu", h->n, TG_PICKLE_BYTES);
-    if (h->n < 2 || h->bytes[0] != 0x80 || h->bytes[1] < 2 || h->bytes[1] > 5)
-        return tg_pickle_fail(h, err, "not a pickle of protocol 2 to 5");
-    h->at = 2;
-    return TG_OK;
-}
-
-static tg_status step(tg_pickle_heap *h, unsigned char code, tg_err *err)
-{
-    h->operand = opcodes[code].operand;
-    if (opcodes[code].run)
-        return opcodes[code].run(h, err);
-    if (opcodes[code].name)
-        return tg_pickle_fail(h, err, "the pickle uses the opcode %s: refused", opcodes[code].name);
-    return tg_pickle_fail(h, err, "0x%02X is no opcode", code);
-}
-
-static tg_status run(tg_pickle_heap *h, tg_err *err)
-{
-    tg_status status = begin(h, err);
-    const unsigned char *code = NULL;
-
-    while (!status) {
+        tg_pickle_fail(h, "%zu bytes, expected at most %zu", h->n, TG_PICKLE_BYTES);
+    else if (h->n < 2 || h->bytes[0] != 0x80 || h->bytes[1] < 2 || h->bytes[1] > 5)
+        tg_pickle_fail(h, "not a pickle of protocol 2 to 5");
+    for (h->at = 2; !h->status && code != '.';) {
         h->opcode = h->at;
-        if ((status = tg_pickle_take(h, &code, 1, err)) || *code == '.')
-            break;
-        status = step(h, *code, err);
+        code = (size_t)tg_pickle_take_number(h, 1);
+        h->operand = opcodes[code].operand;
+        if (opcodes[code].run)
+            opcodes[code].run(h);
+        else if (!opcodes[code].name)
+            tg_pickle_fail(h, "0x%02zX is no opcode", code);
+        else if (code != '.')
+            tg_pickle_fail(h, "the pickle uses the opcode %s: refused", opcodes[code].name);
     }
-    if (status)
-        return status;
-    if (h->at < h->n)
-        return tg_pickle_fail(h, err, "%zu bytes follow the end", h->n - h->at);
+    if (!h->status && h->at < h->n)
+        tg_pickle_fail(h, "%zu bytes follow the end", h->n - h->at);
     if (h->stack.n != 1 || h->marks.n > 0)
-        return tg_pickle_fail(h, err, "ends with %zu values and %zu marks on the stack, expected one value",
-                              h->stack.n, h->marks.n);
-    return TG_OK;
+        tg_pickle_fail(h, "ends with %zu values and %zu marks on the stack, expected one value", h->stack.n,
+                       h->marks.n);
 }
 
 tg_status tg_pickle_read(tg_pickle *p, const void *bytes, size_t n, tg_err *err)
 {
-    tg_pickle_heap h = {.bytes = bytes, .n = n};
-    tg_status status = run(&h, err);
+    tg_pickle_heap h = {.err = err, .bytes = bytes, .n = n};
 
     *p = (tg_pickle){0};
-    if (!status) {
+    run(&h);
+    if (!h.status) {
         p->root = tg_pickle_top(&h);
-        status = tg_pickle_settle(p, &h, err);
+        tg_pickle_settle(p, &h);
     }
     tg_pickle_heap_free(&h);
-    return status;
+    return h.status;
 }

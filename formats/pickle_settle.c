@@ -16,10 +16,6 @@ typedef struct frame {
     uint32_t value, next; /* next: the number of the item to visit */
 } frame;
 
-struct key {
-    const tg_pickle_value *value;
-};
-
 typedef struct walk {
     tg_pickle_heap *h;
     tg_pickle *p;
@@ -28,22 +24,17 @@ typedef struct walk {
     uint32_t *steps;       /* [values] that a walk of it takes, cut off at steps_max + 1 */
     uint32_t steps_max;
     size_t keys_capacity;
-    struct key *sorted; /* [keys_capacity] of a dict */
+    const tg_pickle_value **sorted; /* [keys_capacity] the keys of a dict */
     frame path[TG_PICKLE_DEPTH];
     size_t depth;
 } walk;
-
-static bool holds_items(const tg_pickle_value *v)
-{
-    return v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT;
-}
 
 /* ---- keys */
 
 static int compare_keys(const void *a, const void *b)
 {
-    const tg_pickle_value *const x = ((const struct key *)a)->value, *const y =
-                                                                         ((const struct key *)b)->value;
+    const tg_pickle_value *const x = *(const tg_pickle_value *const *)a;
+    const tg_pickle_value *const y = *(const tg_pickle_value *const *)b;
     int order;
 
     if (x->kind != y->kind)
@@ -54,24 +45,18 @@ static int compare_keys(const void *a, const void *b)
     return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-static tg_status duplicate(walk *w, const tg_pickle_value *key, tg_err *err)
-{
-    char text[TG_SHOWN_MAX];
-
-    if (key->kind == TG_PICKLE_INT)
-        return tg_pickle_fail(w->h, err, "a dict has the key %lld twice", (long long)key->of.integer);
-    return tg_pickle_fail(w->h, err, "a dict has the key \"%s\" twice", tg_shown(text, key->of.text, key->n));
-}
-
-static tg_status check_keys(walk *w, const tg_pickle_value *dict, tg_err *err)
+static void check_keys(walk *w, const tg_pickle_value *dict)
 {
     const size_t n = dict->n / 2;
+    char text[TG_SHOWN_MAX];
 
     if (n > w->keys_capacity) {
-        struct key *const sorted = realloc(w->sorted, n * sizeof *sorted);
+        const tg_pickle_value **const sorted = realloc(w->sorted, n * sizeof *sorted);
 
-        if (!sorted)
-            return tg_fail_memory(err, n * sizeof *sorted, "the keys of a dict");
+        if (!sorted) {
+            w->h->status = tg_fail_memory(w->h->err, n * sizeof *sorted, "the keys of a dict");
+            return;
+        }
         w->sorted = sorted;
         w->keys_capacity = n;
     }
@@ -79,71 +64,78 @@ static tg_status check_keys(walk *w, const tg_pickle_value *dict, tg_err *err)
         const tg_pickle_value *const key = &w->h->value[w->p->item[dict->of.first + 2 * i]];
 
         if (key->kind != TG_PICKLE_TEXT && key->kind != TG_PICKLE_INT)
-            return tg_pickle_fail(w->h, err, "a dict's key: expected a string or an integer, got %s",
-                                  tg_pickle_kind_text(key->kind));
-        w->sorted[i].value = key;
+            tg_pickle_fail(w->h, "a dict's key: expected a string or an integer, got %s",
+                           tg_pickle_kind_text(key->kind));
+        w->sorted[i] = key;
     }
+    if (w->h->status)
+        return;
     if (n > 1)
         qsort(w->sorted, n, sizeof *w->sorted, compare_keys);
-    for (size_t i = 1; i < n; i++)
-        if (compare_keys(&w->sorted[i - 1], &w->sorted[i]) == 0)
-            return duplicate(w, w->sorted[i].value, err);
-    return TG_OK;
+    for (size_t i = 1; i < n; i++) {
+        const tg_pickle_value *const key = w->sorted[i];
+
+        if (compare_keys(&w->sorted[i - 1], &w->sorted[i]) != 0)
+            continue;
+        if (key->kind == TG_PICKLE_INT)
+            tg_pickle_fail(w->h, "a dict has the key %lld twice", (long long)key->of.integer);
+        else
+            tg_pickle_fail(w->h, "a dict has the key \"%s\" twice", tg_shown(text, key->of.text, key->n));
+    }
 }
 
 /* ---- values */
 
 /* Begin to visit a container: give its items their places. */
-static tg_status enter(walk *w, uint32_t at, tg_err *err)
+static void enter(walk *w, uint32_t at)
 {
     tg_pickle_value *const v = &w->h->value[at];
     uint32_t link = v->n > 0 ? v->of.links.first : TG_PICKLE_NOTHING;
 
-    if (w->depth == TG_PICKLE_DEPTH)
-        return tg_pickle_fail(w->h, err, "more than %d levels of lists, tuples and dicts", TG_PICKLE_DEPTH);
+    if (w->depth == TG_PICKLE_DEPTH) {
+        tg_pickle_fail(w->h, "more than %d levels of lists, tuples and dicts", TG_PICKLE_DEPTH);
+        return;
+    }
     w->levels[at] = OPEN;
     w->steps[at] = 1;
     w->path[w->depth++] = (frame){at, 0};
     v->of.first = (uint32_t)w->items;
     for (; link != TG_PICKLE_NOTHING; link = w->h->link[link].next)
         w->p->item[w->items++] = w->h->link[link].value;
-    return v->kind == TG_PICKLE_DICT ? check_keys(w, v, err) : TG_OK;
+    if (v->kind == TG_PICKLE_DICT)
+        check_keys(w, v);
 }
 
-static tg_status visit(walk *w, uint32_t at, tg_err *err)
+static void visit(walk *w, uint32_t at)
 {
     const tg_pickle_value *const v = &w->h->value[at];
 
-    if (w->levels[at] == OPEN)
-        return tg_pickle_fail(w->h, err, "%s contains itself", tg_pickle_kind_text(v->kind));
-    if (w->levels[at] > 0) {
+    if (w->levels[at] == OPEN) {
+        tg_pickle_fail(w->h, "%s contains itself", tg_pickle_kind_text(v->kind));
+    } else if (w->levels[at] > 0) {
         if (w->depth + w->levels[at] - 1 > TG_PICKLE_DEPTH)
-            return tg_pickle_fail(w->h, err, "more than %d levels of lists, tuples and dicts",
-                                  TG_PICKLE_DEPTH);
-        return TG_OK;
+            tg_pickle_fail(w->h, "more than %d levels of lists, tuples and dicts", TG_PICKLE_DEPTH);
+    } else if (v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT) {
+        enter(w, at);
+    } else if (v->kind == TG_PICKLE_GLOBAL || v->kind == TG_PICKLE_STORAGE) {
+        tg_pickle_fail(w->h, "%s where a value is expected", tg_pickle_kind_text(v->kind));
+    } else {
+        w->levels[at] = 1;
+        w->steps[at] = 1;
     }
-    if (holds_items(v))
-        return enter(w, at, err);
-    if (v->kind == TG_PICKLE_GLOBAL || v->kind == TG_PICKLE_STORAGE)
-        return tg_pickle_fail(w->h, err, "%s where a value is expected", tg_pickle_kind_text(v->kind));
-    w->levels[at] = 1;
-    w->steps[at] = 1;
-    return TG_OK;
 }
 
 /* A value has been visited: count it in its parent. */
-static tg_status add_to_parent(walk *w, uint32_t at, tg_err *err)
+static void add_to_parent(walk *w, uint32_t at)
 {
     uint32_t parent;
 
     if (w->depth == 0)
-        return TG_OK;
+        return;
     parent = w->path[w->depth - 1].value;
     if (w->steps[at] > w->steps_max - w->steps[parent])
-        return tg_pickle_fail(w->h, err, "values are repeated so often that there are more than %u",
-                              w->steps_max);
+        tg_pickle_fail(w->h, "values are repeated so often that there are more than %u", w->steps_max);
     w->steps[parent] += w->steps[at];
-    return TG_OK;
 }
 
 /* The number of levels of a container whose items have been visited. */
@@ -159,11 +151,10 @@ static unsigned char count_levels(const walk *w, const tg_pickle_value *v)
     return (unsigned char)(levels + 1);
 }
 
-static tg_status visit_all(walk *w, tg_err *err)
+static void visit_all(walk *w)
 {
-    tg_status status = visit(w, w->p->root, err);
-
-    while (!status && w->depth > 0) {
+    visit(w, w->p->root);
+    while (!w->h->status && w->depth > 0) {
         frame *const f = &w->path[w->depth - 1];
         const tg_pickle_value *const v = &w->h->value[f->value];
 
@@ -171,35 +162,33 @@ static tg_status visit_all(walk *w, tg_err *err)
             const uint32_t item = w->p->item[v->of.first + f->next++];
             const size_t depth = w->depth;
 
-            status = visit(w, item, err);
-            if (!status && w->depth == depth)
-                status = add_to_parent(w, item, err);
+            visit(w, item);
+            if (!w->h->status && w->depth == depth)
+                add_to_parent(w, item);
         } else {
             const uint32_t done = f->value;
 
             w->levels[done] = count_levels(w, v);
             w->depth--;
-            status = add_to_parent(w, done, err);
+            add_to_parent(w, done);
         }
     }
-    return status;
 }
 
-tg_status tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h, tg_err *err)
+void tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h)
 {
     walk w = {.h = h, .p = p, .steps_max = (uint32_t)(8 * h->n + 64)};
     const size_t bytes = h->values * (sizeof *w.levels + sizeof *w.steps) + h->links * sizeof *p->item;
-    tg_status status = TG_OK;
 
     _Static_assert(8 * TG_PICKLE_BYTES + 64 < UINT32_MAX, "steps fit");
     w.levels = calloc(h->values, sizeof *w.levels);
     w.steps = calloc(h->values, sizeof *w.steps);
     p->item = calloc(h->links + 1, sizeof *p->item);
     if (!w.levels || !w.steps || !p->item)
-        status = tg_fail_memory(err, bytes, "the values of a pickle");
-    if (!status)
-        status = visit_all(&w, err);
-    if (!status) {
+        h->status = tg_fail_memory(h->err, bytes, "the values of a pickle");
+    else
+        visit_all(&w);
+    if (!h->status) {
         p->value = h->value;
         p->tensor = h->tensor;
         p->tensors = h->tensors;
@@ -211,7 +200,6 @@ tg_status tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h, tg_err *err)
     free(w.levels);
     free(w.steps);
     free(w.sorted);
-    return status;
 }
 
 /* ---- reading the tree */

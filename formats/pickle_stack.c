@@ -5,52 +5,52 @@
 
 /* ---- bytes */
 
-tg_status tg_pickle_take(tg_pickle_heap *h, const unsigned char **bytes, uint64_t n, tg_err *err)
+const unsigned char *tg_pickle_take(tg_pickle_heap *h, uint64_t n)
 {
-    *bytes = h->bytes + h->at;
+    const unsigned char *const bytes = h->bytes + h->at;
+
     if (n > h->n - h->at)
-        return tg_pickle_fail(h, err, "truncated: expected %llu more bytes, got %zu", (unsigned long long)n,
-                              h->n - h->at);
+        tg_pickle_fail(h, "truncated: expected %llu more bytes, got %zu", (unsigned long long)n,
+                       h->n - h->at);
+    if (h->status)
+        return NULL;
     h->at += (size_t)n;
-    return TG_OK;
+    return bytes;
 }
 
-tg_status tg_pickle_take_number(tg_pickle_heap *h, uint64_t *number, size_t width, tg_err *err)
+uint64_t tg_pickle_take_number(tg_pickle_heap *h, size_t width)
 {
-    const unsigned char *bytes;
-    const tg_status status = tg_pickle_take(h, &bytes, width, err);
+    const unsigned char *const bytes = tg_pickle_take(h, width);
+    uint64_t number = 0;
 
-    *number = 0;
-    for (size_t i = width; !status && i-- > 0;)
-        *number = *number << 8 | bytes[i];
-    return status;
+    for (size_t i = width; bytes && i-- > 0;)
+        number = number << 8 | bytes[i];
+    return number;
 }
 
-tg_status tg_pickle_take_line(tg_pickle_heap *h, const char **line, size_t *n, tg_err *err)
+const char *tg_pickle_take_line(tg_pickle_heap *h, size_t *n)
 {
     const unsigned char *const begin = h->bytes + h->at, *const end = memchr(begin, '\n', h->n - h->at);
 
-    *line = (const char *)begin;
     *n = end ? (size_t)(end - begin) : 0;
     if (!end)
-        return tg_pickle_fail(h, err, "truncated: a name does not end");
+        tg_pickle_fail(h, "truncated: a name does not end");
+    if (h->status)
+        return NULL;
     h->at += *n + 1;
-    return TG_OK;
+    return (const char *)begin;
 }
 
 /* ---- the stack */
 
-tg_status tg_pickle_push(tg_pickle_heap *h, uint32_t at, tg_err *err)
+void tg_pickle_push(tg_pickle_heap *h, uint32_t at)
 {
-    return tg_pickle_words_add(h, &h->stack, at, err);
+    tg_pickle_words_add(h, &h->stack, at);
 }
 
-tg_status tg_pickle_push_value(tg_pickle_heap *h, tg_pickle_value value, tg_err *err)
+void tg_pickle_push_value(tg_pickle_heap *h, tg_pickle_value value)
 {
-    uint32_t at;
-    const tg_status status = tg_pickle_add(h, &at, value, err);
-
-    return status ? status : tg_pickle_push(h, at, err);
+    tg_pickle_push(h, tg_pickle_add(h, value));
 }
 
 /* Values above the last mark. */
@@ -59,11 +59,11 @@ static size_t height(const tg_pickle_heap *h)
     return h->stack.n - (h->marks.n > 0 ? h->marks.at[h->marks.n - 1] : 0);
 }
 
-tg_status tg_pickle_need(tg_pickle_heap *h, size_t n, tg_err *err)
+bool tg_pickle_need(tg_pickle_heap *h, size_t n)
 {
     if (height(h) < n)
-        return tg_pickle_fail(h, err, "needs %zu values on the stack, has %zu", n, height(h));
-    return TG_OK;
+        tg_pickle_fail(h, "needs %zu values on the stack, has %zu", n, height(h));
+    return !h->status;
 }
 
 uint32_t tg_pickle_pop(tg_pickle_heap *h)
@@ -76,44 +76,38 @@ uint32_t tg_pickle_top(const tg_pickle_heap *h)
     return h->stack.at[h->stack.n - 1];
 }
 
-tg_status tg_pickle_pop_mark(tg_pickle_heap *h, size_t *from, tg_err *err)
+size_t tg_pickle_pop_mark(tg_pickle_heap *h)
 {
-    *from = 0;
     if (h->marks.n == 0)
-        return tg_pickle_fail(h, err, "needs a mark on the stack");
-    *from = h->marks.at[--h->marks.n];
-    return TG_OK;
+        tg_pickle_fail(h, "needs a mark on the stack");
+    return h->status ? h->stack.n : h->marks.at[--h->marks.n];
 }
 
 /* Move the values from height `from` on into a container. */
-static tg_status move(tg_pickle_heap *h, uint32_t container, size_t from, tg_err *err)
+static void move(tg_pickle_heap *h, uint32_t container, size_t from)
 {
-    tg_status status = TG_OK;
-
-    for (size_t i = from; i < h->stack.n && !status; i++)
-        status = tg_pickle_append(h, container, h->stack.at[i], err);
+    for (size_t i = from; i < h->stack.n && !h->status; i++)
+        tg_pickle_append(h, container, h->stack.at[i]);
     h->stack.n = from;
-    return status;
 }
 
-tg_status tg_pickle_pack(tg_pickle_heap *h, tg_pickle_kind kind, size_t from, tg_err *err)
+void tg_pickle_pack(tg_pickle_heap *h, tg_pickle_kind kind, size_t from)
 {
-    uint32_t at;
-    tg_status status = tg_pickle_add(h, &at, (tg_pickle_value){.kind = kind}, err);
+    const uint32_t at = tg_pickle_add(h, (tg_pickle_value){.kind = kind});
 
-    if (status || (status = move(h, at, from, err)))
-        return status;
-    return tg_pickle_push(h, at, err);
+    move(h, at, from);
+    tg_pickle_push(h, at);
 }
 
-tg_status tg_pickle_extend(tg_pickle_heap *h, tg_pickle_kind kind, size_t from, tg_err *err)
+void tg_pickle_extend(tg_pickle_heap *h, tg_pickle_kind kind, size_t from)
 {
     const uint32_t container = h->stack.at[from - 1];
+    const tg_pickle_kind got = h->value[container].kind;
 
-    if (h->value[container].kind != kind)
-        return tg_pickle_fail(h, err, "expected %s to add to, got %s", tg_pickle_kind_text(kind),
-                              tg_pickle_kind_text(h->value[container].kind));
+    if (got != kind)
+        tg_pickle_fail(h, "expected %s to add to, got %s", tg_pickle_kind_text(kind),
+                       tg_pickle_kind_text(got));
     if (kind == TG_PICKLE_DICT && (h->stack.n - from) % 2 != 0)
-        return tg_pickle_fail(h, err, "a key without a value");
-    return move(h, container, from, err);
+        tg_pickle_fail(h, "a key without a value");
+    move(h, container, from);
 }

@@ -31,17 +31,22 @@ const char *tg_safetensors_type(tg_dtype dtype)
 
 /* ---- metadata */
 
-/* A copy of a text, NUL-terminated, to be freed.  TG_EDATA: it contains a NUL. */
-static tg_status copy_text(char **copy, tg_json *j, tg_json_text text, tg_err *err)
+/* A copy of a text, NUL-terminated, to be freed; NULL after a failure.  TG_EDATA: it contains a NUL. */
+static char *copy_text(tg_json *j, tg_json_text text)
 {
-    *copy = NULL;
+    char *copy;
+
     if (text.n > 0 && memchr(text.p, '\0', text.n))
-        return tg_json_fail(j, err, "the text has a NUL");
-    if (!(*copy = malloc(text.n + 1)))
-        return tg_fail_memory(err, text.n + 1, "a text");
-    memcpy(*copy, text.p, text.n);
-    (*copy)[text.n] = '\0';
-    return TG_OK;
+        (void)tg_json_fail(j, "the text has a NUL");
+    if (j->status)
+        return NULL;
+    if (!(copy = malloc(text.n + 1))) {
+        j->status = tg_fail_memory(j->err, text.n + 1, "a text");
+        return NULL;
+    }
+    memcpy(copy, text.p, text.n);
+    copy[text.n] = '\0';
+    return copy;
 }
 
 void tg_metadata_free(tg_metadata *pairs)
@@ -54,22 +59,6 @@ void tg_metadata_free(tg_metadata *pairs)
     *pairs = (tg_metadata){0};
 }
 
-/* Append a pair with only its key. */
-static tg_status add_key(tg_metadata *pairs, tg_json *j, tg_json_text key, tg_err *err)
-{
-    char *copy;
-    tg_status status;
-
-    if (pairs->n == TG_NAMES_MAX)
-        return tg_json_fail(j, err, "more than %d metadata", TG_NAMES_MAX);
-    if ((status = tg_grow(&pairs->pair, &pairs->capacity, pairs->n + 1, sizeof *pairs->pair, "the metadata",
-                          err)) ||
-        (status = copy_text(&copy, j, key, err)))
-        return status;
-    pairs->pair[pairs->n++] = (struct tg_metadata_pair){copy, NULL};
-    return TG_OK;
-}
-
 static int compare_pairs(const void *a, const void *b)
 {
     const struct tg_metadata_pair *p = a, *q = b;
@@ -77,23 +66,32 @@ static int compare_pairs(const void *a, const void *b)
     return strcmp(p->key, q->key);
 }
 
-static tg_status read_metadata(tg_metadata *pairs, tg_json *j, tg_err *err)
+static void read_metadata(tg_metadata *pairs, tg_json *j)
 {
     tg_json_text text;
-    bool more;
-    tg_status status = tg_json_enter(j, TG_JSON_OBJECT, err);
 
-    while (!status && !(status = tg_json_key(j, &text, &more, err)) && more)
-        if (!(status = add_key(pairs, j, text, err)) && !(status = tg_json_get_text(j, &text, err)))
-            status = copy_text(&pairs->pair[pairs->n - 1].value, j, text, err);
-    if (status)
-        return status;
+    tg_json_enter(j, TG_JSON_OBJECT);
+    while (tg_json_key(j, &text)) {
+        struct tg_metadata_pair pair = {0};
+
+        if (pairs->n == TG_NAMES_MAX)
+            (void)tg_json_fail(j, "more than %d metadata", TG_NAMES_MAX);
+        else
+            j->status = tg_grow(&pairs->pair, &pairs->capacity, pairs->n + 1, sizeof *pairs->pair,
+                                "the metadata", j->err);
+        if (!(pair.key = copy_text(j, text)))
+            return;
+        text = tg_json_get_text(j);
+        pair.value = copy_text(j, text);
+        pairs->pair[pairs->n++] = pair;
+    }
+    if (j->status)
+        return;
     if (pairs->n > 0)
         qsort(pairs->pair, pairs->n, sizeof *pairs->pair, compare_pairs);
     for (size_t i = 1; i < pairs->n; i++)
         if (compare_pairs(&pairs->pair[i - 1], &pairs->pair[i]) == 0)
-            return tg_fail(err, TG_EDATA, "__metadata__ has a key twice");
-    return TG_OK;
+            j->status = tg_fail(j->err, TG_EDATA, "__metadata__ has a key twice");
 }
 
 /* ---- the directory */
@@ -108,116 +106,98 @@ struct reading {
     uint64_t offset; /* of the data in the file */
 };
 
-static tg_status read_type(tg_dtype *dtype, const char *name, tg_json *j, tg_err *err)
+static void read_type(tg_dtype *dtype, const char *name, tg_json *j)
 {
-    tg_json_text text;
-    tg_status status = tg_json_get_text(j, &text, err);
+    const tg_json_text text = tg_json_get_text(j);
 
-    if (status)
-        return status;
     for (size_t i = 0; i < TYPES; i++)
         if (tg_json_is(text, types[i].name)) {
             *dtype = types[i].dtype;
-            return TG_OK;
+            return;
         }
-    return tg_json_fail(j, err, "%s has type \"%.*s\", which this version does not know", name,
-                        (int)tg_size_min(text.n, 16), text.p);
+    (void)tg_json_fail(j, "%s has type \"%.*s\", which this version does not know", name,
+                       (int)tg_size_min(text.n, 16), text.p);
 }
 
-/* An array of at most max sizes. */
-static tg_status read_sizes(size_t *sizes, size_t *n, size_t max, const char *name, tg_json *j, tg_err *err)
+/* An array of at most max sizes; returns their number. */
+static size_t read_sizes(size_t *sizes, size_t max, const char *name, tg_json *j)
 {
-    bool more;
-    tg_status status = tg_json_enter(j, TG_JSON_ARRAY, err);
+    size_t n = 0;
 
-    /* unreached: an element that fails: tg_json_members() has passed the array */
-    for (*n = 0; !status && !(status = tg_json_element(j, &more, err)) && more; ++*n) {
-        if (*n == max)
-            return tg_json_fail(j, err, "%s has more than %zu numbers", name, max);
-        status = tg_json_get_size(j, &sizes[*n], err);
-    }
-    return status;
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element(j))
+        if (n == max)
+            (void)tg_json_fail(j, "%s has more than %zu numbers", name, max);
+        else
+            sizes[n++] = tg_json_get_size(j);
+    return n;
 }
 
-/* The three members of a tensor, whose values begin at these offsets. */
-static tg_status read_members(tg_stored *s, size_t place[2], const size_t at[3], const tg_json *j,
-                              tg_err *err)
-{
-    tg_json type, shape, offsets;
-    size_t n;
-    tg_status status;
-
-    tg_json_open_at(&type, j, at[0]);
-    tg_json_open_at(&shape, j, at[1]);
-    tg_json_open_at(&offsets, j, at[2]);
-    if (!(status = read_type(&s->array.dtype, s->array.name, &type, err)) &&
-        !(status = read_sizes(s->array.shape, &s->array.ndim, TG_DIMS_MAX, s->array.name, &shape, err)) &&
-        !(status = read_sizes(place, &n, 2, s->array.name, &offsets, err)) && n != 2)
-        status = tg_json_fail(j, err, "%s has %zu data_offsets, expected 2", s->array.name, n);
-    tg_json_close(&type);
-    tg_json_close(&shape);
-    tg_json_close(&offsets);
-    return status;
-}
-
-static tg_status read_tensor(struct reading *r, tg_stored *s, tg_json *j, tg_err *err)
+static tg_status read_tensor(struct reading *r, tg_stored *s, tg_json *j)
 {
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
-    size_t at[3], place[2];
-    tg_status status = tg_json_members(j, names, 3, at, err);
+    tg_array *const a = &s->array;
+    size_t at[3], place[2] = {0}, n, after, value;
 
-    if (status)
-        return status;
+    tg_json_members(j, names, 3, at);
     for (size_t i = 0; i < 3; i++)
         if (at[i] == 0)
-            return tg_json_fail(j, err, "%s has no \"%s\"", s->array.name, names[i]);
-    if ((status = read_members(s, place, at, j, err)))
-        return status;
-    if (!tg_array_measure(&s->array))
-        return tg_fail(err, TG_EDATA, "%s: its shape has more elements than memory", s->array.name);
+            (void)tg_json_fail(j, "%s has no \"%s\"", a->name, names[i]);
+    value = j->value;
+    after = tg_json_go(j, at[0]);
+    read_type(&a->dtype, a->name, j);
+    (void)tg_json_go(j, at[1]);
+    a->ndim = read_sizes(a->shape, TG_DIMS_MAX, a->name, j);
+    (void)tg_json_go(j, at[2]);
+    n = read_sizes(place, 2, a->name, j);
+    (void)tg_json_go(j, after);
+    if (j->status)
+        return j->status;
+    j->value = value;
+    if (n != 2)
+        return tg_json_fail(j, "%s has %zu data_offsets, expected 2", a->name, n);
+    if (!tg_array_measure(a))
+        return tg_fail(j->err, TG_EDATA, "%s: its shape has more elements than memory", a->name);
     if (place[0] > place[1] || place[1] > r->n)
-        return tg_fail(err, TG_EDATA, "%s: data_offsets %zu to %zu, expected a place in %zu bytes of data",
-                       s->array.name, place[0], place[1], r->n);
-    if (place[1] - place[0] != s->array.bytes)
-        return tg_fail(err, TG_EDATA, "%s: data_offsets have room for %zu bytes, the shape needs %zu",
-                       s->array.name, place[1] - place[0], s->array.bytes);
-    s->stored = s->array.bytes;
+        return tg_fail(j->err, TG_EDATA, "%s: data_offsets %zu to %zu, expected a place in %zu bytes of data",
+                       a->name, place[0], place[1], r->n);
+    if (place[1] - place[0] != a->bytes)
+        return tg_fail(j->err, TG_EDATA, "%s: data_offsets have room for %zu bytes, the shape needs %zu",
+                       a->name, place[1] - place[0], a->bytes);
+    s->stored = a->bytes;
     s->at = r->data + place[0];
-    s->array.data = s->at;
+    a->data = s->at;
     s->offset = r->offset + place[0];
-    return tg_tensor_list_add(r->list, s, err);
+    return tg_tensor_list_add(r->list, s, j->err);
 }
 
-static tg_status read_member(struct reading *r, tg_json *j, tg_json_text key, tg_err *err)
+static void read_member(struct reading *r, tg_json *j, tg_json_text key)
 {
     tg_stored s = {0};
 
     if (tg_json_is(key, "__metadata__")) {
         if (r->has_metadata)
-            return tg_json_fail(j, err, "__metadata__ occurs twice");
+            (void)tg_json_fail(j, "__metadata__ occurs twice");
         r->has_metadata = true;
-        return read_metadata(r->metadata, j, err);
+        read_metadata(r->metadata, j);
+    } else if (tg_stored_set_name(&s, key.p, key.n, j->err)) {
+        (void)tg_json_err_in(j);
+    } else {
+        j->status = read_tensor(r, &s, j);
     }
-    if (tg_stored_set_name(&s, key.p, key.n, err))
-        return tg_json_err_in(j, err);
-    return read_tensor(r, &s, j, err);
 }
 
 static tg_status read_header(struct reading *r, const unsigned char *text, size_t n, tg_err *err)
 {
     tg_json j;
     tg_json_text key;
-    bool more;
-    tg_status status;
 
-    tg_json_open(&j, text, n);
-    status = tg_json_enter(&j, TG_JSON_OBJECT, err);
-    while (!status && !(status = tg_json_key(&j, &key, &more, err)) && more)
-        status = read_member(r, &j, key, err);
-    if (!status)
-        status = tg_json_end(&j, err);
-    tg_json_close(&j);
-    return status;
+    tg_json_open(&j, text, n, err);
+    tg_json_enter(&j, TG_JSON_OBJECT);
+    while (tg_json_key(&j, &key))
+        read_member(r, &j, key);
+    tg_json_end(&j);
+    return tg_json_close(&j);
 }
 
 /* Every byte of the data belongs to a tensor, and to one only. */

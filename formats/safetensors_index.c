@@ -22,13 +22,18 @@ void tg_shards_free(tg_shards *s)
     *s = (tg_shards){0};
 }
 
-static tg_status copy(char **out, tg_json_text text, tg_err *err)
+/* A copy, to be freed; NULL after a failure. */
+static char *copy(tg_json *j, tg_json_text text)
 {
-    if (!(*out = malloc(text.n + 1)))
-        return tg_fail_memory(err, text.n + 1, "a name");
-    memcpy(*out, text.p, text.n);
-    (*out)[text.n] = '\0';
-    return TG_OK;
+    char *const out = malloc(text.n + 1);
+
+    if (!out) {
+        j->status = tg_fail_memory(j->err, text.n + 1, "a name");
+        return NULL;
+    }
+    memcpy(out, text.p, text.n);
+    out[text.n] = '\0';
+    return out;
 }
 
 /* A file in the index's own directory, not hidden. */
@@ -38,55 +43,43 @@ static bool is_plain_file_name(tg_json_text name)
            !memchr(name.p, '\0', name.n);
 }
 
-/* Most tensors are in the file of the tensor before them, so the last file is compared first. */
-static tg_status find_file(const char **file, tg_shards *s, tg_json *j, tg_json_text name, tg_err *err)
+/* The file of that name; NULL after a failure.  Most tensors are in the file of the tensor before them, so
+ * the last file is compared first. */
+static const char *find_file(tg_shards *s, tg_json *j, tg_json_text name)
 {
-    tg_status status;
-
     for (size_t i = s->n_files; i-- > 0;)
-        if (tg_json_is(name, s->file[i])) {
-            *file = s->file[i];
-            return TG_OK;
-        }
+        if (tg_json_is(name, s->file[i]))
+            return s->file[i];
     if (!is_plain_file_name(name))
-        return tg_json_fail(j, err, "expected the name of a file in the same directory");
-    if (s->n_files == FILES_MAX)
-        return tg_json_fail(j, err, "more than %d files", FILES_MAX);
-    if (!s->file && !(s->file = calloc(FILES_MAX, sizeof *s->file)))
-        return tg_fail_memory(err, FILES_MAX * sizeof *s->file, "the list of files");
-    if ((status = copy(&s->file[s->n_files], name, err)))
-        return status;
-    *file = s->file[s->n_files++];
-    return TG_OK;
+        (void)tg_json_fail(j, "expected the name of a file in the same directory");
+    else if (s->n_files == FILES_MAX)
+        (void)tg_json_fail(j, "more than %d files", FILES_MAX);
+    else if (!s->file && !(s->file = calloc(FILES_MAX, sizeof *s->file)))
+        j->status = tg_fail_memory(j->err, FILES_MAX * sizeof *s->file, "the list of files");
+    if (j->status || !(s->file[s->n_files] = copy(j, name)))
+        return NULL;
+    return s->file[s->n_files++];
 }
 
-static tg_status add_tensor(tg_shards *s, tg_json *j, tg_json_text name, tg_err *err)
-{
-    char *copied;
-    tg_status status;
-
-    if (name.n > TG_NAME_MAX || (name.n > 0 && memchr(name.p, '\0', name.n)))
-        return tg_json_fail(j, err, "a tensor's name has more than %d bytes, or a NUL", TG_NAME_MAX);
-    if (s->n_tensors == TG_NAMES_MAX)
-        return tg_json_fail(j, err, "more than %d tensors", TG_NAMES_MAX);
-    if ((status = tg_grow(&s->tensor, &s->capacity, s->n_tensors + 1, sizeof *s->tensor,
-                          "the list of tensors", err)) ||
-        (status = copy(&copied, name, err)))
-        return status;
-    s->tensor[s->n_tensors++] = (struct tg_shard){.name = copied};
-    return TG_OK;
-}
-
-static tg_status read_map(tg_shards *s, tg_json *j, tg_err *err)
+static void read_map(tg_shards *s, tg_json *j)
 {
     tg_json_text text;
-    bool more;
-    tg_status status = tg_json_enter(j, TG_JSON_OBJECT, err);
 
-    while (!status && !(status = tg_json_key(j, &text, &more, err)) && more)
-        if (!(status = add_tensor(s, j, text, err)) && !(status = tg_json_get_text(j, &text, err)))
-            status = find_file(&s->tensor[s->n_tensors - 1].file, s, j, text, err);
-    return status;
+    tg_json_enter(j, TG_JSON_OBJECT);
+    while (tg_json_key(j, &text)) {
+        if (text.n > TG_NAME_MAX || (text.n > 0 && memchr(text.p, '\0', text.n)))
+            (void)tg_json_fail(j, "a tensor's name has more than %d bytes, or a NUL", TG_NAME_MAX);
+        else if (s->n_tensors == TG_NAMES_MAX)
+            (void)tg_json_fail(j, "more than %d tensors", TG_NAMES_MAX);
+        else
+            j->status = tg_grow(&s->tensor, &s->capacity, s->n_tensors + 1, sizeof *s->tensor,
+                                "the list of tensors", j->err);
+        if (j->status || !(s->tensor[s->n_tensors].name = copy(j, text)))
+            return;
+        s->tensor[s->n_tensors++].file = NULL;
+        text = tg_json_get_text(j);
+        s->tensor[s->n_tensors - 1].file = find_file(s, j, text);
+    }
 }
 
 static int compare_tensors(const void *a, const void *b)
@@ -110,22 +103,18 @@ static tg_status arrange(tg_shards *s, tg_err *err)
 tg_status tg_shards_read(tg_shards *shards, const void *text, size_t n, tg_err *err)
 {
     static const char *const names[] = {"weight_map"};
-    tg_json j, map;
+    tg_json j;
     size_t at;
-    tg_status status;
 
     *shards = (tg_shards){0};
-    tg_json_open(&j, text, n);
-    if (!(status = tg_json_members(&j, names, 1, &at, err)) && !(status = tg_json_end(&j, err))) {
-        if (at == 0) {
-            status = tg_fail(err, TG_EDATA, "there is no \"weight_map\"");
-        } else {
-            tg_json_open_at(&map, &j, at);
-            if (!(status = read_map(shards, &map, err)))
-                status = arrange(shards, err);
-            tg_json_close(&map);
-        }
-    }
-    tg_json_close(&j);
-    return status;
+    tg_json_open(&j, text, n, err);
+    tg_json_members(&j, names, 1, &at);
+    tg_json_end(&j);
+    if (!j.status && at == 0)
+        j.status = tg_fail(err, TG_EDATA, "there is no \"weight_map\"");
+    (void)tg_json_go(&j, at);
+    read_map(shards, &j);
+    if (!j.status)
+        j.status = arrange(shards, err);
+    return tg_json_close(&j);
 }

@@ -65,17 +65,14 @@ static char *missing_target(const char *path)
     return NULL;
 }
 
-static tg_status no_target(tg_err *err)
-{
-    return errno == ENOMEM ? tg_fail_memory(err, 4096, "a file name") : tg_fail_sys(err, "cannot be written");
-}
-
 tg_status tg_save_target(char **target, const char *path, tg_err *err)
 {
     struct stat st;
 
     *target = stat(path, &st) == 0 ? realpath(path, NULL) : missing_target(path);
-    return *target ? TG_OK : no_target(err);
+    if (*target)
+        return TG_OK;
+    return errno == ENOMEM ? tg_fail_memory(err, 4096, "a file name") : tg_fail_sys(err, "cannot be written");
 }
 
 tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err)
@@ -143,16 +140,10 @@ static bool is_temp(const char *name, unsigned long *host)
     return true;
 }
 
-/* Whether the process that made the file has ended, and its lock with it; this process then has the lock. For
- * a file of another host that is not enough, so it must also be old. */
-static bool is_left(int fd, const struct stat *st, bool own_host)
-{
-    return (own_host || time(NULL) - st->st_mtime > LONG_LEFT) && flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
-/* Remove a temporary file of this user whose process has ended.  It is opened for writing because a lock on
- * NFS needs that.  Before we hold the lock, the process may have renamed it and made a new one with the same
- * name, so compare the two. */
+/* Remove a temporary file of this user whose process has ended, and its lock with it.  For a file of another
+ * host that is not enough, so it must also be old.  It is opened for writing because a lock on NFS needs
+ * that.  Before we hold the lock, the process may have renamed it and made a new one with the same name, so
+ * compare the two. */
 static void remove_left(int directory, const char *name, bool own_host)
 {
     const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -160,7 +151,8 @@ static void remove_left(int directory, const char *name, bool own_host)
 
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && is_left(fd, &st, own_host) &&
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        (own_host || time(NULL) - st.st_mtime > LONG_LEFT) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && tg_path_same_file(&st, &named))
         unlinkat(directory, name, 0);
     close(fd);

@@ -12,11 +12,6 @@
 
 /* ---- the list */
 
-static bool is_printable(char ch)
-{
-    return ch > 0x20 && ch < 0x7F;
-}
-
 static tg_status check_name(const char *name, size_t n, tg_err *err)
 {
     if (n == 0)
@@ -24,7 +19,7 @@ static tg_status check_name(const char *name, size_t n, tg_err *err)
     if (n > TG_NAME_MAX)
         return tg_fail(err, TG_EDATA, "a tensor's name has %zu bytes, expected at most %d", n, TG_NAME_MAX);
     for (size_t i = 0; i < n; i++)
-        if (!is_printable(name[i]))
+        if (name[i] <= 0x20 || name[i] >= 0x7F)
             return tg_fail(err, TG_EDATA, "a tensor's name has the byte \\x%02X, expected printable ASCII",
                            (unsigned)(unsigned char)name[i]);
     return TG_OK;

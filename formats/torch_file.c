@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/format.h"
 #include "formats/shown.h"
-#include "formats/zip.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define PICKLE "data.pkl"
-#define LOCAL 30 /* bytes of a ZIP's local header before the name */
 
 static bool ends_with(const char *name, size_t n, const char *end)
 {
@@ -19,13 +18,7 @@ static bool ends_with(const char *name, size_t n, const char *end)
 
 bool tg_torch_recognize(const void *first, size_t n)
 {
-    const unsigned char *const p = first;
-    size_t name;
-
-    if (!tg_zip_magic(first, n) || n < LOCAL)
-        return false;
-    name = tg_get16(p + 26);
-    return name <= n - LOCAL && ends_with((const char *)p + LOCAL, name, "/" PICKLE);
+    return tg_format_zip(first, n) == TG_MEMBER_PICKLE || tg_torch_is_old(first, n);
 }
 
 /* Such a file begins with a pickle of the number 0x1950A86A20F9469CFC6C. */
@@ -154,6 +147,8 @@ typedef struct frame {
 } frame;
 
 typedef struct walk {
+    tg_status status; /* of the first failure */
+    tg_err *err;
     tg_tensor_list *list;
     tg_torch *t;
     tg_torch_transposed *transposed;
@@ -164,103 +159,91 @@ typedef struct walk {
 } walk;
 
 /* TG_EDATA, with the tensor's name. */
-static tg_status bad(const walk *w, tg_err *err, const char *what, size_t got, size_t expected)
+static void bad(walk *w, const char *what, size_t got, size_t expected)
 {
     char name[TG_SHOWN_MAX];
 
-    return tg_fail(err, TG_EDATA, "%s: %s: got %zu, expected %zu", tg_shown(name, w->name, w->name_n), what,
-                   got, expected);
+    if (!w->status)
+        w->status = tg_fail(w->err, TG_EDATA, "%s: %s: got %zu, expected %zu",
+                            tg_shown(name, w->name, w->name_n), what, got, expected);
 }
 
-/* Find the data of a tensor's storage and check it. */
-static tg_status find_storage(const walk *w, tg_zip_member **storage, const tg_pickle_tensor *t, tg_err *err)
+/* The data of a tensor's storage, checked; NULL after a failure. */
+static const unsigned char *find_storage(walk *w, const tg_pickle_tensor *t)
 {
     char key[TG_SHOWN_MAX + 5] = "data/", name[TG_SHOWN_MAX];
+    tg_zip_member *storage = NULL;
     size_t bytes;
-    tg_status status;
 
-    *storage = NULL;
     if (t->storage_n <= TG_SHOWN_MAX) {
         memcpy(key + 5, t->storage, t->storage_n);
-        *storage = find(w->t, key, 5 + t->storage_n);
+        storage = find(w->t, key, 5 + t->storage_n);
     }
-    if (!*storage)
-        return tg_fail(err, TG_EDATA, "%s: its storage data/%s is missing",
-                       tg_shown(name, w->name, w->name_n), tg_shown(key, t->storage, t->storage_n));
+    if (!storage) {
+        w->status = tg_fail(w->err, TG_EDATA, "%s: its storage data/%s is missing",
+                            tg_shown(name, w->name, w->name_n), tg_shown(key, t->storage, t->storage_n));
+        return NULL;
+    }
     bytes = tg_size_mul_sat(t->storage_count, t->dtype.size);
-    if ((*storage)->n != bytes)
-        return bad(w, err, "bytes of its storage", (*storage)->n, bytes);
+    if (storage->n != bytes)
+        bad(w, "bytes of its storage", storage->n, bytes);
     if (reach(t) > t->storage_count)
-        return bad(w, err, "it ends after its storage; elements of the storage", t->storage_count, reach(t));
-    if ((*storage)->checked)
-        return TG_OK;
-    status = tg_zip_member_check(*storage, err);
-    if (!status && w->t->release)
-        w->t->release(w->t->context, (*storage)->data, (*storage)->n);
-    return status;
-}
-
-static tg_status note_transposed(tg_torch_transposed *list, const char *name, tg_err *err)
-{
-    const tg_status status = tg_grow(&list->name, &list->capacity, list->n + 1, sizeof *list->name,
-                                     "the names of transposed tensors", err);
-
-    if (status)
-        return status;
-    strcpy(list->name[list->n++], name);
-    return TG_OK;
+        bad(w, "it ends after its storage; elements of the storage", t->storage_count, reach(t));
+    if (!w->status && !storage->checked && !(w->status = tg_zip_member_check(storage, w->err)) &&
+        w->t->release)
+        w->t->release(w->t->context, storage->data, storage->n);
+    return w->status ? NULL : storage->data;
 }
 
 /* Set name, type and shape. */
-static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t, tg_err *err)
+static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t)
 {
     const layout l = layout_of(t);
-    tg_status status = tg_stored_set_name(s, w->name, w->name_n, err);
+    tg_torch_transposed *const list = w->transposed;
+    tg_status status = tg_stored_set_name(s, w->name, w->name_n, w->err);
 
     if (status)
         return status;
-    if (l == OTHER || (l == TRANSPOSED && !w->transposed))
-        return tg_fail(err, TG_EDATA, "%s: its elements are not adjacent (%s); save it with .contiguous()",
+    if (l == OTHER || (l == TRANSPOSED && !list))
+        return tg_fail(w->err, TG_EDATA, "%s: its elements are not adjacent (%s); save it with .contiguous()",
                        s->array.name, l == OTHER ? "a slice or an expanded view" : "a transposed view");
     s->array.dtype = t->dtype;
     s->array.ndim = t->ndim;
     for (size_t i = 0; i < t->ndim; i++)
         s->array.shape[i] = t->shape[i];
     if (!tg_array_measure(&s->array))
-        return tg_fail(err, TG_EDATA, "%s: its shape is too large", s->array.name);
-    return l == TRANSPOSED ? note_transposed(w->transposed, s->array.name, err) : TG_OK;
+        return tg_fail(w->err, TG_EDATA, "%s: its shape is too large", s->array.name);
+    if (l == TRANSPOSED) {
+        if ((status = tg_grow(&list->name, &list->capacity, list->n + 1, sizeof *list->name,
+                              "the names of transposed tensors", w->err)))
+            return status;
+        strcpy(list->name[list->n++], s->array.name);
+    }
+    return TG_OK;
 }
 
-static tg_status add_tensor(walk *w, const tg_pickle_tensor *t, tg_err *err)
+static void add_tensor(walk *w, const tg_pickle_tensor *t)
 {
     tg_stored s = {0};
-    tg_zip_member *storage;
-    tg_status status;
+    const unsigned char *data;
 
-    if ((status = describe(w, &s, t, err)) || (status = find_storage(w, &storage, t, err)))
-        return status;
+    if ((w->status = describe(w, &s, t)) || !(data = find_storage(w, t)))
+        return;
     s.stored = s.array.bytes;
-    s.at = storage->data + tg_size_min(t->offset, t->storage_count) * t->dtype.size;
+    s.at = data + tg_size_min(t->offset, t->storage_count) * t->dtype.size;
     s.array.data = s.at;
     s.offset = (uint64_t)(s.at - w->t->file);
-    return tg_tensor_list_add(w->list, &s, err);
+    w->status = tg_tensor_list_add(w->list, &s, w->err);
 }
 
 /* ---- the walk */
 
-static tg_status visit(walk *w, const tg_pickle_value *v, tg_err *err)
+static void visit(walk *w, const tg_pickle_value *v)
 {
-    switch (v->kind) {
-    case TG_PICKLE_TENSOR:
-        return add_tensor(w, tg_pickle_tensor_of(&w->t->pickle, v), err);
-    case TG_PICKLE_TUPLE:
-    case TG_PICKLE_LIST:
-    case TG_PICKLE_DICT:
+    if (v->kind == TG_PICKLE_TENSOR)
+        add_tensor(w, tg_pickle_tensor_of(&w->t->pickle, v));
+    else if (v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT)
         w->path[w->depth++] = (frame){v, 0, w->name_n};
-        return TG_OK;
-    default:
-        return TG_OK;
-    }
 }
 
 static void append(walk *w, const char *text, size_t n)
@@ -290,32 +273,27 @@ static void set_name(walk *w, const frame *f, const tg_pickle_value *key, size_t
     append(w, text, n);
 }
 
-/* Visit the next item of the innermost container, or leave it. */
-static tg_status step(walk *w, tg_err *err)
-{
-    frame *const f = &w->path[w->depth - 1];
-    const tg_pickle *const p = &w->t->pickle;
-    const bool dict = f->value->kind == TG_PICKLE_DICT;
-    const size_t at = f->next;
-
-    if (at == f->value->n) {
-        w->depth--;
-        return TG_OK;
-    }
-    f->next += dict ? 2 : 1;
-    set_name(w, f, dict ? tg_pickle_item(p, f->value, at) : NULL, at);
-    return visit(w, tg_pickle_item(p, f->value, dict ? at + 1 : at), err);
-}
-
 tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,
                         tg_torch_transposed *transposed, tg_err *err)
 {
-    walk w = {.list = list, .t = t, .transposed = transposed};
-    tg_status status = visit(&w, root, err);
+    walk w = {.err = err, .list = list, .t = t, .transposed = transposed};
+    const tg_pickle *const p = &t->pickle;
 
-    while (!status && w.depth > 0)
-        status = step(&w, err);
-    return status ? status : tg_tensor_list_arrange(list, err);
+    visit(&w, root);
+    while (!w.status && w.depth > 0) { /* the next item of the innermost container, or leave it */
+        frame *const f = &w.path[w.depth - 1];
+        const bool dict = f->value->kind == TG_PICKLE_DICT;
+        const size_t at = f->next;
+
+        if (at == f->value->n) {
+            w.depth--;
+            continue;
+        }
+        f->next += dict ? 2 : 1;
+        set_name(&w, f, dict ? tg_pickle_item(p, f->value, at) : NULL, at);
+        visit(&w, tg_pickle_item(p, f->value, dict ? at + 1 : at));
+    }
+    return w.status ? w.status : tg_tensor_list_arrange(list, err);
 }
 
 bool tg_torch_is_transposed(const tg_torch_transposed *transposed, const char *name)

@@ -38,8 +38,7 @@ typedef struct tg_torch_transposed {
     size_t n, capacity;
 } tg_torch_transposed;
 
-/* Whether a file that begins with first [n] is one: a ZIP whose first member is PREFIX/data.pkl.
- * A few hundred bytes suffice. */
+/* Whether a file that begins with first [n] is one, also an old one.  A few hundred bytes suffice. */
 bool tg_torch_recognize(const void *first, size_t n);
 
 /* Whether it is in the format of before version 1.6, which tg_torch_open() refuses with a word on that. */

@@ -35,6 +35,7 @@ typedef struct tg_zip_entry {
 
 /* ---- the canonical form (zip_entry.c) */
 
+#define TG_ZIP_LOCAL 30        /* bytes of a local header before the name, whose length is at 26 */
 #define TG_ZIP_LOCAL_MAX 320   /* max bytes of a local header */
 #define TG_ZIP_CENTRAL_MAX 320 /* ... of an entry of the central directory */
 #define TG_ZIP_END_MAX 98      /* ... of the end records */
@@ -85,7 +86,8 @@ void tg_zip_close(tg_zip_reader *reader);
 /*
  * Advance to the next member, the verified end of an archive, or the end of the input.
  * The previous member must have been read and verified (asserted).  *e is valid until
- * the next call.  TG_EDATA, TG_EIO, TG_ENOMEM.
+ * the next call.  TG_EDATA, TG_EIO, TG_ENOMEM.  After the first failure of any call all return its status
+ * and do nothing; only that one has filled its err.
  */
 TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
                                     tg_err *err);

@@ -3,11 +3,10 @@
  * writes it; the reader encodes the values that it has parsed once more and compares, so
  * that no bit of an archive that tg wrote can change unnoticed.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/zip.h"
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 
 #define MADE_BY 0x032D /* Unix, 4.5 */
 #define NEEDED 20      /* deflate */
@@ -182,14 +181,9 @@ uint32_t tg_zip_extra_crc(const unsigned char *extra, size_t n)
     return n >= EXTRA_MIN ? tg_get32(extra + 8) : 0;
 }
 
-static bool allowed(char ch)
-{
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '.' ||
-           ch == '_' || ch == '/' || ch == '-';
-}
-
 const char *tg_zip_name_fault(const char *name, size_t n)
 {
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-";
     size_t begin = 0; /* of the current part between slashes */
 
     if (n == 0)
@@ -197,7 +191,7 @@ const char *tg_zip_name_fault(const char *name, size_t n)
     if (n > TG_ZIP_NAME_MAX)
         return "is longer than 127 bytes plus .npy";
     for (size_t i = 0; i < n; i++)
-        if (!allowed(name[i]))
+        if (name[i] == '\0' || !strchr(allowed, name[i]))
             return "has bytes other than A-Z a-z 0-9 . _ / -";
     if (name[0] == '/')
         return "is an absolute path";
@@ -222,25 +216,11 @@ static uint32_t hash_name(const char *name, size_t n)
     return h;
 }
 
-static tg_status list_grow(tg_zip_list *list, tg_err *err)
-{
-    size_t capacity = tg_size_max(16, list->capacity * 2);
-    tg_zip_entry *entry;
-
-    if (list->count < list->capacity)
-        return TG_OK;
-    entry = realloc(list->entry, capacity * sizeof *entry);
-    if (!entry)
-        return tg_fail_memory(err, capacity * sizeof *entry, "the list of members");
-    list->entry = entry;
-    list->capacity = capacity;
-    return TG_OK;
-}
-
 tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot, const char *name, size_t n, tg_err *err)
 {
     uint32_t hash = hash_name(name, n);
-    tg_status status = list_grow(list, err);
+    tg_status status = tg_grow(&list->entry, &list->capacity, list->count + 1, sizeof *list->entry,
+                               "the list of members", err);
 
     *slot = NULL;
     if (status)

@@ -9,8 +9,7 @@
 #include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
-#define LOCAL 30   /* bytes of a local header before the name */
-#define CENTRAL 46 /* ... of an entry of the directory */
+#define CENTRAL 46 /* bytes of an entry of the directory before the name */
 #define END 22     /* ... of the end record */
 #define END64 56   /* ... of the zip64 end record */
 #define LOCATOR 20 /* ... of the zip64 locator */
@@ -91,13 +90,14 @@ static tg_status read_local(const archive *a, tg_zip_member *m, const unsigned c
     const unsigned char *local;
     size_t head;
 
-    if (room < LOCAL)
+    if (room < TG_ZIP_LOCAL)
         return bad(m, err, "its header is beyond the directory");
     local = a->file + m->header;
     if (memcmp(local, "PK\3\4", 4) != 0)
         return bad(m, err, "no header where the directory says");
-    head = LOCAL + (size_t)tg_get16(local + 26) + tg_get16(local + 28);
-    if (head > room || tg_get16(local + 26) != m->name_n || memcmp(local + LOCAL, m->name, m->name_n) != 0)
+    head = TG_ZIP_LOCAL + (size_t)tg_get16(local + 26) + tg_get16(local + 28);
+    if (head > room || tg_get16(local + 26) != m->name_n ||
+        memcmp(local + TG_ZIP_LOCAL, m->name, m->name_n) != 0)
         return bad(m, err, "its header has another name");
     if (tg_get16(local + 6) != tg_get16(p + 8) || tg_get16(local + 8) != tg_get16(p + 10))
         return bad(m, err, "its header has other flags");

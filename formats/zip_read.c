@@ -10,7 +10,6 @@
 #include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
-#define LOCAL 30               /* bytes of a local header before the name */
 #define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
 #define INFLATE_MAX 1032       /* max bytes of output per byte of deflate data */
 
@@ -43,7 +42,8 @@ static tg_zip_entry *current(tg_zip_reader *r)
     return &r->list.entry[r->list.count - 1];
 }
 
-TG_PRINTF(3, 4) static tg_status bad(tg_zip_reader *r, tg_err *err, const char *format, ...)
+/* TG_EDATA, with the current member. */
+TG_PRINTF(2, 3) static void bad(tg_zip_reader *r, const char *format, ...)
 {
     char why[TG_ERR_MAX / 2];
     const tg_zip_entry *e = current(r);
@@ -52,46 +52,44 @@ TG_PRINTF(3, 4) static tg_status bad(tg_zip_reader *r, tg_err *err, const char *
     va_start(ap, format);
     vsnprintf(why, sizeof why, format, ap);
     va_end(ap);
-    return tg_fail(err, TG_EDATA, "member \"%s\" at offset %llu: %s", e->name,
-                   (unsigned long long)(r->start + e->offset), why);
+    tg_zip_fail(r, "member \"%s\" at offset %llu: %s", e->name, (unsigned long long)(r->start + e->offset),
+                why);
 }
 
 /* ---- the start of an archive */
 
-/* Start an archive, which must begin with a member.  *more = false at the end of the input. */
-static tg_status begin(tg_zip_reader *r, bool *more, tg_err *err)
+/* Start an archive, which must begin with a member.  False: the input ends, or a failure. */
+static bool begin(tg_zip_reader *r)
 {
     tg_source *s = &r->source;
     const char *what;
-    tg_status status = tg_source_peek(s, 4, err);
 
-    *more = s->ready > 0;
-    if (status || s->ready == 0)
-        return status;
+    r->status = tg_source_peek(s, 4, r->err);
+    if (r->status || s->ready == 0)
+        return false;
     r->start = s->at;
     r->list.count = 0;
     r->canonical = false;
     r->inside = true;
     if (tg_zip_magic(s->next, s->ready))
-        return TG_OK;
-    status = tg_source_peek(s, TG_FORMAT_BYTES, err);
-    if (status)
-        return status;
+        return true;
+    if ((r->status = tg_source_peek(s, TG_FORMAT_BYTES, r->err)))
+        return false;
     what = tg_format_text(tg_format_recognize(s->next, s->ready));
     if (s->at > 0)
-        return tg_fail(err, TG_EDATA, "trailing data after the archive, at offset %llu: %s",
-                       (unsigned long long)s->at, what ? what : "unknown data");
-    if (what)
-        return tg_fail(err, TG_EDATA, "not an .npz archive: this is %s", what);
-    return tg_fail(err, TG_EDATA,
-                   "not an .npz archive: the first byte of %zu is 0x%02x, expected 0x50 (\"PK\")", s->ready,
-                   s->next[0]);
+        tg_zip_fail(r, "trailing data after the archive, at offset %llu: %s", (unsigned long long)s->at,
+                    what ? what : "unknown data");
+    else if (what)
+        tg_zip_fail(r, "not an .npz archive: this is %s", what);
+    else
+        tg_zip_fail(r, "not an .npz archive: the first byte of %zu is 0x%02x, expected 0x50 (\"PK\")",
+                    s->ready, s->next[0]);
+    return false;
 }
 
 tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
 {
     tg_zip_reader *r = calloc(1, sizeof *r);
-    bool more;
     tg_status status;
 
     *reader = NULL;
@@ -99,17 +97,16 @@ tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
         tg_source_close(source);
         return tg_fail_memory(err, sizeof *r, "the archive reader");
     }
+    r->err = err;
     r->source = *source;
     *source = (tg_source){.fd = -1};
-    status = begin(r, &more, err);
-    if (!status && !more)
-        status = tg_fail(err, TG_EDATA, "not an .npz archive: the input is empty");
-    if (status) {
+    if (!begin(r))
+        tg_zip_fail(r, "not an .npz archive: the input is empty");
+    if ((status = r->status))
         tg_zip_close(r);
-        return status;
-    }
-    *reader = r;
-    return TG_OK;
+    else
+        *reader = r;
+    return status;
 }
 
 void tg_zip_close(tg_zip_reader *r)
@@ -126,8 +123,7 @@ void tg_zip_close(tg_zip_reader *r)
 /* ---- sizes */
 
 /* The sizes in the local header at p with its extra fields [n]. */
-static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n,
-                             tg_err *err)
+static void local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n)
 {
     tg_zip_entry *e = current(r);
     uint32_t size = tg_get32(p + 22), packed = tg_get32(p + 18);
@@ -136,64 +132,47 @@ static tg_status local_sizes(tg_zip_reader *r, const unsigned char *p, const uns
     const char *fault = tg_zip_find_wide(extra, n, &wide, &left);
 
     if (fault)
-        return bad(r, err, "%s", fault);
+        bad(r, "%s", fault);
     r->wide = wide != NULL;
     if (left >= 16) { /* both sizes, even where 32 bits suffice */
         e->size = tg_get64(wide);
         e->packed = tg_get64(wide + 8);
         if ((size != TG_ZIP_FULL && size != e->size) || (packed != TG_ZIP_FULL && packed != e->packed))
-            return bad(r, err, "its zip64 sizes differ from those of its header");
+            bad(r, "its zip64 sizes differ from those of its header");
     } else if (!tg_zip_size64(&e->size, size, &wide, &left) ||
                !tg_zip_size64(&e->packed, packed, &wide, &left)) {
-        return bad(r, err, "a zip64 size is missing");
+        bad(r, "a zip64 size is missing");
     }
-    return TG_OK;
 }
 
 /* ---- local headers */
 
-static tg_status check_method(tg_zip_reader *r, tg_err *err)
+static void check_method(tg_zip_reader *r)
 {
     const tg_zip_entry *e = current(r);
 
     if (e->flags & FLAG_ENCRYPTED)
-        return bad(r, err, "it is encrypted");
+        bad(r, "it is encrypted");
     if (e->flags & ~FLAGS_KNOWN)
-        return bad(r, err, "unknown flags 0x%04x", e->flags);
+        bad(r, "unknown flags 0x%04x", e->flags);
     if (e->method != TG_ZIP_STORED && e->method != TG_ZIP_DEFLATED)
-        return bad(r, err, "compression method %u, expected 0 (stored) or 8 (deflate)", e->method);
-    return TG_OK;
+        bad(r, "compression method %u, expected 0 (stored) or 8 (deflate)", e->method);
 }
 
-static tg_status check_sizes(tg_zip_reader *r, tg_err *err)
+static void check_sizes(tg_zip_reader *r)
 {
     const tg_zip_entry *e = current(r);
 
-    if (!r->packed_known)
-        return TG_OK;
-    if (e->method == TG_ZIP_STORED && e->size != e->packed)
-        return bad(r, err, "stored %llu bytes in %llu, expected equal sizes", (unsigned long long)e->size,
-                   (unsigned long long)e->packed);
-    if (e->method == TG_ZIP_DEFLATED && e->size / INFLATE_MAX > e->packed)
-        return bad(r, err, "%llu bytes of deflate data cannot hold %llu", (unsigned long long)e->packed,
-                   (unsigned long long)e->size);
-    return TG_OK;
-}
-
-/* Refuse a size beyond the end of a mapped input before anything is read. */
-static tg_status check_end(tg_zip_reader *r, tg_err *err)
-{
-    const tg_source *s = &r->source;
-    const tg_zip_entry *e = current(r);
-
-    if (!s->map || !r->packed_known || e->packed <= s->ready)
-        return TG_OK;
-    return bad(r, err, "truncated: expected %llu bytes at offset %llu, got %zu",
-               (unsigned long long)e->packed, (unsigned long long)s->at, s->ready);
+    if (r->packed_known && e->method == TG_ZIP_STORED && e->size != e->packed)
+        bad(r, "stored %llu bytes in %llu, expected equal sizes", (unsigned long long)e->size,
+            (unsigned long long)e->packed);
+    if (r->packed_known && e->method == TG_ZIP_DEFLATED && e->size / INFLATE_MAX > e->packed)
+        bad(r, "%llu bytes of deflate data cannot hold %llu", (unsigned long long)e->packed,
+            (unsigned long long)e->size);
 }
 
 /* Require the header p [n] to be what tg writes. */
-static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n, tg_err *err)
+static void check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n)
 {
     unsigned char want[TG_ZIP_LOCAL_MAX];
     const size_t m = tg_zip_encode_local(want, current(r)), both = tg_size_min(n, m);
@@ -202,35 +181,32 @@ static tg_status check_canonical(tg_zip_reader *r, const unsigned char *p, size_
     while (i < both && p[i] == want[i])
         i++;
     if (i < tg_size_max(n, m))
-        return bad(
-            r, err,
-            "byte %zu of its header differs from what tg writes: damaged, or changed by another program", i);
-    return TG_OK;
+        bad(r, "byte %zu of its header differs from what tg writes: damaged, or changed by another program",
+            i);
 }
 
 /* Append an entry for the member with that name [n]. */
-static tg_status add_member(tg_zip_reader *r, const unsigned char *name, size_t n, tg_err *err)
+static void add_member(tg_zip_reader *r, const unsigned char *name, size_t n)
 {
     unsigned long long at = r->source.at;
     const char *fault = tg_zip_name_fault((const char *)name, n);
     tg_zip_entry *e;
-    tg_status status;
 
     if (fault)
-        return tg_fail(err, TG_EDATA,
-                       "the name of the member at offset %llu %s: damaged, or not an .npz archive", at,
-                       fault);
-    if (r->list.count == TG_NAMES_MAX)
-        return tg_fail(err, TG_EDATA, "more than %d members (offset %llu)", TG_NAMES_MAX, at);
-    status = tg_zip_list_slot(&r->list, &e, (const char *)name, n, err);
-    if (status)
-        return status;
-    if (!e)
-        return tg_fail(err, TG_EDATA, "duplicate member \"%.*s\" at offset %llu", (int)n, (const char *)name,
-                       at);
+        tg_zip_fail(r, "the name of the member at offset %llu %s: damaged, or not an .npz archive", at,
+                    fault);
+    else if (r->list.count == TG_NAMES_MAX)
+        tg_zip_fail(r, "more than %d members (offset %llu)", TG_NAMES_MAX, at);
+    else
+        r->status = tg_zip_list_slot(&r->list, &e, (const char *)name, n, r->err);
+    if (r->status)
+        return;
+    if (!e) {
+        tg_zip_fail(r, "duplicate member \"%.*s\" at offset %llu", (int)n, (const char *)name, at);
+        return;
+    }
     e->offset = r->source.at - r->start;
     r->list.count++;
-    return TG_OK;
 }
 
 static void start_member(tg_zip_reader *r, const unsigned char *p)
@@ -249,72 +225,70 @@ static void start_member(tg_zip_reader *r, const unsigned char *p)
     r->crc = r->packed_crc = 0;
 }
 
-static tg_status inflate_start(tg_zip_reader *r, tg_err *err)
+static void inflate_start(tg_zip_reader *r)
 {
-    if (current(r)->method != TG_ZIP_DEFLATED)
-        return TG_OK;
+    if (r->status || current(r)->method != TG_ZIP_DEFLATED)
+        return;
     if (r->z_ready)
         inflateReset(&r->z);
     else if (inflateInit2(&r->z, -MAX_WBITS) != Z_OK)
-        return tg_fail_memory(err, 1u << 16, "the decompressor");
-    r->z_ready = true;
-    return TG_OK;
+        r->status = tg_fail_memory(r->err, 1u << 16, "the decompressor");
+    r->z_ready = !r->status;
 }
 
-static tg_status read_local(tg_zip_reader *r, tg_err *err)
+static void read_local(tg_zip_reader *r)
 {
     tg_source *s = &r->source;
-    size_t name, extra;
+    size_t name, extra, n;
     const unsigned char *p;
-    tg_status status = tg_source_need(s, LOCAL, "a member's header", err);
+    tg_zip_entry *e;
 
-    if (status)
-        return status;
+    if (!tg_zip_need(r, TG_ZIP_LOCAL, "a member's header"))
+        return;
     name = tg_get16(s->next + 26);
     extra = tg_get16(s->next + 28);
+    n = TG_ZIP_LOCAL + name + extra;
     if (name > TG_ZIP_NAME_MAX) /* the header might also exceed TG_SOURCE_PEEK */
-        return tg_fail(err, TG_EDATA,
-                       "the name of the member at offset %llu has %zu bytes, expected at most %d",
-                       (unsigned long long)s->at, name, TG_ZIP_NAME_MAX);
-    if ((status = tg_source_need(s, LOCAL + name + extra, "a member's header", err)))
-        return status;
+        tg_zip_fail(r, "the name of the member at offset %llu has %zu bytes, expected at most %d",
+                    (unsigned long long)s->at, name, TG_ZIP_NAME_MAX);
+    if (!tg_zip_need(r, n, "a member's header"))
+        return;
     p = s->next;
-    if ((status = add_member(r, p + LOCAL, name, err)))
-        return status;
+    add_member(r, p + TG_ZIP_LOCAL, name);
+    if (r->status)
+        return;
     start_member(r, p);
+    e = current(r);
     if (r->list.count == 1)
-        r->canonical = tg_zip_is_canonical_extra(p + LOCAL + name, extra);
-    current(r)->packed_crc =
-        current(r)->method == TG_ZIP_STORED ? current(r)->crc : tg_zip_extra_crc(p + LOCAL + name, extra);
-    if ((status = check_method(r, err)) || (status = local_sizes(r, p, p + LOCAL + name, extra, err)) ||
-        (status = check_sizes(r, err)))
-        return status;
-    if (r->canonical && (status = check_canonical(r, p, LOCAL + name + extra, err)))
-        return status;
-    tg_source_skip(s, LOCAL + name + extra);
-    if ((status = check_end(r, err)))
-        return status;
-    return inflate_start(r, err);
+        r->canonical = tg_zip_is_canonical_extra(p + TG_ZIP_LOCAL + name, extra);
+    e->packed_crc = e->method == TG_ZIP_STORED ? e->crc : tg_zip_extra_crc(p + TG_ZIP_LOCAL + name, extra);
+    check_method(r);
+    local_sizes(r, p, p + TG_ZIP_LOCAL + name, extra);
+    check_sizes(r);
+    if (r->canonical)
+        check_canonical(r, p, n);
+    tg_source_skip(s, n);
+    if (s->map && r->packed_known && e->packed > s->ready) /* before anything is read */
+        bad(r, "truncated: expected %llu bytes at offset %llu, got %zu", (unsigned long long)e->packed,
+            (unsigned long long)s->at, s->ready);
+    inflate_start(r);
 }
 
 /* ---- members' content */
 
-static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_err *err)
+static void read_stored(tg_zip_reader *r, unsigned char *dst, size_t n)
 {
     tg_source *s = &r->source;
 
-    while (n > 0) {
+    while (n > 0 && !r->status) {
         size_t step = tg_size_min(n, STEP);
-        tg_status status;
 
         if (dst) {
-            if ((status = tg_source_read(s, dst, step, current(r)->name, err)))
-                return status;
+            if ((r->status = tg_source_read(s, dst, step, current(r)->name, r->err)))
+                return;
             r->crc = tg_crc32(r->crc, dst, step);
             dst += step;
-        } else {
-            if ((status = tg_source_need(s, 1, current(r)->name, err)))
-                return status;
+        } else if (tg_zip_need(r, 1, current(r)->name)) {
             step = tg_size_min(step, s->ready);
             r->crc = tg_crc32(r->crc, s->next, step);
             tg_source_skip(s, step);
@@ -323,12 +297,11 @@ static tg_status read_stored(tg_zip_reader *r, unsigned char *dst, size_t n, tg_
         r->done += step;
         r->packed_done += step;
     }
-    return TG_OK;
 }
 
 /* One call of inflate() with an output buffer dst [n], n >= 1.  *made = bytes written; 0 when
- * it only consumed input, or the stream has ended. */
-static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, size_t *made, tg_err *err)
+ * it only consumed input, or the stream has ended, or a failure. */
+static size_t inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n)
 {
     tg_source *s = &r->source;
     z_stream *z = &r->z;
@@ -336,73 +309,71 @@ static tg_status inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n, si
     size_t used;
     int result;
 
-    if (left > 0) {
-        tg_status status = tg_source_need(s, 1, current(r)->name, err);
-
-        if (status)
-            return status;
-    }
+    if (left > 0 && !tg_zip_need(r, 1, current(r)->name))
+        return 0;
     z->next_in = (z_const Bytef *)s->next;
     z->avail_in = (uInt)tg_size_min(tg_size_min(s->ready, STEP), left > STEP ? STEP : (size_t)left);
     z->next_out = dst;
     z->avail_out = (uInt)tg_size_min(n, STEP);
     result = inflate(z, Z_NO_FLUSH);
     used = (size_t)(z->next_in - s->next);
-    *made = (size_t)(z->next_out - dst);
     r->packed_crc = tg_crc32(r->packed_crc, s->next, used);
     r->packed_done += used;
     tg_source_skip(s, used);
-    if (result == Z_MEM_ERROR)
-        return tg_fail_memory(err, 1u << 16, "the decompressor");
-    if (result == Z_BUF_ERROR)
-        return bad(r, err, "its deflate data ends after %llu bytes without an end mark",
-                   (unsigned long long)r->packed_done);
-    if (result != Z_OK && result != Z_STREAM_END)
-        return bad(r, err, "its deflate data is damaged near offset %llu (%s)", (unsigned long long)s->at,
-                   /* unreached: zlib asks for a dictionary only in its own format */
-                   z->msg ? z->msg : "a dictionary is needed");
     r->ended = result == Z_STREAM_END;
-    return TG_OK;
+    if (result == Z_MEM_ERROR)
+        r->status = tg_fail_memory(r->err, 1u << 16, "the decompressor");
+    else if (result == Z_BUF_ERROR)
+        bad(r, "its deflate data ends after %llu bytes without an end mark",
+            (unsigned long long)r->packed_done);
+    else if (result != Z_OK && result != Z_STREAM_END)
+        bad(r, "its deflate data is damaged near offset %llu (%s)", (unsigned long long)s->at,
+            /* unreached: zlib asks for a dictionary only in its own format */
+            z->msg ? z->msg : "a dictionary is needed");
+    return r->status ? 0 : (size_t)(z->next_out - dst);
 }
 
-static tg_status read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n, tg_err *err)
+static void read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n)
 {
-    while (n > 0) {
+    while (n > 0 && !r->status) {
         unsigned char *to = dst ? dst : r->scratch;
         size_t made;
-        tg_status status;
 
-        if (r->ended)
-            return bad(r, err, "it holds only %llu bytes, expected %llu", (unsigned long long)r->done,
-                       (unsigned long long)(r->done + n));
-        status = inflate_step(r, to, dst ? n : tg_size_min(n, sizeof r->scratch), &made, err);
-        if (status)
-            return status;
+        if (r->ended) {
+            bad(r, "it holds only %llu bytes, expected %llu", (unsigned long long)r->done,
+                (unsigned long long)(r->done + n));
+            return;
+        }
+        made = inflate_step(r, to, dst ? n : tg_size_min(n, sizeof r->scratch));
         r->crc = tg_crc32(r->crc, to, made);
         r->done += made;
         n -= made;
         if (dst)
             dst += made;
     }
-    return TG_OK;
 }
 
 tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err)
 {
+    r->err = err;
     if (r->sized && n > current(r)->size - r->done)
-        return bad(r, err, "it holds only %llu bytes, expected %llu", (unsigned long long)current(r)->size,
-                   (unsigned long long)(r->done + n));
-    return current(r)->method == TG_ZIP_DEFLATED ? read_deflated(r, dst, n, err)
-                                                 : read_stored(r, dst, n, err);
+        bad(r, "it holds only %llu bytes, expected %llu", (unsigned long long)current(r)->size,
+            (unsigned long long)(r->done + n));
+    if (current(r)->method == TG_ZIP_DEFLATED)
+        read_deflated(r, dst, n);
+    else
+        read_stored(r, dst, n);
+    return r->status;
 }
 
 tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err)
 {
     tg_zip_entry *e = current(r);
 
+    r->err = err;
     if (r->sized && e->size != size)
-        return bad(r, err, "it holds %llu bytes, its array header says %llu", (unsigned long long)e->size,
-                   (unsigned long long)size);
+        bad(r, "it holds %llu bytes, its array header says %llu", (unsigned long long)e->size,
+            (unsigned long long)size);
     e->size = size;
     r->sized = true;
     if (e->method == TG_ZIP_STORED) {
@@ -410,123 +381,108 @@ tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err)
         r->packed_known = true;
     }
     if (r->source.map && e->method == TG_ZIP_STORED && size - r->done > r->source.ready)
-        return bad(r, err, "truncated: expected %llu bytes at offset %llu, got %zu",
-                   (unsigned long long)(size - r->done), (unsigned long long)r->source.at, r->source.ready);
-    return TG_OK;
+        bad(r, "truncated: expected %llu bytes at offset %llu, got %zu", (unsigned long long)(size - r->done),
+            (unsigned long long)r->source.at, r->source.ready);
+    return r->status;
 }
 
 tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
 {
     const unsigned char *here = r->source.next;
-    tg_status status;
 
     *data = NULL;
     if (!r->source.map || current(r)->method != TG_ZIP_STORED)
         return TG_OK;
-    status = tg_zip_read(r, NULL, n, err);
-    if (!status)
-        status = tg_zip_verify(r, err);
-    if (!status)
+    if (!tg_zip_read(r, NULL, n, err) && !tg_zip_verify(r, err))
         *data = here;
-    return status;
+    return r->status;
 }
 
 /* ---- the end of a member */
 
 /* Require the deflate stream to end here, at its packed size. */
-static tg_status inflate_end(tg_zip_reader *r, tg_err *err)
+static void inflate_end(tg_zip_reader *r)
 {
     tg_zip_entry *e = current(r);
 
-    while (!r->ended) {
-        size_t made;
-        tg_status status = inflate_step(r, r->scratch, 1, &made, err);
-
-        if (status)
-            return status;
-        if (made > 0)
-            return bad(r, err, "it inflates to more than %llu bytes", (unsigned long long)e->size);
-    }
+    while (!r->ended && !r->status)
+        if (inflate_step(r, r->scratch, 1) > 0)
+            bad(r, "it inflates to more than %llu bytes", (unsigned long long)e->size);
     if (r->packed_known && r->packed_done != e->packed)
-        return bad(r, err, "its deflate data ends after %llu of %llu bytes",
-                   (unsigned long long)r->packed_done, (unsigned long long)e->packed);
+        bad(r, "its deflate data ends after %llu of %llu bytes", (unsigned long long)r->packed_done,
+            (unsigned long long)e->packed);
     if (r->canonical && r->packed_crc != e->packed_crc)
-        return bad(r, err, "damaged: the CRC-32 of its deflate data is %08x, expected %08x", r->packed_crc,
-                   e->packed_crc);
+        bad(r, "damaged: the CRC-32 of its deflate data is %08x, expected %08x", r->packed_crc,
+            e->packed_crc);
     e->packed = r->packed_done;
-    return TG_OK;
 }
 
 /* Read the CRC-32 and the sizes, which the header omits, from the descriptor after the content. */
-static tg_status read_descriptor(tg_zip_reader *r, tg_err *err)
+static void read_descriptor(tg_zip_reader *r)
 {
     tg_zip_entry *e = current(r);
     tg_source *s = &r->source;
     size_t n = r->wide ? 24 : 16;
-    tg_status status = tg_source_need(s, n, "a data descriptor", err);
     uint64_t packed, size;
 
-    if (status)
-        return status;
+    if (!tg_zip_need(r, n, "a data descriptor"))
+        return;
     if (memcmp(s->next, "PK\7\10", 4) != 0)
-        return bad(r, err, "no data descriptor at offset %llu", (unsigned long long)s->at);
+        bad(r, "no data descriptor at offset %llu", (unsigned long long)s->at);
     e->crc = tg_get32(s->next + 4);
     packed = r->wide ? tg_get64(s->next + 8) : tg_get32(s->next + 8);
     size = r->wide ? tg_get64(s->next + 16) : tg_get32(s->next + 12);
     if (packed != r->packed_done || size != r->done)
-        return bad(r, err, "its descriptor says %llu bytes in %llu, got %llu in %llu",
-                   (unsigned long long)size, (unsigned long long)packed, (unsigned long long)r->done,
-                   (unsigned long long)r->packed_done);
+        bad(r, "its descriptor says %llu bytes in %llu, got %llu in %llu", (unsigned long long)size,
+            (unsigned long long)packed, (unsigned long long)r->done, (unsigned long long)r->packed_done);
     tg_source_skip(s, n);
-    return TG_OK;
 }
 
 tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
 {
     tg_zip_entry *e;
-    tg_status status = TG_OK;
 
     if (!r->open)
-        return TG_OK;
+        return r->status;
+    r->err = err;
     e = current(r);
     if (!r->sized)
-        return bad(r, err, "its size is unknown after %llu bytes", (unsigned long long)r->done);
+        bad(r, "its size is unknown after %llu bytes", (unsigned long long)r->done);
     if (r->done != e->size)
-        return bad(r, err, "%llu of its bytes were not read", (unsigned long long)(e->size - r->done));
+        bad(r, "%llu of its bytes were not read", (unsigned long long)(e->size - r->done));
     if (e->method == TG_ZIP_DEFLATED)
-        status = inflate_end(r, err);
-    if (!status && (e->flags & FLAG_DESCRIPTOR))
-        status = read_descriptor(r, err);
-    if (!status && r->crc != e->crc)
-        status = bad(r, err, "damaged: the CRC-32 of its %llu bytes is %08x, expected %08x",
-                     (unsigned long long)e->size, r->crc, e->crc);
+        inflate_end(r);
+    if (e->flags & FLAG_DESCRIPTOR)
+        read_descriptor(r);
+    if (r->crc != e->crc)
+        bad(r, "damaged: the CRC-32 of its %llu bytes is %08x, expected %08x", (unsigned long long)e->size,
+            r->crc, e->crc);
     r->open = false;
-    return status;
+    return r->status;
 }
 
 /* ---- events */
 
 tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event, tg_err *err)
 {
-    tg_source *s = &r->source;
-    bool more = true;
-    tg_status status;
+    const tg_source *s = &r->source;
 
-    assert(!r->open);
-    if (!r->inside && (status = begin(r, &more, err)))
-        return status;
+    *e = NULL;
     *event = TG_ZIP_EOF;
-    if (!more)
-        return TG_OK;
-    if ((status = tg_source_need(s, 4, "a header", err)))
-        return status;
-    *event = TG_ZIP_MEMBER;
+    r->err = err;
+    if (r->status)
+        return r->status;
+    assert(!r->open);
+    if ((!r->inside && !begin(r)) || !tg_zip_need(r, 4, "a header"))
+        return r->status;
     if (tg_zip_magic(s->next, 4)) {
-        status = read_local(r, err);
-        *e = status ? NULL : current(r);
-        return status;
+        *event = TG_ZIP_MEMBER;
+        read_local(r);
+        *e = r->status ? NULL : current(r);
+    } else {
+        *event = TG_ZIP_END;
+        r->inside = false;
+        tg_zip_read_end(r);
     }
-    *event = TG_ZIP_END;
-    r->inside = false;
-    return tg_zip_read_end(r, err);
+    return r->status;
 }

@@ -13,6 +13,8 @@
 #define TG_ZIP_FULL 0xFFFFFFFFu /* "look in the zip64 field" */
 
 struct tg_zip_reader {
+    tg_status status; /* of the first failure; after it nothing is read */
+    tg_err *err;      /* of the current call */
     tg_source source;
     tg_zip_list list; /* members of the current archive */
     uint64_t start;   /* offset of the archive in the input */
@@ -41,7 +43,13 @@ const char *tg_zip_find_wide(const unsigned char *extra, size_t n, const unsigne
  * False when the field has no more. */
 bool tg_zip_size64(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n);
 
+/* Whether the source has n more bytes.  TG_EDATA: `what` is truncated; TG_EIO. */
+bool tg_zip_need(tg_zip_reader *r, size_t n, const char *what);
+
+/* TG_EDATA. */
+void tg_zip_fail(tg_zip_reader *r, const char *format, ...) TG_PRINTF(2, 3);
+
 /* Read what follows the last member and compare it with the members. */
-TG_MUST_CHECK tg_status tg_zip_read_end(tg_zip_reader *r, tg_err *err);
+void tg_zip_read_end(tg_zip_reader *r);
 
 #endif

@@ -123,13 +123,6 @@ static tg_status put_entry(tg_zip_writer *w, tg_zip_entry *e, const content *c, 
     return status;
 }
 
-static void describe(tg_zip_entry *e, const content *c, uint64_t offset)
-{
-    e->crc = e->packed_crc = tg_crc32(tg_crc32(0, c->part[0], c->size[0]), c->part[1], c->size[1]);
-    e->size = e->packed = c->total;
-    e->offset = offset;
-}
-
 tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size, const void *data,
                      size_t size, tg_err *err)
 {
@@ -141,7 +134,9 @@ tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_
         return tg_fail(err, TG_EUSAGE, "member \"%s\" comes after the end of the archive", name);
     if ((status = new_entry(w, &e, name, err)))
         return status;
-    describe(e, &c, w->at);
+    e->crc = e->packed_crc = tg_crc32(tg_crc32(0, head, head_size), data, size);
+    e->size = e->packed = c.total;
+    e->offset = w->at;
     return put_entry(w, e, &c, err);
 }
 

@@ -49,15 +49,6 @@ static bool told(const tg_model_file *f, tg_config_id id)
 
 /* ---- names */
 
-static tg_status refuse_or_note(struct binding *b, const char *name, tg_err *err)
-{
-    if (b->ask->lossy)
-        return tg_notes_add(&b->f->notes, err, "%s is left out: it is not a tensor of %s", name,
-                            b->names->what);
-    return tg_fail(err, TG_EDATA, "%s is not a tensor of %s (tg-convert --lossy leaves it out)", name,
-                   b->names->what);
-}
-
 static tg_status check_numbers(const tg_stored *s, tg_err *err)
 {
     char text[TG_ARRAY_TEXT_MAX];
@@ -75,8 +66,12 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
     struct found *found;
     tg_status status;
 
+    if (!row && b->ask->lossy)
+        return tg_notes_add(&b->f->notes, err, "%s is left out: it is not a tensor of %s", s->array.name,
+                            b->names->what);
     if (!row)
-        return refuse_or_note(b, s->array.name, err);
+        return tg_fail(err, TG_EDATA, "%s is not a tensor of %s (tg-convert --lossy leaves it out)",
+                       s->array.name, b->names->what);
     if (row->kind == TG_NAME_IGNORED)
         return TG_OK;
     if ((status = check_numbers(s, err)))
@@ -97,24 +92,7 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
     return TG_OK;
 }
 
-static tg_status find_all(struct binding *b, tg_err *err)
-{
-    for (size_t i = 0; i < b->f->n_files; i++)
-        for (size_t t = 0; t < b->f->file[i]->list.n; t++) {
-            tg_status status = find_one(b, &b->f->file[i]->list.tensor[t], err);
-
-            if (status)
-                return status;
-        }
-    return TG_OK;
-}
-
 /* ---- the config */
-
-static bool is_linear(tg_param_kind kind)
-{
-    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
-}
 
 /* The first of the widening matrices, [C,3C] or [C,4C], tells. */
 static bool told_transposed(const struct binding *b)
@@ -293,16 +271,6 @@ static bool is_gain(tg_param_kind kind)
     return kind == TG_LN1_W || kind == TG_LN2_W || kind == TG_LNF_W;
 }
 
-/* The shape that the source should have for a part of p. */
-static void shape_of(size_t shape[2], const tg_param *p, bool part, bool transposed)
-{
-    const size_t share = part ? 3 : 1;
-    const size_t rows = p->ndim == 1 ? p->shape[0] / share : p->shape[0], columns = p->shape[1] / share;
-
-    shape[0] = transposed ? columns : rows;
-    shape[1] = transposed ? rows : columns;
-}
-
 static tg_status check_shape(const struct binding *b, const tg_stored *s, const tg_param *p, bool part,
                              bool transposed, tg_err *err)
 {
@@ -310,7 +278,8 @@ static tg_status check_shape(const struct binding *b, const tg_stored *s, const 
     char got_text[TG_ARRAY_TEXT_MAX], want_text[TG_ARRAY_TEXT_MAX];
     bool same = s->array.ndim == p->ndim;
 
-    shape_of(want, p, part, transposed);
+    want[transposed] = p->ndim == 1 && part ? p->shape[0] / 3 : p->shape[0];
+    want[!transposed] = part ? p->shape[1] / 3 : p->shape[1];
     if (b->names->padded && p->kind == TG_WTE)
         want[0] = tg_size_max(want[0], s->array.shape[0]);
     for (size_t i = 0; same && i < p->ndim; i++)
@@ -329,7 +298,7 @@ static tg_status bind_parts(const struct binding *b, tg_values *v, const struct 
     const size_t first = parts ? TG_NAME_Q : TG_NAME_WHOLE;
 
     v->n = parts ? 3 : 1;
-    v->transposed = found->transposed[first] || (is_linear(p->kind) && b->transposed);
+    v->transposed = found->transposed[first] || (tg_is_linear(p->kind) && b->transposed);
     v->transposed = v->transposed && p->ndim == 2;
     for (size_t i = 0; i < v->n; i++) {
         const tg_stored *s = found->stored[first + i];
@@ -379,8 +348,12 @@ static tg_status bind_all(struct binding *b, tg_err *err)
 {
     tg_status status;
 
-    if ((status = find_all(b, err)) || (status = find_sizes(b, err)) || (status = find_heads(b, err)) ||
-        (status = assume(b, err)) || (status = find_tie(b, err)))
+    for (size_t i = 0; i < b->f->n_files; i++)
+        for (size_t t = 0; t < b->f->file[i]->list.n; t++)
+            if ((status = find_one(b, &b->f->file[i]->list.tensor[t], err)))
+                return status;
+    if ((status = find_sizes(b, err)) || (status = find_heads(b, err)) || (status = assume(b, err)) ||
+        (status = find_tie(b, err)))
         return status;
     find_flags(b);
     b->transposed = told_transposed(b);

@@ -23,37 +23,28 @@ static const struct number {
     {"gpt2.context_length", TG_CONFIG_N_CTX, offsetof(tg_config, n_ctx)},
 };
 
-static tg_status check_architecture(const tg_gguf *g, tg_err *err)
+static void check_architecture(tg_gguf *g)
 {
     char shown[TG_TOKEN_SHOWN];
-    tg_gguf_text name;
-    size_t parts = 1;
-    tg_status status = tg_gguf_get_text(&name, g, "general.architecture", err);
+    const tg_gguf_text name = tg_gguf_get_text(g, "general.architecture");
+    size_t parts;
 
-    if (status)
-        return status;
-    if (!tg_gguf_is(name, "gpt2"))
-        return tg_fail(err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
-                       tg_token_shown(shown, name.p, name.n));
-    if (tg_gguf_find(g, "split.count") && (status = tg_gguf_get_size(&parts, g, "split.count", err)))
-        return status;
-    if (parts > 1)
-        return tg_fail(err, TG_EDATA,
-                       "the model is split into %zu files: join them (llama-gguf-split --merge)", parts);
-    return TG_OK;
+    if (!g->status && !tg_gguf_is(name, "gpt2"))
+        g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
+                            tg_token_shown(shown, name.p, name.n));
+    parts = tg_gguf_find(g, "split.count") ? tg_gguf_get_size(g, "split.count") : 1;
+    if (!g->status && parts > 1)
+        g->status = tg_fail(g->err, TG_EDATA,
+                            "the model is split into %zu files: join them (llama-gguf-split --merge)", parts);
 }
 
 /* A number that follows from the others, if the file has it. */
-static tg_status check_number(const tg_gguf *g, const char *key, size_t want, const char *why, tg_err *err)
+static void check_number(tg_gguf *g, const char *key, size_t want, const char *why)
 {
-    size_t got;
-    tg_status status;
+    const size_t got = tg_gguf_find(g, key) ? tg_gguf_get_size(g, key) : want;
 
-    if (!tg_gguf_find(g, key))
-        return TG_OK;
-    if ((status = tg_gguf_get_size(&got, g, key, err)) || got == want)
-        return status;
-    return tg_fail(err, TG_EDATA, "%s is %zu, expected %zu, %s", key, got, want, why);
+    if (!g->status && got != want)
+        g->status = tg_fail(g->err, TG_EDATA, "%s is %zu, expected %zu, %s", key, got, want, why);
 }
 
 /* The shortest decimal number that is the same float32: 1e-05, where the file has 9.99999975e-06. */
@@ -72,44 +63,32 @@ static double shortest(double x)
 }
 
 /* The token that begins or ends a text, if the file has one; the vocabulary's reader checks it. */
-static tg_status read_end(size_t *token, const tg_gguf *g, const char *key, tg_err *err)
+static void read_end(size_t *token, tg_gguf *g, const char *key)
 {
-    size_t id;
-    tg_status status;
+    if (tg_gguf_find(g, key)) {
+        const size_t id = tg_gguf_get_size(g, key);
 
-    if (!tg_gguf_find(g, key))
-        return TG_OK;
-    if ((status = tg_gguf_get_size(&id, g, key, err)))
-        return status;
-    *token = id < TG_SIZE_LIMIT ? id + 1 : 0;
-    return TG_OK;
+        *token = id < TG_SIZE_LIMIT ? id + 1 : 0;
+    }
 }
 
-static tg_status read_config(tg_model_file *f, const tg_gguf *g, tg_err *err)
+static void read_config(tg_model_file *f, tg_gguf *g)
 {
     tg_config *c = &f->config;
-    tg_status status;
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        void *member = (char *)c + numbers[i].offset;
-
-        if ((status = tg_gguf_get_size(member, g, numbers[i].key, err)))
-            return status;
+        *(size_t *)(void *)((char *)c + numbers[i].offset) = tg_gguf_get_size(g, numbers[i].key);
         tg_config_tell(f, numbers[i].id);
     }
-    if ((status =
-             check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count", err)) ||
-        (status = check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
-                               "4 times gpt2.embedding_length", err)) ||
-        (status = tg_gguf_get_real(&c->layer_norm_epsilon, g, "gpt2.attention.layer_norm_epsilon", err)) ||
-        (status = read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id", err)) ||
-        (status = read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id", err)))
-        return status;
-    c->layer_norm_epsilon = shortest(c->layer_norm_epsilon);
+    check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count");
+    check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
+                 "4 times gpt2.embedding_length");
+    c->layer_norm_epsilon = shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon"));
+    read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id");
+    read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id");
     tg_config_tell(f, TG_CONFIG_LAYER_NORM_EPSILON);
     c->activation = TG_GELU_TANH; /* the form that llama.cpp computes */
     tg_config_tell(f, TG_CONFIG_ACTIVATION);
-    return TG_OK;
 }
 
 /* llama.cpp wants tokens that begin and end a text, so that tg names one where its own tokenizer has none. */
@@ -136,12 +115,11 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     tg_status status = tg_gguf_read(&file->list, &g, file->bytes, file->n, err);
 
     (void)path;
-    if (!status)
-        status = check_architecture(&g, err);
-    if (!status)
-        status = read_config(f, &g, err);
-    if (!status)
-        status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes, err);
+    if (!status) {
+        check_architecture(&g);
+        read_config(f, &g);
+        status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
+    }
     if (!status)
         drop_stopgap(f, &g);
     tg_gguf_free(&g);
@@ -150,14 +128,12 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return tg_model_file_bind(f, &tg_names_gguf, ask, err);
 }
 
-static const tg_model_part parts[] = {{.write = tg_gguf_write}};
-
 const tg_model_format tg_gguf_format = {
     .name = "gguf",
     .text = "a GGUF file",
     .recognize = recognize,
     .open = open_model,
     .check = tg_gguf_check,
-    .part = parts,
+    .part = &(const tg_model_part){.write = tg_gguf_write},
     .n_parts = 1,
 };

@@ -53,10 +53,10 @@ const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces);
 /*
  * Read the vocabulary into *tok, to be freed; NULL: the file has none, or it is one that this library does
  * not know and `lossy` lets it be left out, with a note.
- * TG_EDATA: an unknown kind or rule, or tokens and merges that contradict each other; TG_ENOMEM.
+ * Returns g->status.  TG_EDATA: an unknown kind or rule, or tokens and merges that contradict each other;
+ * TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, const tg_gguf *g, bool lossy,
-                                           tg_notes *notes, tg_err *err);
+TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, tg_notes *notes);
 
 /* Texts, one after another. */
 typedef struct tg_gguf_texts {
@@ -82,6 +82,10 @@ typedef struct tg_gguf_vocab {
  */
 TG_MUST_CHECK tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy,
                                            tg_notes *notes, tg_err *err);
+
+/* Refuse what llama.cpp does otherwise (TG_EUSAGE), or note it if `lossy`. */
+TG_MUST_CHECK tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what);
+
 void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
 void tg_gguf_vocab_free(tg_gguf_vocab *v); /* a zeroed one is fine */
 

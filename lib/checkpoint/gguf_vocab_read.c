@@ -150,34 +150,27 @@ struct types {
 };
 
 /* The id of one of n tokens, if the file has the key. */
-static tg_status find_id(size_t *id, const tg_gguf *g, const char *key, size_t n, tg_err *err)
+static size_t find_id(tg_gguf *g, const char *key, size_t n)
 {
-    tg_status status;
+    const size_t id = tg_gguf_find(g, key) ? tg_gguf_get_size(g, key) : SIZE_MAX;
 
-    *id = SIZE_MAX;
-    if (!tg_gguf_find(g, key))
-        return TG_OK;
-    if ((status = tg_gguf_get_size(id, g, key, err)) || *id < n)
-        return status;
-    return tg_fail(err, TG_EDATA, "%s is %zu, expected one of the %zu tokens", key, *id, n);
+    if (!g->status && id >= n && id < SIZE_MAX)
+        g->status = tg_fail(g->err, TG_EDATA, "%s is %zu, expected one of the %zu tokens", key, id, n);
+    return id;
 }
 
-static tg_status find_types(struct types *t, const tg_gguf *g, size_t n, tg_err *err)
+static struct types find_types(tg_gguf *g, size_t n)
 {
-    tg_status status;
+    struct types t = {0};
 
-    *t = (struct types){0};
-    if ((status = find_id(&t->end[0], g, "tokenizer.ggml.bos_token_id", n, err)) ||
-        (status = find_id(&t->end[1], g, "tokenizer.ggml.eos_token_id", n, err)))
-        return status;
-    if (!tg_gguf_find(g, types_key))
-        return TG_OK;
-    if ((status = tg_gguf_get_integers(&t->type, g, types_key, err)))
-        return status;
-    if (t->type->n != n)
-        return tg_fail(err, TG_EDATA, "%s has %zu elements, %s has %zu", types_key, t->type->n, tokens_key,
-                       n);
-    return TG_OK;
+    t.end[0] = find_id(g, "tokenizer.ggml.bos_token_id", n);
+    t.end[1] = find_id(g, "tokenizer.ggml.eos_token_id", n);
+    if (tg_gguf_find(g, types_key))
+        t.type = tg_gguf_get_integers(g, types_key);
+    if (t.type && t.type->n != n)
+        g->status =
+            tg_fail(g->err, TG_EDATA, "%s has %zu elements, %s has %zu", types_key, t.type->n, tokens_key, n);
+    return t;
 }
 
 static int64_t type_of(const struct types *t, size_t id, tg_gguf_text text)
@@ -204,22 +197,22 @@ static tg_status add_token(tg_vocab_builder *b, size_t id, tg_gguf_text text, in
     }
 }
 
-static tg_status add_tokens(tg_vocab_builder *b, const tg_gguf *g, const tg_gguf_value *tokens, tg_err *err)
+static void add_tokens(tg_vocab_builder *b, tg_gguf *g, const tg_gguf_value *tokens)
 {
     const unsigned char *at = tokens->at;
-    struct types types;
-    tg_status status = find_types(&types, g, tokens->n, err);
+    const struct types types = find_types(g, tokens->n);
 
-    if (status)
-        return status;
-    for (size_t id = 0; !status && id < tokens->n; id++) {
+    if (g->status)
+        return;
+    for (size_t id = 0; !g->status && id < tokens->n; id++) {
         const tg_gguf_text text = tg_gguf_next_text(&at);
 
-        status = add_token(b, id, text, type_of(&types, id, text), err);
+        g->status = add_token(b, id, text, type_of(&types, id, text), g->err);
     }
-    if (!status)
-        status = tg_vocab_arrange(b, err);
-    return status ? tg_err_in(err, tokens_key) : TG_OK;
+    if (!g->status)
+        g->status = tg_vocab_arrange(b, g->err);
+    if (g->status)
+        (void)tg_err_in(g->err, tokens_key);
 }
 
 static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
@@ -235,50 +228,44 @@ static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
     return tg_vocab_merge(b, text.p, left, space + 1, text.n - left - 1, err);
 }
 
-static tg_status add_merges(tg_vocab_builder *b, const tg_gguf *g, tg_err *err)
+static void add_merges(tg_vocab_builder *b, tg_gguf *g)
 {
-    const tg_gguf_value *merges;
-    const unsigned char *at;
-    tg_status status = tg_gguf_get_texts(&merges, g, merges_key, err);
+    const tg_gguf_value *const merges = tg_gguf_get_texts(g, merges_key);
+    const unsigned char *at = merges ? merges->at : NULL;
 
-    if (status)
-        return status;
-    at = merges->at;
-    for (size_t i = 0; !status && i < merges->n; i++)
-        status = add_merge(b, tg_gguf_next_text(&at), err);
-    return status ? tg_err_in(err, merges_key) : TG_OK;
+    for (size_t i = 0; merges && !g->status && i < merges->n; i++)
+        g->status = add_merge(b, tg_gguf_next_text(&at), g->err);
+    if (merges && g->status)
+        (void)tg_err_in(g->err, merges_key);
 }
 
-static tg_status read_bpe(const tg_tokenizer **tok, const tg_gguf *g, const tg_gguf_value *tokens,
-                          const tg_gguf_pre *pre, tg_err *err)
+static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *tokens,
+                     const tg_gguf_pre *pre)
 {
     tg_vocab_builder b = {0};
-    tg_status status;
 
-    if (!(status = add_tokens(&b, g, tokens, err)) && !(status = add_merges(&b, g, err)))
-        status = tg_vocab_build(tok, &b, pre->split, TG_NORMALIZER_NONE, pre->whole_pieces, err);
+    add_tokens(&b, g, tokens);
+    add_merges(&b, g);
+    if (!g->status)
+        g->status = tg_vocab_build(tok, &b, pre->split, TG_NORMALIZER_NONE, pre->whole_pieces, g->err);
     tg_vocab_builder_free(&b);
-    return status;
 }
 
 /* ---- the vocabulary */
 
-/* The rule that splits texts; *pre is NULL if it is unknown. */
-static tg_status find_pre(const tg_gguf_pre **pre, tg_gguf_text *name, const tg_gguf *g, tg_notes *notes,
-                          tg_err *err)
+/* The rule that splits texts; NULL: it is unknown, or a failure. */
+static const tg_gguf_pre *find_pre(tg_gguf_text *name, tg_gguf *g, tg_notes *notes)
 {
     static const char gpt2[] = "gpt-2", fallback[] = "default";
-    tg_status status = TG_OK;
 
     *name = (tg_gguf_text){fallback, strlen(fallback)};
-    if (tg_gguf_find(g, pre_key) && (status = tg_gguf_get_text(name, g, pre_key, err)))
-        return status;
-    *pre = tg_gguf_pre_named(*name);
-    if (!tg_gguf_is(*name, fallback))
-        return TG_OK;
-    *pre = tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
-    return tg_notes_add(notes, err, "the file does not tell how texts are split (%s): as GPT-2 does",
-                        pre_key);
+    if (tg_gguf_find(g, pre_key))
+        *name = tg_gguf_get_text(g, pre_key);
+    if (g->status || !tg_gguf_is(*name, fallback))
+        return tg_gguf_pre_named(*name);
+    g->status = tg_notes_add(notes, g->err, "the file does not tell how texts are split (%s): as GPT-2 does",
+                             pre_key);
+    return tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
 }
 
 /* An unknown vocabulary: leave it out, or fail. */
@@ -295,32 +282,30 @@ static tg_status unknown(const char *key, tg_gguf_text name, bool lossy, tg_note
                         key, shown);
 }
 
-tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, const tg_gguf *g, bool lossy, tg_notes *notes,
-                             tg_err *err)
+tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, tg_notes *notes)
 {
     const tg_gguf_value *tokens;
     const tg_gguf_pre *pre;
     tg_gguf_text text;
-    tg_status status;
 
     *tok = NULL;
-    if (!tg_gguf_find(g, model_key))
-        return TG_OK;
-    if ((status = tg_gguf_get_text(&text, g, model_key, err)))
-        return status;
-    if (tg_gguf_is(text, "no_vocab") || tg_gguf_is(text, "none"))
-        return TG_OK;
+    if (g->status || !tg_gguf_find(g, model_key))
+        return g->status;
+    text = tg_gguf_get_text(g, model_key);
+    if (g->status || tg_gguf_is(text, "no_vocab") || tg_gguf_is(text, "none"))
+        return g->status;
     if (!tg_gguf_is(text, "gpt2"))
-        return unknown(model_key, text, lossy, notes, err);
-    if ((status = tg_gguf_get_texts(&tokens, g, tokens_key, err)))
-        return status;
+        return g->status = unknown(model_key, text, lossy, notes, g->err);
+    tokens = tg_gguf_get_texts(g, tokens_key);
     if (tg_gguf_find(g, TG_GGUF_KIND_KEY)) {
-        if ((status = tg_gguf_get_text(&text, g, TG_GGUF_KIND_KEY, err)))
-            return status;
-        if (!tg_gguf_is(text, "bpe"))
-            return read_simple(tok, text, tokens, err);
+        text = tg_gguf_get_text(g, TG_GGUF_KIND_KEY);
+        if (!g->status && !tg_gguf_is(text, "bpe"))
+            return g->status = read_simple(tok, text, tokens, g->err);
     }
-    if ((status = find_pre(&pre, &text, g, notes, err)))
-        return status;
-    return pre ? read_bpe(tok, g, tokens, pre, err) : unknown(pre_key, text, lossy, notes, err);
+    pre = find_pre(&text, g, notes);
+    if (!g->status && !pre)
+        g->status = unknown(pre_key, text, lossy, notes, g->err);
+    else if (!g->status)
+        read_bpe(tok, g, tokens, pre);
+    return g->status;
 }

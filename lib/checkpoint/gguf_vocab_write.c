@@ -13,16 +13,10 @@
 
 /* ---- what llama.cpp cannot hold */
 
-struct losses {
-    bool lossy;
-    tg_notes *notes;
-};
-
-/* Refuse, or take note. */
-static tg_status lose(const struct losses *l, tg_err *err, const char *what)
+tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what)
 {
-    if (l->lossy)
-        return tg_notes_add(l->notes, err, "llama.cpp differs: %s", what);
+    if (lossy)
+        return tg_notes_add(notes, err, "llama.cpp differs: %s", what);
     return tg_fail(err, TG_EUSAGE, "llama.cpp differs: %s (--lossy accepts that)", what);
 }
 
@@ -75,26 +69,16 @@ static bool is_special(const tg_tokenizer *tok, size_t id, size_t *next)
     return true;
 }
 
-/* Bytes of all tokens. */
-static size_t token_bytes(const tg_tokenizer *tok, size_t n)
-{
-    size_t sum = 0, length;
-
-    for (size_t id = 0; id < n; id++) {
-        (void)tg_tokenizer_token(tok, (int32_t)id, &length);
-        sum += length;
-    }
-    return sum;
-}
-
 /* Tokens up to v->n; those that the tokenizer lacks are padding. */
 static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *err)
 {
     const size_t known = tg_tokenizer_vocab_size(tok), pad = 32;
-    size_t special = 0, n;
+    size_t bytes = pad * v->n, special = 0, n;
     tg_status status;
 
-    if ((status = texts_alloc(&v->tokens, v->n, TG_BYTE_MAP_MAX * token_bytes(tok, known) + pad * v->n, err)))
+    for (size_t id = 0; id < known; id++, bytes += TG_BYTE_MAP_MAX * n)
+        (void)tg_tokenizer_token(tok, (int32_t)id, &n);
+    if ((status = texts_alloc(&v->tokens, v->n, bytes, err)))
         return status;
     if (!(v->type = malloc(v->n * sizeof *v->type)))
         return tg_fail_memory(err, v->n * sizeof *v->type, "a vocabulary");
@@ -261,7 +245,8 @@ static tg_status whole_pieces_matter(bool *matter, const tg_bpe_vocab *bpe, tg_e
     return status;
 }
 
-static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, const struct losses *l, tg_err *err)
+static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, bool lossy, tg_notes *notes,
+                            tg_err *err)
 {
     const tg_gguf_pre *pre = tg_gguf_pre_for(bpe->split, bpe->whole_pieces);
     char what[128];
@@ -270,20 +255,20 @@ static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, const str
 
     if (!pre) {
         snprintf(what, sizeof what, "it has no rule like \"%s\" to split texts", tg_split_name(bpe->split));
-        status = lose(l, err, what);
+        status = tg_gguf_lose(notes, lossy, err, what);
         pre = tg_gguf_pre_for(TG_SPLIT_GPT2, false);
     }
     v->pre = pre->name;
     if (!status && pre->differs) {
         snprintf(what, sizeof what, "it splits %s otherwise", pre->differs);
-        status = lose(l, err, what);
+        status = tg_gguf_lose(notes, lossy, err, what);
     }
     if (!status && bpe->normalizer == TG_NORMALIZER_NFC)
-        status = lose(l, err, "it does not normalise texts (NFC)");
+        status = tg_gguf_lose(notes, lossy, err, "it does not normalise texts (NFC)");
     if (!status && pre->whole_pieces != bpe->whole_pieces)
         status = whole_pieces_matter(&matter, bpe, err);
     if (!status && matter)
-        status = lose(l, err, "it does not reach tokens that no merges make");
+        status = tg_gguf_lose(notes, lossy, err, "it does not reach tokens that no merges make");
     return status;
 }
 
@@ -291,7 +276,7 @@ static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, const str
 
 /* llama.cpp takes some token as the end of a text, 11 if the file names none: the right one, else one that
  * is no text, else the last. */
-static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, const struct losses *l, tg_err *err)
+static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes *notes, tg_err *err)
 {
     const int32_t end = tg_tokenizer_end_of_text(tok);
     char shown[TG_TOKEN_SHOWN];
@@ -309,13 +294,13 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, const str
     if (v->type[id] != TG_GGUF_NORMAL)
         return TG_OK;
     token = tg_tokenizer_token(tok, (int32_t)id, &n);
-    return tg_notes_add(l->notes, err,
+    return tg_notes_add(notes, err,
                         "the vocabulary has no token that ends a text; llama.cpp needs one, and will stop at "
                         "token %zu, \"%s\"",
                         id, tg_token_shown(shown, token, n));
 }
 
-static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, const struct losses *l, tg_err *err)
+static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, bool lossy, tg_notes *notes, tg_err *err)
 {
     const tg_bpe_vocab *bpe = tg_bpe_vocab_of(tok);
     tg_status status;
@@ -324,26 +309,24 @@ static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, const struct lo
     if ((status = make_tokens(v, tok, err)) || (status = check_unique(v, err)))
         return status;
     if (bpe)
-        status = choose_pre(v, bpe, l, err);
+        status = choose_pre(v, bpe, lossy, notes, err);
     if (!status)
         status = bpe ? make_merges(v, bpe, err) : make_char_merges(v, tok, err);
-    return status ? status : choose_end(v, tok, l, err);
+    return status ? status : choose_end(v, tok, notes, err);
 }
 
 tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy, tg_notes *notes,
                              tg_err *err)
 {
-    const struct losses l = {lossy, notes};
-
     *v = (tg_gguf_vocab){.n = n};
     if (!tok || !tg_tokenizer_has_text(tok))
         return TG_OK;
     v->kind = tg_tokenizer_kind_name(tok);
     /* unreached: another kind: there is none with a text */
     if (strcmp(v->kind, "bytes") == 0 || strcmp(v->kind, "char") == 0 || strcmp(v->kind, "bpe") == 0)
-        return make(v, tok, &l, err);
+        return make(v, tok, lossy, notes, err);
     v->kind = NULL;
-    return lose(&l, err, "it has no such vocabulary");
+    return tg_gguf_lose(notes, lossy, err, "it has no such vocabulary");
 }
 
 void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)

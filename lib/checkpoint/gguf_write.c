@@ -20,11 +20,6 @@ struct tensor {
     tg_gguf_kind kind;
 };
 
-static size_t count_tensors(const tg_config *c)
-{
-    return TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * c->n_layer + TG_GGUF_NAMES_AFTER;
-}
-
 /* The row of tensor i, and its layer. */
 static const tg_name *row_of(const tg_config *c, size_t i, size_t *layer)
 {
@@ -64,11 +59,6 @@ static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
     return tg_gguf_can_store(kinds[type], t->shape[1]) ? kinds[type] : TG_GGUF_AS_F16;
 }
 
-static bool is_linear(tg_param_kind kind)
-{
-    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
-}
-
 static void describe(struct tensor *t, const tg_full *full, tg_write_type type, size_t i)
 {
     const tg_config *c = &full->f->config;
@@ -81,7 +71,7 @@ static void describe(struct tensor *t, const tg_full *full, tg_write_type type, 
         kind = TG_WTE;
     set_name(t->name, row->pattern, layer);
     t->param = &full->table.entry[tg_params_index(&full->table, kind, layer)];
-    t->transposed = is_linear(kind);
+    t->transposed = tg_is_linear(kind);
     t->shape[0] = t->param->shape[t->transposed];
     t->shape[1] = t->param->shape[!t->transposed];
     t->kind = kind_of(t, type);
@@ -89,21 +79,14 @@ static void describe(struct tensor *t, const tg_full *full, tg_write_type type, 
 
 /* ---- the file */
 
-/* The numbers that llama.cpp has for a file's type. */
-static uint32_t file_type(tg_write_type type)
-{
-    static const uint32_t numbers[TG_WRITE_TYPES] = {
-        [TG_WRITE_F32] = 0, [TG_WRITE_F16] = 1, [TG_WRITE_BF16] = 32, [TG_WRITE_Q8_0] = 7};
-
-    return numbers[type];
-}
-
 static void put_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type)
 {
     static const char architecture[] = "gpt2";
+    static const uint32_t file_types[TG_WRITE_TYPES] = {
+        [TG_WRITE_F32] = 0, [TG_WRITE_F16] = 1, [TG_WRITE_BF16] = 32, [TG_WRITE_Q8_0] = 7}; /* llama.cpp's */
 
     tg_gguf_put_text(w, "general.architecture", architecture, strlen(architecture));
-    tg_gguf_put_u32(w, "general.file_type", file_type(type));
+    tg_gguf_put_u32(w, "general.file_type", file_types[type]);
     if (type == TG_WRITE_Q8_0)
         tg_gguf_put_u32(w, "general.quantization_version", 2);
     tg_gguf_put_u32(w, "gpt2.block_count", (uint32_t)c->n_layer);
@@ -132,7 +115,8 @@ static tg_status put_tensor(tg_gguf_writer *w, tg_full *full, const struct tenso
 
 static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_options *o, tg_err *err)
 {
-    const size_t n = count_tensors(&full->f->config);
+    const size_t n =
+        TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * full->f->config.n_layer + TG_GGUF_NAMES_AFTER;
     struct tensor t;
     tg_status status = TG_OK;
 
@@ -145,15 +129,6 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_op
         status = put_tensor(w, full, &t, o, err);
     }
     return status;
-}
-
-/* What begins and ends a text, where that is not what the tokenizer says. */
-static void put_ends(tg_gguf_vocab *v, const tg_config *c)
-{
-    if (c->bos_token > 0)
-        v->bos = (uint32_t)(c->bos_token - 1);
-    if (c->eos_token > 0)
-        v->eos = (uint32_t)(c->eos_token - 1);
 }
 
 tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
@@ -170,7 +145,10 @@ tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *
         status = tg_full_open(&full, f, err);
     if (!status) {
         put_config(&w, &f->config, o->type);
-        put_ends(&vocab, &f->config);
+        if (f->config.bos_token > 0) /* where that is not what the tokenizer says */
+            vocab.bos = (uint32_t)(f->config.bos_token - 1);
+        if (f->config.eos_token > 0)
+            vocab.eos = (uint32_t)(f->config.eos_token - 1);
         tg_gguf_vocab_put(&w, &vocab);
         status = put_tensors(&w, &full, o, err);
     }
@@ -187,13 +165,6 @@ tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *
 
 /* ---- what a file cannot hold */
 
-static tg_status lose(const tg_write_options *o, tg_notes *notes, tg_err *err, const char *what)
-{
-    if (o->lossy)
-        return tg_notes_add(notes, err, "llama.cpp differs: %s", what);
-    return tg_fail(err, TG_EUSAGE, "llama.cpp differs: %s (--lossy accepts that)", what);
-}
-
 static tg_status check_config(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -202,7 +173,8 @@ static tg_status check_config(const tg_model_file *f, const tg_write_options *o,
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
     if (f->config.activation != TG_GELU_TANH)
-        status = lose(o, notes, err, "its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
+        status = tg_gguf_lose(notes, o->lossy, err,
+                              "its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
     return status ? status : tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err);
 }
 

@@ -29,23 +29,15 @@ static bool recognize_file(const tg_loaded *file)
     return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_SAFETENSORS;
 }
 
-/* Load a part of a checkpoint. */
-static tg_status load_part(tg_model_file *f, const char *path, tg_loaded **file, tg_err *err)
-{
-    bool exists;
-    const tg_status status = tg_path_examine_found(path, &exists, err);
-
-    return status ? status : tg_model_file_load(f, path, file, err);
-}
-
 /* ---- config and tokenizer */
 
 /* Load a small text into f. */
 static tg_status load_text(tg_model_file *f, tg_loaded **text, const char *path, size_t max, tg_err *err)
 {
-    const tg_status status = load_part(f, path, text, err);
+    bool exists;
+    tg_status status = tg_path_examine_found(path, &exists, err);
 
-    if (status || (*text)->n <= max)
+    if (status || (status = tg_model_file_load(f, path, text, err)) || (*text)->n <= max)
         return status;
     (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", (*text)->n, max);
     return tg_err_in(err, path);
@@ -118,7 +110,7 @@ static tg_status read_tensors(tg_loaded *file, tg_err *err)
     const char *what = tg_format_text(format);
     tg_status status;
 
-    if (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n))
+    if (tg_torch_recognize(file->bytes, file->n))
         return tg_torch_read_tensors(file, err);
     if (format != TG_FORMAT_SAFETENSORS && file->n >= 9)
         return tg_fail(err, TG_EDATA, "expected a safetensors or PyTorch file%s%s", what ? ", this is " : "",
@@ -132,11 +124,13 @@ static tg_status load_tensors(tg_model_file *f, const char *directory, const cha
                               tg_err *err)
 {
     char *path = tg_path_in(directory, name);
+    bool exists;
     tg_status status;
 
     if (!path)
         return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = load_part(f, path, file, err)) && (status = read_tensors(*file, err)))
+    if (!(status = tg_path_examine_found(path, &exists, err)) &&
+        !(status = tg_model_file_load(f, path, file, err)) && (status = read_tensors(*file, err)))
         status = tg_err_in(err, name);
     free(path);
     return status;
@@ -174,12 +168,6 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 
 /* ---- opening */
 
-/* Without a config, [in,out] or [out,in] is told by the shapes. */
-static tg_status bind(tg_model_file *f, bool config, const tg_model_ask *ask, tg_err *err)
-{
-    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
-}
-
 static tg_status open_directory(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     const char *name;
@@ -197,7 +185,9 @@ static tg_status open_directory(tg_model_file *f, const char *path, const tg_mod
         return status;
     status =
         strstr(name, INDEX_END) ? load_shards(f, path, name, err) : load_tensors(f, path, name, &file, err);
-    return status ? status : bind(f, config, ask, err);
+    if (status) /* without a config, [in,out] or [out,in] is told by the shapes */
+        return status;
+    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 static tg_status open_file(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
@@ -208,7 +198,7 @@ static tg_status open_file(tg_model_file *f, const char *path, const tg_model_as
 
     if ((status = read_tensors(file, err)) || (status = tg_hf_read_around(f, &config, path, false, ask, err)))
         return status;
-    return bind(f, config, ask, err);
+    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 /* ---- the formats */
@@ -229,14 +219,12 @@ const tg_model_format tg_hf_format = {
     .n_parts = sizeof parts / sizeof parts[0],
 };
 
-static const tg_model_part tensors_only[] = {{.write = tg_hf_write_tensors}};
-
 const tg_model_format tg_safetensors_format = {
     .name = "safetensors",
     .text = "a safetensors file",
     .recognize = recognize_file,
     .open = open_file,
     .check = tg_safetensors_check,
-    .part = tensors_only,
+    .part = &(const tg_model_part){.write = tg_hf_write_tensors},
     .n_parts = 1,
 };

@@ -72,158 +72,103 @@ struct reading {
     size_t at[MEMBERS]; /* 0: not there, or null */
 };
 
-static tg_status refuse(const struct reading *r, enum member m, const char *value, tg_err *err)
+/* The reader's failures are kept in j, and others with them. */
+static void refuse(struct reading *r, enum member m, const char *value)
 {
-    (void)r;
-    return tg_fail(err, TG_EDATA, "\"%s\": %s is not supported", names[m], value);
+    if (!r->j.status)
+        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\": %s is not supported", names[m], value);
 }
 
-/* A size, by either name; `otherwise` if there is none. */
-static tg_status get_size(struct reading *r, size_t *size, enum member m, enum member alias, size_t otherwise,
-                          tg_err *err)
+/* Go to the value of a member, by either name.  False: there is none. */
+static bool find(struct reading *r, enum member m, enum member alias)
 {
     const size_t at = r->at[m] ? r->at[m] : r->at[alias];
-    tg_json value;
-    tg_status status;
 
-    *size = otherwise;
-    if (at == 0)
-        return TG_OK;
-    tg_json_open_at(&value, &r->j, at);
-    status = tg_json_get_size(&value, size, err);
-    tg_json_close(&value);
-    return status;
+    (void)tg_json_go(&r->j, at);
+    return at > 0;
 }
 
-static tg_status get_bool(struct reading *r, bool *truth, enum member m, bool otherwise, tg_err *err)
+static size_t get_size(struct reading *r, enum member m, enum member alias, size_t otherwise)
 {
-    tg_json value;
-    tg_status status;
+    return find(r, m, alias) ? tg_json_get_size(&r->j) : otherwise;
+}
 
-    *truth = otherwise;
-    if (r->at[m] == 0)
-        return TG_OK;
-    tg_json_open_at(&value, &r->j, r->at[m]);
-    status = tg_json_get_bool(&value, truth, err);
-    tg_json_close(&value);
-    return status;
+static bool get_bool(struct reading *r, enum member m, bool otherwise)
+{
+    return find(r, m, m) ? tg_json_get_bool(&r->j) : otherwise;
 }
 
 /* A text, cut to what a message shows; "" if there is none. */
-static tg_status get_text(struct reading *r, char out[64], enum member m, tg_err *err)
+static void get_text(struct reading *r, char out[64], enum member m)
 {
-    tg_json value;
-    tg_json_text text;
-    tg_status status;
+    const tg_json_text text = find(r, m, m) ? tg_json_get_text(&r->j) : (tg_json_text){"", 0};
 
-    out[0] = '\0';
-    if (r->at[m] == 0)
-        return TG_OK;
-    tg_json_open_at(&value, &r->j, r->at[m]);
-    if (!(status = tg_json_get_text(&value, &text, err)))
-        snprintf(out, 64, "%.*s", (int)(text.n < 60 ? text.n : 60), text.p);
-    tg_json_close(&value);
+    snprintf(out, 64, "%.*s", (int)(text.n < 60 ? text.n : 60), text.p);
     for (char *p = out; *p; p++)
         if (*p < 0x20 || *p > 0x7E)
             *p = '?';
-    return status;
 }
 
-static tg_status check_type(struct reading *r, tg_err *err)
+static void check_type(struct reading *r)
 {
     char type[64];
-    tg_status status = get_text(r, type, MODEL_TYPE, err);
 
-    if (status || strcmp(type, "gpt2") == 0)
-        return status;
-    if (type[0] == '\0')
-        return tg_fail(err, TG_EDATA, "there is no \"model_type\": expected \"gpt2\"");
-    return tg_fail(err, TG_EDATA, "\"model_type\" is \"%s\", expected \"gpt2\"", type);
+    get_text(r, type, MODEL_TYPE);
+    if (r->j.status || strcmp(type, "gpt2") == 0)
+        return;
+    r->j.status = type[0] == '\0'
+                      ? tg_fail(r->j.err, TG_EDATA, "there is no \"model_type\": expected \"gpt2\"")
+                      : tg_fail(r->j.err, TG_EDATA, "\"model_type\" is \"%s\", expected \"gpt2\"", type);
 }
 
-static tg_status check_architecture(struct reading *r, tg_json *list, tg_err *err)
+static void check_architectures(struct reading *r)
 {
-    static const char *const known[] = {"GPT2LMHeadModel", "GPT2Model", NULL};
-    tg_json_text text;
-    size_t i = 0;
-    tg_status status = tg_json_get_text(list, &text, err);
+    tg_json *const j = &r->j;
 
-    if (status)
-        return status;
-    while (known[i] && !tg_json_is(text, known[i]))
-        i++;
-    if (known[i])
-        return TG_OK;
-    if (r->ask->lossy)
-        return tg_notes_add(&r->f->notes, err, "config.json is of a \"%.*s\": only its GPT-2 is used",
-                            (int)(text.n < 60 ? text.n : 60), text.p);
-    return tg_json_fail(list, err,
-                        "the architecture is \"%.*s\", expected \"GPT2LMHeadModel\" or \"GPT2Model\"",
-                        (int)(text.n < 60 ? text.n : 60), text.p);
+    if (!find(r, ARCHITECTURES, ARCHITECTURES))
+        return;
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element(j)) {
+        const tg_json_text text = tg_json_get_text(j);
+        const int n = (int)(text.n < 60 ? text.n : 60);
+
+        if (j->status || tg_json_is(text, "GPT2LMHeadModel") || tg_json_is(text, "GPT2Model"))
+            continue;
+        if (r->ask->lossy)
+            j->status = tg_notes_add(&r->f->notes, j->err,
+                                     "config.json is of a \"%.*s\": only its GPT-2 is used", n, text.p);
+        else
+            (void)tg_json_fail(
+                j, "the architecture is \"%.*s\", expected \"GPT2LMHeadModel\" or \"GPT2Model\"", n, text.p);
+    }
 }
 
-static tg_status check_architectures(struct reading *r, tg_err *err)
+static void check_features(struct reading *r)
 {
-    tg_json list;
-    bool more;
-    tg_status status;
+    tg_json *const j = &r->j;
+    const bool scaled = get_bool(r, SCALED, true), by_layer = get_bool(r, BY_LAYER, false),
+               upcast = get_bool(r, UPCAST, false), cross = get_bool(r, CROSS, false);
 
-    if (r->at[ARCHITECTURES] == 0)
-        return TG_OK;
-    tg_json_open_at(&list, &r->j, r->at[ARCHITECTURES]);
-    status = tg_json_enter(&list, TG_JSON_ARRAY, err);
-    /* unreached: an element that fails: tg_json_members() has passed the array */
-    while (!status && !(status = tg_json_element(&list, &more, err)) && more)
-        status = check_architecture(r, &list, err);
-    tg_json_close(&list);
-    return status;
-}
-
-/* Heads that were cut off: an object, by layer. */
-static tg_status check_pruned(struct reading *r, tg_err *err)
-{
-    tg_json object;
-    tg_json_text key;
-    bool more;
-    tg_status status;
-
-    if (r->at[PRUNED] == 0)
-        return TG_OK;
-    tg_json_open_at(&object, &r->j, r->at[PRUNED]);
-    if (!(status = tg_json_enter(&object, TG_JSON_OBJECT, err)) &&
-        /* unreached: a key that fails: tg_json_members() has passed the object */
-        !(status = tg_json_key(&object, &key, &more, err)) && more)
-        status = refuse(r, PRUNED, "a layer without some of its heads", err);
-    tg_json_close(&object);
-    return status;
-}
-
-static tg_status check_features(struct reading *r, tg_err *err)
-{
-    bool scaled, by_layer, upcast, cross;
-    tg_status status;
-
-    if ((status = get_bool(r, &scaled, SCALED, true, err)) ||
-        (status = get_bool(r, &by_layer, BY_LAYER, false, err)) ||
-        (status = get_bool(r, &upcast, UPCAST, false, err)) ||
-        (status = get_bool(r, &cross, CROSS, false, err)) || (status = check_pruned(r, err)))
-        return status;
+    if (find(r, PRUNED, PRUNED)) { /* heads that were cut off: an object, by layer */
+        tg_json_enter(j, TG_JSON_OBJECT);
+        if (tg_json_key(j, NULL))
+            refuse(r, PRUNED, "a layer without some of its heads");
+    }
     if (!scaled)
-        return refuse(r, SCALED, "false (scores that are not divided by the root of the head's width)", err);
+        refuse(r, SCALED, "false (scores that are not divided by the root of the head's width)");
     if (by_layer)
-        return refuse(r, BY_LAYER, "true (scores divided by the layer's number)", err);
+        refuse(r, BY_LAYER, "true (scores divided by the layer's number)");
     if (cross)
-        return refuse(r, CROSS, "true", err);
+        refuse(r, CROSS, "true");
     if (r->at[QUANTIZED])
-        return refuse(r, QUANTIZED, "a quantised checkpoint", err);
-    if (upcast)
-        return tg_notes_add(&r->f->notes, err,
-                            "\"%s\" concerns only the order of float32 operations: it changes nothing here",
-                            names[UPCAST]);
-    return TG_OK;
+        refuse(r, QUANTIZED, "a quantised checkpoint");
+    if (upcast && !j->status)
+        j->status = tg_notes_add(
+            &r->f->notes, j->err,
+            "\"%s\" concerns only the order of float32 operations: it changes nothing here", names[UPCAST]);
 }
 
-static tg_status read_activation(struct reading *r, tg_err *err)
+static void read_activation(struct reading *r)
 {
     static const struct {
         const char *name;
@@ -234,98 +179,72 @@ static tg_status read_activation(struct reading *r, tg_err *err)
                  {"gelu_python", TG_GELU_ERF},
                  {"", TG_GELU_TANH}};
     char name[64], shown[68];
-    tg_status status = get_text(r, name, ACTIVATION, err);
 
-    if (status)
-        return status;
+    get_text(r, name, ACTIVATION);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(name, known[i].name) == 0) {
             r->f->config.activation = known[i].kind;
-            tg_config_tell(r->f, TG_CONFIG_ACTIVATION);
-            return TG_OK;
+            return;
         }
     snprintf(shown, sizeof shown, "\"%s\"", name);
-    return refuse(r, ACTIVATION, shown, err);
-}
-
-static tg_status read_epsilon(struct reading *r, tg_err *err)
-{
-    tg_json value;
-    tg_status status;
-
-    r->f->config.layer_norm_epsilon = 1e-5;
-    tg_config_tell(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
-    if (r->at[EPSILON] == 0)
-        return TG_OK;
-    tg_json_open_at(&value, &r->j, r->at[EPSILON]);
-    status = tg_json_get_number(&value, &r->f->config.layer_norm_epsilon, err);
-    tg_json_close(&value);
-    return status;
+    refuse(r, ACTIVATION, shown);
 }
 
 /* With GPT2Config's defaults. */
-static tg_status read_sizes(struct reading *r, tg_err *err)
+static void read_sizes(struct reading *r)
 {
     tg_config *c = &r->f->config;
     size_t inner;
-    tg_status status;
 
-    if ((status = get_size(r, &c->n_layer, N_LAYER, LAYER_ALIAS, 12, err)) ||
-        (status = get_size(r, &c->n_head, N_HEAD, HEAD_ALIAS, 12, err)) ||
-        (status = get_size(r, &c->n_embd, N_EMBD, EMBD_ALIAS, 768, err)) ||
-        (status = get_size(r, &c->n_ctx, N_CTX, N_CTX, 1024, err)) ||
-        (status = get_size(r, &c->n_ctx, N_POSITIONS, POSITIONS_ALIAS, c->n_ctx, err)) ||
-        (status = get_size(r, &c->vocab_size, VOCAB_SIZE, VOCAB_SIZE, 50257, err)) ||
-        (status = get_size(r, &inner, N_INNER, N_INNER, 0, err)))
-        return status;
-    if (r->at[N_INNER] && (inner / 4 != c->n_embd || inner % 4 != 0))
-        return tg_fail(err, TG_EDATA, "\"n_inner\" is %zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
-    tg_config_tell(r->f, TG_CONFIG_N_LAYER);
-    tg_config_tell(r->f, TG_CONFIG_N_HEAD);
-    tg_config_tell(r->f, TG_CONFIG_N_EMBD);
-    tg_config_tell(r->f, TG_CONFIG_N_CTX);
-    tg_config_tell(r->f, TG_CONFIG_VOCAB_SIZE);
-    return TG_OK;
+    c->n_layer = get_size(r, N_LAYER, LAYER_ALIAS, 12);
+    c->n_head = get_size(r, N_HEAD, HEAD_ALIAS, 12);
+    c->n_embd = get_size(r, N_EMBD, EMBD_ALIAS, 768);
+    c->n_ctx = get_size(r, N_CTX, N_CTX, 1024);
+    c->n_ctx = get_size(r, N_POSITIONS, POSITIONS_ALIAS, c->n_ctx);
+    c->vocab_size = get_size(r, VOCAB_SIZE, VOCAB_SIZE, 50257);
+    inner = get_size(r, N_INNER, N_INNER, 0);
+    if (!r->j.status && r->at[N_INNER] && (inner / 4 != c->n_embd || inner % 4 != 0))
+        r->j.status =
+            tg_fail(r->j.err, TG_EDATA, "\"n_inner\" is %zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
 }
 
 /* The token that begins or ends a text.  Some models have several, of which none is kept. */
-static tg_status read_end(struct reading *r, size_t *token, enum member m, tg_err *err)
+static void read_end(struct reading *r, size_t *token, enum member m)
 {
     size_t id;
 
-    if (r->at[m] == 0)
-        return TG_OK;
-    if (get_size(r, &id, m, m, 0, err))
-        return tg_notes_add(&r->f->notes, err, "\"%s\" is not one id, and is left out", names[m]);
-    *token = id < r->f->config.vocab_size ? id + 1 : 0; /* otherwise the default of some program */
-    return TG_OK;
-}
-
-static tg_status read_members(struct reading *r, tg_err *err)
-{
-    tg_status status;
-
-    if ((status = check_type(r, err)) || (status = check_architectures(r, err)) ||
-        (status = check_features(r, err)) || (status = read_sizes(r, err)) ||
-        (status = read_activation(r, err)) || (status = read_epsilon(r, err)) ||
-        (status = read_end(r, &r->f->config.bos_token, BOS, err)) ||
-        (status = read_end(r, &r->f->config.eos_token, EOS, err)))
-        return status;
-    tg_config_tell(r->f, TG_CONFIG_TIED);
-    return get_bool(r, &r->f->config.tied, TIED, true, err);
+    if (r->j.status || !find(r, m, m))
+        return;
+    id = tg_json_get_size(&r->j);
+    if (r->j.status)
+        r->j.status = tg_notes_add(&r->f->notes, r->j.err, "\"%s\" is not one id, and is left out", names[m]);
+    else
+        *token = id < r->f->config.vocab_size ? id + 1 : 0; /* otherwise the default of some program */
 }
 
 tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const tg_model_ask *ask,
                             tg_err *err)
 {
+    static const tg_config_id known[] = {
+        TG_CONFIG_N_LAYER,    TG_CONFIG_N_HEAD,     TG_CONFIG_N_EMBD, TG_CONFIG_N_CTX,
+        TG_CONFIG_VOCAB_SIZE, TG_CONFIG_ACTIVATION, TG_CONFIG_TIED,   TG_CONFIG_LAYER_NORM_EPSILON};
     struct reading r = {.f = f, .ask = ask};
-    tg_status status;
 
-    tg_json_open(&r.j, text, n);
-    if (!(status = tg_json_members(&r.j, names, MEMBERS, r.at, err)) && !(status = tg_json_end(&r.j, err)))
-        status = read_members(&r, err);
-    tg_json_close(&r.j);
-    return status;
+    tg_json_open(&r.j, text, n, err);
+    tg_json_members(&r.j, names, MEMBERS, r.at);
+    tg_json_end(&r.j);
+    check_type(&r);
+    check_architectures(&r);
+    check_features(&r);
+    read_sizes(&r);
+    read_activation(&r);
+    f->config.layer_norm_epsilon = find(&r, EPSILON, EPSILON) ? tg_json_get_number(&r.j) : 1e-5;
+    read_end(&r, &f->config.bos_token, BOS);
+    read_end(&r, &f->config.eos_token, EOS);
+    f->config.tied = get_bool(&r, TIED, true);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        tg_config_tell(f, known[i]);
+    return tg_json_close(&r.j);
 }
 
 /* ---- writing */

@@ -121,13 +121,6 @@ static tg_status make_plan(struct plan *plan, const tg_model_file *f, const tg_w
     return TG_OK;
 }
 
-/* Part `part` of three of the columns of x [rows,3 * columns]. */
-static void take_part(float *out, const float *x, size_t rows, size_t columns, size_t part)
-{
-    for (size_t r = 0; r < rows; r++)
-        memcpy(out + r * columns, x + (3 * r + part) * columns, columns * sizeof *out);
-}
-
 /* Scratch memory for the largest tensor. */
 struct scratch {
     float *part;
@@ -147,14 +140,15 @@ static tg_status put_entry(tg_safetensors_writer *w, struct plan *plan, struct s
                            const tg_write_options *o, tg_err *err)
 {
     const tg_param *p = &plan->full.table.entry[i];
-    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
+    const size_t rows = p->ndim == 1 ? 1 : p->shape[0], columns = p->count / rows / 3;
     const float *x;
     tg_status status = tg_full_get(&x, &plan->full, i, false, err);
 
     if (!status && !is_split(p, o))
         status = put(w, plan, s, x, p->count, p->name, err);
     for (size_t part = 0; part < 3 && !status && is_split(p, o); part++) {
-        take_part(s->part, x, rows, p->count / rows / 3, part);
+        for (size_t r = 0; r < rows; r++) /* a third of the columns */
+            memcpy(s->part + r * columns, x + (3 * r + part) * columns, columns * sizeof *x);
         status = put(w, plan, s, s->part, p->count / 3, p->name, err);
     }
     tg_full_done(&plan->full, i, o);
@@ -165,12 +159,9 @@ static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, t
 {
     tg_safetensors_writer w;
     struct scratch s = {0};
-    size_t largest = 1;
+    const size_t largest = plan->full.largest;
     tg_status status;
 
-    for (size_t i = 0; i < plan->full.table.n; i++)
-        if (plan->full.table.entry[i].count > largest)
-            largest = plan->full.table.entry[i].count;
     s.part = malloc(largest * sizeof *s.part);
     s.rounded = malloc(largest * sizeof *s.rounded);
     if (!s.part || !s.rounded)

@@ -59,14 +59,12 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return status ? status : tg_model_file_bind(f, &names, ask, err);
 }
 
-static const tg_model_part parts[] = {{.write = tg_llmc_write_model}};
-
 const tg_model_format tg_llmc_format = {
     .name = "llmc",
     .text = "an llm.c model",
     .recognize = recognize,
     .open = open_model,
     .check = tg_llmc_check,
-    .part = parts,
+    .part = &(const tg_model_part){.write = tg_llmc_write_model},
     .n_parts = 1,
 };

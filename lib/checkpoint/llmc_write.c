@@ -75,11 +75,6 @@ static tg_status put_padding(const struct writing *w, tg_err *err)
     return status;
 }
 
-static bool is_transposed(tg_param_kind kind)
-{
-    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
-}
-
 /* Write the tensor with this name in the format. */
 static tg_status put_tensor(struct writing *w, const char *name, tg_err *err)
 {
@@ -90,7 +85,7 @@ static tg_status put_tensor(struct writing *w, const char *name, tg_err *err)
     tg_status status;
 
     assert(p);
-    if ((status = tg_full_get(&x, &w->full, i, is_transposed(p->kind), err)) ||
+    if ((status = tg_full_get(&x, &w->full, i, tg_is_linear(p->kind), err)) ||
         (status = tg_write_convert(&bytes, w->rounded, x, p->count, w->o->type, p->name, err)) ||
         (status = tg_write_all(w->fd, bytes, p->count * (w->config.bf16 ? 2 : 4), err)))
         return status;
@@ -113,18 +108,6 @@ static tg_status put_all(struct writing *w, tg_err *err)
     return status;
 }
 
-static tg_status make_room(struct writing *w, tg_err *err)
-{
-    size_t largest = 1;
-
-    for (size_t i = 0; i < w->full.table.n; i++)
-        if (w->full.table.entry[i].count > largest)
-            largest = w->full.table.entry[i].count;
-    if (w->config.bf16 && !(w->rounded = malloc(largest * sizeof *w->rounded)))
-        return tg_fail_memory(err, largest * sizeof *w->rounded, "a tensor");
-    return TG_OK;
-}
-
 tg_status tg_llmc_write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     const tg_config *const c = &f->config;
@@ -139,7 +122,9 @@ tg_status tg_llmc_write_model(int fd, const tg_model_file *f, const tg_write_opt
                         .fd = fd};
     tg_status status = tg_full_open(&w.full, f, err);
 
-    if (!status && !(status = make_room(&w, err)))
+    if (!status && w.config.bf16 && !(w.rounded = malloc(w.full.largest * sizeof *w.rounded)))
+        status = tg_fail_memory(err, w.full.largest * sizeof *w.rounded, "a tensor");
+    if (!status)
         status = put_all(&w, err);
     free(w.rounded);
     tg_full_close(&w.full);

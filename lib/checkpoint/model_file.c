@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/torch_file.h"
@@ -39,8 +40,8 @@ static bool is_foreign(const unsigned char *first, size_t n)
         return true;
     case TG_FORMAT_PICKLE_2:
         return tg_torch_is_old(first, n);
-    case TG_FORMAT_ZIP: /* the name of the first member */
-        return n >= 38 && memcmp(first + 30, "kind.npy", 8) != 0;
+    case TG_FORMAT_ZIP: /* with fewer bytes it is damaged */
+        return n >= 38 && tg_format_zip(first, n) != TG_MEMBER_KIND;
     default:
         return false;
     }
@@ -63,24 +64,9 @@ tg_status tg_model_file_is_foreign(const char *path, bool *foreign, tg_err *err)
     return TG_OK;
 }
 
-static size_t le16(const unsigned char *p)
-{
-    return (size_t)(p[0] | p[1] << 8);
-}
-
-/* Whether the scalar "kind", with which our archives begin, is `kind`; false if it is compressed. */
-static bool is_of_kind(const char *kind, const unsigned char *first, size_t n)
-{
-    const size_t at = n >= 30 ? 30 + le16(first + 26) + le16(first + 28) : n; /* of the .npy header */
-    const size_t text = at + 10 <= n ? at + 10 + le16(first + at + 8) : n;
-
-    return text + strlen(kind) <= n && memcmp(first + text, kind, strlen(kind)) == 0;
-}
-
 bool tg_model_file_begins(const unsigned char *first, size_t n)
 {
-    return is_foreign(first, n) ||
-           (tg_format_recognize(first, n) == TG_FORMAT_ZIP && is_of_kind("model", first, n));
+    return is_foreign(first, n) || tg_archive_begins(first, n, "model");
 }
 
 static tg_status unknown(const tg_loaded *file, tg_err *err)

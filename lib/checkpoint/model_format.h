@@ -127,6 +127,15 @@ TG_MUST_CHECK tg_status tg_model_file_bind(tg_model_file *f, const tg_names *nam
 
 /* ---- for write() */
 
+/* Whether a parameter is the matrix of a linear layer, which some formats store transposed. */
+static inline bool tg_is_linear(tg_param_kind kind)
+{
+    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
+}
+
+/* Make room for p's values.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_float_buffer_grow(tg_float_buffer *buffer, const tg_param *p, tg_err *err);
+
 /* out [columns,rows] = in [rows,columns] transposed, with all threads. */
 void tg_transpose(float *out, const float *in, size_t rows, size_t columns);
 

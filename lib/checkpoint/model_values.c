@@ -136,22 +136,29 @@ const float *tg_model_file_direct(const tg_model_file *f, size_t i)
     return (uintptr_t)s->at % sizeof(float) == 0 ? (const float *)(const void *)s->at : NULL;
 }
 
+tg_status tg_float_buffer_grow(tg_float_buffer *buffer, const tg_param *p, tg_err *err)
+{
+    if (buffer->capacity >= p->count)
+        return TG_OK;
+    free(buffer->x);
+    *buffer = (tg_float_buffer){malloc(p->count * sizeof(float)), p->count};
+    if (buffer->x)
+        return TG_OK;
+    buffer->capacity = 0;
+    return tg_fail_memory(err, p->count * sizeof(float), p->name);
+}
+
 tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const tg_model_file *f, size_t i,
                             bool transposed, tg_err *err)
 {
     const tg_param *p = &f->table.entry[i];
+    tg_status status;
 
     *values = transposed && p->ndim == 2 ? NULL : tg_model_file_direct(f, i);
     if (*values)
         return tg_check_finite(p->name, *values, p->count, err);
-    if (buffer->capacity < p->count) {
-        free(buffer->x);
-        *buffer = (tg_float_buffer){malloc(p->count * sizeof(float)), p->count};
-        if (!buffer->x) {
-            buffer->capacity = 0;
-            return tg_fail_memory(err, p->count * sizeof(float), p->name);
-        }
-    }
+    if ((status = tg_float_buffer_grow(buffer, p, err)))
+        return status;
     *values = buffer->x;
     return tg_model_file_read(buffer->x, f, i, transposed, err);
 }

@@ -7,30 +7,14 @@
 #include "lib/checkpoint/writing.h"
 #include "lib/text/bare_ids.h"
 
-/* The name of a zip file's first member, in place; false: this is no zip file with members. */
-static bool first_member(const tg_loaded *file, const char **name, size_t *n)
-{
-    if (!file || file->n < 30 || tg_format_recognize(file->bytes, file->n) != TG_FORMAT_ZIP)
-        return false;
-    *name = (const char *)file->bytes + 30;
-    *n = (size_t)(file->bytes[26] | file->bytes[27] << 8);
-    return *n <= file->n - 30;
-}
-
 static bool recognize_own(const tg_loaded *file)
 {
-    const char *name;
-    size_t n;
-
-    return first_member(file, &name, &n) && n == 8 && memcmp(name, "kind.npy", 8) == 0;
+    return file && tg_format_zip(file->bytes, file->n) == TG_MEMBER_KIND;
 }
 
 static bool recognize_arrays(const tg_loaded *file)
 {
-    const char *name;
-    size_t n;
-
-    return first_member(file, &name, &n) && n > 4 && memcmp(name + n - 4, ".npy", 4) == 0;
+    return file && tg_format_zip(file->bytes, file->n) == TG_MEMBER_ARRAY;
 }
 
 /* ---- our own */
@@ -222,15 +206,13 @@ static tg_status write_own(int fd, const tg_model_file *f, const tg_write_option
     return status;
 }
 
-static const tg_model_part parts[] = {{.write = write_own}};
-
 const tg_model_format tg_npz_format = {
     .name = "npz",
     .text = "a model of tg",
     .recognize = recognize_own,
     .open = open_own,
     .check = check,
-    .part = parts,
+    .part = &(const tg_model_part){.write = write_own},
     .n_parts = 1,
 };
 

@@ -149,12 +149,6 @@ static tg_status open_input(struct input *in, tg_source *source, bool raw, tg_er
     return tg_tokens_open_source(&in->archive, source, err);
 }
 
-static void close_input(struct input *in)
-{
-    tg_tokens_close(in->archive);
-    tg_source_close(&in->source);
-}
-
 /* Ids of 16 bits, directly in the source: *n of them, until the next call. */
 static tg_status next_16(struct input *in, const void **ids, size_t *n, tg_err *err)
 {
@@ -240,45 +234,24 @@ static tg_status end_header(const struct output *out, tg_err *err)
     return TG_OK;
 }
 
-static tg_status open_output(struct output *out, int fd, tg_token_format to, tg_err *err)
-{
-    *out = (struct output){.fd = fd, .format = to, .vocab_size = TG_LLMC_IDS_MAX};
-    if (!(out->ids = malloc(4 * CHUNK_MAX)))
-        return tg_fail_memory(err, 4 * CHUNK_MAX, "a chunk of tokens");
-    return to == TG_TOKENS_LLMC ? begin_header(out, err) : TG_OK;
-}
-
-static void close_output(struct output *out)
-{
-    tg_tokens_abandon(out->archive);
-    tg_tokenizer_free(out->tokenizer);
-    free(out->ids);
-}
-
 /* ---- the tokenizer of an archive */
-
-/* Only a file can be read twice. */
-static tg_status check_file(int fd, tg_err *err)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) != 0)
-        return tg_fail_sys(err, "cannot be examined");
-    if (S_ISREG(st.st_mode))
-        return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "how many ids there are is not known from a pipe: give --vocab-size");
-}
 
 /* One more than the highest of the ids that are left; at least 1.  Afterwards they are still to be read. */
 static tg_status ids_needed(size_t *needed, struct input *in, tg_err *err)
 {
     const uint64_t at = in->source.at;
     struct input pass = *in;
+    struct stat st;
     const void *ids;
     size_t n;
-    tg_status status = check_file(in->source.fd, err);
+    tg_status status = TG_OK;
 
     *needed = 1;
+    if (fstat(in->source.fd, &st) != 0)
+        status = tg_fail_sys(err, "cannot be examined");
+    else if (!S_ISREG(st.st_mode)) /* only a file can be read twice */
+        status =
+            tg_fail(err, TG_EUSAGE, "how many ids there are is not known from a pipe: give --vocab-size");
     for (; !status && !(status = next_16(&pass, &ids, &n, err)) && n > 0; pass.at += n)
         for (size_t i = 0; i < n; i++)
             *needed = tg_size_max(*needed, (size_t)tg_ids_load((const unsigned char *)ids + 2 * i, 2) + 1);
@@ -344,18 +317,6 @@ static tg_status put_ids(struct output *out, const void *ids, size_t n, size_t w
                                         : tg_write_all(out->fd, ids, n * to, err);
 }
 
-static tg_status finish(struct output *out, tg_err *err)
-{
-    switch (out->format) {
-    case TG_TOKENS_NPZ:
-        return tg_tokens_finish(out->archive, err);
-    case TG_TOKENS_LLMC:
-        return end_header(out, err);
-    default:
-        return TG_OK;
-    }
-}
-
 static tg_status copy(struct output *out, struct input *in, const tg_token_ask *ask, tg_err *err)
 {
     const void *ids = NULL;
@@ -373,21 +334,32 @@ static tg_status copy(struct output *out, struct input *in, const tg_token_ask *
     }
     if (!status && out->format == TG_TOKENS_NPZ && !out->archive)
         status = begin_archive(out, in, ask, err);
-    return status ? status : finish(out, err);
+    if (!status && out->format == TG_TOKENS_NPZ)
+        status = tg_tokens_finish(out->archive, err);
+    else if (!status && out->format == TG_TOKENS_LLMC)
+        status = end_header(out, err);
+    return status;
 }
 
 tg_status tg_token_file_convert(int fd, tg_token_format to, tg_source *source, bool raw,
                                 const tg_token_ask *ask, tg_token_copy *copied, tg_err *err)
 {
     struct input in;
-    struct output out = {0};
+    struct output out = {.fd = fd, .format = to, .vocab_size = TG_LLMC_IDS_MAX};
     tg_status status = open_input(&in, source, raw, err);
 
     in.failed = status != TG_OK;
-    if (!status && !(status = open_output(&out, fd, to, err)))
+    if (!status && !(out.ids = malloc(4 * CHUNK_MAX)))
+        status = tg_fail_memory(err, 4 * CHUNK_MAX, "a chunk of tokens");
+    if (!status && to == TG_TOKENS_LLMC)
+        status = begin_header(&out, err);
+    if (!status)
         status = copy(&out, &in, ask, err);
     *copied = (tg_token_copy){out.count, in.failed || status == TG_EDATA};
-    close_output(&out);
-    close_input(&in);
+    tg_tokens_abandon(out.archive);
+    tg_tokenizer_free(out.tokenizer);
+    free(out.ids);
+    tg_tokens_close(in.archive);
+    tg_source_close(&in.source);
     return status;
 }

@@ -85,60 +85,49 @@ static tg_status take_args(struct reading *r, tg_err *err)
 
 /* ---- a config.json beside the file: Hugging Face's, or minGPT's */
 
-static tg_status take_json_size(tg_model_file *f, size_t *member, tg_config_id id, const tg_json *j,
-                                size_t at, tg_err *err)
-{
-    tg_json value;
-    tg_status status;
-
-    if (at == 0)
-        return TG_OK;
-    tg_json_open_at(&value, j, at);
-    status = tg_json_get_size(&value, member, err);
-    tg_json_close(&value);
-    tg_config_tell(f, id);
-    return status;
-}
-
 /* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
-static tg_status take_mingpt(struct reading *r, tg_json *j, tg_err *err)
+static void take_mingpt(struct reading *r, tg_json *j)
 {
     static const char *const names[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
-    tg_model_file *const f = r->f;
-    tg_config *const c = &f->config;
+    tg_config *const c = &r->f->config;
+    const struct {
+        size_t *member;
+        tg_config_id id;
+    } sizes[] = {{&c->n_layer, TG_CONFIG_N_LAYER},
+                 {&c->n_head, TG_CONFIG_N_HEAD},
+                 {&c->n_embd, TG_CONFIG_N_EMBD},
+                 {&c->vocab_size, TG_CONFIG_VOCAB_SIZE},
+                 {&c->n_ctx, TG_CONFIG_N_CTX}};
     size_t at[5];
-    tg_status status = tg_json_members(j, names, 5, at, err);
 
-    if (status || (status = take_json_size(f, &c->n_layer, TG_CONFIG_N_LAYER, j, at[0], err)) ||
-        (status = take_json_size(f, &c->n_head, TG_CONFIG_N_HEAD, j, at[1], err)) ||
-        (status = take_json_size(f, &c->n_embd, TG_CONFIG_N_EMBD, j, at[2], err)) ||
-        (status = take_json_size(f, &c->vocab_size, TG_CONFIG_VOCAB_SIZE, j, at[3], err)) ||
-        (status = take_json_size(f, &c->n_ctx, TG_CONFIG_N_CTX, j, at[4], err)))
-        return status;
+    tg_json_members(j, names, 5, at);
+    for (size_t i = 0; i < 5; i++)
+        if (at[i] > 0) {
+            (void)tg_json_go(j, at[i]);
+            *sizes[i].member = tg_json_get_size(j);
+            tg_config_tell(r->f, sizes[i].id);
+        }
     c->activation = TG_GELU_TANH;
     c->layer_norm_epsilon = 1e-5;
-    tg_config_tell(f, TG_CONFIG_ACTIVATION);
-    tg_config_tell(f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_config_tell(r->f, TG_CONFIG_ACTIVATION);
+    tg_config_tell(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
     r->names = &tg_names_nanogpt;
-    return TG_OK;
 }
 
 static tg_status take_json(struct reading *r, const char *path, const tg_loaded *text, tg_err *err)
 {
     static const char *const names[] = {"model_type", "model"};
-    tg_json j, model;
+    tg_json j;
     size_t at[2];
     bool config;
-    tg_status status;
 
-    tg_json_open(&j, text->bytes, text->n);
-    if (!(status = tg_json_members(&j, names, 2, at, err)) && at[0] == 0 && at[1] > 0) {
-        tg_json_open_at(&model, &j, at[1]);
-        status = take_mingpt(r, &model, err);
-        tg_json_close(&model);
+    tg_json_open(&j, text->bytes, text->n, err);
+    tg_json_members(&j, names, 2, at);
+    if (at[0] == 0 && at[1] > 0) {
+        (void)tg_json_go(&j, at[1]);
+        take_mingpt(r, &j);
     }
-    tg_json_close(&j);
-    if (status)
+    if (tg_json_close(&j))
         return tg_err_in(err, "config.json");
     if (at[0] == 0)
         return TG_OK;
@@ -213,7 +202,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
 /* Old files too, so that the message says what they are. */
 static bool recognize(const tg_loaded *file)
 {
-    return file && (tg_torch_recognize(file->bytes, file->n) || tg_torch_is_old(file->bytes, file->n));
+    return file && tg_torch_recognize(file->bytes, file->n);
 }
 
 const tg_model_format tg_torch_format = {

@@ -1,16 +1,22 @@
 #include "lib/checkpoint/writing.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "lib/base/size.h"
 
 tg_status tg_full_open(tg_full *full, const tg_model_file *f, tg_err *err)
 {
     tg_config all = f->config;
+    tg_status status;
 
     *full = (tg_full){.f = f};
     all.layer_norm_weight = all.layer_norm_bias = all.linear_bias = true;
     all.head_bias = false;
-    return tg_params_build(&full->table, &all, err);
+    if ((status = tg_params_build(&full->table, &all, err)))
+        return status;
+    for (size_t i = 0; i < full->table.n; i++)
+        full->largest = tg_size_max(full->largest, full->table.entry[i].count);
+    return TG_OK;
 }
 
 void tg_full_close(tg_full *full)
@@ -28,31 +34,20 @@ static size_t entry_of(const tg_full *full, size_t i)
     return tg_params_index(&full->f->table, p->kind, p->layer);
 }
 
-static tg_status fill(const float **values, tg_full *full, const tg_param *p, tg_err *err)
-{
-    tg_float_buffer *b = &full->buffer;
-
-    if (b->capacity < p->count) {
-        free(b->x);
-        *b = (tg_float_buffer){malloc(p->count * sizeof *b->x), p->count};
-        if (!b->x) {
-            b->capacity = 0;
-            return tg_fail_memory(err, p->count * sizeof *b->x, p->name);
-        }
-    }
-    for (size_t i = 0; i < p->count; i++)
-        b->x[i] = (float)p->mean; /* 1 of gains, 0 of biases */
-    *values = b->x;
-    return TG_OK;
-}
-
 tg_status tg_full_get(const float **values, tg_full *full, size_t i, bool transposed, tg_err *err)
 {
     const size_t entry = entry_of(full, i);
+    const tg_param *p = &full->table.entry[i];
+    tg_status status;
 
-    if (entry == full->f->table.n)
-        return fill(values, full, &full->table.entry[i], err);
-    return tg_model_file_get(values, &full->buffer, full->f, entry, transposed, err);
+    if (entry < full->f->table.n)
+        return tg_model_file_get(values, &full->buffer, full->f, entry, transposed, err);
+    if ((status = tg_float_buffer_grow(&full->buffer, p, err)))
+        return status;
+    for (size_t e = 0; e < p->count; e++)
+        full->buffer.x[e] = (float)p->mean; /* 1 of gains, 0 of biases */
+    *values = full->buffer.x;
+    return TG_OK;
 }
 
 void tg_full_done(tg_full *full, size_t i, const tg_write_options *o)

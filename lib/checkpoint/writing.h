@@ -15,6 +15,7 @@
  */
 typedef struct tg_full {
     tg_params table;
+    size_t largest; /* values of an entry */
     const tg_model_file *f;
     tg_float_buffer buffer;
     uint64_t done; /* bytes that have been got */

@@ -25,13 +25,6 @@ struct reading {
 
 /* ---- settings */
 
-static int64_t signed_of(uint64_t bits, size_t size)
-{
-    const unsigned unused = (unsigned)(64 - 8 * size);
-
-    return (int64_t)(bits << unused) >> unused;
-}
-
 /* An integer of `size` bytes, little-endian. */
 static uint64_t bits_of(const unsigned char *p, size_t size)
 {
@@ -61,6 +54,7 @@ static tg_info_type real_text(char text[TG_DECIMAL_SIZE], const tg_array *a, con
 static tg_info_type scalar_text(char *text, size_t size, const tg_array *a, const unsigned char *bytes)
 {
     const uint64_t bits = bits_of(bytes, tg_size_min(a->dtype.size, 8));
+    const size_t unused = 64 - 8 * tg_size_min(a->dtype.size, 8);
 
     switch (a->dtype.kind) {
     case 'u':
@@ -68,7 +62,7 @@ static tg_info_type scalar_text(char *text, size_t size, const tg_array *a, cons
         snprintf(text, size, "%" PRIu64, bits);
         return TG_INFO_NUMBER;
     case 'i':
-        snprintf(text, size, "%" PRId64, signed_of(bits, a->dtype.size));
+        snprintf(text, size, "%" PRId64, (int64_t)(bits << unused) >> unused);
         return TG_INFO_NUMBER;
     case 'f':
         return real_text(text, a, bytes);
@@ -76,11 +70,6 @@ static tg_info_type scalar_text(char *text, size_t size, const tg_array *a, cons
         snprintf(text, size, "%.*s", (int)size - 1, (const char *)bytes);
         return TG_INFO_TEXT;
     }
-}
-
-static bool is_scalar(const tg_array *a)
-{
-    return a->ndim == 0 && a->bytes <= TEXT_MAX;
 }
 
 /* Take a scalar's value, without reading it a second time. */
@@ -119,13 +108,6 @@ static tg_status read_stats(struct reading *rd, tg_info_tensor *t, const tg_arra
     return status;
 }
 
-static tg_status take_numbers(struct reading *rd, tg_info_tensor *t, const tg_stored *s, tg_err *err)
-{
-    if (s->array.dtype.kind != 'f')
-        return TG_OK;
-    return s->array.data ? tg_info_add_stats(t, s, err) : read_stats(rd, t, &s->array, err);
-}
-
 /* ---- arrays */
 
 static bool begins(const char *name, const char *with)
@@ -156,15 +138,6 @@ static tg_status list_array(struct reading *rd, const tg_array *a, tg_info_tenso
         (*t)->offset = (uint64_t)((const unsigned char *)a->data - info->map);
     count(info, a);
     return TG_OK;
-}
-
-/* The tokenizer's arrays go to its draft; its scalars are values as well. */
-static tg_status take_tokenizer(struct reading *rd, const tg_array *a, tg_err *err)
-{
-    bool taken;
-
-    rd->has_tokenizer = true;
-    return tg_tokenizer_take(&rd->tokenizer, rd->r, a, &taken, err);
 }
 
 /* ---- the losses that a model keeps (lib/train/history.h) */
@@ -206,48 +179,42 @@ static tg_status take_history(struct reading *rd, tg_info_tensor *t, const tg_ar
     return status;
 }
 
-static tg_status complete_history(const tg_info_history *h, tg_err *err)
-{
-    return !h->step == !h->loss ? TG_OK
-                                : tg_fail(err, TG_EDATA, "of the training history, %s is missing",
-                                          h->step ? HISTORY "loss" : HISTORY "step");
-}
-
 /* ---- any array */
-
-static bool is_history(const tg_info *info, const char *name)
-{
-    return strcmp(info->kind, "model") == 0 &&
-           (strcmp(name, HISTORY "step") == 0 || strcmp(name, HISTORY "loss") == 0);
-}
 
 static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
 {
     unsigned char bytes[TEXT_MAX + 1];
     tg_info_tensor *t;
     tg_stored s;
+    bool taken;
     tg_status status = list_array(rd, a, &t, &s, err);
 
     if (status)
         return status;
-    if (begins(a->name, "tokenizer/"))
-        return take_tokenizer(rd, a, err);
-    if (is_scalar(a)) {
+    if (begins(a->name, "tokenizer/")) { /* its scalars are values as well */
+        rd->has_tokenizer = true;
+        return tg_tokenizer_take(&rd->tokenizer, rd->r, a, &taken, err);
+    }
+    if (a->ndim == 0 && a->bytes <= TEXT_MAX) {
         if ((status = take_scalar(rd, a, bytes, err)))
             return status;
         if (strcmp(a->name, "kind") == 0)
             snprintf(rd->info->kind, sizeof rd->info->kind, "%.23s", (const char *)bytes);
         return TG_OK;
     }
-    if (is_history(rd->info, a->name))
+    if (strcmp(rd->info->kind, "model") == 0 &&
+        (strcmp(a->name, HISTORY "step") == 0 || strcmp(a->name, HISTORY "loss") == 0))
         return take_history(rd, t, a, err);
-    return rd->want->stats || rd->want->check ? take_numbers(rd, t, &s, err) : TG_OK;
+    if (a->dtype.kind != 'f' || !(rd->want->stats || rd->want->check))
+        return TG_OK;
+    return a->data ? tg_info_add_stats(t, &s, err) : read_stats(rd, t, a, err);
 }
 
 /* ---- archives */
 
 static tg_status read_first(struct reading *rd, tg_err *err)
 {
+    const tg_info_history *h = &rd->info->history;
     tg_archive_event event;
     tg_array a;
     tg_status status;
@@ -255,8 +222,11 @@ static tg_status read_first(struct reading *rd, tg_err *err)
     while (!(status = tg_archive_next(rd->r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
         if ((status = take_array(rd, &a, err)))
             break;
-    if (status || (status = complete_history(&rd->info->history, err)))
+    if (status)
         return status;
+    if (!h->step != !h->loss)
+        return tg_fail(err, TG_EDATA, "of the training history, %s is missing",
+                       h->step ? HISTORY "loss" : HISTORY "step");
     rd->info->archives = 1;
     return rd->has_tokenizer ? tg_tokenizer_complete(&rd->info->tokenizer, &rd->tokenizer, err) : TG_OK;
 }

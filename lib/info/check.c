@@ -7,16 +7,6 @@
 #include "lib/tokens/tokens_read.h"
 #include "lib/vocab/vocab_file.h"
 
-static tg_status check_model(int fd, tg_err *err)
-{
-    tg_model m;
-    const tg_status status = tg_model_read(&m, fd, false, NULL, NULL, err);
-
-    if (!status)
-        tg_model_free(&m);
-    return status;
-}
-
 static tg_status check_tokens(int fd, tg_err *err)
 {
     tg_tokens_reader *r;
@@ -33,40 +23,29 @@ static tg_status check_tokens(int fd, tg_err *err)
     return status;
 }
 
-static tg_status check_dump(int fd, tg_err *err)
-{
-    tg_dump dump;
-    const tg_status status = tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY}, err);
-
-    if (!status)
-        tg_dump_free(&dump);
-    return status;
-}
-
-static tg_status check_tokenizer(const char *path, tg_err *err)
-{
-    const tg_tokenizer *tok;
-    const tg_status status = tg_vocab_file_open(&tok, path, NULL, err);
-
-    tg_tokenizer_free(tok);
-    return status;
-}
-
 tg_status tg_info_check_archive(const tg_info *info, int fd, const char *path, tg_err *err)
 {
+    const tg_tokenizer *tok;
+    tg_model m;
+    tg_dump dump;
     tg_status status = TG_OK;
 
     if (lseek(fd, 0, SEEK_SET) != 0)
         return tg_fail_sys(err, "cannot read it again");
-    if (strcmp(info->kind, "model") == 0)
-        return check_model(fd, err);
-    if (strcmp(info->kind, "tokens") == 0)
-        return check_tokens(fd, err);
-    if (strcmp(info->kind, "attention") == 0)
-        return check_dump(fd, err);
-    if (strcmp(info->kind, "tokenizer") == 0)
-        return strcmp(path, "-") == 0 ? TG_OK : check_tokenizer(path, err);
-    for (size_t i = 0; !status && i < info->n; i++)
-        status = tg_info_check_finite(&info->tensor[i], err);
+    if (strcmp(info->kind, "model") == 0) {
+        if (!(status = tg_model_read(&m, fd, false, NULL, NULL, err)))
+            tg_model_free(&m);
+    } else if (strcmp(info->kind, "tokens") == 0) {
+        status = check_tokens(fd, err);
+    } else if (strcmp(info->kind, "attention") == 0) {
+        if (!(status = tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY}, err)))
+            tg_dump_free(&dump);
+    } else if (strcmp(info->kind, "tokenizer") == 0) {
+        if (strcmp(path, "-") != 0 && !(status = tg_vocab_file_open(&tok, path, NULL, err)))
+            tg_tokenizer_free(tok);
+    } else {
+        for (size_t i = 0; !status && i < info->n; i++)
+            status = tg_info_check_finite(&info->tensor[i], err);
+    }
     return status;
 }

@@ -187,18 +187,6 @@ static tg_status read_torch(tg_loaded *file, tg_tensor_list *list, tg_err *err)
     return status;
 }
 
-static tg_status read_llmc_tokens(tg_info *info, const tg_loaded *file, tg_err *err)
-{
-    const unsigned char *ids;
-    size_t n;
-    const tg_status status = tg_llmc_tokens_read(&ids, &n, file->bytes, file->n, err);
-
-    strcpy(info->kind, "tokens");
-    info->format = "llm.c's tokens";
-    info->tokens = n;
-    return status;
-}
-
 static tg_status read_llmc_tokenizer(tg_info *info, const tg_loaded *file, tg_err *err)
 {
     tg_llmc_tokenizer t;
@@ -243,6 +231,10 @@ static tg_status read_vocabulary(tg_info *info, const tg_loaded *file, bool *kno
 /* List the tensors of a file whose model is not known.  *known: whether its format is. */
 static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_err *err)
 {
+    const unsigned char *ids;
+    size_t n;
+    tg_status status;
+
     switch (tg_format_recognize(file->bytes, file->n)) {
     case TG_FORMAT_GGUF:
         info->format = "a GGUF file";
@@ -254,7 +246,11 @@ static tg_status read_tensors(tg_info *info, tg_loaded *file, bool *known, tg_er
         info->format = "a PyTorch file";
         return read_torch(file, &file->list, err);
     case TG_FORMAT_LLMC_TOKENS:
-        return read_llmc_tokens(info, file, err);
+        strcpy(info->kind, "tokens");
+        info->format = "llm.c's tokens";
+        status = tg_llmc_tokens_read(&ids, &n, file->bytes, file->n, err);
+        info->tokens = status ? 0 : n;
+        return status;
     case TG_FORMAT_LLMC_TOKENIZER:
         return read_llmc_tokenizer(info, file, err);
     case TG_FORMAT_TEXT:
@@ -303,18 +299,6 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 
 /* ---- either */
 
-/* The file does not tell the number of heads, so one was assumed, which divides every width. */
-static tg_status forget_heads(tg_info *info, tg_err *err)
-{
-    for (size_t i = 0; i < info->n_values; i++) {
-        if (strcmp(info->value[i].name, "config/n_head") != 0)
-            continue;
-        strcpy(info->value[i].text, "?");
-        info->value[i].type = TG_INFO_OTHER;
-    }
-    return tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
-}
-
 tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)
 {
     tg_model_ask ask = {.fuse_qkv = true, .lossy = true};
@@ -327,8 +311,14 @@ tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_wa
         status = tg_model_file_open(&f, path, &ask, &why);
     }
     if (!status) {
-        if (!(status = take_model(info, &f, want, err)) && ask.heads > 0)
-            status = forget_heads(info, err);
+        status = take_model(info, &f, want, err);
+        for (size_t i = 0; ask.heads > 0 && i < info->n_values; i++)
+            if (strcmp(info->value[i].name, "config/n_head") == 0) { /* one was assumed, which divides all */
+                strcpy(info->value[i].text, "?");
+                info->value[i].type = TG_INFO_OTHER;
+            }
+        if (!status && ask.heads > 0)
+            status = tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
         tg_model_file_close(&f);
         return status;
     }

@@ -6,19 +6,21 @@
 #include <unistd.h>
 
 #include "formats/archive.h"
+#include "formats/format.h"
 #include "formats/path.h"
+#include "lib/base/size.h"
 #include "lib/info/parts.h"
 
 /* Whether the file begins like an archive of arrays; PyTorch's are zip files, too. */
 static tg_status begins_archive(tg_source *source, bool *archive, tg_err *err)
 {
-    size_t n;
+    tg_format_member member;
     tg_status status = tg_archive_sniff(source, archive, err);
 
-    if (status || !*archive || (status = tg_source_peek(source, 512, err)) || source->ready < 34)
+    if (status || !*archive || (status = tg_source_peek(source, TG_FORMAT_BYTES, err)))
         return status;
-    n = (size_t)(source->next[26] | source->next[27] << 8);
-    *archive = n < 5 || 30 + n > source->ready || memcmp(source->next + 30 + n - 4, ".npy", 4) == 0;
+    member = tg_format_zip(source->next, tg_size_min(source->ready, TG_FORMAT_BYTES));
+    *archive = member != TG_MEMBER_PICKLE && member != TG_MEMBER_OTHER;
     return TG_OK;
 }
 

@@ -58,13 +58,6 @@ static bool parse(double x[3], char *line)
     return true;
 }
 
-/* Whether tg-train could have written them: a step that it counts, and losses; the second may be missing. */
-static bool plausible(const double x[3])
-{
-    return x[0] >= 1 && x[0] <= TG_LOG_STEP_MAX && x[0] == floor(x[0]) && x[1] >= 0 &&
-           (isnan(x[2]) || x[2] >= 0);
-}
-
 static tg_status take_line(tg_info_history *h, const unsigned char *text, size_t n, size_t number,
                            tg_err *err)
 {
@@ -74,7 +67,9 @@ static tg_status take_line(tg_info_history *h, const unsigned char *text, size_t
     if (n < sizeof line) {
         memcpy(line, text, n);
         line[n] = '\0';
-        if (parse(x, line) && plausible(x))
+        /* tg-train could have written them: a step that it counts, and losses; the second may be missing */
+        if (parse(x, line) && x[0] >= 1 && x[0] <= TG_LOG_STEP_MAX && x[0] == floor(x[0]) && x[1] >= 0 &&
+            (isnan(x[2]) || x[2] >= 0))
             return add_step(h, x, err);
     }
     return tg_fail(err, TG_EDATA, "line %zu of the log is damaged: expected step, loss and validation loss",

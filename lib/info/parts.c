@@ -75,17 +75,12 @@ tg_status tg_info_add_file(tg_info *info, const char *path, uint64_t bytes, tg_e
 
 #define STEP ((size_t)1 << 16) /* numbers at a time */
 
-static bool is_float(const tg_stored *s)
-{
-    return s->blocks || s->array.dtype.kind == 'f' || s->array.dtype.kind == 'B';
-}
-
 tg_status tg_info_add_stats(tg_info_tensor *t, const tg_stored *s, tg_err *err)
 {
     float *x;
     tg_status status = TG_OK;
 
-    if (!is_float(s) || s->array.count == 0)
+    if ((!s->blocks && s->array.dtype.kind != 'f' && s->array.dtype.kind != 'B') || s->array.count == 0)
         return TG_OK;
     if (!(x = malloc(STEP * sizeof *x)))
         return tg_fail_memory(err, STEP * sizeof *x, "numbers");

@@ -93,33 +93,24 @@ static tg_status number_tokens(tg_vocab_builder *b, const tg_file_text *merges, 
 }
 
 /* Add the ids of an object of tokens and ids. */
-static tg_status take_ids(tg_vocab_builder *b, tg_json *j, bool special_end, tg_err *err)
-{
-    tg_json_text key;
-    size_t id;
-    bool more;
-    tg_status status = tg_json_enter(j, TG_JSON_OBJECT, err);
-
-    while (!status && !(status = tg_json_key(j, &key, &more, err)) && more) {
-        if ((status = tg_json_get_size(j, &id, err)))
-            return status;
-        status = special_end && tg_json_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
-                                                             : tg_vocab_add_mapped(b, id, key.p, key.n, err);
-        if (status)
-            return tg_json_err_in(j, err);
-    }
-    return status ? status : tg_json_end(j, err);
-}
-
 static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool special_end, tg_err *err)
 {
+    tg_json_text key;
     tg_json j;
-    tg_status status;
 
-    tg_json_open(&j, vocab->text, vocab->n);
-    status = take_ids(b, &j, special_end, err);
-    tg_json_close(&j);
-    return status ? tg_err_in(err, vocab->name) : TG_OK;
+    tg_json_open(&j, vocab->text, vocab->n, err);
+    tg_json_enter(&j, TG_JSON_OBJECT);
+    while (tg_json_key(&j, &key)) {
+        const size_t id = tg_json_get_size(&j);
+
+        if (j.status)
+            break;
+        if (special_end && tg_json_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
+                                                        : tg_vocab_add_mapped(b, id, key.p, key.n, err))
+            (void)tg_json_err_in(&j);
+    }
+    tg_json_end(&j);
+    return tg_json_close(&j) ? tg_err_in(err, vocab->name) : TG_OK;
 }
 
 /* Whether a merge makes "<|endoftext|>". */

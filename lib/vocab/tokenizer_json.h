@@ -2,8 +2,8 @@
  * tokenizer_json: the parts of a tokenizer.json besides its model, and the patterns that identify the
  * rules of lib/split/split.h.  Only for the files tokenizer_json*.c.
  *
- * The functions take the offset of a value in the text of `file`, or 0 if it is missing or null.
- * TG_EDATA, with the position and the name of what is not supported; TG_ENOMEM.
+ * The functions take the offset of a value, or 0 if it is missing or null.  Failures are the reader's:
+ * TG_EDATA, with the position and the name of what is not supported.
  */
 #ifndef TG_VOCAB_TOKENIZER_JSON_H
 #define TG_VOCAB_TOKENIZER_JSON_H
@@ -17,23 +17,21 @@
 #include "lib/split/split.h"
 
 /* Accepts null and NFC. */
-TG_MUST_CHECK tg_status tg_read_normalizer(tg_normalizer *normalizer, const tg_json *file, size_t at,
-                                           tg_err *err);
+tg_normalizer tg_read_normalizer(tg_json *j, size_t at);
 
 /* Accepts ByteLevel, optionally with Digits or a Split before it. */
-TG_MUST_CHECK tg_status tg_read_pre_tokenizer(tg_split *split, const tg_json *file, size_t at, tg_err *err);
+tg_split tg_read_pre_tokenizer(tg_json *j, size_t at);
 
 /* Accepts null and ByteLevel. */
-TG_MUST_CHECK tg_status tg_check_decoder(const tg_json *file, size_t at, tg_err *err);
+void tg_check_decoder(tg_json *j, size_t at);
 
 /* The pattern that a Split has for a rule; NULL: none. */
 const char *tg_split_pattern(tg_split split);
 
-/* Read true or false; `missing` if it is missing. */
-TG_MUST_CHECK tg_status tg_json_bool_at(bool *value, const tg_json *file, size_t at, bool missing,
-                                        tg_err *err);
+/* Read true or false, `missing` if it is missing; the reader stays where it was. */
+bool tg_json_bool_at(tg_json *j, size_t at, bool missing);
 
-/* TG_EDATA: `what` "name" is not supported. */
-tg_status tg_json_unsupported(const tg_json *j, const char *what, tg_json_text name, tg_err *err);
+/* TG_EDATA at the value just read: `what` "name" is not supported. */
+void tg_json_unsupported(tg_json *j, const char *what, tg_json_text name);
 
 #endif

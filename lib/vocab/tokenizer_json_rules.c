@@ -5,22 +5,24 @@
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
 
-tg_status tg_json_unsupported(const tg_json *j, const char *what, tg_json_text name, tg_err *err)
+void tg_json_unsupported(tg_json *j, const char *what, tg_json_text name)
 {
     char shown[TG_TOKEN_SHOWN];
 
-    return tg_json_fail(j, err, "%s \"%s\" is not supported", what, tg_token_shown(shown, name.p, name.n));
+    (void)tg_json_fail(j, "%s \"%s\" is not supported", what, tg_token_shown(shown, name.p, name.n));
 }
 
-tg_status tg_json_bool_at(bool *value, const tg_json *file, size_t at, bool missing, tg_err *err)
+bool tg_json_bool_at(tg_json *j, size_t at, bool missing)
 {
-    tg_json j;
+    const size_t was = j->at, value = j->value;
 
-    *value = missing;
     if (at == 0)
-        return TG_OK;
-    tg_json_open_at(&j, file, at);
-    return tg_json_get_bool(&j, value, err);
+        return missing;
+    (void)tg_json_go(j, at);
+    missing = tg_json_get_bool(j);
+    (void)tg_json_go(j, was);
+    j->value = value;
+    return missing;
 }
 
 /* ---- components: objects with a "type"; a "Sequence" has several */
@@ -29,110 +31,86 @@ enum { TYPE, LIST, OPTION }; /* members of a component: its type, a Sequence's l
 #define MEMBERS_MAX 8
 
 typedef struct component {
-    tg_json type; /* its reader, which has read the type; owned */
-    tg_json_text name;
+    tg_json_text name; /* its type, the value just read */
     size_t at[MEMBERS_MAX];
 } component;
 
 /* Handles one component, not a Sequence. */
-typedef tg_status (*taker)(void *context, const tg_json *file, const component *c, tg_err *err);
+typedef void (*taker)(void *context, tg_json *j, const component *c);
 
-static tg_status open_component(component *c, const tg_json *file, size_t from, const char *const *names,
-                                size_t n, tg_err *err)
+static component open_component(tg_json *j, size_t from, const char *const *names, size_t n)
 {
-    tg_json j;
-    tg_status status;
+    component c;
 
-    tg_json_open_at(&j, file, from);
-    status = tg_json_members(&j, names, n, c->at, err);
-    j.value = from;
-    if (!status && c->at[TYPE] == 0)
-        status = tg_json_fail(&j, err, "\"type\" is missing");
-    tg_json_close(&j);
-    if (status)
-        return status;
-    tg_json_open_at(&c->type, file, c->at[TYPE]);
-    return tg_json_get_text(&c->type, &c->name, err);
-}
-
-static tg_status take_one(const tg_json *file, size_t at, const char *const *names, size_t n, taker take,
-                          void *context, tg_err *err)
-{
-    component c = {0};
-    tg_status status = open_component(&c, file, at, names, n, err);
-
-    if (!status)
-        status = take(context, file, &c, err);
-    tg_json_close(&c.type);
-    return status;
-}
-
-static tg_status take_list(const tg_json *file, size_t at, const char *const *names, size_t n, taker take,
-                           void *context, tg_err *err)
-{
-    tg_json j;
-    bool more;
-    tg_status status;
-
-    tg_json_open_at(&j, file, at);
-    status = tg_json_enter(&j, TG_JSON_ARRAY, err);
-    /* unreached: an element that fails: the text has been passed */
-    while (!status && !(status = tg_json_element_at(&j, &at, &more, err)) && more)
-        status = take_one(file, at, names, n, take, context, err);
-    tg_json_close(&j);
-    return status;
+    (void)tg_json_go(j, from);
+    tg_json_members(j, names, n, c.at);
+    j->value = from;
+    if (c.at[TYPE] == 0)
+        (void)tg_json_fail(j, "\"type\" is missing");
+    (void)tg_json_go(j, c.at[TYPE]);
+    c.name = tg_json_get_text(j);
+    return c;
 }
 
 /* Take a component, or each of a Sequence, which the key names[LIST] has. */
-static tg_status take_all(const tg_json *file, size_t at, const char *const *names, size_t n, taker take,
-                          void *context, tg_err *err)
+static void take_all(tg_json *j, size_t at, const char *const *names, size_t n, taker take, void *context)
 {
-    component c = {0};
-    tg_status status = open_component(&c, file, at, names, n, err);
-    const bool sequence = !status && tg_json_is(c.name, "Sequence");
+    component c = open_component(j, at, names, n);
 
-    if (!status && sequence && c.at[LIST] == 0)
-        status = tg_json_fail(&c.type, err, "\"%s\" is missing", names[LIST]);
-    tg_json_close(&c.type);
-    if (status)
-        return status;
-    return sequence ? take_list(file, c.at[LIST], names, n, take, context, err)
-                    : take_one(file, at, names, n, take, context, err);
+    if (!tg_json_is(c.name, "Sequence")) {
+        if (!j->status)
+            take(context, j, &c);
+        return;
+    }
+    if (c.at[LIST] == 0)
+        (void)tg_json_fail(j, "\"%s\" is missing", names[LIST]);
+    (void)tg_json_go(j, c.at[LIST]);
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element_at(j, &at)) {
+        const size_t after = j->at;
+
+        c = open_component(j, at, names, n);
+        if (!j->status)
+            take(context, j, &c);
+        (void)tg_json_go(j, after);
+    }
 }
 
 /* ---- normalizer */
 
-static tg_status take_normalizer(void *context, const tg_json *file, const component *c, tg_err *err)
+static void take_normalizer(void *context, tg_json *j, const component *c)
 {
-    (void)file;
-    if (!tg_json_is(c->name, "NFC"))
-        return tg_json_unsupported(&c->type, "normalizer", c->name, err);
-    *(tg_normalizer *)context = TG_NORMALIZER_NFC;
-    return TG_OK;
+    if (tg_json_is(c->name, "NFC"))
+        *(tg_normalizer *)context = TG_NORMALIZER_NFC;
+    else
+        tg_json_unsupported(j, "normalizer", c->name);
 }
 
-tg_status tg_read_normalizer(tg_normalizer *normalizer, const tg_json *file, size_t at, tg_err *err)
+tg_normalizer tg_read_normalizer(tg_json *j, size_t at)
 {
     static const char *const names[] = {"type", "normalizers"};
+    tg_normalizer normalizer = TG_NORMALIZER_NONE;
 
-    *normalizer = TG_NORMALIZER_NONE;
-    return at > 0 ? take_all(file, at, names, 2, take_normalizer, normalizer, err) : TG_OK;
+    if (at > 0)
+        take_all(j, at, names, 2, take_normalizer, &normalizer);
+    return normalizer;
 }
 
 /* ---- decoder */
 
-static tg_status take_decoder(void *context, const tg_json *file, const component *c, tg_err *err)
+static void take_decoder(void *context, tg_json *j, const component *c)
 {
     (void)context;
-    (void)file;
-    return tg_json_is(c->name, "ByteLevel") ? TG_OK : tg_json_unsupported(&c->type, "decoder", c->name, err);
+    if (!tg_json_is(c->name, "ByteLevel"))
+        tg_json_unsupported(j, "decoder", c->name);
 }
 
-tg_status tg_check_decoder(const tg_json *file, size_t at, tg_err *err)
+void tg_check_decoder(tg_json *j, size_t at)
 {
     static const char *const names[] = {"type", "decoders"};
 
-    return at > 0 ? take_all(file, at, names, 2, take_decoder, NULL, err) : TG_OK;
+    if (at > 0)
+        take_all(j, at, names, 2, take_decoder, NULL);
 }
 
 /* ---- pre_tokenizer */
@@ -183,124 +161,97 @@ struct pre {
 };
 
 /* The rule with the pattern at an offset: {"Regex": "..."}. */
-static tg_status find_pattern(tg_split *split, const tg_json *file, const component *c, tg_err *err)
+static tg_split find_pattern(tg_json *j, const component *c)
 {
     static const char *const name = "Regex";
     tg_json_text text;
     size_t at;
-    tg_json j;
-    tg_status status;
 
-    if (c->at[PATTERN] == 0)
-        return tg_json_fail(&c->type, err, "\"pattern\" is missing");
-    tg_json_open_at(&j, file, c->at[PATTERN]);
-    if ((status = tg_json_members(&j, &name, 1, &at, err)))
-        goto done;
-    if (at == 0) {
-        status = tg_json_fail(&j, err, "the pattern of \"Split\" is not a \"Regex\", expected one");
-        goto done;
+    if (c->at[PATTERN] == 0) {
+        j->value = c->at[TYPE];
+        (void)tg_json_fail(j, "\"pattern\" is missing");
     }
-    tg_json_close(&j);
-    tg_json_open_at(&j, file, at);
-    if ((status = tg_json_get_text(&j, &text, err)))
-        goto done;
+    (void)tg_json_go(j, c->at[PATTERN]);
+    tg_json_members(j, &name, 1, &at);
+    if (at == 0)
+        (void)tg_json_fail(j, "the pattern of \"Split\" is not a \"Regex\", expected one");
+    (void)tg_json_go(j, at);
+    text = tg_json_get_text(j);
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-        if (tg_json_is(text, patterns[i].pattern)) {
-            *split = patterns[i].split;
-            goto done;
-        }
-    status = tg_json_unsupported(&j, "pre_tokenizer \"Split\" with the pattern", text, err);
-
-done:
-    tg_json_close(&j);
-    return status;
+        if (tg_json_is(text, patterns[i].pattern))
+            return patterns[i].split;
+    tg_json_unsupported(j, "pre_tokenizer \"Split\" with the pattern", text);
+    return TG_SPLIT_NONE;
 }
 
 /* Every pattern matches all of a text, so that "Removed", which drops what is between the matches, drops
  * nothing; "invert" swaps the matches and what is between them. */
-static tg_status take_split(struct pre *pre, const tg_json *file, const component *c, tg_err *err)
+static void take_split(struct pre *pre, tg_json *j, const component *c)
 {
     tg_json_text behavior;
-    bool invert, isolated, removed;
-    tg_json j;
-    tg_status status;
+    bool invert;
 
     if (c->at[BEHAVIOR] == 0)
-        return tg_json_fail(&c->type, err, "\"behavior\" is missing");
-    if ((status = tg_json_bool_at(&invert, file, c->at[INVERT], false, err)))
-        return status;
-    tg_json_open_at(&j, file, c->at[BEHAVIOR]);
-    if (!(status = tg_json_get_text(&j, &behavior, err))) {
-        isolated = tg_json_is(behavior, "Isolated");
-        removed = tg_json_is(behavior, "Removed");
-        if (!isolated && !(removed && invert))
-            status = tg_json_unsupported(&j,
-                                         invert ? "pre_tokenizer \"Split\", inverted, with the behavior"
-                                                : "pre_tokenizer \"Split\" with the behavior",
-                                         behavior, err);
-    }
-    tg_json_close(&j);
-    return status ? status : find_pattern(&pre->split, file, c, err);
+        (void)tg_json_fail(j, "\"behavior\" is missing");
+    invert = tg_json_bool_at(j, c->at[INVERT], false);
+    (void)tg_json_go(j, c->at[BEHAVIOR]);
+    behavior = tg_json_get_text(j);
+    if (!tg_json_is(behavior, "Isolated") && !(tg_json_is(behavior, "Removed") && invert))
+        tg_json_unsupported(j,
+                            invert ? "pre_tokenizer \"Split\", inverted, with the behavior"
+                                   : "pre_tokenizer \"Split\" with the behavior",
+                            behavior);
+    pre->split = find_pattern(j, c);
 }
 
-static tg_status take_digits(struct pre *pre, const tg_json *file, const component *c, tg_err *err)
+static void take_byte_level(struct pre *pre, tg_json *j, const component *c)
 {
-    tg_status status = tg_json_bool_at(&pre->digits, file, c->at[INDIVIDUAL_DIGITS], false, err);
+    const bool space = tg_json_bool_at(j, c->at[ADD_PREFIX_SPACE], true),
+               regex = tg_json_bool_at(j, c->at[USE_REGEX], true);
 
-    if (!status && !pre->digits)
-        status = tg_json_fail(&c->type, err,
-                              "pre_tokenizer \"Digits\" without \"individual_digits\" is not supported");
-    return status;
-}
-
-static tg_status take_byte_level(struct pre *pre, const tg_json *file, const component *c, tg_err *err)
-{
-    bool space, regex;
-    tg_status status;
-
-    if ((status = tg_json_bool_at(&space, file, c->at[ADD_PREFIX_SPACE], true, err)) ||
-        (status = tg_json_bool_at(&regex, file, c->at[USE_REGEX], true, err)))
-        return status;
     if (space)
-        return tg_json_fail(&c->type, err,
-                            "pre_tokenizer \"ByteLevel\" with \"add_prefix_space\" is not supported");
+        (void)tg_json_fail(j, "pre_tokenizer \"ByteLevel\" with \"add_prefix_space\" is not supported");
     if (regex && pre->split != TG_SPLIT_NONE)
-        return tg_json_fail(
-            &c->type, err, "pre_tokenizer \"ByteLevel\" with \"use_regex\" after \"Split\" is not supported");
+        (void)tg_json_fail(j,
+                           "pre_tokenizer \"ByteLevel\" with \"use_regex\" after \"Split\" is not supported");
     if (regex)
         pre->split = TG_SPLIT_GPT2;
     pre->done = true;
-    return TG_OK;
 }
 
-static tg_status take_pre_tokenizer(void *context, const tg_json *file, const component *c, tg_err *err)
+static void take_pre_tokenizer(void *context, tg_json *j, const component *c)
 {
     struct pre *pre = context;
     const bool begun = pre->split != TG_SPLIT_NONE || pre->done;
 
-    if (tg_json_is(c->name, "ByteLevel") && !pre->done)
-        return take_byte_level(pre, file, c, err);
-    if (tg_json_is(c->name, "Split") && !begun)
-        return take_split(pre, file, c, err);
-    if (tg_json_is(c->name, "Digits") && !begun && !pre->digits)
-        return take_digits(pre, file, c, err);
-    return tg_json_unsupported(
-        &c->type, begun || pre->digits ? "at this position pre_tokenizer" : "pre_tokenizer", c->name, err);
+    if (tg_json_is(c->name, "ByteLevel") && !pre->done) {
+        take_byte_level(pre, j, c);
+    } else if (tg_json_is(c->name, "Split") && !begun) {
+        take_split(pre, j, c);
+    } else if (tg_json_is(c->name, "Digits") && !begun && !pre->digits) {
+        pre->digits = tg_json_bool_at(j, c->at[INDIVIDUAL_DIGITS], false);
+        if (!pre->digits)
+            (void)tg_json_fail(j, "pre_tokenizer \"Digits\" without \"individual_digits\" is not supported");
+    } else {
+        tg_json_unsupported(j, begun || pre->digits ? "at this position pre_tokenizer" : "pre_tokenizer",
+                            c->name);
+    }
 }
 
-tg_status tg_read_pre_tokenizer(tg_split *split, const tg_json *file, size_t at, tg_err *err)
+tg_split tg_read_pre_tokenizer(tg_json *j, size_t at)
 {
     struct pre pre = {.split = TG_SPLIT_NONE};
-    tg_status status;
+    const char *fault = NULL;
 
+    if (at > 0)
+        take_all(j, at, pre_names, PRE_NAMES, take_pre_tokenizer, &pre);
     if (at == 0)
-        return tg_fail(err, TG_EDATA, "pre_tokenizer null is not supported, expected ByteLevel");
-    if ((status = take_all(file, at, pre_names, PRE_NAMES, take_pre_tokenizer, &pre, err)))
-        return status;
-    if (!pre.done)
-        return tg_fail(err, TG_EDATA, "a pre_tokenizer without ByteLevel is not supported");
-    if (pre.digits && pre.split != TG_SPLIT_GPT2)
-        return tg_fail(err, TG_EDATA, "pre_tokenizer \"Digits\" is supported only before GPT-2's pattern");
-    *split = pre.digits ? TG_SPLIT_GPT2_DIGITS : pre.split;
-    return TG_OK;
+        fault = "pre_tokenizer null is not supported, expected ByteLevel";
+    else if (!pre.done)
+        fault = "a pre_tokenizer without ByteLevel is not supported";
+    else if (pre.digits && pre.split != TG_SPLIT_GPT2)
+        fault = "pre_tokenizer \"Digits\" is supported only before GPT-2's pattern";
+    if (fault && !j->status)
+        j->status = tg_fail(j->err, TG_EDATA, "%s", fault);
+    return pre.digits ? TG_SPLIT_GPT2_DIGITS : pre.split;
 }

@@ -25,7 +25,7 @@ static tg_status read_file(const tg_tokenizer **tok, const uint8_t *file, size_t
     tg_status status = tg_gguf_read(&list, &g, file, n, &err);
 
     must(status == TG_OK);
-    status = tg_gguf_vocab_read(tok, &g, false, &notes, &err);
+    status = tg_gguf_vocab_read(tok, &g, false, &notes);
     must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0' && !*tok));
     tg_gguf_free(&g);
     tg_tensor_list_free(&list);

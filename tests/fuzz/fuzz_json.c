@@ -14,14 +14,12 @@ static tg_status pass(const uint8_t *data, size_t size)
 {
     tg_json j;
     tg_err err = {0};
-    tg_status status;
 
-    tg_json_open(&j, data, size);
-    if (!(status = tg_json_skip(&j, &err)))
-        status = tg_json_end(&j, &err);
-    must(status == TG_OK || (status == TG_EDATA && strncmp(err.message, "line ", 5) == 0));
-    tg_json_close(&j);
-    return status;
+    tg_json_open(&j, data, size, &err);
+    tg_json_skip(&j);
+    tg_json_end(&j);
+    must(j.status == TG_OK || (j.status == TG_EDATA && strncmp(err.message, "line ", 5) == 0));
+    return tg_json_close(&j);
 }
 
 /* Write a string, and read it. */
@@ -37,38 +35,43 @@ static void check_string(tg_json_text text)
     for (size_t i = 0; i < text.n; i++)
         n += tg_json_escape(quoted + n, (unsigned char)text.p[i], i % 2 ? "<" : "");
     quoted[n++] = '"';
-    tg_json_open(&j, quoted, n);
-    must(tg_json_get_text(&j, &back, NULL) == TG_OK && tg_json_end(&j, NULL) == TG_OK);
+    tg_json_open(&j, quoted, n, NULL);
+    back = tg_json_get_text(&j);
+    tg_json_end(&j);
     must(back.n == text.n && memcmp(back.p, text.p, text.n) == 0);
-    tg_json_close(&j);
+    must(tg_json_close(&j) == TG_OK);
     free(quoted);
 }
 
 /* Read the next value's text, size or truth; pass null and other numbers; enter the rest. */
-static tg_status take(tg_json *j, tg_json_kind kind)
+static void take(tg_json *j, tg_json_kind kind)
 {
     tg_json_text text;
-    tg_json later;
-    bool value;
-    size_t size;
-    tg_status status;
 
     switch (kind) {
     case TG_JSON_STRING:
-        if (!(status = tg_json_get_text(j, &text, NULL)))
+        text = tg_json_get_text(j);
+        if (!j->status)
             check_string(text);
-        return status;
+        break;
     case TG_JSON_BOOL:
-        return tg_json_get_bool(j, &value, NULL);
+        (void)tg_json_get_bool(j);
+        break;
     case TG_JSON_NUMBER:
-        tg_json_open_at(&later, j, j->at);
-        if (!tg_json_get_size(&later, &size, NULL))
-            return tg_json_get_size(j, &size, NULL);
-        return tg_json_skip(j, NULL);
+        tg_json_skip(j);
+        if (!j->status) { /* it may be no size */
+            tg_json again = *j;
+
+            (void)tg_json_go(&again, j->value);
+            (void)tg_json_get_size(&again);
+            must(again.status || again.at == j->at);
+        }
+        break;
     case TG_JSON_NULL:
-        return tg_json_skip(j, NULL);
+        tg_json_skip(j);
+        break;
     default:
-        return tg_json_enter(j, kind, NULL);
+        tg_json_enter(j, kind);
     }
 }
 
@@ -76,44 +79,42 @@ static tg_status read_values(const uint8_t *data, size_t size)
 {
     bool object[TG_JSON_DEPTH + 1], more;
     tg_json_text key;
-    tg_json_kind kind;
     tg_json j;
-    tg_status status;
 
-    tg_json_open(&j, data, size);
+    tg_json_open(&j, data, size, NULL);
     do {
         const size_t depth = j.depth;
+        const tg_json_kind kind = tg_json_peek(&j);
 
-        if ((status = tg_json_peek(&j, &kind, NULL)) || (status = take(&j, kind)))
-            break;
+        take(&j, kind);
         if (j.depth > depth)
             object[j.depth] = kind == TG_JSON_OBJECT;
-        for (more = false; !status && j.depth > 0 && !more;)
-            status = object[j.depth] ? tg_json_key(&j, &key, &more, NULL) : tg_json_element(&j, &more, NULL);
-    } while (!status && j.depth > 0);
-    if (!status)
-        status = tg_json_end(&j, NULL);
-    tg_json_close(&j);
-    return status;
+        for (more = false; !j.status && j.depth > 0 && !more;)
+            more = object[j.depth] ? tg_json_key(&j, &key) : tg_json_element(&j);
+    } while (!j.status && j.depth > 0);
+    tg_json_end(&j);
+    return tg_json_close(&j);
 }
 
 static void find_members(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"a", "b"};
     size_t at[2];
-    tg_json j, value;
-    tg_json_kind kind;
+    tg_json j;
 
-    tg_json_open(&j, data, size);
-    if (!tg_json_members(&j, names, 2, at, NULL))
+    tg_json_open(&j, data, size, NULL);
+    tg_json_members(&j, names, 2, at);
+    if (!j.status)
         for (size_t i = 0; i < 2; i++)
             if (at[i] > 0) {
-                tg_json_open_at(&value, &j, at[i]);
-                must(tg_json_peek(&value, &kind, NULL) == TG_OK && kind != TG_JSON_NULL);
-                must(tg_json_skip(&value, NULL) == TG_OK && value.at <= j.at);
-                tg_json_close(&value);
+                const size_t end = tg_json_go(&j, at[i]);
+
+                must(tg_json_peek(&j) != TG_JSON_NULL);
+                tg_json_skip(&j);
+                must(!j.status && j.at <= end);
+                (void)tg_json_go(&j, end);
             }
-    tg_json_close(&j);
+    must(tg_json_close(&j) != TG_ENOMEM);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

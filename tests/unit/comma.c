@@ -58,13 +58,13 @@ static void show_read(const char *text)
 static void show_json(const char *text)
 {
     tg_json j;
-    double x = 0;
+    double x;
     tg_err err = {0};
 
-    tg_json_open(&j, text, strlen(text));
-    if (tg_json_get_number(&j, &x, &err))
+    tg_json_open(&j, text, strlen(text), &err);
+    x = tg_json_get_number(&j);
+    if (tg_json_close(&j))
         printf("%s", err.message);
-    tg_json_close(&j);
     show(x);
     putchar('\n');
 }

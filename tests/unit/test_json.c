@@ -15,38 +15,32 @@
 #define SHOWN 4096
 
 /* Append a value's scalar, or its opening: n, t, f, #size, "bytes in hex", [, {. */
-static tg_status show_value(char *out, tg_json *j, char *close, tg_err *err)
+static void show_value(char *out, tg_json *j, char *close)
 {
-    tg_json_kind kind;
+    const tg_json_kind kind = tg_json_peek(j);
     tg_json_text text;
-    bool value;
-    size_t size;
-    tg_status status = tg_json_peek(j, &kind, err);
 
-    if (status)
-        return status;
     *close = 0;
     out += strlen(out);
+    if (j->status)
+        return;
     if (kind == TG_JSON_ARRAY || kind == TG_JSON_OBJECT) {
         strcpy(out, kind == TG_JSON_ARRAY ? "[" : "{");
         *close = kind == TG_JSON_ARRAY ? ']' : '}';
-        return tg_json_enter(j, kind, err);
-    }
-    if (kind == TG_JSON_BOOL) {
-        status = tg_json_get_bool(j, &value, err);
-        strcpy(out, value ? "t" : "f");
+        tg_json_enter(j, kind);
+    } else if (kind == TG_JSON_BOOL) {
+        strcpy(out, tg_json_get_bool(j) ? "t" : "f");
     } else if (kind == TG_JSON_STRING) {
-        if (!(status = tg_json_get_text(j, &text, err)))
-            for (size_t i = 0; i < text.n; i++)
-                sprintf(out + 2 * i, "%02x", (unsigned char)text.p[i]);
+        text = tg_json_get_text(j);
+        for (size_t i = 0; i < text.n; i++)
+            sprintf(out + 2 * i, "%02x", (unsigned char)text.p[i]);
         strcat(out, "'");
-    } else if (kind == TG_JSON_NUMBER && !(status = tg_json_get_size(j, &size, err))) {
-        sprintf(out, "#%zu", size);
+    } else if (kind == TG_JSON_NUMBER) {
+        sprintf(out, "#%zu", tg_json_get_size(j));
     } else if (kind == TG_JSON_NULL) {
-        status = tg_json_skip(j, err);
+        tg_json_skip(j);
         strcpy(out, "n");
     }
-    return status;
 }
 
 /* Show a whole text. */
@@ -57,43 +51,35 @@ static tg_status show(char out[SHOWN], const void *text, size_t n, tg_err *err)
     tg_json_text key;
     tg_json j;
     bool more;
-    tg_status status;
 
-    tg_json_open(&j, text, n);
+    tg_json_open(&j, text, n, err);
     *out = '\0';
     do {
-        if ((status = show_value(out, &j, &opened, err)))
-            break;
-        if (opened)
+        show_value(out, &j, &opened);
+        if (opened && !j.status)
             close[depth++] = opened;
-        for (more = false; depth > 0 && !more && !status;) {
-            if (close[depth - 1] == '}') {
-                if (!(status = tg_json_key(&j, &key, &more, err)) && more)
-                    sprintf(out + strlen(out), "%.*s=", (int)key.n, key.p);
-            } else {
-                status = tg_json_element(&j, &more, err);
-            }
-            if (!status && !more)
+        for (more = false; depth > 0 && !more && !j.status;) {
+            if (close[depth - 1] != '}')
+                more = tg_json_element(&j);
+            else if ((more = tg_json_key(&j, &key)))
+                sprintf(out + strlen(out), "%.*s=", (int)key.n, key.p);
+            if (!more && !j.status)
                 sprintf(out + strlen(out), "%c", close[--depth]);
         }
-    } while (!status && depth > 0);
-    if (!status)
-        status = tg_json_end(&j, err);
-    tg_json_close(&j);
-    return status;
+    } while (!j.status && depth > 0);
+    tg_json_end(&j);
+    return tg_json_close(&j);
 }
 
 /* What skipping finds. */
 static tg_status skip(const void *text, size_t n, tg_err *err)
 {
     tg_json j;
-    tg_status status;
 
-    tg_json_open(&j, text, n);
-    if (!(status = tg_json_skip(&j, err)))
-        status = tg_json_end(&j, err);
-    tg_json_close(&j);
-    return status;
+    tg_json_open(&j, text, n, err);
+    tg_json_skip(&j);
+    tg_json_end(&j);
+    return tg_json_close(&j);
 }
 
 static const char sample[] = "{\"a\": [1, 2, {}, [], null], \"\": \"x\\u0041\\uD83D\\uDE00\\n\\\\\\\"\",\n"
@@ -197,7 +183,6 @@ static void numbers(void)
     static const char *const bad[] = {
         "-0", "-1", "1.5", "1e3", "18446744073709551616", "99999999999999999999"};
     tg_json j;
-    size_t size;
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         tg_err err = {0};
@@ -208,11 +193,11 @@ static void numbers(void)
         char want[96];
         tg_err err = {0};
 
-        tg_json_open(&j, bad[i], strlen(bad[i]));
-        CHECK_EQ(tg_json_get_size(&j, &size, &err), TG_EDATA);
+        tg_json_open(&j, bad[i], strlen(bad[i]), &err);
+        CHECK_EQ(tg_json_get_size(&j), 0);
+        CHECK_EQ(tg_json_close(&j), TG_EDATA);
         snprintf(want, sizeof want, "expected an integer from 0 to 18446744073709551615, got %s", bad[i]);
         CHECK_HAS(err.message, want);
-        tg_json_close(&j);
     }
 }
 
@@ -225,40 +210,70 @@ static void doubles(void)
                {"1e999", "1e999 is beyond the range of a double"},
                {digits, "a number of 2999 characters, expected at most"}};
     tg_json j;
-    double number;
     tg_err err = {0};
 
     memset(digits + 2, '1', sizeof digits - 3);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        tg_json_open(&j, bad[i].text, strlen(bad[i].text));
-        CHECK_EQ(tg_json_get_number(&j, &number, &err), TG_EDATA);
+        tg_json_open(&j, bad[i].text, strlen(bad[i].text), &err);
+        CHECK(tg_json_get_number(&j) == 0);
+        CHECK_EQ(tg_json_close(&j), TG_EDATA);
         CHECK_HAS(err.message, bad[i].message);
-        tg_json_close(&j);
     }
-    tg_json_open(&j, "-2.5e1", 6);
-    CHECK_OK(tg_json_get_number(&j, &number, &err), &err);
-    CHECK(number == -25);
-    tg_json_close(&j);
+    tg_json_open(&j, "-2.5e1", 6, &err);
+    CHECK(tg_json_get_number(&j) == -25);
+    CHECK_OK(tg_json_close(&j), &err);
 }
 
 static void other_types(void)
 {
     tg_json j;
-    tg_json_text text;
-    bool value;
     tg_err err = {0};
 
-    tg_json_open(&j, "[1]", 3);
-    CHECK_EQ(tg_json_enter(&j, TG_JSON_OBJECT, &err), TG_EDATA);
+    tg_json_open(&j, "[1]", 3, &err);
+    tg_json_enter(&j, TG_JSON_OBJECT);
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
     CHECK_HAS(err.message, "line 1, column 1 (byte 0): expected an object, got an array");
-    tg_json_open(&j, " 1", 2);
-    CHECK_EQ(tg_json_get_text(&j, &text, &err), TG_EDATA);
+    tg_json_open(&j, " 1", 2, &err);
+    CHECK_EQ(tg_json_get_text(&j).n, 0);
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
     CHECK_HAS(err.message, "column 2 (byte 1): expected a string, got a number");
-    tg_json_open(&j, "null", 4);
-    CHECK_EQ(tg_json_get_bool(&j, &value, &err), TG_EDATA);
+    tg_json_open(&j, "null", 4, &err);
+    CHECK(!tg_json_get_bool(&j));
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
     CHECK_HAS(err.message, "expected true or false, got null");
-    tg_json_open(&j, "tru", 3);
-    CHECK_EQ(tg_json_get_bool(&j, &value, &err), TG_EDATA);
+    tg_json_open(&j, "tru", 3, &err);
+    (void)tg_json_get_bool(&j);
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
+}
+
+/* After a failure everything does nothing, and the first message stays. */
+static void first_failure(void)
+{
+    static const char *const names[] = {"a"};
+    tg_err err = {0};
+    tg_json_text key = {0};
+    size_t at = 1;
+    tg_json j;
+
+    tg_json_open(&j, "[true, {\"a\": 7}]", 16, &err);
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    CHECK(tg_json_element(&j));
+    CHECK_EQ(tg_json_get_size(&j), 0);
+    CHECK_HAS(err.message, "line 1, column 2 (byte 1): expected a number, got true or false");
+    at = j.at;
+    CHECK(!tg_json_get_bool(&j) && !tg_json_element(&j) && tg_json_peek(&j) == TG_JSON_NULL);
+    tg_json_skip(&j);
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    CHECK_EQ(j.at, at);
+    (void)tg_json_go(&j, 7); /* of the object */
+    tg_json_members(&j, names, 1, &at);
+    CHECK(at == 0 && !tg_json_key(&j, &key) && !tg_json_element_at(&j, &at));
+    CHECK(tg_json_get_text(&j).n == 0 && tg_json_get_number(&j) == 0 && tg_json_get_size(&j) == 0);
+    tg_json_end(&j);
+    CHECK_EQ(tg_json_fail(&j, "another failure"), TG_EDATA);
+    CHECK_EQ(j.depth, 1);
+    CHECK_HAS(err.message, "line 1, column 2 (byte 1): expected a number, got true or false");
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
 }
 
 /* Every character, as \uXXXX and as it is, against UTF-8 written naively. */
@@ -291,18 +306,16 @@ static void characters(void)
             sprintf(escaped, "\"\\u%04X\\u%04x\"", 0xD800 + (code - 0x10000) / 0x400,
                     0xDC00 + (code - 0x10000) % 0x400);
         sprintf(plain, "\"%s\"", (char *)want);
-        tg_json_open(&j, escaped, strlen(escaped));
-        if (surrogate) {
-            CHECK_EQ(tg_json_get_text(&j, &text, NULL), TG_EDATA);
-        } else {
-            CHECK(tg_json_get_text(&j, &text, NULL) == TG_OK && text.n == n && memcmp(text.p, want, n) == 0);
-            tg_json_close(&j);
-            tg_json_open(&j, plain, strlen(plain));
-            if (code >= 0x20 && code != '"' && code != '\\')
-                CHECK(tg_json_get_text(&j, &text, NULL) == TG_OK && text.n == n &&
-                      memcmp(text.p, want, n) == 0);
+        tg_json_open(&j, escaped, strlen(escaped), NULL);
+        text = tg_json_get_text(&j);
+        CHECK(surrogate ? text.n == 0 : text.n == n && memcmp(text.p, want, n) == 0);
+        CHECK_EQ(tg_json_close(&j), surrogate ? TG_EDATA : TG_OK);
+        if (!surrogate && code >= 0x20 && code != '"' && code != '\\') {
+            tg_json_open(&j, plain, strlen(plain), NULL);
+            text = tg_json_get_text(&j);
+            CHECK(text.n == n && memcmp(text.p, want, n) == 0);
+            CHECK_OK(tg_json_close(&j), NULL);
         }
-        tg_json_close(&j);
     }
 }
 
@@ -378,53 +391,53 @@ static void members(void)
     static const char text[] =
         "{\"b\": [1, 2], \"x\": {\"a\": 9}, \"a\" :  \"\\u0041\", \"c\": null, \"c\": 3}";
     static const char *const names[] = {"a", "b", "c", "d"};
-    size_t at[4], size, n;
+    size_t at[4], end, n;
     tg_json_text value;
-    tg_json j, later;
-    bool more;
+    tg_json j;
     tg_err err = {0};
 
-    tg_json_open(&j, text, strlen(text));
-    CHECK_OK(tg_json_members(&j, names, 4, at, &err), &err);
-    CHECK_OK(tg_json_end(&j, &err), &err);
+    tg_json_open(&j, text, strlen(text), &err);
+    tg_json_members(&j, names, 4, at);
+    tg_json_end(&j);
+    CHECK_OK(j.status, &err);
     CHECK_EQ(at[0], strstr(text, "\"\\u") - text);
     CHECK_EQ(at[1], 6);
     CHECK_EQ(at[2], strstr(text, "3}") - text);
     CHECK_EQ(at[3], 0);
-    tg_json_open_at(&later, &j, at[0]);
-    CHECK_OK(tg_json_get_text(&later, &value, &err), &err);
+    end = tg_json_go(&j, at[0]);
+    value = tg_json_get_text(&j);
     CHECK(tg_json_is(value, "A") && !tg_json_is(value, "AB") && !tg_json_is(value, ""));
-    tg_json_close(&later);
-    tg_json_open_at(&later, &j, at[1]);
-    CHECK_OK(tg_json_enter(&later, TG_JSON_ARRAY, &err), &err);
-    CHECK_OK(tg_json_element(&later, &more, &err), &err);
-    CHECK_OK(tg_json_get_size(&later, &size, &err), &err);
-    CHECK(more && size == 1);
-    CHECK_EQ(tg_json_fail(&later, &err, "%zu is odd", size), TG_EDATA);
-    CHECK_HAS(err.message, "line 1, column 8 (byte 7): 1 is odd");
-    tg_json_close(&later);
-    tg_json_open_at(&later, &j, at[1]);
-    CHECK_OK(tg_json_enter(&later, TG_JSON_ARRAY, &err), &err);
-    for (n = 0; !tg_json_element_at(&later, &size, &more, &err) && more; n++)
-        CHECK(n < 2 && text[size] == "12"[n]);
+    (void)tg_json_go(&j, at[1]);
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    for (n = 0; tg_json_element_at(&j, &at[3]); n++)
+        CHECK(n < 2 && text[at[3]] == "12"[n]);
     CHECK_EQ(n, 2);
-    CHECK(later.depth == 0 && text[later.at] == ',');
-    tg_json_close(&later);
-    tg_json_close(&j);
+    CHECK(j.depth == 0 && text[j.at] == ',');
+    CHECK_EQ(tg_json_go(&j, end), at[1] + 6);
+    tg_json_end(&j);
+    CHECK_OK(j.status, &err);
+    (void)tg_json_go(&j, at[1]);
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    CHECK(tg_json_element(&j));
+    CHECK_EQ(tg_json_get_size(&j), 1);
+    CHECK_EQ(tg_json_fail(&j, "%d is odd", 1), TG_EDATA);
+    CHECK_HAS(err.message, "line 1, column 8 (byte 7): 1 is odd");
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
 
-    tg_json_open(&j, "[1 2]", 5);
-    CHECK_OK(tg_json_enter(&j, TG_JSON_ARRAY, &err), &err);
-    CHECK_OK(tg_json_element_at(&j, &size, &more, &err), &err);
-    CHECK_EQ(tg_json_element_at(&j, &size, &more, &err), TG_EDATA);
+    tg_json_open(&j, "[1 2]", 5, &err);
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    CHECK(tg_json_element_at(&j, &n) && !tg_json_element_at(&j, &n));
     CHECK_HAS(err.message, "expected ',' or ']', got '2'");
-    tg_json_open(&j, "[x]", 3);
-    CHECK_OK(tg_json_enter(&j, TG_JSON_ARRAY, &err), &err);
-    CHECK_EQ(tg_json_element_at(&j, &size, &more, &err), TG_EDATA);
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
+    tg_json_open(&j, "[x]", 3, &err);
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    CHECK(!tg_json_element_at(&j, &n));
     CHECK_HAS(err.message, "expected a value, got 'x'");
-    tg_json_open(&j, "{\"a\":1,\"a\":2}", 13);
-    CHECK_EQ(tg_json_members(&j, names, 1, at, &err), TG_EDATA);
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
+    tg_json_open(&j, "{\"a\":1,\"a\":2}", 13, &err);
+    tg_json_members(&j, names, 1, at);
     CHECK_HAS(err.message, "column 12 (byte 11): \"a\" occurs twice");
-    tg_json_close(&j);
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
 }
 
 /* ---- writing */
@@ -445,13 +458,13 @@ static void escapes(void)
         text[n++] = '"';
         for (const char *p = also[k]; *p; p++)
             CHECK(*p == '\\' || *p == '"' || !memchr(text, *p, n));
-        tg_json_open(&j, text, n);
-        CHECK_OK(tg_json_get_text(&j, &back, &err), &err);
-        CHECK_OK(tg_json_end(&j, &err), &err);
+        tg_json_open(&j, text, n, &err);
+        back = tg_json_get_text(&j);
+        tg_json_end(&j);
         CHECK_EQ(back.n, 128);
         for (size_t i = 0; i < back.n; i++)
             CHECK_EQ(back.p[i], i);
-        tg_json_close(&j);
+        CHECK_OK(tg_json_close(&j), &err);
     }
 }
 
@@ -478,6 +491,7 @@ int main(void)
     RUN(numbers);
     RUN(doubles);
     RUN(other_types);
+    RUN(first_failure);
     RUN(characters);
     RUN(cut_anywhere);
     RUN(damaged_anywhere);
