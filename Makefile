@@ -166,7 +166,7 @@ DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/firs
     $(wildcard docs/*.md docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
-# them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
+# them, best first.  lib/kernels/isas.c knows which of them a processor runs.
 MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
 ifeq ($(MACHINE)$(filter clean dist help uninstall,$(MAKECMDGOALS)),)
 $(if $(shell command -v '$(firstword $(CC))'),,$(error CC=$(CC): there is no such compiler))
@@ -268,7 +268,7 @@ $(BUILD)/obj/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
+$(addprefix $(BUILD)/obj/lib/kernels/,isas.o kernels.o text_kernels.o) $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
 $(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(addprefix $(BUILD)/obj/tests/bench/,bpe.o dump.o split.o) \
     $(LINES_OBJ) $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
