@@ -125,9 +125,14 @@ LTO := $(findstring -flto,$(CFLAGS))
 # With -flto gcc sees that tg_fail() is called before something is set, but not that the result is then not 0.
 LTO_WARNINGS = $(if $(findstring clang,$(CC)),,$(if $(LTO),-Wno-maybe-uninitialized))
 ALL_CPPFLAGS = -I. -D_POSIX_C_SOURCE=200809L -DTG_VERSION='"$(VERSION)"' $(TINY_BLOCKS) $(CPPFLAGS)
+# A tool has the functions and tables that it reaches, and no others.  Sanitizers have tables of all that there are.
+ifeq ($(FLAVOUR),release)
+SECTIONS = -ffunction-sections -fdata-sections
+GC_SECTIONS = -Wl,--gc-sections
+endif
 # Two directories give the same files.
 PREFIX_MAP = -ffile-prefix-map='$(CURDIR)'=.
-ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(WARNINGS) $(SANITIZE) \
+ALL_CFLAGS = -std=c11 -pthread -fopenmp-simd -fPIC -fvisibility=hidden -ffp-contract=off $(SECTIONS) $(WARNINGS) $(SANITIZE) \
              $(PREFIX_MAP) $(HARD_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(HARD_LDFLAGS) $(LDFLAGS)
 LIBS = -ldeflate -lutf8proc -lz -lm
@@ -166,7 +171,7 @@ DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/firs
     $(wildcard docs/*.md docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
-# them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
+# them, best first.  lib/kernels/isas.c knows which of them a processor runs.
 MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
 ifeq ($(MACHINE)$(filter clean dist help uninstall,$(MAKECMDGOALS)),)
 $(if $(shell command -v '$(firstword $(CC))'),,$(error CC=$(CC): there is no such compiler))
@@ -268,7 +273,7 @@ $(BUILD)/obj/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(BUILD)/obj/lib/kernels/kernels.o $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
+$(addprefix $(BUILD)/obj/lib/kernels/,isas.o kernels.o text_kernels.o) $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
 $(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(addprefix $(BUILD)/obj/tests/bench/,bpe.o dump.o split.o) \
     $(LINES_OBJ) $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
@@ -291,7 +296,7 @@ define tool_rule
 $(TOOLS_BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(TOOLS_BUILD)/libcli.a $(BUILD)/libtg.a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS) $$(MPI_LIBS)
+	$(Q)$$(CC) $$(HARD_TOOL) $$(ALL_CFLAGS) $$(GC_SECTIONS) -o $$@ $$^ $$(ALL_LDFLAGS) $$(LIBS) $$(MPI_LIBS)
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 

@@ -48,6 +48,7 @@
 
 /* kernels: which instruction set is used */
 #include "lib/kernels/kernels.h"
+#include "lib/kernels/text_kernels.h"
 
 /* nn: operations forward and backward; lib/nn/ref/ref.h has the references */
 #include "lib/nn/attention.h"

@@ -147,6 +147,31 @@ setup() {
     [[ $(last_level KERNEL_CFLAGS=-O2) = ' -O2' ]]
 }
 
+# has TOOL SYMBOL: whether the tool was linked with it.
+has() {
+    nm "$BUILD/bin/$1" | grep -q " $2\$"
+}
+
+@test "a tool has the functions that it reaches, and no others" {
+    need nm
+    local tool
+    for tool in "$BUILD"/bin/tg-*; do
+        tool=${tool##*/}
+        echo "$tool"
+        has "$tool" tg_fail
+        [[ $tool = tg-convert ]] || run ! has "$tool" tg_model_writers
+        [[ $tool = tg-convert ]] || run ! has "$tool" tg_gguf_begin
+    done
+    has tg-convert tg_model_writers
+    has tg-convert tg_gguf_begin
+    for tool in tg-bpe tg-attn-view; do # they have no model
+        run ! has "$tool" tg_kernels_portable
+        run ! has "$tool" tg_model_formats
+    done
+    has tg-sample tg_kernels_portable
+    has tg-sample tg_model_formats
+}
+
 # A few objects: one of each rule, and the one with the version.
 @test "two directories give the same bytes, with one compiler or the other" {
     slow

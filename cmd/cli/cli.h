@@ -434,7 +434,7 @@ void cli_command_add(char *command, size_t size, const char *word);
  * per processor, or OMP_NUM_THREADS is no such number. */
 TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
 
-/* ---- compute.c */
+/* ---- begin.c, compute.c */
 
 /*
  * Call this before the first computation of a model.  Set the number of threads and choose the
@@ -443,5 +443,8 @@ TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
  * an instruction set that is unknown or that the processor lacks.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status cli_begin_compute(size_t threads, tg_err *err);
+
+/* The same for a tool that has no model to compute, and splits a text. */
+TG_MUST_CHECK tg_status cli_begin_text(size_t threads, tg_err *err);
 
 #endif

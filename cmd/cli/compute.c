@@ -1,21 +1,10 @@
-/* cli: what a tool that computes needs: threads and kernels. */
-#include <stdlib.h>
-
+/* cli: the beginning of a computation, in a file of its own: tools for text are linked without kernels of
+ * numbers. */
 #include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
 #include "lib/kernels/kernels.h"
 
 tg_status cli_begin_compute(size_t threads, tg_err *err)
 {
-    const char *isa = getenv("TG_ISA");
-    tg_status status;
-
-    if ((status = cli_set_threads(threads, err)))
-        return status;
-    status = tg_kernels_choose(isa && *isa ? isa : NULL, err); /* empty: as if it were not set */
-    if (status == TG_EUSAGE)
-        return tg_err_in(err, "$TG_ISA");
-    if (status != TG_EDATA)
-        return status;
-    cli_say("%s", err->message);
-    return TG_OK;
+    return cli_begin_with(threads, tg_kernels_choose, err);
 }

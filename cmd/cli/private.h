@@ -76,6 +76,11 @@ void cli_redraw_line(const char *line, size_t n);
 /* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);
 
+/* Set the number of threads, and choose $TG_ISA, or the best one: see cli_begin_compute() and
+ * cli_begin_text(). */
+TG_MUST_CHECK tg_status cli_begin_with(size_t threads, tg_status (*choose)(const char *isa, tg_err *err),
+                                       tg_err *err);
+
 /* Called once, by the main thread.  A write beyond the file size limit then fails with an error (SIGXFSZ is
  * ignored), and a mapped file that becomes shorter is an error: a message, no temporary file, CLI_IO. */
 void cli_begin_signals(void);

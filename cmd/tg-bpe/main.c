@@ -325,7 +325,7 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_status status;
 
     if ((status = spare_inputs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
-        (status = cli_begin_compute(o->threads, err)) ||
+        (status = cli_begin_text(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, cli_vocab_content(o->to), err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, !o->no_header, o->rows, err))))
         goto done;

@@ -15,7 +15,7 @@
 typedef struct convert_options {
     const char *source;
     const char *target;                   /* NULL: standard output */
-    const struct tg_model_format *format; /* of the target; NULL: it is tokens */
+    const struct tg_model_writer *format; /* of the target; NULL: it is tokens */
     size_t to;                            /* its number in the choices; SIZE_MAX: not given */
     tg_model_ask ask;
     size_t activation; /* likewise */

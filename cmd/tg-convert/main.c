@@ -16,7 +16,7 @@ static const char *const activations[] = {"gelu_new", "gelu"};
 /* The formats of models, then those of tokens. */
 static const char *format_names(char *names, size_t size)
 {
-    const size_t n = strlen(tg_model_format_names(names, size));
+    const size_t n = strlen(tg_model_writer_names(names, size));
 
     snprintf(names + n, size - n, "|%s", TG_TOKEN_FORMAT_NAMES);
     return names;
@@ -28,7 +28,7 @@ static void choose(convert_options *o, const char *names)
     char name[TG_CHOICE_SIZE];
     size_t number;
 
-    o->format = tg_model_format_named(tg_choice_name(name, names, o->to));
+    o->format = tg_model_writer_named(tg_choice_name(name, names, o->to));
     if (tg_choice_find(&number, TG_TOKEN_FORMAT_NAMES, name))
         o->tokens = (tg_token_format)(TG_TOKENS_LLMC + number);
 }
@@ -49,7 +49,7 @@ static int check_target(convert_options *o, const char *names)
     size_t other;
     const char *ending = o->target ? cli_ending(o->target) : NULL;
 
-    o->format = tg_model_format_named("npz");
+    o->format = tg_model_writer_named("npz");
     if (o->to == SIZE_MAX && ending && strcmp(ending, "npz") != 0)
         (void)tg_choice_find(&o->to, names, ending); /* that of a format, as gguf; or else the default */
     if (o->to != SIZE_MAX)

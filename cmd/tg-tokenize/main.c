@@ -87,7 +87,7 @@ static tg_status run(const tokenize_options *o, tg_err *err)
 
     choose_output(&job);
     if ((o->characters && (status = open_spools(&job, err))) || (status = cli_confine(err)) ||
-        (status = spare_inputs(o, err)) || (status = cli_begin_compute(o->threads, err)) ||
+        (status = spare_inputs(o, err)) || (status = cli_begin_text(o->threads, err)) ||
         (status = open_tokenizer(&job, err)) || (status = find_eot(&job, err)) ||
         (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, content_of(o), err))) ||
         (status = work(&job, err)))

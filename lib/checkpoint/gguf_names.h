@@ -17,9 +17,4 @@
 
 extern const tg_names tg_names_gguf; /* these, and others that only the reader knows; [out,in] */
 
-/* For the table of formats. */
-tg_status tg_gguf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err);
-tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err);
-extern const tg_model_format tg_gguf_format;
-
 #endif

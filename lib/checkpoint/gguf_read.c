@@ -128,12 +128,4 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return tg_model_file_bind(f, &tg_names_gguf, ask, err);
 }
 
-const tg_model_format tg_gguf_format = {
-    .name = "gguf",
-    .text = "a GGUF file",
-    .recognize = recognize,
-    .open = open_model,
-    .check = tg_gguf_check,
-    .part = &(const tg_model_part){.write = tg_gguf_write},
-    .n_parts = 1,
-};
+const tg_model_format tg_gguf_format = {.text = "a GGUF file", .recognize = recognize, .open = open_model};

@@ -131,7 +131,7 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_op
     return status;
 }
 
-tg_status tg_gguf_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+static tg_status write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     tg_notes unused = {0};
     tg_gguf_vocab vocab;
@@ -188,7 +188,7 @@ static tg_status note_types(const tg_model_file *f, const tg_write_options *o, t
                         f->config.n_embd);
 }
 
-tg_status tg_gguf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     tg_gguf_vocab vocab = {0};
     tg_status status;
@@ -199,3 +199,9 @@ tg_status tg_gguf_check(const tg_model_file *f, const tg_write_options *o, tg_no
     tg_gguf_vocab_free(&vocab);
     return status;
 }
+
+/* ---- the format */
+
+static const tg_model_part parts[] = {{.write = write_model}};
+
+const tg_model_writer tg_writer_gguf = {.name = "gguf", .check = check, .part = parts, .n_parts = 1};

@@ -60,15 +60,15 @@ static tg_status read_config(tg_model_file *f, bool *config, const char *directo
     return status;
 }
 
-static const char *const tokenizers[] = {"tokenizer.json", "vocab.json", "encoder.json",
-                                         "merges.txt",     "vocab.bpe",  NULL};
+const char *const tg_hf_tokenizers[] = {"tokenizer.json", "vocab.json", "encoder.json",
+                                        "merges.txt",     "vocab.bpe",  NULL};
 
 static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
     const char *name;
     char *path;
     bool exists;
-    tg_status status = tg_path_find(&name, directory, tokenizers, err);
+    tg_status status = tg_path_find(&name, directory, tg_hf_tokenizers, err);
 
     if (status || !name)
         return status;
@@ -203,28 +203,7 @@ static tg_status open_file(tg_model_file *f, const char *path, const tg_model_as
 
 /* ---- the formats */
 
-static const tg_model_part parts[] = {
-    {"model.safetensors", tg_hf_write_tensors, NULL, NULL}, /* the only one that damaged values can stop */
-    {"tokenizer.json", tg_hf_write_tokenizer, tg_hf_has_tokenizer, tokenizers},
-    {"config.json", tg_hf_config_write, NULL, NULL},
-};
-
 const tg_model_format tg_hf_format = {
-    .name = "hf",
-    .text = "a Hugging Face checkpoint",
-    .recognize = recognize_directory,
-    .open = open_directory,
-    .check = tg_hf_check,
-    .part = parts,
-    .n_parts = sizeof parts / sizeof parts[0],
-};
-
+    .text = "a Hugging Face checkpoint", .recognize = recognize_directory, .open = open_directory};
 const tg_model_format tg_safetensors_format = {
-    .name = "safetensors",
-    .text = "a safetensors file",
-    .recognize = recognize_file,
-    .open = open_file,
-    .check = tg_safetensors_check,
-    .part = &(const tg_model_part){.write = tg_hf_write_tensors},
-    .n_parts = 1,
-};
+    .text = "a safetensors file", .recognize = recognize_file, .open = open_file};

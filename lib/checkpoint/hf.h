@@ -17,18 +17,12 @@
 TG_MUST_CHECK tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n,
                                           const tg_model_ask *ask, tg_err *err);
 
-/* The parts of a written checkpoint, and what they cannot hold (lib/checkpoint/model_format.h). */
+/* Write a config.json. */
 TG_MUST_CHECK tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_options *o,
                                            tg_err *err);
-TG_MUST_CHECK tg_status tg_hf_write_tensors(int fd, const tg_model_file *f, const tg_write_options *o,
-                                            tg_err *err);
-TG_MUST_CHECK tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o,
-                                              tg_err *err);
-TG_MUST_CHECK tg_status tg_hf_has_tokenizer(bool *has, const tg_model_file *f, tg_err *err);
-TG_MUST_CHECK tg_status tg_hf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
-                                    tg_err *err);
-TG_MUST_CHECK tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o,
-                                             tg_notes *notes, tg_err *err);
+
+/* The files of a directory in which a tokenizer is looked for, ended by NULL. */
+extern const char *const tg_hf_tokenizers[];
 
 /*
  * Use the config.json in the directory of path (or in path, if that is a directory), if it exists, and the

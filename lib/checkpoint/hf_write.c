@@ -30,7 +30,7 @@ static tg_status try_tokenizer(const tg_model_file *f, tg_err *err)
     return status;
 }
 
-tg_status tg_hf_has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
+static tg_status has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
 {
     tg_status status;
 
@@ -42,7 +42,7 @@ tg_status tg_hf_has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
     return status == TG_EUSAGE ? TG_OK : status;
 }
 
-tg_status tg_hf_write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+static tg_status write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     (void)o;
     return tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);
@@ -177,7 +177,7 @@ static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, t
     return status;
 }
 
-tg_status tg_hf_write_tensors(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+static tg_status write_tensors(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     struct plan plan = {.prefix = !o->split_qkv};
     tg_status status = make_plan(&plan, f, o, err);
@@ -191,17 +191,18 @@ tg_status tg_hf_write_tensors(int fd, const tg_model_file *f, const tg_write_opt
 
 /* ---- what the formats cannot hold */
 
-static tg_status check(const tg_model_file *f, const tg_write_options *o, const char *format, tg_notes *notes,
-                       tg_err *err)
+static tg_status check_both(const tg_model_file *f, const tg_write_options *o, const char *format,
+                            tg_notes *notes, tg_err *err)
 {
     if (o->type == TG_WRITE_Q8_0)
         return tg_fail(err, TG_EUSAGE, "%s has no type q8_0: expected f32, f16 or bf16", format);
     return tg_check_head_bias(f, o, format, notes, err);
 }
 
-tg_status tg_hf_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+static tg_status check_directory(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
+                                 tg_err *err)
 {
-    tg_status status = check(f, o, "Hugging Face's GPT-2", notes, err);
+    tg_status status = check_both(f, o, "Hugging Face's GPT-2", notes, err);
 
     if (status)
         return status;
@@ -211,10 +212,9 @@ tg_status tg_hf_check(const tg_model_file *f, const tg_write_options *o, tg_note
     return check_tokenizer(f, o, notes, err);
 }
 
-tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
-                               tg_err *err)
+static tg_status check_file(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
-    tg_status status = check(f, o, "a safetensors file of GPT-2", notes, err);
+    tg_status status = check_both(f, o, "a safetensors file of GPT-2", notes, err);
 
     if (status || (status = tg_note_ends(&f->config, "a safetensors file", notes, err)))
         return status;
@@ -224,3 +224,19 @@ tg_status tg_safetensors_check(const tg_model_file *f, const tg_write_options *o
                         f->config.n_head, f->config.activation == TG_GELU_TANH ? "gelu_new" : "gelu",
                         f->config.layer_norm_epsilon);
 }
+
+/* ---- the formats */
+
+static const tg_model_part parts[] = {
+    {"model.safetensors", write_tensors, NULL, NULL}, /* the only one that damaged values can stop */
+    {"tokenizer.json", write_tokenizer, has_tokenizer, tg_hf_tokenizers},
+    {"config.json", tg_hf_config_write, NULL, NULL},
+};
+
+const tg_model_writer tg_writer_hf = {
+    .name = "hf", .check = check_directory, .part = parts, .n_parts = sizeof parts / sizeof parts[0]};
+
+static const tg_model_part tensors_only[] = {{.write = write_tensors}};
+
+const tg_model_writer tg_writer_safetensors = {
+    .name = "safetensors", .check = check_file, .part = tensors_only, .n_parts = 1};

@@ -3,6 +3,7 @@
 
 #include "formats/format.h"
 #include "formats/llmc.h"
+#include "lib/checkpoint/model_format.h"
 
 static bool recognize(const tg_loaded *file)
 {
@@ -59,12 +60,4 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return status ? status : tg_model_file_bind(f, &names, ask, err);
 }
 
-const tg_model_format tg_llmc_format = {
-    .name = "llmc",
-    .text = "an llm.c model",
-    .recognize = recognize,
-    .open = open_model,
-    .check = tg_llmc_check,
-    .part = &(const tg_model_part){.write = tg_llmc_write_model},
-    .n_parts = 1,
-};
+const tg_model_format tg_llmc_format = {.text = "an llm.c model", .recognize = recognize, .open = open_model};

@@ -32,7 +32,7 @@ static tg_status check_config(const tg_config *c, const tg_write_options *o, tg_
     return status;
 }
 
-tg_status tg_llmc_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     tg_status status;
 
@@ -108,7 +108,7 @@ static tg_status put_all(struct writing *w, tg_err *err)
     return status;
 }
 
-tg_status tg_llmc_write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+static tg_status write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     const tg_config *const c = &f->config;
     struct writing w = {.config = {.bf16 = o->type == TG_WRITE_BF16,
@@ -130,3 +130,7 @@ tg_status tg_llmc_write_model(int fd, const tg_model_file *f, const tg_write_opt
     tg_full_close(&w.full);
     return status;
 }
+
+static const tg_model_part parts[] = {{.write = write_model}};
+
+const tg_model_writer tg_writer_llmc = {.name = "llmc", .check = check, .part = parts, .n_parts = 1};

@@ -28,6 +28,7 @@
 TG_API_BEGIN
 
 struct tg_model_format;
+struct tg_model_writer;
 
 /* Lines about what a reader or writer has bridged, assumed or left out. */
 typedef struct tg_notes {
@@ -165,10 +166,10 @@ typedef struct tg_write_options {
     void *context;
 } tg_write_options;
 
-/* The formats that models are written in, "npz|hf|...", into text [size], which is returned; the format of a
+/* The formats that models are written in, "npz|hf|...", into text [size], which is returned; the writer of a
  * name, or NULL. */
-const char *tg_model_format_names(char *text, size_t size);
-const struct tg_model_format *tg_model_format_named(const char *name);
+const char *tg_model_writer_names(char *text, size_t size);
+const struct tg_model_writer *tg_model_writer_named(const char *name);
 
 TG_API_END
 

@@ -1,7 +1,9 @@
 /*
  * model_format: the interface of a format of models, for the files that implement one.
  *
- * To add a format, write a tg_model_format in a file of its own and list it in model_formats.c.
+ * To add a format, write a tg_model_format in a file of its own and list it in model_formats.c; to write it,
+ * a tg_model_writer, listed in model_writers.c.  The lists are apart, so that tools that only read are linked
+ * without writers.
  */
 #ifndef TG_CHECKPOINT_MODEL_FORMAT_H
 #define TG_CHECKPOINT_MODEL_FORMAT_H
@@ -11,20 +13,8 @@
 
 #include "lib/checkpoint/model_file.h"
 
-/* A file that a model is written to. */
-typedef struct tg_model_part {
-    const char *name; /* in the target directory; NULL: the target itself */
-    /* Write it to fd.  Errors of the system are without the file's name. */
-    tg_status (*write)(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err);
-    /* Whether this model has such a part; NULL: always.  TG_EIO, TG_ENOMEM: that cannot be told. */
-    tg_status (*wanted)(bool *wanted, const tg_model_file *f, tg_err *err);
-    /* Files in the directory that a reader would take for this part where it is not written, ended by NULL;
-     * NULL: none. */
-    const char *const *instead;
-} tg_model_part;
-
+/* How a format is read. */
 typedef struct tg_model_format {
-    const char *name; /* "hf": what --to calls it */
     const char *text; /* "a Hugging Face checkpoint" */
 
     /* recognize: whether a file begins like one of this format; file is NULL for a directory, of which
@@ -39,17 +29,36 @@ typedef struct tg_model_format {
      * NULL for a stream, which has no files beside it.
      */
     tg_status (*open)(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err);
-
-    /* check: refuse a model, or options, that the format cannot hold (TG_EUSAGE, naming what), or add what
-     * will be left out to the notes if o->lossy.  Called before anything is written.  NULL: the format is
-     * only read. */
-    tg_status (*check)(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err);
-    const tg_model_part *part; /* [n_parts] in the order in which they are written */
-    size_t n_parts;
 } tg_model_format;
 
 /* All formats, NULL at the end. */
 extern const tg_model_format *const tg_model_formats[];
+
+/* A file that a model is written to. */
+typedef struct tg_model_part {
+    const char *name; /* in the target directory; NULL: the target itself */
+    /* Write it to fd.  Errors of the system are without the file's name. */
+    tg_status (*write)(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err);
+    /* Whether this model has such a part; NULL: always.  TG_EIO, TG_ENOMEM: that cannot be told. */
+    tg_status (*wanted)(bool *wanted, const tg_model_file *f, tg_err *err);
+    /* Files in the directory that a reader would take for this part where it is not written, ended by NULL;
+     * NULL: none. */
+    const char *const *instead;
+} tg_model_part;
+
+/* How a format is written. */
+typedef struct tg_model_writer {
+    const char *name; /* "hf": what --to calls it */
+
+    /* check: refuse a model, or options, that the format cannot hold (TG_EUSAGE, naming what), or add what
+     * will be left out to the notes if o->lossy.  Called before anything is written. */
+    tg_status (*check)(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err);
+    const tg_model_part *part; /* [n_parts] in the order in which they are written */
+    size_t n_parts;
+} tg_model_writer;
+
+/* All that can be written, NULL at the end. */
+extern const tg_model_writer *const tg_model_writers[];
 
 /* ---- for open() */
 

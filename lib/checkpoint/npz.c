@@ -139,6 +139,10 @@ static tg_status open_arrays(tg_model_file *f, const char *path, const tg_model_
     return status ? status : tg_model_file_bind(f, &tg_names_by_shape, ask, err);
 }
 
+const tg_model_format tg_npz_format = {.text = "a model of tg", .recognize = recognize_own, .open = open_own};
+const tg_model_format tg_arrays_format = {
+    .text = "an .npz file of arrays", .recognize = recognize_arrays, .open = open_arrays};
+
 /* ---- writing */
 
 static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
@@ -206,15 +210,6 @@ static tg_status write_own(int fd, const tg_model_file *f, const tg_write_option
     return status;
 }
 
-const tg_model_format tg_npz_format = {
-    .name = "npz",
-    .text = "a model of tg",
-    .recognize = recognize_own,
-    .open = open_own,
-    .check = check,
-    .part = &(const tg_model_part){.write = write_own},
-    .n_parts = 1,
-};
+static const tg_model_part parts[] = {{.write = write_own}};
 
-const tg_model_format tg_arrays_format = {
-    .name = "arrays", .text = "an .npz file of arrays", .recognize = recognize_arrays, .open = open_arrays};
+const tg_model_writer tg_writer_npz = {.name = "npz", .check = check, .part = parts, .n_parts = 1};

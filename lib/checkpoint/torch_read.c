@@ -206,4 +206,4 @@ static bool recognize(const tg_loaded *file)
 }
 
 const tg_model_format tg_torch_format = {
-    .name = "torch", .text = "a PyTorch checkpoint", .recognize = recognize, .open = open_model};
+    .text = "a PyTorch checkpoint", .recognize = recognize, .open = open_model};

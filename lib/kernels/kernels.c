@@ -1,77 +1,26 @@
-/* The choice of the instruction set, and calls of its kernels: see kernels.h. */
-#define _DEFAULT_SOURCE /* syscall */
+/* The choice of the kernels of numbers, and calls of them: see kernels.h. */
 #include "lib/kernels/kernels.h"
 
-#ifdef __x86_64__
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
 #include <assert.h>
-#include <stdbool.h>
-#include <string.h>
 
-/* ---- the instruction sets: the Makefile's list, TG_ISAS, is X(name) for each, best first */
-
-/* Whether this processor, and the system, let a process use the set, which a build may lack (make ISAS=). */
-#define MAY_LACK __attribute__((unused))
-
-static bool runs_portable(void)
-{
-    return true;
-}
-
-#ifdef __x86_64__
-MAY_LACK static bool runs_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static bool runs_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("fma");
-}
-
-static bool runs_avx512bf16(void)
-{
-    return runs_avx512() && __builtin_cpu_supports("avx512bf16");
-}
-
-/* The tile registers are so large that a process has them only after it asked for them. */
-MAY_LACK static bool runs_amx(void)
-{
-    const unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24;
-    const long request_permission = 0x1023, tile_data = 18;
-    unsigned a, b, c, d;
-
-    return runs_avx512bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_bf16) && (d & amx_tile) &&
-           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-}
-#endif
-
-#ifdef __aarch64__
-MAY_LACK static bool runs_neon(void)
-{
-    return true;
-}
-#endif
+#include "lib/kernels/isas.h"
+#include "lib/kernels/text_kernels.h"
 
 #define X(isa) extern const tg_kernels tg_kernels_##isa;
 TG_ISAS
 #undef X
 
+#define X(isa) &tg_kernels_##isa,
+static const tg_kernels *const tables[] = {TG_ISAS};
+#undef X
+
 size_t tg_kernels_list(const tg_kernels *list[8])
 {
-    size_t n = 0;
+    size_t isas[TG_ISAS_MAX];
+    const size_t n = tg_isas_list(isas);
 
-#define X(isa)                                                                                               \
-    if (runs_##isa())                                                                                        \
-        list[n++] = &tg_kernels_##isa;
-    TG_ISAS
-#undef X
+    for (size_t i = 0; i < n; i++)
+        list[i] = tables[isas[i]];
     return n;
 }
 
@@ -92,33 +41,18 @@ const tg_kernels *tg_kernels_get(void)
     return k;
 }
 
-static tg_status find(const char *isa, const tg_kernels **k, tg_err *err)
-{
-    const tg_kernels *list[8];
-    char names[128] = "";
-    size_t n = tg_kernels_list(list);
-
-    for (size_t i = 0; i < n; i++) {
-        if (!isa || strcmp(isa, list[i]->isa) == 0) {
-            *k = list[i];
-            return TG_OK;
-        }
-        strcat(strcat(names, " "), list[i]->isa);
-    }
-    return tg_fail(err, TG_EUSAGE, "there is no instruction set %s here; there are%s", isa, names);
-}
-
 tg_status tg_kernels_choose(const char *isa, tg_err *err)
 {
-    const tg_kernels *k = NULL;
-    tg_status status = find(isa, &k, err);
+    const tg_kernels *k;
+    size_t found;
+    tg_status text, status = tg_isas_find(&found, isa, err);
 
-    if (status)
+    if (status || (status = tg_kernels_check(tables[found], err)) == TG_ENOMEM)
         return status;
-    status = tg_kernels_check(k, err);
-    if (status != TG_ENOMEM)
-        in_use = status ? &tg_kernels_portable : k;
-    return status;
+    k = status ? &tg_kernels_portable : tables[found];
+    text = tg_text_kernels_choose(k->isa, status ? NULL : err);
+    in_use = text ? &tg_kernels_portable : k;
+    return status ? status : text;
 }
 
 /* ---- calls of the table in use */

@@ -1,10 +1,10 @@
 /*
- * kernels: the inner loops, as one table per instruction set.
+ * kernels: the inner loops that compute, as one table per instruction set.
  *
  * lib/kernels/isa/ is compiled for each instruction set that the compiler targets;
  * tg_kernels_get() picks the best one that the processor has.  All functions except
  * products are single-threaded.  They allocate nothing and cannot fail.  Numbers are
- * float32, but those of masks.
+ * float32.  Text has a table of its own (lib/kernels/text_kernels.h).
  */
 #ifndef TG_KERNELS_KERNELS_H
 #define TG_KERNELS_KERNELS_H
@@ -19,7 +19,6 @@
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/attend16.h"
-#include "lib/kernels/masks.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 
@@ -92,9 +91,6 @@ typedef struct tg_kernels {
     void (*widen)(float *out, const tg_bf16 *x, size_t n);
     void (*round16)(tg_bf16 *out, const float *x, size_t n);
 
-    /* The masks of text [words * 64] into masks [words]. */
-    void (*masks)(tg_masks *masks, const unsigned char *text, size_t words);
-
     double (*sum_squares)(const float *x, size_t n);
 
     /* out [n] = std times the numbers `first`, first + 1, ... of tg_rng_normal(), rounded to float: the same
@@ -121,8 +117,8 @@ const tg_kernels *tg_kernels_get(void);
 
 /*
  * Use the instruction set of that name from now on, or the best (isa NULL), after
- * tg_kernels_check().  Call it before other threads run: the table in use is the
- * library's only global state.
+ * tg_kernels_check(), also for text.  Call it before other threads run: the tables in
+ * use are the library's only global state.
  * TG_EUSAGE: this program or this processor has no such set; the message lists those
  * that it has; nothing changes.  TG_EDATA: its kernels compute wrongly; the portable
  * ones are in use now.  TG_ENOMEM: they could not be tested; nothing changes.

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/utf8.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/text_kernels.h"
 #include "lib/unicode/unicode.h"
 
 /* n < 64 */
@@ -61,7 +61,7 @@ static void read_last(tg_mask_reader *r, tg_masks *m)
 
 void tg_mask_reader_start(tg_mask_reader *r, const unsigned char *text, size_t n)
 {
-    *r = (tg_mask_reader){.next = text, .n = n, .kernel = tg_kernels_get()->masks};
+    *r = (tg_mask_reader){.next = text, .n = n, .kernel = tg_text_kernels_get()->masks};
 }
 
 void tg_mask_reader_read(tg_mask_reader *r, tg_masks *masks, size_t words)

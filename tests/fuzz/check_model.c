@@ -159,7 +159,7 @@ static int create(const tg_model_part *part)
 }
 
 /* Write all parts; *fd is the only one's, or -1. */
-static bool write_parts(const tg_model_format *to, const tg_model_file *f, const tg_write_options *o, int *fd)
+static bool write_parts(const tg_model_writer *to, const tg_model_file *f, const tg_write_options *o, int *fd)
 {
     const bool is_own = strcmp(to->name, "npz") == 0;
 
@@ -188,7 +188,7 @@ static bool write_parts(const tg_model_format *to, const tg_model_file *f, const
     return true;
 }
 
-static void read_again(const tg_model_file *f, const char *path, const tg_model_format *to,
+static void read_again(const tg_model_file *f, const char *path, const tg_model_writer *to,
                        const tg_write_options *o)
 {
     const bool whole = strcmp(to->name, "hf") == 0 || strcmp(to->name, "npz") == 0;
@@ -219,7 +219,7 @@ static void read_again(const tg_model_file *f, const char *path, const tg_model_
 static void write_again(const tg_model_file *f, unsigned way)
 {
     static const char *const formats[] = {"npz", "safetensors", "gguf", "llmc", "hf"};
-    const tg_model_format *const to = tg_model_format_named(formats[way % 5]);
+    const tg_model_writer *const to = tg_model_writer_named(formats[way % 5]);
     const tg_write_options o = {
         .type = (tg_write_type)(way / 5 % TG_WRITE_TYPES), .lossy = way / 20 % 2, .split_qkv = way / 40 % 2};
     tg_notes notes = {0};

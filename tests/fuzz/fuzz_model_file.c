@@ -16,7 +16,7 @@
 /* A file that is read as another project's is not taken for one of ours, and the other way round. */
 static void check_kind(const tg_model_file *f, const char *path, const uint8_t *data, size_t size)
 {
-    const bool own = strcmp(f->format->name, "npz") == 0;
+    const bool own = strcmp(tg_model_file_kind(f), "a model of tg") == 0;
     bool foreign;
 
     must(tg_model_file_is_foreign(path, &foreign, NULL) == TG_OK && foreign != own);

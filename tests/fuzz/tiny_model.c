@@ -15,7 +15,7 @@
 static size_t begin_with(uint8_t *data, size_t max, size_t format)
 {
     static const char *const formats[] = {"npz", "safetensors", "gguf", "llmc"};
-    const tg_model_format *to = tg_model_format_named(formats[format % 4]);
+    const tg_model_writer *to = tg_model_writer_named(formats[format % 4]);
     const tg_write_options how = {.lossy = true, .split_qkv = format / 4 % 2 && format % 4 == 1};
     tg_config c = tg_config_preset(TG_PRESET_DEFAULT);
     const int own = memfd_create("own", 0), fd = memfd_create("seed", 0);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "formats/gguf_writer.h"
-#include "lib/checkpoint/gguf_names.h"
+#include "lib/checkpoint/model_format.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 
@@ -45,15 +45,16 @@ static void open_model(tg_model_file *f, const tg_model *m)
 static tg_status convert(tg_model_file *back, const tg_model *m, const tg_write_options *o, tg_notes *notes,
                          tg_err *err)
 {
+    const tg_model_writer *const to = tg_model_writer_named("gguf");
     tg_model_file f;
     tg_status status;
     int fd;
 
     open_model(&f, m);
-    status = tg_gguf_check(&f, o, notes, err);
+    status = to->check(&f, o, notes, err);
     if (!status) {
         fd = open(in_directory("model.gguf"), O_RDWR | O_CREAT | O_TRUNC, 0600);
-        CHECK_OK(tg_gguf_write(fd, &f, o, err), err);
+        CHECK_OK(to->part[0].write(fd, &f, o, err), err);
         close(fd);
         CHECK_OK(tg_model_file_open(back, path, NULL, err), err);
     }

@@ -13,6 +13,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/kernels/kernels.h"
+#include "lib/kernels/text_kernels.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 
@@ -22,6 +23,7 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const tg_kernels *kernels;
+static const tg_text_kernels *text_kernels;
 
 /* Vectors have 4, 8 or 16 elements; sums over a row take four of them at a time. */
 static const size_t lengths[] = {1,  2,  3,  4,  5,  7,  8,  9,  12, 15,  16,  17,  23,  31,  32,
@@ -893,7 +895,7 @@ static void masks(void)
 
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)(i + i / 64);
-    kernels->masks(got, text + 1, WORDS);
+    text_kernels->masks(got, text + 1, WORDS);
     for (size_t w = 0; w < WORDS; w++) {
         uint64_t all[sizeof(tg_masks) / sizeof(uint64_t)] = {0}, bits[COUNT(all)];
 
@@ -906,12 +908,12 @@ static void masks(void)
         }
         CHECK(memcmp(&got[w], all, sizeof all) == 0);
     }
-    kernels->masks(got, NULL, 0);
+    text_kernels->masks(got, NULL, 0);
 }
 
 static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 {
-    kernels->masks(masks, text, words);
+    text_kernels->masks(masks, text, words);
     for (size_t w = 0; w < words; w++)
         masks[w].space &= ~masks[w].line;
 }
@@ -919,7 +921,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[25];
+    tg_kernels wrong[24];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -942,18 +944,35 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[15].sum_squares = no_squares;
     wrong[16].adamw = no_step;
     wrong[17].softmax_row = no_map;
-    wrong[18].masks = no_masks;
+    wrong[18].layernorm_columns_backward = no_columns;
     wrong[19].normals = no_normals;
     wrong[20].widen = no_widening;
     wrong[21].add_rows16 = no_rows16;
     wrong[22].attend16_forward = no_attend16;
     wrong[23].attend16_backward = no_dv16;
-    wrong[24].layernorm_columns_backward = no_columns;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
         CHECK_HAS(err.message, kernels->isa);
     }
+}
+
+static void the_check_finds_a_wrong_kernel_of_text(void)
+{
+    tg_text_kernels wrong = *text_kernels;
+    tg_err err;
+
+    wrong.masks = no_masks;
+    CHECK_OK(tg_text_kernels_check(text_kernels, &err), &err);
+    CHECK_EQ(tg_text_kernels_check(&wrong, &err), TG_EDATA);
+    CHECK_HAS(err.message, kernels->isa);
+}
+
+/* The set in use, of numbers and of text. */
+static void in_use(const char *numbers, const char *text)
+{
+    CHECK(strcmp(tg_kernels_get()->isa, numbers) == 0);
+    CHECK(strcmp(tg_text_kernels_get()->isa, text) == 0);
 }
 
 static void choosing(void)
@@ -965,19 +984,24 @@ static void choosing(void)
     for (size_t k = 0; k < n; k++) {
         CHECK_OK(tg_kernels_choose(all[k]->isa, &err), &err);
         CHECK(tg_kernels_get() == all[k]);
+        in_use(all[k]->isa, all[k]->isa);
     }
     CHECK_EQ(tg_kernels_choose("z80", &err), TG_EUSAGE);
     CHECK_HAS(err.message, "z80");
     CHECK_HAS(err.message, "portable");
-    CHECK(tg_kernels_get() == all[n - 1]);
+    CHECK_EQ(tg_text_kernels_choose("z80", &err), TG_EUSAGE);
+    in_use(all[n - 1]->isa, all[n - 1]->isa);
+    CHECK_OK(tg_text_kernels_choose(NULL, &err), &err);
+    in_use(all[n - 1]->isa, all[0]->isa);
     CHECK_OK(tg_kernels_choose(NULL, &err), &err);
-    CHECK(tg_kernels_get() == all[0]);
+    in_use(all[0]->isa, all[0]->isa);
     CHECK_OK(tg_kernels_choose(before->isa, &err), &err);
 }
 
 static void tests(void)
 {
     kernels = tg_kernels_get();
+    text_kernels = tg_text_kernels_get();
     RUN(attention);
     RUN(attention_after_a_past);
     RUN(gelu);
@@ -999,6 +1023,7 @@ static void tests(void)
     RUN(many_normals);
     RUN(masks);
     RUN(the_check_finds_a_wrong_kernel);
+    RUN(the_check_finds_a_wrong_kernel_of_text);
     RUN(choosing);
 }
 

@@ -856,16 +856,19 @@ static void directories(void)
     size_t n = 0;
 
     for (const tg_model_format *const *format = tg_model_formats; *format; format++)
-        n += (*format)->recognize(NULL);
-    CHECK(n == 1 && tg_model_format_named("hf")->recognize(NULL));
+        if ((*format)->recognize(NULL)) {
+            CHECK(strcmp((*format)->text, "a Hugging Face checkpoint") == 0);
+            n++;
+        }
+    CHECK_EQ(n, 1);
 }
 
 static void names_of_formats(void)
 {
     char all[100], some[11];
 
-    CHECK(strcmp(tg_model_format_names(all, sizeof all), "npz|hf|safetensors|gguf|llmc") == 0);
-    CHECK(strcmp(tg_model_format_names(some, sizeof some), "npz|hf|saf") == 0);
+    CHECK(strcmp(tg_model_writer_names(all, sizeof all), "npz|hf|safetensors|gguf|llmc") == 0);
+    CHECK(strcmp(tg_model_writer_names(some, sizeof some), "npz|hf|saf") == 0);
 }
 
 static void many_notes(void)
@@ -1004,7 +1007,7 @@ static void mapped_names(void)
 
 static void write_parts(const tg_model_file *f, const char *format, const tg_write_options *o)
 {
-    const tg_model_format *to = tg_model_format_named(format);
+    const tg_model_writer *to = tg_model_writer_named(format);
     tg_notes notes = {0};
     tg_err err = {0};
 
@@ -1093,7 +1096,7 @@ static void expect_cannot(const tg_model_file *f, const char *format, tg_write_o
     tg_notes notes = {0};
     tg_err err = {0};
 
-    CHECK_EQ(tg_model_format_named(format)->check(f, &o, &notes, &err), TG_EUSAGE);
+    CHECK_EQ(tg_model_writer_named(format)->check(f, &o, &notes, &err), TG_EUSAGE);
     CHECK_HAS(err.message, message);
     tg_notes_free(&notes);
 }
@@ -1118,7 +1121,7 @@ static void what_formats_lack(void)
     expect_cannot(&f, "hf", split, "q, k and v");
     expect_cannot(&f, "npz", half, "float32");
     expect_cannot(&f, "npz", split, "q, k and v");
-    CHECK_OK(tg_model_format_named("hf")->check(&f, &lossy, &notes, &err),
+    CHECK_OK(tg_model_writer_named("hf")->check(&f, &lossy, &notes, &err),
              &err); /* a bias of zeros is no loss */
     CHECK(notes.n == 1 && strstr(notes.line[0], "tokenizer is left out"));
     tg_notes_free(&notes);
@@ -1128,12 +1131,12 @@ static void what_formats_lack(void)
     CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
     expect_cannot(&f, "hf", plain, "lm_head.bias");
     expect_cannot(&f, "safetensors", plain, "lm_head.bias");
-    CHECK_OK(tg_model_format_named("hf")->check(&f, &lossy, &notes, &err), &err);
+    CHECK_OK(tg_model_writer_named("hf")->check(&f, &lossy, &notes, &err), &err);
     CHECK(notes.n == 2 && strstr(notes.line[0], "lm_head.bias is left out"));
     tg_notes_free(&notes);
     tg_model_file_close(&f);
     tg_model_free(&m);
-    CHECK(tg_model_format_named("arrays") == NULL && tg_model_format_named("") == NULL);
+    CHECK(tg_model_writer_named("arrays") == NULL && tg_model_writer_named("") == NULL);
     clean();
 }
 
@@ -1151,7 +1154,7 @@ static void exact_gelu(void)
     small_model_create(&m, c, 1);
     save_own(&m);
     CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
-    CHECK_OK(tg_model_format_named("safetensors")->check(&f, &plain, &notes, &err), &err);
+    CHECK_OK(tg_model_writer_named("safetensors")->check(&f, &plain, &notes, &err), &err);
     CHECK(notes.n == 1 && strstr(notes.line[0], "2 heads, gelu and LayerNorm"));
     tg_notes_free(&notes);
     tg_model_file_close(&f);
@@ -1177,7 +1180,7 @@ static void bare_tokenizers(void)
     for (size_t i = 0; i < 2; i++) {
         tg_notes notes = {0};
 
-        CHECK_OK(tg_model_format_named(formats[i])->check(&f, &plain, &notes, &err), &err);
+        CHECK_OK(tg_model_writer_named(formats[i])->check(&f, &plain, &notes, &err), &err);
         CHECK_EQ(notes.n, 0);
         tg_notes_free(&notes);
     }
@@ -1220,7 +1223,7 @@ static void failing_writes(void)
     save_own(&m);
     CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
     for (size_t i = 0; i < 8; i++) {
-        const tg_model_format *to = tg_model_format_named(formats[i / 2]);
+        const tg_model_writer *to = tg_model_writer_named(formats[i / 2]);
         int n = 0;
         bool refused = true;
 
@@ -1253,11 +1256,11 @@ static void no_null_device(void)
     save_own(&m);
     CHECK_OK(tg_model_file_open(&f, in_directory("model.npz"), NULL, &err), &err);
     refuse("open", 1, EINTR);
-    CHECK_OK(tg_model_format_named("hf")->check(&f, &plain, &notes, &err), &err);
+    CHECK_OK(tg_model_writer_named("hf")->check(&f, &plain, &notes, &err), &err);
     CHECK(refused_all());
     for (int i = 0; i < 2; i++) {
         refuse("open", 1, EMFILE);
-        CHECK_EQ(tg_model_format_named("hf")->check(&f, &plain, &notes, i ? &err : NULL), TG_EIO);
+        CHECK_EQ(tg_model_writer_named("hf")->check(&f, &plain, &notes, i ? &err : NULL), TG_EIO);
         CHECK(refused_all());
     }
     CHECK_HAS(err.message, "/dev/null");
@@ -1315,7 +1318,7 @@ static tg_status read_and_write(long n)
     failing_after(n);
     status = tg_model_file_open(&f, directory, NULL, &err);
     for (size_t i = 0; i < 5 && !status; i++) {
-        const tg_model_format *to = tg_model_format_named(formats[i]);
+        const tg_model_writer *to = tg_model_writer_named(formats[i]);
         const tg_write_options *o = i == 1 ? &half : &plain;
 
         if (!(status = to->check(&f, o, &notes, &err)))

@@ -423,7 +423,7 @@ static void test_bad_args(void)
 static void write_with(const tg_model *m, const char *format, const char *name, const tg_write_options *o)
 {
     int fd = open(in_directory("model.npz"), O_RDWR | O_CREAT | O_TRUNC, 0600);
-    const tg_model_format *const to = tg_model_format_named(format);
+    const tg_model_writer *const to = tg_model_writer_named(format);
     tg_notes notes = {0};
     tg_model_file f;
     tg_err err = {0};
@@ -715,7 +715,7 @@ static void fail_open(const char *name)
 static void fail_write(const char *name)
 {
     const tg_write_options o = {.type = TG_WRITE_BF16};
-    const tg_model_format *const to = tg_model_format_named("llmc");
+    const tg_model_writer *const to = tg_model_writer_named("llmc");
     const int fd = open("/dev/null", O_WRONLY);
     tg_status status = TG_ENOMEM;
     tg_model_file f;

@@ -1,6 +1,6 @@
 /*
  * isa: what the files of this folder share.  Each is compiled once per instruction
- * set, with TG_ISA naming it; ISA_NAME(name) is then tg_name_<isa>.
+ * set, with TG_ISA naming it; ISA_NAME(name) is then tg_name_<isa>, and ISA_TEXT "<isa>".
  *
  * Vectors are GNU C vector extensions of the instruction set's own width; loops
  * without a reduction are left to the compiler's vectoriser.
@@ -15,6 +15,10 @@
 #define TG_PASTE2(a, b) tg_##a##_##b
 #define TG_PASTE(a, b) TG_PASTE2(a, b)
 #define ISA_NAME(name) TG_PASTE(name, TG_ISA)
+
+#define TG_QUOTE2(x) #x
+#define TG_QUOTE(x) TG_QUOTE2(x)
+#define ISA_TEXT TG_QUOTE(TG_ISA)
 
 #ifdef __AVX__
 #include <immintrin.h>

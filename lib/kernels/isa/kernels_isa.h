@@ -28,5 +28,4 @@ void ISA_NAME(round16)(tg_bf16 *out, const float *x, size_t n);
 void ISA_NAME(add_rows16)(float *y, const tg_bf16 *x, size_t ld, size_t rows, size_t n);
 double ISA_NAME(sum_squares)(const float *x, size_t n);
 void ISA_NAME(normals)(float *out, const tg_rng *rng, uint64_t first, size_t n, double std);
-void ISA_NAME(masks)(tg_masks *masks, const unsigned char *text, size_t words);
 void ISA_NAME(adamw)(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step);

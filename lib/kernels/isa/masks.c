@@ -1,5 +1,7 @@
-/* Masks of ASCII: each is the bytes that equal a character, or are within a range of them. */
-#include "lib/kernels/isa/kernels_isa.h"
+/* Masks of ASCII: each is the bytes that equal a character, or are within a range of them.  So far these are
+ * all the kernels of text, so their table is here. */
+#include "lib/kernels/isa/isa.h"
+#include "lib/kernels/text_kernels.h"
 
 /*
  * A part of 64 bytes: PART of them, in a vector or a word, and the tests on each of its bytes, whose
@@ -121,7 +123,7 @@ INLINE uint64_t part_folded(part x, char first, char n)
         }                                                                                                    \
     } while (0)
 
-void ISA_NAME(masks)(tg_masks *masks, const unsigned char *text, size_t words)
+static void masks(tg_masks *masks, const unsigned char *text, size_t words)
 {
     for (size_t w = 0; w < words; w++) {
         part parts[64 / PART];
@@ -146,3 +148,7 @@ void ISA_NAME(masks)(tg_masks *masks, const unsigned char *text, size_t words)
         masks[w] = m;
     }
 }
+
+extern const tg_text_kernels ISA_NAME(text_kernels);
+
+const tg_text_kernels ISA_NAME(text_kernels) = {.isa = ISA_TEXT, .masks = masks};

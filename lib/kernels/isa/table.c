@@ -1,13 +1,10 @@
 /* The table of one instruction set's kernels. */
 #include "lib/kernels/isa/kernels_isa.h"
 
-#define TEXT2(x) #x
-#define TEXT(x) TEXT2(x)
-
 extern const tg_kernels ISA_NAME(kernels);
 
 const tg_kernels ISA_NAME(kernels) = {
-    .isa = TEXT(TG_ISA),
+    .isa = ISA_TEXT,
 #ifdef __AVX512BF16__
     .has_bf16 = true,
 #endif
@@ -34,6 +31,5 @@ const tg_kernels ISA_NAME(kernels) = {
     .add_rows16 = ISA_NAME(add_rows16),
     .sum_squares = ISA_NAME(sum_squares),
     .normals = ISA_NAME(normals),
-    .masks = ISA_NAME(masks),
     .adamw = ISA_NAME(adamw),
 };
