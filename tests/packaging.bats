@@ -164,8 +164,10 @@ has() {
     done
     has tg-convert tg_model_writers
     has tg-convert tg_gguf_begin
-    for tool in tg-bpe tg-attn-view; do # they have no model
+    for tool in tg-tokenize tg-bpe tg-attn-view tg-info tg-convert; do # they compute nothing
         run ! has "$tool" tg_kernels_portable
+    done
+    for tool in tg-bpe tg-attn-view; do # they read no model
         run ! has "$tool" tg_model_formats
     done
     has tg-sample tg_kernels_portable

@@ -66,7 +66,7 @@ static void print_qkv(const trace_page *p)
     if (!p->d->layer.qkv)
         return;
     printf("in qkv [B,T,3C] = [1,%zu,%zu], of which q, k and v are slices\n"
-           "(lib/gpt/gpt2.c: tg_gpt2_forward):\n",
+           "(lib/gpt/gpt2.c: forward):\n",
            T, 3 * C);
     printf("  q.data[%zu] is qkv.data[(b*T + i)*3C + h*D]\n"
            "    = qkv.data[(%zu*%zu + %zu)*%zu + %zu*%zu] = qkv.data[%zu]\n",

@@ -17,8 +17,7 @@ TG_API_BEGIN
 
 struct tg_block;
 
-/* A derivation, in double precision, begins within a block and ends at the logits: embed and its gradient are
- * for floats.  Nothing here allocates or fails. */
+/* What a family's models are made of. */
 typedef struct tg_family {
     const char *name;        /* "gpt2": in archives (config/family), and for users */
     const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
@@ -33,24 +32,31 @@ typedef struct tg_family {
      * that has copies of both can resume there.
      */
     size_t norm, qkv, q, k, v, att;
+} tg_family;
 
-    void (*embed)(tg_acts *a, const int32_t *ids); /* ids [B,T] -> the first block's x */
-    void (*forward)(struct tg_block *b);           /* a block (lib/gpt/block.h) */
+/* What is done with that.  A derivation, in double precision, begins within a block and ends at the logits:
+ * embed and its gradient are for floats.  Nothing here allocates or fails. */
+typedef struct tg_page {
+    void (*embed)(tg_acts *a, const int32_t *ids);                             /* ids [B,T] -> block 0's x */
+    void (*forward)(struct tg_block *b);                                       /* a block: lib/gpt/block.h */
     void (*norm_forward)(tg_acts *a, tg_matrix out, tg_matrix x, size_t rows); /* after the blocks */
     /* Each is the gradient of the function with its name; dx is added to. */
     void (*norm_backward)(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x, size_t rows);
-    void (*backward)(struct tg_block *b); /* DX of its output -> of its x */
+    void (*backward)(struct tg_block *b);
     void (*embed_backward)(tg_acts *a, const int32_t *ids);
-} tg_family;
+} tg_page;
 
 extern const tg_family tg_gpt2;
+extern const tg_page tg_gpt2_page;
 
 /*
- * All families, GPT-2 first, and their names, "gpt2|other".  A program that has more of them defines both, as
- * lib/gpt/families.c does, which is then not linked.
+ * All families, GPT-2 first, and their names, "gpt2|other"; and their pages, in a list apart, so that a
+ * program that only reads models is linked without any computation.  A program that has more families defines
+ * all three, as lib/gpt/families.c and lib/gpt/pages.c do, which are then not linked.
  */
 extern const tg_family *const tg_families[];
 extern const char tg_family_names[];
+extern const tg_page *const tg_pages[];
 
 const tg_family *tg_config_family(const tg_config *config);
 

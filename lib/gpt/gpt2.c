@@ -16,6 +16,8 @@
  */
 #include "lib/gpt/gpt2.h"
 
+#include "lib/gpt/family.h"
+
 /* Short names on this page.  Sizes are in gpt2.h, and what is kept in gpt2_params.c. */
 enum {
     X = TG_GPT2_X,
@@ -44,7 +46,7 @@ void tg_gpt2_embed(tg_acts *a, const int32_t *ids)
     tg_op_dropout_apply(x, &drop, a->B * a->T);
 }
 
-void tg_gpt2_forward(tg_block *b)
+static void forward(tg_block *b)
 {
     tg_block_layernorm(b, LN_1, X, TG_LN1_W);
     tg_block_linear(b, QKV, LN_1, TG_QKV_W);
@@ -72,7 +74,7 @@ void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x
     tg_op_layernorm_backward(dx, dout, x, a->final_stats, &ln_f, rows);
 }
 
-void tg_gpt2_backward(tg_block *b)
+static void backward(tg_block *b)
 {
     tg_block_residual_again(b, X2, X, ATT, TG_ATT_PROJ_W);
     tg_block_gelu_again(b, GELU, FC);
@@ -97,3 +99,12 @@ void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
     tg_op_dropout_apply(dx, &drop, a->B * a->T);
     tg_op_embedding_backward(dx, ids, &wte_wpe, a->B, a->T);
 }
+
+const tg_page tg_gpt2_page = {
+    .embed = tg_gpt2_embed,
+    .forward = forward,
+    .norm_forward = tg_gpt2_norm,
+    .norm_backward = tg_gpt2_norm_backward,
+    .backward = backward,
+    .embed_backward = tg_gpt2_embed_backward,
+};

@@ -33,8 +33,6 @@ extern const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS];
 
 void tg_gpt2_embed(tg_acts *a, const int32_t *ids);
 void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids);
-void tg_gpt2_forward(tg_block *b);
-void tg_gpt2_backward(tg_block *b);
 void tg_gpt2_norm(tg_acts *a, tg_matrix out, tg_matrix x, size_t rows);
 void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x, size_t rows);
 

@@ -114,10 +114,4 @@ const tg_family tg_gpt2 = {
     .k = TG_GPT2_K,
     .v = TG_GPT2_V,
     .att = TG_GPT2_ATT,
-    .embed = tg_gpt2_embed,
-    .forward = tg_gpt2_forward,
-    .norm_forward = tg_gpt2_norm,
-    .norm_backward = tg_gpt2_norm_backward,
-    .backward = tg_gpt2_backward,
-    .embed_backward = tg_gpt2_embed_backward,
 };

@@ -55,7 +55,7 @@ static void set_rows(tg_infer *f, size_t n)
 void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
 {
     set_rows(f, n);
-    f->acts.family->embed(&f->acts, ids);
+    f->acts.page->embed(&f->acts, ids);
 }
 
 void tg_infer_layers(tg_infer *f, size_t from, size_t to)

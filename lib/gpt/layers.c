@@ -33,7 +33,7 @@ bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
     for (size_t l = from / n; l * n < to; l++) {
         tg_block b = block_of(a, l, from, to, tap);
 
-        a->family->forward(&b);
+        a->page->forward(&b);
         if (b.ended)
             return false;
     }
@@ -47,7 +47,7 @@ bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
     for (size_t l = tg_ceil_div(to, n); l-- > from / n;) {
         tg_block b = block_of(a, l, from, to, tap);
 
-        a->family->backward(&b);
+        a->page->backward(&b);
         if (b.ended)
             return false;
     }

@@ -38,7 +38,7 @@ static void bind(tg_pass *p, float *grads)
 void tg_pass_begin(tg_pass *p, const int32_t *ids)
 {
     bind(p, NULL);
-    p->acts.family->embed(&p->acts, ids);
+    p->acts.page->embed(&p->acts, ids);
 }
 
 bool tg_pass_layers(tg_pass *p, size_t from, size_t to, const tg_tap *tap)
@@ -131,7 +131,7 @@ static bool did_forward(void *context, tg_acts *a, size_t layer, size_t row)
 /* From ids to a->x. */
 static void forward(tg_pass *p, const int32_t *ids)
 {
-    p->acts.family->embed(&p->acts, ids);
+    p->acts.page->embed(&p->acts, ids);
     (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts), &(tg_tap){did_forward, p});
 }
 
@@ -163,7 +163,7 @@ static void backward(tg_pass *p, const int32_t *ids)
     if (!tg_layers_backward(&p->acts, 0, end, &(tg_tap){did_backward, p}))
         return;
     tell_final(p, 0);
-    p->acts.family->embed_backward(&p->acts, ids);
+    p->acts.page->embed_backward(&p->acts, ids);
     if (p->final_from)
         p->final_from(p->final_context, 0);
     (void)did(p, p->all);

@@ -337,6 +337,9 @@ const tg_family family_grouped = {
     .k = K_ROTATED,
     .v = V,
     .att = ATT,
+};
+
+const tg_page family_grouped_page = {
     .embed = embed,
     .forward = forward,
     .norm_forward = last_norm,

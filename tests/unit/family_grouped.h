@@ -19,5 +19,6 @@ enum {
 };
 
 extern const tg_family family_grouped;
+extern const tg_page family_grouped_page;
 
 #endif

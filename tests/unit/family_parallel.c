@@ -123,6 +123,9 @@ const tg_family family_parallel = {
     .k = K,
     .v = V,
     .att = ATT,
+};
+
+const tg_page family_parallel_page = {
     .embed = tg_gpt2_embed,
     .forward = forward,
     .norm_forward = tg_gpt2_norm,

@@ -14,5 +14,6 @@
 #include "lib/gpt/family.h"
 
 extern const tg_family family_parallel;
+extern const tg_page family_parallel_page;
 
 #endif

@@ -26,6 +26,7 @@
 #include "tests/unit/small_model.h"
 
 const tg_family *const tg_families[] = {&tg_gpt2, &family_parallel};
+const tg_page *const tg_pages[] = {&tg_gpt2_page, &family_parallel_page};
 const char tg_family_names[] = "gpt2|parallel";
 
 enum { B = 2, T = 5, C = 8, V = 256 };

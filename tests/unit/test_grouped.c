@@ -27,6 +27,7 @@
 #include "tests/unit/small_model.h"
 
 const tg_family *const tg_families[] = {&tg_gpt2, &family_grouped};
+const tg_page *const tg_pages[] = {&tg_gpt2_page, &family_grouped_page};
 const char tg_family_names[] = "gpt2|grouped";
 
 enum { L = 2, H = 6, KV = 2, D = 4, C = 10, INNER = 14, T = 5, V = 256 };
