@@ -412,9 +412,9 @@ races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \
 	TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 $$fixed tests/run tests/races.bats '$(BUILD)/unit/test_threads'
 
-# Mistaken: numbers compared with each other are no check of a limit (sample.c); what one loop
-# has written the next may read (matmul.c); a function may fill what it gets (words.c, table.c, merge.c);
-# a place in a short piece is below its length (merge.c).
+# False positives: sample.c compares values, not a bound; in matmul.c the second loop reads what the first
+# wrote; in words.c, table.c and merge.c the called function fills the array; in merge.c a position in a
+# short piece is below its length.
 CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
     --suppress=missingIncludeSystem --suppress=arrayIndexThenCheck:lib/gpt/sample.c \
     --suppress=uninitvar:lib/kernels/isa/matmul.c --suppress=legacyUninitvar:cmd/tg-attn-dump/table.c --suppress=uninitvar:cmd/tg-attn-dump/table.c \

@@ -1077,7 +1077,7 @@ def make_archives():
     stream("chunk-2-first", "out of place", tokens__00000002=npy("(3,)", "'|u1'", b"abc"))
     stream("tokenizer-after-tokens", "tokenizer/vocab_size is missing", order=["kind", "version", "tokenizer/kind", "tokens/00000000", "tokenizer/vocab_size"])
     stream("another-array", "does not belong", x=scalar(1))
-    stream("goes-on-without-more", "another archive, which is missing", goes_on=scalar(1))
+    stream("goes-on-without-more", "the next archive of this stream is missing", goes_on=scalar(1))
     stream("goes-on-0", "goes_on is 0, expected 1", goes_on=scalar(0))
     stream("goes-on-text", "goes_on\": expected one integer", goes_on=scalar("yes"))
 
@@ -1127,7 +1127,7 @@ def make_runs():
     case("context-5-of-4", "context 5 exceeds the model's 4", "train/context", scalar(5))
     case("precision-unknown", "train/precision", "train/precision", scalar("f8"))
     case("step-missing", "train/step", "train/step", None)
-    case("step-0-with-moments", "up to train/step, 0", "train/step", scalar(0))
+    case("step-0-with-moments", "end at train/step, 0", "train/step", scalar(0))
     case("setting-unknown", "train/x", "train/x", scalar(1))
     case("losses-nan", "train/history/loss[1] is nan", "train/history/loss", changed("train/history/loss", "<d", nan, 1))
     case("losses-infinite", "train/history/loss[0] is inf", "train/history/loss", changed("train/history/loss", "<d", inf))

@@ -148,7 +148,7 @@ best_run() {
     cmp model.npz again.npz
 }
 
-@test "--keep-best: the run is the one without it, and goes on with or without it" {
+@test "--keep-best: the run is the one without it, and resumes with or without it" {
     best_run -o with.npz -m untrained.npz
     "${COMMAND[@]}" 2> /dev/null
     quick -n 100 -b 8 --lr 0.02 --warmup 0 --val w.npz --precision float32 -o without.npz -m untrained.npz t.npz
@@ -277,11 +277,11 @@ on_disk() {
     cmp want.npz got.npz
 }
 
-@test "the last save fails: 3, what is kept, and the same command goes on from there" {
+@test "the last save fails: 3, what is kept, and the same command resumes from it" {
     quick -n 2 t.npz
     cp model.npz two.npz
     run -3 --separate-stderr bash -c 'ulimit -f 20; exec tg-train -b 4 -n 6 --save-every 2 t.npz'
-    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large; it is unchanged, and the same command goes on from there" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large; it is unchanged; rerun the command to resume from it" ]]
     says "tg-train: model.npz: *File too large; it is unchanged, and the next save tries again"
     [[ $(grep -c 'File too large' <<< "$stderr") = 2 ]]
     cmp model.npz two.npz

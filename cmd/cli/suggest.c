@@ -44,7 +44,7 @@ static const struct foreign {
      "the length of a run is a number of --steps, each of --batch times --context tokens", NULL},
     {"iters|iterations|max-iters|num-iters|n-iters|max-steps|num-steps|train-steps", "steps", NULL, NULL},
     {"resume|continue|restart|resume-from|resume-from-checkpoint|init-from|load", "steps",
-     "a run that was stopped goes on when the same command is given again", NULL},
+     "a run that was stopped resumes when the same command is given again", NULL},
     {"batch-size|bs|micro-batch-size|train-batch-size|per-device-train-batch-size", "batch", NULL, NULL},
     {"learning-rate|lrate|peak-lr|max-lr", "lr", NULL, NULL},
     {"min-learning-rate|end-lr|final-lr", "min-lr", NULL, NULL},

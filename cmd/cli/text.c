@@ -140,7 +140,7 @@ static tg_status read_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
     return tg_prompt_read(p, &m->model, STDIN_FILENO, err) ? tg_err_in(err, "standard input") : TG_OK;
 }
 
-/* What can be looked at needs at least one token. */
+/* For tools that need at least one token. */
 static tg_status read_some_stdin(const cli_model *m, tg_prompt *p, tg_err *err)
 {
     tg_status status = read_stdin(m, p, err);

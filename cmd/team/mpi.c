@@ -20,7 +20,7 @@
 
 /* ---- the thread */
 
-/* Everybody tells everybody where it runs. */
+/* All-gather host, PID namespace, PID and CPU set. */
 static void meet(void)
 {
     struct process own = {.pid = getpid()};
@@ -189,7 +189,7 @@ static void leave_at_once(int code, void *nothing)
 }
 
 /* MPI waits for all processes, also for one that has ended before it began with MPI.  TG_EIO: not all of them
- * began in time; the thread is left behind, within MPI. */
+ * began in time; the thread stays within MPI. */
 static tg_status wait_for_all(tg_err *err)
 {
     const double seconds = team_w.timeout > LEAST_SECONDS ? team_w.timeout : LEAST_SECONDS;

@@ -84,7 +84,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_VAL_BLOCKS, "N",
                 "blocks of the text of which each keeps the share, at its end, for validation"),
         setting(o, 0, TG_SET_PRECISION, NULL,
-                "type of activations between matrix products, which round the weights to it, too; sums "
+                "type of activations between matrix products, which also round the weights to it; sums "
                 "stay float32 (default: bf16 where the processor has instructions for it)"),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
@@ -94,7 +94,7 @@ static int parse(int argc, char **argv, train_options *o)
         {0, "save-every", CLI_SIZE, &o->save_every, "N", "steps between saves; 0 to save only at the end", 0,
          TG_STEPS_MAX, NULL},
         {0, "keep-best", CLI_FLAG, &o->keep_best, NULL,
-         "also keep the model with the least validation loss, as NAME.best.npz beside the model", 0, 0, NULL},
+         "also keep the model with the least validation loss, as NAME.best.npz", 0, 0, NULL},
         {0, "log", CLI_APPEND, &o->log, "FILE", "append a line per step to FILE, as TSV", 0, 0, NULL},
         {0, "no-lock", CLI_FLAG, &o->no_lock, NULL,
          "do not keep other runs away from the file that is saved to, where its file system has no locks", 0,
@@ -130,13 +130,13 @@ struct job {
 };
 
 /* How to finish a run that was stopped and whose model is in a file. */
-static void say_how_to_go_on(const struct job *job)
+static void say_how_to_resume(const struct job *job)
 {
     const tg_checkpoint *c = &job->setup.run;
 
     if (job->setup.stream || c->step == c->settings.steps)
         return;
-    cli_note("to go on%s: %s",
+    cli_note("to resume%s: %s",
              train_text_is_stdin(job->o)
                  ? ", repeat the whole command, with what writes the tokens to standard input"
                  : "",
@@ -217,7 +217,7 @@ static tg_status evaluate(struct job *job, bool *best, tg_err *err)
                    fabs(r->val_loss));
 }
 
-/* A step or an evaluation has come so far. */
+/* Progress callback: `share` of the current step or evaluation is done. */
 static bool watch(void *context, double share)
 {
     struct job *job = context;
@@ -307,7 +307,7 @@ static tg_status conclude(struct job *job, tg_err *err)
     if (job->o->keep_best && job->saving.best_step > 0)
         cli_note("the best model, in %s, is of step %s: validation loss %.4f", job->o->best,
                  cli_count(job->saving.best_step), job->saving.best_loss);
-    say_how_to_go_on(job);
+    say_how_to_resume(job);
     return TG_OK;
 }
 

@@ -277,7 +277,7 @@ static tg_status find_pre(const tg_gguf_pre **pre, tg_gguf_text *name, const tg_
     if (!tg_gguf_is(*name, fallback))
         return TG_OK;
     *pre = tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
-    return tg_notes_add(notes, err, "the file does not tell how texts are split (%s): as GPT-2 does",
+    return tg_notes_add(notes, err, "the file does not say how text is split (%s): assuming GPT-2's rule",
                         pre_key);
 }
 

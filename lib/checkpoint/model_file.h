@@ -29,7 +29,7 @@ TG_API_BEGIN
 
 struct tg_model_format;
 
-/* Lines about what a reader or writer has bridged, assumed or left out. */
+/* Notes of a reader or writer, a line each: gaps filled, defaults assumed, tensors dropped. */
 typedef struct tg_notes {
     char **line; /* [n]; owned */
     size_t n;
@@ -95,7 +95,7 @@ void tg_model_file_close(tg_model_file *f); /* a zeroed one is fine */
 
 /*
  * The same of a source, at its beginning, which f takes over, also after a failure.  It may be a pipe: all of
- * it is then in memory.  Files beside it are not looked for.  Messages call it by `name`.
+ * it is then in memory.  Other files are not looked for.  Messages call it by `name`.
  */
 TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
                                                   const tg_model_ask *ask, tg_err *err);

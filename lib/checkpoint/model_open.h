@@ -6,7 +6,7 @@
  *
  *     if (tg_model_open(&m, "model.npz", &err))
  *         fprintf(stderr, "%s\n", err.message);
- *     ...                                          docs/examples/heads.c goes on
+ *     ...                                          docs/examples/heads.c continues
  *     tg_model_free(&m);
  */
 #ifndef TG_CHECKPOINT_MODEL_OPEN_H
@@ -31,7 +31,7 @@ TG_API_BEGIN
  * converted in memory, with all threads.
  *
  * The message of an error begins with the path.  TG_EDATA: no model, a damaged one, a value that is not
- * finite, or a model that this library cannot compute.  TG_EUSAGE: another project's file does not tell the
+ * finite, or a model that this library cannot compute.  TG_EUSAGE: another project's file does not give the
  * number of heads.  TG_EIO: it cannot be opened or read.  TG_ENOMEM.  After a failure *m needs no free.
  */
 TG_MUST_CHECK tg_status tg_model_open(tg_model *m, const char *path, tg_err *err);

@@ -236,7 +236,7 @@ static tg_status add_round(tg_eval *e, tg_err *err)
         const tg_eval_told *told = told_by(e, member);
 
         if (told->score.rank != TG_OK)
-            return tg_fail(err, (tg_status)told->score.rank, "process %zu cannot do its part", member);
+            return tg_fail(err, (tg_status)told->score.rank, "process %zu failed", member);
         for (int64_t i = 1; !status && i <= told->target; i++)
             status = add_row(e, &told[i].score, (int32_t)told[i].target, err);
     }

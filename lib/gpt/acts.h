@@ -81,7 +81,7 @@ typedef struct tg_acts {
 typedef enum tg_step {
     TG_STEP_QKV, /* x -> qkv */
     TG_STEP_ATT, /* qkv -> att */
-    TG_STEP_X2,  /* only x, att -> x2, and what the family's last step needs beside it */
+    TG_STEP_X2,  /* only x, att -> x2, and what else the family's last step needs */
     TG_STEP_X,   /* x2 -> the next block's x, or a->x */
     TG_STEPS_OF_BLOCK
 } tg_step;

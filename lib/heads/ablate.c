@@ -223,7 +223,7 @@ static tg_status run_in_team(tg_ablate *a, tg_err *err)
     do {
         status = run_round(a, n, err);
         if (tg_team_agree(team, (int)status) != TG_OK)
-            return status ? status : tg_fail(err, TG_EIO, "another process cannot do its part");
+            return status ? status : tg_fail(err, TG_EIO, "another process failed");
         tg_team_share_even(team, a->told, (1 + a->cases) * a->capacity * sizeof *a->told);
         for (size_t member = 0; member < team->size; member++) {
             for (size_t number = 0; number < a->cases; number++)

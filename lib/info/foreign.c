@@ -301,7 +301,7 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 
 /* ---- either */
 
-/* The file does not tell the number of heads, so one was assumed, which divides every width. */
+/* The file does not give the number of heads: the one that was assumed divides every width. */
 static tg_status forget_heads(tg_info *info, tg_err *err)
 {
     for (size_t i = 0; i < info->n_values; i++) {
@@ -310,7 +310,7 @@ static tg_status forget_heads(tg_info *info, tg_err *err)
         strcpy(info->value[i].text, "?");
         info->value[i].type = TG_INFO_OTHER;
     }
-    return tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
+    return tg_notes_add(&info->notes, err, "the file does not give the number of heads");
 }
 
 tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want, tg_err *err)

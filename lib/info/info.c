@@ -9,7 +9,7 @@
 #include "formats/path.h"
 #include "lib/info/parts.h"
 
-/* Whether the file begins like an archive of arrays; PyTorch's are zip files, too. */
+/* Whether the file begins like an archive of arrays; PyTorch's are also zip files. */
 static tg_status begins_archive(tg_source *source, bool *archive, tg_err *err)
 {
     size_t n;

@@ -179,7 +179,7 @@ static bool run_passes(tg_trainer *t)
 
 /* ---- a step of a team */
 
-/* Tell the others about this member's part, and hear about theirs: into t->notes. */
+/* All-gather each member's flag, losses and sums of squares into t->notes. */
 static void share_notes(tg_trainer *t, bool abandoned)
 {
     const size_t block = tg_adamw_block();
@@ -232,7 +232,7 @@ static bool read_notes(tg_trainer *t, double *loss)
     return abandoned;
 }
 
-/* Add up the gradients of all members' passes, at their owners.  An abandoned part is sent, too, because the
+/* Add up the gradients of all members' passes, at their owners.  An abandoned part is also sent, because the
  * others wait for it; nobody uses it. */
 static bool sum_of_team(tg_trainer *t)
 {

@@ -777,7 +777,7 @@ static void claims_cost_nothing(void)
     close(fd);
 }
 
-/* Tokens in an archive can be a thousandth of their size: the limit counts them, too. */
+/* Tokens in an archive can be a thousandth of their size: the limit also counts them. */
 static void prompts_have_an_end(void)
 {
     const size_t chunk = TG_TOKENS_CHUNK_MAX;
