@@ -1,7 +1,7 @@
 # tg: small Unix tools to train, inspect and sample small GPT models on a CPU.
 # `make help` lists the targets and the variables; V=1 shows the commands.
 
-VERSION = 0.1.0
+VERSION = 0.2.0
 SONAME = 0
 
 # ---- what the user may set
