@@ -7,7 +7,7 @@ SONAME = 0
 # ---- what the user may set
 ##
 ## Variables (make NAME=value TARGET):
-##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
+##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a separate folder in build/
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
 ##   HARDENING=                      without flags against attacks (default: those that the compiler knows)
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
@@ -92,7 +92,7 @@ BUILD := $(TINY)
 TINY_BLOCKS = -include tests/unit/tiny_blocks.h $(if $(filter fuzz,$(FLAVOUR)),-include tests/fuzz/limits.h)
 endif
 
-# Tools with an MPI have a directory of their own, and the same library.
+# Tools with an MPI have a separate directory, and the same library.
 TOOLS_BUILD := $(BUILD)$(if $(MPI),-mpi$(if $(filter-out 1,$(MPI)),-$(MPI)))
 
 # ---- hardening: flags that make attacks harder, as far as the compiler and the linker know them
@@ -222,7 +222,7 @@ $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -c -o $@ $<
 
-# What has a precision of its own, in single and in double.
+# Sources that are compiled for single and for double precision.
 $(BUILD)/obj/%.f32.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (float))
@@ -397,7 +397,7 @@ asan: ## build with the address and undefined-behaviour sanitizers, and run all 
 tsan: ## build with the thread sanitizer, and run what shares work among threads
 	$(MAKE) VARIANT=tsan races
 
-# Each MPI that is installed, in a build of its own.
+# Each MPI that is installed, in a separate build.
 MPIS = $(or $(foreach mpi,mpich openmpi,$(if $(shell command -v mpicc.$(mpi)),$(mpi))),$(if $(shell command -v mpicc),1))
 mpi: ## build with each MPI that is installed, and run what several processes do; MPIS=mpich picks one
 	@for mpi in $(or $(MPIS),none); do \
@@ -483,7 +483,7 @@ $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
-# Fuzzers have a build of their own, with tiny blocks, so that short inputs reach the edges of every block.
+# Fuzzers have a separate build, with tiny blocks, so that short inputs reach the edges of every block.
 FUZZ_SECONDS = 60
 FUZZ =
 FUZZ_FLAGS =

@@ -760,7 +760,7 @@ END
     run -2 --separate-stderr tg-train -c 17 t.npz
     said "--context 17 exceeds the model's 16; $longer"
     run -0 --separate-stderr tg-sample -n 1 -p 12345678901234567
-    said "exceeds the context of 16: the model sees the last 8, so that there is room for what it writes; $longer"
+    said "exceeds the context of 16: the model sees the last 8, so that there is room for the new text; $longer"
     tg-init -P tinygpt -t ids --vocab-size 9 --n-ctx 2 -o ids.npz
     run -1 --separate-stderr tg-attn-dump -m ids.npz --ids '1 2 3'
     said "3 token ids exceed the model's context of 2: give fewer; $longer"

@@ -407,7 +407,7 @@ edit_rows() {
     run -1 --separate-stderr tg-attn-dump --ablate 0.0 < empty
     said 'standard input: no tokens: a loss needs at least two'
     run -2 --separate-stderr tg-attn-dump --ablate 0.0 < /dev/null
-    said 'the model is not trained and has no text of its own'
+    said 'the model is not trained and holds no text'
     make_text 3000 | tg-tokenize > t.npz
     head -c 2000 t.npz > cut.npz
     run -1 --separate-stderr tg-attn-dump --ablate 0.0 < cut.npz

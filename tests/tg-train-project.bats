@@ -55,7 +55,7 @@ says() {
     run -0 --separate-stderr tg-train -n 24 --val both.npz t.npz
     says "tg-train: the validation text differs from the run's: 20,000 tokens, 10,000 before"
     run -0 --separate-stderr tg-train -n 26 t.npz
-    says "tg-train: the run validated on a text of its own, of 20,000 tokens; without --val, *"
+    says "tg-train: the run validated on a separate text of 20,000 tokens; without --val, *"
     run -0 --separate-stderr tg-train -n 28 --val v.npz t.npz
     says "tg-train: the run validates on v.npz from now on, and trains on all of its text; *"
 }
@@ -70,7 +70,7 @@ says() {
 
 @test "--val: what cannot be one" {
     run -2 --separate-stderr tg-train --val v.npz --val-fraction 0.2 t.npz
-    [[ $stderr = *"--val is a text of its own: no --val-fraction of the other is kept for validation"* ]]
+    [[ $stderr = *"--val names a separate text for validation: --val-fraction does not apply"* ]]
     run -2 --separate-stderr tg-train --val v.npz --val-blocks 2 t.npz
     [[ $stderr = *"no --val-blocks of the other"* ]]
     run_pipe 2 'tg-tokenize < "$FIXTURES/text" | tg-train --val -'
@@ -112,7 +112,7 @@ says() {
 
 @test "two kinds of text are noticed at the first validation, once" {
     run -0 --separate-stderr tg-train -b 8 -n 100 --lr 0.02 --eval-every 10 --val-fraction 0.5 both.npz
-    says "tg-train: the validation loss, *, is far above the training loss, *: what is held out may be another kind of text; --val-blocks 20 spreads it over the text, --val FILE takes another"
+    says "tg-train: the validation loss, *, is far above the training loss, *: the held-out part may be another kind of text; --val-blocks 20 spreads it over the text, --val FILE takes another"
     [[ $(grep -c 'another kind of text' <<< "$stderr") = 1 ]]
     run -0 --separate-stderr tg-train -b 8 -n 100 --lr 0.02 --eval-every 10 -m untrained.npz -o a.npz --val-fraction 0.5 --val-blocks 20 both.npz
     [[ $stderr != *"another kind"* ]]

@@ -1,4 +1,4 @@
-/* cli: what a tool that computes needs: threads and kernels. */
+/* cli: threads and kernels, for tools that compute. */
 #include <stdlib.h>
 
 #include "cmd/cli/cli.h"

@@ -16,7 +16,7 @@
 
 bool cli_force;
 
-/* What a file is, as its first bytes tell. */
+/* The kind of a file, by its first bytes. */
 typedef struct found {
     cli_content content; /* only an output of the same content replaces it; CLI_OUT_KINDS: none does */
     char text[96];       /* "tokens", for messages */

@@ -1,4 +1,4 @@
-/* cli: what an unknown option was probably meant to be. */
+/* cli: the option that an unknown one was probably meant to be. */
 #include <string.h>
 
 #include "cmd/cli/cli.h"
@@ -67,7 +67,7 @@ static const struct foreign {
     {"length|len|max-length|max-len|max-tokens|max-new-tokens|new-tokens|num-tokens|n-tokens|n-predict|steps",
      "tokens", NULL, NULL},
     {"num-samples|n-samples|samples|num-return-sequences|n|batch-size", "count", NULL, NULL},
-    {"encode", "decode", "encoding is what it does without an option", NULL},
+    {"encode", "decode", "it encodes unless an option says otherwise", NULL},
     {"json|jsonl|csv|tsv", "format", NULL, NULL},
     {"format|output-format|type", "html",
      "--html, --svg or --png says what to make, or the ending of -o FILE", NULL},

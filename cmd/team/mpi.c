@@ -1,7 +1,7 @@
 /*
  * team: messages by MPI, which only the files mpi*.c know.
  *
- * A thread of its own makes all calls of MPI, so that messages travel while the model is computed, and so
+ * A separate thread makes all calls of MPI, so that messages travel while the model is computed, and so
  * that a process that computes for minutes still answers.
  */
 #define _GNU_SOURCE /* cpu_set_t, pthread_timedjoin_np() */

@@ -39,7 +39,7 @@ static int name_best(train_options *o)
 static int check(train_options *o)
 {
     if (o->val && (o->given[TG_SET_VAL_FRACTION] || o->given[TG_SET_VAL_BLOCKS]))
-        return cli_usage("--val is a text of its own: no --%s of the other is kept for validation",
+        return cli_usage("--val names a separate text for validation: --%s does not apply",
                          o->name[o->given[TG_SET_VAL_FRACTION] ? TG_SET_VAL_FRACTION : TG_SET_VAL_BLOCKS]);
     return o->keep_best ? name_best(o) : CLI_OK;
 }
@@ -183,7 +183,7 @@ static void compare_losses(struct job *job)
         val <= 1.2 * train)
         return;
     cli_say(
-        "the validation loss, %.2f, is far above the training loss, %.2f: what is held out may be another "
+        "the validation loss, %.2f, is far above the training loss, %.2f: the held-out part may be another "
         "kind of text; --%s %d spreads it over the text, --val FILE takes another",
         val, train, job->o->name[TG_SET_VAL_BLOCKS], s->val_blocks > 1 ? (int)s->val_blocks * 4 : 20);
 }

@@ -43,7 +43,7 @@ TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
  * so a long first step also has an estimate of the time left. */
 void train_report_part(train_report *r, double share);
 
-/* Print the progress as a line of its own, for SIGUSR1. */
+/* Print the progress as a separate line, for SIGUSR1. */
 void train_report_say(const train_report *r);
 
 /* Print the result: the losses of the last step and of the last validation. */

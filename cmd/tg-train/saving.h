@@ -1,5 +1,5 @@
 /*
- * train_saving: what a run leaves in files: its model and, with --keep-best, its best one.
+ * train_saving: the files of a run: its model and, with --keep-best, its best one.
  *
  * All processes call these functions together, and the first one writes.
  */

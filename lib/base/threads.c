@@ -70,7 +70,7 @@ static void wake(struct bed *bed)
 
 /* ---- the loop that runs */
 
-/* A thread's stretch: parts next .. end-1 are not yet taken.  In a cache line of its own. */
+/* A thread's stretch: parts next .. end-1 are not yet taken.  In a separate cache line. */
 struct stretch {
     _Alignas(64) atomic_size_t next;
     size_t end;

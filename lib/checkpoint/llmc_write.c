@@ -46,7 +46,7 @@ tg_status tg_llmc_check(const tg_model_file *f, const tg_write_options *o, tg_no
         return status;
     if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
         return TG_OK;
-    return tg_notes_add(notes, err, "the tokenizer is left out: an llm.c model has it in a file of its own");
+    return tg_notes_add(notes, err, "the tokenizer is left out: an llm.c model has it in a separate file");
 }
 
 /* ---- tensors */

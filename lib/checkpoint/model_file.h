@@ -74,7 +74,7 @@ typedef struct tg_model_file {
     tg_model own; /* of our own archive; values point to its weights */
 } tg_model_file;
 
-/* What the user says about the files. */
+/* The user's options for the files. */
 typedef struct tg_model_ask {
     size_t heads;           /* for files that do not tell them; 0: not given */
     const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */

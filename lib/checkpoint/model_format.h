@@ -1,7 +1,7 @@
 /*
  * model_format: the interface of a format of models, for the files that implement one.
  *
- * To add a format, write a tg_model_format in a file of its own and list it in model_formats.c.
+ * To add a format, write a tg_model_format in a separate file and list it in model_formats.c.
  */
 #ifndef TG_CHECKPOINT_MODEL_FORMAT_H
 #define TG_CHECKPOINT_MODEL_FORMAT_H

@@ -20,7 +20,7 @@ TG_API_BEGIN
 
 /*
  * Open the model at path: an archive of tg's, trained or not; a directory or a file of Hugging Face's; GGUF,
- * PyTorch's or llm.c's.  What it is, is told by its first bytes, and in a directory by the names.
+ * PyTorch's or llm.c's.  Its kind is recognized by its first bytes, or by the names in a directory.
  *
  *   m->config          layers n_layer, heads n_head, channels n_embd, context n_ctx, vocab_size
  *   m->tokenizer       its own; of kind "ids" if the files have none: tg_tokenizer_has_text()

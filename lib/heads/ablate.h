@@ -38,7 +38,7 @@ typedef struct tg_ablate_head {
 typedef struct tg_ablate_heads {
     const tg_ablate_head *head;
     size_t n;
-    bool in_turn;        /* each head is a case of its own; otherwise all of them together are the one case */
+    bool in_turn;        /* each head is a separate case; otherwise all of them together are the one case */
     const tg_team *team; /* who share the text, which each of them reads; NULL: nobody */
 } tg_ablate_heads;
 

@@ -420,7 +420,7 @@ static void false_files_are_refused(void)
         {.ndim = 5, .dims = {1, 1, 1, 1, 4}, .message = "second has 5 dimensions, expected at most 4"},
         {.ndim = 2,
          .dims = {UINT64_MAX / 2, 4},
-         .message = "second has a shape whose bytes no memory can hold"},
+         .message = "second has a shape that is too large for memory"},
         {.ndim = 2, .dims = {1ull << 32, 1ull << 32}, .message = "no memory can hold"},
         {.ndim = 2, .dims = {4, 0}, .message = "second has a dimension of 0 values"},
         {.ndim = 1, .dims = {1000}, .message = "second: 4000 bytes at offset 32 of the data, which has 64"},
