@@ -504,11 +504,11 @@ def make_gguf():
     case("tensor-5-dimensions", "5 dimensions, expected at most 4", gguf(change=instead(bias, dims=[4, 1, 1, 1, 1])))
     case("tensor-2-32-1-dimensions", "4294967295 dimensions", gguf(change=instead(bias, ndim=U32)))
     case("tensor-dimension-0", "dimension of 0", gguf(change=instead(bias, dims=[0])))
-    case("tensor-product-2-64", "no memory can hold", gguf(change=instead(bias, dims=[1 << 32, 1 << 32])))
-    case("tensor-product-2-64-4", "no memory can hold", gguf(change=instead(bias, dims=[1 << 31, 1 << 31, 4])))
-    case("tensor-dimension-2-62-4", "no memory can hold", gguf(change=instead(bias, dims=[(1 << 62) + 4])))  # 2^64 + 16 bytes
-    case("tensor-product-2-62-4", "no memory can hold", gguf(change=instead(bias, dims=[4, (1 << 62) + 1])))
-    case("tensor-dimension-2-64-1", "no memory can hold", gguf(change=instead(bias, dims=[U64])))
+    case("tensor-product-2-64", "is too large for memory", gguf(change=instead(bias, dims=[1 << 32, 1 << 32])))
+    case("tensor-product-2-64-4", "is too large for memory", gguf(change=instead(bias, dims=[1 << 31, 1 << 31, 4])))
+    case("tensor-dimension-2-62-4", "is too large for memory", gguf(change=instead(bias, dims=[(1 << 62) + 4])))  # 2^64 + 16 bytes
+    case("tensor-product-2-62-4", "is too large for memory", gguf(change=instead(bias, dims=[4, (1 << 62) + 1])))
+    case("tensor-dimension-2-64-1", "is too large for memory", gguf(change=instead(bias, dims=[U64])))
     case("tensor-larger-than-the-file", "of the data, which has", gguf(change=instead(bias, dims=[1 << 20])))
     case("tensor-of-another-shape", "has shape", gguf(change=instead("token_embd.weight", dims=[8, 4])))
     case("tensor-type-4", "type 4, q4_2", gguf(change=instead(bias, kind=4)))

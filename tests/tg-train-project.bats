@@ -72,7 +72,7 @@ says() {
     run -2 --separate-stderr tg-train --val v.npz --val-fraction 0.2 t.npz
     [[ $stderr = *"--val names a separate text for validation: --val-fraction does not apply"* ]]
     run -2 --separate-stderr tg-train --val v.npz --val-blocks 2 t.npz
-    [[ $stderr = *"no --val-blocks of the other"* ]]
+    [[ $stderr = *"--val-blocks does not apply"* ]]
     run_pipe 2 'tg-tokenize < "$FIXTURES/text" | tg-train --val -'
     [[ $stderr = "tg-train: standard input is the text: give --val as a file" ]]
     run -2 --separate-stderr bash -c 'tg-train -m - --val - t.npz < model.npz'

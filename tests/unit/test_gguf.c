@@ -421,7 +421,7 @@ static void false_files_are_refused(void)
         {.ndim = 2,
          .dims = {UINT64_MAX / 2, 4},
          .message = "second has a shape that is too large for memory"},
-        {.ndim = 2, .dims = {1ull << 32, 1ull << 32}, .message = "no memory can hold"},
+        {.ndim = 2, .dims = {1ull << 32, 1ull << 32}, .message = "is too large for memory"},
         {.ndim = 2, .dims = {4, 0}, .message = "second has a dimension of 0 values"},
         {.ndim = 1, .dims = {1000}, .message = "second: 4000 bytes at offset 32 of the data, which has 64"},
         {.offset = 33, .message = "second has the offset 33, expected a multiple of 32"},
