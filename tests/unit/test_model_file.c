@@ -403,7 +403,8 @@ static void separate_qkv(void)
         expect_model("model.safetensors", &ask, &want);
         strcpy(split.array[list_find(&split, "h.1.attn.k_proj.weight")].name, "h.1.attn.masked_bias");
         write_safetensors(&split, "model.safetensors");
-        expect_refused("model.safetensors", &ask, TG_EDATA, "h.1.attn.c_attn.weight: one of q, k, v is missing");
+        expect_refused("model.safetensors", &ask, TG_EDATA,
+                       "h.1.attn.c_attn.weight: one of q, k, v is missing");
         list_free(&l);
         list_free(&split);
         tg_model_free(&want);
