@@ -1,13 +1,13 @@
 # tg: small Unix tools to train, inspect and sample small GPT models on a CPU.
 # `make help` lists the targets and the variables; V=1 shows the commands.
 
-VERSION = 0.1.0
+VERSION = 0.2.0
 SONAME = 0
 
 # ---- what the user may set
 ##
 ## Variables (make NAME=value TARGET):
-##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a folder of its own in build/
+##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a separate folder in build/
 ##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
 ##   HARDENING=                      without flags against attacks (default: those that the compiler knows)
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
@@ -92,7 +92,7 @@ BUILD := $(TINY)
 TINY_BLOCKS = -include tests/unit/tiny_blocks.h $(if $(filter fuzz,$(FLAVOUR)),-include tests/fuzz/limits.h)
 endif
 
-# Tools with an MPI have a directory of their own, and the same library.
+# Tools with an MPI have a separate directory, and the same library.
 TOOLS_BUILD := $(BUILD)$(if $(MPI),-mpi$(if $(filter-out 1,$(MPI)),-$(MPI)))
 
 # ---- hardening: flags that make attacks harder, as far as the compiler and the linker know them
@@ -227,7 +227,7 @@ $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -c -o $@ $<
 
-# What has a precision of its own, in single and in double.
+# Sources that are compiled for single and for double precision.
 $(BUILD)/obj/%.f32.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$< (float))
@@ -402,7 +402,7 @@ asan: ## build with the address and undefined-behaviour sanitizers, and run all 
 tsan: ## build with the thread sanitizer, and run what shares work among threads
 	$(MAKE) VARIANT=tsan races
 
-# Each MPI that is installed, in a build of its own.
+# Each MPI that is installed, in a separate build.
 MPIS = $(or $(foreach mpi,mpich openmpi,$(if $(shell command -v mpicc.$(mpi)),$(mpi))),$(if $(shell command -v mpicc),1))
 mpi: ## build with each MPI that is installed, and run what several processes do; MPIS=mpich picks one
 	@for mpi in $(or $(MPIS),none); do \
@@ -417,9 +417,9 @@ races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \
 	TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 $$fixed tests/run tests/races.bats '$(BUILD)/unit/test_threads'
 
-# Mistaken: numbers compared with each other are no check of a limit (sample.c); what one loop
-# has written the next may read (matmul.c); a function may fill what it gets (words.c, table.c, merge.c);
-# a place in a short piece is below its length (merge.c).
+# False positives: sample.c compares values, not a bound; in matmul.c the second loop reads what the first
+# wrote; in words.c, table.c and merge.c the called function fills the array; in merge.c a position in a
+# short piece is below its length.
 CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
     --suppress=missingIncludeSystem --suppress=arrayIndexThenCheck:lib/gpt/sample.c \
     --suppress=uninitvar:lib/kernels/isa/matmul.c --suppress=legacyUninitvar:cmd/tg-attn-dump/table.c --suppress=uninitvar:cmd/tg-attn-dump/table.c \
@@ -433,7 +433,7 @@ LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') 
 CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(CMD_SRC))
 
-lint: $(TIDY) format layout cppcheck scripts pages ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format
+lint: $(TIDY) format layout cppcheck scripts pages subjects ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format, commits
 
 # which file refers to which, the objects tell
 CMD_OBJ = $(CLI_OBJ) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/tg-*/*.c))
@@ -444,9 +444,12 @@ cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
 
 scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/subjects tests/same tests/interop tests/judges/python \
 	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) .ci/run tests/coverage docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
+
+subjects:
+	$(Q)tests/subjects
 
 pages:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
@@ -480,12 +483,12 @@ format: ## whether clang-format would leave the C files as they are (clang-forma
 TIDY_MODE = shallow
 xclang = $(foreach word,$(1),--extra-arg=-Xclang --extra-arg=$(word))
 
-.PHONY: $(TIDY) format layout cppcheck scripts pages
+.PHONY: $(TIDY) format layout cppcheck scripts pages subjects
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
 
-# Fuzzers have a build of their own, with tiny blocks, so that short inputs reach the edges of every block.
+# Fuzzers have a separate build, with tiny blocks, so that short inputs reach the edges of every block.
 FUZZ_SECONDS = 60
 FUZZ =
 FUZZ_FLAGS =

@@ -1,6 +1,6 @@
 /*
  * block_types: GGUF's types that store a run of values as a block: a few scales, and a small integer for
- * each value.  They are decoded to float32; q8_0 is written, too.
+ * each value.  They are decoded to float32; q8_0 is also written.
  *
  * A tensor's values, in order, are divided into blocks; a block never spans two rows.  Decoding takes
  * the float32 operations of ggml's reference functions in the same order, so that the results are equal

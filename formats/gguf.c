@@ -247,7 +247,7 @@ static tg_status set_type(tg_stored *s, uint32_t type, size_t row, tg_err *err)
                        (unsigned)type, name ? ", " : "", name ? name : "");
     s->array.dtype = i < n ? plain[i].dtype : TG_F32;
     if (!tg_array_measure(&s->array))
-        return tg_fail(err, TG_EDATA, "%s has a shape whose bytes no memory can hold", s->array.name);
+        return tg_fail(err, TG_EDATA, "%s has a shape that is too large for memory", s->array.name);
     s->stored = s->array.bytes;
     if (!s->blocks)
         return TG_OK;

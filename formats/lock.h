@@ -1,9 +1,9 @@
 /*
  * lock: one writer at a time for a file that is replaced whole (formats/save.h).
  *
- * Each save gives the file another inode, so the lock is held on a file beside it, .tg-NAME.lock, with
+ * Each save gives the file another inode, so the lock is held on another file, .tg-NAME.lock, with
  * flock(); the holder writes its process id into it.  The system ends the lock with the process, however that
- * ends: a lock file that is left behind hinders nobody, and the next holder removes it.  If it is another
+ * ends: a lock file that remains hinders nobody, and the next holder removes it.  If it is another
  * user's, in a directory where it cannot be removed, it stays, and may name an earlier process.
  */
 #ifndef TG_FORMATS_LOCK_H

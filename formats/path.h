@@ -1,5 +1,5 @@
 /*
- * path: what a path names, and the paths of files beside it.
+ * path: what a path names, and the paths of files in the same directory.
  */
 #ifndef TG_FORMATS_PATH_H
 #define TG_FORMATS_PATH_H

@@ -46,7 +46,7 @@ TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *e
 TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
 
 /*
- * Save beside the target instead, as TARGET + suffix, or with "+" after it where such a file exists.
+ * Save in the target's directory instead, as TARGET + suffix, or with "+" after it where such a file exists.
  * save->target is the new name.  TG_ENOMEM: as before the call.  Not for a device or pipe.
  */
 TG_MUST_CHECK tg_status tg_save_beside(tg_save *save, const char *suffix, tg_err *err);

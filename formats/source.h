@@ -37,8 +37,8 @@ typedef struct tg_source {
 /* Open a source at fd's position.  TG_EIO, TG_ENOMEM: *s then needs no close. */
 TG_MUST_CHECK tg_status tg_source_open(tg_source *s, int fd, tg_err *err);
 
-/* The same, but a regular file is read, too.  What has been read stays as it is, whatever happens to the
- * file. */
+/* The same, but a regular file is also read, not mapped.  What has been read stays as it is, whatever happens
+ * to the file. */
 TG_MUST_CHECK tg_status tg_source_open_unmapped(tg_source *s, int fd, tg_err *err);
 
 /* Read ahead until s->ready >= n, n <= TG_SOURCE_PEEK (asserted), or to the end of the

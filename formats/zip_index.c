@@ -208,7 +208,7 @@ tg_status tg_zip_index_read(tg_zip_index *index, const void *file, size_t n, tg_
     for (; !status && index->n < a.members; index->n++)
         status = read_entry(&a, &index->member[index->n], &at, err);
     if (!status && at != a.directory + a.size)
-        return tg_fail(err, TG_EDATA, "the zip directory goes on after its %zu members", index->n);
+        return tg_fail(err, TG_EDATA, "the zip directory has data after its %zu members", index->n);
     return status ? status : arrange(index, file, err);
 }
 

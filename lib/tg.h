@@ -114,7 +114,7 @@
 #include "lib/eval/eval.h"
 #include "lib/eval/score.h"
 
-/* info: what is in a file */
+/* info: the contents of a file */
 #include "lib/info/info.h"
 #include "lib/info/stats.h"
 

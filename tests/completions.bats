@@ -183,7 +183,7 @@ gpt2-xl"
 @test "another shell is refused" {
     run -2 --separate-stderr tg-init --help=tcsh
     is_output ""
-    said "tg-init: --help takes no value, except a shell whose completions are wanted, one of bash|zsh|fish"
+    said "tg-init: --help takes no value, except a shell, to print its completions: bash|zsh|fish"
 }
 
 @test "they are installed where the shells look for them, and removed" {

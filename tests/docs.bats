@@ -128,10 +128,13 @@ words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
     grep -q '^ *scores  *\[B,H,T,T\]  *scaled' page
 }
 
-@test "a man page's version is the tools'" {
+@test "man pages, README and the first of CHANGELOG's versions are the tools'" {
+    version=$(tg-info --version | awk 'NR == 1 { print $2 }')
     for page in "$ROOT"/docs/man/*.[17]; do
-        grep -qx ".Os tg $(tg-info --version | awk 'NR == 1 { print $2 }')" "$page"
+        grep -qx ".Os tg $version" "$page"
     done
+    grep -q "^This is version ${version//./\\.}\." "$ROOT/README.md"
+    [[ $(grep -m 1 '^## ' "$ROOT/docs/CHANGELOG.md") =~ ^"## $version, 2"[0-9-]{9}" (tag \`v$version\`)"$ ]]
 }
 
 @test "each tool is in the overview, and each guide in its order" {

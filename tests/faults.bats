@@ -1,5 +1,5 @@
 # Memory and files that fail: every tool ends with the result of an undisturbed run, or with an error, a line
-# that says why, whole files and nothing left behind.  tests/faults/sweep.c checks that after each run.
+# that says why, whole files and nothing else.  tests/faults/sweep.c checks that after each run.
 
 load helper
 load faults
@@ -84,7 +84,7 @@ tg-info in/merges.txt in/m.tsv in/hf'
     sweep_all error -x 3 -e EIO -c stat
     sweep_all error -g -x 3 -e EIO -c stat
     exec 9>&-
-    swept "stats that fail beside another run"
+    swept "stats that fail during another run"
 }
 
 # NFS repeats a call whose reply got lost, and reports how that ends.

@@ -63,7 +63,7 @@ quotes() {
         }' "$1"
 }
 
-# places FILE: "path function" for every function that the prose names behind its file.
+# places FILE: "path function" for every function that the prose names after its file.
 places() {
     prose "$1" | tr '\n' ' ' |
         grep -oE '`(lib|cmd|formats|tests)/[A-Za-z0-9_./-]+\.[a-z]+`((,| |、|和|或|的|and|or)*`[A-Za-z_][A-Za-z0-9_]*`)*' |
@@ -146,7 +146,7 @@ names_places() {
     [[ $n -ge 5 ]] || { echo "only $n places are named"; return 1; }
 }
 
-# A trace names places, too: "path: function, function" or "path: a piece of its code".
+# A trace also names places: "path: function, function" or "path: a piece of its code".
 shows_places() {
     local line path rest name
     blocks "$1" | grep -oE '(lib|cmd)/[a-z0-9_/]+\.[ch]: [^:]*' | sort -u > shown || return 0

@@ -105,7 +105,7 @@ mark_of_branches() {
 }
 
 # The linker marks a file if all of its objects are marked, those of the C library too.
-@test "tools and library have that mark, too" {
+@test "tools and library also have that mark" {
     mark_of_branches
     for file in crti.o Scrt1.o; do
         readelf -nW "$(gcc -print-file-name=$file)" | grep -q "$mark" || skip "the C library's $file is not marked"

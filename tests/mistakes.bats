@@ -123,7 +123,7 @@ advises() {
     advises tg-train --epoc "the length of a run is a number of --steps, each of --batch times --context tokens"
     means tg-sample --max-new --tokens
     advises tg-train --epochs "the length of a run is a number of --steps, each of --batch times --context tokens"
-    advises tg-train --resume "a run that was stopped goes on when the same command is given again"
+    advises tg-train --resume "a run that was stopped resumes when the same command is given again"
     advises tg-train --data "a file is named without an option"
     advises tg-sample --input "a file is given on standard input, < FILE"
     advises tg-train --device "tg computes on the processor; there is no other device"
@@ -332,7 +332,7 @@ hf/model.safetensors tg-convert other --to hf --dtype bf16 --lossy -t hf -o hf
 END
     diff -r hf want.hf
     diff -r pair want.pair
-    # other files beside them may be written, also again
+    # other files in their directory may be written, also again
     tg-attn-dump -m hf -p abc -o hf/model-dump.npz
     tg-attn-dump -m hf -p abc -o hf/model-dump.npz
     tg-tokenize -t pair/vocab.json --to tokenizer.json -o pair/tokenizer.json
@@ -412,8 +412,8 @@ logits.npz|logits
 weights.safetensors|another project's model
 weights.gguf|another project's model
 hf/model.safetensors|another project's model
-hf/config.json|a part of a model, as model.safetensors beside it
-hf/tokenizer.json|a part of a model, as model.safetensors beside it
+hf/config.json|a part of a model, with model.safetensors in the same directory
+hf/tokenizer.json|a part of a model, with model.safetensors in the same directory
 picture.png|a PNG picture
 picture.svg|an SVG picture
 page.html|a page of tg-attn-view
@@ -526,7 +526,7 @@ END
     run -0 ls -A .tg-m.npz.lock
     kill -KILL $run
     wait $run || true
-    # one that is left behind hinders nobody
+    # one that remains hinders nobody
     [[ -e .tg-m.npz.lock ]]
     run -0 tg-init -P tinygpt -o m.npz
     run -0 tg-train -m m.npz -n 1 t.npz
@@ -684,7 +684,7 @@ END
         tg-attn-view -o "$name" dump.npz > /dev/null
         [[ $name = /dev/* ]] || cmp "$name" want.txt
     done
-    # an option chooses, too, for a name that says nothing else
+    # an option also chooses, for a name that says nothing else
     tg-attn-view --png -o a.part dump.npz
     cmp a.part want.png
     rm -rf a.* A.*
@@ -729,7 +729,7 @@ END
     tg-bpe -n 270 --to tiktoken -o want text
     tg-bpe -n 270 -o vocab.tiktoken text
     cmp vocab.tiktoken want
-    tg-bpe -n 270 --to npz --force -o vocab.json text # model.safetensors is beside it
+    tg-bpe -n 270 --to npz --force -o vocab.json text # model.safetensors is there
     tg-bpe -n 270 --force -o want text
     cmp vocab.json want
 }
@@ -760,7 +760,7 @@ END
     run -2 --separate-stderr tg-train -c 17 t.npz
     said "--context 17 exceeds the model's 16; $longer"
     run -0 --separate-stderr tg-sample -n 1 -p 12345678901234567
-    said "exceeds the context of 16: the model sees the last 8, so that there is room for what it writes; $longer"
+    said "exceeds the context of 16: the model sees the last 8, so that there is room for the new text; $longer"
     tg-init -P tinygpt -t ids --vocab-size 9 --n-ctx 2 -o ids.npz
     run -1 --separate-stderr tg-attn-dump -m ids.npz --ids '1 2 3'
     said "3 token ids exceed the model's context of 2: give fewer; $longer"

@@ -108,7 +108,7 @@ same_as_alone() {
     run -2 --separate-stderr "$MPIRUN" "${OPTIONS[@]}" -n 2 sh -c \
         'cp $([ ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} = 0 ] && echo v.npz || echo t.npz) $$.npz; exec tg-train -o two.npz -m untrained.npz -a 2 --val $$.npz t.npz'
     [[ $stderr = *"validates on "*"all processes need the same tokens"* ]]
-    # the first process writes, and all go on; MPI has files, too, and needs some room for them
+    # the first process writes, and all go on; MPI also has files, and needs some room for them
     tg-init -o wide.npz 2> /dev/null
     run -3 --separate-stderr "$MPIRUN" "${OPTIONS[@]}" -n 3 bash -c 'ulimit -f 8192; exec "$@"' - ./numbered \
         -o out.npz -m wide.npz --save-every 1 -n 3 -a 3 -b 1 t.npz
@@ -175,7 +175,7 @@ same_as_alone() {
     done
 }
 
-@test "a run goes on with another number of processes" {
+@test "a run resumes with another number of processes" {
     need_mpi
     team 3 "${RUN[@]}" -n 13 t.npz
     tg-train "${RUN[@]}" -n 20 t.npz
@@ -337,7 +337,7 @@ END
 
 # ---- signals
 
-@test "a signal to any process stops all after the same step, and the run goes on" {
+@test "a signal to any process stops all after the same step, and the run resumes" {
     need_mpi
     local rank
     for rank in 0 2; do
@@ -449,7 +449,7 @@ END
     [[ $stderr = *"process 1 ("*"): "*"No such file or directory"* ]]
 }
 
-@test "a process that is killed ends the others, and the same command goes on" {
+@test "a process that is killed ends the others, and the same command resumes" {
     need_mpi
     local rank
     for rank in 0 1; do
@@ -458,7 +458,7 @@ END
         fails
         eventually nobody_is_left
     done
-    # the last step that was saved is at least the tenth: the same command goes on from there
+    # the last step that was saved is at least the tenth: the same command resumes from there
     rm log
     team 2 "${RUN[@]}" -n 100000 --log log t.npz 2> err &
     eventually has_steps 1
@@ -482,7 +482,7 @@ END
         begin_run
         kill -KILL "$(process $rank)"
         fails
-        grep "process $rank (.*) .*: all end; the same command goes on from the last save" err
+        grep "process $rank (.*) .*: stopping all processes; rerun the command to resume from the last save" err
         [[ $(grep -c ': all end' err) = 1 ]]
         eventually nobody_is_left
     done
@@ -497,7 +497,7 @@ END
         start=$SECONDS
         kill -STOP "$(process $rank)"
         fails
-        grep -E "process $rank \(.*\) has not answered for 2 s: all end; the same command goes on from the last save" err
+        grep -E "process $rank \(.*\) has not answered for 2 s: stopping all processes; rerun the command to resume from the last save" err
         [[ $(grep -c ': all end' err) = 1 ]]
         eventually nobody_is_left
         tg-info model.npz > /dev/null

@@ -219,6 +219,32 @@ has() {
     [[ $(version) = "$plain ($(git -C one rev-parse --short=7 HEAD)-dirty)" ]]
 }
 
+@test "subjects of commits are checked from the last release on, and only in a checkout" {
+    need git
+    commit() { git -c user.name=x -c user.email=x@y commit -q --allow-empty -am "$1"; }
+    run -0 "$ROOT/tests/subjects"
+    is_output "no git checkout: the subjects of commits are not checked"
+    git init -q
+    echo 'VERSION = 0.1.0' > Makefile
+    git add Makefile
+    commit "Subjects before the release are of any form and length: this one has more than 72 characters"
+    echo 'VERSION = 0.2.0' > Makefile
+    commit "Version 0.2.0"
+    commit "lib/nn, Makefile: $(printf 'é%.0s' {1..54})" # 72 characters
+    run -0 "$ROOT/tests/subjects"
+    is_output ""
+    for subject in "lib/nn, Makefile: $(printf 'e%.0s' {1..55})" "format" ": no area" "an area of words: none" "area:none"; do
+        commit "$subject"
+        run -1 "$ROOT/tests/subjects"
+        [[ $output = "commit $(git rev-parse --short HEAD): "*": $subject" ]]
+        git reset -q --hard HEAD~1
+    done
+    git clone -q --depth 1 "file://$PWD" shallow
+    cd shallow
+    run -0 "$ROOT/tests/subjects"
+    is_output ""
+}
+
 @test "make install-strip installs the same tools, without what debuggers need" {
     slow
     make -s -C "$ROOT" install-strip DESTDIR="$PWD/stripped" PREFIX=/usr SHELLS= > /dev/null

@@ -7,7 +7,7 @@ same_arrays.py            make in the current directory
     ids.npz               a token archive whose ids take two bytes each
     hostile.npz           a dump of q and k alone, with strange tokens
 same_arrays.py FILE       FILE again on standard output, deflated; into a pipe, with sizes
-                          behind the members
+                          after the members
 """
 import struct
 import sys

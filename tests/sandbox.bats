@@ -159,7 +159,7 @@ declare -gA work=(
     done
 }
 
-# ---- what goes on working
+# ---- what continues to work
 
 # same COMMAND: with and without a sandbox the command writes the same, to its output and the file `made`.
 same() {

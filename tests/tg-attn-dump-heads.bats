@@ -256,7 +256,7 @@ edit_rows() {
     tiny
     make_text 17 | tg-tokenize > t.npz # one window
     tg-attn-dump --ablate 0.0 -f tsv < t.npz | tail -n 1 | cut -f 2-3 > got
-    tg-train --steps 1 --batch 1 --log log t.npz 2> /dev/null
+    tg-train --steps 1 --batch 1 --precision float32 --log log t.npz 2> /dev/null
     awk -F '\t' 'NR == FNR { n = $1; loss = $2; next } { last = $2 }
         END { d = loss - last; exit !(n == 16 && d < 6e-7 && d > -6e-7) }' got log
 }
@@ -407,7 +407,7 @@ edit_rows() {
     run -1 --separate-stderr tg-attn-dump --ablate 0.0 < empty
     said 'standard input: no tokens: a loss needs at least two'
     run -2 --separate-stderr tg-attn-dump --ablate 0.0 < /dev/null
-    said 'the model is not trained and has no text of its own'
+    said 'the model is not trained and holds no text'
     make_text 3000 | tg-tokenize > t.npz
     head -c 2000 t.npz > cut.npz
     run -1 --separate-stderr tg-attn-dump --ablate 0.0 < cut.npz

@@ -67,7 +67,7 @@ ids() { probe "$1" "$2" --pieces -f tsv | sed 1d | cut -f 2; }
     said '--probe does not go with --check'
 }
 
-@test "--probe names a text: another one beside it is wrong usage" {
+@test "--probe names a text: another one besides is wrong usage" {
     run -2 --separate-stderr probe bytes repeat -p x
     said '--probe and --prompt name different texts: give only one'
     run -2 --separate-stderr probe bytes names --ids 1

@@ -103,7 +103,7 @@ trace() {
     has 'q_base = (b*T + i)*C = (0*3 + 1)*2 = 2' \
         'k_base = (b*T + j)*C = (0*3 + 2)*2 = 4' \
         'scores offset = (b*T + i)*T + j = (0*3 + 1)*3 + 2 = 5' \
-        'none: the loop over keys ends at j = i = 1, and key 2 lies behind it' \
+        'none: the loop stops at j = i = 1; key 2 is masked' \
         'j > i is 2 > 1: true' \
         'key 2 comes after query 1, which must not see it: masked' \
         'scores[0,1,2] = scores.data[5] = -1e9' \
@@ -278,7 +278,7 @@ if layer + 1 < L or i == T - 1:
     tiny
     trace -p 'To be' --trace 0,1,4,2 --backward --target x
     has 'T-1 = 4 "e", target = 120 "x"' \
-        'loss = -log softmax(logits[T-1])[target], the prediction behind the last token' \
+        'loss = -log softmax(logits[T-1])[target], the prediction of the next token' \
         'm = h*D + d = 4: dout.data[32..39] times w.data[32..39], summed:' \
         'dq.data[36..39] sums this over the keys j <= i,' 'dk.data[20..23] over the queries i >= j'
     [[ $output = *'datt.data[36]'*'v.data[20]'*'dprobs[0,1,4,2] = dprobs.data[47] = '* ]]

@@ -433,7 +433,7 @@ np.savetxt("want", np.stack([s.ravel(), p.ravel()], 1).astype(np.float32), fmt="
     need_plain_build
     tg-init --n-layer 1 --n-head 16 --n-embd 64 --n-ctx 1024 -o big.npz 2> /dev/null
     make_text 1024 > text
-    # 16 heads of 1024 x 1024 scores would be 64 MiB of floats; the stacks of two threads are in it, too
+    # 16 heads of 1024 x 1024 scores would be 64 MiB of floats; the stacks of two threads are also in it
     (
         ulimit -v 65536
         OMP_NUM_THREADS=2 tg-attn-dump -m big.npz --head 15 --format tsv < text > dump

@@ -267,7 +267,7 @@ top = np.sort(np.load("dump.npz")["h.0.probs"][0, 0].max(1))[-1 - T // 10].astyp
 top = 1 if top > 0.9 else top
 assert page.run("headOf(0, 0).top") == top and (T == 6 or top < 0.9)
 size = frame["size"] / side
-inset, seen = 3 if T == 6 else 0, 0  # beside the number in the cell
+inset, seen = 3 if T == 6 else 0, 0  # next to the number in the cell
 for n in range(100):
     y, x = (n * 7919 % side, n * 104729 % side)
     if abs(x - line[page.run("view.j")]) < (1 if T == 6 else 6) or abs(y - line[page.run("view.i")]) < 6 and T > 6:

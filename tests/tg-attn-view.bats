@@ -28,7 +28,7 @@ score -0.5 .:-=+*#%@ 0.5
 query down, key across; blank or -: masked'
 }
 
-@test "a sheet of all heads, one layer's beside each other" {
+@test "a sheet of all heads, one layer's in a row" {
     slow
     dump dump.npz T=4 H=3 L=2
     run -0 tg-attn-view -w 80 dump.npz
@@ -279,7 +279,7 @@ END
     done
 }
 
-@test "tokens that are not bytes have their ids beside them, and columns stay aligned" {
+@test "tokens that are not bytes have their ids next to them, and columns stay aligned" {
     slow
     tokens dump.npz 5962 First 13 ' x' 40792 $'\xe4\xb8\xad\xe6\x96\x87' 25 $'e\xcc\x81' 7 $'\xf0\x9f\x91\x8d\xe2\x80\x8d' \
         70000 antidisestablishment 2 '\xE4\xB8' 1 $'\xcc\x81'

@@ -288,7 +288,7 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
 
 # ---- errors
 
-@test "empty text is an error and leaves nothing behind" {
+@test "empty text is an error and leaves no file" {
     run -1 --separate-stderr tg-bpe < /dev/null
     is_output ""
     said "tg-bpe: standard input: the text is empty, expected at least one byte"

@@ -111,7 +111,7 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
     run -1 --separate-stderr bash -c 'tg-sample -m <(cat model.gguf) -p a'
     said "this is a GGUF model; from a pipe, only tg-convert - takes it"
     run -2 --separate-stderr tg-sample -m bare.safetensors -p "a"
-    said "bare.safetensors: the file does not tell the number of heads"
+    said "bare.safetensors: the file does not give the number of heads"
 }
 
 @test "a run begins with another project's model, and never overwrites it" {
@@ -207,7 +207,7 @@ with open("names", "w") as f:
 
 @test "what the files do not tell is asked for, or said" {
     run -2 --separate-stderr tg-convert bare.safetensors
-    said "bare.safetensors: the file does not tell the number of heads: give it with --heads"
+    said "bare.safetensors: the file does not give the number of heads: use --heads"
     run -2 --separate-stderr tg-convert bare.safetensors --heads 3
     said "3 heads do not divide C = 16"
     run -0 --separate-stderr tg-convert bare.safetensors --heads 2 -o a.npz
@@ -431,7 +431,7 @@ open("bad", "wb").write(data)
 @test "standard input: what it is, and what it lacks" {
     cp hf/config.json .
     run_pipe 2 'tg-convert - < bare.safetensors > out.npz' # a config.json here is not this file's
-    said "standard input: the file does not tell the number of heads"
+    said "standard input: the file does not give the number of heads"
     run_pipe 1 'head -c 3000 model.npz | tg-convert - -o out.npz'
     said "standard input: "
     run_pipe 1 'echo text | tg-convert - -o out.npz'
@@ -458,7 +458,7 @@ open("bad", "wb").write(data)
     said "hf/config.json: not a regular file"
 }
 
-@test "a tokenizer beside a checkpoint that is a pipe" {
+@test "a checkpoint's tokenizer that is a pipe" {
     rm hf/tokenizer.json
     mkfifo hf/tokenizer.json
     run -1 --separate-stderr timeout 600 tg-convert hf -o out.npz

@@ -408,7 +408,7 @@ train/history/loss f8 4 nan inf -3 nan'
     done
     tg-info model.hf | grep -q '^tokenizer   bpe, 300 ids'
     tg-info model.gguf | grep -qx 'general.architecture gpt2'
-    tg-info model.safetensors | grep -qx 'note        the file does not tell the number of heads'
+    tg-info model.safetensors | grep -qx 'note        the file does not give the number of heads'
 }
 
 @test "tensors of a model that is not computed are listed, with a note" {

@@ -310,7 +310,7 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     [[ $(size got) = 0 ]] # no line, no end of one
 }
 
-@test "a full context goes on with its newer half" {
+@test "a full context continues with its newer half" {
     tiny
     # greedy: after 16 tokens, the 17th is chosen with all 16 in sight, the 18th with
     # the last 8 only

@@ -101,9 +101,9 @@ small_bpe() {
     run -1 --separate-stderr tg-tokenize -t char /dev/null
     said "/dev/null: the text is empty, expected at least one character"
     run -2 --separate-stderr tg-tokenize -d -t char x.npz
-    said "-t char is made from a text"
+    said '--decode needs -t FILE: a "char" tokenizer is built from a text'
     run -2 --separate-stderr tg-init -t char -o new.npz
-    said 'tokenizer "char" is made from a text'
+    said 'tokenizer "char" is built from a text'
 }
 
 # ---- tokenizers from files

@@ -224,7 +224,7 @@ change_while_read() {
 
 # ---- bad input
 
-@test "empty text is an error and leaves nothing behind" {
+@test "empty text is an error and leaves no file" {
     run -1 --separate-stderr tg-tokenize < /dev/null
     is_output ""
     said "tg-tokenize: standard input: the text is empty, expected at least one byte"

@@ -55,7 +55,7 @@ says() {
     run -0 --separate-stderr tg-train -n 24 --val both.npz t.npz
     says "tg-train: the validation text differs from the run's: 20,000 tokens, 10,000 before"
     run -0 --separate-stderr tg-train -n 26 t.npz
-    says "tg-train: the run validated on a text of its own, of 20,000 tokens; without --val, *"
+    says "tg-train: the run validated on a separate text of 20,000 tokens; without --val, *"
     run -0 --separate-stderr tg-train -n 28 --val v.npz t.npz
     says "tg-train: the run validates on v.npz from now on, and trains on all of its text; *"
 }
@@ -70,9 +70,9 @@ says() {
 
 @test "--val: what cannot be one" {
     run -2 --separate-stderr tg-train --val v.npz --val-fraction 0.2 t.npz
-    [[ $stderr = *"--val is a text of its own: no --val-fraction of the other is kept for validation"* ]]
+    [[ $stderr = *"--val names a separate text for validation: --val-fraction does not apply"* ]]
     run -2 --separate-stderr tg-train --val v.npz --val-blocks 2 t.npz
-    [[ $stderr = *"no --val-blocks of the other"* ]]
+    [[ $stderr = *"--val-blocks does not apply"* ]]
     run_pipe 2 'tg-tokenize < "$FIXTURES/text" | tg-train --val -'
     [[ $stderr = "tg-train: standard input is the text: give --val as a file" ]]
     run -2 --separate-stderr bash -c 'tg-train -m - --val - t.npz < model.npz'
@@ -112,7 +112,7 @@ says() {
 
 @test "two kinds of text are noticed at the first validation, once" {
     run -0 --separate-stderr tg-train -b 8 -n 100 --lr 0.02 --eval-every 10 --val-fraction 0.5 both.npz
-    says "tg-train: the validation loss, *, is far above the training loss, *: what is held out may be another kind of text; --val-blocks 20 spreads it over the text, --val FILE takes another"
+    says "tg-train: the validation loss, *, is far above the training loss, *: the held-out part may be another kind of text; --val-blocks 20 spreads it over the text, --val FILE takes another"
     [[ $(grep -c 'another kind of text' <<< "$stderr") = 1 ]]
     run -0 --separate-stderr tg-train -b 8 -n 100 --lr 0.02 --eval-every 10 -m untrained.npz -o a.npz --val-fraction 0.5 --val-blocks 20 both.npz
     [[ $stderr != *"another kind"* ]]
@@ -148,7 +148,7 @@ best_run() {
     cmp model.npz again.npz
 }
 
-@test "--keep-best: the run is the one without it, and goes on with or without it" {
+@test "--keep-best: the run is the one without it, and resumes with or without it" {
     best_run -o with.npz -m untrained.npz
     "${COMMAND[@]}" 2> /dev/null
     quick -n 100 -b 8 --lr 0.02 --warmup 0 --val w.npz --precision float32 -o without.npz -m untrained.npz t.npz
@@ -277,11 +277,11 @@ on_disk() {
     cmp want.npz got.npz
 }
 
-@test "the last save fails: 3, what is kept, and the same command goes on from there" {
+@test "the last save fails: 3, what is kept, and the same command resumes from it" {
     quick -n 2 t.npz
     cp model.npz two.npz
     run -3 --separate-stderr bash -c 'ulimit -f 20; exec tg-train -b 4 -n 6 --save-every 2 t.npz'
-    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large; it is unchanged, and the same command goes on from there" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large; it is unchanged; rerun the command to resume from it" ]]
     says "tg-train: model.npz: *File too large; it is unchanged, and the next save tries again"
     [[ $(grep -c 'File too large' <<< "$stderr") = 2 ]]
     cmp model.npz two.npz

@@ -157,7 +157,7 @@ step_of() {
     cmp model.npz before.npz
 }
 
-@test "an untrained model is trained, a trained one goes on, and both are said" {
+@test "an untrained model is trained, a trained one continues, and both are said" {
     run -0 --separate-stderr tg-train -n 3 t.npz
     [[ ${stderr_lines[0]} = "tg-train: model.npz: an untrained model" ]]
     says "tg-train: 34,176 parameters, 10,000 tokens (9,000 to train, 1,000 to validate), needs "...
@@ -169,7 +169,7 @@ step_of() {
     [[ $(step_of model.npz) = 5 ]]
 }
 
-@test "a complete run says so and how to go on, and changes nothing" {
+@test "a complete run says so and how to resume, and changes nothing" {
     local before
     quick -n 4 t.npz
     cp model.npz want.npz
@@ -253,7 +253,7 @@ step_of() {
 @test "the number of threads does not change a byte" {
     slow
     local n options
-    # so large that the threads share attention, too, and not in equal parts
+    # so large that the threads also share attention, and not in equal parts
     tg-init --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 64 -o untrained.npz 2> /dev/null
     for options in "" "--dropout 0.2 --accumulate 3 -b 3 -c 37" "-b 3 --clip 0 -c 61"; do
         # shellcheck disable=SC2086
@@ -314,7 +314,7 @@ step_of() {
     awk -F '\t' 'NR == 2 { first = $2 } END { exit !(first > 5.4 && $2 < 3 && $3 < 3) }' log.tsv
 }
 
-# ---- stopping and going on
+# ---- stopping and resuming
 
 # stoppable [STEPS]: COMMAND runs 120 steps, or so many; whole.npz is what a run that was
 # never stopped gives.
@@ -333,7 +333,7 @@ stoppable() {
     [[ $at -ge 10 && $at -lt 120 ]]
     says "tg-train: finishing this step, then saving; again to stop now"
     [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step $at of 120" ]]
-    [[ ${stderr_lines[-1]} = "tg-train: to go on: tg-train --threads 2 -b 4 -n 120 "* ]]
+    [[ ${stderr_lines[-1]} = "tg-train: to resume: tg-train --threads 2 -b 4 -n 120 "* ]]
     run -0 --separate-stderr "${COMMAND[@]}"
     [[ ${stderr_lines[0]} = "tg-train: model.npz: resuming at step $at of 120" ]]
     cmp model.npz whole.npz
@@ -431,7 +431,7 @@ abandon() {
     grep -qx 'tg-train: finishing this step, then saving; again to stop now' err
     grep -qx 'tg-train: abandoning this step, then saving those before it; again to end without saving' err
     [[ $(tail -n 2 err) = "tg-train: stopped; model.npz is unchanged
-tg-train: to go on: tg-train -n 3 -a 65536 t.npz" ]]
+tg-train: to resume: tg-train -n 3 -a 65536 t.npz" ]]
     cmp model.npz two.npz
     tg-train -n 3 -a 1 t.npz 2> /dev/null
     cmp model.npz whole.npz
@@ -454,7 +454,7 @@ passes() {
     abandon
     [[ $(step_of model.npz) = 1 ]]
     [[ $(tail -n 2 err) = "tg-train: saved model.npz at step 1 of 3
-tg-train: to go on: tg-train -b 4 -n 3 -a $a --save-every 0 t.npz" ]]
+tg-train: to resume: tg-train -b 4 -n 3 -a $a --save-every 0 t.npz" ]]
 }
 
 @test "a new model whose first step is abandoned is not made" {
@@ -464,12 +464,12 @@ tg-train: to go on: tg-train -b 4 -n 3 -a $a --save-every 0 t.npz" ]]
     abandon
     [[ ! -e model.npz ]]
     [[ $(tail -n 2 err) = "tg-train: stopped; no model was saved
-tg-train: to go on: tg-train -a 65536 t.npz" ]]
+tg-train: to resume: tg-train -a 65536 t.npz" ]]
     run -0 ls -A
     [[ $output != *.tg-* ]]
 }
 
-@test "the command that goes on after a signal is quoted, and says what it needs on standard input" {
+@test "the command that resumes after a signal is quoted, and says what it needs on standard input" {
     local status=0
     cp untrained.npz "my model.npz"
     begun tg-train -m "my model.npz" -b 4 -n 100000 - < t.npz
@@ -477,7 +477,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     kill -TERM $child
     wait $child || status=$?
     [[ $status = 143 ]]
-    [[ $(tail -n 1 err) = "tg-train: to go on, repeat the whole command, with what writes the tokens to standard input:"* ]]
+    [[ $(tail -n 1 err) = "tg-train: to resume, repeat the whole command, with what writes the tokens to standard input:"* ]]
     grep -qF "standard input: tg-train -m 'my model.npz' -b 4 -n 100000 -" err
 }
 
@@ -515,7 +515,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     make_text | cmp - text
 }
 
-@test "a new model that was stopped goes on too" {
+@test "a new model that was stopped also resumes" {
     slow
     rm model.npz
     tg-train -b 1 -n 90 -c 8 -m whole.npz t.npz 2> /dev/null
@@ -538,7 +538,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     cmp model.npz whole.npz
 }
 
-@test "kill -9: the same command goes on from the last save" {
+@test "kill -9: the same command resumes from the last save" {
     local at
     stoppable
     run -137 --separate-stderr signalled 25 stuck SIGKILL -- "${COMMAND[@]}"
@@ -549,7 +549,7 @@ tg-train: to go on: tg-train -a 65536 t.npz" ]]
     cmp model.npz whole.npz
 }
 
-@test "SIGUSR1 prints a status line, and training goes on" {
+@test "SIGUSR1 prints a status line, and training continues" {
     stoppable
     run -0 --separate-stderr signalled 10 drain SIGUSR1 -- "${COMMAND[@]}"
     says "tg-train: step "...
@@ -639,7 +639,7 @@ catches_usr1() {
     said "tg-train: model.npz: process $child is training it"
     kill -KILL $child
     wait $child || true
-    # its lock file is left behind, and hinders nobody
+    # its lock file remains, and hinders nobody
     [[ -e .tg-model.npz.lock ]]
     quick -n 1 t.npz
     run -0 ls -A
@@ -685,7 +685,7 @@ catches_usr1() {
     # what is in its place cannot be locked
     mkdir .tg-model.npz.lock
     run -3 --separate-stderr tg-train -n 2 t.npz
-    said "tg-train: model.npz: cannot open $(pwd -P)/.tg-model.npz.lock: Is a directory; --no-lock goes without a lock"
+    said "tg-train: model.npz: cannot open $(pwd -P)/.tg-model.npz.lock: Is a directory; --no-lock runs without it"
     quick --no-lock -n 2 t.npz
 }
 
@@ -708,7 +708,7 @@ catches_usr1() {
     done
 }
 
-@test "one that it makes or removes meanwhile; the name beside it is taken" {
+@test "one that it makes or removes meanwhile; the other name is taken" {
     slow
     local status=0
     rm model.npz
@@ -740,7 +740,7 @@ catches_usr1() {
     says "tg-train: step 10: loss $(tail -n 1 log.tsv | awk -F '\t' '{ printf "%.4f, validation loss %.4f", $2, $3 }')"
 }
 
-@test "the log is appended to when a run goes on, with one header" {
+@test "the log is appended to when a run resumes, with one header" {
     tg-train -n 3 --log log.tsv t.npz 2> /dev/null
     cp log.tsv first.tsv
     tg-train -n 5 --log log.tsv t.npz 2> /dev/null
@@ -771,17 +771,17 @@ catches_usr1() {
     done
 }
 
-@test "steps that a log has twice, or lacks, are said" {
+@test "duplicated or missing steps of a log are reported" {
     tg-train -n 2 --log log.tsv t.npz 2> /dev/null
     cp model.npz two.npz
     tg-train -n 4 --log log.tsv t.npz 2> /dev/null
     cp two.npz model.npz # as after a run that was killed before it saved
     run -0 --separate-stderr tg-train -n 4 --log log.tsv t.npz
-    says "tg-train: log.tsv: its last step is 4, and this run goes on with step 3: the log has these twice"
+    says "tg-train: log.tsv: its last step is 4, and this run continues with step 3: the log has these twice"
     [[ $(cut -f 1 log.tsv | tr '\n' ' ') = "step 1 2 3 4 3 4 " ]]
     tg-train -n 6 t.npz 2> /dev/null # without the log
     run -0 --separate-stderr tg-train -n 7 --log log.tsv t.npz
-    says "tg-train: log.tsv: its last step is 4, and this run goes on with step 7: the log lacks those between"
+    says "tg-train: log.tsv: its last step is 4, and this run continues with step 7: the log lacks those between"
 }
 
 @test "a log may be a FIFO, but no directory" {
@@ -1258,15 +1258,15 @@ refused() {
     cmp model.npz untrained.npz
 }
 
-@test "a file size limit in the middle of saving: the old model stays, nothing is left behind" {
+@test "a file size limit in the middle of saving: the old model stays, and nothing else" {
     run -3 --separate-stderr bash -c 'ulimit -f 100; exec tg-train -n 2 t.npz'
-    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large; it is unchanged, and the same command goes on from there" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: model.npz: "*"File too large; it is unchanged; rerun the command to resume from it" ]]
     cmp model.npz untrained.npz
     run -0 find . -name '.tg-*'
     is_output ""
 }
 
-@test "a file that cannot be replaced, as one that is mounted: the model is kept beside it" {
+@test "a file that cannot be replaced, as one that is mounted: the model gets another name" {
     need unshare
     local apart=(unshare -rm) tried
     for tried in 1 2; do
@@ -1449,7 +1449,7 @@ outside() {
     make_text 20000 > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
-    tg-train -m start.npz -o plain.npz -n 60 t.npz 2> plain
+    tg-train -m start.npz -o plain.npz -n 60 --precision float32 t.npz 2> plain
     a=$(sed -n 's/.*step 60: .*validation loss //p' plain)
     for isa in "" avx2 portable; do # those that this machine has
         TG_ISA=$isa tg-train -m start.npz -o bf16.npz -n 60 --precision bf16 t.npz 2> bf16 || continue
@@ -1468,7 +1468,7 @@ outside() {
     [[ ${tried[*]} == .* && ${tried[*]} == *portable. ]]
 }
 
-@test "a run in bf16 that was stopped goes on, byte for byte" {
+@test "a run in bf16 that was stopped resumes, byte for byte" {
     local at
     COMMAND=(tg-train --threads 2 -b 4 -n 60 --precision bf16 --dropout 0.1 -a 2 --eval-every 0 --save-every 0 t.npz)
     "${COMMAND[@]}" -o whole.npz 2> /dev/null

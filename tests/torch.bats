@@ -41,7 +41,7 @@ refused() {
     [[ $stderr = *'the number of heads'* ]]
 }
 
-@test "a config.json beside the file is Hugging Face's or minGPT's" {
+@test "a config.json in the directory is Hugging Face's or minGPT's" {
     make_torch "$FIXTURES/tanh.npz" model.pt state
     echo '{"system": {}, "model": {"n_layer": 2, "n_head": 2, "n_embd": 16, "vocab_size": 300, "block_size": 8}}' \
         > config.json

@@ -69,12 +69,11 @@ typedef enum cli_type {
     CLI_FLAG,   /* bool: set to true */
     CLI_TEXT,   /* const char *, pointing into argv */
     CLI_INPUT,  /* likewise, a file that is read */
-    CLI_MODEL,  /* likewise, a model or tokenizer, which may have more files beside it; NULL: cli_model_path()
-                 */
+    CLI_MODEL,  /* likewise, a model or tokenizer, perhaps of several files; NULL: cli_model_path() */
     CLI_OUTPUT, /* likewise, a file that is replaced */
     CLI_APPEND, /* likewise, a file that grows */
     CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
-    CLI_SIZE,   /* size_t in [min, max]; 1e3, 10k and 1.5M are taken, too */
+    CLI_SIZE,   /* size_t in [min, max]; also 1e3, 10k, 1.5M */
     CLI_U64,    /* uint64_t, any */
     CLI_NUMBER, /* double in [min, max] */
     CLI_CHOICE, /* size_t: index into the choices that metavar lists, "a|b|c" */
@@ -166,10 +165,10 @@ bool cli_take_size(const char **at, size_t *value);
 
 /*
  * Give up, for good, what the tool does not need: call this after the options are parsed and before a file is
- * read.  Where the kernel can (Linux: Landlock and seccomp), from then on no file can be opened but those
- * that options and operands name, with those beside a model of several files; files can be made and replaced
- * only below the directories of outputs; no program or process can be started, no other process traced or
- * sent a signal, no socket opened, no memory made executable.  What is open stays so.
+ * read.  Where the kernel can (Linux: Landlock and seccomp), from then on no file can be opened except those
+ * that options and operands name, with the other files of a model of several files; files can be made and
+ * replaced only below the directories of outputs; no program or process can be started, no other process
+ * traced or sent a signal, no socket opened, no memory made executable.  What is open stays so.
  * --sandbox, or TG_SANDBOX, chooses: auto, what there is; require, all of it, otherwise TG_EIO; off.
  * TG_EIO also if memory or descriptors are short.  TG_EUSAGE: TG_SANDBOX is none of these.
  */
@@ -292,7 +291,7 @@ TG_MUST_CHECK tg_status cli_output_room(const char *path, size_t bytes, tg_err *
  * the same regular file. */
 TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
 
-/* The same for a model or tokenizer that may be a directory, or a file with other files beside it.
+/* The same for a model or tokenizer that may be a directory, or one file of several.
  * TG_EUSAGE: the output would replace one of these files.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err);
 

@@ -207,8 +207,7 @@ int cli_show_completions(const cli_tool *tool, const char *shell)
     size_t number;
 
     if (!tg_choice_find(&number, shells, shell))
-        return cli_usage("--help takes no value, except a shell whose completions are wanted, one of %s",
-                         shells);
+        return cli_usage("--help takes no value, except a shell, to print its completions: %s", shells);
     print[number](tool);
     (void)cli_stdout_failed(); /* keeps why */
     exit(cli_close_stdout());

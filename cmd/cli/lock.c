@@ -6,7 +6,7 @@
 #include "cmd/cli/private.h"
 #include "formats/path.h"
 
-/* What keeps the lock file from being made usually keeps the tool from saving, too. */
+/* What keeps the lock file from being made usually also keeps the tool from saving. */
 static tg_status explain(const tg_lock *lock, const char *path, const char *work, tg_err *err)
 {
     tg_err why = *err;
@@ -15,7 +15,7 @@ static tg_status explain(const tg_lock *lock, const char *path, const char *work
         return cli_in_use(path, lock->holder, work, err);
     if (cli_output_check(path, err))
         return err->code;
-    return tg_fail(err, why.code, "%s: %s; --no-lock goes without a lock", path, why.message);
+    return tg_fail(err, why.code, "%s: %s; --no-lock runs without it", path, why.message);
 }
 
 tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err)

@@ -132,7 +132,7 @@ int cli_close_stdout(void)
     errno = 0;
     failed = fflush(stdout) != 0 || ferror(stdout);
     if (!failed)
-        failed = fclose(stdout) != 0 && errno != EINTR; /* which closes it, too */
+        failed = fclose(stdout) != 0 && errno != EINTR; /* which also closes it */
     if (!failed)
         return CLI_OK;
     /* stdio remembers that an earlier write failed, but not its errno */

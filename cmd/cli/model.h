@@ -31,7 +31,7 @@ TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, bool fl
  * TG_EIO, TG_ENOMEM: that cannot be told; the message names the file. */
 TG_MUST_CHECK tg_status cli_model_step(const char *path, size_t *step, tg_err *err);
 
-/* Say what has been bridged, assumed or left out. */
+/* Print the notes of a conversion: gaps filled, defaults assumed, tensors dropped. */
 void cli_say_notes(const char *path, const tg_notes *notes);
 
 #endif

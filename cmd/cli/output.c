@@ -131,7 +131,7 @@ tg_status cli_output_room(const char *path, size_t bytes, tg_err *err)
     return tg_err_in(err, path);
 }
 
-/* Examine the file at a path, or behind the descriptor that "-" stands for; *exists: whether there is one. */
+/* Examine the file at a path, or of the descriptor that "-" stands for; *exists: whether there is one. */
 static tg_status examine(struct stat *st, bool *exists, const char *path, int dash, tg_err *err)
 {
     if (path && !cli_is_dash(path))

@@ -1,4 +1,4 @@
-/* cli: what a path says by itself. */
+/* cli: properties of a path alone. */
 #include <string.h>
 
 #include "cmd/cli/cli.h"

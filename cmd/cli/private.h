@@ -73,7 +73,7 @@ void cli_uses_stdout(void);
 /* Show the first n bytes of `line` in place of the line that the cursor is on. */
 void cli_redraw_line(const char *line, size_t n);
 
-/* Print `line`, which ends with a newline, on a line of its own.  Signal handlers may call this. */
+/* Print `line`, which ends with a newline, on a separate line.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);
 
 /* Set the number of threads, and choose $TG_ISA, or the best one: see cli_begin_compute() and

@@ -16,7 +16,7 @@
 
 bool cli_force;
 
-/* What a file is, as its first bytes tell. */
+/* The kind of a file, by its first bytes. */
 typedef struct found {
     cli_content content; /* only an output of the same content replaces it; CLI_OUT_KINDS: none does */
     char text[96];       /* "tokens", for messages */
@@ -172,7 +172,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* A text by one of these names, with weights beside it, is a part of them. */
+/* A text by one of these names, in a directory with weights, is a part of them. */
 static tg_status find_part(found *f, const char *path, tg_err *err)
 {
     const char *name = NULL;
@@ -186,7 +186,7 @@ static tg_status find_part(found *f, const char *path, tg_err *err)
     status = tg_path_find(&name, directory, weights, err);
     free(directory);
     if (name)
-        is(f, CLI_OUT_KINDS, "a part of a model, as %s beside it", name);
+        is(f, CLI_OUT_KINDS, "a part of a model, with %s in the same directory", name);
     return status;
 }
 

@@ -177,7 +177,7 @@ static void create_rules(struct rules *r)
         r->sys = errno;
 }
 
-/* Keep a fault; other errors of a path are for the tool to report, when it opens that. */
+/* Record a system fault.  Other errors of a path are reported when the tool opens it. */
 static void miss(struct rules *r)
 {
     if (r->sys == 0 && is_fault(errno))
@@ -239,7 +239,7 @@ static int place(const char *path)
 
 /* ---- inputs */
 
-/* A directory is opened, too, so that the tool can say what it is.  A file may be replaced by a new one
+/* A directory is also opened, so that the tool can say what it is.  A file may be replaced by a new one
  * before the tool opens it, as a model that is being trained; so it is kept. */
 static void allow_input(struct rules *r, const char *path)
 {
@@ -285,7 +285,7 @@ static void allow_parts(struct rules *r, const char *directory)
     closedir(d);
 }
 
-/* Whether a file may have others beside it: those of other projects, which are no archives of ours; and one
+/* Whether a file may be one of several: those of other projects, which are no archives of ours; and one
  * that cannot be read, which the tool will say. */
 static bool has_parts(struct rules *r, const char *path)
 {

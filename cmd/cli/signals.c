@@ -144,7 +144,7 @@ void cli_ignore_sigpipe(void)
     set_action(SIGPIPE, SIG_IGN);
 }
 
-/* A page of a mapped file is not there any more, or the disk failed.  Other causes are defects. */
+/* SIGBUS: a mapped file was truncated, or the disk failed.  Any other cause is a bug. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;

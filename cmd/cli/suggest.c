@@ -1,4 +1,4 @@
-/* cli: what an unknown option was probably meant to be. */
+/* cli: the option that an unknown one was probably meant to be. */
 #include <string.h>
 
 #include "cmd/cli/cli.h"
@@ -44,7 +44,7 @@ static const struct foreign {
      "the length of a run is a number of --steps, each of --batch times --context tokens", NULL},
     {"iters|iterations|max-iters|num-iters|n-iters|max-steps|num-steps|train-steps", "steps", NULL, NULL},
     {"resume|continue|restart|resume-from|resume-from-checkpoint|init-from|load", "steps",
-     "a run that was stopped goes on when the same command is given again", NULL},
+     "a run that was stopped resumes when the same command is given again", NULL},
     {"batch-size|bs|micro-batch-size|train-batch-size|per-device-train-batch-size", "batch", NULL, NULL},
     {"learning-rate|lrate|peak-lr|max-lr", "lr", NULL, NULL},
     {"min-learning-rate|end-lr|final-lr", "min-lr", NULL, NULL},
@@ -67,7 +67,7 @@ static const struct foreign {
     {"length|len|max-length|max-len|max-tokens|max-new-tokens|new-tokens|num-tokens|n-tokens|n-predict|steps",
      "tokens", NULL, NULL},
     {"num-samples|n-samples|samples|num-return-sequences|n|batch-size", "count", NULL, NULL},
-    {"encode", "decode", "encoding is what it does without an option", NULL},
+    {"encode", "decode", "it encodes unless an option says otherwise", NULL},
     {"json|jsonl|csv|tsv", "format", NULL, NULL},
     {"format|output-format|type", "html",
      "--html, --svg or --png says what to make, or the ending of -o FILE", NULL},

@@ -190,7 +190,7 @@ static void refuse_if(struct program *p, uint32_t number, size_t i, unsigned op,
     load(p, offsetof(struct seccomp_data, nr));
 }
 
-/* For call `number`, refuse a process in argument i that is another one: 0 is this one, too. */
+/* For call `number`, refuse a process in argument i that is another one: 0 is also this one. */
 static void refuse_others(struct program *p, uint32_t number, size_t i)
 {
     emit(p, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 5);

@@ -140,7 +140,7 @@ static tg_status no_text(const cli_model *m, tg_err *err)
     if (!tg_tokenizer_has_text(m->model.tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give token ids with --ids");
     return tg_fail(err, TG_EUSAGE,
-                   "the model is not trained and has no text of its own: give one with -p TEXT or on "
+                   "the model is not trained and holds no text: give one with -p TEXT or on "
                    "standard input");
 }
 

@@ -18,7 +18,7 @@ tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const t
         return tg_tokenizer_create(tok, name, err);
     if (strcmp(name, "char") == 0)
         return tg_fail(err, TG_EUSAGE,
-                       "tokenizer \"char\" is made from a text: give a FILE that has one, as from "
+                       "tokenizer \"char\" is built from a text: give a FILE that has one, as from "
                        "tg-tokenize -t char text > FILE");
     return cli_tokenizer_of(tok, name, split, err);
 }

@@ -83,7 +83,7 @@ const char *cli_duration(double seconds)
 #define SHOWN_SIZE 12 /* bytes of a shown character, with NUL */
 
 /* Show the first character of text [n], n >= 1; *taken: its bytes in text.  Returns those shown.
- * hidden: characters without a sign are shown, too. */
+ * hidden: also show characters without a sign. */
 static size_t show_character(char shown[SHOWN_SIZE], const unsigned char *text, size_t n, size_t *taken,
                              bool hidden)
 {

@@ -1,7 +1,7 @@
 /*
  * team: messages by MPI, which only the files mpi*.c know.
  *
- * A thread of its own makes all calls of MPI, so that messages travel while the model is computed, and so
+ * A separate thread makes all calls of MPI, so that messages travel while the model is computed, and so
  * that a process that computes for minutes still answers.
  */
 #define _GNU_SOURCE /* cpu_set_t, pthread_timedjoin_np() */
@@ -20,7 +20,7 @@
 
 /* ---- the thread */
 
-/* Every process gets to know where each runs. */
+/* All-gather host, PID namespace, PID and CPU set. */
 static void meet(void)
 {
     struct process own = {.pid = getpid()};
@@ -174,7 +174,7 @@ static void leave_at_once(int code, void *nothing)
 }
 
 /* MPI waits for all processes, also for one that has ended before it began with MPI.  TG_EIO: not all of them
- * began in time; the thread is left behind, within MPI. */
+ * began in time; the thread stays within MPI. */
 static tg_status wait_for_all(tg_err *err)
 {
     const double seconds = team_w.timeout > LEAST_SECONDS ? team_w.timeout : LEAST_SECONDS;

@@ -23,8 +23,8 @@ struct process {
     cpu_set_t processors;
 };
 
-/* What processes send the first one, and it them, while they live: BEAT.  At the end: LEAVING, by the first
- * one, and as the last word BYE.  LOST: who. */
+/* Heartbeat messages to and from rank 0: BEAT; at the end LEAVING (from rank 0), then BYE, the last one;
+ * LOST, with the rank that is lost. */
 enum word { BEAT, LEAVING, BYE, LOST };
 struct beat {
     int word, who;

@@ -76,15 +76,15 @@ static _Noreturn void lose(int who, const char *what)
 {
     char name[128];
 
-    if (who == 0) { /* process 1 says so, and ends the others; if it is lost, too, process 2 does */
+    if (who == 0) { /* process 1 says so, and ends the others; if it is also lost, process 2 does */
         const unsigned before = (unsigned)team_w.rank - 1;
 
         sleep(ENDING_SECONDS * (before < 5 ? before : 5));
     }
     team_name(name, sizeof name, (size_t)who);
     cli_mute(false);
-    cli_say("%s %s: all end; the same command goes on from the last save", name, what);
-    cli_mute(true); /* mpirun's signals, now, are no requests to save */
+    cli_say("%s %s: stopping all processes; rerun the command to resume from the last save", name, what);
+    cli_mute(true); /* ignore mpirun's signals from here: they do not ask for a save */
     if (team_w.rank == 0)
         send_lost(who);
     team_end_all();
@@ -100,7 +100,7 @@ _Noreturn void team_failed(int who, int error)
     if (class == MPI_ERR_TRUNCATE)
         lose(who, "does something else: do all have the same files?");
     if (team_w.rank != 0 && who != 0)
-        sleep(1); /* the first process loses it, too */
+        sleep(1); /* the first process also loses it */
     lose(who, "is not reached any more");
 }
 

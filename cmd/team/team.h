@@ -3,7 +3,7 @@
  *
  * Every process is given the same command line and does the same, except that the first one
  * speaks, reads standard input and writes.  lib/base/team.h says what they send each other;
- * mpi.c carries it, in a thread of its own.  A build without MPI has alone.c instead, and says so.
+ * mpi.c carries it, in a separate thread.  A build without MPI has alone.c instead, and says so.
  */
 #ifndef TG_CMD_TEAM_H
 #define TG_CMD_TEAM_H

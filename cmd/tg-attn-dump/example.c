@@ -77,7 +77,7 @@ static const worked_example examples[] = {
      "every number says where it lies: q.data[n] = n, k.data[n] = n/8, v.data[n] = n"},
     {{SHAPE(1, 4, 1, 25), .q = mask_q, .k = mask_kv, .v = mask_kv},
      "mask: one head, T = 4, C = 25",
-     "unmasked, scores behind the diagonal would be 0.9; channels 4 to 24 are 0"},
+     "without the mask, scores above the diagonal would be 0.9; channels 4 to 24 are 0"},
     {{SHAPE(2, 4, 8, 64)},
      "shapes: two texts, eight heads, T = 4, C = 512, D = 64",
      "q.data[n] = (37n mod 101 - 50)/64; k: 53, 103, 51; v: 29, 107, 53"},

@@ -27,8 +27,8 @@ void print_list(const size_t *numbers, size_t n);
 void print_shape(const tg_attn_shape *shape);
 
 /* Print the formula of an offset in letters, then `between`, then the formula with the sizes as
- * numbers: "(b*T + i)*T + j = (b*3 + i)*3 + j".  If `at` is not NULL, the second has numbers for the
- * indices, too; every index of the shape must then be b, h, i or j. */
+ * numbers: "(b*T + i)*T + j = (b*3 + i)*3 + j".  If `at` is not NULL, the second also has numbers for
+ * the indices; every index of the shape must then be b, h, i or j. */
 void print_formulas(const tg_attn_shape *shape, const char *between, const tg_attn_index *at);
 
 /* Likewise for the offset of the vector of q or k at position 'i' or 'j':

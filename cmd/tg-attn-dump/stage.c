@@ -14,7 +14,7 @@
 /* ---- the header */
 
 static const char *const about[TG_ATTN_EVERY] = {
-    [TG_ATTN_X] = "the input of attention, behind the first LayerNorm",
+    [TG_ATTN_X] = "the input of attention: the output of ln_1",
     [TG_ATTN_QKV] = "x w + bias: channels 0 to C-1 are q, then come k and v",
     [TG_ATTN_Q] = "the queries",
     [TG_ATTN_K] = "the keys",

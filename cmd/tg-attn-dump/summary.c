@@ -97,7 +97,7 @@ static void print_explanation(const struct summary *s, const tg_attn_filter *fil
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
     if (input_has_tokens(s->input))
-        printf("# induct   p at all j < i behind a token like i; of the queries with such a j\n");
+        printf("# induct   p at all j < i after a copy of token i; only of queries with such a j\n");
     printf("# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
     print_titles(s);
     print_uniform(s, filter);

@@ -37,7 +37,7 @@ trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t 
 /* " \"T\"", the token's text, and its id unless that is the byte; empty without tokens. */
 trace_text trace_token(const trace_page *p, size_t t);
 
-/* Print the heading of a section: its number and title and, on a line of its own, where the code
+/* Print the heading of a section: its number and title and, on a separate line, where the code
  * computes it. */
 void trace_heading(trace_page *p, const char *title, const char *where);
 

@@ -14,7 +14,7 @@ static void print_loss_of_model(trace_page *p)
 
     (void)label_quote(shown, sizeof shown, LABEL_COLUMNS, p->in->model.model.tokenizer, (int32_t)target);
     trace_heading(p, "the loss", "lib/gpt/gradient64.c: tg_gradient64_loss");
-    printf("loss = -log softmax(logits[T-1])[target], the prediction behind the last token\n");
+    printf("loss = -log softmax(logits[T-1])[target], the prediction of the next token\n");
     printf("T-1 = %zu%s, target = %zu %s\n", last, trace_token(p, last).s, target, shown);
     printf("logits[%zu,%zu] = %s, softmax = %s\n", last, target, trace_number(logit).s,
            trace_number(exp(-p->d->g.loss)).s);

@@ -84,8 +84,7 @@ static void print_terms(trace_page *p)
 
     trace_heading(p, "the product terms", "lib/nn/ref/attention_rows.c: sum += q[d] * k[j * ldk + d]");
     if (p->d->masked) {
-        printf("none: the loop over keys ends at j = i = %zu, and key %zu lies behind it\n", p->d->what.at.i,
-               p->d->what.at.j);
+        printf("none: the loop stops at j = i = %zu; key %zu is masked\n", p->d->what.at.i, p->d->what.at.j);
         return;
     }
     trace_print_sum(p->letter, p->D, &q, &k, p->D);

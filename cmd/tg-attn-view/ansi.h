@@ -36,7 +36,7 @@ typedef struct ansi_margin {
 /* Without ids, and without tokens where a line stands for more than two. */
 ansi_margin ansi_margin_for(const struct ansi *a, const ansi_layout *l);
 
-/* Add ids, or tokens where there are none yet, if the terminal has room for them beside the map. */
+/* Add ids, or tokens where there are none yet, if the terminal has room for them next to the map. */
 void ansi_widen_margin(ansi_margin *m, const struct ansi *a, const ansi_layout *l);
 
 /* Print the label of a line whose first query is `first`: "12 token  366", "12 token token" if it stands

@@ -1,6 +1,6 @@
 /*
  * sheet: the maps as a picture, one large map or all of them side by side: where each cell, label and part
- * of the legend is.  PNG and SVG draw the same sheet, each on a canvas of its own.
+ * of the legend is.  PNG and SVG draw the same sheet, each on a separate canvas.
  */
 #ifndef TG_CMD_VIEW_SHEET_H
 #define TG_CMD_VIEW_SHEET_H

@@ -1,4 +1,4 @@
-/* view: what a terminal can show, and its current colours. */
+/* view: the abilities of a terminal, and its current colours. */
 #include "cmd/tg-attn-view/term.h"
 
 #include <stdlib.h>

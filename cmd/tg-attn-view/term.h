@@ -1,5 +1,5 @@
 /*
- * view_term: what a terminal can show, and its current colours.
+ * view_term: the abilities of a terminal, and its current colours.
  */
 #ifndef TG_CMD_VIEW_TERM_H
 #define TG_CMD_VIEW_TERM_H

@@ -74,7 +74,7 @@ void view_input(const view *v, char *out, size_t size);
 /* "probability" or "score" */
 const char *view_quantity(const view *v);
 
-/* Whether the end of the scale stands for what is greater, too. */
+/* Whether the end of the scale also stands for greater values. */
 bool view_scale_cuts(const view *v);
 
 /* "square root", "logarithm", or NULL for a linear scale */

@@ -30,7 +30,7 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
         status = tg_err_in(err, copied.source_failed ? cli_input_name(o->source) : target_name(o));
     else if (!(status = cli_output_commit(&out, err)))
         cli_note("%s: %s token%s%s", target_name(o), cli_count(copied.count), cli_plural(copied.count),
-                 o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not tell the tokenizer");
+                 o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not name the tokenizer");
     cli_output_abort(&out);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * job: what tg-eval has been asked, and what it writes as the rows of a text arrive.
+ * job: the task of tg-eval, and its output as the rows of a text arrive.
  */
 #ifndef TG_CMD_EVAL_JOB_H
 #define TG_CMD_EVAL_JOB_H

@@ -81,7 +81,8 @@ static int parse(int argc, char **argv, struct options *o)
         .name = "tg-info",
         .usage = "[OPTION]... [FILE]...",
         .summary =
-            "Print what is in a file: its kind, the model's shape, the tokenizer, how training went, and "
+            "Print the contents of a file: its kind, the model's shape, the tokenizer, how training went, "
+            "and "
             "each "
             "array with its type, shape and offset.  It may be a file of this project, a log of tg-train, or "
             "another project's model; '-' is standard input.  Several trained models or logs are compared: "

@@ -154,7 +154,7 @@ static void print_cells(const struct plot *p, const struct cell *cell, size_t n)
         fputs("\033[0m", stdout);
 }
 
-/* The number beside a row: that of a tick in it. */
+/* The number next to a row: that of a tick in it. */
 static bool tick_text(char text[TG_AXIS_TEXT], const struct plot *p, size_t row)
 {
     for (size_t i = 0; i < p->y.n; i++) {

@@ -318,7 +318,7 @@ static void print_titles(const info_runs *runs)
     putchar('\n');
 }
 
-/* The curve's loss at this step, if it has one; *at goes on. */
+/* The curve's loss at this step, if it has one; *at advances. */
 static void print_at(const info_curve *c, size_t *at, double step)
 {
     char text[TG_DECIMAL_SIZE];

@@ -60,7 +60,7 @@ static int parse(int argc, char **argv, struct options *o)
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
         member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance in LayerNorm"),
         member(o, TG_CONFIG_LINEAR_BIAS, NULL, "the linear layers of a block have biases"),
-        member(o, TG_CONFIG_TIED, NULL, "the output head is the token embedding, not a matrix of its own"),
+        member(o, TG_CONFIG_TIED, NULL, "the output head is the token embedding, not a separate matrix"),
         member(o, TG_CONFIG_HEAD_BIAS, NULL, "the output head has a bias"),
         {0},
     };

@@ -137,7 +137,7 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_tokens_p
         seen = tg_generator_begin(g, p->ids, p->n);
         if (seen < p->n)
             cli_say("the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last "
-                    "%zu, so that there is room for what it writes; " CLI_LONGER_CONTEXT,
+                    "%zu, so that there is room for the new text; " CLI_LONGER_CONTEXT,
                     p->n, model->config.n_ctx, seen);
         return TG_OK;
     }

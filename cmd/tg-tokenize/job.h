@@ -97,7 +97,7 @@ void input_free(tokenize_job *job);
 /* Encode all FILEs, as one text or by documents, and give the ids to job->take. */
 TG_MUST_CHECK tg_status encode_files(tokenize_job *job, tg_err *err);
 
-/* The same for FILEs that may be token archives; each other FILE is a text of its own. */
+/* The same for FILEs that may be token archives; each other FILE is a separate text. */
 TG_MUST_CHECK tg_status list_files(tokenize_job *job, tg_err *err);
 
 /* ---- decode.c: archives and decimal ids */

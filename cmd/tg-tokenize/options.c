@@ -114,7 +114,7 @@ static int check_tokenizer(const tokenize_options *o)
     if (o->work == WORK_UNLIST && !o->tokenizer && !o->model)
         return cli_usage("--decode --ids needs the ids' tokenizer: give it with -t or -m");
     if (o->characters && (o->work == WORK_DECODE || o->work == WORK_UNLIST))
-        return cli_usage("-t char is made from a text, and --decode reads none: give -t FILE");
+        return cli_usage("--decode needs -t FILE: a \"char\" tokenizer is built from a text");
     return CLI_OK;
 }
 

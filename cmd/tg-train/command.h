@@ -1,5 +1,5 @@
 /*
- * train_command: the commands with which tg-train says a run goes on, quoted for the shell.
+ * train_command: the commands that resume a run, quoted for the shell.
  */
 #ifndef TG_CMD_TRAIN_COMMAND_H
 #define TG_CMD_TRAIN_COMMAND_H

@@ -131,7 +131,7 @@ static tg_status mend_end(int log, const char *path, size_t *last, tg_err *err)
 static void say_other_step(const char *path, size_t last, size_t step)
 {
     if (last != 0 && last != step)
-        cli_say("%s: its last step is %s, and this run goes on with step %s: %s", path, cli_count(last),
+        cli_say("%s: its last step is %s, and this run continues with step %s: %s", path, cli_count(last),
                 cli_count(step + 1), last > step ? "the log has these twice" : "the log lacks those between");
 }
 

@@ -39,7 +39,7 @@ static int name_best(train_options *o)
 static int check(train_options *o)
 {
     if (o->val && (o->given[TG_SET_VAL_FRACTION] || o->given[TG_SET_VAL_BLOCKS]))
-        return cli_usage("--val is a text of its own: no --%s of the other is kept for validation",
+        return cli_usage("--val names a separate text for validation: --%s does not apply",
                          o->name[o->given[TG_SET_VAL_FRACTION] ? TG_SET_VAL_FRACTION : TG_SET_VAL_BLOCKS]);
     return o->keep_best ? name_best(o) : CLI_OK;
 }
@@ -84,7 +84,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_VAL_BLOCKS, "N",
                 "blocks of the text of which each keeps the share, at its end, for validation"),
         setting(o, 0, TG_SET_PRECISION, NULL,
-                "type of activations between matrix products, which round the weights to it, too; sums "
+                "type of activations between matrix products, which also round the weights to it; sums "
                 "stay float32 (default: bf16 where the processor has instructions for it)"),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
@@ -93,9 +93,8 @@ static int parse(int argc, char **argv, train_options *o)
         CLI_SIZE_OPTION(0, "eval-tokens", &o->eval_tokens, "N", 0, 1e15, "tokens per validation; 0 for all"),
         CLI_SIZE_OPTION(0, "save-every", &o->save_every, "N", 0, TG_STEPS_MAX,
                         "steps between saves; 0 to save only at the end"),
-        CLI_FLAG_OPTION(
-            0, "keep-best", &o->keep_best,
-            "also keep the model with the least validation loss, as NAME.best.npz beside the model"),
+        CLI_FLAG_OPTION(0, "keep-best", &o->keep_best,
+                        "also keep the model with the least validation loss, as NAME.best.npz"),
         CLI_APPEND_OPTION(0, "log", &o->log, "FILE", "append a line per step to FILE, as TSV"),
         CLI_FLAG_OPTION(
             0, "no-lock", &o->no_lock,
@@ -131,13 +130,13 @@ struct job {
 };
 
 /* How to finish a run that was stopped and whose model is in a file. */
-static void say_how_to_go_on(const struct job *job)
+static void say_how_to_resume(const struct job *job)
 {
     const tg_run *run = &job->setup.run;
 
     if (job->setup.stream || run->step == run->settings.steps)
         return;
-    cli_note("to go on%s: %s",
+    cli_note("to resume%s: %s",
              train_text_is_stdin(job->o)
                  ? ", repeat the whole command, with what writes the tokens to standard input"
                  : "",
@@ -184,7 +183,7 @@ static void compare_losses(struct job *job)
         val <= 1.2 * train)
         return;
     cli_say(
-        "the validation loss, %.2f, is far above the training loss, %.2f: what is held out may be another "
+        "the validation loss, %.2f, is far above the training loss, %.2f: the held-out part may be another "
         "kind of text; --%s %d spreads it over the text, --val FILE takes another",
         val, train, job->o->name[TG_SET_VAL_BLOCKS], s->val_blocks > 1 ? (int)s->val_blocks * 4 : 20);
 }
@@ -218,7 +217,7 @@ static tg_status evaluate(struct job *job, bool *best, tg_err *err)
                    fabs(r->val_loss));
 }
 
-/* A step or an evaluation has come so far. */
+/* Progress callback: `share` of the current step or evaluation is done. */
 static bool watch(void *context, double share)
 {
     struct job *job = context;
@@ -308,7 +307,7 @@ static tg_status conclude(struct job *job, tg_err *err)
     if (job->o->keep_best && job->saving.best_step > 0)
         cli_note("the best model, in %s, is of step %s: validation loss %.4f", job->o->best,
                  cli_count(job->saving.best_step), job->saving.best_loss);
-    say_how_to_go_on(job);
+    say_how_to_resume(job);
     return TG_OK;
 }
 

@@ -40,10 +40,10 @@ void train_report_begin(train_report *r);
 TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
 
 /* Call this during a step or an evaluation, of which `share` is done.  Shows a progress line if one is due:
- * so a long first step, too, has an estimate of the time left. */
+ * so a long first step also has an estimate of the time left. */
 void train_report_part(train_report *r, double share);
 
-/* Print the progress as a line of its own, for SIGUSR1. */
+/* Print the progress as a separate line, for SIGUSR1. */
 void train_report_say(const train_report *r);
 
 /* Print the result: the losses of the last step and of the last validation. */

@@ -8,12 +8,12 @@
 
 /* ---- a file */
 
-/* Another program has replaced the target, which is left to it: keep the model beside it. */
-static tg_status save_beside(train_saving *s, cli_output *out, const char *suffix, tg_err *err)
+/* Another program has replaced the target, which is left to it: keep the model under another name. */
+static tg_status save_elsewhere(train_saving *s, cli_output *out, const char *suffix, tg_err *err)
 {
     char name[TG_ERR_MAX];
 
-    s->beside = true;
+    s->elsewhere = true;
     if (tg_save_beside(&out->save, suffix, err))
         return tg_err_in(err, out->name);
     snprintf(name, sizeof name, "%s", out->save.target);
@@ -36,7 +36,7 @@ static bool is_written(const train_saving *s, const tg_stamp *now)
     return now->exists && now->device == s->written.device && now->inode == s->written.inode;
 }
 
-/* Replace the target with what has been written.  last: if that is impossible, keep it beside the target. */
+/* Replace the target with what has been written.  last: if that is impossible, keep it under another name. */
 static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err)
 {
     train_setup *setup = s->setup;
@@ -51,11 +51,11 @@ static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err
         return status;
     snprintf(suffix, sizeof suffix, ".step-%zu", setup->run.step);
     if (is_replaced(s, &now))
-        return save_beside(s, out, suffix, err);
+        return save_elsewhere(s, out, suffix, err);
     if ((status = tg_stamp_take(&s->written, out->save.temp, err)))
         return status;
     out->save.spare = last ? suffix : NULL;
-    out->save.spared = &s->beside;
+    out->save.spared = &s->elsewhere;
     status = cli_output_commit(out, err);
     if (tg_stamp_take(&now, setup->target, &ignored)) /* it cannot be examined now */
         now = status ? setup->stamp : s->written;
@@ -109,7 +109,7 @@ static void add_what_is_kept(const train_saving *s, bool last, tg_err *err)
     char why[TG_ERR_MAX], kept[80] = "; no model is saved";
     const bool exists = s->kept != SIZE_MAX || access(target, F_OK) == 0;
 
-    if (s->setup->stream || s->beside || (last && s->in_place))
+    if (s->setup->stream || s->elsewhere || (last && s->in_place))
         return;
     if (s->kept != SIZE_MAX)
         snprintf(kept, sizeof kept, "; it keeps step %s", cli_count(s->kept));
@@ -118,7 +118,7 @@ static void add_what_is_kept(const train_saving *s, bool last, tg_err *err)
     snprintf(why, sizeof why, "%s", err->message);
     snprintf(err->message, sizeof err->message, "%.350s%s%s", why, kept,
              !last    ? ", and the next save tries again"
-             : exists ? ", and the same command goes on from there"
+             : exists ? "; rerun the command to resume from it"
                       : "");
 }
 
@@ -135,7 +135,7 @@ tg_status train_save_meanwhile(train_saving *s, tg_err *err)
 {
     const tg_status status = save(s, false, err);
 
-    if (!status || status == TG_EDATA || s->beside)
+    if (!status || status == TG_EDATA || s->elsewhere)
         return status;
     add_what_is_kept(s, false, err);
     cli_say("%s", err->message);
@@ -200,7 +200,7 @@ tg_status train_save_best(train_saving *s, tg_err *err)
     }
     forget_best(s);
     if (status && !last && status != TG_EDATA) {
-        cli_say("%s; the run goes on, and this step does not count as the best", err->message);
+        cli_say("%s; the run continues, and this step does not count as the best", err->message);
         return TG_OK;
     }
     return status;

@@ -1,5 +1,5 @@
 /*
- * train_saving: what a run leaves in files: its model and, with --keep-best, its best one beside it.
+ * train_saving: the files of a run: its model and, with --keep-best, its best one.
  *
  * All processes call these functions together, and the first one writes.
  */
@@ -21,9 +21,9 @@ typedef struct train_saving {
     size_t best_step;    /* of the model in the best one's file; 0: none ... */
     double best_loss;    /* ... and its validation loss */
     tg_stamp written;    /* the file of the last save, also of one that failed */
-    bool
-        beside; /* another program has the target's place, or it cannot be replaced: the model is beside it */
-    bool in_place; /* the last save failed when its file was already in its place */
+    bool elsewhere; /* another program has the target's place, or it cannot be replaced: the model is saved
+                       under another name */
+    bool in_place;  /* the last save failed when its file was already in its place */
 } train_saving;
 
 /* Begin with what the setup has found.  If the file of the best model is lost, it is written.  TG_EIO. */

@@ -248,7 +248,7 @@ static void say_val(const train_setup *s, tg_text_change change, size_t before)
             "the run validates on %s from now on, and trains on all of its text; a part was held out before",
             cli_input_name(s->options->val));
     else
-        cli_say("the run validated on a text of its own, of %s tokens; without --val, a part of its text is "
+        cli_say("the run validated on a separate text of %s tokens; without --val, a part of its text is "
                 "held out from now on",
                 cli_count(before));
 }

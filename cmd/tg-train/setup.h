@@ -21,7 +21,7 @@
 
 typedef struct train_options {
     const char *model, *output, *log;
-    const char *val; /* a token archive of its own to validate on; NULL: a part of the text */
+    const char *val; /* a separate token archive to validate on; NULL: a part of the text */
     bool keep_best, no_lock;
     char best[4096];                       /* with keep_best: the file of the best model */
     tg_settings asked;                     /* valid only where `given` */

@@ -6,7 +6,7 @@
  *     cc -o heads heads.c $(pkg-config --cflags --libs tg)
  *     ./heads model.npz 0 2 'To be'         layer 0, head 2
  *
- * A C++ compiler takes it, too.
+ * It is also C++.
  */
 #include <stdbool.h>
 #include <stdio.h>

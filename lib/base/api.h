@@ -1,5 +1,5 @@
 /*
- * api: what a public header puts around its declarations, after its includes.
+ * api: the marks around a public header's declarations, after its includes.
  *
  *     TG_API_BEGIN
  *     ...

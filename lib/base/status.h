@@ -1,5 +1,5 @@
 /*
- * status: what a fallible function returns, and why it failed.
+ * status: the result of a fallible function, and the reason of a failure.
  *
  * Every function of the library that can fail returns a tg_status and, unless that is
  * TG_OK, fills the caller's tg_err.  The callee says why; the caller that knows the

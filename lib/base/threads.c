@@ -70,7 +70,7 @@ static void wake(struct bed *bed)
 
 /* ---- the loop that runs */
 
-/* A thread's stretch: parts next .. end-1 are not yet taken.  In a cache line of its own. */
+/* A thread's stretch: parts next .. end-1 are not yet taken.  In a separate cache line. */
 struct stretch {
     _Alignas(64) atomic_size_t next;
     size_t end;
@@ -212,8 +212,8 @@ static void forget_threads(void)
     inside = false;
 }
 
-/* Signals that a thread causes itself.  A worker blocks those that its creator blocks: with the others
- * blocked, too, no handler would get its SIGBUS, and its write to a pipe without a reader would fail instead
+/* Signals that a thread causes itself.  A worker blocks those that its creator blocks: if it also blocked the
+ * others, no handler would get its SIGBUS, and its write to a pipe without a reader would fail instead
  * of ending the program. */
 static const int own_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGPIPE, SIGXFSZ};
 

@@ -6,7 +6,7 @@
  * calls body(context, begin, end) once for each part of 0 .. n-1: grain indices, fewer in the last
  * part.  The caller takes parts as the other threads do.  Each thread begins with a stretch of
  * neighbouring parts, the same in every loop of that length, so that its cache holds their data;
- * then it takes over parts from threads that are behind.  A loop waits only for parts that have
+ * then it takes over parts from slower threads.  A loop waits only for parts that have
  * begun: on a busy machine, where the other threads get no processor, the caller does all the work.
  *
  * A loop of one part is a call.  For more, at least ten microseconds of work are worth sharing.
@@ -14,7 +14,7 @@
  *
  * Threads are created when a loop first needs them, and kept.  If the system refuses, there are
  * fewer.  They block all signals except those that a thread causes itself, such as SIGBUS and SIGPIPE, and of
- * these they block what their creator blocks.  A loop inside a loop, or beside another thread's loop, runs in
+ * these they block what their creator blocks.  A loop inside a loop, or during another thread's loop, runs in
  * its caller's thread alone.  After fork() the child creates its own.
  */
 #ifndef TG_BASE_THREADS_H

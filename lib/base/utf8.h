@@ -59,7 +59,7 @@ size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code);
 /* The same as tg_utf8_decode(), but 0 for control characters too (C0, DEL, C1). */
 size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n);
 
-/* The bytes of text [n] up to a character that begins before its end and may go on after it. */
+/* The bytes of text [n] up to a character that begins before its end and may continue after it. */
 size_t tg_utf8_whole(const void *text, size_t n);
 
 TG_API_END

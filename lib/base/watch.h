@@ -17,7 +17,7 @@ typedef struct tg_watch {
     void *context;
 } tg_watch;
 
-/* watch may be NULL: nobody watches, and the computation goes on. */
+/* watch may be NULL: nobody watches, and the computation continues. */
 static inline bool tg_watch_tell(const tg_watch *watch, double share)
 {
     return !watch || watch->tell(watch->context, share);

@@ -3,7 +3,7 @@
  *
  * Most pieces have been seen recently, so pieces are looked up in a cache, in batches: first all keys
  * are computed and their sets prefetched, then the ids are copied.  A piece that the cache lacks is
- * divided at its borders, and its parts are looked up, too.  Parts that the cache lacks are merged.
+ * divided at its borders, and its parts are also looked up.  Parts that the cache lacks are merged.
  */
 #ifndef TG_BPE_BPE_PIECES_H
 #define TG_BPE_BPE_PIECES_H

@@ -1,5 +1,5 @@
 /*
- * pairs: which pairs of tokens have a merge, and what they become.
+ * pairs: which pairs of tokens have a merge, and the merged token.
  *
  * A cuckoo table: each merge is in one of two slots, which depend on its halves.  A search reads both
  * without a branch, because no processor could predict which pairs of a text have a merge.

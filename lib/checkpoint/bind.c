@@ -149,14 +149,14 @@ static tg_status find_heads(struct binding *b, tg_err *err)
         return tg_config_check_heads(c->n_head, c->n_embd, TG_EDATA, err);
     }
     if (asked == 0)
-        return tg_fail(err, TG_EUSAGE, "the file does not tell the number of heads: give it with --heads");
+        return tg_fail(err, TG_EUSAGE, "the file does not give the number of heads: use --heads");
     if ((status = tg_config_check_heads(asked, c->n_embd, TG_EUSAGE, err)))
         return status;
     c->n_head = asked;
     return TG_OK;
 }
 
-/* What shapes cannot tell.  The assumptions are GPT-2's own. */
+/* What shapes cannot show: GPT-2's values are assumed. */
 static tg_status assume(struct binding *b, tg_err *err)
 {
     tg_config *c = &b->f->config;
@@ -173,10 +173,9 @@ static tg_status assume(struct binding *b, tg_err *err)
     c->layer_norm_epsilon = 1e-5;
     c->activation = exact ? TG_GELU_ERF : TG_GELU_TANH;
     if (asked)
-        return tg_notes_add(&b->f->notes, err, "the file does not tell LayerNorm's epsilon: 1e-5 is assumed");
-    return tg_notes_add(
-        &b->f->notes, err,
-        "the file does not tell the activation and LayerNorm's epsilon: gelu_new and 1e-5 are assumed");
+        return tg_notes_add(&b->f->notes, err, "no LayerNorm epsilon in the file: assuming 1e-5");
+    return tg_notes_add(&b->f->notes, err,
+                        "no activation or LayerNorm epsilon in the file: assuming gelu_new and 1e-5");
 }
 
 /* A member of the config that says whether some tensors exist. */
@@ -249,11 +248,10 @@ static tg_status find_tie(struct binding *b, tg_err *err)
         return status;
     c->tied = same;
     if (!same && is_told)
-        return tg_notes_add(
-            &b->f->notes, err,
-            "%s differs from %s, which the config ties it to: it is kept, as by transformers from "
-            "version 5 on",
-            head->array.name, wte->array.name);
+        return tg_notes_add(&b->f->notes, err,
+                            "%s differs from %s although the config ties them: kept as a separate matrix (as "
+                            "transformers 5 does)",
+                            head->array.name, wte->array.name);
     return TG_OK;
 }
 
@@ -305,7 +303,7 @@ static tg_status bind_parts(const struct binding *b, tg_values *v, const struct 
         tg_status status;
 
         if (!s)
-            return tg_fail(err, TG_EDATA, "%s: its q, k and v are not all there", p->name);
+            return tg_fail(err, TG_EDATA, "%s: one of q, k, v is missing", p->name);
         if (found->transposed[first + i] != found->transposed[first])
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed", p->name);
         if ((status = check_shape(b, s, p, parts, v->transposed, err)))

@@ -263,8 +263,8 @@ static const tg_gguf_pre *find_pre(tg_gguf_text *name, tg_gguf *g, tg_notes *not
         *name = tg_gguf_get_text(g, pre_key);
     if (g->status || !tg_gguf_is(*name, fallback))
         return tg_gguf_pre_named(*name);
-    g->status = tg_notes_add(notes, g->err, "the file does not tell how texts are split (%s): as GPT-2 does",
-                             pre_key);
+    g->status = tg_notes_add(notes, g->err,
+                             "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
     return tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
 }
 

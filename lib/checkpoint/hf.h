@@ -26,7 +26,8 @@ extern const char *const tg_hf_tokenizers[];
 
 /*
  * Use the config.json in the directory of path (or in path, if that is a directory), if it exists, and the
- * tokenizer beside it; *config says whether it does.  A tokenizer alone may be anybody's.
+ * tokenizer in the same directory; *config: whether it exists.  Without a config.json, a tokenizer file is
+ * not trusted to belong to the model.
  */
 TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
                                           const tg_model_ask *ask, tg_err *err);

@@ -46,7 +46,7 @@ static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_not
         return status;
     if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
         return TG_OK;
-    return tg_notes_add(notes, err, "the tokenizer is left out: an llm.c model has it in a file of its own");
+    return tg_notes_add(notes, err, "the tokenizer is left out: an llm.c model has it in a separate file");
 }
 
 /* ---- tensors */

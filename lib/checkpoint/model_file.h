@@ -30,7 +30,7 @@ TG_API_BEGIN
 struct tg_model_format;
 struct tg_model_writer;
 
-/* Lines about what a reader or writer has bridged, assumed or left out. */
+/* Notes of a reader or writer, a line each: gaps filled, defaults assumed, tensors dropped. */
 typedef struct tg_notes {
     char **line; /* [n]; owned */
     size_t n;
@@ -75,7 +75,7 @@ typedef struct tg_model_file {
     tg_model own; /* of our own archive; values point to its weights */
 } tg_model_file;
 
-/* What the user says about the files. */
+/* The user's options for the files. */
 typedef struct tg_model_ask {
     size_t heads;           /* for files that do not tell them; 0: not given */
     const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */
@@ -96,7 +96,7 @@ void tg_model_file_close(tg_model_file *f); /* a zeroed one is fine */
 
 /*
  * The same of a source, at its beginning, which f takes over, also after a failure.  It may be a pipe: all of
- * it is then in memory.  Files beside it are not looked for.  Messages call it by `name`.
+ * it is then in memory.  Other files are not looked for.  Messages call it by `name`.
  */
 TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
                                                   const tg_model_ask *ask, tg_err *err);

@@ -26,7 +26,7 @@ typedef struct tg_model_format {
      * tell (sizes, tied, and either both or none of activation and layer_norm_epsilon) and their bits in
      * config_known, set the tokenizer if there is one, fill the lists of tensors, and
      * call tg_model_file_bind().  The caller closes f after a failure, and adds path to the message.  path is
-     * NULL for a stream, which has no files beside it.
+     * NULL for a stream, which is one file.
      */
     tg_status (*open)(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err);
 } tg_model_format;

@@ -6,7 +6,7 @@
  *
  *     if (tg_model_open(&m, "model.npz", &err))
  *         fprintf(stderr, "%s\n", err.message);
- *     ...                                          docs/examples/heads.c goes on
+ *     ...                                          docs/examples/heads.c continues
  *     tg_model_free(&m);
  */
 #ifndef TG_CHECKPOINT_MODEL_OPEN_H
@@ -20,7 +20,7 @@ TG_API_BEGIN
 
 /*
  * Open the model at path: an archive of tg's, trained or not; a directory or a file of Hugging Face's; GGUF,
- * PyTorch's or llm.c's.  What it is, is told by its first bytes, and in a directory by the names.
+ * PyTorch's or llm.c's.  Its kind is recognized by its first bytes, or by the names in a directory.
  *
  *   m->config          layers n_layer, heads n_head, channels n_embd, context n_ctx, vocab_size
  *   m->tokenizer       its own; of kind "ids" if the files have none: tg_tokenizer_has_text()
@@ -31,7 +31,7 @@ TG_API_BEGIN
  * converted in memory, with all threads.
  *
  * The message of an error begins with the path.  TG_EDATA: no model, a damaged one, a value that is not
- * finite, or a model that this library cannot compute.  TG_EUSAGE: another project's file does not tell the
+ * finite, or a model that this library cannot compute.  TG_EUSAGE: another project's file does not give the
  * number of heads.  TG_EIO: it cannot be opened or read.  TG_ENOMEM.  After a failure *m needs no free.
  */
 TG_MUST_CHECK tg_status tg_model_open(tg_model *m, const char *path, tg_err *err);

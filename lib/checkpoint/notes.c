@@ -1,4 +1,4 @@
-/* Lines about what has been bridged, assumed or left out: see model_file.h. */
+/* Notes of a conversion: see model_file.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -83,7 +83,7 @@ static tg_status take_args(struct reading *r, tg_err *err)
     return status;
 }
 
-/* ---- a config.json beside the file: Hugging Face's, or minGPT's */
+/* ---- a config.json in the same directory: Hugging Face's, or minGPT's */
 
 /* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
 static void take_mingpt(struct reading *r, tg_json *j)
@@ -138,7 +138,7 @@ static tg_status take_json(struct reading *r, const char *path, const tg_loaded 
 /* Without a config, the shapes tell how the matrices are stored. */
 static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
 {
-    char *beside;
+    char *json;
     tg_loaded *text;
     bool exists;
     tg_status status;
@@ -146,12 +146,12 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
     r->names = &tg_names_by_shape;
     if (!path) /* a stream */
         return TG_OK;
-    if (!(beside = tg_path_beside(path, "config.json")))
+    if (!(json = tg_path_beside(path, "config.json")))
         return tg_fail_memory(err, strlen(path), "a path");
-    status = tg_path_examine_found(beside, &exists, err);
-    if (!status && exists && !(status = tg_model_file_load(r->f, beside, &text, err)))
+    status = tg_path_examine_found(json, &exists, err);
+    if (!status && exists && !(status = tg_model_file_load(r->f, json, &text, err)))
         status = take_json(r, path, text, err);
-    free(beside);
+    free(json);
     return status;
 }
 

@@ -18,14 +18,14 @@ typedef struct tg_full {
     size_t largest; /* values of an entry */
     const tg_model_file *f;
     tg_float_buffer buffer;
-    uint64_t done; /* bytes that have been got */
+    uint64_t done; /* bytes read */
 } tg_full;
 
 TG_MUST_CHECK tg_status tg_full_open(tg_full *full, const tg_model_file *f, tg_err *err);
 void tg_full_close(tg_full *full); /* a zeroed one is fine */
 
-/* The values of full->table's entry i, as tg_model_file_get() gives them; those of the model's entry before
- * it are released. */
+/* The values of full->table's entry i, as tg_model_file_get() gives them.  Releases the values of the model's
+ * previous entry. */
 TG_MUST_CHECK tg_status tg_full_get(const float **values, tg_full *full, size_t i, bool transposed,
                                     tg_err *err);
 

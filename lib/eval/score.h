@@ -1,5 +1,5 @@
 /*
- * score: what a row of logits says about the token that follows.
+ * score: the prediction of the next token by a row of logits.
  *
  *   log_prob = logits[target] - log sum_v exp(logits[v])
  *   entropy  = -sum_v p[v] log p[v],  p = softmax(logits)

@@ -1,5 +1,5 @@
 /*
- * head_stats: what an attention head does, in a few numbers.
+ * head_stats: an attention head's behaviour, in a few numbers.
  *
  * Each number is a mean over rows.  A row is the probabilities p [i+1] of a query i >= 1 over the
  * keys j <= i; query 0 sees only itself, in every head, and is left out.

@@ -318,7 +318,7 @@ tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_wa
                 info->value[i].type = TG_INFO_OTHER;
             }
         if (!status && ask.heads > 0)
-            status = tg_notes_add(&info->notes, err, "the file does not tell the number of heads");
+            status = tg_notes_add(&info->notes, err, "the file does not give the number of heads");
         tg_model_file_close(&f);
         return status;
     }

@@ -11,7 +11,7 @@
 #include "lib/base/size.h"
 #include "lib/info/parts.h"
 
-/* Whether the file begins like an archive of arrays; PyTorch's are zip files, too. */
+/* Whether the file begins like an archive of arrays; PyTorch's are also zip files. */
 static tg_status begins_archive(tg_source *source, bool *archive, tg_err *err)
 {
     tg_format_member member;

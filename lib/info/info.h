@@ -1,5 +1,5 @@
 /*
- * info: what is in a file, or in a directory: of this project or of others.
+ * info: the contents of a file or directory, of this project or of others.
  *
  *     tg_info_open(&info, path, &want, &err)
  *     info.kind, info.value[], info.tensor[], ...
@@ -85,7 +85,7 @@ typedef struct tg_info_want {
 } tg_info_want;
 
 /*
- * Read what is in the file or directory at path; "-" is standard input.
+ * Read the contents of the file or directory at path; "-" is standard input.
  * TG_EDATA: damaged, or nothing that this library reads.  If want->check is set, also: ids outside a
  * vocabulary, numbers that are not finite, and whatever the reader of this kind refuses.
  * TG_EUSAGE: want->check for a pipe.  TG_EIO, TG_ENOMEM.  Messages have the path.  After a failure *info

@@ -1,5 +1,5 @@
 /*
- * linear_products: the three matrix products of a linear layer, but for its activations, which
+ * linear_products: the three matrix products of a linear layer, except its activations, which
  * lib/nn/linear.c has in float32 and lib/nn/linear16.c in bf16.
  */
 #ifndef TG_NN_LINEAR_PRODUCTS_H

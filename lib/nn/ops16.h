@@ -26,7 +26,7 @@
 
 TG_API_BEGIN
 
-/* ---- lib/nn/layernorm.h; tg_layernorm_backward() is the gradient of these, too */
+/* ---- lib/nn/layernorm.h; tg_layernorm_backward() is also the gradient of these */
 
 void tg_layernorm16_forward(tg_bf16 *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,
                             size_t N);

@@ -45,7 +45,7 @@ void tg_layernorm64_recompute(double *out, tg_row_stats64 stats, const double *i
     tg_layernorm64_forward(out, stats, inp, norm, N);
 }
 
-/* out = norm * w + b, norm = (inp - mean) * rstd, where mean and rstd depend on inp, too */
+/* out = norm * w + b, norm = (inp - mean) * rstd, where mean and rstd also depend on inp */
 void tg_layernorm64_backward(double *dinp, const double *dout, const double *inp, tg_row_stats64 stats,
                              const tg_layernorm *norm, size_t N)
 {

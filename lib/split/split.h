@@ -5,7 +5,7 @@
  * Each rule is defined by a regular expression, and implemented as a linear pass that marks where
  * pieces begin.  Text may arrive in parts, cut anywhere, and pieces may have any length.
  *
- * A byte that is not part of a valid UTF-8 character counts as a character of its own that is
+ * A byte that is not part of a valid UTF-8 character counts as a separate character that is
  * neither a letter, nor a number, nor white space.
  */
 #ifndef TG_SPLIT_SPLIT_H

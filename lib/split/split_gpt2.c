@@ -6,7 +6,7 @@
  * A run of letters, of numbers or of others is a piece, and takes a ' ' before it; the rest of a
  * run of white space is a piece.  So a run begins a piece, unless it follows a ' '.  A run of white
  * space begins a piece, and so does its last character if anything follows: either it is a ' ' and
- * the next piece takes it, or it is a piece of its own.
+ * the next piece takes it, or it is a separate piece.
  *
  * A contraction is matched only where a piece begins with the apostrophe: at the beginning of a run
  * of others, and not after a ' '.  Letters after a contraction begin a piece, so its own letters do

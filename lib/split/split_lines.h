@@ -9,7 +9,7 @@
  *
  * The rest of a run of white space is split after its last line end.  After that, its last character
  * begins a piece if anything follows: letters take it, others take it if it is a ' ', and otherwise
- * it is a piece of its own.
+ * it is a separate piece.
  */
 #ifndef TG_SPLIT_SPLIT_LINES_H
 #define TG_SPLIT_SPLIT_LINES_H

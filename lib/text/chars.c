@@ -155,7 +155,7 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     tg_status status;
 
     if (!v->code && *vocab_size == 0)
-        return tg_fail(err, TG_EUSAGE, "tokenizer \"char\" is made from a text, and no text is given");
+        return tg_fail(err, TG_EUSAGE, "tokenizer \"char\" is built from a text, and no text is given");
     if (!v->code)
         return tg_fail(err, TG_EDATA, "tokenizer/chars is missing");
     if (*vocab_size > 0 && *vocab_size != v->V)

@@ -2,7 +2,7 @@
  * chars: the kind "char": a token is one character of Unicode.
  *
  * The distinct characters of a text get ids in code point order.  A byte that is not part of a valid
- * UTF-8 character is a token of its own; the ids of such bytes follow those of the characters.  So any
+ * UTF-8 character is a separate token; the ids of such bytes follow those of the characters.  So any
  * text can be encoded with its own vocabulary, and decodes to the same bytes.
  *
  * Archive: tokenizer/kind = "char", tokenizer/vocab_size, and

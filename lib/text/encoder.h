@@ -39,7 +39,7 @@ TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *to
 /*
  * Call before any text.  From now on the text of a special token becomes its id wherever it occurs;
  * if several begin at one place, the longest is taken.  The text between special tokens is encoded as
- * if each part were a text of its own.  TG_EDATA: a special token is too long to search for.
+ * if each part were a separate text.  TG_EDATA: a special token is too long to search for.
  * TG_ENOMEM.  After a failure the encoder is unchanged.
  */
 TG_MUST_CHECK tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err);

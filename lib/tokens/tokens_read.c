@@ -170,7 +170,7 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
     return TG_OK;
 }
 
-/* The text goes on in the next archive: the value is 1. */
+/* The text continues in the next archive: the value is 1. */
 static tg_status take_goes_on(tg_tokens_reader *r, const tg_array *a, tg_err *err)
 {
     size_t value;
@@ -214,7 +214,7 @@ tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_er
         if ((status = tg_archive_next(r->archive, &a, &event, err)))
             return status;
         if (event == TG_ARCHIVE_EOF && r->goes_on)
-            return tg_fail(err, TG_EDATA, "truncated: the text goes on in another archive, which is missing");
+            return tg_fail(err, TG_EDATA, "truncated: the next archive of this stream is missing");
         if (event == TG_ARCHIVE_EOF)
             return TG_OK;
         if (event == TG_ARCHIVE_END) {

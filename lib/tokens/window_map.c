@@ -45,7 +45,7 @@ static tg_status use_round(const tg_tokens_window_map *map, const tg_tokens_wind
 
     for (size_t member = 0; member < map->team->size; member++)
         if ((status = head_of(map, member)->status))
-            return tg_fail(err, status, "process %zu cannot do its part", member);
+            return tg_fail(err, status, "process %zu failed", member);
     for (size_t member = 0; !status && member < n; member++)
         status = work->use(work->context, head_of(map, member) + 1, err);
     return status;

@@ -2,7 +2,7 @@
  * batches: windows of the token stream, as a pure function of (seed, step).
  *
  * What is held out for validation is the end of the text, or the end of each of several blocks
- * of equal length; or a text of its own.  A window is T + 1 tokens: the first T are the inputs,
+ * of equal length; or a separate text.  A window is T + 1 tokens: the first T are the inputs,
  * the last T the targets.  An epoch uses every window of the training part once, in random order.
  * Each window's inputs begin where the last one's end; where a block's first one begins is random
  * in each epoch.  No window reaches from what is trained on into what is held out, nor from block
@@ -24,11 +24,11 @@ TG_API_BEGIN
 typedef struct tg_held_out {
     double fraction;       /* of the text; 0: nothing */
     size_t blocks;         /* over which it is spread, >= 1; 1: the end of the text */
-    const tg_tokens *text; /* instead: a text of its own; NULL: none.  All of the first is trained on then */
+    const tg_tokens *text; /* instead: a separate text; NULL: none.  All of the first is trained on then */
 } tg_held_out;
 
 typedef struct tg_batches {
-    const tg_tokens *tokens, *val; /* the same, unless a text of its own is held out */
+    const tg_tokens *tokens, *val; /* the same, unless a separate text is held out */
     uint64_t seed;
     size_t T;
     size_t blocks, block; /* how many, and their tokens; the last one also has what is left over */

@@ -107,8 +107,7 @@ tg_status tg_history_check(const tg_history *h, size_t step, tg_err *err)
                        h->n_losses);
     if (!can_be(h, step))
         return tg_fail(err, TG_EDATA,
-                       STEPS " is not a row of equal steps, a power of two apart, up to train/step, %zu",
-                       step);
+                       STEPS " must be equally spaced by a power of two and end at train/step, %zu", step);
     for (size_t i = 0; i < h->n_losses; i++)
         if (!isfinite(h->loss[i]))
             return tg_fail(err, TG_EDATA, LOSSES "[%zu] is %g: it must be finite", i, fabs(h->loss[i]));

@@ -34,7 +34,7 @@ typedef struct tg_run {
     size_t step;        /* steps done; 0: untrained */
     size_t text_tokens; /* of the text: length ... */
     size_t text_crc;    /* ... and the CRC-32 of its ids */
-    size_t val_tokens;  /* the same of a text of its own for validation; 0: there is none */
+    size_t val_tokens;  /* the same of a separate text for validation; 0: there is none */
     size_t val_crc;
     size_t best_step;    /* the step with the least validation loss, if that is kept (0: none yet) ... */
     double best_loss;    /* ... and the loss */
@@ -75,14 +75,18 @@ typedef enum tg_text_change {
 } tg_text_change;
 
 typedef struct tg_text_changes {
-    tg_text_change text,
-        val; /* of a text of its own for validation: also if there was none, or is none now */
+    tg_text_change text, val; /* of a separate text for validation: also if there was none, or is none now */
 } tg_text_changes;
 
 /*
  * Train on this text from now on: cut it into windows (*b, which keeps a reference to
+<<<<<<< HEAD:lib/train/run.h
  * tokens), and record its length and CRC-32 in the run, and the first tokens that are
  * held out as the model's probe.  val: a text of its own for validation, or NULL; the same is
+=======
+ * tokens), and record its length and CRC-32 in the checkpoint, and the first tokens that are
+ * held out as the model's probe.  val: a separate text for validation, or NULL; the same is
+>>>>>>> h-words:lib/train/checkpoint.h
  * recorded of it.  The settings must be final.  TG_EDATA: a text is shorter than a window, or
  * its tokenizer is not the model's.
  */

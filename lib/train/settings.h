@@ -66,9 +66,8 @@ extern const tg_fields tg_settings_fields;
 /* The rows of those that are saved. */
 tg_fields tg_settings_saved(const tg_settings *s);
 
-/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  min_lr
- * follows a given lr if it was a tenth of lr before, as by default, and is not given, too;
- * otherwise it was chosen, and is kept. */
+/* Replace the settings marked in `given` (by tg_setting_id) with those asked for.  If lr
+ * is given and min_lr is not, min_lr becomes lr / 10, provided it was lr / 10 before (the default). */
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS]);
 
 /* The maximum of the settings that count steps. */

@@ -220,7 +220,7 @@ static bool gather_results(tg_trainer *t, bool abandoned, double *loss)
     return abandoned;
 }
 
-/* Add up the gradients of all members' passes, at their owners.  An abandoned part is sent, too, because the
+/* Add up the gradients of all members' passes, at their owners.  An abandoned part is also sent, because the
  * others wait for it; nobody uses it. */
 static bool sum_of_team(tg_trainer *t)
 {

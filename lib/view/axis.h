@@ -1,5 +1,5 @@
 /*
- * axis: a side of a plot: where numbers lie along it, and which numbers are written beside it.
+ * axis: a side of a plot: where numbers lie along it, and which of them are written.
  *
  * Any numbers are safe: also ones that are not finite, or whose difference is not.
  */
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TG_AXIS_TICKS 16 /* numbers beside an axis, at most */
+#define TG_AXIS_TICKS 16 /* numbers on an axis, at most */
 #define TG_AXIS_TEXT 32  /* bytes of one, with NUL */
 
 typedef struct tg_axis {
@@ -20,7 +20,7 @@ typedef struct tg_axis {
     size_t n; /* of ticks */
 } tg_axis;
 
-/* Make an axis for numbers from low to high, with at most `ticks` numbers beside it, 2 to TG_AXIS_TICKS.  It
+/* Make an axis for numbers from low to high, with at most `ticks` numbers on it, 2 to TG_AXIS_TICKS.  It
  * is logarithmic if low is greater than 0 and `high` at least `factor` times as much. */
 void tg_axis_make(tg_axis *axis, double low, double high, double factor, size_t ticks);
 

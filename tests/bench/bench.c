@@ -645,7 +645,7 @@ static struct figure learning(const struct row *row)
     return compare(bpe_learn, bpe_open((enum bpe_text)row->a), 0.3, copy_memory, big_buffer());
 }
 
-/* Scores of a layer as TSV: how much computing them, and keeping the order, costs beside
+/* Scores of a layer as TSV: how much computing them, and keeping the order, costs besides
  * the text itself. */
 static struct figure dump(const struct row *row)
 {

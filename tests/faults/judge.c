@@ -86,7 +86,7 @@ static char *line_shape(const char *line, size_t n)
     return shape;
 }
 
-/* Whether the run without a fault says this, too, but for its numbers. */
+/* Whether the run without a fault also says this, except its numbers. */
 static bool usual_line(const sweep *s, const char *line, size_t n)
 {
     char *shape = line_shape(line, n);
@@ -125,7 +125,7 @@ static bool names_fault(const sweep *s, const char *line, size_t n)
 static bool is_tried_again(const sweep *s, const char *line, size_t n)
 {
     static const char *const ends[] = {", and the next save tries again",
-                                       "; the run goes on, and this step does not count as the best"};
+                                       "; the run continues, and this step does not count as the best"};
 
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         const size_t m = strlen(ends[i]);
@@ -199,7 +199,7 @@ static bool rename_failed(const sweep *s)
     return false;
 }
 
-/* A model that could not be put in its place is kept beside it, as NAME.step-N. */
+/* A model that could not be put in its place is kept as NAME.step-N. */
 static void remove_spares(const sweep *s)
 {
     snapshot now;

@@ -31,7 +31,7 @@ typedef struct sweep {
     uint32_t threads;  /* that an undisturbed run must create, at least */
     int expected;      /* status of an undisturbed run */
     uint64_t seed;
-    bool beside[PLAN_CALLS_MAX];  /* by their numbers: what -b names */
+    bool near[PLAN_CALLS_MAX];    /* by their numbers: what -b names */
     bool is_beside[PLAN_LOG_MAX]; /* the nth call of the run is one, or follows one */
     trial trial;
     const char *after_each; /* a shell command; NULL: none */

@@ -34,7 +34,7 @@ typedef struct plan {
     /* what to do: written by the driver */
     plan_kind kind;
     uint64_t nth;               /* of the calls that count, from 1 */
-    uint64_t period;            /* 0: once; otherwise every period-th call after it, too */
+    uint64_t period;            /* 0: once; otherwise also every period-th call after it */
     int32_t error;              /* errno of the calls that fail; the number of the signal */
     bool calls[PLAN_CALLS_MAX]; /* the system calls that count, except writes to standard error */
     bool maps_files;            /* mappings of files are not allocations */

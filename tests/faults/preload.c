@@ -2,7 +2,7 @@
  * preload: makes the nth allocation or the nth system call of a program fail, as a plan (plan.h) says, or
  * holds the program after that call, until the driver has sent it a signal.
  *
- * Allocations are counted by functions of libc that this library replaces; libc's own go through them, too.
+ * Allocations are counted by functions of libc that this library replaces; libc's own also go through them.
  * System calls are counted by a seccomp filter, which turns those of the plan into SIGSYS: so none escapes,
  * neither stdio's nor realpath()'s.  The handler makes the call itself, from the one address that the filter
  * lets pass, or leaves it out.
@@ -217,7 +217,7 @@ EXPORT void free(void *p)
     __libc_free(p);
 }
 
-/* Of files, too: the tools then read them. */
+/* Also of files: the tools then read them. */
 static void *map(void *at, size_t n, int protection, int flags, int fd, long from)
 {
     if ((fd < 0 || !the_plan || !the_plan->maps_files) && no_memory())

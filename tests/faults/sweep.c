@@ -25,7 +25,7 @@
  *     -m MAX           at most so many cases, evenly spread (default: all)
  *     -i FILE, -I FILE standard input is this file; a pipe with its content
  *     -o               each run must succeed
- *     -r               the command saves several times: after an error, it goes on from what there is
+ *     -r               the command saves several times: after an error, it continues from what there is
  *     -s SEED          of the random moments
  *     -t N             the undisturbed run must create N threads
  *     -x STATUS        how an undisturbed run ends (default: 0)
@@ -227,7 +227,7 @@ static void note_beside(sweep *s)
         if (!counts(&p->log[i]))
             continue;
         n++;
-        if (s->beside[p->log[i].number])
+        if (s->near[p->log[i].number])
             s->is_beside[n] = s->is_beside[n + 1] = true;
     }
 }
@@ -278,7 +278,7 @@ static void parse(sweep *s, int argc, char **argv)
             s->after_each = optarg;
             break;
         case 'b':
-            calls_choose(s->beside, optarg);
+            calls_choose(s->near, optarg);
             break;
         case 'c':
             calls = optarg;

@@ -158,7 +158,7 @@ def checkpoints():
     bundle("config-only", {"config.json": CONFIG})
     bundle("config-wrong", {"model.safetensors": plain, "config.json": b"{"})
 
-    # one file of PyTorch, with others beside it
+    # one file of PyTorch, with others in its directory
     bundle("bin", {"config.json": CONFIG, "pytorch_model.bin": torch_file(w)})
     args = {"ckpt.pt": torch_file({"model": turned(w), "model_args": ARGS})}
     for to in "npz", "gguf", "hf":
@@ -194,7 +194,7 @@ def checkpoints():
     put("model_file", "arrays.npz", arrays.getvalue())
     put("model_file", "arrays-packed.npz", archive(w, stream=True, method=zipfile.ZIP_DEFLATED))
 
-    # tokenizers, alone and beside a model
+    # tokenizers, alone and with a model
     vocab, merges = {"a": 0, "b": 1, "ab": 2}, b"#version: 0.2\na b\n"
     for i, (files, how) in enumerate([
             ({"vocab.json": vocab, "merges.txt": merges}, 0), ({"encoder.json": vocab, "vocab.bpe": merges}, 64), ({"merges.txt": merges}, 0),

@@ -1,5 +1,5 @@
 /*
- * Checkpoints of several files: a directory, or one file with others beside it; their tokenizers.
+ * Checkpoints of several files: a directory, or one file with others in its directory; their tokenizers.
  *
  * An input is three bytes, which say what is asked for, and the files: of each its name's number (with
  * DIRECTORY or DEVICE, what has that name instead), the length in two bytes, and the bytes.  What opens as

@@ -126,7 +126,7 @@ def safetensors(header, data=b""):
 
 
 def in_directory(tokens=True):
-    """A checker that puts model.safetensors beside the config.json that it needs."""
+    """A checker that puts model.safetensors next to the config.json that it needs."""
     def around(name, path, refuse=True, **more):
         shutil.rmtree(f"{WORK}/dir", ignore_errors=True)
         os.makedirs(f"{WORK}/dir")

@@ -53,7 +53,7 @@ def batch(letters, random):
 
 def begin(model):
     """Put two heads in place.  Channels 0..15 are the token, 32..63 sinusoidal positions.  Head 0.0 attends to the
-    previous token (a pair of channels is an angle that grows with the position; the query's is a step behind) and
+    previous token (a pair of channels is an angle that grows with the position; the query's is one step smaller) and
     copies it to channels 16..31.  Head 1.0 compares these, in its keys, with the token, in its queries."""
     width = model.config.n_embd
     half, pairs = width // 2, width // 4

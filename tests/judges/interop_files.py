@@ -268,7 +268,7 @@ def make_torch(out):
                              "n_embd": config["n_embd"], "vocab_size": config["vocab_size"],
                              "block_size": config["n_ctx"]}}, f, indent=4)
     expect(f"{out}/mingpt/model.pt", config, weights,
-           "state dict: untied, [out,in], masks, tanh; n_head is only in config.json beside it")
+           "state dict: untied, [out,in], masks, tanh; n_head is only in its config.json")
 
     state = torch_state(config, weights, "own", True).state_dict()
     torch.save(state, f"{out}/legacy.pt", _use_new_zipfile_serialization=False)
@@ -276,7 +276,7 @@ def make_torch(out):
     torch.save(torch_state(config, weights, "own", True).lm_head, f"{out}/module.pt")
     note(f"{out}/module.pt", "a pickled module (its class is a global): refuse")
     torch.save({"model": state, "note": torch.nn.Linear(2, 2), "x": 1}, f"{out}/module-inside.pt")
-    note(f"{out}/module-inside.pt", "a module beside the state dict: refuse by name")
+    note(f"{out}/module-inside.pt", "a module besides the state dict: refuse by name")
     torch.save({"a": torch.arange(6).reshape(2, 3), "t": torch.arange(6.0).reshape(2, 3).T, "s": torch.zeros(0),
                 "b": torch.tensor([True, False]), "h": torch.ones(3, dtype=torch.float16),
                 "d": torch.ones(2, dtype=torch.float64), "n": None, "l": [1, 2.5, "three", (4,), -5, 1 << 40]},

@@ -2,8 +2,8 @@
  * grams: a second kind of tokenizer, for tests: what holds for bytes alone shows here.
  *
  * A vocabulary is all 256 bytes, then strings of 2 or 3 bytes in the order of their bytes; a text
- * is divided from left to right into the longest strings that the vocabulary has.  So ids lag up
- * to 2 bytes behind the text, and need 1, 2 or 4 bytes.
+ * is divided from left to right into the longest strings that the vocabulary has.  So ids lag
+ * the text by up to 2 bytes, and need 1, 2 or 4 bytes.
  *
  * grams.c also defines tg_tokenizer_kinds: a program that links it, before the library, knows
  * "grams", its default, and "bytes".

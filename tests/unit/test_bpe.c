@@ -340,8 +340,8 @@ static void texts_in_parts(void)
 }
 
 /* Runs whose pieces only the character after them decides: white space after a line end, and capitals after
- * letters without case.  Longer than any window, in parts of one byte, and in parts that are longer than the
- * window, too. */
+ * letters without case.  Longer than any window, in parts of one byte, and also in parts that are longer
+ * than the window. */
 static const char *const undecided[] = {"\n ", "\u4E2DA"};
 
 static void fill_undecided(unsigned char *text, size_t n, const char *run)

@@ -259,7 +259,7 @@ static void no_text(void)
     tg_tokenizer_free(tok);
     tg_chars_free(chars);
     CHECK_EQ(tg_tokenizer_create(&tok, "char", &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "\"char\" is made from a text");
+    CHECK_HAS(err.message, "\"char\" is built from a text");
 }
 
 /* ---- archives */

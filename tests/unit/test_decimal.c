@@ -54,7 +54,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* The numbers beside x, too. */
+/* Also the numbers next to x. */
 static void around_float(float x)
 {
     float below = x, above = x;
@@ -112,7 +112,7 @@ static void special_floats(void)
     try_float(FLT_TRUE_MIN);
 }
 
-/* Powers of ten and of two, and what lies beside them. */
+/* Powers of ten and of two, and the numbers next to them. */
 static void float_powers(void)
 {
     for (int k = -46; k <= 38; k++)

@@ -407,7 +407,7 @@ static void vocabularies_of_others(void)
     CHECK_OK(read_foreign(&tok, &v, false, &notes, &err), &err);
     CHECK(tg_tokenizer_specials(tok, &special) == 1 && *special == 3);
     CHECK(tg_bpe_vocab_of(tok)->split == TG_SPLIT_GPT2);
-    CHECK(notes.n == 1 && strstr(notes.line[0], "does not tell how texts are split"));
+    CHECK(notes.n == 1 && strstr(notes.line[0], "does not say how text is split"));
     tg_tokenizer_free(tok);
     tg_notes_free(&notes);
 

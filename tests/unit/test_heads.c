@@ -202,7 +202,7 @@ static void same_at_any_thread_count(void)
     tg_err err = {0};
 
     fill(x, ids);
-    memset(one, 0, sizeof one); /* for memcmp: the padding, too */
+    memset(one, 0, sizeof one); /* for memcmp: also the padding */
     memset(three, 0, sizeof three);
     tg_threads_set(1);
     CHECK_OK(heads_of(one, &view, ids, &all, &err), &err);

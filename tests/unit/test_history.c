@@ -182,11 +182,11 @@ static void histories_that_cannot_be_are_refused(void)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         h.n_steps = h.n_losses = 3;
         memcpy(h.step, bad[i], sizeof bad[i]);
-        check_refused(&h, 100, "train/history/step is not a row of equal steps");
+        check_refused(&h, 100, "train/history/step must be equally spaced by a power of two");
     }
     h = (tg_history){0};
     add(&h, 1, 10);
-    check_refused(&h, 9, "up to train/step, 9");
+    check_refused(&h, 9, "end at train/step, 9");
     h.loss[3] = -nan("");
     check_refused(&h, 10, "train/history/loss[3] is nan");
     h.loss[3] = 1;

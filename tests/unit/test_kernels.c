@@ -209,7 +209,7 @@ static struct head new_head(size_t queries, size_t past, size_t D, bool dropout)
     return h;
 }
 
-/* The reference, a query at a time; with dout backward, too. */
+/* The reference, a query at a time; with dout also backward. */
 static void attend_reference(struct head *h)
 {
     const tg_attend *op = &h->op;
@@ -366,7 +366,7 @@ static void gelu(void)
     at_all_lengths(gelu_of);
 }
 
-/* Where the square or the cube of x is infinite, too. */
+/* Also where the square or the cube of x is infinite. */
 static void gelu_far_from_zero(void)
 {
     static const float far[] = {10, 1e3F, 1e12F, 1e14F, 1e20F, FLT_MAX, INFINITY};

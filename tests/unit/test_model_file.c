@@ -403,7 +403,8 @@ static void separate_qkv(void)
         expect_model("model.safetensors", &ask, &want);
         strcpy(split.array[list_find(&split, "h.1.attn.k_proj.weight")].name, "h.1.attn.masked_bias");
         write_safetensors(&split, "model.safetensors");
-        expect_refused("model.safetensors", &ask, TG_EDATA, "h.1.attn.c_attn.weight: its q, k and v");
+        expect_refused("model.safetensors", &ask, TG_EDATA,
+                       "h.1.attn.c_attn.weight: one of q, k, v is missing");
         list_free(&l);
         list_free(&split);
         tg_model_free(&want);
@@ -775,7 +776,7 @@ static void heads(void)
     tg_model_file_close(&f);
     l.n--;
     write_safetensors(&l, "model.safetensors");
-    expect_refused("model.safetensors", &none, TG_EUSAGE, "does not tell the number of heads");
+    expect_refused("model.safetensors", &none, TG_EUSAGE, "does not give the number of heads");
     expect_refused("model.safetensors", &five, TG_EUSAGE, "5 heads do not divide C = 36");
     CHECK_OK(tg_model_file_open(&f, in_directory("model.safetensors"), &exact, &err), &err);
     CHECK(f.config.activation == TG_GELU_ERF && strstr(f.notes.line[0], "1e-5"));

@@ -646,7 +646,7 @@ static void run_kind(enum kind kind, const tg_matmul *op, const tg_packed_matrix
 
 static void check_thread_counts(enum kind kind, struct shape s, const tg_matmul_scratch *scratch)
 {
-    static const int threads[] = {1, 2, 3, 5, 9}; /* more than scratch is for, too */
+    static const int threads[] = {1, 2, 3, 5, 9}; /* also more than scratch is for */
     const tg_weight_type type = kind >= WEIGHTS ? (tg_weight_type)(kind - WEIGHTS) : TG_WEIGHT_FLOAT32;
     float *a = randoms(s.M * s.K, 1), *b = randoms(s.K * s.N, 2), *c = randoms(2 * s.M * s.N, 3);
     tg_arena arena = {0};

@@ -159,7 +159,7 @@ static void choices_agree_with_a_sort(void)
         size_t kept;
 
         check_fill(logits, n, trial, 2.0);
-        for (size_t i = 3; i < n; i += 3) /* equal ones, too */
+        for (size_t i = 3; i < n; i += 3) /* also equal ones */
             logits[i] = logits[i - 3];
         kept = sorted_candidates(ids, logits, n, &sampling);
         for (uint64_t step = 0; step < 20; step++)

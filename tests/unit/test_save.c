@@ -560,7 +560,7 @@ static void test_directory_is_not_synced(void)
     }
 }
 
-/* The target cannot be replaced: its new content is kept beside it. */
+/* The target cannot be replaced: its new content is kept under another name. */
 static void test_spare(void)
 {
     tg_save save;
@@ -827,7 +827,7 @@ static void test_examine_found(void)
     must(unlink("ring") == 0);
 }
 
-/* ---- beside */
+/* ---- under another name */
 
 static void test_no_memory_for_name(void)
 {

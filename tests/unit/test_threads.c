@@ -67,7 +67,7 @@ static void look_at_mask(void *context, size_t begin, size_t end)
     if (!asked || sigismember(&blocked, SIGPIPE) || sigismember(&blocked, SIGXFSZ) ||
         sigismember(&blocked, SIGBUS) || sigismember(&blocked, SIGTERM) != is_worker)
         ++*wrong;
-    usleep(1000); /* the others take a part, too */
+    usleep(1000); /* the others also take a part */
 }
 
 static void signals_of_a_thread(void)
@@ -123,7 +123,7 @@ static void many_loops(void)
     }
 }
 
-/* ---- loops beside and inside loops */
+/* ---- loops during and inside loops */
 
 static void visit_inside(void *context, size_t begin, size_t end)
 {

@@ -459,7 +459,7 @@ static void the_mark(void)
 {
     int fd = temp_file();
 
-    finish_refused(begin_marked(fd), fd, "the text goes on in another archive, which is missing");
+    finish_refused(begin_marked(fd), fd, "the next archive of this stream is missing");
     CHECK(lseek(fd, 0, SEEK_END) > 0);
     write_text(fd, (const unsigned char *)"de", 2, 2);
     expect_text(fd, (const unsigned char *)"abcde", 5);
@@ -534,7 +534,7 @@ static void more_than_an_archive(void)
     CHECK(ftruncate(fd, (off_t)end + 22) == 0);
     rewind_file(fd);
     CHECK_EQ(load(&tokens, fd, &err), TG_EDATA);
-    CHECK_HAS(err.message, "the text goes on in another archive, which is missing");
+    CHECK_HAS(err.message, "the next archive of this stream is missing");
     tg_tokens_free(&tokens);
     free(stream);
     free(text);

@@ -352,7 +352,7 @@ static void test_zip_counts(void)
     check_refused(z.bytes, z.n, "cannot list 65535 members");
     z.bytes[z.n - 22 + 8] = z.bytes[z.n - 22 + 10] = 5;
     z.bytes[z.n - 22 + 9] = z.bytes[z.n - 22 + 11] = 0;
-    check_refused(z.bytes, z.n, "goes on after its 5 members");
+    check_refused(z.bytes, z.n, "has data after its 5 members");
     wide.wide = true;
     make(&wide);
     memset(wide.bytes + wide.n - 22 - 20 - 56 + 24, 0xFF, 16);

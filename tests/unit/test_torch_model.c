@@ -267,7 +267,7 @@ static void test_state_dict(void)
     }
 }
 
-/* A config.json beside the file: minGPT's. */
+/* A config.json in the directory: minGPT's. */
 static void test_mingpt(void)
 {
     static const char *const sizes[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
@@ -304,7 +304,7 @@ static void test_mingpt(void)
     tg_model_free(&m);
 }
 
-/* Nothing is looked for beside a stream. */
+/* Of a stream no other file is looked for. */
 static void test_stream(void)
 {
     const tg_model_ask ask = {.heads = 2};

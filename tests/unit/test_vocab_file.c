@@ -241,7 +241,7 @@ static void vocab_and_merges(void)
     tg_tokenizer_free(first);
 }
 
-/* Merges that are found beside the vocabulary and cannot be opened. */
+/* Merges that are found next to the vocabulary and cannot be opened. */
 static void merges_that_cannot_be_opened(void)
 {
     const tg_tokenizer *tok;

@@ -120,7 +120,7 @@ INLINE void prefetch_rows(const void *x, size_t size, size_t ld, size_t m, size_
         }
 }
 
-/* Prefetch what a tile that ends its sums reads and writes beside them. */
+/* Prefetch what a tile that ends its sums reads and writes besides. */
 INLINE void prefetch_tile(const tg_matmul *op, size_t at, const float *add, size_t m, size_t n)
 {
     if (op->c16) {

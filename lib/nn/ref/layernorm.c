@@ -39,7 +39,7 @@ void REF(layernorm_backward)(real *dinp, real *dw, real *dbias, const real *dout
             dnorm_sum += dnorm;
             dnorm_norm_sum += dnorm * norm;
         }
-        /* norm = (inp - mean) * rstd, where mean and rstd depend on inp, too */
+        /* norm = (inp - mean) * rstd, where mean and rstd also depend on inp */
         for (size_t c = 0; c < C; c++) {
             real norm = (inp[n * C + c] - mean[n]) * rstd[n];
             real dnorm = dout[n * C + c] * (w ? w[c] : 1);

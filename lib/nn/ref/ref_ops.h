@@ -174,7 +174,7 @@ void REF(dropout_backward)(real *dinp, const real *dout, const real *mask, size_
  *
  * Backward, for j <= i; nothing flows to or from a masked score:
  *   dq[d] += dscores[j] * k_j[d] / sqrt(D);  dk_j[d] += dscores[j] * q[d] / sqrt(D)
- *   dk's row j is at dk + j*ldk, too.
+ *   dk's row j is at dk + j*ldk.
  * Source: Vaswani et al. 2017, arXiv:1706.03762, eq. 1, with the causal mask of
  * section 3.2.3.
  */
@@ -193,7 +193,7 @@ void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores,
  *   keep   [T]  read up to i; dropout of the probabilities, or NULL for ones
  *   v      row j at v + j*ldv; rows 0..i are read
  *
- * Backward, for j <= i; dv's row j is at dv + j*ldv, too:
+ * Backward, for j <= i; dv's row j is at dv + j*ldv:
  *   dprobs[j] = keep[j] * sum over d of datt[d] * v_j[d]   written; 0 for j > i
  *   dv_j[d]  += probs[j] * keep[j] * datt[d]
  */
