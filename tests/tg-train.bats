@@ -1449,7 +1449,7 @@ outside() {
     make_text 20000 > text
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
-    tg-train -m start.npz -o plain.npz -n 60 t.npz 2> plain
+    tg-train -m start.npz -o plain.npz -n 60 --precision float32 t.npz 2> plain
     a=$(sed -n 's/.*step 60: .*validation loss //p' plain)
     for isa in "" avx2 portable; do # those that this machine has
         TG_ISA=$isa tg-train -m start.npz -o bf16.npz -n 60 --precision bf16 t.npz 2> bf16 || continue
