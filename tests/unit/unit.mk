@@ -70,8 +70,8 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 UNIT_ISA = test_kernels test_products test_attend16 test_nn test_model
 UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_learn
 
-tiny: ## build the C tests that are also run with tiny blocks
-	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')
+tiny: unit ## build the C tests that are also run with tiny blocks
+	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' PLAIN='$(BUILD)' $(UNIT_TINY:%='$(TINY)/unit/%')
 
 # Words of a command are joined by commas: tests/run takes them apart.
 comma = ,
@@ -93,6 +93,10 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
              $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end.
-LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
+LONG_BATS = $(patsubst %,tests/%.bats,pipeline unit faults docs tg-train crash damage packaging)
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
-CHECK_BATS = $(filter-out tests/unit.bats,$(BATS))
+# What `make check` leaves out with the sanitizers: documents, pages, packages and other shells, of which they see no
+# more than the release build's tests do, and what cannot run with them.
+ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides images interop packaging tg-attn-view-page trial \
+            crash faults hardening mpi network races sandbox)
+CHECK_BATS = $(filter-out tests/unit.bats $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS)),$(BATS))
