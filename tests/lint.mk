@@ -22,7 +22,7 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/same tests/interop tests/judges/python \
-	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) .ci/run tests/coverage docs/demo \
+	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) tests/unit/tiny_cc .ci/run tests/coverage docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 pages:
