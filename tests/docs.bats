@@ -4,7 +4,7 @@
 load helper
 
 setup_file() {
-    make_docs_model # for the pages that take a model as given
+    [[ -n ${TG_QUICK:-} ]] || make_docs_model # for the pages that take a model as given
 }
 
 # The commands of a Markdown file or man page, one a line.
@@ -69,6 +69,7 @@ run_examples() {
 }
 
 @test "docs and formats" {
+    slow
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
         # guides.bats runs the guides, and compares what they show
         name=$(basename "$page" .md)
@@ -111,6 +112,7 @@ run_examples() {
 words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
 
 @test "man pages say the same under groff and mandoc, and neither warns" {
+    slow
     need mandoc
     need groff
     need man

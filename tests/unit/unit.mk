@@ -95,8 +95,8 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = $(patsubst %,tests/%.bats,pipeline unit faults docs tg-train crash damage packaging)
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
-# What `make check` leaves out with the sanitizers: documents, pages, packages and other shells, of which they see no
-# more than the release build's tests do, and what cannot run with them.
-ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides images interop packaging tg-attn-view-page trial \
-            crash faults hardening mpi network races sandbox)
-CHECK_BATS = $(filter-out tests/unit.bats $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS)),$(BATS))
+# What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also documents, packages
+# and other shells, of which they see no more than the release build's tests do, and what cannot run with them.
+SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page)
+ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mpi packaging sandbox trial)
+CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),tests/bad-files.bats),$(BATS))
