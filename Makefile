@@ -21,7 +21,8 @@ CC ?= cc
 ifeq ($(origin CC),default)
 CC = gcc
 endif
-CFLAGS ?= -O2 -g
+# The sanitizers' code takes the compiler twice as long with -O2, and reports need lines but no variables.
+CFLAGS ?= $(if $(filter asan,$(VARIANT)),-O1 -g1,-O2 -g)
 # The loops of kernels gain from -O3.  Another level than -O2 is what somebody asked for.
 KERNEL_CFLAGS ?= $(if $(filter -O2,$(lastword $(filter -O%,$(CFLAGS)))),-O3)
 PREFIX ?= /usr/local
@@ -220,7 +221,8 @@ unit: $(UNIT_BIN) ## build the C tests
 -include $(shell find $(BUILD)/obj $(if $(MPI),$(TOOLS_BUILD)/obj) -name '*.d' 2>/dev/null)
 
 # ---- rules
-COMPILE = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
+# PLAIN: where a build with tiny blocks finds the objects that are the same without them (tests/unit/unit.mk)
+COMPILE = $(if $(PLAIN),tests/unit/tiny_cc '$(BUILD)' '$(PLAIN)') $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -380,10 +382,10 @@ uninstall-completions:
 	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
-test: all unit tiny fuzzers $(BUILD)/bench ## run all tests
+test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: five minutes on two processors
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
-check: all unit tiny fuzzers $(BUILD)/bench ## the C tests and the quick ones of the others, in a minute
+check: all unit tiny fuzzers $(if $(filter asan,$(FLAVOUR)),,$(BUILD)/bench) ## the C tests and the quick ones of the others, in a minute; VARIANT=asan: what CI does
 	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(CHECK_UNIT)
 
 ctest: unit tiny ## the C tests alone
@@ -417,76 +419,7 @@ races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \
 	TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 $$fixed tests/run tests/races.bats '$(BUILD)/unit/test_threads'
 
-# False positives: sample.c compares values, not a bound; in matmul.c the second loop reads what the first
-# wrote; in words.c, table.c and merge.c the called function fills the array; in merge.c a position in a
-# short piece is below its length.
-CPPCHECK_FLAGS = --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
-    --suppress=missingIncludeSystem --suppress=arrayIndexThenCheck:lib/gpt/sample.c \
-    --suppress=uninitvar:lib/kernels/isa/matmul.c --suppress=legacyUninitvar:cmd/tg-attn-dump/table.c --suppress=uninitvar:cmd/tg-attn-dump/table.c \
-    --suppress=uninitvar:cmd/cli/words.c \
-    --suppress=ctuuninitvar:lib/bpe/merge.c --suppress=arrayIndexOutOfBoundsCond:lib/bpe/merge.c \
-    --error-exitcode=1
-# A test's variables come from bats and helper.bash; its functions' arguments may be left out.
-SHELLCHECK_FLAGS = --shell=bash --severity=warning --exclude=SC2034,SC2120,SC2154
-LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') $(ISA_LIST) -DTG_ISA=portable -DTG_REAL=32
-# cmd/team/mpi*.c need a header of MPI.
-CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
-TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(CMD_SRC))
-
-lint: $(TIDY) format layout cppcheck scripts pages subjects ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format, commits
-
-# which file refers to which, the objects tell
-CMD_OBJ = $(CLI_OBJ) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/tg-*/*.c))
-layout: $(BUILD)/libtg.a $(CMD_OBJ)
-	$(Q)tests/layout $< $(LIB_OBJ) $(CMD_OBJ)
-
-cppcheck:
-	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
-
-scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/subjects tests/same tests/interop tests/judges/python \
-	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) .ci/run tests/coverage docs/demo \
-	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
-
-subjects:
-	$(Q)tests/subjects
-
-pages:
-	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
-
-# gcc's analyzer follows all paths through a file: what is allocated, opened and freed.  gcc 12's is mistaken
-# about what a loop has set (for all files: the sanitizers look for that), about memory that is stored in
-# an array or a struct of the caller (MISTAKEN_LEAKS), and about pointers that a function in another file has
-# set, or that a count of 0 keeps from being used (MISTAKEN_NULLS).  Of a vector it takes the wrong width, and
-# some products, which allocate nothing, have too many paths for it.
-ANALYZED_ISA = $(filter-out lib/kernels/isa/matmul.c lib/kernels/isa/matmul_bf16.c,$(ISA_SRC))
-ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(REF_SRC) $(CMD_SRC) $(ANALYZED_ISA))
-MISTAKEN_LEAKS = $(addprefix analyze/,cmd/tg-info/runs.c lib/checkpoint/notes.c lib/gpt/model.c lib/info/archives.c lib/info/parts.c lib/text/parallel.c \
-                 formats/safetensors.c formats/safetensors_index.c)
-MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_file.c lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
-ANALYZE_FLAGS = -fanalyzer -Wno-analyzer-use-of-uninitialized-value
-$(MISTAKEN_LEAKS): ANALYZE_FLAGS += -Wno-analyzer-malloc-leak
-$(addprefix analyze/,$(ANALYZED_ISA)): ANALYZE_FLAGS += -Wno-analyzer-shift-count-overflow
-$(MISTAKEN_NULLS): ANALYZE_FLAGS += -Wno-analyzer-null-dereference -Wno-analyzer-null-argument
-.PHONY: $(ANALYZE)
-analyze: $(ANALYZE) ## gcc -fanalyzer: leaks, uses after free, missing checks; 40 s of a processor
-$(ANALYZE): analyze/%:
-	$(call say,ANALYZE,$*)
-	$(Q)gcc $(LINT_FLAGS) -include tests/analyzer.h -std=c11 -fopenmp-simd $(ANALYZE_FLAGS) -Werror -S -o /dev/null $*
-
-# Versions of clang-format differ: .clang-format is for 14's.
-format: ## whether clang-format would leave the C files as they are (clang-format -i FILE changes one)
-	clang-format --dry-run -Werror $(shell find cmd docs formats lib tests -name '*.[ch]')
-
-# The analyzer follows values within a function and into the smallest ones that it calls (shallow): what
-# it is asked for lies there (.clang-tidy).  TIDY_MODE=deep takes fifteen times as long.
-TIDY_MODE = shallow
-xclang = $(foreach word,$(1),--extra-arg=-Xclang --extra-arg=$(word))
-
-.PHONY: $(TIDY) format layout cppcheck scripts pages subjects
-$(TIDY): tidy/%:
-	$(call say,TIDY,$*)
-	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null
+-include tests/lint.mk
 
 # Fuzzers have a separate build, with tiny blocks, so that short inputs reach the edges of every block.
 FUZZ_SECONDS = 60
@@ -591,6 +524,6 @@ clean: ## remove everything that was built
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 } \
-	    /^## / { sub(/^## /, ""); print }' Makefile
+	    /^## / { sub(/^## /, ""); print }' Makefile $(wildcard tests/*.mk)
 
 endif # here

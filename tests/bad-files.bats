@@ -14,7 +14,7 @@ setup_file() {
 
 setup() {
     tg_setup
-    slow
+    slow_unless_sanitized
     need python3
     export OMP_NUM_THREADS=1
 }

@@ -300,6 +300,7 @@ make_short_run() {
 }
 
 @test "little memory, two threads: the whole result, or an error and the old file" {
+    slow
     need_plain_build
     local limit failed=0 done=0
     make_short_run
@@ -398,6 +399,7 @@ make_short_run() {
 }
 
 @test "an interrupted system call is repeated" {
+    slow
     local file
     make_text 3000 > text
     tg-init -P tinygpt -o model.npz 2> /dev/null

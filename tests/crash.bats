@@ -12,6 +12,7 @@ load faults
     swept "kills at system calls"
 }
 
+# Six seconds: five hundred kills, after each of which training goes on to its end.
 @test "killed at every system call of a run that saves at every step" {
     need_sweep
     LINES='tg-train -m run.npz -n 4 -b 1 --save-every 1 in/t.npz
@@ -56,6 +57,7 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
     [[ $CASES = $((2 * kills)) ]]
 }
 
+# Ten seconds: two signals for every command that saves, with one thread and with two, 1,200 runs in all.
 @test "a signal after the system calls of a save: nothing is left, and the same command reaches the result" {
     need_sweep
     local threads

@@ -4,7 +4,7 @@
 load helper
 
 setup_file() {
-    make_docs_model # for the pages that take a model as given
+    [[ -n ${TG_QUICK:-} ]] || make_docs_model # for the pages that take a model as given
 }
 
 # The commands of a Markdown file or man page, one a line.
@@ -47,6 +47,7 @@ run_examples() {
     is_output $'echo one | cat\necho two'
 }
 
+# Six seconds: a model is trained for 1,000 steps, as a reader would.
 @test "README.md" { slow; run_examples "$ROOT/README.md" 15; }
 
 @test "README.md: the line for a real checkpoint, with a small one in GPT-2's place" {
@@ -57,6 +58,7 @@ run_examples() {
     [[ $output = "# 19 tokens through 2 layers of 4 heads"* ]]
 }
 
+# Five seconds: 1,400 steps.
 @test "the demo ends with a picture and a page, and says where" {
     slow
     cp "$MODEL_DIR/text" .
@@ -67,6 +69,7 @@ run_examples() {
 }
 
 @test "docs and formats" {
+    slow
     for page in "$ROOT"/docs/*.md "$ROOT/formats/README.md"; do
         # guides.bats runs the guides, and compares what they show
         name=$(basename "$page" .md)
@@ -76,6 +79,7 @@ run_examples() {
     done
 }
 
+# Seven seconds: all examples of eleven pages.
 @test "man pages" {
     slow
     need mandoc
@@ -108,6 +112,7 @@ run_examples() {
 words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
 
 @test "man pages say the same under groff and mandoc, and neither warns" {
+    slow
     need mandoc
     need groff
     need man

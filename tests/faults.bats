@@ -27,6 +27,7 @@ out_of_memory() {
 
 # ---- system calls that fail
 
+# Six seconds: a thousand runs.
 @test "errors of system calls: one, or all from one on" {
     need_sweep
     local error errors=(EIO ESTALE)
@@ -40,6 +41,7 @@ out_of_memory() {
     swept "system calls that fail"
 }
 
+# Ten seconds: every call of four commands, and again for thirteen kinds of calls, 1,000 runs in all.
 @test "errors of system calls: every one of a save, each for good" {
     need_sweep
     local call
@@ -129,6 +131,7 @@ tg-info in/merges.txt in/m.tsv in/hf'
     swept "commands"
 }
 
+# Five seconds: a reader who gets single bytes calls often.
 @test "short reads and writes change nothing" {
     need_sweep
     few 2

@@ -36,7 +36,9 @@ is_lto() {
     cases "$inputs" "inputs of $(targets | wc -l) fuzzers"
 }
 
+# Ten seconds: an input is read again for every allocation and every read that it needs, 75,000 times in all.
 @test "fuzz: allocations and reads of the library that fail, one or all from one on, for each of the corpus" {
+    slow_unless_sanitized
     need unzip
     if [[ ! -e $BUILD/libtg-failing.a ]]; then
         ! is_lto || skip "built with -flto: objcopy cannot rename the library's allocations"

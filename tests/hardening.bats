@@ -94,6 +94,7 @@ mark_of_branches() {
 }
 
 @test "every object is marked for the processor's protection of branches" {
+    slow
     mark_of_branches
     objects > all
     [[ $(wc -l < all) -gt 200 ]]
@@ -132,6 +133,7 @@ ours='-fstack-protector-strong|-fstack-clash-protection|-fcf-protection|-mbranch
 }
 
 @test "_FORTIFY_SOURCE is left to who defines it, and to optimised builds" {
+    slow
     for variable in CPPFLAGS=-D_FORTIFY_SOURCE=2 CFLAGS='-O2 -Wp,-D_FORTIFY_SOURCE=2'; do
         commands "$variable" > out2
         [[ $(grep -o 'FORTIFY_SOURCE[=0-9]*' out2 | sort -u) = FORTIFY_SOURCE=2 ]]
@@ -148,6 +150,7 @@ ours='-fstack-protector-strong|-fstack-clash-protection|-fcf-protection|-mbranch
 }
 
 @test "flags that the compiler or the linker does not know are left out" {
+    slow
     cat > old-cc << 'EOF'
 #!/bin/sh
 case " $* " in

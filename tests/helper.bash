@@ -84,6 +84,11 @@ slow() {
     [[ -z ${TG_QUICK:-} ]] || skip "slow: make test runs it"
 }
 
+# slow(), except for the sanitizers' build, where the test finds most.
+slow_unless_sanitized() {
+    [[ $BUILD = *asan* ]] || slow
+}
+
 # soak: whether a test runs its long version (make soak).
 soak() {
     [[ -n ${TG_SOAK:-} ]]

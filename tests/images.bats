@@ -30,6 +30,7 @@ for at, (a, b) in enumerate(zip(want, got)):
 END
 }
 
+# Six seconds: every picture, which Python compares cell by cell, for each instruction set.
 @test "the pictures are those that the tools make, with every instruction set" {
     slow
     need python3

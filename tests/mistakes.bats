@@ -163,6 +163,7 @@ advises() {
 # ---- values
 
 @test "a count may be 1e3, 10k or 1.5M" {
+    slow
     local form n
     printf '%01500d' 0 > text
     for form in 1500:1500 1.5k:1500 1.5e3:1500 15e2:1500 1500e0:1500 1.500k:1500 0.0015M:1500 2k:2000 1e3:1000 \
@@ -386,6 +387,7 @@ make_valuables() {
 }
 
 @test "no tool replaces a trained model, another project's weights or a file of another kind" {
+    slow
     local file what command own
     mkdir valuables
     cd valuables

@@ -112,6 +112,7 @@ comma_locale() {
 }
 
 @test "a decimal comma: a program in that locale reads and writes what others do" {
+    slow
     make_unit
     comma_locale
     tg-convert model.npz --to hf -o hf --lossy 2> /dev/null
@@ -124,6 +125,7 @@ comma_locale() {
 }
 
 @test "a decimal comma: tools say the same" {
+    slow
     comma_locale
     local command
     for command in 'tg-info run.npz' 'tg-info --json --stats run.npz' 'tg-attn-dump -m model.npz -p ab -f jsonl' \

@@ -85,6 +85,7 @@ END
 
 # ---- the default model, trained by the default run
 
+# A minute, and beside the other tests: it waits for the longest run.
 @test "all the commands that need a trained model, as typed" {
     slow
     wait_for_long_run

@@ -67,6 +67,7 @@ refuses() {
 }
 
 @test "what scripts ask for: one spelling of formats, quiet, a version, a last newline" {
+    slow
     local tool
     for tool in tg-tokenize tg-init tg-train tg-sample tg-eval tg-attn-dump tg-attn-view tg-info tg-bpe tg-convert; do
         run -0 --separate-stderr "$tool" -V

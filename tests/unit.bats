@@ -83,7 +83,7 @@ tiny() {
 @test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }
 
-# Kernels, products, operations and models.
+# Kernels, products, operations and models: up to ten seconds each, because the naive references are slow.
 @test "unit: amx" { with_isa amx; }
 @test "unit: avx512bf16" { with_isa avx512bf16; }
 @test "unit: avx512" { with_isa avx512; }

@@ -114,7 +114,8 @@ __attribute__((noreturn)) static void become_command(const trial *t, int in, int
     set_library(t->plan_fd);
     setenv("TMPDIR", ".", 1); /* where a file that is left is seen */
     alarm(HANGS);
-    signal(SIGPIPE, SIG_DFL);
+    for (int number = 1; number < SIGRTMIN; number++)
+        signal(number, SIG_DFL); /* a shell in the background ignores some */
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);

@@ -33,7 +33,7 @@ static void arranging(void)
 {
     tg_tensor_list list = {0};
     tg_err err = {0};
-    char name[16];
+    char name[24];
 
     CHECK(tg_tensor_list_find(&list, "t") == NULL);
     CHECK_OK(tg_tensor_list_arrange(&list, &err), &err); /* an empty one */

@@ -74,8 +74,8 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 UNIT_ISA = test_kernels test_products test_attend16 test_nn test_model
 UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_learn
 
-tiny: ## build the C tests that are also run with tiny blocks
-	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' $(UNIT_TINY:%='$(TINY)/unit/%')
+tiny: unit ## build the C tests that are also run with tiny blocks
+	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' PLAIN='$(BUILD)' $(UNIT_TINY:%='$(TINY)/unit/%')
 
 # Words of a command are joined by commas: tests/run takes them apart.
 comma = ,
@@ -97,6 +97,10 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
              $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end.
-LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
+LONG_BATS = $(patsubst %,tests/%.bats,pipeline unit faults docs tg-train crash damage packaging)
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
-CHECK_BATS = $(filter-out tests/unit.bats,$(BATS))
+# What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also documents, packages
+# and other shells, of which they see no more than the release build's tests do, and what cannot run with them.
+SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page)
+ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mpi packaging sandbox trial)
+CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),tests/bad-files.bats),$(BATS))
