@@ -178,9 +178,11 @@ endif
 OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 STRIP ?= $(shell $(CC) -print-prog-name=strip)
 EMULATOR ?= $(FOUND_EMULATOR)
+# -L only without a C library in the system's own folders: a loader and a library of two builds do not fit.
 find_emulator = $(shell out=$$(mktemp) || exit; \
     if echo 'int main(void) { return 0; }' | $(CC) $(CFLAGS) $(LDFLAGS) -x c -o "$$out" -; then \
-        for run in env 'qemu-$(CPU) -L /usr/$(MACHINE)' 'qemu-$(CPU)-static -L /usr/$(MACHINE)'; do \
+        for run in env qemu-$(CPU) qemu-$(CPU)-static \
+                   'qemu-$(CPU) -L /usr/$(MACHINE)' 'qemu-$(CPU)-static -L /usr/$(MACHINE)'; do \
             if $$run "$$out"; then echo "$$run"; break; fi; done; fi 2> /dev/null; rm -f "$$out")
 FOUND_EMULATOR = $(eval FOUND_EMULATOR := $$(find_emulator))$(FOUND_EMULATOR)
 else
@@ -435,6 +437,20 @@ mpi: ## build with each MPI that is installed, and run what several processes do
 .PHONY: mpi mpi-test
 mpi-test: all
 	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi.bats tests/network.bats
+
+# Builds for other processors, in $(BUILDS)/cross.  CROSS_BATS: each tool's file, except those that train models
+# before they begin, or look at pages; qemu takes ten to twenty times as long.
+CROSS = aarch64 riscv64
+CROSS_BATS = $(addprefix tests/,$(addsuffix .bats,cross tg-attn-dump tg-attn-dump-trace tg-attn-view tg-bpe tg-convert \
+             tg-eval tg-info tg-init tg-sample tg-tokenize tg-train))
+CROSS_UNIT = $(CHECK_UNIT)
+cross: all ## build for aarch64 and riscv64, and run the C tests and the tools' quick ones with qemu; CROSS=aarch64 picks one
+	@for cpu in $(CROSS); do \
+	    echo "== $$cpu" && MAKE='$(MAKE)' tests/cross $$cpu '$(abspath $(BUILDS))/cross' '$(abspath $(TOOLS_BUILD))/bin' || exit; done
+
+.PHONY: cross cross-check
+cross-check: # what tests/cross has built
+	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CROSS_BATS) $(CROSS_UNIT)
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \

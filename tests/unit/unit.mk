@@ -94,5 +94,5 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = tests/pipeline.bats tests/unit.bats tests/docs.bats tests/tg-train.bats
-BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
+BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/*.bats))
 CHECK_BATS = $(filter-out tests/unit.bats,$(BATS))
