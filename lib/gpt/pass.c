@@ -84,7 +84,7 @@ static double work_of_step(const tg_pass *p)
 {
     const double N = (double)(p->acts.B * p->acts.T);
 
-    return N * (double)p->acts.bound.model->table.block_floats / TG_STEPS_OF_BLOCK;
+    return N * (double)p->acts.bound.model->table.block_floats / (double)TG_STEPS_OF_BLOCK;
 }
 
 static double work_of_head(const tg_pass *p)
