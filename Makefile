@@ -16,6 +16,7 @@ SONAME = 0
 ##   PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHCOMPDIR, ZSHCOMPDIR, FISHCOMPDIR
 ##                                   where install puts things
 ##   SHELLS=                         no completions, which the tools that were built write themselves
+##   EMULATOR='qemu-aarch64 -L DIR'  runs these tools where CC makes them for another processor; qemu, if there is none given
 ##   TEXT=FILE                       a text for demo
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -32,8 +33,6 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/tg
 INSTALL ?= install
-OBJCOPY ?= objcopy
-STRIP ?= strip
 TEXT ?=
 WERROR ?=
 MPI ?=
@@ -171,12 +170,35 @@ MAN := $(wildcard docs/man/*.[17])
 DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/first-ten-minutes \
     $(wildcard docs/*.md docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
 
-# Kernels are compiled once per instruction set that the compiler targets: the one list of
-# them, best first.  lib/kernels/isas.c knows which of them a processor runs.
 MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
 ifeq ($(MACHINE)$(filter clean dist help uninstall,$(MAKECMDGOALS)),)
 $(if $(shell command -v '$(firstword $(CC))'),,$(error CC=$(CC): there is no such compiler))
 endif
+# ---- for another processor than this machine's (CC=aarch64-linux-gnu-gcc): the compiler's own ar, objcopy and
+# strip, and what runs the tools: the system itself, as where binfmt_misc knows qemu, or qemu
+CPU := $(firstword $(subst -, ,$(MACHINE)))
+ifneq ($(filter-out $(shell uname -m),$(CPU)),)
+ifeq ($(origin AR),default)
+AR := $(shell $(CC) -print-prog-name=ar)
+endif
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
+STRIP ?= $(shell $(CC) -print-prog-name=strip)
+EMULATOR ?= $(FOUND_EMULATOR)
+# -L only without a C library in the system's own folders: a loader and a library of two builds do not fit.
+find_emulator = $(shell out=$$(mktemp) || exit; \
+    if echo 'int main(void) { return 0; }' | $(CC) $(CFLAGS) $(LDFLAGS) -x c -o "$$out" -; then \
+        for run in env qemu-$(CPU) qemu-$(CPU)-static \
+                   'qemu-$(CPU) -L /usr/$(MACHINE)' 'qemu-$(CPU)-static -L /usr/$(MACHINE)'; do \
+            if $$run "$$out"; then echo "$$run"; break; fi; done; fi 2> /dev/null; rm -f "$$out")
+FOUND_EMULATOR = $(eval FOUND_EMULATOR := $$(find_emulator))$(FOUND_EMULATOR)
+else
+OBJCOPY ?= objcopy
+STRIP ?= strip
+EMULATOR ?= env
+endif
+
+# Kernels are compiled once per instruction set that the compiler targets: the one list of
+# them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
 ISAS := portable
 ifneq ($(filter x86_64-%,$(MACHINE)),)
 ISAS := amx avx512bf16 avx512 avx2 portable
@@ -346,7 +368,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(BUILD)/libfuzz.
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(FUZZ_LDFLAGS)
 
 # ---- completions for shells, which the tools make of their options
-# SHELLS: for which; none where the tools cannot run
+# SHELLS: for which
 SHELLS ?= bash zsh fish
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
@@ -364,16 +386,24 @@ all install-completions: $$(COMP_$(1):%=$(TOOLS_BUILD)/completions/$(1)/%)
 
 $(TOOLS_BUILD)/completions/$(1)/$(2): $(TOOLS_BUILD)/bin/%
 	@mkdir -p $$(@D)
-	$(Q)$$< --help=$(1) > $$@
+	$(Q)$$(EMULATOR) $$< --help=$(1) > $$@
 endef
-$(if $(filter bash,$(SHELLS)),$(eval $(call completion_rule,bash,%)))
-$(if $(filter zsh,$(SHELLS)),$(eval $(call completion_rule,zsh,_%)))
-$(if $(filter fish,$(SHELLS)),$(eval $(call completion_rule,fish,%.fish)))
+COMPLETED := $(if $(SHELLS),$(if $(EMULATOR),$(SHELLS)))
+$(if $(filter bash,$(COMPLETED)),$(eval $(call completion_rule,bash,%)))
+$(if $(filter zsh,$(COMPLETED)),$(eval $(call completion_rule,zsh,_%)))
+$(if $(filter fish,$(COMPLETED)),$(eval $(call completion_rule,fish,%.fish)))
+
+ifneq ($(COMPLETED),$(SHELLS))
+.PHONY: no-completions
+all: no-completions
+no-completions: $(TOOL_BIN)
+	@echo 'no completions for shells: this machine runs no tools for $(CPU); EMULATOR names what does, such as qemu-$(CPU)'
+endif
 
 .PHONY: install-completions uninstall-completions
 install: install-completions
 install-completions:
-	@for shell in $(foreach s,$(SHELLS),'$(s) $(DESTDIR)$(COMP_DIR_$(s))'); do \
+	@for shell in $(foreach s,$(COMPLETED),'$(s) $(DESTDIR)$(COMP_DIR_$(s))'); do \
 	    set -- $$shell && $(INSTALL) -d "$$2" && \
 	    $(INSTALL) -m 644 $(TOOLS_BUILD)/completions/$$1/* "$$2" || exit 1; done
 
@@ -414,6 +444,24 @@ mpi: ## build with each MPI that is installed, and run what several processes do
 .PHONY: mpi mpi-test
 mpi-test: all
 	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi.bats tests/network.bats
+
+# Builds for other processors, in $(BUILDS)/cross.  qemu takes ten to twenty times as long, so of the bats files
+# those are left out that train models before they begin; CROSS_LEAST=1, as in CI, is a minute or two of a processor.
+CROSS = aarch64 riscv64
+CROSS_LEAST =
+CROSS_BATS = $(addprefix tests/,$(addsuffix .bats,$(if $(CROSS_LEAST),cross tg-init,cross tg-attn-dump \
+             tg-attn-dump-trace tg-attn-view tg-bpe tg-convert tg-eval tg-info tg-init tg-sample tg-tokenize tg-train)))
+LEAST_UNIT = test_kernels test_nn test_model
+CROSS_UNIT = $(if $(CROSS_LEAST),$(call with_isa,$(BUILD),best,$(LEAST_UNIT)),$(CHECK_UNIT))
+cross: all ## build for aarch64 and riscv64, and run the C tests and the tools' quick ones with qemu; CROSS=aarch64 picks one
+	@for cpu in $(CROSS); do \
+	    MAKE='$(MAKE)' tests/cross $$cpu '$(abspath $(BUILDS))/cross' '$(abspath $(TOOLS_BUILD))/bin' || exit; done
+
+# What tests/cross makes with another compiler, and runs.
+.PHONY: cross cross-build cross-check
+cross-build: all $(if $(CROSS_LEAST),$(LEAST_UNIT:%=$(BUILD)/unit/%),unit tiny)
+cross-check:
+	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CROSS_BATS) $(CROSS_UNIT)
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \

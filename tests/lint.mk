@@ -21,7 +21,7 @@ cppcheck:
 	cppcheck $(CPPCHECK_FLAGS) $(LINT_FLAGS) cmd formats lib
 
 scripts:
-	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/layout tests/subjects tests/same tests/interop tests/judges/python \
+	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/cross tests/layout tests/subjects tests/same tests/interop tests/judges/python \
 	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) tests/unit/tiny_cc .ci/run tests/coverage docs/demo \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 

@@ -175,6 +175,31 @@ has() {
     has tg-sample tg_model_formats
 }
 
+# The compiler is one that only says what it is for.
+@test "for another processor, completions are made by what runs its tools, or left out with a line" {
+    cat > z80-gcc << 'END'
+#!/bin/sh
+case $1 in
+    -dumpmachine) echo z80-linux-gnu ;;
+    -print-prog-name=*) echo "z80-${1#*=}" ;;
+    *) exit 1 ;;
+esac
+END
+    chmod +x z80-gcc
+    commands() {
+        make -s -n V=1 -C "$ROOT" BUILD="$PWD/b" CC="$PWD/z80-gcc" "$@"
+    }
+    commands > without
+    grep -q "^echo 'no completions for shells: this machine runs no tools for z80;" without
+    grep -q '^rm .* z80-ar rcs ' without
+    run ! grep -q -e --help= without
+    commands SHELLS= > quiet
+    run ! grep -q completions quiet
+    commands EMULATOR=qemu-z80 SHELLS=zsh > with
+    grep -qx "qemu-z80 $PWD/b/bin/tg-init --help=zsh > $PWD/b/completions/zsh/_tg-init" with
+    run ! grep -q 'no completions' with
+}
+
 # A few objects: one of each rule, and the one with the version.
 @test "two directories give the same bytes, with one compiler or the other" {
     slow

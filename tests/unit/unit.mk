@@ -98,7 +98,7 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
 
 # The files with the longest runs first, so that none is left alone at the end.
 LONG_BATS = $(patsubst %,tests/%.bats,pipeline unit faults docs tg-train crash damage packaging)
-BATS = $(LONG_BATS) $(filter-out $(LONG_BATS),$(wildcard tests/*.bats))
+BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/*.bats))
 # What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also documents, packages
 # and other shells, of which they see no more than the release build's tests do, and what cannot run with them.
 SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page)

@@ -49,12 +49,17 @@ INLINE void end_tiles(void)
 }
 
 #define tile_zero(t) _tile_zero(t)
-/* gcc's intrinsic does not say that it reads memory: what was stored there before must not come after. */
+/* gcc's intrinsic does not say that it reads memory: what was stored there before must not come after.
+ * clang's may read and write any, and clang 19 wants the size of what a constraint names. */
+#ifdef __clang__
+#define tile_load(t, from, stride) _tile_loadd(t, from, stride)
+#else
 #define tile_load(t, from, stride)                                                                           \
     do {                                                                                                     \
         __asm__ volatile("" ::"m"(*(const char(*)[])(from)));                                                \
         _tile_loadd(t, from, stride);                                                                        \
     } while (0)
+#endif
 #define tile_store(t, to, stride) _tile_stored(t, to, stride)
 #define tile_multiply(c, a, b) _tile_dpbf16ps(c, a, b)
 
