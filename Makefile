@@ -198,7 +198,7 @@ EMULATOR ?= env
 endif
 
 # Kernels are compiled once per instruction set that the compiler targets: the one list of
-# them, best first.  lib/kernels/kernels.c knows which of them a processor runs.
+# them, best first.  lib/kernels/isas.c knows which of them a processor runs.
 ISAS := portable
 ifneq ($(filter x86_64-%,$(MACHINE)),)
 ISAS := amx avx512bf16 avx512 avx2 portable
