@@ -88,7 +88,8 @@ tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *
 
 /* ---- reading */
 
-static tg_status take(const tg_field *f, void *value, tg_archive_reader *r, const tg_array *a, tg_err *err)
+static tg_status take_value(const tg_field *f, void *value, tg_archive_reader *r, const tg_array *a,
+                            tg_err *err)
 {
     size_t number;
     tg_status status;
@@ -129,7 +130,7 @@ tg_status tg_fields_take(tg_fields table, void *object, uint64_t *seen, tg_archi
         *taken = true;
         if (seen)
             *seen |= (uint64_t)1 << i;
-        return take(f, tg_field_member(f, object), r, a, err);
+        return take_value(f, tg_field_member(f, object), r, a, err);
     }
     return TG_OK;
 }

@@ -65,7 +65,7 @@ static void refuse(cursor *c, const char *format, ...)
 }
 
 /* The little-endian number in the next n bytes, n <= 8. */
-static uint64_t take(cursor *c, size_t n)
+static uint64_t take_number(cursor *c, size_t n)
 {
     uint64_t number = 0;
 
@@ -80,7 +80,7 @@ static uint64_t take(cursor *c, size_t n)
 
 static tg_gguf_text take_text(cursor *c)
 {
-    const uint64_t n = take(c, 8);
+    const uint64_t n = take_number(c, 8);
     const tg_gguf_text text = {(const char *)c->file + c->at, (size_t)n};
 
     if (n > c->n - c->at)
@@ -95,7 +95,7 @@ static tg_gguf_text take_text(cursor *c)
 
 static tg_gguf_type take_type(cursor *c)
 {
-    const uint64_t number = take(c, 4);
+    const uint64_t number = take_number(c, 4);
 
     if (number < TG_GGUF_TYPES)
         return (tg_gguf_type)number;
@@ -123,7 +123,7 @@ static void take_array(cursor *c, tg_gguf_value *v)
     size_t each;
 
     v->type = take_type(c);
-    n = take(c, 8);
+    n = take_number(c, 8);
     if (v->type == TG_GGUF_ARRAY) {
         refuse(c, "an array of arrays, which tg does not read");
         return;
@@ -261,7 +261,7 @@ static tg_status set_type(tg_stored *s, uint32_t type, size_t row, tg_err *err)
 /* The dimensions, innermost first. */
 static void take_shape(cursor *c, tg_array *a)
 {
-    const uint64_t ndim = take(c, 4);
+    const uint64_t ndim = take_number(c, 4);
 
     if (ndim > TG_GGUF_DIMS_MAX) {
         c->status = tg_fail(c->err, TG_EDATA, "%s has %u dimensions, expected at most %d", a->name,
@@ -270,7 +270,7 @@ static void take_shape(cursor *c, tg_array *a)
     }
     a->ndim = (size_t)ndim;
     for (size_t i = a->ndim; i-- > 0 && !c->status;) {
-        const uint64_t dim = take(c, 8);
+        const uint64_t dim = take_number(c, 8);
 
         a->shape[i] = (size_t)dim;
         /* unreached: dim > SIZE_MAX, where a size_t has 64 bits */
@@ -292,8 +292,8 @@ static tg_stored take_tensor(cursor *c)
     else if (!c->status && tg_stored_set_name(&s, name.p, name.n, c->err))
         in_place(c);
     take_shape(c, &s.array);
-    type = (uint32_t)take(c, 4);
-    s.offset = take(c, 8);
+    type = (uint32_t)take_number(c, 4);
+    s.offset = take_number(c, 8);
     if (!c->status)
         c->status = set_type(&s, type, s.array.ndim > 0 ? s.array.shape[s.array.ndim - 1] : 1, c->err);
     return s;
@@ -317,7 +317,8 @@ static void take_tensors(cursor *c, tg_tensor_list *list, uint64_t count)
 /* ---- data */
 
 /* Whether the tensor lies within the `bytes` of the data.  Sets its place in the file. */
-static tg_status place(tg_stored *s, const tg_gguf *g, const unsigned char *file, size_t bytes, tg_err *err)
+static tg_status place_tensor(tg_stored *s, const tg_gguf *g, const unsigned char *file, size_t bytes,
+                              tg_err *err)
 {
     if (s->offset % g->alignment != 0)
         return tg_fail(err, TG_EDATA, "%s has the offset %llu, expected a multiple of %zu", s->array.name,
@@ -358,7 +359,7 @@ static tg_status place_tensors(tg_tensor_list *list, tg_gguf *g, const cursor *c
 
     g->data = begin;
     for (size_t i = 0; i < list->n; i++)
-        if ((status = place(&list->tensor[i], g, c->file, begin < c->n ? c->n - begin : 0, err)))
+        if ((status = place_tensor(&list->tensor[i], g, c->file, begin < c->n ? c->n - begin : 0, err)))
             return status;
     if ((status = tg_tensor_list_arrange(list, err)))
         return status;
@@ -386,11 +387,11 @@ static void set_alignment(cursor *c, tg_gguf *g)
 
 static void take_version(cursor *c, tg_gguf *g)
 {
-    const uint64_t magic = take(c, 4);
+    const uint64_t magic = take_number(c, 4);
 
     if (!c->status && memcmp(&magic, "GGUF", 4) != 0)
         c->status = tg_fail(c->err, TG_EDATA, "the file does not begin with GGUF");
-    g->version = (uint32_t)take(c, 4);
+    g->version = (uint32_t)take_number(c, 4);
     if (!c->status && g->version != 2 && g->version != 3)
         c->status = tg_fail(c->err, TG_EDATA, "GGUF version %u%s, expected 2 or 3", (unsigned)g->version,
                             g->version > 0 && (g->version & 0xFFFF) == 0 ? " (a big-endian file?)" : "");
@@ -404,8 +405,8 @@ tg_status tg_gguf_read(tg_tensor_list *list, tg_gguf *g, const void *file, size_
     assert(list->n == 0);
     *g = (tg_gguf){.err = err};
     take_version(&c, g);
-    tensors = take(&c, 8);
-    values = take(&c, 8);
+    tensors = take_number(&c, 8);
+    values = take_number(&c, 8);
     take_values(&c, g, values);
     set_alignment(&c, g);
     take_tensors(&c, list, tensors);

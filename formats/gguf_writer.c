@@ -226,7 +226,7 @@ struct conversion {
     atomic_bool beyond;
 };
 
-static void convert_share(void *context, size_t begin, size_t end)
+static void convert_range(void *context, size_t begin, size_t end)
 {
     struct conversion *c = context;
     const struct stored_as *as = &stored_as[c->kind];
@@ -247,7 +247,7 @@ static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d,
         const size_t part = tg_size_min(PIECE, n - i);
         struct conversion c = {.out = w->piece, .x = x + i, .kind = d->kind};
 
-        tg_threads_run(part, SHARE, convert_share, &c);
+        tg_threads_run(part, SHARE, convert_range, &c);
         if (c.beyond)
             (void)tg_fail(&w->err, TG_EDATA, "%s has a value beyond the range of %s: write it as f32",
                           d->name, as->name);

@@ -22,7 +22,7 @@ static char *lock_path(const char *target)
     char name[sizeof ".tg-.lock" + NAME_SHOWN];
 
     snprintf(name, sizeof name, ".tg-%.*s.lock", NAME_SHOWN, tg_path_name(target));
-    return tg_path_beside(target, name);
+    return tg_path_sibling(target, name);
 }
 
 /* Whether the lock file is still the one at its path, 1 or 0: its holder may have removed it since.
@@ -101,7 +101,7 @@ static bool open_lock(tg_lock *lock)
 }
 
 /* Lock the file at lock->path, of which there may be another before the lock is held. */
-static tg_status take(tg_lock *lock, tg_err *err)
+static tg_status take_lock(tg_lock *lock, tg_err *err)
 {
     int current = 0;
 
@@ -137,7 +137,7 @@ tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *err)
     free(target);
     if (!lock->path)
         return tg_fail_memory(err, strlen(path), "a file name");
-    if ((status = take(lock, err))) {
+    if ((status = take_lock(lock, err))) {
         free(lock->path);
         lock->path = NULL;
     }

@@ -150,7 +150,7 @@ char *tg_path_in(const char *directory, const char *name)
     return join(directory, strlen(directory), name);
 }
 
-char *tg_path_beside(const char *path, const char *name)
+char *tg_path_sibling(const char *path, const char *name)
 {
     return join(path, (size_t)(tg_path_name(path) - path), name);
 }

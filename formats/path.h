@@ -50,6 +50,6 @@ const char *tg_path_name(const char *path);
 
 /* "DIR/name", to be freed, for a directory, or for the one of `path`; NULL: out of memory. */
 char *tg_path_in(const char *directory, const char *name);
-char *tg_path_beside(const char *path, const char *name);
+char *tg_path_sibling(const char *path, const char *name);
 
 #endif

@@ -35,7 +35,7 @@ static char *link_target(const char *path)
     if (n < 0)
         return NULL;
     name[n] = '\0';
-    return tg_path_beside(name[0] == '/' ? "" : path, name);
+    return tg_path_sibling(name[0] == '/' ? "" : path, name);
 }
 
 /* The file that open() would create for a missing path: the path itself, or the end of a
@@ -161,7 +161,7 @@ static void remove_left(int directory, const char *name, bool own_host)
 /* Remove what killed processes have left in the target's directory.  Failure does no harm. */
 static void remove_all_left(const char *target)
 {
-    char *path = tg_path_beside(target, ".");
+    char *path = tg_path_sibling(target, ".");
     DIR *directory = path ? opendir(path) : NULL;
     const unsigned long own = host_number();
     const struct dirent *e;
@@ -213,7 +213,7 @@ static tg_status open_temp(tg_save *save, mode_t mode, tg_err *err)
     remove_all_left(save->target);
     for (unsigned try = 0; try < TRIES_MAX; try++) {
         snprintf(name, sizeof name, ".tg-%lx-%ld-%u.tmp", host_number(), (long)getpid(), try);
-        save->temp = tg_path_beside(save->target, name);
+        save->temp = tg_path_sibling(save->target, name);
         if (!save->temp)
             return tg_fail_memory(err, sizeof name, "a file name");
         if (try_temp(save, mode))
@@ -359,7 +359,7 @@ static int sync_fd(int fd)
 /* Make the rename durable.  A directory that may not be read is not synced. */
 static tg_status sync_directory(const char *target, tg_err *err)
 {
-    char *path = tg_path_beside(target, ".");
+    char *path = tg_path_sibling(target, ".");
     int fd, r, sys;
 
     if (!path)
@@ -408,16 +408,16 @@ static tg_status rename_temp(tg_save *save, tg_err *err)
     return sync_directory(save->target, err);
 }
 
-/* Replace the target.  If that fails, keep the new content as TARGET + spare. */
+/* Replace the target.  If that fails, keep the new content as TARGET + fallback. */
 static tg_status replace_target(tg_save *save, tg_err *err)
 {
     tg_err why, ignored;
     const tg_status status = rename_temp(save, &why);
 
-    if (status && save->temp && save->spare && !tg_save_beside(save, save->spare, &ignored)) {
+    if (status && save->temp && save->fallback && !tg_save_beside(save, save->fallback, &ignored)) {
         (void)rename_temp(save, &ignored);
-        if (!save->temp && save->spared)
-            *save->spared = true;
+        if (!save->temp && save->fallback_used)
+            *save->fallback_used = true;
         if (!save->temp) { /* also if its directory could not be synced */
             const int sys = why.sys;
 

@@ -26,10 +26,10 @@ typedef struct tg_save {
     int fd;       /* write here; -1: no save in progress */
     char *target; /* the file's real path, symbolic links resolved */
     char *temp;   /* the temporary file; NULL: the target is a device or pipe, written directly */
-    /* A suffix: if the target cannot be replaced, the content is kept as TARGET + spare.  NULL: it is not
+    /* A suffix: if the target cannot be replaced, the content is kept as TARGET + fallback.  NULL: it is not
      * kept. */
-    const char *spare;
-    bool *spared; /* becomes true if it is kept so; may be NULL */
+    const char *fallback;
+    bool *fallback_used; /* becomes true if it is kept so; may be NULL */
 } tg_save;
 
 /*
@@ -41,7 +41,7 @@ typedef struct tg_save {
  */
 TG_MUST_CHECK tg_status tg_save_begin(tg_save *save, const char *path, tg_err *err);
 
-/* Replace the file.  TG_EIO, TG_ENOMEM: the temporary file is gone, or has become TARGET + spare, as the
+/* Replace the file.  TG_EIO, TG_ENOMEM: the temporary file is gone, or has become TARGET + fallback, as the
  * message says; and the old file is intact, except in the case above ("saved, but ..."). */
 TG_MUST_CHECK tg_status tg_save_commit(tg_save *save, tg_err *err);
 

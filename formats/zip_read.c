@@ -59,7 +59,7 @@ TG_PRINTF(2, 3) static void bad(tg_zip_reader *r, const char *format, ...)
 /* ---- the start of an archive */
 
 /* Start an archive, which must begin with a member.  False: the input ends, or a failure. */
-static bool begin(tg_zip_reader *r)
+static bool begin_archive(tg_zip_reader *r)
 {
     tg_source *s = &r->source;
     const char *what;
@@ -100,7 +100,7 @@ tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
     r->err = err;
     r->source = *source;
     *source = (tg_source){.fd = -1};
-    if (!begin(r))
+    if (!begin_archive(r))
         tg_zip_fail(r, "not an .npz archive: the input is empty");
     if ((status = r->status))
         tg_zip_close(r);
@@ -133,7 +133,7 @@ static void local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned
 
     if (fault)
         bad(r, "%s", fault);
-    r->wide = wide != NULL;
+    r->wide_descriptor = wide != NULL;
     if (left >= 16) { /* both sizes, even where 32 bits suffice */
         e->size = tg_get64(wide);
         e->packed = tg_get64(wide + 8);
@@ -422,7 +422,7 @@ static void read_descriptor(tg_zip_reader *r)
 {
     tg_zip_entry *e = current(r);
     tg_source *s = &r->source;
-    size_t n = r->wide ? 24 : 16;
+    size_t n = r->wide_descriptor ? 24 : 16;
     uint64_t packed, size;
 
     if (!tg_zip_need(r, n, "a data descriptor"))
@@ -430,8 +430,8 @@ static void read_descriptor(tg_zip_reader *r)
     if (memcmp(s->next, "PK\7\10", 4) != 0)
         bad(r, "no data descriptor at offset %llu", (unsigned long long)s->at);
     e->crc = tg_get32(s->next + 4);
-    packed = r->wide ? tg_get64(s->next + 8) : tg_get32(s->next + 8);
-    size = r->wide ? tg_get64(s->next + 16) : tg_get32(s->next + 12);
+    packed = r->wide_descriptor ? tg_get64(s->next + 8) : tg_get32(s->next + 8);
+    size = r->wide_descriptor ? tg_get64(s->next + 16) : tg_get32(s->next + 12);
     if (packed != r->packed_done || size != r->done)
         bad(r, "its descriptor says %llu bytes in %llu, got %llu in %llu", (unsigned long long)size,
             (unsigned long long)packed, (unsigned long long)r->done, (unsigned long long)r->packed_done);
@@ -473,7 +473,7 @@ tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *ev
     if (r->status)
         return r->status;
     assert(!r->open);
-    if ((!r->inside && !begin(r)) || !tg_zip_need(r, 4, "a header"))
+    if ((!r->inside && !begin_archive(r)) || !tg_zip_need(r, 4, "a header"))
         return r->status;
     if (tg_zip_magic(s->next, 4)) {
         *event = TG_ZIP_MEMBER;

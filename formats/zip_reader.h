@@ -25,7 +25,7 @@ struct tg_zip_reader {
     bool open;                  /* not yet verified */
     bool sized;                 /* its size is known */
     bool packed_known;          /* its packed size is known */
-    bool wide;                  /* its descriptor has 64-bit sizes */
+    bool wide_descriptor;       /* its descriptor has 64-bit sizes */
     bool ended;                 /* its deflate stream has ended */
     uint64_t done, packed_done; /* bytes so far */
     uint32_t crc, packed_crc;   /* of these */

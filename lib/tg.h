@@ -106,7 +106,7 @@
 #include "lib/train/reduction.h"
 #include "lib/train/run.h"
 #include "lib/train/settings.h"
-#include "lib/train/shares.h"
+#include "lib/train/partition.h"
 #include "lib/train/trainer.h"
 #include "lib/train/tree_sum.h"
 

@@ -289,11 +289,11 @@ TG_MUST_CHECK tg_status cli_output_room(const char *path, size_t bytes, tg_err *
 
 /* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
  * the same regular file. */
-TG_MUST_CHECK tg_status cli_output_spares(const char *output, const char *input, tg_err *err);
+TG_MUST_CHECK tg_status cli_check_output_differs(const char *output, const char *input, tg_err *err);
 
 /* The same for a model or tokenizer that may be a directory, or one file of several.
  * TG_EUSAGE: the output would replace one of these files.  TG_EIO, TG_ENOMEM. */
-TG_MUST_CHECK tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err);
+TG_MUST_CHECK tg_status cli_check_output_differs_model(const char *output, const char *model, tg_err *err);
 
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
@@ -338,7 +338,7 @@ double cli_now(void);
  * line of its own. */
 void cli_progress(const char *line);
 
-/* The progress of a job whose share is known, as "what: 45%, 12s left", by cli_progress_wanted(). */
+/* The progress of a job whose fraction is known, as "what: 45%, 12s left", by cli_progress_wanted(). */
 typedef struct cli_job {
     const char *what;
     double begun, shown;

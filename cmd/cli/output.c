@@ -142,7 +142,7 @@ static tg_status examine(struct stat *st, bool *exists, const char *path, int da
     return tg_fail_sys(err, dash == STDIN_FILENO ? "standard input" : "standard output");
 }
 
-tg_status cli_output_spares(const char *output, const char *input, tg_err *err)
+tg_status cli_check_output_differs(const char *output, const char *input, tg_err *err)
 {
     struct stat in, out;
     bool reads, replaces;
@@ -206,7 +206,7 @@ static bool is_read_with(const char *input, const char *name)
 /* The directory that a path is in, or is. */
 static tg_status examine_directory(struct stat *st, const char *path, bool itself, tg_err *err)
 {
-    char *directory = itself ? strdup(path) : tg_path_beside(path, ".");
+    char *directory = itself ? strdup(path) : tg_path_sibling(path, ".");
     bool exists;
     tg_status status = directory ? tg_path_examine(directory, st, &exists, err)
                                  : tg_fail_memory(err, strlen(path), "a path");
@@ -216,7 +216,7 @@ static tg_status examine_directory(struct stat *st, const char *path, bool itsel
 }
 
 /* Check the names; the output is there, and a regular file. */
-static tg_status spares_parts(const char *output, const char *model, tg_err *err)
+static tg_status check_parts_differ(const char *output, const char *model, tg_err *err)
 {
     struct stat in, in_place, out_place;
     bool reads, directory;
@@ -234,18 +234,18 @@ static tg_status spares_parts(const char *output, const char *model, tg_err *err
                    output, model);
 }
 
-tg_status cli_output_spares_model(const char *output, const char *model, tg_err *err)
+tg_status cli_check_output_differs_model(const char *output, const char *model, tg_err *err)
 {
     struct stat st;
     bool replaces;
     char *target;
-    tg_status status = cli_output_spares(output, model, err);
+    tg_status status = cli_check_output_differs(output, model, err);
 
     if (status || !output || cli_is_dash(output) || !model || cli_is_dash(model) ||
         (status = tg_path_examine(output, &st, &replaces, err)) || !replaces || !S_ISREG(st.st_mode) ||
-        (status = spares_parts(output, model, err)) || (status = tg_save_target(&target, output, err)))
+        (status = check_parts_differ(output, model, err)) || (status = tg_save_target(&target, output, err)))
         return status;
-    status = spares_parts(target, model, err); /* a link may lead to a part */
+    status = check_parts_differ(target, model, err); /* a link may lead to a part */
     free(target);
     return status;
 }

@@ -87,15 +87,15 @@ void cli_progress(const char *line)
     cli_redraw_line(line, fitting(line, (width < 2 ? 80 : width) - 1));
 }
 
-static bool show_job(void *context, double share)
+static bool show_job(void *context, double fraction)
 {
     cli_job *job = context;
     char line[128];
 
     if (!cli_progress_wanted(job->begun, &job->shown))
         return true;
-    snprintf(line, sizeof line, "%s: %.0f%%, %s left", job->what, 100 * share,
-             share > 0 ? cli_duration((job->shown - job->begun) / share * (1 - share)) : "?");
+    snprintf(line, sizeof line, "%s: %.0f%%, %s left", job->what, 100 * fraction,
+             fraction > 0 ? cli_duration((job->shown - job->begun) / fraction * (1 - fraction)) : "?");
     cli_progress(line);
     return true;
 }

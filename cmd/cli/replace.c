@@ -17,12 +17,12 @@
 bool cli_force;
 
 /* The kind of a file, by its first bytes. */
-typedef struct found {
+typedef struct file_kind {
     cli_content content; /* only an output of the same content replaces it; CLI_OUT_KINDS: none does */
     char text[96];       /* "tokens", for messages */
-} found;
+} file_kind;
 
-TG_PRINTF(3, 4) static void is(found *f, cli_content content, const char *format, ...)
+TG_PRINTF(3, 4) static void is(file_kind *f, cli_content content, const char *format, ...)
 {
     va_list ap;
 
@@ -52,7 +52,7 @@ static tg_status read_kind(char kind[24], int fd, tg_err *err)
     return status;
 }
 
-static tg_status find_model(found *f, const char *path, tg_err *err)
+static tg_status find_model(file_kind *f, const char *path, tg_err *err)
 {
     size_t step;
     const tg_status status = cli_model_step(path, &step, err);
@@ -64,7 +64,7 @@ static tg_status find_model(found *f, const char *path, tg_err *err)
     return status;
 }
 
-static void find_archive_kind(found *f, const char *kind)
+static void find_archive_kind(file_kind *f, const char *kind)
 {
     static const struct {
         const char *kind, *text;
@@ -81,7 +81,7 @@ static void find_archive_kind(found *f, const char *kind)
 }
 
 /* The archive at a path, or another zip file. */
-static tg_status find_archive(found *f, const char *path, tg_err *err)
+static tg_status find_archive(file_kind *f, const char *path, tg_err *err)
 {
     char kind[24];
     int fd;
@@ -126,7 +126,7 @@ static bool is_vocabulary(const unsigned char *first, size_t n)
            (tg_tiktoken_recognize(&file) && tg_tiktoken_recognize(&rest)); /* one line may be by chance */
 }
 
-static void find_text(found *f, const unsigned char *first, size_t n)
+static void find_text(file_kind *f, const unsigned char *first, size_t n)
 {
     static const char page[] = /* how cmd/tg-attn-view/page/page.html begins */
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -173,7 +173,7 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /* A text by one of these names, in a directory with weights, is a part of them. */
-static tg_status find_part(found *f, const char *path, tg_err *err)
+static tg_status find_part(file_kind *f, const char *path, tg_err *err)
 {
     const char *name = NULL;
     char *directory;
@@ -181,7 +181,7 @@ static tg_status find_part(found *f, const char *path, tg_err *err)
 
     if (!is_one_of(tg_path_name(path), around))
         return TG_OK;
-    if (!(directory = tg_path_beside(path, ".")))
+    if (!(directory = tg_path_sibling(path, ".")))
         return tg_fail_memory(err, strlen(path), "a path");
     status = tg_path_find(&name, directory, weights, err);
     free(directory);
@@ -192,7 +192,7 @@ static tg_status find_part(found *f, const char *path, tg_err *err)
 
 /* ---- any file */
 
-static void find_other(found *f, tg_format format, const unsigned char *first, size_t n)
+static void find_other(file_kind *f, tg_format format, const unsigned char *first, size_t n)
 {
     const char *text = tg_format_text(format);
 
@@ -211,7 +211,7 @@ static void find_other(found *f, tg_format format, const unsigned char *first, s
 }
 
 /* *f: what the regular file at a path is, if it has content. */
-static tg_status find(found *f, const char *path, tg_err *err)
+static tg_status find(file_kind *f, const char *path, tg_err *err)
 {
     unsigned char first[TG_FORMAT_BYTES];
     size_t n;
@@ -241,7 +241,7 @@ static bool replaces(cli_content content, cli_content old)
 tg_status cli_output_may_replace(const char *path, cli_content content, tg_err *err)
 {
     struct stat st;
-    found f = {0};
+    file_kind f = {0};
     bool exists;
     tg_status status;
 

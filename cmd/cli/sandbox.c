@@ -222,7 +222,7 @@ static void allow(struct rules *r, int fd, uint64_t rights)
     close(fd);
 }
 
-static int place_in(int directory, const char *path, int flags)
+static int open_path_in(int directory, const char *path, int flags)
 {
     int fd;
 
@@ -232,9 +232,9 @@ static int place_in(int directory, const char *path, int flags)
     return fd;
 }
 
-static int place(const char *path)
+static int open_path(const char *path)
 {
-    return place_in(AT_FDCWD, path, O_PATH);
+    return open_path_in(AT_FDCWD, path, O_PATH);
 }
 
 /* ---- inputs */
@@ -243,7 +243,7 @@ static int place(const char *path)
  * before the tool opens it, as a model that is being trained; so it is kept. */
 static void allow_input(struct rules *r, const char *path)
 {
-    const int fd = place(path);
+    const int fd = open_path(path);
     const mode_t type = fd >= 0 ? type_of_open(r, fd) : 0;
     int again;
 
@@ -267,7 +267,7 @@ static bool is_part(const char *name)
 /* The parts in a directory, which may be links to elsewhere. */
 static void allow_parts(struct rules *r, const char *directory)
 {
-    const int fd = place_in(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);
+    const int fd = open_path_in(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *e;
 
@@ -277,10 +277,10 @@ static void allow_parts(struct rules *r, const char *directory)
             close(fd);
         return;
     }
-    allow(r, place(directory), READ_DIR);
+    allow(r, open_path(directory), READ_DIR);
     for (errno = 0; (e = readdir(d)) != NULL; errno = 0)
         if (is_part(e->d_name))
-            allow(r, place_in(fd, e->d_name, O_PATH), READ_FILE);
+            allow(r, open_path_in(fd, e->d_name, O_PATH), READ_FILE);
     miss(r); /* of a list that was cut short, the rest would be denied */
     closedir(d);
 }
@@ -316,7 +316,7 @@ static void allow_model(struct rules *r, const char *path)
     allow_input(r, path);
     if (!has_parts(r, path))
         return;
-    if ((directory = tg_path_beside(path, ".")) != NULL)
+    if ((directory = tg_path_sibling(path, ".")) != NULL)
         allow_parts(r, directory);
     else
         miss(r);
@@ -333,7 +333,7 @@ static void allow_output(struct rules *r, const char *path)
     char *target, *directory;
 
     if (type != 0 && !S_ISREG(type)) {
-        allow(r, place(path), OUTPUT_RIGHTS);
+        allow(r, open_path(path), OUTPUT_RIGHTS);
         return;
     }
     if (tg_save_target(&target, path, &err)) {
@@ -341,8 +341,8 @@ static void allow_output(struct rules *r, const char *path)
         miss(r);
         return;
     }
-    if ((directory = tg_path_beside(target, ".")) != NULL)
-        allow(r, place(directory), OUTPUT_RIGHTS);
+    if ((directory = tg_path_sibling(target, ".")) != NULL)
+        allow(r, open_path(directory), OUTPUT_RIGHTS);
     else
         miss(r);
     free(directory);
@@ -352,7 +352,7 @@ static void allow_output(struct rules *r, const char *path)
 static void allow_append(struct rules *r, const char *path)
 {
     if (access(path, F_OK) == 0)
-        allow(r, place(path), FILE_RIGHTS);
+        allow(r, open_path(path), FILE_RIGHTS);
     else
         allow_output(r, path);
 }
@@ -377,7 +377,7 @@ static void allow_use(struct rules *r, const char *path, cli_type use)
 
 static void allow_all(struct rules *r)
 {
-    allow(r, place("/dev/null"), FILE_RIGHTS);
+    allow(r, open_path("/dev/null"), FILE_RIGHTS);
     for (size_t i = 0; i < n_noted; i++)
         allow_use(r, noted[i].path, noted[i].use);
     for (size_t i = 0; i < operands.n; i++)

@@ -50,7 +50,7 @@ tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_
     if ((status = tg_model_file_open(&f, path, NULL, err)))
         return status;
     if (f.tokenizer)
-        *tok = tg_tokenizer_share(f.tokenizer);
+        *tok = tg_tokenizer_ref(f.tokenizer);
     else
         status = tg_fail(err, TG_EDATA, "%s: %s without a tokenizer", path, tg_model_file_kind(&f));
     tg_model_file_close(&f);

@@ -14,7 +14,7 @@ void team_part(void)
 {
 }
 
-size_t team_sharing(void)
+size_t team_on_same_processors(void)
 {
     return 1;
 }

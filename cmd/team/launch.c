@@ -212,7 +212,7 @@ static size_t threads_of(size_t asked)
 {
     if (asked > 0 || team_of_all.size <= 1 || tg_threads_asked() > 0)
         return asked;
-    return tg_size_max(1, tg_threads_processors() / team_sharing());
+    return tg_size_max(1, tg_threads_processors() / team_on_same_processors());
 }
 
 tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err)
@@ -309,7 +309,7 @@ tg_status team_spool(const tg_team *team, int *fd, tg_err *err)
     return status;
 }
 
-tg_status team_share_stdin(const tg_team *team, bool wanted, tg_err *err)
+tg_status team_broadcast_stdin(const tg_team *team, bool wanted, tg_err *err)
 {
     int fd;
     tg_status status;

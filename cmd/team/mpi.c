@@ -235,7 +235,7 @@ void team_part(void)
         on_exit(leave_at_once, NULL);
 }
 
-size_t team_sharing(void)
+size_t team_on_same_processors(void)
 {
     size_t n = 0;
 

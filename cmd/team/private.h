@@ -21,7 +21,7 @@ TG_MUST_CHECK tg_status team_connect(tg_team *team, const team_launch *launch, d
 void team_part(void);
 
 /* How many of the processes use the processors that this one has. */
-size_t team_sharing(void);
+size_t team_on_same_processors(void);
 
 /* "process 3 (node7)" */
 void team_name(char *name, size_t size, size_t rank);

@@ -37,7 +37,7 @@ TG_MUST_CHECK tg_status team_confine(tg_err *err);
 TG_MUST_CHECK tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err);
 
 /* If the first process wants standard input, which has data: the same for all. */
-TG_MUST_CHECK tg_status team_share_stdin(const tg_team *team, bool wanted, tg_err *err);
+TG_MUST_CHECK tg_status team_broadcast_stdin(const tg_team *team, bool wanted, tg_err *err);
 
 /* Whether this process is one of several, and not the first. */
 bool team_follows(void);

@@ -206,7 +206,7 @@ done:
 static tg_status open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
     const bool wants_stdin = cli_is_dash(cli_model_path(o->model)) || !cli_text_given(&o->text);
-    tg_status own, status = team_share_stdin(o->team, wants_stdin, err);
+    tg_status own, status = team_broadcast_stdin(o->team, wants_stdin, err);
 
     if (status)
         return status;

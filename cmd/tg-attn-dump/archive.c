@@ -41,9 +41,9 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     char *text = NULL, source[TG_DUMP_SOURCE_SIZE];
     tg_status status = check_stage(in, o, err);
 
-    if (status || (in->has_model && (status = cli_output_spares_model(output, in->model.path, err))) ||
-        (o->qkv && (status = cli_output_spares(output, o->qkv, err))) ||
-        (status = cli_output_spares(output, "-", err)) || /* the text */
+    if (status || (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
+        (o->qkv && (status = cli_check_output_differs(output, o->qkv, err))) ||
+        (status = cli_check_output_differs(output, "-", err)) || /* the text */
         (status = input_pack_text(&text, &dump.text_size, in, err)))
         return status;
     dump.text = text;

@@ -129,7 +129,7 @@ struct placement {
     const tg_attn_layers *layers;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_check(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const tg_qkv_view shape = tg_attn_layers_shape(p->layers);
@@ -144,7 +144,7 @@ static tg_status check_input(struct check *c, attn_input *in, tg_err *err)
 
     if ((status = check_same_shape(&c->dump, in, err)) || (status = check_text(c, in, err)))
         return status;
-    if ((status = tg_arena_build(&arena, place, &(struct placement){c, &in->layers}, err)))
+    if ((status = tg_arena_build(&arena, place_check, &(struct placement){c, &in->layers}, err)))
         return status;
     status = check_layers(c, in, err);
     tg_arena_free(&arena);

@@ -188,14 +188,14 @@ static void place_lanes(tg_arena *arena, void *context)
 
 static tg_status print_all(struct dump *d, attn_input *in, tg_err *err)
 {
-    const tg_attn_team team = {.row = put_row, .turn = print_rows, .context = d, .att = d->att};
+    const tg_attn_visitor visitor = {.row = put_row, .turn = print_rows, .context = d, .att = d->att};
     const size_t T = in->layers.T, keys = in->layers.filter.key == TG_ATTN_ALL ? T : 1;
     tg_arena arena;
     tg_status status;
 
     if ((status = tg_arena_build(&arena, place_lanes, &(struct placement){d, T, keys}, err)))
         return status;
-    status = tg_attn_layers_walk_team(&in->layers, &team, err);
+    status = tg_attn_layers_walk_parallel(&in->layers, &visitor, err);
     for (size_t n = 0; n < d->lanes && !status; n++)
         status = d->lane[n].status ? d->err->code : TG_OK;
     tg_arena_free(&arena);

@@ -109,7 +109,7 @@ struct placement {
     const tg_attn_layers *layers;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_stage(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const tg_qkv_view shape = tg_attn_layers_shape(p->layers);
@@ -125,7 +125,7 @@ static tg_status print_layers(struct dump *d, tg_attn_layers *layers, tg_err *er
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place, &(struct placement){d, layers}, err)))
+    if ((status = tg_arena_build(&arena, place_stage, &(struct placement){d, layers}, err)))
         return status;
     while (!status && !cli_stdout_failed() && tg_attn_layers_next(layers, &layer)) {
         tg_stage_fill(&d->scratch, d->stage, &layer, &layers->filter);

@@ -17,7 +17,7 @@ struct summary {
     tg_head_stats_scratch scratch;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_summary(tg_arena *arena, void *context)
 {
     struct summary *s = context;
     const tg_attn_layers *n = &s->input->layers;
@@ -61,11 +61,11 @@ static void print_tokens(const token_labels *labels, size_t i, size_t j)
 
 static void print_pair(const struct summary *s, const tg_head_pair *pair)
 {
-    if (pair->found)
+    if (pair->exists)
         printf(" %*zu %*zu %5.3f", s->positions, pair->i, s->positions, pair->j, pair->prob);
     else
         printf(" %*s %*s %5s", s->positions, "-", s->positions, "-", "-");
-    if (pair->found && input_has_tokens(s->input))
+    if (pair->exists && input_has_tokens(s->input))
         print_tokens(&s->input->labels, pair->i, pair->j);
 }
 
@@ -170,13 +170,13 @@ static void print_record(const struct summary *s, const tg_head_stats *head, siz
         real_if(rows, m.previous),
         real_if(rows, m.first),
         real_if(m.repeats, m.induction),
-        size_if(pair->found, pair->i),
-        size_if(pair->found, pair->j),
-        real_if(pair->found, (double)(float)pair->prob), /* the digits that its row has */
-        token_if(pair->found, token_i, s->input, pair->i),
-        token_if(pair->found, token_j, s->input, pair->j),
-        id_if(pair->found, s->input, pair->i),
-        id_if(pair->found, s->input, pair->j),
+        size_if(pair->exists, pair->i),
+        size_if(pair->exists, pair->j),
+        real_if(pair->exists, (double)(float)pair->prob), /* the digits that its row has */
+        token_if(pair->exists, token_i, s->input, pair->i),
+        token_if(pair->exists, token_j, s->input, pair->j),
+        id_if(pair->exists, s->input, pair->i),
+        id_if(pair->exists, s->input, pair->j),
     };
 
     table_print_line(&t, cells);
@@ -240,7 +240,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     tg_arena arena;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place, &s, err)))
+    if ((status = tg_arena_build(&arena, place_summary, &s, err)))
         return status;
     if (!o->no_header)
         print_header(&s, &in->layers.filter);

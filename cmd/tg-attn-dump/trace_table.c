@@ -67,7 +67,7 @@ void trace_heading(trace_page *p, const char *title, const char *where)
 /* ---- tables */
 
 /* "q.data[8]"; or "[8]" in a column whose title has the name. */
-static trace_text place(const trace_factor *f, size_t m, bool named)
+static trace_text place_text(const trace_factor *f, size_t m, bool named)
 {
     return text_of("%s%s[%zu]", named ? f->name : "", named ? ".data" : "", f->offset + m * f->step);
 }
@@ -101,8 +101,8 @@ static struct layout measure(size_t n, const trace_factor *x, const trace_factor
         const double product = value(x, m) * value(y, m);
 
         sum += product;
-        grow(&w.place[0], place(x, m, w.named).s);
-        grow(&w.place[1], place(y, m, w.named).s);
+        grow(&w.place[0], place_text(x, m, w.named).s);
+        grow(&w.place[1], place_text(y, m, w.named).s);
         grow(&w.value[0], trace_number(value(x, m)).s);
         grow(&w.value[1], trace_number(value(y, m)).s);
         grow(&w.product, trace_number(product).s);
@@ -142,7 +142,7 @@ static void print_title(const struct layout *w, size_t which, const trace_factor
 
 static void print_cell(const struct layout *w, size_t which, const trace_factor *f, size_t m)
 {
-    printf("%s%-*s%s%*s", w->gap, (int)w->place[which], place(f, m, w->named).s, w->equals,
+    printf("%s%-*s%s%*s", w->gap, (int)w->place[which], place_text(f, m, w->named).s, w->equals,
            (int)w->value[which], trace_number(value(f, m)).s);
 }
 
@@ -177,7 +177,7 @@ void trace_print_adds(char letter, size_t n, const trace_factor *x, const trace_
     for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
         printf("  %*zu", (int)w.index, m);
         print_cell(&w, 0, x, m);
-        printf("  %-*s += %*s\n", (int)w.place[1], place(dy, m, true).s, (int)w.value[1],
+        printf("  %-*s += %*s\n", (int)w.place[1], place_text(dy, m, true).s, (int)w.value[1],
                trace_number(value(dy, m)).s);
     }
 }

@@ -173,7 +173,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     unsigned long long bytes = 0;
     tg_status status;
 
-    if ((status = cli_output_spares(o->output, o->input, err)) ||
+    if ((status = cli_check_output_differs(o->output, o->input, err)) ||
         (status = cli_output_begin(&output, o->output, content_of(o), err)))
         return status;
     status = draw(v, o, output.fd, &bytes, err);

@@ -132,7 +132,7 @@ static float maximum(const float *x, size_t n)
 }
 
 /* The share of the work that is done with map m's row i: row i has i + 1 scores. */
-static double share_done(const view *v, size_t m, size_t i)
+static double fraction_done(const view *v, size_t m, size_t i)
 {
     const double rows = (double)i / (double)v->dump->T;
 
@@ -190,7 +190,7 @@ tg_status view_fill(view *v, size_t n, tg_err *err)
             tg_dump_row(row, dump, map->layer, v->show, v->b, map->head, i, scratch);
             tg_grid_add(&map->grid, i, row);
             maxima[m * dump->T + i] = maximum(row, i + 1);
-            (void)tg_watch_tell(watch, share_done(v, m, i + 1));
+            (void)tg_watch_report(watch, fraction_done(v, m, i + 1));
         }
     }
     cli_progress_end();

@@ -300,12 +300,12 @@ static tg_status convert(struct job *job, tg_err *err)
 }
 
 /* Check that the output is no file that is read. */
-static tg_status spare_inputs(const struct options *o, tg_err *err)
+static tg_status check_output_differs(const struct options *o, tg_err *err)
 {
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < o->files.n; i++)
-        status = cli_output_spares(o->output, o->files.path[i], err);
+        status = cli_check_output_differs(o->output, o->files.path[i], err);
     return status;
 }
 
@@ -324,7 +324,7 @@ static tg_status run(const struct options *o, tg_err *err)
     };
     tg_status status;
 
-    if ((status = spare_inputs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
+    if ((status = check_output_differs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
         (status = cli_begin_text(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, cli_vocab_content(o->to), err))) ||
         (o->trace && (status = trace_begin(&job.trace, o->format, !o->no_header, o->rows, err))))

@@ -41,6 +41,6 @@ TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *inpu
 cli_content convert_content(const convert_options *o);
 
 /* Check that writing to a path leaves the source, its tokenizer and the map of names as they are. */
-TG_MUST_CHECK tg_status convert_spares(const convert_options *o, const char *path, tg_err *err);
+TG_MUST_CHECK tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err);
 
 #endif

@@ -90,7 +90,7 @@ static tg_status check_lacking(const convert_options *o, const tg_model_part *pa
 
 static tg_status check_target(const convert_options *o, const char *path, tg_err *err)
 {
-    const tg_status status = convert_spares(o, path, err);
+    const tg_status status = convert_check_output(o, path, err);
 
     return status ? status : cli_output_may_replace(path, convert_content(o), err);
 }
@@ -165,7 +165,7 @@ static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err
         return tg_tokenizer_same(f->tokenizer, tok, err);
     if ((status = tg_model_check_vocab(&f->config, tok, err)))
         return status;
-    f->tokenizer = tg_tokenizer_share(tok);
+    f->tokenizer = tg_tokenizer_ref(tok);
     return TG_OK;
 }
 

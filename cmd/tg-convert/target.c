@@ -10,16 +10,17 @@ cli_content convert_content(const convert_options *o)
     return strcmp(o->format->name, "npz") == 0 ? CLI_OUT_MODEL : CLI_OUT_WEIGHTS;
 }
 
-tg_status convert_spares(const convert_options *o, const char *path, tg_err *err)
+tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err)
 {
     /* Float32 holds what the model has in memory, so a directory may be converted onto itself. */
     const bool onto_itself =
         o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32 && !o->write.lossy;
-    tg_status status = (onto_itself ? cli_output_spares : cli_output_spares_model)(path, o->source, err);
+    tg_status status =
+        (onto_itself ? cli_check_output_differs : cli_check_output_differs_model)(path, o->source, err);
 
     if (!status && o->tokenizer)
-        status = cli_output_spares_model(path, o->tokenizer, err);
+        status = cli_check_output_differs_model(path, o->tokenizer, err);
     if (!status && o->ask.map)
-        status = cli_output_spares(path, o->ask.map, err);
+        status = cli_check_output_differs(path, o->ask.map, err);
     return status;
 }

@@ -21,7 +21,7 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
     tg_token_copy copied;
     tg_status status;
 
-    if ((status = convert_spares(o, o->target, err)) ||
+    if ((status = convert_check_output(o, o->target, err)) ||
         (status = cli_output_begin(&out, o->target, contents[o->tokens], err))) {
         tg_source_close(source);
         return status;

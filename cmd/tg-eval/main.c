@@ -99,14 +99,14 @@ static tg_status eval_all(eval_job *job, tg_err *err)
 /* ---- --logits */
 
 /* Check that the output is not a file that is read. */
-static tg_status spare_inputs(const eval_job *job, tg_err *err)
+static tg_status check_output_differs(const eval_job *job, tg_err *err)
 {
-    tg_status status = cli_output_spares_model(job->o->output, job->m.path, err);
+    tg_status status = cli_check_output_differs_model(job->o->output, job->m.path, err);
 
     if (!status && job->o->files == 0)
-        status = cli_output_spares(job->o->output, "-", err);
+        status = cli_check_output_differs(job->o->output, "-", err);
     for (size_t i = 0; !status && i < job->o->files; i++)
-        status = cli_output_spares(job->o->output, job->o->file[i], err);
+        status = cli_check_output_differs(job->o->output, job->o->file[i], err);
     return status;
 }
 
@@ -115,7 +115,7 @@ static tg_status write_logits(eval_job *job, tg_err *err)
     cli_output out;
     tg_status status;
 
-    if ((status = spare_inputs(job, err)) ||
+    if ((status = check_output_differs(job, err)) ||
         (status = cli_output_begin(&out, job->o->output, CLI_OUT_LOGITS, err)))
         return status;
     if ((status = tg_logits_create(&job->logits, out.fd, &job->m.model, err)))
@@ -196,7 +196,7 @@ static tg_status work(eval_job *job, tg_err *err)
     if (job->team->size > 1 && (o->per_token || o->logits))
         return tg_fail(err, TG_EUSAGE, "--%s is for one process: several of them share out only the result",
                        o->logits ? "logits" : "per-token");
-    if ((status = team_share_stdin(job->team, wants_stdin(o), err)))
+    if ((status = team_broadcast_stdin(job->team, wants_stdin(o), err)))
         return status;
     if ((status = cli_model_open(&job->m, o->model, "", err)))
         job->m = (cli_model){.fd = -1};

@@ -64,9 +64,9 @@ static void print_unit(const info_held *held)
 static void print_again(const info_runs *runs)
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->run[i].again > 0)
+        if (runs->run[i].repeated > 0)
             printf("note: %c has %s step%s that later lines replace\n", 'A' + (int)i,
-                   cli_count(runs->run[i].again), cli_plural(runs->run[i].again));
+                   cli_count(runs->run[i].repeated), cli_plural(runs->run[i].repeated));
 }
 
 /* ---- the three forms */
@@ -93,7 +93,7 @@ static tg_status write_svg(const info_runs *runs, const info_held *held, const c
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < held->n; i++)
-        status = cli_output_spares(path, held->info[i].path, err);
+        status = cli_check_output_differs(path, held->info[i].path, err);
     if (status || (status = cli_output_begin(&out, path, CLI_OUT_SVG, err)))
         return status;
     sink = (tg_sink){.fd = out.fd};

@@ -15,7 +15,7 @@ static void print_losses(const char *label, const info_curve *c)
 }
 
 /* A log has many lines; a model keeps one step in a power of two. */
-static void print_steps(const tg_info_history *h, size_t again)
+static void print_steps(const tg_info_history *h, size_t repeated)
 {
     const double every = h->n > 1 ? h->step[1] - h->step[0] : 1;
 
@@ -24,8 +24,8 @@ static void print_steps(const tg_info_history *h, size_t again)
         printf(", in %s line%s", cli_count(h->n), cli_plural(h->n));
     else if (every > 1)
         printf(", one in %.0f", every);
-    if (again > 0)
-        printf(", and %s that later ones replace", cli_count(again));
+    if (repeated > 0)
+        printf(", and %s that later ones replace", cli_count(repeated));
     putchar('\n');
 }
 
@@ -35,7 +35,7 @@ void info_show_history(const info_run *run)
 
     if (h->n == 0)
         return;
-    print_steps(h, run->again);
+    print_steps(h, run->repeated);
     print_losses("loss", &run->loss);
     print_losses("validation", &run->val_loss);
 }

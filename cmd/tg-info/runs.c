@@ -40,7 +40,7 @@ tg_status info_runs_add(info_runs *runs, tg_info *info, tg_err *err)
     info_run *run = &runs->run[runs->n++];
     tg_status status;
 
-    *run = (info_run){.info = info, .again = tg_info_history_latest(h)};
+    *run = (info_run){.info = info, .repeated = tg_info_history_latest(h)};
     status = make_curve(&run->loss, h->step, h->loss, h->n, err);
     if (status)
         return status;

@@ -24,7 +24,7 @@ typedef struct info_curve {
 typedef struct info_run {
     const tg_info *info; /* the caller's */
     info_curve loss, val_loss;
-    size_t again; /* steps that later ones have replaced */
+    size_t repeated; /* steps that later ones have replaced */
 } info_run;
 
 typedef struct info_runs {

@@ -220,7 +220,7 @@ static void add_difference(struct table *t, size_t a, size_t b, const char *titl
 }
 
 /* Of two runs, also what the second has more than the first. */
-static void fill(struct table *t, const info_runs *runs)
+static void fill_table(struct table *t, const info_runs *runs)
 {
     const info_run *a = &runs->run[0], *b = &runs->run[1];
     const bool two = runs->n == 2 && a->loss.n > 0 && b->loss.n > 0;
@@ -277,7 +277,7 @@ tg_status info_show_losses(const info_runs *runs, tg_err *err)
 
     if (!t)
         return tg_fail_memory(err, sizeof *t, "a table");
-    fill(t, runs);
+    fill_table(t, runs);
     width = 2 * snprintf(NULL, 0, "%.0f", t->begin + (double)t->rows * t->steps) + 1;
     width = width < 6 ? 6 : width;
     fit = tg_size_max(1, (info_width() - tg_size_min((size_t)width, info_width())) / NUMBER);

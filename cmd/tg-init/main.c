@@ -176,7 +176,7 @@ static tg_status run(const struct options *o, tg_err *err)
     cli_output out;
     tg_status status;
 
-    if ((o->tokenizer && (status = cli_output_spares_model(o->output, o->tokenizer, err))) ||
+    if ((o->tokenizer && (status = cli_check_output_differs_model(o->output, o->tokenizer, err))) ||
         (status = cli_output_begin(&out, o->output, CLI_OUT_MODEL, err)))
         return status;
     if (!(status = open_tokenizer(&tok, o, err)) && !(status = make_model(o, tok, &out, err)))

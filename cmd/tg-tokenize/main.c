@@ -69,14 +69,14 @@ static cli_content content_of(const tokenize_options *o)
 }
 
 /* Check that the output is not a file that is read. */
-static tg_status spare_inputs(const tokenize_options *o, tg_err *err)
+static tg_status check_output_differs(const tokenize_options *o, tg_err *err)
 {
     const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
     const char *file = built_in ? o->model : o->tokenizer;
-    tg_status status = file ? cli_output_spares_model(o->output, file, err) : TG_OK;
+    tg_status status = file ? cli_check_output_differs_model(o->output, file, err) : TG_OK;
 
     for (size_t i = 0; !status && i < o->files.n; i++)
-        status = cli_output_spares(o->output, o->files.path[i], err);
+        status = cli_check_output_differs(o->output, o->files.path[i], err);
     return status;
 }
 
@@ -87,7 +87,7 @@ static tg_status run(const tokenize_options *o, tg_err *err)
 
     choose_output(&job);
     if ((o->characters && (status = open_spools(&job, err))) || (status = cli_confine(err)) ||
-        (status = spare_inputs(o, err)) || (status = cli_begin_text(o->threads, err)) ||
+        (status = check_output_differs(o, err)) || (status = cli_begin_text(o->threads, err)) ||
         (status = open_tokenizer(&job, err)) || (status = find_eot(&job, err)) ||
         (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, content_of(o), err))) ||
         (status = work(&job, err)))

@@ -26,7 +26,7 @@ static tg_status log_failed(const char *path, tg_err *err)
 
 tg_status train_log_is(bool *same, const char *path, const char *other, tg_err *err)
 {
-    char *a = tg_path_beside(path, "."), *b = tg_path_beside(other, ".");
+    char *a = tg_path_sibling(path, "."), *b = tg_path_sibling(other, ".");
     struct stat one = {0}, two = {0};
     bool has_one = false, has_two = false;
     tg_status status;

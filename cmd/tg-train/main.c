@@ -217,12 +217,12 @@ static tg_status evaluate(struct job *job, bool *best, tg_err *err)
                    fabs(r->val_loss));
 }
 
-/* Progress callback: `share` of the current step or evaluation is done. */
-static bool watch(void *context, double share)
+/* Progress callback: `fraction` of the current step or evaluation is done. */
+static bool watch(void *context, double fraction)
 {
     struct job *job = context;
 
-    train_report_part(&job->report, share);
+    train_report_part(&job->report, fraction);
     if (cli_status_asked())
         train_report_say(&job->report);
     return !cli_abandon_asked();

@@ -116,12 +116,12 @@ static tg_status write_log(train_report *r, bool evaluated, tg_err *err)
     return train_log_write(&r->log, line, strlen(line), err);
 }
 
-void train_report_part(train_report *r, double share)
+void train_report_part(train_report *r, double fraction)
 {
     /* the first line, which a quick step shows at once, is not due before a long one has begun */
     double shown = r->shown < 0 ? r->start : r->shown;
 
-    r->part = share;
+    r->part = fraction;
     if (!cli_progress_due(&shown))
         return;
     r->shown = shown;

@@ -20,7 +20,7 @@ typedef struct train_report {
     double paused;       /* total seconds of evaluating and saving */
     size_t first;        /* steps done before this process */
     size_t step;         /* steps done ... */
-    double part;         /* ... and the share of the next one, or of an evaluation */
+    double part;         /* ... and the fraction of the next one, or of an evaluation */
     bool pausing;        /* evaluating or saving */
     tg_step_report last; /* of the last step */
     double val_loss;     /* latest; NaN: none yet */
@@ -39,9 +39,9 @@ void train_report_begin(train_report *r);
  * progress line if one is due.  TG_EIO: the message names the log. */
 TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
 
-/* Call this during a step or an evaluation, of which `share` is done.  Shows a progress line if one is due:
- * so a long first step also has an estimate of the time left. */
-void train_report_part(train_report *r, double share);
+/* Call this during a step or an evaluation, of which `fraction` is done.  Shows a progress line if one is
+ * due: so a long first step also has an estimate of the time left. */
+void train_report_part(train_report *r, double fraction);
 
 /* Print the progress as a separate line, for SIGUSR1. */
 void train_report_say(const train_report *r);

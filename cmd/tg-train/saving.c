@@ -54,8 +54,8 @@ static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err
         return save_elsewhere(s, out, suffix, err);
     if ((status = tg_stamp_take(&s->written, out->save.temp, err)))
         return status;
-    out->save.spare = last ? suffix : NULL;
-    out->save.spared = &s->elsewhere;
+    out->save.fallback = last ? suffix : NULL;
+    out->save.fallback_used = &s->elsewhere;
     status = cli_output_commit(out, err);
     if (tg_stamp_take(&now, setup->target, &ignored)) /* it cannot be examined now */
         now = status ? setup->stamp : s->written;

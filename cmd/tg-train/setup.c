@@ -206,7 +206,7 @@ static bool same_split(const tg_settings *a, const tg_settings *b)
            a->val_blocks == b->val_blocks;
 }
 
-static tg_status settle(train_setup *s, tg_err *err)
+static tg_status choose_settings(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
     const train_options *o = s->options;
@@ -381,7 +381,7 @@ static tg_status find_target(train_setup *s, tg_err *err)
         (status = claim_target(s, foreign && !cli_force, err)))
         return status;
     if (content && cli_force)
-        return cli_output_spares_model(s->target, s->source, err);
+        return cli_check_output_differs_model(s->target, s->source, err);
     if (content)
         use_target(s);
     return TG_OK;
@@ -394,7 +394,7 @@ struct outline {
 };
 
 /* The model and its run, which the first process has read, for all. */
-static tg_status share_model(train_setup *s, tg_err *err)
+static tg_status broadcast_model(train_setup *s, tg_err *err)
 {
     struct outline o = {s->stream, s->is_new, s->complete, s->other_split, s->best_is_lost, s->steps};
 
@@ -436,9 +436,10 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
         (status = load_text(s, err)))
         return status;
-    if (first && !(status = load_model(s, err)) && !(status = settle(s, err)) && o->keep_best)
+    if (first && !(status = load_model(s, err)) && !(status = choose_settings(s, err)) && o->keep_best)
         status = find_best(s, err);
-    if ((status = team_settle(team, status, err)) || (status = team_settle(team, share_model(s, err), err)))
+    if ((status = team_settle(team, status, err)) ||
+        (status = team_settle(team, broadcast_model(s, err), err)))
         return status;
     if (!s->complete &&
         ((status = team_settle(team, begin_text(s, err), err)) || (status = compare_texts(s, err))))

@@ -160,7 +160,7 @@ struct head_walk {
     const tg_attn_row *first;
     range queries;
     const tg_attn_scratch *scratch;
-    const tg_attn_team *team;
+    const tg_attn_visitor *visitor;
 };
 
 static void walk_queries(void *context, size_t begin, size_t end)
@@ -170,8 +170,8 @@ static void walk_queries(void *context, size_t begin, size_t end)
     tg_attn_row row = *w->first;
 
     for (size_t i = begin; i < end; i++) {
-        compute_row(&row, w->scratch, thread, w->queries.begin + i, w->team->att);
-        w->team->row(w->team->context, &row, thread);
+        compute_row(&row, w->scratch, thread, w->queries.begin + i, w->visitor->att);
+        w->visitor->row(w->visitor->context, &row, thread);
     }
 }
 
@@ -188,21 +188,21 @@ static bool take_turn(void *context, size_t n)
     const struct head_walk *w = context;
 
     (void)n;
-    return w->team->turn(w->team->context, tg_threads_self());
+    return w->visitor->turn(w->visitor->context, tg_threads_self());
 }
 
 static bool walk_head(struct head_walk *w)
 {
     const size_t n = w->queries.end - w->queries.begin, chunk = tg_attn_chunk(w->first->view->T);
 
-    if (w->team->turn)
+    if (w->visitor->turn)
         return tg_threads_run_in_turn(w->scratch->threads, tg_ceil_div(n, chunk), walk_chunk, take_turn, w);
     tg_threads_run_on(w->scratch->threads, n, chunk, walk_queries, w);
     return true;
 }
 
-bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
-                       tg_attn_scratch *scratch, const tg_attn_team *team)
+bool tg_attn_walk_parallel(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
+                           tg_attn_scratch *scratch, const tg_attn_visitor *visitor)
 {
     const range heads = range_of(filter->head, view->H), queries = range_of(filter->query, view->T);
     tg_attn_row row = first_row(view, layer, filter);
@@ -210,7 +210,7 @@ bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filt
     for (row.b = 0; row.b < view->B; row.b++) {
         for (row.h = heads.begin; row.h < heads.end; row.h++) {
             load_head(&scratch->panel, view, row.b, row.h);
-            if (!walk_head(&(struct head_walk){&row, queries, scratch, team}))
+            if (!walk_head(&(struct head_walk){&row, queries, scratch, visitor}))
                 return false;
         }
     }

@@ -146,14 +146,14 @@ bool tg_attn_walk(const tg_qkv_view *view, size_t layer, const tg_attn_filter *f
  * be written in order.  A turn that returns false ends the walk: no later turn is called,
  * though `row` may already have seen later rows.
  */
-typedef struct tg_attn_team {
+typedef struct tg_attn_visitor {
     void (*row)(void *context, const tg_attn_row *row, size_t thread);
     bool (*turn)(void *context, size_t thread); /* NULL: order does not matter */
     void *context;
     bool att; /* compute `att`, which costs as much as the scores; otherwise it is NULL in the rows */
-} tg_attn_team;
-bool tg_attn_walk_team(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
-                       tg_attn_scratch *scratch, const tg_attn_team *team);
+} tg_attn_visitor;
+bool tg_attn_walk_parallel(const tg_qkv_view *view, size_t layer, const tg_attn_filter *filter,
+                           tg_attn_scratch *scratch, const tg_attn_visitor *visitor);
 size_t tg_attn_chunk(size_t T);
 
 TG_API_END

@@ -33,7 +33,7 @@ struct placement {
     const tg_attn_layers *layers;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_derivation(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const tg_attn_layers *n = p->layers;
@@ -143,7 +143,7 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
     *d = (tg_derivation){.what = *what};
     if ((status = check(what, layers, err)))
         return status;
-    if ((status = tg_arena_build(&d->arena, place, &(struct placement){d, layers}, err)))
+    if ((status = tg_arena_build(&d->arena, place_derivation, &(struct placement){d, layers}, err)))
         return status;
     (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* check() has made sure that it exists */
     locate(d);

@@ -2,7 +2,7 @@
 
 #include "lib/gpt/family.h"
 
-static void place(tg_arena *arena, void *context)
+static void place_layers(tg_arena *arena, void *context)
 {
     tg_attn_layers *layers = context;
 
@@ -24,7 +24,7 @@ tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, co
                                .model = model,
                                .ids = ids,
                                .filter = TG_ATTN_KEEP_ALL};
-    return tg_arena_build(&layers->arena, place, layers, err);
+    return tg_arena_build(&layers->arena, place_layers, layers, err);
 }
 
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view)
@@ -98,7 +98,7 @@ static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
 
     if (layers->next == layers->L)
         return false;
-    (void)tg_watch_tell(layers->watch, (double)layers->next / (double)all);
+    (void)tg_watch_report(layers->watch, (double)layers->next / (double)all);
     if (layers->model)
         step_model(layers, layer);
     else
@@ -143,7 +143,7 @@ static void place_walk(tg_arena *arena, void *context)
     tg_attn_scratch_place(arena, &w->scratch, 0, w->T, w->D);
 }
 
-tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team, tg_err *err)
+tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_visitor *visitor, tg_err *err)
 {
     struct walk w = {.T = layers->T, .D = layers->D};
     tg_arena arena;
@@ -153,7 +153,7 @@ tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *t
     if ((status = tg_arena_build(&arena, place_walk, &w, err)))
         return status;
     while (tg_attn_layers_next(layers, &layer) &&
-           tg_attn_walk_team(&layer.view, layer.number, &layers->filter, &w.scratch, team)) {
+           tg_attn_walk_parallel(&layer.view, layer.number, &layers->filter, &w.scratch, visitor)) {
     }
     tg_arena_free(&arena);
     return TG_OK;

@@ -82,10 +82,10 @@ tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *layers);
 
 /*
  * Walk with all threads over the rows that the filter keeps in the remaining layers (see
- * tg_attn_walk_team).  Returns TG_OK also if a turn ended the walk.  TG_ENOMEM.
+ * tg_attn_walk_parallel).  Returns TG_OK also if a turn ended the walk.  TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_attn_layers_walk_team(tg_attn_layers *layers, const tg_attn_team *team,
-                                                 tg_err *err);
+TG_MUST_CHECK tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_visitor *visitor,
+                                                     tg_err *err);
 
 TG_API_END
 

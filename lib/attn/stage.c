@@ -45,9 +45,9 @@ static void keep_att(void *context, const tg_attn_row *row, size_t thread)
 static void attend(double *att, const tg_qkv_view *view, const tg_attn_filter *filter,
                    tg_attn_scratch *scratch)
 {
-    const tg_attn_team team = {.row = keep_att, .context = att, .att = true};
+    const tg_attn_visitor visitor = {.row = keep_att, .context = att, .att = true};
 
-    (void)tg_attn_walk_team(view, 0, filter, scratch, &team); /* without turns it cannot end early */
+    (void)tg_attn_walk_parallel(view, 0, filter, scratch, &visitor); /* without turns it cannot end early */
 }
 
 /* Project all tokens, or in each sequence only the query's. */
@@ -119,10 +119,10 @@ void tg_stage_walk_square(tg_stage_scratch *scratch, tg_attn_stage stage, const 
                           tg_stage_row row, void *context)
 {
     struct square s = {stage == TG_ATTN_PROBS, row, context};
-    const tg_attn_team team = {.row = visit_row, .context = &s};
+    const tg_attn_visitor visitor = {.row = visit_row, .context = &s};
 
     assert(tg_attn_stage_square(stage));
-    (void)tg_attn_walk_team(&layer->view, 0, &TG_ATTN_KEEP_ALL, &scratch->walk, &team);
+    (void)tg_attn_walk_parallel(&layer->view, 0, &TG_ATTN_KEEP_ALL, &scratch->walk, &visitor);
 }
 
 float tg_stage_masked(tg_attn_stage stage, tg_attn_mask mask)

@@ -14,7 +14,7 @@ tg_status tg_attn_index_check(const tg_attn_index *at, size_t B, size_t H, size_
     return status ? status : tg_attn_filter_check(&filter, 1, H, T, err);
 }
 
-static double *take(tg_arena *arena, size_t rows, size_t width)
+static double *take_doubles(tg_arena *arena, size_t rows, size_t width)
 {
     return tg_arena_take_rows(arena, rows, width, sizeof(double));
 }
@@ -23,18 +23,18 @@ void tg_attn_trace_place(tg_arena *arena, tg_attn_trace *t, const tg_qkv_view *v
 {
     const size_t T = view->T, D = view->D, Q = view->H * D, KV = view->KV * D;
 
-    t->q = take(arena, T, Q);
-    t->k = take(arena, T, KV);
-    t->v = take(arena, T, KV);
-    t->dv = take(arena, T, KV);
-    t->scores = take(arena, T, 1);
-    t->exps = take(arena, T, 1);
-    t->probs = take(arena, T, 1);
-    t->dprobs = take(arena, T, 1);
-    t->dscores = take(arena, T, 1);
-    t->att = take(arena, Q, 1);
-    t->dq = take(arena, D, 1);
-    t->dk = take(arena, D, 1);
+    t->q = take_doubles(arena, T, Q);
+    t->k = take_doubles(arena, T, KV);
+    t->v = take_doubles(arena, T, KV);
+    t->dv = take_doubles(arena, T, KV);
+    t->scores = take_doubles(arena, T, 1);
+    t->exps = take_doubles(arena, T, 1);
+    t->probs = take_doubles(arena, T, 1);
+    t->dprobs = take_doubles(arena, T, 1);
+    t->dscores = take_doubles(arena, T, 1);
+    t->att = take_doubles(arena, Q, 1);
+    t->dq = take_doubles(arena, D, 1);
+    t->dk = take_doubles(arena, D, 1);
 }
 
 /* Copy sequence b of x, whose tokens are ld apart, as doubles [T,width]. */

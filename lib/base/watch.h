@@ -1,5 +1,5 @@
 /*
- * watch: how far a long computation is, told to its caller, who may abandon it.
+ * watch: the progress of a long computation, reported to its caller, who may abandon it.
  */
 #ifndef TG_BASE_WATCH_H
 #define TG_BASE_WATCH_H
@@ -12,15 +12,15 @@
 TG_API_BEGIN
 
 typedef struct tg_watch {
-    /* The computation has done this share of its work, 0 to 1.  Returns false to abandon it. */
-    bool (*tell)(void *context, double share);
+    /* The computation has done this fraction of its work, 0 to 1.  Returns false to abandon it. */
+    bool (*report)(void *context, double fraction);
     void *context;
 } tg_watch;
 
 /* watch may be NULL: nobody watches, and the computation continues. */
-static inline bool tg_watch_tell(const tg_watch *watch, double share)
+static inline bool tg_watch_report(const tg_watch *watch, double fraction)
 {
-    return !watch || watch->tell(watch->context, share);
+    return !watch || watch->report(watch->context, fraction);
 }
 
 TG_API_END

@@ -231,7 +231,7 @@ static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
 }
 
 /* Make one node per byte, and put the pairs into the heap. */
-static void begin(tg_merger *m, const int32_t *ids, const unsigned char *text, size_t n)
+static void begin_merge(tg_merger *m, const int32_t *ids, const unsigned char *text, size_t n)
 {
     m->n_heap = 0;
     for (size_t i = 0; i < n; i++) {
@@ -285,7 +285,7 @@ tg_status tg_merge(tg_merger *m, int32_t *ids, const unsigned char *text, size_t
     if ((status = reserve(m, n, err)))
         return status;
     m->last = TG_RANK_NONE;
-    begin(m, ids, text, n);
+    begin_merge(m, ids, text, n);
     while (m->n_heap > 0) {
         const uint64_t e = m->heap[0];
         const size_t place = (uint32_t)e;

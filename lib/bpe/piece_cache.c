@@ -2,7 +2,7 @@
 
 #define SETS ((size_t)1 << TG_PIECE_SETS_BITS)
 
-static void place(tg_arena *arena, void *context)
+static void place_cache(tg_arena *arena, void *context)
 {
     tg_piece_cache *c = context;
 
@@ -11,7 +11,7 @@ static void place(tg_arena *arena, void *context)
 
 tg_status tg_piece_cache_create(tg_piece_cache *c, tg_err *err)
 {
-    return tg_arena_build(&c->arena, place, c, err);
+    return tg_arena_build(&c->arena, place_cache, c, err);
 }
 
 void tg_piece_cache_free(tg_piece_cache *c)

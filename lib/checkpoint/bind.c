@@ -8,7 +8,7 @@
 #include "lib/checkpoint/name_map.h"
 
 /* The tensors that a name stands for, by part. */
-struct found {
+struct candidates {
     const tg_stored *stored[TG_NAME_PARTS];
     bool transposed[TG_NAME_PARTS];
 };
@@ -17,21 +17,21 @@ struct binding {
     tg_model_file *f;
     const tg_names *names;
     const tg_model_ask *ask;
-    struct found *found; /* [TG_PARAM_KINDS * TG_LAYERS_MAX] */
-    size_t layers;       /* the highest that has a tensor, and one */
-    bool transposed;     /* matrices of linear layers are [out,in] */
+    struct candidates *candidates; /* [TG_PARAM_KINDS * TG_LAYERS_MAX] */
+    size_t layers;                 /* the highest that has a tensor, and one */
+    bool transposed;               /* matrices of linear layers are [out,in] */
 };
 
-static struct found *found_at(const struct binding *b, int kind, size_t layer)
+static struct candidates *candidates_at(const struct binding *b, int kind, size_t layer)
 {
-    return &b->found[(size_t)kind * TG_LAYERS_MAX + layer];
+    return &b->candidates[(size_t)kind * TG_LAYERS_MAX + layer];
 }
 
 static bool has(const struct binding *b, int kind)
 {
     for (size_t l = 0; l < TG_LAYERS_MAX; l++)
         for (size_t part = 0; part < TG_NAME_PARTS; part++)
-            if (found_at(b, kind, l)->stored[part])
+            if (candidates_at(b, kind, l)->stored[part])
                 return true;
     return false;
 }
@@ -39,10 +39,10 @@ static bool has(const struct binding *b, int kind)
 /* The tensor of one kind outside the blocks, or NULL. */
 static const tg_stored *single(const struct binding *b, int kind)
 {
-    return found_at(b, kind, 0)->stored[TG_NAME_WHOLE];
+    return candidates_at(b, kind, 0)->stored[TG_NAME_WHOLE];
 }
 
-static bool told(const tg_model_file *f, tg_config_id id)
+static bool is_known(const tg_model_file *f, tg_config_id id)
 {
     return f->config_known >> id & 1;
 }
@@ -63,7 +63,7 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
 {
     size_t layer;
     const tg_name *row = tg_names_find(b->names, s->array.name, &layer);
-    struct found *found;
+    struct candidates *candidates;
     tg_status status;
 
     if (!row && b->ask->lossy)
@@ -81,12 +81,12 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
     if (row->part != TG_NAME_WHOLE && !b->ask->fuse_qkv)
         return tg_fail(err, TG_EUSAGE, "%s: q, k and v are separate; they are joined on request (--fuse-qkv)",
                        s->array.name);
-    found = found_at(b, row->kind, layer);
-    if (found->stored[row->part])
-        return tg_fail(err, TG_EDATA, "%s and %s are the same tensor", found->stored[row->part]->array.name,
-                       s->array.name);
-    found->stored[row->part] = s;
-    found->transposed[row->part] = row->transposed;
+    candidates = candidates_at(b, row->kind, layer);
+    if (candidates->stored[row->part])
+        return tg_fail(err, TG_EDATA, "%s and %s are the same tensor",
+                       candidates->stored[row->part]->array.name, s->array.name);
+    candidates->stored[row->part] = s;
+    candidates->transposed[row->part] = row->transposed;
     if (row->kind != TG_WTE && row->kind != TG_WPE)
         b->layers = tg_size_max(b->layers, layer + 1);
     return TG_OK;
@@ -94,8 +94,8 @@ static tg_status find_one(struct binding *b, const tg_stored *s, tg_err *err)
 
 /* ---- the config */
 
-/* The first of the widening matrices, [C,3C] or [C,4C], tells. */
-static bool told_transposed(const struct binding *b)
+/* The first of the widening matrices, [C,3C] or [C,4C], decides. */
+static bool are_transposed(const struct binding *b)
 {
     const tg_stored *s = single(b, TG_QKV_W);
 
@@ -109,7 +109,7 @@ static bool told_transposed(const struct binding *b)
 static tg_status size_from(struct binding *b, tg_config_id id, size_t *member, const tg_stored *s, size_t dim,
                            tg_err *err)
 {
-    if (told(b->f, id))
+    if (is_known(b->f, id))
         return TG_OK;
     if (s->array.ndim != 2)
         return tg_fail(err, TG_EDATA, "%s has %zu dimensions, expected 2", s->array.name, s->array.ndim);
@@ -126,7 +126,7 @@ static tg_status find_sizes(struct binding *b, tg_err *err)
     if (!wte || !wpe)
         return tg_fail(err, TG_EDATA, "%s is missing: no model of %s", wte ? "wpe.weight" : "wte.weight",
                        b->names->what);
-    if (!told(b->f, TG_CONFIG_N_LAYER))
+    if (!is_known(b->f, TG_CONFIG_N_LAYER))
         c->n_layer = b->layers;
     else if (b->layers > c->n_layer)
         return tg_fail(err, TG_EDATA, "there are tensors of layer %zu, but the config has n_layer = %zu",
@@ -143,7 +143,7 @@ static tg_status find_heads(struct binding *b, tg_err *err)
     const size_t asked = b->ask->heads;
     tg_status status;
 
-    if (told(b->f, TG_CONFIG_N_HEAD)) {
+    if (is_known(b->f, TG_CONFIG_N_HEAD)) {
         if (asked > 0 && asked != c->n_head)
             return tg_fail(err, TG_EUSAGE, "the file says %zu heads, not %zu", c->n_head, asked);
         return tg_config_check_heads(c->n_head, c->n_embd, TG_EDATA, err);
@@ -163,8 +163,8 @@ static tg_status assume(struct binding *b, tg_err *err)
     const char *asked = b->ask->activation;
     const bool exact = asked && strcmp(asked, "gelu") == 0;
 
-    assert(told(b->f, TG_CONFIG_ACTIVATION) == told(b->f, TG_CONFIG_LAYER_NORM_EPSILON));
-    if (told(b->f, TG_CONFIG_ACTIVATION)) {
+    assert(is_known(b->f, TG_CONFIG_ACTIVATION) == is_known(b->f, TG_CONFIG_LAYER_NORM_EPSILON));
+    if (is_known(b->f, TG_CONFIG_ACTIVATION)) {
         if (!asked || exact == (c->activation == TG_GELU_ERF))
             return TG_OK;
         return tg_fail(err, TG_EUSAGE, "the file says %s, not %s",
@@ -234,11 +234,11 @@ static tg_status find_tie(struct binding *b, tg_err *err)
 {
     const tg_stored *wte = single(b, TG_WTE), *head = single(b, TG_HEAD_W);
     tg_config *c = &b->f->config;
-    const bool is_told = told(b->f, TG_CONFIG_TIED);
+    const bool tied_is_known = is_known(b->f, TG_CONFIG_TIED);
     bool same;
     tg_status status;
 
-    if (is_told && !c->tied)
+    if (tied_is_known && !c->tied)
         return TG_OK;
     c->tied = true;
     if (!head)
@@ -247,7 +247,7 @@ static tg_status find_tie(struct binding *b, tg_err *err)
     if ((status = same_values(&same, wte, head, err)))
         return status;
     c->tied = same;
-    if (!same && is_told)
+    if (!same && tied_is_known)
         return tg_notes_add(&b->f->notes, err,
                             "%s differs from %s although the config ties them: kept as a separate matrix (as "
                             "transformers 5 does)",
@@ -289,22 +289,22 @@ static tg_status check_shape(const struct binding *b, const tg_stored *s, const 
                    tg_shape_text(want_text, p->ndim, want));
 }
 
-static tg_status bind_parts(const struct binding *b, tg_values *v, const struct found *found,
+static tg_status bind_parts(const struct binding *b, tg_values *v, const struct candidates *candidates,
                             const tg_param *p, tg_err *err)
 {
-    const bool parts = !found->stored[TG_NAME_WHOLE];
+    const bool parts = !candidates->stored[TG_NAME_WHOLE];
     const size_t first = parts ? TG_NAME_Q : TG_NAME_WHOLE;
 
     v->n = parts ? 3 : 1;
-    v->transposed = found->transposed[first] || (tg_is_linear(p->kind) && b->transposed);
+    v->transposed = candidates->transposed[first] || (tg_is_linear(p->kind) && b->transposed);
     v->transposed = v->transposed && p->ndim == 2;
     for (size_t i = 0; i < v->n; i++) {
-        const tg_stored *s = found->stored[first + i];
+        const tg_stored *s = candidates->stored[first + i];
         tg_status status;
 
         if (!s)
             return tg_fail(err, TG_EDATA, "%s: one of q, k, v is missing", p->name);
-        if (found->transposed[first + i] != found->transposed[first])
+        if (candidates->transposed[first + i] != candidates->transposed[first])
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed", p->name);
         if ((status = check_shape(b, s, p, parts, v->transposed, err)))
             return status;
@@ -315,11 +315,11 @@ static tg_status bind_parts(const struct binding *b, tg_values *v, const struct 
 
 static tg_status bind_one(const struct binding *b, tg_values *v, const tg_param *p, tg_err *err)
 {
-    const struct found *found = found_at(b, (int)p->kind, p->layer);
+    const struct candidates *candidates = candidates_at(b, (int)p->kind, p->layer);
 
     for (size_t part = 0; part < TG_NAME_PARTS; part++)
-        if (found->stored[part])
-            return bind_parts(b, v, found, p, err);
+        if (candidates->stored[part])
+            return bind_parts(b, v, candidates, p, err);
     if (!is_bias(p->kind) && !is_gain(p->kind))
         return tg_fail(err, TG_EDATA, "%s is missing", p->name);
     v->fill = is_gain(p->kind) ? 1 : 0;
@@ -354,7 +354,7 @@ static tg_status bind_all(struct binding *b, tg_err *err)
         (status = find_tie(b, err)))
         return status;
     find_flags(b);
-    b->transposed = told_transposed(b);
+    b->transposed = are_transposed(b);
     return bind_values(b, err);
 }
 
@@ -369,13 +369,13 @@ tg_status tg_model_file_bind(tg_model_file *f, const tg_names *names, const tg_m
             return status;
         b.names = &map.names;
     }
-    b.found = calloc((size_t)TG_PARAM_KINDS * TG_LAYERS_MAX, sizeof *b.found);
-    if (b.found)
+    b.candidates = calloc((size_t)TG_PARAM_KINDS * TG_LAYERS_MAX, sizeof *b.candidates);
+    if (b.candidates)
         status = bind_all(&b, err);
     else
-        status = tg_fail_memory(err, (size_t)TG_PARAM_KINDS * TG_LAYERS_MAX * sizeof *b.found,
+        status = tg_fail_memory(err, (size_t)TG_PARAM_KINDS * TG_LAYERS_MAX * sizeof *b.candidates,
                                 "the tensors found");
-    free(b.found);
+    free(b.candidates);
     tg_name_map_free(&map);
     return status;
 }

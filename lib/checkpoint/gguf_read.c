@@ -78,7 +78,7 @@ static void read_config(tg_model_file *f, tg_gguf *g)
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         *(size_t *)(void *)((char *)c + numbers[i].offset) = tg_gguf_get_size(g, numbers[i].key);
-        tg_config_tell(f, numbers[i].id);
+        tg_config_set_known(f, numbers[i].id);
     }
     check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count");
     check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
@@ -86,9 +86,9 @@ static void read_config(tg_model_file *f, tg_gguf *g)
     c->layer_norm_epsilon = shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon"));
     read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id");
     read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id");
-    tg_config_tell(f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_config_set_known(f, TG_CONFIG_LAYER_NORM_EPSILON);
     c->activation = TG_GELU_TANH; /* the form that llama.cpp computes */
-    tg_config_tell(f, TG_CONFIG_ACTIVATION);
+    tg_config_set_known(f, TG_CONFIG_ACTIVATION);
 }
 
 /* llama.cpp wants tokens that begin and end a text, so that tg names one where its own tokenizer has none. */

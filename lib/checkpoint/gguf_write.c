@@ -13,10 +13,10 @@
 /* A tensor of the file. */
 struct tensor {
     char name[TG_GGUF_NAME_MAX];
-    const tg_param *param; /* of the full table */
+    const tg_param *param; /* of the padded table */
     size_t shape[2];
     bool transposed; /* from [in,out] */
-    bool again;      /* the embedding, as the output head that is tied to it */
+    bool tied_copy;  /* the embedding, as the output head that is tied to it */
     tg_gguf_kind kind;
 };
 
@@ -59,18 +59,18 @@ static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
     return tg_gguf_can_store(kinds[type], t->shape[1]) ? kinds[type] : TG_GGUF_AS_F16;
 }
 
-static void describe(struct tensor *t, const tg_full *full, tg_write_type type, size_t i)
+static void describe(struct tensor *t, const tg_padded_params *padded, tg_write_type type, size_t i)
 {
-    const tg_config *c = &full->f->config;
+    const tg_config *c = &padded->f->config;
     size_t layer;
     const tg_name *row = row_of(c, i, &layer);
     tg_param_kind kind = (tg_param_kind)row->kind;
 
-    *t = (struct tensor){.again = kind == TG_HEAD_W && c->tied};
-    if (t->again)
+    *t = (struct tensor){.tied_copy = kind == TG_HEAD_W && c->tied};
+    if (t->tied_copy)
         kind = TG_WTE;
     set_name(t->name, row->pattern, layer);
-    t->param = &full->table.entry[tg_params_index(&full->table, kind, layer)];
+    t->param = &padded->table.entry[tg_params_index(&padded->table, kind, layer)];
     t->transposed = tg_is_linear(kind);
     t->shape[0] = t->param->shape[t->transposed];
     t->shape[1] = t->param->shape[!t->transposed];
@@ -98,35 +98,36 @@ static void put_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type
     tg_gguf_put_u32(w, "gpt2.vocab_size", (uint32_t)c->vocab_size);
 }
 
-static tg_status put_tensor(tg_gguf_writer *w, tg_full *full, const struct tensor *t,
+static tg_status put_tensor(tg_gguf_writer *w, tg_padded_params *padded, const struct tensor *t,
                             const tg_write_options *o, tg_err *err)
 {
-    const size_t entry = (size_t)(t->param - full->table.entry);
+    const size_t entry = (size_t)(t->param - padded->table.entry);
     const float *x;
-    const tg_status status = tg_full_get(&x, full, entry, t->transposed, err);
+    const tg_status status = tg_padded_params_get(&x, padded, entry, t->transposed, err);
 
     if (status)
         return status;
     tg_gguf_put_values(w, x, t->param->count);
-    if (!t->again)
-        tg_full_done(full, entry, o);
+    if (!t->tied_copy)
+        tg_padded_params_done(padded, entry, o);
     return TG_OK;
 }
 
-static tg_status put_tensors(tg_gguf_writer *w, tg_full *full, const tg_write_options *o, tg_err *err)
+static tg_status put_tensors(tg_gguf_writer *w, tg_padded_params *padded, const tg_write_options *o,
+                             tg_err *err)
 {
     const size_t n =
-        TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * full->f->config.n_layer + TG_GGUF_NAMES_AFTER;
+        TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * padded->f->config.n_layer + TG_GGUF_NAMES_AFTER;
     struct tensor t;
     tg_status status = TG_OK;
 
     for (size_t i = 0; i < n; i++) {
-        describe(&t, full, o->type, i);
+        describe(&t, padded, o->type, i);
         tg_gguf_declare(w, t.name, t.param->ndim, t.shape, t.kind);
     }
     for (size_t i = 0; !status && !w->err.code && i < n; i++) {
-        describe(&t, full, o->type, i);
-        status = put_tensor(w, full, &t, o, err);
+        describe(&t, padded, o->type, i);
+        status = put_tensor(w, padded, &t, o, err);
     }
     return status;
 }
@@ -135,14 +136,14 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
 {
     tg_notes unused = {0};
     tg_gguf_vocab vocab;
-    tg_full full = {0};
+    tg_padded_params padded = {0};
     tg_gguf_writer w;
     tg_err late = {0};
     tg_status status = tg_gguf_vocab_make(&vocab, f->tokenizer, f->config.vocab_size, true, &unused, err);
 
     tg_gguf_begin(&w, fd);
     if (!status)
-        status = tg_full_open(&full, f, err);
+        status = tg_padded_params_open(&padded, f, err);
     if (!status) {
         put_config(&w, &f->config, o->type);
         if (f->config.bos_token > 0) /* where that is not what the tokenizer says */
@@ -150,9 +151,9 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
         if (f->config.eos_token > 0)
             vocab.eos = (uint32_t)(f->config.eos_token - 1);
         tg_gguf_vocab_put(&w, &vocab);
-        status = put_tensors(&w, &full, o, err);
+        status = put_tensors(&w, &padded, o, err);
     }
-    tg_full_close(&full);
+    tg_padded_params_close(&padded);
     tg_gguf_vocab_free(&vocab);
     tg_notes_free(&unused);
     if (tg_gguf_finish(&w, &late) && !status) {

@@ -92,7 +92,7 @@ tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bo
     *config = false;
     if (!path) /* a stream */
         return TG_OK;
-    in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
+    in = directory ? tg_path_in(path, "") : tg_path_sibling(path, "");
     if (!in)
         return tg_fail_memory(err, strlen(path), "a path");
     if (!(status = read_config(f, config, in, ask, err)) && *config)

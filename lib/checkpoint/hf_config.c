@@ -243,7 +243,7 @@ tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const 
     read_end(&r, &f->config.eos_token, EOS);
     f->config.tied = get_bool(&r, TIED, true);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        tg_config_tell(f, known[i]);
+        tg_config_set_known(f, known[i]);
     return tg_json_close(&r.j);
 }
 

@@ -68,9 +68,9 @@ static tg_status check_tokenizer(const tg_model_file *f, const tg_write_options 
 
 /* ---- tensors */
 
-/* The tensors of the file: those of the full table, each divided in three if it is split. */
+/* The tensors of the file: those of the padded table, each divided in three if it is split. */
 struct plan {
-    tg_full full;
+    tg_padded_params padded;
     bool prefix; /* "transformer." */
     tg_write_type type;
     tg_array *array; /* [n] */
@@ -97,16 +97,16 @@ static tg_status make_plan(struct plan *plan, const tg_model_file *f, const tg_w
 {
     static const char *const parts[] = {"q", "k", "v"};
     char name[TG_NAME_MAX + 1];
-    tg_status status = tg_full_open(&plan->full, f, err);
+    tg_status status = tg_padded_params_open(&plan->padded, f, err);
 
     if (status)
         return status;
     plan->type = o->type;
-    plan->array = calloc(3 * plan->full.table.n, sizeof *plan->array);
+    plan->array = calloc(3 * plan->padded.table.n, sizeof *plan->array);
     if (!plan->array)
-        return tg_fail_memory(err, 3 * plan->full.table.n * sizeof *plan->array, "the list of tensors");
-    for (size_t i = 0; i < plan->full.table.n; i++) {
-        const tg_param *p = &plan->full.table.entry[i];
+        return tg_fail_memory(err, 3 * plan->padded.table.n * sizeof *plan->array, "the list of tensors");
+    for (size_t i = 0; i < plan->padded.table.n; i++) {
+        const tg_param *p = &plan->padded.table.entry[i];
 
         if (!is_split(p, o)) {
             add_array(plan, p, p->name, 1);
@@ -139,10 +139,10 @@ static tg_status put(tg_safetensors_writer *w, struct plan *plan, struct scratch
 static tg_status put_entry(tg_safetensors_writer *w, struct plan *plan, struct scratch *s, size_t i,
                            const tg_write_options *o, tg_err *err)
 {
-    const tg_param *p = &plan->full.table.entry[i];
+    const tg_param *p = &plan->padded.table.entry[i];
     const size_t rows = p->ndim == 1 ? 1 : p->shape[0], columns = p->count / rows / 3;
     const float *x;
-    tg_status status = tg_full_get(&x, &plan->full, i, false, err);
+    tg_status status = tg_padded_params_get(&x, &plan->padded, i, false, err);
 
     if (!status && !is_split(p, o))
         status = put(w, plan, s, x, p->count, p->name, err);
@@ -151,7 +151,7 @@ static tg_status put_entry(tg_safetensors_writer *w, struct plan *plan, struct s
             memcpy(s->part + r * columns, x + (3 * r + part) * columns, columns * sizeof *x);
         status = put(w, plan, s, s->part, p->count / 3, p->name, err);
     }
-    tg_full_done(&plan->full, i, o);
+    tg_padded_params_done(&plan->padded, i, o);
     return status;
 }
 
@@ -159,7 +159,7 @@ static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, t
 {
     tg_safetensors_writer w;
     struct scratch s = {0};
-    const size_t largest = plan->full.largest;
+    const size_t largest = plan->padded.largest;
     tg_status status;
 
     s.part = malloc(largest * sizeof *s.part);
@@ -168,7 +168,7 @@ static tg_status put_all(int fd, struct plan *plan, const tg_write_options *o, t
         status = tg_fail_memory(err, largest * (sizeof *s.part + sizeof *s.rounded), "a tensor");
     else
         status = tg_safetensors_begin(&w, fd, plan->array, plan->n, err);
-    for (size_t i = 0; i < plan->full.table.n && !status; i++)
+    for (size_t i = 0; i < plan->padded.table.n && !status; i++)
         status = put_entry(&w, plan, &s, i, o, err);
     if (!status)
         tg_safetensors_end(&w);
@@ -185,7 +185,7 @@ static tg_status write_tensors(int fd, const tg_model_file *f, const tg_write_op
     if (!status)
         status = put_all(fd, &plan, o, err);
     free(plan.array);
-    tg_full_close(&plan.full);
+    tg_padded_params_close(&plan.padded);
     return status;
 }
 

@@ -13,10 +13,10 @@ static bool recognize(const tg_loaded *file)
 /* All that a header tells, and what is the same in all models of llm.c. */
 static void take_config(tg_model_file *f, const tg_llmc_config *c)
 {
-    static const tg_config_id told[] = {TG_CONFIG_N_LAYER,    TG_CONFIG_N_HEAD,
-                                        TG_CONFIG_N_EMBD,     TG_CONFIG_N_CTX,
-                                        TG_CONFIG_VOCAB_SIZE, TG_CONFIG_LAYER_NORM_EPSILON,
-                                        TG_CONFIG_ACTIVATION, TG_CONFIG_TIED};
+    static const tg_config_id known[] = {TG_CONFIG_N_LAYER,    TG_CONFIG_N_HEAD,
+                                         TG_CONFIG_N_EMBD,     TG_CONFIG_N_CTX,
+                                         TG_CONFIG_VOCAB_SIZE, TG_CONFIG_LAYER_NORM_EPSILON,
+                                         TG_CONFIG_ACTIVATION, TG_CONFIG_TIED};
 
     f->config.n_layer = c->n_layer;
     f->config.n_head = c->n_head;
@@ -26,8 +26,8 @@ static void take_config(tg_model_file *f, const tg_llmc_config *c)
     f->config.layer_norm_epsilon = TG_LLMC_EPSILON;
     f->config.activation = TG_GELU_TANH;
     f->config.tied = true;
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-        tg_config_tell(f, told[i]);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        tg_config_set_known(f, known[i]);
 }
 
 /* A note, if rows of wte.weight that belong to no id have values. */

@@ -52,7 +52,7 @@ static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_not
 /* ---- tensors */
 
 struct writing {
-    tg_full full;
+    tg_padded_params padded;
     tg_llmc_config config;
     uint16_t *rounded; /* the largest tensor in bfloat16 */
     const tg_write_options *o;
@@ -78,18 +78,18 @@ static tg_status put_padding(const struct writing *w, tg_err *err)
 /* Write the tensor with this name in the format. */
 static tg_status put_tensor(struct writing *w, const char *name, tg_err *err)
 {
-    const tg_param *const p = tg_params_find(&w->full.table, name);
-    const size_t i = (size_t)(p - w->full.table.entry);
+    const tg_param *const p = tg_params_find(&w->padded.table, name);
+    const size_t i = (size_t)(p - w->padded.table.entry);
     const float *x;
     const void *bytes;
     tg_status status;
 
     assert(p);
-    if ((status = tg_full_get(&x, &w->full, i, tg_is_linear(p->kind), err)) ||
+    if ((status = tg_padded_params_get(&x, &w->padded, i, tg_is_linear(p->kind), err)) ||
         (status = tg_write_convert(&bytes, w->rounded, x, p->count, w->o->type, p->name, err)) ||
         (status = tg_write_all(w->fd, bytes, p->count * (w->config.bf16 ? 2 : 4), err)))
         return status;
-    tg_full_done(&w->full, i, w->o);
+    tg_padded_params_done(&w->padded, i, w->o);
     return p->kind == TG_WTE ? put_padding(w, err) : TG_OK;
 }
 
@@ -120,14 +120,14 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
                                    .rows = tg_llmc_rows(c->vocab_size)},
                         .o = o,
                         .fd = fd};
-    tg_status status = tg_full_open(&w.full, f, err);
+    tg_status status = tg_padded_params_open(&w.padded, f, err);
 
-    if (!status && w.config.bf16 && !(w.rounded = malloc(w.full.largest * sizeof *w.rounded)))
-        status = tg_fail_memory(err, w.full.largest * sizeof *w.rounded, "a tensor");
+    if (!status && w.config.bf16 && !(w.rounded = malloc(w.padded.largest * sizeof *w.rounded)))
+        status = tg_fail_memory(err, w.padded.largest * sizeof *w.rounded, "a tensor");
     if (!status)
         status = put_all(&w, err);
     free(w.rounded);
-    tg_full_close(&w.full);
+    tg_padded_params_close(&w.padded);
     return status;
 }
 

@@ -66,7 +66,7 @@ typedef struct tg_model_file {
     const struct tg_model_format *format;
     tg_config config;
     unsigned config_known; /* bit i: a reader of the format has set tg_config_id i (tg_model_file_bind()) */
-    const tg_tokenizer *tokenizer; /* a share; NULL: the files have none */
+    const tg_tokenizer *tokenizer; /* a reference; NULL: the files have none */
     tg_params table;               /* of config */
     tg_values *values;             /* [table.n] */
     tg_loaded **file;              /* [n_files]; tensors are in their lists */
@@ -77,7 +77,7 @@ typedef struct tg_model_file {
 
 /* The user's options for the files. */
 typedef struct tg_model_ask {
-    size_t heads;           /* for files that do not tell them; 0: not given */
+    size_t heads;           /* for files that do not give them; 0: not given */
     const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */
     const char *map;        /* a file that names the tensors (lib/checkpoint/name_map.h); NULL: none */
     bool fuse_qkv;          /* join three separate matrices q, k, v */
@@ -85,7 +85,7 @@ typedef struct tg_model_ask {
 } tg_model_ask;
 
 /*
- * Open a file or a directory.  Its kind is told by the first bytes, and by the names of the files in a
+ * Open a file or a directory.  Its kind is recognized by the first bytes, and by the names of the files in a
  * directory. ask may be NULL. TG_EDATA: unknown, damaged, or a model that this library cannot compute; the
  * message names the file and what is asked of it.  TG_EUSAGE: the number of heads is missing, or contradicts
  * the file's.  TG_EIO, TG_ENOMEM. After a failure *f needs no close.

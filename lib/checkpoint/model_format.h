@@ -82,8 +82,8 @@ TG_MUST_CHECK tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *er
  * them again when they are used again. */
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
 
-/* Mark a member of f->config as told by the files. */
-static inline void tg_config_tell(tg_model_file *f, tg_config_id id)
+/* Mark a member of f->config as known from the files. */
+static inline void tg_config_set_known(tg_model_file *f, tg_config_id id)
 {
     f->config_known |= 1u << id;
 }
@@ -114,7 +114,7 @@ typedef struct tg_names {
     size_t n;
     tg_layout layout;
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
-    bool padded;   /* wte.weight may have more rows than the vocab_size that is told; these are not read */
+    bool padded;   /* wte.weight may have more rows than the vocab_size that is known; these are not read */
 } tg_names;
 
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
@@ -129,7 +129,7 @@ const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *la
  * follows from the tensors: sizes, which biases and gains exist, whether the head is tied), build f->table
  * and f->values. A tied head that is also stored must have the same values. TG_EDATA: a tensor that is none
  * of the names' (a note, if ask->lossy), a missing one, a wrong shape; TG_EUSAGE: the number of heads is
- * neither told nor asked for, or they differ; TG_ENOMEM.
+ * neither known nor asked for, or they differ; TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_model_file_bind(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
                                            tg_err *err);

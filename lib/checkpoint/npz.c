@@ -58,7 +58,7 @@ static tg_status open_own(tg_model_file *f, const char *path, const tg_model_ask
     if (ask->heads > 0 && ask->heads != f->config.n_head)
         return tg_fail(err, TG_EUSAGE, "the file says %zu heads, not %zu", f->config.n_head, ask->heads);
     if (tg_tokenizer_has_text(f->own.tokenizer))
-        f->tokenizer = tg_tokenizer_share(f->own.tokenizer);
+        f->tokenizer = tg_tokenizer_ref(f->own.tokenizer);
     status = tg_params_build(&f->table, &f->config, err);
     return status ? status : list_weights(f, err);
 }

@@ -192,7 +192,7 @@ struct output {
     tg_token_format format;
     off_t begin;                   /* of an llm.c file in fd */
     tg_tokens_writer *archive;     /* NULL until there are ids */
-    const tg_tokenizer *tokenizer; /* of the archive; a share */
+    const tg_tokenizer *tokenizer; /* of the archive; a reference */
     size_t vocab_size;             /* of that, or what 16 bits hold */
     unsigned char *ids;            /* [4 * CHUNK_MAX] in the width that is written */
     uint64_t count;
@@ -272,7 +272,7 @@ static tg_status begin_archive(struct output *out, struct input *in, const tg_to
     if (theirs && ask->tokenizer && (status = tg_tokenizer_same(ask->tokenizer, theirs, err)))
         return status;
     if (theirs || ask->tokenizer) {
-        out->tokenizer = tg_tokenizer_share(theirs ? theirs : ask->tokenizer);
+        out->tokenizer = tg_tokenizer_ref(theirs ? theirs : ask->tokenizer);
     } else {
         if (n == 0 && (status = ids_needed(&n, in, err)))
             return status;

@@ -53,7 +53,7 @@ static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const t
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (tg_pickle_is_text(key, sizes[i].name)) {
-            tg_config_tell(r->f, sizes[i].id);
+            tg_config_set_known(r->f, sizes[i].id);
             return take_size(sizes[i].member, sizes[i].name, v, err);
         }
     if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
@@ -77,8 +77,8 @@ static tg_status take_args(struct reading *r, tg_err *err)
         status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
     r->f->config.activation = TG_GELU_ERF;
     r->f->config.layer_norm_epsilon = 1e-5;
-    tg_config_tell(r->f, TG_CONFIG_ACTIVATION);
-    tg_config_tell(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
+    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
     r->names = &tg_names_nanogpt;
     return status;
 }
@@ -105,12 +105,12 @@ static void take_mingpt(struct reading *r, tg_json *j)
         if (at[i] > 0) {
             (void)tg_json_go(j, at[i]);
             *sizes[i].member = tg_json_get_size(j);
-            tg_config_tell(r->f, sizes[i].id);
+            tg_config_set_known(r->f, sizes[i].id);
         }
     c->activation = TG_GELU_TANH;
     c->layer_norm_epsilon = 1e-5;
-    tg_config_tell(r->f, TG_CONFIG_ACTIVATION);
-    tg_config_tell(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
+    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
     r->names = &tg_names_nanogpt;
 }
 
@@ -146,7 +146,7 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
     r->names = &tg_names_by_shape;
     if (!path) /* a stream */
         return TG_OK;
-    if (!(json = tg_path_beside(path, "config.json")))
+    if (!(json = tg_path_sibling(path, "config.json")))
         return tg_fail_memory(err, strlen(path), "a path");
     status = tg_path_examine_found(json, &exists, err);
     if (!status && exists && !(status = tg_model_file_load(r->f, json, &text, err)))

@@ -4,61 +4,62 @@
 
 #include "lib/base/size.h"
 
-tg_status tg_full_open(tg_full *full, const tg_model_file *f, tg_err *err)
+tg_status tg_padded_params_open(tg_padded_params *padded, const tg_model_file *f, tg_err *err)
 {
     tg_config all = f->config;
     tg_status status;
 
-    *full = (tg_full){.f = f};
+    *padded = (tg_padded_params){.f = f};
     all.layer_norm_weight = all.layer_norm_bias = all.linear_bias = true;
     all.head_bias = false;
-    if ((status = tg_params_build(&full->table, &all, err)))
+    if ((status = tg_params_build(&padded->table, &all, err)))
         return status;
-    for (size_t i = 0; i < full->table.n; i++)
-        full->largest = tg_size_max(full->largest, full->table.entry[i].count);
+    for (size_t i = 0; i < padded->table.n; i++)
+        padded->largest = tg_size_max(padded->largest, padded->table.entry[i].count);
     return TG_OK;
 }
 
-void tg_full_close(tg_full *full)
+void tg_padded_params_close(tg_padded_params *padded)
 {
-    tg_params_free(&full->table);
-    free(full->buffer.x);
-    *full = (tg_full){0};
+    tg_params_free(&padded->table);
+    free(padded->buffer.x);
+    *padded = (tg_padded_params){0};
 }
 
 /* The entry of the model; its table's n if it has none. */
-static size_t entry_of(const tg_full *full, size_t i)
+static size_t entry_of(const tg_padded_params *padded, size_t i)
 {
-    const tg_param *p = &full->table.entry[i];
+    const tg_param *p = &padded->table.entry[i];
 
-    return tg_params_index(&full->f->table, p->kind, p->layer);
+    return tg_params_index(&padded->f->table, p->kind, p->layer);
 }
 
-tg_status tg_full_get(const float **values, tg_full *full, size_t i, bool transposed, tg_err *err)
+tg_status tg_padded_params_get(const float **values, tg_padded_params *padded, size_t i, bool transposed,
+                               tg_err *err)
 {
-    const size_t entry = entry_of(full, i);
-    const tg_param *p = &full->table.entry[i];
+    const size_t entry = entry_of(padded, i);
+    const tg_param *p = &padded->table.entry[i];
     tg_status status;
 
-    if (entry < full->f->table.n)
-        return tg_model_file_get(values, &full->buffer, full->f, entry, transposed, err);
-    if ((status = tg_float_buffer_grow(&full->buffer, p, err)))
+    if (entry < padded->f->table.n)
+        return tg_model_file_get(values, &padded->buffer, padded->f, entry, transposed, err);
+    if ((status = tg_float_buffer_grow(&padded->buffer, p, err)))
         return status;
     for (size_t e = 0; e < p->count; e++)
-        full->buffer.x[e] = (float)p->mean; /* 1 of gains, 0 of biases */
-    *values = full->buffer.x;
+        padded->buffer.x[e] = (float)p->mean; /* 1 of gains, 0 of biases */
+    *values = padded->buffer.x;
     return TG_OK;
 }
 
-void tg_full_done(tg_full *full, size_t i, const tg_write_options *o)
+void tg_padded_params_done(tg_padded_params *padded, size_t i, const tg_write_options *o)
 {
-    const size_t entry = entry_of(full, i);
+    const size_t entry = entry_of(padded, i);
 
-    if (entry < full->f->table.n)
-        tg_model_file_release(full->f, entry);
-    full->done += full->table.entry[i].count * sizeof(float);
+    if (entry < padded->f->table.n)
+        tg_model_file_release(padded->f, entry);
+    padded->done += padded->table.entry[i].count * sizeof(float);
     if (o->progress)
-        o->progress(o->context, full->done, (uint64_t)full->table.count * sizeof(float));
+        o->progress(o->context, padded->done, (uint64_t)padded->table.count * sizeof(float));
 }
 
 tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *values, size_t n,

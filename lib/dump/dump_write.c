@@ -70,7 +70,7 @@ static void store_row(void *context, size_t offset, const double *numbers, size_
         row[j] = s->masked;
 }
 
-static void fill(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
+static void fill_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
 {
     struct square s = {w->array, tg_stage_masked(stage, w->dump->mask)};
 
@@ -108,7 +108,7 @@ static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn
 
     tg_dump_array_name(name, layer->number, stage);
     tg_attn_stage_shape(&s, stage, &layer->view);
-    fill(w, layer, stage, tg_attn_shape_count(&s));
+    fill_stage(w, layer, stage, tg_attn_shape_count(&s));
     if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
         return status;
     return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
@@ -132,7 +132,7 @@ struct placement {
     const tg_attn_layers *layers;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_dump(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const tg_attn_layers *n = p->layers;
@@ -155,7 +155,7 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place, &(struct placement){&w, layers}, err)))
+    if ((status = tg_arena_build(&arena, place_dump, &(struct placement){&w, layers}, err)))
         return status;
     if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, layers, err)))
         goto done;

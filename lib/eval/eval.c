@@ -31,7 +31,7 @@ static size_t batch_windows(size_t T)
     return tg_size_max(ROWS / T, 1);
 }
 
-static void place(tg_arena *arena, void *context)
+static void place_eval(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     tg_eval *e = p->e;
@@ -54,7 +54,7 @@ static void place(tg_arena *arena, void *context)
 tg_status tg_eval_open(tg_eval *e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
 {
     *e = (tg_eval){.model = model, .plan = *plan, .threads = tg_threads()};
-    return tg_arena_build(&e->arena, place, &(struct placement){e, model}, err);
+    return tg_arena_build(&e->arena, place_eval, &(struct placement){e, model}, err);
 }
 
 void tg_eval_close(tg_eval *e)

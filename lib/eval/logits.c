@@ -21,7 +21,7 @@ struct tg_logits_writer {
     tg_arena arena;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_writer(tg_arena *arena, void *context)
 {
     tg_logits_writer *w = context;
 
@@ -53,7 +53,7 @@ tg_status tg_logits_create(tg_logits_writer **out, int fd, const tg_model *model
     *w = (tg_logits_writer){.V = V,
                             .width = tg_ids_width(tg_tokenizer_vocab_size(model->tokenizer)),
                             .rows = tg_size_max(TG_LOGITS_CHUNK / sizeof(float) / V, 1)};
-    if ((status = tg_arena_build(&w->arena, place, w, err)) ||
+    if ((status = tg_arena_build(&w->arena, place_writer, w, err)) ||
         (status = put_header(w, fd, model->tokenizer, err)))
         tg_logits_abandon(w);
     else

@@ -162,7 +162,7 @@ static void place_row(const struct placing *p, size_t i)
     tg_matrix m = {0};
 
     if (kept && row->keep == TG_KEEP_IF_ROOM && is_too_much(p, row))
-        a->again[i] = common = true;
+        a->recomputed[i] = common = true;
     if (common && !is_alias)
         m = place_common(p, row);
     for (size_t l = p->size->layer; l < a->L; l++) {

@@ -78,11 +78,11 @@ typedef struct tg_acts {
     tg_matrix *row;    /* [L,n_acts]: tg_acts_row() */
     tg_matrix x;       /* [N,C] the last block's output; N = B*T rows */
     tg_matrix scratch[TG_SCRATCHES];
-    tg_norm_stats final_stats; /* [N] of the last norm */
-    float *logits;             /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
-    bool again[TG_ACTS_MAX];   /* rows that backward computes again, because memory is short */
-    float dropout;             /* p, for the embedding, the probabilities and each sublayer's result */
-    tg_rng rng;                /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
+    tg_norm_stats final_stats;    /* [N] of the last norm */
+    float *logits;                /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
+    bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because memory is short */
+    float dropout;                /* p, for the embedding, the probabilities and each sublayer's result */
+    tg_rng rng;                   /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
     tg_attention_scratch attention;
     tg_kv_cache *cache; /* of the preceding tokens; NULL: no cache */
     size_t first;       /* the first of the B sequences in the cache */

@@ -114,7 +114,7 @@ void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_par
 
 void tg_block_gelu_again(tg_block *b, size_t out, size_t pre)
 {
-    if (b->a->again[out] && tg_block_begins(b, out))
+    if (b->a->recomputed[out] && tg_block_begins(b, out))
         tg_op_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_tokens(b),
                            b->a->bound.model->config.activation);
 }
@@ -185,7 +185,7 @@ void tg_block_residual(tg_block *b, size_t out, size_t residual, size_t in, tg_p
 
 void tg_block_residual_again(tg_block *b, size_t out, size_t residual, size_t in, tg_param_kind w)
 {
-    if (b->a->again[out] && tg_block_begins(b, out))
+    if (b->a->recomputed[out] && tg_block_begins(b, out))
         residual_forward(b, out, residual, in, w);
 }
 

@@ -13,7 +13,7 @@
 
 /* Place all parameters.  The padding must be zero, as the arena's memory initially is,
  * because operations on the whole buffer include it. */
-static void place(tg_arena *arena, void *context)
+static void place_parameters(tg_arena *arena, void *context)
 {
     tg_model *m = context;
 
@@ -63,7 +63,7 @@ tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenize
 {
     tg_status status;
 
-    *m = (tg_model){.config = *config, .tokenizer = tg_tokenizer_share(tokenizer)};
+    *m = (tg_model){.config = *config, .tokenizer = tg_tokenizer_ref(tokenizer)};
     if ((status = tg_config_check(config, err)) || (status = tg_model_check_vocab(config, tokenizer, err)) ||
         (status = set_up(m, err)))
         tg_model_free(m);
@@ -72,7 +72,7 @@ tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenize
 
 tg_status tg_model_place(tg_model *m, const tg_param *p, float **where, tg_err *err)
 {
-    tg_status status = m->params ? TG_OK : tg_arena_build(&m->memory, place, m, err);
+    tg_status status = m->params ? TG_OK : tg_arena_build(&m->memory, place_parameters, m, err);
 
     if (status)
         return status;
@@ -138,7 +138,7 @@ tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg
         if (status)
             return status;
         done += p->count;
-        (void)tg_watch_tell(watch, (double)done / (double)m->table.count);
+        (void)tg_watch_report(watch, (double)done / (double)m->table.count);
     }
     return TG_OK;
 }

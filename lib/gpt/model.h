@@ -28,7 +28,7 @@ TG_API_BEGIN
 typedef struct tg_model {
     tg_config config;
     tg_params table;
-    const tg_tokenizer *tokenizer; /* a share; owned */
+    const tg_tokenizer *tokenizer; /* a reference; owned */
     const float **weight;          /* [table.n] each tensor's values; owned */
     tg_arena memory;               /* of params */
     float *params;                 /* flat buffer, for tensors that are not mapped; NULL: all are */
@@ -43,7 +43,7 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
 
 /*
  * A new model for a tokenizer's texts, with flat parameters initialised from seed.  It takes a
- * share of the tokenizer.  TG_EDATA: the config is invalid, or its vocabulary smaller than the
+ * reference to the tokenizer.  TG_EDATA: the config is invalid, or its vocabulary smaller than the
  * tokenizer's.  TG_ENOMEM.  After a failure *m needs no free.
  */
 TG_MUST_CHECK tg_status tg_model_create(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,

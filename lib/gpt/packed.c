@@ -24,7 +24,7 @@ struct placement {
     tg_weight_type type;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_matrices(tg_arena *arena, void *context)
 {
     const struct placement *to = context;
     const tg_model *model = to->model;
@@ -107,7 +107,7 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_w
     *p = (tg_packed_model){.type = type};
     if (type != TG_WEIGHT_FLOAT32 && (status = check(model, type, err)))
         return status;
-    if ((status = tg_arena_build(&p->arena, place, &(struct placement){p, model, type}, err)))
+    if ((status = tg_arena_build(&p->arena, place_matrices, &(struct placement){p, model, type}, err)))
         return status;
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];

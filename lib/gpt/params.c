@@ -194,7 +194,7 @@ void tg_params_init(const tg_params *table, float *flat, unsigned long long seed
 
             tg_threads_run(n, TG_THREADS_ELEMENTS, init_elements, &init);
             done += n;
-            (void)tg_watch_tell(watch, (double)done / (double)table->count);
+            (void)tg_watch_report(watch, (double)done / (double)table->count);
         }
     }
 }

@@ -79,7 +79,7 @@ const float *tg_pass_logits(tg_pass *p, tg_matrix x, size_t rows)
 #define BACKWARD 2 /* products of a backward step for each of its forward step */
 
 /* The multiplications of an operation of a block and of the head, about: those of their matrices.  All rows
- * of the table of activations count the same: a share of the work is for a progress line. */
+ * of the table of activations count the same: a fraction of the work is for a progress line. */
 static double work_of_row(const tg_pass *p)
 {
     const double N = (double)(p->acts.B * p->acts.T);
@@ -99,14 +99,14 @@ static void begin_work(tg_pass *p, bool gradients)
     p->done = 0;
     p->all =
         (1 + gradients * BACKWARD) * ((double)tg_layers_end(&p->acts) * work_of_row(p) + work_of_head(p));
-    p->abandoned = !tg_watch_tell(p->watch, 0);
+    p->abandoned = !tg_watch_report(p->watch, 0);
 }
 
 /* So much has been done.  False: the run is abandoned. */
 static bool did(tg_pass *p, double work)
 {
     p->done = work;
-    p->abandoned = !tg_watch_tell(p->watch, p->done / p->all);
+    p->abandoned = !tg_watch_report(p->watch, p->done / p->all);
     return !p->abandoned;
 }
 
@@ -136,7 +136,7 @@ static void forward(tg_pass *p, const int32_t *ids)
 }
 
 /* The gradients of block l and of what follows it in the table are final. */
-static void tell_final(const tg_pass *p, size_t l)
+static void notify_final(const tg_pass *p, size_t l)
 {
     const tg_params *table = &p->acts.bound.model->table;
 
@@ -150,7 +150,7 @@ static bool did_backward(void *context, tg_acts *a, size_t layer, size_t row)
     const size_t left = tg_place(a, layer, row);
 
     while (p->final_layer > layer + 1)
-        tell_final(p, --p->final_layer);
+        notify_final(p, --p->final_layer);
     return did(p, after_loss(p, true) + BACKWARD * (double)(tg_layers_end(a) - left) * work_of_row(p));
 }
 
@@ -159,10 +159,10 @@ static void backward(tg_pass *p, const int32_t *ids)
     const size_t end = tg_layers_end(&p->acts);
 
     tg_head_losses_backward(&p->acts);
-    tell_final(p, p->final_layer = p->acts.L);
+    notify_final(p, p->final_layer = p->acts.L);
     if (!tg_layers_backward(&p->acts, 0, end, &(tg_tap){did_backward, p}))
         return;
-    tell_final(p, 0);
+    notify_final(p, 0);
     p->acts.page->embed_backward(&p->acts, ids);
     if (p->final_from)
         p->final_from(p->final_context, 0);

@@ -55,7 +55,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
  * of the model's table, with zeros between the tensors, unless it is NULL.  loss_scale is 1/n where n batches
  * make a step.
  *
- * The watch is told the share of the work that is done, estimated from the products' sizes, a few
+ * The fraction of the work that is done is reported to the watch, estimated from the products' sizes, a few
  * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads
  * arbitrary; the model is unchanged.
  */

@@ -176,7 +176,7 @@ struct placement {
     size_t S, tokens;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_generator(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const size_t S = p->S, n_ctx = p->model->config.n_ctx, V = p->model->config.vocab_size;
@@ -201,7 +201,8 @@ tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_weight_ty
     *g = (tg_generator){0};
     if (packed && (status = tg_packed_model_create(&g->packed, model, type, err)))
         return status;
-    if ((status = tg_arena_build(&g->arena, place, &(struct placement){g, model, S, tokens}, err))) {
+    if ((status =
+             tg_arena_build(&g->arena, place_generator, &(struct placement){g, model, S, tokens}, err))) {
         tg_packed_model_free(&g->packed);
         return status;
     }

@@ -20,7 +20,7 @@ struct placement {
     const tg_model *model;
 };
 
-static void place(tg_arena *arena, void *context)
+static void place_ablation(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const tg_model *model = p->model;
@@ -46,7 +46,7 @@ tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_he
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
-    return tg_arena_build(&a->arena, place, &(struct placement){a, model}, err);
+    return tg_arena_build(&a->arena, place_ablation, &(struct placement){a, model}, err);
 }
 
 void tg_ablate_close(tg_ablate *a)

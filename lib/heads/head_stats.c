@@ -48,7 +48,7 @@ tg_head_pair tg_head_stats_best_pair(const double *p, size_t i)
     for (size_t j = 0; j < i; j++) {
         const double weight = p[j] > 0 ? p[j] * log(p[j] * (double)(i + 1)) : 0;
 
-        if (!best.found || weight > best.weight)
+        if (!best.exists || weight > best.weight)
             best = (tg_head_pair){true, i, j, p[j], weight};
     }
     return best;
@@ -75,7 +75,7 @@ void tg_head_stats_add(tg_head_stats *head, const double *p, size_t i, const int
         sum->induction += induction;
     }
     pair = tg_head_stats_best_pair(p, i);
-    if (!head->pair.found || pair.weight > head->pair.weight)
+    if (!head->pair.exists || pair.weight > head->pair.weight)
         head->pair = pair;
 }
 

@@ -39,7 +39,7 @@ typedef struct tg_head_means {
 } tg_head_means;
 
 typedef struct tg_head_pair {
-    bool found;
+    bool exists;
     size_t i, j;
     double prob;
     double weight; /* p ln(p (i+1)) */

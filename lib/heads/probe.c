@@ -37,7 +37,7 @@ typedef struct walk {
     size_t next; /* id */
 } walk;
 
-static walk begin(const tg_tokenizer *tok, bool words)
+static walk begin_walk(const tg_tokenizer *tok, bool words)
 {
     walk w = {.tok = tok, .words = words};
 
@@ -72,7 +72,7 @@ static int32_t next(walk *w)
 
 static size_t count(const tg_tokenizer *tok, bool words)
 {
-    walk w = begin(tok, words);
+    walk w = begin_walk(tok, words);
     size_t n = 0;
 
     while (next(&w) >= 0)
@@ -84,7 +84,7 @@ static size_t count(const tg_tokenizer *tok, bool words)
 static void draw(int32_t *ids, size_t period, const tg_tokenizer *tok, bool words, size_t n)
 {
     const tg_rng rng = {.seed = 0, .purpose = TG_RNG_SHUFFLE, .step = 0};
-    walk w = begin(tok, words);
+    walk w = begin_walk(tok, words);
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t place = tg_rng_permute(&rng, n, i);

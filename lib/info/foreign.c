@@ -161,7 +161,7 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
     info->format = tg_model_file_kind(f);
     info->parameters = f->table.count;
     if (f->tokenizer)
-        info->tokenizer = tg_tokenizer_share(f->tokenizer);
+        info->tokenizer = tg_tokenizer_ref(f->tokenizer);
     info->notes = f->notes;
     f->notes = (tg_notes){0};
     if ((status = take_config(info, &f->config, err)))

@@ -71,7 +71,7 @@ typedef struct tg_info {
     uint64_t parameters;           /* of a model: numbers that training changes; 0: it is no model */
     uint64_t tokens;               /* of a token stream */
     uint64_t archives;             /* in a row; values and arrays are those of the first */
-    const tg_tokenizer *tokenizer; /* a share; NULL: none */
+    const tg_tokenizer *tokenizer; /* a reference; NULL: none */
     tg_info_history history;       /* of a log, or a trained model */
     tg_notes notes;                /* what readers of other projects' files say */
     /* what readers own */

@@ -20,7 +20,7 @@
 
 TG_API_BEGIN
 
-typedef struct tg_attend {
+typedef struct tg_attention_head {
     size_t queries, past, D;
     float scale;
     const float *q, *k, *v;
@@ -36,10 +36,10 @@ typedef struct tg_attend {
     const float *saved_out, *saved_lse, *dout;
     float *dq, *dk, *dv;
     size_t lddk, lddv;
-} tg_attend;
+} tg_attention_head;
 
 /* Floats of scratch for a call with up to `keys` keys; each thread needs its own. */
-size_t tg_attend_work(size_t keys, size_t D);
+size_t tg_attention_head_work(size_t keys, size_t D);
 
 /* Queries of a block, and keys of a block: a multiple of 32, two of the longest vectors. */
 #ifndef TG_ATTEND_BLOCK

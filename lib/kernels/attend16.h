@@ -21,7 +21,7 @@
 
 TG_API_BEGIN
 
-typedef struct tg_attend16 {
+typedef struct tg_attention_head16 {
     size_t queries, D;
     float scale;
     const tg_bf16 *q, *k, *v;
@@ -38,10 +38,10 @@ typedef struct tg_attend16 {
     const float *saved_lse;
     tg_bf16 *dq, *dk, *dv;
     size_t lddk, lddv;
-} tg_attend16;
+} tg_attention_head16;
 
 /* Floats of scratch for a call with up to `keys` keys; each thread needs its own. */
-size_t tg_attend16_work(size_t keys, size_t D);
+size_t tg_attention_head16_work(size_t keys, size_t D);
 
 TG_API_END
 

@@ -53,10 +53,10 @@ typedef struct tg_kernels {
     /* see lib/kernels/packed_matrix.h */
     void (*packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
     void (*packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w);
-    void (*attend_forward)(const tg_attend *op, float *work);
-    void (*attend_backward)(const tg_attend *op, float *work);
-    void (*attend16_forward)(const tg_attend16 *op, float *work);
-    void (*attend16_backward)(const tg_attend16 *op, float *work);
+    void (*attend_forward)(const tg_attention_head *op, float *work);
+    void (*attend_backward)(const tg_attention_head *op, float *work);
+    void (*attend16_forward)(const tg_attention_head16 *op, float *work);
+    void (*attend16_backward)(const tg_attention_head16 *op, float *work);
 
     /* out = gelu(inp), n elements; out may be inp.  d *= gelu'(inp). */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);

@@ -35,7 +35,7 @@ void tg_packed_matrix_place(tg_arena *arena, tg_packed_matrix *w, size_t K, size
         w->scales = tg_arena_take(arena, columns, sizeof *w->scales);
 }
 
-size_t tg_attend_work(size_t keys, size_t D)
+size_t tg_attention_head_work(size_t keys, size_t D)
 {
     /* backward needs most: five arrays of keys, three of a block's queries, two blocks of
      * scores and one row of factors, with rows padded to the longest vector */
@@ -44,7 +44,7 @@ size_t tg_attend_work(size_t keys, size_t D)
     return (5 * P + 3 * TG_ATTEND_BLOCK) * Dp + (2 * TG_ATTEND_BLOCK + 1) * TG_ATTEND_BLOCK;
 }
 
-size_t tg_attend16_work(size_t keys, size_t D)
+size_t tg_attention_head16_work(size_t keys, size_t D)
 {
     /* with bf16 instructions backward needs most: five packed arrays of keys, which are bf16, or float32
      * sums; as much for a block's queries; scores and what becomes of them; dropout's factors */
@@ -52,5 +52,5 @@ size_t tg_attend16_work(size_t keys, size_t D)
     const size_t packed = (7 * P / 2 + 3 * Q) * Dp + (11 * Q / 2 + 3) * Q;
 
     /* without them eight arrays of rows in float32, and what they need in float32 */
-    return tg_size_max(packed, 8 * keys * D + tg_attend_work(keys, D));
+    return tg_size_max(packed, 8 * keys * D + tg_attention_head_work(keys, D));
 }

@@ -94,7 +94,7 @@ static void try_products(const tg_kernels *k, struct trial *t, const float *x, v
 
 static void try_attention(const tg_kernels *k, struct trial *t, const float *x, void *work)
 {
-    const tg_attend op = HEAD(x, t);
+    const tg_attention_head op = HEAD(x, t);
 
     k->attend_forward(&op, work);
     k->attend_backward(&op, work);
@@ -127,7 +127,7 @@ static void try_halves(const tg_kernels *k, struct trial *t, const float *x, voi
 static void try_attention16(const tg_kernels *k, struct trial16 *t, const float *x, void *work)
 {
     tg_bf16 y[SQUARE + 3];
-    const tg_attend16 op = HEAD(y, t);
+    const tg_attention_head16 op = HEAD(y, t);
 
     (void)tg_round_to_bf16(y, x, SQUARE + 3);
     k->attend16_forward(&op, work);
@@ -212,7 +212,7 @@ static bool agree16(const struct trial16 *a, const struct trial16 *b)
 
 tg_status tg_kernels_check(const tg_kernels *k, tg_err *err)
 {
-    const size_t bytes = tg_size_max(tg_matmul_work(1), tg_attend16_work(SIDE, SIDE) * sizeof(float));
+    const size_t bytes = tg_size_max(tg_matmul_work(1), tg_attention_head16_work(SIDE, SIDE) * sizeof(float));
     const tg_kernels *reference = &tg_kernels_portable;
     struct trial *t = calloc(2, sizeof *t);
     struct trial16 *t16 = calloc(2, sizeof *t16);

@@ -361,7 +361,7 @@ static uint32_t merge_all(tg_vocab_learner *v, const merge *g, uint32_t *at, uin
 }
 
 /* Subtract the neighbours' losses from their pairs, and add their pairs with the new id. */
-static tg_status settle(tg_vocab_learner *v, sides *s, const merge *g, bool left, tg_err *err)
+static tg_status update_pairs(tg_vocab_learner *v, sides *s, const merge *g, bool left, tg_err *err)
 {
     for (size_t k = 0; k < s->n_known; k++) {
         const uint32_t id = s->known[k];
@@ -417,7 +417,8 @@ tg_status tg_vocab_learner_merge(tg_vocab_learner *v, tg_err *err)
         goto done;
     g.id = tg_learned_tokens_join(&v->tokens, left, right);
     n = merge_all(v, &g, pair.at, pair.n);
-    if ((status = settle(v, &v->left, &g, true, err)) || (status = settle(v, &v->right, &g, false, err)))
+    if ((status = update_pairs(v, &v->left, &g, true, err)) ||
+        (status = update_pairs(v, &v->right, &g, false, err)))
         goto done;
     list_places(v, &g, pair.at, n);
     clear_sides(&v->left);

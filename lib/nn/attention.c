@@ -12,7 +12,7 @@
 
 /* ---- scratch: the kernel's, and then the gradients of keys and values that several heads have in common */
 
-static void place(tg_arena *arena, tg_attention_scratch *scratch, size_t work, size_t shared)
+static void place_scratch(tg_arena *arena, tg_attention_scratch *scratch, size_t work, size_t shared)
 {
     scratch->kernel = tg_round_up(work, TG_ALIGN / sizeof(float));
     scratch->threads = tg_threads();
@@ -22,12 +22,12 @@ static void place(tg_arena *arena, tg_attention_scratch *scratch, size_t work, s
 
 void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group)
 {
-    place(arena, scratch, tg_attend_work(keys, D), group > 1 ? 2 * keys * D : 0);
+    place_scratch(arena, scratch, tg_attention_head_work(keys, D), group > 1 ? 2 * keys * D : 0);
 }
 
 void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group)
 {
-    place(arena, scratch, tg_attend16_work(keys, D), group > 1 ? 3 * keys * D : 0);
+    place_scratch(arena, scratch, tg_attention_head16_work(keys, D), group > 1 ? 3 * keys * D : 0);
 }
 
 /* The calling thread's. */
@@ -114,11 +114,11 @@ static size_t in_group(const struct head *h)
 /* ---- float32 */
 
 /* The kernel's inputs; the caller adds the outputs. */
-static tg_attend inputs(const struct arrays *x, const struct head *h)
+static tg_attention_head inputs(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
 
-    return (tg_attend){
+    return (tg_attention_head){
         .queries = a->T,
         .D = a->D,
         .scale = 1.0f / sqrtf((float)a->D),
@@ -137,7 +137,7 @@ static tg_attend inputs(const struct arrays *x, const struct head *h)
 /* Attend to k and v. */
 static void forward_uncached(const struct arrays *x, const struct head *h)
 {
-    tg_attend op = inputs(x, h);
+    tg_attention_head op = inputs(x, h);
 
     op.out = (float *)x->out + h->out;
     op.lse = x->lse + h->lse;
@@ -150,7 +150,7 @@ static void forward_cached(const struct arrays *x, const struct head *h)
     const tg_attention *a = x->a;
     const size_t b = h->bh / a->H, g = h->bh % a->H / (a->H / a->KV);
     const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + g * a->D;
-    tg_attend op = inputs(x, h);
+    tg_attention_head op = inputs(x, h);
 
     op.keep = NULL;
     op.past = a->cache->past;
@@ -189,7 +189,7 @@ static void backward(const struct arrays *x, const struct head *h)
     float *dk = (float *)x->dk + h->k, *dv = (float *)x->dv + h->v;
     float *work = own(a->scratch), *shared = work + a->scratch->kernel;
     const bool adds = in_group(h) > 0;
-    tg_attend op = inputs(x, h);
+    tg_attention_head op = inputs(x, h);
 
     op.saved_out = (const float *)x->saved_out + h->out;
     op.saved_lse = x->saved_lse + h->lse;
@@ -227,11 +227,11 @@ void tg_attention_backward(const tg_attention_gradient *g, const float *q, const
 
 /* ---- bf16, without a cache */
 
-static tg_attend16 inputs16(const struct arrays *x, const struct head *h)
+static tg_attention_head16 inputs16(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
 
-    return (tg_attend16){
+    return (tg_attention_head16){
         .queries = a->T,
         .D = a->D,
         .scale = 1.0f / sqrtf((float)a->D),
@@ -249,7 +249,7 @@ static tg_attend16 inputs16(const struct arrays *x, const struct head *h)
 
 static void forward16(const struct arrays *x, const struct head *h)
 {
-    tg_attend16 op = inputs16(x, h);
+    tg_attention_head16 op = inputs16(x, h);
 
     op.out = (tg_bf16 *)x->out + h->out;
     op.lse = x->lse + h->lse;
@@ -283,7 +283,7 @@ static void backward16(const struct arrays *x, const struct head *h)
     float *work = own(a->scratch), *sums = work + a->scratch->kernel;
     tg_bf16 *dk = (tg_bf16 *)x->dk + h->k, *dv = (tg_bf16 *)x->dv + h->v, *one = (tg_bf16 *)(sums + 2 * TD);
     const bool grouped = a->H > a->KV;
-    tg_attend16 op = inputs16(x, h);
+    tg_attention_head16 op = inputs16(x, h);
 
     op.saved_out = (const tg_bf16 *)x->saved_out + h->out;
     op.saved_lse = x->saved_lse + h->lse;

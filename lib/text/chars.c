@@ -380,7 +380,7 @@ void tg_chars_add(tg_chars *c, const void *text, size_t n)
     }
 }
 
-static tg_status fill(struct vocabulary *v, const tg_chars *c, tg_err *err)
+static tg_status fill_vocabulary(struct vocabulary *v, const tg_chars *c, tg_err *err)
 {
     size_t i = 0;
 
@@ -406,7 +406,7 @@ tg_status tg_chars_finish(tg_chars *c, const tg_tokenizer **out, tg_err *err)
         return status;
     while (c->partial.n > 0)
         mark(c, take_code(&c->partial));
-    if (!(status = fill(tg_tokenizer_state(tok), c, err)))
+    if (!(status = fill_vocabulary(tg_tokenizer_state(tok), c, err)))
         status = tg_tokenizer_seal(tok, 0, err);
     memset(c, 0, sizeof *c);
     if (status)

@@ -17,9 +17,9 @@ struct search {
     tg_specials specials;
     unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
     size_t n_held;
-    bool in_text;   /* the kind has text since the last special token */
-    bool finishing; /* that text ends here, so its last ids are due */
-    bool found;     /* after those, `id` is due */
+    bool in_text;     /* the kind has text since the last special token */
+    bool finishing;   /* that text ends here, so its last ids are due */
+    bool special_due; /* after those, `id` is due */
     int32_t id;
 };
 
@@ -42,7 +42,7 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
     *out = NULL;
     if (!e)
         return tg_fail_memory(err, bytes, "an encoder");
-    e->tok = tg_tokenizer_share(tok);
+    e->tok = tg_tokenizer_ref(tok);
     e->kind = kind;
     e->state = tg_tokenizer_state_of(tok);
     if (kind->start)
@@ -125,7 +125,7 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
         s->finishing = s->in_text = false;
     }
     ids[(*n)++] = s->id;
-    s->found = false;
+    s->special_due = false;
     return TG_OK;
 }
 
@@ -134,7 +134,7 @@ static void take_special(tg_encoder *e, const tg_special_token *t)
     struct search *s = e->search;
 
     s->finishing = s->in_text;
-    s->found = true;
+    s->special_due = true;
     s->id = t->id;
     e->offset += t->n;
 }
@@ -224,7 +224,7 @@ static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32
     tg_status status = TG_OK;
 
     while (!status && *n < max) {
-        if (s->finishing || s->found)
+        if (s->finishing || s->special_due)
             status = encode_due(e, ids, max, n, err);
         else if (s->n_held > 0 && (text->n > 0 || last))
             status = decide_held(e, text, last, ids, max, n, err);

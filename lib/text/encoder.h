@@ -32,7 +32,7 @@ typedef struct tg_text {
     size_t n; /* bytes */
 } tg_text;
 
-/* An encoder at the start of a text, to be freed; it takes a share of tok.
+/* An encoder at the start of a text, to be freed; it takes a reference to tok.
  * TG_ENOMEM; *e is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);
 

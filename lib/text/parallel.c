@@ -65,7 +65,7 @@ tg_status tg_parallel_create(tg_parallel **out, const tg_tokenizer *tok, bool sp
     *out = NULL;
     if (!p)
         return tg_fail_memory(err, sizeof *p, "an encoder");
-    p->tok = tg_tokenizer_share(tok);
+    p->tok = tg_tokenizer_ref(tok);
     p->special = special;
     p->take = take;
     p->context = context;

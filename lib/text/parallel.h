@@ -41,7 +41,7 @@ typedef struct tg_parallel tg_parallel;
  */
 typedef tg_status tg_parallel_take(void *context, const int32_t *ids, size_t n, tg_err *err);
 
-/* Begin a text; *p is to be freed, and takes a share of tok.  special: whether to look for special
+/* Begin a text; *p is to be freed, and takes a reference to tok.  special: whether to look for special
  * tokens, as after tg_encoder_match_special().  TG_ENOMEM; *p is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_parallel_create(tg_parallel **p, const tg_tokenizer *tok, bool special,
                                            tg_parallel_take *take, void *context, tg_err *err);

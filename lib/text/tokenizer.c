@@ -137,7 +137,7 @@ static atomic_size_t *owners(const tg_tokenizer *tok)
     return &((tg_tokenizer *)tok)->owners;
 }
 
-const tg_tokenizer *tg_tokenizer_share(const tg_tokenizer *tok)
+const tg_tokenizer *tg_tokenizer_ref(const tg_tokenizer *tok)
 {
     atomic_fetch_add(owners(tok), 1);
     return tok;

@@ -2,7 +2,7 @@
  * tokenizer: a vocabulary, and the rule that turns a text into its ids.
  *
  * A tokenizer is made once and never changes.  Several owners share it: a model, a token
- * stream, an encoder.  Any thread may use it, share it and free its own share.
+ * stream, an encoder.  Any thread may use it, and take and free references to it.
  *
  * Every tokenizer has a kind ("bytes": 256 ids, id = byte).  Archives store the kind and its
  * arrays in tokenizer/..., so that a model is never given the tokens of another tokenizer.
@@ -24,10 +24,10 @@ TG_API_BEGIN
 
 typedef struct tg_tokenizer tg_tokenizer;
 
-/* Another share of tok, to be freed like the first; returns tok. */
-const tg_tokenizer *tg_tokenizer_share(const tg_tokenizer *tok);
+/* Another reference to tok, to be freed like the first; returns tok. */
+const tg_tokenizer *tg_tokenizer_ref(const tg_tokenizer *tok);
 
-/* Free one share; the last one frees the memory.  NULL is fine. */
+/* Free one reference; the last one frees the memory.  NULL is fine. */
 void tg_tokenizer_free(const tg_tokenizer *tok);
 
 const char *tg_tokenizer_kind_name(const tg_tokenizer *tok);

@@ -30,7 +30,7 @@ static tg_status adopt_tokenizer(tg_tokens *t, const tg_tokens_reader *r, tg_err
 
     if (t->tokenizer)
         return tg_tokenizer_same(t->tokenizer, tok, err);
-    t->tokenizer = tg_tokenizer_share(tok);
+    t->tokenizer = tg_tokenizer_ref(tok);
     t->width = tg_ids_width(tg_tokenizer_vocab_size(tok));
     return TG_OK;
 }

@@ -58,7 +58,7 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     if (!w)
         return tg_fail_memory(err, bytes, "a chunk of tokens");
     *w = (tg_tokens_writer){
-        .fd = fd, .tok = tg_tokenizer_share(tok), .width = width, .full = TG_TOKENS_CHUNK / width};
+        .fd = fd, .tok = tg_tokenizer_ref(tok), .width = width, .full = TG_TOKENS_CHUNK / width};
     status = begin_archive(w, err);
     if (status)
         tg_tokens_abandon(w);

@@ -18,7 +18,7 @@ TG_API_BEGIN
 
 typedef struct tg_tokens_writer tg_tokens_writer;
 
-/* Begin an archive on fd, which the caller closes; the writer takes a share of tok.
+/* Begin an archive on fd, which the caller closes; the writer takes a reference to tok.
  * TG_EIO, TG_ENOMEM; *w is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_tokens_create(tg_tokens_writer **w, int fd, const tg_tokenizer *tok, tg_err *err);
 

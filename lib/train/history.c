@@ -62,8 +62,8 @@ tg_status tg_history_put(const tg_history *h, tg_archive_writer *w, tg_err *err)
 }
 
 /* Both are of 8 bytes. */
-static tg_status take(void *out, size_t *n, tg_dtype type, tg_archive_reader *r, const tg_array *a,
-                      tg_err *err)
+static tg_status take_numbers(void *out, size_t *n, tg_dtype type, tg_archive_reader *r, const tg_array *a,
+                              tg_err *err)
 {
     if (a->ndim != 1 || a->count < 1 || a->count > TG_HISTORY_MAX || !tg_dtype_equal(a->dtype, type))
         return tg_fail(err, TG_EDATA, "%s has %zu elements of type %c%zu, expected 1 to %d of type %c%zu",
@@ -79,8 +79,8 @@ tg_status tg_history_take(tg_history *h, tg_archive_reader *r, const tg_array *a
     *taken = steps || strcmp(a->name, LOSSES) == 0;
     if (!*taken)
         return TG_OK;
-    return steps ? take(h->step, &h->n_steps, TG_I64, r, a, err)
-                 : take(h->loss, &h->n_losses, TG_F64, r, a, err);
+    return steps ? take_numbers(h->step, &h->n_steps, TG_I64, r, a, err)
+                 : take_numbers(h->loss, &h->n_losses, TG_F64, r, a, err);
 }
 
 /* All multiples of a power of two, in a row, none beyond the run's. */

@@ -41,19 +41,19 @@ static void add_members(tg_reduction *r)
  * part is an index of r->part. */
 static float *place_of(const tg_reduction *r, const tg_segment *s, size_t part)
 {
-    const size_t others = r->n - r->own_n, slot = s->number % r->shares->slots;
+    const size_t others = r->n - r->own_n, slot = s->number % r->partition->slots;
 
     if (part >= r->own_first && part < r->own_first + r->own_n)
         return r->own->part[part - r->own_first].grads + s->begin;
     if (part > r->own_first)
         part -= r->own_n;
-    return r->slot + (slot * others + part) * r->shares->longest;
+    return r->slot + (slot * others + part) * r->partition->longest;
 }
 
 static size_t list(void *context, size_t group, tg_message *messages)
 {
     const tg_reduction *r = context;
-    const tg_segment *s = &r->shares->segment[group];
+    const tg_segment *s = &r->partition->segment[group];
     const bool mine = s->owner == r->team->rank;
     size_t n = 0;
 
@@ -71,7 +71,7 @@ static size_t list(void *context, size_t group, tg_message *messages)
 static void arrived(void *context, size_t group)
 {
     const tg_reduction *r = context;
-    const tg_segment *s = &r->shares->segment[group];
+    const tg_segment *s = &r->partition->segment[group];
     tg_tree_sum sum = {.passes = r->passes, .floats = s->end - s->begin, .buffers = TG_TREE_PARTS_MAX};
 
     if (s->owner != r->team->rank)
@@ -85,12 +85,12 @@ static void arrived(void *context, size_t group)
         memcpy(r->own->part[0].grads + s->begin, sum.part[0].grads, sum.floats * sizeof(float));
 }
 
-const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_shares *shares, tg_tree_sum *own)
+const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_partition *partition, tg_tree_sum *own)
 {
-    r->shares = shares;
+    r->partition = partition;
     r->own = own;
-    r->flow = (tg_flow){.groups = r->shares->n,
-                        .window = r->shares->window,
+    r->flow = (tg_flow){.groups = r->partition->n,
+                        .window = r->partition->window,
                         .messages = r->n,
                         .list = list,
                         .arrived = arrived,
@@ -116,7 +116,7 @@ double tg_reduction_loss(const tg_reduction *r, const tg_part_result *result)
     return sum.part[0].loss;
 }
 
-void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, const tg_shares *shares,
+void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, const tg_partition *partition,
                         const tg_tree_sum *own)
 {
     size_t received;
@@ -124,8 +124,8 @@ void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, c
     *r = (tg_reduction){.team = team, .passes = own->passes};
     add_members(r); /* counts them */
     r->part = tg_arena_take(arena, r->n, sizeof *r->part);
-    received = tg_size_mul_sat(r->n - r->own_n, shares->longest);
-    r->slot = tg_arena_take_rows(arena, shares->slots, received, sizeof *r->slot);
+    received = tg_size_mul_sat(r->n - r->own_n, partition->longest);
+    r->slot = tg_arena_take_rows(arena, partition->slots, received, sizeof *r->slot);
     if (r->part)
         add_members(r);
 }

@@ -2,7 +2,7 @@
  * reduction: the sum of a step's gradients over the members of a team, in the tree's order.
  *
  * Each member has added up the nodes of the tree that lie in its range of passes, its parts
- * (lib/train/tree_sum.h).  It sends each segment of them to the segment's owner (lib/train/shares.h),
+ * (lib/train/tree_sum.h).  It sends each segment of them to the segment's owner (lib/train/partition.h),
  * who adds all members' parts as the tree says: the bits do not depend on the number of members.
  */
 #ifndef TG_TRAIN_REDUCTION_H
@@ -13,7 +13,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
-#include "lib/train/shares.h"
+#include "lib/train/partition.h"
 #include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
 
@@ -32,7 +32,7 @@ typedef struct tg_part_result {
 
 typedef struct tg_reduction {
     const tg_team *team;
-    const tg_shares *shares;
+    const tg_partition *partition;
     tg_tree_sum *own;
     size_t passes, n;        /* parts of all members */
     tg_reduction_part *part; /* [n] in order */
@@ -42,15 +42,15 @@ typedef struct tg_reduction {
     tg_flow flow;
 } tg_reduction;
 
-/* Place what it needs (see arena.h); *shares and *own have been placed. */
-void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, const tg_shares *shares,
+/* Place what it needs (see arena.h); *partition and *own have been placed. */
+void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, const tg_partition *partition,
                         const tg_tree_sum *own);
 
 /* The flow that brings, when it ends, the sum of the segments that this member owns into
  * own->part[0].grads; the rest of that is what it was.  The last of this member's passes has been
  * appended to *own (tg_tree_sum_append()): its segments are added up when they are ready.
  * (Both are named again, because they may have been moved.) */
-const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_shares *shares, tg_tree_sum *own);
+const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_partition *partition, tg_tree_sum *own);
 
 /* The number of a member's parts. */
 size_t tg_reduction_parts(const tg_reduction *r, size_t member);

@@ -17,8 +17,8 @@ static void order_blocks(tg_trainer *t, size_t members)
     size_t n = 0;
 
     for (size_t member = 0; member < members; member++) {
-        for (size_t i = 0; i < t->shares.n; i++) {
-            const tg_segment *s = &t->shares.segment[i];
+        for (size_t i = 0; i < t->partition.n; i++) {
+            const tg_segment *s = &t->partition.segment[i];
 
             for (size_t at = s->begin; s->owner == member && at < s->end; at += tg_adamw_block())
                 t->square_block[n++] = at / tg_adamw_block();
@@ -32,8 +32,8 @@ static void place_team(tg_arena *arena, tg_trainer *t, const tg_team *team, cons
 {
     const size_t blocks = tg_adamw_work(table);
 
-    tg_shares_place(arena, &t->shares, table, team);
-    tg_reduction_place(arena, &t->reduction, team, &t->shares, &t->sum);
+    tg_partition_place(arena, &t->partition, table, team);
+    tg_reduction_place(arena, &t->reduction, team, &t->partition, &t->sum);
     t->part = tg_arena_take(arena, t->reduction.n, sizeof *t->part);
     t->first_part = tg_arena_take(arena, team->size + 1, sizeof *t->first_part);
     t->square = tg_arena_take(arena, blocks, sizeof *t->square);
@@ -46,7 +46,7 @@ static void place_team(tg_arena *arena, tg_trainer *t, const tg_team *team, cons
     order_blocks(t, team->size);
 }
 
-static void place(tg_arena *arena, void *context)
+static void place_trainer(tg_arena *arena, void *context)
 {
     const struct placement *p = context;
     const size_t B = p->run->settings.batch, T = p->batches->T, passes = p->run->settings.accumulate;
@@ -70,7 +70,7 @@ size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_t
 {
     tg_trainer t = {0};
 
-    place(&t.arena, &(struct placement){&t, run, batches, team});
+    place_trainer(&t.arena, &(struct placement){&t, run, batches, team});
     return t.arena.used;
 }
 
@@ -81,7 +81,7 @@ tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
     tg_status status;
 
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
-    if ((status = tg_arena_build(&t->arena, place, &(struct placement){t, run, batches, team}, err)))
+    if ((status = tg_arena_build(&t->arena, place_trainer, &(struct placement){t, run, batches, team}, err)))
         return status;
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,
@@ -102,18 +102,18 @@ void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
-    tg_shares_send(&t->shares, t->team, t->run->model.params, TG_DEAL);
-    tg_shares_send(&t->shares, t->team, t->run->model.params, TG_SPREAD);
-    tg_shares_send(&t->shares, t->team, t->run->m, TG_DEAL);
-    tg_shares_send(&t->shares, t->team, t->run->v, TG_DEAL);
+    tg_partition_send(&t->partition, t->team, t->run->model.params, TG_DEAL);
+    tg_partition_send(&t->partition, t->team, t->run->model.params, TG_SPREAD);
+    tg_partition_send(&t->partition, t->team, t->run->m, TG_DEAL);
+    tg_partition_send(&t->partition, t->team, t->run->v, TG_DEAL);
 }
 
 void tg_trainer_collect(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
-    tg_shares_send(&t->shares, t->team, t->run->m, TG_COLLECT);
-    tg_shares_send(&t->shares, t->team, t->run->v, TG_COLLECT);
+    tg_partition_send(&t->partition, t->team, t->run->m, TG_COLLECT);
+    tg_partition_send(&t->partition, t->team, t->run->v, TG_COLLECT);
 }
 
 /* ---- what watches */
@@ -123,7 +123,7 @@ static bool report_pass(void *context, double fraction)
 {
     const tg_trainer *t = context;
 
-    return tg_watch_tell(t->watch, ((double)t->passes_done + fraction) / (double)t->passes);
+    return tg_watch_report(t->watch, ((double)t->passes_done + fraction) / (double)t->passes);
 }
 
 static void begin_passes(tg_trainer *t, size_t passes)
@@ -154,7 +154,7 @@ static void send_final(void *context, size_t first)
 {
     tg_trainer *t = context;
 
-    t->team->ready(t->team, tg_shares_from(&t->shares, first));
+    t->team->ready(t->team, tg_partition_from(&t->partition, first));
 }
 
 static void run_last_of_member(tg_trainer *t, size_t pass)
@@ -199,8 +199,8 @@ static bool gather_results(tg_trainer *t, bool abandoned, double *loss)
 
     for (size_t i = 0; i < t->reduction.own_n; i++)
         own[i] = (tg_part_result){t->sum.part[i].loss, abandoned};
-    for (size_t i = 0; i < t->shares.n; i++) {
-        const tg_segment *s = &t->shares.segment[i];
+    for (size_t i = 0; i < t->partition.n; i++) {
+        const tg_segment *s = &t->partition.segment[i];
 
         if (s->owner == rank)
             tg_adamw_sum_squares(t->sum.part[0].grads, s->begin, s->end, t->norm_work);
@@ -224,7 +224,7 @@ static bool gather_results(tg_trainer *t, bool abandoned, double *loss)
  * others wait for it; nobody uses it. */
 static bool sum_of_team(tg_trainer *t)
 {
-    const tg_flow *flow = tg_reduction_flow(&t->reduction, &t->shares, &t->sum);
+    const tg_flow *flow = tg_reduction_flow(&t->reduction, &t->partition, &t->sum);
     bool abandoned;
     double loss;
 
@@ -243,14 +243,14 @@ static bool sum_of_team(tg_trainer *t)
 
 static void update_as_member(tg_trainer *t, const tg_adamw_state *state, const tg_step_report *report)
 {
-    for (size_t i = 0; i < t->shares.n; i++) {
-        const tg_segment *s = &t->shares.segment[i];
+    for (size_t i = 0; i < t->partition.n; i++) {
+        const tg_segment *s = &t->partition.segment[i];
 
         if (s->owner == t->team->rank)
             tg_adamw_update_part(&t->optimizer, &t->run->model.table, state, report->grad_norm, report->lr,
                                  t->run->step, s->begin, s->end);
     }
-    tg_shares_send(&t->shares, t->team, state->params, TG_SPREAD);
+    tg_partition_send(&t->partition, t->team, state->params, TG_SPREAD);
 }
 
 /* ---- a step */

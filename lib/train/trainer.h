@@ -17,7 +17,7 @@
 #include "lib/train/batches.h"
 #include "lib/train/reduction.h"
 #include "lib/train/run.h"
-#include "lib/train/shares.h"
+#include "lib/train/partition.h"
 #include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
 
@@ -32,7 +32,7 @@ typedef struct tg_trainer {
     tg_pass pass;
     tg_tree_sum sum; /* after a step: its gradient, as part[0]; in a team only of what this member owns */
     /* in a team of several */
-    tg_shares shares;
+    tg_partition partition;
     tg_reduction reduction;
     tg_part_result *part;              /* [reduction.n] gathered in a step */
     double *square;                    /* [blocks] likewise: sums of squares, by their owners */
@@ -67,7 +67,7 @@ TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_bat
 void tg_trainer_close(tg_trainer *t);
 
 /*
- * In a team each member keeps the moments of what it owns (lib/train/shares.h), and only member 0
+ * In a team each member keeps the moments of what it owns (lib/train/partition.h), and only member 0
  * has all of them.  Deal them, and the parameters, from member 0 to the others before the first
  * step; collect them at member 0 before a save.
  */
@@ -86,7 +86,7 @@ TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, t
 /* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
-/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part, which a team shares out.
+/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part, which a team divides.
  * No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and the result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 

@@ -217,7 +217,7 @@ static tg_status add_character(tg_nfc *f, uint32_t code, tg_err *err)
 
 /* Take the character at the start of text [n], n >= 1, in hand, or write the byte if it is not part
  * of a character; *length: the number of bytes consumed. */
-static tg_status take(tg_nfc *f, size_t *length, const unsigned char *text, size_t n, tg_err *err)
+static tg_status take_character(tg_nfc *f, size_t *length, const unsigned char *text, size_t n, tg_err *err)
 {
     uint32_t code;
     tg_status status;
@@ -351,7 +351,7 @@ static tg_status take_all(tg_nfc *f, const unsigned char *text, size_t n, tg_err
     size_t length;
 
     for (size_t i = 0; !status && i < n; i += length)
-        status = take(f, &length, text + i, n - i, err);
+        status = take_character(f, &length, text + i, n - i, err);
     return status;
 }
 
@@ -373,7 +373,7 @@ static tg_status take_cut(tg_nfc *f, size_t *used, const unsigned char *text, si
             f->cut_n = have;
             return TG_OK;
         }
-        status = take(f, &length, f->cut, have, err);
+        status = take_character(f, &length, f->cut, have, err);
         if (status)
             return status;
         if (length >= f->cut_n) {
@@ -396,7 +396,7 @@ static tg_status normalize(tg_nfc *f, const unsigned char *text, size_t n, bool 
         size_t good, segment, done;
 
         if (in_hand(f) && !begins_segment(f, text, n)) {
-            status = take(f, &done, text, n, err);
+            status = take_character(f, &done, text, n, err);
         } else {
             status = end_segment(f, err);
             good = check(f, &segment, text, n);
@@ -409,7 +409,7 @@ static tg_status normalize(tg_nfc *f, const unsigned char *text, size_t n, bool 
             } else if (!status) {
                 text += done;
                 n -= done;
-                status = take(f, &done, text, n, err);
+                status = take_character(f, &done, text, n, err);
             }
         }
         text += done;

@@ -106,7 +106,7 @@ static tg_status find_beside(char **found, const char *path, const char *const *
 {
     const char *name = NULL;
     bool exists;
-    char *in = directory ? tg_path_in(path, "") : tg_path_beside(path, "");
+    char *in = directory ? tg_path_in(path, "") : tg_path_sibling(path, "");
     tg_status status = in ? tg_path_find(&name, in, names, err) : tg_fail_memory(err, strlen(path), "a path");
 
     *found = NULL;

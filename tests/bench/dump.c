@@ -64,10 +64,10 @@ double dump_rows(void *context)
 {
     static const tg_attn_filter all = {TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     struct dump *d = context;
-    const tg_attn_team team = {.row = put, .turn = count, .context = d};
+    const tg_attn_visitor visitor = {.row = put, .turn = count, .context = d};
 
     d->bytes = 0;
-    (void)tg_attn_walk_team(&d->view, 0, &all, &d->scratch, &team);
+    (void)tg_attn_walk_parallel(&d->view, 0, &all, &d->scratch, &visitor);
     return d->bytes;
 }
 
@@ -110,7 +110,7 @@ struct dump *dump_open(size_t T, size_t H, size_t D)
 {
     static struct dump d;
     const tg_attn_filter last = {TG_ATTN_ALL, 0, T - 1, TG_ATTN_ALL};
-    const tg_attn_team team = {.row = keep_row, .context = &d};
+    const tg_attn_visitor visitor = {.row = keep_row, .context = &d};
     tg_arena arena = {0};
     tg_err err;
 
@@ -132,6 +132,6 @@ struct dump *dump_open(size_t T, size_t H, size_t D)
         exit(3);
     }
     place(&arena, &d);
-    (void)tg_attn_walk_team(&d.view, 0, &last, &d.scratch, &team);
+    (void)tg_attn_walk_parallel(&d.view, 0, &last, &d.scratch, &visitor);
     return &d;
 }

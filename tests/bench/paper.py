@@ -3,7 +3,7 @@
 
     python3 tests/bench/paper.py
 
-It deals out the segments as lib/train/shares.c does, so that the fullest owner counts.  docs/distributed.md has the
+It deals out the segments as lib/train/partition.c does, so that the fullest owner counts.  docs/distributed.md has the
 formula and its assumptions.
 """
 

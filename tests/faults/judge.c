@@ -200,7 +200,7 @@ static bool rename_failed(const sweep *s)
 }
 
 /* A model that could not be put in its place is kept as NAME.step-N. */
-static void remove_spares(const sweep *s)
+static void remove_fallbacks(const sweep *s)
 {
     snapshot now;
 
@@ -326,7 +326,7 @@ void judge(sweep *s, const outcome *o)
 {
     check_prefix(s, o);
     judge_blocks(s, o);
-    remove_spares(s);
+    remove_fallbacks(s);
     check_files(s, o);
     if (o->status == s->expected &&
         s->trial.reader == 0) /* one that reads some bytes may leave a pipe that holds the rest */

@@ -61,7 +61,7 @@ static const tg_tokenizer *get_bpe(void)
     ref_vocab v;
 
     if (tok)
-        return tg_tokenizer_share(tok);
+        return tg_tokenizer_ref(tok);
     ref_vocab_begin(&v, TG_SPLIT_GPT2);
     ref_vocab_add_bytes(&v);
     (void)ref_vocab_merge(&v, 'a', 'b');
@@ -71,7 +71,7 @@ static const tg_tokenizer *get_bpe(void)
         (void)ref_vocab_add_special(&v, specials[i]);
     tok = ref_vocab_tokenizer(&v);
     ref_vocab_free(&v);
-    return tg_tokenizer_share(tok);
+    return tg_tokenizer_ref(tok);
 }
 
 static const tg_tokenizer *make_tokenizer(unsigned kind, const uint8_t *text, size_t n, unsigned random)

@@ -96,7 +96,7 @@ static double *magnitudes(const double *x, size_t n)
 /* ---- one head */
 
 struct head {
-    tg_attend16 op;
+    tg_attention_head16 op;
     double *out, *lse, *dq, *dk, *dv;                   /* the reference's, in rows of D */
     double *out_off, *dq_off, *dk_off, *dv_off, at_lse; /* the bounds of the kernel's errors */
 };
@@ -163,7 +163,7 @@ struct operands {
     double *scores, *probs, *keep;
 };
 
-static struct operands operands_of(const tg_attend16 *op)
+static struct operands operands_of(const tg_attention_head16 *op)
 {
     const size_t T = op->queries, D = op->D;
     struct operands x = {.q = values(op->q, T, D, op->ldq),
@@ -216,7 +216,7 @@ static void backward_row(struct head *h, const struct operands *x, size_t i)
 /* The reference, a query at a time; backward takes the kernel's out, which forward has written. */
 static void reference(struct head *h, bool backward)
 {
-    const tg_attend16 *op = &h->op;
+    const tg_attention_head16 *op = &h->op;
     const size_t T = op->queries, D = op->D;
     struct operands x = operands_of(op);
     float *factors = keep_array(malloc(T * sizeof *factors));
@@ -245,7 +245,7 @@ static void reference(struct head *h, bool backward)
 
 /* Every element within its bound before the last rounding, and that; nothing between rows was written. */
 static void close_rows(int line, const char *what, const tg_bf16 *got, size_t ld, const double *want,
-                       const double *off, const tg_attend16 *op)
+                       const double *off, const tg_attention_head16 *op)
 {
     const size_t D = op->D;
     bool stayed = true;
@@ -271,9 +271,9 @@ static void close_rows(int line, const char *what, const tg_bf16 *got, size_t ld
     close_rows(__LINE__, #name, (h).op.name, (h).op.ld, (h).name, (h).name##_off, &(h).op)
 
 /* Run a kernel with scratch of the size that is promised to be enough, filled with NaN. */
-static void run(void (*kernel)(const tg_attend16 *op, float *work), const tg_attend16 *op)
+static void run(void (*kernel)(const tg_attention_head16 *op, float *work), const tg_attention_head16 *op)
 {
-    const size_t n = tg_attend16_work(op->queries, op->D);
+    const size_t n = tg_attention_head16_work(op->queries, op->D);
     float *work = malloc((n + GUARD) * sizeof *work);
     bool stayed = true;
 
@@ -362,8 +362,8 @@ static void a_nan_stays_one(void)
 static void on_modelled_tiles(void)
 {
 #ifdef TG_TILES_MODEL
-    void tg_attend16_forward_tiles_model(const tg_attend16 *op, float *work);
-    void tg_attend16_backward_tiles_model(const tg_attend16 *op, float *work);
+    void tg_attend16_forward_tiles_model(const tg_attention_head16 *op, float *work);
+    void tg_attend16_backward_tiles_model(const tg_attention_head16 *op, float *work);
     const tg_kernels *const here = kernels;
     tg_kernels tiles = *kernels;
 

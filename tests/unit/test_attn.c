@@ -197,14 +197,14 @@ static void keep_att(void *context, const tg_attn_row *row, size_t thread)
 static tg_status walk_model(const tg_model *m, const int32_t *ids, size_t n, const tg_attn_filter *filter,
                             struct rows *rows, tg_err *err)
 {
-    const tg_attn_team team = {.row = keep_att, .context = rows, .att = true};
+    const tg_attn_visitor visitor = {.row = keep_att, .context = rows, .att = true};
     tg_attn_layers layers;
     tg_status status = tg_attn_layers_model(&layers, m, ids, n, err);
 
     if (status)
         return status;
     if (!(status = tg_attn_layers_select(&layers, filter, err)))
-        status = tg_attn_layers_walk_team(&layers, &team, err);
+        status = tg_attn_layers_walk_parallel(&layers, &visitor, err);
     tg_attn_layers_close(&layers);
     return status;
 }

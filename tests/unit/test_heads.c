@@ -60,13 +60,13 @@ static void best_pair(void)
     const double p[] = {0.2, 0.5, 0.2, 0.1}, self[] = {0, 0, 1}, low[] = {0.1, 0.2, 0.7};
     tg_head_pair best = tg_head_stats_best_pair(p, 3);
 
-    CHECK(best.found);
+    CHECK(best.exists);
     CHECK_EQ(best.i, 3);
     CHECK_EQ(best.j, 1);
     CHECK(best.prob == 0.5);
     CHECK_NEAR(best.weight, 0.5 * log(2), EXACT);
     best = tg_head_stats_best_pair(self, 2);
-    CHECK(best.found && best.j == 0 && best.prob == 0 && best.weight == 0);
+    CHECK(best.exists && best.j == 0 && best.prob == 0 && best.weight == 0);
     best = tg_head_stats_best_pair(low, 2); /* below 1/3 the weight is negative */
     CHECK_EQ(best.j, 1);
     CHECK(best.weight < 0);
@@ -94,7 +94,8 @@ static void uniform_attention(void)
     CHECK_NEAR(m.induction, 1.0 / 3, EXACT);
     tg_head_stats_uniform(&head, row, 1, ids, &all);
     CHECK_EQ(head.rows, 0);
-    CHECK(!head.pair.found && !tg_head_stats_means(&head).repeats && tg_head_stats_means(&head).entropy == 0);
+    CHECK(!head.pair.exists && !tg_head_stats_means(&head).repeats &&
+          tg_head_stats_means(&head).entropy == 0);
 }
 
 /* A head that does one thing only has 1 in its column and 0 in the others. */

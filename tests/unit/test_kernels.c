@@ -144,7 +144,7 @@ static void at_all_lengths(void (*test)(size_t n))
 
 /* Rows of q, k, v and out are longer than D, each by another number of elements, which must stay. */
 struct head {
-    tg_attend op;
+    tg_attention_head op;
     double *out, *lse, *dq, *dk, *dv; /* the reference's, in rows of D */
 };
 
@@ -212,7 +212,7 @@ static struct head new_head(size_t queries, size_t past, size_t D, bool dropout)
 /* The reference, a query at a time; with dout also backward. */
 static void attend_reference(struct head *h)
 {
-    const tg_attend *op = &h->op;
+    const tg_attention_head *op = &h->op;
     const size_t D = op->D, keys = op->past + op->queries;
     const double *q = wide_rows(op->q, op->queries, D, op->ldq), *k = wide_rows(op->k, keys, D, op->ldk);
     const double *v = wide_rows(op->v, keys, D, op->ldv);
@@ -255,9 +255,9 @@ static double attend_tolerance(size_t T, size_t D)
 }
 
 /* Scratch of the size that is promised to be enough, filled with NaN. */
-static float *attend_scratch(const tg_attend *op)
+static float *attend_scratch(const tg_attention_head *op)
 {
-    return nans(tg_attend_work(op->past + op->queries, op->D));
+    return nans(tg_attention_head_work(op->past + op->queries, op->D));
 }
 
 static void check_attend(size_t queries, size_t past, size_t D, bool dropout)
@@ -757,23 +757,23 @@ static void no_pack(const tg_packed_matrix *w, const float *b, size_t b_row, siz
         w->scales[n] = 1;
 }
 
-static void no_attend(const tg_attend *op, float *work)
+static void no_attend(const tg_attention_head *op, float *work)
 {
     (void)op, (void)work;
 }
 
-static void no_dv(const tg_attend *op, float *work)
+static void no_dv(const tg_attention_head *op, float *work)
 {
     kernels->attend_backward(op, work);
     op->dv[op->D * op->queries - 1] += 0.01f;
 }
 
-static void no_attend16(const tg_attend16 *op, float *work)
+static void no_attend16(const tg_attention_head16 *op, float *work)
 {
     (void)op, (void)work;
 }
 
-static void no_dv16(const tg_attend16 *op, float *work)
+static void no_dv16(const tg_attention_head16 *op, float *work)
 {
     kernels->attend16_backward(op, work);
     op->dv[0] ^= 0x8000;

@@ -310,14 +310,14 @@ static void blocks_may_share_x2(void)
 
     set_up(&s, &c);
     s.pass.acts.dropout = 0.25f;
-    if (s.pass.acts.again[TG_GPT2_X2]) { /* the build with tiny blocks, where all tests do that */
+    if (s.pass.acts.recomputed[TG_GPT2_X2]) { /* the build with tiny blocks, where all tests do that */
         tear_down(&s);
         return;
     }
     loss = (float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
     kept = s.grads;
     s.grads = nans(s.model.table.floats);
-    s.pass.acts.again[TG_GPT2_X2] = true;
+    s.pass.acts.recomputed[TG_GPT2_X2] = true;
     for (size_t l = 0; l < c.n_layer; l++)
         s.pass.acts.row[l * TG_GPT2_ACTS + TG_GPT2_X2] = tg_acts_row(&s.pass.acts, 0, TG_GPT2_X2);
     CHECK((float)tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1) == loss);

@@ -127,14 +127,14 @@ static tg_attn_scratch scratch_of(tg_arena *arena, const tg_qkv_view *a)
     return scratch;
 }
 
-static void walk_team(struct kept *k, const tg_qkv_view *a, const tg_attn_filter *filter, bool with_turns,
-                      bool att)
+static void walk_parallel(struct kept *k, const tg_qkv_view *a, const tg_attn_filter *filter, bool with_turns,
+                          bool att)
 {
-    const tg_attn_team team = {.row = keep, .turn = with_turns ? turn : NULL, .context = k, .att = att};
+    const tg_attn_visitor visitor = {.row = keep, .turn = with_turns ? turn : NULL, .context = k, .att = att};
     tg_arena arena = {0};
     tg_attn_scratch scratch = scratch_of(&arena, a);
 
-    CHECK(tg_attn_walk_team(a, 0, filter, &scratch, &team) == (k->stop_after == 0));
+    CHECK(tg_attn_walk_parallel(a, 0, filter, &scratch, &visitor) == (k->stop_after == 0));
     tg_arena_free(&arena);
 }
 
@@ -165,7 +165,7 @@ static void check_rows(size_t B, size_t T, size_t H, size_t D)
     tg_attn_scratch scratch = scratch_of(&arena, a);
 
     reference(&want, &g);
-    walk_team(&got, a, &all, true, true);
+    walk_parallel(&got, a, &all, true, true);
     CHECK_EQ(got.rows, B * H * T);
     CHECK_EQ(got.next, B * H * T);
     CHECK(got.in_order);
@@ -202,7 +202,7 @@ static void rows_are_the_references(void)
 }
 
 /* A turn that returns false is the last, and rows that the filter drops are not computed. */
-static void teams_stop_and_filter(void)
+static void parallel_walks_stop_and_filter(void)
 {
     struct given g = given(1, 300, 2, 4);
     struct kept k = kept(&g.view);
@@ -210,13 +210,13 @@ static void teams_stop_and_filter(void)
     const size_t chunk = tg_attn_chunk(300);
 
     k.stop_after = 2 * chunk;
-    walk_team(&k, &g.view, &all, true, false);
+    walk_parallel(&k, &g.view, &all, true, false);
     CHECK_EQ(k.next, 2 * chunk);
     k = (struct kept){.scores = k.scores, .probs = k.probs, .att = k.att};
-    walk_team(&k, &g.view, &one, true, false);
+    walk_parallel(&k, &g.view, &one, true, false);
     CHECK_EQ(k.rows, 1);
     CHECK(k.att[0] == 0); /* not asked for */
-    walk_team(&k, &g.view, &one, false, true);
+    walk_parallel(&k, &g.view, &one, false, true);
     CHECK_EQ(k.rows, 2);
     CHECK(k.att[tg_attn_base(&g.view, 0, 7, 1)] != 0);
     keep_free(&k);
@@ -276,7 +276,7 @@ static void check_heads(size_t B, size_t T, size_t C, size_t H)
     tg_attention_place(&arena, &scratch, T, C / H, 1);
     check_fill(datt, n, 11, 1);
     reference(&want, &g);
-    walk_team(&got, &g.view, &all, false, true);
+    walk_parallel(&got, &g.view, &all, false, true);
     SAME(got.scores, want.scores, B * H * T * T);
     SAME(got.probs, want.probs, B * H * T * T);
     fused_qkv_forward(att, lse, g.qkv, &op);
@@ -319,7 +319,7 @@ static void masks_give_equal_probabilities(void)
     static float narrow[N * T], first[N * T], probs32[N * T];
 
     reference(&want, &g);
-    walk_team(&walked, &g.view, &all, false, false);
+    walk_parallel(&walked, &g.view, &all, false, false);
     for (size_t mask = TG_ATTN_1E9; mask <= TG_ATTN_MIN; mask++) {
         const float value = tg_attn_mask_value((tg_attn_mask)mask);
 
@@ -346,7 +346,7 @@ static void masks_give_equal_probabilities(void)
 int main(void)
 {
     RUN(rows_are_the_references);
-    RUN(teams_stop_and_filter);
+    RUN(parallel_walks_stop_and_filter);
     RUN(heads_against_references);
     RUN(masks_give_equal_probabilities);
     return check_done();

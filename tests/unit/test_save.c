@@ -561,7 +561,7 @@ static void test_directory_is_not_synced(void)
 }
 
 /* The target cannot be replaced: its new content is kept under another name. */
-static void test_spare(void)
+static void test_fallback(void)
 {
     tg_save save;
     tg_err err = {0};
@@ -570,7 +570,7 @@ static void test_spare(void)
     write_file("busy.spare", "taken");
     CHECK_OK(tg_save_begin(&save, "busy/file", &err), &err);
     must(write(save.fd, "new", 3) == 3);
-    save.spare = ".spare";
+    save.fallback = ".spare";
     must(mkdir("busy/file", 0755) == 0);
     CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
     CHECK_HAS(err.message, "cannot be replaced: Is a directory; the new content is in ");
@@ -579,14 +579,14 @@ static void test_spare(void)
     CHECK_EQ(leftovers("busy"), 0);
     /* the spare cannot be written either */
     CHECK_OK(tg_save_begin(&save, "busy/other", &err), &err);
-    save.spare = ".spare";
+    save.fallback = ".spare";
     must(unlink(save.temp) == 0 && mkdir("busy/other", 0755) == 0);
     CHECK_EQ(tg_save_commit(&save, &err), TG_EIO);
     CHECK_HAS(err.message, "cannot be replaced: ");
     CHECK(access("busy/other.spare", F_OK) != 0);
     /* there is no memory for its name; and err is NULL */
     CHECK_OK(tg_save_begin(&save, "busy/third", &err), &err);
-    save.spare = ".spare";
+    save.fallback = ".spare";
     must(mkdir("busy/third", 0755) == 0);
     failing_after(0);
     CHECK_EQ(tg_save_commit(&save, NULL), TG_EIO);
@@ -1215,7 +1215,7 @@ int main(void)
     RUN(test_left_by_another_host);
     RUN(test_next_is_not_left);
     RUN(test_directory_is_not_synced);
-    RUN(test_spare);
+    RUN(test_fallback);
     RUN(test_no_lost_reply);
     RUN(test_writes_nothing);
     RUN(test_interrupted);

@@ -116,7 +116,7 @@ static void take_share(void *context, size_t begin, size_t end)
     struct sharing *s = context;
 
     for (size_t i = begin; i < end; i++) {
-        const tg_tokenizer *mine = tg_tokenizer_share(s->tok);
+        const tg_tokenizer *mine = tg_tokenizer_ref(s->tok);
 
         s->sum += tg_tokenizer_vocab_size(mine);
         tg_tokenizer_free(mine);
@@ -176,7 +176,7 @@ static void cuts_do_not_matter(void)
         tg_err err = {0};
 
         CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
-        tg_tokenizer_free(tok); /* the encoder has its own share */
+        tg_tokenizer_free(tok); /* the encoder has its own reference */
         for (size_t cut = 0; cut <= N; cut++) {
             for (size_t m = 0; m < 4; m++) {
                 CHECK_EQ(encode(e, got, text, N, cut, most[m]), count);

@@ -1065,7 +1065,7 @@ static void members_exchange_numbers(void)
         thread_team_run(size, say_numbers, NULL);
 }
 
-static void shares_cover_all(void)
+static void partition_covers_all(void)
 {
     tg_run run;
 
@@ -1077,12 +1077,12 @@ static void shares_cover_all(void)
         size_t *first = calloc(size, sizeof *first);
         size_t owned[THREAD_TEAM_MAX] = {0};
         tg_arena arena = {0};
-        tg_shares s;
+        tg_partition s;
         tg_err err;
 
-        tg_shares_place(&arena, &s, table, &team);
+        tg_partition_place(&arena, &s, table, &team);
         CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-        tg_shares_place(&arena, &s, table, &team);
+        tg_partition_place(&arena, &s, table, &team);
         for (size_t i = 0; i < s.n; i++) {
             const tg_segment *g = &s.segment[i];
 
@@ -1097,10 +1097,10 @@ static void shares_cover_all(void)
             CHECK_EQ(seen[k], 1);
         for (size_t i = 0; i < size; i++) /* a block of each stage is what one may have more than another */
             CHECK(owned[i] <= table->floats / size + (table->blocks + 2) * tg_adamw_block());
-        CHECK_EQ(tg_shares_from(&s, 0), s.n);
-        CHECK_EQ(tg_shares_from(&s, table->floats), 0);
+        CHECK_EQ(tg_partition_from(&s, 0), s.n);
+        CHECK_EQ(tg_partition_from(&s, table->floats), 0);
         for (size_t at = 0; at < table->floats; at += 1 + table->floats / 50)
-            for (size_t i = 0; i < tg_shares_from(&s, at); i++)
+            for (size_t i = 0; i < tg_partition_from(&s, at); i++)
                 CHECK(s.segment[i].begin >= at);
         free(seen);
         free(first);
@@ -1179,12 +1179,12 @@ struct watcher {
     double last;
 };
 
-static bool count_calls(void *context, double share)
+static bool count_calls(void *context, double fraction)
 {
     struct watcher *w = context;
 
-    CHECK(share >= w->last && share <= 1 + 1e-9);
-    w->last = share;
+    CHECK(fraction >= w->last && fraction <= 1 + 1e-9);
+    w->last = fraction;
     return w->calls++ < w->limit;
 }
 
@@ -1348,7 +1348,7 @@ int main(void)
     RUN(any_team_gets_the_same_bits);
     RUN(buffers_for_passes);
     RUN(members_exchange_numbers);
-    RUN(shares_cover_all);
+    RUN(partition_covers_all);
     RUN(a_team_takes_the_steps_that_one_takes);
     RUN(an_abandoned_step_leaves_no_trace);
     RUN(an_abandoned_evaluation_has_no_loss);

@@ -226,7 +226,7 @@ static void vocab_and_merges(void)
             if (first)
                 expect_same(first, tok);
             else
-                first = tg_tokenizer_share(tok);
+                first = tg_tokenizer_ref(tok);
             tg_tokenizer_free(tok);
         }
         drop(pairs[i][0]);

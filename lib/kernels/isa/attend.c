@@ -188,7 +188,7 @@ INLINE float row_sum(const float *x)
 }
 
 /* The number of keys of the block from k0 on that query i sees. */
-INLINE size_t seen(const tg_attend *op, size_t i, size_t k0)
+INLINE size_t seen(const tg_attention_head *op, size_t i, size_t k0)
 {
     const size_t keys = op->past + i + 1;
 
@@ -207,7 +207,7 @@ struct forward {
 };
 
 /* Turns the scores of row r into unnormalised probabilities; rescales the earlier sums. */
-static void softmax_step(const tg_attend *op, const struct forward *f, size_t i, size_t r, size_t k0)
+static void softmax_step(const tg_attention_head *op, const struct forward *f, size_t i, size_t r, size_t k0)
 {
     const size_t n = seen(op, i, k0);
     float *s = f->s + r * KB, *o = f->o + r * f->Dp;
@@ -239,7 +239,7 @@ static void softmax_step(const tg_attend *op, const struct forward *f, size_t i,
     }
 }
 
-static void forward_block(const tg_attend *op, const struct forward *f, size_t q0, size_t rows)
+static void forward_block(const tg_attention_head *op, const struct forward *f, size_t q0, size_t rows)
 {
     const size_t D = op->D, Dp = f->Dp, keys = op->past + q0 + rows;
 
@@ -308,7 +308,7 @@ INLINE float dot(const float *restrict a, const float *restrict b, size_t n)
     return sum_lanes(sums) + rest;
 }
 
-void ISA_NAME(attend_forward)(const tg_attend *op, float *work)
+void ISA_NAME(attend_forward)(const tg_attention_head *op, float *work)
 {
     const size_t keys = op->past + op->queries, D = op->D;
     const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);
@@ -350,7 +350,8 @@ struct backward {
  *
  * Row r: p has scores, and becomes p f; ds has dout . v, and becomes scale ds.
  */
-static void softmax_backward(const tg_attend *op, const struct backward *b, size_t i, size_t r, size_t k0)
+static void softmax_backward(const tg_attention_head *op, const struct backward *b, size_t i, size_t r,
+                             size_t k0)
 {
     const size_t n = seen(op, i, k0);
     const float mean_dp = dot(op->dout + i * op->ldo, op->saved_out + i * op->ldo, op->D);
@@ -373,7 +374,7 @@ static void softmax_backward(const tg_attend *op, const struct backward *b, size
     }
 }
 
-static void backward_block(const tg_attend *op, const struct backward *b, size_t q0, size_t rows)
+static void backward_block(const tg_attention_head *op, const struct backward *b, size_t q0, size_t rows)
 {
     const size_t D = op->D, Dp = b->Dp, keys = q0 + rows;
 
@@ -403,7 +404,7 @@ static void backward_block(const tg_attend *op, const struct backward *b, size_t
     unpack_rows(op->dq + q0 * op->ldq, op->ldq, b->dq, Dp, rows, D);
 }
 
-void ISA_NAME(attend_backward)(const tg_attend *op, float *work)
+void ISA_NAME(attend_backward)(const tg_attention_head *op, float *work)
 {
     const size_t keys = op->queries, D = op->D;
     const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);

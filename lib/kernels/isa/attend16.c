@@ -32,20 +32,20 @@ static void narrow(tg_bf16 *restrict to, size_t ld, const float *restrict x, siz
 }
 
 /* The same attention in float32, with q, k and v in scratch; *rest is what remains of it. */
-static tg_attend widened(const tg_attend16 *op, float *work, float **rest)
+static tg_attention_head widened(const tg_attention_head16 *op, float *work, float **rest)
 {
     const size_t T = op->queries, D = op->D;
-    tg_attend wide = {.queries = T,
-                      .D = D,
-                      .scale = op->scale,
-                      .ldq = D,
-                      .ldk = D,
-                      .ldv = D,
-                      .ldo = D,
-                      .lddk = D,
-                      .lddv = D,
-                      .keep = op->keep,
-                      .context = op->context};
+    tg_attention_head wide = {.queries = T,
+                              .D = D,
+                              .scale = op->scale,
+                              .ldq = D,
+                              .ldk = D,
+                              .ldv = D,
+                              .ldo = D,
+                              .lddk = D,
+                              .lddv = D,
+                              .keep = op->keep,
+                              .context = op->context};
 
     wide.q = work;
     wide.k = work = widen(work, op->q, op->ldq, T, D);
@@ -54,10 +54,10 @@ static tg_attend widened(const tg_attend16 *op, float *work, float **rest)
     return wide;
 }
 
-void ISA_NAME(attend16_forward)(const tg_attend16 *op, float *work)
+void ISA_NAME(attend16_forward)(const tg_attention_head16 *op, float *work)
 {
     float *rest;
-    tg_attend wide = widened(op, work, &rest);
+    tg_attention_head wide = widened(op, work, &rest);
 
     wide.out = rest;
     wide.lse = op->lse;
@@ -65,11 +65,11 @@ void ISA_NAME(attend16_forward)(const tg_attend16 *op, float *work)
     narrow(op->out, op->ldo, wide.out, op->queries, op->D);
 }
 
-void ISA_NAME(attend16_backward)(const tg_attend16 *op, float *work)
+void ISA_NAME(attend16_backward)(const tg_attention_head16 *op, float *work)
 {
     const size_t T = op->queries, D = op->D;
     float *rest;
-    tg_attend wide = widened(op, work, &rest);
+    tg_attention_head wide = widened(op, work, &rest);
 
     wide.saved_lse = op->saved_lse;
     wide.saved_out = rest;

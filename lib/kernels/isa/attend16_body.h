@@ -15,8 +15,8 @@
 
 /* factors[key][QB]: dropout's factors of a block, from rows of queries, zero where nothing is kept or seen.
  */
-static void block_factors(const tg_attend16 *op, float *factors, float *rows, size_t q0, size_t queries,
-                          size_t k0)
+static void block_factors(const tg_attention_head16 *op, float *factors, float *rows, size_t q0,
+                          size_t queries, size_t k0)
 {
     for (size_t r = 0; r < QB; r++) {
         const size_t n = r < queries ? tg_size_min(KB, q0 + r + 1 - k0) : 0;
@@ -51,7 +51,7 @@ struct forward {
 };
 
 /* The exponentials of n keys' scores, an even number, for the queries of a vector, from i on in the block. */
-INLINE void softmax_step(const tg_attend16 *op, const struct forward *f, size_t i, size_t n,
+INLINE void softmax_step(const tg_attention_head16 *op, const struct forward *f, size_t i, size_t n,
                          const bool diagonal)
 {
     const vf factor = splat(op->scale * LOG2_E), before = load(f->max + i);
@@ -84,7 +84,7 @@ INLINE void softmax_step(const tg_attend16 *op, const struct forward *f, size_t 
     store(f->max + i, max);
 }
 
-static void forward_block(const tg_attend16 *op, const struct forward *f, size_t q0, size_t rows)
+static void forward_block(const tg_attention_head16 *op, const struct forward *f, size_t q0, size_t rows)
 {
     const size_t W = f->W, Dp = f->Dp, columns = tg_round_up(rows, VL);
 
@@ -132,7 +132,7 @@ static void forward_block(const tg_attend16 *op, const struct forward *f, size_t
     unpack_sums(op->out + q0 * op->ldo, op->ldo, f->o, Dp, rows, op->D, f->sum);
 }
 
-void ISA_NAME(attend16_forward)(const tg_attend16 *op, float *work)
+void ISA_NAME(attend16_forward)(const tg_attention_head16 *op, float *work)
 {
     const size_t T = op->queries, D = op->D, P = tg_round_up(T, KB), Dp = tg_round_up(D, 2 * VL), W = Dp / 2;
     struct forward f = {.W = W, .Dp = Dp};
@@ -174,7 +174,7 @@ struct backward {
 };
 
 /* dout_i . out_i, which is sum_j p_ij dp_ij, for the rows of a block. */
-static void means(const tg_attend16 *op, float *mean_dp, size_t q0, size_t rows)
+static void means(const tg_attention_head16 *op, float *mean_dp, size_t q0, size_t rows)
 {
     for (size_t r0 = 0; r0 < rows; r0 += VL) {
         vf part[VL];
@@ -199,8 +199,8 @@ static void means(const tg_attend16 *op, float *mean_dp, size_t q0, size_t rows)
  * As in attend.c, with ds not yet times scale.  Keys j and j + 1, queries from i on, two vectors of them.
  * Lanes of queries beyond `rows` are 0, because products sum over them.
  */
-INLINE void softmax_backward(const tg_attend16 *op, const struct backward *b, size_t i, size_t j, size_t rows,
-                             const bool masked, const bool diagonal)
+INLINE void softmax_backward(const tg_attention_head16 *op, const struct backward *b, size_t i, size_t j,
+                             size_t rows, const bool masked, const bool diagonal)
 {
     const vf factor = splat(op->scale * LOG2_E);
     vf ds_rows[2];
@@ -238,7 +238,7 @@ INLINE void softmax_backward(const tg_attend16 *op, const struct backward *b, si
 }
 
 /* A block of n keys. */
-static void softmax_block(const tg_attend16 *op, const struct backward *b, size_t n, size_t rows,
+static void softmax_block(const tg_attention_head16 *op, const struct backward *b, size_t n, size_t rows,
                           bool diagonal)
 {
     for (size_t j = 0; j < tg_round_up(n, TERMS); j += 2)
@@ -250,7 +250,7 @@ static void softmax_block(const tg_attend16 *op, const struct backward *b, size_
                 softmax_backward(op, b, i, j, rows, false, false);
 }
 
-static void backward_products(const tg_attend16 *op, const struct backward *b, size_t q0, size_t rows,
+static void backward_products(const tg_attention_head16 *op, const struct backward *b, size_t q0, size_t rows,
                               size_t k0)
 {
     const bool diagonal = k0 == q0;
@@ -278,7 +278,7 @@ static void backward_products(const tg_attend16 *op, const struct backward *b, s
     add_keys(b->dq, Dp, b->k_values + k0 / 2 * Dp, b->ds_across, rows, n, op->D, k0 > 0, NULL, diagonal);
 }
 
-static void backward_block(const tg_attend16 *op, const struct backward *b, size_t q0, size_t rows)
+static void backward_block(const tg_attention_head16 *op, const struct backward *b, size_t q0, size_t rows)
 {
     const tg_bf16 *q = op->q + q0 * op->ldq, *dout = op->dout + q0 * op->ldo;
 
@@ -297,7 +297,7 @@ static void backward_block(const tg_attend16 *op, const struct backward *b, size
     unpack_sums(op->dq + q0 * op->ldq, op->ldq, b->dq, b->Dp, rows, op->D, b->scale);
 }
 
-void ISA_NAME(attend16_backward)(const tg_attend16 *op, float *work)
+void ISA_NAME(attend16_backward)(const tg_attention_head16 *op, float *work)
 {
     const size_t T = op->queries, D = op->D, P = tg_round_up(T, KB), Dp = tg_round_up(D, 2 * VL), W = Dp / 2;
     struct backward b = {.W = W, .Dp = Dp};

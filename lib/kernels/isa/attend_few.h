@@ -59,7 +59,7 @@ INLINE vf scores_of(const float *q, const float *k, size_t ldk, size_t D, size_t
 
 /* s = probabilities of n keys before the division by their sum, padded with zeros to whole vectors;
  * returns the sum. */
-INLINE float weigh_keys(float *s, float *greatest, const tg_attend *op, const float *q, size_t n)
+INLINE float weigh_keys(float *s, float *greatest, const tg_attention_head *op, const float *q, size_t n)
 {
     const size_t whole = tg_round_up(n, VL);
     vf max = splat(-INFINITY), sum = {0};
@@ -100,7 +100,7 @@ INLINE void gather_values(float *out, const float *s, const float *v, size_t ldv
 }
 
 /* work: as many floats as there are keys, and VL more. */
-static void forward_few(const tg_attend *op, float *work)
+static void forward_few(const tg_attention_head *op, float *work)
 {
     const size_t D = op->D;
 

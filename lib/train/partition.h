@@ -1,5 +1,5 @@
 /*
- * shares: which member of a team owns which floats of a model.
+ * partition: which member of a team owns which floats of a model.
  *
  * A flat buffer in the order of the parameter table is cut into segments, each with one owner.
  * A segment is whole blocks of tg_adamw_block() floats, so that every partial sum of the
@@ -8,8 +8,8 @@
  * The buffer is divided in stages, from its end to its beginning: a stage is what a backward pass
  * finishes at once, and its segments are divided among all members.
  */
-#ifndef TG_TRAIN_SHARES_H
-#define TG_TRAIN_SHARES_H
+#ifndef TG_TRAIN_PARTITION_H
+#define TG_TRAIN_PARTITION_H
 
 #include <stddef.h>
 
@@ -26,19 +26,20 @@ typedef struct tg_segment {
     size_t number; /* among its owner's segments */
 } tg_segment;
 
-typedef struct tg_shares {
+typedef struct tg_partition {
     tg_segment *segment; /* [n] in the order in which they are sent */
     size_t n;
     size_t longest; /* floats of a segment */
     size_t window;  /* segments under way at once */
     size_t slots;   /* of one owner, among any `window` segments in a row */
-} tg_shares;
+} tg_partition;
 
 /* Divide the parameters of a table among a team's members (see arena.h). */
-void tg_shares_place(tg_arena *arena, tg_shares *shares, const tg_params *table, const tg_team *team);
+void tg_partition_place(tg_arena *arena, tg_partition *partition, const tg_params *table,
+                        const tg_team *team);
 
 /* The number of segments, from the first on, that lie wholly after float `first` of the buffer. */
-size_t tg_shares_from(const tg_shares *shares, size_t first);
+size_t tg_partition_from(const tg_partition *partition, size_t first);
 
 /* How a flat buffer of floats travels. */
 typedef enum tg_route {
@@ -47,7 +48,7 @@ typedef enum tg_route {
     TG_COLLECT /* from each owner to member 0 */
 } tg_route;
 
-void tg_shares_send(const tg_shares *shares, const tg_team *team, float *flat, tg_route route);
+void tg_partition_send(const tg_partition *partition, const tg_team *team, float *flat, tg_route route);
 
 TG_API_END
 

@@ -1,4 +1,4 @@
-#include "lib/train/shares.h"
+#include "lib/train/partition.h"
 
 #include "lib/base/size.h"
 #include "lib/gpt/adamw.h"
@@ -27,7 +27,7 @@ static size_t stage_begin(const tg_params *table, size_t stage)
 /* ---- segments */
 
 struct layout {
-    tg_shares *shares;
+    tg_partition *partition;
     const tg_team *team;
     size_t most; /* blocks of a segment */
     size_t floats;
@@ -36,7 +36,7 @@ struct layout {
 /* Append blocks begin .. end - 1 as a segment.  Its owner is the next member in turn. */
 static void append(const struct layout *l, size_t begin, size_t end)
 {
-    tg_shares *s = l->shares;
+    tg_partition *s = l->partition;
     const size_t block = tg_adamw_block(), last = tg_size_min(end * block, l->floats);
 
     s->longest = tg_size_max(s->longest, last - begin * block);
@@ -66,7 +66,7 @@ static void lay_out(const struct layout *l, const tg_params *table)
 {
     size_t end = tg_adamw_work(table);
 
-    l->shares->n = 0;
+    l->partition->n = 0;
     for (size_t stage = 0; stage < table->blocks + 2; stage++) {
         const size_t begin = tg_size_min(end, tg_ceil_div(stage_begin(table, stage), tg_adamw_block()));
 
@@ -75,23 +75,23 @@ static void lay_out(const struct layout *l, const tg_params *table)
     }
 }
 
-void tg_shares_place(tg_arena *arena, tg_shares *shares, const tg_params *table, const tg_team *team)
+void tg_partition_place(tg_arena *arena, tg_partition *partition, const tg_params *table, const tg_team *team)
 {
     const struct layout l = {
-        .shares = shares, .team = team, .most = segment_blocks(team->size), .floats = table->floats};
+        .partition = partition, .team = team, .most = segment_blocks(team->size), .floats = table->floats};
 
-    *shares = (tg_shares){.window = UNDER_WAY * team->size, .slots = UNDER_WAY};
+    *partition = (tg_partition){.window = UNDER_WAY * team->size, .slots = UNDER_WAY};
     lay_out(&l, table); /* counts them */
-    shares->segment = tg_arena_take(arena, shares->n, sizeof *shares->segment);
-    if (shares->segment)
+    partition->segment = tg_arena_take(arena, partition->n, sizeof *partition->segment);
+    if (partition->segment)
         lay_out(&l, table);
 }
 
-size_t tg_shares_from(const tg_shares *shares, size_t first)
+size_t tg_partition_from(const tg_partition *partition, size_t first)
 {
     size_t n = 0;
 
-    while (n < shares->n && shares->segment[n].begin >= first)
+    while (n < partition->n && partition->segment[n].begin >= first)
         n++;
     return n;
 }
@@ -99,7 +99,7 @@ size_t tg_shares_from(const tg_shares *shares, size_t first)
 /* ---- flat buffers on their way */
 
 struct transport {
-    const tg_shares *shares;
+    const tg_partition *partition;
     const tg_team *team;
     float *flat;
     tg_route route;
@@ -108,7 +108,7 @@ struct transport {
 static size_t list_segment(void *context, size_t group, tg_message *messages)
 {
     const struct transport *t = context;
-    const tg_segment *s = &t->shares->segment[group];
+    const tg_segment *s = &t->partition->segment[group];
     const size_t from = t->route == TG_DEAL ? 0 : s->owner, rank = t->team->rank, size = t->team->size;
     const size_t to = t->route == TG_DEAL ? s->owner : 0; /* unless it is spread */
     tg_message message = {.data = t->flat + s->begin, .bytes = (s->end - s->begin) * sizeof(float)};
@@ -128,12 +128,12 @@ static size_t list_segment(void *context, size_t group, tg_message *messages)
     return n;
 }
 
-void tg_shares_send(const tg_shares *shares, const tg_team *team, float *flat, tg_route route)
+void tg_partition_send(const tg_partition *partition, const tg_team *team, float *flat, tg_route route)
 {
-    struct transport t = {shares, team, flat, route};
+    struct transport t = {partition, team, flat, route};
 
-    tg_team_run(team, &(tg_flow){.groups = shares->n,
-                                 .window = shares->window,
+    tg_team_run(team, &(tg_flow){.groups = partition->n,
+                                 .window = partition->window,
                                  .messages = team->size,
                                  .list = list_segment,
                                  .context = &t});
