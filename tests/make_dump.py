@@ -1,4 +1,4 @@
-"""A dump archive for tests, as NumPy writes it; see lib/attn/dump_read.h for the arrays.
+"""A dump archive for tests, as NumPy writes it; see lib/dump/dump_read.h for the arrays.
 
 make_dump.py FILE [KEY=VALUE]...   T= H= D= B= L= (layers in the archive) N= (of the model)
     example=1 (the worked example: one head, T = 3, C = 4; the rest as it comes)

@@ -45,7 +45,7 @@ static tg_status print_head(const tg_attn_layer *layer, size_t head, tg_err *err
     tg_status status;
 
     w.T = layer->view.T;
-    w.D = layer->view.C / layer->view.H;
+    w.D = layer->view.D;
     if ((status = tg_arena_build(&arena, place, &w, err)) != TG_OK)
         return status;
     tg_attn_walk(&layer->view, layer->number, &only, &w.scratch, print_row, NULL);

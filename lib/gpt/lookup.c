@@ -1,4 +1,4 @@
-/* Finding a parameter in the table (params.h), and its weights in a model (model.h).  A family's steps need
+/* Finding a parameter in the table (params.h), and its weights in a model (model.h).  A family's page needs
  * this, and the table and the model are built with the family. */
 #include <string.h>
 
