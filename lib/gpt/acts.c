@@ -161,7 +161,7 @@ static void place_row(const struct placing *p, size_t i)
     bool common = !kept || row->keep == TG_KEEP_NEVER;
     tg_matrix m = {0};
 
-    if (kept && row->keep == TG_KEEP_IF_ROOM && is_too_much(p, row))
+    if (kept && row->keep == TG_KEEP_IF_SMALL && is_too_much(p, row))
         a->recomputed[i] = common = true;
     if (common && !is_alias)
         m = place_common(p, row);

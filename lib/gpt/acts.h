@@ -31,7 +31,7 @@ typedef enum tg_scratch {
     TG_SCRATCH_NONE,
     /* between two products: bf16 in a pass of that precision */
     TG_SCRATCH_NORMED, /* the outputs of norms; also what backward needs for a short time */
-    TG_SCRATCH_WIDE,   /* also the logits of a loss */
+    TG_SCRATCH_WIDE,   /* also the logits of a loss, before the first gradient */
     TG_SCRATCH_BETWEEN_1,
     TG_SCRATCH_BETWEEN_2,
     TG_SCRATCH_DATT, /* in one precision the memory of DNORMED */
@@ -45,9 +45,9 @@ typedef enum tg_scratch {
 
 /* What backward finds of an activation. */
 typedef enum tg_keep {
-    TG_KEEP_ALWAYS,  /* each block's, in memory of its own */
-    TG_KEEP_IF_ROOM, /* the same, if memory is plenty; otherwise backward computes it again */
-    TG_KEEP_NEVER    /* it is computed again */
+    TG_KEEP_ALWAYS,   /* each block's, in memory of its own */
+    TG_KEEP_IF_SMALL, /* the same, if all blocks' take KEPT_MAX or less (acts.c); else it is computed again */
+    TG_KEEP_NEVER     /* it is computed again */
 } tg_keep;
 
 /* A row's number in its family's table.  Each family has names of its own for the others. */
@@ -60,13 +60,14 @@ typedef struct tg_act_row {
     tg_dim cols;      /* elements for each token */
     tg_keep keep;
     bool between;        /* between two matrix products: bf16 in a pass of that precision */
-    tg_scratch shared;   /* where all blocks have what is not kept; NONE: in one matrix of its own */
+    tg_scratch shared;   /* where it is if blocks have none of their own: because it is not kept, or in a pass
+                          * without gradients; NONE: in one matrix for all blocks */
     tg_scratch gradient; /* where its gradient is, in backward */
     size_t over;         /* without gradients, it overwrites this row, of the same size; 0: none */
     size_t part_of;      /* it is some columns of this row, from `first` on; 0: none */
     tg_dim first;
     tg_dim heads;       /* how heads divide it: TG_DIM_HEADS, TG_DIM_KV_HEADS; NONE: not at all */
-    bool next;          /* it is the next block's x, or a->x */
+    bool next;          /* it is the next block's x, or a->x: without gradients x itself */
     unsigned drop_site; /* of dropout, within a layer: 1 to 3; 0: none (tg_acts_drop()) */
 } tg_act_row;
 
@@ -80,7 +81,7 @@ typedef struct tg_acts {
     tg_matrix scratch[TG_SCRATCHES];
     tg_norm_stats final_stats;    /* [N] of the last norm */
     float *logits;                /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
-    bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because memory is short */
+    bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because it is not small */
     float dropout;                /* p, for the embedding, the probabilities and each sublayer's result */
     tg_rng rng;                   /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
     tg_attention_scratch attention;

@@ -1,5 +1,7 @@
 #include "lib/gpt/block.h"
 
+#include <assert.h>
+
 #include "lib/gpt/family.h"
 
 bool tg_block_begins(const tg_block *b, size_t row)
@@ -32,8 +34,16 @@ bool tg_block_adds(tg_block *b, size_t row)
     return adds;
 }
 
+/* The gradients of an operation's output and input, which are in different memory. */
+static void check_apart(const tg_block *b, size_t out, size_t in)
+{
+    assert(tg_block_gradient(b, out).data != tg_block_gradient(b, in).data);
+    (void)b, (void)out, (void)in;
+}
+
 static tg_norm_stats stats(const tg_block *b, size_t norm)
 {
+    assert(tg_block_row(b, norm + 1).cols == 1 && tg_block_row(b, norm + 2).cols == 1);
     return (tg_norm_stats){tg_block_row(b, norm + 1), tg_block_row(b, norm + 2)};
 }
 
@@ -70,6 +80,9 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
 
     if (!tg_block_begins(b, out))
         return;
+    check_apart(b, out, in);
+    if (!tg_block_adds(b, in))
+        tg_op_zero(tg_block_gradient(b, in), tg_block_tokens(b));
     tg_op_layernorm_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in),
                              stats(b, out), &norm, tg_block_tokens(b));
     tg_block_ends(b, out);
@@ -93,6 +106,7 @@ void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind 
 
     if (!tg_block_begins(b, out))
         return;
+    check_apart(b, out, in);
     linear.adds = tg_block_adds(b, in);
     tg_op_linear_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
                           tg_block_tokens(b));
@@ -190,14 +204,21 @@ void tg_block_residual_again(tg_block *b, size_t out, size_t residual, size_t in
 }
 
 /* The gradient of `residual` is that of out, and is there already. */
+static void check_residual(const tg_block *b, size_t out, size_t residual)
+{
+    assert(tg_block_gradient(b, out).data == tg_block_gradient(b, residual).data);
+    (void)b, (void)out, (void)residual;
+}
+
 void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t in, tg_param_kind w)
 {
     const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
     const tg_dropout drop = drop_of(b, out);
 
-    (void)residual;
     if (!tg_block_begins(b, out))
         return;
+    check_residual(b, out, residual);
+    check_apart(b, out, in);
     tg_op_residual_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
                             &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
     tg_block_ends(b, out);
@@ -209,9 +230,10 @@ void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, s
     const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
     const tg_dropout drop = drop_of(b, out);
 
-    (void)residual;
     if (!tg_block_begins(b, out))
         return;
+    check_residual(b, out, residual);
+    check_apart(b, out, pre);
     tg_op_residual_after_gelu_backward(tg_block_gradient(b, pre), tg_block_gradient(b, out),
                                        tg_block_row(b, in), tg_block_row(b, pre), &linear,
                                        b->a->bound.model->config.activation, &drop,

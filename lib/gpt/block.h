@@ -6,9 +6,12 @@
  * operations outside of it do nothing.  A bias is the kind that follows its weight; a norm's statistics are
  * the two rows that follow it, and attention's logarithms of sums are the row that follows it.
  *
- * Backward, the operation OUT = f(IN) has the gradient of OUT (tg_acts_gradient()) and computes IN's.  Where
- * several operations have the same IN, the first to run backward writes its gradient, the others add to it;
- * the gradient of the residual stream is always added to.
+ * In a pass in bf16 a linear layer reads and writes rows that lie between products, a residual layer reads
+ * such a row and writes one that does not, and a norm reads one that does not and writes either.
+ *
+ * Backward, the operation OUT = f(IN) has the gradient of OUT (tg_acts_gradient()) and computes IN's, which
+ * lies elsewhere.  Where several operations have the same IN, the first to run backward writes its gradient,
+ * the others add to it; the gradient of the residual stream is always added to.  A tap sees IN's gradient.
  *
  * A family with an operation of its own writes it as these are written: see tg_block_begins().
  */
@@ -44,7 +47,8 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
 void tg_block_linear(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 
-/* ---- pre = in W + b, out = gelu(pre); its gradients are those of the two operations beside it */
+/* ---- pre = in W + b, out = gelu(pre): one operation, named by out; pre is no place to begin.  Backward:
+ * tg_block_residual_gelu_backward() to the gradient of pre, then tg_block_linear_backward(pre, in) */
 
 void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_param_kind w);
 /* Compute out again if backward lacks it. */

@@ -86,7 +86,7 @@ const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS] = {
     [TG_GPT2_ATT] = {"att", TG_DIM_Q, .between = true, .heads = TG_DIM_HEADS, .gradient = TG_SCRATCH_DATT,
                      .drop_site = 1},
     [TG_GPT2_LSE] = {"lse", TG_DIM_HEADS},
-    [TG_GPT2_X2] = {"x2", TG_DIM_C, TG_KEEP_IF_ROOM, .gradient = TG_SCRATCH_DX, .over = TG_GPT2_X,
+    [TG_GPT2_X2] = {"x2", TG_DIM_C, TG_KEEP_IF_SMALL, .gradient = TG_SCRATCH_DX, .over = TG_GPT2_X,
                     .drop_site = 2},
     [TG_GPT2_LN_2] = {"ln_2", TG_DIM_C, TG_KEEP_NEVER, .between = true, .shared = TG_SCRATCH_NORMED,
                       .gradient = TG_SCRATCH_DNORMED},
@@ -94,10 +94,9 @@ const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS] = {
     [TG_GPT2_LN_2_RSTD] = {"ln_2.rstd", TG_DIM_NONE, .over = TG_GPT2_LN_1_RSTD},
     [TG_GPT2_FC] = {"fc", TG_DIM_INNER, .between = true, .shared = TG_SCRATCH_WIDE,
                     .gradient = TG_SCRATCH_WIDE},
-    [TG_GPT2_GELU] = {"gelu", TG_DIM_INNER, TG_KEEP_IF_ROOM, .between = true, .shared = TG_SCRATCH_WIDE,
+    [TG_GPT2_GELU] = {"gelu", TG_DIM_INNER, TG_KEEP_IF_SMALL, .between = true, .shared = TG_SCRATCH_WIDE,
                       .gradient = TG_SCRATCH_WIDE, .over = TG_GPT2_FC},
-    [TG_GPT2_NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .over = TG_GPT2_X, .next = true,
-                      .drop_site = 3},
+    [TG_GPT2_NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .next = true, .drop_site = 3},
 };
 
 const tg_family tg_gpt2 = {

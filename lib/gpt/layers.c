@@ -19,11 +19,17 @@ static tg_block block_of(tg_acts *a, size_t layer, size_t from, size_t to, const
 {
     const size_t first = tg_place(a, layer, 0), n = a->family->n_acts;
 
-    return (tg_block){.a = a,
-                      .layer = layer,
-                      .from = from > first ? from - first : 0,
-                      .to = tg_size_min(to - first, n),
-                      .tap = tap};
+    tg_block b = {.a = a,
+                  .layer = layer,
+                  .from = from > first ? from - first : 0,
+                  .to = tg_size_min(to - first, n),
+                  .tap = tap};
+
+    /* of the residual stream there is a gradient before the first operation */
+    for (size_t i = 1; i < n; i++)
+        if (a->family->act[i].gradient == TG_SCRATCH_DX)
+            b.has_gradient |= (uint64_t)1 << i;
+    return b;
 }
 
 bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)

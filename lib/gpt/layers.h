@@ -23,7 +23,8 @@ size_t tg_layers_end(const tg_acts *a);
 /*
  * Called after each operation: reads or changes the activations of `layer`, of which `row` is the last that
  * was computed.  Where rows overwrite one another (TG_ACTS_IN_PLACE), the row is valid until the next call.
- * In backward it is called after the gradient of an operation has been computed.  False ends the run.
+ * In backward it is called after the operation that computes `row` has computed the gradients of what it
+ * reads, but not when rows are computed again.  False ends the run.
  */
 typedef struct tg_tap {
     bool (*after)(void *context, tg_acts *a, size_t layer, size_t row);

@@ -2,8 +2,8 @@
  * pass: forward and backward through the whole model for a batch.
  *
  * Holds every buffer that a training step needs, placed in an arena: a step allocates nothing.
- * Every block keeps its activations (lib/gpt/acts.h) for backward, except the outputs of
- * LayerNorm and GELU, which are recomputed.
+ * Every block keeps its activations for backward, except those that are computed again: the family's table
+ * says which (lib/gpt/acts.h).
  */
 #ifndef TG_GPT_PASS_H
 #define TG_GPT_PASS_H

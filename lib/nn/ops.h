@@ -2,7 +2,7 @@
  * ops: the operations of this folder on matrices that carry their type (lib/base/matrix.h).
  *
  * Each has the name, the arguments and the aliasing of the operation on floats (layernorm.h, linear.h, ...),
- * and one of three kinds of operands:
+ * unless ops16.h or ops64.h says otherwise, and one of three kinds of operands:
  *
  *   float    all matrices are float32
  *   bf16     what passes from one matrix product to the next is bf16, all else float32 (ops16.h)

@@ -42,6 +42,7 @@ void tg_layernorm64_backward(double *dinp, const double *dout, const double *inp
 
 /* ---- lib/nn/linear.h: ten to thirty times as fast as the reference where W exceeds the cache */
 
+/* add is not out */
 void tg_linear64_forward(double *out, const double *add, const double *inp, const tg_linear *linear,
                          size_t N);
 void tg_linear64_gelu_forward(double *out, double *pre, const double *inp, const tg_linear *linear,

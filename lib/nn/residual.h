@@ -25,7 +25,7 @@ void tg_residual_forward(float *out, const float *residual, const float *inp, co
 
 /*
  * Adds to linear->dw and db; writes dinp [N,in], which may be inp; reads dout [N,out], which is
- * also the gradient of `residual`.  scratch [N,out] is used only with dropout.
+ * also the gradient of `residual`.  scratch [N,out] is used only with dropout (in bf16 always: ops16.h).
  */
 void tg_residual_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear,
                           const tg_dropout *drop, float *scratch, size_t N);

@@ -300,7 +300,7 @@ static const tg_act_row acts[ACTS] = {
     [GATE] = {"gate", TG_DIM_INNER, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_BETWEEN_1},
     [UP] = {"up", TG_DIM_INNER, .between = true, .shared = TG_SCRATCH_BETWEEN_1, .gradient = TG_SCRATCH_BETWEEN_2},
     [GATED] = {"gated", TG_DIM_INNER, .between = true, .gradient = TG_SCRATCH_WIDE, .over = GATE},
-    [NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .over = X, .next = true},
+    [NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .next = true},
 };
 
 static const tg_param_row params[] = {

@@ -80,9 +80,9 @@ static const tg_act_row acts[ACTS] = {
     [LN_2_MEAN] = {"mean again", TG_DIM_NONE, .over = LN_MEAN},
     [LN_2_RSTD] = {"rstd again", TG_DIM_NONE, .over = LN_RSTD},
     [FC] = {"fc", TG_DIM_INNER, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_WIDE},
-    [GELU] = {"gelu", TG_DIM_INNER, TG_KEEP_IF_ROOM, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_WIDE, .over = FC},
+    [GELU] = {"gelu", TG_DIM_INNER, TG_KEEP_IF_SMALL, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_WIDE, .over = FC},
     [X2] = {"x2", TG_DIM_C, TG_KEEP_NEVER, .gradient = TG_SCRATCH_DX, .over = X, .drop_site = 2},
-    [NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .over = X, .next = true, .drop_site = 3},
+    [NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .next = true, .drop_site = 3},
 };
 /* clang-format on */
 
