@@ -29,7 +29,7 @@ typedef struct tg_family {
     /*
      * The rows that attention reads and writes; norm is the input of the layers that make q, k and v, and qkv
      * all three in one, or 0.  After att a block needs only x and att (it may compute the norm again): a run
-     * that has copies of both can resume there.
+     * that has copies of both can resume there.  A derivation takes att W + b to be added to x as it is.
      */
     size_t norm, qkv, q, k, v, att;
 } tg_family;
