@@ -461,7 +461,7 @@ cross: all ## build for aarch64 and riscv64, and run the C tests and the tools' 
 .PHONY: cross cross-build cross-check
 cross-build: all $(if $(CROSS_LEAST),$(LEAST_UNIT:%=$(BUILD)/unit/%),unit tiny)
 cross-check:
-	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CROSS_BATS) $(CROSS_UNIT)
+	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 TG_EMULATED=1 tests/run $(CROSS_BATS) $(CROSS_UNIT)
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -321,18 +322,28 @@ static void grains(void)
     CHECK_EQ(tg_threads_grain(0, 1), TG_THREADS_ELEMENTS);
 }
 
+/* qemu-user 7.2, with which make cross runs this, aborts where a child of fork() creates threads. */
+static void in_children(void)
+{
+    if (getenv("TG_EMULATED")) {
+        printf("# not in children of fork(): the emulator aborts\n");
+        return;
+    }
+    RUN(a_blocked_signal_stays_blocked);
+    RUN(a_child_has_threads_of_its_own);
+    RUN(without_threads);
+}
+
 int main(void)
 {
     RUN(every_part_once);
     RUN(signals_of_a_thread);
-    RUN(a_blocked_signal_stays_blocked);
+    in_children();
     RUN(many_loops);
     RUN(a_loop_inside_a_loop);
     RUN(loops_beside_each_other);
     RUN(turns_are_in_order);
     RUN(a_turn_ends_the_loop);
-    RUN(a_child_has_threads_of_its_own);
-    RUN(without_threads);
     RUN(the_least_of_several);
     RUN(grains);
     return check_done();
