@@ -80,13 +80,8 @@ typedef struct tg_text_changes {
 
 /*
  * Train on this text from now on: cut it into windows (*b, which keeps a reference to
-<<<<<<< HEAD:lib/train/run.h
  * tokens), and record its length and CRC-32 in the run, and the first tokens that are
- * held out as the model's probe.  val: a text of its own for validation, or NULL; the same is
-=======
- * tokens), and record its length and CRC-32 in the checkpoint, and the first tokens that are
  * held out as the model's probe.  val: a separate text for validation, or NULL; the same is
->>>>>>> h-words:lib/train/checkpoint.h
  * recorded of it.  The settings must be final.  TG_EDATA: a text is shorter than a window, or
  * its tokenizer is not the model's.
  */
