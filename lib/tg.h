@@ -96,8 +96,8 @@
 #include "lib/vocab/vocab_file.h"
 #include "lib/learn/vocab_learner.h"
 
-/* checkpoint: a model from its file, whichever project wrote it */
-#include "lib/checkpoint/model_open.h"
+/* models: a model from its file, whichever project wrote it */
+#include "lib/models/model_open.h"
 
 /* train: runs */
 #include "lib/train/batches.h"

@@ -69,7 +69,7 @@ TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_t
 
 void tg_model_free(tg_model *m);
 
-/* A model without tensors, which the caller adds (lib/checkpoint/model_file.h).  Otherwise like
+/* A model without tensors, which the caller adds (lib/models/model_file.h).  Otherwise like
  * tg_model_create(). */
 TG_MUST_CHECK tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
                                        tg_err *err);
