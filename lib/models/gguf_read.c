@@ -125,7 +125,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     tg_gguf_free(&g);
     if (status)
         return status;
-    return tg_model_file_bind(f, &tg_names_gguf, ask, err);
+    return tg_model_file_match(f, &tg_names_gguf, ask, err);
 }
 
 const tg_model_format tg_gguf_format = {.text = "a GGUF file", .recognize = recognize, .open = open_model};

@@ -187,7 +187,7 @@ static tg_status open_directory(tg_model_file *f, const char *path, const tg_mod
         strstr(name, INDEX_END) ? load_shards(f, path, name, err) : load_tensors(f, path, name, &file, err);
     if (status) /* without a config, [in,out] or [out,in] is told by the shapes */
         return status;
-    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+    return tg_model_file_match(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 static tg_status open_file(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
@@ -198,7 +198,7 @@ static tg_status open_file(tg_model_file *f, const char *path, const tg_model_as
 
     if ((status = read_tensors(file, err)) || (status = tg_hf_read_around(f, &config, path, false, ask, err)))
         return status;
-    return tg_model_file_bind(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+    return tg_model_file_match(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 /* ---- the formats */

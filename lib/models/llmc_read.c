@@ -57,7 +57,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
         return status;
     take_config(f, &c);
     status = check_padding(f, &c, err);
-    return status ? status : tg_model_file_bind(f, &names, ask, err);
+    return status ? status : tg_model_file_match(f, &names, ask, err);
 }
 
 const tg_model_format tg_llmc_format = {.text = "an llm.c model", .recognize = recognize, .open = open_model};

@@ -65,7 +65,7 @@ typedef struct tg_values {
 typedef struct tg_model_file {
     const struct tg_model_format *format;
     tg_config config;
-    unsigned config_known; /* bit i: a reader of the format has set tg_config_id i (tg_model_file_bind()) */
+    unsigned config_known; /* bit i: a reader of the format has set tg_config_id i (tg_model_file_match()) */
     const tg_tokenizer *tokenizer; /* a reference; NULL: the files have none */
     tg_params table;               /* of config */
     tg_values *values;             /* [table.n] */

@@ -25,8 +25,8 @@ typedef struct tg_model_format {
      * open: read the file f->file[0], or the directory at path: set the members of f->config that the files
      * tell (sizes, tied, and either both or none of activation and layer_norm_epsilon) and their bits in
      * config_known, set the tokenizer if there is one, fill the lists of tensors, and
-     * call tg_model_file_bind().  The caller closes f after a failure, and adds path to the message.  path is
-     * NULL for a stream, which is one file.
+     * call tg_model_file_match().  The caller closes f after a failure, and adds path to the message.  path
+     * is NULL for a stream, which is one file.
      */
     tg_status (*open)(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err);
 } tg_model_format;
@@ -131,8 +131,8 @@ const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *la
  * of the names' (a note, if ask->lossy), a missing one, a wrong shape; TG_EUSAGE: the number of heads is
  * neither known nor asked for, or they differ; TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_model_file_bind(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
-                                           tg_err *err);
+TG_MUST_CHECK tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
+                                            tg_err *err);
 
 /* ---- for write() */
 

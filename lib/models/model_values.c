@@ -17,7 +17,7 @@ struct matrix {
     size_t rows, columns;
 };
 
-/* tg_stored_load() fails only for types that tg_model_file_bind() refuses. */
+/* tg_stored_load() fails only for types that tg_model_file_match() refuses. */
 static void load(float *out, const tg_stored *s, size_t first, size_t n)
 {
     const tg_status status = tg_stored_load(out, s, first, n, NULL);

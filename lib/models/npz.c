@@ -136,7 +136,7 @@ static tg_status open_arrays(tg_model_file *f, const char *path, const tg_model_
             break;
     if (!status && !ask->map)
         status = check_not_own(&f->file[0]->list, err);
-    return status ? status : tg_model_file_bind(f, &tg_names_by_shape, ask, err);
+    return status ? status : tg_model_file_match(f, &tg_names_by_shape, ask, err);
 }
 
 const tg_model_format tg_npz_format = {.text = "a model of tg", .recognize = recognize_own, .open = open_own};

@@ -184,7 +184,7 @@ static tg_status read_model(struct reading *r, const char *path, tg_err *err)
     r->args = tg_pickle_find(&r->t.pickle, tg_pickle_root(&r->t.pickle), "model_args");
     status = r->args ? take_args(r, err) : take_beside(r, path, err);
     if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, &r->transposed, err)) ||
-        (status = tg_model_file_bind(r->f, r->names, r->ask, err)))
+        (status = tg_model_file_match(r->f, r->names, r->ask, err)))
         return status;
     return turn(r, err);
 }
