@@ -96,7 +96,8 @@
 #include "lib/vocab/vocab_file.h"
 #include "lib/learn/vocab_learner.h"
 
-/* models: a model from its file, whichever project wrote it */
+/* models: a model from its file, whichever project wrote it; our own, read and written */
+#include "lib/models/model_archive.h"
 #include "lib/models/model_open.h"
 
 /* train: runs */

@@ -4,6 +4,7 @@
 
 #include "formats/archive.h"
 #include "formats/format.h"
+#include "lib/models/model_archive.h"
 #include "lib/models/writing.h"
 #include "lib/text/bare_ids.h"
 

@@ -11,6 +11,7 @@
 #include "lib/attn/qkv.h"
 #include "lib/dump/dump_read.h"
 #include "lib/info/info.h"
+#include "lib/models/model_archive.h"
 #include "lib/models/model_file.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/tokens_read.h"

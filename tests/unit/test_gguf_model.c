@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "formats/gguf_writer.h"
+#include "lib/models/model_archive.h"
 #include "lib/models/model_format.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"

@@ -16,6 +16,7 @@
 #include "formats/archive.h"
 #include "formats/safetensors.h"
 #include "lib/base/convert.h"
+#include "lib/models/model_archive.h"
 #include "lib/models/model_file.h"
 #include "lib/models/model_format.h"
 #include "lib/models/model_open.h"

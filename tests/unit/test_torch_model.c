@@ -13,6 +13,7 @@
 
 #include "formats/llmc.h"
 #include "lib/base/finite.h"
+#include "lib/models/model_archive.h"
 #include "lib/models/model_file.h"
 #include "lib/models/model_format.h"
 #include "lib/models/token_file.h"
