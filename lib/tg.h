@@ -96,8 +96,9 @@
 #include "lib/vocab/vocab_file.h"
 #include "lib/learn/vocab_learner.h"
 
-/* checkpoint: a model from its file, whichever project wrote it */
-#include "lib/checkpoint/model_open.h"
+/* models: a model from its file, whichever project wrote it; our own, read and written */
+#include "lib/models/model_archive.h"
+#include "lib/models/model_open.h"
 
 /* train: runs */
 #include "lib/train/batches.h"

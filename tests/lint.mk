@@ -38,9 +38,9 @@ pages:
 # some products, which allocate nothing, have too many paths for it.
 ANALYZED_ISA = $(filter-out lib/kernels/isa/matmul.c lib/kernels/isa/matmul_bf16.c,$(ISA_SRC))
 ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(REF_SRC) $(CMD_SRC) $(ANALYZED_ISA))
-MISTAKEN_LEAKS = $(addprefix analyze/,cmd/tg-info/runs.c lib/checkpoint/notes.c lib/gpt/model.c lib/info/archives.c lib/info/parts.c lib/text/parallel.c \
+MISTAKEN_LEAKS = $(addprefix analyze/,cmd/tg-info/runs.c lib/models/notes.c lib/info/archives.c lib/info/parts.c lib/text/parallel.c \
                  formats/safetensors.c formats/safetensors_index.c)
-MISTAKEN_NULLS = $(addprefix analyze/,lib/checkpoint/model_file.c lib/checkpoint/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
+MISTAKEN_NULLS = $(addprefix analyze/,lib/models/model_file.c lib/models/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
 ANALYZE_FLAGS = -fanalyzer -Wno-analyzer-use-of-uninitialized-value
 $(MISTAKEN_LEAKS): ANALYZE_FLAGS += -Wno-analyzer-malloc-leak
 $(addprefix analyze/,$(ANALYZED_ISA)): ANALYZE_FLAGS += -Wno-analyzer-shift-count-overflow

@@ -5,6 +5,7 @@
 
 #include "cmd/cli/cli.h"
 #include "formats/format.h"
+#include "lib/models/model_archive.h"
 #include "lib/train/run.h"
 
 /* How to make a model is said only of a name that tg-train would make one under. */

@@ -4,8 +4,8 @@
 #ifndef TG_CMD_CLI_MODEL_H
 #define TG_CMD_CLI_MODEL_H
 
-#include "lib/checkpoint/model_file.h"
 #include "lib/gpt/model.h"
+#include "lib/models/model_file.h"
 
 typedef struct cli_model {
     tg_model model;

@@ -9,8 +9,8 @@
 #include "cmd/cli/cli.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
-#include "lib/checkpoint/model_file.h"
-#include "lib/checkpoint/token_file.h"
+#include "lib/models/model_file.h"
+#include "lib/models/token_file.h"
 
 typedef struct convert_options {
     const char *source;

@@ -8,7 +8,7 @@
 #include "cmd/tg-convert/convert.h"
 #include "formats/format.h"
 #include "lib/base/choice.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_format.h"
 #include "lib/vocab/vocab_file.h"
 
 static const char *const activations[] = {"gelu_new", "gelu"};

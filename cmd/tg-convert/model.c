@@ -11,7 +11,7 @@
 #include "cmd/cli/model.h"
 #include "cmd/tg-convert/convert.h"
 #include "formats/path.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_format.h"
 
 /* ---- progress */
 

@@ -3,7 +3,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_format.h"
 
 cli_content convert_content(const convert_options *o)
 {

@@ -5,7 +5,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
 #include "formats/source.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_format.h"
 
 static const char *target_name(const convert_options *o)
 {

@@ -7,6 +7,7 @@
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
+#include "lib/models/model_archive.h"
 #include "lib/text/bare_ids.h"
 #include "lib/text/tokenizer.h"
 

@@ -1,17 +1,10 @@
-/*
- * model: a GPT's config, parameters and tokenizer, and its archive.
- *
- * Archive: kind = "model", version = 1, config/..., tokenizer/..., the run's state
- * (train/..., written by lib/train), probe/tokens, the tensors in the order of the
- * parameter table, optimizer state (opt/m/NAME, opt/v/NAME).
- */
+/* model: a GPT's config, parameters and tokenizer, in memory.  lib/models has its files. */
 #ifndef TG_GPT_MODEL_H
 #define TG_GPT_MODEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/archive.h"
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
@@ -22,7 +15,6 @@
 
 TG_API_BEGIN
 
-#define TG_MODEL_VERSION 1
 #define TG_PROBE_MAX 32
 
 typedef struct tg_model {
@@ -69,7 +61,7 @@ TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_t
 
 void tg_model_free(tg_model *m);
 
-/* A model without tensors, which the caller adds (lib/checkpoint/model_file.h).  Otherwise like
+/* A model without tensors, which the caller adds (lib/models).  Otherwise like
  * tg_model_create(). */
 TG_MUST_CHECK tg_status tg_model_begin(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
                                        tg_err *err);
@@ -80,47 +72,6 @@ TG_MUST_CHECK tg_status tg_model_place(tg_model *m, const tg_param *p, float **w
 
 /* Check that the model has every tensor.  TG_EDATA, with the name of a missing one. */
 TG_MUST_CHECK tg_status tg_model_check_complete(const tg_model *m, tg_err *err);
-
-/* Check that `a` has the shape of p, or its transpose if `transposed` (p then has two
- * dimensions).  TG_EDATA, with the shapes.  Types are not compared. */
-TG_MUST_CHECK tg_status tg_model_check_shape(const tg_param *p, const tg_array *a, bool transposed,
-                                             tg_err *err);
-
-/*
- * Handles an array that is not the model's own (train/..., opt/...), with the reader at its
- * start; *taken = false rejects it.  m's table is complete at this point, its tensors may not
- * be.
- */
-typedef tg_status (*tg_model_extra)(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
-                                    const tg_model *m, tg_err *err);
-
-/*
- * Read a model archive from fd.
- * flat: copy the tensors into m->params; otherwise they stay mapped where they can.
- * extra may be NULL: train/... and opt/... are then skipped (their checksums are still
- * verified).
- * TG_EDATA: an unknown array, a missing or misshapen tensor, a NaN or infinity in one, more
- * weights than a file of that size can hold, another kind of archive, a second archive after
- * the first.  TG_EIO, TG_ENOMEM.  After a failure *m needs no free.
- */
-TG_MUST_CHECK tg_status tg_model_read(tg_model *m, int fd, bool flat, tg_model_extra extra, void *context,
-                                      tg_err *err);
-
-/* The same from a source, which it takes over, also after a failure.  Tensors stay mapped where they can;
- * what has been checked is taken out of memory until it is used. */
-TG_MUST_CHECK tg_status tg_model_read_source(tg_model *m, tg_source *source, tg_err *err);
-
-/* Write the archive's header (kind, version, config, tokenizer, probe); its tensors.
- * TG_EIO, TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *err);
-TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg_watch *watch,
-                                             tg_err *err);
-
-/* Write an untrained model: header, tensors, end.  fd stays open. */
-TG_MUST_CHECK tg_status tg_model_write(const tg_model *m, int fd, tg_err *err);
-
-/* The same, watched, but not abandoned. */
-TG_MUST_CHECK tg_status tg_model_write_watched(const tg_model *m, int fd, const tg_watch *watch, tg_err *err);
 
 /* Read the same parameters as those of H heads.  TG_EUSAGE, with the possible numbers: H < 1, or
  * H does not divide C. */

@@ -4,6 +4,7 @@
 
 #include "lib/dump/dump_read.h"
 #include "lib/info/parts.h"
+#include "lib/models/model_archive.h"
 #include "lib/tokens/tokens_read.h"
 #include "lib/vocab/vocab_file.h"
 

@@ -10,9 +10,9 @@
 #include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
-#include "lib/checkpoint/model_format.h"
 #include "lib/base/decimal.h"
 #include "lib/info/parts.h"
+#include "lib/models/model_format.h"
 #include "lib/vocab/vocab_file.h"
 
 #define TEXT_MAX 200 /* bytes of a text that is shown */

@@ -21,8 +21,8 @@
 #include "formats/source.h"
 #include "lib/base/api.h"
 #include "lib/base/status.h"
-#include "lib/checkpoint/model_file.h"
 #include "lib/info/stats.h"
+#include "lib/models/model_file.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN

@@ -6,6 +6,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/kernels/kernels.h"
+#include "lib/models/model_archive.h"
 #include "lib/train/recipe.h"
 
 /* The run's state, after its settings in the archive. */

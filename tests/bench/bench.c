@@ -30,6 +30,7 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
 #include "lib/kernels/kernels.h"
+#include "lib/models/model_archive.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/ops16.h"
 #include "lib/tokens/tokenizer_read.h"

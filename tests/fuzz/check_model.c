@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/convert.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_format.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/input.h"
 

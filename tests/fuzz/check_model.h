@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "lib/checkpoint/model_file.h"
+#include "lib/models/model_file.h"
 
 enum { CHECK_MODEL_WAYS = 80 };
 

@@ -12,7 +12,7 @@
 
 #include "lib/base/threads.h"
 #include "lib/bpe/bpe.h"
-#include "lib/checkpoint/model_file.h"
+#include "lib/models/model_file.h"
 #include "lib/vocab/vocab_file.h"
 #include "tests/fuzz/check_model.h"
 #include "tests/fuzz/folder.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "lib/base/threads.h"
-#include "lib/checkpoint/model_file.h"
 #include "lib/gpt/infer.h"
+#include "lib/models/model_file.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/tiny_model.h"
 #include "tests/unit/ref_gpt.h"

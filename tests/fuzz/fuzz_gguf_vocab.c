@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/checkpoint/gguf_vocab.h"
+#include "lib/models/gguf_vocab.h"
 #include "tests/fuzz/input.h"
 
 #define WRITTEN_MAX ((size_t)1 << 22) /* bytes of a file that is written of an input */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "formats/format.h"
-#include "lib/checkpoint/model_file.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_file.h"
+#include "lib/models/model_format.h"
 #include "tests/fuzz/check_model.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/tiny_model.h"

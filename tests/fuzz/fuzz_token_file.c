@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "formats/llmc.h"
-#include "lib/checkpoint/token_file.h"
+#include "lib/models/token_file.h"
 #include "lib/text/bare_ids.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens.h"

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "lib/base/threads.h"
-#include "lib/checkpoint/model_file.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_archive.h"
+#include "lib/models/model_file.h"
+#include "lib/models/model_format.h"
 #include "lib/text/bare_ids.h"
 #include "tests/fuzz/input.h"
 

@@ -19,6 +19,7 @@
 #include "lib/gpt/model.h"
 #include "lib/gpt/packed.h"
 #include "lib/gpt/pass.h"
+#include "lib/models/model_archive.h"
 #include "lib/nn/crossentropy.h"
 #include "tests/unit/check.h"
 #include "tests/unit/family_parallel.h"

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "formats/gguf_writer.h"
-#include "lib/checkpoint/model_format.h"
+#include "lib/models/model_archive.h"
+#include "lib/models/model_format.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/bpe/bpe.h"
-#include "lib/checkpoint/gguf_vocab.h"
+#include "lib/models/gguf_vocab.h"
 #include "lib/text/chars.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"

@@ -20,6 +20,7 @@
 #include "lib/gpt/packed.h"
 #include "lib/gpt/pass.h"
 #include "lib/heads/ablate.h"
+#include "lib/models/model_archive.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
 #include "tests/unit/family_grouped.h"

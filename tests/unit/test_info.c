@@ -9,6 +9,7 @@
 #include "formats/archive.h"
 #include "lib/info/info.h"
 #include "lib/info/log.h"
+#include "lib/models/model_archive.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens_write.h"
 #include "lib/train/settings.h"

@@ -11,6 +11,7 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/sample.h"
+#include "lib/models/model_archive.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
 #include "lib/text/kind.h"

@@ -13,9 +13,10 @@
 
 #include "formats/llmc.h"
 #include "lib/base/finite.h"
-#include "lib/checkpoint/model_file.h"
-#include "lib/checkpoint/model_format.h"
-#include "lib/checkpoint/token_file.h"
+#include "lib/models/model_archive.h"
+#include "lib/models/model_file.h"
+#include "lib/models/model_format.h"
+#include "lib/models/token_file.h"
 #include "lib/text/bare_ids.h"
 #include "lib/tokens/tokens_write.h"
 #include "tests/unit/check.h"

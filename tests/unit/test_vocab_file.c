@@ -20,6 +20,7 @@
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
+#include "lib/models/model_archive.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/text/bare_ids.h"
 #include "lib/text/encoder.h"

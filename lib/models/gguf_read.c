@@ -1,0 +1,131 @@
+/* GPT-2 from a GGUF file. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/format.h"
+#include "formats/gguf.h"
+#include "lib/base/size.h"
+#include "lib/models/gguf_names.h"
+#include "lib/models/gguf_vocab.h"
+#include "lib/vocab/foreign.h"
+
+/* ---- the config */
+
+static const struct number {
+    const char *key;
+    tg_config_id id;
+    size_t offset; /* in a tg_config */
+} numbers[] = {
+    {"gpt2.block_count", TG_CONFIG_N_LAYER, offsetof(tg_config, n_layer)},
+    {"gpt2.attention.head_count", TG_CONFIG_N_HEAD, offsetof(tg_config, n_head)},
+    {"gpt2.embedding_length", TG_CONFIG_N_EMBD, offsetof(tg_config, n_embd)},
+    {"gpt2.context_length", TG_CONFIG_N_CTX, offsetof(tg_config, n_ctx)},
+};
+
+static void check_architecture(tg_gguf *g)
+{
+    char shown[TG_TOKEN_SHOWN];
+    const tg_gguf_text name = tg_gguf_get_text(g, "general.architecture");
+    size_t parts;
+
+    if (!g->status && !tg_gguf_is(name, "gpt2"))
+        g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
+                            tg_token_shown(shown, name.p, name.n));
+    parts = tg_gguf_find(g, "split.count") ? tg_gguf_get_size(g, "split.count") : 1;
+    if (!g->status && parts > 1)
+        g->status = tg_fail(g->err, TG_EDATA,
+                            "the model is split into %zu files: join them (llama-gguf-split --merge)", parts);
+}
+
+/* A number that follows from the others, if the file has it. */
+static void check_number(tg_gguf *g, const char *key, size_t want, const char *why)
+{
+    const size_t got = tg_gguf_find(g, key) ? tg_gguf_get_size(g, key) : want;
+
+    if (!g->status && got != want)
+        g->status = tg_fail(g->err, TG_EDATA, "%s is %zu, expected %zu, %s", key, got, want, why);
+}
+
+/* The shortest decimal number that is the same float32: 1e-05, where the file has 9.99999975e-06. */
+static double shortest(double x)
+{
+    char text[32];
+    double y = x;
+
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        y = strtod(text, NULL);
+        if ((float)y == (float)x)
+            break;
+    }
+    return y;
+}
+
+/* The token that begins or ends a text, if the file has one; the vocabulary's reader checks it. */
+static void read_end(size_t *token, tg_gguf *g, const char *key)
+{
+    if (tg_gguf_find(g, key)) {
+        const size_t id = tg_gguf_get_size(g, key);
+
+        *token = id < TG_SIZE_LIMIT ? id + 1 : 0;
+    }
+}
+
+static void read_config(tg_model_file *f, tg_gguf *g)
+{
+    tg_config *c = &f->config;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        *(size_t *)(void *)((char *)c + numbers[i].offset) = tg_gguf_get_size(g, numbers[i].key);
+        tg_config_set_known(f, numbers[i].id);
+    }
+    check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count");
+    check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
+                 "4 times gpt2.embedding_length");
+    c->layer_norm_epsilon = shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon"));
+    read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id");
+    read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id");
+    tg_config_set_known(f, TG_CONFIG_LAYER_NORM_EPSILON);
+    c->activation = TG_GELU_TANH; /* the form that llama.cpp computes */
+    tg_config_set_known(f, TG_CONFIG_ACTIVATION);
+}
+
+/* llama.cpp wants tokens that begin and end a text, so that tg names one where its own tokenizer has none. */
+static void drop_stopgap(tg_model_file *f, const tg_gguf *g)
+{
+    tg_config *c = &f->config;
+
+    if (tg_gguf_find(g, TG_GGUF_KIND_KEY) && f->tokenizer && tg_tokenizer_end_of_text(f->tokenizer) < 0 &&
+        c->bos_token == c->eos_token)
+        c->bos_token = c->eos_token = 0;
+}
+
+/* ---- the format */
+
+static bool recognize(const tg_loaded *file)
+{
+    return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_GGUF;
+}
+
+static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    tg_loaded *file = f->file[0];
+    tg_gguf g;
+    tg_status status = tg_gguf_read(&file->list, &g, file->bytes, file->n, err);
+
+    (void)path;
+    if (!status) {
+        check_architecture(&g);
+        read_config(f, &g);
+        status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
+    }
+    if (!status)
+        drop_stopgap(f, &g);
+    tg_gguf_free(&g);
+    if (status)
+        return status;
+    return tg_model_file_match(f, &tg_names_gguf, ask, err);
+}
+
+const tg_model_format tg_gguf_format = {.text = "a GGUF file", .recognize = recognize, .open = open_model};

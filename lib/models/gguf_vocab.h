@@ -1,0 +1,92 @@
+/*
+ * gguf_vocab: vocabularies in GGUF's named values, as llama.cpp has them.
+ *
+ *   tokenizer.ggml.model       "gpt2", which is byte pair encoding; "no_vocab": none
+ *   tokenizer.ggml.pre         llama.cpp's name of a rule that splits texts
+ *   tokenizer.ggml.tokens      the text of each id, no two alike; ordinary tokens as in GPT-2's files
+ *   tokenizer.ggml.token_type  1 ordinary, 2 3 4 special, 5 unused
+ *   tokenizer.ggml.merges      two halves with a space between them
+ *   tokenizer.ggml.eos_token_id, bos_token_id
+ *   tg.tokenizer.kind          ours: "bytes", "char", "bpe"; llama.cpp ignores it
+ *
+ * llama.cpp merges the texts of halves, which need not be tokens.  So characters of several bytes can be
+ * written as merges of these bytes.
+ */
+#ifndef TG_MODELS_GGUF_VOCAB_H
+#define TG_MODELS_GGUF_VOCAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/gguf.h"
+#include "formats/gguf_writer.h"
+#include "lib/models/model_file.h"
+#include "lib/split/split.h"
+#include "lib/text/tokenizer.h"
+
+#define TG_GGUF_KIND_KEY "tg.tokenizer.kind"
+
+/* The types of tokens. */
+enum {
+    TG_GGUF_NORMAL = 1,
+    TG_GGUF_UNKNOWN,
+    TG_GGUF_CONTROL,
+    TG_GGUF_USER_DEFINED,
+    TG_GGUF_UNUSED,
+    TG_GGUF_BYTE
+};
+
+/* A rule of llama.cpp. */
+typedef struct tg_gguf_pre {
+    const char *name;
+    tg_split split;
+    bool whole_pieces;
+    const char
+        *differs; /* where the rule that llama.cpp has under this name departs from ours; NULL: nowhere */
+} tg_gguf_pre;
+
+/* The rule of that name, NULL if it is unknown; the one to write for a vocabulary, NULL if there is none. */
+const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name);
+const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces);
+
+/*
+ * Read the vocabulary into *tok, to be freed; NULL: the file has none, or it is one that this library does
+ * not know and `lossy` lets it be left out, with a note.
+ * Returns g->status.  TG_EDATA: an unknown kind or rule, or tokens and merges that contradict each other;
+ * TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, tg_notes *notes);
+
+/* Texts, one after another. */
+typedef struct tg_gguf_texts {
+    char *p;
+    size_t *ends; /* [n] text i is p[ends[i-1]] .. p[ends[i]] */
+    size_t n;
+} tg_gguf_texts;
+
+/* A vocabulary as it will be written. */
+typedef struct tg_gguf_vocab {
+    const char *kind; /* of the tokenizer; NULL: there is none, only n ids */
+    const char *pre;
+    size_t n;
+    tg_gguf_texts tokens, merges;
+    int32_t *type;     /* [n] */
+    uint32_t bos, eos; /* the tokens that begin and end a text */
+} tg_gguf_vocab;
+
+/*
+ * Make the vocabulary of a model with `n` rows; tok may be NULL.  Rows without a token are named "[PAD7]".
+ * TG_EUSAGE: llama.cpp cannot hold it; if `lossy`, what is lost becomes a note.  TG_ENOMEM.  After a failure
+ * *v can be freed.
+ */
+TG_MUST_CHECK tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy,
+                                           tg_notes *notes, tg_err *err);
+
+/* Refuse what llama.cpp does otherwise (TG_EUSAGE), or note it if `lossy`. */
+TG_MUST_CHECK tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what);
+
+void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
+void tg_gguf_vocab_free(tg_gguf_vocab *v); /* a zeroed one is fine */
+
+#endif

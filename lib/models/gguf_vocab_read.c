@@ -1,0 +1,311 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+#include "lib/bpe/bpe.h"
+#include "lib/models/gguf_vocab.h"
+#include "lib/text/chars.h"
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/vocab/byte_map.h"
+#include "lib/vocab/foreign.h"
+#include "lib/vocab/vocab_builder.h"
+
+static const char model_key[] = "tokenizer.ggml.model", pre_key[] = "tokenizer.ggml.pre",
+                  tokens_key[] = "tokenizer.ggml.tokens", types_key[] = "tokenizer.ggml.token_type",
+                  merges_key[] = "tokenizer.ggml.merges";
+
+/* ---- rules */
+
+/* Of several names of a rule, the first is written. */
+static const tg_gguf_pre pres[] = {
+    {"gpt-2", TG_SPLIT_GPT2, false, NULL},
+    {"phi-2", TG_SPLIT_GPT2, false, NULL},
+    {"olmo", TG_SPLIT_GPT2, false, NULL},
+    {"mpt", TG_SPLIT_GPT2, false, NULL},
+    {"jais", TG_SPLIT_GPT2, false, NULL},
+    {"roberta-bpe", TG_SPLIT_GPT2, false, NULL},
+    {"smollm", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"starcoder", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"refact", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"codeshell", TG_SPLIT_GPT2_DIGITS, false, NULL},
+    {"llama-bpe", TG_SPLIT_LLAMA3, true, NULL},
+    {"llama3", TG_SPLIT_LLAMA3, true, NULL},
+    {"llama-v3", TG_SPLIT_LLAMA3, true, NULL},
+    {"smaug-bpe", TG_SPLIT_LLAMA3, false, NULL},
+    {"qwen2", TG_SPLIT_QWEN2, false, NULL},
+    {"megrez", TG_SPLIT_QWEN2, false, NULL},
+    {"dbrx", TG_SPLIT_CL100K, false, "white space with a line end at the end of a text"},
+    {"gpt-4o", TG_SPLIT_O200K, false, "capitals beyond ASCII, and marks"},
+};
+enum { PRES = sizeof pres / sizeof pres[0] };
+
+const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name)
+{
+    for (size_t i = 0; i < PRES; i++)
+        if (tg_gguf_is(name, pres[i].name))
+            return &pres[i];
+    return NULL;
+}
+
+const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
+{
+    for (size_t i = 0; i < PRES; i++)
+        if (pres[i].split == split && pres[i].whole_pieces == whole_pieces)
+            return &pres[i];
+    for (size_t i = 0; i < PRES; i++)
+        if (pres[i].split == split)
+            return &pres[i];
+    return NULL;
+}
+
+/* ---- kinds that are no byte pair encoding */
+
+/* The bytes of a token of one character, written as in GPT-2's files, into out. */
+static bool bytes_of(unsigned char out[TG_UTF8_MAX * TG_BYTE_MAP_MAX], size_t *n, tg_gguf_text text)
+{
+    return text.n <= TG_UTF8_MAX * TG_BYTE_MAP_MAX && tg_byte_map_read(out, n, text.p, text.n) &&
+           *n <= TG_UTF8_MAX;
+}
+
+/* Whether a token only names a row of the embedding that no token has: "[PAD7]". */
+static bool is_padding(tg_gguf_text text)
+{
+    return text.n > 1 && text.p[0] == '[';
+}
+
+/* Whether tok has the texts as its tokens, and nothing but padding follows them. */
+static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
+{
+    const size_t n = tg_tokenizer_vocab_size(tok);
+    const unsigned char *at = tokens->at;
+    unsigned char bytes[TG_UTF8_MAX * TG_BYTE_MAP_MAX];
+    size_t length, want;
+
+    if (n > tokens->n)
+        return false;
+    for (size_t id = 0; id < n; id++) {
+        const unsigned char *token = tg_tokenizer_token(tok, (int32_t)id, &want);
+
+        if (!bytes_of(bytes, &length, tg_gguf_next_text(&at)) || length != want ||
+            memcmp(bytes, token, want) != 0)
+            return false;
+    }
+    for (size_t id = n; id < tokens->n; id++)
+        if (!is_padding(tg_gguf_next_text(&at)))
+            return false;
+    return true;
+}
+
+static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *tokens, tg_err *err)
+{
+    unsigned char bytes[TG_UTF8_MAX * TG_BYTE_MAP_MAX];
+    const unsigned char *at = tokens->at;
+    tg_chars *chars;
+    tg_status status;
+    size_t n;
+
+    if ((status = tg_chars_create(&chars, err)))
+        return status;
+    for (size_t i = 0; i < tokens->n; i++) {
+        const tg_gguf_text text = tg_gguf_next_text(&at);
+
+        if (is_padding(text))
+            break;
+        if (bytes_of(bytes, &n, text))
+            tg_chars_add(chars, bytes, n);
+    }
+    status = tg_chars_finish(chars, tok, err);
+    tg_chars_free(chars);
+    return status;
+}
+
+/* A tokenizer of kind "bytes" or "char", which this library has written. */
+static tg_status read_simple(const tg_tokenizer **tok, tg_gguf_text kind, const tg_gguf_value *tokens,
+                             tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    tg_status status;
+
+    if (tg_gguf_is(kind, "bytes"))
+        status = tg_tokenizer_create(tok, "bytes", err);
+    else if (tg_gguf_is(kind, "char"))
+        status = read_chars(tok, tokens, err);
+    else
+        status = tg_fail(err, TG_EDATA, "%s is \"%s\", expected bytes, char or bpe", TG_GGUF_KIND_KEY,
+                         tg_token_shown(shown, kind.p, kind.n));
+    if (status || has_tokens(*tok, tokens))
+        return status;
+    tg_tokenizer_free(*tok);
+    *tok = NULL;
+    return tg_fail(err, TG_EDATA, "%s are not those of %s %s", tokens_key, TG_GGUF_KIND_KEY,
+                   tg_token_shown(shown, kind.p, kind.n));
+}
+
+/* ---- byte pair encoding */
+
+/* What decides which tokens are special. */
+struct types {
+    const tg_gguf_value *type; /* NULL: the file has no types */
+    size_t end[2];             /* ids that begin and end a text; SIZE_MAX: none */
+};
+
+/* The id of one of n tokens, if the file has the key. */
+static size_t find_id(tg_gguf *g, const char *key, size_t n)
+{
+    const size_t id = tg_gguf_find(g, key) ? tg_gguf_get_size(g, key) : SIZE_MAX;
+
+    if (!g->status && id >= n && id < SIZE_MAX)
+        g->status = tg_fail(g->err, TG_EDATA, "%s is %zu, expected one of the %zu tokens", key, id, n);
+    return id;
+}
+
+static struct types find_types(tg_gguf *g, size_t n)
+{
+    struct types t = {0};
+
+    t.end[0] = find_id(g, "tokenizer.ggml.bos_token_id", n);
+    t.end[1] = find_id(g, "tokenizer.ggml.eos_token_id", n);
+    if (tg_gguf_find(g, types_key))
+        t.type = tg_gguf_get_integers(g, types_key);
+    if (t.type && t.type->n != n)
+        g->status =
+            tg_fail(g->err, TG_EDATA, "%s has %zu elements, %s has %zu", types_key, t.type->n, tokens_key, n);
+    return t;
+}
+
+static int64_t type_of(const struct types *t, size_t id, tg_gguf_text text)
+{
+    if (t->type)
+        return tg_gguf_integer(t->type, id);
+    return (id == t->end[0] || id == t->end[1]) && text.n > 1 ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
+}
+
+static tg_status add_token(tg_vocab_builder *b, size_t id, tg_gguf_text text, int64_t type, tg_err *err)
+{
+    switch (type) {
+    case 0:
+    case TG_GGUF_NORMAL:
+        return tg_vocab_add_mapped(b, id, text.p, text.n, err);
+    case TG_GGUF_UNKNOWN:
+    case TG_GGUF_CONTROL:
+    case TG_GGUF_USER_DEFINED:
+        return tg_vocab_add(b, id, text.p, text.n, true, err);
+    case TG_GGUF_UNUSED:
+        return TG_OK;
+    default:
+        return tg_fail(err, TG_EDATA, "token %zu has type %lld, expected 1 to 5", id, (long long)type);
+    }
+}
+
+static void add_tokens(tg_vocab_builder *b, tg_gguf *g, const tg_gguf_value *tokens)
+{
+    const unsigned char *at = tokens->at;
+    const struct types types = find_types(g, tokens->n);
+
+    if (g->status)
+        return;
+    for (size_t id = 0; !g->status && id < tokens->n; id++) {
+        const tg_gguf_text text = tg_gguf_next_text(&at);
+
+        g->status = add_token(b, id, text, type_of(&types, id, text), g->err);
+    }
+    if (!g->status)
+        g->status = tg_vocab_arrange(b, g->err);
+    if (g->status)
+        (void)tg_err_in(g->err, tokens_key);
+}
+
+static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
+{
+    const char *space = text.n > 1 ? memchr(text.p + 1, ' ', text.n - 1) : NULL;
+    char shown[TG_TOKEN_SHOWN];
+    size_t left;
+
+    if (!space)
+        return tg_fail(err, TG_EDATA, "expected two halves separated by a space, got \"%s\"",
+                       tg_token_shown(shown, text.p, text.n));
+    left = (size_t)(space - text.p);
+    return tg_vocab_merge(b, text.p, left, space + 1, text.n - left - 1, err);
+}
+
+static void add_merges(tg_vocab_builder *b, tg_gguf *g)
+{
+    const tg_gguf_value *const merges = tg_gguf_get_texts(g, merges_key);
+    const unsigned char *at = merges ? merges->at : NULL;
+
+    for (size_t i = 0; merges && !g->status && i < merges->n; i++)
+        g->status = add_merge(b, tg_gguf_next_text(&at), g->err);
+    if (merges && g->status)
+        (void)tg_err_in(g->err, merges_key);
+}
+
+static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *tokens,
+                     const tg_gguf_pre *pre)
+{
+    tg_vocab_builder b = {0};
+
+    add_tokens(&b, g, tokens);
+    add_merges(&b, g);
+    if (!g->status)
+        g->status = tg_vocab_build(tok, &b, pre->split, TG_NORMALIZER_NONE, pre->whole_pieces, g->err);
+    tg_vocab_builder_free(&b);
+}
+
+/* ---- the vocabulary */
+
+/* The rule that splits texts; NULL: it is unknown, or a failure. */
+static const tg_gguf_pre *find_pre(tg_gguf_text *name, tg_gguf *g, tg_notes *notes)
+{
+    static const char gpt2[] = "gpt-2", fallback[] = "default";
+
+    *name = (tg_gguf_text){fallback, strlen(fallback)};
+    if (tg_gguf_find(g, pre_key))
+        *name = tg_gguf_get_text(g, pre_key);
+    if (g->status || !tg_gguf_is(*name, fallback))
+        return tg_gguf_pre_named(*name);
+    g->status = tg_notes_add(notes, g->err,
+                             "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
+    return tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
+}
+
+/* An unknown vocabulary: leave it out, or fail. */
+static tg_status unknown(const char *key, tg_gguf_text name, bool lossy, tg_notes *notes, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+
+    (void)tg_token_shown(shown, name.p, name.n);
+    if (!lossy)
+        return tg_fail(err, TG_EDATA,
+                       "%s is \"%s\", which tg does not know (--lossy leaves the vocabulary out)", key,
+                       shown);
+    return tg_notes_add(notes, err, "the vocabulary is left out: its %s is \"%s\", which tg does not know",
+                        key, shown);
+}
+
+tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, tg_notes *notes)
+{
+    const tg_gguf_value *tokens;
+    const tg_gguf_pre *pre;
+    tg_gguf_text text;
+
+    *tok = NULL;
+    if (g->status || !tg_gguf_find(g, model_key))
+        return g->status;
+    text = tg_gguf_get_text(g, model_key);
+    if (g->status || tg_gguf_is(text, "no_vocab") || tg_gguf_is(text, "none"))
+        return g->status;
+    if (!tg_gguf_is(text, "gpt2"))
+        return g->status = unknown(model_key, text, lossy, notes, g->err);
+    tokens = tg_gguf_get_texts(g, tokens_key);
+    if (tg_gguf_find(g, TG_GGUF_KIND_KEY)) {
+        text = tg_gguf_get_text(g, TG_GGUF_KIND_KEY);
+        if (!g->status && !tg_gguf_is(text, "bpe"))
+            return g->status = read_simple(tok, text, tokens, g->err);
+    }
+    pre = find_pre(&text, g, notes);
+    if (!g->status && !pre)
+        g->status = unknown(pre_key, text, lossy, notes, g->err);
+    else if (!g->status)
+        read_bpe(tok, g, tokens, pre);
+    return g->status;
+}

@@ -1,0 +1,205 @@
+#include "lib/models/model_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "formats/archive.h"
+#include "formats/format.h"
+#include "formats/path.h"
+#include "formats/torch_file.h"
+#include "lib/base/finite.h"
+#include "lib/models/model_format.h"
+#include "lib/text/bare_ids.h"
+
+void tg_model_file_close(tg_model_file *f)
+{
+    tg_model_free(&f->own);
+    for (size_t i = 0; i < f->n_files; i++)
+        tg_loaded_free(f->file[i]);
+    free(f->file);
+    free(f->values);
+    tg_params_free(&f->table);
+    tg_tokenizer_free(f->tokenizer);
+    tg_notes_free(&f->notes);
+    *f = (tg_model_file){0};
+}
+
+const char *tg_model_file_kind(const tg_model_file *f)
+{
+    return f->format->text;
+}
+
+/* The formats of other projects' models; a zip file may be one. */
+static bool is_foreign(const unsigned char *first, size_t n)
+{
+    switch (tg_format_recognize(first, n)) {
+    case TG_FORMAT_SAFETENSORS:
+    case TG_FORMAT_GGUF:
+    case TG_FORMAT_LLMC_MODEL:
+        return true;
+    case TG_FORMAT_PICKLE_2:
+        return tg_torch_is_old(first, n);
+    case TG_FORMAT_ZIP: /* with fewer bytes it is damaged */
+        return n >= 38 && tg_format_zip(first, n) != TG_MEMBER_KIND;
+    default:
+        return false;
+    }
+}
+
+tg_status tg_model_file_is_foreign(const char *path, bool *foreign, tg_err *err)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    struct stat st;
+    size_t n = 0;
+    bool exists;
+    tg_status status;
+
+    *foreign = false;
+    if ((status = tg_path_examine(path, &st, &exists, err)))
+        return status;
+    if (S_ISREG(st.st_mode) && (status = tg_path_peek(path, first, sizeof first, &n, err)))
+        return status;
+    *foreign = S_ISDIR(st.st_mode) || is_foreign(first, n);
+    return TG_OK;
+}
+
+bool tg_model_file_begins(const unsigned char *first, size_t n)
+{
+    return is_foreign(first, n) || tg_archive_begins(first, n, "model");
+}
+
+static tg_status unknown(const tg_loaded *file, tg_err *err)
+{
+    const char *what = tg_format_text(tg_format_recognize(file->bytes, file->n));
+
+    if (file->n == 0)
+        return tg_fail(err, TG_EDATA, "the file is empty, expected a model");
+    return tg_fail(err, TG_EDATA, "%s%s",
+                   what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
+}
+
+/* What begins and ends a text is kept where it is a token, and not what the tokenizer says. */
+static void settle_ends(tg_model_file *f)
+{
+    tg_config *c = &f->config;
+    const size_t end = f->tokenizer ? (size_t)(tg_tokenizer_end_of_text(f->tokenizer) + 1) : 0;
+
+    if (c->bos_token > c->vocab_size)
+        c->bos_token = 0;
+    if (c->eos_token > c->vocab_size)
+        c->eos_token = 0;
+    if ((c->bos_token == end || c->bos_token == 0) && (c->eos_token == end || c->eos_token == 0))
+        c->bos_token = c->eos_token = 0;
+}
+
+/* source: taken over; path is then its name.  NULL: of the path. */
+static tg_status open_any(tg_model_file *f, const char *path, tg_source *source, const tg_model_ask *ask,
+                          tg_err *err)
+{
+    static const tg_model_ask nothing = {0};
+    const char *const around = source ? NULL : path;
+    tg_loaded *file = NULL;
+    struct stat st = {0};
+    bool exists;
+    tg_status status;
+
+    if ((!source && (status = tg_path_examine(path, &st, &exists, err))) ||
+        (!S_ISDIR(st.st_mode) && (status = tg_model_file_add(f, path, source, &file, err))))
+        return status;
+    for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
+        if ((*format)->recognize(file))
+            f->format = *format;
+    status = f->format ? f->format->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
+    if (!status && f->tokenizer)
+        status = tg_model_check_vocab(&f->config, f->tokenizer, err);
+    settle_ends(f);
+    return status ? tg_err_in(err, path) : TG_OK;
+}
+
+tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
+                                    const tg_model_ask *ask, tg_err *err)
+{
+    tg_status status;
+
+    *f = (tg_model_file){0};
+    if ((status = open_any(f, name, source, ask, err)))
+        tg_model_file_close(f);
+    return status;
+}
+
+tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    return tg_model_file_open_source(f, NULL, path, ask, err);
+}
+
+/* ---- a model */
+
+static void close_files(void *files)
+{
+    tg_model_file *f = files;
+
+    tg_model_file_close(f);
+    free(f);
+}
+
+/* Use the values in place, or copy them. */
+static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool flat, uint64_t *copied,
+                             tg_err *err)
+{
+    const tg_param *p = &m->table.entry[i];
+    const float *direct = flat ? NULL : tg_model_file_direct(f, i);
+    float *where;
+    tg_status status;
+
+    if (direct) {
+        m->weight[i] = direct;
+        return tg_check_finite(p->name, direct, p->count, err);
+    }
+    if ((status = tg_model_place(m, p, &where, err)))
+        return status;
+    *copied += p->count * sizeof *where;
+    return tg_model_file_read(where, f, i, false, err);
+}
+
+static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+{
+    const tg_tokenizer *ids = NULL;
+    tg_model_file *kept;
+    tg_status status;
+
+    if (!f->tokenizer && (status = tg_bare_ids_create(&ids, f->config.vocab_size, err)))
+        return status;
+    status = tg_model_begin(m, &f->config, ids ? ids : f->tokenizer, err);
+    tg_tokenizer_free(ids);
+    if (status)
+        return status;
+    memcpy(m->probe, f->own.probe, sizeof m->probe);
+    m->probe_count = f->own.probe_count;
+    for (size_t i = 0; i < f->table.n && !status; i++) {
+        status = take_values(m, f, i, flat, copied, err);
+        if (flat || !tg_model_file_direct(f, i)) /* it has been copied */
+            tg_model_file_release(f, i);
+    }
+    if (status || flat)
+        return status;
+    if (!(kept = malloc(sizeof *kept)))
+        return tg_fail_memory(err, sizeof *kept, "the list of files");
+    *kept = *f;
+    *f = (tg_model_file){0};
+    m->source = kept;
+    m->close_source = close_files;
+    return TG_OK;
+}
+
+tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+{
+    tg_status status;
+
+    *m = (tg_model){0};
+    *copied = 0;
+    if ((status = build(m, f, flat, copied, err)))
+        tg_model_free(m);
+    tg_model_file_close(f);
+    return status;
+}

@@ -1,0 +1,176 @@
+/*
+ * model_file: a model in the files of any project: its config, its tokenizer, and each tensor of the
+ * parameter table, read when it is asked for: converted to float32, transposed, joined.
+ *
+ *     tg_model_file_open(&f, path, &ask, &err)
+ *     for each entry i of f.table: tg_model_file_get(&values, &buffer, &f, i, false, &err)
+ *     tg_model_file_close(&f)
+ *
+ * Tensors stay in the mapped files until they are read, so memory is that of the tensor being read.
+ * To add a format, write a tg_model_format (lib/models/model_format.h).
+ */
+#ifndef TG_MODELS_MODEL_FILE_H
+#define TG_MODELS_MODEL_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/source.h"
+#include "formats/tensor_list.h"
+#include "lib/base/api.h"
+#include "lib/base/status.h"
+#include "lib/gpt/config.h"
+#include "lib/gpt/model.h"
+#include "lib/gpt/params.h"
+#include "lib/text/tokenizer.h"
+
+TG_API_BEGIN
+
+struct tg_model_format;
+struct tg_model_writer;
+
+/* Notes of a reader or writer, a line each: gaps filled, defaults assumed, tensors dropped. */
+typedef struct tg_notes {
+    char **line; /* [n]; owned */
+    size_t n;
+} tg_notes;
+
+/* Append a line, cut at TG_ERR_MAX bytes.  After TG_NOTES_MAX lines further ones are dropped.  TG_ENOMEM. */
+#define TG_NOTES_MAX 64
+TG_MUST_CHECK tg_status tg_notes_add(tg_notes *notes, tg_err *err, const char *format, ...) TG_PRINTF(3, 4);
+void tg_notes_free(tg_notes *notes); /* a zeroed one is fine */
+
+/* A file in memory, and its tensors. */
+typedef struct tg_loaded {
+    char *path;
+    int fd;
+    tg_source source;           /* of bytes; closed, once a reader of its own has taken it over */
+    const unsigned char *bytes; /* [n] the whole file */
+    size_t n;
+    bool mapped; /* otherwise it has been read */
+    tg_tensor_list list;
+    void **kept; /* [n_kept] memory of tensors that are not in bytes; owned */
+    size_t n_kept, kept_capacity;
+} tg_loaded;
+
+/* Where the values of a parameter come from. */
+typedef struct tg_values {
+    const tg_stored *piece[3]; /* each as long as the parameter, or a third of that */
+    size_t n;        /* 1; 3: q, k and v, which are joined along the output; 0: all values are `fill` */
+    bool transposed; /* a piece is [columns,rows], as parameter [rows,columns] counts them */
+    float fill;
+} tg_values;
+
+typedef struct tg_model_file {
+    const struct tg_model_format *format;
+    tg_config config;
+    unsigned config_known; /* bit i: a reader of the format has set tg_config_id i (tg_model_file_match()) */
+    const tg_tokenizer *tokenizer; /* a reference; NULL: the files have none */
+    tg_params table;               /* of config */
+    tg_values *values;             /* [table.n] */
+    tg_loaded **file;              /* [n_files]; tensors are in their lists */
+    size_t n_files, file_capacity;
+    tg_notes notes;
+    tg_model own; /* of our own archive; values point to its weights */
+} tg_model_file;
+
+/* The user's options for the files. */
+typedef struct tg_model_ask {
+    size_t heads;           /* for files that do not give them; 0: not given */
+    const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */
+    const char *map;        /* a file that names the tensors (lib/models/name_map.h); NULL: none */
+    bool fuse_qkv;          /* join three separate matrices q, k, v */
+    bool lossy;             /* leave out what the model cannot hold, and say so in the notes */
+} tg_model_ask;
+
+/*
+ * Open a file or a directory.  Its kind is recognized by the first bytes, and by the names of the files in a
+ * directory. ask may be NULL. TG_EDATA: unknown, damaged, or a model that this library cannot compute; the
+ * message names the file and what is asked of it.  TG_EUSAGE: the number of heads is missing, or contradicts
+ * the file's.  TG_EIO, TG_ENOMEM. After a failure *f needs no close.
+ */
+TG_MUST_CHECK tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask,
+                                           tg_err *err);
+void tg_model_file_close(tg_model_file *f); /* a zeroed one is fine */
+
+/*
+ * The same of a source, at its beginning, which f takes over, also after a failure.  It may be a pipe: all of
+ * it is then in memory.  Other files are not looked for.  Messages call it by `name`.
+ */
+TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
+                                                  const tg_model_ask *ask, tg_err *err);
+
+/* Whether a stream that begins with `first` [n] is a model, of this project or of another; TG_FORMAT_BYTES
+ * (formats/format.h) suffice.  An archive of ours whose first array is compressed is taken for none. */
+bool tg_model_file_begins(const unsigned char *first, size_t n);
+
+/*
+ * Whether a path is another project's model, or at least not one of this project's archives: a directory, or
+ * a regular file that begins like a file of models.  What does not exist is none.  TG_EIO: it cannot be read;
+ * the message names it.
+ */
+TG_MUST_CHECK tg_status tg_model_file_is_foreign(const char *path, bool *foreign, tg_err *err);
+
+/* What the format is called in messages: "a Hugging Face checkpoint". */
+const char *tg_model_file_kind(const tg_model_file *f);
+
+/*
+ * Read table entry i into out, as float32, [rows,columns] or, if transposed, [columns,rows].
+ * TG_EDATA: a value is not finite, with its name and place, or rounds to infinity.
+ * Uses all threads.
+ */
+TG_MUST_CHECK tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool transposed,
+                                           tg_err *err);
+
+/* Its values where they lie in the file, if they lie there as the library wants them (float32, joined, not
+ * transposed, on a multiple of 4 bytes); otherwise NULL.  They have not been checked. */
+const float *tg_model_file_direct(const tg_model_file *f, size_t i);
+
+/* Values of table entry i, checked: in place if they can be, otherwise read into the buffer, which grows.
+ * They are valid until the buffer is used again.  Otherwise like tg_model_file_read(). */
+typedef struct tg_float_buffer {
+    float *x; /* [capacity]; free() */
+    size_t capacity;
+} tg_float_buffer;
+TG_MUST_CHECK tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer,
+                                          const tg_model_file *f, size_t i, bool transposed, tg_err *err);
+
+/* Table entry i is not needed for now: take its pages of mapped files out of memory. */
+void tg_model_file_release(const tg_model_file *f, size_t i);
+
+/*
+ * Make a model of f, which the model takes over; *f is then zeroed, also after a failure.  Tensors stay where
+ * they are mapped if they can be used there, unless `flat`; *copied is the number of bytes of the others. A
+ * model without a tokenizer gets one of kind "ids". TG_EDATA: as tg_model_file_read().  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied,
+                                               tg_err *err);
+
+/* ---- writing */
+
+typedef enum tg_write_type {
+    TG_WRITE_F32,
+    TG_WRITE_F16,
+    TG_WRITE_BF16,
+    TG_WRITE_Q8_0,
+    TG_WRITE_TYPES
+} tg_write_type;
+#define TG_WRITE_TYPE_NAMES "f32|f16|bf16|q8_0"
+
+typedef struct tg_write_options {
+    tg_write_type type; /* of matrices; some formats keep vectors in float32 */
+    bool lossy;         /* leave out what the format cannot hold, and say so in the notes */
+    bool split_qkv;     /* write q, k and v separately */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* bytes as float32; NULL: none */
+    void *context;
+} tg_write_options;
+
+/* The formats that models are written in, "npz|hf|...", into text [size], which is returned; the writer of a
+ * name, or NULL. */
+const char *tg_model_writer_names(char *text, size_t size);
+const struct tg_model_writer *tg_model_writer_named(const char *name);
+
+TG_API_END
+
+#endif

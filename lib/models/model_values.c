@@ -1,0 +1,191 @@
+/* The values of a parameter, from the tensors where they are stored. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+#include "lib/models/model_format.h"
+
+#define TILE ((size_t)32)    /* rows of a tile that is transposed: 128 bytes of a row of the result */
+#define RUN ((size_t)256)    /* its columns: values that are read at once; blocks have at most as many */
+#define SPAN ((size_t)65536) /* values that a thread copies at once */
+
+/* A stored matrix, or a vector as a single row. */
+struct matrix {
+    const tg_stored *stored;
+    size_t rows, columns;
+};
+
+/* tg_stored_load() fails only for types that tg_model_file_match() refuses. */
+static void load(float *out, const tg_stored *s, size_t first, size_t n)
+{
+    const tg_status status = tg_stored_load(out, s, first, n, NULL);
+
+    (void)status;
+}
+
+struct copying {
+    float *out;
+    size_t stride;
+    const struct matrix *m;
+};
+
+static void copy_values(void *context, size_t begin, size_t end)
+{
+    const struct copying *c = context;
+
+    load(c->out + begin, c->m->stored, begin, end - begin);
+}
+
+static void copy_rows(void *context, size_t begin, size_t end)
+{
+    const struct copying *c = context;
+    const struct matrix *m = c->m;
+
+    for (size_t r = begin; r < end; r++)
+        load(c->out + r * c->stride, m->stored, r * m->columns, m->columns);
+}
+
+/* out[r * stride + c] = m[r,c] */
+static void copy(float *out, size_t stride, const struct matrix *m)
+{
+    struct copying c = {out, stride, m};
+
+    if (stride == m->columns)
+        tg_threads_run(m->rows * m->columns, SPAN, copy_values, &c);
+    else
+        tg_threads_run(m->rows, tg_size_max(1, SPAN / m->columns), copy_rows, &c);
+}
+
+/* The tile that begins at [r,c]. */
+static void transpose_tile(float *out, size_t stride, const struct matrix *m, size_t r, size_t c)
+{
+    const size_t rows = tg_size_min(TILE, m->rows - r), columns = tg_size_min(RUN, m->columns - c);
+    float tile[TILE][RUN];
+
+    for (size_t i = 0; i < rows; i++)
+        load(tile[i], m->stored, (r + i) * m->columns + c, columns);
+    for (size_t j = 0; j < columns; j++)
+        for (size_t i = 0; i < rows; i++)
+            out[(c + j) * stride + r + i] = tile[i][j];
+}
+
+/* Tiles begin .. end-1, in order of their columns and then of their rows. */
+static void transpose_tiles(void *context, size_t begin, size_t end)
+{
+    const struct copying *c = context;
+    const size_t down = tg_ceil_div(c->m->rows, TILE);
+
+    for (size_t tile = begin; tile < end; tile++)
+        transpose_tile(c->out, c->stride, c->m, tile % down * TILE, tile / down * RUN);
+}
+
+/* out[c * stride + r] = m[r,c] */
+static void copy_transposed(float *out, size_t stride, const struct matrix *m)
+{
+    const size_t tiles = tg_ceil_div(m->rows, TILE) * tg_ceil_div(m->columns, RUN);
+
+    tg_threads_run(tiles, SPAN / (TILE * RUN), transpose_tiles, &(struct copying){out, stride, m});
+}
+
+void tg_transpose(float *out, const float *in, size_t rows, size_t columns)
+{
+    const tg_stored s = {.array = {.dtype = TG_F32, .count = rows * columns},
+                         .at = (const unsigned char *)in};
+    const struct matrix m = {&s, rows, columns};
+
+    copy_transposed(out, rows, &m);
+}
+
+/* Piece i of a parameter's values, into its place in out. */
+static void read_piece(float *out, const tg_values *v, size_t i, const tg_param *p, bool transposed)
+{
+    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
+    const size_t all = p->ndim == 1 ? p->shape[0] : p->shape[1], columns = all / v->n;
+    const bool turned = v->transposed != transposed && p->ndim == 2;
+    const struct matrix m = {v->piece[i], v->transposed ? columns : rows, v->transposed ? rows : columns};
+
+    transposed = transposed && p->ndim == 2;
+    out += transposed ? i * columns * rows : i * columns;
+    if (turned)
+        copy_transposed(out, transposed ? rows : all, &m);
+    else
+        copy(out, transposed ? rows : all, &m);
+}
+
+tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool transposed, tg_err *err)
+{
+    const tg_values *v = &f->values[i];
+    const tg_param *p = &f->table.entry[i];
+
+    for (size_t e = 0; v->n == 0 && e < p->count; e++)
+        out[e] = v->fill;
+    for (size_t piece = 0; piece < v->n; piece++)
+        read_piece(out, v, piece, p, transposed);
+    return v->n == 0 ? TG_OK : tg_check_finite(p->name, out, p->count, err);
+}
+
+const float *tg_model_file_direct(const tg_model_file *f, size_t i)
+{
+    const tg_values *v = &f->values[i];
+    const tg_stored *s = v->piece[0];
+
+    if (v->n != 1 || v->transposed || s->blocks || !tg_dtype_equal(s->array.dtype, TG_F32))
+        return NULL;
+    return (uintptr_t)s->at % sizeof(float) == 0 ? (const float *)(const void *)s->at : NULL;
+}
+
+tg_status tg_float_buffer_grow(tg_float_buffer *buffer, const tg_param *p, tg_err *err)
+{
+    if (buffer->capacity >= p->count)
+        return TG_OK;
+    free(buffer->x);
+    *buffer = (tg_float_buffer){malloc(p->count * sizeof(float)), p->count};
+    if (buffer->x)
+        return TG_OK;
+    buffer->capacity = 0;
+    return tg_fail_memory(err, p->count * sizeof(float), p->name);
+}
+
+tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const tg_model_file *f, size_t i,
+                            bool transposed, tg_err *err)
+{
+    const tg_param *p = &f->table.entry[i];
+    tg_status status;
+
+    *values = transposed && p->ndim == 2 ? NULL : tg_model_file_direct(f, i);
+    if (*values)
+        return tg_check_finite(p->name, *values, p->count, err);
+    if ((status = tg_float_buffer_grow(buffer, p, err)))
+        return status;
+    *values = buffer->x;
+    return tg_model_file_read(buffer->x, f, i, transposed, err);
+}
+
+void tg_model_file_release(const tg_model_file *f, size_t i)
+{
+    const tg_values *v = &f->values[i];
+
+    for (size_t piece = 0; piece < v->n; piece++)
+        for (size_t file = 0; file < f->n_files; file++)
+            tg_loaded_forget(f->file[file], v->piece[piece]->at, v->piece[piece]->stored);
+}
+
+tg_status tg_model_file_is_constant(bool *is, const tg_model_file *f, size_t i, float value, tg_err *err)
+{
+    tg_float_buffer buffer = {0};
+    const float *x;
+    tg_status status;
+
+    *is = false;
+    if (i == f->table.n)
+        return TG_OK;
+    if (!(status = tg_model_file_get(&x, &buffer, f, i, false, err))) {
+        *is = true;
+        for (size_t e = 0; e < f->table.entry[i].count && *is; e++)
+            *is = x[e] == value;
+    }
+    free(buffer.x);
+    return status;
+}

@@ -1,0 +1,209 @@
+/* Models in PyTorch's files: a state dict, alone or in a checkpoint. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/json.h"
+#include "formats/path.h"
+#include "formats/shown.h"
+#include "formats/torch_file.h"
+#include "lib/models/hf.h"
+#include "lib/models/torch.h"
+
+/* An open file, and what it says about the model. */
+struct reading {
+    tg_model_file *f;
+    const tg_model_ask *ask;
+    tg_loaded *file;
+    tg_torch t;
+    const tg_pickle_value *state; /* the dict of tensors */
+    const tg_pickle_value *args;  /* nanoGPT's model_args; NULL: there are none */
+    tg_torch_transposed transposed;
+    const tg_names *names;
+};
+
+/* ---- nanoGPT's model_args */
+
+static tg_status take_size(size_t *size, const char *name, const tg_pickle_value *v, tg_err *err)
+{
+    if (v->kind != TG_PICKLE_INT)
+        return tg_fail(err, TG_EDATA, "model_args: %s is %s, expected an integer", name,
+                       tg_pickle_kind_text(v->kind));
+    if (v->of.integer < 1 || v->of.integer > TG_SIZE_LIMIT)
+        return tg_fail(err, TG_EDATA, "model_args: %s is %lld, expected 1 to %d", name,
+                       (long long)v->of.integer, TG_SIZE_LIMIT);
+    *size = (size_t)v->of.integer;
+    return TG_OK;
+}
+
+/* One entry.  What does not change the result of a trained model is passed over. */
+static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const tg_pickle_value *v,
+                          tg_err *err)
+{
+    tg_config *const c = &r->f->config;
+    const struct {
+        const char *name;
+        size_t *member;
+        tg_config_id id;
+    } sizes[] = {{"n_layer", &c->n_layer, TG_CONFIG_N_LAYER},
+                 {"n_head", &c->n_head, TG_CONFIG_N_HEAD},
+                 {"n_embd", &c->n_embd, TG_CONFIG_N_EMBD},
+                 {"block_size", &c->n_ctx, TG_CONFIG_N_CTX},
+                 {"vocab_size", &c->vocab_size, TG_CONFIG_VOCAB_SIZE}};
+    char shown[TG_SHOWN_MAX];
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (tg_pickle_is_text(key, sizes[i].name)) {
+            tg_config_set_known(r->f, sizes[i].id);
+            return take_size(sizes[i].member, sizes[i].name, v, err);
+        }
+    if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
+        return TG_OK; /* the tensors tell whether there are biases */
+    tg_shown(shown, key->kind == TG_PICKLE_TEXT ? key->of.text : "?",
+             key->kind == TG_PICKLE_TEXT ? key->n : 1);
+    if (r->ask->lossy)
+        return tg_notes_add(&r->f->notes, err, "model_args: %s is ignored", shown);
+    return tg_fail(err, TG_EDATA, "model_args: %s is not nanoGPT's", shown);
+}
+
+static tg_status take_args(struct reading *r, tg_err *err)
+{
+    const tg_pickle *const p = &r->t.pickle;
+    tg_status status = TG_OK;
+
+    if (r->args->kind != TG_PICKLE_DICT)
+        return tg_fail(err, TG_EDATA, "model_args is %s, expected a dict",
+                       tg_pickle_kind_text(r->args->kind));
+    for (size_t i = 0; !status && i < r->args->n; i += 2)
+        status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
+    r->f->config.activation = TG_GELU_ERF;
+    r->f->config.layer_norm_epsilon = 1e-5;
+    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
+    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    r->names = &tg_names_nanogpt;
+    return status;
+}
+
+/* ---- a config.json in the same directory: Hugging Face's, or minGPT's */
+
+/* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
+static void take_mingpt(struct reading *r, tg_json *j)
+{
+    static const char *const names[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
+    tg_config *const c = &r->f->config;
+    const struct {
+        size_t *member;
+        tg_config_id id;
+    } sizes[] = {{&c->n_layer, TG_CONFIG_N_LAYER},
+                 {&c->n_head, TG_CONFIG_N_HEAD},
+                 {&c->n_embd, TG_CONFIG_N_EMBD},
+                 {&c->vocab_size, TG_CONFIG_VOCAB_SIZE},
+                 {&c->n_ctx, TG_CONFIG_N_CTX}};
+    size_t at[5];
+
+    tg_json_members(j, names, 5, at);
+    for (size_t i = 0; i < 5; i++)
+        if (at[i] > 0) {
+            (void)tg_json_go(j, at[i]);
+            *sizes[i].member = tg_json_get_size(j);
+            tg_config_set_known(r->f, sizes[i].id);
+        }
+    c->activation = TG_GELU_TANH;
+    c->layer_norm_epsilon = 1e-5;
+    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
+    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    r->names = &tg_names_nanogpt;
+}
+
+static tg_status take_json(struct reading *r, const char *path, const tg_loaded *text, tg_err *err)
+{
+    static const char *const names[] = {"model_type", "model"};
+    tg_json j;
+    size_t at[2];
+    bool config;
+
+    tg_json_open(&j, text->bytes, text->n, err);
+    tg_json_members(&j, names, 2, at);
+    if (at[0] == 0 && at[1] > 0) {
+        (void)tg_json_go(&j, at[1]);
+        take_mingpt(r, &j);
+    }
+    if (tg_json_close(&j))
+        return tg_err_in(err, "config.json");
+    if (at[0] == 0)
+        return TG_OK;
+    r->names = &tg_names_gpt2;
+    return tg_hf_read_around(r->f, &config, path, false, r->ask, err);
+}
+
+/* Without a config, the shapes tell how the matrices are stored. */
+static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
+{
+    char *json;
+    tg_loaded *text;
+    bool exists;
+    tg_status status;
+
+    r->names = &tg_names_by_shape;
+    if (!path) /* a stream */
+        return TG_OK;
+    if (!(json = tg_path_sibling(path, "config.json")))
+        return tg_fail_memory(err, strlen(path), "a path");
+    status = tg_path_examine_found(json, &exists, err);
+    if (!status && exists && !(status = tg_model_file_load(r->f, json, &text, err)))
+        status = take_json(r, path, text, err);
+    free(json);
+    return status;
+}
+
+/* ---- tensors */
+
+/* After the parameters have been found: those whose data lie the other way. */
+static tg_status turn(const struct reading *r, tg_err *err)
+{
+    for (size_t i = 0; i < r->f->table.n; i++) {
+        tg_values *const v = &r->f->values[i];
+        size_t turned = 0;
+
+        for (size_t p = 0; p < v->n; p++)
+            turned += tg_torch_is_transposed(&r->transposed, v->piece[p]->array.name);
+        if (turned > 0 && turned < v->n)
+            return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
+                           r->f->table.entry[i].name);
+        v->transposed = v->transposed != (turned > 0);
+    }
+    return TG_OK;
+}
+
+static tg_status read_model(struct reading *r, const char *path, tg_err *err)
+{
+    tg_status status = tg_torch_open_loaded(&r->t, r->file, err);
+
+    if (status)
+        return status;
+    r->state = tg_torch_find_state(&r->t);
+    r->args = tg_pickle_find(&r->t.pickle, tg_pickle_root(&r->t.pickle), "model_args");
+    status = r->args ? take_args(r, err) : take_beside(r, path, err);
+    if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, &r->transposed, err)) ||
+        (status = tg_model_file_match(r->f, r->names, r->ask, err)))
+        return status;
+    return turn(r, err);
+}
+
+static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    struct reading r = {.f = f, .ask = ask, .file = f->file[0]};
+    const tg_status status = read_model(&r, path, err);
+
+    tg_torch_transposed_free(&r.transposed);
+    tg_torch_close(&r.t);
+    return status;
+}
+
+/* Old files too, so that the message says what they are. */
+static bool recognize(const tg_loaded *file)
+{
+    return file && tg_torch_recognize(file->bytes, file->n);
+}
+
+const tg_model_format tg_torch_format = {
+    .text = "a PyTorch checkpoint", .recognize = recognize, .open = open_model};

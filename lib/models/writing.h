@@ -1,0 +1,49 @@
+/*
+ * writing: what writers of tensors have in common.
+ */
+#ifndef TG_MODELS_WRITING_H
+#define TG_MODELS_WRITING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/models/model_format.h"
+
+/*
+ * The parameters of a model with all biases and gains, for formats that cannot leave any out.  Those that the
+ * model lacks are zeros and ones, which changes no result.  A head's bias is not one of them.
+ */
+typedef struct tg_padded_params {
+    tg_params table;
+    size_t largest; /* values of an entry */
+    const tg_model_file *f;
+    tg_float_buffer buffer;
+    uint64_t done; /* bytes read */
+} tg_padded_params;
+
+TG_MUST_CHECK tg_status tg_padded_params_open(tg_padded_params *padded, const tg_model_file *f, tg_err *err);
+void tg_padded_params_close(tg_padded_params *padded); /* a zeroed one is fine */
+
+/* The values of padded->table's entry i, as tg_model_file_get() gives them.  Releases the values of the
+ * model's previous entry. */
+TG_MUST_CHECK tg_status tg_padded_params_get(const float **values, tg_padded_params *padded, size_t i,
+                                             bool transposed, tg_err *err);
+
+/* Call when entry i has been written: releases it, and reports the progress. */
+void tg_padded_params_done(tg_padded_params *padded, size_t i, const tg_write_options *o);
+
+/* Values as the bytes of a type, F32, F16 or BF16: the values themselves, or in a buffer [n * 2 bytes] of the
+ * caller's.  TG_EDATA: beyond the type's range. */
+TG_MUST_CHECK tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *values, size_t n,
+                                         tg_write_type type, const char *name, tg_err *err);
+
+/*
+ * Refuse, or note if o->lossy, a head's bias other than zeros, which `format` does not have.
+ */
+TG_MUST_CHECK tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o,
+                                           const char *format, tg_notes *notes, tg_err *err);
+
+/* Note which tokens begin and end a text, if the model names any: `format` does not have them.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_note_ends(const tg_config *c, const char *format, tg_notes *notes, tg_err *err);
+
+#endif
