@@ -467,6 +467,30 @@ END
     tg-attn-dump --check d.npz --qkv a.npz > /dev/null
 }
 
+@test "--check --plain compares with the plain model" {
+    tiny
+    tg-attn-dump -p 'To be' --layout bhtd --mask -inf -o d.npz
+    run -0 --separate-stderr tg-attn-dump --check d.npz --plain
+    [[ -z $stderr && ${lines[-1]} = *' elements: all equal' ]]
+    [[ $(grep -c "and the plain model's: the largest difference is " <<< "$output") = 18 ]]
+    # one number of the stored x is another
+    python3 - << 'END'
+import io, zipfile
+old = zipfile.ZipFile("d.npz")
+with zipfile.ZipFile("other.npz", "w") as new:
+    for i in old.infolist():
+        data = bytearray(old.read(i))
+        if i.filename == "h.1.x.npy":
+            data[-1] ^= 0x80
+        new.writestr(i.filename, bytes(data))
+END
+    run -1 --separate-stderr tg-attn-dump --check other.npz --plain --tolerance 1
+    [[ $stderr = "tg-attn-dump: other.npz: h.1.x differs from the plain model's: offset "* ]]
+    tg-attn-dump --example mha -o e.npz
+    run -2 --separate-stderr tg-attn-dump --check e.npz --example mha --plain
+    [[ $stderr = *'--plain needs a dump of a model'* ]]
+}
+
 @test "--check finds the element that differs, and says where" {
     slow
     need_numpy

@@ -1,14 +1,20 @@
-/* --check: recompute a dump, and compare it element by element. */
+/* --check: recompute a dump, and compare it element by element; --plain: compare it with the plain model as
+ * well. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/places.h"
+#include "lib/attn/plain_layers.h"
 #include "lib/dump/dump_check.h"
 
 /* The job's own options. */
 static const char *path;
 static double tolerance;
+static bool plain;
+
+/* The fast pass's numbers are float32's: after dozens of layers their errors are some 1e-5 of the largest. */
+#define PLAIN_TOLERANCE 1e-3
 
 struct check {
     const char *name; /* of the dump, for messages */
@@ -124,6 +130,45 @@ static tg_status check_layers(struct check *c, attn_input *in, tg_err *err)
     return TG_OK;
 }
 
+/* ---- the plain model */
+
+static tg_status check_plain_layer(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
+                                   const tg_attn_layer *layer, tg_err *err)
+{
+    char name[TG_DUMP_NAME_SIZE];
+    tg_dump_difference d;
+
+    tg_dump_array_name(name, dumped->number, stage);
+    tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->scratch, 0);
+    printf("%s and the plain model's: the largest difference is %.3g\n", name, d.largest);
+    tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->scratch, PLAIN_TOLERANCE);
+    if (d.count == 0)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s differs from the plain model's: offset %zu is %.9g, computed %.9g",
+                   name, d.first, (double)d.dumped, (double)d.computed);
+}
+
+static tg_status check_plain(struct check *c, const attn_input *in, tg_err *err)
+{
+    tg_plain_layers layers;
+    tg_status status = tg_plain_layers_open(&layers, in->layers.model, in->layers.ids, c->dump.T, err);
+
+    if (status)
+        return status;
+    layers.layout = c->dump.layout;
+    for (size_t l = 0; !status && l < c->dump.n; l++) {
+        const tg_dump_layer *dumped = &c->dump.layer[l];
+        tg_attn_layer layer;
+
+        tg_plain_layers_find(&layers, dumped->number, &layer);
+        for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++)
+            if (dumped->data[stage])
+                status = check_plain_layer(c, dumped, stage, &layer, err);
+    }
+    tg_plain_layers_close(&layers);
+    return status;
+}
+
 struct placement {
     struct check *c;
     const tg_attn_layers *layers;
@@ -147,6 +192,10 @@ static tg_status check_input(struct check *c, attn_input *in, tg_err *err)
     if ((status = tg_arena_build(&arena, place_check, &(struct placement){c, &in->layers}, err)))
         return status;
     status = check_layers(c, in, err);
+    if (!status && plain && !in->layers.model)
+        status = tg_fail(err, TG_EUSAGE, "--plain needs a dump of a model");
+    else if (!status && plain)
+        status = check_plain(c, in, err);
     tg_arena_free(&arena);
     if (status)
         return status;
@@ -222,6 +271,8 @@ static const cli_option own[] = {
                      "recompute the dump in FILE, and compare it element by element"),
     CLI_NUMBER_OPTION(0, "tolerance", &tolerance, "X", 0, 1,
                       "with --check: maximum difference that counts as equal; relative for numbers above 1"),
+    CLI_FLAG_OPTION(0, "plain", &plain,
+                    "with --check: also compare with the plain model, in double precision (GPT-2's family)"),
 };
 static const char *const accepts[] = {"model", "example", "qkv", "threads", NULL};
 

@@ -27,7 +27,7 @@ struct values {
 static bool ends(const char *arg)
 {
     return strncmp(arg, "--h", 3) == 0 || strncmp(arg, "--v", 3) == 0 ||
-           (arg[0] == '-' && arg[1] != '-' && strchr(arg, 'h'));
+           (arg[0] == '-' && arg[1] != '-' && strpbrk(arg, "hV"));
 }
 
 static int parse(struct values *v, int argc, char **argv)

@@ -16,8 +16,8 @@
 typedef struct ref_parallel {
     const tg_config *config;
     const tg_params *table;
-    double *flat;        /* parameters at the table's offsets; the caller may change them */
-    ref_gpt_masks masks; /* for the caller to set; NULL each: no dropout */
+    double *flat;         /* parameters at the table's offsets; the caller may change them */
+    tg_plain_masks masks; /* for the caller to set; NULL each: no dropout */
     size_t B, T, C, H, V;
     double *x;           /* [N,C] residual stream */
     double *normed;      /* [N,C] */

@@ -127,7 +127,7 @@ static void masks_of(double *out, const tg_pass *pass, uint32_t site, size_t l, 
     free(factors);
 }
 
-double *small_model_masks(ref_gpt_masks *masks, const tg_pass *pass, const tg_config *c)
+double *small_model_masks(tg_plain_masks *masks, const tg_pass *pass, const tg_config *c)
 {
     const size_t L = c->n_layer, n = pass->acts.B * pass->acts.T * c->n_embd;
     const size_t probs = pass->acts.B * c->n_head * pass->acts.T * pass->acts.T;
@@ -141,6 +141,6 @@ double *small_model_masks(ref_gpt_masks *masks, const tg_pass *pass, const tg_co
         masks_of(fc_proj + l * n, pass, 3, l, n);
     }
     *masks =
-        (ref_gpt_masks){.embedding = embedding, .probs = of_probs, .att_proj = att_proj, .fc_proj = fc_proj};
+        (tg_plain_masks){.embedding = embedding, .probs = of_probs, .att_proj = att_proj, .fc_proj = fc_proj};
     return embedding;
 }

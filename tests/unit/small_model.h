@@ -35,7 +35,7 @@ void small_model_check_gradients(const tg_params *table, const float *grads, dou
 
 /* The masks that the pass will draw, from its documented streams.  Returns their memory, to be
  * freed. */
-double *small_model_masks(ref_gpt_masks *masks, const tg_pass *pass, const tg_config *config);
+double *small_model_masks(tg_plain_masks *masks, const tg_pass *pass, const tg_config *config);
 
 /* The parameters in double precision, for ref_gpt_loss(); freed by the caller. */
 double *small_model_params64(const tg_model *m);

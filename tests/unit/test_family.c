@@ -134,7 +134,7 @@ static void gradients_untied_without_biases(void)
 static void gradients_with_dropout(void)
 {
     const tg_config c = tiny();
-    ref_gpt_masks masks;
+    tg_plain_masks masks;
     double *m;
     struct setting s;
     double loss, plain;

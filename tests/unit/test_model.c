@@ -98,14 +98,14 @@ static void tear_down(struct setting *s)
     tg_model_free(&s->model);
 }
 
-static double reference(const struct setting *s, const ref_gpt_masks *masks)
+static double reference(const struct setting *s, const tg_plain_masks *masks)
 {
     return ref_gpt_loss(&s->model.config, &s->model.table, s->flat, s->ids, s->targets, B, T, masks, NULL);
 }
 
 struct masked {
     const struct setting *s;
-    const ref_gpt_masks *masks;
+    const tg_plain_masks *masks;
 };
 
 static double loss_of(void *context)
@@ -115,7 +115,7 @@ static double loss_of(void *context)
     return reference(m->s, m->masks);
 }
 
-static void check_gradients(struct setting *s, const ref_gpt_masks *masks)
+static void check_gradients(struct setting *s, const tg_plain_masks *masks)
 {
     struct masked m = {s, masks};
 
@@ -173,7 +173,7 @@ static void gradients_untied_with_head_bias(void)
 static void gradients_with_dropout(void)
 {
     const tg_config c = tiny_letters();
-    ref_gpt_masks masks;
+    tg_plain_masks masks;
     double *m;
     struct setting s;
     double loss, plain;

@@ -1,0 +1,100 @@
+#include "lib/attn/plain_layers.h"
+
+#include <stdlib.h>
+
+#include "lib/base/convert.h"
+#include "lib/base/size.h"
+#include "lib/gpt/family.h"
+
+/* A tensor in double precision, kept until the same one of another layer is asked for. */
+static const double *get(void *context, tg_param_kind kind, size_t layer)
+{
+    tg_plain_layers *p = context;
+    const tg_params *table = &p->model->table;
+    const size_t i = tg_params_index(table, kind, layer);
+
+    if (i == table->n)
+        return NULL;
+    if (p->layer_of[kind] != layer + 1)
+        tg_double_from_float(p->weight[kind], p->model->weight[i], table->entry[i].count);
+    p->layer_of[kind] = layer + 1;
+    return p->weight[kind];
+}
+
+static tg_status allocate(tg_plain_layers *p, size_t T, tg_err *err)
+{
+    const tg_params *table = &p->model->table;
+    const size_t n = tg_size_mul_sat(T, 5 * p->model->config.n_embd);
+
+    for (size_t i = 0; i < table->n; i++) {
+        const tg_param *t = &table->entry[i];
+
+        if (t->layer == 0 && t->kind != TG_HEAD_W && !(p->weight[t->kind] = calloc(t->count, sizeof(double))))
+            return tg_fail_memory(err, tg_size_mul_sat(t->count, sizeof(double)), t->name);
+    }
+    if (!(p->memory = calloc(n, sizeof *p->memory)))
+        return tg_fail_memory(err, tg_size_mul_sat(n, sizeof *p->memory), "the plain model's layers");
+    p->residual = p->memory;
+    p->x = p->residual + T * p->model->config.n_embd;
+    p->qkv = p->x + T * p->model->config.n_embd;
+    return TG_OK;
+}
+
+tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const int32_t *ids, size_t T,
+                               tg_err *err)
+{
+    const tg_plain_weights weights = {get, p};
+    tg_status status;
+
+    *p = (tg_plain_layers){.model = model};
+    if (tg_config_family(&model->config) != &tg_gpt2)
+        return tg_fail(err, TG_EDATA, "the plain model is of the family %s, this one is of %s", tg_gpt2.name,
+                       tg_config_family(&model->config)->name);
+    if ((status = allocate(p, T, err)) ||
+        (status = tg_plain_open(&p->plain, &model->config, weights, 1, T, err))) {
+        tg_plain_layers_close(p);
+        return status;
+    }
+    tg_plain_embed(&p->plain, ids);
+    return TG_OK;
+}
+
+void tg_plain_layers_close(tg_plain_layers *p)
+{
+    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
+        free(p->weight[kind]);
+    free(p->memory);
+    tg_plain_close(&p->plain);
+    *p = (tg_plain_layers){0};
+}
+
+static void rounded(float *out, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)x[i];
+}
+
+void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *layer)
+{
+    const tg_config *c = &p->model->config;
+    const size_t T = p->plain.T, C = c->n_embd;
+
+    for (; p->next <= number; p->next++) {
+        if (p->next > 0)
+            tg_plain_mlp(&p->plain, p->next - 1);
+        rounded(p->residual, p->plain.x, T * C);
+        tg_plain_attend(&p->plain, p->next);
+    }
+    rounded(p->x, p->plain.normed, T * C);
+    rounded(p->qkv, p->plain.att.qkv, T * 3 * C);
+    *layer = (tg_attn_layer){
+        .number = number,
+        .view = {1, T, C, c->n_head, c->n_head, C / c->n_head, 3 * C, 3 * C, 3 * C, p->qkv, p->qkv + C,
+                 p->qkv + 2 * C, p->layout},
+        .x = p->x,
+        .qkv = p->qkv,
+        .w_proj = tg_model_weight(p->model, TG_ATT_PROJ_W, number),
+        .b_proj = tg_model_weight(p->model, TG_ATT_PROJ_B, number),
+        .residual = tg_matrix_of(p->residual, TG_TYPE_FLOAT, C),
+    };
+}
