@@ -193,7 +193,6 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
 
     *a = (tg_acts){.bound = *bound,
                    .family = tg_config_family(c),
-                   .page = tg_pages[c->family],
                    .B = size->B,
                    .T = size->T,
                    .C = c->n_embd,

@@ -74,10 +74,10 @@ typedef struct tg_act_row {
 typedef struct tg_acts {
     tg_binding bound; /* the model to run */
     const struct tg_family *family;
-    const struct tg_page *page;
-    size_t B, T, C, L; /* sequences, the new tokens of each, channels, blocks */
-    tg_matrix *row;    /* [L,n_acts]: tg_acts_row() */
-    tg_matrix x;       /* [N,C] the last block's output; N = B*T rows */
+    const struct tg_page *page; /* what runs it: set after placing */
+    size_t B, T, C, L;          /* sequences, the new tokens of each, channels, blocks */
+    tg_matrix *row;             /* [L,n_acts]: tg_acts_row() */
+    tg_matrix x;                /* [N,C] the last block's output; N = B*T rows */
     tg_matrix scratch[TG_SCRATCHES];
     tg_norm_stats final_stats;    /* [N] of the last norm */
     float *logits;                /* scratch of a loss; the memory of TG_SCRATCH_WIDE */

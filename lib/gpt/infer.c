@@ -15,6 +15,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
 
     *f = (tg_infer){.model = model, .rows_max = rows_max, .count = 1};
     tg_acts_place(arena, &f->acts, &bound, &size);
+    f->acts.page = tg_pages[model->config.family];
     f->x = f->acts.x.data;
     tg_matmul_place(arena, &f->matmul);
     tg_acts_place_cache(arena, &f->cache, model, sequences, keys);

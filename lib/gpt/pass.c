@@ -22,6 +22,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 
     *pass = (tg_pass){0};
     tg_acts_place(arena, &pass->acts, &bound, &acts);
+    pass->acts.page = tg_pages[c->family];
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
     tg_matmul_place(arena, &pass->matmul);
     pass->matmul.precision = size->precision;
