@@ -67,6 +67,7 @@ tiny() {
 @test "unit: worked" { unit worked; }
 @test "unit: model_file" { unit model_file; }
 @test "unit: family" { unit family; }
+@test "unit: grouped" { unit grouped; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }

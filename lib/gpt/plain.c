@@ -1,56 +1,38 @@
 #include "lib/gpt/plain.h"
 
-#include <stdlib.h>
-
 #include "lib/base/size.h"
 
-/* The next n doubles of the memory; without any, only their number is counted. */
-static double *take(tg_plain *p, size_t *used, size_t n)
+static void place(tg_arena *arena, void *context)
 {
-    double *at = p->memory ? p->memory + *used : NULL;
-
-    *used = tg_size_add_sat(*used, n);
-    return at;
-}
-
-static size_t place(tg_plain *p)
-{
-    const size_t N = p->B * p->T, C = p->config->n_embd;
+    tg_plain *p = context;
+    const size_t N = tg_size_mul_sat(p->B, p->T), C = p->config->n_embd, each = sizeof(double);
     const size_t squares = tg_size_mul_sat(N, tg_size_mul_sat(p->config->n_head, p->T));
-    size_t used = 0;
 
-    p->x = take(p, &used, N * C);
-    p->normed = take(p, &used, N * C);
-    p->added = take(p, &used, N * C);
-    p->fc = take(p, &used, N * 4 * C);
-    p->mean = take(p, &used, N);
-    p->rstd = take(p, &used, N);
-    p->att.qkv = take(p, &used, N * 3 * C);
-    p->att.q = take(p, &used, N * C);
-    p->att.k = take(p, &used, N * C);
-    p->att.v = take(p, &used, N * C);
-    p->att.scores = take(p, &used, squares);
-    p->att.probs = take(p, &used, squares);
-    p->att.att = take(p, &used, N * C);
-    return used;
+    p->x = tg_arena_take_rows(arena, N, C, each);
+    p->normed = tg_arena_take_rows(arena, N, C, each);
+    p->added = tg_arena_take_rows(arena, N, C, each);
+    p->fc = tg_arena_take_rows(arena, N, 4 * C, each);
+    p->mean = tg_arena_take(arena, N, each);
+    p->rstd = tg_arena_take(arena, N, each);
+    p->att.qkv = tg_arena_take_rows(arena, N, 3 * C, each);
+    p->att.q = tg_arena_take_rows(arena, N, C, each);
+    p->att.k = tg_arena_take_rows(arena, N, C, each);
+    p->att.v = tg_arena_take_rows(arena, N, C, each);
+    p->att.scores = tg_arena_take(arena, squares, each);
+    p->att.probs = tg_arena_take(arena, squares, each);
+    p->att.att = tg_arena_take_rows(arena, N, C, each);
 }
 
 tg_status tg_plain_open(tg_plain *p, const tg_config *config, tg_plain_weights weights, size_t B, size_t T,
                         tg_err *err)
 {
-    size_t n;
-
     *p = (tg_plain){.config = config, .weights = weights, .B = B, .T = T};
-    n = place(p);
-    if (!(p->memory = calloc(n, sizeof *p->memory)))
-        return tg_fail_memory(err, tg_size_mul_sat(n, sizeof *p->memory), "the plain model");
-    (void)place(p);
-    return TG_OK;
+    return tg_arena_build(&p->arena, place, p, err);
 }
 
 void tg_plain_close(tg_plain *p)
 {
-    free(p->memory);
+    tg_arena_free(&p->arena);
     *p = (tg_plain){0};
 }
 

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/params.h"
 #include "lib/nn/ref/ref.h"
@@ -53,7 +54,7 @@ typedef struct tg_plain {
     double *fc;                     /* [B,T,4C] the MLP's inner values */
     double *mean, *rstd;            /* [B,T] */
     tg_attention_buffers_ref64 att; /* of the last attention */
-    double *memory;                 /* of all these; owned */
+    tg_arena arena;                 /* of all these */
 } tg_plain;
 
 /* The config is GPT-2's; it and the weights must outlive p.  TG_ENOMEM: nothing to close. */
