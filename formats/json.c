@@ -460,7 +460,7 @@ static void pass_or_enter(tg_json *j, tg_json_kind kind)
 void tg_json_skip(tg_json *j)
 {
     const size_t depth = j->depth;
-    bool object[TG_JSON_DEPTH + 1], more;
+    bool object[TG_JSON_DEPTH + 1] = {false}, more;
 
     do {
         const tg_json_kind kind = tg_json_peek(j);

@@ -51,10 +51,10 @@ static void check_keys(walk *w, const tg_pickle_value *dict)
     char text[TG_SHOWN_MAX];
 
     if (n > w->keys_capacity) {
-        const tg_pickle_value **const sorted = realloc(w->sorted, n * sizeof *sorted);
+        const tg_pickle_value **const sorted = realloc(w->sorted, n * sizeof(tg_pickle_value *));
 
         if (!sorted) {
-            w->h->status = tg_fail_memory(w->h->err, n * sizeof *sorted, "the keys of a dict");
+            w->h->status = tg_fail_memory(w->h->err, n * sizeof(tg_pickle_value *), "the keys of a dict");
             return;
         }
         w->sorted = sorted;
@@ -71,7 +71,7 @@ static void check_keys(walk *w, const tg_pickle_value *dict)
     if (w->h->status)
         return;
     if (n > 1)
-        qsort(w->sorted, n, sizeof *w->sorted, compare_keys);
+        qsort(w->sorted, n, sizeof(tg_pickle_value *), compare_keys);
     for (size_t i = 1; i < n; i++) {
         const tg_pickle_value *const key = w->sorted[i];
 

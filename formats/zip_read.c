@@ -190,7 +190,7 @@ static void add_member(tg_zip_reader *r, const unsigned char *name, size_t n)
 {
     unsigned long long at = r->source.at;
     const char *fault = tg_zip_name_fault((const char *)name, n);
-    tg_zip_entry *e;
+    tg_zip_entry *e = NULL;
 
     if (fault)
         tg_zip_fail(r, "the name of the member at offset %llu %s: damaged, or not an .npz archive", at,

@@ -63,7 +63,8 @@ static const float mask_kv[4 * W] = {[0 * W + 0] = 1, [1 * W + 1] = 1, [2 * W + 
 #undef W
 
 #define SHAPE(b, t, h, d)                                                                                    \
-    .B = b, .T = t, .C = h * d, .H = h, .KV = h, .D = d, .ldq = h * d, .ldk = h * d, .ldv = h * d
+    .B = (b), .T = (t), .C = (h) * (d), .H = (h), .KV = (h), .D = (d), .ldq = (h) * (d), .ldk = (h) * (d),   \
+    .ldv = (h) * (d)
 
 static const worked_example examples[] = {
     {{SHAPE(1, 3, 1, 4), .q = baseline_q, .k = baseline_k, .v = baseline_v},

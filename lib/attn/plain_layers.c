@@ -43,7 +43,6 @@ static tg_status allocate(tg_plain_layers *p, size_t T, tg_err *err)
 tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const int32_t *ids, size_t T,
                                tg_err *err)
 {
-    const tg_plain_weights weights = {get, p};
     tg_status status;
 
     *p = (tg_plain_layers){.model = model};
@@ -51,7 +50,7 @@ tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const 
         return tg_fail(err, TG_EDATA, "the plain model is of the family %s, this one is of %s", tg_gpt2.name,
                        tg_config_family(&model->config)->name);
     if ((status = allocate(p, T, err)) ||
-        (status = tg_plain_open(&p->plain, &model->config, weights, 1, T, err))) {
+        (status = tg_plain_open(&p->plain, &model->config, (tg_plain_weights){get, p}, 1, T, err))) {
         tg_plain_layers_close(p);
         return status;
     }

@@ -21,11 +21,10 @@ tg_matrix tg_acts_gradient(const tg_acts *a, size_t row)
 {
     const tg_config *c = &a->bound.model->config;
     const tg_act_row *r = &a->family->act[row];
+    const tg_act_row *whole = r->part_of ? &a->family->act[r->part_of] : r;
+    const tg_matrix m = tg_acts_scratch(a, whole->gradient, tg_dim_size(whole->cols, c));
 
-    if (r->part_of)
-        return tg_matrix_columns(tg_acts_gradient(a, r->part_of), tg_dim_size(r->first, c),
-                                 tg_dim_size(r->cols, c));
-    return tg_acts_scratch(a, r->gradient, tg_dim_size(r->cols, c));
+    return r->part_of ? tg_matrix_columns(m, tg_dim_size(r->first, c), tg_dim_size(r->cols, c)) : m;
 }
 
 tg_matrix tg_acts_scratch(const tg_acts *a, tg_scratch scratch, size_t cols)

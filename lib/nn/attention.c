@@ -281,7 +281,8 @@ static void backward16(const struct arrays *x, const struct head *h)
     const tg_attention *a = x->a;
     const size_t D = a->D, TD = a->T * D;
     float *work = own(a->scratch), *sums = work + a->scratch->kernel;
-    tg_bf16 *dk = (tg_bf16 *)x->dk + h->k, *dv = (tg_bf16 *)x->dv + h->v, *one = (tg_bf16 *)(sums + 2 * TD);
+    tg_bf16 *dk = (tg_bf16 *)x->dk + h->k, *dv = (tg_bf16 *)x->dv + h->v,
+            *one = (tg_bf16 *)(void *)(sums + 2 * TD);
     const bool grouped = a->H > a->KV;
     tg_attention_head16 op = inputs16(x, h);
 

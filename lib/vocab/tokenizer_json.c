@@ -150,7 +150,7 @@ static void take_pair(tg_vocab_builder *b, tg_json *j, char *left)
         text = tg_json_get_text(j);
         if (text.n > HALF_MAX)
             (void)tg_json_fail(j, "half of a merge has %zu bytes, expected at most %zu", text.n, HALF_MAX);
-        else if (half == 0)
+        else if (half == 0 && left)
             memcpy(left, text.p, n = text.n);
     }
     if (j->status)

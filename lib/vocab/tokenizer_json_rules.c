@@ -40,7 +40,7 @@ typedef void (*taker)(void *context, tg_json *j, const component *c);
 
 static component open_component(tg_json *j, size_t from, const char *const *names, size_t n)
 {
-    component c;
+    component c = {0};
 
     (void)tg_json_go(j, from);
     tg_json_members(j, names, n, c.at);
