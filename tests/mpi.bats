@@ -483,7 +483,7 @@ END
         kill -KILL "$(process $rank)"
         fails
         grep "process $rank (.*) .*: stopping all processes; rerun the command to resume from the last save" err
-        [[ $(grep -c ': all end' err) = 1 ]]
+        [[ $(grep -c ': stopping all processes' err) = 1 ]]
         eventually nobody_is_left
     done
 }
@@ -498,7 +498,7 @@ END
         kill -STOP "$(process $rank)"
         fails
         grep -E "process $rank \(.*\) has not answered for 2 s: stopping all processes; rerun the command to resume from the last save" err
-        [[ $(grep -c ': all end' err) = 1 ]]
+        [[ $(grep -c ': stopping all processes' err) = 1 ]]
         eventually nobody_is_left
         tg-info model.npz > /dev/null
         cases $((SECONDS - start)) "s until all had ended, of a timeout of 2 s"
