@@ -12,19 +12,23 @@ static void place_layers(tg_arena *arena, void *context)
 tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, const int32_t *ids, size_t T,
                                tg_err *err)
 {
-    const tg_config *c = &model->config;
+    tg_attention attention;
+    tg_status status;
 
-    *layers = (tg_attn_layers){.L = c->n_layer,
+    *layers = (tg_attn_layers){.L = model->config.n_layer,
                                .B = 1,
                                .T = T,
-                               .C = c->n_embd,
-                               .H = c->n_head,
-                               .KV = tg_config_kv_heads(c),
-                               .D = tg_config_head_dim(c),
+                               .C = model->config.n_embd,
                                .model = model,
                                .ids = ids,
                                .filter = TG_ATTN_KEEP_ALL};
-    return tg_arena_build(&layers->arena, place_layers, layers, err);
+    if ((status = tg_arena_build(&layers->arena, place_layers, layers, err)))
+        return status;
+    attention = tg_acts_attention(&layers->infer.acts);
+    layers->H = attention.H;
+    layers->KV = attention.KV;
+    layers->D = attention.D;
+    return TG_OK;
 }
 
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view)

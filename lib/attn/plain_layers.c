@@ -1,9 +1,6 @@
 #include "lib/attn/plain_layers.h"
 
-#include <stdlib.h>
-
 #include "lib/base/convert.h"
-#include "lib/base/size.h"
 #include "lib/gpt/family.h"
 
 /* A tensor in double precision, kept until the same one of another layer is asked for. */
@@ -21,23 +18,25 @@ static const double *get(void *context, tg_param_kind kind, size_t layer)
     return p->weight[kind];
 }
 
-static tg_status allocate(tg_plain_layers *p, size_t T, tg_err *err)
+struct placement {
+    tg_plain_layers *p;
+    size_t T;
+};
+
+static void place_plain(tg_arena *arena, void *context)
 {
-    const tg_params *table = &p->model->table;
-    const size_t n = tg_size_mul_sat(T, 5 * p->model->config.n_embd);
+    const struct placement *to = context;
+    const tg_params *table = &to->p->model->table;
+    const size_t C = to->p->model->config.n_embd;
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
 
-        if (t->layer == 0 && t->kind != TG_HEAD_W && !(p->weight[t->kind] = calloc(t->count, sizeof(double))))
-            return tg_fail_memory(err, tg_size_mul_sat(t->count, sizeof(double)), t->name);
+        if (t->layer == 0 && t->kind != TG_HEAD_W)
+            to->p->weight[t->kind] = tg_arena_take(arena, t->count, sizeof(double));
     }
-    if (!(p->memory = calloc(n, sizeof *p->memory)))
-        return tg_fail_memory(err, tg_size_mul_sat(n, sizeof *p->memory), "the plain model's layers");
-    p->residual = p->memory;
-    p->x = p->residual + T * p->model->config.n_embd;
-    p->qkv = p->x + T * p->model->config.n_embd;
-    return TG_OK;
+    to->p->x = tg_arena_take_rows(arena, to->T, C, sizeof(float));
+    to->p->qkv = tg_arena_take_rows(arena, to->T, 3 * C, sizeof(float));
 }
 
 tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const int32_t *ids, size_t T,
@@ -49,9 +48,10 @@ tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const 
     if (tg_config_family(&model->config) != &tg_gpt2)
         return tg_fail(err, TG_EDATA, "the plain model is of the family %s, this one is of %s", tg_gpt2.name,
                        tg_config_family(&model->config)->name);
-    if ((status = allocate(p, T, err)) ||
-        (status = tg_plain_open(&p->plain, &model->config, (tg_plain_weights){get, p}, 1, T, err))) {
-        tg_plain_layers_close(p);
+    if ((status = tg_plain_open(&p->plain, &model->config, (tg_plain_weights){get, p}, 1, T, err)))
+        return status;
+    if ((status = tg_arena_build(&p->arena, place_plain, &(struct placement){p, T}, err))) {
+        tg_plain_close(&p->plain);
         return status;
     }
     tg_plain_embed(&p->plain, ids);
@@ -60,9 +60,7 @@ tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const 
 
 void tg_plain_layers_close(tg_plain_layers *p)
 {
-    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
-        free(p->weight[kind]);
-    free(p->memory);
+    tg_arena_free(&p->arena);
     tg_plain_close(&p->plain);
     *p = (tg_plain_layers){0};
 }
@@ -81,7 +79,6 @@ void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *laye
     for (; p->next <= number; p->next++) {
         if (p->next > 0)
             tg_plain_mlp(&p->plain, p->next - 1);
-        rounded(p->residual, p->plain.x, T * C);
         tg_plain_attend(&p->plain, p->next);
     }
     rounded(p->x, p->plain.normed, T * C);
@@ -94,6 +91,5 @@ void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *laye
         .qkv = p->qkv,
         .w_proj = tg_model_weight(p->model, TG_ATT_PROJ_W, number),
         .b_proj = tg_model_weight(p->model, TG_ATT_PROJ_B, number),
-        .residual = tg_matrix_of(p->residual, TG_TYPE_FLOAT, C),
     };
 }

@@ -13,9 +13,10 @@ typedef struct tg_plain_layers {
     tg_attn_layout layout; /* the caller may change it from the default, bthd */
     tg_plain plain;
     size_t next;
-    double *weight[TG_PARAM_KINDS];     /* converted to double; owned */
-    size_t layer_of[TG_PARAM_KINDS];    /* 1 + whose they are */
-    float *residual, *x, *qkv, *memory; /* of the last layer, rounded: [T,C], [T,C], [T,3C] */
+    double *weight[TG_PARAM_KINDS];  /* a tensor of each kind, in double precision */
+    size_t layer_of[TG_PARAM_KINDS]; /* 1 + whose it is */
+    float *x, *qkv;                  /* [T,C], [T,3C] of the last layer, rounded */
+    tg_arena arena;
 } tg_plain_layers;
 
 /* Run the model, of the family gpt2, on ids [T].  It must outlive the layers.  TG_EDATA: another family.

@@ -17,14 +17,21 @@ tg_matrix tg_acts_row(const tg_acts *a, size_t layer, size_t row)
     return a->row[layer * a->family->n_acts + row];
 }
 
-tg_matrix tg_acts_gradient(const tg_acts *a, size_t row)
+/* The columns of a row that is part of a wider one. */
+static tg_matrix part(const tg_acts *a, tg_matrix whole, const tg_act_row *row)
 {
     const tg_config *c = &a->bound.model->config;
-    const tg_act_row *r = &a->family->act[row];
-    const tg_act_row *whole = r->part_of ? &a->family->act[r->part_of] : r;
-    const tg_matrix m = tg_acts_scratch(a, whole->gradient, tg_dim_size(whole->cols, c));
 
-    return r->part_of ? tg_matrix_columns(m, tg_dim_size(r->first, c), tg_dim_size(r->cols, c)) : m;
+    return tg_matrix_columns(whole, tg_dim_size(row->first, c), tg_dim_size(row->cols, c));
+}
+
+tg_matrix tg_acts_gradient(const tg_acts *a, size_t row)
+{
+    const tg_act_row *r = &a->family->act[row], *whole = r->part_of ? &a->family->act[r->part_of] : r;
+    const size_t cols = tg_dim_size(whole->cols, &a->bound.model->config);
+    const tg_matrix m = tg_acts_scratch(a, whole->gradient, cols);
+
+    return r->part_of ? part(a, m, r) : m;
 }
 
 tg_matrix tg_acts_scratch(const tg_acts *a, tg_scratch scratch, size_t cols)
@@ -33,6 +40,22 @@ tg_matrix tg_acts_scratch(const tg_acts *a, tg_scratch scratch, size_t cols)
 
     assert(cols <= m.cols || !m.data);
     return tg_matrix_of(m.data, m.type, cols);
+}
+
+tg_attention tg_acts_attention(const tg_acts *a)
+{
+    const tg_config *c = &a->bound.model->config;
+    const tg_act_row *q = &a->family->act[a->family->q], *k = &a->family->act[a->family->k];
+    const size_t H = tg_dim_size(q->heads, c);
+
+    return (tg_attention){.B = a->B,
+                          .T = a->T,
+                          .H = H,
+                          .KV = tg_dim_size(k->heads, c),
+                          .D = tg_dim_size(q->cols, c) / H,
+                          .scratch = &a->attention,
+                          .cache = a->cache,
+                          .first = a->first};
 }
 
 tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site)
@@ -132,19 +155,11 @@ static bool is_too_much(const struct placing *p, const tg_act_row *row)
     return p->size->B * p->size->T > KEPT_MAX / each / cols_of(p, row) / (p->a->L - p->size->layer);
 }
 
-static tg_matrix part(const tg_acts *a, size_t l, const tg_act_row *row)
-{
-    const tg_config *c = &a->bound.model->config;
-
-    return tg_matrix_columns(tg_acts_row(a, l, row->part_of), tg_dim_size(row->first, c),
-                             tg_dim_size(row->cols, c));
-}
-
 /* A row that is not memory of its own: the next block's x, part of another, or one that it overwrites. */
 static tg_matrix alias(const tg_acts *a, size_t l, const tg_act_row *row)
 {
     if (row->part_of)
-        return part(a, l, row);
+        return part(a, tg_acts_row(a, l, row->part_of), row);
     if (row->next)
         return l + 1 < a->L ? tg_acts_row(a, l + 1, TG_ACT_X) : a->x;
     return tg_acts_row(a, l, row->over);
@@ -174,12 +189,9 @@ static void place_row(const struct placing *p, size_t i)
         a->x = m;
 }
 
-/* Attention, as far as placing needs it. */
 static void place_attention(const struct placing *p)
 {
-    const tg_config *c = &p->a->bound.model->config;
-    const tg_attention shape = {
-        .B = p->size->B, .H = c->n_head, .KV = tg_config_kv_heads(c), .D = tg_config_head_dim(c)};
+    const tg_attention shape = tg_acts_attention(p->a);
     const size_t keys = p->size->keys > 0 ? p->size->keys : p->size->T;
 
     tg_op_attention_place(p->arena, &p->a->attention, p->size->between, keys, &shape);
@@ -190,6 +202,7 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
     const tg_config *c = &bound->model->config;
     const struct placing p = {arena, a, size};
 
+    assert(tg_config_family(c)->n_acts <= TG_ACTS_MAX);
     *a = (tg_acts){.bound = *bound,
                    .family = tg_config_family(c),
                    .B = size->B,

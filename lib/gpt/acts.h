@@ -74,14 +74,13 @@ typedef struct tg_act_row {
 typedef struct tg_acts {
     tg_binding bound; /* the model to run */
     const struct tg_family *family;
-    const struct tg_page *page; /* what runs it: set after placing */
-    size_t B, T, C, L;          /* sequences, the new tokens of each, channels, blocks */
-    tg_matrix *row;             /* [L,n_acts]: tg_acts_row() */
-    tg_matrix x;                /* [N,C] the last block's output; N = B*T rows */
+    size_t B, T, C, L; /* sequences, the new tokens of each, channels, blocks */
+    tg_matrix *row;    /* [L,n_acts]: tg_acts_row() */
+    tg_matrix x;       /* [N,C] the last block's output; N = B*T rows */
     tg_matrix scratch[TG_SCRATCHES];
     tg_norm_stats final_stats;    /* [N] of the last norm */
     float *logits;                /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
-    bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because it is not small */
+    bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because they are not small */
     float dropout;                /* p, for the embedding, the probabilities and each sublayer's result */
     tg_rng rng;                   /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
     tg_attention_scratch attention;
@@ -97,6 +96,9 @@ tg_matrix tg_acts_gradient(const tg_acts *a, size_t row);
 
 /* A scratch matrix as one of this many columns, at most its own. */
 tg_matrix tg_acts_scratch(const tg_acts *a, tg_scratch scratch, size_t cols);
+
+/* Attention of the new tokens, its heads as the rows q and k have them, without its layer and dropout. */
+tg_attention tg_acts_attention(const tg_acts *a);
 
 /* Dropout at a site of a layer, 1 to 3, or of the embedding, layer 0's 0. */
 tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site);

@@ -137,19 +137,11 @@ void tg_block_gelu_again(tg_block *b, size_t out, size_t pre)
 
 static tg_attention attention_of(const tg_block *b, const tg_dropout *drop)
 {
-    const tg_acts *a = b->a;
-    const tg_config *c = &a->bound.model->config;
+    tg_attention attention = tg_acts_attention(b->a);
 
-    return (tg_attention){.B = a->B,
-                          .T = a->T,
-                          .H = c->n_head,
-                          .KV = tg_config_kv_heads(c),
-                          .D = tg_config_head_dim(c),
-                          .drop = drop,
-                          .scratch = &a->attention,
-                          .cache = a->cache,
-                          .layer = b->layer,
-                          .first = a->first};
+    attention.layer = b->layer;
+    attention.drop = drop;
+    return attention;
 }
 
 void tg_block_attention(tg_block *b, size_t out, size_t q, size_t k, size_t v)

@@ -60,6 +60,11 @@ extern const tg_page *const tg_pages[];
 
 const tg_family *tg_config_family(const tg_config *config);
 
+static inline const tg_page *tg_acts_page(const tg_acts *a)
+{
+    return tg_pages[a->bound.model->config.family];
+}
+
 TG_API_END
 
 #endif

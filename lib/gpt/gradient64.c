@@ -21,7 +21,6 @@ void tg_gradient64_place(tg_arena *arena, tg_gradient64 *g, const tg_model *mode
 
     *g = (tg_gradient64){.model = model, .layer = layer, .T = T};
     tg_acts_place(arena, &g->acts, &bound, &size);
-    g->acts.page = tg_pages[c->family];
     g->logits = tg_arena_take(arena, c->vocab_size, sizeof *g->logits);
     g->dlogits = tg_arena_take(arena, c->vocab_size, sizeof *g->dlogits);
     g->dout = g->acts.scratch[TG_SCRATCH_DX].data;

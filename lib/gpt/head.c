@@ -16,7 +16,7 @@ void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
 {
     const tg_linear head = tg_bind_head(&a->bound);
 
-    a->page->norm_forward(a, normed(a), x, rows);
+    tg_acts_page(a)->norm_forward(a, normed(a), x, rows);
     tg_op_linear_forward(logits, normed(a), &head, rows);
 }
 
@@ -26,7 +26,7 @@ void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float sca
     const tg_matrix none = {0};
     const size_t N = a->B * a->T;
 
-    a->page->norm_forward(a, normed(a), a->x, N);
+    tg_acts_page(a)->norm_forward(a, normed(a), a->x, N);
     tg_op_head_loss(losses, a->bound.grads ? dnormed(a) : none, normed(a), targets, &head, scale, N,
                     a->logits);
 }
@@ -37,7 +37,8 @@ static void norm_backward(tg_acts *a, size_t first, size_t rows)
     const tg_matrix dx = tg_acts_gradient(a, TG_ACT_X);
 
     tg_op_zero(dx, a->B * a->T);
-    a->page->norm_backward(a, tg_matrix_from(dx, first), dnormed(a), tg_matrix_from(a->x, first), rows);
+    tg_acts_page(a)->norm_backward(a, tg_matrix_from(dx, first), dnormed(a), tg_matrix_from(a->x, first),
+                                   rows);
 }
 
 void tg_head_backward(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows)

@@ -15,7 +15,6 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
 
     *f = (tg_infer){.model = model, .rows_max = rows_max, .count = 1};
     tg_acts_place(arena, &f->acts, &bound, &size);
-    f->acts.page = tg_pages[model->config.family];
     f->x = f->acts.x.data;
     tg_matmul_place(arena, &f->matmul);
     tg_acts_place_cache(arena, &f->cache, model, sequences, keys);
@@ -56,7 +55,7 @@ static void set_rows(tg_infer *f, size_t n)
 void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
 {
     set_rows(f, n);
-    f->acts.page->embed(&f->acts, ids);
+    tg_acts_page(&f->acts)->embed(&f->acts, ids);
 }
 
 void tg_infer_layers(tg_infer *f, size_t from, size_t to)

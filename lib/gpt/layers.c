@@ -19,17 +19,11 @@ static tg_block block_of(tg_acts *a, size_t layer, size_t from, size_t to, const
 {
     const size_t first = tg_place(a, layer, 0), n = a->family->n_acts;
 
-    tg_block b = {.a = a,
-                  .layer = layer,
-                  .from = from > first ? from - first : 0,
-                  .to = tg_size_min(to - first, n),
-                  .tap = tap};
-
-    /* of the residual stream there is a gradient before the first operation */
-    for (size_t i = 1; i < n; i++)
-        if (a->family->act[i].gradient == TG_SCRATCH_DX)
-            b.has_gradient |= (uint64_t)1 << i;
-    return b;
+    return (tg_block){.a = a,
+                      .layer = layer,
+                      .from = from > first ? from - first : 0,
+                      .to = tg_size_min(to - first, n),
+                      .tap = tap};
 }
 
 bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
@@ -39,21 +33,34 @@ bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
     for (size_t l = from / n; l * n < to; l++) {
         tg_block b = block_of(a, l, from, to, tap);
 
-        a->page->forward(&b);
+        tg_acts_page(a)->forward(&b);
         if (b.ended)
             return false;
     }
     return true;
 }
 
+/* The rows whose gradients a block has before its first operation backward: those of the residual stream. */
+static uint64_t rows_of_stream(const tg_family *family)
+{
+    uint64_t rows = 0;
+
+    for (size_t i = 1; i < family->n_acts; i++)
+        if (family->act[i].gradient == TG_SCRATCH_DX)
+            rows |= (uint64_t)1 << i;
+    return rows;
+}
+
 bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
 {
     const size_t n = a->family->n_acts;
+    const uint64_t stream = rows_of_stream(a->family);
 
     for (size_t l = tg_ceil_div(to, n); l-- > from / n;) {
         tg_block b = block_of(a, l, from, to, tap);
 
-        a->page->backward(&b);
+        b.has_gradient = stream;
+        tg_acts_page(a)->backward(&b);
         if (b.ended)
             return false;
     }

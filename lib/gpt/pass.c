@@ -22,7 +22,6 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 
     *pass = (tg_pass){0};
     tg_acts_place(arena, &pass->acts, &bound, &acts);
-    pass->acts.page = tg_pages[c->family];
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
     tg_matmul_place(arena, &pass->matmul);
     pass->matmul.precision = size->precision;
@@ -39,7 +38,7 @@ static void bind(tg_pass *p, float *grads)
 void tg_pass_begin(tg_pass *p, const int32_t *ids)
 {
     bind(p, NULL);
-    p->acts.page->embed(&p->acts, ids);
+    tg_acts_page(&p->acts)->embed(&p->acts, ids);
 }
 
 bool tg_pass_layers(tg_pass *p, size_t from, size_t to, const tg_tap *tap)
@@ -79,20 +78,16 @@ const float *tg_pass_logits(tg_pass *p, tg_matrix x, size_t rows)
 
 #define BACKWARD 2 /* products of a backward step for each of its forward step */
 
-/* The multiplications of an operation of a block and of the head, about: those of their matrices.  All rows
- * of the table of activations count the same: a fraction of the work is for a progress line. */
+/* The multiplications for each token of an operation of a block and of the head, about: those of their
+ * matrices.  All rows of the table of activations count the same: it is for a progress line. */
 static double work_of_row(const tg_pass *p)
 {
-    const double N = (double)(p->acts.B * p->acts.T);
-
-    return N * (double)p->acts.bound.model->table.block_floats / (double)p->acts.family->n_acts;
+    return (double)p->acts.bound.model->table.block_floats / (double)p->acts.family->n_acts;
 }
 
 static double work_of_head(const tg_pass *p)
 {
-    const double N = (double)(p->acts.B * p->acts.T);
-
-    return N * (double)p->acts.C * (double)p->acts.bound.model->config.vocab_size;
+    return (double)p->acts.C * (double)p->acts.bound.model->config.vocab_size;
 }
 
 static void begin_work(tg_pass *p, bool gradients)
@@ -132,7 +127,7 @@ static bool did_forward(void *context, tg_acts *a, size_t layer, size_t row)
 /* From ids to a->x. */
 static void forward(tg_pass *p, const int32_t *ids)
 {
-    p->acts.page->embed(&p->acts, ids);
+    tg_acts_page(&p->acts)->embed(&p->acts, ids);
     (void)tg_pass_layers(p, 0, tg_layers_end(&p->acts), &(tg_tap){did_forward, p});
 }
 
@@ -164,7 +159,7 @@ static void backward(tg_pass *p, const int32_t *ids)
     if (!tg_layers_backward(&p->acts, 0, end, &(tg_tap){did_backward, p}))
         return;
     notify_final(p, 0);
-    p->acts.page->embed_backward(&p->acts, ids);
+    tg_acts_page(&p->acts)->embed_backward(&p->acts, ids);
     if (p->final_from)
         p->final_from(p->final_context, 0);
     (void)did(p, p->all);

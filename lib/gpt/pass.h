@@ -31,7 +31,7 @@ typedef struct tg_pass {
     void (*final_from)(void *context, size_t first);
     void *final_context;
     size_t final_layer; /* the gradients from this block on are */
-    double done, all;   /* work of the current run, in multiplications */
+    double done, all;   /* work of the current run, in multiplications for each token */
     bool abandoned;     /* by the watch */
 } tg_pass;
 

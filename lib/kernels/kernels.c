@@ -14,7 +14,7 @@ TG_ISAS
 static const tg_kernels *const tables[] = {TG_ISAS};
 #undef X
 
-size_t tg_kernels_list(const tg_kernels *list[8])
+size_t tg_kernels_list(const tg_kernels *list[TG_ISAS_MAX])
 {
     size_t isas[TG_ISAS_MAX];
     const size_t n = tg_isas_list(isas);
@@ -30,7 +30,7 @@ static const tg_kernels *_Atomic in_use;
 
 const tg_kernels *tg_kernels_get(void)
 {
-    const tg_kernels *list[8], *k = in_use;
+    const tg_kernels *list[TG_ISAS_MAX], *k = in_use;
     tg_err err;
 
     if (!k) {

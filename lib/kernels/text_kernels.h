@@ -21,8 +21,7 @@ typedef struct tg_text_kernels {
     void (*masks)(tg_masks *masks, const unsigned char *text, size_t words);
 } tg_text_kernels;
 
-/* Compare every kernel of a table with the portable one's on a short text.  TG_EDATA: one computes wrongly.
- */
+/* Compare a table's kernels with the portable ones on a short text.  TG_EDATA: one computes wrongly. */
 TG_MUST_CHECK tg_status tg_text_kernels_check(const tg_text_kernels *k, tg_err *err);
 
 /* The table in use.  The first call chooses and checks the best one, as tg_kernels_get(). */

@@ -41,19 +41,22 @@ static float *own(const tg_attention_scratch *scratch)
 /* One head of one sequence. */
 struct head {
     const tg_attention *a;
-    size_t bh;        /* b*H + h */
-    size_t q, k, v;   /* offsets of its first row in q, k and v */
-    size_t out;       /* in out */
+    size_t b, g;     /* the sequence; the head of keys and values that it reads */
+    size_t in_group; /* its number among those that read them: the first writes their gradients, others add */
+    size_t q, k, v;  /* offsets of its first row in q, k and v */
+    size_t out;      /* in out */
     size_t lse, prob; /* in lse and in the probabilities [B,H,T,T] */
 };
 
 static struct head head_of(const tg_attention *a, size_t bh)
 {
-    const size_t b = bh / a->H, h = bh % a->H, g = h / (a->H / a->KV);
+    const size_t b = bh / a->H, h = bh % a->H, group = a->H / a->KV, g = h / group;
 
     return (struct head){
         .a = a,
-        .bh = bh,
+        .b = b,
+        .g = g,
+        .in_group = h % group,
         .q = b * a->T * a->ldq + h * a->D,
         .k = b * a->T * a->ldk + g * a->D,
         .v = b * a->T * a->ldv + g * a->D,
@@ -105,39 +108,22 @@ static void each_head(struct arrays *x, size_t keys)
     tg_threads_run_on(a->scratch->threads, n, large ? 1 : n, some_heads, x);
 }
 
-/* The first head of those that read the same keys writes their gradient, the others add to it. */
-static size_t in_group(const struct head *h)
-{
-    return h->bh % (h->a->H / h->a->KV);
-}
+/* The kernel's inputs, which have elements of this type; the caller adds the outputs. */
+#define INPUTS(element, x, h)                                                                                \
+    {                                                                                                        \
+        .queries = (h)->a->T, .D = (h)->a->D, .scale = 1.0f / sqrtf((float)(h)->a->D),                       \
+        .q = (const element *)(x)->q + (h)->q, .k = (const element *)(x)->k + (h)->k,                        \
+        .v = (const element *)(x)->v + (h)->v, .ldq = (h)->a->ldq, .ldk = (h)->a->ldk, .ldv = (h)->a->ldv,   \
+        .ldo = (h)->a->H * (h)->a->D, .keep = (h)->a->drop && (h)->a->drop->p > 0 ? keep : NULL,             \
+        .context = (h)                                                                                       \
+    }
 
 /* ---- float32 */
-
-/* The kernel's inputs; the caller adds the outputs. */
-static tg_attention_head inputs(const struct arrays *x, const struct head *h)
-{
-    const tg_attention *a = x->a;
-
-    return (tg_attention_head){
-        .queries = a->T,
-        .D = a->D,
-        .scale = 1.0f / sqrtf((float)a->D),
-        .q = (const float *)x->q + h->q,
-        .k = (const float *)x->k + h->k,
-        .v = (const float *)x->v + h->v,
-        .ldq = a->ldq,
-        .ldk = a->ldk,
-        .ldv = a->ldv,
-        .ldo = a->H * a->D,
-        .keep = a->drop && a->drop->p > 0 ? keep : NULL,
-        .context = h,
-    };
-}
 
 /* Attend to k and v. */
 static void forward_uncached(const struct arrays *x, const struct head *h)
 {
-    tg_attention_head op = inputs(x, h);
+    tg_attention_head op = INPUTS(float, x, h);
 
     op.out = (float *)x->out + h->out;
     op.lse = x->lse + h->lse;
@@ -148,9 +134,8 @@ static void forward_uncached(const struct arrays *x, const struct head *h)
 static void forward_cached(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    const size_t b = h->bh / a->H, g = h->bh % a->H / (a->H / a->KV);
-    const size_t at = tg_kv_cache_at(a->cache, a->first + b, a->layer) + g * a->D;
-    tg_attention_head op = inputs(x, h);
+    const size_t at = tg_kv_cache_at(a->cache, a->first + h->b, a->layer) + h->g * a->D;
+    tg_attention_head op = INPUTS(float, x, h);
 
     op.keep = NULL;
     op.past = a->cache->past;
@@ -188,8 +173,8 @@ static void backward(const struct arrays *x, const struct head *h)
     const tg_attention *a = x->a;
     float *dk = (float *)x->dk + h->k, *dv = (float *)x->dv + h->v;
     float *work = own(a->scratch), *shared = work + a->scratch->kernel;
-    const bool adds = in_group(h) > 0;
-    tg_attention_head op = inputs(x, h);
+    const bool adds = h->in_group > 0;
+    tg_attention_head op = INPUTS(float, x, h);
 
     op.saved_out = (const float *)x->saved_out + h->out;
     op.saved_lse = x->saved_lse + h->lse;
@@ -227,29 +212,9 @@ void tg_attention_backward(const tg_attention_gradient *g, const float *q, const
 
 /* ---- bf16, without a cache */
 
-static tg_attention_head16 inputs16(const struct arrays *x, const struct head *h)
-{
-    const tg_attention *a = x->a;
-
-    return (tg_attention_head16){
-        .queries = a->T,
-        .D = a->D,
-        .scale = 1.0f / sqrtf((float)a->D),
-        .q = (const tg_bf16 *)x->q + h->q,
-        .k = (const tg_bf16 *)x->k + h->k,
-        .v = (const tg_bf16 *)x->v + h->v,
-        .ldq = a->ldq,
-        .ldk = a->ldk,
-        .ldv = a->ldv,
-        .ldo = a->H * a->D,
-        .keep = a->drop && a->drop->p > 0 ? keep : NULL,
-        .context = h,
-    };
-}
-
 static void forward16(const struct arrays *x, const struct head *h)
 {
-    tg_attention_head16 op = inputs16(x, h);
+    tg_attention_head16 op = INPUTS(tg_bf16, x, h);
 
     op.out = (tg_bf16 *)x->out + h->out;
     op.lse = x->lse + h->lse;
@@ -284,7 +249,7 @@ static void backward16(const struct arrays *x, const struct head *h)
     tg_bf16 *dk = (tg_bf16 *)x->dk + h->k, *dv = (tg_bf16 *)x->dv + h->v,
             *one = (tg_bf16 *)(void *)(sums + 2 * TD);
     const bool grouped = a->H > a->KV;
-    tg_attention_head16 op = inputs16(x, h);
+    tg_attention_head16 op = INPUTS(tg_bf16, x, h);
 
     op.saved_out = (const tg_bf16 *)x->saved_out + h->out;
     op.saved_lse = x->saved_lse + h->lse;
@@ -296,8 +261,8 @@ static void backward16(const struct arrays *x, const struct head *h)
     op.lddv = grouped ? D : a->ldv;
     tg_kernels_get()->attend16_backward(&op, work);
     if (grouped) {
-        gather16(dk, a->ldk, sums, op.dk, a, in_group(h));
-        gather16(dv, a->ldv, sums + TD, op.dv, a, in_group(h));
+        gather16(dk, a->ldk, sums, op.dk, a, h->in_group);
+        gather16(dv, a->ldv, sums + TD, op.dv, a, h->in_group);
     }
 }
 

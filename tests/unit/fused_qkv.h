@@ -5,11 +5,23 @@
 #ifndef TG_TESTS_FUSED_QKV_H
 #define TG_TESTS_FUSED_QKV_H
 
+#include "lib/attn/attn.h"
 #include "lib/nn/attention.h"
 
 /* Members of a tg_attention. */
 #define FUSED_QKV(b, t, c, h)                                                                                \
     .B = (b), .T = (t), .H = (h), .KV = (h), .D = (c) / (h), .ldq = 3 * (c), .ldk = 3 * (c), .ldv = 3 * (c)
+
+static inline tg_qkv_view fused_qkv_view(const float *qkv, size_t B, size_t T, size_t C, size_t H)
+{
+    tg_qkv_view view = tg_attn_shape_of(B, T, C, H);
+
+    view.ldq = view.ldk = view.ldv = 3 * C;
+    view.q = qkv;
+    view.k = qkv + C;
+    view.v = qkv + 2 * C;
+    return view;
+}
 
 static inline void fused_qkv_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
 {

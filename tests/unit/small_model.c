@@ -144,3 +144,14 @@ double *small_model_masks(tg_plain_masks *masks, const tg_pass *pass, const tg_c
         (tg_plain_masks){.embedding = embedding, .probs = of_probs, .att_proj = att_proj, .fc_proj = fc_proj};
     return embedding;
 }
+
+void small_decoder_open(small_decoder *d, const tg_model *m, size_t rows, size_t sequences, size_t keys)
+{
+    tg_err err;
+
+    *d = (small_decoder){0};
+    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
+    CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
+    check_fill_arena(&d->arena);
+    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
+}

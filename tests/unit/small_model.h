@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
 #include "tests/unit/ref_gpt.h"
@@ -36,6 +37,14 @@ void small_model_check_gradients(const tg_params *table, const float *grads, dou
 /* The masks that the pass will draw, from its documented streams.  Returns their memory, to be
  * freed. */
 double *small_model_masks(tg_plain_masks *masks, const tg_pass *pass, const tg_config *config);
+
+/* Inference of up to `rows` tokens, with a cache or without (lib/gpt/infer.h); its memory begins as NaNs. The
+ * caller frees the arena. */
+typedef struct small_decoder {
+    tg_infer infer;
+    tg_arena arena;
+} small_decoder;
+void small_decoder_open(small_decoder *d, const tg_model *m, size_t rows, size_t sequences, size_t keys);
 
 /* The parameters in double precision, for ref_gpt_loss(); freed by the caller. */
 double *small_model_params64(const tg_model *m);

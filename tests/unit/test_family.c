@@ -180,34 +180,18 @@ static void same_bits_at_any_thread_count(void)
 
 /* ---- in place: inference, and a pass that is resumed */
 
-struct decoder {
-    tg_infer infer;
-    tg_arena arena;
-};
-
-static void open_decoder(struct decoder *d, const tg_model *m, size_t rows, size_t sequences, size_t keys)
-{
-    tg_err err;
-
-    *d = (struct decoder){0};
-    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
-    CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
-    check_fill_arena(&d->arena);
-    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
-}
-
 /* The pass's x and losses, which tg_infer makes without a cache, at once and step by step. */
 static void inference_is_the_forward_pass(void)
 {
     const tg_config c = tiny();
     float logits[T * V], losses[T], x[T * C];
-    struct decoder d;
+    small_decoder d;
     struct setting s;
 
     set_up(&s, &c);
     s.pass.acts.B = 1;
     (void)tg_pass_run(&s.pass, s.ids, s.targets, NULL, 1);
-    open_decoder(&d, &s.model, T, 0, 0);
+    small_decoder_open(&d, &s.model, T, 0, 0);
     tg_infer_run(&d.infer, s.ids, T, logits);
     CHECK(check_distance(d.infer.x, tg_floats(s.pass.acts.x), T * C) < 1e-5);
     memcpy(x, d.infer.x, sizeof x);
@@ -231,14 +215,14 @@ static void inference_with_a_cache(void)
 {
     const tg_config c = tiny();
     tg_packed_model packed;
-    struct decoder d;
+    small_decoder d;
     struct setting s;
     tg_err err;
 
     set_up(&s, &c);
     (void)ref_parallel_loss(&s.ref, s.ids, s.targets);
     CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_FLOAT32, &err), &err);
-    open_decoder(&d, &s.model, 3, 1, c.n_ctx);
+    small_decoder_open(&d, &s.model, 3, 1, c.n_ctx);
     for (int round = 0; round < 3; round++) {
         d.infer.packed = round < 2 ? NULL : &packed;
         for (size_t t = 2; t < T; t++) {

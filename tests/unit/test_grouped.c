@@ -181,28 +181,12 @@ static void trains(void)
 
 /* ---- decoding */
 
-struct decoder {
-    tg_infer infer;
-    tg_arena arena;
-};
-
-static void open_decoder(struct decoder *d, const tg_model *m, size_t rows, size_t sequences, size_t keys)
-{
-    tg_err err;
-
-    *d = (struct decoder){0};
-    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
-    CHECK_OK(tg_arena_alloc(&d->arena, &err), &err);
-    check_fill_arena(&d->arena);
-    tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
-}
-
 /* Three tokens, then one at a time: each one's logits, with the model's own matrices and packed ones. */
 static void decoding(void)
 {
     const tg_config c = grouped();
     tg_packed_model packed;
-    struct decoder d;
+    small_decoder d;
     struct setting s;
     float logits[V];
     tg_err err;
@@ -210,7 +194,7 @@ static void decoding(void)
     set_up(&s, &c, TG_PRECISION_FLOAT32);
     (void)mean_loss(&s);
     CHECK_OK(tg_packed_model_create(&packed, &s.model, TG_WEIGHT_FLOAT32, &err), &err);
-    open_decoder(&d, &s.model, 3, 2, c.n_ctx);
+    small_decoder_open(&d, &s.model, 3, 2, c.n_ctx);
     CHECK_EQ(d.infer.cache.width, KV * D);
     tg_infer_select(&d.infer, 1, 1);
     for (int round = 0; round < 2; round++) {

@@ -182,22 +182,20 @@ static void fill(float *x, int32_t *ids)
         ids[i] = i * i % 7;
 }
 
+/* The same numbers as q, k and v. */
+static tg_qkv_view view_of(const float *x)
+{
+    tg_qkv_view view = tg_attn_shape_of(B, T, C, H);
+
+    view.q = view.k = view.v = x;
+    return view;
+}
+
 static void same_at_any_thread_count(void)
 {
     static float x[B * T * C];
     static tg_head_stats one[B * H], three[B * H];
-    const tg_qkv_view view = {.B = B,
-                              .T = T,
-                              .C = C,
-                              .H = H,
-                              .KV = H,
-                              .D = C / H,
-                              .ldq = C,
-                              .ldk = C,
-                              .ldv = C,
-                              .q = x,
-                              .k = x,
-                              .v = x};
+    const tg_qkv_view view = view_of(x);
     const size_t before = tg_threads();
     int32_t ids[T];
     tg_err err = {0};
@@ -222,18 +220,7 @@ static void picked_heads_alone(void)
 {
     static float x[B * T * C];
     static tg_head_stats every[B * H], one[B * H];
-    const tg_qkv_view view = {.B = B,
-                              .T = T,
-                              .C = C,
-                              .H = H,
-                              .KV = H,
-                              .D = C / H,
-                              .ldq = C,
-                              .ldk = C,
-                              .ldv = C,
-                              .q = x,
-                              .k = x,
-                              .v = x};
+    const tg_qkv_view view = view_of(x);
     tg_attn_filter filter = all;
     int32_t ids[T];
     tg_err err = {0};
@@ -252,18 +239,7 @@ static void not_finite(void)
 {
     static float x[B * T * C];
     static tg_head_stats heads[B * H];
-    const tg_qkv_view view = {.B = B,
-                              .T = T,
-                              .C = C,
-                              .H = H,
-                              .KV = H,
-                              .D = C / H,
-                              .ldq = C,
-                              .ldk = C,
-                              .ldv = C,
-                              .q = x,
-                              .k = x,
-                              .v = x};
+    const tg_qkv_view view = view_of(x);
     int32_t ids[T];
     tg_err err = {0};
 

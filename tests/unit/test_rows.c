@@ -41,8 +41,7 @@ static struct given given(size_t B, size_t T, size_t H, size_t D)
     for (size_t i = 0; i < n; i++)
         for (size_t part = 0; part < 3; part++)
             x[part][i] = (double)g.qkv[i / C * 3 * C + part * C + i % C];
-    g.view =
-        (tg_qkv_view){B, T, C, H, H, D, 3 * C, 3 * C, 3 * C, g.qkv, g.qkv + C, g.qkv + 2 * C, TG_ATTN_BTHD};
+    g.view = fused_qkv_view(g.qkv, B, T, C, H);
     return g;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/attn/trace.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
+#include "tests/unit/fused_qkv.h"
 #include "tests/unit/small_model.h"
 
 #define TOLERANCE 5.1e-9 /* the examples' values have eight decimals */
@@ -81,18 +82,7 @@ static void equals_the_walk(void)
 
     check_fill(qkv, B * T * STRIDE, 3, 4);
     for (size_t H = 1; H <= 12; H++) {
-        const tg_qkv_view view = {.B = B,
-                                  .T = T,
-                                  .C = C,
-                                  .H = H,
-                                  .KV = H,
-                                  .D = C / H,
-                                  .ldq = STRIDE,
-                                  .ldk = STRIDE,
-                                  .ldv = STRIDE,
-                                  .q = qkv,
-                                  .k = qkv + C,
-                                  .v = qkv + 2 * C};
+        const tg_qkv_view view = fused_qkv_view(qkv, B, T, C, H);
         struct setting s;
 
         if (C % H != 0)
@@ -127,18 +117,7 @@ enum { T = 5, H = 2, D = 3, C = H * D };
 
 static tg_qkv_view view_of(const float *x)
 {
-    return (tg_qkv_view){.B = 1,
-                         .T = T,
-                         .C = C,
-                         .H = H,
-                         .KV = H,
-                         .D = C / H,
-                         .ldq = 3 * C,
-                         .ldk = 3 * C,
-                         .ldv = 3 * C,
-                         .q = x,
-                         .k = x + C,
-                         .v = x + 2 * C};
+    return fused_qkv_view(x, 1, T, C, H);
 }
 
 /* The gradient of att . weights for query i and head h, by the reference. */
