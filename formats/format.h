@@ -6,10 +6,6 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef enum tg_format {
     TG_FORMAT_UNKNOWN,
     TG_FORMAT_ZIP, /* with a member: tg_format_zip() */
@@ -54,7 +50,5 @@ tg_format_member tg_format_zip(const void *first, size_t n);
 /* The format in words that complete "this is ...": its name, then a remedy if there is a
  * simple one ("gzip data; decompress it first").  NULL: unknown. */
 const char *tg_format_text(tg_format format);
-
-TG_API_END
 
 #endif

@@ -27,10 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 #define TG_JSON_DEPTH 64
 
@@ -124,7 +121,5 @@ tg_status tg_json_err_in(tg_json *j);
  */
 #define TG_JSON_ESCAPE_MAX 6
 size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, const char *also);
-
-TG_API_END
 
 #endif

@@ -11,10 +11,7 @@
 
 #include <stdbool.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 typedef struct tg_lock {
     int fd;      /* -1: not held */
@@ -38,7 +35,5 @@ TG_MUST_CHECK tg_status tg_lock_examine(const char *path, bool *held, long *hold
 
 /* Remove the lock file and give up the lock.  Harmless when none is held ({.fd = -1}). */
 void tg_lock_release(tg_lock *lock);
-
-TG_API_END
 
 #endif

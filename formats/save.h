@@ -17,10 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 typedef struct tg_save {
     int fd;       /* write here; -1: no save in progress */
@@ -61,7 +58,5 @@ TG_MUST_CHECK tg_status tg_save_target(char **target, const char *path, tg_err *
 
 /* Discard the new content.  Harmless when no save is in progress ({.fd = -1}). */
 void tg_save_abort(tg_save *save);
-
-TG_API_END
 
 #endif

@@ -6,10 +6,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 /* Write all n bytes, in as many calls as it takes.  TG_EIO, with the number of bytes written;
  * a write of 0 bytes counts as a full device. */
@@ -38,7 +35,5 @@ TG_MUST_CHECK tg_status tg_sink_flush(tg_sink *sink, tg_err *err);
 /* If fd is a pipe, ask the system for a larger buffer, so that its two ends wait for each
  * other less often.  Failure does no harm and is not reported. */
 void tg_pipe_grow(int fd);
-
-TG_API_END
 
 #endif

@@ -7,10 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 typedef struct tg_stamp {
     bool exists; /* false: the other members are 0 */
@@ -25,7 +22,5 @@ TG_MUST_CHECK tg_status tg_stamp_take(tg_stamp *stamp, const char *path, tg_err 
 /* Whether a file is at `now` that was not there, or was not the same, at `before`.  One that has been
  * removed is not replaced. */
 bool tg_stamp_replaced(const tg_stamp *before, const tg_stamp *now);
-
-TG_API_END
 
 #endif

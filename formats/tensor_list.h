@@ -16,10 +16,7 @@
 #include <stdint.h>
 
 #include "formats/array.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 typedef struct tg_blocks tg_blocks; /* a type whose values are quantised in blocks, formats/block_types.h */
 
@@ -68,7 +65,5 @@ TG_MUST_CHECK tg_status tg_stored_load(float *out, const tg_stored *s, size_t fi
 
 /* The name of its type as tg-info shows it: "f32", "bf16", "i64", "q8_0".  Returns text, or a constant. */
 const char *tg_stored_type(char text[TG_ARRAY_TEXT_MAX], const tg_stored *s);
-
-TG_API_END
 
 #endif

@@ -5,9 +5,6 @@
 #define TG_ATTN_QKV_H
 
 #include "lib/attn/attn.h"
-#include "lib/base/api.h"
-
-TG_API_BEGIN
 
 typedef struct tg_attn_qkv {
     tg_qkv_view view; /* H = 1 until tg_attn_set_heads() */
@@ -26,7 +23,5 @@ void tg_attn_qkv_free(tg_attn_qkv *qkv);
 
 /* Divide the channels into H heads.  TG_EUSAGE: H does not divide C. */
 TG_MUST_CHECK tg_status tg_attn_set_heads(tg_qkv_view *view, size_t H, tg_err *err);
-
-TG_API_END
 
 #endif

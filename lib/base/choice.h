@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 #define TG_CHOICE_SIZE 32 /* bytes of a name, with the NUL */
 
 /* The number of a name.  False, with *number unchanged, when the name is not in the list. */
@@ -19,7 +15,5 @@ bool tg_choice_find(size_t *number, const char *list, const char *name);
 
 /* Copy the name with that number to `name`, which is returned; "" when the list has fewer. */
 const char *tg_choice_name(char name[TG_CHOICE_SIZE], const char *list, size_t number);
-
-TG_API_END
 
 #endif

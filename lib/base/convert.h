@@ -7,10 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 /* out[i] = in[i] for i < n.  out and in do not overlap. */
 static inline void tg_double_from_float(double *out, const float *in, size_t n)
 {
@@ -83,7 +79,5 @@ static inline uint16_t tg_half_from_float(float x)
 
     return (uint16_t)(sign | (uint32_t)((small & is_small) | (other & ~is_small)));
 }
-
-TG_API_END
 
 #endif

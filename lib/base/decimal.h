@@ -10,10 +10,6 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 #define TG_DECIMAL_SIZE 32
 
 /* Digits of a whole number: 1 for 0. */
@@ -35,7 +31,5 @@ char *tg_decimal_general(char *out, int digits, double value);
  * *end is what follows it, or `text` if there is none. */
 #define TG_DECIMAL_READ 63
 double tg_decimal_read(const char *text, const char **end);
-
-TG_API_END
 
 #endif

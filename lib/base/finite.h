@@ -6,10 +6,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 /*
  * The index of the first value in x [n] that is infinite or NaN; n when there is none.
@@ -26,7 +23,5 @@ tg_status tg_fail_not_finite(const char *name, size_t at, double x, tg_err *err)
 
 /* tg_find_not_finite() with that message. */
 TG_MUST_CHECK tg_status tg_check_finite(const char *name, const float *x, size_t n, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -8,10 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 #define TG_UTF8_MAX 4 /* bytes per character */
 
 /* Bytes of the character that begins with the byte `first`; 1 if none can. */
@@ -61,7 +57,5 @@ size_t tg_utf8_printable(uint32_t *code, const void *text, size_t n);
 
 /* The bytes of text [n] up to a character that begins before its end and may continue after it. */
 size_t tg_utf8_whole(const void *text, size_t n);
-
-TG_API_END
 
 #endif

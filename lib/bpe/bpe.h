@@ -23,12 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/split/split.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 #ifndef TG_BPE_TOKEN_MAX                   /* tests/fuzz/limits.h */
 #define TG_BPE_TOKEN_MAX ((size_t)1 << 16) /* bytes of one token */
@@ -72,7 +69,5 @@ TG_MUST_CHECK tg_status tg_bpe_create(const tg_tokenizer **tok, const tg_bpe_voc
 
 /* The vocabulary of a tokenizer of this kind, valid as long as tok; NULL for other kinds. */
 const tg_bpe_vocab *tg_bpe_vocab_of(const tg_tokenizer *tok);
-
-TG_API_END
 
 #endif

@@ -5,10 +5,7 @@
 #define TG_DUMP_CHECK_H
 
 #include "lib/attn/stage.h"
-#include "lib/base/api.h"
 #include "lib/dump/dump_read.h"
-
-TG_API_BEGIN
 
 /* How an array differs; all zero if it does not. */
 typedef struct tg_dump_difference {
@@ -26,7 +23,5 @@ typedef struct tg_dump_difference {
 void tg_dump_compare(tg_dump_difference *difference, const tg_dump *dump, const tg_dump_layer *dumped,
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
                      double tolerance);
-
-TG_API_END
 
 #endif

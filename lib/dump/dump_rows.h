@@ -5,10 +5,7 @@
 #ifndef TG_DUMP_ROWS_H
 #define TG_DUMP_ROWS_H
 
-#include "lib/base/api.h"
 #include "lib/dump/dump_read.h"
-
-TG_API_BEGIN
 
 /* The stages that rows of `show`, TG_ATTN_SCORES or TG_ATTN_PROBS, can be made from, as a set for
  * tg_dump_want. */
@@ -27,7 +24,5 @@ size_t tg_dump_row_scratch(const tg_dump *dump);
  */
 void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg_attn_stage show, size_t b,
                  size_t h, size_t i, double *scratch);
-
-TG_API_END
 
 #endif

@@ -9,11 +9,8 @@
 #ifndef TG_GPT_FAMILY_H
 #define TG_GPT_FAMILY_H
 
-#include "lib/base/api.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/params.h"
-
-TG_API_BEGIN
 
 struct tg_block;
 
@@ -64,7 +61,5 @@ static inline const tg_page *tg_acts_page(const tg_acts *a)
 {
     return tg_pages[a->bound.model->config.family];
 }
-
-TG_API_END
 
 #endif

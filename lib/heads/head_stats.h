@@ -28,9 +28,6 @@
 #include <stdint.h>
 
 #include "lib/attn/layers.h"
-#include "lib/base/api.h"
-
-TG_API_BEGIN
 
 typedef struct tg_head_means {
     double entropy, distance, diagonal, previous, first;
@@ -90,7 +87,5 @@ void tg_head_stats_place(tg_arena *arena, tg_head_stats_scratch *scratch, size_t
 TG_MUST_CHECK tg_status tg_head_stats_of_layer(tg_head_stats *heads, const tg_attn_layer *layer,
                                                const int32_t *ids, const tg_attn_filter *filter,
                                                const tg_head_stats_scratch *scratch, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -19,13 +19,10 @@
 #include "formats/array.h"
 #include "formats/limits.h"
 #include "formats/source.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/info/stats.h"
 #include "lib/models/model_file.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 /* A setting: a named number or text. */
 typedef enum tg_info_type { TG_INFO_TEXT, TG_INFO_NUMBER, TG_INFO_OTHER } tg_info_type;
@@ -100,7 +97,5 @@ const tg_info_value *tg_info_find(const tg_info *info, const char *name);
 /* Make a history one of ascending steps: a step replaces those before it that are as late or later, since the
  * run has gone back there.  Returns how many were replaced. */
 size_t tg_info_history_latest(tg_info_history *h);
-
-TG_API_END
 
 #endif

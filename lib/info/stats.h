@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef struct tg_stats {
     uint64_t count;      /* of all numbers */
     uint64_t not_finite; /* of them NaN or infinite; the rest is about the others */
@@ -25,7 +21,5 @@ double tg_stats_mean(const tg_stats *s);
 
 /* The square root of the sum of the squares. */
 double tg_stats_norm(const tg_stats *s);
-
-TG_API_END
 
 #endif

@@ -8,10 +8,6 @@
 
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 /* Bit i is byte i of 64.  All bytes of a character have its bit. */
 typedef struct tg_masks {
     uint64_t letter, number, space;
@@ -23,7 +19,5 @@ typedef struct tg_masks {
     uint64_t mark;              /* of other: combining marks; the kernel: 0 */
     uint64_t continued;         /* a character's bytes after its first; the kernel: 0 */
 } tg_masks;
-
-TG_API_END
 
 #endif

@@ -9,11 +9,8 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/kernels/masks.h"
-
-TG_API_BEGIN
 
 typedef struct tg_text_kernels {
     const char *isa;
@@ -30,7 +27,5 @@ const tg_text_kernels *tg_text_kernels_get(void);
 /* Use the instruction set of that name from now on, as tg_kernels_choose(), for text alone; TG_EUSAGE and
  * TG_EDATA as there. */
 TG_MUST_CHECK tg_status tg_text_kernels_choose(const char *isa, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -16,11 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/split/split.h"
-
-TG_API_BEGIN
 
 typedef struct tg_learn tg_learn;
 
@@ -59,7 +56,5 @@ void tg_learn_free(tg_learn *l);
 struct tg_piece_counts;
 tg_split tg_learn_split(const tg_learn *l);
 const struct tg_piece_counts *tg_learn_counts(const tg_learn *l);
-
-TG_API_END
 
 #endif

@@ -25,12 +25,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/bpe/bpe.h"
 #include "lib/learn/learn.h"
-
-TG_API_BEGIN
 
 #define TG_VOCAB_MIN_COUNT 2 /* a pair that occurs once saves nothing */
 
@@ -100,7 +97,5 @@ size_t tg_vocab_learner_pieces(const tg_vocab_learner *v);
 /* Piece i in its current state: its count, and at most max of its ids.  Returns the number of its ids. */
 size_t tg_vocab_learner_piece(const tg_vocab_learner *v, size_t i, uint64_t *count, uint32_t *ids,
                               size_t max);
-
-TG_API_END
 
 #endif

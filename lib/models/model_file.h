@@ -18,14 +18,11 @@
 
 #include "formats/source.h"
 #include "formats/tensor_list.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 struct tg_model_format;
 struct tg_model_writer;
@@ -170,7 +167,5 @@ typedef struct tg_write_options {
  * name, or NULL. */
 const char *tg_model_writer_names(char *text, size_t size);
 const struct tg_model_writer *tg_model_writer_named(const char *name);
-
-TG_API_END
 
 #endif

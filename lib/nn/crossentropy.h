@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/nn/linear.h"
-
-TG_API_BEGIN
 
 /* losses [N] written; logits [N,V] destroyed. */
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V);
@@ -38,7 +35,5 @@ size_t tg_head_logits(size_t N, size_t V);
  */
 void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_linear *head,
                   float scale, size_t N, float *logits);
-
-TG_API_END
 
 #endif

@@ -9,10 +9,6 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 /* x [n] = 0. */
 void tg_zero(float *x, size_t n);
 
@@ -24,7 +20,5 @@ void tg_add(float *out, const float *a, const float *b, size_t n);
 
 /* The mean of x [n], n >= 1: summed in order, in double precision. */
 double tg_mean(const float *x, size_t n);
-
-TG_API_END
 
 #endif

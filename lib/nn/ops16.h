@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/bf16.h"
 #include "lib/nn/attention.h"
@@ -23,8 +22,6 @@
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
-
-TG_API_BEGIN
 
 /* ---- lib/nn/layernorm.h; tg_layernorm_backward() is also the gradient of these */
 
@@ -80,7 +77,5 @@ void tg_crossentropy16_backward(float *losses, float *logits, const int32_t *tar
                                 size_t V);
 void tg_head16_loss(float *losses, float *dinp, const tg_bf16 *inp, const int32_t *targets,
                     const tg_linear *head, float scale, size_t N, float *logits);
-
-TG_API_END
 
 #endif

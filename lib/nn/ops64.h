@@ -13,15 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/nn/attention.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/gelu.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
-
-TG_API_BEGIN
 
 /* ---- lib/nn/elementwise.h */
 
@@ -80,7 +77,5 @@ void tg_residual64_backward(double *dinp, const double *dout, const double *inp,
 void tg_residual64_after_gelu_backward(double *dpre, const double *dout, const double *inp, const double *pre,
                                        const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
                                        size_t N);
-
-TG_API_END
 
 #endif

@@ -10,11 +10,8 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/linear.h"
-
-TG_API_BEGIN
 
 /*
  *   out       [N,out]  written; may be residual, without dropout
@@ -34,7 +31,5 @@ void tg_residual_backward(float *dinp, const float *dout, const float *inp, cons
 void tg_residual_after_gelu_backward(float *dpre, const float *dout, const float *inp, const float *pre,
                                      const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
                                      float *scratch, size_t N);
-
-TG_API_END
 
 #endif

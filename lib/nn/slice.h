@@ -7,13 +7,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 /* out[n,i] = inp[n,start+i]: out [N,len] written, inp [N,width] read. */
 void tg_slice_forward(float *out, const float *inp, size_t N, size_t width, size_t start, size_t len);
-
-TG_API_END
 
 #endif

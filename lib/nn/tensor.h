@@ -10,10 +10,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 #define TG_TENSOR_NDIM_MAX 8
 
@@ -50,7 +47,5 @@ TG_MUST_CHECK tg_status tg_tensor_count(size_t *count, const size_t *shape, size
 
 /* "[2,4,512]" into text; returns text.  ndim <= TG_TENSOR_NDIM_MAX. */
 const char *tg_tensor_text(char text[TG_TENSOR_TEXT_MAX], const size_t *shape, size_t ndim);
-
-TG_API_END
 
 #endif

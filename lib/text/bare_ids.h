@@ -12,18 +12,13 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 #define TG_BARE_IDS_MAX ((size_t)1 << 22) /* ids */
 
 /* A tokenizer of n ids, to be freed.  Memory: 8 n bytes.  TG_EDATA: n is 0, or more than
  * TG_BARE_IDS_MAX.  TG_ENOMEM.  *tok is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_bare_ids_create(const tg_tokenizer **tok, size_t n, tg_err *err);
-
-TG_API_END
 
 #endif

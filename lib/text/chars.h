@@ -13,11 +13,8 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 /* The characters of a text that arrives in parts, cut anywhere. */
 typedef struct tg_chars tg_chars;
@@ -37,7 +34,5 @@ TG_MUST_CHECK tg_status tg_chars_finish(tg_chars *chars, const tg_tokenizer **to
 
 /* NULL is fine. */
 void tg_chars_free(tg_chars *chars);
-
-TG_API_END
 
 #endif

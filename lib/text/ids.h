@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 #define TG_VOCAB_MAX ((size_t)INT32_MAX) /* ids of one vocabulary: each fits an int32_t */
 
 /* Bytes of one stored id: 1, 2 or 4. */
@@ -32,7 +28,5 @@ void tg_ids_unpack(int32_t *ids, const void *packed, size_t width, size_t n);
 
 /* n ids from one width to another, which must hold them.  The buffers do not overlap. */
 void tg_ids_convert(void *to, size_t to_width, const void *from, size_t from_width, size_t n);
-
-TG_API_END
 
 #endif

@@ -21,11 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 /* Approximate number of bytes that a thread takes at a time. */
 #ifndef TG_PARALLEL_BLOCK
@@ -56,7 +53,5 @@ TG_MUST_CHECK tg_status tg_parallel_finish(tg_parallel *p, tg_err *err);
 
 /* NULL is fine. */
 void tg_parallel_free(tg_parallel *p);
-
-TG_API_END
 
 #endif

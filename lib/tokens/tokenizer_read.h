@@ -8,11 +8,8 @@
 #include <stddef.h>
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 /*
  * A new tokenizer of a kind that needs no file, into *tok, to be freed.
@@ -50,7 +47,5 @@ TG_MUST_CHECK tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_token
 
 /* Free what has been read.  A zeroed draft is fine. */
 void tg_tokenizer_draft_free(tg_tokenizer_draft *draft);
-
-TG_API_END
 
 #endif

@@ -11,11 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/gpt/model.h"
 #include "lib/train/settings.h"
-
-TG_API_BEGIN
 
 /* The width for which the learning rates were measured; a wider model has proportionally less. */
 #define TG_RECIPE_WIDTH 128
@@ -51,7 +48,5 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  */
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, const tg_model *model,
                       tg_origin origin);
-
-TG_API_END
 
 #endif

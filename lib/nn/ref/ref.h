@@ -26,10 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/nn/ref/gelu_kind.h"
-
-TG_API_BEGIN
 
 /* The score of a key after its query: exp(TG_MASKED - max) is 0 in both precisions for
  * every max above -1e9 + 1000. */
@@ -46,7 +43,5 @@ TG_API_BEGIN
 #include "lib/nn/ref/ref_ops.h"
 #undef REF
 #undef real
-
-TG_API_END
 
 #endif
