@@ -561,6 +561,7 @@ DIST_FILES = if [ -e .git ]; then git ls-files -z; else find . '(' -type f -o -t
 DIST_TIME = if [ -e .git ]; then git log -1 --format=%ct; else stat -c %Y Makefile; fi
 
 dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
+	@[ ! -e .git ] || git --version > /dev/null || { echo 'make dist: this is a checkout, and git is missing'; exit 1; } >&2
 	@mkdir -p $(BUILDS)
 	@$(DIST_FILES) | sed -z 's|^\./||' | LC_ALL=C sort -z | \
 	    tar --null -T - --transform 's|^|$(DIST)/|S' --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \

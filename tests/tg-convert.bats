@@ -393,6 +393,7 @@ open("bad", "wb").write(data)
     tg-init -P baby --n-embd 512 --n-head 8 -o wide.npz 2> /dev/null
     for signal in INT TERM HUP QUIT PIPE XCPU; do
         for seconds in 0.02 0.05 0.08; do
+            rm -rf wide # a conversion that ended before its signal
             timeout -s "$signal" "$seconds" tg-convert wide.npz --to hf -o wide || (($? == 124))
             for left in wide/.tg-*; do
                 [[ ! -e $left ]]
