@@ -17,7 +17,7 @@
 #define EXTRA_MAGIC "npz1"
 #define EXTRA_MIN 12 /* id, size, magic, packed_crc */
 #define ZIP64_ID 1
-#define FULL 0xFFFFFFFFu
+#define FULL TG_ZIP_FULL
 
 /* A position to write at, which each put advances. */
 typedef struct cursor {
@@ -95,7 +95,7 @@ size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e)
 {
     cursor c = {out};
     size_t zip64 = zip64_bytes(e, false);
-    size_t pad = pad_to(e->offset + 30 + strlen(e->name) + zip64, EXTRA_MIN);
+    size_t pad = pad_to(e->offset + TG_ZIP_LOCAL + strlen(e->name) + zip64, EXTRA_MIN);
 
     put_bytes(&c, "PK\3\4", 4);
     put_common(&c, e, zip64);
@@ -163,10 +163,10 @@ size_t tg_zip_encode_end(unsigned char *out, size_t count, uint64_t directory, u
 
 size_t tg_zip_last_pad(const tg_zip_entry *entries, size_t count, uint64_t directory)
 {
-    uint64_t at = directory + (directory >= FULL ? TG_ZIP_END_MAX : 22);
+    uint64_t at = directory + (directory >= FULL ? TG_ZIP_END_MAX : TG_ZIP_END);
 
     for (size_t i = 0; i < count; i++)
-        at += 46 + strlen(entries[i].name) + zip64_bytes(&entries[i], true);
+        at += TG_ZIP_CENTRAL + strlen(entries[i].name) + zip64_bytes(&entries[i], true);
     return pad_to(at, 4);
 }
 
