@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/decimal.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 
@@ -80,14 +81,11 @@ static unsigned char next_byte(tg_json *j)
     return j->at < j->n ? j->text[j->at] : 0;
 }
 
-/* The value of four hexadecimal digits at an offset; UINT32_MAX if they are not digits. */
+/* The value of the four bytes at an offset, hexadecimal digits; UINT32_MAX if they are none. */
 static uint32_t read_hex4(const tg_json *j, size_t at)
 {
     uint32_t code = 0;
 
-    /* unreached: both callers have checked it */
-    if (j->n - at < 4)
-        return UINT32_MAX;
     for (size_t i = at; i < at + 4; i++) {
         const unsigned char digit = j->text[i], letter = digit | 0x20;
 
@@ -179,16 +177,9 @@ static tg_json_text decode(tg_json *j, size_t at, size_t n)
     size_t out = 0;
     uint32_t code;
 
-    if (n > j->capacity) { /* no string becomes longer */
-        unsigned char *decoded = realloc(j->decoded, n);
-
-        if (!decoded) {
-            j->status = tg_fail_memory(j->err, n, "a string");
-            return (tg_json_text){"", 0};
-        }
-        j->decoded = decoded;
-        j->capacity = n;
-    }
+    /* no string becomes longer */
+    if ((j->status = tg_grow(&j->decoded, &j->capacity, n, 1, "a string", j->err)))
+        return (tg_json_text){"", 0};
     while (at < end) {
         /* unreached: an escape that cannot be read: pass_string() has read it */
         if (j->text[at] == '\\' && read_escape(j, &at, &code))
@@ -521,4 +512,13 @@ size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, cons
     out[0] = '\\';
     out[byte == '"' || byte == '\\'] = (char)byte;
     return byte == '"' || byte == '\\' ? 2 : 1;
+}
+
+void tg_json_put(tg_sink *sink, const void *text, size_t n)
+{
+    const unsigned char *p = text;
+    char escaped[TG_JSON_ESCAPE_MAX + 1];
+
+    for (size_t i = 0; i < n; i++)
+        tg_sink_put(sink, escaped, tg_json_escape(escaped, p[i], ""));
 }

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "formats/sink.h"
 #include "lib/base/status.h"
 
 #define TG_JSON_DEPTH 64
@@ -121,5 +122,8 @@ tg_status tg_json_err_in(tg_json *j);
  */
 #define TG_JSON_ESCAPE_MAX 6
 size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, const char *also);
+
+/* Put the n bytes of a text, escaped so. */
+void tg_json_put(tg_sink *sink, const void *text, size_t n);
 
 #endif

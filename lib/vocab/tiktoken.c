@@ -5,7 +5,6 @@
 
 #include "formats/base64.h"
 #include "formats/sink.h"
-#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/rank_merges.h"
@@ -169,14 +168,13 @@ static void put_tokens(tg_sink *sink, const tg_bpe_vocab *v, char *text)
 
     for (size_t id = 0; id < v->n; begin = v->ends[id++]) {
         const bool special = s < v->n_special && v->special[s] == id;
-        char rank[TG_DECIMAL_SIZE];
 
         s += special;
         if (special || v->ends[id] == begin)
             continue;
         tg_sink_put(sink, text, tg_base64_encode(text, v->tokens + begin, v->ends[id] - begin));
         tg_sink_put(sink, " ", 1);
-        tg_sink_put(sink, rank, (size_t)(tg_decimal_size(rank, id) - rank));
+        tg_sink_put_size(sink, id);
         tg_sink_put(sink, "\n", 1);
     }
 }
