@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "formats/block_types.h"
-#include "formats/limits.h"
 #include "lib/base/size.h"
 
 /* ---- bytes */
@@ -128,7 +127,7 @@ static void take_array(cursor *c, tg_gguf_value *v)
         refuse(c, "an array of arrays, which tg does not read");
         return;
     }
-    each = v->type == TG_GGUF_TEXT ? 8 : tg_gguf_type_size(v->type); /* a text has at least its length */
+    each = v->type == TG_GGUF_TEXT ? 8 : tg_gguf_types[v->type].size; /* a text has at least its length */
     if (n > (c->n - c->at) / each)
         refuse(c, "an array of %llu elements, but only %zu bytes follow", (unsigned long long)n,
                c->n - c->at);
@@ -138,7 +137,7 @@ static void take_array(cursor *c, tg_gguf_value *v)
 
 static void pass_elements(cursor *c, tg_gguf_value *v)
 {
-    const size_t begin = c->at, size = tg_gguf_type_size(v->type);
+    const size_t begin = c->at, size = tg_gguf_types[v->type].size;
 
     v->at = c->file + begin;
     if (size > 0 && v->n > (c->n - c->at) / size)

@@ -43,6 +43,11 @@ typedef enum tg_gguf_type {
     TG_GGUF_TYPES
 } tg_gguf_type;
 
+extern const struct tg_gguf_type_info {
+    const char *name; /* "u32", "text" */
+    size_t size;      /* bytes; 0: not fixed */
+} tg_gguf_types[TG_GGUF_TYPES];
+
 /* A text in the file, UTF-8 if the file is right (that is not checked), without NUL at its end. */
 typedef struct tg_gguf_text {
     const char *p;
@@ -109,9 +114,5 @@ int64_t tg_gguf_integer(const tg_gguf_value *v, size_t i);
 
 /* Element i of floats. */
 double tg_gguf_real(const tg_gguf_value *v, size_t i);
-
-/* The type's name ("u32", "text"), and its bytes; 0: they are not fixed. */
-const char *tg_gguf_type_name(tg_gguf_type type);
-size_t tg_gguf_type_size(tg_gguf_type type);
 
 #endif

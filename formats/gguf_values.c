@@ -5,26 +5,13 @@
 
 #include "formats/gguf.h"
 
-static const struct kind {
-    const char *name;
-    size_t size; /* 0: not fixed */
-} kinds[TG_GGUF_TYPES] = {
+const struct tg_gguf_type_info tg_gguf_types[TG_GGUF_TYPES] = {
     [TG_GGUF_U8] = {"u8", 1},       [TG_GGUF_I8] = {"i8", 1},     [TG_GGUF_U16] = {"u16", 2},
     [TG_GGUF_I16] = {"i16", 2},     [TG_GGUF_U32] = {"u32", 4},   [TG_GGUF_I32] = {"i32", 4},
     [TG_GGUF_F32] = {"f32", 4},     [TG_GGUF_BOOL] = {"bool", 1}, [TG_GGUF_TEXT] = {"text", 0},
     [TG_GGUF_ARRAY] = {"array", 0}, [TG_GGUF_U64] = {"u64", 8},   [TG_GGUF_I64] = {"i64", 8},
     [TG_GGUF_F64] = {"f64", 8},
 };
-
-const char *tg_gguf_type_name(tg_gguf_type type)
-{
-    return kinds[type].name;
-}
-
-size_t tg_gguf_type_size(tg_gguf_type type)
-{
-    return kinds[type].size;
-}
 
 bool tg_gguf_is(tg_gguf_text text, const char *word)
 {
@@ -54,7 +41,7 @@ static const tg_gguf_value *get(tg_gguf *g, const char *key, bool array, unsigne
         g->status = tg_fail(g->err, TG_EDATA, "%s is missing", key);
     else if (v->array != array || !(types & BIT(v->type)))
         g->status = tg_fail(g->err, TG_EDATA, "%s is %s%s, expected %s", key, v->array ? "an array of " : "",
-                            kinds[v->type].name, expected);
+                            tg_gguf_types[v->type].name, expected);
     return g->status ? NULL : v;
 }
 
@@ -107,7 +94,7 @@ tg_gguf_text tg_gguf_next_text(const unsigned char **at)
 
 int64_t tg_gguf_integer(const tg_gguf_value *v, size_t i)
 {
-    const size_t size = kinds[v->type].size, shift = 64 - 8 * size;
+    const size_t size = tg_gguf_types[v->type].size, shift = 64 - 8 * size;
     const bool is_signed =
         v->type == TG_GGUF_I8 || v->type == TG_GGUF_I16 || v->type == TG_GGUF_I32 || v->type == TG_GGUF_I64;
     uint64_t bits = 0;

@@ -125,7 +125,7 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_padded_params *padded, const 
         describe(&t, padded, o->type, i);
         tg_gguf_declare(w, t.name, t.param->ndim, t.shape, t.kind);
     }
-    for (size_t i = 0; !status && !w->err.code && i < n; i++) {
+    for (size_t i = 0; !status && !w->out.err.code && i < n; i++) {
         describe(&t, padded, o->type, i);
         status = put_tensor(w, padded, &t, o, err);
     }

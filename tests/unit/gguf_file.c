@@ -17,6 +17,7 @@
 #include "formats/gguf_writer.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
+#include "tests/unit/ref_blocks.h"
 
 /* All of a stream, to be freed. */
 static unsigned char *read_all(FILE *in, size_t *n)
@@ -36,7 +37,7 @@ static unsigned char *read_all(FILE *in, size_t *n)
 
 static int decode(const char *name)
 {
-    const tg_blocks *type = tg_blocks_named(name);
+    const tg_blocks *type = blocks_named(name);
     size_t n;
     unsigned char *in = read_all(stdin, &n);
     float out[TG_BLOCK_VALUES_MAX];

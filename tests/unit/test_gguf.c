@@ -15,6 +15,7 @@
 #include "lib/base/size.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
+#include "tests/unit/ref_blocks.h"
 
 /* ---- a file, byte by byte */
 
@@ -225,7 +226,7 @@ static void check_tensors(const tg_tensor_list *list)
     CHECK(s && tg_dtype_equal(s->array.dtype, TG_I32) && *s->at == 7);
     CHECK_EQ(tg_stored_load(x, s, 0, 1, &err), TG_EDATA);
     s = tg_tensor_list_find(list, "blocks");
-    CHECK(s && s->blocks == tg_blocks_named("q8_0") && !s->array.data && s->stored == 68);
+    CHECK(s && s->blocks == blocks_named("q8_0") && !s->array.data && s->stored == 68);
     CHECK(s->array.ndim == 4 && s->array.shape[0] == 2 && s->array.shape[3] == 32 && s->array.count == 64);
     CHECK(strcmp(tg_stored_type(text, s), "q8_0") == 0);
     CHECK_OK(tg_stored_load(x, s, 5, 59, &err), &err);
@@ -696,7 +697,7 @@ static void writing_fails(void)
     tg_gguf_begin(&w, open("/dev/null", O_WRONLY));
     tg_gguf_declare(&w, "x", 1, shape, TG_GGUF_AS_F32);
     tg_gguf_put_values(&w, x, 3);
-    close(w.fd);
+    close(w.out.fd);
     CHECK_EQ(tg_gguf_finish(&w, &err), TG_EUSAGE);
     CHECK(strcmp(err.message, "x has 4 values, got 3") == 0);
     tg_gguf_begin(&w, -1);
