@@ -72,11 +72,10 @@ typedef struct tg_pickle_tensor {
 } tg_pickle_tensor;
 
 typedef struct tg_pickle {
+    const tg_pickle_value *root;
     tg_pickle_value *value;   /* owned, like the other two */
     uint32_t *item;           /* what is in tuples, lists and dicts (key, value, key, ...) */
-    tg_pickle_tensor *tensor; /* [tensors] */
-    size_t tensors;
-    uint32_t root;
+    tg_pickle_tensor *tensor; /* that of a value v is tensor[v->of.first] */
 } tg_pickle;
 
 /*
@@ -88,16 +87,11 @@ TG_MUST_CHECK tg_status tg_pickle_read(tg_pickle *p, const void *bytes, size_t n
 /* A zeroed pickle is fine. */
 void tg_pickle_free(tg_pickle *p);
 
-const tg_pickle_value *tg_pickle_root(const tg_pickle *p);
-
 /* Item i < v->n of a tuple, list or dict. */
 const tg_pickle_value *tg_pickle_item(const tg_pickle *p, const tg_pickle_value *v, size_t i);
 
 /* What a dict has under a key that is a text; NULL: nothing, or v is no dict.  A linear search. */
 const tg_pickle_value *tg_pickle_find(const tg_pickle *p, const tg_pickle_value *v, const char *key);
-
-/* The description of a tensor. */
-const tg_pickle_tensor *tg_pickle_tensor_of(const tg_pickle *p, const tg_pickle_value *v);
 
 bool tg_pickle_is_text(const tg_pickle_value *v, const char *text);
 

@@ -6,7 +6,6 @@
 
 #include "formats/format.h"
 #include "formats/shown.h"
-#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define PICKLE "data.pkl"
@@ -151,7 +150,7 @@ typedef struct walk {
     tg_err *err;
     tg_tensor_list *list;
     tg_torch *t;
-    tg_torch_transposed *transposed;
+    bool transposed; /* allowed */
     frame path[TG_PICKLE_DEPTH];
     size_t depth;
     char name[2 * TG_NAME_MAX]; /* [name_n] of the value at hand; cut, which is still too long for a tensor */
@@ -199,12 +198,11 @@ static const unsigned char *find_storage(walk *w, const tg_pickle_tensor *t)
 static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t)
 {
     const layout l = layout_of(t);
-    tg_torch_transposed *const list = w->transposed;
     tg_status status = tg_stored_set_name(s, w->name, w->name_n, w->err);
 
     if (status)
         return status;
-    if (l == OTHER || (l == TRANSPOSED && !list))
+    if (l == OTHER || (l == TRANSPOSED && !w->transposed))
         return tg_fail(w->err, TG_EDATA, "%s: its elements are not adjacent (%s); save it with .contiguous()",
                        s->array.name, l == OTHER ? "a slice or an expanded view" : "a transposed view");
     s->array.dtype = t->dtype;
@@ -213,12 +211,7 @@ static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t
         s->array.shape[i] = t->shape[i];
     if (!tg_array_measure(&s->array))
         return tg_fail(w->err, TG_EDATA, "%s: its shape is too large", s->array.name);
-    if (l == TRANSPOSED) {
-        if ((status = tg_grow(&list->name, &list->capacity, list->n + 1, sizeof *list->name,
-                              "the names of transposed tensors", w->err)))
-            return status;
-        strcpy(list->name[list->n++], s->array.name);
-    }
+    s->transposed = l == TRANSPOSED;
     return TG_OK;
 }
 
@@ -241,7 +234,7 @@ static void add_tensor(walk *w, const tg_pickle_tensor *t)
 static void visit(walk *w, const tg_pickle_value *v)
 {
     if (v->kind == TG_PICKLE_TENSOR)
-        add_tensor(w, tg_pickle_tensor_of(&w->t->pickle, v));
+        add_tensor(w, &w->t->pickle.tensor[v->of.first]);
     else if (v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT)
         w->path[w->depth++] = (frame){v, 0, w->name_n};
 }
@@ -273,8 +266,8 @@ static void set_name(walk *w, const frame *f, const tg_pickle_value *key, size_t
     append(w, text, n);
 }
 
-tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,
-                        tg_torch_transposed *transposed, tg_err *err)
+tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root, bool transposed,
+                        tg_err *err)
 {
     walk w = {.err = err, .list = list, .t = t, .transposed = transposed};
     const tg_pickle *const p = &t->pickle;
@@ -294,18 +287,4 @@ tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value
         visit(&w, tg_pickle_item(p, f->value, dict ? at + 1 : at));
     }
     return w.status ? w.status : tg_tensor_list_arrange(list, err);
-}
-
-bool tg_torch_is_transposed(const tg_torch_transposed *transposed, const char *name)
-{
-    for (size_t i = 0; i < transposed->n; i++)
-        if (strcmp(transposed->name[i], name) == 0)
-            return true;
-    return false;
-}
-
-void tg_torch_transposed_free(tg_torch_transposed *transposed)
-{
-    free(transposed->name);
-    *transposed = (tg_torch_transposed){0};
 }

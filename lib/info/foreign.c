@@ -176,13 +176,11 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
 
 static tg_status read_torch(tg_loaded *file, tg_tensor_list *list, tg_err *err)
 {
-    tg_torch_transposed transposed = {0};
     tg_torch t;
     tg_status status = tg_torch_open(&t, file->bytes, file->n, err);
 
     if (!status)
-        status = tg_torch_list(list, &t, tg_pickle_root(&t.pickle), &transposed, err);
-    tg_torch_transposed_free(&transposed);
+        status = tg_torch_list(list, &t, t.pickle.root, true, err);
     tg_torch_close(&t);
     return status;
 }

@@ -17,7 +17,6 @@ struct reading {
     tg_torch t;
     const tg_pickle_value *state; /* the dict of tensors */
     const tg_pickle_value *args;  /* nanoGPT's model_args; NULL: there are none */
-    tg_torch_transposed transposed;
     const tg_names *names;
 };
 
@@ -165,7 +164,7 @@ static tg_status turn(const struct reading *r, tg_err *err)
         size_t turned = 0;
 
         for (size_t p = 0; p < v->n; p++)
-            turned += tg_torch_is_transposed(&r->transposed, v->piece[p]->array.name);
+            turned += v->piece[p]->transposed;
         if (turned > 0 && turned < v->n)
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
                            r->f->table.entry[i].name);
@@ -181,9 +180,9 @@ static tg_status read_model(struct reading *r, const char *path, tg_err *err)
     if (status)
         return status;
     r->state = tg_torch_find_state(&r->t);
-    r->args = tg_pickle_find(&r->t.pickle, tg_pickle_root(&r->t.pickle), "model_args");
+    r->args = tg_pickle_find(&r->t.pickle, r->t.pickle.root, "model_args");
     status = r->args ? take_args(r, err) : take_beside(r, path, err);
-    if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, &r->transposed, err)) ||
+    if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, true, err)) ||
         (status = tg_model_file_match(r->f, r->names, r->ask, err)))
         return status;
     return turn(r, err);
@@ -194,7 +193,6 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     struct reading r = {.f = f, .ask = ask, .file = f->file[0]};
     const tg_status status = read_model(&r, path, err);
 
-    tg_torch_transposed_free(&r.transposed);
     tg_torch_close(&r.t);
     return status;
 }
